@@ -1,0 +1,40 @@
+# Everything sets itself up first: `make demo` and `make test` need git and Python >= 3.10 only.
+export WHORL_VENV ?= .venv
+export WHORL_BUILD ?= build/make
+export WHORL_JOBS ?= $(shell nproc)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-full bench lint format clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:  ## system packages, virtual environment, Python module
+	@tools/setup.sh test
+
+demo:  ## a decision tree classifies encrypted irises
+	@tools/setup.sh demo
+	@$(WHORL_VENV)/bin/whorl demo
+
+test:  ## C++ tests, lint, Python tests
+	@tools/setup.sh test
+	@tools/test.sh
+
+test-full:  ## the same with clang, sanitizers, fuzzing, clang-tidy and slow tests
+	@tools/setup.sh test
+	@tools/test.sh full
+
+bench:  ## milliseconds a gate and gates a second on this machine
+	@tools/setup.sh demo
+	@$(WHORL_VENV)/bin/whorl bench gates
+
+lint: setup  ## formatting, clang-tidy, ruff, mypy, direction of includes
+	@tools/lint.sh
+
+format: setup  ## format C++ and Python
+	@tools/format.sh
+	@$(WHORL_VENV)/bin/ruff format --quiet python tests tools apps bench
+	@$(WHORL_VENV)/bin/ruff check --fix --quiet python tests tools apps bench
+
+clean:  ## remove what was built; the virtual environment stays
+	rm -rf build

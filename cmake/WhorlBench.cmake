@@ -1,0 +1,21 @@
+# bench/NAME.cpp is the program NAME; Google Benchmark is there for those that include it.
+find_package(benchmark QUIET)
+file(GLOB whorl_bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
+foreach(source IN LISTS whorl_bench_sources)
+  file(STRINGS "${source}" whorl_uses_benchmark REGEX "include <benchmark/" LIMIT_COUNT 1)
+  if(whorl_uses_benchmark AND NOT benchmark_FOUND)
+    message(STATUS "Skipping ${source}: Google Benchmark (libbenchmark-dev) is absent")
+    continue()
+  endif()
+  get_filename_component(name "${source}" NAME_WE)
+  add_executable(bench_${name} "${source}")
+  whorl_target_flags(bench_${name})
+  set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
+                                                 "${PROJECT_BINARY_DIR}/bench")
+  target_include_directories(bench_${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(bench_${name} PRIVATE whorl PkgConfig::whorl_hwy PkgConfig::whorl_sodium
+                                              Threads::Threads)
+  if(whorl_uses_benchmark)
+    target_link_libraries(bench_${name} PRIVATE benchmark::benchmark)
+  endif()
+endforeach()

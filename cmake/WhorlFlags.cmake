@@ -1,0 +1,47 @@
+# Flags of everything Whorl compiles. They stay out of the installed package: a user's own code
+# keeps the user's own flags.
+
+set(whorl_warnings
+    -Wall
+    -Wextra
+    -Wpedantic
+    -Wshadow
+    -Wnon-virtual-dtor
+    -Woverloaded-virtual
+    -Wcast-align
+    -Wundef
+    -Wvla)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # __int128 is what the 64-bit reductions are made of, and __extension__ at every use is noise.
+  list(APPEND whorl_warnings -Wno-pedantic)
+else()
+  list(APPEND whorl_warnings -Wno-gnu-anonymous-struct -Wno-nested-anon-types)
+endif()
+
+# No -ffast-math: the error bound of the transforms counts roundings. Contraction is left to the
+# code (MulAdd), so that two compilers give the same bits.
+set(whorl_codegen -fno-math-errno -ffp-contract=off)
+
+if(WHORL_SANITIZE)
+  add_compile_options(-fsanitize=${WHORL_SANITIZE} -fno-omit-frame-pointer
+                      -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${WHORL_SANITIZE})
+endif()
+
+function(whorl_target_flags target)
+  target_compile_features(${target} PRIVATE cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS ON CXX_VISIBILITY_PRESET hidden
+                                             VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(
+    ${target}
+    PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${whorl_warnings}>
+            $<$<COMPILE_LANGUAGE:CXX>:${whorl_codegen}>
+            $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:RelWithDebInfo>>:-O3>
+            $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${WHORL_WERROR}>>:-Werror>)
+  # Each Highway target is one more compilation of the transforms. Scalar, AVX2 and AVX-512 are
+  # the ones that differ in kind; the rest would buy little on machines that are rare. The scalar
+  # one is EMU128, but HWY_SCALAR (one lane) with gcc before 12.3, whose vectoriser miscompiles
+  # EMU128 (gcc bug 106322).
+  target_compile_definitions(
+    ${target} PRIVATE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_AVX3_DL)")
+endfunction()

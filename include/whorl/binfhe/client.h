@@ -1,0 +1,64 @@
+// The client's half: it alone makes, holds and uses secret keys.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "whorl/binfhe/ciphertexts.h"
+#include "whorl/binfhe/parameters.h"
+
+namespace whorl::binfhe {
+
+/// Secret LWE and ring keys in locked memory, wiped on destruction. Copies share the memory.
+class SecretKey {
+ public:
+  static SecretKey generate(const Parameters& parameters);
+  /// Rebuilds a key from its coefficients (a loader's job): n and N values in the range of their
+  /// distributions, else RangeError.
+  static SecretKey from_coefficients(const Parameters& parameters, const KeyId& key_id,
+                                     std::span<const std::int32_t> lwe,
+                                     std::span<const std::int32_t> ring);
+  const Parameters& parameters() const;
+  const KeyId& key_id() const;
+  std::span<const std::int32_t> lwe() const;   ///< n coefficients
+  std::span<const std::int32_t> ring() const;  ///< N coefficients
+
+ private:
+  struct State;
+  explicit SecretKey(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
+};
+
+/// Called with (done, total) from the calling thread; return false to stop (InterruptedError).
+using Progress = std::function<bool(std::size_t done, std::size_t total)>;
+
+class Client {
+ public:
+  /// Generates a key pair.
+  explicit Client(const Parameters& parameters) : Client(SecretKey::generate(parameters)) {}
+  explicit Client(SecretKey key) : key_(std::move(key)) {}
+
+  const Parameters& parameters() const { return key_.parameters(); }
+  const KeyId& key_id() const { return key_.key_id(); }
+  const SecretKey& secret_key() const { return key_; }
+
+  /// Encrypts messages in 0 … p-1, one ciphertext each. EncodingError if a message is not below p or
+  /// p is more than q/8 sectors carry.
+  Ciphertexts encrypt(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
+  /// Messages in 0 … p-1. KeyMismatchError or ParameterMismatchError for others' ciphertexts.
+  /// With a padding bit set by overflow the message is reduced modulo p.
+  std::vector<std::uint32_t> decrypt(const Ciphertexts& ciphertexts) const;
+  /// Error of each ciphertext, phase - m·q/sectors in (-q/2, q/2], for the messages expected.
+  std::vector<std::int64_t> noise(const Ciphertexts& ciphertexts,
+                                  std::span<const std::uint32_t> messages) const;
+  /// Generates the keys that a server needs, on `threads` threads (0: all cores).
+  EvaluationKeys evaluation_keys(unsigned threads = 0, const Progress& progress = {}) const;
+
+ private:
+  SecretKey key_;
+};
+
+}  // namespace whorl::binfhe

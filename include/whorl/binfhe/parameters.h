@@ -1,0 +1,144 @@
+// Parameters of FHEW/TFHE: a literal of plain data, and the immutable object that building it gives.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace whorl::binfhe {
+
+/// Distribution of the coefficients of a secret key.
+enum class SecretDistribution : std::uint8_t { binary = 0, ternary = 1, gaussian = 2 };
+
+/// How polynomials are multiplied in blind rotation: exactly (NTT) or in doubles (folded FFT).
+enum class Transform : std::uint8_t { ntt = 0, fft = 1 };
+
+/// How LWE key switching uses its key: `table` adds an encryption of digit·B^j·s_i looked up by the
+/// digit (FHEW, OpenFHE; least noise), `product` multiplies an encryption of B^j·s_i by the digit
+/// (least memory).
+enum class KeySwitch : std::uint8_t { table = 0, product = 1 };
+
+/// Gadget of `count` successive LWE coefficients: signed digits of `log_base` bits, `digits` of them
+/// kept from the top of log2 Q bits; what lies below is rounded away (approximate gadget, Lee et
+/// al., EUROCRYPT 2023). Exact if log_base·digits >= log2 Q.
+struct GadgetRange {
+  std::uint32_t count = 0;
+  std::uint32_t log_base = 0;
+  std::uint32_t digits = 0;
+  bool operator==(const GadgetRange&) const = default;
+};
+
+/// How messages sit in Z_q: m is encoded as m·q/p, or m·q/(2p) with one padding bit above, which
+/// lets any function of m be looked up in a single blind rotation. Bits for gates use p = 4.
+struct Encoding {
+  std::uint32_t p = 4;
+  bool padding = false;
+  /// Number of equal sectors that Z_q is divided into: p, or 2p with padding.
+  std::uint64_t sectors() const { return padding ? 2ULL * p : p; }
+  bool operator==(const Encoding&) const = default;
+};
+
+/// Plain data; nothing is checked until Parameters::create.
+struct ParameterLiteral {
+  std::string name;    ///< e.g. "W128_P64", "openfhe_1_5/STD128"; free text up to 64 characters
+  std::string source;  ///< where the set comes from, for people
+  std::uint32_t n = 0;      ///< LWE dimension, 16 … 4096
+  std::uint64_t q = 0;      ///< LWE ciphertext modulus, a power of two up to 2^32
+  std::uint32_t N = 0;      ///< ring dimension, power of two 2^8 … 2^13
+  std::uint64_t Q = 0;      ///< ring modulus, prime = 1 mod 2N, below 2^31 or up to 2^60
+  std::uint64_t Q_ks = 0;   ///< key-switching modulus, a power of two, q <= Q_ks <= 2^40, or Q itself
+  KeySwitch key_switch = KeySwitch::table;
+  std::uint32_t log_B_ks = 0;   ///< bits of a key-switching digit, 1 … 16
+  std::uint32_t ks_digits = 0;  ///< digits kept from the top of Q_ks; 0 means all
+  std::vector<GadgetRange> gadget;  ///< counts add up to n
+  SecretDistribution lwe_secret = SecretDistribution::ternary;   ///< binary or ternary (GINX)
+  SecretDistribution ring_secret = SecretDistribution::ternary;  ///< any
+  double sigma_lwe = 3.19;   ///< standard deviation of errors at Q_ks and of fresh encryptions at q
+  double sigma_ring = 3.19;  ///< standard deviation of errors at Q
+  Transform transform = Transform::fft;  ///< the default; a server may choose the other
+  std::uint32_t max_p = 4;  ///< largest p of an arbitrary look-up table that the set is meant for
+  bool padding = false;     ///< whether max_p counts messages under a padding bit
+  bool operator==(const ParameterLiteral&) const = default;
+};
+
+/// Noise variances predicted for one bootstrap; each formula is beside its operation in
+/// src/lattice/noise.h. Variances are in squared units of the modulus named.
+struct NoiseEstimate {
+  double blind_rotation = 0;     ///< of an extracted coefficient, at Q
+  double switch_to_ks = 0;       ///< rounding Q -> Q_ks, at Q_ks
+  double key_switch = 0;         ///< at Q_ks
+  double switch_to_q = 0;        ///< rounding Q_ks -> q, at q
+  double refreshed = 0;          ///< of a bootstrapped ciphertext, at q
+  double fresh = 0;              ///< of a fresh encryption, at q
+  double rotation_rounding = 0;  ///< rounding q -> 2N before a blind rotation, at 2N
+};
+
+/// Estimated security of one key: bits under the table of measured lattice estimates.
+struct SecurityEstimate {
+  double lwe_bits = 0;   ///< the LWE key at Q_ks
+  double ring_bits = 0;  ///< the ring key at Q
+  double bits() const { return lwe_bits < ring_bits ? lwe_bits : ring_bits; }
+};
+
+using Digest = std::array<std::uint8_t, 16>;
+
+/// Validated, immutable parameters; cheap to copy. See DESIGN §3.
+class Parameters {
+ public:
+  /// Checks every relation. ParameterError names the field, the value and the bound; also thrown
+  /// for sets estimated under 128 bits unless `allow_insecure`.
+  static Parameters create(ParameterLiteral literal, bool allow_insecure = false);
+  /// A named set. ParameterError lists near names if there is none of that name.
+  static Parameters named(std::string_view name, bool allow_insecure = false);
+  /// Names of all sets, Whorl's own first.
+  static std::vector<std::string> names();
+
+  const ParameterLiteral& literal() const;
+  std::uint32_t n() const { return literal().n; }
+  std::uint64_t q() const { return literal().q; }
+  std::uint32_t N() const { return literal().N; }
+  std::uint64_t Q() const { return literal().Q; }
+  std::uint64_t Q_ks() const { return literal().Q_ks; }
+  const std::string& name() const { return literal().name; }
+
+  /// Secret polynomials encrypted per LWE coefficient: 1 for binary keys, 2 for ternary.
+  std::uint32_t keys_per_coefficient() const;
+  /// RLWE rows of the blind-rotation key: sum over ranges of count·keys·2·digits.
+  std::size_t rotation_key_rows() const;
+  /// Digits of key switching: ks_digits, or as many as cover Q_ks.
+  std::uint32_t key_switch_digits() const;
+  /// LWE rows of the key-switching key: N·digits for `product`; for `table` one for each absolute
+  /// value a digit takes, N·sum_j bound_j: 2^(log_B_ks-1), less for a narrower top digit.
+  std::size_t key_switch_rows() const;
+
+  SecurityEstimate security() const;
+  NoiseEstimate noise(Transform transform) const;
+  NoiseEstimate noise() const { return noise(literal().transform); }
+  /// log2 of the failure probability of the worst standard operation: a two-input gate on
+  /// bootstrapped bits, and for max_p > 4 a look-up table of max_p on a bootstrapped input.
+  double failure_log2() const;
+  double failure_log2(Transform transform) const;
+  /// log2 failure probability of a gate: `sum_of_squares` of the weights of its inputs (2 for
+  /// NAND, 8 for XOR, 3 for MAJORITY) deciding with a margin of q/(2·margin_sectors).
+  double gate_failure_log2(double sum_of_squares, double margin_sectors, Transform transform) const;
+  /// log2 failure probability of a look-up table over `encoding` on a bootstrapped input. Two
+  /// rotations (arbitrary function without padding) if `arbitrary`.
+  double lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform) const;
+
+  /// BLAKE2b-128 over the canonical bytes of all fields that change ciphertexts or keys.
+  const Digest& digest() const;
+  bool operator==(const Parameters& other) const { return digest() == other.digest(); }
+  bool operator!=(const Parameters& other) const { return !(*this == other); }
+
+ private:
+  struct State;
+  explicit Parameters(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace whorl::binfhe

@@ -1,0 +1,78 @@
+// The server's half: evaluation keys only. It cannot decrypt.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "whorl/binfhe/ciphertexts.h"
+#include "whorl/binfhe/lut.h"
+#include "whorl/binfhe/parameters.h"
+
+namespace whorl::binfhe {
+
+/// Gates of one bootstrap. Inputs are bits with p = 4 for two inputs and MAJORITY, p = 6 for AND3 and
+/// OR3, p = 8 for AND4 and OR4 (larger even p is accepted for all but XOR and XNOR).
+enum class Gate : std::uint8_t {
+  and_, or_, nand, nor, xor_, xnor, majority, and3, or3, and4, or4
+};
+
+std::string_view gate_name(Gate gate);
+/// Number of inputs: 2, 3 or 4.
+unsigned gate_inputs(Gate gate);
+
+struct ServerOptions {
+  std::string device = "cpu";  ///< "cpu"; "" takes the best there is; DeviceError for one not there
+  unsigned threads = 0;        ///< 0: all cores
+  std::optional<Transform> transform;  ///< default: the parameters'
+  /// Polled from the calling thread during long calls; true stops the call with InterruptedError.
+  std::function<bool()> interrupt;
+};
+
+/// Evaluates on batches. Same input, same bits, whatever the batch or the thread count. All methods
+/// are const and may be called from several threads at once.
+class Server {
+ public:
+  explicit Server(const EvaluationKeys& keys, ServerOptions options = {});
+  ~Server();
+  Server(Server&&) noexcept;
+  Server& operator=(Server&&) noexcept;
+
+  const Parameters& parameters() const;
+  const KeyId& key_id() const;
+  const std::string& device() const;  ///< name of the device used
+  Transform transform() const;
+  unsigned threads() const;
+  std::size_t key_bytes() const;  ///< memory of the keys in transform form
+
+  /// `inputs` has gate_inputs(gate) batches of equal count and encoding. Output bits carry
+  /// `output` (default: the inputs' encoding).
+  Ciphertexts gate(Gate gate, std::span<const Ciphertexts* const> inputs,
+                   std::optional<Encoding> output = {}) const;
+  /// Free: no bootstrap, no key.
+  Ciphertexts not_(const Ciphertexts& a) const;
+  /// select ? a : b; two blind rotations and one key switch. p = 4 or larger even.
+  Ciphertexts mux(const Ciphertexts& select, const Ciphertexts& a, const Ciphertexts& b) const;
+  /// Refreshes bits; `output` may change their encoding.
+  Ciphertexts bootstrap(const Ciphertexts& a, std::optional<Encoding> output = {}) const;
+  /// Ciphertext i goes through luts[index[i]]; index empty: all through luts[0]. All tables share
+  /// input and output encodings and kind.
+  Ciphertexts apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
+                    const Ciphertexts& a) const;
+
+  /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without bootstrap; noise adds up as the sum of
+  /// squared weights.
+  Ciphertexts linear(std::span<const std::int32_t> weights,
+                     std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0) const;
+  /// An encryption of known messages without noise or mask; anyone can read it.
+  Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace whorl::binfhe

@@ -1,0 +1,61 @@
+// An immutable array of little-endian words that does not care who owns the bytes: a vector made
+// by key generation, or a file mapped into memory. Large keys are therefore never copied.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "whorl/error.h"
+
+namespace whorl {
+
+class WordArray {
+ public:
+  WordArray() = default;
+
+  /// Takes over a vector; the word width is that of `Word` (2, 4 or 8 bytes).
+  template <class Word>
+  explicit WordArray(std::vector<Word> words)
+      : count_(words.size()), word_bytes_(sizeof(Word)) {
+    auto held = std::make_shared<const std::vector<Word>>(std::move(words));
+    data_ = held->data();
+    owner_ = std::move(held);
+  }
+
+  /// Refers to `count` words of `word_bytes` bytes at `data`, which live as long as `owner`.
+  WordArray(std::shared_ptr<const void> owner, const void* data, std::size_t count,
+            std::size_t word_bytes)
+      : owner_(std::move(owner)), data_(data), count_(count), word_bytes_(word_bytes) {}
+
+  std::size_t size() const { return count_; }
+  std::size_t word_bytes() const { return word_bytes_; }
+  std::size_t bytes() const { return count_ * word_bytes_; }
+  const void* data() const { return data_; }
+
+  /// The words, as the type they are stored in. ShapeError if `Word` has another width.
+  template <class Word>
+  std::span<const Word> as() const {
+    if (sizeof(Word) != word_bytes_)
+      throw ShapeError("words of " + std::to_string(word_bytes_) + " bytes read as words of " +
+                       std::to_string(sizeof(Word)) + " bytes");
+    return {static_cast<const Word*>(data_), count_};
+  }
+
+ private:
+  std::shared_ptr<const void> owner_;
+  const void* data_ = nullptr;
+  std::size_t count_ = 0;
+  std::size_t word_bytes_ = 4;
+};
+
+/// Bytes of the smallest word (2, 4 or 8) that holds every residue below `modulus`.
+constexpr std::size_t word_bytes_for(std::uint64_t modulus) {
+  return modulus <= (1ULL << 16) ? 2 : modulus <= (1ULL << 32) ? 4 : 8;
+}
+
+}  // namespace whorl

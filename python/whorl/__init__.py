@@ -1,0 +1,92 @@
+"""Whorl computes on encrypted data.
+
+A client makes keys, encrypts and decrypts; a server holds evaluation keys only and evaluates:
+
+>>> import whorl
+>>> params = whorl.binfhe.parameters("W128_P64")
+>>> client = whorl.binfhe.Client(params)
+>>> server = whorl.binfhe.Server(client.evaluation_keys())
+>>> c = server.nand(client.encrypt([0, 0, 1, 1]), client.encrypt([0, 1, 0, 1]))
+>>> client.decrypt(c)
+array([1, 1, 1, 0])
+
+`whorl.binfhe` has FHEW/TFHE: gates and look-up tables. `whorl.client` and `whorl.server` are its
+two halves; a server process imports `whorl.server` alone and so has no name that makes, loads or
+uses a secret key. Every failure is a child of `whorl.Error`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ._core import cpu_target
+from ._core import version as _version
+from .errors import (
+    CorruptionError,
+    DeviceError,
+    EncodingError,
+    Error,
+    FormatError,
+    InterruptedError,
+    IoError,
+    KeyMismatchError,
+    MismatchError,
+    OutOfMemoryError,
+    OversizedError,
+    ParameterError,
+    ParameterMismatchError,
+    PassphraseError,
+    RandomnessError,
+    RangeError,
+    ShapeError,
+    TruncatedError,
+    TypeMismatchError,
+    VersionError,
+)
+
+if TYPE_CHECKING:
+    from . import binfhe, client, server
+
+__version__ = _version()
+
+__all__ = [
+    "CorruptionError",
+    "DeviceError",
+    "EncodingError",
+    "Error",
+    "FormatError",
+    "InterruptedError",
+    "IoError",
+    "KeyMismatchError",
+    "MismatchError",
+    "OutOfMemoryError",
+    "OversizedError",
+    "ParameterError",
+    "ParameterMismatchError",
+    "PassphraseError",
+    "RandomnessError",
+    "RangeError",
+    "ShapeError",
+    "TruncatedError",
+    "TypeMismatchError",
+    "VersionError",
+    "__version__",
+    "binfhe",
+    "client",
+    "cpu_target",
+    "server",
+]
+
+# Imported at first use, so that `import whorl.server` does not bring the client in.
+_halves = ("binfhe", "client", "server")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _halves:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

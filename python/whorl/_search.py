@@ -1,0 +1,313 @@
+"""Search for parameter sets: the cheapest that reach a failure probability and a security.
+
+Noise, failure probability and security come from the library itself (``whorl.binfhe.parameters``),
+so that nothing here repeats a formula; only the cost model and the order of the search are here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+Literal = dict[str, Any]
+Progress = Callable[[int, int], None]
+
+#: Bits of a table's digit and of Q_ks that are worth trying.
+LOG_B_KS = range(1, 9)
+LOG_Q_KS = range(11, 25)
+GADGET_DIGITS = range(1, 5)
+SIGMA = 3.19
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a set must do.
+
+    p: messages of a look-up table, or 4 for gates. padding: whether a padding bit lies above them.
+    failure_log2: largest log2 of the failure probability of the worst operation.
+    security, ring_security: least bits of the LWE and of the ring key (the ring has few
+    dimensions to choose from: N = 1024 at 26 bits is measured at 131.3).
+    secret: "binary", "ternary" or "any". N: ring dimensions to try. log_Q: sizes of Q to try.
+    max_key_switch_mb: largest key-switching key. objective: "time" (of one bootstrap in a large
+    batch) or "keys" (bytes of evaluation keys).
+    """
+
+    p: int = 4
+    padding: bool = False
+    failure_log2: float = -64.0
+    security: float = 132.0
+    ring_security: float = 131.0
+    secret: str = "any"
+    N: tuple[int, ...] = (1024, 2048, 4096)
+    log_Q: tuple[int, ...] = tuple(range(24, 54))
+    max_key_switch_mb: float = 64.0
+    objective: str = "time"
+
+    def __post_init__(self) -> None:
+        if self.p < 2 or self.p & (self.p - 1):
+            raise ValueError(f"p = {self.p} must be a power of two from 2")
+        if self.failure_log2 >= 0:
+            raise ValueError(f"failure_log2 = {self.failure_log2} must be below 0")
+        if self.secret not in ("binary", "ternary", "any"):
+            raise ValueError(f'secret = "{self.secret}" must be binary, ternary or any')
+        if self.objective not in ("time", "keys"):
+            raise ValueError(f'objective = "{self.objective}" must be time or keys')
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What the library says of one literal."""
+
+    lwe_bits: float
+    ring_bits: float
+    blind_rotation: float
+    failure_log2: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """flops: of one bootstrap, with bytes of keys counted as flops at the rate they stream."""
+
+    flops: float
+    rotation_bytes: int
+    key_switch_bytes: int
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A set that meets the request."""
+
+    literal: Literal
+    cost: Cost
+    evaluation: Evaluation
+
+
+Evaluate = Callable[[Literal], Evaluation]
+
+
+def evaluate(literal: Literal) -> Evaluation:
+    """Ask the library about a literal; insecure ones included."""
+    from whorl import binfhe
+
+    parameters = binfhe.parameters(literal, allow_insecure=True)
+    security = parameters.security
+    return Evaluation(
+        lwe_bits=security.lwe_bits,
+        ring_bits=security.ring_bits,
+        blind_rotation=parameters.noise().blind_rotation,
+        failure_log2=parameters.failure_log2(),
+    )
+
+
+def _is_prime(n: int) -> bool:
+    """Miller-Rabin with the twelve bases that are proven for 64 bits."""
+    bases = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+    if n in bases:
+        return True
+    if n < 2 or any(n % base == 0 for base in bases):
+        return False
+    odd = n - 1
+    twos = (odd & -odd).bit_length() - 1
+    odd >>= twos
+    for base in bases:
+        power = pow(base, odd, n)
+        if power in (1, n - 1):
+            continue
+        for _ in range(twos - 1):
+            power = power * power % n
+            if power == n - 1:
+                break
+        else:
+            return False
+    return True
+
+
+@cache
+def ring_prime(log_Q: int, N: int) -> int:
+    """The largest prime = 1 mod 2N below 2^log_Q."""
+    candidate = (1 << log_Q) - 2 * N + 1
+    while candidate > 2 * N:
+        if _is_prime(candidate):
+            return candidate
+        candidate -= 2 * N
+    raise ValueError(f"no prime of {log_Q} bits is 1 mod {2 * N}")
+
+
+def cost(literal: Mapping[str, Any]) -> Cost:
+    """Work and keys of one bootstrap.
+
+    Per LWE coefficient 2·digits forward and 2 inverse transforms of N/2 complex points (5 M log2 M
+    flops each) and keys·4·digits·M complex multiply-adds (8 flops). Key switching adds N·digits
+    rows. A byte of rotation key counts as half a flop (shared by a batch); a byte of a table row as
+    half too (each ciphertext gathers its own), and a 32-bit multiply-add as one flop.
+    """
+    n, N = literal["n"], literal["N"]
+    keys = 1 if literal["lwe_secret"] == "binary" else 2
+    points = N // 2
+    spectrum_bytes = 4 * N if literal["Q"] < 1 << 31 else 8 * N
+    flops = 0.0
+    rotation_bytes = 0
+    for count, _, digits in literal["gadget"]:
+        transforms = (2 * digits + 2) * 5 * points * math.log2(points)
+        flops += count * (transforms + keys * 4 * digits * points * 8)
+        rotation_bytes += count * keys * 2 * digits * 2 * spectrum_bytes
+    log_q_ks = (literal["Q_ks"] - 1).bit_length()
+    log_b = literal["log_B_ks"]
+    digits = literal["ks_digits"] or -(-log_q_ks // log_b)
+    word = 2 if log_q_ks <= 16 else 4 if log_q_ks <= 32 else 8
+    touched = N * digits * (n + 1)
+    if literal["key_switch"] == "table":
+        key_switch_bytes = touched * word << (log_b - 1)
+        key_switch = touched * (word + 1) / 2
+    else:
+        key_switch_bytes = touched * word
+        key_switch = touched * word / 4
+    return Cost(flops + rotation_bytes / 2 + key_switch, rotation_bytes, key_switch_bytes)
+
+
+def _skeleton(request: Request, N: int, log_Q: int, secret: str) -> Literal:
+    return {
+        "name": "search",
+        "source": "whorl params search",
+        "n": 16,
+        "q": 2048,
+        "N": N,
+        "Q": ring_prime(log_Q, N),
+        "Q_ks": 2048,
+        "key_switch": "table",
+        "log_B_ks": 8,
+        "ks_digits": 0,
+        "gadget": [(16, log_Q // 2, 2)],
+        "lwe_secret": secret,
+        "ring_secret": "ternary",
+        "sigma_lwe": SIGMA,
+        "sigma_ring": SIGMA,
+        "transform": "fft",
+        "max_p": request.p,
+        "padding": request.padding,
+    }
+
+
+def _least_dimension(base: Literal, log_q_ks: int, bits: float, ask: Evaluate) -> int | None:
+    """Smallest n of at least `bits` bits at Q_ks = 2^log_q_ks, by bisection."""
+
+    def lwe_bits(n: int) -> float:
+        gadget = [(n, *base["gadget"][0][1:])]
+        return ask({**base, "n": n, "gadget": gadget, **_moduli(base, log_q_ks)}).lwe_bits
+
+    low, high = 16, 2048
+    if lwe_bits(high) < bits:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if lwe_bits(middle) >= bits:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _moduli(base: Literal, log_q_ks: int) -> Literal:
+    """Ciphertexts stay at Q_ks; they are rounded to 2N when a rotation starts."""
+    return {"q": 1 << log_q_ks, "Q_ks": 1 << log_q_ks}
+
+
+def _best_base(base: Literal, log_Q: int, digits: int, ask: Evaluate) -> int:
+    """The base that adds the least noise; it costs nothing."""
+    bases = [b for b in range(2, 31) if b * digits <= log_Q]
+
+    def noise(log_base: int) -> float:
+        return ask({**base, "gadget": [(base["n"], log_base, digits)]}).blind_rotation
+
+    return min(bases, key=noise)
+
+
+def _key_switches(log_q_ks: int, N: int) -> Iterator[Literal]:
+    moduli = {1 << log_q_ks, min(1 << log_q_ks, 2 * N)}
+    for log_b in LOG_B_KS:
+        for digits in range(1, -(-log_q_ks // log_b) + 1):
+            for kind in ("table", "product"):
+                for q in moduli:
+                    yield {"key_switch": kind, "log_B_ks": log_b, "ks_digits": digits, "q": q}
+
+
+def _rotations(request: Request, ask: Evaluate, progress: Progress | None) -> Iterator[Literal]:
+    """Every choice except that of key switching, each with the base of least noise."""
+    secrets = ("binary", "ternary") if request.secret == "any" else (request.secret,)
+    dimensions: dict[tuple[str, int], int | None] = {}
+    choices = [(s, N, log_Q) for s in secrets for N in request.N for log_Q in request.log_Q]
+    for done, (secret, N, log_Q) in enumerate(choices):
+        if progress:
+            progress(done, len(choices))
+        base = _skeleton(request, N, log_Q, secret)
+        if ask(base).ring_bits < request.ring_security:
+            continue
+        for digits in GADGET_DIGITS:
+            log_base = _best_base(base, log_Q, digits, ask)
+            for log_q_ks in LOG_Q_KS:
+                if log_q_ks > log_Q or 1 << log_q_ks < 2 * N:
+                    continue
+                key = (secret, log_q_ks)
+                if key not in dimensions:
+                    dimensions[key] = _least_dimension(base, log_q_ks, request.security, ask)
+                n = dimensions[key]
+                if n is not None:
+                    gadget = [(n, log_base, digits)]
+                    yield {**base, "n": n, "gadget": gadget, **_moduli(base, log_q_ks)}
+    if progress:
+        progress(len(choices), len(choices))
+
+
+def _reachable(rotation: Literal, request: Request, ask: Evaluate) -> bool:
+    """Whether the quietest key switching lets the rotation meet the request: a table of the widest
+    digits, with any number of them kept."""
+    widest = max(LOG_B_KS)
+    log_q_ks = rotation["Q_ks"].bit_length() - 1
+    return any(
+        ask({**rotation, "log_B_ks": widest, "ks_digits": digits}).failure_log2
+        <= request.failure_log2
+        for digits in range(1, -(-log_q_ks // widest) + 1)
+    )
+
+
+def search(
+    request: Request,
+    top: int = 10,
+    progress: Progress | None = None,
+    ask: Evaluate = evaluate,
+) -> list[Candidate]:
+    """The `top` best sets for `request`, best first; empty if none meets it.
+
+    Equal costs are ordered by bytes of keys, then by failure probability (whole bits), then by Q.
+    `progress(done, total)` is called as ring sizes are gone through. `ask` evaluates a literal.
+    """
+
+    def order(literal: Literal) -> tuple[float, float]:
+        price = cost(literal)
+        size = price.rotation_bytes + price.key_switch_bytes
+        return (price.flops, size) if request.objective == "time" else (size, price.flops)
+
+    candidates = []
+    for rotation in _rotations(request, ask, progress):
+        if not _reachable(rotation, request, ask):
+            continue
+        log_q_ks = rotation["Q_ks"].bit_length() - 1
+        for key_switch in _key_switches(log_q_ks, rotation["N"]):
+            literal = {**rotation, **key_switch}
+            if cost(literal).key_switch_bytes <= request.max_key_switch_mb * 1e6:
+                candidates.append((order(literal), literal))
+    candidates.sort(key=lambda entry: entry[0])
+
+    found: list[tuple[tuple[Any, ...], Candidate]] = []
+    for rank, literal in candidates:
+        if len(found) >= top and rank > found[-1][0][:2]:
+            break
+        evaluation = ask(literal)
+        if evaluation.failure_log2 <= request.failure_log2:
+            key = (*rank, round(evaluation.failure_log2), literal["Q"])
+            found.append((key, Candidate(literal, cost(literal), evaluation)))
+    found.sort(key=lambda entry: entry[0])
+    return [candidate for _, candidate in found[:top]]

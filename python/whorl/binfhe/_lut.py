@@ -1,0 +1,160 @@
+"""Look-up tables Z_p -> Z_p'."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _core
+from ._messages import as_messages
+from ._parameters import Parameters
+
+
+class Lut:
+    """A checked, immutable table of a function from 0 … p-1 to 0 … p_out-1.
+
+    Args:
+        parameters: of the ciphertexts it is for.
+        table: a callable, called with each int 0 … p-1, or an array of p integers.
+        p: number of inputs; default: the length of the array.
+        p_out: number of outputs; default: p.
+        padding: inputs carry a padding bit, which lets any function be looked up in one blind
+            rotation.
+        padding_out: whether outputs shall carry one; default: as the inputs.
+
+    Raises:
+        EncodingError: a value is not below p_out, the length is not p, or p is more than the
+            parameters carry.
+
+    The `kind` follows: `padded` with padding; else `negacyclic` if f(x + p/2) = -f(x) mod p_out
+    (one blind rotation), else `arbitrary` (two). (Liu, Micciancio, Polyakov, ASIACRYPT 2022;
+    OpenFHE: GenerateLUTviaFunction.)
+
+    >>> from whorl.binfhe import parameters
+    >>> Lut(parameters("W128_P64"), [1, 0, 0, 1], p=4).kind
+    'arbitrary'
+    """
+
+    __slots__ = ("_core", "_key")
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        table: Callable[[int], int] | ArrayLike,
+        p: int | None = None,
+        p_out: int | None = None,
+        padding: bool | None = None,
+        padding_out: bool | None = None,
+    ) -> None:
+        if callable(table):
+            if p is None:
+                raise TypeError("p is needed with a callable")
+            values = as_messages([int(table(m)) for m in range(p)], "table")
+        else:
+            values = as_messages(table, "table")
+            if values.ndim != 1:
+                raise ValueError(f"table: {values.ndim} dimensions, expected 1")
+        p = len(values) if p is None else p
+        padding = bool(padding)
+        self._init(
+            _core.Lut.create(
+                parameters._core,
+                values,
+                p,
+                padding,
+                p if p_out is None else p_out,
+                padding if padding_out is None else padding_out,
+            )
+        )
+
+    def _init(self, core: _core.Lut) -> None:
+        self._core = core
+        self._key = (
+            core.parameters.digest,
+            tuple(core.values),
+            (core.p, core.padding, core.p_out, core.padding_out),
+        )
+
+    @classmethod
+    def _wrap(cls, core: _core.Lut) -> Lut:
+        lut = cls.__new__(cls)
+        lut._init(core)
+        return lut
+
+    @property
+    def parameters(self) -> Parameters:
+        """Parameters of the ciphertexts it is for."""
+        return Parameters(self._core.parameters)
+
+    @property
+    def values(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """f(0) … f(p-1), shape (p,)."""
+        return np.array(self._core.values, dtype=np.int64)
+
+    @property
+    def p(self) -> int:
+        """Number of inputs."""
+        return self._core.p
+
+    @property
+    def padding(self) -> bool:
+        """Whether inputs carry a padding bit."""
+        return self._core.padding
+
+    @property
+    def p_out(self) -> int:
+        """Number of outputs."""
+        return self._core.p_out
+
+    @property
+    def padding_out(self) -> bool:
+        """Whether outputs carry a padding bit."""
+        return self._core.padding_out
+
+    @property
+    def kind(self) -> str:
+        """`negacyclic` or `padded` (one blind rotation), or `arbitrary` (two)."""
+        return self._core.kind
+
+    def __call__(self, m: int) -> int:
+        """f(m) in the clear; `IndexError` unless 0 ≤ m < p."""
+        if not 0 <= m < self.p:
+            raise IndexError(f"m: {m} is outside 0 … {self.p - 1}")
+        return self._core.values[m]
+
+    def to_bytes(self) -> bytes:
+        """The frame that `save` writes."""
+        return self._core.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, allow_insecure: bool = False) -> Lut:
+        """Inverse of `to_bytes`; children of `FormatError` for bad bytes."""
+        return cls._wrap(_core.Lut.from_bytes(data, allow_insecure))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a file that `load` reads. `IoError` if the system refuses."""
+        self._core.save(os.fspath(path))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], allow_insecure: bool = False) -> Lut:
+        """Reads and checks a file; children of `FormatError`, `ParameterError`, `IoError`."""
+        return cls._wrap(_core.Lut.load(os.fspath(path), allow_insecure))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Lut.from_bytes, (self.to_bytes(), True)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Lut) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __repr__(self) -> str:
+        pad = " padded" if self.padding else ""
+        shown = ", ".join(map(str, self._core.values[:8]))
+        more = ", …" if self.p > 8 else ""
+        return f"<Lut [{shown}{more}]: {self.p}{pad} -> {self.p_out}, {self.kind}>"

@@ -1,0 +1,73 @@
+// Blind rotation on the CPU: entry points of the two arithmetics.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "backend/parallel.h"
+#include "backend/ops.h"
+
+namespace whorl::backend::cpu {
+
+template <class Word>
+std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
+                                             const RowSource<Word>& rows, const Workers& workers);
+template <class Word>
+std::unique_ptr<RotationKey> prepare_ntt_key(const RotationShape& shape,
+                                             const RowSource<Word>& rows, const Workers& workers);
+
+/// A batch of blind rotations; the same meaning as Device::blind_rotate.
+template <class Word>
+struct RotationBatch {
+  const std::uint32_t* lwe;  ///< (count, n+1) modulo 2N
+  const Word* luts;          ///< (·, N)
+  const std::uint32_t* index;
+  Word* out;  ///< (count, 2, N)
+  std::size_t count;
+};
+template <class Word>
+void blind_rotate_fft(const RotationKey& key, const RotationBatch<Word>& batch,
+                      const Workers& workers);
+template <class Word>
+void blind_rotate_ntt(const RotationKey& key, const RotationBatch<Word>& batch,
+                      const Workers& workers);
+
+/// Rows of a blind-rotation key that belong to each LWE coefficient: first[i] … first[i+1] - 1.
+std::vector<std::size_t> first_rows(const RotationShape& shape);
+
+unsigned largest_digit_count(const RotationShape& shape);
+
+/// ACC <- (0, lut·X^-b) in the doubled, centred form of rotation-inl.h: 2N values a polynomial.
+template <class Word, class Int = std::make_signed_t<Word>>
+void start_accumulator(const RotationShape& shape, const Word* lut, std::uint32_t b,
+                       Int* const acc[2]) {
+  const std::size_t N = shape.N;
+  const math::Modulus<Word> modulus(static_cast<Word>(shape.Q));
+  std::fill_n(acc[0], 2 * N, Int{0});
+  for (std::size_t j = 0; j < N; ++j) {
+    const std::size_t to = (j + 2 * N - b) % (2 * N);
+    const Int value = static_cast<Int>(modulus.centred(lut[j]));
+    acc[1][N + to % N] = to < N ? value : -value;
+    acc[1][to % N] = to < N ? -value : value;
+  }
+}
+
+/// The accumulator as residues (2, N).
+template <class Word, class Int = std::make_signed_t<Word>>
+void write_accumulator(const RotationShape& shape, Int* const acc[2], Word* out) {
+  const std::size_t N = shape.N;
+  const Int Q = static_cast<Int>(shape.Q);
+  for (unsigned component = 0; component < 2; ++component)
+    for (std::size_t j = 0; j < N; ++j) {
+      const Int value = acc[component][N + j];
+      out[component * N + j] = static_cast<Word>(value + (value < 0 ? Q : 0));
+    }
+}
+
+/// Ciphertexts that a thread carries through each step of the key together: enough to share its
+/// reading, few enough that their transforms stay in the second-level cache.
+std::size_t rotation_tile(std::size_t count, std::size_t bytes_per_ciphertext, unsigned threads);
+
+}  // namespace whorl::backend::cpu

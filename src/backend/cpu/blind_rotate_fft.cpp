@@ -1,0 +1,387 @@
+// GINX blind rotation with the folded FFT.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/blind_rotate_fft.cpp"
+#include "hwy/foreach_target.h"
+
+#include "backend/cpu/blind_rotate.h"
+#include "backend/cpu/fft-inl.h"
+#include "backend/cpu/rotation-inl.h"
+#include "hwy/highway.h"
+
+#ifndef WHORL_BACKEND_CPU_BLIND_ROTATE_FFT_ONCE
+#define WHORL_BACKEND_CPU_BLIND_ROTATE_FFT_ONCE
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+namespace whorl::backend::cpu {
+
+/// Spectra of the key in the order of use: LWE coefficient, vector v, digit polynomial (component,
+/// digit), key, component of the result; real vector, imaginary vector. With 32-bit words the spectra
+/// are kept as 32-bit integers, value·scale: half the bytes to stream, at a rounding error that
+/// lattice::key_spectrum_variance accounts for. Otherwise they are doubles.
+class FftRotationKey final : public RotationKey {
+ public:
+  FftRotationKey(RotationShape shape, unsigned lanes, bool compact)
+      : RotationKey(std::move(shape)),
+        plan(shape_.N),
+        tables(plan, lanes),
+        compact(compact),
+        first(first_rows(shape_)),
+        scale(compact ? std::ldexp(1.0, 31) / (7.0 * static_cast<double>(shape_.Q) *
+                                               std::sqrt(shape_.N / 24.0))
+                      : 1.0) {
+    // A row has two components of N/2 complex values.
+    const std::size_t values = first.back() * 2 * shape_.N;
+    if (compact)
+      words = hwy::AllocateAligned<std::int32_t>(values);
+    else
+      doubles = hwy::AllocateAligned<double>(values);
+    if (!words && !doubles)
+      throw OutOfMemoryError("blind-rotation key: " + std::to_string(bytes()) +
+                             " bytes could not be allocated");
+  }
+  std::size_t bytes() const override {
+    return first.back() * 2 * shape_.N * (compact ? sizeof(std::int32_t) : sizeof(double));
+  }
+
+  ring::FftPlan plan;
+  FftTables tables;
+  bool compact;
+  std::vector<std::size_t> first;
+  double scale;
+  hwy::AlignedFreeUniquePtr<std::int32_t[]> words;
+  hwy::AlignedFreeUniquePtr<double[]> doubles;
+};
+
+}  // namespace whorl::backend::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace whorl::backend::cpu {
+namespace HWY_NAMESPACE {
+
+template <class Int>
+using Di = hn::Rebind<Int, Df>;
+
+/// Integers -> doubles, exact for |x| < 2^53.
+template <class Int>
+HWY_INLINE Vf to_double(hn::Vec<Di<Int>> x) {
+  const Df d;
+  if constexpr (sizeof(Int) == 4)
+    return hn::PromoteTo(d, x);
+  else
+    return hn::ConvertTo(d, x);
+}
+template <class Int>
+HWY_INLINE hn::Vec<Di<Int>> to_int(Vf x) {
+  const Di<Int> di;
+  if constexpr (sizeof(Int) == 4)
+    return hn::DemoteTo(di, x);
+  else
+    return hn::ConvertTo(di, x);
+}
+/// Digit j of folded values: the loader of the first FFT pass.
+template <class Int>
+struct LoadDigit {
+  const Int* values;
+  std::size_t M;
+  DigitOf<Di<Int>> digit;
+  HWY_INLINE Complex operator()(std::size_t v) const {
+    return {to_double<Int>(digit(values + v * kLanes)),
+            to_double<Int>(digit(values + M + v * kLanes))};
+  }
+};
+
+/// Adds the rounded transform to an accumulator polynomial: the store of the last inverse pass.
+/// Q = Q_high + Q_low, both doubles, so that subtracting multiples of a 54-bit Q is exact.
+template <class Int>
+struct AddTransform {
+  Int* acc;
+  std::size_t N;
+  double scale, inverse_Q, Q_high, Q_low;
+  Int Q, half;
+  HWY_INLINE void one(std::size_t j, Vf x) const {
+    const Df d;
+    x = hn::Mul(x, hn::Set(d, scale));
+    if constexpr (sizeof(Int) == 4) x = hn::Round(x);
+    const Vf k = hn::Round(hn::Mul(x, hn::Set(d, inverse_Q)));
+    Vf r = hn::NegMulAdd(k, hn::Set(d, Q_high), x);
+    if constexpr (sizeof(Int) == 8) r = hn::Round(hn::NegMulAdd(k, hn::Set(d, Q_low), r));
+    add_to_accumulator(Di<Int>(), acc, N, j, to_int<Int>(r), half, Q);
+  }
+  HWY_INLINE void operator()(std::size_t v, Complex x) const {
+    one(v * kLanes, x.re);
+    one(N / 2 + v * kLanes, x.im);
+  }
+};
+
+template <class Key>
+HWY_INLINE Complex load_key(const Key* p) {
+  if constexpr (std::is_same_v<Key, double>) {
+    return load_complex(p);
+  } else {
+    const Di<std::int32_t> di;
+    return {to_double<std::int32_t>(hn::Load(di, p)),
+            to_double<std::int32_t>(hn::Load(di, p + kLanes))};
+  }
+}
+
+HWY_INLINE void multiply_add(Complex& sum, Complex a, Complex b) {
+  sum.re = hn::MulAdd(a.re, b.re, sum.re);
+  sum.im = hn::MulAdd(a.re, b.im, sum.im);
+  sum.re = hn::NegMulAdd(a.im, b.im, sum.re);
+  sum.im = hn::MulAdd(a.im, b.re, sum.im);
+}
+
+/// What one ciphertext of a tile needs while it is carried through the key.
+template <class Int>
+struct Carried {
+  Int* acc[2];              ///< a, b: 2N values each
+  Int* rotated;             ///< N values
+  double* spectra;          ///< digit polynomials, 2·M doubles each; results overwrite the first two
+  const std::uint32_t* lwe;  ///< n + 1 residues modulo 2N
+  std::uint32_t a;          ///< exponent of the step
+};
+
+/// Products of one step for a tile: spectra rows 0 and 1 become the two components of the result.
+template <class Key, unsigned keys, class Int>
+HWY_NOINLINE void multiply_step(const FftRotationKey& key, const Key* HWY_RESTRICT step,
+                                std::size_t rows, const Carried<Int>* tile, std::size_t count) {
+  const FftTables& tables = key.tables;
+  const std::size_t row_doubles = 2 * tables.M;
+  const std::uint32_t mask = 2 * key.shape().N - 1;
+  const std::complex<double>* roots = key.plan.roots().data();
+  const Df d;
+
+  Complex lane_root[8];  // a tile has at most 8 ciphertexts
+  if constexpr (keys == 2) {
+    HWY_ALIGN double re[kLanes], im[kLanes];
+    for (std::size_t c = 0; c < count; ++c) {
+      for (std::size_t k = 0; k < kLanes; ++k) {
+        const auto w = roots[(0u - tile[c].a) * tables.lane_exponent[k] & mask];
+        re[k] = w.real();
+        im[k] = w.imag();
+      }
+      lane_root[c] = {hn::Load(d, re), hn::Load(d, im)};
+    }
+  }
+  for (std::uint32_t v = 0; v < tables.vectors; ++v) {
+    const Key* at = step + v * rows * keys * 4 * kLanes;
+    for (std::size_t c = 0; c < count; ++c) {
+      if (tile[c].a == 0) continue;
+      double* spectra = tile[c].spectra + 2 * kLanes * v;
+      Complex sum[2 * keys];
+      for (unsigned s = 0; s < 2 * keys; ++s) sum[s] = {hn::Zero(d), hn::Zero(d)};
+      const Key* k = at;
+      for (std::size_t row = 0; row < rows; ++row) {
+        const Complex digit = load_complex(spectra + row * row_doubles);
+        for (unsigned s = 0; s < 2 * keys; ++s, k += 2 * kLanes)
+          multiply_add(sum[s], digit, load_key(k));
+      }
+      if constexpr (keys == 2) {
+        const auto w = roots[(0u - tile[c].a) * tables.vector_exponent[v] & mask];
+        const Complex monomial =
+            mul({hn::Set(d, w.real()), hn::Set(d, w.imag())}, lane_root[c]);
+        sum[0] = sub(sum[0], mul(sum[2], monomial));
+        sum[1] = sub(sum[1], mul(sum[3], monomial));
+      }
+      store_complex(sum[0], spectra);
+      store_complex(sum[1], spectra + row_doubles);
+    }
+  }
+}
+
+template <class Word>
+void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, std::size_t begin,
+                 std::size_t count) {
+  using Int = std::make_signed_t<Word>;
+  const RotationShape& shape = key.shape();
+  const std::size_t N = shape.N, M = N / 2;
+  const Int Q = static_cast<Int>(shape.Q), half = static_cast<Int>(shape.Q / 2);
+  const FftTables& tables = key.tables;
+
+  const std::size_t doubles = std::size_t{2} * largest_digit_count(shape) * 2 * M;
+  auto spectra = hwy::AllocateAligned<double>(count * doubles);
+  auto ints = hwy::AllocateAligned<Int>(count * 5 * N);
+  if (!spectra || !ints) throw OutOfMemoryError("blind rotation: no memory for a tile");
+
+  std::vector<Carried<Int>> tile(count);
+  for (std::size_t c = 0; c < count; ++c) {
+    Int* own = ints.get() + c * 5 * N;
+    tile[c] = {{own, own + 2 * N}, own + 4 * N, spectra.get() + c * doubles,
+               batch.lwe + (begin + c) * (shape.n + 1), 0};
+    start_accumulator(shape, batch.luts + batch.index[begin + c] * N, tile[c].lwe[shape.n],
+                      tile[c].acc);
+  }
+
+  const double Q_high = static_cast<double>(shape.Q & ~std::uint64_t{1023});
+  const bool wide = sizeof(Word) == 8;
+  AddTransform<Int> add{nullptr,
+                            N,
+                            1.0 / (key.scale * static_cast<double>(M)),
+                            1.0 / static_cast<double>(shape.Q),
+                            wide ? Q_high : static_cast<double>(shape.Q),
+                            static_cast<double>(shape.Q & 1023),
+                            Q,
+                            half};
+
+  for (std::uint32_t i = 0; i < shape.n; ++i) {
+    const ring::Gadget& gadget = shape.gadgets[i];
+    const unsigned digits = gadget.digits();
+    for (auto& ct : tile) {
+      ct.a = ct.lwe[i];
+      if (ct.a == 0) continue;  // multiplies by zero: nothing changes
+      for (unsigned component = 0; component < 2; ++component) {
+        rotate_minus_one(hn::ScalableTag<Int>(), ct.acc[component], N, ct.a, Q, half,
+                         static_cast<Int>(gadget.offset()), ct.rotated);
+        for (unsigned j = 0; j < digits; ++j)
+          fft_forward(tables, LoadDigit<Int>{ct.rotated, M, {gadget, j}},
+                      ct.spectra + (component * digits + j) * 2 * M);
+      }
+    }
+    const std::size_t rows = 2 * digits;
+    const std::size_t offset = key.first[i] * 2 * N;
+    if (key.compact) {
+      if (shape.keys == 1)
+        multiply_step<std::int32_t, 1>(key, key.words.get() + offset, rows, tile.data(), count);
+      else
+        multiply_step<std::int32_t, 2>(key, key.words.get() + offset, rows, tile.data(), count);
+    } else {
+      if (shape.keys == 1)
+        multiply_step<double, 1>(key, key.doubles.get() + offset, rows, tile.data(), count);
+      else
+        multiply_step<double, 2>(key, key.doubles.get() + offset, rows, tile.data(), count);
+    }
+    for (auto& ct : tile) {
+      if (ct.a == 0) continue;
+      for (unsigned component = 0; component < 2; ++component) {
+        add.acc = ct.acc[component];
+        fft_inverse(tables, ct.spectra + component * 2 * M, add);
+      }
+    }
+  }
+
+  for (std::size_t c = 0; c < count; ++c)
+    write_accumulator(shape, tile[c].acc, batch.out + (begin + c) * 2 * N);
+}
+
+unsigned fft_lanes() { return kLanes; }
+void rotate_tile_32(const FftRotationKey& key, const RotationBatch<std::uint32_t>& batch,
+                    std::size_t begin, std::size_t count) {
+  rotate_tile(key, batch, begin, count);
+}
+void rotate_tile_64(const FftRotationKey& key, const RotationBatch<std::uint64_t>& batch,
+                    std::size_t begin, std::size_t count) {
+  rotate_tile(key, batch, begin, count);
+}
+/// Spectrum, in internal order, of centred coefficients.
+void key_spectrum(const FftTables& tables, const double* coefficients, double* out) {
+  const std::size_t M = tables.M;
+  fft_forward(
+      tables,
+      [=](std::size_t v) HWY_ATTR {
+        const Df d;
+        return Complex{hn::LoadU(d, coefficients + v * kLanes),
+                       hn::LoadU(d, coefficients + M + v * kLanes)};
+      },
+      out);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace whorl::backend::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace whorl::backend::cpu {
+
+HWY_EXPORT(fft_lanes);
+HWY_EXPORT(rotate_tile_32);
+HWY_EXPORT(rotate_tile_64);
+HWY_EXPORT(key_spectrum);
+
+template <class Word>
+std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
+                                             const RowSource<Word>& rows, const Workers& workers) {
+  const bool compact = sizeof(Word) == 4;
+  auto key = std::make_unique<FftRotationKey>(shape, HWY_DYNAMIC_DISPATCH(fft_lanes)(), compact);
+  const std::size_t N = shape.N, M = N / 2, lanes = key->tables.lanes;
+  const math::Modulus<Word> modulus(static_cast<Word>(shape.Q));
+
+  parallel_for(shape.n, workers, [&](std::size_t i) {
+    std::vector<Word> row(2 * N);
+    auto coefficients = hwy::AllocateAligned<double>(N);
+    auto spectrum = hwy::AllocateAligned<double>(2 * M);
+    const unsigned digits = shape.gadgets[i].digits();
+    const std::size_t polynomials = 2 * digits;
+    const std::size_t base = key->first[i] * 2 * N;
+    for (unsigned k = 0; k < shape.keys; ++k)
+      for (std::size_t polynomial = 0; polynomial < polynomials; ++polynomial) {
+        rows(key->first[i] + k * polynomials + polynomial, {row.data(), N}, {row.data() + N, N});
+        for (unsigned component = 0; component < 2; ++component) {
+          for (std::size_t j = 0; j < N; ++j)
+            coefficients[j] = static_cast<double>(modulus.centred(row[component * N + j]));
+          HWY_DYNAMIC_DISPATCH(key_spectrum)(key->tables, coefficients.get(), spectrum.get());
+          for (std::size_t v = 0; v < key->tables.vectors; ++v) {
+            const std::size_t at =
+                base +
+                (((v * polynomials + polynomial) * shape.keys + k) * 2 + component) * 2 * lanes;
+            for (std::size_t lane = 0; lane < 2 * lanes; ++lane) {
+              const double value = spectrum[2 * lanes * v + lane] * key->scale;
+              if (compact)
+                key->words[at + lane] = static_cast<std::int32_t>(
+                    std::clamp(std::nearbyint(value), -2147483647.0, 2147483647.0));
+              else
+                key->doubles[at + lane] = value;
+            }
+          }
+        }
+      }
+  });
+  return key;
+}
+
+namespace {
+
+void rotate_any(const FftRotationKey& key, const RotationBatch<std::uint32_t>& batch,
+                std::size_t begin, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(rotate_tile_32)(key, batch, begin, count);
+}
+void rotate_any(const FftRotationKey& key, const RotationBatch<std::uint64_t>& batch,
+                std::size_t begin, std::size_t count) {
+  HWY_DYNAMIC_DISPATCH(rotate_tile_64)(key, batch, begin, count);
+}
+
+}  // namespace
+
+template <class Word>
+void blind_rotate_fft(const RotationKey& any_key, const RotationBatch<Word>& batch,
+                      const Workers& workers) {
+  const auto& key = dynamic_cast<const FftRotationKey&>(any_key);
+  if (key.tables.lanes != HWY_DYNAMIC_DISPATCH(fft_lanes)())
+    throw DeviceError("the key was prepared for vectors of " + std::to_string(key.tables.lanes) +
+                      " doubles, the device now uses " +
+                      std::to_string(HWY_DYNAMIC_DISPATCH(fft_lanes)()));
+  const std::size_t bytes = key.shape().N * (2 * largest_digit_count(key.shape()) * sizeof(double) +
+                                             5 * sizeof(Word));
+  const std::size_t tile = rotation_tile(batch.count, bytes, workers.threads);
+  parallel_for((batch.count + tile - 1) / tile, workers, [&](std::size_t t) {
+    rotate_any(key, batch, t * tile, std::min(tile, batch.count - t * tile));
+  });
+}
+
+template std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape&,
+                                                      const RowSource<std::uint32_t>&,
+                                                      const Workers&);
+template std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape&,
+                                                      const RowSource<std::uint64_t>&,
+                                                      const Workers&);
+template void blind_rotate_fft(const RotationKey&, const RotationBatch<std::uint32_t>&,
+                               const Workers&);
+template void blind_rotate_fft(const RotationKey&, const RotationBatch<std::uint64_t>&,
+                               const Workers&);
+
+}  // namespace whorl::backend::cpu
+#endif  // HWY_ONCE

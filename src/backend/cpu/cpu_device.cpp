@@ -1,0 +1,369 @@
+// The contract on the CPU: checks, splits batches over threads, calls the kernels.
+#include "backend/cpu/cpu_device.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "backend/cpu/blind_rotate.h"
+#include "backend/cpu/kernels.h"
+#include "hwy/aligned_allocator.h"
+
+namespace whorl::backend::cpu {
+
+namespace {
+
+/// Values that one piece of an element-wise call has: some tens of microseconds of work.
+constexpr std::size_t piece = 1 << 16;
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(DeviceOptions options)
+      : workers_{options.threads ? options.threads : available_cores(),
+                 std::move(options.interrupt)} {}
+
+  std::string name() const override {
+    return "cpu (" + simd_name() + ", " + std::to_string(workers_.threads) +
+           (workers_.threads == 1 ? " thread)" : " threads)");
+  }
+  unsigned threads() const override { return workers_.threads; }
+
+  void ntt(NttPlans<std::uint32_t> p, Slice<std::uint32_t> d) const override { ntt_all(p, d, true); }
+  void ntt(NttPlans<std::uint64_t> p, Slice<std::uint64_t> d) const override { ntt_all(p, d, true); }
+  void intt(NttPlans<std::uint32_t> p, Slice<std::uint32_t> d) const override {
+    ntt_all(p, d, false);
+  }
+  void intt(NttPlans<std::uint64_t> p, Slice<std::uint64_t> d) const override {
+    ntt_all(p, d, false);
+  }
+
+  void fft(const ring::FftPlan& plan, Slice<const double> in,
+           Slice<std::complex<double>> out) const override {
+    check(in);
+    check(out);
+    const std::size_t batch = polynomials("fft", in.size, plan.N());
+    check_size("fft: output", out.size, batch * plan.M());
+    const FftTables tables(plan, simd_doubles());
+    each(batch, plan.N(), [&](std::size_t b) {
+      fft_polynomial(tables, in.data + b * plan.N(), out.data + b * plan.M());
+    });
+  }
+  void ifft(const ring::FftPlan& plan, Slice<const std::complex<double>> in,
+            Slice<double> out) const override {
+    check(in);
+    check(out);
+    const std::size_t batch = polynomials("ifft", out.size, plan.N());
+    check_size("ifft: input", in.size, batch * plan.M());
+    const FftTables tables(plan, simd_doubles());
+    each(batch, plan.N(), [&](std::size_t b) {
+      ifft_polynomial(tables, in.data + b * plan.M(), out.data + b * plan.N());
+    });
+  }
+
+#define WHORL_CPU_ELEMENTWISE(Word)                                                              \
+  void add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)            \
+      const override {                                                                           \
+    two(Elementwise::add, q, a, b, out);                                                         \
+  }                                                                                              \
+  void sub(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)            \
+      const override {                                                                           \
+    two(Elementwise::sub, q, a, b, out);                                                         \
+  }                                                                                              \
+  void neg(Moduli<Word> q, Slice<const Word> a, Slice<Word> out) const override {                \
+    two(Elementwise::neg, q, a, a, out);                                                         \
+  }                                                                                              \
+  void mul(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)            \
+      const override {                                                                           \
+    two(Elementwise::mul, q, a, b, out);                                                         \
+  }                                                                                              \
+  void mul_add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const override {                                                                           \
+    two(Elementwise::mul_add, q, a, b, out);                                                     \
+  }                                                                                              \
+  void mul_scalar(Moduli<Word> q, Slice<const Word> a, std::span<const Word> scalars,            \
+                  Slice<Word> out) const override {                                              \
+    scale(q, a, scalars, out);                                                                   \
+  }                                                                                              \
+  void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,      \
+                    Slice<const Word> a, Slice<Word> out) const override {                       \
+    permute(q, N, g, evaluation_form, a, out);                                                   \
+  }
+  WHORL_CPU_ELEMENTWISE(std::uint32_t)
+  WHORL_CPU_ELEMENTWISE(std::uint64_t)
+#undef WHORL_CPU_ELEMENTWISE
+
+  std::unique_ptr<RotationKey> prepare_rotation_key(
+      const RotationShape& shape, const RowSource<std::uint32_t>& rows) const override {
+    return prepare(shape, rows);
+  }
+  std::unique_ptr<RotationKey> prepare_rotation_key(
+      const RotationShape& shape, const RowSource<std::uint64_t>& rows) const override {
+    return prepare(shape, rows);
+  }
+  void blind_rotate(const RotationKey& key, Slice<const std::uint32_t> lwe,
+                    Slice<const std::uint32_t> luts, Slice<const std::uint32_t> index,
+                    Slice<std::uint32_t> out) const override {
+    rotate(key, lwe, luts, index, out);
+  }
+  void blind_rotate(const RotationKey& key, Slice<const std::uint32_t> lwe,
+                    Slice<const std::uint64_t> luts, Slice<const std::uint32_t> index,
+                    Slice<std::uint64_t> out) const override {
+    rotate(key, lwe, luts, index, out);
+  }
+
+  void sample_extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant,
+                      Slice<const std::uint32_t> rlwe, Slice<std::uint32_t> out) const override {
+    extract(Q, N, constant, rlwe, out);
+  }
+  void sample_extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant,
+                      Slice<const std::uint64_t> rlwe, Slice<std::uint64_t> out) const override {
+    extract(Q, N, constant, rlwe, out);
+  }
+
+#define WHORL_CPU_MODULUS_SWITCH(In, Out)                                                        \
+  void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,        \
+                      Slice<const In> in, Slice<Out> out) const override {                       \
+    switch_rows(from, to, row, centre, in, out);                                                 \
+  }
+  WHORL_CPU_MODULUS_SWITCH(std::uint32_t, std::uint32_t)
+  WHORL_CPU_MODULUS_SWITCH(std::uint32_t, std::uint64_t)
+  WHORL_CPU_MODULUS_SWITCH(std::uint64_t, std::uint64_t)
+  WHORL_CPU_MODULUS_SWITCH(std::uint64_t, std::uint32_t)
+#undef WHORL_CPU_MODULUS_SWITCH
+
+  std::unique_ptr<SwitchKey> prepare_switch_key(
+      const SwitchShape& shape, const RowSource<std::uint64_t>& rows) const override {
+    return cpu::prepare_switch_key(shape, rows, workers_);
+  }
+  void lwe_key_switch(const SwitchKey& key, Slice<const std::uint64_t> in,
+                      Slice<std::uint64_t> out) const override {
+    check(in);
+    check(out);
+    const std::size_t count = polynomials("lwe_key_switch", in.size, key.shape().N + 1);
+    check_size("lwe_key_switch: output", out.size, count * (key.shape().n + 1));
+    key_switch(key, in.data, out.data, count, workers_);
+  }
+
+  void lwe_linear(std::uint64_t q, std::size_t row, std::span<const std::int64_t> weights,
+                  std::span<const Slice<const std::uint32_t>> in, std::uint64_t constant,
+                  Slice<std::uint32_t> out) const override {
+    check(out);
+    check_size("lwe_linear: weights", weights.size(), in.size());
+    const std::size_t count = polynomials("lwe_linear", out.size, row);
+    std::vector<std::uint64_t> factors;
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      check(in[k]);
+      check_size("lwe_linear: input", in[k].size, out.size);
+      const auto modulus = static_cast<std::int64_t>(q);
+      factors.push_back(static_cast<std::uint64_t>((weights[k] % modulus + modulus) % modulus));
+    }
+    each(count, row * (in.size() + 1), [&](std::size_t i) {
+      for (std::size_t j = i * row; j < (i + 1) * row; ++j) {
+        std::uint64_t sum = j + 1 == (i + 1) * row ? constant % q : 0;
+        for (std::size_t k = 0; k < in.size(); ++k) sum = (sum + factors[k] * in[k].data[j]) % q;
+        out.data[j] = static_cast<std::uint32_t>(sum);
+      }
+    });
+  }
+
+ protected:
+  std::shared_ptr<void> allocate_bytes(std::size_t bytes) const override {
+    auto memory = hwy::AllocateAligned<std::uint8_t>(std::max<std::size_t>(bytes, 1));
+    if (!memory)
+      throw OutOfMemoryError("cpu: " + std::to_string(bytes) + " bytes could not be allocated");
+    return {std::move(memory)};
+  }
+  void copy_in(const void* host, void* device, std::size_t bytes) const override {
+    if (bytes) std::memcpy(device, host, bytes);
+  }
+  void copy_out(const void* device, void* host, std::size_t bytes) const override {
+    if (bytes) std::memcpy(host, device, bytes);
+  }
+
+ private:
+  static std::size_t polynomials(const char* what, std::size_t size, std::size_t row) {
+    if (row == 0 || size % row != 0)
+      throw ShapeError(std::string(what) + ": " + std::to_string(size) +
+                       " elements are not a whole number of rows of " + std::to_string(row));
+    return size / row;
+  }
+  /// body(i) for i < count, grouped so that a piece has about `piece` values.
+  void each(std::size_t count, std::size_t values,
+            const std::function<void(std::size_t)>& body) const {
+    const std::size_t group = std::max<std::size_t>(1, piece / std::max<std::size_t>(1, values));
+    parallel_for((count + group - 1) / group, workers_, [&](std::size_t g) {
+      for (std::size_t i = g * group; i < std::min(count, (g + 1) * group); ++i) body(i);
+    });
+  }
+
+  template <class Word>
+  void ntt_all(NttPlans<Word> plans, Slice<Word> data, bool is_forward) const {
+    check(data);
+    if (plans.empty()) throw ShapeError("ntt: no limb");
+    const std::uint32_t N = plans[0]->N();
+    const std::size_t batch = polynomials("ntt", data.size, plans.size() * N);
+    for (std::size_t l = 0; l < plans.size(); ++l) {
+      if (plans[l]->N() != N)
+        throw ShapeError("ntt: limb " + std::to_string(l) + " has N = " +
+                         std::to_string(plans[l]->N()) + ", limb 0 has " + std::to_string(N));
+      const NttTables<Word> tables(*plans[l], simd_words(sizeof(Word)));
+      Word* limb = data.data + l * batch * N;
+      each(batch, N, [&](std::size_t b) {
+        is_forward ? ntt_polynomial(tables, limb + b * N) : intt_polynomial(tables, limb + b * N);
+      });
+    }
+  }
+
+  template <class Word>
+  std::size_t limb_size(const char* what, Moduli<Word> q, std::size_t size) const {
+    if (q.empty()) throw ShapeError(std::string(what) + ": no limb");
+    return polynomials(what, size, q.size()) ? size / q.size() : 0;
+  }
+  /// Calls body(limb, offset, count) for pieces of every limb.
+  template <class Body>
+  void pieces(std::size_t limbs, std::size_t size, const Body& body) const {
+    const std::size_t per_limb = (size + piece - 1) / piece;
+    parallel_for(limbs * per_limb, workers_, [&](std::size_t i) {
+      const std::size_t begin = i % per_limb * piece;
+      body(i / per_limb, i / per_limb * size + begin, std::min(piece, size - begin));
+    });
+  }
+  template <class Word>
+  void two(Elementwise op, Moduli<Word> q, Slice<const Word> a, Slice<const Word> b,
+           Slice<Word> out) const {
+    check(a);
+    check(b);
+    check(out);
+    check_size("element-wise: b", b.size, a.size);
+    check_size("element-wise: output", out.size, a.size);
+    pieces(q.size(), limb_size("element-wise", q, a.size),
+           [&](std::size_t l, std::size_t at, std::size_t count) {
+             elementwise(op, q[l], a.data + at, b.data + at, out.data + at, count);
+           });
+  }
+  template <class Word>
+  void scale(Moduli<Word> q, Slice<const Word> a, std::span<const Word> scalars,
+             Slice<Word> out) const {
+    check(a);
+    check(out);
+    check_size("mul_scalar: scalars", scalars.size(), q.size());
+    check_size("mul_scalar: output", out.size, a.size);
+    pieces(q.size(), limb_size("mul_scalar", q, a.size),
+           [&](std::size_t l, std::size_t at, std::size_t count) {
+             multiply_scalar(q[l], a.data + at, q[l].reduce(scalars[l]), out.data + at, count);
+           });
+  }
+  template <class Word>
+  void permute(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,
+               Slice<const Word> a, Slice<Word> out) const {
+    check(a);
+    check(out);
+    check_size("automorphism: output", out.size, a.size);
+    ring::check_ring_dimension(N);
+    if (g % 2 == 0 || g >= 2 * N)
+      throw ParameterError("automorphism: g = " + std::to_string(g) + " is not odd and below 2N = " +
+                           std::to_string(2 * N));
+    if (a.data == out.data && a.size) throw ShapeError("automorphism: output is the input");
+    const std::size_t batch = polynomials("automorphism", a.size, q.size() * N);
+    const unsigned bits = static_cast<unsigned>(std::bit_width(N) - 1);
+    std::vector<std::uint32_t> to(N);  // coefficient j goes to to[j] mod N, negated if >= N
+    for (std::uint32_t j = 0; j < N; ++j) {
+      if (evaluation_form) {
+        // value i is at psi^e, e = 2·brv(i) + 1; a(X^g) there is a at psi^(g·e)
+        const std::uint64_t e = 2 * ring::bit_reverse(j, bits) + 1;
+        to[j] = ring::bit_reverse(static_cast<std::uint32_t>((e * g % (2 * N) - 1) / 2), bits);
+      } else {
+        to[j] = static_cast<std::uint32_t>(std::uint64_t{j} * g % (2 * N));
+      }
+    }
+    each(q.size() * batch, N, [&](std::size_t i) {
+      const math::Modulus<Word>& modulus = q[i / batch];
+      const Word* x = a.data + i * N;
+      Word* y = out.data + i * N;
+      for (std::uint32_t j = 0; j < N; ++j) {
+        if (evaluation_form)
+          y[j] = x[to[j]];
+        else
+          y[to[j] % N] = to[j] < N ? x[j] : modulus.neg(x[j]);
+      }
+    });
+  }
+
+  template <class Word>
+  std::unique_ptr<RotationKey> prepare(const RotationShape& shape,
+                                       const RowSource<Word>& rows) const {
+    check_size("blind-rotation key: gadgets", shape.gadgets.size(), shape.n);
+    const bool narrow = shape.Q < (1ULL << 31);
+    if (narrow != (sizeof(Word) == 4))
+      throw ParameterError("blind-rotation key: Q = " + std::to_string(shape.Q) + " needs words of " +
+                           (narrow ? "32" : "64") + " bits");
+    return shape.arithmetic == Arithmetic::fft ? prepare_fft_key(shape, rows, workers_)
+                                               : prepare_ntt_key(shape, rows, workers_);
+  }
+  template <class Word>
+  void rotate(const RotationKey& key, Slice<const std::uint32_t> lwe, Slice<const Word> luts,
+              Slice<const std::uint32_t> index, Slice<Word> out) const {
+    check(lwe);
+    check(luts);
+    check(index);
+    check(out);
+    const RotationShape& shape = key.shape();
+    const std::size_t count = index.size;
+    check_size("blind_rotate: ciphertexts", lwe.size, count * (shape.n + 1));
+    check_size("blind_rotate: output", out.size, count * 2 * shape.N);
+    const std::size_t tables = polynomials("blind_rotate: look-up tables", luts.size, shape.N);
+    for (std::size_t i = 0; i < count; ++i)
+      if (index.data[i] >= tables)
+        throw ShapeError("blind_rotate: ciphertext " + std::to_string(i) + " asks for table " +
+                         std::to_string(index.data[i]) + " of " + std::to_string(tables));
+    const RotationBatch<Word> batch{lwe.data, luts.data, index.data, out.data, count};
+    if (shape.arithmetic == Arithmetic::fft)
+      blind_rotate_fft(key, batch, workers_);
+    else
+      blind_rotate_ntt(key, batch, workers_);
+  }
+
+  template <class Word>
+  void extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant, Slice<const Word> rlwe,
+               Slice<Word> out) const {
+    check(rlwe);
+    check(out);
+    const std::size_t count = polynomials("sample_extract", rlwe.size, std::size_t{2} * N);
+    check_size("sample_extract: output", out.size, count * (N + 1));
+    const math::Modulus<Word> q(static_cast<Word>(Q));
+    const Word add = q.reduce(static_cast<Word>(constant % Q));
+    each(count, 3 * N, [&](std::size_t i) {
+      const Word* a = rlwe.data + i * 2 * N;
+      Word* to = out.data + i * (N + 1);
+      to[0] = a[0];
+      for (std::size_t j = 1; j < N; ++j) to[j] = q.neg(a[N - j]);
+      to[N] = q.add(a[N], add);
+    });
+  }
+
+  template <class In, class Out>
+  void switch_rows(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
+                   Slice<const In> in, Slice<Out> out) const {
+    check(in);
+    check(out);
+    check_size("modulus_switch: output", out.size, in.size);
+    const std::size_t count = polynomials("modulus_switch", in.size, row);
+    each(count, 8 * row, [&](std::size_t i) {
+      switch_modulus_row<In, Out>(from, to, centre, {in.data + i * row, row},
+                                  {out.data + i * row, row});
+    });
+  }
+
+  Workers workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_cpu_device(DeviceOptions options) {
+  return std::make_unique<CpuDevice>(std::move(options));
+}
+
+}  // namespace whorl::backend::cpu

@@ -1,0 +1,258 @@
+// The folded FFT, written once for every SIMD width. Included once a target by Highway.
+#if defined(WHORL_BACKEND_CPU_FFT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WHORL_BACKEND_CPU_FFT_INL_H_
+#undef WHORL_BACKEND_CPU_FFT_INL_H_
+#else
+#define WHORL_BACKEND_CPU_FFT_INL_H_
+#endif
+
+#include <cstddef>
+#include <utility>
+
+#include "backend/cpu/fft_tables.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace whorl::backend::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Df = hn::ScalableTag<double>;
+using Vf = hn::Vec<Df>;
+inline constexpr std::size_t kLanes = HWY_LANES(double);
+inline constexpr int kLogLanes = kLanes == 8 ? 3 : kLanes == 4 ? 2 : kLanes == 2 ? 1 : 0;
+static_assert(kLanes == std::size_t{1} << kLogLanes);
+
+/// One vector of complex values. In memory the real vector comes first, the imaginary one next.
+struct Complex {
+  Vf re, im;
+};
+
+HWY_INLINE Complex load_complex(const double* HWY_RESTRICT p) {
+  const Df d;
+  return {hn::Load(d, p), hn::Load(d, p + kLanes)};
+}
+HWY_INLINE void store_complex(Complex x, double* HWY_RESTRICT p) {
+  const Df d;
+  hn::Store(x.re, d, p);
+  hn::Store(x.im, d, p + kLanes);
+}
+HWY_INLINE Complex add(Complex a, Complex b) {
+  return {hn::Add(a.re, b.re), hn::Add(a.im, b.im)};
+}
+HWY_INLINE Complex sub(Complex a, Complex b) {
+  return {hn::Sub(a.re, b.re), hn::Sub(a.im, b.im)};
+}
+HWY_INLINE Complex mul(Complex a, Complex b) {
+  return {hn::NegMulAdd(a.im, b.im, hn::Mul(a.re, b.re)),
+          hn::MulAdd(a.im, b.re, hn::Mul(a.re, b.im))};
+}
+HWY_INLINE Complex mul_conjugate(Complex a, Complex b) {  // a · conj(b)
+  return {hn::MulAdd(a.im, b.im, hn::Mul(a.re, b.re)),
+          hn::NegMulAdd(a.re, b.im, hn::Mul(a.im, b.re))};
+}
+
+/// (u, v) <- (u + w·v, u - w·v)
+HWY_INLINE void forward(Complex& u, Complex& v, Complex w) {
+  const Complex t = mul(v, w);
+  v = sub(u, t);
+  u = add(u, t);
+}
+/// (u, v) <- (u + i·w·v, u - i·w·v)
+HWY_INLINE void forward_i(Complex& u, Complex& v, Complex w) {
+  const Complex t = mul(v, w);
+  v = {hn::Add(u.re, t.im), hn::Sub(u.im, t.re)};
+  u = {hn::Sub(u.re, t.im), hn::Add(u.im, t.re)};
+}
+/// (u, v) <- (u + v, conj(w)·(u - v))
+HWY_INLINE void inverse(Complex& u, Complex& v, Complex w) {
+  const Complex t = sub(u, v);
+  u = add(u, v);
+  v = mul_conjugate(t, w);
+}
+/// (u, v) <- (u + v, conj(i·w)·(u - v))
+HWY_INLINE void inverse_i(Complex& u, Complex& v, Complex w) {
+  const Complex t = {hn::Sub(u.im, v.im), hn::Sub(v.re, u.re)};
+  u = add(u, v);
+  v = mul_conjugate(t, w);
+}
+
+/// All levels of a node of 2^log_radix values in registers; w is loaded by `twiddle(i)`.
+template <int log_radix, class Twiddle>
+HWY_INLINE void forward_node(Complex* x, const Twiddle& twiddle) {
+  if constexpr (log_radix == 1) {
+    forward(x[0], x[1], twiddle(0));
+  } else if constexpr (log_radix == 2) {
+    const Complex w1 = twiddle(0), w2 = twiddle(1);
+    forward(x[0], x[2], w1);
+    forward(x[1], x[3], w1);
+    forward(x[0], x[1], w2);
+    forward_i(x[2], x[3], w2);
+  } else {
+    const Complex w1 = twiddle(0);
+    forward(x[0], x[4], w1);
+    forward(x[1], x[5], w1);
+    forward(x[2], x[6], w1);
+    forward(x[3], x[7], w1);
+    const Complex w2 = twiddle(1);
+    forward(x[0], x[2], w2);
+    forward(x[1], x[3], w2);
+    forward_i(x[4], x[6], w2);
+    forward_i(x[5], x[7], w2);
+    const Complex w3 = twiddle(2), w4 = twiddle(3);
+    forward(x[0], x[1], w3);
+    forward_i(x[2], x[3], w3);
+    forward(x[4], x[5], w4);
+    forward_i(x[6], x[7], w4);
+  }
+}
+template <int log_radix, class Twiddle>
+HWY_INLINE void inverse_node(Complex* x, const Twiddle& twiddle) {
+  if constexpr (log_radix == 1) {
+    inverse(x[0], x[1], twiddle(0));
+  } else if constexpr (log_radix == 2) {
+    const Complex w1 = twiddle(0), w2 = twiddle(1);
+    inverse(x[0], x[1], w2);
+    inverse_i(x[2], x[3], w2);
+    inverse(x[0], x[2], w1);
+    inverse(x[1], x[3], w1);
+  } else {
+    const Complex w3 = twiddle(2), w4 = twiddle(3);
+    inverse(x[0], x[1], w3);
+    inverse_i(x[2], x[3], w3);
+    inverse(x[4], x[5], w4);
+    inverse_i(x[6], x[7], w4);
+    const Complex w2 = twiddle(1);
+    inverse(x[0], x[2], w2);
+    inverse(x[1], x[3], w2);
+    inverse_i(x[4], x[6], w2);
+    inverse_i(x[5], x[7], w2);
+    const Complex w1 = twiddle(0);
+    inverse(x[0], x[4], w1);
+    inverse(x[1], x[5], w1);
+    inverse(x[2], x[6], w1);
+    inverse(x[3], x[7], w1);
+  }
+}
+
+/// Transposes kLanes vectors: each round moves the lowest lane bit to the top of the vector number.
+HWY_INLINE void transpose([[maybe_unused]] Complex* x) {
+#if HWY_TARGET != HWY_SCALAR
+  const Df d;
+  constexpr std::size_t half = kLanes / 2;
+  for (int round = 0; round < kLogLanes; ++round) {
+    Complex y[kLanes];
+    for (std::size_t i = 0; i < half; ++i) {
+      y[i] = {hn::ConcatEven(d, x[2 * i + 1].re, x[2 * i].re),
+              hn::ConcatEven(d, x[2 * i + 1].im, x[2 * i].im)};
+      y[i + half] = {hn::ConcatOdd(d, x[2 * i + 1].re, x[2 * i].re),
+                     hn::ConcatOdd(d, x[2 * i + 1].im, x[2 * i].im)};
+    }
+    for (std::size_t i = 0; i < kLanes; ++i) x[i] = y[i];
+  }
+#endif
+}
+
+struct Broadcast {
+  const double* w;
+  HWY_INLINE Complex operator()(int i) const {
+    const Df d;
+    return {hn::Set(d, w[2 * i]), hn::Set(d, w[2 * i + 1])};
+  }
+};
+struct PerLane {
+  const double* w;
+  HWY_INLINE Complex operator()(int i) const { return load_complex(w + 2 * kLanes * i); }
+};
+
+/// One pass; `load(v)` and `store(v, x)` reach vector v of the transform.
+template <int log_radix, bool is_forward, class Load, class Store>
+HWY_INLINE void fft_pass(const FftTables::Pass& pass, const Load& load, const Store& store) {
+  constexpr int radix = 1 << log_radix;
+  const std::size_t node_vectors = pass.len / kLanes;
+  const std::size_t stride = node_vectors / radix;
+  for (std::uint32_t node = 0; node < pass.nodes; ++node) {
+    const Broadcast twiddle{pass.twiddles + 2 * FftTables::twiddles_per_node(log_radix) * node};
+    const std::size_t base = node * node_vectors;
+    for (std::size_t r = base; r < base + stride; ++r) {
+      Complex x[radix];
+      for (int t = 0; t < radix; ++t) x[t] = load(r + t * stride);
+      if constexpr (is_forward)
+        forward_node<log_radix>(x, twiddle);
+      else
+        inverse_node<log_radix>(x, twiddle);
+      for (int t = 0; t < radix; ++t) store(r + t * stride, x[t]);
+    }
+  }
+}
+
+template <bool is_forward, class Load, class Store>
+HWY_INLINE void fft_any_pass(const FftTables::Pass& pass, const Load& load, const Store& store) {
+  if (kLanes >= 8 && pass.log_radix == 3)
+    fft_pass<kLanes >= 8 ? 3 : 1, is_forward>(pass, load, store);
+  else if (pass.log_radix == 2)
+    fft_pass<2, is_forward>(pass, load, store);
+  else
+    fft_pass<1, is_forward>(pass, load, store);
+}
+
+/// The levels within a vector; `standard_order` transposes back to the order of ring::FftPlan.
+template <bool is_forward, bool standard_order>
+HWY_INLINE void fft_lane_pass([[maybe_unused]] const FftTables& tables,
+                              [[maybe_unused]] double* HWY_RESTRICT data) {
+#if HWY_TARGET != HWY_SCALAR
+  constexpr std::size_t per_group = FftTables::twiddles_per_node(kLogLanes) * 2 * kLanes;
+  for (std::uint32_t group = 0; group < tables.vectors / kLanes; ++group) {
+    double* base = data + group * kLanes * 2 * kLanes;
+    const PerLane twiddle{tables.lane_twiddles + group * per_group};
+    Complex x[kLanes];
+    for (std::size_t i = 0; i < kLanes; ++i) x[i] = load_complex(base + 2 * kLanes * i);
+    if constexpr (is_forward) {
+      transpose(x);
+      forward_node<kLogLanes>(x, twiddle);
+      if constexpr (standard_order) transpose(x);
+    } else {
+      if constexpr (standard_order) transpose(x);
+      inverse_node<kLogLanes>(x, twiddle);
+      transpose(x);
+    }
+    for (std::size_t i = 0; i < kLanes; ++i) store_complex(x[i], base + 2 * kLanes * i);
+  }
+#endif
+}
+
+struct LoadFrom {
+  const double* data;
+  HWY_INLINE Complex operator()(std::size_t v) const { return load_complex(data + 2 * kLanes * v); }
+};
+struct StoreTo {
+  double* data;
+  HWY_INLINE void operator()(std::size_t v, Complex x) const {
+    store_complex(x, data + 2 * kLanes * v);
+  }
+};
+
+/// Forward transform of M values read by `load` (natural order) into `out` (2·M doubles).
+template <bool standard_order = false, class Load>
+HWY_INLINE void fft_forward(const FftTables& tables, const Load& load, double* out) {
+  fft_any_pass<true>(tables.passes[0], load, StoreTo{out});
+  for (std::size_t p = 1; p < tables.passes.size(); ++p)
+    fft_any_pass<true>(tables.passes[p], LoadFrom{out}, StoreTo{out});
+  fft_lane_pass<true, standard_order>(tables, out);
+}
+
+/// Inverse transform of `data` (destroyed), times M; results go to `store` in natural order.
+template <bool standard_order = false, class Store>
+HWY_INLINE void fft_inverse(const FftTables& tables, double* data,
+                            const Store& store) {
+  fft_lane_pass<false, standard_order>(tables, data);
+  for (std::size_t p = tables.passes.size(); p-- > 1;)
+    fft_any_pass<false>(tables.passes[p], LoadFrom{data}, StoreTo{data});
+  fft_any_pass<false>(tables.passes[0], LoadFrom{data}, store);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace whorl::backend::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,262 @@
+// Transforms and element-wise arithmetic, one polynomial or one stretch at a time.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/kernels.cpp"
+#include "hwy/foreach_target.h"
+
+#include "backend/cpu/fft-inl.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/ntt-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace whorl::backend::cpu {
+namespace HWY_NAMESPACE {
+
+template <class Word, bool lazy>
+void ntt_in_place(const NttTables<Word>& t, Word* data) {
+  const Dw<Word> d;
+  const Butterfly<Word, lazy> butterfly(t.q);
+  // Callers' batches need not be aligned to vectors.
+  auto work = hwy::AllocateAligned<Word>(t.N);
+  ntt_forward<Word, lazy, true>(
+      t,
+      [=](std::size_t v) HWY_ATTR { return hn::LoadU(Dw<Word>(), data + v * kWords<Word>); },
+      work.get());
+  for (std::size_t j = 0; j < t.N; j += kWords<Word>)
+    hn::StoreU(butterfly.finish(hn::Load(d, work.get() + j)), d, data + j);
+}
+template <class Word, bool lazy>
+void intt_in_place(const NttTables<Word>& t, Word* data) {
+  const Dw<Word> d;
+  auto work = hwy::AllocateAligned<Word>(t.N);
+  for (std::size_t j = 0; j < t.N; j += kWords<Word>)
+    hn::Store(hn::LoadU(d, data + j), d, work.get() + j);
+  const Vw<Word> q = hn::Set(d, t.q), n = hn::Set(d, t.inverse_N),
+                 n_shoup = hn::Set(d, t.inverse_N_shoup);
+  ntt_inverse<Word, lazy, true>(t, work.get(), [=](std::size_t v, Vw<Word> x) HWY_ATTR {
+    const Vw<Word> scaled = reduce_once(mul_shoup_lazy(x, n, n_shoup, q), q);
+    hn::StoreU(scaled, Dw<Word>(), data + v * kWords<Word>);
+  });
+}
+void ntt_32(const NttTables<std::uint32_t>& t, std::uint32_t* data) {
+  t.q < (1u << 30) ? ntt_in_place<std::uint32_t, true>(t, data)
+                   : ntt_in_place<std::uint32_t, false>(t, data);
+}
+void ntt_64(const NttTables<std::uint64_t>& t, std::uint64_t* data) {
+  ntt_in_place<std::uint64_t, true>(t, data);
+}
+void intt_32(const NttTables<std::uint32_t>& t, std::uint32_t* data) {
+  t.q < (1u << 30) ? intt_in_place<std::uint32_t, true>(t, data)
+                   : intt_in_place<std::uint32_t, false>(t, data);
+}
+void intt_64(const NttTables<std::uint64_t>& t, std::uint64_t* data) {
+  intt_in_place<std::uint64_t, true>(t, data);
+}
+
+void fft_one(const FftTables& t, const double* in, std::complex<double>* out) {
+  auto work = hwy::AllocateAligned<double>(2 * t.M);
+  const std::size_t M = t.M;
+  fft_forward<true>(
+      t,
+      [=](std::size_t v) HWY_ATTR {
+        const Df d;
+        return Complex{hn::LoadU(d, in + v * kLanes), hn::LoadU(d, in + M + v * kLanes)};
+      },
+      work.get());
+  for (std::size_t v = 0; v < t.vectors; ++v)
+    for (std::size_t k = 0; k < kLanes; ++k)
+      out[v * kLanes + k] = {work[2 * kLanes * v + k], work[2 * kLanes * v + kLanes + k]};
+}
+void ifft_one(const FftTables& t, const std::complex<double>* in, double* out) {
+  auto work = hwy::AllocateAligned<double>(2 * t.M);
+  for (std::size_t v = 0; v < t.vectors; ++v)
+    for (std::size_t k = 0; k < kLanes; ++k) {
+      work[2 * kLanes * v + k] = in[v * kLanes + k].real();
+      work[2 * kLanes * v + kLanes + k] = in[v * kLanes + k].imag();
+    }
+  const std::size_t M = t.M;
+  const double scale = 1.0 / static_cast<double>(M);
+  fft_inverse<true>(t, work.get(), [=](std::size_t v, Complex x) HWY_ATTR {
+    const Df d;
+    hn::StoreU(hn::Mul(x.re, hn::Set(d, scale)), d, out + v * kLanes);
+    hn::StoreU(hn::Mul(x.im, hn::Set(d, scale)), d, out + M + v * kLanes);
+  });
+}
+
+/// A plain product is formed as (a·b/R)·R^2/R.
+template <class Word>
+void elementwise_odd(Elementwise op, const math::Montgomery<Word>& montgomery, const Word* a,
+                     const Word* b, Word* out, std::size_t count) {
+  const Dw<Word> d;
+  const Vw<Word> q = hn::Set(d, montgomery.modulus().value()),
+                 inverse = hn::Set(d, montgomery.inverse()),
+                 square = hn::Set(d, montgomery.r_squared());
+  auto product = [&](Vw<Word> x, Vw<Word> y) HWY_ATTR {
+    return mul_montgomery(mul_montgomery(x, y, q, inverse), square, q, inverse);
+  };
+  auto one = [&](const Word* pa, const Word* pb, Word* po) HWY_ATTR {
+    const Vw<Word> x = hn::LoadU(d, pa);
+    Vw<Word> r = x;
+    switch (op) {
+      case Elementwise::add: r = add_mod(x, hn::LoadU(d, pb), q); break;
+      case Elementwise::sub: r = sub_mod(x, hn::LoadU(d, pb), q); break;
+      case Elementwise::neg: r = sub_mod(hn::Zero(d), x, q); break;
+      case Elementwise::mul: r = product(x, hn::LoadU(d, pb)); break;
+      case Elementwise::mul_add:
+        r = add_mod(hn::LoadU(d, po), product(x, hn::LoadU(d, pb)), q);
+        break;
+    }
+    hn::StoreU(r, d, po);
+  };
+  constexpr std::size_t lanes = kWords<Word>;
+  std::size_t j = 0;
+  for (; j + lanes <= count; j += lanes) one(a + j, b ? b + j : nullptr, out + j);
+  if (j < count) {  // the tail goes through a padded copy
+    HWY_ALIGN Word ta[lanes] = {}, tb[lanes] = {}, to[lanes] = {};
+    for (std::size_t k = 0; k < count - j; ++k) {
+      ta[k] = a[j + k];
+      if (b) tb[k] = b[j + k];
+      to[k] = out[j + k];
+    }
+    one(ta, tb, to);
+    for (std::size_t k = 0; k < count - j; ++k) out[j + k] = to[k];
+  }
+}
+void elementwise_32(Elementwise op, const math::Montgomery<std::uint32_t>& montgomery,
+                    const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out,
+                    std::size_t count) {
+  elementwise_odd(op, montgomery, a, b, out, count);
+}
+void elementwise_64(Elementwise op, const math::Montgomery<std::uint64_t>& montgomery,
+                    const std::uint64_t* a, const std::uint64_t* b, std::uint64_t* out,
+                    std::size_t count) {
+  elementwise_odd(op, montgomery, a, b, out, count);
+}
+
+template <class Word>
+void scale_by(Word modulus, Word w, Word w_shoup, const Word* a, Word* out, std::size_t count) {
+  const Dw<Word> d;
+  const Vw<Word> q = hn::Set(d, modulus), vw = hn::Set(d, w), vs = hn::Set(d, w_shoup);
+  constexpr std::size_t lanes = kWords<Word>;
+  std::size_t j = 0;
+  for (; j + lanes <= count; j += lanes)
+    hn::StoreU(reduce_once(mul_shoup_lazy(hn::LoadU(d, a + j), vw, vs, q), q), d, out + j);
+  if (j < count) {
+    HWY_ALIGN Word t[lanes] = {};
+    for (std::size_t k = 0; k < count - j; ++k) t[k] = a[j + k];
+    hn::Store(reduce_once(mul_shoup_lazy(hn::Load(d, t), vw, vs, q), q), d, t);
+    for (std::size_t k = 0; k < count - j; ++k) out[j + k] = t[k];
+  }
+}
+void scale_32(std::uint32_t q, std::uint32_t w, std::uint32_t s, const std::uint32_t* a,
+              std::uint32_t* out, std::size_t count) {
+  scale_by(q, w, s, a, out, count);
+}
+void scale_64(std::uint64_t q, std::uint64_t w, std::uint64_t s, const std::uint64_t* a,
+              std::uint64_t* out, std::size_t count) {
+  scale_by(q, w, s, a, out, count);
+}
+
+unsigned doubles_in_vector() { return kLanes; }
+unsigned words_in_vector(std::size_t bytes) {
+  return static_cast<unsigned>(bytes == 4 ? kWords<std::uint32_t> : kWords<std::uint64_t>);
+}
+const char* target_name() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace whorl::backend::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace whorl::backend::cpu {
+
+HWY_EXPORT(ntt_32);
+HWY_EXPORT(ntt_64);
+HWY_EXPORT(intt_32);
+HWY_EXPORT(intt_64);
+HWY_EXPORT(fft_one);
+HWY_EXPORT(ifft_one);
+HWY_EXPORT(elementwise_32);
+HWY_EXPORT(elementwise_64);
+HWY_EXPORT(scale_32);
+HWY_EXPORT(scale_64);
+HWY_EXPORT(doubles_in_vector);
+HWY_EXPORT(words_in_vector);
+HWY_EXPORT(target_name);
+
+unsigned simd_doubles() { return HWY_DYNAMIC_DISPATCH(doubles_in_vector)(); }
+unsigned simd_words(std::size_t word_bytes) {
+  return HWY_DYNAMIC_DISPATCH(words_in_vector)(word_bytes);
+}
+std::string simd_name() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
+
+template <>
+void ntt_polynomial(const NttTables<std::uint32_t>& tables, std::uint32_t* data) {
+  HWY_DYNAMIC_DISPATCH(ntt_32)(tables, data);
+}
+template <>
+void ntt_polynomial(const NttTables<std::uint64_t>& tables, std::uint64_t* data) {
+  HWY_DYNAMIC_DISPATCH(ntt_64)(tables, data);
+}
+template <>
+void intt_polynomial(const NttTables<std::uint32_t>& tables, std::uint32_t* data) {
+  HWY_DYNAMIC_DISPATCH(intt_32)(tables, data);
+}
+template <>
+void intt_polynomial(const NttTables<std::uint64_t>& tables, std::uint64_t* data) {
+  HWY_DYNAMIC_DISPATCH(intt_64)(tables, data);
+}
+void fft_polynomial(const FftTables& tables, const double* in, std::complex<double>* out) {
+  HWY_DYNAMIC_DISPATCH(fft_one)(tables, in, out);
+}
+void ifft_polynomial(const FftTables& tables, const std::complex<double>* in, double* out) {
+  HWY_DYNAMIC_DISPATCH(ifft_one)(tables, in, out);
+}
+
+namespace {
+
+/// Even moduli have no Montgomery form; they are rare enough for scalar Barrett products.
+template <class Word>
+void elementwise_even(Elementwise op, const math::Modulus<Word>& q, const Word* a, const Word* b,
+                      Word* out, std::size_t count) {
+  for (std::size_t j = 0; j < count; ++j) switch (op) {
+      case Elementwise::add: out[j] = q.add(a[j], b[j]); break;
+      case Elementwise::sub: out[j] = q.sub(a[j], b[j]); break;
+      case Elementwise::neg: out[j] = q.neg(a[j]); break;
+      case Elementwise::mul: out[j] = q.mul(a[j], b[j]); break;
+      case Elementwise::mul_add: out[j] = q.add(out[j], q.mul(a[j], b[j])); break;
+    }
+}
+
+}  // namespace
+
+template <class Word>
+void elementwise(Elementwise op, const math::Modulus<Word>& q, const Word* a, const Word* b,
+                 Word* out, std::size_t count) {
+  if (q.value() % 2 == 0) return elementwise_even(op, q, a, b, out, count);
+  const math::Montgomery<Word> montgomery(q);
+  if constexpr (sizeof(Word) == 4)
+    HWY_DYNAMIC_DISPATCH(elementwise_32)(op, montgomery, a, b, out, count);
+  else
+    HWY_DYNAMIC_DISPATCH(elementwise_64)(op, montgomery, a, b, out, count);
+}
+template void elementwise(Elementwise, const math::Modulus<std::uint32_t>&, const std::uint32_t*,
+                          const std::uint32_t*, std::uint32_t*, std::size_t);
+template void elementwise(Elementwise, const math::Modulus<std::uint64_t>&, const std::uint64_t*,
+                          const std::uint64_t*, std::uint64_t*, std::size_t);
+
+template <class Word>
+void multiply_scalar(const math::Modulus<Word>& q, const Word* a, Word scalar, Word* out,
+                     std::size_t count) {
+  if constexpr (sizeof(Word) == 4)
+    HWY_DYNAMIC_DISPATCH(scale_32)(q.value(), scalar, q.shoup(scalar), a, out, count);
+  else
+    HWY_DYNAMIC_DISPATCH(scale_64)(q.value(), scalar, q.shoup(scalar), a, out, count);
+}
+template void multiply_scalar(const math::Modulus<std::uint32_t>&, const std::uint32_t*,
+                              std::uint32_t, std::uint32_t*, std::size_t);
+template void multiply_scalar(const math::Modulus<std::uint64_t>&, const std::uint64_t*,
+                              std::uint64_t, std::uint64_t*, std::size_t);
+
+}  // namespace whorl::backend::cpu
+#endif  // HWY_ONCE

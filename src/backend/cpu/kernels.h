@@ -1,0 +1,51 @@
+// Batch kernels of the CPU device behind the entries of backend/ops.h that are not blind rotation.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "backend/cpu/fft_tables.h"
+#include "backend/cpu/ntt_tables.h"
+#include "backend/parallel.h"
+#include "backend/ops.h"
+
+namespace whorl::backend::cpu {
+
+/// Doubles and words in a vector of the SIMD width in use.
+unsigned simd_doubles();
+unsigned simd_words(std::size_t word_bytes);
+/// "AVX3" (AVX-512), "AVX2" or "SCALAR".
+std::string simd_name();
+
+/// One polynomial, in place, in the order of ring::NttPlan, residues below q in and out.
+template <class Word>
+void ntt_polynomial(const NttTables<Word>& tables, Word* data);
+template <class Word>
+void intt_polynomial(const NttTables<Word>& tables, Word* data);
+void fft_polynomial(const FftTables& tables, const double* in, std::complex<double>* out);
+void ifft_polynomial(const FftTables& tables, const std::complex<double>* in, double* out);
+
+enum class Elementwise : std::uint8_t { add, sub, neg, mul, mul_add };
+/// `count` values modulo one modulus; b unused by neg.
+template <class Word>
+void elementwise(Elementwise op, const math::Modulus<Word>& q, const Word* a, const Word* b,
+                 Word* out, std::size_t count);
+template <class Word>
+void multiply_scalar(const math::Modulus<Word>& q, const Word* a, Word scalar, Word* out,
+                     std::size_t count);
+
+template <class In, class Out>
+void switch_modulus_row(std::uint64_t from, std::uint64_t to, bool centre, std::span<const In> in,
+                        std::span<Out> out);
+
+std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape& shape,
+                                              const RowSource<std::uint64_t>& rows,
+                                              const Workers& workers);
+void key_switch(const SwitchKey& key, const std::uint64_t* in, std::uint64_t* out,
+                std::size_t count, const Workers& workers);
+
+}  // namespace whorl::backend::cpu

@@ -1,0 +1,44 @@
+#include "backend/cpu/ntt_tables.h"
+
+#include <bit>
+
+namespace whorl::backend::cpu {
+
+template <class Word>
+NttTables<Word>::NttTables(const ring::NttPlan<Word>& plan, unsigned lane_count)
+    : lanes(lane_count),
+      log_lanes(static_cast<unsigned>(std::bit_width(lane_count) - 1)),
+      N(plan.N()),
+      vectors(plan.N() / lane_count),
+      q(plan.modulus().value()),
+      roots(plan.roots().data()),
+      roots_shoup(plan.roots_shoup().data()),
+      inverse_roots(plan.inverse_roots().data()),
+      inverse_roots_shoup(plan.inverse_roots_shoup().data()),
+      inverse_N(plan.inverse_N()),
+      inverse_N_shoup(plan.modulus().shoup(plan.inverse_N())) {
+  const std::size_t size = std::size_t{2} * N;
+  forward_lanes = hwy::AllocateAligned<Word>(size);
+  inverse_lanes = hwy::AllocateAligned<Word>(size);
+  Word* forward = forward_lanes.get();
+  Word* inverse = inverse_lanes.get();
+  for (std::uint32_t group = 0; group < vectors / lanes; ++group)
+    for (unsigned level = 0; level < log_lanes; ++level)
+      for (unsigned node = 0; node < 1u << level; ++node) {
+        for (unsigned lane = 0; lane < lanes; ++lane) {
+          const std::size_t i =
+              ((vectors + group * lanes + lane) << level) + node;  // m + i, m = vectors·2^level
+          forward[lane] = roots[i];
+          forward[lanes + lane] = roots_shoup[i];
+          inverse[lane] = inverse_roots[i];
+          inverse[lanes + lane] = inverse_roots_shoup[i];
+        }
+        forward += 2 * lanes;
+        inverse += 2 * lanes;
+      }
+}
+
+template struct NttTables<std::uint32_t>;
+template struct NttTables<std::uint64_t>;
+
+}  // namespace whorl::backend::cpu

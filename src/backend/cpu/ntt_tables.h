@@ -1,0 +1,28 @@
+// Twiddles of the NTT in the order in which a SIMD width uses them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "hwy/aligned_allocator.h"
+#include "ring/ntt_plan.h"
+
+namespace whorl::backend::cpu {
+
+/// As for FftTables: vertical levels down to nodes of one vector, then groups of `lanes` nodes are
+/// transposed and finished with one node a lane. The vertical levels read the plan's own tables.
+template <class Word>
+struct NttTables {
+  NttTables(const ring::NttPlan<Word>& plan, unsigned lanes);
+
+  unsigned lanes, log_lanes;
+  std::uint32_t N, vectors;
+  Word q;
+  const Word *roots, *roots_shoup, *inverse_roots, *inverse_roots_shoup;  ///< the plan's
+  Word inverse_N, inverse_N_shoup;
+  /// Per group of `lanes` nodes, lanes - 1 pairs of vectors (w, its Shoup companion): level by
+  /// level, node by node, as roots()[m + i] is indexed.
+  hwy::AlignedFreeUniquePtr<Word[]> forward_lanes, inverse_lanes;
+};
+
+}  // namespace whorl::backend::cpu

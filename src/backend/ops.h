@@ -1,0 +1,255 @@
+// The contract between schemes and backends. Everything slow in Whorl is one of these entries: each
+// takes a whole batch and is documented by its formula. Integer entries give the same bits on every
+// backend and for every batch size; FFT entries state an error bound (docs/fft-error.md).
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ring/fft_plan.h"
+#include "ring/gadget.h"
+#include "ring/ntt_plan.h"
+#include "whorl/error.h"
+
+namespace whorl::backend {
+
+class Device;
+
+/// A view of device memory. Operations on views of another device throw DeviceError.
+template <class T>
+struct Slice {
+  T* data = nullptr;
+  std::size_t size = 0;
+  const Device* device = nullptr;
+  operator Slice<const T>() const { return {data, size, device}; }
+  Slice part(std::size_t offset, std::size_t count) const {
+    if (offset > size || count > size - offset)
+      throw ShapeError("slice [" + std::to_string(offset) + ", " + std::to_string(offset + count) +
+                       ") of a buffer of " + std::to_string(size));
+    return {data + offset, count, device};
+  }
+};
+
+/// Memory that belongs to one device; moved explicitly by Device::upload and download.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(std::shared_ptr<void> storage, std::size_t size, const Device* device)
+      : storage_(std::move(storage)), size_(size), device_(device) {}
+  Slice<T> slice() { return {static_cast<T*>(storage_.get()), size_, device_}; }
+  Slice<const T> slice() const { return {static_cast<const T*>(storage_.get()), size_, device_}; }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::shared_ptr<void> storage_;
+  std::size_t size_ = 0;
+  const Device* device_ = nullptr;
+};
+
+enum class Arithmetic : std::uint8_t { ntt, fft };
+
+/// Shape of a GINX blind-rotation key (Chillotti et al. 2020; ternary keys: Micciancio and Polyakov,
+/// WAHC 2021). `gadgets[i]` belongs to LWE coefficient i.
+struct RotationShape {
+  std::uint32_t n = 0;
+  std::uint32_t N = 0;
+  std::uint64_t Q = 0;
+  unsigned keys = 1;  ///< 1: binary, 2: ternary
+  std::vector<ring::Gadget> gadgets;
+  Arithmetic arithmetic = Arithmetic::fft;
+};
+
+/// Writes row `r` of a key: `a` and `b` have the row's length. Rows come in the order documented at
+/// whorl::binfhe::EvaluationKeys. Called from several threads at once.
+template <class Word>
+using RowSource = std::function<void(std::size_t row, std::span<Word> a, std::span<Word> b)>;
+
+/// A blind-rotation key in transform form, laid out in a backend's order of use.
+class RotationKey {
+ public:
+  virtual ~RotationKey() = default;
+  virtual std::size_t bytes() const = 0;
+  const RotationShape& shape() const { return shape_; }
+
+ protected:
+  explicit RotationKey(RotationShape shape) : shape_(std::move(shape)) {}
+  RotationShape shape_;
+};
+
+/// Shape of an LWE key-switching key from dimension N to n at modulus Q_ks (a power of two, or any for
+/// 64-bit words). Digits are unsigned-carry-free signed digits of ring::Gadget over Q_ks.
+struct SwitchShape {
+  std::uint32_t N = 0;
+  std::uint32_t n = 0;
+  std::uint64_t Q_ks = 0;
+  ring::Gadget gadget{2, 1, 1};
+  bool table = false;  ///< rows for v·g_j, v = 1 … gadget.bound(j), looked up; else rows for g_j, multiplied
+};
+
+class SwitchKey {
+ public:
+  virtual ~SwitchKey() = default;
+  virtual std::size_t bytes() const = 0;
+  const SwitchShape& shape() const { return shape_; }
+
+ protected:
+  explicit SwitchKey(SwitchShape shape) : shape_(std::move(shape)) {}
+  SwitchShape shape_;
+};
+
+/// Element-wise entries act on residues below their modulus, limb-major (L, B, N): limb l is reduced
+/// modulo moduli[l], B·N = size / L values each.
+template <class Word>
+using Moduli = std::span<const math::Modulus<Word>>;
+template <class Word>
+using NttPlans = std::span<const ring::NttPlan<Word>* const>;
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  /// E.g. "cpu (AVX3, 2 threads)".
+  virtual std::string name() const = 0;
+  virtual unsigned threads() const = 0;
+
+  template <class T>
+  Buffer<T> allocate(std::size_t count) const {
+    return {allocate_bytes(count * sizeof(T)), count, this};
+  }
+  template <class T>
+  void upload(std::span<const T> from, Slice<T> to) const {
+    check(to);
+    check_size("upload", from.size(), to.size);
+    copy_in(from.data(), to.data, from.size_bytes());
+  }
+  template <class T>
+  void download(Slice<const T> from, std::span<T> to) const {
+    check(from);
+    check_size("download", from.size, to.size());
+    copy_out(from.data, to.data(), to.size_bytes());
+  }
+
+  /// x^(l)_b <- values at odd powers of psi_l, in the order of ring::NttPlan. data: (L, B, N).
+  virtual void ntt(NttPlans<std::uint32_t>, Slice<std::uint32_t> data) const = 0;
+  virtual void ntt(NttPlans<std::uint64_t>, Slice<std::uint64_t> data) const = 0;
+  /// Inverse of ntt.
+  virtual void intt(NttPlans<std::uint32_t>, Slice<std::uint32_t> data) const = 0;
+  virtual void intt(NttPlans<std::uint64_t>, Slice<std::uint64_t> data) const = 0;
+  /// in: (B, N) reals; out: (B, N/2) values in the order of ring::FftPlan.
+  virtual void fft(const ring::FftPlan&, Slice<const double> in,
+                   Slice<std::complex<double>> out) const = 0;
+  /// Inverse of fft.
+  virtual void ifft(const ring::FftPlan&, Slice<const std::complex<double>> in,
+                    Slice<double> out) const = 0;
+
+  // Element-wise; `out` may be `a`. Declared for both word sizes.
+#define WHORL_ELEMENTWISE(Word)                                                                    \
+  /** out = a + b mod q_l */                                                                       \
+  virtual void add(Moduli<Word>, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const = 0;                                                                                   \
+  /** out = a - b mod q_l */                                                                       \
+  virtual void sub(Moduli<Word>, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const = 0;                                                                                   \
+  /** out = -a mod q_l */                                                                          \
+  virtual void neg(Moduli<Word>, Slice<const Word> a, Slice<Word> out) const = 0;                  \
+  /** out = a·b mod q_l */                                                                         \
+  virtual void mul(Moduli<Word>, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const = 0;                                                                                   \
+  /** out = out + a·b mod q_l */                                                                   \
+  virtual void mul_add(Moduli<Word>, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)    \
+      const = 0;                                                                                   \
+  /** out = a·scalars[l] mod q_l */                                                                \
+  virtual void mul_scalar(Moduli<Word>, Slice<const Word> a, std::span<const Word> scalars,        \
+                          Slice<Word> out) const = 0;                                              \
+  /** out = a(X^g), g odd, below 2N; coefficient form, or evaluation form in the order of NttPlan. \
+   * `out` must not be `a`. */                                                                     \
+  virtual void automorphism(Moduli<Word>, std::uint32_t N, std::uint32_t g, bool evaluation_form,  \
+                            Slice<const Word> a, Slice<Word> out) const = 0;
+  WHORL_ELEMENTWISE(std::uint32_t)
+  WHORL_ELEMENTWISE(std::uint64_t)
+#undef WHORL_ELEMENTWISE
+
+  /// Transforms a key; rows are RLWE rows (a, b) of N coefficients modulo Q.
+  virtual std::unique_ptr<RotationKey> prepare_rotation_key(
+      const RotationShape&, const RowSource<std::uint32_t>& rows) const = 0;
+  virtual std::unique_ptr<RotationKey> prepare_rotation_key(
+      const RotationShape&, const RowSource<std::uint64_t>& rows) const = 0;
+
+  /// For each of the B rows (a_1 … a_n, b) of `lwe`, residues modulo 2N, and test vector
+  /// t = luts[index] (L, N) modulo Q:
+  ///   ACC <- (0, t·X^-b);  for i = 1 … n:  D <- decompose((X^a_i - 1)·ACC),
+  ///   ACC <- ACC + D ⊡ K_i,1 - X^-a_i·(D ⊡ K_i,2)   (second term for ternary keys only)
+  /// and writes ACC (B, 2, N) modulo Q, a first. ACC encrypts t·X^(-b + <a, s>). The ternary form
+  /// follows from X^-a - 1 = -X^-a·(X^a - 1); it decomposes once and has half the noise of
+  /// multiplying by X^a - 1 afterwards (paper 000, Algorithm 1).
+  virtual void blind_rotate(const RotationKey&, Slice<const std::uint32_t> lwe,
+                            Slice<const std::uint32_t> luts, Slice<const std::uint32_t> index,
+                            Slice<std::uint32_t> out) const = 0;
+  virtual void blind_rotate(const RotationKey&, Slice<const std::uint32_t> lwe,
+                            Slice<const std::uint64_t> luts, Slice<const std::uint32_t> index,
+                            Slice<std::uint64_t> out) const = 0;
+
+  /// LWE encryption (B, N+1) of coefficient 0 of each RLWE (B, 2, N), modulo Q:
+  /// (a_0, -a_(N-1), …, -a_1, b_0 + constant).
+  virtual void sample_extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant,
+                              Slice<const std::uint32_t> rlwe, Slice<std::uint32_t> out) const = 0;
+  virtual void sample_extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant,
+                              Slice<const std::uint64_t> rlwe, Slice<std::uint64_t> out) const = 0;
+
+  /// Rows of `row` residues: out = round(in·to/from) mod to. With `centre`, the last element of each
+  /// row is corrected by half the sum of the others' rounding errors, which is the error's expected
+  /// value under a binary key: its variance falls from n/24 to n/48 (Bernard, Joye, Smart, Walter,
+  /// 2024/1718, "drifting").
+  virtual void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
+                              Slice<const std::uint32_t> in, Slice<std::uint32_t> out) const = 0;
+  virtual void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
+                              Slice<const std::uint32_t> in, Slice<std::uint64_t> out) const = 0;
+  virtual void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
+                              Slice<const std::uint64_t> in, Slice<std::uint64_t> out) const = 0;
+  virtual void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
+                              Slice<const std::uint64_t> in, Slice<std::uint32_t> out) const = 0;
+
+  /// Key rows are LWE encryptions (a: n words, b: one word) modulo Q_ks.
+  virtual std::unique_ptr<SwitchKey> prepare_switch_key(
+      const SwitchShape&, const RowSource<std::uint64_t>& rows) const = 0;
+  /// in (B, N+1), out (B, n+1), residues modulo Q_ks: (0, b) - sum_ij digit_j(a_i)·K_ij.
+  virtual void lwe_key_switch(const SwitchKey&, Slice<const std::uint64_t> in,
+                              Slice<std::uint64_t> out) const = 0;
+
+  /// out = sum_k weights[k]·in[k] + (0, …, 0, constant) modulo q, rows of `row` residues.
+  virtual void lwe_linear(std::uint64_t q, std::size_t row, std::span<const std::int64_t> weights,
+                          std::span<const Slice<const std::uint32_t>> in, std::uint64_t constant,
+                          Slice<std::uint32_t> out) const = 0;
+
+ protected:
+  virtual std::shared_ptr<void> allocate_bytes(std::size_t bytes) const = 0;
+  virtual void copy_in(const void* host, void* device, std::size_t bytes) const = 0;
+  virtual void copy_out(const void* device, void* host, std::size_t bytes) const = 0;
+
+  template <class T>
+  void check(const Slice<T>& slice) const {
+    if (slice.device != this && slice.size != 0)
+      throw DeviceError("a buffer of another device was given to " + name());
+  }
+  static void check_size(const char* what, std::size_t got, std::size_t want) {
+    if (got != want)
+      throw ShapeError(std::string(what) + ": " + std::to_string(got) + " elements where " +
+                       std::to_string(want) + " are due");
+  }
+};
+
+struct DeviceOptions {
+  unsigned threads = 0;             ///< 0: all cores
+  std::function<bool()> interrupt;  ///< polled from the calling thread; true: InterruptedError
+};
+
+/// "cpu", or "" for the best there is. DeviceError names what was asked for and what there is.
+std::unique_ptr<Device> make_device(const std::string& name, DeviceOptions options = {});
+
+}  // namespace whorl::backend

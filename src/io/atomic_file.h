@@ -1,0 +1,30 @@
+// A file that appears whole or not at all.
+#pragma once
+
+#include <filesystem>
+
+#include "io/sink.h"
+
+namespace whorl::io {
+
+/// Writes to a temporary file in the folder of `path`; commit() syncs it and renames it into place.
+/// Without commit() the temporary file goes and whatever was at `path` stays. IoError names path
+/// and reason. A symbolic link at `path` is followed; anything else there than a regular file is
+/// refused, since a rename would replace it.
+class AtomicFile : public Sink {
+ public:
+  /// `mode` as open(2) takes it: the process's umask applies.
+  AtomicFile(const std::filesystem::path& path, unsigned mode);
+  ~AtomicFile() override;
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(ByteSpan bytes) override;
+  void commit();
+
+ private:
+  std::filesystem::path path_, temporary_;
+  int descriptor_ = -1;
+};
+
+}  // namespace whorl::io

@@ -1,0 +1,184 @@
+#include "io/frame.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace whorl::io {
+
+namespace {
+
+constexpr std::array<std::uint8_t, 4> magic = {'W', 'H', 'R', 'L'};
+constexpr std::size_t check_bytes = 8;
+constexpr std::size_t checked_bytes = header_bytes - check_bytes;
+
+/// libsodium hashes without having been started, but slowly: starting it picks the code for this
+/// machine. Starting it again does nothing.
+crypto_generichash_state start_digest() {
+  if (sodium_init() < 0) throw RandomnessError("libsodium does not start");
+  crypto_generichash_state hash;
+  crypto_generichash_init(&hash, nullptr, 0, digest_bytes);
+  return hash;
+}
+
+std::array<std::uint8_t, check_bytes> header_check(ByteSpan header) {
+  std::array<std::uint8_t, crypto_generichash_BYTES_MIN> hash;
+  crypto_generichash(hash.data(), hash.size(), header.data(), checked_bytes, nullptr, 0);
+  std::array<std::uint8_t, check_bytes> check;
+  std::copy_n(hash.begin(), check_bytes, check.begin());
+  return check;
+}
+
+std::array<std::uint8_t, digest_bytes> frame_digest(ByteSpan bytes, const MappedFile* mapping) {
+  constexpr std::size_t chunk_bytes = std::size_t{4} << 20;
+  crypto_generichash_state hash = start_digest();
+  for (std::size_t at = 0; at < bytes.size(); at += chunk_bytes) {
+    const ByteSpan chunk = bytes.subspan(at, std::min(chunk_bytes, bytes.size() - at));
+    crypto_generichash_update(&hash, chunk.data(), chunk.size());
+    if (mapping != nullptr) mapping->release(chunk);
+  }
+  std::array<std::uint8_t, digest_bytes> digest;
+  crypto_generichash_final(&hash, digest.data(), digest.size());
+  return digest;
+}
+
+void check_expectations(const Header& header, FrameType expected, const LoadOptions& options) {
+  if (header.type != expected)
+    throw TypeMismatchError("type: the frame holds " + std::string(frame_type_name(header.type)) +
+                            ", expected " + std::string(frame_type_name(expected)));
+  if (header.payload_bytes > options.max_bytes)
+    throw OversizedError("payload length: " + std::to_string(header.payload_bytes) +
+                         " bytes announced, at most " + std::to_string(options.max_bytes) +
+                         " accepted (max_bytes)");
+  if (options.expect_parameters && header.parameters_digest != *options.expect_parameters)
+    throw ParameterMismatchError("parameter digest: the frame was made under other parameters");
+  const bool keyed = expected == FrameType::secret_key || expected == FrameType::evaluation_keys ||
+                     expected == FrameType::ciphertexts;
+  if (keyed && options.expect_key && header.key_id != *options.expect_key)
+    throw KeyMismatchError("key id: the frame was made under another key");
+  if (!keyed && header.key_id != binfhe::KeyId{})
+    throw FormatError("key id: not zero, but " + std::string(frame_type_name(expected)) +
+                      " belong to no key");
+  const std::uint32_t known = expected == FrameType::ciphertexts ? flag_seeded : 0;
+  if ((header.flags & ~known) != 0)
+    throw FormatError("flags: " + std::to_string(header.flags) + " has bits beyond " +
+                      std::to_string(known));
+}
+
+}  // namespace
+
+std::string_view frame_type_name(FrameType type) {
+  switch (type) {
+    case FrameType::parameters:
+      return "parameters";
+    case FrameType::secret_key:
+      return "a secret key";
+    case FrameType::evaluation_keys:
+      return "evaluation keys";
+    case FrameType::ciphertexts:
+      return "ciphertexts";
+    case FrameType::lut:
+      return "a look-up table";
+  }
+  return "an unknown type";
+}
+
+std::array<std::uint8_t, header_bytes> encode_header(const Header& header) {
+  ByteWriter fields;
+  fields.bytes(magic);
+  fields.value(header.version);
+  fields.value(static_cast<std::uint16_t>(header.type));
+  fields.value(header.flags);
+  fields.zeros(4);
+  fields.value(header.payload_bytes);
+  fields.bytes(header.parameters_digest);
+  fields.bytes(header.key_id);
+  fields.bytes(header_check(fields.data()));
+  std::array<std::uint8_t, header_bytes> encoded;
+  std::copy_n(fields.data().begin(), header_bytes, encoded.begin());
+  return encoded;
+}
+
+Header decode_header(ByteSpan bytes) {
+  // What there is of the magic is looked at first: a short text file is no truncated frame.
+  const std::size_t common = std::min(bytes.size(), magic.size());
+  if (!std::equal(magic.begin(), magic.begin() + static_cast<std::ptrdiff_t>(common),
+                  bytes.begin()))
+    throw FormatError("magic: these bytes are not a Whorl frame");
+  ByteReader whole(bytes);
+  ByteReader fields(whole.take(header_bytes, "header"));
+  fields.take(magic.size(), "magic");
+
+  Header header;
+  header.version = fields.value<std::uint16_t>("format version");
+  // Before the header check, whose place another version may have changed.
+  if (header.version != format_version)
+    throw VersionError("format version: " + std::to_string(header.version) + ", this build reads " +
+                       std::to_string(format_version));
+  const auto check = header_check(bytes);
+  if (!std::equal(check.begin(), check.end(), bytes.begin() + checked_bytes))
+    throw CorruptionError("header check: the header was altered");
+
+  const auto type = fields.value<std::uint16_t>("type");
+  if (type < static_cast<std::uint16_t>(FrameType::parameters) ||
+      type > static_cast<std::uint16_t>(FrameType::lut))
+    throw TypeMismatchError("type: " + std::to_string(type) + " is unknown to this build");
+  header.type = static_cast<FrameType>(type);
+  header.flags = fields.value<std::uint32_t>("flags");
+  fields.zeros(4, "header");
+  header.payload_bytes = fields.value<std::uint64_t>("payload length");
+  header.parameters_digest = fields.array<16>("parameter digest");
+  header.key_id = fields.array<16>("key id");
+  return header;
+}
+
+OpenFrame open_frame(ByteSpan bytes, FrameType expected, const LoadOptions& options,
+                     const MappedFile* mapping) {
+  const Header header = decode_header(bytes);
+  check_expectations(header, expected, options);
+
+  ByteReader reader(bytes);
+  reader.take(header_bytes, "header");
+  const ByteSpan payload = reader.take(header.payload_bytes, "payload");
+  const ByteSpan digest = reader.take(digest_bytes, "digest");
+  reader.finish("frame");
+
+  const auto computed = frame_digest(bytes.first(header_bytes + payload.size()), mapping);
+  if (!std::equal(computed.begin(), computed.end(), digest.begin()))
+    throw CorruptionError("digest: the bytes are not those that were written");
+  return {header, payload};
+}
+
+FrameWriter::FrameWriter(Sink& sink, const Header& header)
+    : sink_(sink), total_(header_bytes + header.payload_bytes), hash_(start_digest()) {
+  sink_.expect(total_ + digest_bytes);
+  write(encode_header(header));
+}
+
+void FrameWriter::write(ByteSpan bytes) {
+  crypto_generichash_update(&hash_, bytes.data(), bytes.size());
+  sink_.write(bytes);
+  position_ += bytes.size();
+}
+
+void FrameWriter::align() {
+  constexpr std::array<std::uint8_t, alignment> zeros = {};
+  write(ByteSpan(zeros).first(align_up(position_) - position_));
+}
+
+void FrameWriter::finish() {
+  if (position_ != total_)
+    throw FormatError("payload length: " + std::to_string(total_ - header_bytes) +
+                      " bytes announced, " + std::to_string(position_ - header_bytes) + " written");
+  std::array<std::uint8_t, digest_bytes> digest;
+  crypto_generichash_final(&hash_, digest.data(), digest.size());
+  sink_.write(digest);
+}
+
+FrameInfo info(std::span<const std::uint8_t> bytes) { return decode_header(bytes); }
+
+FrameInfo info(const std::filesystem::path& path) {
+  return decode_header(read_start(path, header_bytes));
+}
+
+}  // namespace whorl::io

@@ -1,0 +1,76 @@
+// The frame around everything that travels: header, payload, digest. docs/file-format.md has the
+// bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <sodium.h>
+
+#include "io/bytes.h"
+#include "io/mapped_file.h"
+#include "io/sink.h"
+#include "whorl/io.h"
+
+namespace whorl::io {
+
+inline constexpr std::uint16_t format_version = 1;
+inline constexpr std::size_t header_bytes = 64;
+inline constexpr std::size_t digest_bytes = 32;
+/// Arrays of words start at multiples of this, counted from the start of the frame.
+inline constexpr std::size_t alignment = 64;
+
+/// Ciphertexts that travel as a seed and their b's.
+inline constexpr std::uint32_t flag_seeded = 1;
+
+/// FrameInfo and what only loaders need.
+struct Header : FrameInfo {
+  std::uint32_t flags = 0;
+};
+
+/// "a secret key", "evaluation keys", …
+std::string_view frame_type_name(FrameType type);
+
+constexpr std::uint64_t align_up(std::uint64_t offset) {
+  return (offset + alignment - 1) / alignment * alignment;
+}
+
+std::array<std::uint8_t, header_bytes> encode_header(const Header& header);
+
+/// Checks magic, version, header check and type number, in this order, of the first bytes of a
+/// frame. Errors: FormatError, TruncatedError, VersionError, CorruptionError, TypeMismatchError.
+Header decode_header(ByteSpan bytes);
+
+/// A frame whose header, length and digest are right, positioned at the payload.
+struct OpenFrame {
+  Header header;
+  ByteSpan payload;
+};
+
+/// Checks all that can be checked before the payload is understood, allocating nothing: the header,
+/// the type, `options`, the length, and last the digest, for which the frame is streamed over.
+/// `mapping`, if the bytes are mapped, lets go of pages already passed.
+OpenFrame open_frame(ByteSpan bytes, FrameType expected, const LoadOptions& options,
+                     const MappedFile* mapping = nullptr);
+
+/// Writes one frame whose payload length is known beforehand, so that nothing is gathered.
+class FrameWriter {
+ public:
+  FrameWriter(Sink& sink, const Header& header);
+
+  void write(ByteSpan bytes);
+  /// Zeros up to the next aligned offset.
+  void align();
+  /// Writes the digest. Error if the payload is not as long as the header says.
+  void finish();
+
+ private:
+  Sink& sink_;
+  std::uint64_t total_;
+  std::uint64_t position_ = 0;
+  crypto_generichash_state hash_;
+};
+
+}  // namespace whorl::io

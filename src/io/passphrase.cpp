@@ -1,0 +1,103 @@
+#include "io/passphrase.h"
+
+#include <string>
+
+#include <sodium.h>
+
+#include "math/random.h"
+
+namespace whorl::io {
+
+namespace {
+
+constexpr std::uint32_t algorithm_argon2id = crypto_pwhash_ALG_ARGON2ID13;
+
+static_assert(sizeof(WrapHeader::salt) == crypto_pwhash_SALTBYTES);
+static_assert(sizeof(WrapHeader::nonce) == crypto_aead_xchacha20poly1305_ietf_NPUBBYTES);
+static_assert(wrap_tag_bytes == crypto_aead_xchacha20poly1305_ietf_ABYTES);
+
+math::SecretVector<std::uint8_t> derive_key(std::string_view passphrase, const WrapHeader& header) {
+  math::SecretVector<std::uint8_t> key(crypto_aead_xchacha20poly1305_ietf_KEYBYTES);
+  if (crypto_pwhash(key.data(), key.size(), passphrase.data(), passphrase.size(),
+                    header.salt.data(), header.cost.passes, header.cost.memory_bytes,
+                    crypto_pwhash_ALG_ARGON2ID13) != 0)
+    throw OutOfMemoryError("passphrase: deriving its key needs " +
+                           std::to_string(header.cost.memory_bytes) +
+                           " bytes, which the system did not give");
+  return key;
+}
+
+}  // namespace
+
+const KdfCost kdf_default = {crypto_pwhash_OPSLIMIT_MODERATE, crypto_pwhash_MEMLIMIT_MODERATE};
+const KdfCost kdf_limit = {8, std::uint64_t{1} << 30};
+
+WrapHeader make_wrap_header(const KdfCost& cost) {
+  WrapHeader header;
+  header.cost = cost;
+  math::random_bytes(header.salt);
+  math::random_bytes(header.nonce);
+  return header;
+}
+
+void encode_wrap_header(const WrapHeader& header, ByteWriter& out) {
+  out.value(algorithm_argon2id);
+  out.zeros(4);
+  out.value(header.cost.passes);
+  out.value(header.cost.memory_bytes);
+  out.bytes(header.salt);
+  out.bytes(header.nonce);
+}
+
+WrapHeader decode_wrap_header(ByteReader& in, const KdfCost& limit) {
+  const auto algorithm = in.value<std::uint32_t>("key derivation");
+  if (algorithm != algorithm_argon2id)
+    throw FormatError("key derivation: algorithm " + std::to_string(algorithm) + ", known is " +
+                      std::to_string(algorithm_argon2id) + " (Argon2id 1.3)");
+  in.zeros(4, "key derivation");
+  WrapHeader header;
+  header.cost.passes = in.value<std::uint64_t>("key derivation passes");
+  header.cost.memory_bytes = in.value<std::uint64_t>("key derivation memory");
+  header.salt = in.array<16>("salt");
+  header.nonce = in.array<24>("nonce");
+  const auto check = [](const char* field, std::uint64_t value, std::uint64_t least,
+                        std::uint64_t most) {
+    if (value < least)
+      throw FormatError(std::string(field) + ": " + std::to_string(value) + ", at least " +
+                        std::to_string(least));
+    if (value > most)
+      throw OversizedError(std::string(field) + ": " + std::to_string(value) + ", at most " +
+                           std::to_string(most) + " accepted");
+  };
+  check("key derivation passes", header.cost.passes, crypto_pwhash_OPSLIMIT_MIN, limit.passes);
+  check("key derivation memory", header.cost.memory_bytes, crypto_pwhash_MEMLIMIT_MIN,
+        limit.memory_bytes);
+  return header;
+}
+
+std::vector<std::uint8_t> wrap(ByteSpan secret, std::string_view passphrase,
+                               const WrapHeader& header, ByteSpan associated) {
+  if (passphrase.empty()) throw PassphraseError("passphrase: empty");
+  const auto key = derive_key(passphrase, header);
+  std::vector<std::uint8_t> wrapped(secret.size() + wrap_tag_bytes);
+  crypto_aead_xchacha20poly1305_ietf_encrypt(wrapped.data(), nullptr, secret.data(), secret.size(),
+                                             associated.data(), associated.size(), nullptr,
+                                             header.nonce.data(), key.data());
+  return wrapped;
+}
+
+math::SecretVector<std::uint8_t> unwrap(ByteSpan wrapped, std::string_view passphrase,
+                                        const WrapHeader& header, ByteSpan associated) {
+  if (wrapped.size() < wrap_tag_bytes)
+    throw TruncatedError("wrapped key: " + std::to_string(wrapped.size()) + " bytes, at least " +
+                         std::to_string(wrap_tag_bytes));
+  const auto key = derive_key(passphrase, header);
+  math::SecretVector<std::uint8_t> secret(wrapped.size() - wrap_tag_bytes);
+  if (crypto_aead_xchacha20poly1305_ietf_decrypt(
+          secret.data(), nullptr, nullptr, wrapped.data(), wrapped.size(), associated.data(),
+          associated.size(), header.nonce.data(), key.data()) != 0)
+    throw PassphraseError("passphrase: it does not open this secret key");
+  return secret;
+}
+
+}  // namespace whorl::io

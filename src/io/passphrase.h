@@ -1,0 +1,51 @@
+// Wrapping secrets under a passphrase: Argon2id (RFC 9106) gives a key, XChaCha20-Poly1305
+// encrypts and authenticates.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "io/bytes.h"
+#include "math/secret.h"
+
+namespace whorl::io {
+
+/// Cost of deriving a key: passes over the memory, and bytes of it.
+struct KdfCost {
+  std::uint64_t passes = 0;
+  std::uint64_t memory_bytes = 0;
+};
+
+/// libsodium's "moderate": 3 passes over 256 MiB, most of a second.
+extern const KdfCost kdf_default;
+/// The most a loader spends on a file's word: 8 passes over 1 GiB.
+extern const KdfCost kdf_limit;
+
+/// What must be known, besides the passphrase, to unwrap; stored in clear.
+struct WrapHeader {
+  static constexpr std::size_t encoded_bytes = 64;
+
+  KdfCost cost;
+  std::array<std::uint8_t, 16> salt;
+  std::array<std::uint8_t, 24> nonce;
+};
+
+inline constexpr std::size_t wrap_tag_bytes = 16;
+
+/// A header with fresh salt and nonce.
+WrapHeader make_wrap_header(const KdfCost& cost);
+void encode_wrap_header(const WrapHeader& header, ByteWriter& out);
+/// FormatError for another algorithm or a cost that is none; OversizedError for more than `limit`.
+WrapHeader decode_wrap_header(ByteReader& in, const KdfCost& limit);
+
+/// The ciphertext and its tag; `associated` is authenticated with it. PassphraseError for an empty
+/// passphrase, which would protect nothing; OutOfMemoryError.
+std::vector<std::uint8_t> wrap(ByteSpan secret, std::string_view passphrase,
+                               const WrapHeader& header, ByteSpan associated);
+/// PassphraseError if the passphrase, or anything that was wrapped or associated, is another.
+math::SecretVector<std::uint8_t> unwrap(ByteSpan wrapped, std::string_view passphrase,
+                                        const WrapHeader& header, ByteSpan associated);
+
+}  // namespace whorl::io

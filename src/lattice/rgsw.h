@@ -1,0 +1,46 @@
+// RLWE and RGSW encryption from the secret's side: the blind-rotation key.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/ops.h"
+#include "math/random.h"
+#include "math/sampling.h"
+#include "ring/gadget.h"
+#include "whorl/word_array.h"
+
+namespace whorl::lattice {
+
+/// Encrypts under a ring secret: (a, b = a·s + e + m) modulo (Q, X^N + 1).
+template <class Word>
+class RlweEncryptor {
+ public:
+  RlweEncryptor(std::span<const std::int32_t> secret, Word Q, const math::GaussianSampler& error);
+  /// Rows of a and b, N coefficients each: b <- a·s + e. Not for use by two threads on one object;
+  /// copies are cheap to make per thread.
+  void encrypt_zero(std::span<const Word> a, std::span<Word> b, math::PrivateStream& stream) const;
+  const math::Modulus<Word>& modulus() const { return plan_->modulus(); }
+
+ private:
+  std::shared_ptr<const ring::NttPlan<Word>> plan_;
+  std::shared_ptr<const backend::Device> device_;  ///< one thread: callers split the work
+  std::shared_ptr<backend::Buffer<Word>> secret_;  ///< s at the roots
+  const math::GaussianSampler* error_;
+};
+
+/// The b halves of a GINX blind-rotation key for the LWE secret `lwe` under the ring secret `ring`,
+/// in the order of whorl::binfhe::EvaluationKeys. `gadgets` has one entry per LWE coefficient;
+/// `keys` is 1 for binary secrets, 2 for ternary.
+template <class Word>
+WordArray rotation_key_bodies(std::span<const std::int32_t> lwe,
+                              std::span<const std::int32_t> ring, Word Q,
+                              std::span<const ring::Gadget> gadgets, unsigned keys,
+                              const math::GaussianSampler& error, const math::Seed& seed,
+                              unsigned threads,
+                              const std::function<bool(std::size_t, std::size_t)>& progress);
+
+}  // namespace whorl::lattice

@@ -1,0 +1,147 @@
+#include "lattice/security.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+#include <sstream>
+
+namespace whorl::lattice {
+
+namespace {
+
+struct Row {
+  SecretKind secret;
+  double log2_modulus;
+  double n;
+  double bits;
+};
+
+constexpr double kTableSigma = 3.19;
+
+constexpr auto kRows = std::to_array<Row>({
+#include "lattice/security_table.inc"
+});
+
+double slope(const Row& low, const Row& high) { return (high.bits - low.bits) / (high.n - low.n); }
+
+/// Growth of bits with n, as d ln(bits) / d ln(n), over all neighbouring rows of the table.
+struct SlopeRange {
+  double smallest = 1;  // proportion
+  double steepest = 1;
+};
+
+SlopeRange measure_relative_slopes() {
+  SlopeRange range;
+  for (std::size_t i = 1; i < kRows.size(); ++i) {
+    const Row& low = kRows[i - 1];
+    const Row& high = kRows[i];
+    if (low.secret != high.secret || low.log2_modulus != high.log2_modulus) continue;
+    const double relative = slope(low, high) * (low.n + high.n) / (low.bits + high.bits);
+    range.smallest = std::min(range.smallest, relative);
+    range.steepest = std::max(range.steepest, relative);
+  }
+  return range;
+}
+
+const SlopeRange& relative_slopes() {
+  static const SlopeRange kRange = measure_relative_slopes();
+  return kRange;
+}
+
+/// Slopes to leave a family of rows (one secret, one modulus) with, downwards and upwards: its own
+/// or mere proportion (bits / n), whichever is more cautious. Of a single row, those that the whole
+/// table shows.
+double slope_below(std::span<const Row> family) {
+  const double proportion = family.front().bits / family.front().n;
+  if (family.size() == 1) return proportion * relative_slopes().steepest;
+  double steepest = proportion;
+  for (std::size_t i = 1; i < family.size(); ++i) {
+    steepest = std::max(steepest, slope(family[i - 1], family[i]));
+  }
+  return steepest;
+}
+
+double slope_above(std::span<const Row> family) {
+  const double proportion = family.back().bits / family.back().n;
+  if (family.size() == 1) return proportion * relative_slopes().smallest;
+  double smallest = proportion;
+  for (std::size_t i = 1; i < family.size(); ++i) {
+    smallest = std::min(smallest, slope(family[i - 1], family[i]));
+  }
+  return smallest;
+}
+
+/// Lower bound at dimension n from one family. Bits grow with n almost linearly. Between two rows
+/// the chord is cautious where the curve is concave and the neighbouring chords prolonged are
+/// where it is convex; the least of them holds either way, and never less than the lower row.
+double family_bound(std::span<const Row> family, double n) {
+  const Row& first = family.front();
+  const Row& last = family.back();
+  if (n < first.n) return first.bits - slope_below(family) * (first.n - n);
+  if (n >= last.n) return last.bits + slope_above(family) * (n - last.n);
+  std::size_t high = 1;
+  while (family[high].n <= n) ++high;
+  const std::size_t low = high - 1;
+  double bits = family[low].bits + slope(family[low], family[high]) * (n - family[low].n);
+  if (low > 0) {
+    const double prolonged = slope(family[low - 1], family[low]);
+    bits = std::min(bits, family[low].bits + prolonged * (n - family[low].n));
+  }
+  if (high + 1 < family.size()) {
+    const double prolonged = slope(family[high], family[high + 1]);
+    bits = std::min(bits, family[high].bits - prolonged * (family[high].n - n));
+  }
+  return std::max(bits, family[low].bits);
+}
+
+std::string describe(std::span<const Row> family, double n, bool extrapolated) {
+  std::ostringstream text;
+  text << (family[0].secret == SecretKind::binary ? "binary" : "ternary") << " secret, q = 2^"
+       << family[0].log2_modulus << ", measured at n = " << family.front().n;
+  if (family.size() > 1) text << " … " << family.back().n;
+  text << (extrapolated ? "; extrapolated to n = " : "; n = ") << n;
+  return text.str();
+}
+
+}  // namespace
+
+SecurityBound estimate_security(double n, double log2_modulus, double sigma, SecretKind secret) {
+  const SecretKind measured = secret == SecretKind::gaussian ? SecretKind::ternary : secret;
+  const double wanted = log2_modulus - std::log2(sigma) + std::log2(kTableSigma);
+  // Rounding of the logarithms must not push an exact power of two past its own row.
+  constexpr double kRoundingSlack = 1e-9;
+
+  SecurityBound best;
+  double largest_modulus = 0;
+  for (std::size_t begin = 0; begin < kRows.size();) {
+    std::size_t end = begin + 1;
+    while (end < kRows.size() && kRows[end].secret == kRows[begin].secret &&
+           kRows[end].log2_modulus == kRows[begin].log2_modulus) {
+      ++end;
+    }
+    const auto family = std::span(kRows).subspan(begin, end - begin);
+    begin = end;
+    if (family[0].secret != measured) continue;
+    largest_modulus = std::max(largest_modulus, family[0].log2_modulus);
+    if (family[0].log2_modulus < wanted - kRoundingSlack) continue;
+    const double bits = family_bound(family, n);
+    if (bits > best.bits) {
+      const bool extrapolated = n < family.front().n || n > family.back().n;
+      best = {bits, extrapolated, describe(family, n, extrapolated)};
+    }
+  }
+  if (best.bits == 0) {
+    std::ostringstream text;
+    if (wanted > largest_modulus) {
+      text << "log2(q/sigma) + log2(3.19) = " << wanted << " is beyond the largest measured, "
+           << largest_modulus;
+    } else {
+      text << "n = " << n << " is too far below the dimensions measured at 2^" << wanted;
+    }
+    best.explanation = text.str();
+  }
+  return best;
+}
+
+}  // namespace whorl::lattice

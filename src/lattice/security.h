@@ -1,0 +1,32 @@
+// Security of an LWE or ring-LWE key, read off a table of measured lattice estimates.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace whorl::lattice {
+
+/// Distribution of a secret key's coefficients, as far as its security depends on it.
+enum class SecretKind : std::uint8_t { binary = 0, ternary = 1, gaussian = 2 };
+
+/// A lower bound on the bits of work of the best known attack, read off the table.
+struct SecurityBound {
+  double bits = 0;  ///< 0 where the table gives no bound
+  /// The bound lies outside the dimensions measured at the modulus that it was read from.
+  bool extrapolated = false;
+  /// Which measured rows the bound comes from, or why there is none; for people.
+  std::string explanation;
+};
+
+/// Lower bound for a secret of `n` coefficients at modulus 2^log2_modulus with Gaussian errors of
+/// standard deviation `sigma` (in units of that modulus) and any number of samples. A ring
+/// instance counts as LWE of its dimension. Classical attacks, MATZOV cost model.
+///
+/// Only the ratio of modulus and error counts: log2 q' = log2(q/sigma) + log2(3.19). Rows of the
+/// table at a modulus of at least q' bound from below, since a smaller modulus is harder to attack;
+/// so do rows of smaller dimension; Gaussian secrets are read from the ternary rows. The answer is
+/// the largest of these bounds. docs/parameters.md describes the interpolation. Never throws for
+/// finite arguments; 0 bits beyond the largest modulus measured.
+SecurityBound estimate_security(double n, double log2_modulus, double sigma, SecretKind secret);
+
+}  // namespace whorl::lattice

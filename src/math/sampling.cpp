@@ -1,0 +1,155 @@
+#include "math/sampling.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "whorl/error.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "math/sampling.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace whorl::math::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Each uniform word becomes a sample: the low bit is the sign, the others are the draw. Four
+// vectors at a time hide the latency of the comparison and share the load of the threshold. count
+// must be a multiple of 4 * Lanes.
+void gaussian_from_words(int64_t* HWY_RESTRICT words, size_t count,
+                         const uint64_t* HWY_RESTRICT tails, size_t tail_count) {
+  const hn::ScalableTag<int64_t> d;
+  const hn::RebindToUnsigned<decltype(d)> d_unsigned;
+  const size_t lanes = hn::Lanes(d);
+  const auto draw = [&](size_t i) HWY_ATTR {
+    const auto word = hn::LoadU(d_unsigned, reinterpret_cast<uint64_t*>(words) + i);
+    return hn::BitCast(d, hn::ShiftRight<1>(word));
+  };
+  const auto finish = [&](auto minus_magnitude, size_t i) HWY_ATTR {
+    // A set low bit keeps the value negative, a clear one turns it: (v ^ m) - m with m = 0 or -1.
+    const auto one = hn::Set(d, 1);
+    const auto m = hn::Sub(hn::And(hn::LoadU(d, words + i), one), one);
+    hn::StoreU(hn::Sub(hn::Xor(minus_magnitude, m), m), d, words + i);
+  };
+  for (size_t i = 0; i < count; i += 4 * lanes) {
+    const auto u0 = draw(i);
+    const auto u1 = draw(i + lanes);
+    const auto u2 = draw(i + 2 * lanes);
+    const auto u3 = draw(i + 3 * lanes);
+    auto v0 = hn::Zero(d);
+    auto v1 = hn::Zero(d);
+    auto v2 = hn::Zero(d);
+    auto v3 = hn::Zero(d);
+    for (size_t k = 0; k < tail_count; ++k) {
+      const auto tail = hn::Set(d, static_cast<int64_t>(tails[k]));
+      v0 = hn::Add(v0, hn::VecFromMask(d, hn::Lt(u0, tail)));
+      v1 = hn::Add(v1, hn::VecFromMask(d, hn::Lt(u1, tail)));
+      v2 = hn::Add(v2, hn::VecFromMask(d, hn::Lt(u2, tail)));
+      v3 = hn::Add(v3, hn::VecFromMask(d, hn::Lt(u3, tail)));
+    }
+    finish(v0, i);
+    finish(v1, i + lanes);
+    finish(v2, i + 2 * lanes);
+    finish(v3, i + 3 * lanes);
+  }
+}
+
+}  // namespace whorl::math::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace whorl::math {
+
+HWY_EXPORT(gaussian_from_words);
+
+namespace {
+
+// Words of the stream and what becomes of them, wiped when the block goes.
+template <class Word>
+struct Block {
+  static constexpr size_t size = 512;
+  alignas(64) std::array<Word, size> words;
+
+  void draw(PrivateStream& stream, size_t count) {
+    stream.fill({reinterpret_cast<uint8_t*>(words.data()), count * sizeof(Word)});
+  }
+  ~Block() { sodium_memzero(words.data(), sizeof(words)); }
+};
+
+}  // namespace
+
+void sample_binary(PrivateStream& stream, std::span<int32_t> out) {
+  Block<uint8_t> block;
+  for (size_t done = 0; done < out.size();) {
+    const size_t count = std::min(8 * block.words.size(), out.size() - done);
+    block.draw(stream, (count + 7) / 8);
+    for (size_t i = 0; i < count; ++i) out[done + i] = (block.words[i / 8] >> (i % 8)) & 1;
+    done += count;
+  }
+}
+
+void sample_ternary(PrivateStream& stream, std::span<int32_t> out) {
+  Block<uint64_t> block;
+  for (size_t done = 0; done < out.size();) {
+    const size_t count = std::min(block.words.size(), out.size() - done);
+    block.draw(stream, count);
+    for (size_t i = 0; i < count; ++i) {
+      out[done + i] =
+          static_cast<int32_t>((static_cast<unsigned __int128>(block.words[i]) * 3) >> 64) - 1;
+    }
+    done += count;
+  }
+}
+
+GaussianSampler::GaussianSampler(double sigma) : sigma_(sigma) {
+  if (!(sigma >= 0.5 && sigma <= 64)) {
+    throw ParameterError("sigma = " + std::to_string(sigma) + " is outside [0.5, 64]");
+  }
+  // Summed from the far end, where terms are small, so that the tails keep their relative
+  // precision.
+  const int reach = static_cast<int>(14 * sigma) + 1;
+  std::vector<long double> tail(static_cast<size_t>(reach) + 1, 0);
+  for (int k = reach; k > 0; --k) {
+    const long double x = k / static_cast<long double>(sigma);
+    tail[static_cast<size_t>(k) - 1] = tail[static_cast<size_t>(k)] + 2 * std::exp(-x * x / 2);
+  }
+  const long double total = 1 + tail[0];
+  for (const long double t : tail) {
+    const auto scaled = static_cast<uint64_t>(std::round(std::ldexp(t / total, 63)));
+    if (scaled == 0) break;
+    tails_.push_back(scaled);
+  }
+}
+
+double GaussianSampler::variance() const {
+  // E[x^2] = sum over k of (2k + 1) P(|x| > k).
+  long double sum = 0;
+  for (size_t k = tails_.size(); k-- > 0;) {
+    sum += static_cast<long double>(2 * k + 1) * static_cast<long double>(tails_[k]);
+  }
+  return static_cast<double>(std::ldexp(sum, -63));
+}
+
+void GaussianSampler::sample(PrivateStream& stream, std::span<int32_t> out) const {
+  Block<int64_t> block;
+  const auto from_words = HWY_DYNAMIC_DISPATCH(gaussian_from_words);
+  for (size_t done = 0; done < out.size();) {
+    const size_t count = std::min(block.words.size(), out.size() - done);
+    // Whole vectors: at most 4 of 16 lanes at once (1024-bit vectors).
+    const size_t padded = (count + 63) / 64 * 64;
+    block.draw(stream, padded);
+    from_words(block.words.data(), padded, tails_.data(), tails_.size());
+    for (size_t i = 0; i < count; ++i) out[done + i] = static_cast<int32_t>(block.words[i]);
+    done += count;
+  }
+}
+
+}  // namespace whorl::math
+#endif  // HWY_ONCE

@@ -1,0 +1,47 @@
+// Samplers of secrets and errors. Their time and memory accesses do not depend on what they draw.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "math/random.h"
+
+namespace whorl::math {
+
+/// Uniform over {0, 1}.
+void sample_binary(PrivateStream& stream, std::span<int32_t> out);
+
+/// Uniform over {-1, 0, 1}: floor(3u / 2^64) - 1 for a 64-bit word u. Each probability is within
+/// 2^-64 of 1/3, so that a sample is within statistical distance 2^-64 of uniform.
+void sample_ternary(PrivateStream& stream, std::span<int32_t> out);
+
+/// The discrete Gaussian over the integers: P(x) proportional to exp(-x^2 / (2 sigma^2)), by
+/// inversion of the cumulative table of |x| (Peikert, "An efficient and parallel Gaussian sampler
+/// for lattices", CRYPTO 2010, section 4.1) with a separate sign. Probabilities are multiples of
+/// 2^-63; the tail whose probability rounds to nothing is cut, at about 9 sigma.
+class GaussianSampler {
+ public:
+  /// sigma: 0.5 .. 64, else ParameterError.
+  explicit GaussianSampler(double sigma);
+
+  void sample(PrivateStream& stream, std::span<int32_t> out) const;
+
+  double sigma() const { return sigma_; }
+
+  /// The largest |x| that can be drawn.
+  int32_t bound() const { return static_cast<int32_t>(tails_.size()); }
+
+  /// The variance of what is drawn, computed from the table as it is. A little below sigma^2 for
+  /// sigma < 1; equal to within double precision from sigma = 2 up.
+  double variance() const;
+
+  /// P(|x| > k) * 2^63 for k = 0 .. bound() - 1: the table.
+  std::span<const uint64_t> tails() const { return tails_; }
+
+ private:
+  double sigma_;
+  std::vector<uint64_t> tails_;
+};
+
+}  // namespace whorl::math

@@ -1,0 +1,23 @@
+#include "ring/fft_plan.h"
+
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "ring/ntt_plan.h"
+
+namespace whorl::ring {
+
+FftPlan::FftPlan(std::uint32_t N) : N_(N), roots_(2 * N) {
+  check_ring_dimension(N);
+  for (std::uint32_t e = 0; e < 2 * N; ++e) {
+    const long double angle = std::numbers::pi_v<long double> * e / N;
+    roots_[e] = {static_cast<double>(std::cos(angle)), static_cast<double>(std::sin(angle))};
+  }
+}
+
+std::uint32_t FftPlan::exponent(std::uint32_t s) const {
+  return 4 * bit_reverse(s, static_cast<unsigned>(std::bit_width(M()) - 1)) + 1;
+}
+
+}  // namespace whorl::ring

@@ -1,0 +1,34 @@
+// Folded negacyclic FFT: the tables and the order of results that every backend follows.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+namespace whorl::ring {
+
+/// A real polynomial x of degree < N is folded to M = N/2 complex values z_j = x_j + i·x_(j+M)
+/// (Klemsa, CSCML 2021; paper 000 §3.1) and evaluated at zeta^(4k+1), zeta = exp(i·pi/N), one of each
+/// conjugate pair of roots of X^N + 1. Result s is the value at zeta^exponent(s), exponent(s) =
+/// 4·brv(s) + 1, brv reversing log2 M bits. There is no unfolding.
+///
+/// A node of length `len` holds z modulo X^len - zeta^(E·len); its first child modulo a radix R has
+/// the same E, child k has E + (2N/len)·k. The root node has E = 1.
+class FftPlan {
+ public:
+  /// ParameterError unless N is a power of two in 2^8 … 2^17.
+  explicit FftPlan(std::uint32_t N);
+
+  std::uint32_t N() const { return N_; }
+  std::uint32_t M() const { return N_ / 2; }
+  /// zeta^e for e = 0 … 2N-1, each correctly rounded.
+  const std::vector<std::complex<double>>& roots() const { return roots_; }
+  /// Exponent of the root that result s belongs to.
+  std::uint32_t exponent(std::uint32_t s) const;
+
+ private:
+  std::uint32_t N_;
+  std::vector<std::complex<double>> roots_;
+};
+
+}  // namespace whorl::ring

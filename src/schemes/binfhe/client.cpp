@@ -1,0 +1,191 @@
+#include "whorl/binfhe/client.h"
+
+#include <algorithm>
+
+#include "backend/parallel.h"
+#include "lattice/lwe.h"
+#include "lattice/rgsw.h"
+#include "math/random.h"
+#include "math/sampling.h"
+#include "math/secret.h"
+#include "schemes/binfhe/derived.h"
+
+namespace whorl::binfhe {
+
+struct SecretKey::State {
+  Parameters parameters;
+  KeyId key_id;
+  math::SecretVector<std::int32_t> lwe, ring;
+};
+
+namespace {
+
+void sample_secret(SecretDistribution distribution, double sigma, std::span<std::int32_t> out) {
+  math::PrivateStream stream("a secret key");
+  switch (distribution) {
+    case SecretDistribution::binary:
+      return math::sample_binary(stream, out);
+    case SecretDistribution::ternary:
+      return math::sample_ternary(stream, out);
+    case SecretDistribution::gaussian:
+      return math::GaussianSampler(sigma).sample(stream, out);
+  }
+}
+
+void check_secret(const char* which, SecretDistribution distribution, double sigma,
+                  std::span<const std::int32_t> values, std::size_t size) {
+  if (values.size() != size)
+    throw ShapeError(std::string(which) + " key of " + std::to_string(values.size()) +
+                     " coefficients where " + std::to_string(size) + " are due");
+  const std::int32_t low = distribution == SecretDistribution::binary    ? 0
+                           : distribution == SecretDistribution::ternary ? -1
+                                                : -math::GaussianSampler(sigma).bound();
+  const std::int32_t high = distribution == SecretDistribution::gaussian ? -low : 1;
+  // The whole key is looked at, so that time tells nothing but good or bad.
+  std::uint32_t bad = 0;
+  for (std::int32_t value : values)
+    bad |= static_cast<std::uint32_t>(value - low) | static_cast<std::uint32_t>(high - value);
+  if (bad >> 31)
+    throw RangeError(std::string(which) + " key: a coefficient is outside " + std::to_string(low) +
+                     " … " + std::to_string(high));
+}
+
+void check_owner(const SecretKey& key, const Ciphertexts& ciphertexts) {
+  if (ciphertexts.parameters != key.parameters())
+    throw ParameterMismatchError("ciphertexts under parameters \"" + ciphertexts.parameters.name() +
+                                 "\", secret key under \"" + key.parameters().name() + "\"");
+  if (ciphertexts.key_id != key.key_id())
+    throw KeyMismatchError("the ciphertexts were not made under this secret key");
+  if (ciphertexts.data.size() != ciphertexts.count * ciphertexts.row())
+    throw ShapeError(std::to_string(ciphertexts.count) + " ciphertexts need " +
+                     std::to_string(ciphertexts.count * ciphertexts.row()) + " words, not " +
+                     std::to_string(ciphertexts.data.size()));
+}
+
+/// b - <a, s> mod q.
+std::uint64_t phase(const SecretKey& key, std::span<const std::uint32_t> ciphertext) {
+  const std::uint64_t q = key.parameters().q();
+  const std::size_t n = key.parameters().n();
+  return (ciphertext[n] - lattice::lwe_mask(ciphertext.first(n), key.lwe(), q)) & (q - 1);
+}
+
+}  // namespace
+
+SecretKey SecretKey::generate(const Parameters& parameters) {
+  const ParameterLiteral& p = parameters.literal();
+  KeyId id;
+  math::random_bytes(id);
+  auto state = std::make_shared<State>(State{parameters, id, math::SecretVector<std::int32_t>(p.n),
+                                             math::SecretVector<std::int32_t>(p.N)});
+  sample_secret(p.lwe_secret, p.sigma_lwe, state->lwe.span());
+  sample_secret(p.ring_secret, p.sigma_ring, state->ring.span());
+  return SecretKey(std::move(state));
+}
+
+SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId& key_id,
+                                       std::span<const std::int32_t> lwe,
+                                       std::span<const std::int32_t> ring) {
+  const ParameterLiteral& p = parameters.literal();
+  check_secret("LWE", p.lwe_secret, p.sigma_lwe, lwe, p.n);
+  check_secret("ring", p.ring_secret, p.sigma_ring, ring, p.N);
+  auto state =
+      std::make_shared<State>(State{parameters, key_id, math::SecretVector<std::int32_t>(p.n),
+                                    math::SecretVector<std::int32_t>(p.N)});
+  std::copy(lwe.begin(), lwe.end(), state->lwe.begin());
+  std::copy(ring.begin(), ring.end(), state->ring.begin());
+  return SecretKey(std::move(state));
+}
+
+const Parameters& SecretKey::parameters() const { return state_->parameters; }
+const KeyId& SecretKey::key_id() const { return state_->key_id; }
+std::span<const std::int32_t> SecretKey::lwe() const { return state_->lwe.span(); }
+std::span<const std::int32_t> SecretKey::ring() const { return state_->ring.span(); }
+
+Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding encoding) const {
+  const Parameters& p = parameters();
+  check_encoding(p, encoding);
+  for (std::size_t i = 0; i < messages.size(); ++i)
+    if (messages[i] >= encoding.p)
+      throw EncodingError("message " + std::to_string(i) + " is not below p = " +
+                          std::to_string(encoding.p));
+  Ciphertexts out{p, key_id(), encoding, messages.size(), {}, math::random_seed()};
+  out.data.resize(out.count * out.row());
+  std::vector<std::int32_t> errors(out.count);
+  math::PrivateStream stream("errors of fresh encryptions");
+  math::GaussianSampler(p.literal().sigma_lwe).sample(stream, errors);
+  const std::size_t n = p.n();
+  for (std::size_t i = 0; i < out.count; ++i) {
+    const std::span<std::uint32_t> row{out.data.data() + i * out.row(), out.row()};
+    math::expand_uniform<std::uint32_t>(*out.seed, i, p.q(), row.first(n));
+    const std::uint64_t mask =
+        lattice::lwe_mask<std::uint32_t>(row.first(n), key_.lwe(), p.q());
+    row[n] = static_cast<std::uint32_t>(
+        (mask + encode(messages[i], encoding, p.q()) + lattice::residue(errors[i], p.q())) &
+        (p.q() - 1));
+  }
+  return out;
+}
+
+std::vector<std::uint32_t> Client::decrypt(const Ciphertexts& ciphertexts) const {
+  check_owner(key_, ciphertexts);
+  const std::uint64_t q = parameters().q(), sectors = ciphertexts.encoding.sectors();
+  const std::uint32_t p = ciphertexts.encoding.p;
+  const std::uint32_t keep = ciphertexts.encoding.padding ? p : 0;  // the padding bit's weight
+  std::vector<std::uint32_t> out(ciphertexts.count);
+  for (std::size_t i = 0; i < ciphertexts.count; ++i) {
+    // round(phase·sectors/q) mod sectors; q is a power of two, so that no division meets a secret.
+    const unsigned shift = static_cast<unsigned>(std::bit_width(q) - 1);
+    const std::uint64_t rounded = (phase(key_, ciphertexts[i]) * sectors + q / 2) >> shift;
+    std::uint64_t message = rounded - (sectors & (0 - (rounded >= sectors ? 1ULL : 0ULL)));
+    message -= keep & (0 - static_cast<std::uint64_t>(message >= p));
+    out[i] = static_cast<std::uint32_t>(message);
+  }
+  return out;
+}
+
+std::vector<std::int64_t> Client::noise(const Ciphertexts& ciphertexts,
+                                        std::span<const std::uint32_t> messages) const {
+  check_owner(key_, ciphertexts);
+  if (messages.size() != ciphertexts.count)
+    throw ShapeError(std::to_string(messages.size()) + " messages for " +
+                     std::to_string(ciphertexts.count) + " ciphertexts");
+  const std::uint64_t q = parameters().q();
+  std::vector<std::int64_t> out(ciphertexts.count);
+  for (std::size_t i = 0; i < ciphertexts.count; ++i) {
+    const std::uint64_t error =
+        (phase(key_, ciphertexts[i]) - encode(messages[i], ciphertexts.encoding, q)) & (q - 1);
+    out[i] = static_cast<std::int64_t>(error) - static_cast<std::int64_t>(error > q / 2 ? q : 0);
+  }
+  return out;
+}
+
+EvaluationKeys Client::evaluation_keys(unsigned threads, const Progress& progress) const {
+  const Parameters& p = parameters();
+  const ParameterLiteral& literal = p.literal();
+  if (threads == 0) threads = backend::available_cores();
+  const std::size_t total = std::size_t{p.n()} + p.N();
+  auto part = [&](std::size_t before) -> std::function<bool(std::size_t, std::size_t)> {
+    if (!progress) return {};
+    return [&progress, before, total](std::size_t done, std::size_t) {
+      return progress(before + done, total);
+    };
+  };
+  EvaluationKeys keys{p, key_id(), math::random_seed(), {}, math::random_seed(), {}};
+  const math::GaussianSampler ring_error(literal.sigma_ring), lwe_error(literal.sigma_lwe);
+  const auto gadgets = rotation_gadgets(p);
+  if (narrow(p))
+    keys.rotation_b = lattice::rotation_key_bodies<std::uint32_t>(
+        key_.lwe(), key_.ring(), static_cast<std::uint32_t>(p.Q()), gadgets,
+        p.keys_per_coefficient(), ring_error, keys.rotation_seed, threads, part(0));
+  else
+    keys.rotation_b = lattice::rotation_key_bodies<std::uint64_t>(
+        key_.lwe(), key_.ring(), p.Q(), gadgets, p.keys_per_coefficient(), ring_error,
+        keys.rotation_seed, threads, part(0));
+  keys.switch_b = lattice::switch_key_bodies(
+      key_.ring(), key_.lwe(), p.Q_ks(), switch_gadget(p),
+      literal.key_switch == KeySwitch::table, lwe_error, keys.switch_seed, threads, part(p.n()));
+  if (progress) progress(total, total);
+  return keys;
+}
+
+}  // namespace whorl::binfhe

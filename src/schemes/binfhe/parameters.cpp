@@ -1,0 +1,294 @@
+#include <sodium.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "lattice/noise.h"
+#include "lattice/security.h"
+#include "math/primes.h"
+#include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/named_sets.h"
+#include "whorl/error.h"
+
+namespace whorl::binfhe {
+
+struct Parameters::State {
+  ParameterLiteral literal;
+  Digest digest;
+  SecurityEstimate security;
+};
+
+namespace {
+
+lattice::SecretKind kind(SecretDistribution distribution) {
+  return static_cast<lattice::SecretKind>(distribution);
+}
+
+[[noreturn]] void refuse(const std::string& field, const std::string& value,
+                         const std::string& bound) {
+  throw ParameterError(field + " = " + value + ": " + bound);
+}
+template <class T>
+void need(bool ok, const std::string& field, T value, const std::string& bound) {
+  if (!ok) refuse(field, std::to_string(value), bound);
+}
+
+double log2_of(std::uint64_t x) { return std::log2(static_cast<double>(x)); }
+
+void check(const ParameterLiteral& p) {
+  need(p.name.size() <= 64, "length of name", p.name.size(), "at most 64 characters");
+  need(p.source.size() <= 1024, "length of source", p.source.size(), "at most 1024 characters");
+  need(p.n >= 16 && p.n <= 4096, "n", p.n, "must be in 16 … 4096");
+  need(std::has_single_bit(p.N) && p.N >= 256 && p.N <= 8192, "N", p.N,
+       "must be a power of two in 2^8 … 2^13");
+  need(std::has_single_bit(p.q) && p.q >= 16 && p.q <= (1ULL << 32), "q", p.q,
+       "must be a power of two in 2^4 … 2^32");
+  need(p.Q < (1ULL << 60) && p.Q > 2ULL * p.N, "Q", p.Q, "must be above 2N and below 2^60");
+  need((p.Q - 1) % (2ULL * p.N) == 0 && math::is_prime(p.Q), "Q", p.Q,
+       "must be a prime = 1 mod 2N = " + std::to_string(2 * p.N));
+  need(p.Q_ks == p.Q || (std::has_single_bit(p.Q_ks) && p.Q_ks <= (1ULL << 40)), "Q_ks", p.Q_ks,
+       "must be a power of two up to 2^40, or Q itself");
+  need(p.Q_ks >= p.q, "Q_ks", p.Q_ks, "must not be below q = " + std::to_string(p.q));
+  need(p.Q_ks <= p.Q, "Q_ks", p.Q_ks, "must not be above Q = " + std::to_string(p.Q));
+  need(p.log_B_ks >= 1 && p.log_B_ks <= 16, "log_B_ks", p.log_B_ks, "must be in 1 … 16");
+  const auto ks_bits = static_cast<unsigned>(std::bit_width(p.Q_ks - 1));
+  const unsigned all_digits = (ks_bits + p.log_B_ks - 1) / p.log_B_ks;
+  need(p.ks_digits <= all_digits, "ks_digits", p.ks_digits,
+       "at most " + std::to_string(all_digits) + " digits of " + std::to_string(p.log_B_ks) +
+           " bits cover Q_ks");
+  if (p.key_switch == KeySwitch::table)
+    need(p.log_B_ks <= 8, "log_B_ks", p.log_B_ks, "must be at most 8 for a table");
+  else
+    need(p.key_switch == KeySwitch::product, "key_switch", static_cast<int>(p.key_switch),
+         "must be table (0) or product (1)");
+  need(p.gadget.size() >= 1 && p.gadget.size() <= 16, "number of gadget ranges", p.gadget.size(),
+       "must be in 1 … 16");
+  std::uint64_t covered = 0;
+  const auto bits = static_cast<unsigned>(std::bit_width(p.Q - 1));
+  for (const GadgetRange& range : p.gadget) {
+    need(range.count >= 1, "gadget count", range.count, "must be at least 1");
+    need(range.log_base >= 1 && range.log_base <= 30, "gadget log_base", range.log_base,
+         "must be in 1 … 30");
+    need(range.digits >= 1 && range.digits <= 16, "gadget digits", range.digits,
+         "must be in 1 … 16");
+    need(range.log_base * (range.digits - 1) < bits, "gadget digits", range.digits,
+         "digits of " + std::to_string(range.log_base) + " bits go beyond Q of " +
+             std::to_string(bits) + " bits");
+    covered += range.count;
+  }
+  need(covered == p.n, "sum of gadget counts", covered, "must be n = " + std::to_string(p.n));
+  need(p.lwe_secret == SecretDistribution::binary || p.lwe_secret == SecretDistribution::ternary,
+       "lwe_secret", static_cast<int>(p.lwe_secret),
+       "must be binary (0) or ternary (1): GINX blind rotation encrypts indicators of its values");
+  need(p.ring_secret <= SecretDistribution::gaussian, "ring_secret",
+       static_cast<int>(p.ring_secret), "must be binary (0), ternary (1) or gaussian (2)");
+  for (const auto& [field, sigma] :
+       {std::pair{"sigma_lwe", p.sigma_lwe}, std::pair{"sigma_ring", p.sigma_ring}})
+    need(sigma >= 0.5 && sigma <= 64, field, sigma, "must be in 0.5 … 64");
+  need(p.transform == Transform::ntt || p.transform == Transform::fft, "transform",
+       static_cast<int>(p.transform), "must be ntt (0) or fft (1)");
+  need(p.max_p >= 2 && p.max_p <= p.N / 4, "max_p", p.max_p,
+       "must be in 2 … N/4 = " + std::to_string(p.N / 4));
+}
+
+Digest digest_of(const ParameterLiteral& p) {
+  std::vector<std::uint64_t> fields = {p.n,
+                                       p.q,
+                                       p.N,
+                                       p.Q,
+                                       p.Q_ks,
+                                       static_cast<std::uint64_t>(p.key_switch),
+                                       p.log_B_ks,
+                                       p.ks_digits,
+                                       static_cast<std::uint64_t>(p.lwe_secret),
+                                       static_cast<std::uint64_t>(p.ring_secret),
+                                       std::bit_cast<std::uint64_t>(p.sigma_lwe),
+                                       std::bit_cast<std::uint64_t>(p.sigma_ring)};
+  for (const GadgetRange& range : p.gadget)
+    fields.insert(fields.end(), {range.count, range.log_base, range.digits});
+  std::vector<std::uint8_t> bytes;
+  for (std::uint64_t field : fields)
+    for (unsigned shift = 0; shift < 64; shift += 8)
+      bytes.push_back(static_cast<std::uint8_t>(field >> shift));
+  Digest digest;
+  crypto_generichash(digest.data(), digest.size(), bytes.data(), bytes.size(), nullptr, 0);
+  return digest;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
+  check(literal);
+  auto state = std::make_shared<State>();
+  state->digest = digest_of(literal);
+  state->security = {
+      lattice::estimate_security(literal.n, log2_of(literal.Q_ks), literal.sigma_lwe,
+                                 kind(literal.lwe_secret))
+          .bits,
+      lattice::estimate_security(literal.N, log2_of(literal.Q), literal.sigma_ring,
+                                 kind(literal.ring_secret))
+          .bits};
+  if (!allow_insecure && state->security.bits() < 128)
+    throw ParameterError("security of " + (literal.name.empty() ? "the set" : literal.name) +
+                         " is estimated at " + std::to_string(state->security.lwe_bits) +
+                         " bits (LWE key) and " + std::to_string(state->security.ring_bits) +
+                         " bits (ring key): below 128; allow_insecure accepts it");
+  state->literal = std::move(literal);
+  return Parameters(std::move(state));
+}
+
+Parameters Parameters::named(std::string_view name, bool allow_insecure) {
+  for (const ParameterLiteral& literal : named_sets())
+    if (literal.name == name) return create(literal, allow_insecure);
+  std::vector<std::pair<std::size_t, std::string>> near;
+  for (const ParameterLiteral& literal : named_sets())
+    near.emplace_back(edit_distance(name, literal.name), literal.name);
+  std::sort(near.begin(), near.end());
+  std::string message = "no parameter set \"" + std::string(name) + "\"; near it:";
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, near.size()); ++i)
+    message += " \"" + near[i].second + "\"";
+  throw ParameterError(message);
+}
+
+std::vector<std::string> Parameters::names() {
+  std::vector<std::string> names;
+  for (const ParameterLiteral& literal : named_sets()) names.push_back(literal.name);
+  return names;
+}
+
+const ParameterLiteral& Parameters::literal() const { return state_->literal; }
+const Digest& Parameters::digest() const { return state_->digest; }
+SecurityEstimate Parameters::security() const { return state_->security; }
+
+std::uint32_t Parameters::keys_per_coefficient() const {
+  return literal().lwe_secret == SecretDistribution::binary ? 1 : 2;
+}
+std::size_t Parameters::rotation_key_rows() const {
+  std::size_t rows = 0;
+  for (const GadgetRange& range : literal().gadget)
+    rows += std::size_t{2} * range.count * keys_per_coefficient() * range.digits;
+  return rows;
+}
+std::uint32_t Parameters::key_switch_digits() const { return switch_gadget(*this).digits(); }
+std::size_t Parameters::key_switch_rows() const {
+  const ring::Gadget gadget = switch_gadget(*this);
+  std::size_t rows = 0;
+  for (unsigned j = 0; j < gadget.digits(); ++j)
+    rows += literal().key_switch == KeySwitch::table ? gadget.bound(j) : 1;
+  return N() * rows;
+}
+
+ring::Gadget switch_gadget(const Parameters& parameters) {
+  const ParameterLiteral& p = parameters.literal();
+  const auto bits = static_cast<unsigned>(std::bit_width(p.Q_ks - 1));
+  const unsigned digits = p.ks_digits ? p.ks_digits : (bits + p.log_B_ks - 1) / p.log_B_ks;
+  return {p.Q_ks, p.log_B_ks, digits};
+}
+
+std::vector<ring::Gadget> rotation_gadgets(const Parameters& parameters) {
+  std::vector<ring::Gadget> gadgets;
+  for (const GadgetRange& range : parameters.literal().gadget)
+    gadgets.insert(gadgets.end(), range.count,
+                   ring::Gadget(parameters.Q(), range.log_base, range.digits));
+  return gadgets;
+}
+
+NoiseEstimate Parameters::noise(Transform transform) const {
+  const ParameterLiteral& p = literal();
+  const double lwe = lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe);
+  const double ring = lattice::secret_mean_square(kind(p.ring_secret), p.sigma_ring);
+  double row = p.sigma_ring * p.sigma_ring;
+  if (transform == Transform::fft && narrow(*this))  // the key's spectra are 32-bit integers
+    row += lattice::key_spectrum_variance(p.Q, p.N, 32) * (1 + p.N * ring);
+
+  NoiseEstimate out;
+  for (const GadgetRange& range : p.gadget) {
+    const ring::Gadget gadget(p.Q, range.log_base, range.digits);
+    double step = lattice::external_product_variance(gadget, p.N, keys_per_coefficient(), row, lwe,
+                                                     ring);
+    if (transform == Transform::fft)
+      step += lattice::fft_rounding_variance(gadget, p.Q, p.N, keys_per_coefficient(), ring);
+    // A step whose exponent is 0 (1 in 2N) changes nothing.
+    out.blind_rotation += range.count * (1 - 1 / (2.0 * p.N)) * step;
+  }
+  const double Q = static_cast<double>(p.Q), Q_ks = static_cast<double>(p.Q_ks),
+               q = static_cast<double>(p.q);
+  out.switch_to_ks = p.Q_ks == p.Q ? 0 : lattice::modulus_switch_variance(p.N, ring);
+  out.key_switch = lattice::key_switch_variance(switch_gadget(*this), p.N, p.sigma_lwe,
+                                                p.key_switch == KeySwitch::table, ring);
+  out.switch_to_q = p.Q_ks == p.q ? 0 : lattice::modulus_switch_variance(p.n, lwe);
+  const double at_ks =
+      Q_ks / Q * (Q_ks / Q) * out.blind_rotation + out.switch_to_ks + out.key_switch;
+  out.refreshed = q / Q_ks * (q / Q_ks) * at_ks + out.switch_to_q;
+  out.fresh = p.sigma_lwe * p.sigma_lwe;
+  out.rotation_rounding = 2ULL * p.N % p.q == 0 ? 0
+                          : p.lwe_secret == SecretDistribution::binary
+                              ? lattice::centred_modulus_switch_variance(p.n)
+                              : lattice::modulus_switch_variance(p.n, lwe);
+  return out;
+}
+
+double Parameters::gate_failure_log2(double sum_of_squares, double margin_sectors,
+                                     Transform transform) const {
+  const NoiseEstimate estimate = noise(transform);
+  const double two_n = 2.0 * N(), scale = two_n / static_cast<double>(q());
+  const double variance =
+      sum_of_squares * estimate.refreshed * scale * scale + estimate.rotation_rounding;
+  return lattice::failure_log2(two_n / (2 * margin_sectors), variance);
+}
+
+double Parameters::lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform) const {
+  const double sectors = static_cast<double>(encoding.sectors());
+  if (!arbitrary) return gate_failure_log2(1, sectors, transform);
+  // Both rotations must decide right. The input is rounded to N; the sign that is subtracted from it
+  // is a second ciphertext, refreshed and rounded from Q_ks to 2N (Liu, Micciancio, Polyakov 2022,
+  // §5: sigma·sqrt(2)).
+  const NoiseEstimate estimate = noise(transform);
+  const ParameterLiteral& p = literal();
+  const double lwe = lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe);
+  const double scale = p.N / static_cast<double>(p.q);
+  const double rounding = p.N % p.q == 0 ? 0
+                          : p.lwe_secret == SecretDistribution::binary
+                              ? lattice::centred_modulus_switch_variance(p.n)
+                              : lattice::modulus_switch_variance(p.n, lwe);
+  const double input = estimate.refreshed * scale * scale + rounding;
+  const double to_two_n = 2.0 * p.N / static_cast<double>(p.Q_ks);
+  const double Q_ratio = static_cast<double>(p.Q_ks) / static_cast<double>(p.Q);
+  const double sign = to_two_n * to_two_n *
+                          (Q_ratio * Q_ratio * estimate.blind_rotation + estimate.switch_to_ks +
+                           estimate.key_switch) +
+                      lattice::modulus_switch_variance(p.n, lwe);
+  const double margin = p.N / (2 * sectors);
+  const double first = lattice::failure_log2(margin, input);
+  const double second = lattice::failure_log2(margin, input + sign);
+  return std::max(first, second) + std::log2(1 + std::exp2(-std::abs(first - second)));
+}
+
+double Parameters::failure_log2(Transform transform) const {
+  double worst = gate_failure_log2(2, 4, transform);
+  if (literal().max_p > 4)
+    worst = std::max(worst, lut_failure_log2({literal().max_p, literal().padding},
+                                             !literal().padding, transform));
+  return worst;
+}
+double Parameters::failure_log2() const { return failure_log2(literal().transform); }
+
+}  // namespace whorl::binfhe

@@ -1,0 +1,96 @@
+// What the fuzz targets of the loaders share: seeds that are good frames, and a repair of header
+// and digest that lets mutated bytes reach the code behind the hash.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/frame.h"
+#include "io/parameter_codec.h"
+#include "unit/io_samples.h"
+#include "unit/io_temporary_folder.h"
+
+namespace whorl::io::fuzz {
+
+/// Every input is tried with these: insecure sets are small, and nothing may grow large.
+inline LoadOptions options() {
+  LoadOptions result;
+  result.allow_insecure = true;
+  result.max_bytes = 1 << 20;
+  return result;
+}
+
+/// Writes the seeds to a temporary folder and adds it to the arguments, unless they name a file to
+/// be replayed. For LLVMFuzzerInitialize.
+inline int add_seeds(int* argc, char*** argv, const std::vector<Bytes>& seeds) {
+  for (int i = 1; i < *argc; ++i)
+    if (std::filesystem::is_regular_file((*argv)[i])) return 0;
+  static const TemporaryFolder folder;
+  static std::string folder_name = folder.path().string();
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    std::ofstream file(folder / ("seed-" + std::to_string(i)), std::ios::binary);
+    file.write(reinterpret_cast<const char*>(seeds[i].data()),
+               static_cast<std::streamsize>(seeds[i].size()));
+  }
+  static std::vector<char*> arguments;
+  arguments.assign(*argv, *argv + *argc);
+  arguments.push_back(folder_name.data());
+  arguments.push_back(nullptr);
+  *argc += 1;
+  *argv = arguments.data();
+  return 0;
+}
+
+/// The same bytes with magic, version, type, length, parameter digest, check and digest as they
+/// would be, were the payload good.
+inline Bytes repaired(std::span<const std::uint8_t> input, FrameType type) {
+  Bytes frame(input.begin(), input.end());
+  if (frame.size() < samples::payload_at + samples::trailer_bytes) return frame;
+  const std::size_t payload_bytes = frame.size() - samples::payload_at - samples::trailer_bytes;
+  std::copy_n("WHRL", 4, frame.begin());
+  samples::put(frame, samples::version_at, format_version);
+  samples::put(frame, samples::type_at, type);
+  const bool seeded = type == FrameType::ciphertexts && (frame[samples::flags_at] & 1) != 0;
+  samples::put(frame, samples::flags_at, std::uint32_t{seeded});
+  samples::put(frame, samples::reserved_at, std::uint32_t{0});
+  samples::put(frame, samples::length_at, std::uint64_t{payload_bytes});
+  if (type == FrameType::parameters || type == FrameType::lut)
+    samples::put(frame, samples::key_id_at, binfhe::KeyId{});
+  try {
+    ByteReader reader(std::span(frame).subspan(samples::payload_at, payload_bytes));
+    const auto parameters = binfhe::Parameters::create(decode_literal(reader), true);
+    samples::put(frame, samples::digest_at, parameters.digest());
+  } catch (const Error&) {
+    // The loader will say the same.
+  }
+  samples::reseal(frame);
+  return frame;
+}
+
+/// Loads; what is refused must be refused by one of Whorl's exceptions (others end the program),
+/// and what is accepted must be just what dump writes.
+template <class Load>
+void load_and_dump(std::span<const std::uint8_t> bytes, Load&& load) {
+  Bytes again;
+  try {
+    again = dump(load(bytes, options()));
+  } catch (const Error&) {
+    return;
+  }
+  if (!std::ranges::equal(bytes, again)) std::abort();
+}
+
+/// Tries the input as it is and repaired.
+template <class Load>
+void try_both(std::span<const std::uint8_t> input, FrameType type, Load&& load) {
+  load_and_dump(input, load);
+  load_and_dump(repaired(input, type), load);
+}
+
+}  // namespace whorl::io::fuzz

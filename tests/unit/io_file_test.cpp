@@ -1,0 +1,301 @@
+// Files: written whole or not at all, with the right mode, mapped without a copy.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <sstream>
+
+#include "io/atomic_file.h"
+#include "unit/io_samples.h"
+#include "unit/io_temporary_folder.h"
+
+namespace whorl::io {
+namespace {
+
+using samples::Random;
+
+class IoFile : public testing::Test {
+ protected:
+  IoFile() { options.allow_insecure = true; }
+
+  std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(folder.path()), {}));
+  }
+
+  std::uint64_t seed = std::random_device{}();
+  Random random{seed};
+  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
+  LoadOptions options;
+  TemporaryFolder folder;
+  binfhe::Parameters parameters = samples::tiny_parameters();
+};
+
+Bytes read_all(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return Bytes(std::istreambuf_iterator<char>(file), {});
+}
+
+unsigned mode_of(const std::filesystem::path& path) {
+  struct stat status;
+  EXPECT_EQ(::stat(path.c_str(), &status), 0);
+  return status.st_mode & 07777;
+}
+
+TEST_F(IoFile, HoldsWhatDumpGives) {
+  const auto keys = samples::evaluation_keys(parameters, random);
+  save(folder / "keys", keys);
+  EXPECT_EQ(read_all(folder / "keys"), dump(keys));
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(IoFile, Modes) {
+  const mode_t before = ::umask(0022);
+  save(folder / "parameters", parameters);
+  // A secret is nobody else's, even where an open file was before.
+  std::ofstream(folder / "secret") << "old";
+  ::chmod((folder / "secret").c_str(), 0666);
+  save(folder / "secret", samples::secret_key(parameters, random), samples::passphrase);
+  ::umask(before);
+  EXPECT_EQ(mode_of(folder / "parameters"), 0644U);
+  EXPECT_EQ(mode_of(folder / "secret"), 0600U);
+  EXPECT_NO_THROW(load_secret_key(folder / "secret", samples::passphrase, options));
+}
+
+TEST_F(IoFile, ReplacesTheOldFileWhole) {
+  const auto path = folder / "ciphertexts";
+  const auto first = samples::ciphertexts(parameters, 100, false, random);
+  const auto second = samples::ciphertexts(parameters, 3, false, random);
+  save(path, first);
+  save(path, second);
+  EXPECT_EQ(load_ciphertexts(path, options).data, second.data);
+  EXPECT_EQ(files(), 1U);
+}
+
+// A mapped file may be replaced: the mapping keeps the old one.
+TEST_F(IoFile, ReplacingAMappedFile) {
+  const auto path = folder / "keys";
+  const auto first = samples::evaluation_keys(parameters, random);
+  save(path, first);
+  const auto mapped = load_evaluation_keys(path, options);
+  save(path, samples::evaluation_keys(parameters, random));
+  EXPECT_EQ(dump(mapped), dump(first));
+  save(path, mapped);
+  EXPECT_EQ(read_all(path), dump(first));
+}
+
+TEST_F(IoFile, FailureKeepsTheOldFile) {
+  const auto path = folder / "ciphertexts";
+  auto value = samples::ciphertexts(parameters, 10, false, random);
+  save(path, value);
+  const Bytes before = read_all(path);
+  value.data[0] = 0xffffffff;
+  EXPECT_THROW(save(path, value), RangeError);
+  EXPECT_EQ(read_all(path), before);
+  EXPECT_EQ(files(), 1U);
+}
+
+// The disk fills up half-way: a limit on the size of files does the same.
+TEST_F(IoFile, FullDiskKeepsTheOldFile) {
+  const auto path = folder / "keys";
+  save(path, parameters);
+  const Bytes before = read_all(path);
+  const auto keys = samples::evaluation_keys(parameters, random);
+  rlimit limit;
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small = {10000, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  std::string message;
+  try {
+    save(path, keys);
+  } catch (const IoError& error) {
+    message = error.what();
+  }
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(message, path.string() + ": cannot write: File too large");
+  EXPECT_EQ(read_all(path), before);
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(IoFile, UncommittedFileLeavesNothing) {
+  {
+    AtomicFile file(folder / "file", 0666);
+    file.write(Bytes(1000));
+    EXPECT_EQ(files(), 1U);
+  }
+  EXPECT_EQ(files(), 0U);
+}
+
+TEST_F(IoFile, RefusalsNamePathAndReason) {
+  const auto message = [](auto&& action) -> std::string {
+    try {
+      action();
+    } catch (const IoError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto absent = folder / "absent";
+  EXPECT_EQ(message([&] { load_parameters(absent); }),
+            absent.string() + ": cannot open: No such file or directory");
+  EXPECT_EQ(message([&] { info(absent); }),
+            absent.string() + ": cannot open: No such file or directory");
+  EXPECT_EQ(message([&] { save(absent / "file", parameters); }),
+            (absent / "file").string() + ": cannot write: No such file or directory");
+  EXPECT_EQ(message([&] { load_evaluation_keys(folder.path()); }),
+            folder.path().string() + ": cannot read: not a regular file");
+  EXPECT_EQ(
+      message([&] { save(folder.path(), parameters); }),
+      folder.path().string() + ": cannot write: there is something other than a regular file");
+  // A rename would replace a device or a pipe; reading one might never end.
+  const auto pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(message([&] { load_lut(pipe); }), pipe.string() + ": cannot read: not a regular file");
+  EXPECT_EQ(message([&] { save(pipe, parameters); }),
+            pipe.string() + ": cannot write: there is something other than a regular file");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(IoFile, SymbolicLinksAreFollowed) {
+  save(folder / "real", samples::ciphertexts(parameters, 1, false, random));
+  std::filesystem::create_symlink("real", folder / "link");
+  save(folder / "link", parameters);
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(load_parameters(folder / "real", options), parameters);
+}
+
+TEST_F(IoFile, BadFiles) {
+  std::ofstream(folder / "empty").flush();
+  EXPECT_THROW(load_parameters(folder / "empty"), TruncatedError);
+  EXPECT_THROW(info(folder / "empty"), TruncatedError);
+  std::ofstream(folder / "text") << "not a frame";
+  EXPECT_THROW(load_evaluation_keys(folder / "text"), FormatError);
+  const auto path = folder / "keys";
+  save(path, samples::evaluation_keys(parameters, random));
+  const auto size = std::filesystem::file_size(path);
+  std::filesystem::resize_file(path, size - 1);
+  EXPECT_THROW(load_evaluation_keys(path, options), TruncatedError);
+  std::filesystem::resize_file(path, size + 4096);
+  EXPECT_THROW(load_evaluation_keys(path, options), OversizedError);
+  std::filesystem::resize_file(path, 64);
+  EXPECT_EQ(info(path).type, FrameType::evaluation_keys);
+  EXPECT_THROW(load_evaluation_keys(path, options), TruncatedError);
+}
+
+// ---- large keys
+
+/// The range of addresses at which a file is mapped.
+std::pair<std::uintptr_t, std::uintptr_t> mapping_of(const std::filesystem::path& path) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (!line.ends_with(path.string())) continue;
+    std::uintptr_t first = 0, last = 0;
+    char dash = 0;
+    std::istringstream(line) >> std::hex >> first >> dash >> last;
+    return {first, last};
+  }
+  return {0, 0};
+}
+
+TEST_F(IoFile, KeysAreUsedWhereTheyLie) {
+  const auto path = std::filesystem::canonical(folder.path()) / "keys";
+  for (const auto& literal : samples::literals()) {
+    SCOPED_TRACE(literal.name);
+    save(path, samples::evaluation_keys(samples::parameters(literal), random));
+    {
+      const auto keys = load_evaluation_keys(path, options);
+      const auto [first, last] = mapping_of(path);
+      ASSERT_NE(first, 0U);
+      for (const WordArray* words : {&keys.rotation_b, &keys.switch_b}) {
+        const auto start = reinterpret_cast<std::uintptr_t>(words->data());
+        EXPECT_GE(start, first);
+        EXPECT_LE(start + words->bytes(), last);
+        EXPECT_EQ(start % 64, 0U);
+      }
+    }
+    EXPECT_EQ(mapping_of(path).first, 0U) << "the mapping outlives the keys";
+  }
+}
+
+/// A line of /proc/self/status, in bytes.
+std::size_t memory(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name + ":")) return std::stoull(line.substr(name.size() + 1)) * 1024;
+  }
+  return 0;
+}
+
+/// Makes the peak the present. Whether the system permits that.
+bool reset_peak() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << '5' << std::flush;
+  return file.good();
+}
+
+#if defined(__SANITIZE_THREAD__)
+constexpr bool thread_sanitizer = true;
+#elif defined(__has_feature)
+constexpr bool thread_sanitizer = __has_feature(thread_sanitizer);
+#else
+constexpr bool thread_sanitizer = false;
+#endif
+
+// 256 MiB of switching key: neither saving nor loading it may need memory for it.
+TEST_F(IoFile, LargeKeysAreStreamed) {
+  if (thread_sanitizer) GTEST_SKIP() << "ThreadSanitizer's own memory grows with what is read";
+  auto literal = samples::literals()[1];
+  literal.N = 2048;
+  literal.Q = 1073692673;
+  literal.Q_ks = 1 << 30;
+  literal.log_B_ks = 15;
+  literal.gadget = {{literal.n, 15, 2}};
+  const auto large = samples::parameters(literal);
+  const std::size_t words = large.key_switch_rows();
+  ASSERT_EQ(words * 4, std::size_t{256} << 20);
+  // Zeros that the system keeps one page of.
+  void* zeros =
+      ::mmap(nullptr, words * 4, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(zeros, MAP_FAILED);
+  ::madvise(zeros, words * 4, MADV_NOHUGEPAGE);
+  const std::shared_ptr<const void> owner(
+      zeros, [words](const void* start) { ::munmap(const_cast<void*>(start), words * 4); });
+  const auto path = folder / "large";
+  constexpr std::size_t bound = std::size_t{32} << 20;
+  if (!reset_peak()) GTEST_SKIP() << "/proc/self/clear_refs cannot be written: no peak to measure";
+  {
+    const binfhe::EvaluationKeys keys{
+        large,
+        samples::random_array<16>(random),
+        samples::random_array<32>(random),
+        samples::random_word_array(random, large.rotation_key_rows() * large.N(), 4, large.Q()),
+        samples::random_array<32>(random),
+        WordArray(owner, zeros, words, 4)};
+    ASSERT_TRUE(reset_peak());
+    const std::size_t before = memory("VmRSS");
+    save(path, keys);
+    EXPECT_LE(memory("VmHWM"), before + bound);
+  }
+  ASSERT_GT(std::filesystem::file_size(path), words * 4);
+  ASSERT_TRUE(reset_peak());
+  const std::size_t before = memory("VmRSS");
+  const auto keys = load_evaluation_keys(path, options);
+  EXPECT_LE(memory("VmHWM"), before + bound);
+  // The measurement sees what it should: reading all of it does make it resident.
+  std::uint32_t any = 0;
+  for (const std::uint32_t word : keys.switch_b.as<std::uint32_t>()) any |= word;
+  EXPECT_EQ(any, 0U);
+  EXPECT_GE(memory("VmHWM"), before + words * 4 - bound);
+}
+
+}  // namespace
+}  // namespace whorl::io

@@ -1,0 +1,220 @@
+// What is saved is what is loaded, as bytes and as files, for several parameter sets.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "io/frame.h"
+#include "unit/io_samples.h"
+#include "unit/io_temporary_folder.h"
+
+namespace whorl::io {
+namespace {
+
+using samples::Random;
+
+class IoRoundtrip : public testing::Test {
+ protected:
+  IoRoundtrip() {
+    insecure.allow_insecure = true;
+    RecordProperty("seed", std::to_string(seed));
+  }
+  std::uint64_t seed = std::random_device{}();
+  Random random{seed};
+  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
+  LoadOptions insecure;
+  TemporaryFolder folder;
+};
+
+void expect_same_words(const WordArray& a, const WordArray& b) {
+  ASSERT_EQ(a.size(), b.size());
+  ASSERT_EQ(a.word_bytes(), b.word_bytes());
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0);
+}
+
+void expect_info(const FrameInfo& info, FrameType type, const binfhe::Parameters& parameters,
+                 const binfhe::KeyId& key_id, std::size_t frame_bytes) {
+  EXPECT_EQ(info.type, type);
+  EXPECT_EQ(info.version, 1);
+  EXPECT_EQ(info.parameters_digest, parameters.digest());
+  EXPECT_EQ(info.key_id, key_id);
+  EXPECT_EQ(info.payload_bytes + samples::payload_at + samples::trailer_bytes, frame_bytes);
+}
+
+TEST_F(IoRoundtrip, Parameters) {
+  for (const auto& literal : samples::literals()) {
+    SCOPED_TRACE(literal.name);
+    const auto value = samples::parameters(literal);
+    const Bytes bytes = dump(value);
+    EXPECT_EQ(load_parameters(bytes, insecure).literal(), literal);
+    save(folder / "parameters", value);
+    EXPECT_EQ(load_parameters(folder / "parameters", insecure).literal(), literal);
+    expect_info(info(bytes), FrameType::parameters, value, {}, bytes.size());
+    expect_info(info(folder / "parameters"), FrameType::parameters, value, {}, bytes.size());
+    EXPECT_EQ(bytes.size(),
+              samples::payload_at + samples::literal_bytes(literal) + samples::trailer_bytes);
+  }
+}
+
+TEST_F(IoRoundtrip, Ciphertexts) {
+  for (const auto& literal : samples::literals()) {
+    const auto parameters = samples::parameters(literal);
+    for (const bool seeded : {false, true}) {
+      // Around the 4096 words in which the words are converted, too.
+      for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{2},
+                                      std::size_t{4096}, std::size_t{1 + random() % 5000}}) {
+        SCOPED_TRACE(literal.name + (seeded ? " seeded " : " ") + std::to_string(count));
+        const auto value = samples::ciphertexts(parameters, count, seeded, random);
+        const Bytes bytes = dump(value);
+        save(folder / "ciphertexts", value);
+        for (const auto& loaded : {load_ciphertexts(bytes, insecure),
+                                   load_ciphertexts(folder / "ciphertexts", insecure)}) {
+          EXPECT_EQ(loaded.parameters.literal(), literal);
+          EXPECT_EQ(loaded.key_id, value.key_id);
+          EXPECT_EQ(loaded.encoding, value.encoding);
+          EXPECT_EQ(loaded.count, count);
+          EXPECT_EQ(loaded.data, value.data);
+          EXPECT_EQ(loaded.seed, value.seed);
+        }
+        expect_info(info(bytes), FrameType::ciphertexts, parameters, value.key_id, bytes.size());
+        const std::size_t word_bytes = literal.q <= 65536 ? 2 : 4;
+        EXPECT_EQ(bytes.size(),
+                  samples::payload_at + samples::literal_bytes(literal) + 16 +
+                      (seeded ? 32 + count * word_bytes : count * (literal.n + 1) * word_bytes) +
+                      samples::trailer_bytes);
+      }
+    }
+  }
+}
+
+TEST_F(IoRoundtrip, EvaluationKeys) {
+  for (const auto& literal : samples::literals()) {
+    SCOPED_TRACE(literal.name);
+    const auto parameters = samples::parameters(literal);
+    const auto value = samples::evaluation_keys(parameters, random);
+    const Bytes bytes = dump(value);
+    save(folder / "keys", value);
+    // The last of the loaded keys outlives what it was loaded from.
+    for (const bool from_file : {false, true}) {
+      auto loaded = from_file ? load_evaluation_keys(folder / "keys", insecure)
+                              : load_evaluation_keys(bytes, insecure);
+      if (from_file) std::filesystem::remove(folder / "keys");
+      EXPECT_EQ(loaded.parameters.literal(), literal);
+      EXPECT_EQ(loaded.key_id, value.key_id);
+      EXPECT_EQ(loaded.rotation_seed, value.rotation_seed);
+      EXPECT_EQ(loaded.switch_seed, value.switch_seed);
+      expect_same_words(loaded.rotation_b, value.rotation_b);
+      expect_same_words(loaded.switch_b, value.switch_b);
+    }
+    expect_info(info(bytes), FrameType::evaluation_keys, parameters, value.key_id, bytes.size());
+  }
+}
+
+TEST_F(IoRoundtrip, EvaluationKeysFromUnalignedBytes) {
+  const auto value = samples::evaluation_keys(samples::parameters(samples::literals()[2]), random);
+  Bytes bytes = dump(value);
+  bytes.insert(bytes.begin(), 0);
+  const auto loaded =
+      load_evaluation_keys(std::span<const std::uint8_t>(bytes).subspan(1), insecure);
+  expect_same_words(loaded.rotation_b, value.rotation_b);
+  expect_same_words(loaded.switch_b, value.switch_b);
+}
+
+TEST_F(IoRoundtrip, Lut) {
+  for (const auto& literal : samples::literals()) {
+    const auto parameters = samples::parameters(literal);
+    for (const auto& [input, output] :
+         {std::pair{binfhe::Encoding{4, false}, binfhe::Encoding{4, false}},
+          std::pair{binfhe::Encoding{8, true}, binfhe::Encoding{6, false}},
+          std::pair{binfhe::Encoding{5, true}, binfhe::Encoding{4, true}}}) {
+      SCOPED_TRACE(literal.name + " p " + std::to_string(input.p));
+      const auto value = samples::lut(parameters, input, output, random);
+      const Bytes bytes = dump(value);
+      save(folder / "lut", value);
+      for (const auto& loaded : {load_lut(bytes, insecure), load_lut(folder / "lut", insecure)}) {
+        EXPECT_EQ(loaded.parameters().literal(), literal);
+        EXPECT_TRUE(std::ranges::equal(loaded.values(), value.values()));
+        EXPECT_EQ(loaded.input(), input);
+        EXPECT_EQ(loaded.output(), output);
+        EXPECT_EQ(loaded.kind(), value.kind());
+      }
+      expect_info(info(bytes), FrameType::lut, parameters, {}, bytes.size());
+    }
+  }
+}
+
+TEST_F(IoRoundtrip, SecretKey) {
+  for (const auto& literal : samples::literals()) {
+    SCOPED_TRACE(literal.name);
+    const auto parameters = samples::parameters(literal);
+    const auto value = samples::secret_key(parameters, random);
+    const Bytes bytes = dump_secret_key(value, samples::passphrase, samples::cheap_cost);
+    const auto loaded = load_secret_key(bytes, samples::passphrase, insecure);
+    EXPECT_EQ(loaded.parameters().literal(), literal);
+    EXPECT_EQ(loaded.key_id(), value.key_id());
+    EXPECT_TRUE(std::ranges::equal(loaded.lwe(), value.lwe()));
+    EXPECT_TRUE(std::ranges::equal(loaded.ring(), value.ring()));
+    expect_info(info(bytes), FrameType::secret_key, parameters, value.key_id(), bytes.size());
+  }
+}
+
+TEST_F(IoRoundtrip, NamedSet) {
+  const auto names = binfhe::Parameters::names();
+  ASSERT_FALSE(names.empty());
+  for (const auto& name : names) {
+    SCOPED_TRACE(name);
+    const auto value = binfhe::Parameters::named(name, true);
+    const auto loaded = load_parameters(dump(value), insecure);
+    EXPECT_EQ(loaded.literal(), value.literal());
+    EXPECT_EQ(loaded, value);
+  }
+}
+
+// Equal objects have equal bytes: what a file's hash says about its content, others may rely on.
+TEST_F(IoRoundtrip, Canonical) {
+  const auto value = samples::ciphertexts(samples::tiny_parameters(), 3, true, random);
+  EXPECT_EQ(dump(value), dump(load_ciphertexts(dump(value), insecure)));
+  const auto keys = samples::evaluation_keys(samples::tiny_parameters(), random);
+  EXPECT_EQ(dump(keys), dump(load_evaluation_keys(dump(keys), insecure)));
+}
+
+TEST_F(IoRoundtrip, LargeArraysLieAligned) {
+  for (const auto& literal : samples::literals()) {
+    const auto value = samples::evaluation_keys(samples::parameters(literal), random);
+    const Bytes bytes = dump(value);
+    for (const WordArray* words : {&value.rotation_b, &value.switch_b}) {
+      const auto* start = static_cast<const std::uint8_t*>(words->data());
+      const auto found = std::search(bytes.begin(), bytes.end(), start,
+                                     start + std::min<std::size_t>(words->bytes(), 512));
+      ASSERT_NE(found, bytes.end());
+      EXPECT_EQ((found - bytes.begin()) % 64, 0);
+    }
+  }
+}
+
+// ---- objects that could not be loaded again are not written
+
+TEST_F(IoRoundtrip, RefusesToWriteBrokenObjects) {
+  const auto parameters = samples::tiny_parameters();
+  auto value = samples::ciphertexts(parameters, 3, true, random);
+  value.data[value.row()] ^= 1;
+  EXPECT_THROW(dump(value), MismatchError);
+  value.seed.reset();
+  EXPECT_NO_THROW(dump(value));
+  value.data.back() = static_cast<std::uint32_t>(parameters.q());
+  EXPECT_THROW(dump(value), RangeError);
+  value.data.pop_back();
+  EXPECT_THROW(dump(value), ShapeError);
+
+  auto keys = samples::evaluation_keys(parameters, random);
+  const auto switch_b = keys.switch_b;
+  keys.switch_b = WordArray(std::vector<std::uint32_t>(switch_b.size()));
+  EXPECT_THROW(dump(keys), ShapeError);
+  keys.switch_b = WordArray(std::vector<std::uint16_t>(switch_b.size() + 1));
+  EXPECT_THROW(dump(keys), ShapeError);
+  keys.switch_b = WordArray(std::vector<std::uint16_t>(switch_b.size(), 0xffff));
+  EXPECT_THROW(dump(keys), RangeError);
+}
+
+}  // namespace
+}  // namespace whorl::io

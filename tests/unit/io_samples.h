@@ -1,0 +1,212 @@
+// Small objects of every kind that is saved, and ways to alter their frames.
+#pragma once
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/binfhe_files.h"
+#include "math/random.h"
+#include "whorl/io.h"
+
+namespace whorl::io::samples {
+
+using Random = std::mt19937_64;
+
+inline constexpr std::string_view passphrase = "correct horse battery staple";
+/// Cheap enough to derive thousands of keys.
+inline constexpr KdfCost cheap_cost = {1, 8192};
+
+/// Insecure and small; between them every width of word, kind of key and transform.
+inline std::vector<binfhe::ParameterLiteral> literals() {
+  using namespace binfhe;
+  ParameterLiteral tiny;  // the smallest frames
+  tiny.name = "tiny";
+  tiny.n = 16;
+  tiny.q = 512;
+  tiny.N = 256;
+  tiny.Q = 133857281;
+  tiny.Q_ks = 1 << 14;
+  tiny.key_switch = KeySwitch::product;
+  tiny.log_B_ks = 7;
+  tiny.ks_digits = 1;
+  tiny.gadget = {{16, 9, 1}};
+  tiny.lwe_secret = SecretDistribution::binary;
+
+  ParameterLiteral table;  // 2-byte switching words
+  table.name = "table";
+  table.source = "made up; Größe ≤ 32";
+  table.n = 32;
+  table.q = 1024;
+  table.N = 256;
+  table.Q = 133857281;
+  table.Q_ks = 1 << 14;
+  table.log_B_ks = 4;
+  table.gadget = {{32, 7, 3}};
+
+  ParameterLiteral wide;  // 8-byte words in both keys, several gadgets, Gaussian ring key
+  wide.name = "wide";
+  wide.source = "made up";
+  wide.n = 48;
+  wide.q = 4096;
+  wide.N = 512;
+  wide.Q = 1125899906826241;
+  wide.Q_ks = 1125899906826241;
+  wide.key_switch = KeySwitch::product;
+  wide.log_B_ks = 10;
+  wide.gadget = {{16, 15, 3}, {32, 20, 2}};
+  wide.ring_secret = SecretDistribution::gaussian;
+  wide.transform = Transform::ntt;
+
+  ParameterLiteral large_q;  // 4-byte ciphertext words, 8-byte switching words
+  large_q.name = "large_q";
+  large_q.n = 40;
+  large_q.q = 1 << 20;
+  large_q.N = 1024;
+  large_q.Q = 1125899906826241;
+  large_q.Q_ks = std::uint64_t{1} << 35;
+  large_q.key_switch = KeySwitch::product;
+  large_q.log_B_ks = 7;
+  large_q.gadget = {{40, 25, 2}};
+  return {tiny, table, wide, large_q};
+}
+
+inline binfhe::Parameters parameters(const binfhe::ParameterLiteral& literal) {
+  return binfhe::Parameters::create(literal, true);
+}
+
+inline binfhe::Parameters tiny_parameters() { return parameters(literals()[0]); }
+
+template <std::size_t size>
+std::array<std::uint8_t, size> random_array(Random& random) {
+  std::array<std::uint8_t, size> bytes;
+  for (auto& byte : bytes) byte = static_cast<std::uint8_t>(random());
+  return bytes;
+}
+
+template <class Word>
+std::vector<Word> random_words(Random& random, std::size_t count, std::uint64_t modulus) {
+  std::vector<Word> words(count);
+  for (auto& word : words) word = static_cast<Word>(random() % modulus);
+  // The extremes are where a range check would be off by one.
+  if (count >= 2) words[0] = 0, words[count - 1] = static_cast<Word>(modulus - 1);
+  return words;
+}
+
+inline WordArray random_word_array(Random& random, std::size_t count, std::size_t word_bytes,
+                                   std::uint64_t modulus) {
+  switch (word_bytes) {
+    case 2:
+      return WordArray(random_words<std::uint16_t>(random, count, modulus));
+    case 4:
+      return WordArray(random_words<std::uint32_t>(random, count, modulus));
+    default:
+      return WordArray(random_words<std::uint64_t>(random, count, modulus));
+  }
+}
+
+/// Not encryptions of anything, but residues such as those are.
+inline binfhe::Ciphertexts ciphertexts(const binfhe::Parameters& parameters, std::size_t count,
+                                       bool seeded, Random& random) {
+  binfhe::Ciphertexts value{parameters, random_array<16>(random), {4, seeded}, count, {}, {}};
+  value.data = random_words<std::uint32_t>(random, count * value.row(), parameters.q());
+  if (seeded) {
+    value.seed = random_array<32>(random);
+    for (std::size_t i = 0; i < count; ++i)
+      math::expand_uniform(*value.seed, i, parameters.q(),
+                           std::span(value.data).subspan(i * value.row(), value.row() - 1));
+  }
+  return value;
+}
+
+inline binfhe::EvaluationKeys evaluation_keys(const binfhe::Parameters& parameters,
+                                              Random& random) {
+  const std::size_t rotation_width = parameters.Q() < (std::uint64_t{1} << 32) ? 4 : 8;
+  return {parameters,
+          random_array<16>(random),
+          random_array<32>(random),
+          random_word_array(random, parameters.rotation_key_rows() * parameters.N(), rotation_width,
+                            parameters.Q()),
+          random_array<32>(random),
+          random_word_array(random, parameters.key_switch_rows(), word_bytes_for(parameters.Q_ks()),
+                            parameters.Q_ks())};
+}
+
+inline binfhe::SecretKey secret_key(const binfhe::Parameters& parameters, Random& random) {
+  const auto coefficients = [&](std::size_t count, binfhe::SecretDistribution distribution) {
+    const bool binary = distribution == binfhe::SecretDistribution::binary;
+    std::vector<std::int32_t> values(count);
+    for (auto& value : values)
+      value = binary ? static_cast<std::int32_t>(random() % 2)
+                     : static_cast<std::int32_t>(random() % 3) - 1;
+    return values;
+  };
+  return binfhe::SecretKey::from_coefficients(
+      parameters, random_array<16>(random),
+      coefficients(parameters.n(), parameters.literal().lwe_secret),
+      coefficients(parameters.N(), parameters.literal().ring_secret));
+}
+
+inline binfhe::Lut lut(const binfhe::Parameters& parameters, binfhe::Encoding input,
+                       binfhe::Encoding output, Random& random) {
+  std::vector<std::uint32_t> values(input.p);
+  for (auto& value : values) value = static_cast<std::uint32_t>(random() % output.p);
+  return binfhe::Lut::create(parameters, values, input, output);
+}
+
+// ---- altering frames. Offsets and digests are those of docs/file-format.md, written down again
+// here so that a change of the format does not go unnoticed.
+
+inline constexpr std::size_t version_at = 4, type_at = 6, flags_at = 8, reserved_at = 12,
+                             length_at = 16, digest_at = 24, key_id_at = 40, check_at = 56,
+                             payload_at = 64;
+inline constexpr std::size_t trailer_bytes = 32;
+
+/// Makes the header check and the digest right again.
+inline void reseal(std::span<std::uint8_t> frame) {
+  if (frame.size() < payload_at + trailer_bytes) return;
+  std::uint8_t check[16];
+  crypto_generichash(check, sizeof check, frame.data(), check_at, nullptr, 0);
+  std::memcpy(frame.data() + check_at, check, payload_at - check_at);
+  const std::size_t hashed = frame.size() - trailer_bytes;
+  crypto_generichash(frame.data() + hashed, trailer_bytes, frame.data(), hashed, nullptr, 0);
+}
+
+template <class T>
+void put(std::span<std::uint8_t> frame, std::size_t at, T value) {
+  std::memcpy(frame.data() + at, &value, sizeof value);
+}
+
+/// A resealed copy with `value` at `at`.
+template <class T>
+Bytes patched(Bytes frame, std::size_t at, T value) {
+  put(frame, at, value);
+  reseal(frame);
+  return frame;
+}
+
+/// A resealed copy whose payload is cut or extended with zeros to `payload_bytes`.
+inline Bytes with_payload_bytes(Bytes frame, std::uint64_t payload_bytes) {
+  frame.resize(frame.size() - trailer_bytes);
+  frame.resize(payload_at + payload_bytes);
+  frame.resize(frame.size() + trailer_bytes);
+  put(frame, length_at, payload_bytes);
+  reseal(frame);
+  return frame;
+}
+
+/// Bytes of the literal at the head of every payload.
+inline std::size_t literal_bytes(const binfhe::ParameterLiteral& literal) {
+  return 69 + 12 * literal.gadget.size() + 2 + literal.name.size() + 2 + literal.source.size();
+}
+
+}  // namespace whorl::io::samples

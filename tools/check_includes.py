@@ -1,0 +1,134 @@
+"""Enforce the direction of dependencies: no file may use a layer above its own.
+
+math -> ring -> backend -> lattice -> schemes -> circuits -> io -> python, and below all of them the
+public headers that belong to no layer (errors, plain buffers). Beyond the order:
+
+- public headers include public or system headers only and name no device;
+- what is outside src/backend uses its contract, never a device folder of it;
+- the Python package imports neither applications nor tests nor tools, and nothing imports its CLI.
+
+usage: check_includes.py [ROOT]
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+LAYERS = ("base", "math", "ring", "backend", "lattice", "schemes", "circuits", "io", "python")
+RANK = {layer: rank for rank, layer in enumerate(LAYERS)}
+SCHEMES = ("binfhe", "bgv", "ckks")
+
+SOURCE_SUFFIXES = (".h", ".cpp", ".cu", ".cuh")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(["<])([^">]+)[">]', re.MULTILINE)
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+# CUDA's own types and macros, and Whorl's backend namespace.
+DEVICE_NAME = re.compile(r"\bcuda[A-Z]\w*|\bCU(?:stream|device|context)\b|__(?:device|global)__"
+                         r"|\bbackend::|\bnamespace\s+(?:whorl::)?backend\b")  # fmt: skip
+# Folders whose code the package may not import.
+OUTSIDE_PACKAGE = ("apps", "tests", "tools", "bench")
+
+
+def layer_of_public_header(inside: Path) -> str:
+    """Layer of include/whorl/`inside`; a header named after no layer or scheme is below all."""
+    name = inside.parts[0].removesuffix(".h")
+    if name in SCHEMES:
+        return "schemes"
+    return name if name in RANK else "base"
+
+
+def layer_of_include(text: str) -> str | None:
+    """Layer that an include names, or None if it is not one of Whorl's."""
+    path = Path(text)
+    if path.parts[0] == "whorl" and len(path.parts) > 1:
+        return layer_of_public_header(Path(*path.parts[1:]))
+    return path.parts[0] if path.parts[0] in RANK and len(path.parts) > 1 else None
+
+
+def cpp_files(root: Path) -> Iterator[tuple[Path, str]]:
+    """C++ files of the library with their layers."""
+    for folder, public in ((root / "include" / "whorl", True), (root / "src", False)):
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in SOURCE_SUFFIXES:
+                inside = path.relative_to(folder)
+                yield path, layer_of_public_header(inside) if public else inside.parts[0]
+    for path in sorted((root / "python" / "src").glob("*")):
+        if path.suffix in SOURCE_SUFFIXES:
+            yield path, "python"
+
+
+def check_cpp(root: Path) -> Iterator[str]:
+    """One line a wrong include or name in C++ code."""
+    for path, layer in cpp_files(root):
+        where = path.relative_to(root)
+        public = where.parts[0] == "include"
+        if layer not in RANK:
+            yield f"{where}: src/{layer} is no layer; layers are {', '.join(LAYERS[1:-1])}"
+            continue
+        text = path.read_text(encoding="utf-8")
+        for match in INCLUDE.finditer(text):
+            quote, included = match.groups()
+            line = text.count("\n", 0, match.start()) + 1
+            target = layer_of_include(included)
+            if target is not None and RANK[target] > RANK[layer]:
+                yield f"{where}:{line}: {layer} includes {included}, which is {target}: a step back"
+            if re.match(r"backend/\w+/", included) and layer != "backend":
+                yield f"{where}:{line}: {layer} includes {included}, a device's own file"
+            if public and (
+                included.startswith(("cuda", "hwy/")) or (quote == '"' and included[:6] != "whorl/")
+            ):
+                yield f"{where}:{line}: a public header includes {included}"
+        if public and (match := DEVICE_NAME.search(COMMENT.sub("", text))):
+            yield f"{where}: a public header names {match.group().strip()}"
+
+
+def imported_modules(tree: ast.AST, package: list[str]) -> Iterator[tuple[int, str]]:
+    """Line and absolute name of everything a module of `package` imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = [*base, *([node.module] if node.module else [])]
+            for alias in node.names:
+                yield node.lineno, ".".join([*module, alias.name])
+
+
+def check_python(root: Path) -> Iterator[str]:
+    """One line a wrong import in the Python package."""
+    folder = root / "python"
+    for path in sorted((folder / "whorl").rglob("*.py")):
+        where = path.relative_to(root)
+        package = list(path.relative_to(folder).parent.parts)
+        of_cli = path.stem == "__main__" or "cli" in where.with_suffix("").parts
+        tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(where))
+        for line, name in imported_modules(tree, package):
+            if name.split(".")[0] in OUTSIDE_PACKAGE:
+                yield f"{where}:{line}: the package imports {name}"
+            if f"{name}.".startswith("whorl.cli.") and not of_cli:
+                yield f"{where}:{line}: imports {name}; the CLI uses the library, never the reverse"
+
+
+def check(root: Path) -> list[str]:
+    """Every breach of the rules in the tree at `root`; empty if there is none."""
+    return [*check_cpp(root), *check_python(root)]
+
+
+def main() -> int:
+    """Print breaches; 1 if there are any, 2 if the tree holds nothing to check."""
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent
+    if next(cpp_files(root), None) is None:
+        print(f"{root}: no C++ files of Whorl here", file=sys.stderr)
+        return 2
+    problems = check(root)
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Writes the table of named sets into docs/parameters.md; --check only compares."""
+
+import sys
+from pathlib import Path
+
+from whorl import binfhe
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "parameters.md"
+BEGIN, END = "<!-- sets: tools/params/document.py -->", "<!-- end of sets -->"
+HEADER = (
+    "| set | n | key | N | log2 Q | q | Q_ks | gadget | key switch | LWE / ring bits | failure |",
+    "|---|---|---|---|---|---|---|---|---|---|---|",
+)
+
+
+def power(value):
+    """2^k where it is one, else the number of bits."""
+    bits = value.bit_length() - 1
+    return f"2^{bits}" if value == 1 << bits else f"{value.bit_length()} bits"
+
+
+def row(name):
+    parameters = binfhe.parameters(name, allow_insecure=True)
+    literal = parameters.literal
+    gadget = ", ".join(
+        f"2^{log_base} × {digits}" + (f" ({count})" if len(literal["gadget"]) > 1 else "")
+        for count, log_base, digits in literal["gadget"]
+    )
+    log_q_ks = (literal["Q_ks"] - 1).bit_length()
+    digits = literal["ks_digits"] or -(-log_q_ks // literal["log_B_ks"])
+    cells = (
+        f"`{name}`",
+        literal["n"],
+        literal["lwe_secret"],
+        literal["N"],
+        literal["Q"].bit_length(),
+        power(literal["q"]),
+        "Q" if literal["Q_ks"] == literal["Q"] else power(literal["Q_ks"]),
+        gadget,
+        f"{literal['key_switch']} 2^{literal['log_B_ks']} × {digits}",
+        f"{parameters.security.lwe_bits:.1f} / {parameters.security.ring_bits:.1f}",
+        f"2^{parameters.failure_log2():.0f}",
+    )
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def render():
+    text = DOCUMENT.read_text()
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    table = "\n".join((*HEADER, *(row(name) for name in binfhe.parameter_names())))
+    return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
+
+
+if __name__ == "__main__":
+    if "--check" in sys.argv[1:]:
+        if DOCUMENT.read_text() != render():
+            sys.exit(f"{DOCUMENT} is out of date; run {sys.argv[0]}")
+    else:
+        DOCUMENT.write_text(render())

@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# Sets a machine up: system packages, a virtual environment, the Python module. Each step leaves a
+# stamp with the hash of what it was made from, so that a second run does only what has changed.
+#
+# usage: tools/setup.sh [demo|test]      demo: what `make demo` needs; test: everything
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+goal="${1:-test}"
+venv="${WHORL_VENV:-.venv}"
+build="${WHORL_BUILD:-build/make}"
+jobs="${WHORL_JOBS:-$(nproc)}"
+stamps="build/stamps"
+started=$SECONDS
+step=0
+steps=3
+mkdir -p "$stamps"
+
+say() { # a numbered line with the time since the start
+  step=$((step + 1))
+  printf '[%d/%d] %3d s  %s\n' "$step" "$steps" "$((SECONDS - started))" "$1"
+}
+
+fail() {
+  printf '\n' >&2
+  printf '%s\n' "$@" >&2
+  exit 1
+}
+
+# Names and contents of files, as one hash.
+hash_of() {
+  find "$@" -type f -not -name '*.pyc' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum |
+    sha256sum | cut -d' ' -f1
+}
+
+fresh() { # stamp name, hash: whether the step was done with these inputs
+  [[ -f "$stamps/$1" && "$(<"$stamps/$1")" == "$2" ]]
+}
+
+# --- system packages ---------------------------------------------------------------------------
+
+# package, and a command or file whose presence means it is not needed
+system_packages=(
+  "build-essential:c++"
+  "cmake:cmake"
+  "ninja-build:ninja"
+  "pkg-config:pkg-config"
+  "libhwy-dev:/usr/include/hwy/highway.h"
+  "libsodium-dev:/usr/include/sodium.h"
+  "python3-venv:python"
+  "python3-dev:python"
+)
+test_packages=(
+  "libgtest-dev:/usr/include/gtest/gtest.h"
+  "librapidcheck-dev:/usr/include/rapidcheck.h"
+  "libbenchmark-dev:/usr/include/benchmark/benchmark.h"
+  "clang:clang++"
+  "clang-format:clang-format"
+  "clang-tidy:clang-tidy"
+)
+
+# The first Python >= 3.10 that can make a virtual environment with pip and has its C headers.
+find_python() {
+  local candidate
+  for candidate in ${WHORL_PYTHON:-} python3 python3.14 python3.13 python3.12 python3.11 \
+    python3.10 /usr/bin/python3; do
+    if "$candidate" -c 'import ensurepip, os, sys, sysconfig, venv
+headers = os.path.join(sysconfig.get_path("include"), "Python.h")
+sys.exit(sys.version_info < (3, 10) or not os.path.exists(headers))' 2>/dev/null; then
+      command -v "$candidate"
+      return 0
+    fi
+  done
+  return 1
+}
+
+present() {
+  case "$1" in
+    python) find_python >/dev/null ;;
+    /*) [[ -e "$1" ]] ;;
+    *) command -v "$1" >/dev/null ;;
+  esac
+}
+
+missing_packages() {
+  local entry
+  for entry in "$@"; do
+    present "${entry#*:}" || printf '%s\n' "${entry%%:*}"
+  done
+}
+
+install_system_packages() {
+  [[ "$goal" == demo ]] || system_packages+=("${test_packages[@]}")
+  local missing
+  mapfile -t missing < <(missing_packages "${system_packages[@]}")
+  if ((${#missing[@]} == 0)); then
+    say "system packages: all there"
+    return
+  fi
+  local as_root=()
+  if ((EUID != 0)); then
+    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+      as_root=(sudo -n)
+    else
+      fail "These packages are missing, and installing them needs root:" \
+        "    ${missing[*]}" "On Debian or Ubuntu:" \
+        "    sudo apt-get update && sudo apt-get install -y ${missing[*]}" \
+        "Then run make again."
+    fi
+  fi
+  command -v apt-get >/dev/null ||
+    fail "These are missing, and this machine has no apt-get to install them with:" \
+      "    ${missing[*]}" "Install them (the names are Debian's) and run make again."
+  say "system packages: installing ${missing[*]}"
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+    --no-install-recommends "${missing[@]}" >"$stamps/apt.log" 2>&1 ||
+    fail "apt-get could not install ${missing[*]}:" "$(tail -n 20 "$stamps/apt.log")"
+}
+
+# --- virtual environment -----------------------------------------------------------------------
+
+# The interpreter's version and what pyproject.toml asks pip for.
+wanted() {
+  "$venv/bin/python" --version 2>/dev/null || return 0
+  "$venv/bin/python" tools/requirements.py "$1"
+}
+
+make_venv() {
+  local extra=test python requirements
+  # What suffices for the tests suffices for the demo.
+  if [[ "$goal" == demo ]] && ! fresh venv-test "$(wanted test)"; then
+    extra=apps
+  fi
+  if [[ -x "$venv/bin/pip" ]] && fresh "venv-$extra" "$(wanted "$extra")"; then
+    say "Python environment $venv: up to date"
+    return
+  fi
+  if [[ -x "$venv/bin/pip" ]]; then
+    say "Python environment $venv: fetching packages"
+  else
+    python=$(find_python) || fail "No Python >= 3.10 with the venv module and C headers was found." \
+      "Install python3, python3-venv and python3-dev, or name one: WHORL_PYTHON=/path/to/python3 make"
+    say "Python environment $venv: made with $("$python" --version), fetching packages"
+    "$python" -m venv "$venv"
+  fi
+  # Only the packages named in pyproject.toml: the module itself is built in the next step.
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check --upgrade pip
+  mapfile -t requirements < <("$venv/bin/python" tools/requirements.py "$extra")
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check "${requirements[@]}"
+  wanted "$extra" >"$stamps/venv-$extra"
+}
+
+# --- the module --------------------------------------------------------------------------------
+
+install_module() {
+  local hash
+  hash="$("$venv/bin/python" --version) $(hash_of src include python cmake CMakeLists.txt \
+    pyproject.toml)"
+  if fresh module "$hash" && "$venv/bin/python" -c 'import whorl' 2>/dev/null; then
+    say "library and Python module: up to date"
+    return
+  fi
+  say "library and Python module: building with $jobs jobs"
+  # The same build folder as the C++ tests', so that the library is compiled once.
+  local log="$stamps/module.log"
+  if ! CMAKE_BUILD_PARALLEL_LEVEL="$jobs" "$venv/bin/python" -m pip install -v \
+    --no-build-isolation --no-deps --force-reinstall --disable-pip-version-check \
+    --config-settings "build-dir=$build" . 2>&1 | tee "$log" |
+    { grep --line-buffered -oE '\[[0-9]+/[0-9]+\] .*' || true; }; then
+    fail "The build failed; the end of $log:" "$(tail -n 40 "$log")"
+  fi
+  printf '%s' "$hash" >"$stamps/module"
+}
+
+install_system_packages
+make_venv
+install_module
+printf '        %3d s  ready\n' "$((SECONDS - started))"

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Runs every test, each part to its end even if an earlier one failed, and closes with one line a
+# part. Expects tools/setup.sh to have run.
+#
+# Parts are run through part(), which the next line tells shellcheck.
+# shellcheck disable=SC2317
+#
+# usage: tools/test.sh [full]            full: also sanitizers, clang, long fuzzing, slow tests
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+
+mode="${1:-quick}"
+venv="${WHORL_VENV:-.venv}"
+build="${WHORL_BUILD:-build/make}"
+jobs="${WHORL_JOBS:-$(nproc)}"
+fuzz_seconds="${WHORL_FUZZ_SECONDS:-60}"
+logs="build/logs"
+started=$SECONDS
+mkdir -p "$logs"
+summary=()
+failed=0
+
+# name, pattern of the closing line, command: runs it, keeps its closing line
+part() {
+  local name="$1" pattern="$2" closing status
+  shift 2
+  printf '\n=== %s (%d s since the start)\n' "$name" "$((SECONDS - started))"
+  "$@" 2>&1 | tee "$logs/$name.log"
+  status=${PIPESTATUS[0]}
+  closing=$(grep -E "$pattern" "$logs/$name.log" | tail -n 1)
+  ((status == 0)) || {
+    failed=1
+    closing="FAILED (exit $status) $closing"
+  }
+  summary+=("$(printf '%-12s %s' "$name" "$closing")")
+}
+
+build_cpp() {
+  cmake -S . -B "$build" -DWHORL_TESTS=ON >"$logs/configure.log" || {
+    tail -n 30 "$logs/configure.log"
+    return 1
+  }
+  cmake --build "$build" -j "$jobs"
+}
+
+run_ctest() {
+  ctest --test-dir "$build" -j "$jobs" --output-on-failure --no-tests=error
+}
+
+preset() { # configure, build and test one preset
+  local name="$1"
+  cmake --preset "$name" >"$logs/configure-$name.log" || {
+    tail -n 30 "$logs/configure-$name.log"
+    return 1
+  }
+  cmake --build --preset "$name" -j "$jobs" && ctest --preset "$name" -j "$jobs"
+}
+
+part build '^\[[0-9]+/[0-9]+\]|no work to do' build_cpp
+part ctest 'tests passed|tests failed' run_ctest
+if [[ "$mode" == full ]]; then
+  part clang 'tests passed|tests failed' preset clang
+  part asan 'tests passed|tests failed' preset asan
+  part tsan 'tests passed|tests failed' preset tsan
+  part fuzz 'nothing found|FAILED' tests/fuzz/run.sh "$fuzz_seconds"
+  part lint 'lint:' tools/lint.sh
+  part pytest '(passed|failed|error).* in ' "$venv/bin/python" -m pytest -m ""
+else
+  part lint 'lint:' tools/lint.sh --without-clang-tidy
+  part pytest '(passed|failed|error).* in ' "$venv/bin/python" -m pytest -m "not slow"
+fi
+
+printf '\n=== summary (%d s)\n' "$((SECONDS - started))"
+printf '%s\n' "${summary[@]}"
+exit "$failed"
