@@ -8,8 +8,6 @@ install(TARGETS whorl EXPORT whorlTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_L
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/whorl"
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development
         FILES_MATCHING PATTERN "*.h")
-install(FILES "${PROJECT_BINARY_DIR}/generated/whorl/version.h"
-        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/whorl" COMPONENT development)
 install(EXPORT whorlTargets NAMESPACE whorl:: DESTINATION "${whorl_package_dir}"
         COMPONENT development)
 

@@ -13,6 +13,8 @@ if(NOT whorl_python_sources)
 endif()
 
 nanobind_add_module(_core NB_STATIC STABLE_ABI ${whorl_python_sources})
+# Warnings are for Whorl's own code.
+target_include_directories(_core SYSTEM PRIVATE "${NB_DIR}/include" ${Python_INCLUDE_DIRS})
 whorl_target_flags(_core)
 target_include_directories(_core PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                          "${PROJECT_SOURCE_DIR}/python/src")

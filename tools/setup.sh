@@ -168,7 +168,8 @@ install_module() {
     --no-build-isolation --no-deps --force-reinstall --disable-pip-version-check \
     --config-settings "build-dir=$build" . 2>&1 | tee "$log" |
     { grep --line-buffered -oE '\[[0-9]+/[0-9]+\] .*' || true; }; then
-    fail "The build failed; the end of $log:" "$(tail -n 40 "$log")"
+    fail "The build failed; all of it is in $log. What it says of errors:" \
+      "$(grep -iE '(fatal )?error' "$log" | head -n 30)"
   fi
   printf '%s' "$hash" >"$stamps/module"
 }

@@ -40,7 +40,7 @@ build_cpp() {
     tail -n 30 "$logs/configure.log"
     return 1
   }
-  cmake --build "$build" -j "$jobs"
+  cmake --build "$build" -j "$jobs" -- -k 0
 }
 
 run_ctest() {
@@ -56,7 +56,7 @@ preset() { # configure, build and test one preset
   cmake --build --preset "$name" -j "$jobs" && ctest --preset "$name" -j "$jobs"
 }
 
-part build '^\[[0-9]+/[0-9]+\]|no work to do' build_cpp
+part build 'error:|^\[[0-9]+/[0-9]+\]|no work to do' build_cpp
 part ctest 'tests passed|tests failed' run_ctest
 if [[ "$mode" == full ]]; then
   part clang 'tests passed|tests failed' preset clang

@@ -46,9 +46,7 @@ nb::bytes as_bytes(const std::array<std::uint8_t, size>& value) {
   return nb::bytes(value.data(), size);
 }
 
-inline nb::bytes as_bytes(const io::Bytes& value) {
-  return nb::bytes(value.data(), value.size());
-}
+inline nb::bytes as_bytes(const io::Bytes& value) { return nb::bytes(value.data(), value.size()); }
 
 template <std::size_t size>
 std::array<std::uint8_t, size> as_array(const nb::bytes& value, const char* field) {

@@ -98,7 +98,7 @@ def evaluate(literal: Literal) -> Evaluation:
         lwe_bits=security.lwe_bits,
         ring_bits=security.ring_bits,
         blind_rotation=parameters.noise().blind_rotation,
-        failure_log2=parameters.failure_log2(),
+        failure_log2=parameters.failure_log2,
     )
 
 

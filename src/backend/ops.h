@@ -71,6 +71,12 @@ struct RotationShape {
 template <class Word>
 using RowSource = std::function<void(std::size_t row, std::span<Word> a, std::span<Word> b)>;
 
+/// Writes rows first … first + count - 1 of a key-switching key, each n words of `a` and then `b`:
+/// row first + r begins at out + r·stride. Called from several threads at once.
+template <class Word>
+using SwitchRows =
+    std::function<void(std::size_t first, std::size_t count, Word* out, std::size_t stride)>;
+
 /// A blind-rotation key in transform form, laid out in a backend's order of use.
 class RotationKey {
  public:
@@ -92,6 +98,13 @@ struct SwitchShape {
   ring::Gadget gadget{2, 1, 1};
   bool table = false;  ///< rows for v·g_j, v = 1 … gadget.bound(j), looked up; else rows for g_j, multiplied
 };
+
+/// A key as the class of the device that prepared it; DeviceError if another did.
+template <class Own, class Key>
+const Own& own_key(const Key& key) {
+  if (const auto* own = dynamic_cast<const Own*>(&key)) return *own;
+  throw DeviceError("a key prepared by another device, or for other words, was given to this one");
+}
 
 class SwitchKey {
  public:
@@ -202,7 +215,7 @@ class Device {
   virtual void sample_extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant,
                               Slice<const std::uint64_t> rlwe, Slice<std::uint64_t> out) const = 0;
 
-  /// Rows of `row` residues: out = round(in·to/from) mod to. With `centre`, the last element of each
+  /// Rows of `row` residues: out = round(in·to/from) mod to; `out` may be `in`. With `centre`, the last element of each
   /// row is corrected by half the sum of the others' rounding errors, which is the error's expected
   /// value under a binary key: its variance falls from n/24 to n/48 (Bernard, Joye, Smart, Walter,
   /// 2024/1718, "drifting").
@@ -215,9 +228,24 @@ class Device {
   virtual void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
                               Slice<const std::uint64_t> in, Slice<std::uint32_t> out) const = 0;
 
-  /// Key rows are LWE encryptions (a: n words, b: one word) modulo Q_ks.
+  /// Key rows are LWE encryptions modulo Q_ks, in any words that hold it; those of word_bytes_for(Q_ks)
+  /// need no conversion.
   virtual std::unique_ptr<SwitchKey> prepare_switch_key(
-      const SwitchShape&, const RowSource<std::uint64_t>& rows) const = 0;
+      const SwitchShape&, const SwitchRows<std::uint16_t>& rows) const = 0;
+  virtual std::unique_ptr<SwitchKey> prepare_switch_key(
+      const SwitchShape&, const SwitchRows<std::uint32_t>& rows) const = 0;
+  virtual std::unique_ptr<SwitchKey> prepare_switch_key(
+      const SwitchShape&, const SwitchRows<std::uint64_t>& rows) const = 0;
+  /// The same from rows made one by one (a: n words, b: one word).
+  std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape& shape,
+                                                const RowSource<std::uint64_t>& rows) const {
+    return prepare_switch_key(
+        shape, SwitchRows<std::uint64_t>([&](std::size_t first, std::size_t count,
+                                             std::uint64_t* out, std::size_t stride) {
+          for (std::size_t r = 0; r < count; ++r, out += stride)
+            rows(first + r, {out, shape.n}, {out + shape.n, 1});
+        }));
+  }
   /// in (B, N+1), out (B, n+1), residues modulo Q_ks: (0, b) - sum_ij digit_j(a_i)·K_ij.
   virtual void lwe_key_switch(const SwitchKey&, Slice<const std::uint64_t> in,
                               Slice<std::uint64_t> out) const = 0;

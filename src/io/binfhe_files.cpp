@@ -14,6 +14,7 @@
 #include "io/parameter_codec.h"
 #include "io/residues.h"
 #include "math/random.h"
+#include "schemes/binfhe/derived.h"
 
 namespace whorl::io {
 
@@ -74,10 +75,7 @@ Encoding read_encoding(ByteReader& in, const Parameters& parameters, const std::
     throw FormatError(field + ": padding is " + std::to_string(padding) + ", at most 1");
   encoding.padding = padding != 0;
   in.zeros(3, field);
-  if (encoding.p < 2 || encoding.sectors() > parameters.q())
-    throw EncodingError(field + ": p = " + std::to_string(encoding.p) + " in " +
-                        std::to_string(encoding.sectors()) + " sectors, p at least 2 and at most " +
-                        std::to_string(parameters.q()) + " sectors");
+  binfhe::check_encoding(parameters, encoding);
   return encoding;
 }
 

@@ -8,8 +8,8 @@ namespace whorl::io {
 
 namespace {
 
-constexpr std::size_t max_name_bytes = 256;  // 64 characters of up to 4 bytes
-constexpr std::size_t max_source_bytes = 4096;
+constexpr std::size_t max_name_bytes = 64;
+constexpr std::size_t max_source_bytes = 1024;
 constexpr std::size_t gadget_range_bytes = 12;
 
 /// Whether text is well-formed UTF-8 (RFC 3629, section 4) without control characters, which

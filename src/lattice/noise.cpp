@@ -6,6 +6,16 @@
 
 namespace whorl::lattice {
 
+namespace {
+
+/// Mean square of what rounding off `bits` low bits of an integer leaves: 2^bits values from
+/// -2^(bits-1) up, equally likely.
+double dropped_mean_square(unsigned bits) {
+  return bits == 0 ? 0 : (std::ldexp(1.0, 2 * static_cast<int>(bits)) + 2) / 12;
+}
+
+}  // namespace
+
 double secret_mean_square(SecretKind kind, double sigma) {
   switch (kind) {
     case SecretKind::binary:
@@ -30,17 +40,15 @@ double external_product_variance(const ring::Gadget& gadget, std::uint32_t N, un
   double digit_squares = 0;
   for (unsigned j = 0; j < gadget.digits(); ++j) digit_squares += gadget.digit_mean_square(j);
   double variance = keys * 2.0 * N * digit_squares * row_variance;
-  if (!gadget.exact())
-    variance += lwe_mean_square * std::ldexp(1.0, 2 * static_cast<int>(gadget.dropped())) / 12 *
-                (1 + N * ring_mean_square);
+  variance += lwe_mean_square * dropped_mean_square(gadget.dropped()) * (1 + N * ring_mean_square);
   return variance;
 }
 
 double fft_rounding_variance(const ring::Gadget& gadget, std::uint64_t Q, std::uint32_t N,
                              unsigned keys, double ring_mean_square) {
-  // Measured against the NTT for N = 2^10 … 2^12 (tests/noise/fft_error_test.cpp): rounding grows as
-  // sqrt(log2 N) and the constant is 0.6 within a factor of 1.5.
-  const double relative = 0.6 * std::sqrt(std::log2(N)) * std::ldexp(1.0, -53);
+  // Measured against the NTT for N = 2^9 … 2^11 (tests/noise/fft_error_test.cpp,
+  // docs/fft-error.md): rounding grows as sqrt(log2 N), with this constant within 5 %.
+  const double relative = 1.16 * std::sqrt(std::log2(N)) * std::ldexp(1.0, -53);
   double digit_squares = 0;
   for (unsigned j = 0; j < gadget.digits(); ++j) digit_squares += gadget.digit_mean_square(j);
   const double q = static_cast<double>(Q);
@@ -48,11 +56,13 @@ double fft_rounding_variance(const ring::Gadget& gadget, std::uint64_t Q, std::u
   return relative * relative * size * (1 + N * ring_mean_square);
 }
 
-double modulus_switch_variance(std::uint32_t n, double mean_square) {
-  return (1 + n * mean_square) / 12;
+double modulus_switch_variance(std::uint32_t n, double mean_square, double step) {
+  return (1 + n * mean_square) * (1 + 2 * step * step) / 12;
 }
 
-double centred_modulus_switch_variance(std::uint32_t n) { return (1 + n / 4.0) / 12; }
+double centred_modulus_switch_variance(std::uint32_t n, double step) {
+  return modulus_switch_variance(n, 0.25, step);
+}
 
 double key_switch_variance(const ring::Gadget& gadget, std::uint32_t N, double sigma, bool table,
                            double ring_mean_square) {
@@ -61,11 +71,7 @@ double key_switch_variance(const ring::Gadget& gadget, std::uint32_t N, double s
     const double square = gadget.digit_mean_square(j);  // (B^2 + 2)/12
     weights += table ? 1 - 1 / std::sqrt(12 * square - 2) : square;
   }
-  double variance = N * sigma * sigma * weights;
-  if (!gadget.exact())
-    variance +=
-        N * ring_mean_square * std::ldexp(1.0, 2 * static_cast<int>(gadget.dropped())) / 12;
-  return variance;
+  return N * sigma * sigma * weights + N * ring_mean_square * dropped_mean_square(gadget.dropped());
 }
 
 double failure_log2(double margin, double variance) {

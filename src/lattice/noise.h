@@ -1,5 +1,6 @@
-// Noise variances of the lattice layer's operations as functions of the parameters. Errors are
-// independent and centred; digits are treated as uniform. docs/noise.md derives each.
+// Noise variances of the lattice layer's operations as functions of the parameters: mean squares
+// over keys and ciphertexts. Under one key a small part of each is a constant; docs/noise.md
+// derives both.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +14,35 @@ namespace whorl::lattice {
 double secret_mean_square(SecretKind kind, double sigma);
 
 /// Extra variance of each coefficient of a key row when its spectrum is kept as integers of `bits`
-/// bits with the scale of the CPU's FFT key, 2^(bits-1)/(7·Q·sqrt(N/24)): rounding errors of variance
-/// 1/12 in each of N real components, divided by M = N/2 by the inverse transform.
+/// bits with the scale of the CPU's FFT key, 2^(bits-1)/(7·Q·sqrt(N/24)): rounding errors of
+/// variance 1/12 in each of N real components, divided by M = N/2 by the inverse transform.
 double key_spectrum_variance(std::uint64_t Q, std::uint32_t N, unsigned bits);
 
-/// One step of blind rotation, D ⊡ K for each of `keys` keys (Chillotti et al. 2020, Theorem 4.2 for
-/// binary keys): keys·2·N·sum_j E[d_j^2]·sigma^2, plus what the dropped bits of the decomposed value
-/// (error uniform in 2^dropped, in both components) leave where the secret is not 0:
-/// E[s_lwe^2]·2^(2·dropped)/12·(1 + N·E[s_ring^2]). Half of Micciancio and Polyakov 2021, eq. (3),
-/// since X^a - 1 is applied before decomposing.
+/// One step of blind rotation, D ⊡ K for each of `keys` keys (Chillotti et al. 2020, Theorem 4.2
+/// for binary keys): keys·2·N·sum_j E[d_j^2]·sigma^2, plus what the dropped bits of the decomposed
+/// value (error uniform over 2^dropped integers, in both components) leave where the secret is not
+/// 0: E[s_lwe^2]·(4^dropped + 2)/12·(1 + N·E[s_ring^2]). Half of Micciancio and Polyakov 2021, eq.
+/// (3), since X^a - 1 is applied before decomposing.
 double external_product_variance(const ring::Gadget& gadget, std::uint32_t N, unsigned keys,
                                  double row_variance, double lwe_mean_square,
                                  double ring_mean_square);
 
-/// Rounding in the FFT of one step in doubles: relative error `constant`·2^-53 of the product's size,
-/// for the phase b - a·s. The size is that of sum_rows D·K: digits of mean square E[d^2], keys
-/// uniform modulo Q.
+/// Rounding in the FFT of one step in doubles: relative error `constant`·2^-53 of the product's
+/// size, for the phase b - a·s. The size is that of sum_rows D·K: digits of mean square E[d^2],
+/// keys uniform modulo Q.
 double fft_rounding_variance(const ring::Gadget& gadget, std::uint64_t Q, std::uint32_t N,
                              unsigned keys, double ring_mean_square);
 
 /// Rounding n coefficients and b to another modulus: (1 + n·E[s^2])/12 (Ducas and Micciancio 2015,
-/// Lemma 5). Centred, for binary secrets: (1 + n/4)/12, the variance of s around 1/2.
-double modulus_switch_variance(std::uint32_t n, double mean_square);
-double centred_modulus_switch_variance(std::uint32_t n);
+/// Lemma 5). Centred, for binary secrets: (1 + n/4)/12, the variance of s around 1/2. Between
+/// powers of two `step` = to/from makes errors multiples of it, ties included: (1 + 2·step^2)/12
+/// each.
+double modulus_switch_variance(std::uint32_t n, double mean_square, double step = 0);
+double centred_modulus_switch_variance(std::uint32_t n, double step = 0);
 
 /// LWE key switching over `gadget` of Q_ks. Table: a fresh error for each digit that is not 0,
 /// N·sigma^2·sum_j (1 - 1/B_j). Product: N·sigma^2·sum_j E[d_j^2]. Dropped bits add
-/// N·E[s_ring^2]·2^(2·dropped)/12.
+/// N·E[s_ring^2]·(4^dropped + 2)/12.
 double key_switch_variance(const ring::Gadget& gadget, std::uint32_t N, double sigma, bool table,
                            double ring_mean_square);
 

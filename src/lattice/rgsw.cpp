@@ -1,6 +1,8 @@
 #include "lattice/rgsw.h"
 
+#include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include "backend/parallel.h"
 #include "lattice/lwe.h"
@@ -31,70 +33,70 @@ RlweEncryptor<Word>::RlweEncryptor(std::span<const std::int32_t> secret, Word Q,
 template <class Word>
 void RlweEncryptor<Word>::encrypt_zero(std::span<const Word> a, std::span<Word> b,
                                        math::PrivateStream& stream) const {
-  const std::size_t N = plan_->N(), rows = a.size() / N;
+  const std::size_t N = plan_->N();
   const math::Modulus<Word>& q = plan_->modulus();
   const ring::NttPlan<Word>* plans[] = {plan_.get()};
-  auto product = device_->allocate<Word>(a.size());
-  device_->upload(a, product.slice());
-  device_->ntt(plans, product.slice());
-  for (std::size_t r = 0; r < rows; ++r) {
-    const auto row = product.slice().part(r * N, N);
-    device_->mul({&q, 1}, row, secret_->slice(), row);
+  if (a.data() != b.data()) std::copy(a.begin(), a.end(), b.begin());
+  // The device is the CPU: its memory is any memory.
+  const backend::Slice<Word> product{b.data(), b.size(), device_.get()};
+  const backend::Slice<const Word> secret = std::as_const(*secret_).slice();
+  std::vector<std::int32_t> errors(N);
+  device_->ntt(plans, product);
+  for (std::size_t r = 0; r < b.size(); r += N)
+    device_->mul({&q, 1}, product.part(r, N), secret, product.part(r, N));
+  device_->intt(plans, product);
+  for (std::size_t r = 0; r < b.size(); r += N) {
+    error_->sample(stream, errors);
+    for (std::size_t k = 0; k < N; ++k)
+      b[r + k] = q.add(b[r + k], static_cast<Word>(residue(errors[k], q.value())));
   }
-  device_->intt(plans, product.slice());
-  std::vector<std::int32_t> errors(a.size());
-  error_->sample(stream, errors);
-  const Word* as = product.slice().data;
-  for (std::size_t k = 0; k < a.size(); ++k)
-    b[k] = q.add(as[k], static_cast<Word>(residue(errors[k], q.value())));
 }
 
 template class RlweEncryptor<std::uint32_t>;
 template class RlweEncryptor<std::uint64_t>;
 
 template <class Word>
-WordArray rotation_key_bodies(std::span<const std::int32_t> lwe,
-                              std::span<const std::int32_t> ring, Word Q,
-                              std::span<const ring::Gadget> gadgets, unsigned keys,
+WordArray rotation_key_bodies(std::span<const std::int32_t> lwe, std::span<const std::int32_t> ring,
+                              Word Q, std::span<const ring::Gadget> gadgets, unsigned keys,
                               const math::GaussianSampler& error, const math::Seed& seed,
                               unsigned threads,
                               const std::function<bool(std::size_t, std::size_t)>& progress) {
   const std::size_t N = ring.size(), n = lwe.size();
   std::vector<std::size_t> first(n + 1, 0);
   for (std::size_t i = 0; i < n; ++i) first[i + 1] = first[i] + 2 * keys * gadgets[i].digits();
-  std::vector<Word> out(first[n] * N);
+  // Not zeroed: every word is written.
+  const auto out = std::make_shared_for_overwrite<Word[]>(first[n] * N);
   const RlweEncryptor<Word> encryptor(ring, Q, error);
   const math::Modulus<Word>& q = encryptor.modulus();
   std::atomic<std::size_t> done{0};
-  const backend::Workers workers{threads,
-                                 [&] { return progress && !progress(done.load(), n); }};
+  const backend::Workers workers{threads, [&] { return progress && !progress(done.load(), n); }};
 
   backend::parallel_for(n, workers, [&](std::size_t i) {
     math::PrivateStream stream("errors of a blind-rotation key");
     const std::size_t rows = first[i + 1] - first[i];
-    std::vector<Word> a(rows * N);
-    for (std::size_t r = 0; r < rows; ++r)
-      math::expand_uniform<Word>(seed, first[i] + r, Q, {a.data() + r * N, N});
-    Word* b = out.data() + first[i] * N;
-    encryptor.encrypt_zero(a, {b, rows * N}, stream);
+    const std::span<Word> b{out.get() + first[i] * N, rows * N};
+    math::expand_uniform_rows<Word>(seed, first[i], Q, {b.data(), rows, N, N});
+    // (a, (a - m·g_j)·s + e) is an encryption of -m·g_j·s, (a, a·s + e + m·g_j) one of m·g_j.
     const unsigned digits = gadgets[i].digits();
-    for (unsigned k = 0; k < keys; ++k) {
-      // 1 where s_i = 1 (first key) or s_i = -1 (second), without a branch on the secret.
-      const std::uint32_t s = static_cast<std::uint32_t>(lwe[i]);
-      const std::uint32_t difference = k == 0 ? s ^ 1u : ~s;
-      const Word m = 1 - ((difference | (0u - difference)) >> 31);
-      for (unsigned j = 0; j < digits; ++j) {
-        const Word factor = m * static_cast<Word>(gadgets[i].factor(j));
-        Word* minus_s = b + (k * 2 * digits + j) * N;
-        for (std::size_t t = 0; t < N; ++t)
-          minus_s[t] = q.sub(minus_s[t], q.mul(factor, static_cast<Word>(residue(ring[t], Q))));
-        Word& constant = b[(k * 2 * digits + digits + j) * N];
-        constant = q.add(constant, factor);
+    const auto for_each_message = [&](const auto& body) {
+      for (unsigned k = 0; k < keys; ++k) {
+        // 1 where s_i = 1 (first key) or s_i = -1 (second), without a branch on the secret.
+        const std::uint32_t s = static_cast<std::uint32_t>(lwe[i]);
+        const std::uint32_t difference = k == 0 ? s ^ 1u : ~s;
+        const Word m = 1 - ((difference | (0u - difference)) >> 31);
+        for (unsigned j = 0; j < digits; ++j)
+          body((k * 2 * digits + j) * N, m * static_cast<Word>(gadgets[i].factor(j)));
       }
-    }
+    };
+    for_each_message([&](std::size_t row, Word message) { b[row] = q.sub(b[row], message); });
+    encryptor.encrypt_zero(b, b, stream);
+    for_each_message([&](std::size_t row, Word message) {
+      Word& constant = b[row + digits * N];
+      constant = q.add(constant, message);
+    });
     ++done;
   });
-  return WordArray(std::move(out));
+  return WordArray(out, out.get(), first[n] * N, sizeof(Word));
 }
 
 template WordArray rotation_key_bodies(std::span<const std::int32_t>, std::span<const std::int32_t>,

@@ -20,8 +20,8 @@ template <class Word>
 class RlweEncryptor {
  public:
   RlweEncryptor(std::span<const std::int32_t> secret, Word Q, const math::GaussianSampler& error);
-  /// Rows of a and b, N coefficients each: b <- a·s + e. Not for use by two threads on one object;
-  /// copies are cheap to make per thread.
+  /// Rows of a and b, N coefficients each: b <- a·s + e. `b` may be `a`. Not for use by two threads
+  /// on one object; copies are cheap to make per thread.
   void encrypt_zero(std::span<const Word> a, std::span<Word> b, math::PrivateStream& stream) const;
   const math::Modulus<Word>& modulus() const { return plan_->modulus(); }
 
@@ -36,9 +36,8 @@ class RlweEncryptor {
 /// in the order of whorl::binfhe::EvaluationKeys. `gadgets` has one entry per LWE coefficient;
 /// `keys` is 1 for binary secrets, 2 for ternary.
 template <class Word>
-WordArray rotation_key_bodies(std::span<const std::int32_t> lwe,
-                              std::span<const std::int32_t> ring, Word Q,
-                              std::span<const ring::Gadget> gadgets, unsigned keys,
+WordArray rotation_key_bodies(std::span<const std::int32_t> lwe, std::span<const std::int32_t> ring,
+                              Word Q, std::span<const ring::Gadget> gadgets, unsigned keys,
                               const math::GaussianSampler& error, const math::Seed& seed,
                               unsigned threads,
                               const std::function<bool(std::size_t, std::size_t)>& progress);

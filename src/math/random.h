@@ -80,6 +80,23 @@ class PrivateStream {
 template <class Word>
 void expand_uniform(const Seed& seed, uint64_t index, uint64_t modulus, std::span<Word> out);
 
+/// Rows of words in memory: row r begins at data + r * stride and has `words` of them.
+template <class Word>
+struct Rows {
+  Word* data;
+  size_t count;
+  size_t words;
+  size_t stride;
+};
+
+/// Row r of out is expand_uniform(seed, first_index + r, modulus), only sooner: many rows at once
+/// keep a vector of keystreams busy. Writes nothing between the rows.
+template <class Word>
+void expand_uniform_rows(const Seed& seed, uint64_t first_index, uint64_t modulus, Rows<Word> out);
+
+extern template void expand_uniform_rows(const Seed&, uint64_t, uint64_t, Rows<uint16_t>);
+extern template void expand_uniform_rows(const Seed&, uint64_t, uint64_t, Rows<uint32_t>);
+extern template void expand_uniform_rows(const Seed&, uint64_t, uint64_t, Rows<uint64_t>);
 extern template void expand_uniform(const Seed&, uint64_t, uint64_t, std::span<uint16_t>);
 extern template void expand_uniform(const Seed&, uint64_t, uint64_t, std::span<uint32_t>);
 extern template void expand_uniform(const Seed&, uint64_t, uint64_t, std::span<uint64_t>);

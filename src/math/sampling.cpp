@@ -74,7 +74,7 @@ namespace {
 // Words of the stream and what becomes of them, wiped when the block goes.
 template <class Word>
 struct Block {
-  static constexpr size_t size = 512;
+  static constexpr size_t size = 1024;
   alignas(64) std::array<Word, size> words;
 
   void draw(PrivateStream& stream, size_t count) {

@@ -21,7 +21,7 @@ class FftPlan {
 
   std::uint32_t N() const { return N_; }
   std::uint32_t M() const { return N_ / 2; }
-  /// zeta^e for e = 0 … 2N-1, each correctly rounded.
+  /// zeta^e for e = 0 … 2N-1, rounded from long doubles.
   const std::vector<std::complex<double>>& roots() const { return roots_; }
   /// Exponent of the root that result s belongs to.
   std::uint32_t exponent(std::uint32_t s) const;

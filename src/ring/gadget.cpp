@@ -13,7 +13,7 @@ Gadget::Gadget(std::uint64_t Q, unsigned log_base, unsigned digits)
   const unsigned bits = static_cast<unsigned>(std::bit_width(Q - 1));
   if (log_base < 1 || log_base > 31)
     throw ParameterError("gadget log_base " + std::to_string(log_base) + " is not in 1 … 31");
-  if (digits < 1 || log_base * (digits - 1) >= bits)
+  if (digits < 1 || digits > bits || log_base * (digits - 1) >= bits)
     throw ParameterError("gadget of " + std::to_string(digits) + " digits of " +
                          std::to_string(log_base) + " bits does not fit a modulus of " +
                          std::to_string(bits) + " bits");

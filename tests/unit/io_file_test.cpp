@@ -250,25 +250,23 @@ constexpr bool thread_sanitizer = __has_feature(thread_sanitizer);
 constexpr bool thread_sanitizer = false;
 #endif
 
-// 256 MiB of switching key: neither saving nor loading it may need memory for it.
+// 256 MiB of blind-rotation key: neither saving nor loading it may need memory for it.
 TEST_F(IoFile, LargeKeysAreStreamed) {
   if (thread_sanitizer) GTEST_SKIP() << "ThreadSanitizer's own memory grows with what is read";
-  auto literal = samples::literals()[1];
-  literal.N = 2048;
-  literal.Q = 1073692673;
-  literal.Q_ks = 1 << 30;
-  literal.log_B_ks = 15;
-  literal.gadget = {{literal.n, 15, 2}};
+  auto literal = samples::literals()[2];
+  literal.n = literal.N = 2048;
+  literal.gadget = {{literal.n, 25, 2}};
   const auto large = samples::parameters(literal);
-  const std::size_t words = large.key_switch_rows();
-  ASSERT_EQ(words * 4, std::size_t{256} << 20);
+  const std::size_t words = large.rotation_key_rows() * large.N();
+  const std::size_t bytes = words * 8;
+  ASSERT_EQ(bytes, std::size_t{256} << 20);
   // Zeros that the system keeps one page of.
   void* zeros =
-      ::mmap(nullptr, words * 4, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(zeros, MAP_FAILED);
-  ::madvise(zeros, words * 4, MADV_NOHUGEPAGE);
+  ::madvise(zeros, bytes, MADV_NOHUGEPAGE);
   const std::shared_ptr<const void> owner(
-      zeros, [words](const void* start) { ::munmap(const_cast<void*>(start), words * 4); });
+      zeros, [bytes](const void* start) { ::munmap(const_cast<void*>(start), bytes); });
   const auto path = folder / "large";
   constexpr std::size_t bound = std::size_t{32} << 20;
   if (!reset_peak()) GTEST_SKIP() << "/proc/self/clear_refs cannot be written: no peak to measure";
@@ -277,24 +275,24 @@ TEST_F(IoFile, LargeKeysAreStreamed) {
         large,
         samples::random_array<16>(random),
         samples::random_array<32>(random),
-        samples::random_word_array(random, large.rotation_key_rows() * large.N(), 4, large.Q()),
+        WordArray(owner, zeros, words, 8),
         samples::random_array<32>(random),
-        WordArray(owner, zeros, words, 4)};
+        samples::random_word_array(random, large.key_switch_rows(), 8, large.Q_ks())};
     ASSERT_TRUE(reset_peak());
     const std::size_t before = memory("VmRSS");
     save(path, keys);
     EXPECT_LE(memory("VmHWM"), before + bound);
   }
-  ASSERT_GT(std::filesystem::file_size(path), words * 4);
+  ASSERT_GT(std::filesystem::file_size(path), bytes);
   ASSERT_TRUE(reset_peak());
   const std::size_t before = memory("VmRSS");
   const auto keys = load_evaluation_keys(path, options);
   EXPECT_LE(memory("VmHWM"), before + bound);
   // The measurement sees what it should: reading all of it does make it resident.
-  std::uint32_t any = 0;
-  for (const std::uint32_t word : keys.switch_b.as<std::uint32_t>()) any |= word;
+  std::uint64_t any = 0;
+  for (const std::uint64_t word : keys.rotation_b.as<std::uint64_t>()) any |= word;
   EXPECT_EQ(any, 0U);
-  EXPECT_GE(memory("VmHWM"), before + words * 4 - bound);
+  EXPECT_GE(memory("VmHWM"), before + bytes - bound);
 }
 
 }  // namespace

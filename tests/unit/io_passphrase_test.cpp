@@ -1,6 +1,7 @@
 // Secret keys under a passphrase.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "io/parameter_codec.h"
@@ -131,7 +132,8 @@ TEST_F(IoPassphrase, CoefficientsOutOfRange) {
   std::vector<std::int32_t> good(n + N, 1);
   EXPECT_NO_THROW(load_secret_key(frame_of(good), samples::passphrase, options));
   for (const std::size_t at : {std::size_t{0}, n - 1, n, n + N - 1}) {
-    for (const std::int32_t value : {2, -2, 1 << 30, std::numeric_limits<std::int32_t>::min()}) {
+    for (const std::int32_t value : {2, -2, 1 << 30, std::numeric_limits<std::int32_t>::min(),
+                                     std::numeric_limits<std::int32_t>::max()}) {
       auto bad = good;
       bad[at] = value;
       EXPECT_THROW(load_secret_key(frame_of(bad), samples::passphrase, options), RangeError)

@@ -1,6 +1,8 @@
 #include "math/random.h"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
+#include <sodium.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@
 #include <set>
 #include <vector>
 
+#include "math/keystream.h"
 #include "unit/math_test_statistics.h"
 #include "whorl/error.h"
 
@@ -196,6 +199,86 @@ TEST(MathExpandUniform, matches_its_definition) {
   check_against_definition<uint16_t>();
   check_against_definition<uint32_t>();
   check_against_definition<uint64_t>();
+}
+
+// Rows between which nothing may be written; some of them drop words, some do not.
+template <class Word>
+void check_rows_against_definition() {
+  const uint64_t test_seed = std::random_device{}();
+  std::mt19937_64 random(test_seed);
+  const unsigned word_bits = 8 * sizeof(Word);
+  for (int round = 0; round < 60; ++round) {
+    // Moduli that are powers of two, just below one, and any.
+    const unsigned bits = 1 + static_cast<unsigned>(random() % std::min(word_bits, 63U));
+    uint64_t modulus = uint64_t{1} << bits;
+    if (round % 3 == 1) modulus -= std::min(modulus - 2, modulus / 1024 + random() % 2);
+    if (round % 3 == 2) modulus = std::max<uint64_t>(2, random() >> (64 - bits));
+    const size_t rows = random() % 40;
+    const size_t words = random() % 700;
+    const size_t stride = words + random() % 3;
+    // Indices that carry into the high half, and beyond it.
+    const uint64_t index = (round % 2 == 0 ? uint64_t{1} << 32 : uint64_t{0}) - random() % 40;
+    SCOPED_TRACE(testing::Message() << "seed " << test_seed << ", round " << round << ", modulus "
+                                    << modulus << ", rows " << rows << " of " << words);
+    const Seed seed = random_seed();
+    std::vector<Word> out(rows * stride + 1);
+    for (Word& word : out) word = static_cast<Word>(random());
+    std::vector<Word> expected = out;
+    for (size_t r = 0; r < rows; ++r) {
+      const std::vector<Word> row = expand_plainly<Word>(seed, index + r, modulus, words);
+      std::copy(row.begin(), row.end(), expected.begin() + static_cast<ptrdiff_t>(r * stride));
+    }
+    expand_uniform_rows<Word>(seed, index, modulus, {out.data(), rows, words, stride});
+    ASSERT_EQ(out, expected);
+  }
+}
+
+TEST(MathExpandUniform, rows_match_the_definition) {
+  check_rows_against_definition<uint16_t>();
+  check_rows_against_definition<uint32_t>();
+  check_rows_against_definition<uint64_t>();
+}
+
+// Whorl's own keystream against libsodium's, for every vector width that this machine has.
+TEST(MathKeystream, is_that_of_libsodium) {
+  const uint64_t test_seed = std::random_device{}();
+  std::mt19937_64 random(test_seed);
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    for (int round = 0; round < 100; ++round) {
+      const auto near = [&](uint64_t power) { return power - random() % 40; };
+      const std::array<uint64_t, 3> starts{0, near(uint64_t{1} << 32), near(0)};
+      const KeystreamRows rows{.first_nonce = round % 4 == 3 ? random() : starts[random() % 3],
+                               .count = random() % 40,
+                               .first_block = starts[random() % 2] + random() % 20,
+                               .bytes = random() % 2500,
+                               .mask = round % 2 == 0 ? ~uint64_t{0} : random()};
+      const size_t stride = rows.bytes + random() % 20;
+      SCOPED_TRACE(testing::Message()
+                   << "seed " << test_seed << ", target " << hwy::TargetName(target) << ", nonce "
+                   << rows.first_nonce << ", block " << rows.first_block << ", " << rows.count
+                   << " rows of " << rows.bytes << " bytes");
+      const Seed seed = random_seed();
+      std::vector<uint8_t> out(rows.count * stride + 1, 0x5a);
+      std::vector<uint8_t> expected = out;
+      for (size_t r = 0; r < rows.count; ++r) {
+        std::array<uint8_t, 8> nonce;
+        for (size_t i = 0; i < 8; ++i) {
+          nonce[i] = static_cast<uint8_t>((rows.first_nonce + r) >> (8 * i));
+        }
+        uint8_t* row = expected.data() + r * stride;
+        std::fill_n(row, rows.bytes, uint8_t{0});
+        crypto_stream_chacha20_xor_ic(row, row, rows.bytes, nonce.data(), rows.first_block,
+                                      seed.data());
+        for (size_t i = 0; i < rows.bytes; ++i) {
+          row[i] &= static_cast<uint8_t>(rows.mask >> (8 * (i % 8)));
+        }
+      }
+      keystream_rows(seed, rows, stride, out.data());
+      EXPECT_EQ(out, expected);
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
 }
 
 // 10^6 residues in 64 equal ranges, three moduli. False alarm: below 10^-6 in all.

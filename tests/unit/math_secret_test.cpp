@@ -1,6 +1,9 @@
 #include "math/secret.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <concepts>
 #include <cstdint>
@@ -56,8 +59,27 @@ TEST(MathSecretVector, empty_and_impossible_sizes) {
   EXPECT_TRUE(Secret().empty());
   EXPECT_TRUE(Secret(0).clone().empty());
   EXPECT_TRUE(Secret().locked());
-  EXPECT_THROW(Secret{std::numeric_limits<size_t>::max()}, OutOfMemoryError);
-  EXPECT_THROW(Secret{std::numeric_limits<size_t>::max() / 8}, OutOfMemoryError);
+  // Volatile, lest the compiler warn of what is meant.
+  for (volatile size_t size :
+       {std::numeric_limits<size_t>::max(), std::numeric_limits<size_t>::max() / 8}) {
+    EXPECT_THROW(Secret{size}, OutOfMemoryError) << size;
+  }
+}
+
+// Without permission to lock memory, secrets still work. (Root may lock all the same.)
+TEST(MathSecretVector, works_where_locking_is_not_permitted) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit none{0, 0};
+    bool good = setrlimit(RLIMIT_MEMLOCK, &none) == 0;
+    Secret secret(5000);
+    secret[4999] = 7;
+    good = good && secret.clone()[4999] == 7;
+    _exit(good ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(MathSecretVectorDeathTest, guard_page_stops_an_overrun) {

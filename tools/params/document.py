@@ -22,7 +22,7 @@ def power(value):
 
 def row(name):
     parameters = binfhe.parameters(name, allow_insecure=True)
-    literal = parameters.literal
+    literal = parameters.literal()
     gadget = ", ".join(
         f"2^{log_base} × {digits}" + (f" ({count})" if len(literal["gadget"]) > 1 else "")
         for count, log_base, digits in literal["gadget"]
@@ -40,7 +40,7 @@ def row(name):
         gadget,
         f"{literal['key_switch']} 2^{literal['log_B_ks']} × {digits}",
         f"{parameters.security.lwe_bits:.1f} / {parameters.security.ring_bits:.1f}",
-        f"2^{parameters.failure_log2():.0f}",
+        f"2^{parameters.failure_log2:.0f}",
     )
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
@@ -49,7 +49,7 @@ def render():
     text = DOCUMENT.read_text()
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    table = "\n".join((*HEADER, *(row(name) for name in binfhe.parameter_names())))
+    table = "\n".join((*HEADER, *(row(name) for name in binfhe.parameter_sets())))
     return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
 
 

@@ -381,18 +381,13 @@ def concatenate(arrays: Sequence[Ciphertexts], axis: int = 0) -> Ciphertexts:
     `MismatchError` for other parameters or keys, `EncodingError` for another p or padding.
     The result is bound if all are bound to the same server.
     """
-    arrays = list(arrays)
-    for array in arrays:
-        axis = _axis(axis, array.ndim)
-    return _join(arrays, lambda data: np.concatenate(data, axis=axis))
+    # The words' axis comes last: count from the front.
+    return _join(arrays, lambda data: np.concatenate(data, axis=_axis(axis, data[0].ndim - 1)))
 
 
 def stack(arrays: Sequence[Ciphertexts], axis: int = 0) -> Ciphertexts:
     """Joins arrays of equal shape along a new axis, as `numpy.stack`. Errors as `concatenate`."""
-    arrays = list(arrays)
-    if arrays:
-        axis = _axis(axis, arrays[0].ndim + 1)
-    return _join(arrays, lambda data: np.stack(data, axis=axis))
+    return _join(arrays, lambda data: np.stack(data, axis=_axis(axis, data[0].ndim)))
 
 
 def _axis(axis: int, ndim: int) -> int:

@@ -34,6 +34,9 @@ template <class Word>
 void blind_rotate_ntt(const RotationKey& key, const RotationBatch<Word>& batch,
                       const Workers& workers);
 
+/// Most digits of a gadget and most ciphertexts of a tile.
+inline constexpr std::size_t most_digits = 16, most_tile = 8;
+
 /// Rows of a blind-rotation key that belong to each LWE coefficient: first[i] … first[i+1] - 1.
 std::vector<std::size_t> first_rows(const RotationShape& shape);
 

@@ -5,15 +5,15 @@
 
 #include "backend/cpu/blind_rotate.h"
 #include "backend/cpu/fft-inl.h"
+#include "backend/cpu/key_memory.h"
 #include "backend/cpu/rotation-inl.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #ifndef WHORL_BACKEND_CPU_BLIND_ROTATE_FFT_ONCE
 #define WHORL_BACKEND_CPU_BLIND_ROTATE_FFT_ONCE
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <type_traits>
 
 namespace whorl::backend::cpu {
@@ -36,12 +36,9 @@ class FftRotationKey final : public RotationKey {
     // A row has two components of N/2 complex values.
     const std::size_t values = first.back() * 2 * shape_.N;
     if (compact)
-      words = hwy::AllocateAligned<std::int32_t>(values);
+      words = {values, "blind-rotation key"};
     else
-      doubles = hwy::AllocateAligned<double>(values);
-    if (!words && !doubles)
-      throw OutOfMemoryError("blind-rotation key: " + std::to_string(bytes()) +
-                             " bytes could not be allocated");
+      doubles = {values, "blind-rotation key"};
   }
   std::size_t bytes() const override {
     return first.back() * 2 * shape_.N * (compact ? sizeof(std::int32_t) : sizeof(double));
@@ -52,8 +49,8 @@ class FftRotationKey final : public RotationKey {
   bool compact;
   std::vector<std::size_t> first;
   double scale;
-  hwy::AlignedFreeUniquePtr<std::int32_t[]> words;
-  hwy::AlignedFreeUniquePtr<double[]> doubles;
+  KeyMemory<std::int32_t> words;
+  KeyMemory<double> doubles;
 };
 
 }  // namespace whorl::backend::cpu
@@ -75,13 +72,13 @@ HWY_INLINE Vf to_double(hn::Vec<Di<Int>> x) {
   else
     return hn::ConvertTo(d, x);
 }
-template <class Int>
-HWY_INLINE hn::Vec<Di<Int>> to_int(Vf x) {
-  const Di<Int> di;
-  if constexpr (sizeof(Int) == 4)
-    return hn::DemoteTo(di, x);
-  else
-    return hn::ConvertTo(di, x);
+/// The nearest integer, for |x| < 2^31: adding 1.5·2^52 leaves it in the low half of the double.
+HWY_INLINE hn::Vec<Di<std::int32_t>> round_to_int(Vf x) {
+  const Df d;
+  const hn::RebindToUnsigned<Df> du;
+  const Di<std::uint32_t> du32;
+  const auto bits = hn::BitCast(du, hn::Add(x, hn::Set(d, 0x1.8p52)));
+  return hn::BitCast(Di<std::int32_t>(), hn::TruncateTo(du32, bits));
 }
 /// Digit j of folded values: the loader of the first FFT pass.
 template <class Int>
@@ -105,12 +102,23 @@ struct AddTransform {
   Int Q, half;
   HWY_INLINE void one(std::size_t j, Vf x) const {
     const Df d;
-    x = hn::Mul(x, hn::Set(d, scale));
-    if constexpr (sizeof(Int) == 4) x = hn::Round(x);
-    const Vf k = hn::Round(hn::Mul(x, hn::Set(d, inverse_Q)));
-    Vf r = hn::NegMulAdd(k, hn::Set(d, Q_high), x);
-    if constexpr (sizeof(Int) == 8) r = hn::Round(hn::NegMulAdd(k, hn::Set(d, Q_low), r));
-    add_to_accumulator(Di<Int>(), acc, N, j, to_int<Int>(r), half, Q);
+    const Di<Int> di;
+    if constexpr (sizeof(Int) == 4) {
+      // The accumulator is added before reducing: sums stay below 2^52 and are exact.
+      const auto before = hn::Load(di, acc + N + j);
+      const Vf sum = hn::MulAdd(x, hn::Set(d, scale), to_double<Int>(before));
+      const Vf k = hn::Round(hn::Mul(sum, hn::Set(d, inverse_Q)));
+      const auto after = round_to_int(hn::NegMulAdd(k, hn::Set(d, Q_high), sum));
+      hn::Store(after, di, acc + N + j);
+      hn::Store(hn::Neg(after), di, acc + j);
+    } else {
+      x = hn::Mul(x, hn::Set(d, scale));
+      const Vf k = hn::Round(hn::Mul(x, hn::Set(d, inverse_Q)));
+      const Vf r = hn::NegMulAdd(k, hn::Set(d, Q_high), x);
+      const auto rounded =
+          hn::ConvertTo(di, hn::Round(hn::NegMulAdd(k, hn::Set(d, Q_low), r)));
+      add_to_accumulator(di, acc, N, j, rounded, half, Q);
+    }
   }
   HWY_INLINE void operator()(std::size_t v, Complex x) const {
     one(v * kLanes, x.re);
@@ -139,57 +147,94 @@ HWY_INLINE void multiply_add(Complex& sum, Complex a, Complex b) {
 /// What one ciphertext of a tile needs while it is carried through the key.
 template <class Int>
 struct Carried {
-  Int* acc[2];              ///< a, b: 2N values each
-  Int* rotated;             ///< N values
-  double* spectra;          ///< digit polynomials, 2·M doubles each; results overwrite the first two
+  Int* acc[2];               ///< a, b: 2N values each
+  Int* rotated;              ///< N values
+  double* spectra;           ///< digit polynomials, 2·M doubles each; results overwrite the first two
   const std::uint32_t* lwe;  ///< n + 1 residues modulo 2N
-  std::uint32_t a;          ///< exponent of the step
+  std::uint32_t a;           ///< exponent of the step
 };
 
-/// Products of one step for a tile: spectra rows 0 and 1 become the two components of the result.
+/// X^-a at the roots, as a product of one factor a vector and one a lane.
+struct Monomial {
+  const std::complex<double>* roots;
+  const std::uint32_t* vector_exponent;
+  std::uint32_t minus_a, mask;
+  Complex lane;
+  HWY_INLINE void prepare(const FftRotationKey& key, std::uint32_t a) {
+    roots = key.plan.roots().data();
+    vector_exponent = key.tables.vector_exponent.data();
+    minus_a = 0u - a;
+    mask = 2 * key.shape().N - 1;
+    HWY_ALIGN double re[kLanes], im[kLanes];
+    for (std::size_t k = 0; k < kLanes; ++k) {
+      const auto w = roots[minus_a * key.tables.lane_exponent[k] & mask];
+      re[k] = w.real();
+      im[k] = w.imag();
+    }
+    const Df d;
+    lane = {hn::Load(d, re), hn::Load(d, im)};
+  }
+  HWY_INLINE Complex operator()(std::size_t v) const {
+    const Df d;
+    const auto w = roots[minus_a * vector_exponent[v] & mask];
+    return mul({hn::Set(d, w.real()), hn::Set(d, w.imag())}, lane);
+  }
+};
+
+/// One step for a tile, group by group of kLanes vectors: finish the digits' transforms, multiply by
+/// the key, begin the inverse transforms. A group's data stay in the first-level cache.
 template <class Key, unsigned keys, class Int>
 HWY_NOINLINE void multiply_step(const FftRotationKey& key, const Key* HWY_RESTRICT step,
                                 std::size_t rows, const Carried<Int>* tile, std::size_t count) {
   const FftTables& tables = key.tables;
   const std::size_t row_doubles = 2 * tables.M;
-  const std::uint32_t mask = 2 * key.shape().N - 1;
-  const std::complex<double>* roots = key.plan.roots().data();
+  constexpr std::size_t group_doubles = kLanes * 2 * kLanes;
   const Df d;
-
-  Complex lane_root[8];  // a tile has at most 8 ciphertexts
-  if constexpr (keys == 2) {
-    HWY_ALIGN double re[kLanes], im[kLanes];
+  HWY_ALIGN double digits[2 * most_digits * group_doubles];
+  [[maybe_unused]] Monomial monomials[most_tile];
+  if constexpr (keys == 2)
+    for (std::size_t c = 0; c < count; ++c) monomials[c].prepare(key, tile[c].a);
+  for (std::size_t group = 0; group < tables.vectors / kLanes; ++group) {
+    const std::size_t group_values = kLanes * rows * keys * 4 * kLanes;
+    const Key* group_key = step + group * group_values;
     for (std::size_t c = 0; c < count; ++c) {
-      for (std::size_t k = 0; k < kLanes; ++k) {
-        const auto w = roots[(0u - tile[c].a) * tables.lane_exponent[k] & mask];
-        re[k] = w.real();
-        im[k] = w.imag();
-      }
-      lane_root[c] = {hn::Load(d, re), hn::Load(d, im)};
-    }
-  }
-  for (std::uint32_t v = 0; v < tables.vectors; ++v) {
-    const Key* at = step + v * rows * keys * 4 * kLanes;
-    for (std::size_t c = 0; c < count; ++c) {
+      // The next group's share of the key, a part with each ciphertext.
+      constexpr std::size_t line = 64 / sizeof(Key);
+      for (std::size_t at = c * group_values / count / line * line;
+           at < (c + 1) * group_values / count; at += line)
+        hwy::Prefetch(group_key + group_values + at);
       if (tile[c].a == 0) continue;
-      double* spectra = tile[c].spectra + 2 * kLanes * v;
-      Complex sum[2 * keys];
-      for (unsigned s = 0; s < 2 * keys; ++s) sum[s] = {hn::Zero(d), hn::Zero(d)};
-      const Key* k = at;
+      double* spectra = tile[c].spectra + group * group_doubles;
       for (std::size_t row = 0; row < rows; ++row) {
-        const Complex digit = load_complex(spectra + row * row_doubles);
-        for (unsigned s = 0; s < 2 * keys; ++s, k += 2 * kLanes)
-          multiply_add(sum[s], digit, load_key(k));
+        Complex x[kLanes];
+        load_group(spectra + row * row_doubles, x);
+        forward_group(tables, group, x);
+        store_group(x, digits + row * group_doubles);
       }
-      if constexpr (keys == 2) {
-        const auto w = roots[(0u - tile[c].a) * tables.vector_exponent[v] & mask];
-        const Complex monomial =
-            mul({hn::Set(d, w.real()), hn::Set(d, w.imag())}, lane_root[c]);
-        sum[0] = sub(sum[0], mul(sum[2], monomial));
-        sum[1] = sub(sum[1], mul(sum[3], monomial));
+      HWY_ALIGN double products[2 * group_doubles];
+      const Key* k = group_key;
+      for (std::size_t i = 0; i < kLanes; ++i) {
+        Complex sum[2 * keys];
+        for (unsigned s = 0; s < 2 * keys; ++s) sum[s] = {hn::Zero(d), hn::Zero(d)};
+        for (std::size_t row = 0; row < rows; ++row) {
+          const Complex digit = load_complex(digits + row * group_doubles + 2 * kLanes * i);
+          for (unsigned s = 0; s < 2 * keys; ++s, k += 2 * kLanes)
+            multiply_add(sum[s], digit, load_key(k));
+        }
+        if constexpr (keys == 2) {
+          const Complex monomial = monomials[c](group * kLanes + i);
+          sum[0] = sub(sum[0], mul(sum[2], monomial));
+          sum[1] = sub(sum[1], mul(sum[3], monomial));
+        }
+        store_complex(sum[0], products + 2 * kLanes * i);
+        store_complex(sum[1], products + group_doubles + 2 * kLanes * i);
       }
-      store_complex(sum[0], spectra);
-      store_complex(sum[1], spectra + row_doubles);
+      for (unsigned component = 0; component < 2; ++component) {
+        Complex x[kLanes];
+        load_group(products + component * group_doubles, x);
+        inverse_group(tables, group, x);
+        store_group(x, spectra + component * row_doubles);
+      }
     }
   }
 }
@@ -238,8 +283,8 @@ void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, st
         rotate_minus_one(hn::ScalableTag<Int>(), ct.acc[component], N, ct.a, Q, half,
                          static_cast<Int>(gadget.offset()), ct.rotated);
         for (unsigned j = 0; j < digits; ++j)
-          fft_forward(tables, LoadDigit<Int>{ct.rotated, M, {gadget, j}},
-                      ct.spectra + (component * digits + j) * 2 * M);
+          fft_forward_passes(tables, LoadDigit<Int>{ct.rotated, M, {gadget, j}},
+                             ct.spectra + (component * digits + j) * 2 * M);
       }
     }
     const std::size_t rows = 2 * digits;
@@ -259,7 +304,7 @@ void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, st
       if (ct.a == 0) continue;
       for (unsigned component = 0; component < 2; ++component) {
         add.acc = ct.acc[component];
-        fft_inverse(tables, ct.spectra + component * 2 * M, add);
+        fft_inverse_passes(tables, ct.spectra + component * 2 * M, add);
       }
     }
   }
@@ -280,7 +325,7 @@ void rotate_tile_64(const FftRotationKey& key, const RotationBatch<std::uint64_t
 /// Spectrum, in internal order, of centred coefficients.
 void key_spectrum(const FftTables& tables, const double* coefficients, double* out) {
   const std::size_t M = tables.M;
-  fft_forward(
+  fft_forward<false>(
       tables,
       [=](std::size_t v) HWY_ATTR {
         const Df d;
@@ -288,6 +333,22 @@ void key_spectrum(const FftTables& tables, const double* coefficients, double* o
                        hn::LoadU(d, coefficients + M + v * kLanes)};
       },
       out);
+}
+/// Puts a spectrum into the key: its vector v at out + v·stride.
+void place_words(const double* spectrum, std::size_t vectors, double scale, std::size_t stride,
+                 std::int32_t* out) {
+  const Df d;
+  const Di<std::int32_t> di;
+  const Vf bound = hn::Set(d, 2147483647.0);
+  for (std::size_t v = 0; v < vectors; ++v, spectrum += 2 * kLanes, out += stride)
+    for (std::size_t part = 0; part < 2 * kLanes; part += kLanes) {
+      const Vf value = hn::Mul(hn::Load(d, spectrum + part), hn::Set(d, scale));
+      hn::StoreU(round_to_int(hn::Clamp(value, hn::Neg(bound), bound)), di, out + part);
+    }
+}
+void place_doubles(const double* spectrum, std::size_t vectors, std::size_t stride, double* out) {
+  for (std::size_t v = 0; v < vectors; ++v, spectrum += 2 * kLanes, out += stride)
+    std::copy_n(spectrum, 2 * kLanes, out);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -301,6 +362,8 @@ HWY_EXPORT(fft_lanes);
 HWY_EXPORT(rotate_tile_32);
 HWY_EXPORT(rotate_tile_64);
 HWY_EXPORT(key_spectrum);
+HWY_EXPORT(place_words);
+HWY_EXPORT(place_doubles);
 
 template <class Word>
 std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
@@ -308,7 +371,8 @@ std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
   const bool compact = sizeof(Word) == 4;
   auto key = std::make_unique<FftRotationKey>(shape, HWY_DYNAMIC_DISPATCH(fft_lanes)(), compact);
   const std::size_t N = shape.N, M = N / 2, lanes = key->tables.lanes;
-  const math::Modulus<Word> modulus(static_cast<Word>(shape.Q));
+  using Int = std::make_signed_t<Word>;
+  const Int Q = static_cast<Int>(shape.Q), half = static_cast<Int>(shape.Q / 2);
 
   parallel_for(shape.n, workers, [&](std::size_t i) {
     std::vector<Word> row(2 * N);
@@ -321,22 +385,22 @@ std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
       for (std::size_t polynomial = 0; polynomial < polynomials; ++polynomial) {
         rows(key->first[i] + k * polynomials + polynomial, {row.data(), N}, {row.data() + N, N});
         for (unsigned component = 0; component < 2; ++component) {
-          for (std::size_t j = 0; j < N; ++j)
-            coefficients[j] = static_cast<double>(modulus.centred(row[component * N + j]));
-          HWY_DYNAMIC_DISPATCH(key_spectrum)(key->tables, coefficients.get(), spectrum.get());
-          for (std::size_t v = 0; v < key->tables.vectors; ++v) {
-            const std::size_t at =
-                base +
-                (((v * polynomials + polynomial) * shape.keys + k) * 2 + component) * 2 * lanes;
-            for (std::size_t lane = 0; lane < 2 * lanes; ++lane) {
-              const double value = spectrum[2 * lanes * v + lane] * key->scale;
-              if (compact)
-                key->words[at + lane] = static_cast<std::int32_t>(
-                    std::clamp(std::nearbyint(value), -2147483647.0, 2147483647.0));
-              else
-                key->doubles[at + lane] = value;
-            }
+          for (std::size_t j = 0; j < N; ++j) {
+            const Int value = static_cast<Int>(row[component * N + j]);
+            // The shift is -1 above half: a branch here would be mispredicted every other time.
+            coefficients[j] =
+                static_cast<double>(value - (Q & ((half - value) >> (8 * sizeof(Int) - 1))));
           }
+          HWY_DYNAMIC_DISPATCH(key_spectrum)(key->tables, coefficients.get(), spectrum.get());
+          const std::size_t at =
+              base + ((polynomial * shape.keys + k) * 2 + component) * 2 * lanes;
+          const std::size_t stride = polynomials * shape.keys * 2 * 2 * lanes;
+          if (compact)
+            HWY_DYNAMIC_DISPATCH(place_words)
+            (spectrum.get(), key->tables.vectors, key->scale, stride, key->words.get() + at);
+          else
+            HWY_DYNAMIC_DISPATCH(place_doubles)
+            (spectrum.get(), key->tables.vectors, stride, key->doubles.get() + at);
         }
       }
   });
@@ -359,7 +423,7 @@ void rotate_any(const FftRotationKey& key, const RotationBatch<std::uint64_t>& b
 template <class Word>
 void blind_rotate_fft(const RotationKey& any_key, const RotationBatch<Word>& batch,
                       const Workers& workers) {
-  const auto& key = dynamic_cast<const FftRotationKey&>(any_key);
+  const auto& key = own_key<FftRotationKey>(any_key);
   if (key.tables.lanes != HWY_DYNAMIC_DISPATCH(fft_lanes)())
     throw DeviceError("the key was prepared for vectors of " + std::to_string(key.tables.lanes) +
                       " doubles, the device now uses " +

@@ -4,6 +4,7 @@
 #include "hwy/foreach_target.h"
 
 #include "backend/cpu/blind_rotate.h"
+#include "backend/cpu/key_memory.h"
 #include "backend/cpu/ntt-inl.h"
 #include "backend/cpu/rotation-inl.h"
 #include "hwy/highway.h"
@@ -25,11 +26,8 @@ class NttRotationKey final : public RotationKey {
         tables(plan, lanes),
         montgomery(plan.modulus()),
         first(first_rows(shape_)),
-        words(hwy::AllocateAligned<Word>(first.back() * 2 * shape_.N)),
+        words(first.back() * 2 * shape_.N, "blind-rotation key"),
         monomials(2 * shape_.N) {
-    if (!words)
-      throw OutOfMemoryError("blind-rotation key: " + std::to_string(bytes()) +
-                             " bytes could not be allocated");
     Word power = montgomery.to_montgomery(1);
     const Word psi = montgomery.to_montgomery(plan.psi());
     for (Word& value : monomials) {
@@ -48,7 +46,7 @@ class NttRotationKey final : public RotationKey {
   NttTables<Word> tables;
   math::Montgomery<Word> montgomery;
   std::vector<std::size_t> first;
-  hwy::AlignedFreeUniquePtr<Word[]> words;
+  KeyMemory<Word> words;
   std::vector<Word> monomials;  ///< psi^e, e < 2N, in Montgomery form
   std::vector<std::uint32_t> vector_exponent, lane_exponent;
 };
@@ -248,6 +246,9 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const RotationShape& shape,
   auto key =
       std::make_unique<NttRotationKey<Word>>(shape, HWY_DYNAMIC_DISPATCH(ntt_lanes)(sizeof(Word)));
   const std::size_t N = shape.N, lanes = key->tables.lanes;
+  const math::Modulus<Word>& modulus = key->plan.modulus();
+  const Word factor = key->montgomery.to_montgomery(key->plan.inverse_N());
+  const Word factor_shoup = modulus.shoup(factor);
   parallel_for(shape.n, workers, [&](std::size_t i) {
     auto row = hwy::AllocateAligned<Word>(2 * N);
     const std::size_t polynomials = 2 * shape.gadgets[i].digits();
@@ -258,11 +259,11 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const RotationShape& shape,
         for (unsigned component = 0; component < 2; ++component) {
           Word* values = row.get() + component * N;
           key_values(key->tables, values);
-          for (std::size_t j = 0; j < N; ++j) {
-            const std::size_t at =
-                (((j / lanes * polynomials + polynomial) * shape.keys + k) * 2 + component) * lanes;
-            base[at + j % lanes] = key->montgomery.to_montgomery(
-                key->plan.modulus().mul(values[j], key->plan.inverse_N()));
+          for (std::size_t v = 0; v < key->tables.vectors; ++v) {
+            Word* to =
+                base + (((v * polynomials + polynomial) * shape.keys + k) * 2 + component) * lanes;
+            for (std::size_t lane = 0; lane < lanes; ++lane)
+              to[lane] = modulus.mul_shoup(values[v * lanes + lane], factor, factor_shoup);
           }
         }
       }
@@ -273,7 +274,7 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const RotationShape& shape,
 template <class Word>
 void blind_rotate_ntt(const RotationKey& any_key, const RotationBatch<Word>& batch,
                       const Workers& workers) {
-  const auto& key = dynamic_cast<const NttRotationKey<Word>&>(any_key);
+  const auto& key = own_key<NttRotationKey<Word>>(any_key);
   if (key.tables.lanes != HWY_DYNAMIC_DISPATCH(ntt_lanes)(sizeof(Word)))
     throw DeviceError("the key was prepared for vectors of " + std::to_string(key.tables.lanes) +
                       " words, the device now uses " +

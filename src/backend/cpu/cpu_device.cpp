@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <map>
-#include <mutex>
+#include <limits>
 #include <utility>
 
 #include "backend/cpu/blind_rotate.h"
@@ -135,7 +134,15 @@ class CpuDevice final : public Device {
 #undef WHORL_CPU_MODULUS_SWITCH
 
   std::unique_ptr<SwitchKey> prepare_switch_key(
-      const SwitchShape& shape, const RowSource<std::uint64_t>& rows) const override {
+      const SwitchShape& shape, const SwitchRows<std::uint16_t>& rows) const override {
+    return cpu::prepare_switch_key(shape, rows, workers_);
+  }
+  std::unique_ptr<SwitchKey> prepare_switch_key(
+      const SwitchShape& shape, const SwitchRows<std::uint32_t>& rows) const override {
+    return cpu::prepare_switch_key(shape, rows, workers_);
+  }
+  std::unique_ptr<SwitchKey> prepare_switch_key(
+      const SwitchShape& shape, const SwitchRows<std::uint64_t>& rows) const override {
     return cpu::prepare_switch_key(shape, rows, workers_);
   }
   void lwe_key_switch(const SwitchKey& key, Slice<const std::uint64_t> in,
@@ -152,6 +159,8 @@ class CpuDevice final : public Device {
                   Slice<std::uint32_t> out) const override {
     check(out);
     check_size("lwe_linear: weights", weights.size(), in.size());
+    if (q < 2) throw ParameterError("lwe_linear: modulus " + std::to_string(q) + " is below 2");
+    check_word<std::uint32_t>("lwe_linear", q - 1);
     const std::size_t count = polynomials("lwe_linear", out.size, row);
     std::vector<std::uint64_t> factors;
     for (std::size_t k = 0; k < in.size(); ++k) {
@@ -189,6 +198,12 @@ class CpuDevice final : public Device {
       throw ShapeError(std::string(what) + ": " + std::to_string(size) +
                        " elements are not a whole number of rows of " + std::to_string(row));
     return size / row;
+  }
+  template <class Word>
+  static void check_word(const char* what, std::uint64_t largest) {
+    if (largest > std::numeric_limits<Word>::max())
+      throw ParameterError(std::string(what) + ": residues up to " + std::to_string(largest) +
+                           " do not fit words of " + std::to_string(8 * sizeof(Word)) + " bits");
   }
   /// body(i) for i < count, grouped so that a piece has about `piece` values.
   void each(std::size_t count, std::size_t values,
@@ -293,13 +308,32 @@ class CpuDevice final : public Device {
   }
 
   template <class Word>
-  std::unique_ptr<RotationKey> prepare(const RotationShape& shape,
-                                       const RowSource<Word>& rows) const {
-    check_size("blind-rotation key: gadgets", shape.gadgets.size(), shape.n);
+  static void check_ring_words(const RotationShape& shape) {
     const bool narrow = shape.Q < (1ULL << 31);
     if (narrow != (sizeof(Word) == 4))
-      throw ParameterError("blind-rotation key: Q = " + std::to_string(shape.Q) + " needs words of " +
+      throw ParameterError("blind rotation: Q = " + std::to_string(shape.Q) + " needs words of " +
                            (narrow ? "32" : "64") + " bits");
+  }
+  template <class Word>
+  std::unique_ptr<RotationKey> prepare(const RotationShape& shape,
+                                       const RowSource<Word>& rows) const {
+    ring::check_ring_dimension(shape.N);
+    check_size("blind-rotation key: gadgets", shape.gadgets.size(), shape.n);
+    if (shape.keys != 1 && shape.keys != 2)
+      throw ParameterError("blind-rotation key: " + std::to_string(shape.keys) +
+                           " keys a coefficient; 1 (binary) or 2 (ternary)");
+    if (shape.N > 8192)
+      throw ParameterError("blind-rotation key: N = " + std::to_string(shape.N) +
+                           " is above 8192");
+    for (std::size_t i = 0; i < shape.gadgets.size(); ++i)
+      if (shape.gadgets[i].modulus() != shape.Q)
+        throw ParameterError("blind-rotation key: gadget " + std::to_string(i) + " is for " +
+                             std::to_string(shape.gadgets[i].modulus()) + ", Q is " +
+                             std::to_string(shape.Q));
+    if (largest_digit_count(shape) > most_digits)
+      throw ParameterError("blind-rotation key: " + std::to_string(largest_digit_count(shape)) +
+                           " digits; at most " + std::to_string(most_digits));
+    check_ring_words<Word>(shape);
     return shape.arithmetic == Arithmetic::fft ? prepare_fft_key(shape, rows, workers_)
                                                : prepare_ntt_key(shape, rows, workers_);
   }
@@ -311,6 +345,7 @@ class CpuDevice final : public Device {
     check(index);
     check(out);
     const RotationShape& shape = key.shape();
+    check_ring_words<Word>(shape);
     const std::size_t count = index.size;
     check_size("blind_rotate: ciphertexts", lwe.size, count * (shape.n + 1));
     check_size("blind_rotate: output", out.size, count * 2 * shape.N);
@@ -331,6 +366,7 @@ class CpuDevice final : public Device {
                Slice<Word> out) const {
     check(rlwe);
     check(out);
+    check_word<Word>("sample_extract", Q - 1);
     const std::size_t count = polynomials("sample_extract", rlwe.size, std::size_t{2} * N);
     check_size("sample_extract: output", out.size, count * (N + 1));
     const math::Modulus<Word> q(static_cast<Word>(Q));
@@ -350,6 +386,11 @@ class CpuDevice final : public Device {
     check(in);
     check(out);
     check_size("modulus_switch: output", out.size, in.size);
+    if (from < 2 || to < 2)
+      throw ParameterError("modulus_switch: moduli " + std::to_string(from) + " and " +
+                           std::to_string(to) + " must be at least 2");
+    check_word<In>("modulus_switch", from - 1);
+    check_word<Out>("modulus_switch", to - 1);
     const std::size_t count = polynomials("modulus_switch", in.size, row);
     each(count, 8 * row, [&](std::size_t i) {
       switch_modulus_row<In, Out>(from, to, centre, {in.data + i * row, row},

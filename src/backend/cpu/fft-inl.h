@@ -196,29 +196,31 @@ HWY_INLINE void fft_any_pass(const FftTables::Pass& pass, const Load& load, cons
     fft_pass<1, is_forward>(pass, load, store);
 }
 
-/// The levels within a vector; `standard_order` transposes back to the order of ring::FftPlan.
-template <bool is_forward, bool standard_order>
-HWY_INLINE void fft_lane_pass([[maybe_unused]] const FftTables& tables,
-                              [[maybe_unused]] double* HWY_RESTRICT data) {
-#if HWY_TARGET != HWY_SCALAR
-  constexpr std::size_t per_group = FftTables::twiddles_per_node(kLogLanes) * 2 * kLanes;
-  for (std::uint32_t group = 0; group < tables.vectors / kLanes; ++group) {
-    double* base = data + group * kLanes * 2 * kLanes;
-    const PerLane twiddle{tables.lane_twiddles + group * per_group};
-    Complex x[kLanes];
-    for (std::size_t i = 0; i < kLanes; ++i) x[i] = load_complex(base + 2 * kLanes * i);
-    if constexpr (is_forward) {
-      transpose(x);
-      forward_node<kLogLanes>(x, twiddle);
-      if constexpr (standard_order) transpose(x);
-    } else {
-      if constexpr (standard_order) transpose(x);
-      inverse_node<kLogLanes>(x, twiddle);
-      transpose(x);
-    }
-    for (std::size_t i = 0; i < kLanes; ++i) store_complex(x[i], base + 2 * kLanes * i);
+/// The last vertical pass and the levels within a vector, for one group of kLanes vectors: values of
+/// that group on the way in, results in internal order on the way out. The inverse undoes it.
+HWY_INLINE void forward_group([[maybe_unused]] const FftTables& tables,
+                              [[maybe_unused]] std::size_t group, [[maybe_unused]] Complex* x) {
+  if constexpr (kLanes > 1) {
+    constexpr std::size_t broadcast = 2 * FftTables::twiddles_per_node(kLogLanes);
+    forward_node<kLogLanes>(x, Broadcast{tables.passes.back().twiddles + group * broadcast});
+    transpose(x);
+    forward_node<kLogLanes>(x, PerLane{tables.lane_twiddles + group * broadcast * kLanes});
   }
-#endif
+}
+HWY_INLINE void inverse_group([[maybe_unused]] const FftTables& tables,
+                              [[maybe_unused]] std::size_t group, [[maybe_unused]] Complex* x) {
+  if constexpr (kLanes > 1) {
+    constexpr std::size_t broadcast = 2 * FftTables::twiddles_per_node(kLogLanes);
+    inverse_node<kLogLanes>(x, PerLane{tables.lane_twiddles + group * broadcast * kLanes});
+    transpose(x);
+    inverse_node<kLogLanes>(x, Broadcast{tables.passes.back().twiddles + group * broadcast});
+  }
+}
+HWY_INLINE void load_group(const double* data, Complex* x) {
+  for (std::size_t i = 0; i < kLanes; ++i) x[i] = load_complex(data + 2 * kLanes * i);
+}
+HWY_INLINE void store_group(const Complex* x, double* data) {
+  for (std::size_t i = 0; i < kLanes; ++i) store_complex(x[i], data + 2 * kLanes * i);
 }
 
 struct LoadFrom {
@@ -232,23 +234,46 @@ struct StoreTo {
   }
 };
 
-/// Forward transform of M values read by `load` (natural order) into `out` (2·M doubles).
-template <bool standard_order = false, class Load>
-HWY_INLINE void fft_forward(const FftTables& tables, const Load& load, double* out) {
+/// The passes before the groups: M values read by `load` (natural order) into `out` (2·M doubles).
+template <class Load>
+HWY_INLINE void fft_forward_passes(const FftTables& tables, const Load& load, double* out) {
   fft_any_pass<true>(tables.passes[0], load, StoreTo{out});
-  for (std::size_t p = 1; p < tables.passes.size(); ++p)
+  const std::size_t vertical = tables.passes.size() - (kLanes > 1 ? 1 : 0);
+  for (std::size_t p = 1; p < vertical; ++p)
     fft_any_pass<true>(tables.passes[p], LoadFrom{out}, StoreTo{out});
-  fft_lane_pass<true, standard_order>(tables, out);
 }
-
-/// Inverse transform of `data` (destroyed), times M; results go to `store` in natural order.
-template <bool standard_order = false, class Store>
-HWY_INLINE void fft_inverse(const FftTables& tables, double* data,
-                            const Store& store) {
-  fft_lane_pass<false, standard_order>(tables, data);
-  for (std::size_t p = tables.passes.size(); p-- > 1;)
+/// Their inverse: `data` is destroyed, results go to `store` in natural order.
+template <class Store>
+HWY_INLINE void fft_inverse_passes(const FftTables& tables, double* data, const Store& store) {
+  const std::size_t vertical = tables.passes.size() - (kLanes > 1 ? 1 : 0);
+  for (std::size_t p = vertical; p-- > 1;)
     fft_any_pass<false>(tables.passes[p], LoadFrom{data}, StoreTo{data});
   fft_any_pass<false>(tables.passes[0], LoadFrom{data}, store);
+}
+
+/// Whole forward transform; `standard_order` gives the order of ring::FftPlan.
+template <bool standard_order, class Load>
+HWY_INLINE void fft_forward(const FftTables& tables, const Load& load, double* out) {
+  fft_forward_passes(tables, load, out);
+  for (std::size_t group = 0; group < tables.vectors / kLanes; ++group) {
+    Complex x[kLanes];
+    load_group(out + group * kLanes * 2 * kLanes, x);
+    forward_group(tables, group, x);
+    if constexpr (standard_order) transpose(x);
+    store_group(x, out + group * kLanes * 2 * kLanes);
+  }
+}
+/// Whole inverse transform of `data` in standard order (destroyed), times M.
+template <class Store>
+HWY_INLINE void fft_inverse(const FftTables& tables, double* data, const Store& store) {
+  for (std::size_t group = 0; group < tables.vectors / kLanes; ++group) {
+    Complex x[kLanes];
+    load_group(data + group * kLanes * 2 * kLanes, x);
+    transpose(x);
+    inverse_group(tables, group, x);
+    store_group(x, data + group * kLanes * 2 * kLanes);
+  }
+  fft_inverse_passes(tables, data, store);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -23,15 +23,16 @@ FftTables::FftTables(const ring::FftPlan& plan, unsigned lane_count)
       M(plan.M()),
       vectors(plan.M() / lane_count) {
   const std::uint32_t N = plan.N();
-  const unsigned levels = static_cast<unsigned>(std::bit_width(vectors) - 1);
   const unsigned max_radix = lanes >= 8 ? 3 : 2;  // what the registers of the width hold
+  const unsigned last = lanes > 1 ? log_lanes : max_radix;
+  const unsigned levels = static_cast<unsigned>(std::bit_width(vectors) - 1) - last;
   const unsigned count = (levels + max_radix - 1) / max_radix;
 
   std::vector<std::uint32_t> exponents;
   std::vector<std::size_t> starts;
   std::uint32_t len = M;
-  for (unsigned p = 0; p < count; ++p) {
-    const unsigned log_radix = levels / count + (p < levels % count ? 1 : 0);
+  for (unsigned p = 0; p <= count; ++p) {
+    const unsigned log_radix = p == count ? last : levels / count + (p < levels % count ? 1 : 0);
     starts.push_back(exponents.size());
     passes.push_back({log_radix, len, M / len, nullptr});
     for (std::uint32_t node = 0; node < M / len; ++node)

@@ -10,8 +10,8 @@
 namespace whorl::backend::cpu {
 
 /// The transform runs as passes over whole vectors ("vertical"), each doing `log_radix` levels in
-/// registers, down to nodes of one vector of `lanes` values; groups of `lanes` nodes are then
-/// transposed and finished with one node a lane. Results stay transposed ("internal order"): vector
+/// registers, down to nodes of one vector of `lanes` values. The last pass has a radix of `lanes`: its
+/// nodes of one vector are transposed in registers and finished with one node a lane. Results stay transposed ("internal order"): vector
 /// g·lanes + s, lane k, holds result (g·lanes + k)·lanes + s of ring::FftPlan.
 struct FftTables {
   FftTables(const ring::FftPlan& plan, unsigned lanes);
@@ -30,7 +30,7 @@ struct FftTables {
 
   unsigned lanes, log_lanes;
   std::uint32_t M, vectors;
-  std::vector<Pass> passes;
+  std::vector<Pass> passes;  ///< at least two
   /// Per group of `lanes` nodes, twiddles_per_node(log_lanes) pairs of vectors (re, im).
   const double* lane_twiddles;
   /// Result exponents in internal order are vector_exponent[v] + lane_exponent[k] modulo 2N.

@@ -76,7 +76,7 @@ void ifft_one(const FftTables& t, const std::complex<double>* in, double* out) {
     }
   const std::size_t M = t.M;
   const double scale = 1.0 / static_cast<double>(M);
-  fft_inverse<true>(t, work.get(), [=](std::size_t v, Complex x) HWY_ATTR {
+  fft_inverse(t, work.get(), [=](std::size_t v, Complex x) HWY_ATTR {
     const Df d;
     hn::StoreU(hn::Mul(x.re, hn::Set(d, scale)), d, out + v * kLanes);
     hn::StoreU(hn::Mul(x.im, hn::Set(d, scale)), d, out + M + v * kLanes);

@@ -42,8 +42,9 @@ template <class In, class Out>
 void switch_modulus_row(std::uint64_t from, std::uint64_t to, bool centre, std::span<const In> in,
                         std::span<Out> out);
 
+template <class Word>
 std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape& shape,
-                                              const RowSource<std::uint64_t>& rows,
+                                              const SwitchRows<Word>& rows,
                                               const Workers& workers);
 void key_switch(const SwitchKey& key, const std::uint64_t* in, std::uint64_t* out,
                 std::size_t count, const Workers& workers);

@@ -4,9 +4,11 @@
 #include "hwy/foreach_target.h"
 
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/key_memory.h"
 #include "hwy/aligned_allocator.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
+#include "whorl/word_array.h"
 
 #ifndef WHORL_BACKEND_CPU_LWE_KERNELS_ONCE
 #define WHORL_BACKEND_CPU_LWE_KERNELS_ONCE
@@ -29,10 +31,7 @@ class CpuSwitchKey final : public SwitchKey {
       per_coefficient += shape_.table ? shape_.gadget.bound(j) : 1;
     }
     rows = shape_.N * per_coefficient;
-    storage = hwy::AllocateAligned<std::uint8_t>(bytes() + 64);  // a vector may be read past the end
-    if (!storage)
-      throw OutOfMemoryError("key-switching key: " + std::to_string(bytes()) +
-                             " bytes could not be allocated");
+    storage = {bytes() + 64, "key-switching key"};  // a vector may be read past the end
   }
   std::size_t bytes() const override { return rows * row_words * word_bytes; }
   template <class Word>
@@ -44,7 +43,7 @@ class CpuSwitchKey final : public SwitchKey {
   std::size_t word_bytes, row_words;
   std::vector<std::size_t> first;  ///< row of each digit's first value within a coefficient
   std::size_t per_coefficient = 0, rows = 0;
-  hwy::AlignedFreeUniquePtr<std::uint8_t[]> storage;
+  KeyMemory<std::uint8_t> storage;
 };
 
 }  // namespace whorl::backend::cpu
@@ -55,29 +54,67 @@ namespace whorl::backend::cpu {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// out += row·factor, in the word's own arithmetic; `out` is padded to whole vectors.
-template <class Word>
-HWY_INLINE void add_row(const Word* HWY_RESTRICT row, std::size_t words, Word factor,
-                        Word* HWY_RESTRICT out) {
-  if constexpr (sizeof(Word) == 8) {  // no 64-bit vector product before AVX-512DQ
-    for (std::size_t k = 0; k < words; ++k) out[k] += factor * row[k];
+/// a·b in the word's own arithmetic.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V multiply_words([[maybe_unused]] D d, V a, V b) {
+#if HWY_TARGET == HWY_AVX3
+  return hn::Mul(a, b);
+#elif HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(hn::TFromD<D>) == 8) {  // no such instruction before AVX-512
+    const hn::Repartition<std::uint32_t, D> d32;
+    const V low = hn::MulEven(hn::BitCast(d32, a), hn::BitCast(d32, b));
+    const V cross = hn::Add(
+        hn::MulEven(hn::BitCast(d32, hn::ShiftRight<32>(a)), hn::BitCast(d32, b)),
+        hn::MulEven(hn::BitCast(d32, a), hn::BitCast(d32, hn::ShiftRight<32>(b))));
+    return hn::Add(low, hn::ShiftLeft<32>(cross));
   } else {
-    const hn::ScalableTag<Word> d;
-    const auto f = hn::Set(d, factor);
-    for (std::size_t k = 0; k < words; k += hn::Lanes(d))
-      hn::Store(hn::Add(hn::Load(d, out + k), hn::Mul(hn::LoadU(d, row + k), f)), d, out + k);
+    return hn::Mul(a, b);
+  }
+#else
+  return V(static_cast<hn::TFromD<D>>(a.raw * b.raw));
+#endif
+}
+
+/// Key rows of one ring coefficient that a ciphertext picks: multiplied by `factor`, or, from a
+/// table, added (`plus`) and subtracted (`minus`).
+template <class Word>
+struct PickedRows {
+  const Word *rows[64], *minus[64];
+  Word factor[64];
+  unsigned count = 0, minus_count = 0;
+};
+
+/// out += sum of the picked rows, reading and writing `out` once; it is padded to whole vectors.
+template <class Word, bool table>
+HWY_INLINE void add_rows(const PickedRows<Word>& picked, std::size_t words, Word* out) {
+  const hn::ScalableTag<Word> d;
+  for (std::size_t k = 0; k < words; k += hn::Lanes(d)) {
+    auto sum = hn::Load(d, out + k);
+    for (unsigned j = 0; j < picked.count; ++j) {
+      const auto row = hn::LoadU(d, picked.rows[j] + k);
+      sum = hn::Add(sum, table ? row : multiply_words(d, row, hn::Set(d, picked.factor[j])));
+    }
+    if constexpr (table)
+      for (unsigned j = 0; j < picked.minus_count; ++j)
+        sum = hn::Sub(sum, hn::LoadU(d, picked.minus[j] + k));
+    hn::Store(sum, d, out + k);
   }
 }
+
+/// The same modulo a Q_ks that is not a power of two, each product reduced: such sets are for tests of
+/// others' parameters, not for speed.
 template <class Word>
-HWY_INLINE void add_signed_row(const Word* HWY_RESTRICT row, std::size_t words, bool negate,
-                               Word* HWY_RESTRICT out) {
-  const hn::ScalableTag<Word> d;
-  if (negate)
-    for (std::size_t k = 0; k < words; k += hn::Lanes(d))
-      hn::Store(hn::Sub(hn::Load(d, out + k), hn::LoadU(d, row + k)), d, out + k);
-  else
-    for (std::size_t k = 0; k < words; k += hn::Lanes(d))
-      hn::Store(hn::Add(hn::Load(d, out + k), hn::LoadU(d, row + k)), d, out + k);
+void add_rows_reduced(const PickedRows<Word>& picked, std::size_t words, const SwitchShape& shape,
+                      Word* out) {
+  const math::Modulus<std::uint64_t> q(shape.Q_ks);
+  for (unsigned j = 0; j < picked.count; ++j) {
+    const auto factor = shape.table ? 1 : q.from_signed(static_cast<std::int64_t>(picked.factor[j]));
+    for (std::size_t k = 0; k < words; ++k)
+      out[k] = static_cast<Word>(q.add(out[k], q.mul(factor, picked.rows[j][k])));
+  }
+  for (unsigned j = 0; j < picked.minus_count; ++j)
+    for (std::size_t k = 0; k < words; ++k)
+      out[k] = static_cast<Word>(q.sub(out[k], picked.minus[j][k]));
 }
 
 template <class Word>
@@ -119,29 +156,35 @@ void switch_tile(const CpuSwitchKey& key, const std::uint64_t* in, std::uint64_t
                 hwy::Prefetch(row + byte);
             }
     }
-    for (unsigned j = 0; j < digits; ++j)
-      for (std::size_t c = 0; c < count; ++c) {
+    for (std::size_t c = 0; c < count; ++c) {
+      PickedRows<Word> picked;
+      for (unsigned j = 0; j < digits; ++j) {
         const std::int32_t value = digit[c * digits + j];
         if (value == 0) continue;
-        Word* sum = sums.get() + c * stride;
-        if (shape.table)
-          add_signed_row(row_of(i, j, value), words, value > 0, sum);
-        else
-          add_row(row_of(i, j, value), words, static_cast<Word>(-static_cast<std::int64_t>(value)),
-                  sum);
+        const Word* row = row_of(i, j, value);
+        if (shape.table && value > 0) {
+          picked.minus[picked.minus_count++] = row;
+        } else {
+          picked.factor[picked.count] = static_cast<Word>(-static_cast<std::int64_t>(value));
+          picked.rows[picked.count++] = row;
+        }
       }
+      if (!key.wraps)
+        add_rows_reduced(picked, words, shape, sums.get() + c * stride);
+      else if (shape.table)
+        add_rows<Word, true>(picked, words, sums.get() + c * stride);
+      else
+        add_rows<Word, false>(picked, words, sums.get() + c * stride);
+    }
   }
   for (std::size_t c = 0; c < count; ++c) {
-    sums[c * stride + shape.n] += static_cast<Word>(in[c * (N + 1) + N]);
-    for (std::size_t k = 0; k <= shape.n; ++k) {
-      const Word sum = sums[c * stride + k];
-      std::uint64_t residue = sum & (shape.Q_ks - 1);
-      if (!key.wraps) {
-        const std::int64_t r = static_cast<std::int64_t>(sum) % Q;
-        residue = static_cast<std::uint64_t>(r < 0 ? r + Q : r);
-      }
-      out[c * (shape.n + 1) + k] = residue;
-    }
+    Word& body = sums[c * stride + shape.n];
+    const std::uint64_t b = in[c * (N + 1) + N];
+    body = key.wraps ? static_cast<Word>(body + b)
+                     : static_cast<Word>((std::uint64_t{body} + b) % shape.Q_ks);
+    for (std::size_t k = 0; k <= shape.n; ++k)
+      out[c * (shape.n + 1) + k] =
+          key.wraps ? sums[c * stride + k] & (shape.Q_ks - 1) : sums[c * stride + k];
   }
 }
 
@@ -166,12 +209,18 @@ HWY_EXPORT(key_switch_tile);
 
 namespace {
 
-template <class Word>
-void store_row(const CpuSwitchKey& key, std::size_t r, std::span<const std::uint64_t> a,
-               std::uint64_t b) {
-  Word* row = key.row<Word>(r);
-  for (std::size_t k = 0; k < a.size(); ++k) row[k] = static_cast<Word>(a[k]);
-  row[a.size()] = static_cast<Word>(b);
+/// Rows first … first + count - 1 of the key, in its own words: Word.
+template <class Word, class In>
+void store_rows(const CpuSwitchKey& key, const SwitchRows<In>& rows, std::size_t first,
+                std::size_t count) {
+  if constexpr (sizeof(In) == sizeof(Word)) {
+    rows(first, count, key.row<Word>(first), key.row_words);
+  } else {
+    std::vector<In> words(count * key.row_words);
+    rows(first, count, words.data(), key.row_words);
+    std::transform(words.begin(), words.end(), key.row<Word>(first),
+                   [](In x) { return static_cast<Word>(x); });
+  }
 }
 
 /// floor((x·to + from/2)/from) mod to, for x < from.
@@ -180,21 +229,23 @@ std::uint64_t round_scaled(std::uint64_t x, std::uint64_t from, std::uint64_t to
   return static_cast<std::uint64_t>((static_cast<Wide>(x) * to + from / 2) / from % to);
 }
 
+/// `out` may be `in`.
 template <class Wide, class In, class Out>
 void switch_row(std::uint64_t from, std::uint64_t to, bool centre, std::span<const In> in,
                 std::span<Out> out) {
   const std::size_t last = in.size() - 1;
-  for (std::size_t k = 0; k < last; ++k)
-    out[k] = static_cast<Out>(round_scaled<Wide>(in[k], from, to));
+  // Rounding errors are multiples of 1/from; `sum` is from times their sum, each in (-from/2, from/2].
+  std::int64_t sum = 0;
+  for (std::size_t k = 0; k < last; ++k) {
+    const Wide shifted = static_cast<Wide>(in[k]) * to + from / 2;
+    const Wide rounded = shifted / from;
+    sum += static_cast<std::int64_t>(from / 2) -
+           static_cast<std::int64_t>(shifted - rounded * from);
+    out[k] = static_cast<Out>(rounded % to);
+  }
   if (!centre) {
     out[last] = static_cast<Out>(round_scaled<Wide>(in[last], from, to));
     return;
-  }
-  // Rounding errors are multiples of 1/from; `sum` holds from·(their sum), each in (-from/2, from/2].
-  std::int64_t sum = 0;
-  for (std::size_t k = 0; k < last; ++k) {
-    const Wide remainder = (static_cast<Wide>(in[k]) * to + from / 2) % from;
-    sum += static_cast<std::int64_t>(from / 2) - static_cast<std::int64_t>(remainder);
   }
   // round((b·to + sum/2)/from), made positive by adding a multiple of to.
   const Wide turns = static_cast<Wide>(last / 2 / to + 1);
@@ -227,39 +278,45 @@ template void switch_modulus_row(std::uint64_t, std::uint64_t, bool, std::span<c
 template void switch_modulus_row(std::uint64_t, std::uint64_t, bool, std::span<const std::uint64_t>,
                                  std::span<std::uint32_t>);
 
+template <class Word>
 std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape& shape,
-                                              const RowSource<std::uint64_t>& rows,
+                                              const SwitchRows<Word>& rows,
                                               const Workers& workers) {
+  if (word_bytes_for(shape.Q_ks) > sizeof(Word))
+    throw ParameterError("a key-switching key modulo Q_ks = " + std::to_string(shape.Q_ks) +
+                         " was given in words of " + std::to_string(8 * sizeof(Word)) + " bits");
   auto key = std::make_unique<CpuSwitchKey>(shape);
-  const double sum_bits = std::bit_width(shape.Q_ks) + shape.gadget.log_base() +
-                          std::bit_width(std::uint64_t{shape.N} * shape.gadget.digits());
-  if (!key->wraps && sum_bits > 62)
-    throw ParameterError("key switching modulo Q_ks = " + std::to_string(shape.Q_ks) +
-                         ", not a power of two, needs sums of " + std::to_string(sum_bits) +
-                         " bits; 62 fit");
   const std::size_t per_coefficient = key->per_coefficient;
   parallel_for(shape.N, workers, [&](std::size_t i) {
-    std::vector<std::uint64_t> a(shape.n);
-    for (std::size_t r = i * per_coefficient; r < (i + 1) * per_coefficient; ++r) {
-      std::uint64_t b = 0;
-      rows(r, a, {&b, 1});
-      if (key->word_bytes == 2)
-        store_row<std::uint16_t>(*key, r, a, b);
-      else if (key->word_bytes == 4)
-        store_row<std::uint32_t>(*key, r, a, b);
-      else
-        store_row<std::uint64_t>(*key, r, a, b);
-    }
+    const std::size_t first = i * per_coefficient;
+    if (key->word_bytes == 2)
+      store_rows<std::uint16_t>(*key, rows, first, per_coefficient);
+    else if (key->word_bytes == 4)
+      store_rows<std::uint32_t>(*key, rows, first, per_coefficient);
+    else
+      store_rows<std::uint64_t>(*key, rows, first, per_coefficient);
   });
   return key;
 }
+template std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape&,
+                                                       const SwitchRows<std::uint16_t>&,
+                                                       const Workers&);
+template std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape&,
+                                                       const SwitchRows<std::uint32_t>&,
+                                                       const Workers&);
+template std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape&,
+                                                       const SwitchRows<std::uint64_t>&,
+                                                       const Workers&);
 
 void key_switch(const SwitchKey& any_key, const std::uint64_t* in, std::uint64_t* out,
                 std::size_t count, const Workers& workers) {
-  const auto& key = dynamic_cast<const CpuSwitchKey&>(any_key);
+  const auto& key = own_key<CpuSwitchKey>(any_key);
   const std::size_t N = key.shape().N, n = key.shape().n;
-  const std::size_t tile = std::clamp<std::size_t>(
-      (count + workers.threads - 1) / std::max(1u, workers.threads), 1, 8);
+  // Ciphertexts that meet each row of the key together, so that it is fetched once for all: as many
+  // as leave their sums in the second-level cache.
+  const std::size_t fits = std::clamp<std::size_t>((192u << 10) / (n * key.word_bytes), 1, 64);
+  const std::size_t share = (count + workers.threads - 1) / std::max(1u, workers.threads);
+  const std::size_t tile = std::clamp<std::size_t>(share, 1, fits);
   parallel_for((count + tile - 1) / tile, workers, [&](std::size_t t) {
     const std::size_t begin = t * tile, size = std::min(tile, count - begin);
     HWY_DYNAMIC_DISPATCH(key_switch_tile)

@@ -42,10 +42,10 @@ void check_secret(const char* which, SecretDistribution distribution, double sig
                                                 : -math::GaussianSampler(sigma).bound();
   const std::int32_t high = distribution == SecretDistribution::gaussian ? -low : 1;
   // The whole key is looked at, so that time tells nothing but good or bad.
-  std::uint32_t bad = 0;
-  for (std::int32_t value : values)
-    bad |= static_cast<std::uint32_t>(value - low) | static_cast<std::uint32_t>(high - value);
-  if (bad >> 31)
+  std::uint64_t bad = 0;
+  for (std::int64_t value : values)
+    bad |= static_cast<std::uint64_t>(value - low) | static_cast<std::uint64_t>(high - value);
+  if (bad >> 63)
     throw RangeError(std::string(which) + " key: a coefficient is outside " + std::to_string(low) +
                      " … " + std::to_string(high));
 }

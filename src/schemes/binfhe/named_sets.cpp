@@ -114,16 +114,6 @@ void add_xiao(std::vector<ParameterLiteral>& sets) {
       large("xiao/HOMSIGN_25", "HomSign, DigitDecomp for Q' up to 2^25", 4096, 18), functions, 16));
   sets.push_back(functional(
       large("xiao/HOMSIGN_29", "HomSign, DigitDecomp for Q' up to 2^29", 4096, 14), functions, 16));
-  sets.push_back(functional({"xiao/EVALFLOOR",
-                             "EvalFloor of Table 5",
-                             1305,
-                             1024,
-                             1024,
-                             kPrime27,
-                             pow2(35),
-                             5,
-                             {{1305, 5}}},
-                            functions, 4));
 }
 
 void add_velofhe(std::vector<ParameterLiteral>& sets) {

@@ -61,7 +61,7 @@ void check(const ParameterLiteral& p) {
        "at most " + std::to_string(all_digits) + " digits of " + std::to_string(p.log_B_ks) +
            " bits cover Q_ks");
   if (p.key_switch == KeySwitch::table)
-    need(p.log_B_ks <= 8, "log_B_ks", p.log_B_ks, "must be at most 8 for a table");
+    need(p.log_B_ks <= 10, "log_B_ks", p.log_B_ks, "must be at most 10 for a table");
   else
     need(p.key_switch == KeySwitch::product, "key_switch", static_cast<int>(p.key_switch),
          "must be table (0) or product (1)");

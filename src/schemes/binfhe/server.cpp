@@ -114,13 +114,13 @@ struct Server::State {
   std::unique_ptr<backend::SwitchKey> prepare_switch(const backend::SwitchShape& shape,
                                                      const EvaluationKeys& keys) const {
     const auto bodies = keys.switch_b.as<Word>();
-    return device->prepare_switch_key(shape, [&](std::size_t r, std::span<std::uint64_t> a,
-                                                 std::span<std::uint64_t> b) {
-      std::vector<Word> words(a.size());
-      math::expand_uniform<Word>(keys.switch_seed, r, shape.Q_ks, words);
-      std::copy(words.begin(), words.end(), a.begin());
-      b[0] = bodies[r];
-    });
+    return device->prepare_switch_key(
+        shape, backend::SwitchRows<Word>([&](std::size_t first, std::size_t count, Word* out,
+                                             std::size_t stride) {
+          math::expand_uniform_rows<Word>(keys.switch_seed, first, shape.Q_ks,
+                                          {out, count, shape.n, stride});
+          for (std::size_t r = 0; r < count; ++r) out[r * stride + shape.n] = bodies[first + r];
+        }));
   }
 
   void check(const Ciphertexts& c) const {

@@ -63,7 +63,7 @@ inline Bytes repaired(std::span<const std::uint8_t> input, FrameType type) {
   if (type == FrameType::parameters || type == FrameType::lut)
     samples::put(frame, samples::key_id_at, binfhe::KeyId{});
   try {
-    ByteReader reader(std::span(frame).subspan(samples::payload_at, payload_bytes));
+    ByteReader reader(std::span<std::uint8_t>(frame).subspan(samples::payload_at, payload_bytes));
     const auto parameters = binfhe::Parameters::create(decode_literal(reader), true);
     samples::put(frame, samples::digest_at, parameters.digest());
   } catch (const Error&) {

@@ -1,0 +1,1 @@
+"""Private decision trees: flowers classified without being seen."""

@@ -1,0 +1,101 @@
+"""The client's process: it owns the flowers and the secret key.
+
+usage: python -m tree.client prepare FOLDER     offer.json, flowers.npy -> keys, query, secret.key
+       python -m tree.client read FOLDER        answer.whorl (trace.whorl) -> classes.json
+
+The secret key is kept between the two under the passphrase in WHORL_TREE_PASSPHRASE.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+from whorl.client import Ciphertexts, Client
+
+from . import security
+from .model import Quantiser, write_json
+
+
+def _passphrase() -> str:
+    passphrase = os.environ.get("WHORL_TREE_PASSPHRASE", "")
+    if not passphrase:
+        raise SystemExit("WHORL_TREE_PASSPHRASE is not set: it protects the secret key's file")
+    return passphrase
+
+
+def prepare(folder: Path, threads: int) -> None:
+    """Makes keys, and encrypts the flowers' features, one ciphertext each."""
+    offer = json.loads((folder / "offer.json").read_text(encoding="utf-8"))
+    quantiser = Quantiser(**offer["quantiser"])
+    flowers = np.load(folder / "flowers.npy")
+
+    started = time.perf_counter()
+    client = Client(security.named(offer["parameters"]))
+    keys = client.evaluation_keys(threads)
+    keys.save(folder / "keys.whorl")
+    made_keys = time.perf_counter()
+
+    query = client.encrypt(quantiser(flowers), p=quantiser.levels, padding=True)
+    query.save(folder / "query.whorl")
+    encrypted = time.perf_counter()
+    client.save(folder / "secret.key", _passphrase())
+    one = client.encrypt(quantiser(flowers[:1]), p=quantiser.levels, padding=True)
+    write_json(
+        folder / "prepared.json",
+        {
+            "keys_seconds": made_keys - started,
+            "encryption_seconds": encrypted - made_keys,
+            "ciphertexts": query.size,
+            "one_flower_bytes": len(one.to_bytes()),
+        },
+    )
+
+
+def read(folder: Path) -> None:
+    """Decrypts the classes, and with a trace the leaf that each flower ended in."""
+    started = time.perf_counter()
+    client = Client.load(folder / "secret.key", _passphrase())
+    answer = Ciphertexts.load(folder / "answer.whorl")
+    loaded = time.perf_counter()
+    classes = client.decrypt(answer)
+    decrypted = time.perf_counter()
+    leaves = None
+    if (folder / "trace.whorl").exists():
+        trace = client.decrypt(Ciphertexts.load(folder / "trace.whorl"))
+        trace = trace.reshape(answer.size, -1)
+        if (trace.sum(axis=1) != 1).any() or trace.max() > 1:
+            raise SystemExit("the trace does not name exactly one leaf a flower")
+        leaves = trace.argmax(axis=1).tolist()
+    write_json(
+        folder / "classes.json",
+        {
+            "classes": classes.tolist(),
+            "leaves": leaves,
+            "ciphertexts": answer.size,
+            "one_flower_bytes": len(answer[:1].to_bytes()),
+            "key_seconds": loaded - started,
+            "decryption_seconds": decrypted - loaded,
+        },
+    )
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(prog="tree.client", description=__doc__)
+    parser.add_argument("action", choices=["prepare", "read"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--threads", type=int, default=0, help="default: all cores")
+    arguments = parser.parse_args()
+    if arguments.action == "prepare":
+        prepare(arguments.folder, arguments.threads)
+    else:
+        read(arguments.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""A trained decision tree over quantised features, as plain data."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Writes `data` as JSON for people to read."""
+    path.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+
+
+@dataclasses.dataclass(frozen=True)
+class Quantiser:
+    """Maps each feature to a whole number of steps above its lowest value: 0 … levels - 1.
+
+    The grid is uniform, so it tells a client the range of the training data and nothing of the
+    tree. A step is the resolution of the training data (the smallest gap between two values of the
+    feature) where `levels` of these cover the range, and range / (levels - 1) where they do not.
+    """
+
+    low: list[float]
+    step: list[float]
+    levels: int
+
+    @classmethod
+    def learn(cls, features: Floats, levels: int) -> Quantiser:
+        """Learns from training data of shape (flowers, features)."""
+        if levels < 2:
+            raise ValueError(f"levels: {levels} is below 2")
+        low, step = [], []
+        for column in np.asarray(features, dtype=np.float64).T:
+            # Decimal data such as 4.7 and 4.8 are not exact in binary.
+            values = np.unique(np.round(column, 9))
+            resolution = float(np.diff(values).min()) if len(values) > 1 else 1.0
+            coarsest = float(values[-1] - values[0]) / (levels - 1)
+            low.append(float(values[0]))
+            step.append(round(resolution, 9) if resolution >= coarsest else coarsest)
+        return cls(low, step, levels)
+
+    def __call__(self, features: Floats) -> Ints:
+        """Levels of features of shape (…, features); values outside the range are clipped."""
+        steps = np.rint((np.asarray(features, dtype=np.float64) - self.low) / self.step)
+        return np.clip(steps, 0, self.levels - 1).astype(np.int64)
+
+    def value(self, feature: int, level: int | Ints) -> Any:
+        """The measurement that a level stands for."""
+        return self.low[feature] + np.asarray(level) * self.step[feature]
+
+    def cut(self, feature: int, threshold: float) -> int:
+        """The last level that passes scikit-learn's test value <= threshold; -1 if none does.
+
+        scikit-learn rounds values, but not thresholds, to single precision, and so does this.
+        """
+        values = self.value(feature, np.arange(self.levels)).astype(np.float32).astype(np.float64)
+        return int(np.count_nonzero(values <= threshold)) - 1
+
+    def save(self, path: Path) -> None:
+        """Writes a JSON file."""
+        write_json(path, dataclasses.asdict(self))
+
+    @classmethod
+    def load(cls, path: Path) -> Quantiser:
+        """Reads what `save` wrote."""
+        return cls(**_read(path))
+
+
+@dataclasses.dataclass(frozen=True)
+class Leaf:
+    """A leaf and the way to it: (node, whether it goes right) from the root."""
+
+    node: int
+    label: int
+    path: list[tuple[int, bool]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Tree:
+    """A binary tree in arrays, a node each; node 0 is the root, children come after parents.
+
+    An internal node sends level <= cut of its feature left, the rest right. A leaf has left =
+    right = -1.
+    """
+
+    feature: list[int]
+    cut: list[int]
+    left: list[int]
+    right: list[int]
+    label: list[int]  # of the majority of the training data at the node
+    classes: int
+    levels: int
+
+    def __post_init__(self) -> None:
+        if not self.internal:
+            raise ValueError("the tree is a single leaf: there is nothing to evaluate")
+
+    @classmethod
+    def quantise(cls, fitted: Any, quantiser: Quantiser) -> Tree:
+        """The tree of a fitted scikit-learn DecisionTreeClassifier on the quantiser's levels."""
+        tree = fitted.tree_
+        inside = tree.children_left >= 0
+        return cls(
+            feature=[int(f) if i else -1 for f, i in zip(tree.feature, inside, strict=True)],
+            cut=[
+                quantiser.cut(int(f), float(t)) if i else -1
+                for f, t, i in zip(tree.feature, tree.threshold, inside, strict=True)
+            ],
+            left=tree.children_left.tolist(),
+            right=tree.children_right.tolist(),
+            label=[int(label) for label in tree.value[:, 0, :].argmax(axis=1)],
+            classes=len(fitted.classes_),
+            levels=quantiser.levels,
+        )
+
+    @property
+    def internal(self) -> list[int]:
+        """Nodes that test a feature."""
+        return [node for node, child in enumerate(self.left) if child >= 0]
+
+    def leaves(self) -> list[Leaf]:
+        """From left to right."""
+        found: list[Leaf] = []
+
+        def walk(node: int, path: list[tuple[int, bool]]) -> None:
+            if self.left[node] < 0:
+                found.append(Leaf(node, self.label[node], path))
+                return
+            walk(self.left[node], [*path, (node, False)])
+            walk(self.right[node], [*path, (node, True)])
+
+        walk(0, [])
+        return found
+
+    @property
+    def depth(self) -> int:
+        """Tests on the longest way to a leaf."""
+        return max(len(leaf.path) for leaf in self.leaves())
+
+    def reach(self, levels: Ints) -> Ints:
+        """The leaf (its node) that each row of levels, shape (flowers, features), ends in."""
+        ends = []
+        for row in np.asarray(levels):
+            node = 0
+            while self.left[node] >= 0:
+                goes_left = row[self.feature[node]] <= self.cut[node]
+                node = self.left[node] if goes_left else self.right[node]
+            ends.append(node)
+        return np.array(ends, dtype=np.int64)
+
+    def classify(self, levels: Ints) -> Ints:
+        """Labels of levels of shape (flowers, features), in the clear."""
+        return np.array(self.label, dtype=np.int64)[self.reach(levels)]
+
+    def save(self, path: Path) -> None:
+        """Writes a JSON file."""
+        write_json(path, dataclasses.asdict(self))
+
+    @classmethod
+    def load(cls, path: Path) -> Tree:
+        """Reads what `save` wrote."""
+        return cls(**_read(path))

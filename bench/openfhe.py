@@ -1,0 +1,150 @@
+"""Whorl against the `openfhe` wheel on one CPU thread: CPU time, interleaved in one run.
+
+    .venv/bin/python bench/openfhe.py [--rounds 7] [--batch 64] [--record bench/results/cpu/openfhe.jsonl]
+
+Each round times the peer and Whorl right after one another, so that whatever else the machine does
+meets both. The peer runs in a CPython 3.10 of its own (the wheel imports nowhere else); name one that
+has it with --peer-python. Ratios are peer time / Whorl time of the same round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whorl import binfhe
+
+HERE = Path(__file__).resolve().parent
+PEER_VERSION = "1.6.1.0.22.4"
+
+
+class Peer:
+    """OpenFHE in its own process, one thread."""
+
+    def __init__(self, python: str) -> None:
+        self._process = subprocess.Popen(
+            [python, str(HERE / "peers" / "openfhe_worker.py"), PEER_VERSION],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._read()
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit("the peer's process ended: is the wheel installed in its Python?")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def seconds(self, op: str, runs: int) -> float:
+        """CPU seconds of one operation, averaged over `runs` of them."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"op": op, "runs": runs}) + "\n")
+        self._process.stdin.flush()
+        return float(self._read()["seconds"])
+
+
+def cpu_seconds(body: Callable[[], object]) -> float:
+    """CPU time of this process, all threads."""
+    start = time.process_time()
+    body()
+    return time.process_time() - start
+
+
+def gate(name: str, batch: int, threads: int = 1) -> Callable[[], float]:
+    """Time of one NAND in a batch under a set."""
+    parameters = binfhe.parameters(name, allow_insecure=True)
+    client = binfhe.Client(parameters)
+    server = binfhe.Server(client.evaluation_keys(), device="cpu", threads=threads)
+    bits = np.arange(batch) % 2
+    a, b = client.encrypt(bits), client.encrypt(np.ones_like(bits))
+    assert np.array_equal(client.decrypt(server.nand(a, b)), 1 - bits)
+    return lambda: cpu_seconds(lambda: server.nand(a, b)) / batch
+
+
+def function(name: str, batch: int) -> Callable[[], float]:
+    """Time of one arbitrary table over p = 8 in a batch."""
+    parameters = binfhe.parameters(name, allow_insecure=True)
+    client = binfhe.Client(parameters)
+    server = binfhe.Server(client.evaluation_keys(), device="cpu", threads=1)
+    lut = binfhe.Lut(parameters, lambda m: m**3 % 8, 8)
+    messages = np.arange(batch) % 8
+    x = client.encrypt(messages, p=8)
+    assert np.array_equal(client.decrypt(server.apply(lut, x)), messages**3 % 8)
+    return lambda: cpu_seconds(lambda: server.apply(lut, x)) / batch
+
+
+def keygen(name: str) -> Callable[[], float]:
+    """Time of generating the evaluation keys."""
+    client = binfhe.Client(binfhe.parameters(name, allow_insecure=True))
+    return lambda: cpu_seconds(lambda: client.evaluation_keys(threads=1))
+
+
+def main() -> int:
+    """Runs all comparisons."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--peer-python", default="python3.10")
+    parser.add_argument("--record", type=Path)
+    options = parser.parse_args()
+    peer = Peer(options.peer_python)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=HERE
+    ).stdout.strip()
+
+    large = "openfhe_1_6/LARGE_PRECISION"
+    cases: list[tuple[str, str, int, int, Callable[[], Callable[[], float]]]] = [
+        ("nand", "openfhe_1_6/STD128", options.batch, 10, lambda: gate("openfhe_1_6/STD128", options.batch)),
+        ("nand", "openfhe_1_6/STD128", 1, 10, lambda: gate("openfhe_1_6/STD128", 1)),
+        ("nand", "W128_P64", options.batch, 10, lambda: gate("W128_P64", options.batch)),
+        ("nand", "W128_P64", 1, 10, lambda: gate("W128_P64", 1)),
+        ("evalfunc", large, 16, 2, lambda: function(large, 16)),
+        ("evalfunc", large, 1, 2, lambda: function(large, 1)),
+        ("keygen", "openfhe_1_6/STD128", 1, 1, lambda: keygen("openfhe_1_6/STD128")),
+    ]
+    for op, name, batch, peer_runs, make in cases:
+        measure = make()
+        measure()  # caches warm on both sides: the rounds that follow measure a working server
+        ours, theirs = [], []
+        for _ in range(options.rounds):
+            theirs.append(peer.seconds(op, peer_runs))
+            ours.append(min(measure() for _ in range(1)) if batch > 1 else
+                        statistics.mean(measure() for _ in range(peer_runs)))
+        ratios = [t / o for t, o in zip(theirs, ours, strict=True)]
+        parameters = binfhe.parameters(name, allow_insecure=True)
+        record = {
+            "bench": "openfhe", "op": op, "scheme": "binfhe", "params": name, "device": "cpu",
+            "device_count": 1, "threads": 1, "batch": batch, "transfers": "included",
+            "unit": "s", "median": statistics.median(ours), "min": min(ours), "max": max(ours),
+            "runs": options.rounds, "peer": "openfhe", "peer_version": PEER_VERSION,
+            "peer_median": statistics.median(theirs), "ratio": statistics.median(ratios),
+            "security_bits": round(min(parameters.security.lwe_bits,
+                                       parameters.security.ring_bits), 1),
+            "pfail_log2": round(parameters.failure_log2, 1), "commit": commit,
+            "date": datetime.date.today().isoformat(),
+        }
+        print(f"{op:9s} {name:28s} batch {batch:3d}: {record['median'] * 1e3:8.2f} ms, OpenFHE "
+              f"{record['peer_median'] * 1e3:8.2f} ms: {record['ratio']:5.1f}x "
+              f"({min(ratios):.1f} … {max(ratios):.1f})", flush=True)
+        if options.record:
+            options.record.parent.mkdir(parents=True, exist_ok=True)
+            with options.record.open("a") as file:
+                file.write(json.dumps(record) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""OpenFHE's side of bench/openfhe.py: answers one measurement a line. Needs CPython 3.10."""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import openfhe  # noqa: E402  (the thread count must be set first)
+
+
+def gates() -> dict[str, Callable[[int], float]]:
+    """STD128, GINX: key generation and NAND on fresh bits."""
+    context = openfhe.BinFHEContext()
+    context.GenerateBinFHEContext(openfhe.STD128, openfhe.GINX)
+    secret = context.KeyGen()
+    context.BTKeyGen(secret)
+    a, b = context.Encrypt(secret, 1), context.Encrypt(secret, 1)
+    assert context.Decrypt(secret, context.EvalBinGate(openfhe.NAND, a, b)) == 0
+
+    def nand(runs: int) -> float:
+        start = time.process_time()
+        for _ in range(runs):
+            context.EvalBinGate(openfhe.NAND, a, b)
+        return (time.process_time() - start) / runs
+
+    def keygen(runs: int) -> float:
+        start = time.process_time()
+        for _ in range(runs):
+            context.BTKeyGen(secret)
+        return (time.process_time() - start) / runs
+
+    return {"nand": nand, "keygen": keygen}
+
+
+def functions() -> dict[str, Callable[[int], float]]:
+    """n = 1305, N = 2048, log Q = 54: an arbitrary table over p = 8."""
+    context = openfhe.BinFHEContext()
+    context.GenerateBinFHEContext(openfhe.STD128, True, 12, 0, openfhe.GINX, False)
+    secret = context.KeyGen()
+    context.BTKeyGen(secret)
+    p = context.GetMaxPlaintextSpace()
+    table = context.GenerateLUTviaFunction(lambda m, q: (m * m * m) % q, p)
+    message = context.Encrypt(secret, 3 % p, openfhe.FRESH, p)
+    result = context.Decrypt(secret, context.EvalFunc(message, table), p)
+    assert result == (3 % p) ** 3 % p, (result, p)
+
+    def evalfunc(runs: int) -> float:
+        start = time.process_time()
+        for _ in range(runs):
+            context.EvalFunc(message, table)
+        return (time.process_time() - start) / runs
+
+    return {"evalfunc": evalfunc}
+
+
+def main() -> None:
+    """Reads {"op", "runs"} lines, prints {"seconds"} of CPU time an operation."""
+    made: dict[str, Callable[[int], float]] = {}
+    print(json.dumps({"peer": "openfhe", "version": sys.argv[1]}), flush=True)
+    for line in sys.stdin:
+        request: dict[str, Any] = json.loads(line)
+        if request["op"] not in made:
+            made.update(functions() if request["op"] == "evalfunc" else gates())
+        seconds = made[request["op"]](int(request["runs"]))
+        print(json.dumps({"seconds": seconds}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

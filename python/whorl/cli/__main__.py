@@ -1,0 +1,5 @@
+"""`python -m whorl.cli`."""
+
+from ._main import main
+
+main()

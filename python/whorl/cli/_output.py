@@ -1,0 +1,43 @@
+"""What commands share: consoles, tables, numbers for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Prints a table."""
+    shown = Table(box=None, header_style="bold", pad_edge=False)
+    for column in columns:
+        shown.add_column(column, overflow="fold")
+    for row in rows:
+        shown.add_row(*row)
+    out.print(shown)
+
+
+def pairs(rows: Sequence[tuple[str, str]]) -> None:
+    """Prints names and values, one pair a line."""
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        out.print(f"{name:<{width}}  {value}", markup=False)
+
+
+def size(count: int) -> str:
+    """Bytes, as people read them."""
+    value = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} GiB"
+
+
+def duration(seconds: float) -> str:
+    """A time in ms or s."""
+    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"

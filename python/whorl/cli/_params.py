@@ -1,0 +1,146 @@
+"""params list, show, search."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from .._progress import bar
+from ..binfhe import Parameters, parameter_sets, parameters
+from ._output import out, pairs, table
+
+app = typer.Typer(help="Parameter sets: list, show, search.", no_args_is_help=True)
+
+
+def _summary(chosen: Parameters) -> dict[str, Any]:
+    return {
+        "name": chosen.name,
+        "n": chosen.n,
+        "q": chosen.q,
+        "N": chosen.N,
+        "Q": chosen.Q,
+        "lwe_secret": chosen.lwe_secret,
+        "transform": chosen.transform,
+        "max_p": chosen.max_p,
+        "padding": chosen.padding,
+        "security_bits": round(chosen.security.bits, 1),
+        "pfail_log2": round(chosen.failure_log2, 1),
+        "source": chosen.source,
+    }
+
+
+@app.command("list")
+def list_sets(
+    markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a set.")] = False,
+) -> None:
+    """All named sets, with estimated security and failure probability."""
+    rows = [_summary(parameters(name, allow_insecure=True)) for name in parameter_sets()]
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps(row))
+        return
+    columns = ["set", "n", "q", "N", "log2 Q", "key", "p", "security", "failure", "source"]
+    cells = [
+        [
+            row["name"],
+            str(row["n"]),
+            f"2^{row['q'].bit_length() - 1}",
+            str(row["N"]),
+            str(row["Q"].bit_length()),
+            row["lwe_secret"],
+            f"{row['max_p']}{' padded' if row['padding'] else ''}",
+            f"{row['security_bits']:.1f}" + ("" if row["security_bits"] >= 128 else " (!)"),
+            f"2^{row['pfail_log2']:.1f}",
+            row["source"],
+        ]
+        for row in rows
+    ]
+    if markdown:
+        typer.echo("| " + " | ".join(columns) + " |")
+        typer.echo("|" + "---|" * len(columns))
+        for line in cells:
+            typer.echo("| " + " | ".join(line) + " |")
+        return
+    table(columns, cells)
+    out.print("(!) under 128 bits: needs allow_insecure", markup=False)
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="Name of a set.")],
+    as_json: Annotated[bool, typer.Option("--json", help="The literal, as JSON.")] = False,
+) -> None:
+    """Everything about one set: fields, security, failure probability, noise."""
+    chosen = parameters(name, allow_insecure=True)
+    literal = dict(chosen.literal())
+    if as_json:
+        typer.echo(json.dumps(literal))
+        return
+    rows = [(field, str(value)) for field, value in literal.items()]
+    rows += [
+        ("digest", chosen.digest),
+        ("security of the LWE key", f"{chosen.security.lwe_bits:.1f} bits"),
+        ("security of the ring key", f"{chosen.security.ring_bits:.1f} bits"),
+        ("failure probability", f"2^{chosen.failure_log2:.1f}"),
+    ]
+    noise = chosen.noise()
+    rows += [
+        (f"standard deviation, {field.replace('_', ' ')}", f"{getattr(noise, field) ** 0.5:.6g}")
+        for field in type(noise).__dataclass_fields__
+    ]
+    pairs(rows)
+
+
+@app.command()
+def search(
+    p: Annotated[int, typer.Option("-p", "--p", help="Messages 0 … p-1; 4 for gates.")] = 4,
+    padding: Annotated[bool, typer.Option("--padding", help="Messages under a bit.")] = False,
+    failure: Annotated[float, typer.Option(help="Largest log2 failure probability.")] = -64.0,
+    security: Annotated[float, typer.Option(help="Least bits of the LWE key.")] = 132.0,
+    secret: Annotated[str, typer.Option(help="binary, ternary or any.")] = "any",
+    objective: Annotated[str, typer.Option(help="time or keys.")] = "time",
+    top: Annotated[int, typer.Option(min=1, help="Sets to show.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="One literal a line.")] = False,
+) -> None:
+    """Search for the cheapest sets that reach a failure probability and a security."""
+    from .. import _search
+
+    request = _search.Request(
+        p=p,
+        padding=padding,
+        failure_log2=failure,
+        security=security,
+        secret=secret,
+        objective=objective,
+    )
+    with bar("searching") as report:
+        found = _search.search(request, top, report)
+    if not found:
+        raise ValueError("no set meets the request")
+    if as_json:
+        for candidate in found:
+            typer.echo(json.dumps(candidate.literal))
+        return
+    columns = ["n", "N", "log2 Q", "Q_ks", "gadget", "key switch", "key", "security", "failure"]
+    rows = []
+    for candidate in found:
+        literal, evaluation = candidate.literal, candidate.evaluation
+        switch = f"{literal['key_switch']} {literal['log_B_ks']} x {literal['ks_digits'] or 'all'}"
+        rows.append(
+            [
+                str(literal["n"]),
+                str(literal["N"]),
+                str(literal["Q"].bit_length()),
+                f"2^{literal['Q_ks'].bit_length() - 1}",
+                " ".join(f"{base} x {digits}" for _, base, digits in literal["gadget"]),
+                switch,
+                literal["lwe_secret"],
+                f"{min(evaluation.lwe_bits, evaluation.ring_bits):.1f}",
+                f"2^{evaluation.failure_log2:.1f}",
+            ]
+        )
+    table(columns, rows)
+    out.print("--json prints literals for whorl.binfhe.parameters()", markup=False)

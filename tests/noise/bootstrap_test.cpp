@@ -1,0 +1,195 @@
+// Noise of whole bootstraps at q, and how often they fail, against what Parameters promises.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "measure.h"
+#include "whorl/binfhe/server.h"
+
+namespace whorl {
+namespace {
+
+using namespace binfhe;
+
+struct Shape {
+  const char* name;
+  const char* set;
+  std::uint32_t n;  ///< steps in place of the set's: an eighth of the time, the same formulas
+  Transform transform;
+};
+void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
+
+Parameters shortened(const Shape& shape) {
+  ParameterLiteral literal = Parameters::named(shape.set, true).literal();
+  literal.gadget = {literal.gadget[0]};
+  literal.n = literal.gadget[0].count = shape.n;
+  literal.name = shape.name;
+  return Parameters::create(literal, true);
+}
+
+class Refreshed : public testing::TestWithParam<Shape> {};
+
+TEST_P(Refreshed, HasTheVarianceOfTheFormula) {
+  const Parameters parameters = shortened(GetParam());
+  const NoiseEstimate estimate = parameters.noise(GetParam().transform);
+  constexpr unsigned kKeys = 4;
+  constexpr std::size_t kGates = 384;
+  noise::Moments moments;
+  for (unsigned k = 0; k < kKeys; ++k) {
+    const Client client(parameters);
+    const Server server(client.evaluation_keys(), {"cpu", 0, GetParam().transform, {}});
+    const auto x = noise::random_messages(kGates, 2), y = noise::random_messages(kGates, 2);
+    std::vector<std::uint32_t> want(kGates);
+    for (std::size_t i = 0; i < kGates; ++i) want[i] = 1 - x[i] * y[i];
+    const auto a = client.encrypt(x), b = client.encrypt(y);
+    const Ciphertexts* inputs[] = {&a, &b};
+    const auto out = server.gate(Gate::nand, inputs);
+    EXPECT_EQ(client.decrypt(out), want);
+    for (std::int64_t error : client.noise(out, want)) moments.add(static_cast<double>(error));
+  }
+  std::printf("%s: deviation %.3f at q = %llu, %.3f of the formula's variance\n", GetParam().name,
+              std::sqrt(moments.mean_square()), static_cast<unsigned long long>(parameters.q()),
+              moments.mean_square() / estimate.refreshed);
+  // 1,536 errors: their mean square scatters by 3.6 %, by the keys' Hamming weights (n is small) by
+  // another 3 %; 5.2 times both together.
+  EXPECT_NEAR(moments.mean_square() / estimate.refreshed, 1, 0.25);
+  // The mean under a key is a constant of that key, of known mean square; over keys it is 0.
+  const double scatter =
+      std::sqrt(noise::refreshed_mean_square(parameters, GetParam().transform) / kKeys +
+                estimate.refreshed / moments.count);
+  EXPECT_NEAR(moments.mean() / scatter, 0, 5.2);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Noise, Refreshed,
+    testing::Values(Shape{"binary_ntt", "W128_P64", 128, Transform::ntt},
+                    Shape{"binary_fft", "W128_P64", 128, Transform::fft},
+                    Shape{"ternary_ntt", "openfhe_1_6/STD128", 128, Transform::ntt},
+                    Shape{"ternary_fft", "openfhe_1_6/STD128", 128, Transform::fft},
+                    Shape{"ternary_54_bits_ntt", "xiao/EVALFUNC", 64, Transform::ntt},
+                    Shape{"ternary_54_bits_fft", "xiao/EVALFUNC", 64, Transform::fft}),
+    [](const auto& s) { return std::string(s.param.name); });
+
+/// Parameters so noisy that operations fail once in tens to hundreds of times: all from one gadget
+/// digit of 14 bits, the rest being negligible.
+Parameters noisy(SecretDistribution lwe_secret) {
+  ParameterLiteral literal;
+  literal.name = "fails often";
+  literal.n = lwe_secret == SecretDistribution::binary ? 96 : 64;
+  literal.q = literal.Q_ks = 1 << 16;
+  literal.N = 512;
+  literal.Q = 134215681;
+  literal.log_B_ks = 4;
+  literal.gadget = {{literal.n, 14, 1}};
+  literal.lwe_secret = lwe_secret;
+  literal.max_p = 8;
+  return Parameters::create(literal, true);
+}
+
+class Failure : public testing::TestWithParam<SecretDistribution> {
+ protected:
+  static constexpr unsigned kKeys = 4;
+  static constexpr std::size_t kRuns = 2048;
+
+  /// Messages carrying the noise of a bootstrap: fresh encryptions plus refreshed zeros.
+  static Ciphertexts refreshed(const Client& client, const Server& server,
+                               const std::vector<std::uint32_t>& messages, Encoding encoding) {
+    const auto zeros =
+        server.bootstrap(client.encrypt(std::vector<std::uint32_t>(messages.size(), 0)), encoding);
+    const auto fresh = client.encrypt(messages, encoding);
+    const std::int32_t weights[] = {1, 1};
+    const Ciphertexts* inputs[] = {&fresh, &zeros};
+    return server.linear(weights, inputs);
+  }
+  static std::size_t wrong(const Client& client, const Ciphertexts& out,
+                           const std::vector<std::uint32_t>& want) {
+    const auto got = client.decrypt(out);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) count += got[i] != want[i];
+    return count;
+  }
+  /// `count` failures of kKeys·kRuns where `probability` is expected: 5.2 deviations of the count,
+  /// and 15 % for what the Gaussian leaves out (4 keys' own variances, integers).
+  static void check(const char* what, std::size_t count, double probability) {
+    const double expected = probability * kKeys * kRuns;
+    std::printf("%s: %zu failures of %zu, %.1f expected\n", what, count, kKeys * kRuns, expected);
+    EXPECT_NEAR(static_cast<double>(count), expected, 5.2 * std::sqrt(expected) + 0.15 * expected)
+        << what;
+    EXPECT_GT(expected, 20) << what << ": too few failures to compare";
+  }
+};
+
+TEST_P(Failure, OfGatesIsWhatParametersSay) {
+  const Parameters parameters = noisy(GetParam());
+  std::size_t nand = 0, xor_ = 0, majority = 0;
+  for (unsigned k = 0; k < kKeys; ++k) {
+    const Client client(parameters);
+    const Server server(client.evaluation_keys(), {"cpu", 0, Transform::ntt, {}});
+    const auto x = noise::random_messages(kRuns, 2), y = noise::random_messages(kRuns, 2),
+               z = noise::random_messages(kRuns, 2);
+    const auto a = refreshed(client, server, x, {}), b = refreshed(client, server, y, {}),
+               c = refreshed(client, server, z, {});
+    std::vector<std::uint32_t> want_nand(kRuns), want_xor(kRuns), want_majority(kRuns);
+    for (std::size_t i = 0; i < kRuns; ++i) {
+      want_nand[i] = 1 - x[i] * y[i];
+      want_xor[i] = x[i] ^ y[i];
+      want_majority[i] = x[i] + y[i] + z[i] >= 2;
+    }
+    const Ciphertexts *two[] = {&a, &b}, *three[] = {&a, &b, &c};
+    // Wide outputs (p = 2) so that reading them never fails.
+    nand += wrong(client, server.gate(Gate::nand, two, Encoding{2, false}), want_nand);
+    xor_ += wrong(client, server.gate(Gate::xor_, two, Encoding{2, false}), want_xor);
+    majority +=
+        wrong(client, server.gate(Gate::majority, three, Encoding{2, false}), want_majority);
+  }
+  const auto promised = [&](double squares, double sectors) {
+    return std::exp2(parameters.gate_failure_log2(squares, sectors, Transform::ntt));
+  };
+  // NAND and MAJORITY: all sums have one border at q/8 and the other farther off, half of what is
+  // promised for two. Twice the sum of XOR has two borders at q/4.
+  check("nand", nand, promised(2, 4) / 2);
+  check("xor", xor_, promised(8, 2));
+  check("majority", majority, promised(3, 4) / 2);
+}
+
+TEST_P(Failure, OfLookUpTablesIsWhatParametersSay) {
+  const Parameters parameters = noisy(GetParam());
+  const Encoding out{4, false};
+  const Lut padded = Lut::create(parameters, {1, 2, 3, 1}, {4, true}, out);
+  const Lut arbitrary = Lut::create(parameters, {1, 2, 3, 0}, {4, false}, out);
+  const Lut negacyclic = Lut::create(parameters, {1, 2, 3, 1, 3, 2, 1, 3}, {8, false}, out);
+  ASSERT_EQ(padded.kind(), LutKind::padded);
+  ASSERT_EQ(arbitrary.kind(), LutKind::arbitrary);
+  ASSERT_EQ(negacyclic.kind(), LutKind::negacyclic);
+  const Lut* luts[] = {&padded, &arbitrary, &negacyclic};
+  std::size_t failures[3] = {};
+  for (unsigned k = 0; k < kKeys; ++k) {
+    const Client client(parameters);
+    const Server server(client.evaluation_keys(), {"cpu", 0, Transform::ntt, {}});
+    for (unsigned l = 0; l < 3; ++l) {
+      const Lut& lut = *luts[l];
+      const auto messages = noise::random_messages(kRuns, lut.input().p);
+      std::vector<std::uint32_t> want(kRuns);
+      for (std::size_t i = 0; i < kRuns; ++i) want[i] = lut.values()[messages[i]];
+      failures[l] += wrong(
+          client, server.apply({&lut, 1}, {}, refreshed(client, server, messages, lut.input())),
+          want);
+    }
+  }
+  // The constant 0 of the arbitrary table's message 3 hides nothing: its neighbours differ from it.
+  check("padded", failures[0],
+        std::exp2(parameters.lut_failure_log2({4, true}, false, Transform::ntt)));
+  check("negacyclic", failures[2],
+        std::exp2(parameters.lut_failure_log2({8, false}, false, Transform::ntt)));
+  check("arbitrary", failures[1],
+        std::exp2(parameters.lut_failure_log2({4, false}, true, Transform::ntt)));
+}
+INSTANTIATE_TEST_SUITE_P(Noise, Failure,
+                         testing::Values(SecretDistribution::binary, SecretDistribution::ternary),
+                         [](const auto& s) {
+                           return s.param == SecretDistribution::binary ? "binary" : "ternary";
+                         });
+
+}  // namespace
+}  // namespace whorl

@@ -1,0 +1,225 @@
+// Measuring noise: what the noise tests and bench/noise.cpp share.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/ops.h"
+#include "lattice/lwe.h"
+#include "lattice/noise.h"
+#include "math/random.h"
+#include "ring/ntt_plan.h"
+#include "schemes/binfhe/derived.h"
+#include "whorl/binfhe/ciphertexts.h"
+#include "whorl/binfhe/client.h"
+
+namespace whorl::noise {
+
+struct Moments {
+  double count = 0, sum = 0, squares = 0;
+  void add(double x) {
+    ++count;
+    sum += x;
+    squares += x * x;
+  }
+  void add(const Moments& other) {
+    count += other.count;
+    sum += other.sum;
+    squares += other.squares;
+  }
+  double mean() const { return sum / count; }
+  double mean_square() const { return squares / count; }
+  /// Around the mean.
+  double variance() const { return (squares - sum * mean()) / (count - 1); }
+};
+
+/// x mod Q in (-Q/2, Q/2].
+inline std::int64_t centred(std::uint64_t x, std::uint64_t Q) {
+  return static_cast<std::int64_t>(x) - static_cast<std::int64_t>(x > Q / 2 ? Q : 0);
+}
+
+template <class Word>
+std::vector<Word> uniform(std::size_t count, std::uint64_t modulus) {
+  std::vector<Word> out(count);
+  math::expand_uniform<Word>(math::random_seed(), 0, modulus, out);
+  return out;
+}
+
+inline std::vector<std::uint32_t> random_messages(std::size_t count, std::uint32_t p) {
+  return uniform<std::uint32_t>(count, p);
+}
+
+/// Blind rotation alone, through the contract of backends, with a key of its own shape.
+template <class Word>
+class Rotator {
+ public:
+  /// `bodies` as EvaluationKeys::rotation_b, for `shape.arithmetic`.
+  Rotator(backend::RotationShape shape, std::span<const Word> bodies, const math::Seed& seed,
+          unsigned threads)
+      : N_(shape.N), n_(shape.n), Q_(shape.Q), device_(backend::make_device("cpu", {threads, {}})) {
+    key_ = device_->prepare_rotation_key(
+        shape, backend::RowSource<Word>([&](std::size_t r, std::span<Word> a, std::span<Word> b) {
+          math::expand_uniform<Word>(seed, r, Q_, a);
+          std::copy_n(bodies.begin() + static_cast<std::ptrdiff_t>(r * N_), N_, b.begin());
+        }));
+  }
+  Rotator(const binfhe::Parameters& parameters, const binfhe::EvaluationKeys& keys,
+          binfhe::Transform transform, unsigned threads)
+      : Rotator({parameters.n(), parameters.N(), parameters.Q(), parameters.keys_per_coefficient(),
+                 binfhe::rotation_gadgets(parameters),
+                 transform == binfhe::Transform::fft ? backend::Arithmetic::fft
+                                                     : backend::Arithmetic::ntt},
+                keys.rotation_b.as<Word>(), keys.rotation_seed, threads) {}
+
+  /// lwe (B, n+1) modulo 2N, one test vector for all; (B, 2, N).
+  std::vector<Word> rotate(std::span<const std::uint32_t> lwe, std::span<const Word> lut) const {
+    const std::size_t count = lwe.size() / (n_ + 1);
+    auto in = device_->allocate<std::uint32_t>(lwe.size());
+    auto vector = device_->allocate<Word>(N_);
+    auto index = device_->allocate<std::uint32_t>(count);
+    auto out = device_->allocate<Word>(count * 2 * N_);
+    device_->upload(lwe, in.slice());
+    device_->upload(lut, vector.slice());
+    const std::vector<std::uint32_t> zeros(count, 0);
+    device_->upload(std::span<const std::uint32_t>(zeros), index.slice());
+    device_->blind_rotate(*key_, std::as_const(in).slice(), std::as_const(vector).slice(),
+                          std::as_const(index).slice(), out.slice());
+    std::vector<Word> result(out.size());
+    device_->download(std::as_const(out).slice(), std::span<Word>(result));
+    return result;
+  }
+
+ private:
+  std::size_t N_, n_;
+  std::uint64_t Q_;
+  std::unique_ptr<backend::Device> device_;
+  std::unique_ptr<backend::RotationKey> key_;
+};
+
+/// Phases b - a·s of RLWE ciphertexts (B, 2, N): (B, N) residues.
+template <class Word>
+class RingPhase {
+ public:
+  RingPhase(std::span<const std::int32_t> secret, std::uint64_t Q)
+      : plan_(static_cast<std::uint32_t>(secret.size()), static_cast<Word>(Q)),
+        device_(backend::make_device("cpu", {1, {}})),
+        secret_(device_->allocate<Word>(secret.size())) {
+    for (std::size_t i = 0; i < secret.size(); ++i)
+      secret_.slice().data[i] = static_cast<Word>(lattice::residue(secret[i], Q));
+    const ring::NttPlan<Word>* plans[] = {&plan_};
+    device_->ntt(plans, secret_.slice());
+  }
+  std::vector<Word> operator()(std::span<const Word> rlwe) const {
+    const std::size_t N = plan_.N(), count = rlwe.size() / (2 * N);
+    const ring::NttPlan<Word>* plans[] = {&plan_};
+    const auto& q = plan_.modulus();
+    auto a = device_->allocate<Word>(N);
+    std::vector<Word> out(count * N);
+    for (std::size_t c = 0; c < count; ++c) {
+      device_->upload(rlwe.subspan(2 * c * N, N), a.slice());
+      device_->ntt(plans, a.slice());
+      device_->mul({&q, 1}, std::as_const(a).slice(), std::as_const(secret_).slice(), a.slice());
+      device_->intt(plans, a.slice());
+      for (std::size_t j = 0; j < N; ++j)
+        out[c * N + j] = q.sub(rlwe[(2 * c + 1) * N + j], a.slice().data[j]);
+    }
+    return out;
+  }
+
+ private:
+  ring::NttPlan<Word> plan_;
+  std::unique_ptr<backend::Device> device_;
+  backend::Buffer<Word> secret_;
+};
+
+/// Errors (B, N) of blind rotations of `lut` by `lwe`, (B, n+1) modulo 2N, under the LWE key:
+/// phases less lut·X^(-b + <a, s>), centred.
+template <class Word>
+std::vector<double> rotation_errors(std::span<const Word> phases, std::span<const Word> lut,
+                                    std::span<const std::uint32_t> lwe,
+                                    std::span<const std::int32_t> lwe_key, std::uint64_t Q) {
+  const std::size_t N = lut.size(), row = lwe_key.size() + 1, count = phases.size() / N;
+  std::vector<double> out(phases.size());
+  for (std::size_t c = 0; c < count; ++c) {
+    const auto ct = lwe.subspan(c * row, row);
+    const std::uint64_t turn =
+        (lattice::lwe_mask<std::uint32_t>(ct.first(row - 1), lwe_key, 2 * N) + 2 * N - ct.back()) %
+        (2 * N);
+    for (std::size_t j = 0; j < N; ++j) {
+      const std::size_t from = (j + 2 * N - turn) % (2 * N);  // X^turn·lut
+      const std::uint64_t value = lut[from % N];
+      const std::uint64_t want = from < N ? value : (Q - value) % Q;
+      const std::uint64_t got = phases[c * N + j];
+      out[c * N + j] = static_cast<double>(centred(got >= want ? got - want : got + Q - want, Q));
+    }
+  }
+  return out;
+}
+
+/// b - <a, s> of LWE rows (B, n+1) modulo Q: B residues.
+template <class Word>
+std::vector<std::uint64_t> lwe_phases(std::span<const Word> rows, std::span<const std::int32_t> key,
+                                      std::uint64_t Q) {
+  const std::size_t row = key.size() + 1;
+  std::vector<std::uint64_t> out(rows.size() / row);
+  for (std::size_t c = 0; c < out.size(); ++c) {
+    const auto ct = rows.subspan(c * row, row);
+    const std::uint64_t mask = lattice::lwe_mask<Word>(ct.first(row - 1), key, Q);
+    out[c] = (ct.back() + Q - mask) % Q;
+  }
+  return out;
+}
+
+/// Mean square of (1 - sum of n secret coefficients): how often a rounding error's mean comes in.
+inline double alignment(binfhe::SecretDistribution kind, double n, double mean_square) {
+  const double mean = kind == binfhe::SecretDistribution::binary ? 0.5 : 0;
+  return (1 - n * mean) * (1 - n * mean) + n * (mean_square - mean * mean);
+}
+
+/// Mean square over keys of the error's mean under one key (docs/noise.md, "Under one key"), at Q
+/// after blind rotation: digits below the top one have mean -1/2, dropped bits too. The second key
+/// of ternary secrets is multiplied by a random power of X and has none.
+inline double rotation_mean_square(const binfhe::Parameters& parameters,
+                                   binfhe::Transform transform) {
+  const auto& p = parameters.literal();
+  const auto ring_kind = static_cast<lattice::SecretKind>(p.ring_secret);
+  const double ring = lattice::secret_mean_square(ring_kind, p.sigma_ring);
+  double row = p.sigma_ring * p.sigma_ring;
+  if (transform == binfhe::Transform::fft && binfhe::narrow(parameters))
+    row += lattice::key_spectrum_variance(p.Q, p.N, 32) * (1 + p.N * ring);
+  double independent = 0, aligned = 0;
+  const double ones = p.lwe_secret == binfhe::SecretDistribution::binary ? 0.5 : 1.0 / 3;
+  for (const auto& range : p.gadget) {
+    const ring::Gadget gadget(p.Q, range.log_base, range.digits);
+    independent += range.count * 2.0 * p.N * (gadget.digits() - 1) * row / 4;
+    if (!gadget.exact()) aligned += range.count * ones / 2;
+  }
+  return independent + aligned * aligned * alignment(p.ring_secret, p.N, ring);
+}
+
+/// The same at q, for a bootstrapped ciphertext.
+inline double refreshed_mean_square(const binfhe::Parameters& parameters,
+                                    binfhe::Transform transform) {
+  const auto& p = parameters.literal();
+  const double ring =
+      lattice::secret_mean_square(static_cast<lattice::SecretKind>(p.ring_secret), p.sigma_ring);
+  const double lwe =
+      lattice::secret_mean_square(static_cast<lattice::SecretKind>(p.lwe_secret), p.sigma_lwe);
+  const double to_ks = static_cast<double>(p.Q_ks) / static_cast<double>(p.Q),
+               to_q = static_cast<double>(p.q) / static_cast<double>(p.Q_ks);
+  double at_ks = to_ks * to_ks * rotation_mean_square(parameters, transform);
+  const ring::Gadget gadget = binfhe::switch_gadget(parameters);
+  const double base = std::ldexp(1.0, static_cast<int>(gadget.log_base()));
+  // Digit -B/2 has no digit B/2 to cancel its row.
+  at_ks += p.N * p.sigma_lwe * p.sigma_lwe * (gadget.digits() - 1) *
+           (p.key_switch == binfhe::KeySwitch::table ? 1 / (base * base) : 0.25);
+  if (!gadget.exact()) at_ks += alignment(p.ring_secret, p.N, ring) / 4;
+  return to_q * to_q * at_ks +
+         (p.Q_ks == p.q ? 0 : to_q * to_q / 4 * alignment(p.lwe_secret, p.n, lwe));
+}
+
+}  // namespace whorl::noise

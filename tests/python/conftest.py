@@ -1,0 +1,44 @@
+"""Keys that tests share, and random generators whose seed is printed with a failure."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from support import Kit, make_kit
+
+hypothesis.settings.register_profile(
+    "whorl", deadline=None, max_examples=30, print_blob=True, derandomize=False
+)
+hypothesis.settings.load_profile("whorl")
+
+
+@pytest.fixture(scope="session")
+def kit() -> Kit:
+    return make_kit()
+
+
+@pytest.fixture(scope="session", params=["ntt", "fft", "binary", "padded"])
+def any_kit(request: pytest.FixtureRequest) -> Kit:
+    """Each transform, each kind of key, and 64-bit words."""
+    return {
+        "ntt": lambda: make_kit(),
+        "fft": lambda: make_kit(transform="fft"),
+        "binary": lambda: make_kit(lwe_secret="binary", transform="fft"),
+        "padded": lambda: make_kit(Q=(1 << 50) - 16383, gadget=[(32, 13, 4)], max_p=16),
+    }[request.param]()
+
+
+@pytest.fixture
+def generator() -> np.random.Generator:
+    """Random, its seed printed with a failure."""
+    seed = int.from_bytes(os.urandom(8), "little")
+    print(f"seed {seed}")
+    return np.random.default_rng(seed)

@@ -1,0 +1,99 @@
+"""Every example runs: Python blocks of the documentation, and docstrings."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import os
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import whorl
+from support import ROOT
+from whorl.cli._main import app
+
+BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(path: Path) -> list[str]:
+    """Python blocks of a file, without those marked no-run."""
+    found = BLOCK.findall(path.read_text(encoding="utf-8"))
+    return [code for mark, code in found if "no-run" not in mark]
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if blocks(path)], ids=lambda path: path.name
+)
+def test_blocks_run_in_order(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In a folder of their own; a comment behind print(...) is what it prints."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for number, code in enumerate(blocks(path)):
+        exec(compile(code, f"{path.name}, block {number + 1}", "exec"), names)
+        expected = re.findall(r"^print\(.*\) +# (.*)$", code, re.MULTILINE)
+        printed = capsys.readouterr().out
+        for line in expected:
+            assert line in printed
+
+
+def modules() -> Iterator[str]:
+    for found in pkgutil.walk_packages(whorl.__path__, "whorl."):
+        if not found.name.endswith(("__main__", "._core")):
+            yield found.name
+
+
+@pytest.mark.parametrize("name", ["whorl", *modules()])
+def test_docstrings(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__doc__, f"{name} has no docstring"
+    failures, _ = doctest.testmod(module)
+    assert failures == 0
+
+
+@pytest.mark.parametrize("name", ["whorl", *modules()])
+def test_what_is_public_is_documented(name: str) -> None:
+    path = importlib.import_module(name).__file__
+    assert path is not None
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+    missing = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            members = [m for m in node.body if isinstance(m, ast.FunctionDef)]
+            missing += [
+                f"{node.name}.{m.name}"
+                for m in members
+                if not m.name.startswith("_") and not ast.get_docstring(m)
+            ]
+            if not ast.get_docstring(node):
+                missing.append(node.name)
+    missing += [
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        and not node.name.startswith("_")
+        and not ast.get_docstring(node)
+    ]
+    assert not missing
+
+
+def test_the_commands_are_documented() -> None:
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    names = [command.name for command in app.registered_commands]
+    names += [group.name for group in app.registered_groups]
+    assert len(names) >= 8
+    for name in names:
+        assert f"whorl {name}" in text
+
+
+def test_the_public_names_are_documented() -> None:
+    text = (ROOT / "docs" / "python-api.md").read_text(encoding="utf-8")
+    for name in whorl.binfhe.__all__:
+        assert f"`{name}" in text or f"binfhe.{name}" in text, name
+    assert os.path.exists(Path(whorl.__file__).parent / "py.typed")

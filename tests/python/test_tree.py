@@ -1,0 +1,372 @@
+"""apps/tree: quantisation, the compiler from trees to tables, noise bounds, and the processes."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).resolve().parents[2]
+APPS = ROOT / "apps"
+sys.path.insert(0, str(APPS))
+
+sklearn_tree = pytest.importorskip("sklearn.tree", reason="needs scikit-learn (extra: apps)")
+pytest.importorskip("matplotlib", reason="needs matplotlib (extra: apps)")
+
+from tree import circuit as circuits  # noqa: E402
+from tree import picture, run, security  # noqa: E402
+from tree.model import Ints, Quantiser, Tree  # noqa: E402
+from tree.server import Encrypted  # noqa: E402
+from whorl.client import Client  # noqa: E402
+from whorl.server import Server  # noqa: E402
+
+# ---- arithmetic in the clear, which refuses what ciphertexts would get wrong
+
+
+@dataclasses.dataclass(frozen=True)
+class Messages:
+    """What an array of ciphertexts holds."""
+
+    values: Ints
+    p: int
+    padding: bool
+
+    def __getitem__(self, key: Any) -> Messages:
+        return Messages(self.values[key], self.p, self.padding)
+
+
+class Clear:
+    """The tables and sums of a circuit, on numbers."""
+
+    def __init__(self) -> None:
+        self.look_ups = 0
+
+    def look_up(
+        self, tables: Sequence[list[int]], x: Messages, p_out: int, padding_out: bool
+    ) -> Messages:
+        assert x.padding, "a table without padding costs two blind rotations"
+        assert all(len(table) == x.p for table in tables)
+        assert ((x.values >= 0) & (x.values < x.p)).all(), "a message reached the padding bit"
+        self.look_ups += len(tables)
+        columns = [np.array(table)[x.values[:, j]] for j, table in enumerate(tables)]
+        values = np.stack(columns, axis=-1)
+        assert ((values >= 0) & (values < p_out)).all()
+        return Messages(values, p_out, padding_out)
+
+    def linear(
+        self, weights: Sequence[int], columns: Sequence[Messages], constant: int
+    ) -> Messages:
+        total = constant + sum(
+            weight * column.values for weight, column in zip(weights, columns, strict=True)
+        )
+        p, padding = columns[0].p, columns[0].padding
+        return Messages(total % (2 * p if padding else p), p, padding)
+
+    def stack(self, columns: Sequence[Messages]) -> Messages:
+        values = np.stack([column.values for column in columns], axis=-1)
+        return Messages(values, columns[0].p, columns[0].padding)
+
+
+def simulate(tree: Tree, levels: Ints) -> tuple[Ints, Ints, int]:
+    """Classes, the leaf reached (from left to right), and look-ups a flower."""
+    circuit, clear = circuits.compile_tree(tree), Clear()
+    x = Messages(levels, circuit.p_in, True)
+    classes = circuits.evaluate(circuit, clear, x).values
+    look_ups = clear.look_ups
+    bits = circuits.compare_features(circuit, clear, x)
+    leaves = circuits.find_leaves(circuit, clear, bits, range(len(circuit.ways))).values
+    assert (leaves.sum(axis=1) == 1).all()
+    return classes, leaves.argmax(axis=1), look_ups
+
+
+@st.composite
+def trees(draw: st.DrawFn, most_nodes: int = 12) -> Tree:
+    """Any shape, from balanced to a chain; cuts that everything or nothing passes included."""
+    levels = draw(st.integers(2, 64))
+    classes = draw(st.integers(1, 6))
+    feature, cut, left, right, label = [-1], [-1], [-1], [-1], [0]
+    leaves = [0]
+    for _ in range(draw(st.integers(1, most_nodes))):
+        node = leaves.pop(draw(st.integers(0, len(leaves) - 1)))
+        feature[node] = draw(st.integers(0, 3))
+        cut[node] = draw(st.integers(-1, levels - 1))
+        left[node], right[node] = len(left), len(left) + 1
+        leaves += [left[node], right[node]]
+        for array in (feature, cut, left, right):
+            array += [-1, -1]
+        label += [0, 0]
+    for leaf in leaves:
+        label[leaf] = draw(st.integers(0, classes - 1))
+    return Tree(feature, cut, left, right, label, classes, levels)
+
+
+def chain(length: int, classes: int, levels: int) -> Tree:
+    """The deepest tree of `length` tests."""
+    inner = range(length)
+    return Tree(
+        feature=[*(i % 4 for i in inner), *([-1] * (length + 1))],
+        cut=[*(levels * (i + 1) // (length + 2) for i in inner), *([-1] * (length + 1))],
+        left=[*(length + i for i in inner), *([-1] * (length + 1))],
+        right=[*(i + 1 for i in range(length - 1)), 2 * length, *([-1] * (length + 1))],
+        label=[*([0] * length), *(i % classes for i in range(length + 1))],
+        classes=classes,
+        levels=levels,
+    )
+
+
+# ---- quantisation
+
+
+@given(
+    st.lists(st.integers(-300, 300), min_size=2, max_size=60),
+    st.integers(2, 64),
+    st.lists(st.integers(-1000, 1000), min_size=1, max_size=40),
+)
+def test_levels_keep_the_order_and_the_range(
+    training: list[int], levels: int, others: list[int]
+) -> None:
+    quantiser = Quantiser.learn(np.array(training)[:, None] / 10, levels)
+    values = np.sort(np.array(others + training) / 10)
+    found = quantiser(values[:, None])[:, 0]
+    assert (np.diff(found) >= 0).all()
+    assert found.min() >= 0 and found.max() <= levels - 1
+    # Inside the range of training the error is at most half a step.
+    inside = (values >= min(training) / 10) & (values <= max(training) / 10)
+    error = np.abs(quantiser.value(0, found) - values)[inside]
+    assert (error <= quantiser.step[0] * (0.5 + 1e-6)).all()
+
+
+@given(st.integers(-300, 300), st.integers(1, 63), st.floats(-40, 40), st.integers(2, 64))
+def test_a_cut_is_the_threshold_on_levels(
+    lowest: int, width: int, threshold: float, levels: int
+) -> None:
+    training = np.array([lowest, lowest + 1, lowest + width])[:, None] / 10
+    quantiser = Quantiser.learn(training, levels)
+    cut = quantiser.cut(0, threshold)
+    for level in range(levels):
+        passes = float(np.float32(quantiser.value(0, level))) <= threshold
+        assert passes == (level <= cut)
+
+
+def test_64_levels_lose_nothing_of_the_irises() -> None:
+    for seed in range(40):
+        data = run.split(seed, run.TEST)
+        fitted = sklearn_tree.DecisionTreeClassifier(random_state=seed)
+        fitted.fit(data.training, data.training_classes)
+        quantiser = Quantiser.learn(data.training, 64)
+        tree = Tree.quantise(fitted, quantiser)
+        both = np.concatenate([data.training, data.test])
+        assert (tree.classify(quantiser(both)) == fitted.predict(both)).all(), f"seed {seed}"
+
+
+def test_the_split_is_seeded_and_disjoint() -> None:
+    one, same, other = run.split(5, 50), run.split(5, 50), run.split(6, 50)
+    assert (one.test == same.test).all() and (one.training == same.training).all()
+    assert (one.test != other.test).any()
+    assert one.training.shape == (100, 4) and one.test.shape == (50, 4)
+    everything = np.concatenate([one.training, one.test])
+    iris = run.load_iris().data
+    assert sorted(map(tuple, everything)) == sorted(map(tuple, iris))
+
+
+# ---- from trees to tables
+
+
+@given(trees(), st.integers(0, 2**32 - 1))
+@settings(max_examples=150, deadline=None)
+def test_circuits_agree_with_random_trees(tree: Tree, seed: int) -> None:
+    levels = np.random.default_rng(seed).integers(0, tree.levels, size=(40, 4))
+    classes, leaves, look_ups = simulate(tree, levels)
+    ends = np.array([leaf.node for leaf in tree.leaves()])
+    assert (classes == tree.classify(levels)).all()
+    assert (ends[leaves] == tree.reach(levels)).all()
+    nodes = len(tree.internal)
+    assert look_ups == circuits.compile_tree(tree).rotations <= 2 * nodes + 1
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(2, 32), st.integers(1, 8))
+@settings(max_examples=40, deadline=None)
+def test_circuits_agree_with_scikit_learn(seed: int, classes: int, levels: int, depth: int) -> None:
+    random = np.random.default_rng(seed)
+    x = random.integers(0, levels, size=(120, 4))
+    x[0], x[1], x[2] = 0, 1, levels - 1  # so that a level is a step of 1
+    y = random.integers(0, classes, size=120)
+    y[:classes] = np.arange(classes)
+    fitted = sklearn_tree.DecisionTreeClassifier(max_depth=depth, random_state=seed).fit(x, y)
+    quantiser = Quantiser.learn(x.astype(np.float64), levels)
+    tree = Tree.quantise(fitted, quantiser)
+    others = random.integers(0, levels, size=(200, 4))
+    assert (simulate(tree, quantiser(others))[0] == fitted.predict(others)).all()
+
+
+def test_a_tree_of_one_leaf_is_refused() -> None:
+    with pytest.raises(ValueError, match="single leaf"):
+        Tree([-1], [-1], [-1], [-1], [0], 3, 16)
+
+
+def test_trees_and_quantisers_survive_files(tmp_path: Path) -> None:
+    tree, quantiser = chain(5, 3, 16), Quantiser([0.1, 2.0], [0.1, 0.25], 16)
+    tree.save(tmp_path / "tree.json")
+    quantiser.save(tmp_path / "quantiser.json")
+    assert Tree.load(tmp_path / "tree.json") == tree
+    assert Quantiser.load(tmp_path / "quantiser.json") == quantiser
+
+
+@given(trees(), st.integers(0, 2**32 - 1))
+@settings(deadline=None)
+def test_counts_in_the_picture_add_up(tree: Tree, seed: int) -> None:
+    levels = np.random.default_rng(seed).integers(0, tree.levels, size=(30, 4))
+    counts = picture.passes(tree, simulate(tree, levels)[1].tolist())
+    assert counts[0] == 30
+    for node in tree.internal:
+        assert counts[node] == counts[tree.left[node]] + counts[tree.right[node]]
+    ends, reached = np.unique(tree.reach(levels), return_counts=True)
+    assert all(counts[end] == number for end, number in zip(ends, reached, strict=True))
+
+
+# ---- noise
+
+
+def test_failure_is_the_gaussian_tail() -> None:
+    """An independent evaluation of each step where the tail can be computed directly."""
+    params = security.named("W128_P128")
+    noise, scale = params.noise(), 2 * params.N / params.q
+
+    def tail(margin: float, variance: float) -> float:
+        return math.log2(math.erfc(margin / math.sqrt(2 * variance)))
+
+    tree = chain(9, 3, 32)
+    circuit = circuits.compile_tree(tree)
+    found = security.failure(params, circuit)
+    fresh = noise.fresh * scale**2 + noise.rotation_rounding
+    assert found.tests == pytest.approx(tail(2 * params.N / (4 * 32), fresh) + math.log2(9))
+    ways = [
+        tail(
+            2 * params.N / (4 * 10), len(way) * noise.refreshed * scale**2 + noise.rotation_rounding
+        )
+        for way in (circuit.ways[leaf] for leaf in circuit.needed)
+    ]
+    assert found.leaves == pytest.approx(math.log2(sum(2**way for way in ways)))
+    assert found.decryption < -200
+    assert found.log2 >= max(found.tests, found.leaves)
+
+
+def test_levels_follow_the_parameters() -> None:
+    assert security.most_levels(security.named("TREE_P64"), 9) == 64
+    assert security.most_levels(security.named("W128_P128"), 9) == 32
+    assert security.named("TREE_P64").security.bits >= 128
+
+
+# ---- encrypted
+
+
+@pytest.mark.parametrize("tree", [chain(7, 5, 32), chain(3, 2, 7)], ids=["deep", "small"])
+def test_encrypted_trees_are_the_tables_in_the_clear(tree: Tree) -> None:
+    seed = int.from_bytes(os.urandom(4), "little")
+    print("seed", seed)
+    params = security.named("W128_P128")
+    circuit = circuits.compile_tree(tree)
+    assert security.failure(params, circuit).log2 < -38
+    client = Client(params)
+    arithmetic = Encrypted(Server(client.evaluation_keys(), device="cpu"))
+    levels = np.random.default_rng(seed).integers(0, tree.levels, size=(6, 4))
+    query = client.encrypt(levels, p=tree.levels, padding=True)
+    answer = client.decrypt(circuits.evaluate(circuit, arithmetic, query))
+    assert (answer == tree.classify(levels)).all()
+
+
+def run_application(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, APPS / "tree" / "run.py", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def run_server(folder: Path) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(APPS), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, "-m", "tree.server", folder, "--device", "cpu"],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_from_flowers_to_classes_in_separate_processes(tmp_path: Path) -> None:
+    work, numbers = tmp_path / "work", tmp_path / "report.json"
+    done = run_application(
+        *("--params", "W128_P128", "--flowers", "4", "--seed", "0", "--device", "cpu"),
+        *("--workdir", work, "--json", numbers),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(numbers.read_text())
+    assert told["classes_encrypted"] == told["classes_clear"]
+    assert told["agreement_clear"] == told["agreement_quantised"] == 1
+    assert told["leaves_agree"]
+    assert told["ciphertexts_in_per_flower"] == 4 and told["ciphertexts_out_per_flower"] == 1
+    assert told["security_bits"] >= 128 and told["failure_log2"] <= security.LIMIT_LOG2
+    assert (work / "tree.png").read_bytes()[:4] == b"\x89PNG"
+
+    # The server's process: it was not given, and needs, nothing of the client's but two files.
+    assert "whorl.server" in told["server_modules"]
+    assert not [module for module in told["server_modules"] if "client" in module]
+    server, client = work / "server", work / "client"
+    written = {"answer.whorl", "trace.whorl", "served.json"}
+    assert {path.name for path in server.iterdir()} - written == {
+        *("tree.json", "keys.whorl", "query.whorl")
+    }
+    assert "tree.json" not in {path.name for path in client.iterdir()}
+    answer = (server / "answer.whorl").read_bytes()
+    secret = (client / "secret.key").read_bytes()
+    shutil.rmtree(client)
+    (server / "answer.whorl").unlink()
+    again = run_server(server)
+    assert again.returncode == 0, again.stderr
+    assert (server / "answer.whorl").read_bytes() == answer  # evaluation is deterministic
+
+    # It refuses a secret key in place of evaluation keys.
+    (server / "keys.whorl").write_bytes(secret)
+    refused = run_server(server)
+    assert refused.returncode != 0 and "TypeMismatchError" in refused.stderr
+
+
+def test_disagreement_is_a_failure(tmp_path: Path) -> None:
+    """Two levels a feature classify other than scikit-learn's tree does."""
+    done = run_application(
+        *("--params", "W128_P128", "--levels", "2", "--flowers", "10", "--no-trace"),
+        *("--workdir", tmp_path),
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "agree on less than 98%" in done.stderr
+    assert not (tmp_path / "client" / "trace.whorl").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--params", "W128_P128", "--levels", "64"), "above 2^-40"),
+        (("--params", "W128_P127"), "W128_P128"),
+        (("--params", "xiao/DECISION_TREE"), "below 128"),
+    ],
+)
+def test_bad_parameters_are_refused(
+    arguments: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    done = run_application(*arguments, "--workdir", tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr

@@ -1,0 +1,50 @@
+// Random inputs of tests. The seed is fresh, or that of the environment, and shown with every
+// failure.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace whorl::test {
+
+/// WHORL_TEST_SEED=<number> repeats a run.
+class Random {
+ public:
+  Random() : Random(chosen_seed()) {}
+  explicit Random(std::uint64_t seed)
+      : engine_(seed), trace_(__FILE__, __LINE__, "WHORL_TEST_SEED=" + std::to_string(seed)) {}
+
+  std::uint64_t word() { return engine_(); }
+  std::uint64_t below(std::uint64_t bound) {
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(engine_()) * bound >> 64);
+  }
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));
+  }
+  /// Uniform, but one in eight is at an edge: 0, 1, q/2, q/2 + 1 or q - 1.
+  template <class Word>
+  std::vector<Word> residues(std::size_t count, std::uint64_t q) {
+    std::vector<Word> out(count);
+    for (Word& x : out) {
+      const std::uint64_t edges[] = {0, 1 % q, q / 2, (q / 2 + 1) % q, q - 1};
+      x = static_cast<Word>(below(8) == 0 ? edges[below(5)] : below(q));
+    }
+    return out;
+  }
+
+ private:
+  static std::uint64_t chosen_seed() {
+    if (const char* given = std::getenv("WHORL_TEST_SEED"))
+      return std::strtoull(given, nullptr, 10);
+    return (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}();
+  }
+  std::mt19937_64 engine_;
+  ::testing::ScopedTrace trace_;
+};
+
+}  // namespace whorl::test

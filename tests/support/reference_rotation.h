@@ -1,0 +1,77 @@
+// Blind rotation straight from the formula at Device::blind_rotate, in exact integers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/ops.h"
+#include "support/schoolbook.h"
+
+namespace whorl::test {
+
+/// A key of given rows in coefficient form, in the order of whorl::binfhe::EvaluationKeys.
+template <class Word>
+struct RotationRows {
+  backend::RotationShape shape;
+  std::vector<std::vector<Word>> a, b;
+
+  backend::RowSource<Word> source() const {
+    return [this](std::size_t row, std::span<Word> to_a, std::span<Word> to_b) {
+      std::copy(a.at(row).begin(), a[row].end(), to_a.begin());
+      std::copy(b.at(row).begin(), b[row].end(), to_b.begin());
+    };
+  }
+};
+
+inline std::size_t row_count(const backend::RotationShape& shape) {
+  std::size_t rows = 0;
+  for (const ring::Gadget& gadget : shape.gadgets)
+    rows += std::size_t{2} * shape.keys * gadget.digits();
+  return rows;
+}
+
+/// ACC (2, N), a first, for one ciphertext (a_1 … a_n, b) modulo 2N.
+template <class Word>
+std::vector<Word> reference_rotation(const RotationRows<Word>& key,
+                                     const std::vector<std::uint32_t>& lwe,
+                                     const std::vector<Word>& lut) {
+  const backend::RotationShape& shape = key.shape;
+  const std::uint64_t Q = shape.Q, two_n = 2ULL * shape.N;
+  std::vector<std::uint64_t> acc[2] = {std::vector<std::uint64_t>(shape.N, 0),
+                                       times_monomial(lut, (two_n - lwe[shape.n]) % two_n, Q)};
+  std::size_t first = 0;
+  for (std::uint32_t i = 0; i < shape.n; ++i) {
+    const ring::Gadget& gadget = shape.gadgets[i];
+    const unsigned digits = gadget.digits();
+    std::vector<std::vector<std::int64_t>> D;
+    for (const auto& part : acc) {
+      const auto rotated = times_monomial(part, lwe[i], Q);
+      for (unsigned j = 0; j < digits; ++j) {
+        D.emplace_back(shape.N);
+        for (std::size_t t = 0; t < shape.N; ++t)
+          D.back()[t] = gadget.digit(centred((rotated[t] + Q - part[t]) % Q, Q), j);
+      }
+    }
+    for (unsigned k = 0; k < shape.keys; ++k)
+      for (unsigned part = 0; part < 2; ++part) {
+        std::vector<Int128> sum(shape.N, 0);
+        for (unsigned row = 0; row < 2 * digits; ++row) {
+          const std::size_t r = first + k * 2 * digits + row;
+          const auto product = negacyclic(D[row], part == 0 ? key.a[r] : key.b[r]);
+          for (std::size_t t = 0; t < shape.N; ++t) sum[t] += product[t];
+        }
+        std::vector<std::uint64_t> reduced(shape.N);
+        for (std::size_t t = 0; t < shape.N; ++t) reduced[t] = reduce(sum[t], Q);
+        if (k == 1) reduced = times_monomial(reduced, (two_n - lwe[i]) % two_n, Q);
+        for (std::size_t t = 0; t < shape.N; ++t)
+          acc[part][t] = (acc[part][t] + (k == 0 ? reduced[t] : Q - reduced[t])) % Q;
+      }
+    first += std::size_t{2} * shape.keys * digits;
+  }
+  std::vector<Word> out;
+  for (const auto& part : acc)
+    for (const std::uint64_t x : part) out.push_back(static_cast<Word>(x));
+  return out;
+}
+
+}  // namespace whorl::test

@@ -1,0 +1,238 @@
+#include "whorl/binfhe/parameters.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "support/binfhe_sets.h"
+#include "whorl/error.h"
+
+namespace whorl::binfhe {
+namespace {
+
+using test::insecure;
+using test::small_literal;
+
+struct Refusal {
+  const char* field;
+  std::string value;
+  std::function<void(ParameterLiteral&)> change;
+};
+
+TEST(BinfheParameters, EveryRefusalNamesFieldAndValue) {
+  const std::uint64_t prime60 = math::ntt_primes(60, 256, 1)[0];
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Refusal refusals[] = {
+      {"name", "65", [](auto& p) { p.name.assign(65, 'x'); }},
+      {"source", "1025", [](auto& p) { p.source.assign(1025, 'x'); }},
+      {"n", "15",
+       [](auto& p) {
+         p.n = 15, p.gadget = {{15, 7, 3}};
+       }},
+      {"n", "4097",
+       [](auto& p) {
+         p.n = 4097, p.gadget = {{4097, 7, 3}};
+       }},
+      {"N", "128", [](auto& p) { p.N = 128; }},
+      {"N", "300", [](auto& p) { p.N = 300; }},
+      {"N", "16384", [](auto& p) { p.N = 16384; }},
+      {"N", "0", [](auto& p) { p.N = 0; }},
+      {"q", "8", [](auto& p) { p.q = 8; }},
+      {"q", "500", [](auto& p) { p.q = 500; }},
+      {"q", "0", [](auto& p) { p.q = 0; }},
+      {"q", "8589934592", [](auto& p) { p.q = 1ULL << 33; }},
+      {"Q", "257", [](auto& p) { p.Q = 257; }},
+      {"Q", "0", [](auto& p) { p.Q = 0; }},
+      {"Q", "134215680", [](auto& p) { p.Q = 134215680; }},
+      {"Q", "134216193", [](auto& p) { p.Q = 134215681 + 512; }},  // 1 mod 512, composite
+      {"Q", "1152921504606846977", [](auto& p) { p.Q = (1ULL << 60) + 1; }},
+      {"Q_ks", "0", [](auto& p) { p.Q_ks = 0; }},
+      {"Q_ks", "10000", [](auto& p) { p.Q_ks = 10000; }},
+      {"Q_ks", "256", [](auto& p) { p.Q_ks = 256; }},
+      {"Q_ks", "268435456", [](auto& p) { p.Q_ks = 1 << 28; }},
+      {"Q_ks", "2199023255552", [=](auto& p) { p.Q = prime60, p.Q_ks = 1ULL << 41; }},
+      {"log_B_ks", "0", [](auto& p) { p.log_B_ks = 0; }},
+      {"log_B_ks", "17", [](auto& p) { p.log_B_ks = 17; }},
+      {"log_B_ks", "11", [](auto& p) { p.log_B_ks = 11; }},
+      {"ks_digits", "4", [](auto& p) { p.ks_digits = 4; }},
+      {"key_switch", "2", [](auto& p) { p.key_switch = static_cast<KeySwitch>(2); }},
+      {"gadget", "0", [](auto& p) { p.gadget.clear(); }},
+      {"gadget", "17",
+       [](auto& p) {
+         p.gadget.assign(17, {1, 7, 3});
+       }},
+      {"gadget count", "0",
+       [](auto& p) {
+         p.gadget = {{16, 7, 3}, {0, 7, 3}};
+       }},
+      {"gadget log_base", "0",
+       [](auto& p) {
+         p.gadget = {{16, 0, 3}};
+       }},
+      {"gadget log_base", "31",
+       [](auto& p) {
+         p.gadget = {{16, 31, 1}};
+       }},
+      {"gadget digits", "0",
+       [](auto& p) {
+         p.gadget = {{16, 7, 0}};
+       }},
+      {"gadget digits", "17",
+       [](auto& p) {
+         p.gadget = {{16, 1, 17}};
+       }},
+      {"gadget digits", "5",
+       [](auto& p) {
+         p.gadget = {{16, 7, 5}};
+       }},
+      {"gadget counts", "15",
+       [](auto& p) {
+         p.gadget = {{15, 7, 3}};
+       }},
+      {"gadget counts", "17",
+       [](auto& p) {
+         p.gadget = {{1, 7, 3}, {16, 7, 3}};
+       }},
+      {"gadget counts", "4294967295",
+       [](auto& p) {
+         p.gadget = {{0xffffffff, 7, 3}};
+       }},
+      {"lwe_secret", "2", [](auto& p) { p.lwe_secret = SecretDistribution::gaussian; }},
+      {"lwe_secret", "3", [](auto& p) { p.lwe_secret = static_cast<SecretDistribution>(3); }},
+      {"ring_secret", "3", [](auto& p) { p.ring_secret = static_cast<SecretDistribution>(3); }},
+      {"sigma_lwe", "0.4", [](auto& p) { p.sigma_lwe = 0.4; }},
+      {"sigma_lwe", "65", [](auto& p) { p.sigma_lwe = 65; }},
+      {"sigma_lwe", "nan", [=](auto& p) { p.sigma_lwe = nan; }},
+      {"sigma_ring", "-3", [](auto& p) { p.sigma_ring = -3; }},
+      {"sigma_ring", "inf",
+       [](auto& p) { p.sigma_ring = std::numeric_limits<double>::infinity(); }},
+      {"transform", "2", [](auto& p) { p.transform = static_cast<Transform>(2); }},
+      {"max_p", "1", [](auto& p) { p.max_p = 1; }},
+      {"max_p", "65", [](auto& p) { p.max_p = 65; }},
+  };
+  EXPECT_NO_THROW(insecure(small_literal()));
+  for (const Refusal& refusal : refusals) {
+    SCOPED_TRACE(std::string(refusal.field) + " = " + refusal.value);
+    ParameterLiteral literal = small_literal();
+    refusal.change(literal);
+    try {
+      insecure(literal);
+      ADD_FAILURE() << "accepted";
+    } catch (const ParameterError& error) {
+      const std::string message = error.what();
+      EXPECT_NE(message.find(refusal.field), std::string::npos) << message;
+      EXPECT_NE(message.find(refusal.value), std::string::npos) << message;
+    }
+  }
+}
+
+TEST(BinfheParameters, SecurityIsDemanded) {
+  try {
+    Parameters::create(small_literal());
+    ADD_FAILURE() << "accepted";
+  } catch (const ParameterError& error) {
+    EXPECT_NE(std::string(error.what()).find("allow_insecure"), std::string::npos) << error.what();
+  }
+  EXPECT_NO_THROW(Parameters::named("W128_P64"));
+  EXPECT_GE(Parameters::named("W128_P64").security().bits(), 128);
+}
+
+TEST(BinfheParameters, NamesAndNearNames) {
+  for (const std::string& name : Parameters::names()) {
+    EXPECT_NO_THROW(EXPECT_EQ(Parameters::named(name, true).name(), name)) << name;
+  }
+  try {
+    Parameters::named("W128_P65");
+    ADD_FAILURE() << "found";
+  } catch (const ParameterError& error) {
+    EXPECT_NE(std::string(error.what()).find("\"W128_P64\""), std::string::npos) << error.what();
+  }
+}
+
+TEST(BinfheParameters, DigestIsOfWhatChangesCiphertextsOrKeys) {
+  const Parameters base = insecure(small_literal());
+  const std::function<void(ParameterLiteral&)> same[] = {
+      [](auto& p) { p.name = "other"; }, [](auto& p) { p.source = "elsewhere"; },
+      [](auto& p) { p.transform = Transform::ntt; }, [](auto& p) { p.max_p = 8; },
+      [](auto& p) { p.padding = true; }};
+  for (const auto& change : same) {
+    ParameterLiteral literal = small_literal();
+    change(literal);
+    EXPECT_EQ(insecure(literal), base);
+  }
+  const std::function<void(ParameterLiteral&)> other[] = {
+      [](auto& p) {
+        p.n = 17, p.gadget = {{17, 7, 3}};
+      },
+      [](auto& p) { p.q = 1024; },
+      [](auto& p) { p.N = 512; },
+      [](auto& p) { p.Q = math::ntt_primes(26, 256, 1)[0]; },
+      [](auto& p) { p.Q_ks = 1 << 15; },
+      [](auto& p) { p.key_switch = KeySwitch::product; },
+      [](auto& p) { p.log_B_ks = 4; },
+      [](auto& p) { p.ks_digits = 2; },
+      [](auto& p) {
+        p.gadget = {{16, 7, 2}};
+      },
+      [](auto& p) {
+        p.gadget = {{16, 6, 3}};
+      },
+      [](auto& p) {
+        p.gadget = {{15, 7, 3}, {1, 7, 2}};
+      },
+      [](auto& p) { p.lwe_secret = SecretDistribution::binary; },
+      [](auto& p) { p.ring_secret = SecretDistribution::gaussian; },
+      [](auto& p) { p.sigma_lwe = 0.9; },
+      [](auto& p) { p.sigma_ring = 3.2; }};
+  std::set<Digest> seen = {base.digest()};
+  for (const auto& change : other) {
+    ParameterLiteral literal = small_literal();
+    change(literal);
+    EXPECT_TRUE(seen.insert(insecure(literal).digest()).second);
+  }
+}
+
+TEST(BinfheParameters, CountsOfRowsAndFiniteEstimates) {
+  for (const Parameters& p : test::varied_sets()) {
+    SCOPED_TRACE(p.name());
+    std::size_t rows = 0;
+    for (const GadgetRange& range : p.literal().gadget)
+      rows += range.count * range.digits * 2 *
+              (p.literal().lwe_secret == SecretDistribution::binary ? 1 : 2);
+    EXPECT_EQ(p.rotation_key_rows(), rows);
+    for (const Transform transform : {Transform::ntt, Transform::fft}) {
+      const NoiseEstimate noise = p.noise(transform);
+      for (const double v :
+           {noise.blind_rotation, noise.key_switch, noise.refreshed, noise.fresh}) {
+        EXPECT_TRUE(std::isfinite(v));
+        EXPECT_GT(v, 0);
+      }
+      EXPECT_LE(p.noise(Transform::ntt).refreshed, p.noise(Transform::fft).refreshed);
+      EXPECT_LT(p.failure_log2(transform), -20);
+    }
+  }
+}
+
+// What Parameters::create accepts, a server can be built for.
+TEST(BinfheParameters, AcceptedSetsCanBeServed) {
+  ParameterLiteral p = small_literal();
+  p.Q = p.Q_ks = math::ntt_primes(54, 256, 1)[0];
+  p.log_B_ks = 16;
+  p.key_switch = KeySwitch::product;
+  p.gadget = {{16, 27, 1}};
+  std::optional<Parameters> parameters;
+  try {
+    parameters = insecure(p);
+  } catch (const ParameterError&) {
+    return;  // refused early: as good
+  }
+  const Client client(*parameters);
+  EXPECT_NO_THROW(Server(client.evaluation_keys(1)));
+}
+
+}  // namespace
+}  // namespace whorl::binfhe
