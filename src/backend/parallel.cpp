@@ -27,6 +27,7 @@ unsigned available_cores() {
 
 void parallel_for(std::size_t count, const Workers& workers,
                   const std::function<void(std::size_t)>& body) {
+  if (count == 0) return;
   std::atomic<std::size_t> next{0};
   std::atomic<bool> stop{false};
   std::exception_ptr failure;

@@ -29,8 +29,9 @@ double secret_mean_square(SecretKind kind, double sigma) {
 }
 
 double key_spectrum_variance(std::uint64_t Q, std::uint32_t N, unsigned bits) {
+  // The largest of 2^13 … 2^15 real components of standard deviation Q·sqrt(N/24) is 4.2 of them.
   const double scale = std::ldexp(1.0, static_cast<int>(bits) - 1) /
-                       (7.0 * static_cast<double>(Q) * std::sqrt(N / 24.0));
+                       (4.2 * static_cast<double>(Q) * std::sqrt(N / 24.0));
   return 1.0 / (12.0 * scale * scale * (N / 2.0));
 }
 

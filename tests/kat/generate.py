@@ -280,7 +280,7 @@ def bootstrap(p: dict, seed: int) -> dict[str, list[int]]:
                     if d:
                         factor, v = ((d > 0) - (d < 0), abs(d)) if p["table"] else (d, 1)
                         out = [u - factor * w for u, w in zip(out, switch[i, j, v])]
-            out = modulus_switch([u % Q_ks for u in out], Q_ks, q, False)
+            out = modulus_switch([u % Q_ks for u in out], Q_ks, q, keys == 1 and q % Q_ks != 0)
             outputs += out
             phase = (out[n] - sum(u * v for u, v in zip(out, s))) % q
             assert round_div(phase * 4, q) % 4 == 1 - (x & y), (x, y, phase)

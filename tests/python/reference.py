@@ -234,4 +234,5 @@ class Reference:
         a, b = self.blind_rotate(lwe, [p.Q - half] * p.N)
         extracted = [a[0], *(-value % p.Q for value in a[:0:-1]), (b[0] + half) % p.Q]
         at_ks = [round_scaled(value, p.Q, p.Q_ks) for value in extracted]
-        return [round_scaled(value, p.Q_ks, p.q) for value in self.key_switch(at_ks)]
+        centre = p.lwe_secret == "binary" and p.q % p.Q_ks != 0
+        return switch_modulus(self.key_switch(at_ks), p.Q_ks, p.q, centre)

@@ -20,8 +20,9 @@ namespace whorl::backend::cpu {
 
 /// Spectra of the key in the order of use: LWE coefficient, vector v, digit polynomial (component,
 /// digit), key, component of the result; real vector, imaginary vector. With 32-bit words the spectra
-/// are kept as 32-bit integers, value·scale: half the bytes to stream, at a rounding error that
-/// lattice::key_spectrum_variance accounts for. Otherwise they are doubles.
+/// are kept as 32-bit integers, value·scale, the largest of each LWE coefficient filling the word: half
+/// the bytes to stream, at a rounding error that lattice::key_spectrum_variance accounts for.
+/// Otherwise they are doubles.
 class FftRotationKey final : public RotationKey {
  public:
   FftRotationKey(RotationShape shape, unsigned lanes, bool compact)
@@ -30,9 +31,7 @@ class FftRotationKey final : public RotationKey {
         tables(plan, lanes),
         compact(compact),
         first(first_rows(shape_)),
-        scale(compact ? std::ldexp(1.0, 31) / (7.0 * static_cast<double>(shape_.Q) *
-                                               std::sqrt(shape_.N / 24.0))
-                      : 1.0) {
+        scale(shape_.n, 1.0) {
     // A row has two components of N/2 complex values.
     const std::size_t values = first.back() * 2 * shape_.N;
     if (compact)
@@ -48,7 +47,7 @@ class FftRotationKey final : public RotationKey {
   FftTables tables;
   bool compact;
   std::vector<std::size_t> first;
-  double scale;
+  std::vector<double> scale;  ///< of each LWE coefficient's spectra
   KeyMemory<std::int32_t> words;
   KeyMemory<double> doubles;
 };
@@ -266,7 +265,7 @@ void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, st
   const bool wide = sizeof(Word) == 8;
   AddTransform<Int> add{nullptr,
                             N,
-                            1.0 / (key.scale * static_cast<double>(M)),
+                            0,
                             1.0 / static_cast<double>(shape.Q),
                             wide ? Q_high : static_cast<double>(shape.Q),
                             static_cast<double>(shape.Q & 1023),
@@ -300,6 +299,7 @@ void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, st
       else
         multiply_step<double, 2>(key, key.doubles.get() + offset, rows, tile.data(), count);
     }
+    add.scale = 1.0 / (key.scale[i] * static_cast<double>(M));
     for (auto& ct : tile) {
       if (ct.a == 0) continue;
       for (unsigned component = 0; component < 2; ++component) {
@@ -370,17 +370,21 @@ std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
                                              const RowSource<Word>& rows, const Workers& workers) {
   const bool compact = sizeof(Word) == 4;
   auto key = std::make_unique<FftRotationKey>(shape, HWY_DYNAMIC_DISPATCH(fft_lanes)(), compact);
-  const std::size_t N = shape.N, M = N / 2, lanes = key->tables.lanes;
+  const std::size_t N = shape.N, lanes = key->tables.lanes;
   using Int = std::make_signed_t<Word>;
   const Int Q = static_cast<Int>(shape.Q), half = static_cast<Int>(shape.Q / 2);
 
   parallel_for(shape.n, workers, [&](std::size_t i) {
     std::vector<Word> row(2 * N);
     auto coefficients = hwy::AllocateAligned<double>(N);
-    auto spectrum = hwy::AllocateAligned<double>(2 * M);
-    const unsigned digits = shape.gadgets[i].digits();
-    const std::size_t polynomials = 2 * digits;
-    const std::size_t base = key->first[i] * 2 * N;
+    const std::size_t polynomials = 2 * shape.gadgets[i].digits();
+    const std::size_t values = (key->first[i + 1] - key->first[i]) * 2 * N;
+    auto spectra = hwy::AllocateAligned<double>(values);
+    if (!coefficients || !spectra) throw OutOfMemoryError("blind-rotation key: no memory for a step");
+    // Polynomials (row, key, component), 2·M = N doubles each, as the step is laid out.
+    auto place_of = [&](std::size_t polynomial, unsigned k, unsigned component) {
+      return (polynomial * shape.keys + k) * 2 + component;
+    };
     for (unsigned k = 0; k < shape.keys; ++k)
       for (std::size_t polynomial = 0; polynomial < polynomials; ++polynomial) {
         rows(key->first[i] + k * polynomials + polynomial, {row.data(), N}, {row.data() + N, N});
@@ -391,18 +395,26 @@ std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
             coefficients[j] =
                 static_cast<double>(value - (Q & ((half - value) >> (8 * sizeof(Int) - 1))));
           }
-          HWY_DYNAMIC_DISPATCH(key_spectrum)(key->tables, coefficients.get(), spectrum.get());
-          const std::size_t at =
-              base + ((polynomial * shape.keys + k) * 2 + component) * 2 * lanes;
-          const std::size_t stride = polynomials * shape.keys * 2 * 2 * lanes;
-          if (compact)
-            HWY_DYNAMIC_DISPATCH(place_words)
-            (spectrum.get(), key->tables.vectors, key->scale, stride, key->words.get() + at);
-          else
-            HWY_DYNAMIC_DISPATCH(place_doubles)
-            (spectrum.get(), key->tables.vectors, stride, key->doubles.get() + at);
+          HWY_DYNAMIC_DISPATCH(key_spectrum)
+          (key->tables, coefficients.get(), spectra.get() + place_of(polynomial, k, component) * N);
         }
       }
+    if (compact) {
+      double largest = 0;
+      for (std::size_t j = 0; j < values; ++j) largest = std::max(largest, std::abs(spectra[j]));
+      key->scale[i] = 2147483647.0 / std::max(largest, 1.0);
+    }
+    const std::size_t base = key->first[i] * 2 * N, stride = values / N * 2 * lanes;
+    for (std::size_t place = 0; place < values / N; ++place) {
+      const double* spectrum = spectra.get() + place * N;
+      const std::size_t at = base + place * 2 * lanes;
+      if (compact)
+        HWY_DYNAMIC_DISPATCH(place_words)
+        (spectrum, key->tables.vectors, key->scale[i], stride, key->words.get() + at);
+      else
+        HWY_DYNAMIC_DISPATCH(place_doubles)
+        (spectrum, key->tables.vectors, stride, key->doubles.get() + at);
+    }
   });
   return key;
 }

@@ -109,11 +109,11 @@ void add_xiao(std::vector<ParameterLiteral>& sets) {
   sets.push_back(functional(large("xiao/RELU", "EvalFunc of §5.2, inputs of 16 bits", 2048, 18),
                             functions, 8));
   sets.push_back(functional(
-      large("xiao/HOMSIGN_16", "HomSign, DigitDecomp for Q' up to 2^16", 4096, 27), functions, 16));
+      large("xiao/HOMSIGN_16", "HomSign, DigitDecomp for Q' up to 2^16", 4096, 27), functions, 8));
   sets.push_back(functional(
-      large("xiao/HOMSIGN_25", "HomSign, DigitDecomp for Q' up to 2^25", 4096, 18), functions, 16));
+      large("xiao/HOMSIGN_25", "HomSign, DigitDecomp for Q' up to 2^25", 4096, 18), functions, 8));
   sets.push_back(functional(
-      large("xiao/HOMSIGN_29", "HomSign, DigitDecomp for Q' up to 2^29", 4096, 14), functions, 16));
+      large("xiao/HOMSIGN_29", "HomSign, DigitDecomp for Q' up to 2^29", 4096, 14), functions, 8));
 }
 
 void add_velofhe(std::vector<ParameterLiteral>& sets) {

@@ -95,6 +95,17 @@ void check(const ParameterLiteral& p) {
        "must be in 2 … N/4 = " + std::to_string(p.N / 4));
 }
 
+/// Of rounding an LWE ciphertext, in units of `to`; nothing is rounded if `from` divides `to`. Centred
+/// for binary secrets.
+double rounding_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
+  if (to % from == 0) return 0;
+  const double step = from % to == 0 ? static_cast<double>(to) / static_cast<double>(from) : 0;
+  if (p.lwe_secret == SecretDistribution::binary)
+    return lattice::centred_modulus_switch_variance(p.n, step);
+  return lattice::modulus_switch_variance(
+      p.n, lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe), step);
+}
+
 Digest digest_of(const ParameterLiteral& p) {
   std::vector<std::uint64_t> fields = {p.n,
                                        p.q,
@@ -234,15 +245,12 @@ NoiseEstimate Parameters::noise(Transform transform) const {
   out.switch_to_ks = p.Q_ks == p.Q ? 0 : lattice::modulus_switch_variance(p.N, ring);
   out.key_switch = lattice::key_switch_variance(switch_gadget(*this), p.N, p.sigma_lwe,
                                                 p.key_switch == KeySwitch::table, ring);
-  out.switch_to_q = p.Q_ks == p.q ? 0 : lattice::modulus_switch_variance(p.n, lwe);
+  out.switch_to_q = rounding_variance(p, p.Q_ks, p.q);
   const double at_ks =
       Q_ks / Q * (Q_ks / Q) * out.blind_rotation + out.switch_to_ks + out.key_switch;
   out.refreshed = q / Q_ks * (q / Q_ks) * at_ks + out.switch_to_q;
   out.fresh = p.sigma_lwe * p.sigma_lwe;
-  out.rotation_rounding = 2ULL * p.N % p.q == 0 ? 0
-                          : p.lwe_secret == SecretDistribution::binary
-                              ? lattice::centred_modulus_switch_variance(p.n)
-                              : lattice::modulus_switch_variance(p.n, lwe);
+  out.rotation_rounding = rounding_variance(p, p.q, 2ULL * p.N);
   return out;
 }
 
@@ -263,19 +271,15 @@ double Parameters::lut_failure_log2(Encoding encoding, bool arbitrary, Transform
   // §5: sigma·sqrt(2)).
   const NoiseEstimate estimate = noise(transform);
   const ParameterLiteral& p = literal();
-  const double lwe = lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe);
   const double scale = p.N / static_cast<double>(p.q);
-  const double rounding = p.N % p.q == 0 ? 0
-                          : p.lwe_secret == SecretDistribution::binary
-                              ? lattice::centred_modulus_switch_variance(p.n)
-                              : lattice::modulus_switch_variance(p.n, lwe);
+  const double rounding = rounding_variance(p, p.q, p.N);
   const double input = estimate.refreshed * scale * scale + rounding;
   const double to_two_n = 2.0 * p.N / static_cast<double>(p.Q_ks);
   const double Q_ratio = static_cast<double>(p.Q_ks) / static_cast<double>(p.Q);
   const double sign = to_two_n * to_two_n *
                           (Q_ratio * Q_ratio * estimate.blind_rotation + estimate.switch_to_ks +
                            estimate.key_switch) +
-                      lattice::modulus_switch_variance(p.n, lwe);
+                      rounding_variance(p, p.Q_ks, 2ULL * p.N);
   const double margin = p.N / (2 * sectors);
   const double first = lattice::failure_log2(margin, input);
   const double second = lattice::failure_log2(margin, input + sign);

@@ -171,12 +171,15 @@ struct Server::State {
     return sum;
   }
 
+  /// Rounding is centred where the secret has a mean and something is rounded at all.
+  bool centred(std::uint64_t from, std::uint64_t to) const {
+    return parameters.literal().lwe_secret == SecretDistribution::binary && to % from != 0;
+  }
+
   /// Rounds ciphertexts modulo q to `modulus` (2N or N) and adds `offset` to their phases.
   void round_for_rotation(Batch& lwe, std::uint64_t modulus, std::uint64_t offset) const {
-    const bool centre = parameters.literal().lwe_secret == SecretDistribution::binary &&
-                        modulus % parameters.q() != 0;
-    device->modulus_switch(parameters.q(), modulus, row(), centre, std::as_const(lwe).slice(),
-                           lwe.slice());
+    device->modulus_switch(parameters.q(), modulus, row(), centred(parameters.q(), modulus),
+                           std::as_const(lwe).slice(), lwe.slice());
     add_constant(lwe, modulus, offset);
   }
   void add_constant(Batch& lwe, std::uint64_t modulus, std::uint64_t constant) const {
@@ -215,7 +218,7 @@ struct Server::State {
     auto switched = device->allocate<std::uint64_t>(count * row());
     device->lwe_key_switch(*switch_key, std::as_const(at_ks).slice(), switched.slice());
     Batch out = device->allocate<std::uint32_t>(count * row());
-    device->modulus_switch(parameters.Q_ks(), modulus, row(), false,
+    device->modulus_switch(parameters.Q_ks(), modulus, row(), centred(parameters.Q_ks(), modulus),
                            std::as_const(switched).slice(), out.slice());
     return out;
   }
