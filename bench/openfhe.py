@@ -99,15 +99,25 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--peer-python", default="python3.10")
     parser.add_argument("--record", type=Path)
+    parser.add_argument("--commit", default="", help="what the installed package was built from")
     options = parser.parse_args()
     peer = Peer(options.peer_python)
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=HERE
-    ).stdout.strip()
+    commit = (
+        options.commit
+        or subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=HERE
+        ).stdout.strip()
+    )
 
     large = "openfhe_1_6/LARGE_PRECISION"
     cases: list[tuple[str, str, int, int, Callable[[], Callable[[], float]]]] = [
-        ("nand", "openfhe_1_6/STD128", options.batch, 10, lambda: gate("openfhe_1_6/STD128", options.batch)),
+        (
+            "nand",
+            "openfhe_1_6/STD128",
+            options.batch,
+            10,
+            lambda: gate("openfhe_1_6/STD128", options.batch),
+        ),
         ("nand", "openfhe_1_6/STD128", 1, 10, lambda: gate("openfhe_1_6/STD128", 1)),
         ("nand", "W128_P64", options.batch, 10, lambda: gate("W128_P64", options.batch)),
         ("nand", "W128_P64", 1, 10, lambda: gate("W128_P64", 1)),
@@ -121,24 +131,42 @@ def main() -> int:
         ours, theirs = [], []
         for _ in range(options.rounds):
             theirs.append(peer.seconds(op, peer_runs))
-            ours.append(min(measure() for _ in range(1)) if batch > 1 else
-                        statistics.mean(measure() for _ in range(peer_runs)))
+            repeats = peer_runs if batch == 1 else 1
+            ours.append(statistics.mean(measure() for _ in range(repeats)))
         ratios = [t / o for t, o in zip(theirs, ours, strict=True)]
         parameters = binfhe.parameters(name, allow_insecure=True)
         record = {
-            "bench": "openfhe", "op": op, "scheme": "binfhe", "params": name, "device": "cpu",
-            "device_count": 1, "threads": 1, "batch": batch, "transfers": "included",
-            "unit": "s", "median": statistics.median(ours), "min": min(ours), "max": max(ours),
-            "runs": options.rounds, "peer": "openfhe", "peer_version": PEER_VERSION,
-            "peer_median": statistics.median(theirs), "ratio": statistics.median(ratios),
-            "security_bits": round(min(parameters.security.lwe_bits,
-                                       parameters.security.ring_bits), 1),
-            "pfail_log2": round(parameters.failure_log2, 1), "commit": commit,
+            "bench": "openfhe",
+            "op": op,
+            "scheme": "binfhe",
+            "params": name,
+            "device": "cpu",
+            "device_count": 1,
+            "threads": 1,
+            "batch": batch,
+            "transfers": "included",
+            "unit": "s",
+            "median": statistics.median(ours),
+            "min": min(ours),
+            "max": max(ours),
+            "runs": options.rounds,
+            "peer": "openfhe",
+            "peer_version": PEER_VERSION,
+            "peer_median": statistics.median(theirs),
+            "ratio": statistics.median(ratios),
+            "security_bits": round(
+                min(parameters.security.lwe_bits, parameters.security.ring_bits), 1
+            ),
+            "pfail_log2": round(parameters.failure_log2, 1),
+            "commit": commit,
             "date": datetime.date.today().isoformat(),
         }
-        print(f"{op:9s} {name:28s} batch {batch:3d}: {record['median'] * 1e3:8.2f} ms, OpenFHE "
-              f"{record['peer_median'] * 1e3:8.2f} ms: {record['ratio']:5.1f}x "
-              f"({min(ratios):.1f} … {max(ratios):.1f})", flush=True)
+        print(
+            f"{op:9s} {name:28s} batch {batch:3d}: {record['median'] * 1e3:8.2f} ms, OpenFHE "
+            f"{record['peer_median'] * 1e3:8.2f} ms: {record['ratio']:5.1f}x "
+            f"({min(ratios):.1f} … {max(ratios):.1f})",
+            flush=True,
+        )
         if options.record:
             options.record.parent.mkdir(parents=True, exist_ok=True)
             with options.record.open("a") as file:

@@ -180,6 +180,20 @@ struct Monomial {
   }
 };
 
+/// Fetches the next group's share of the key a few lines at a time, evenly over the work on this one:
+/// a burst would wait for memory, which one ciphertext alone keeps busy nearly all the time.
+template <class Key>
+struct FetchAhead {
+  const Key *at, *end;
+  std::size_t values;  ///< at each call
+  FetchAhead(const Key* begin, std::size_t count, std::size_t calls)
+      : at(begin), end(begin + count), values((count + calls - 1) / calls) {}
+  HWY_INLINE void some() {
+    constexpr std::size_t line = 64 / sizeof(Key);
+    for (const Key* stop = std::min(end, at + values); at < stop; at += line) hwy::Prefetch(at);
+  }
+};
+
 /// One step for a tile, group by group of kLanes vectors: finish the digits' transforms, multiply by
 /// the key, begin the inverse transforms. A group's data stay in the first-level cache.
 template <class Key, unsigned keys, class Int>
@@ -196,18 +210,16 @@ HWY_NOINLINE void multiply_step(const FftRotationKey& key, const Key* HWY_RESTRI
   for (std::size_t group = 0; group < tables.vectors / kLanes; ++group) {
     const std::size_t group_values = kLanes * rows * keys * 4 * kLanes;
     const Key* group_key = step + group * group_values;
+    FetchAhead<Key> fetch(group_key + group_values, group_values, count * rows * (kLanes + 2));
     for (std::size_t c = 0; c < count; ++c) {
-      // The next group's share of the key, a part with each ciphertext.
-      constexpr std::size_t line = 64 / sizeof(Key);
-      for (std::size_t at = c * group_values / count / line * line;
-           at < (c + 1) * group_values / count; at += line)
-        hwy::Prefetch(group_key + group_values + at);
       if (tile[c].a == 0) continue;
       double* spectra = tile[c].spectra + group * group_doubles;
       for (std::size_t row = 0; row < rows; ++row) {
         Complex x[kLanes];
         load_group(spectra + row * row_doubles, x);
+        fetch.some();
         forward_group(tables, group, x);
+        fetch.some();
         store_group(x, digits + row * group_doubles);
       }
       HWY_ALIGN double products[2 * group_doubles];
@@ -217,6 +229,7 @@ HWY_NOINLINE void multiply_step(const FftRotationKey& key, const Key* HWY_RESTRI
         for (unsigned s = 0; s < 2 * keys; ++s) sum[s] = {hn::Zero(d), hn::Zero(d)};
         for (std::size_t row = 0; row < rows; ++row) {
           const Complex digit = load_complex(digits + row * group_doubles + 2 * kLanes * i);
+          fetch.some();
           for (unsigned s = 0; s < 2 * keys; ++s, k += 2 * kLanes)
             multiply_add(sum[s], digit, load_key(k));
         }

@@ -128,34 +128,33 @@ void switch_tile(const CpuSwitchKey& key, const std::uint64_t* in, std::uint64_t
   if (!sums) throw OutOfMemoryError("key switching: no memory for a tile");
   std::fill_n(sums.get(), count * stride, Word{0});
   const std::int64_t Q = static_cast<std::int64_t>(shape.Q_ks);
-  std::vector<std::int32_t> digit(count * digits), ahead(count * digits);
-  auto decompose = [&](std::size_t i, std::vector<std::int32_t>& to) {
-    for (std::size_t c = 0; c < count; ++c) {
-      std::int64_t a = static_cast<std::int64_t>(in[c * (N + 1) + i]);
-      if (a > Q / 2) a -= Q;
-      for (unsigned j = 0; j < digits; ++j)
-        to[c * digits + j] = static_cast<std::int32_t>(shape.gadget.digit(a, j));
-    }
-  };
+  // Rows are looked up at random: they are fetched some coefficients ahead, more for a small tile.
+  constexpr std::size_t slots = 8;
+  const std::size_t ahead = count >= slots ? 1 : slots - 1;
+  std::vector<std::int32_t> all_digits(slots * count * digits);
+  auto digits_of = [&](std::size_t i) { return all_digits.data() + i % slots * count * digits; };
   auto row_of = [&](std::size_t i, unsigned j, std::int32_t value) {
     const std::size_t at = i * key.per_coefficient + key.first[j];
     return key.row<Word>(shape.table ? at + static_cast<std::size_t>(std::abs(value)) - 1 : at);
   };
-  decompose(0, ahead);
-  for (std::size_t i = 0; i < N; ++i) {
-    digit.swap(ahead);
-    if (i + 1 < N) {
-      decompose(i + 1, ahead);
-      if (shape.table)  // rows are looked up at random: fetch the next ones now
-        for (std::size_t c = 0; c < count; ++c)
-          for (unsigned j = 0; j < digits; ++j)
-            if (ahead[c * digits + j] != 0) {
-              const auto* row =
-                  reinterpret_cast<const std::uint8_t*>(row_of(i + 1, j, ahead[c * digits + j]));
-              for (std::size_t byte = 0; byte < words * sizeof(Word); byte += 64)
-                hwy::Prefetch(row + byte);
-            }
+  auto decompose = [&](std::size_t i) {
+    std::int32_t* to = digits_of(i);
+    for (std::size_t c = 0; c < count; ++c) {
+      std::int64_t a = static_cast<std::int64_t>(in[c * (N + 1) + i]);
+      if (a > Q / 2) a -= Q;
+      for (unsigned j = 0; j < digits; ++j, ++to) {
+        *to = static_cast<std::int32_t>(shape.gadget.digit(a, j));
+        if (!shape.table || *to == 0) continue;
+        const auto* row = reinterpret_cast<const std::uint8_t*>(row_of(i, j, *to));
+        for (std::size_t byte = 0; byte < words * sizeof(Word); byte += 64)
+          hwy::Prefetch(row + byte);
+      }
     }
+  };
+  for (std::size_t i = 0; i < std::min(ahead, N); ++i) decompose(i);
+  for (std::size_t i = 0; i < N; ++i) {
+    if (i + ahead < N) decompose(i + ahead);
+    const std::int32_t* digit = digits_of(i);
     for (std::size_t c = 0; c < count; ++c) {
       PickedRows<Word> picked;
       for (unsigned j = 0; j < digits; ++j) {
