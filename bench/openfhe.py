@@ -1,10 +1,11 @@
 """Whorl against the `openfhe` wheel on one CPU thread: CPU time, interleaved in one run.
 
-    .venv/bin/python bench/openfhe.py [--rounds 7] [--batch 64] [--record bench/results/cpu/openfhe.jsonl]
+    .venv/bin/python bench/openfhe.py [--rounds 7] [--batch 64] [--record FILE]
 
-Each round times the peer and Whorl right after one another, so that whatever else the machine does
-meets both. The peer runs in a CPython 3.10 of its own (the wheel imports nowhere else); name one that
-has it with --peer-python. Ratios are peer time / Whorl time of the same round.
+Records belong in bench/results/cpu/openfhe.jsonl. Each round times the peer and Whorl right after
+one another, so that whatever else the machine does meets both. The peer runs in a CPython 3.10 of
+its own (the wheel imports nowhere else); name one that has it with --peer-python. Ratios are peer
+time / Whorl time of the same round.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from whorl import binfhe
 
 HERE = Path(__file__).resolve().parent

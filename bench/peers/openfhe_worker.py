@@ -9,7 +9,7 @@ from typing import Any
 
 os.environ["OMP_NUM_THREADS"] = "1"
 
-import openfhe  # noqa: E402  (the thread count must be set first)
+import openfhe
 
 
 def gates() -> dict[str, Callable[[int], float]]:

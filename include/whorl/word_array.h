@@ -20,8 +20,7 @@ class WordArray {
 
   /// Takes over a vector; the word width is that of `Word` (2, 4 or 8 bytes).
   template <class Word>
-  explicit WordArray(std::vector<Word> words)
-      : count_(words.size()), word_bytes_(sizeof(Word)) {
+  explicit WordArray(std::vector<Word> words) : count_(words.size()), word_bytes_(sizeof(Word)) {
     auto held = std::make_shared<const std::vector<Word>>(std::move(words));
     data_ = held->data();
     owner_ = std::move(held);

@@ -55,8 +55,8 @@ class Buffer {
 
 enum class Arithmetic : std::uint8_t { ntt, fft };
 
-/// Shape of a GINX blind-rotation key (Chillotti et al. 2020; ternary keys: Micciancio and Polyakov,
-/// WAHC 2021). `gadgets[i]` belongs to LWE coefficient i.
+/// Shape of a GINX blind-rotation key (Chillotti et al. 2020; ternary keys: Micciancio and
+/// Polyakov, WAHC 2021). `gadgets[i]` belongs to LWE coefficient i.
 struct RotationShape {
   std::uint32_t n = 0;
   std::uint32_t N = 0;
@@ -89,14 +89,15 @@ class RotationKey {
   RotationShape shape_;
 };
 
-/// Shape of an LWE key-switching key from dimension N to n at modulus Q_ks (a power of two, or any for
-/// 64-bit words). Digits are unsigned-carry-free signed digits of ring::Gadget over Q_ks.
+/// Shape of an LWE key-switching key from dimension N to n at modulus Q_ks (a power of two, or any
+/// for 64-bit words). Digits are unsigned-carry-free signed digits of ring::Gadget over Q_ks.
 struct SwitchShape {
   std::uint32_t N = 0;
   std::uint32_t n = 0;
   std::uint64_t Q_ks = 0;
   ring::Gadget gadget{2, 1, 1};
-  bool table = false;  ///< rows for v·g_j, v = 1 … gadget.bound(j), looked up; else rows for g_j, multiplied
+  bool table =
+      false;  ///< rows for v·g_j, v = 1 … gadget.bound(j), looked up; else rows for g_j, multiplied
 };
 
 /// A key as the class of the device that prepared it; DeviceError if another did.
@@ -117,8 +118,8 @@ class SwitchKey {
   SwitchShape shape_;
 };
 
-/// Element-wise entries act on residues below their modulus, limb-major (L, B, N): limb l is reduced
-/// modulo moduli[l], B·N = size / L values each.
+/// Element-wise entries act on residues below their modulus, limb-major (L, B, N): limb l is
+/// reduced modulo moduli[l], B·N = size / L values each.
 template <class Word>
 using Moduli = std::span<const math::Modulus<Word>>;
 template <class Word>
@@ -171,13 +172,13 @@ class Device {
       const = 0;                                                                                   \
   /** out = -a mod q_l */                                                                          \
   virtual void neg(Moduli<Word>, Slice<const Word> a, Slice<Word> out) const = 0;                  \
-  /** out = a·b mod q_l */                                                                         \
+  /** out = a·b mod q_l */                                                                        \
   virtual void mul(Moduli<Word>, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
       const = 0;                                                                                   \
-  /** out = out + a·b mod q_l */                                                                   \
+  /** out = out + a·b mod q_l */                                                                  \
   virtual void mul_add(Moduli<Word>, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)    \
       const = 0;                                                                                   \
-  /** out = a·scalars[l] mod q_l */                                                                \
+  /** out = a·scalars[l] mod q_l */                                                               \
   virtual void mul_scalar(Moduli<Word>, Slice<const Word> a, std::span<const Word> scalars,        \
                           Slice<Word> out) const = 0;                                              \
   /** out = a(X^g), g odd, below 2N; coefficient form, or evaluation form in the order of NttPlan. \
@@ -215,10 +216,10 @@ class Device {
   virtual void sample_extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant,
                               Slice<const std::uint64_t> rlwe, Slice<std::uint64_t> out) const = 0;
 
-  /// Rows of `row` residues: out = round(in·to/from) mod to; `out` may be `in`. With `centre`, the last element of each
-  /// row is corrected by half the sum of the others' rounding errors, which is the error's expected
-  /// value under a binary key: its variance falls from n/24 to n/48 (Bernard, Joye, Smart, Walter,
-  /// 2024/1718, "drifting").
+  /// Rows of `row` residues: out = round(in·to/from) mod to; `out` may be `in`. With `centre`, the
+  /// last element of each row is corrected by half the sum of the others' rounding errors, which is
+  /// the error's expected value under a binary key: its variance falls from n/24 to n/48 (Bernard,
+  /// Joye, Smart, Walter, 2024/1718, "drifting").
   virtual void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
                               Slice<const std::uint32_t> in, Slice<std::uint32_t> out) const = 0;
   virtual void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
@@ -228,8 +229,8 @@ class Device {
   virtual void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
                               Slice<const std::uint64_t> in, Slice<std::uint32_t> out) const = 0;
 
-  /// Key rows are LWE encryptions modulo Q_ks, in any words that hold it; those of word_bytes_for(Q_ks)
-  /// need no conversion.
+  /// Key rows are LWE encryptions modulo Q_ks, in any words that hold it; those of
+  /// word_bytes_for(Q_ks) need no conversion.
   virtual std::unique_ptr<SwitchKey> prepare_switch_key(
       const SwitchShape&, const SwitchRows<std::uint16_t>& rows) const = 0;
   virtual std::unique_ptr<SwitchKey> prepare_switch_key(

@@ -37,9 +37,8 @@ void parallel_for(std::size_t count, const Workers& workers,
     try {
       while (!stop.load(std::memory_order_relaxed)) {
         if (polls && workers.interrupt && workers.interrupt())
-          throw InterruptedError("stopped after " +
-                                 std::to_string(std::min(next.load(), count)) + " of " +
-                                 std::to_string(count) + " pieces of work");
+          throw InterruptedError("stopped after " + std::to_string(std::min(next.load(), count)) +
+                                 " of " + std::to_string(count) + " pieces of work");
         const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
         if (i >= count) return;
         body(i);

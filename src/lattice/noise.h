@@ -14,8 +14,9 @@ namespace whorl::lattice {
 double secret_mean_square(SecretKind kind, double sigma);
 
 /// Extra variance of each coefficient of a key row when its spectrum is kept as integers of `bits`
-/// bits that the largest value of each LWE coefficient fills, about 4.2·Q·sqrt(N/24): rounding errors of
-/// variance 1/12 in each of N real components, divided by M = N/2 by the inverse transform.
+/// bits that the largest value of each LWE coefficient fills, about 4.2·Q·sqrt(N/24): rounding
+/// errors of variance 1/12 in each of N real components, divided by M = N/2 by the inverse
+/// transform.
 double key_spectrum_variance(std::uint64_t Q, std::uint32_t N, unsigned bits);
 
 /// One step of blind rotation, D ⊡ K for each of `keys` keys (Chillotti et al. 2020, Theorem 4.2

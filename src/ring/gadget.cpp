@@ -23,9 +23,9 @@ Gadget::Gadget(std::uint64_t Q, unsigned log_base, unsigned digits)
 }
 
 double Gadget::digit_mean_square(unsigned j) const {
-  const double base = j + 1 == digits_
-                          ? static_cast<double>(modulus_) / std::ldexp(1.0, static_cast<int>(shift(j)))
-                          : std::ldexp(1.0, static_cast<int>(log_base_));
+  const double base =
+      j + 1 == digits_ ? static_cast<double>(modulus_) / std::ldexp(1.0, static_cast<int>(shift(j)))
+                       : std::ldexp(1.0, static_cast<int>(log_base_));
   return (base * base + 2) / 12;
 }
 

@@ -5,11 +5,11 @@
 
 namespace whorl::ring {
 
-/// x, centred modulo Q, is written as sum_j d_j·2^(dropped + j·log_base) + r with |r| <= 2^(dropped-1)
-/// (r = 0 if nothing is dropped). Digits below the top one lie in [-B/2, B/2); the top one is signed
-/// and takes whatever is left, |d_top| <= B/2. Dropping low bits is the approximate gadget of Lee et
-/// al. (EUROCRYPT 2023), §2; the carry-free rule with one added constant is Chillotti et al. (TFHE,
-/// J. Cryptology 2020), Algorithm 1.
+/// x, centred modulo Q, is written as sum_j d_j·2^(dropped + j·log_base) + r with |r| <=
+/// 2^(dropped-1) (r = 0 if nothing is dropped). Digits below the top one lie in [-B/2, B/2); the
+/// top one is signed and takes whatever is left, |d_top| <= B/2. Dropping low bits is the
+/// approximate gadget of Lee et al. (EUROCRYPT 2023), §2; the carry-free rule with one added
+/// constant is Chillotti et al. (TFHE, J. Cryptology 2020), Algorithm 1.
 class Gadget {
  public:
   /// ParameterError unless 1 <= log_base <= 31, digits >= 1 and log_base·(digits-1) < log2 Q.
@@ -38,8 +38,8 @@ class Gadget {
     if (j + 1 < digits_) return std::uint64_t{1} << (log_base_ - 1);
     return (modulus_ / 2 + static_cast<std::uint64_t>(offset_)) >> shift(j);
   }
-  /// Mean square of digit j of a uniform residue: (B^2 + 2)/12 for B consecutive integers from -B/2;
-  /// the top digit's B is Q/g_top.
+  /// Mean square of digit j of a uniform residue: (B^2 + 2)/12 for B consecutive integers from
+  /// -B/2; the top digit's B is Q/g_top.
   double digit_mean_square(unsigned j) const;
 
  private:

@@ -18,8 +18,8 @@ template <class Word>
 NttPlan<Word>::NttPlan(std::uint32_t N, Word q) : N_(N), modulus_(q) {
   check_ring_dimension(N);
   if ((q - 1) % (2 * N) != 0 || !math::is_prime(q))
-    throw ParameterError("modulus q = " + std::to_string(q) + " is not a prime = 1 mod 2N = " +
-                         std::to_string(2 * N));
+    throw ParameterError("modulus q = " + std::to_string(q) +
+                         " is not a prime = 1 mod 2N = " + std::to_string(2 * N));
   psi_ = static_cast<Word>(math::primitive_root_of_unity(q, 2ULL * N));
   const Word inverse_psi = modulus_.inverse(psi_);
   inverse_N_ = modulus_.inverse(static_cast<Word>(N % q));

@@ -9,8 +9,8 @@
 namespace whorl::ring {
 
 /// Evaluates a polynomial of Z_q[X]/(X^N + 1) at the odd powers of psi, a primitive 2N-th root of
-/// unity. Result i is the value at psi^(2·brv(i) + 1), brv reversing log2 N bits. The twist by psi is
-/// merged into the butterflies (Longa and Naehrig, CANS 2016); twiddles carry Shoup companions
+/// unity. Result i is the value at psi^(2·brv(i) + 1), brv reversing log2 N bits. The twist by psi
+/// is merged into the butterflies (Longa and Naehrig, CANS 2016); twiddles carry Shoup companions
 /// (Harvey, 2014).
 template <class Word>
 class NttPlan {

@@ -32,7 +32,7 @@ def chacha20_block(key: bytes, nonce: int, counter: int) -> bytes:
             quarter(i, 4 + i, 8 + i, 12 + i)
         for i in range(4):
             quarter(i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4)
-    return struct.pack("<16I", *((a + b) & MASK32 for a, b in zip(x, state)))
+    return struct.pack("<16I", *((a + b) & MASK32 for a, b in zip(x, state, strict=False)))
 
 
 def expand_uniform(seed: int, index: int, modulus: int, count: int, word_bytes: int) -> list[int]:
@@ -134,7 +134,7 @@ class Gadget:
 def modulus_switch(row: list[int], old: int, new: int, centre: bool) -> list[int]:
     rounded = [round_div(x * new, old) for x in row]
     if centre:  # half the sum of the mask's rounding errors, in units of 1/old
-        errors = sum(r * old - x * new for r, x in zip(rounded[:-1], row[:-1]))
+        errors = sum(r * old - x * new for r, x in zip(rounded[:-1], row[:-1], strict=False))
         rounded[-1] = round_div(2 * row[-1] * new + errors, 2 * old)
     return [r % new for r in rounded]
 
@@ -222,10 +222,10 @@ def bootstrap(p: dict, seed: int) -> dict[str, list[int]]:
                 for j in range(gadgets[i].digits):
                     a = expand_uniform(seed + 1, row, Q, N, wide)
                     e = [v - 3 for v in expand_uniform(seed + 2, row, 7, N, 4)]
-                    b = [x + y for x, y in zip(multiply(a, z, Q), e)]
+                    b = [x + y for x, y in zip(multiply(a, z, Q), e, strict=False)]
                     factor = m * gadgets[i].factor(j)
                     if component == 0:
-                        b = [x - factor * y for x, y in zip(b, z)]
+                        b = [x - factor * y for x, y in zip(b, z, strict=False)]
                     else:
                         b[0] += factor
                     rows.append((a, [x % Q for x in b]))
@@ -240,7 +240,7 @@ def bootstrap(p: dict, seed: int) -> dict[str, list[int]]:
             for v in range(1, (ks.bound(j) if p["table"] else 1) + 1):
                 a = expand_uniform(seed + 3, row, Q_ks, n, word_bytes_for(Q_ks))
                 e = expand_uniform(seed + 4, row, 7, 1, 4)[0] - 3
-                b = sum(x * y for x, y in zip(a, s)) + e + v * ks.factor(j) * z[i]
+                b = sum(x * y for x, y in zip(a, s, strict=False)) + e + v * ks.factor(j) * z[i]
                 switch[i, j, v] = [*a, b % Q_ks]
                 row += 1
 
@@ -250,9 +250,11 @@ def bootstrap(p: dict, seed: int) -> dict[str, list[int]]:
             pair = []
             for which, bit in ((0, x), (1, y)):
                 a = expand_uniform(seed + 5, 2 * (2 * x + y) + which, q, n, 4)
-                pair.append([*a, (sum(u * v for u, v in zip(a, s)) + bit * q // 4 + 1) % q])
+                pair.append(
+                    [*a, (sum(u * v for u, v in zip(a, s, strict=False)) + bit * q // 4 + 1) % q]
+                )
             inputs += pair
-            lwe = [(u + v) % q for u, v in zip(*pair)]
+            lwe = [(u + v) % q for u, v in zip(*pair, strict=False)]
             lwe = modulus_switch(lwe, q, 2 * N, keys == 1 and 2 * N % q != 0)
             lwe[n] = (lwe[n] - 3 * N // 4) % (2 * N)  # 1.5 of 4 sectors: 2 and 3 lie in [0, N)
             half = (round_div(Q, 4) + 1) // 2
@@ -261,16 +263,18 @@ def bootstrap(p: dict, seed: int) -> dict[str, list[int]]:
                 digits = []
                 for part in acc:
                     moved = times_monomial(part, lwe[i], Q)
-                    split = [gadgets[i].split(u - v) for u, v in zip(moved, part)]
+                    split = [gadgets[i].split(u - v) for u, v in zip(moved, part, strict=False)]
                     digits += [[d[j] for d in split] for j in range(gadgets[i].digits)]
                 for k in range(keys):
                     for part in range(2):
                         total = [0] * N
-                        for d, r in zip(digits, rotation[i][k]):
-                            total = [u + v for u, v in zip(total, multiply(d, r[part], Q))]
+                        for d, r in zip(digits, rotation[i][k], strict=False):
+                            total = [
+                                u + v for u, v in zip(total, multiply(d, r[part], Q), strict=False)
+                            ]
                         if k == 1:
                             total = times_monomial([-u for u in total], -lwe[i] % (2 * N), Q)
-                        acc[part] = [(u + v) % Q for u, v in zip(acc[part], total)]
+                        acc[part] = [(u + v) % Q for u, v in zip(acc[part], total, strict=False)]
             a, b = acc
             extracted = [a[0], *(-a[N - j] % Q for j in range(1, N)), (b[0] + half) % Q]
             at_ks = modulus_switch(extracted, Q, Q_ks, False)
@@ -279,10 +283,10 @@ def bootstrap(p: dict, seed: int) -> dict[str, list[int]]:
                 for j, d in enumerate(ks.split(at_ks[i])):
                     if d:
                         factor, v = ((d > 0) - (d < 0), abs(d)) if p["table"] else (d, 1)
-                        out = [u - factor * w for u, w in zip(out, switch[i, j, v])]
+                        out = [u - factor * w for u, w in zip(out, switch[i, j, v], strict=False)]
             out = modulus_switch([u % Q_ks for u in out], Q_ks, q, keys == 1 and q % Q_ks != 0)
             outputs += out
-            phase = (out[n] - sum(u * v for u, v in zip(out, s))) % q
+            phase = (out[n] - sum(u * v for u, v in zip(out, s, strict=False))) % q
             assert round_div(phase * 4, q) % 4 == 1 - (x & y), (x, y, phase)
     return {"inputs": [v for c in inputs for v in c], "outputs": outputs}
 
@@ -306,7 +310,7 @@ def main() -> None:
         row = expand_uniform(14, 0, old, 41, 4)
         for centre in (0, 1):
             put(f"switch {old} {new} {centre}", modulus_switch(row, old, new, bool(centre)))
-    for seed, (name, p) in zip((20, 30), BOOTSTRAPS.items()):
+    for seed, (name, p) in zip((20, 30), BOOTSTRAPS.items(), strict=False):
         for what, values in bootstrap(p, seed).items():
             put(f"bootstrap {name} {what}", values)
     Path(__file__).with_name("vectors.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -110,10 +110,10 @@ void FftError::one_step() {
   RecordProperty("ratio", std::to_string(ratio));
   std::printf("%s: one step, FFT error 2^%.2f, ratio of variance to formula %.3f\n", s.name,
               std::log2(difference.mean_square()) / 2, ratio);
-  // 2^18 errors or more over 8 keys. For integer spectra the scale of a step follows the largest of its
-  // 2^13 … 2^15 values, 3.9 to 4.4 standard deviations where the formula says 4.2, and scatters by 14 %
-  // of the variance from key to key, 5 % over 8: 0.14 and six standard deviations. The rounding
-  // of doubles has a fitted constant, which differs by vector width and N.
+  // 2^18 errors or more over 8 keys. For integer spectra the scale of a step follows the largest of
+  // its 2^13 … 2^15 values, 3.9 to 4.4 standard deviations where the formula says 4.2, and scatters
+  // by 14 % of the variance from key to key, 5 % over 8: 0.14 and six standard deviations. The
+  // rounding of doubles has a fitted constant, which differs by vector width and N.
   EXPECT_NEAR(ratio, 1, sizeof(Word) == 4 ? 0.44 : 0.35);
 }
 

@@ -45,8 +45,8 @@ class Client {
   const KeyId& key_id() const { return key_.key_id(); }
   const SecretKey& secret_key() const { return key_; }
 
-  /// Encrypts messages in 0 … p-1, one ciphertext each. EncodingError if a message is not below p or
-  /// p is more than q/8 sectors carry.
+  /// Encrypts messages in 0 … p-1, one ciphertext each. EncodingError if a message is not below p
+  /// or p is more than q/8 sectors carry.
   Ciphertexts encrypt(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
   /// Messages in 0 … p-1. KeyMismatchError or ParameterMismatchError for others' ciphertexts.
   /// With a padding bit set by overflow the message is reduced modulo p.

@@ -19,8 +19,8 @@ enum class LutKind : std::uint8_t { negacyclic = 0, padded = 1, arbitrary = 2 };
 class Lut {
  public:
   /// The kind is `padded` if `input.padding`, else `negacyclic` if the values allow it, else
-  /// `arbitrary`. EncodingError if a value is not below output.p, the length is not input.p, or p is
-  /// more than the parameters carry (a sector of 2N/sectors < 4).
+  /// `arbitrary`. EncodingError if a value is not below output.p, the length is not input.p, or p
+  /// is more than the parameters carry (a sector of 2N/sectors < 4).
   static Lut create(const Parameters& parameters, std::vector<std::uint32_t> values, Encoding input,
                     Encoding output);
   static Lut create(const Parameters& parameters,

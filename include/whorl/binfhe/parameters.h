@@ -1,4 +1,5 @@
-// Parameters of FHEW/TFHE: a literal of plain data, and the immutable object that building it gives.
+// Parameters of FHEW/TFHE: a literal of plain data, and the immutable object that building it
+// gives.
 #pragma once
 
 #include <array>
@@ -23,9 +24,9 @@ enum class Transform : std::uint8_t { ntt = 0, fft = 1 };
 /// (least memory).
 enum class KeySwitch : std::uint8_t { table = 0, product = 1 };
 
-/// Gadget of `count` successive LWE coefficients: signed digits of `log_base` bits, `digits` of them
-/// kept from the top of log2 Q bits; what lies below is rounded away (approximate gadget, Lee et
-/// al., EUROCRYPT 2023). Exact if log_base·digits >= log2 Q.
+/// Gadget of `count` successive LWE coefficients: signed digits of `log_base` bits, `digits` of
+/// them kept from the top of log2 Q bits; what lies below is rounded away (approximate gadget, Lee
+/// et al., EUROCRYPT 2023). Exact if log_base·digits >= log2 Q.
 struct GadgetRange {
   std::uint32_t count = 0;
   std::uint32_t log_base = 0;
@@ -45,16 +46,17 @@ struct Encoding {
 
 /// Plain data; nothing is checked until Parameters::create.
 struct ParameterLiteral {
-  std::string name;    ///< e.g. "W128_P64", "openfhe_1_5/STD128"; free text up to 64 characters
-  std::string source;  ///< where the set comes from, for people
-  std::uint32_t n = 0;      ///< LWE dimension, 16 … 4096
-  std::uint64_t q = 0;      ///< LWE ciphertext modulus, a power of two up to 2^32
-  std::uint32_t N = 0;      ///< ring dimension, power of two 2^8 … 2^13
-  std::uint64_t Q = 0;      ///< ring modulus, prime = 1 mod 2N, below 2^31 or up to 2^60
-  std::uint64_t Q_ks = 0;   ///< key-switching modulus, a power of two, q <= Q_ks <= 2^40, or Q itself
+  std::string name;     ///< e.g. "W128_P64", "openfhe_1_5/STD128"; free text up to 64 characters
+  std::string source;   ///< where the set comes from, for people
+  std::uint32_t n = 0;  ///< LWE dimension, 16 … 4096
+  std::uint64_t q = 0;  ///< LWE ciphertext modulus, a power of two up to 2^32
+  std::uint32_t N = 0;  ///< ring dimension, power of two 2^8 … 2^13
+  std::uint64_t Q = 0;  ///< ring modulus, prime = 1 mod 2N, below 2^31 or up to 2^60
+  std::uint64_t Q_ks =
+      0;  ///< key-switching modulus, a power of two, q <= Q_ks <= 2^40, or Q itself
   KeySwitch key_switch = KeySwitch::table;
-  std::uint32_t log_B_ks = 0;   ///< bits of a key-switching digit, 1 … 16
-  std::uint32_t ks_digits = 0;  ///< digits kept from the top of Q_ks; 0 means all
+  std::uint32_t log_B_ks = 0;       ///< bits of a key-switching digit, 1 … 16
+  std::uint32_t ks_digits = 0;      ///< digits kept from the top of Q_ks; 0 means all
   std::vector<GadgetRange> gadget;  ///< counts add up to n
   SecretDistribution lwe_secret = SecretDistribution::ternary;   ///< binary or ternary (GINX)
   SecretDistribution ring_secret = SecretDistribution::ternary;  ///< any

@@ -14,11 +14,9 @@
 
 namespace whorl::binfhe {
 
-/// Gates of one bootstrap. Inputs are bits with p = 4 for two inputs and MAJORITY, p = 6 for AND3 and
-/// OR3, p = 8 for AND4 and OR4 (larger even p is accepted for all but XOR and XNOR).
-enum class Gate : std::uint8_t {
-  and_, or_, nand, nor, xor_, xnor, majority, and3, or3, and4, or4
-};
+/// Gates of one bootstrap. Inputs are bits with p = 4 for two inputs and MAJORITY, p = 6 for AND3
+/// and OR3, p = 8 for AND4 and OR4 (larger even p is accepted for all but XOR and XNOR).
+enum class Gate : std::uint8_t { and_, or_, nand, nor, xor_, xnor, majority, and3, or3, and4, or4 };
 
 std::string_view gate_name(Gate gate);
 /// Number of inputs: 2, 3 or 4.
@@ -63,8 +61,8 @@ class Server {
   Ciphertexts apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
                     const Ciphertexts& a) const;
 
-  /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without bootstrap; noise adds up as the sum of
-  /// squared weights.
+  /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without bootstrap; noise adds up as the sum
+  /// of squared weights.
   Ciphertexts linear(std::span<const std::int32_t> weights,
                      std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0) const;
   /// An encryption of known messages without noise or mask; anyone can read it.

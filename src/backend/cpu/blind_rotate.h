@@ -6,8 +6,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "backend/parallel.h"
 #include "backend/ops.h"
+#include "backend/parallel.h"
 
 namespace whorl::backend::cpu {
 

@@ -19,10 +19,10 @@
 namespace whorl::backend::cpu {
 
 /// Spectra of the key in the order of use: LWE coefficient, vector v, digit polynomial (component,
-/// digit), key, component of the result; real vector, imaginary vector. With 32-bit words the spectra
-/// are kept as 32-bit integers, value·scale, the largest of each LWE coefficient filling the word: half
-/// the bytes to stream, at a rounding error that lattice::key_spectrum_variance accounts for.
-/// Otherwise they are doubles.
+/// digit), key, component of the result; real vector, imaginary vector. With 32-bit words the
+/// spectra are kept as 32-bit integers, value·scale, the largest of each LWE coefficient filling
+/// the word: half the bytes to stream, at a rounding error that lattice::key_spectrum_variance
+/// accounts for. Otherwise they are doubles.
 class FftRotationKey final : public RotationKey {
  public:
   FftRotationKey(RotationShape shape, unsigned lanes, bool compact)
@@ -114,8 +114,7 @@ struct AddTransform {
       x = hn::Mul(x, hn::Set(d, scale));
       const Vf k = hn::Round(hn::Mul(x, hn::Set(d, inverse_Q)));
       const Vf r = hn::NegMulAdd(k, hn::Set(d, Q_high), x);
-      const auto rounded =
-          hn::ConvertTo(di, hn::Round(hn::NegMulAdd(k, hn::Set(d, Q_low), r)));
+      const auto rounded = hn::ConvertTo(di, hn::Round(hn::NegMulAdd(k, hn::Set(d, Q_low), r)));
       add_to_accumulator(di, acc, N, j, rounded, half, Q);
     }
   }
@@ -146,9 +145,9 @@ HWY_INLINE void multiply_add(Complex& sum, Complex a, Complex b) {
 /// What one ciphertext of a tile needs while it is carried through the key.
 template <class Int>
 struct Carried {
-  Int* acc[2];               ///< a, b: 2N values each
-  Int* rotated;              ///< N values
-  double* spectra;           ///< digit polynomials, 2·M doubles each; results overwrite the first two
+  Int* acc[2];      ///< a, b: 2N values each
+  Int* rotated;     ///< N values
+  double* spectra;  ///< digit polynomials, 2·M doubles each; results overwrite the first two
   const std::uint32_t* lwe;  ///< n + 1 residues modulo 2N
   std::uint32_t a;           ///< exponent of the step
 };
@@ -180,8 +179,8 @@ struct Monomial {
   }
 };
 
-/// Fetches the next group's share of the key a few lines at a time, evenly over the work on this one:
-/// a burst would wait for memory, which one ciphertext alone keeps busy nearly all the time.
+/// Fetches the next group's share of the key a few lines at a time, evenly over the work on this
+/// one: a burst would wait for memory, which one ciphertext alone keeps busy nearly all the time.
 template <class Key>
 struct FetchAhead {
   const Key *at, *end;
@@ -194,8 +193,8 @@ struct FetchAhead {
   }
 };
 
-/// One step for a tile, group by group of kLanes vectors: finish the digits' transforms, multiply by
-/// the key, begin the inverse transforms. A group's data stay in the first-level cache.
+/// One step for a tile, group by group of kLanes vectors: finish the digits' transforms, multiply
+/// by the key, begin the inverse transforms. A group's data stay in the first-level cache.
 template <class Key, unsigned keys, class Int>
 HWY_NOINLINE void multiply_step(const FftRotationKey& key, const Key* HWY_RESTRICT step,
                                 std::size_t rows, const Carried<Int>* tile, std::size_t count) {
@@ -268,8 +267,11 @@ void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, st
   std::vector<Carried<Int>> tile(count);
   for (std::size_t c = 0; c < count; ++c) {
     Int* own = ints.get() + c * 5 * N;
-    tile[c] = {{own, own + 2 * N}, own + 4 * N, spectra.get() + c * doubles,
-               batch.lwe + (begin + c) * (shape.n + 1), 0};
+    tile[c] = {{own, own + 2 * N},
+               own + 4 * N,
+               spectra.get() + c * doubles,
+               batch.lwe + (begin + c) * (shape.n + 1),
+               0};
     start_accumulator(shape, batch.luts + batch.index[begin + c] * N, tile[c].lwe[shape.n],
                       tile[c].acc);
   }
@@ -277,13 +279,13 @@ void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, st
   const double Q_high = static_cast<double>(shape.Q & ~std::uint64_t{1023});
   const bool wide = sizeof(Word) == 8;
   AddTransform<Int> add{nullptr,
-                            N,
-                            0,
-                            1.0 / static_cast<double>(shape.Q),
-                            wide ? Q_high : static_cast<double>(shape.Q),
-                            static_cast<double>(shape.Q & 1023),
-                            Q,
-                            half};
+                        N,
+                        0,
+                        1.0 / static_cast<double>(shape.Q),
+                        wide ? Q_high : static_cast<double>(shape.Q),
+                        static_cast<double>(shape.Q & 1023),
+                        Q,
+                        half};
 
   for (std::uint32_t i = 0; i < shape.n; ++i) {
     const ring::Gadget& gadget = shape.gadgets[i];
@@ -393,7 +395,8 @@ std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
     const std::size_t polynomials = 2 * shape.gadgets[i].digits();
     const std::size_t values = (key->first[i + 1] - key->first[i]) * 2 * N;
     auto spectra = hwy::AllocateAligned<double>(values);
-    if (!coefficients || !spectra) throw OutOfMemoryError("blind-rotation key: no memory for a step");
+    if (!coefficients || !spectra)
+      throw OutOfMemoryError("blind-rotation key: no memory for a step");
     // Polynomials (row, key, component), 2·M = N doubles each, as the step is laid out.
     auto place_of = [&](std::size_t polynomial, unsigned k, unsigned component) {
       return (polynomial * shape.keys + k) * 2 + component;
@@ -421,12 +424,10 @@ std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
     for (std::size_t place = 0; place < values / N; ++place) {
       const double* spectrum = spectra.get() + place * N;
       const std::size_t at = base + place * 2 * lanes;
-      if (compact)
-        HWY_DYNAMIC_DISPATCH(place_words)
-        (spectrum, key->tables.vectors, key->scale[i], stride, key->words.get() + at);
-      else
-        HWY_DYNAMIC_DISPATCH(place_doubles)
-        (spectrum, key->tables.vectors, stride, key->doubles.get() + at);
+      if (compact) HWY_DYNAMIC_DISPATCH(place_words)
+      (spectrum, key->tables.vectors, key->scale[i], stride, key->words.get() + at);
+      else HWY_DYNAMIC_DISPATCH(place_doubles)(spectrum, key->tables.vectors, stride,
+                                               key->doubles.get() + at);
     }
   });
   return key;
@@ -453,8 +454,8 @@ void blind_rotate_fft(const RotationKey& any_key, const RotationBatch<Word>& bat
     throw DeviceError("the key was prepared for vectors of " + std::to_string(key.tables.lanes) +
                       " doubles, the device now uses " +
                       std::to_string(HWY_DYNAMIC_DISPATCH(fft_lanes)()));
-  const std::size_t bytes = key.shape().N * (2 * largest_digit_count(key.shape()) * sizeof(double) +
-                                             5 * sizeof(Word));
+  const std::size_t bytes =
+      key.shape().N * (2 * largest_digit_count(key.shape()) * sizeof(double) + 5 * sizeof(Word));
   const std::size_t tile = rotation_tile(batch.count, bytes, workers.threads);
   parallel_for((batch.count + tile - 1) / tile, workers, [&](std::size_t t) {
     rotate_any(key, batch, t * tile, std::min(tile, batch.count - t * tile));

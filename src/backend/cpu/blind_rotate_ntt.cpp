@@ -127,8 +127,7 @@ HWY_NOINLINE void multiply_residues(const NttRotationKey<Word>& key, const Word*
         sum[s] = add_mod(sum[s], mul_montgomery(digit, hn::Load(d, k), q, inverse), q);
     }
     if constexpr (keys == 2) {
-      const Vw<Word> root =
-          hn::Set(d, key.monomials[(0u - ct.a) * key.vector_exponent[v] & mask]);
+      const Vw<Word> root = hn::Set(d, key.monomials[(0u - ct.a) * key.vector_exponent[v] & mask]);
       const Vw<Word> monomial = mul_montgomery(root, lane_root, q, inverse);
       sum[0] = sub_mod(sum[0], mul_montgomery(sum[2], monomial, q, inverse), q);
       sum[1] = sub_mod(sum[1], mul_montgomery(sum[3], monomial, q, inverse), q);
@@ -153,8 +152,11 @@ void rotate_residue_tile(const NttRotationKey<Word>& key, const RotationBatch<Wo
   std::vector<CarriedResidues<Word>> tile(count);
   for (std::size_t c = 0; c < count; ++c) {
     Int* own = ints.get() + c * 5 * N;
-    tile[c] = {{own, own + 2 * N}, own + 4 * N, values.get() + c * own_values,
-               batch.lwe + (begin + c) * (shape.n + 1), 0};
+    tile[c] = {{own, own + 2 * N},
+               own + 4 * N,
+               values.get() + c * own_values,
+               batch.lwe + (begin + c) * (shape.n + 1),
+               0};
     start_accumulator(shape, batch.luts + batch.index[begin + c] * N, tile[c].lwe[shape.n],
                       tile[c].acc);
   }
@@ -279,7 +281,8 @@ void blind_rotate_ntt(const RotationKey& any_key, const RotationBatch<Word>& bat
     throw DeviceError("the key was prepared for vectors of " + std::to_string(key.tables.lanes) +
                       " words, the device now uses " +
                       std::to_string(HWY_DYNAMIC_DISPATCH(ntt_lanes)(sizeof(Word))));
-  const std::size_t bytes = key.shape().N * (2 * largest_digit_count(key.shape()) + 5) * sizeof(Word);
+  const std::size_t bytes =
+      key.shape().N * (2 * largest_digit_count(key.shape()) + 5) * sizeof(Word);
   const std::size_t tile = rotation_tile(batch.count, bytes, workers.threads);
   parallel_for((batch.count + tile - 1) / tile, workers, [&](std::size_t t) {
     rotate_any(key, batch, t * tile, std::min(tile, batch.count - t * tile));

@@ -30,8 +30,12 @@ class CpuDevice final : public Device {
   }
   unsigned threads() const override { return workers_.threads; }
 
-  void ntt(NttPlans<std::uint32_t> p, Slice<std::uint32_t> d) const override { ntt_all(p, d, true); }
-  void ntt(NttPlans<std::uint64_t> p, Slice<std::uint64_t> d) const override { ntt_all(p, d, true); }
+  void ntt(NttPlans<std::uint32_t> p, Slice<std::uint32_t> d) const override {
+    ntt_all(p, d, true);
+  }
+  void ntt(NttPlans<std::uint64_t> p, Slice<std::uint64_t> d) const override {
+    ntt_all(p, d, true);
+  }
   void intt(NttPlans<std::uint32_t> p, Slice<std::uint32_t> d) const override {
     ntt_all(p, d, false);
   }
@@ -62,33 +66,33 @@ class CpuDevice final : public Device {
     });
   }
 
-#define WHORL_CPU_ELEMENTWISE(Word)                                                              \
-  void add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)            \
-      const override {                                                                           \
-    two(Elementwise::add, q, a, b, out);                                                         \
-  }                                                                                              \
-  void sub(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)            \
-      const override {                                                                           \
-    two(Elementwise::sub, q, a, b, out);                                                         \
-  }                                                                                              \
-  void neg(Moduli<Word> q, Slice<const Word> a, Slice<Word> out) const override {                \
-    two(Elementwise::neg, q, a, a, out);                                                         \
-  }                                                                                              \
-  void mul(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)            \
-      const override {                                                                           \
-    two(Elementwise::mul, q, a, b, out);                                                         \
-  }                                                                                              \
-  void mul_add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
-      const override {                                                                           \
-    two(Elementwise::mul_add, q, a, b, out);                                                     \
-  }                                                                                              \
-  void mul_scalar(Moduli<Word> q, Slice<const Word> a, std::span<const Word> scalars,            \
-                  Slice<Word> out) const override {                                              \
-    scale(q, a, scalars, out);                                                                   \
-  }                                                                                              \
-  void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,      \
-                    Slice<const Word> a, Slice<Word> out) const override {                       \
-    permute(q, N, g, evaluation_form, a, out);                                                   \
+#define WHORL_CPU_ELEMENTWISE(Word)                                                         \
+  void add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
+      const override {                                                                      \
+    two(Elementwise::add, q, a, b, out);                                                    \
+  }                                                                                         \
+  void sub(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
+      const override {                                                                      \
+    two(Elementwise::sub, q, a, b, out);                                                    \
+  }                                                                                         \
+  void neg(Moduli<Word> q, Slice<const Word> a, Slice<Word> out) const override {           \
+    two(Elementwise::neg, q, a, a, out);                                                    \
+  }                                                                                         \
+  void mul(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
+      const override {                                                                      \
+    two(Elementwise::mul, q, a, b, out);                                                    \
+  }                                                                                         \
+  void mul_add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)   \
+      const override {                                                                      \
+    two(Elementwise::mul_add, q, a, b, out);                                                \
+  }                                                                                         \
+  void mul_scalar(Moduli<Word> q, Slice<const Word> a, std::span<const Word> scalars,       \
+                  Slice<Word> out) const override {                                         \
+    scale(q, a, scalars, out);                                                              \
+  }                                                                                         \
+  void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form, \
+                    Slice<const Word> a, Slice<Word> out) const override {                  \
+    permute(q, N, g, evaluation_form, a, out);                                              \
   }
   WHORL_CPU_ELEMENTWISE(std::uint32_t)
   WHORL_CPU_ELEMENTWISE(std::uint64_t)
@@ -122,10 +126,10 @@ class CpuDevice final : public Device {
     extract(Q, N, constant, rlwe, out);
   }
 
-#define WHORL_CPU_MODULUS_SWITCH(In, Out)                                                        \
-  void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,        \
-                      Slice<const In> in, Slice<Out> out) const override {                       \
-    switch_rows(from, to, row, centre, in, out);                                                 \
+#define WHORL_CPU_MODULUS_SWITCH(In, Out)                                                 \
+  void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre, \
+                      Slice<const In> in, Slice<Out> out) const override {                \
+    switch_rows(from, to, row, centre, in, out);                                          \
   }
   WHORL_CPU_MODULUS_SWITCH(std::uint32_t, std::uint32_t)
   WHORL_CPU_MODULUS_SWITCH(std::uint32_t, std::uint64_t)
@@ -279,8 +283,8 @@ class CpuDevice final : public Device {
     check_size("automorphism: output", out.size, a.size);
     ring::check_ring_dimension(N);
     if (g % 2 == 0 || g >= 2 * N)
-      throw ParameterError("automorphism: g = " + std::to_string(g) + " is not odd and below 2N = " +
-                           std::to_string(2 * N));
+      throw ParameterError("automorphism: g = " + std::to_string(g) +
+                           " is not odd and below 2N = " + std::to_string(2 * N));
     if (a.data == out.data && a.size) throw ShapeError("automorphism: output is the input");
     const std::size_t batch = polynomials("automorphism", a.size, q.size() * N);
     const unsigned bits = static_cast<unsigned>(std::bit_width(N) - 1);
@@ -323,8 +327,7 @@ class CpuDevice final : public Device {
       throw ParameterError("blind-rotation key: " + std::to_string(shape.keys) +
                            " keys a coefficient; 1 (binary) or 2 (ternary)");
     if (shape.N > 8192)
-      throw ParameterError("blind-rotation key: N = " + std::to_string(shape.N) +
-                           " is above 8192");
+      throw ParameterError("blind-rotation key: N = " + std::to_string(shape.N) + " is above 8192");
     for (std::size_t i = 0; i < shape.gadgets.size(); ++i)
       if (shape.gadgets[i].modulus() != shape.Q)
         throw ParameterError("blind-rotation key: gadget " + std::to_string(i) + " is for " +

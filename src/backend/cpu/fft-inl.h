@@ -37,12 +37,8 @@ HWY_INLINE void store_complex(Complex x, double* HWY_RESTRICT p) {
   hn::Store(x.re, d, p);
   hn::Store(x.im, d, p + kLanes);
 }
-HWY_INLINE Complex add(Complex a, Complex b) {
-  return {hn::Add(a.re, b.re), hn::Add(a.im, b.im)};
-}
-HWY_INLINE Complex sub(Complex a, Complex b) {
-  return {hn::Sub(a.re, b.re), hn::Sub(a.im, b.im)};
-}
+HWY_INLINE Complex add(Complex a, Complex b) { return {hn::Add(a.re, b.re), hn::Add(a.im, b.im)}; }
+HWY_INLINE Complex sub(Complex a, Complex b) { return {hn::Sub(a.re, b.re), hn::Sub(a.im, b.im)}; }
 HWY_INLINE Complex mul(Complex a, Complex b) {
   return {hn::NegMulAdd(a.im, b.im, hn::Mul(a.re, b.re)),
           hn::MulAdd(a.im, b.re, hn::Mul(a.re, b.im))};
@@ -196,8 +192,8 @@ HWY_INLINE void fft_any_pass(const FftTables::Pass& pass, const Load& load, cons
     fft_pass<1, is_forward>(pass, load, store);
 }
 
-/// The last vertical pass and the levels within a vector, for one group of kLanes vectors: values of
-/// that group on the way in, results in internal order on the way out. The inverse undoes it.
+/// The last vertical pass and the levels within a vector, for one group of kLanes vectors: values
+/// of that group on the way in, results in internal order on the way out. The inverse undoes it.
 HWY_INLINE void forward_group([[maybe_unused]] const FftTables& tables,
                               [[maybe_unused]] std::size_t group, [[maybe_unused]] Complex* x) {
   if constexpr (kLanes > 1) {

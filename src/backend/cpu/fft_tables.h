@@ -10,17 +10,18 @@
 namespace whorl::backend::cpu {
 
 /// The transform runs as passes over whole vectors ("vertical"), each doing `log_radix` levels in
-/// registers, down to nodes of one vector of `lanes` values. The last pass has a radix of `lanes`: its
-/// nodes of one vector are transposed in registers and finished with one node a lane. Results stay transposed ("internal order"): vector
-/// g·lanes + s, lane k, holds result (g·lanes + k)·lanes + s of ring::FftPlan.
+/// registers, down to nodes of one vector of `lanes` values. The last pass has a radix of `lanes`:
+/// its nodes of one vector are transposed in registers and finished with one node a lane. Results
+/// stay transposed ("internal order"): vector g·lanes + s, lane k, holds result (g·lanes + k)·lanes
+/// + s of ring::FftPlan.
 struct FftTables {
   FftTables(const ring::FftPlan& plan, unsigned lanes);
 
   struct Pass {
     unsigned log_radix;
-    std::uint32_t len;         ///< values in a node before the pass
-    std::uint32_t nodes;       ///< M / len
-    const double* twiddles;    ///< per node twiddles_per_node(log_radix) complex values
+    std::uint32_t len;       ///< values in a node before the pass
+    std::uint32_t nodes;     ///< M / len
+    const double* twiddles;  ///< per node twiddles_per_node(log_radix) complex values
   };
   /// Levels 1, 2 and 3 need w1; w1, w2; w1, w2, w3, w3·exp(i·pi/4): a node's other twiddles are i
   /// times these.

@@ -19,8 +19,7 @@ void ntt_in_place(const NttTables<Word>& t, Word* data) {
   // Callers' batches need not be aligned to vectors.
   auto work = hwy::AllocateAligned<Word>(t.N);
   ntt_forward<Word, lazy, true>(
-      t,
-      [=](std::size_t v) HWY_ATTR { return hn::LoadU(Dw<Word>(), data + v * kWords<Word>); },
+      t, [=](std::size_t v) HWY_ATTR { return hn::LoadU(Dw<Word>(), data + v * kWords<Word>); },
       work.get());
   for (std::size_t j = 0; j < t.N; j += kWords<Word>)
     hn::StoreU(butterfly.finish(hn::Load(d, work.get() + j)), d, data + j);
@@ -98,10 +97,18 @@ void elementwise_odd(Elementwise op, const math::Montgomery<Word>& montgomery, c
     const Vw<Word> x = hn::LoadU(d, pa);
     Vw<Word> r = x;
     switch (op) {
-      case Elementwise::add: r = add_mod(x, hn::LoadU(d, pb), q); break;
-      case Elementwise::sub: r = sub_mod(x, hn::LoadU(d, pb), q); break;
-      case Elementwise::neg: r = sub_mod(hn::Zero(d), x, q); break;
-      case Elementwise::mul: r = product(x, hn::LoadU(d, pb)); break;
+      case Elementwise::add:
+        r = add_mod(x, hn::LoadU(d, pb), q);
+        break;
+      case Elementwise::sub:
+        r = sub_mod(x, hn::LoadU(d, pb), q);
+        break;
+      case Elementwise::neg:
+        r = sub_mod(hn::Zero(d), x, q);
+        break;
+      case Elementwise::mul:
+        r = product(x, hn::LoadU(d, pb));
+        break;
       case Elementwise::mul_add:
         r = add_mod(hn::LoadU(d, po), product(x, hn::LoadU(d, pb)), q);
         break;
@@ -220,11 +227,21 @@ template <class Word>
 void elementwise_even(Elementwise op, const math::Modulus<Word>& q, const Word* a, const Word* b,
                       Word* out, std::size_t count) {
   for (std::size_t j = 0; j < count; ++j) switch (op) {
-      case Elementwise::add: out[j] = q.add(a[j], b[j]); break;
-      case Elementwise::sub: out[j] = q.sub(a[j], b[j]); break;
-      case Elementwise::neg: out[j] = q.neg(a[j]); break;
-      case Elementwise::mul: out[j] = q.mul(a[j], b[j]); break;
-      case Elementwise::mul_add: out[j] = q.add(out[j], q.mul(a[j], b[j])); break;
+      case Elementwise::add:
+        out[j] = q.add(a[j], b[j]);
+        break;
+      case Elementwise::sub:
+        out[j] = q.sub(a[j], b[j]);
+        break;
+      case Elementwise::neg:
+        out[j] = q.neg(a[j]);
+        break;
+      case Elementwise::mul:
+        out[j] = q.mul(a[j], b[j]);
+        break;
+      case Elementwise::mul_add:
+        out[j] = q.add(out[j], q.mul(a[j], b[j]));
+        break;
     }
 }
 

@@ -10,8 +10,8 @@
 
 #include "backend/cpu/fft_tables.h"
 #include "backend/cpu/ntt_tables.h"
-#include "backend/parallel.h"
 #include "backend/ops.h"
+#include "backend/parallel.h"
 
 namespace whorl::backend::cpu {
 
@@ -44,8 +44,7 @@ void switch_modulus_row(std::uint64_t from, std::uint64_t to, bool centre, std::
 
 template <class Word>
 std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape& shape,
-                                              const SwitchRows<Word>& rows,
-                                              const Workers& workers);
+                                              const SwitchRows<Word>& rows, const Workers& workers);
 void key_switch(const SwitchKey& key, const std::uint64_t* in, std::uint64_t* out,
                 std::size_t count, const Workers& workers);
 

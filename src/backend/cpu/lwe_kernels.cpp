@@ -18,13 +18,16 @@
 
 namespace whorl::backend::cpu {
 
-/// Rows of n+1 words in the narrowest word that holds a residue. For a power of two Q_ks sums wrap in the word; for another Q_ks they are kept in 64 bits, unreduced.
+/// Rows of n+1 words in the narrowest word that holds a residue. For a power of two Q_ks sums wrap
+/// in the word; for another Q_ks they are kept in 64 bits, unreduced.
 class CpuSwitchKey final : public SwitchKey {
  public:
   explicit CpuSwitchKey(SwitchShape shape)
       : SwitchKey(std::move(shape)),
         wraps(std::has_single_bit(shape_.Q_ks)),
-        word_bytes(!wraps || shape_.Q_ks > (1ULL << 32) ? 8 : shape_.Q_ks > (1ULL << 16) ? 4 : 2),
+        word_bytes(!wraps || shape_.Q_ks > (1ULL << 32) ? 8
+                   : shape_.Q_ks > (1ULL << 16)         ? 4
+                                                        : 2),
         row_words(shape_.n + 1) {
     for (unsigned j = 0; j < shape_.gadget.digits(); ++j) {
       first.push_back(per_coefficient);
@@ -63,9 +66,9 @@ HWY_INLINE V multiply_words([[maybe_unused]] D d, V a, V b) {
   if constexpr (sizeof(hn::TFromD<D>) == 8) {  // no such instruction before AVX-512
     const hn::Repartition<std::uint32_t, D> d32;
     const V low = hn::MulEven(hn::BitCast(d32, a), hn::BitCast(d32, b));
-    const V cross = hn::Add(
-        hn::MulEven(hn::BitCast(d32, hn::ShiftRight<32>(a)), hn::BitCast(d32, b)),
-        hn::MulEven(hn::BitCast(d32, a), hn::BitCast(d32, hn::ShiftRight<32>(b))));
+    const V cross =
+        hn::Add(hn::MulEven(hn::BitCast(d32, hn::ShiftRight<32>(a)), hn::BitCast(d32, b)),
+                hn::MulEven(hn::BitCast(d32, a), hn::BitCast(d32, hn::ShiftRight<32>(b))));
     return hn::Add(low, hn::ShiftLeft<32>(cross));
   } else {
     return hn::Mul(a, b);
@@ -101,14 +104,15 @@ HWY_INLINE void add_rows(const PickedRows<Word>& picked, std::size_t words, Word
   }
 }
 
-/// The same modulo a Q_ks that is not a power of two, each product reduced: such sets are for tests of
-/// others' parameters, not for speed.
+/// The same modulo a Q_ks that is not a power of two, each product reduced: such sets are for tests
+/// of others' parameters, not for speed.
 template <class Word>
 void add_rows_reduced(const PickedRows<Word>& picked, std::size_t words, const SwitchShape& shape,
                       Word* out) {
   const math::Modulus<std::uint64_t> q(shape.Q_ks);
   for (unsigned j = 0; j < picked.count; ++j) {
-    const auto factor = shape.table ? 1 : q.from_signed(static_cast<std::int64_t>(picked.factor[j]));
+    const auto factor =
+        shape.table ? 1 : q.from_signed(static_cast<std::int64_t>(picked.factor[j]));
     for (std::size_t k = 0; k < words; ++k)
       out[k] = static_cast<Word>(q.add(out[k], q.mul(factor, picked.rows[j][k])));
   }
@@ -233,13 +237,14 @@ template <class Wide, class In, class Out>
 void switch_row(std::uint64_t from, std::uint64_t to, bool centre, std::span<const In> in,
                 std::span<Out> out) {
   const std::size_t last = in.size() - 1;
-  // Rounding errors are multiples of 1/from; `sum` is from times their sum, each in (-from/2, from/2].
+  // Rounding errors are multiples of 1/from; `sum` is from times their sum, each in (-from/2,
+  // from/2].
   std::int64_t sum = 0;
   for (std::size_t k = 0; k < last; ++k) {
     const Wide shifted = static_cast<Wide>(in[k]) * to + from / 2;
     const Wide rounded = shifted / from;
-    sum += static_cast<std::int64_t>(from / 2) -
-           static_cast<std::int64_t>(shifted - rounded * from);
+    sum +=
+        static_cast<std::int64_t>(from / 2) - static_cast<std::int64_t>(shifted - rounded * from);
     out[k] = static_cast<Out>(rounded % to);
   }
   if (!centre) {
@@ -248,8 +253,8 @@ void switch_row(std::uint64_t from, std::uint64_t to, bool centre, std::span<con
   }
   // round((b·to + sum/2)/from), made positive by adding a multiple of to.
   const Wide turns = static_cast<Wide>(last / 2 / to + 1);
-  const Wide numerator = 2 * static_cast<Wide>(in[last]) * to + from + 2 * turns * to * from +
-                         static_cast<Wide>(sum);
+  const Wide numerator =
+      2 * static_cast<Wide>(in[last]) * to + from + 2 * turns * to * from + static_cast<Wide>(sum);
   out[last] = static_cast<Out>(numerator / (2 * static_cast<Wide>(from)) % to);
 }
 

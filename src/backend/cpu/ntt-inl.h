@@ -19,7 +19,8 @@ template <class Word, bool lazy>
 struct Butterfly {
   Vw<Word> q, two_q;
   HWY_INLINE explicit Butterfly(Word modulus)
-      : q(hn::Set(Dw<Word>(), modulus)), two_q(hn::Set(Dw<Word>(), static_cast<Word>(2 * modulus))) {}
+      : q(hn::Set(Dw<Word>(), modulus)),
+        two_q(hn::Set(Dw<Word>(), static_cast<Word>(2 * modulus))) {}
 
   /// (u, v) <- (u + w·v, u - w·v); lazy: in and out below 4q.
   HWY_INLINE void forward(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
@@ -193,8 +194,7 @@ HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* ou
 /// Inverse transform, times N, of values below 2q (lazy) or q in `data`, which is destroyed; what
 /// `store` gets is below 2q (lazy) or q.
 template <class Word, bool lazy, bool standard_order = false, class Store>
-HWY_INLINE void ntt_inverse(const NttTables<Word>& t, Word* data,
-                            const Store& store) {
+HWY_INLINE void ntt_inverse(const NttTables<Word>& t, Word* data, const Store& store) {
   ntt_lane_pass<Word, lazy, false, standard_order>(t, data);
   std::size_t m = 4;
   while (4 * m <= t.vectors) m *= 4;

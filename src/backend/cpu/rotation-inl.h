@@ -29,8 +29,8 @@ HWY_INLINE V centre_once(D d, V x, Int half, Int Q) {
 
 /// out = (X^a - 1)·acc, centred, plus `offset`; 0 < a < 2N.
 template <class D, class Int = hn::TFromD<D>>
-HWY_INLINE void rotate_minus_one(D d, const Int* acc, std::size_t N, std::size_t a, Int Q,
-                                 Int half, Int offset, Int* HWY_RESTRICT out) {
+HWY_INLINE void rotate_minus_one(D d, const Int* acc, std::size_t N, std::size_t a, Int Q, Int half,
+                                 Int offset, Int* HWY_RESTRICT out) {
   const bool negate = a >= N;
   const Int* rotated = acc + N - (negate ? a - N : a);
   const auto flip = hn::Set(d, static_cast<Int>(negate ? -1 : 0));

@@ -71,7 +71,7 @@ HWY_INLINE Product64 mul_wide(Vw<std::uint64_t> a, Vw<std::uint64_t> b) {
   const auto mask = hn::Set(d, 0xffffffffu);
   const auto low = hn::MulEven(a0, b0), high = hn::MulEven(a1, b1);
   const auto cross = hn::Add(hn::MulEven(a1, b0), hn::ShiftRight<32>(low));  // < 2^64
-  const auto cross2 = hn::Add(hn::MulEven(a0, b1), hn::And(cross, mask));   // < 2^64
+  const auto cross2 = hn::Add(hn::MulEven(a0, b1), hn::And(cross, mask));    // < 2^64
   return {hn::Or(hn::And(low, mask), hn::ShiftLeft<32>(cross2)),
           hn::Add(hn::Add(high, hn::ShiftRight<32>(cross)), hn::ShiftRight<32>(cross2))};
 }
@@ -90,7 +90,8 @@ HWY_INLINE V reduce_once(V x, V bound) {
   return hn::Min(x, hn::Sub(x, bound));
 }
 
-/// x·w mod q in [0, 2q) for any word x (Shoup; Harvey 2014, Algorithm 2): w_shoup = floor(w·2^bits/q).
+/// x·w mod q in [0, 2q) for any word x (Shoup; Harvey 2014, Algorithm 2): w_shoup =
+/// floor(w·2^bits/q).
 template <class V>
 HWY_INLINE V mul_shoup_lazy(V x, V w, V w_shoup, V q) {
   return hn::Sub(mul_low(x, w), mul_low(mul_high(x, w_shoup), q));

@@ -37,9 +37,10 @@ void check_secret(const char* which, SecretDistribution distribution, double sig
   if (values.size() != size)
     throw ShapeError(std::string(which) + " key of " + std::to_string(values.size()) +
                      " coefficients where " + std::to_string(size) + " are due");
-  const std::int32_t low = distribution == SecretDistribution::binary    ? 0
-                           : distribution == SecretDistribution::ternary ? -1
-                                                : -math::GaussianSampler(sigma).bound();
+  const std::int32_t low = distribution == SecretDistribution::binary ? 0
+                           : distribution == SecretDistribution::ternary
+                               ? -1
+                               : -math::GaussianSampler(sigma).bound();
   const std::int32_t high = distribution == SecretDistribution::gaussian ? -low : 1;
   // The whole key is looked at, so that time tells nothing but good or bad.
   std::uint64_t bad = 0;
@@ -106,8 +107,8 @@ Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding en
   check_encoding(p, encoding);
   for (std::size_t i = 0; i < messages.size(); ++i)
     if (messages[i] >= encoding.p)
-      throw EncodingError("message " + std::to_string(i) + " is not below p = " +
-                          std::to_string(encoding.p));
+      throw EncodingError("message " + std::to_string(i) +
+                          " is not below p = " + std::to_string(encoding.p));
   Ciphertexts out{p, key_id(), encoding, messages.size(), {}, math::random_seed()};
   out.data.resize(out.count * out.row());
   std::vector<std::int32_t> errors(out.count);
@@ -117,8 +118,7 @@ Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding en
   for (std::size_t i = 0; i < out.count; ++i) {
     const std::span<std::uint32_t> row{out.data.data() + i * out.row(), out.row()};
     math::expand_uniform<std::uint32_t>(*out.seed, i, p.q(), row.first(n));
-    const std::uint64_t mask =
-        lattice::lwe_mask<std::uint32_t>(row.first(n), key_.lwe(), p.q());
+    const std::uint64_t mask = lattice::lwe_mask<std::uint32_t>(row.first(n), key_.lwe(), p.q());
     row[n] = static_cast<std::uint32_t>(
         (mask + encode(messages[i], encoding, p.q()) + lattice::residue(errors[i], p.q())) &
         (p.q() - 1));
@@ -181,9 +181,9 @@ EvaluationKeys Client::evaluation_keys(unsigned threads, const Progress& progres
     keys.rotation_b = lattice::rotation_key_bodies<std::uint64_t>(
         key_.lwe(), key_.ring(), p.Q(), gadgets, p.keys_per_coefficient(), ring_error,
         keys.rotation_seed, threads, part(0));
-  keys.switch_b = lattice::switch_key_bodies(
-      key_.ring(), key_.lwe(), p.Q_ks(), switch_gadget(p),
-      literal.key_switch == KeySwitch::table, lwe_error, keys.switch_seed, threads, part(p.n()));
+  keys.switch_b = lattice::switch_key_bodies(key_.ring(), key_.lwe(), p.Q_ks(), switch_gadget(p),
+                                             literal.key_switch == KeySwitch::table, lwe_error,
+                                             keys.switch_seed, threads, part(p.n()));
   if (progress) progress(total, total);
   return keys;
 }

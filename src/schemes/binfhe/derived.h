@@ -28,8 +28,8 @@ inline std::uint64_t encode(std::uint64_t message, Encoding encoding, std::uint6
 
 /// EncodingError unless 2 <= p and every sector has at least 4 units of Z_2N and of Z_q.
 inline void check_encoding(const Parameters& parameters, Encoding encoding) {
-  const std::uint64_t most =
-      std::min<std::uint64_t>(2ULL * parameters.N(), parameters.q()) / 4 / (encoding.padding ? 2 : 1);
+  const std::uint64_t most = std::min<std::uint64_t>(2ULL * parameters.N(), parameters.q()) / 4 /
+                             (encoding.padding ? 2 : 1);
   if (encoding.p < 2 || encoding.p > most)
     throw EncodingError("plaintext modulus p = " + std::to_string(encoding.p) +
                         (encoding.padding ? " with padding" : "") + " is not in 2 … " +

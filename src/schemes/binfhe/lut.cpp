@@ -26,9 +26,9 @@ Lut Lut::create(const Parameters& parameters, std::vector<std::uint32_t> values,
     if (values[m] >= output.p)
       throw EncodingError("table value " + std::to_string(values[m]) + " at " + std::to_string(m) +
                           " is not below the output's p = " + std::to_string(output.p));
-  const LutKind kind = input.padding                            ? LutKind::padded
-                       : is_negacyclic(values, input, output)   ? LutKind::negacyclic
-                                                                : LutKind::arbitrary;
+  const LutKind kind = input.padding                          ? LutKind::padded
+                       : is_negacyclic(values, input, output) ? LutKind::negacyclic
+                                                              : LutKind::arbitrary;
   if (kind == LutKind::arbitrary && input.p > parameters.N() / 4)
     throw EncodingError("an arbitrary table has p at most N/4 = " +
                         std::to_string(parameters.N() / 4) + ", not " + std::to_string(input.p));

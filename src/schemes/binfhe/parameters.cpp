@@ -95,8 +95,8 @@ void check(const ParameterLiteral& p) {
        "must be in 2 … N/4 = " + std::to_string(p.N / 4));
 }
 
-/// Of rounding an LWE ciphertext, in units of `to`; nothing is rounded if `from` divides `to`. Centred
-/// for binary secrets.
+/// Of rounding an LWE ciphertext, in units of `to`; nothing is rounded if `from` divides `to`.
+/// Centred for binary secrets.
 double rounding_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
   if (to % from == 0) return 0;
   const double step = from % to == 0 ? static_cast<double>(to) / static_cast<double>(from) : 0;
@@ -150,13 +150,12 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   check(literal);
   auto state = std::make_shared<State>();
   state->digest = digest_of(literal);
-  state->security = {
-      lattice::estimate_security(literal.n, log2_of(literal.Q_ks), literal.sigma_lwe,
-                                 kind(literal.lwe_secret))
-          .bits,
-      lattice::estimate_security(literal.N, log2_of(literal.Q), literal.sigma_ring,
-                                 kind(literal.ring_secret))
-          .bits};
+  state->security = {lattice::estimate_security(literal.n, log2_of(literal.Q_ks), literal.sigma_lwe,
+                                                kind(literal.lwe_secret))
+                         .bits,
+                     lattice::estimate_security(literal.N, log2_of(literal.Q), literal.sigma_ring,
+                                                kind(literal.ring_secret))
+                         .bits};
   if (!allow_insecure && state->security.bits() < 128)
     throw ParameterError("security of " + (literal.name.empty() ? "the set" : literal.name) +
                          " is estimated at " + std::to_string(state->security.lwe_bits) +
@@ -233,8 +232,8 @@ NoiseEstimate Parameters::noise(Transform transform) const {
   NoiseEstimate out;
   for (const GadgetRange& range : p.gadget) {
     const ring::Gadget gadget(p.Q, range.log_base, range.digits);
-    double step = lattice::external_product_variance(gadget, p.N, keys_per_coefficient(), row, lwe,
-                                                     ring);
+    double step =
+        lattice::external_product_variance(gadget, p.N, keys_per_coefficient(), row, lwe, ring);
     if (transform == Transform::fft)
       step += lattice::fft_rounding_variance(gadget, p.Q, p.N, keys_per_coefficient(), ring);
     // A step whose exponent is 0 (1 in 2N) changes nothing.
@@ -266,9 +265,9 @@ double Parameters::gate_failure_log2(double sum_of_squares, double margin_sector
 double Parameters::lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform) const {
   const double sectors = static_cast<double>(encoding.sectors());
   if (!arbitrary) return gate_failure_log2(1, sectors, transform);
-  // Both rotations must decide right. The input is rounded to N; the sign that is subtracted from it
-  // is a second ciphertext, refreshed and rounded from Q_ks to 2N (Liu, Micciancio, Polyakov 2022,
-  // §5: sigma·sqrt(2)).
+  // Both rotations must decide right. The input is rounded to N; the sign that is subtracted from
+  // it is a second ciphertext, refreshed and rounded from Q_ks to 2N (Liu, Micciancio, Polyakov
+  // 2022, §5: sigma·sqrt(2)).
   const NoiseEstimate estimate = noise(transform);
   const ParameterLiteral& p = literal();
   const double scale = p.N / static_cast<double>(p.q);

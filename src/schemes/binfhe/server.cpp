@@ -13,9 +13,9 @@ namespace whorl::binfhe {
 namespace {
 
 /// A threshold gate decides whether sum_k weights[k]·bit_k >= threshold in one blind rotation. The
-/// sum of k bits of weight 1 takes values 0 … k of `sectors` sectors; it can be decided if those below
-/// and those from the threshold on lie in opposite halves of the circle (FHEW's trick for AND and OR;
-/// Micciancio and Polyakov 2021, §3 for three and more inputs).
+/// sum of k bits of weight 1 takes values 0 … k of `sectors` sectors; it can be decided if those
+/// below and those from the threshold on lie in opposite halves of the circle (FHEW's trick for AND
+/// and OR; Micciancio and Polyakov 2021, §3 for three and more inputs).
 struct GateRule {
   std::string_view name;
   unsigned inputs;
@@ -63,7 +63,8 @@ struct Server::State {
       : parameters(keys.parameters),
         key_id(keys.key_id),
         transform(options.transform.value_or(keys.parameters.literal().transform)),
-        device(backend::make_device(options.device, {options.threads, std::move(options.interrupt)})),
+        device(
+            backend::make_device(options.device, {options.threads, std::move(options.interrupt)})),
         device_name(device->name()) {
     const ParameterLiteral& p = parameters.literal();
     auto expect = [](const char* what, std::size_t got, std::size_t want) {
@@ -74,13 +75,13 @@ struct Server::State {
     expect("blind-rotation key", keys.rotation_b.size(), parameters.rotation_key_rows() * p.N);
     expect("key-switching key", keys.switch_b.size(), parameters.key_switch_rows());
 
-    backend::RotationShape shape{p.n,
-                                 p.N,
-                                 p.Q,
-                                 parameters.keys_per_coefficient(),
-                                 rotation_gadgets(parameters),
-                                 transform == Transform::fft ? backend::Arithmetic::fft
-                                                             : backend::Arithmetic::ntt};
+    backend::RotationShape shape{
+        p.n,
+        p.N,
+        p.Q,
+        parameters.keys_per_coefficient(),
+        rotation_gadgets(parameters),
+        transform == Transform::fft ? backend::Arithmetic::fft : backend::Arithmetic::ntt};
     if (narrow(parameters))
       rotation_key = prepare_rotation<std::uint32_t>(shape, keys);
     else
@@ -115,12 +116,13 @@ struct Server::State {
                                                      const EvaluationKeys& keys) const {
     const auto bodies = keys.switch_b.as<Word>();
     return device->prepare_switch_key(
-        shape, backend::SwitchRows<Word>([&](std::size_t first, std::size_t count, Word* out,
-                                             std::size_t stride) {
-          math::expand_uniform_rows<Word>(keys.switch_seed, first, shape.Q_ks,
-                                          {out, count, shape.n, stride});
-          for (std::size_t r = 0; r < count; ++r) out[r * stride + shape.n] = bodies[first + r];
-        }));
+        shape, backend::SwitchRows<Word>(
+                   [&](std::size_t first, std::size_t count, Word* out, std::size_t stride) {
+                     math::expand_uniform_rows<Word>(keys.switch_seed, first, shape.Q_ks,
+                                                     {out, count, shape.n, stride});
+                     for (std::size_t r = 0; r < count; ++r)
+                       out[r * stride + shape.n] = bodies[first + r];
+                   }));
   }
 
   void check(const Ciphertexts& c) const {
@@ -141,9 +143,8 @@ struct Server::State {
         throw ShapeError("input " + std::to_string(k) + " has " + std::to_string(inputs[k]->count) +
                          " ciphertexts, input 0 has " + std::to_string(inputs[0]->count));
       if (inputs[k]->encoding != inputs[0]->encoding)
-        throw EncodingError("input " + std::to_string(k) + " has " +
-                            describe(inputs[k]->encoding) + ", input 0 has " +
-                            describe(inputs[0]->encoding));
+        throw EncodingError("input " + std::to_string(k) + " has " + describe(inputs[k]->encoding) +
+                            ", input 0 has " + describe(inputs[0]->encoding));
     }
   }
   Ciphertexts empty(std::size_t count, Encoding encoding) const {
@@ -234,7 +235,8 @@ struct Server::State {
       body(begin, std::min(batch_limit, count - begin));
   }
 
-  /// Phase offset in Z_2N that puts sums from `threshold` on into [0, N): -(threshold - 1/2) sectors.
+  /// Phase offset in Z_2N that puts sums from `threshold` on into [0, N): -(threshold - 1/2)
+  /// sectors.
   std::uint64_t threshold_offset(unsigned threshold, Encoding encoding) const {
     const std::uint64_t sectors = encoding.sectors();
     return two_n() - ((2 * threshold - 1) * two_n() + sectors) / (2 * sectors);
@@ -260,8 +262,8 @@ struct Server::State {
     check_encoding(parameters, output);
     Ciphertexts out = empty(inputs[0]->count, output);
     in_pieces(out.count, [&](std::size_t begin, std::size_t count) {
-      const auto decided = decide<Word>(combine(weights, inputs, 0, begin, count), count, offset,
-                                        negated, output);
+      const auto decided =
+          decide<Word>(combine(weights, inputs, 0, begin, count), count, offset, negated, output);
       download(switch_key_and_modulus<Word>(decided, count, parameters.q()), out, begin, count);
     });
     return out;
@@ -278,9 +280,10 @@ struct Server::State {
     in_pieces(out.count, [&](std::size_t begin, std::size_t count) {
       const std::int64_t both[] = {1, 1}, without[] = {-1, 1};
       const Ciphertexts *first[] = {&select, &a}, *second[] = {&select, &b};
-      auto sum = decide<Word>(combine(both, first, 0, begin, count), count, offset, false, encoding);
-      const auto other = decide<Word>(combine(without, second, one, begin, count), count, offset,
-                                      false, encoding);
+      auto sum =
+          decide<Word>(combine(both, first, 0, begin, count), count, offset, false, encoding);
+      const auto other =
+          decide<Word>(combine(without, second, one, begin, count), count, offset, false, encoding);
       device->add({&q, 1}, std::as_const(sum).slice(), other.slice(), sum.slice());
       download(switch_key_and_modulus<Word>(sum, count, parameters.q()), out, begin, count);
     });
@@ -295,7 +298,8 @@ struct Server::State {
     std::vector<Word> out(luts.size() * N);
     for (std::size_t l = 0; l < luts.size(); ++l) {
       const Lut& lut = luts[l];
-      // An arbitrary table spreads all of p over the half circle; its input's top bit is removed first.
+      // An arbitrary table spreads all of p over the half circle; its input's top bit is removed
+      // first.
       const std::uint64_t across = lut.kind() == LutKind::negacyclic ? two_n() : N;
       for (std::size_t j = 0; j < N; ++j)
         out[l * N + j] = static_cast<Word>(
@@ -315,8 +319,8 @@ struct Server::State {
     const std::uint64_t N = parameters.N(), sectors = like.input().sectors();
     in_pieces(a.count, [&](std::size_t begin, std::size_t count) {
       std::vector<std::uint32_t> which(count, 0);
-      if (!index.empty()) std::copy_n(index.begin() + static_cast<std::ptrdiff_t>(begin), count,
-                                      which.begin());
+      if (!index.empty())
+        std::copy_n(index.begin() + static_cast<std::ptrdiff_t>(begin), count, which.begin());
       Batch lwe = combine(one, inputs, 0, begin, count);
       if (like.kind() == LutKind::arbitrary) {
         round_for_rotation(lwe, N, (N + sectors) / (2 * sectors));
@@ -331,8 +335,8 @@ struct Server::State {
   }
 
   /// Ciphertexts modulo N, read modulo 2N, have phase x or x + N for x in [0, N). A rotation by the
-  /// constant -Q/4 gives -Q/4 or Q/4 for these; with Q/4 added, that is 0 or N at modulus 2N, and is
-  /// subtracted (Liu, Micciancio, Polyakov 2022, §5.1, Algorithm 3).
+  /// constant -Q/4 gives -Q/4 or Q/4 for these; with Q/4 added, that is 0 or N at modulus 2N, and
+  /// is subtracted (Liu, Micciancio, Polyakov 2022, §5.1, Algorithm 3).
   template <class Word>
   void remove_top_bit(Batch& lwe, std::size_t count) const {
     const std::uint64_t Q = parameters.Q(), quarter = Q / 4;
