@@ -25,7 +25,7 @@ struct Case {
   Transform transform;
   unsigned gates_log2;  ///< over all keys
   unsigned keys;
-  double peer_beta;  ///< beta_exp of paper 000, Table 3 or 4, where it has the set; else 0
+  double peer_beta;  ///< beta_exp of Xiao et al. (TCHES 2025), Table 3 or 4; 0 if not there
 };
 
 constexpr std::array kCases = {
@@ -97,7 +97,8 @@ class Report {
       std::printf("\"predicted_mean_deviation\": %.4g, \"key_means_chi_square\": %.3f, ",
                   std::sqrt(outcome.predicted_mean), fit);
     if (c.peer_beta > 0 && std::string(op) == "nand")
-      std::printf("\"peer\": \"paper 000, FFT on a GPU\", \"peer_deviation\": %.2f, ", c.peer_beta);
+      std::printf("\"peer\": \"Xiao et al., TCHES 2025, FFT on a GPU\", \"peer_deviation\": %.2f, ",
+                  c.peer_beta);
     std::printf(
         "\"security_bits\": %.1f, \"pfail_log2\": %.1f, \"commit\": \"%s\", \"date\": \"%s\"}\n",
         parameters.security().bits(), parameters.failure_log2(c.transform), commit_.c_str(),

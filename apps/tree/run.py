@@ -280,7 +280,7 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="run.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--params", default="TREE_P64", help="TREE_P64 or a set of the library")
+    parser.add_argument("--params", default="TREE_P40", help="TREE_P40 or a set of the library")
     parser.add_argument("--seed", type=int, default=0, help="of split and training")
     parser.add_argument("--levels", type=int, help="of a feature; default: as many as are safe")
     parser.add_argument("--flowers", type=int, default=TEST, help=f"to classify, 1 … {TEST}")

@@ -11,8 +11,8 @@ from .circuit import Circuit
 
 # W128_P128 with a ring of twice the dimension: it tells 64 levels of a fresh feature apart, which
 # are as many as the irises have at their resolution of 0.1 cm, where W128_P128 has 32.
-TREE_P64 = {
-    "name": "TREE_P64",
+TREE_P40 = {
+    "name": "TREE_P40",
     "source": "apps/tree: features of 64 levels under a padding bit",
     "n": 843,
     "q": 2**20,
@@ -34,8 +34,8 @@ MOST_LEVELS = 64
 
 
 def named(name: str) -> Parameters:
-    """`TREE_P64`, or one of the library's sets. `ParameterError` for another name."""
-    return parameters(TREE_P64 if name == TREE_P64["name"] else name)
+    """`TREE_P40`, or one of the library's sets. `ParameterError` for another name."""
+    return parameters(TREE_P40 if name == TREE_P40["name"] else name)
 
 
 def _add(*logs: float) -> float:

@@ -242,13 +242,15 @@ def _rotations(request: Request, ask: Evaluate, progress: Progress | None) -> It
     for done, (secret, N, log_Q) in enumerate(choices):
         if progress:
             progress(done, len(choices))
+        if 4 * request.p > N:  # the library's bound on max_p
+            continue
         base = _skeleton(request, N, log_Q, secret)
         if ask(base).ring_bits < request.ring_security:
             continue
         for digits in GADGET_DIGITS:
             log_base = _best_base(base, log_Q, digits, ask)
             for log_q_ks in LOG_Q_KS:
-                if log_q_ks > log_Q or 1 << log_q_ks < 2 * N:
+                if 1 << log_q_ks > base["Q"] or 1 << log_q_ks < 2 * N:
                     continue
                 key = (secret, log_q_ks)
                 if key not in dimensions:

@@ -201,7 +201,7 @@ class Device {
   ///   ACC <- ACC + D ⊡ K_i,1 - X^-a_i·(D ⊡ K_i,2)   (second term for ternary keys only)
   /// and writes ACC (B, 2, N) modulo Q, a first. ACC encrypts t·X^(-b + <a, s>). The ternary form
   /// follows from X^-a - 1 = -X^-a·(X^a - 1); it decomposes once and has half the noise of
-  /// multiplying by X^a - 1 afterwards (paper 000, Algorithm 1).
+  /// multiplying by X^a - 1 afterwards (Xiao et al., TCHES 2025, Algorithm 1).
   virtual void blind_rotate(const RotationKey&, Slice<const std::uint32_t> lwe,
                             Slice<const std::uint32_t> luts, Slice<const std::uint32_t> index,
                             Slice<std::uint32_t> out) const = 0;

@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -53,7 +54,11 @@ void parallel_for(std::size_t count, const Workers& workers,
   const std::size_t helpers = std::min<std::size_t>(std::max(1u, workers.threads), count);
   {
     std::vector<std::jthread> threads;
-    for (std::size_t t = 1; t < helpers; ++t) threads.emplace_back(work, false);
+    try {
+      for (std::size_t t = 1; t < helpers; ++t) threads.emplace_back(work, false);
+    } catch (const std::system_error&) {
+      // The system grants no more threads: those there are do the work.
+    }
     work(true);
   }
   if (failure) std::rethrow_exception(failure);

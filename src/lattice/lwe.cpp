@@ -8,6 +8,7 @@
 
 #include "backend/parallel.h"
 #include "math/inner_product.h"
+#include "math/secret.h"
 
 namespace whorl::lattice {
 
@@ -54,8 +55,8 @@ WordArray bodies(std::span<const std::int32_t> from, std::span<const std::int32_
                                  [&] { return progress && !progress(done.load(), from.size()); }};
   backend::parallel_for(from.size(), workers, [&](std::size_t i) {
     math::PrivateStream stream("errors of a key-switching key");
-    std::vector<std::int32_t> errors(per_coefficient);
-    error.sample(stream, errors);
+    math::WipedVector<std::int32_t> errors(per_coefficient);
+    error.sample(stream, errors.span());
     const std::uint64_t secret = residue(from[i], Q_ks);
     std::vector<Word> a(rows_at_once * to.size());
     const std::size_t first = i * per_coefficient;

@@ -2,51 +2,76 @@
 
 #include <algorithm>
 #include <atomic>
-#include <utility>
+#include <vector>
 
 #include "backend/parallel.h"
 #include "lattice/lwe.h"
 
 namespace whorl::lattice {
 
+namespace {
+
+/// The forward transform of ring::NttPlan in place, with no memory but the secret's own and no
+/// branch on it: a secret is transformed once, so that speed is no matter.
+template <class Word>
+void transform_secret(const ring::NttPlan<Word>& plan, std::span<Word> x) {
+  const math::Modulus<Word>& q = plan.modulus();
+  for (std::size_t m = 1, half = x.size() / 2; half >= 1; m *= 2, half /= 2)
+    for (std::size_t node = 0; node < m; ++node)
+      for (std::size_t j = 2 * node * half; j < (2 * node + 1) * half; ++j) {
+        const Word t =
+            q.mul_shoup(x[j + half], plan.roots()[m + node], plan.roots_shoup()[m + node]);
+        x[j + half] = q.sub(x[j], t);
+        x[j] = q.add(x[j], t);
+      }
+}
+
+/// floor(w·2^bits/q) for a secret w below q, without dividing it: the quotient's bits one by one.
+template <class Word>
+Word secret_shoup(Word w, Word q) {
+  Word quotient = 0;
+  for (unsigned bit = 0; bit < 8 * sizeof(Word); ++bit) {
+    const Word doubled = static_cast<Word>(2 * w);  // q < 2^(bits-1)
+    const Word below = static_cast<Word>((doubled - q) >> (8 * sizeof(Word) - 1));
+    quotient = static_cast<Word>(2 * quotient + (1 - below));
+    w = static_cast<Word>(doubled - (q & (below - 1)));
+  }
+  return quotient;
+}
+
+}  // namespace
+
 template <class Word>
 RlweEncryptor<Word>::RlweEncryptor(std::span<const std::int32_t> secret, Word Q,
                                    const math::GaussianSampler& error)
-    : plan_(std::make_shared<ring::NttPlan<Word>>(static_cast<std::uint32_t>(secret.size()), Q)),
+    : plan_(static_cast<std::uint32_t>(secret.size()), Q),
       device_(backend::make_device("cpu", {1, {}})),
+      secret_(secret.size()),
+      secret_shoup_(secret.size()),
       error_(&error) {
-  // Wiped when the last copy of the encryptor goes.
-  secret_ = std::shared_ptr<backend::Buffer<Word>>(
-      new backend::Buffer<Word>(device_->allocate<Word>(secret.size())),
-      [](backend::Buffer<Word>* buffer) {
-        volatile Word* words = buffer->slice().data;
-        for (std::size_t i = 0; i < buffer->size(); ++i) words[i] = 0;
-        delete buffer;
-      });
-  Word* values = secret_->slice().data;
   for (std::size_t i = 0; i < secret.size(); ++i)
-    values[i] = static_cast<Word>(residue(secret[i], Q));
-  const ring::NttPlan<Word>* plans[] = {plan_.get()};
-  device_->ntt(plans, secret_->slice());
+    secret_[i] = static_cast<Word>(residue(secret[i], Q));
+  transform_secret(plan_, secret_.span());
+  for (std::size_t i = 0; i < secret.size(); ++i) secret_shoup_[i] = secret_shoup(secret_[i], Q);
 }
 
 template <class Word>
 void RlweEncryptor<Word>::encrypt_zero(std::span<const Word> a, std::span<Word> b,
                                        math::PrivateStream& stream) const {
-  const std::size_t N = plan_->N();
-  const math::Modulus<Word>& q = plan_->modulus();
-  const ring::NttPlan<Word>* plans[] = {plan_.get()};
+  const std::size_t N = plan_.N();
+  const math::Modulus<Word>& q = plan_.modulus();
+  const ring::NttPlan<Word>* plans[] = {&plan_};
   if (a.data() != b.data()) std::copy(a.begin(), a.end(), b.begin());
   // The device is the CPU: its memory is any memory.
   const backend::Slice<Word> product{b.data(), b.size(), device_.get()};
-  const backend::Slice<const Word> secret = std::as_const(*secret_).slice();
-  std::vector<std::int32_t> errors(N);
+  math::WipedVector<std::int32_t> errors(N);
   device_->ntt(plans, product);
   for (std::size_t r = 0; r < b.size(); r += N)
-    device_->mul({&q, 1}, product.part(r, N), secret, product.part(r, N));
+    for (std::size_t k = 0; k < N; ++k)
+      b[r + k] = q.mul_shoup(b[r + k], secret_[k], secret_shoup_[k]);
   device_->intt(plans, product);
   for (std::size_t r = 0; r < b.size(); r += N) {
-    error_->sample(stream, errors);
+    error_->sample(stream, errors.span());
     for (std::size_t k = 0; k < N; ++k)
       b[r + k] = q.add(b[r + k], static_cast<Word>(residue(errors[k], q.value())));
   }

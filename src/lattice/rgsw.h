@@ -5,11 +5,11 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "backend/ops.h"
 #include "math/random.h"
 #include "math/sampling.h"
+#include "math/secret.h"
 #include "ring/gadget.h"
 #include "whorl/word_array.h"
 
@@ -20,15 +20,15 @@ template <class Word>
 class RlweEncryptor {
  public:
   RlweEncryptor(std::span<const std::int32_t> secret, Word Q, const math::GaussianSampler& error);
-  /// Rows of a and b, N coefficients each: b <- a·s + e. `b` may be `a`. Not for use by two threads
-  /// on one object; copies are cheap to make per thread.
+  /// Rows of a and b, N coefficients each: b <- a·s + e. `b` may be `a`. Several threads
+  /// may use one object, each with a stream of its own.
   void encrypt_zero(std::span<const Word> a, std::span<Word> b, math::PrivateStream& stream) const;
-  const math::Modulus<Word>& modulus() const { return plan_->modulus(); }
+  const math::Modulus<Word>& modulus() const { return plan_.modulus(); }
 
  private:
-  std::shared_ptr<const ring::NttPlan<Word>> plan_;
-  std::shared_ptr<const backend::Device> device_;  ///< one thread: callers split the work
-  std::shared_ptr<backend::Buffer<Word>> secret_;  ///< s at the roots
+  ring::NttPlan<Word> plan_;
+  std::unique_ptr<const backend::Device> device_;   ///< transforms public rows; one thread
+  math::SecretVector<Word> secret_, secret_shoup_;  ///< s at the roots: never given to the device
   const math::GaussianSampler* error_;
 };
 

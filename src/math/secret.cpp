@@ -20,6 +20,10 @@ void* allocate_secret(size_t count, size_t value_bytes) {
   return memory;
 }
 
+void wipe(void* memory, size_t bytes) noexcept {
+  if (bytes != 0) sodium_memzero(memory, bytes);
+}
+
 void free_secret(void* memory) noexcept { sodium_free(memory); }
 
 bool secret_is_locked(void* memory, size_t bytes) noexcept {

@@ -7,6 +7,7 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace whorl::math {
 
@@ -15,6 +16,8 @@ namespace detail {
 void* allocate_secret(size_t count, size_t value_bytes);
 /// Wipes and frees.
 void free_secret(void* memory) noexcept;
+/// Overwrites with zeros, even if nothing reads them.
+void wipe(void* memory, size_t bytes) noexcept;
 /// Whether the memory is held out of swap.
 bool secret_is_locked(void* memory, size_t bytes) noexcept;
 }  // namespace detail
@@ -77,6 +80,26 @@ class SecretVector {
  private:
   T* data_ = nullptr;
   size_t size_ = 0;
+};
+
+/// A short-lived vector of what would give a secret away, such as the errors of an encryption:
+/// ordinary memory, which costs no mappings, wiped on destruction.
+template <class T>
+class WipedVector {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  explicit WipedVector(size_t size) : values_(size) {}
+  ~WipedVector() { detail::wipe(values_.data(), values_.size() * sizeof(T)); }
+  WipedVector(const WipedVector&) = delete;
+  WipedVector& operator=(const WipedVector&) = delete;
+
+  size_t size() const { return values_.size(); }
+  std::span<T> span() { return values_; }
+  const T& operator[](size_t i) const { return values_[i]; }
+
+ private:
+  std::vector<T> values_;
 };
 
 }  // namespace whorl::math

@@ -8,9 +8,9 @@
 namespace whorl::ring {
 
 /// A real polynomial x of degree < N is folded to M = N/2 complex values z_j = x_j + i·x_(j+M)
-/// (Klemsa, CSCML 2021; paper 000 §3.1) and evaluated at zeta^(4k+1), zeta = exp(i·pi/N), one of
-/// each conjugate pair of roots of X^N + 1. Result s is the value at zeta^exponent(s), exponent(s)
-/// = 4·brv(s) + 1, brv reversing log2 M bits. There is no unfolding.
+/// (Klemsa, CSCML 2021; Xiao et al., TCHES 2025, §3.1) and evaluated at zeta^(4k+1), zeta =
+/// exp(i·pi/N), one of each conjugate pair of roots of X^N + 1. Result s is the value at
+/// zeta^exponent(s), exponent(s) = 4·brv(s) + 1, brv reversing log2 M bits. There is no unfolding.
 ///
 /// A node of length `len` holds z modulo X^len - zeta^(E·len); its first child modulo a radix R has
 /// the same E, child k has E + (2N/len)·k. The root node has E = 1.

@@ -1,5 +1,5 @@
-// FFT against NTT in the update phase of blind rotation, with the same key material, as paper 000
-// does it (§3.2); docs/fft-error.md derives what is expected.
+// FFT against NTT in the update phase of blind rotation, with the same key material, as Xiao et
+// al. (TCHES 2025, §3.2) do it; docs/fft-error.md derives what is expected.
 #include <gtest/gtest.h>
 
 #include <cmath>

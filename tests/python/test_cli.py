@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 import whorl
 from support import run_python
-from whorl.cli import _expressions
+from whorl.binfhe import _server
+from whorl.cli import _bench, _expressions
 
 # Small and insecure, so that a key takes no time.
 SET = "openfhe_1_5/TOY"
@@ -168,6 +169,43 @@ def test_bench_records(shell: Shell) -> None:
     }
     printed = shell("bench", "keygen", "--params", SET, "--runs", "1", "--json")
     assert json.loads(printed)["op"] == "keygen"
+
+
+@pytest.mark.parametrize("gate", [*_server.GATES, "MUX"])
+def test_bench_measures_every_gate(shell: Shell, gate: str) -> None:
+    printed = shell(
+        "bench", "gates", "--gate", gate, "--params", SET, "--runs", "1", "--batch", "2", "--json"
+    )
+    records = [json.loads(line) for line in printed.splitlines()]
+    assert [(r["op"], r["batch"]) for r in records] == [(gate.lower(), 1), (gate.lower(), 2)]
+    worst = whorl.binfhe.parameters(SET, allow_insecure=True).failure_log2
+    wide = gate in ("majority", "and3", "or3", "and4", "or4", "MUX")
+    assert all((r["pfail_log2"] > round(worst, 1)) == wide for r in records)
+
+
+def test_bench_refuses_an_unknown_gate(shell: Shell) -> None:
+    assert "and5" in shell("bench", "gates", "--gate", "and5", "--params", SET, code=1)
+
+
+def test_bench_records_commits_of_this_tree_only(tmp_path: Path) -> None:
+    def git(*args: str) -> str:
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+        command = ["git", "-C", str(tmp_path), *identity, *args]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    assert _bench._commit(tmp_path) is None
+    git("init", "-q")
+    assert _bench._commit(tmp_path) is None  # no commit yet
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    assert _bench._commit(tmp_path) is None  # somebody else's tree
+    (tmp_path / "include" / "whorl").mkdir(parents=True)
+    assert _bench._commit(tmp_path / "include") == git("rev-parse", "--short", "HEAD")
+
+
+def test_search_from_the_command_line(shell: Shell) -> None:
+    found = json.loads(shell("params", "search", "--top", "1", "--json"))
+    assert whorl.binfhe.parameters(found).failure_log2 <= -64
+    assert "no set" in shell("params", "search", "-p", "1024", "--padding", code=1)
 
 
 def test_demo_without_the_source_tree(tmp_path: Path) -> None:

@@ -15,13 +15,6 @@ def test_included_table_is_generated_from_the_measured_one():
     subprocess.run([sys.executable, str(TOOLS / "security_table.py"), "--check"], check=True)
 
 
-def test_shipped_table_is_the_shared_one():
-    shared = ROOT.parent / "shared" / "data" / "security" / "table.jsonl"
-    if not shared.exists():
-        pytest.skip(f"{shared} is not here to compare with")
-    assert (TOOLS / "table.jsonl").read_text() == shared.read_text()
-
-
 def test_documented_sets_are_up_to_date():
     subprocess.run([sys.executable, str(TOOLS / "document.py"), "--check"], check=True)
 
@@ -29,7 +22,7 @@ def test_documented_sets_are_up_to_date():
 @pytest.mark.parametrize(
     ("name", "request_"),
     [
-        ("W128_P64", _search.Request(N=(1024,), log_Q=(25, 26, 27))),
+        ("W128_P64", _search.Request(N=(1024, 2048), log_Q=(24, 25, 26, 27, 28))),
         (
             "W128_P128",
             _search.Request(
@@ -38,19 +31,23 @@ def test_documented_sets_are_up_to_date():
         ),
     ],
 )
-def test_search_finds_the_shipped_set(name, request_):
+def test_shipped_set_is_what_the_search_finds(name, request_):
+    """It meets the request and costs at most 2 % more than the best that is found.
+
+    No more is asked: choices of equal cost, such as neighbouring gadget bases, change places when a
+    noise formula changes in its last digits.
+    """
     seen = []
     found = _search.search(request_, top=3, progress=lambda done, total: seen.append((done, total)))
     assert found, name
     assert seen[0][0] == 0 and seen[-1][0] == seen[-1][1]
-    shipped = binfhe.parameters(name).literal
-    best = found[0].literal
-    for field, value in best.items():
-        if field not in ("name", "source"):
-            mine = shipped[field]
-            if field == "gadget":
-                mine = [tuple(entry) for entry in mine]
-            assert mine == value, field
+    shipped = binfhe.parameters(name).literal()
+    told = _search.evaluate(shipped)
+    assert told.failure_log2 <= request_.failure_log2
+    assert told.lwe_bits >= request_.security and told.ring_bits >= request_.ring_security
+    assert _search.cost(shipped).flops <= 1.02 * found[0].cost.flops
+    for field in ("n", "N", "Q", "Q_ks", "lwe_secret"):
+        assert shipped[field] == found[0].literal[field], field
     for candidate in found:
         assert candidate.evaluation.failure_log2 <= request_.failure_log2
         assert candidate.evaluation.lwe_bits >= request_.security
@@ -59,9 +56,15 @@ def test_search_finds_the_shipped_set(name, request_):
     assert costs == sorted(costs)
 
 
-def test_search_says_so_when_nothing_fits():
-    impossible = _search.Request(p=4096, padding=True, N=(1024,), log_Q=(26,))
+@pytest.mark.parametrize("p", [4096, 256])  # more than a ring can hold; more than noise allows
+def test_search_says_so_when_nothing_fits(p):
+    impossible = _search.Request(p=p, padding=True, N=(1024,), log_Q=(26,))
     assert _search.search(impossible) == []
+
+
+def test_search_goes_through_every_default_size():
+    """Sizes below the largest Q_ks included: 2^24 is above every 24-bit prime."""
+    assert _search.search(_search.Request(), top=1)
 
 
 @pytest.mark.parametrize(

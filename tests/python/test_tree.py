@@ -264,9 +264,9 @@ def test_failure_is_the_gaussian_tail() -> None:
 
 
 def test_levels_follow_the_parameters() -> None:
-    assert security.most_levels(security.named("TREE_P64"), 9) == 64
+    assert security.most_levels(security.named("TREE_P40"), 9) == 64
     assert security.most_levels(security.named("W128_P128"), 9) == 32
-    assert security.named("TREE_P64").security.bits >= 128
+    assert security.named("TREE_P40").security.bits >= 128
 
 
 # ---- encrypted

@@ -89,7 +89,7 @@ struct SecurityEstimate {
 
 using Digest = std::array<std::uint8_t, 16>;
 
-/// Validated, immutable parameters; cheap to copy. See DESIGN §3.
+/// Validated, immutable parameters; cheap to copy.
 class Parameters {
  public:
   /// Checks every relation. ParameterError names the field, the value and the bound; also thrown

@@ -16,6 +16,7 @@ import numpy as np
 import typer
 
 from ..binfhe import Client, Lut, Parameters, Server, parameters
+from ..binfhe._server import GATES
 from ._output import duration, out, pairs, table
 
 app = typer.Typer(help="Measure gates, look-up tables, key generation.", no_args_is_help=True)
@@ -43,18 +44,21 @@ def _time(work: Callable[[], object], runs: int) -> list[float]:
     return seconds
 
 
-def _commit() -> str | None:
-    """Commit of the source tree that the package lies in, if it does."""
+def _commit(inside: Path = Path(__file__).parent) -> str | None:
+    """Commit of Whorl's source tree that `inside` lies in; None outside one or in another tree."""
     try:
         done = subprocess.run(
-            ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"],
+            ["git", "-C", str(inside), "rev-parse", "--show-toplevel", "--short", "HEAD"],
             capture_output=True,
             text=True,
             check=False,
         )
     except OSError:
         return None
-    return done.stdout.strip() or None
+    if done.returncode != 0:
+        return None
+    tree, commit = done.stdout.splitlines()
+    return commit if (Path(tree) / "include" / "whorl").is_dir() else None
 
 
 def _record(
@@ -66,8 +70,9 @@ def _record(
     batch: int,
     unit: str,
     values: list[float],
+    failure_log2: float,
 ) -> dict[str, Any]:
-    """A benchmark record: times in s, throughputs in 1/s."""
+    """A benchmark record: times in s, throughputs in 1/s; the failure probability is the op's."""
     return {
         "bench": bench,
         "op": op,
@@ -88,7 +93,7 @@ def _record(
         "peer_median": None,
         "ratio": None,
         "security_bits": round(chosen.security.bits, 1),
-        "pfail_log2": round(chosen.failure_log2, 1),
+        "pfail_log2": round(failure_log2, 1),
         "commit": _commit(),
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
     }
@@ -118,7 +123,6 @@ def _headline(chosen: Parameters, server: Server, batch: int, runs: int) -> None
         [
             ("set", f"{chosen.name} ({server.transform})"),
             ("security", f"{chosen.security.bits:.1f} bits{insecure}"),
-            ("failure probability", f"2^{chosen.failure_log2:.1f}"),
             ("device", server.device),
             ("threads", str(server.threads)),
             ("batch, runs", f"{batch}, {runs} (median; smallest – largest)"),
@@ -142,6 +146,7 @@ def _measure(
     server: Server,
     batch: int,
     runs: int,
+    failure_log2: float,
     one: Callable[[], object],
     many: Callable[[], object],
 ) -> list[dict[str, Any]]:
@@ -150,9 +155,30 @@ def _measure(
     single = _time(one, runs)
     rates = [batch / seconds for seconds in _time(many, runs)]
     return [
-        _record(bench, op, chosen, device, server.threads, 1, "s", single),
-        _record(bench, op, chosen, device, server.threads, batch, "1/s", rates),
+        _record(bench, op, chosen, device, server.threads, 1, "s", single, failure_log2),
+        _record(bench, op, chosen, device, server.threads, batch, "1/s", rates, failure_log2),
     ]
+
+
+def _operands(name: str) -> tuple[int, int]:
+    """Number of inputs of a gate, and the least p of their bits. `ValueError` for another name."""
+    if name == "mux":
+        return 3, 4
+    if name not in GATES:
+        raise ValueError(f"gate: {name!r} is none of {', '.join([*GATES, 'mux'])}")
+    inputs = GATES[name]
+    return inputs, 4 if name == "majority" else 2 * inputs
+
+
+def _gate_failure(server: Server, name: str) -> float:
+    """log2 of a gate's failure probability on bootstrapped bits."""
+    inputs, p = _operands(name)
+    chosen = server.parameters
+    if name in ("xor", "xnor"):  # 2a + 2b, a margin of q/4
+        return chosen.gate_failure_log2(8, 2, server.transform)
+    if name == "mux":  # either of two ANDs
+        return 1 + chosen.gate_failure_log2(2, p, server.transform)
+    return chosen.gate_failure_log2(inputs, p, server.transform)
 
 
 @app.command()
@@ -168,15 +194,18 @@ def gates(
     gate: Annotated[list[str] | None, typer.Option(help="Gates; default: nand, xor, mux.")] = None,
 ) -> None:
     """Milliseconds a gate at batch 1, and gates a second in batches."""
+    names = [name.lower() for name in gate or ["nand", "xor", "mux"]]
+    for name in names:
+        _operands(name)
     client, server, batch = _start(params, device, threads, transform, batch)
-    bits = np.random.default_rng().integers(0, 2, size=(3, batch))
-    inputs = [client.encrypt(row) for row in bits]
-    singles = [each[:1] for each in inputs]
+    generator = np.random.default_rng()
     records = []
     if not as_json:
         _headline(server.parameters, server, batch, runs)
-    for name in gate or ["nand", "xor", "mux"]:
-        arity = 3 if name in ("mux", "majority") else 2
+    for name in names:
+        arity, p = _operands(name)
+        inputs = [client.encrypt(row, p) for row in generator.integers(0, 2, size=(arity, batch))]
+        singles = [each[:1] for each in inputs]
         call: Callable[..., object] = (
             server.mux if name == "mux" else lambda *x, name=name: server.gate(name, *x)
         )
@@ -186,14 +215,20 @@ def gates(
             server,
             batch,
             runs,
-            lambda call=call, arity=arity: call(*singles[:arity]),  # type: ignore[misc]
-            lambda call=call, arity=arity: call(*inputs[:arity]),  # type: ignore[misc]
+            _gate_failure(server, name),
+            lambda call=call, singles=singles: call(*singles),  # type: ignore[misc]
+            lambda call=call, inputs=inputs: call(*inputs),  # type: ignore[misc]
         )
     if not as_json:
         table(
-            ["gate", "one gate", "gates a second"],
+            ["gate", "one gate", "gates a second", "failure"],
             [
-                [first["op"], _spread(first), _rate_spread(second)]
+                [
+                    first["op"],
+                    _spread(first),
+                    _rate_spread(second),
+                    f"2^{first['pfail_log2']}",
+                ]
                 for first, second in zip(records[::2], records[1::2], strict=True)
             ],
         )
@@ -234,13 +269,15 @@ def lut(
             server,
             batch,
             runs,
+            chosen.lut_failure_log2(p, padding, not padding, server.transform),
             lambda table_=table_, one=one: server.apply(table_, one),  # type: ignore[misc]
             lambda table_=table_, many=many: server.apply(table_, many),  # type: ignore[misc]
         )
         records += pair
-        rows.append([f"p = {p}, {table_.kind}", _spread(pair[0]), _rate_spread(pair[1])])
+        failure = f"2^{pair[0]['pfail_log2']}"
+        rows.append([f"p = {p}, {table_.kind}", _spread(pair[0]), _rate_spread(pair[1]), failure])
     if not as_json:
-        table(["table", "one table", "tables a second"], rows)
+        table(["table", "one table", "tables a second", "failure"], rows)
     _publish(records, as_json, record)
 
 
@@ -257,7 +294,7 @@ def keygen(
     client = Client(chosen)
     seconds = _time(lambda: client.evaluation_keys(threads), runs)
     cores = threads or len(os.sched_getaffinity(0))
-    entry = _record("keygen", "keygen", chosen, "cpu", cores, 1, "s", seconds)
+    entry = _record("keygen", "keygen", chosen, "cpu", cores, 1, "s", seconds, chosen.failure_log2)
     if not as_json:
         pairs(
             [

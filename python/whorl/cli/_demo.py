@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 import time
@@ -38,9 +39,11 @@ def add(server: Server, a: Ciphertexts, b: Ciphertexts) -> Ciphertexts:
 
 def _adder(params: str) -> None:
     chosen = parameters(params)
+    xor, majority = chosen.gate_failure_log2(8, 2), chosen.gate_failure_log2(3, 4)
     out.print(
         f"Four sums of 4-bit numbers under {chosen.name}: {chosen.security.bits:.0f} bits of "
-        f"security, failure 2^{chosen.failure_log2:.0f} a gate.",
+        f"security; a gate fails with a probability of at most 2^{math.ceil(max(xor, majority))} "
+        f"({'XOR' if xor > majority else 'MAJORITY'}).",
         markup=False,
     )
     client = Client(chosen)

@@ -1,6 +1,7 @@
 #include "whorl/binfhe/client.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "backend/parallel.h"
 #include "lattice/lwe.h"
@@ -57,7 +58,9 @@ void check_owner(const SecretKey& key, const Ciphertexts& ciphertexts) {
                                  "\", secret key under \"" + key.parameters().name() + "\"");
   if (ciphertexts.key_id != key.key_id())
     throw KeyMismatchError("the ciphertexts were not made under this secret key");
-  if (ciphertexts.data.size() != ciphertexts.count * ciphertexts.row())
+  check_encoding(key.parameters(), ciphertexts.encoding);
+  if (ciphertexts.data.size() / ciphertexts.row() != ciphertexts.count ||
+      ciphertexts.data.size() % ciphertexts.row() != 0)
     throw ShapeError(std::to_string(ciphertexts.count) + " ciphertexts need " +
                      std::to_string(ciphertexts.count * ciphertexts.row()) + " words, not " +
                      std::to_string(ciphertexts.data.size()));
@@ -111,17 +114,17 @@ Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding en
                           " is not below p = " + std::to_string(encoding.p));
   Ciphertexts out{p, key_id(), encoding, messages.size(), {}, math::random_seed()};
   out.data.resize(out.count * out.row());
-  std::vector<std::int32_t> errors(out.count);
+  math::WipedVector<std::int32_t> errors(out.count);
   math::PrivateStream stream("errors of fresh encryptions");
-  math::GaussianSampler(p.literal().sigma_lwe).sample(stream, errors);
+  math::GaussianSampler(p.literal().sigma_lwe).sample(stream, errors.span());
   const std::size_t n = p.n();
+  const SecretEncoder encode_message(encoding, p.q());
   for (std::size_t i = 0; i < out.count; ++i) {
     const std::span<std::uint32_t> row{out.data.data() + i * out.row(), out.row()};
     math::expand_uniform<std::uint32_t>(*out.seed, i, p.q(), row.first(n));
     const std::uint64_t mask = lattice::lwe_mask<std::uint32_t>(row.first(n), key_.lwe(), p.q());
     row[n] = static_cast<std::uint32_t>(
-        (mask + encode(messages[i], encoding, p.q()) + lattice::residue(errors[i], p.q())) &
-        (p.q() - 1));
+        (mask + encode_message(messages[i]) + lattice::residue(errors[i], p.q())) & (p.q() - 1));
   }
   return out;
 }
@@ -150,11 +153,12 @@ std::vector<std::int64_t> Client::noise(const Ciphertexts& ciphertexts,
     throw ShapeError(std::to_string(messages.size()) + " messages for " +
                      std::to_string(ciphertexts.count) + " ciphertexts");
   const std::uint64_t q = parameters().q();
+  const SecretEncoder encode_message(ciphertexts.encoding, q);
   std::vector<std::int64_t> out(ciphertexts.count);
   for (std::size_t i = 0; i < ciphertexts.count; ++i) {
     const std::uint64_t error =
-        (phase(key_, ciphertexts[i]) - encode(messages[i], ciphertexts.encoding, q)) & (q - 1);
-    out[i] = static_cast<std::int64_t>(error) - static_cast<std::int64_t>(error > q / 2 ? q : 0);
+        (phase(key_, ciphertexts[i]) - encode_message(messages[i])) & (q - 1);
+    out[i] = static_cast<std::int64_t>(error - (q & (0 - (((q / 2) - error) >> 63))));
   }
   return out;
 }

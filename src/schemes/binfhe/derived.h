@@ -26,6 +26,30 @@ inline std::uint64_t encode(std::uint64_t message, Encoding encoding, std::uint6
                                     modulus);
 }
 
+/// encode() modulo a power of two, for secret messages: no division, which takes a time of its
+/// operands'.
+class SecretEncoder {
+ public:
+  SecretEncoder(Encoding encoding, std::uint64_t modulus)
+      : modulus_(modulus),
+        sectors_(encoding.sectors()),
+        reciprocal_(~std::uint64_t{0} / (2 * sectors_)) {}
+  /// For message < p.
+  std::uint64_t operator()(std::uint64_t message) const {
+    // message < sectors <= modulus/4 <= 2^30: below 2^64. The reciprocal's quotient is at most 2
+    // short.
+    const std::uint64_t x = 2 * message * modulus_ + sectors_, divisor = 2 * sectors_;
+    auto quotient =
+        static_cast<std::uint64_t>((static_cast<unsigned __int128>(x) * reciprocal_) >> 64);
+    for (int correction = 0; correction < 2; ++correction)
+      quotient += 1 - ((x - quotient * divisor - divisor) >> 63);
+    return quotient & (modulus_ - 1);
+  }
+
+ private:
+  std::uint64_t modulus_, sectors_, reciprocal_;
+};
+
 /// EncodingError unless 2 <= p and every sector has at least 4 units of Z_2N and of Z_q.
 inline void check_encoding(const Parameters& parameters, Encoding encoding) {
   const std::uint64_t most = std::min<std::uint64_t>(2ULL * parameters.N(), parameters.q()) / 4 /

@@ -131,7 +131,8 @@ struct Server::State {
                                    "\" were given to a server of \"" + parameters.name() + "\"");
     if (c.key_id != key_id)
       throw KeyMismatchError("ciphertexts of another key were given to this server");
-    if (c.data.size() != c.count * c.row())
+    check_encoding(parameters, c.encoding);
+    if (c.data.size() / c.row() != c.count || c.data.size() % c.row() != 0)
       throw ShapeError(std::to_string(c.count) + " ciphertexts need " +
                        std::to_string(c.count * c.row()) + " words, not " +
                        std::to_string(c.data.size()));
