@@ -37,16 +37,20 @@ fresh() { # stamp name, hash: whether the step was done with these inputs
   [[ -f "$stamps/$1" && "$(<"$stamps/$1")" == "$2" ]]
 }
 
+least_cmake=3.25
+least_libhwy=1.0.3
+least_libsodium=1.0.18
+
 # --- system packages ---------------------------------------------------------------------------
 
-# package, and a command or file whose presence means it is not needed
+# package, and what makes it unnecessary: a command, a file, or pc:NAME, which pkg-config knows
 system_packages=(
   "build-essential:c++"
-  "cmake:cmake"
+  "cmake:any-cmake"
   "ninja-build:ninja"
   "pkg-config:pkg-config"
-  "libhwy-dev:/usr/include/hwy/highway.h"
-  "libsodium-dev:/usr/include/sodium.h"
+  "libhwy-dev:pc:libhwy"
+  "libsodium-dev:pc:libsodium"
   "python3-venv:python"
   "python3-dev:python"
 )
@@ -74,8 +78,17 @@ sys.exit(sys.version_info < (3, 10) or not os.path.exists(headers))' 2>/dev/null
   return 1
 }
 
+# Whether a CMake is as new as CMakeLists.txt asks.
+cmake_suffices() {
+  local found
+  found=$("$1" --version 2>/dev/null | sed -n 's/^cmake version \([0-9.]*\).*/\1/p') || return 1
+  [[ -n "$found" ]] && printf '%s\n' "$least_cmake" "$found" | sort -V -C
+}
+
 present() {
   case "$1" in
+    any-cmake) command -v cmake >/dev/null || cmake_suffices "$venv/bin/cmake" ;;
+    pc:*) pkg-config --exists "${1#pc:}" 2>/dev/null ;;
     python) find_python >/dev/null ;;
     /*) [[ -e "$1" ]] ;;
     *) command -v "$1" >/dev/null ;;
@@ -118,6 +131,16 @@ install_system_packages() {
     fail "apt-get could not install ${missing[*]}:" "$(tail -n 20 "$stamps/apt.log")"
 }
 
+# What the system's packages bring may still be too old.
+check_versions() {
+  local entry name least
+  for entry in "libhwy $least_libhwy" "libsodium $least_libsodium"; do
+    read -r name least <<<"$entry"
+    pkg-config --atleast-version="$least" "$name" ||
+      fail "$name $least or newer is needed; pkg-config finds $(pkg-config --modversion "$name")."
+  done
+}
+
 # --- virtual environment -----------------------------------------------------------------------
 
 # The interpreter's version and what pyproject.toml asks pip for.
@@ -151,6 +174,17 @@ make_venv() {
   wanted "$extra" >"$stamps/venv-$extra"
 }
 
+# Where the system's CMake is too old, a newer one goes into the virtual environment.
+supply_cmake() {
+  if ! cmake_suffices cmake && ! cmake_suffices "$venv/bin/cmake"; then
+    "$venv/bin/python" -m pip install -q --disable-pip-version-check "cmake>=$least_cmake" ||
+      fail "CMake $least_cmake or newer is needed: neither the system nor pip has one."
+  fi
+  if ! cmake_suffices cmake; then
+    PATH="$(cd "$venv/bin" && pwd):$PATH"
+  fi
+}
+
 # --- the module --------------------------------------------------------------------------------
 
 install_module() {
@@ -175,6 +209,8 @@ install_module() {
 }
 
 install_system_packages
+check_versions
 make_venv
+supply_cmake
 install_module
 printf '        %3d s  ready\n' "$((SECONDS - started))"

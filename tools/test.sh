@@ -17,6 +17,10 @@ fuzz_seconds="${WHORL_FUZZ_SECONDS:-60}"
 logs="build/logs"
 started=$SECONDS
 mkdir -p "$logs"
+# tools/setup.sh puts a CMake there if the system's is too old.
+if [[ -x "$venv/bin/cmake" ]]; then
+  PATH="$(cd "$venv/bin" && pwd):$PATH"
+fi
 summary=()
 failed=0
 

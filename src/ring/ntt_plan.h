@@ -40,7 +40,7 @@ class NttPlan {
 /// The low `bits` bits of `value` in reverse order.
 constexpr std::uint32_t bit_reverse(std::uint32_t value, unsigned bits) {
   std::uint32_t out = 0;
-  for (unsigned i = 0; i < bits; ++i) out |= ((value >> i) & 1) << (bits - 1 - i);
+  for (unsigned i = 0; i < bits; ++i, value >>= 1) out = 2 * out | (value & 1);
   return out;
 }
 

@@ -40,7 +40,7 @@ def row(name):
         gadget,
         f"{literal['key_switch']} 2^{literal['log_B_ks']} × {digits}",
         f"{parameters.security.lwe_bits:.1f} / {parameters.security.ring_bits:.1f}",
-        f"2^{parameters.failure_log2:.0f}",
+        f"2^{parameters.failure_log2:.1f}",
     )
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 

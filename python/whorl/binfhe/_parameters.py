@@ -297,8 +297,9 @@ class Parameters:
     ) -> float:
         """log2 failure probability of a gate on bootstrapped bits.
 
-        `sum_of_squares` of the weights of its inputs (2 for NAND, 8 for XOR, 3 for MAJORITY),
-        deciding with a margin of q / (2 `margin_sectors`).
+        `sum_of_squares` of the weights of its inputs, deciding with a margin of
+        q / (2 `margin_sectors`): 2 and 4 for AND, OR, NAND, NOR; 8 and 2 for XOR, XNOR; 3 and 4 for
+        MAJORITY; 3 and 6 for AND3, OR3; 4 and 8 for AND4, OR4.
         """
         return self._core.gate_failure_log2(
             sum_of_squares, margin_sectors, transform or self.transform

@@ -139,6 +139,11 @@ class Server:
         and or3, 8 for and4 and or4; a larger even p is taken by all but xor and xnor. The bits that
         come out have p = `p_out`, by default the inputs' p. Raises `ValueError` for another name
         and `TypeError` for another number of inputs.
+
+        `parameters.failure_log2` bounds the failure of gates of two inputs. The others fail more
+        often: with W128_P64 majority with 2^-57, and3 and or3 2^-27, and4 and or4 2^-12, and a
+        gate on two outputs of `mux` 2^-56. `openfhe_1_5/STD128_3` and `STD128_4` are made for
+        three and four inputs; `Parameters.gate_failure_log2` tells of any set.
         """
         key = name.lower().rstrip("_")
         if key not in GATES:
@@ -201,6 +206,8 @@ class Server:
     def mux(self, select: Ciphertexts, a: Ciphertexts, b: Ciphertexts) -> Ciphertexts:
         """select ? a : b, in two blind rotations and one key switch; p = 4 or larger even.
 
+        What comes out has the noise of two rotations: a gate on two such fails more often (with
+        W128_P64 2^-56), unless `bootstrap` comes first.
         (OpenFHE: EvalBinGate(CMUX, {a, b, select}).)
         """
         batches, shape = _broadcast((select, a, b))

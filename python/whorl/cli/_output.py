@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 
-out = Console(highlight=False, soft_wrap=True)
+# What goes to a file or a pipe is not folded to a width.
+out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 1000)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Prints a table."""
     shown = Table(box=None, header_style="bold", pad_edge=False)
-    for column in columns:
-        shown.add_column(column, overflow="fold")
+    for number, column in enumerate(columns):  # names stay whole: people copy them
+        shown.add_column(column, overflow="fold", no_wrap=number == 0)
     for row in rows:
         shown.add_row(*row)
     out.print(shown)

@@ -50,10 +50,10 @@ void start_accumulator(const RotationShape& shape, const Word* lut, std::uint32_
   const math::Modulus<Word> modulus(static_cast<Word>(shape.Q));
   std::fill_n(acc[0], 2 * N, Int{0});
   for (std::size_t j = 0; j < N; ++j) {
-    const std::size_t to = (j + 2 * N - b) % (2 * N);
+    const std::size_t to = (j + 2 * N - b) & (2 * N - 1);
     const Int value = static_cast<Int>(modulus.centred(lut[j]));
-    acc[1][N + to % N] = to < N ? value : -value;
-    acc[1][to % N] = to < N ? -value : value;
+    acc[1][N + (to & (N - 1))] = to < N ? value : -value;
+    acc[1][to & (N - 1)] = to < N ? -value : value;
   }
 }
 

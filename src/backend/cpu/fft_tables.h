@@ -15,7 +15,7 @@ namespace whorl::backend::cpu {
 /// stay transposed ("internal order"): vector g·lanes + s, lane k, holds result (g·lanes + k)·lanes
 /// + s of ring::FftPlan.
 struct FftTables {
-  FftTables(const ring::FftPlan& plan, unsigned lanes);
+  FftTables(const ring::FftPlan& plan, unsigned lane_count);
 
   struct Pass {
     unsigned log_radix;

@@ -117,12 +117,12 @@ void elementwise_odd(Elementwise op, const math::Montgomery<Word>& montgomery, c
   };
   constexpr std::size_t lanes = kWords<Word>;
   std::size_t j = 0;
-  for (; j + lanes <= count; j += lanes) one(a + j, b ? b + j : nullptr, out + j);
+  for (; j + lanes <= count; j += lanes) one(a + j, b + j, out + j);
   if (j < count) {  // the tail goes through a padded copy
     HWY_ALIGN Word ta[lanes] = {}, tb[lanes] = {}, to[lanes] = {};
     for (std::size_t k = 0; k < count - j; ++k) {
       ta[k] = a[j + k];
-      if (b) tb[k] = b[j + k];
+      tb[k] = b[j + k];
       to[k] = out[j + k];
     }
     one(ta, tb, to);

@@ -30,7 +30,7 @@ void fft_polynomial(const FftTables& tables, const double* in, std::complex<doub
 void ifft_polynomial(const FftTables& tables, const std::complex<double>* in, double* out);
 
 enum class Elementwise : std::uint8_t { add, sub, neg, mul, mul_add };
-/// `count` values modulo one modulus; b unused by neg.
+/// `count` values modulo one modulus; for neg, b is a.
 template <class Word>
 void elementwise(Elementwise op, const math::Modulus<Word>& q, const Word* a, const Word* b,
                  Word* out, std::size_t count);

@@ -252,7 +252,7 @@ void switch_row(std::uint64_t from, std::uint64_t to, bool centre, std::span<con
     return;
   }
   // round((b·to + sum/2)/from), made positive by adding a multiple of to.
-  const Wide turns = static_cast<Wide>(last / 2 / to + 1);
+  const Wide turns = static_cast<Wide>(last) / 2 / to + 1;
   const Wide numerator =
       2 * static_cast<Wide>(in[last]) * to + from + 2 * turns * to * from + static_cast<Wide>(sum);
   out[last] = static_cast<Out>(numerator / (2 * static_cast<Wide>(from)) % to);

@@ -13,7 +13,7 @@ namespace whorl::backend::cpu {
 /// transposed and finished with one node a lane. The vertical levels read the plan's own tables.
 template <class Word>
 struct NttTables {
-  NttTables(const ring::NttPlan<Word>& plan, unsigned lanes);
+  NttTables(const ring::NttPlan<Word>& plan, unsigned lane_count);
 
   unsigned lanes, log_lanes;
   std::uint32_t N, vectors;

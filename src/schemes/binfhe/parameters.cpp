@@ -65,7 +65,7 @@ void check(const ParameterLiteral& p) {
   else
     need(p.key_switch == KeySwitch::product, "key_switch", static_cast<int>(p.key_switch),
          "must be table (0) or product (1)");
-  need(p.gadget.size() >= 1 && p.gadget.size() <= 16, "number of gadget ranges", p.gadget.size(),
+  need(!p.gadget.empty() && p.gadget.size() <= 16, "number of gadget ranges", p.gadget.size(),
        "must be in 1 … 16");
   std::uint64_t covered = 0;
   const auto bits = static_cast<unsigned>(std::bit_width(p.Q - 1));

@@ -167,6 +167,7 @@ struct Server::State {
       device->upload(std::span(input->data).subspan(begin * row(), count * row()),
                      uploaded.back().slice());
     }
+    slices.reserve(uploaded.size());
     for (const Batch& batch : uploaded) slices.push_back(batch.slice());
     Batch sum = device->allocate<std::uint32_t>(count * row());
     device->lwe_linear(parameters.q(), row(), weights, slices, constant, sum.slice());
