@@ -179,8 +179,8 @@ struct Monomial {
 };
 
 /// Fetches the next group's share of the key a few lines at a time, evenly over the work on this
-/// one: a burst would wait for memory, which one ciphertext alone keeps busy nearly all the time. Into the
-/// second-level cache: two groups' shares would push the digits out of the first.
+/// one: a burst would wait for memory, which one ciphertext alone keeps busy nearly all the time.
+/// Into the second-level cache: two groups' shares would push the digits out of the first.
 template <class Key>
 struct FetchAhead {
   const Key *at, *end;
@@ -189,7 +189,8 @@ struct FetchAhead {
       : at(begin), end(begin + count), values((count + calls - 1) / calls) {}
   HWY_INLINE void some() {
     constexpr std::size_t line = 64 / sizeof(Key);
-    for (const Key* stop = std::min(end, at + values); at < stop; at += line) __builtin_prefetch(at, 0, 2);
+    for (const Key* stop = std::min(end, at + values); at < stop; at += line)
+      __builtin_prefetch(at, 0, 2);
   }
 };
 
