@@ -11,7 +11,6 @@ time / Whorl time of the same round.
 from __future__ import annotations
 
 import argparse
-import datetime
 import json
 import statistics
 import subprocess
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from records import append, record
 from whorl import binfhe
 
 HERE = Path(__file__).resolve().parent
@@ -99,15 +99,8 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--peer-python", default="python3.10")
     parser.add_argument("--record", type=Path)
-    parser.add_argument("--commit", default="", help="what the installed package was built from")
     options = parser.parse_args()
     peer = Peer(options.peer_python)
-    commit = (
-        options.commit
-        or subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=HERE
-        ).stdout.strip()
-    )
 
     large = "openfhe_1_6/LARGE_PRECISION"
     cases: list[tuple[str, str, int, int, Callable[[], Callable[[], float]]]] = [
@@ -134,43 +127,26 @@ def main() -> int:
             repeats = peer_runs if batch == 1 else 1
             ours.append(statistics.mean(measure() for _ in range(repeats)))
         ratios = [t / o for t, o in zip(theirs, ours, strict=True)]
-        parameters = binfhe.parameters(name, allow_insecure=True)
-        record = {
-            "bench": "openfhe",
-            "op": op,
-            "scheme": "binfhe",
-            "params": name,
-            "device": "cpu",
-            "device_count": 1,
-            "threads": 1,
-            "batch": batch,
-            "transfers": "included",
-            "unit": "s",
-            "median": statistics.median(ours),
-            "min": min(ours),
-            "max": max(ours),
-            "runs": options.rounds,
-            "peer": "openfhe",
-            "peer_version": PEER_VERSION,
-            "peer_median": statistics.median(theirs),
-            "ratio": statistics.median(ratios),
-            "security_bits": round(
-                min(parameters.security.lwe_bits, parameters.security.ring_bits), 1
-            ),
-            "pfail_log2": round(parameters.failure_log2, 1),
-            "commit": commit,
-            "date": datetime.date.today().isoformat(),
-        }
+        line = record(
+            "openfhe",
+            op,
+            name,
+            ours,
+            threads=1,
+            batch=batch,
+            unit="s",
+            peer="openfhe",
+            peer_version=PEER_VERSION,
+            peer_median=statistics.median(theirs),
+            ratio=statistics.median(ratios),
+        )
         print(
-            f"{op:9s} {name:28s} batch {batch:3d}: {record['median'] * 1e3:8.2f} ms, OpenFHE "
-            f"{record['peer_median'] * 1e3:8.2f} ms: {record['ratio']:5.1f}x "
+            f"{op:9s} {name:28s} batch {batch:3d}: {line['median'] * 1e3:8.2f} ms, OpenFHE "
+            f"{line['peer_median'] * 1e3:8.2f} ms: {line['ratio']:5.1f}x "
             f"({min(ratios):.1f} … {max(ratios):.1f})",
             flush=True,
         )
-        if options.record:
-            options.record.parent.mkdir(parents=True, exist_ok=True)
-            with options.record.open("a") as file:
-                file.write(json.dumps(record) + "\n")
+        append(options.record, line)
     return 0
 
 

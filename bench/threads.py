@@ -6,15 +6,13 @@
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+from records import append, record
 from whorl import binfhe
 
 
@@ -27,13 +25,6 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--record", type=Path)
     options = parser.parse_args()
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parent,
-    ).stdout.strip()
-
     parameters = binfhe.parameters(options.params, allow_insecure=True)
     client = binfhe.Client(parameters)
     keys = client.evaluation_keys()
@@ -48,32 +39,20 @@ def main() -> int:
     first = statistics.median(rates[options.threads[0]][1:])
     for count, all_rates in rates.items():
         warm = all_rates[1:]
-        record = {
-            "bench": "threads",
-            "op": "nand",
-            "scheme": "binfhe",
-            "params": options.params,
-            "device": "cpu",
-            "device_count": 1,
-            "threads": count,
-            "batch": options.batch,
-            "transfers": "included",
-            "unit": "1/s",
-            "median": statistics.median(warm),
-            "min": min(warm),
-            "max": max(warm),
-            "runs": options.rounds,
-            "peer": f"whorl, {options.threads[0]} thread",
-            "peer_median": first,
-            "ratio": statistics.median(warm) / first,
-            "commit": commit,
-            "date": datetime.date.today().isoformat(),
-        }
-        print(f"{count} threads: {record['median']:.1f} gates/s, {record['ratio']:.2f}x")
-        if options.record:
-            options.record.parent.mkdir(parents=True, exist_ok=True)
-            with options.record.open("a") as file:
-                file.write(json.dumps(record) + "\n")
+        line = record(
+            "threads",
+            "nand",
+            options.params,
+            warm,
+            threads=count,
+            batch=options.batch,
+            unit="1/s",
+            peer=f"whorl, {options.threads[0]} thread",
+            peer_median=first,
+            ratio=statistics.median(warm) / first,
+        )
+        print(f"{count} threads: {line['median']:.1f} gates/s, {line['ratio']:.2f}x")
+        append(options.record, line)
     return 0
 
 

@@ -1,0 +1,49 @@
+"""Benchmark records: what every one of them says, in one place."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import statistics
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from whorl import binfhe
+
+
+def record(bench: str, op: str, params: str, values: list[float], **fields: Any) -> dict[str, Any]:
+    """A record of `values` (seconds, or 1/s if `unit` says so) measured on this CPU."""
+    parameters = binfhe.parameters(params, allow_insecure=True)
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parent,
+    ).stdout.strip()
+    return {
+        "bench": bench,
+        "op": op,
+        "scheme": "binfhe",
+        "params": params,
+        "device": "cpu",
+        "device_count": 1,
+        "transfers": "included",
+        "median": statistics.median(values),
+        "min": min(values),
+        "max": max(values),
+        "runs": len(values),
+        "security_bits": round(min(parameters.security.lwe_bits, parameters.security.ring_bits), 1),
+        "pfail_log2": round(parameters.failure_log2, 1),
+        "commit": commit,
+        "date": datetime.date.today().isoformat(),
+        **fields,
+    }
+
+
+def append(path: Path | None, line: dict[str, Any]) -> None:
+    """Adds a record to a .jsonl file, if one is named."""
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
