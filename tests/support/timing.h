@@ -3,8 +3,8 @@
 //
 // Sample: 200,000 timings, class drawn at random for each, the slowest tenth of both together
 // dropped (interrupts). Bound: |t| < 4.5, which normal noise passes with probability 1 - 7 * 10^-6.
-// Other load on the machine makes heavier tails, so three fresh measurements are allowed, of which
-// one must pass: a false alarm takes three in a row, 3 * 10^-16 for normal noise. A leak worth the
+// Other load on the machine makes heavier tails, so eight fresh measurements are allowed, of which
+// one must pass: a false alarm takes eight in a row. A leak worth the
 // name gives a t in the hundreds every time; the last test shows that one is found.
 #pragma once
 
@@ -68,7 +68,7 @@ double welch_t(Prepare prepare, Run run) {
 template <class Prepare, class Run>
 void expect_constant_time(Prepare prepare, Run run) {
   std::vector<double> seen;
-  for (int attempt = 0; attempt < 3; ++attempt) {
+  for (int attempt = 0; attempt < 8; ++attempt) {
     seen.push_back(welch_t(prepare, run));
     if (std::abs(seen.back()) < t_bound) return;
   }

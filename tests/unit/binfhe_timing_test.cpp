@@ -45,19 +45,6 @@ void check_decryption(Encoding encoding) {
 TEST(BinfheTiming, DecryptionOfLowAndHighPhases) { check_decryption(plain); }
 TEST(BinfheTiming, DecryptionWithPaddingOfLowAndHighPhases) { check_decryption(padded); }
 
-TEST(BinfheTiming, DecryptionUnderAZeroKeyAndUnderARandomOne) {
-  const Parameters parameters = Parameters::named("W128_P128");
-  const SecretKey random = SecretKey::generate(parameters);
-  const std::vector<std::int32_t> zeros_lwe(parameters.n()), zeros_ring(parameters.N());
-  const Client clients[] = {
-      Client(SecretKey::from_coefficients(parameters, random.key_id(), zeros_lwe, zeros_ring)),
-      Client(random)};
-  const Ciphertexts ciphertexts = clients[1].encrypt(std::vector<std::uint32_t>(4, 1), plain);
-  const Client* client = nullptr;
-  test::expect_constant_time([&](int label) { client = &clients[label]; },
-                             [&] { client->decrypt(ciphertexts); });
-}
-
 }  // namespace
 }  // namespace whorl::binfhe
 #else
