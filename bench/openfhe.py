@@ -25,7 +25,6 @@ from records import append, record
 from whorl import binfhe
 
 HERE = Path(__file__).resolve().parent
-PEER_VERSION = "1.6.1.0.22.4"
 
 
 class Peer:
@@ -33,12 +32,12 @@ class Peer:
 
     def __init__(self, python: str) -> None:
         self._process = subprocess.Popen(
-            [python, str(HERE / "peers" / "openfhe_worker.py"), PEER_VERSION],
+            [python, str(HERE / "peers" / "openfhe_worker.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        self._read()
+        self.version = str(self._read()["version"])
 
     def _read(self) -> dict[str, Any]:
         assert self._process.stdout is not None
@@ -136,7 +135,7 @@ def main() -> int:
             batch=batch,
             unit="s",
             peer="openfhe",
-            peer_version=PEER_VERSION,
+            peer_version=peer.version,
             peer_median=statistics.median(theirs),
             ratio=statistics.median(ratios),
         )
