@@ -55,6 +55,15 @@ class Buffer {
 
 enum class Arithmetic : std::uint8_t { ntt, fft };
 
+/// Ways to spread blind rotations over a GPU's multiprocessors, for comparison; `automatic` takes
+/// the one that is fastest for the batch. A CPU has one way and ignores it.
+enum class BlindRotation : std::uint8_t {
+  automatic,
+  single,   ///< one ciphertext in a thread block
+  cluster,  ///< one ciphertext over several thread blocks
+  shared    ///< several ciphertexts in a thread block, which read each step of the key together
+};
+
 /// Shape of a GINX blind-rotation key (Chillotti et al. 2020; ternary keys: Micciancio and
 /// Polyakov, WAHC 2021). `gadgets[i]` belongs to LWE coefficient i.
 struct RotationShape {
@@ -131,6 +140,14 @@ class Device {
   /// E.g. "cpu (AVX3, 2 threads)".
   virtual std::string name() const = 0;
   virtual unsigned threads() const = 0;
+  /// Another queue of calls to the same hardware, whose work runs beside this one's. Buffers belong
+  /// to one queue; keys prepared through one serve all.
+  virtual std::unique_ptr<Device> sibling() const = 0;
+  /// Queues that it pays to keep busy: 2 where copies run beside kernels.
+  virtual unsigned queues() const = 0;
+  /// Ciphertexts that should go through the stages of an operation together, if each takes `bytes`
+  /// of the device's memory on the way.
+  virtual std::size_t batch_limit(std::size_t bytes) const = 0;
 
   template <class T>
   Buffer<T> allocate(std::size_t count) const {
@@ -276,9 +293,26 @@ class Device {
 struct DeviceOptions {
   unsigned threads = 0;             ///< 0: all cores
   std::function<bool()> interrupt;  ///< polled from the calling thread; true: InterruptedError
+  BlindRotation rotation = BlindRotation::automatic;
 };
 
-/// "cpu", or "" for the best there is. DeviceError names what was asked for and what there is.
+/// "cpu", "cuda" (the first GPU), "cuda:1", or "" for the best there is. DeviceError names what was
+/// asked for and what there is; a device that was asked for is never replaced by another.
 std::unique_ptr<Device> make_device(const std::string& name, DeviceOptions options = {});
+
+/// The same for several: "cuda:0,1" or "cuda:all"; one name gives one device.
+std::vector<std::unique_ptr<Device>> make_devices(const std::string& name,
+                                                  const DeviceOptions& options = {});
+
+/// A device that this machine has or might have.
+struct DeviceInfo {
+  std::string name;          ///< as make_device takes it: "cpu", "cuda:0"; "cuda" if none is usable
+  std::string description;   ///< the hardware's own name
+  bool usable = false;
+  std::string why;           ///< why not usable, or which kernels would run
+  std::size_t memory = 0, free_memory = 0;  ///< bytes; 0: unknown
+};
+/// The CPU first. A CUDA entry is always there, and says why if no GPU can be used.
+std::vector<DeviceInfo> list_devices();
 
 }  // namespace whorl::backend

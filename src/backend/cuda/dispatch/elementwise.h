@@ -1,0 +1,26 @@
+// Element-wise arithmetic of residues, limb-major (L, B, N), on a GPU: meanings as in backend/ops.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "backend/cuda/runtime/stream.h"
+#include "backend/ops.h"
+
+namespace whorl::backend::cuda {
+
+enum class Elementwise : std::uint8_t { add, sub, neg, mul, mul_add };
+
+/// `size` values in moduli.size() limbs of equal length; `b` is not read by neg; `out` may be `a`.
+template <class Word>
+void elementwise(const Stream& stream, Elementwise op, Moduli<Word> moduli, std::size_t size,
+                 const Word* a, const Word* b, Word* out);
+template <class Word>
+void multiply_scalar(const Stream& stream, Moduli<Word> moduli, std::span<const Word> scalars,
+                     std::size_t size, const Word* a, Word* out);
+template <class Word>
+void automorphism(const Stream& stream, Moduli<Word> moduli, std::uint32_t N, std::uint32_t g,
+                  bool evaluation_form, std::size_t size, const Word* a, Word* out);
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,44 @@
+// One GPU: what it is, and its pool of memory.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace whorl::backend::cuda {
+
+/// Facts about a device that dispatch and error messages need.
+struct Gpu {
+  int ordinal = 0;
+  std::string model;            ///< "NVIDIA H200"
+  int major = 0, minor = 0;     ///< compute capability
+  unsigned multiprocessors = 0;
+  std::size_t shared_per_block = 0;           ///< opt-in limit, bytes
+  std::size_t shared_per_multiprocessor = 0;  ///< bytes
+  std::size_t l2_bytes = 0, memory_bytes = 0;
+  int architecture() const { return 10 * major + minor; }
+  std::string name() const { return "cuda:" + std::to_string(ordinal); }
+};
+
+/// Number of GPUs. DeviceError if there is no driver, it is too old, or there is no GPU.
+int gpu_count();
+/// DeviceError if there is no such GPU or this build has no kernel for it.
+Gpu describe_gpu(int ordinal);
+/// Bytes that an allocation could still get: what the driver has and what the pool holds unused.
+std::size_t free_memory(const Gpu& gpu);
+
+/// While it lives, the calling thread's CUDA calls go to this device.
+class CurrentGpu {
+ public:
+  explicit CurrentGpu(int ordinal);
+  ~CurrentGpu();
+  CurrentGpu(const CurrentGpu&) = delete;
+  CurrentGpu& operator=(const CurrentGpu&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+}  // namespace whorl::backend::cuda

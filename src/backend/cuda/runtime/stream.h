@@ -1,0 +1,71 @@
+// A queue of work on one GPU: everything is enqueued, nothing waits unless it says so.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "backend/cuda/runtime/gpu.h"
+
+namespace whorl::backend::cuda {
+
+/// Device memory that returns to the stream's pool, in stream order, when the last owner goes.
+template <class T>
+class DeviceArray {
+ public:
+  DeviceArray() = default;
+  DeviceArray(std::shared_ptr<void> storage, std::size_t size)
+      : storage_(std::move(storage)), size_(size) {}
+  T* data() const { return static_cast<T*>(storage_.get()); }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::shared_ptr<void> storage_;
+  std::size_t size_ = 0;
+};
+
+/// A CUDA stream, its GPU, and pinned memory for copies. One thread at a time may use it.
+class Stream {
+ public:
+  explicit Stream(Gpu gpu);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  const Gpu& gpu() const { return gpu_; }
+  cudaStream_t handle() const { return state_->handle; }
+
+  /// Uninitialised. OutOfMemoryError names the bytes needed and what is free.
+  std::shared_ptr<void> allocate_bytes(std::size_t bytes) const;
+  template <class T>
+  DeviceArray<T> allocate(std::size_t count) const {
+    return {allocate_bytes(count * sizeof(T)), count};
+  }
+  /// A copy of host values; they may be changed as soon as this returns.
+  template <class T>
+  DeviceArray<T> upload(const T* from, std::size_t count) const {
+    DeviceArray<T> out = allocate<T>(count);
+    copy_in(from, out.data(), count * sizeof(T));
+    return out;
+  }
+
+  /// Through pinned memory: returns when `host` has been read, not when it has arrived.
+  void copy_in(const void* host, void* device, std::size_t bytes) const;
+  /// Waits for all work before it, and for the copy.
+  void copy_out(const void* device, void* host, std::size_t bytes) const;
+  void fill(void* device, int byte, std::size_t bytes) const;
+  /// Waits for all work so far; throws what went wrong in it.
+  void wait() const;
+
+ private:
+  struct State;
+  Gpu gpu_;
+  std::shared_ptr<State> state_;
+};
+
+/// For tests: the `count`-th allocation of device or pinned memory from now on fails (1: the next);
+/// 0 switches it off. Returns how many were made since the last call.
+std::size_t fail_allocation(std::size_t count);
+
+}  // namespace whorl::backend::cuda
