@@ -4,10 +4,10 @@ export WHORL_BUILD ?= build/make
 export WHORL_JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full bench lint format clean
+.PHONY: help setup demo test test-full test-gpu gpu-bundle bench lint format clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## system packages, virtual environment, Python module
 	@tools/setup.sh test
@@ -23,6 +23,14 @@ test:  ## C++ tests, lint, Python tests
 test-full:  ## the same with clang, sanitizers, fuzzing, clang-tidy and slow tests
 	@tools/setup.sh test
 	@tools/test.sh full
+
+test-gpu:  ## every test of the CUDA backend; fails where no GPU can be used
+	@tools/setup.sh test
+	@tools/test.sh gpu
+
+gpu-bundle:  ## TO=folder: GPU tests and benches for a machine that has a GPU but no compiler
+	@tools/setup.sh test
+	@tools/gpu-bundle.sh "$(TO)"
 
 bench:  ## milliseconds a gate and gates a second on this machine
 	@tools/setup.sh demo

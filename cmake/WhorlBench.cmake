@@ -1,6 +1,10 @@
-# bench/NAME.cpp is the program NAME; Google Benchmark is there for those that include it.
+# bench/NAME.cpp is the program bench_NAME; Google Benchmark is there for those that include it.
+# bench/cuda_NAME.cpp is about kernels of the CUDA backend, and built with it.
 find_package(benchmark QUIET)
 file(GLOB whorl_bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
+if(NOT whorl_cuda)
+  list(FILTER whorl_bench_sources EXCLUDE REGEX "/bench/cuda_")
+endif()
 foreach(source IN LISTS whorl_bench_sources)
   file(STRINGS "${source}" whorl_uses_benchmark REGEX "include <benchmark/" LIMIT_COUNT 1)
   if(whorl_uses_benchmark AND NOT benchmark_FOUND)
@@ -18,4 +22,21 @@ foreach(source IN LISTS whorl_bench_sources)
   if(whorl_uses_benchmark)
     target_link_libraries(bench_${name} PRIVATE benchmark::benchmark)
   endif()
+  if(name MATCHES "^cuda_")
+    target_include_directories(bench_${name} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  endif()
 endforeach()
+
+# Those that want a GPU; tools/gpu-bundle.sh reads their names.
+if(whorl_cuda)
+  set(whorl_gpu_benches "")
+  foreach(source IN LISTS whorl_bench_sources)
+    get_filename_component(name "${source}" NAME_WE)
+    if(name MATCHES "^(cuda_.*|gpu)$" AND TARGET bench_${name})
+      list(APPEND whorl_gpu_benches bench_${name})
+    endif()
+  endforeach()
+  add_custom_target(gpu_benches DEPENDS ${whorl_gpu_benches})
+  list(JOIN whorl_gpu_benches "\n" whorl_gpu_benches)
+  file(WRITE "${PROJECT_BINARY_DIR}/gpu_benches.txt" "${whorl_gpu_benches}\n")
+endif()

@@ -3,6 +3,10 @@
 # stamp with the hash of what it was made from, so that a second run does only what has changed.
 #
 # usage: tools/setup.sh [demo|test]      demo: what `make demo` needs; test: everything
+#
+# WHORL_CUDA=AUTO|ON|OFF and WHORL_CUDA_ARCHITECTURES="80-real;90a-real" go to CMake. The CUDA
+# backend is compiled for one architecture, unless told otherwise: that of the first GPU here, or an
+# H200's.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -187,10 +191,23 @@ supply_cmake() {
 
 # --- the module --------------------------------------------------------------------------------
 
+# The first GPU's architecture as CMake names it; compilers of today begin at 8.0.
+gpu_architecture() {
+  local capability
+  capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1) ||
+    true
+  case "$capability" in
+    9.0 | '') echo 90a-real ;;
+    [89].[0-9] | 1[0-9].[0-9]) echo "${capability/./}-real" ;;
+    *) echo 90a-real ;;
+  esac
+}
+
 install_module() {
-  local hash
-  hash="$("$venv/bin/python" --version) $(hash_of src include python cmake CMakeLists.txt \
-    pyproject.toml)"
+  local hash cuda="${WHORL_CUDA:-AUTO}"
+  local architectures="${WHORL_CUDA_ARCHITECTURES:-$(gpu_architecture)}"
+  hash="$("$venv/bin/python" --version) $cuda $architectures $(hash_of src include python cmake \
+    CMakeLists.txt pyproject.toml)"
   if fresh module "$hash" && "$venv/bin/python" -c 'import whorl' 2>/dev/null; then
     say "library and Python module: up to date"
     return
@@ -200,12 +217,14 @@ install_module() {
   local log="$stamps/module.log"
   if ! CMAKE_BUILD_PARALLEL_LEVEL="$jobs" "$venv/bin/python" -m pip install -v \
     --no-build-isolation --no-deps --force-reinstall --disable-pip-version-check \
-    --config-settings "build-dir=$build" . 2>&1 | tee "$log" |
+    --config-settings "build-dir=$build" --config-settings "cmake.define.WHORL_CUDA=$cuda" \
+    --config-settings "cmake.define.WHORL_CUDA_ARCHITECTURES=$architectures" . 2>&1 | tee "$log" |
     { grep --line-buffered -oE '\[[0-9]+/[0-9]+\] .*' || true; }; then
     fail "The build failed; all of it is in $log. What it says of errors:" \
       "$(grep -iE '(fatal )?error' "$log" | head -n 30)"
   fi
   printf '%s' "$hash" >"$stamps/module"
+  grep -oE 'CUDA backend: .*' "$log" | tail -n 1 | sed 's/^/               /' || true
 }
 
 install_system_packages

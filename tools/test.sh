@@ -5,7 +5,8 @@
 # Parts are run through part(), which the next line tells shellcheck.
 # shellcheck disable=SC2317
 #
-# usage: tools/test.sh [full]            full: also sanitizers, clang, long fuzzing, slow tests
+# usage: tools/test.sh [full|gpu]        full: also sanitizers, clang, long fuzzing, slow tests;
+#                                        gpu: the tests of the CUDA backend, on a GPU
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -51,6 +52,19 @@ run_ctest() {
   ctest --test-dir "$build" -j "$jobs" --output-on-failure --no-tests=error
 }
 
+# A GPU test that was left out is a failure here, as nowhere else.
+run_gpu() {
+  local program="$build/tests/whorl_tests_gpu" status
+  if [[ ! -x "$program" ]]; then
+    echo "FAILED: no GPU tests were built: $(grep -oE 'CUDA backend: .*' "$logs/configure.log")"
+    return 1
+  fi
+  "$program"
+  status=$?
+  ((status != 77)) || echo "FAILED: this machine has no GPU to test on"
+  return "$status"
+}
+
 preset() { # configure, build and test one preset
   local name="$1"
   cmake --preset "$name" >"$logs/configure-$name.log" || {
@@ -59,6 +73,15 @@ preset() { # configure, build and test one preset
   }
   cmake --build --preset "$name" -j "$jobs" && ctest --preset "$name" -j "$jobs"
 }
+
+if [[ "$mode" == gpu ]]; then
+  rm -f "$build/tests/whorl_tests_gpu" # none, if this build leaves CUDA out
+  part build 'error:|^\[[0-9]+/[0-9]+\]|no work to do' build_cpp
+  part gpu 'PASSED|FAILED' run_gpu
+  printf '\n=== summary (%d s)\n' "$((SECONDS - started))"
+  printf '%s\n' "${summary[@]}"
+  exit "$failed"
+fi
 
 part build 'error:|^\[[0-9]+/[0-9]+\]|no work to do' build_cpp
 part ctest 'tests passed|tests failed' run_ctest

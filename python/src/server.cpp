@@ -71,13 +71,31 @@ std::optional<Encoding> as_encoding(const Output& output) {
   return Encoding{output->first, output->second};
 }
 
+constexpr std::pair<const char*, binfhe::RotationSchedule> rotations[] = {
+    {"auto", binfhe::RotationSchedule::automatic},
+    {"single", binfhe::RotationSchedule::single},
+    {"cluster", binfhe::RotationSchedule::cluster},
+    {"shared", binfhe::RotationSchedule::shared}};
+
+binfhe::RotationSchedule rotation_from_name(const std::string& name) {
+  for (const auto& [known, rotation] : rotations)
+    if (name == known) return rotation;
+  throw ParameterError("rotation: '" + name + "' is none of auto, single, cluster, shared");
+}
+std::string rotation_name(binfhe::RotationSchedule rotation) {
+  for (const auto& [name, known] : rotations)
+    if (rotation == known) return name;
+  throw ParameterError("rotation: a value without a name");
+}
+
 Server make_server(const EvaluationKeys& keys, const std::string& device, unsigned threads,
-                   const std::optional<std::string>& transform) {
+                   const std::optional<std::string>& transform, const std::string& rotation) {
   binfhe::ServerOptions options;
   options.device = device;
   options.threads = threads;
   if (transform) options.transform = transform_from_name(*transform);
   options.interrupt = &interrupted;
+  options.rotation = rotation_from_name(rotation);
   return without_gil([&] { return Server(keys, options); });
 }
 
@@ -85,10 +103,20 @@ Server make_server(const EvaluationKeys& keys, const std::string& device, unsign
 
 void bind_server(nb::module_& module) {
   nb::class_<Server>(module, "Server")
-      .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "transform"_a.none())
+      .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "transform"_a.none(),
+                  "rotation"_a)
       .def_prop_ro("parameters", [](const Server& s) { return s.parameters(); })
       .def_prop_ro("key_id", [](const Server& s) { return as_bytes(s.key_id()); })
       .def_prop_ro("device", [](const Server& s) { return s.device(); })
+      .def_prop_ro("devices", [](const Server& s) { return s.devices(); })
+      .def_prop_ro("failed_devices",
+                   [](const Server& s) {
+                     std::vector<std::pair<std::string, std::string>> result;
+                     for (auto& failed : s.failed_devices())
+                       result.emplace_back(failed.name, failed.message);
+                     return result;
+                   })
+      .def_prop_ro("rotation", [](const Server& s) { return rotation_name(s.rotation()); })
       .def_prop_ro("transform", [](const Server& s) { return transform_name(s.transform()); })
       .def_prop_ro("threads", &Server::threads)
       .def_prop_ro("key_bytes", &Server::key_bytes)
@@ -151,8 +179,30 @@ void bind_server(nb::module_& module) {
     return result;
   });
   module.def(
-      "device_name", [](const std::string& device) { return backend::make_device(device)->name(); },
+      "device_name",
+      [](const std::string& device) {
+        return without_gil([&] {
+          std::string names;
+          for (const auto& each : backend::make_devices(device))
+            names += (names.empty() ? "" : ", ") + each->name();
+          return names;
+        });
+      },
       "device"_a);
+  module.def("devices", [] {
+    std::vector<nb::dict> result;
+    for (const backend::DeviceInfo& device : without_gil([] { return backend::list_devices(); })) {
+      nb::dict entry;
+      entry["name"] = device.name;
+      entry["description"] = device.description;
+      entry["usable"] = device.usable;
+      entry["why"] = device.why;
+      entry["memory"] = device.memory;
+      entry["free_memory"] = device.free_memory;
+      result.push_back(entry);
+    }
+    return result;
+  });
 }
 
 }  // namespace whorl::python

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import cpu_target
 from ._core import version as _version
+from ._devices import DeviceInfo, devices
 from .errors import (
     CorruptionError,
     DeviceError,
@@ -53,6 +54,7 @@ __version__ = _version()
 __all__ = [
     "CorruptionError",
     "DeviceError",
+    "DeviceInfo",
     "EncodingError",
     "Error",
     "FormatError",
@@ -75,6 +77,7 @@ __all__ = [
     "binfhe",
     "client",
     "cpu_target",
+    "devices",
     "server",
 ]
 

@@ -60,7 +60,8 @@ enum class Arithmetic : std::uint8_t { ntt, fft };
 enum class BlindRotation : std::uint8_t {
   automatic,
   single,   ///< one ciphertext in a thread block
-  cluster,  ///< one ciphertext over several thread blocks
+  cluster,  ///< one ciphertext over several thread blocks, a cluster where the GPU has them
+  grid,     ///< the same, meeting in device memory as GPUs without clusters do
   shared    ///< several ciphertexts in a thread block, which read each step of the key together
 };
 

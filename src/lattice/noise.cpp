@@ -57,6 +57,18 @@ double fft_rounding_variance(const ring::Gadget& gadget, std::uint64_t Q, std::u
   return relative * relative * size * (1 + N * ring_mean_square);
 }
 
+double digit_spectrum_variance(const ring::Gadget& gadget, std::uint64_t Q, std::uint32_t N,
+                               unsigned keys, double ring_mean_square) {
+  double digits = 0;  // of a digit's coefficients
+  for (unsigned j = 0; j < gadget.digits(); ++j) {
+    const double largest = 3.4 * std::sqrt(gadget.digit_mean_square(j) * N / 2);
+    const double scale = std::ldexp(1.0, 30 - std::ilogb(largest));
+    digits += 1.0 / (12.0 * scale * scale * (N / 2.0));
+  }
+  const double q = static_cast<double>(Q);
+  return keys * 2.0 * N * digits * q * q / 12 * (1 + N * ring_mean_square);
+}
+
 double modulus_switch_variance(std::uint32_t n, double mean_square, double step) {
   return (1 + n * mean_square) * (1 + 2 * step * step) / 12;
 }

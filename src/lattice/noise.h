@@ -34,6 +34,12 @@ double external_product_variance(const ring::Gadget& gadget, std::uint32_t N, un
 double fft_rounding_variance(const ring::Gadget& gadget, std::uint64_t Q, std::uint32_t N,
                              unsigned keys, double ring_mean_square);
 
+/// One step on a GPU, for Q < 2^31: digits' spectra are integers too, each row of some 1,024 real
+/// components times the power of two that brings the largest, 3.4 deviations, to between 2^30 and
+/// 2^31 (docs/fft-error.md). Rounding errors of variance 1/12 meet keys uniform modulo Q.
+double digit_spectrum_variance(const ring::Gadget& gadget, std::uint64_t Q, std::uint32_t N,
+                               unsigned keys, double ring_mean_square);
+
 /// Rounding n coefficients and b to another modulus: (1 + n·E[s^2])/12 (Ducas and Micciancio 2015,
 /// Lemma 5). Centred, for binary secrets: (1 + n/4)/12, the variance of s around 1/2. Between
 /// powers of two `step` = to/from makes errors multiples of it, ties included: (1 + 2·step^2)/12

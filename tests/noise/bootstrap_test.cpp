@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "measure.h"
+#include "noise/measure.h"
+#include "support/targets.h"
 #include "whorl/binfhe/server.h"
 
 namespace whorl {
@@ -39,7 +40,8 @@ TEST_P(Refreshed, HasTheVarianceOfTheFormula) {
   noise::Moments moments;
   for (unsigned k = 0; k < kKeys; ++k) {
     const Client client(parameters);
-    const Server server(client.evaluation_keys(), {"cpu", 0, GetParam().transform, {}});
+    const Server server(client.evaluation_keys(),
+                        {test::tested_device, 0, GetParam().transform, {}});
     const auto x = noise::random_messages(kGates, 2), y = noise::random_messages(kGates, 2);
     std::vector<std::uint32_t> want(kGates);
     for (std::size_t i = 0; i < kGates; ++i) want[i] = 1 - x[i] * y[i];
@@ -125,7 +127,7 @@ TEST_P(Failure, OfGatesIsWhatParametersSay) {
   std::size_t nand = 0, xor_ = 0, majority = 0;
   for (unsigned k = 0; k < kKeys; ++k) {
     const Client client(parameters);
-    const Server server(client.evaluation_keys(), {"cpu", 0, Transform::ntt, {}});
+    const Server server(client.evaluation_keys(), {test::tested_device, 0, Transform::ntt, {}});
     const auto x = noise::random_messages(kRuns, 2), y = noise::random_messages(kRuns, 2),
                z = noise::random_messages(kRuns, 2);
     const auto a = refreshed(client, server, x, {}), b = refreshed(client, server, y, {}),
@@ -166,7 +168,7 @@ TEST_P(Failure, OfLookUpTablesIsWhatParametersSay) {
   std::size_t failures[3] = {};
   for (unsigned k = 0; k < kKeys; ++k) {
     const Client client(parameters);
-    const Server server(client.evaluation_keys(), {"cpu", 0, Transform::ntt, {}});
+    const Server server(client.evaluation_keys(), {test::tested_device, 0, Transform::ntt, {}});
     for (unsigned l = 0; l < 3; ++l) {
       const Lut& lut = *luts[l];
       const auto messages = noise::random_messages(kRuns, lut.input().p);

@@ -9,7 +9,8 @@
 #include "lattice/noise.h"
 #include "lattice/rgsw.h"
 #include "math/sampling.h"
-#include "measure.h"
+#include "noise/measure.h"
+#include "support/targets.h"
 
 namespace whorl {
 namespace {
@@ -52,9 +53,11 @@ struct Material {
     const auto bodies = lattice::rotation_key_bodies<Word>(lwe, ring, static_cast<Word>(s.Q),
                                                            gadgets, s.keys, error, seed, 0, {});
     backend::RotationShape shape{n, s.N, s.Q, s.keys, gadgets, backend::Arithmetic::ntt};
-    ntt = std::make_unique<noise::Rotator<Word>>(shape, bodies.template as<Word>(), seed, 0);
+    ntt = std::make_unique<noise::Rotator<Word>>(shape, bodies.template as<Word>(), seed, 0,
+                                                 test::tested_device);
     shape.arithmetic = backend::Arithmetic::fft;
-    fft = std::make_unique<noise::Rotator<Word>>(shape, bodies.template as<Word>(), seed, 0);
+    fft = std::make_unique<noise::Rotator<Word>>(shape, bodies.template as<Word>(), seed, 0,
+                                                 test::tested_device);
   }
   static double mean_square(const std::vector<std::int32_t>& secret) {
     double sum = 0;
@@ -75,6 +78,8 @@ double extra_of_step(const Shape& s, const Material<Word>& m) {
   if (sizeof(Word) == 4)
     extra += lattice::external_product_variance(m.gadget, s.N, s.keys, 1, 0, 0) *
              lattice::key_spectrum_variance(s.Q, s.N, 32) * (1 + s.N * ring);
+  if (sizeof(Word) == 4 && test::tests_on_gpus)
+    extra += lattice::digit_spectrum_variance(m.gadget, s.Q, s.N, s.keys, ring);
   return extra;
 }
 

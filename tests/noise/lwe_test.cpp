@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "math/sampling.h"
-#include "measure.h"
+#include "noise/measure.h"
+#include "support/targets.h"
 
 namespace whorl {
 namespace {
@@ -47,7 +48,7 @@ class ModulusSwitch : public testing::TestWithParam<Switch> {};
 TEST_P(ModulusSwitch, RoundsWithTheVarianceOfItsFormula) {
   const Switch& s = GetParam();
   constexpr std::size_t kRows = 2048, kKeys = 16, n = 300;
-  const auto device = backend::make_device("cpu", {0, {}});
+  const auto device = backend::make_device(test::tested_device);
   const double step =
       s.from % s.to == 0 ? static_cast<double>(s.to) / static_cast<double>(s.from) : 0;
   double measured = 0, variance = 0, means = 0;
@@ -59,7 +60,7 @@ TEST_P(ModulusSwitch, RoundsWithTheVarianceOfItsFormula) {
     device->upload(std::span<const std::uint64_t>(rows), in.slice());
     device->modulus_switch(s.from, s.to, n + 1, s.centre, std::as_const(in).slice(), out.slice());
     const auto before = noise::lwe_phases<std::uint64_t>(rows, key, s.from);
-    const auto after = noise::lwe_phases<std::uint64_t>({out.slice().data, out.size()}, key, s.to);
+    const auto after = noise::lwe_phases<std::uint64_t>(test::get(*device, out), key, s.to);
     // Phase mod to less phase·to/from, mod to.
     noise::Moments moments;
     for (std::size_t c = 0; c < kRows; ++c) {
@@ -118,7 +119,7 @@ TEST_P(KeySwitchNoise, IsItsFormula) {
   const double sigma = 3.19;
   const ring::Gadget gadget(s.Q_ks, s.log_base, s.digits);
   const math::GaussianSampler error(sigma);
-  const auto device = backend::make_device("cpu", {0, {}});
+  const auto device = backend::make_device(test::tested_device);
   noise::Moments moments;
   for (std::size_t k = 0; k < kKeys; ++k) {
     const auto from = secret(N, false), to = secret(n, false);
@@ -150,7 +151,7 @@ TEST_P(KeySwitchNoise, IsItsFormula) {
     device->upload(std::span<const std::uint64_t>(rows), in.slice());
     device->lwe_key_switch(*key, std::as_const(in).slice(), out.slice());
     const auto before = noise::lwe_phases<std::uint64_t>(rows, from, s.Q_ks);
-    const auto after = noise::lwe_phases<std::uint64_t>({out.slice().data, out.size()}, to, s.Q_ks);
+    const auto after = noise::lwe_phases<std::uint64_t>(test::get(*device, out), to, s.Q_ks);
     for (std::size_t c = 0; c < kRows; ++c)
       moments.add(
           static_cast<double>(noise::centred((after[c] + s.Q_ks - before[c]) % s.Q_ks, s.Q_ks)));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend/ops.h"
@@ -59,8 +60,11 @@ class Rotator {
  public:
   /// `bodies` as EvaluationKeys::rotation_b, for `shape.arithmetic`.
   Rotator(backend::RotationShape shape, std::span<const Word> bodies, const math::Seed& seed,
-          unsigned threads)
-      : N_(shape.N), n_(shape.n), Q_(shape.Q), device_(backend::make_device("cpu", {threads, {}})) {
+          unsigned threads, const std::string& device = "cpu")
+      : N_(shape.N),
+        n_(shape.n),
+        Q_(shape.Q),
+        device_(backend::make_device(device, {threads, {}})) {
     key_ = device_->prepare_rotation_key(
         shape, backend::RowSource<Word>([&](std::size_t r, std::span<Word> a, std::span<Word> b) {
           math::expand_uniform<Word>(seed, r, Q_, a);

@@ -84,6 +84,11 @@ def test_info(shell: Shell) -> None:
     machine = shell("info")
     for part in (whorl.__version__, whorl.cpu_target(), "cores", "device used", "cuda"):
         assert part in machine
+    for device in whorl.devices():
+        line = next(x for x in machine.splitlines() if x.split()[0] == device.name)
+        assert device.description in line and device.why in line
+        assert ("not usable" in line) == (not device.usable)
+        assert (" free" in line) == (device.memory > 0)
     keys, secret = shell("info", "keys.whorl"), shell("info", "secret.whorl")
     assert "evaluation keys" in keys and SET in keys
     assert "secret key" in secret
@@ -183,6 +188,62 @@ def test_bench_measures_every_gate(shell: Shell, gate: str) -> None:
     assert all((r["pfail_log2"] > round(worst, 1)) == wide for r in records)
 
 
+def test_info_tells_why_a_device_is_used(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def used() -> str:
+        return next(x for x in shell("info").splitlines() if x.startswith("device used"))
+
+    monkeypatch.delenv("WHORL_DEVICE", raising=False)
+    gpu = any(device.usable for device in whorl.devices()[1:])
+    assert ("cuda:0" if gpu else "no GPU can be used") in used()
+    monkeypatch.setenv("WHORL_DEVICE", "cpu")
+    assert "WHORL_DEVICE=cpu" in used() and "none" not in used()
+    monkeypatch.setenv("WHORL_DEVICE", "abacus")
+    assert "none (WHORL_DEVICE=abacus)" in used() and "cuda:all" in used()
+
+
+def test_bench_run(shell: Shell) -> None:
+    arguments = ("--params", SET, "--runs", "2", "--batch", "3", "--device", "cpu")
+    ops = ("--op", "NAND", "--op", "mux", "--op", "evalfunc")
+    shown = shell("bench", "run", *arguments, *ops, "--rotation", "single")
+    for part in (SET, "rotation", "single", "nand", "mux", "evalfunc: p = 4, arbitrary"):
+        assert part in shown
+    printed = shell("bench", "run", *arguments, *ops, "--json", "--record", "run.jsonl")
+    assert (shell.folder / "run.jsonl").read_text(encoding="utf-8") == printed
+    records = [json.loads(line) for line in printed.splitlines()]
+    assert [(r["op"], r["batch"], r["unit"]) for r in records] == [
+        (op, batch, unit)
+        for op in ("nand", "mux", "evalfunc")
+        for batch, unit in ((1, "s"), (3, "1/s"))
+    ]
+    assert {(r["device"], r["device_count"], r["transfers"]) for r in records} == {
+        ("cpu", 1, "included")
+    }
+    lines = shell("bench", "run", *arguments, "--json").splitlines()
+    assert [json.loads(line)["op"] for line in lines] == ["nand", "nand"]
+
+
+def test_bench_run_refuses(shell: Shell) -> None:
+    assert "and5" in shell("bench", "run", "--op", "and5", "--params", SET, code=2)
+    assert "4 bits" in shell("bench", "run", "--op", "lut4", "--params", SET, code=2)
+    wrong = shell("bench", "run", "--params", SET, "--rotation", "spiral", code=1)
+    assert "ParameterError" in wrong and "cluster" in wrong
+    assert "cuda:all" in shell("bench", "run", "--params", SET, "--device", "cuda:x", code=1)
+
+
+@pytest.mark.parametrize(
+    ("devices", "name", "count"),
+    [
+        (["cpu (AVX3, 2 threads)"], "cpu", 1),
+        (["cuda:0 (NVIDIA H200)"], "h200", 1),
+        (["cuda:0 (NVIDIA H200)", "cuda:3 (NVIDIA H200)"], "h200x2", 2),
+        (["cuda:0 (NVIDIA GeForce RTX 4090)"], "geforce-rtx-4090", 1),
+        (["cuda:0 (NVIDIA H200)", "cuda:1 (NVIDIA A100-SXM4-80GB)"], "h200+a100-sxm4-80gb", 2),
+    ],
+)
+def test_bench_names_the_hardware(devices: list[str], name: str, count: int) -> None:
+    assert _bench.hardware(devices) == (name, count)
+
+
 def test_bench_refuses_an_unknown_gate(shell: Shell) -> None:
     assert "and5" in shell("bench", "gates", "--gate", "and5", "--params", SET, code=2)
 
@@ -224,7 +285,10 @@ def test_version_and_help(shell: Shell) -> None:
 def test_ctrl_c_stops_the_command(shell: Shell) -> None:
     package = str(Path(whorl.__file__).parent.parent)
     process = subprocess.Popen(
-        [sys.executable, "-c", CLI, "bench", "gates", "--params", SET, "--batch", "500000"],
+        [
+            *(sys.executable, "-c", CLI, "bench", "gates", "--params", SET),
+            *("--batch", "500000", "--device", "cpu"),
+        ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": package},

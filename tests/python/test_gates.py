@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -244,13 +245,74 @@ def test_trivial(kit: Kit) -> None:
 
 
 def test_device(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "cpu" in Server(kit.keys).device
+    monkeypatch.delenv("WHORL_DEVICE", raising=False)
+    gpu = any(device.usable for device in whorl.devices()[1:])
+    assert Server(kit.keys).device.startswith("cuda:0" if gpu else "cpu")
     with pytest.raises(whorl.DeviceError):
         Server(kit.keys, device="abacus")
     monkeypatch.setenv("WHORL_DEVICE", "abacus")
     with pytest.raises(whorl.DeviceError):
         Server(kit.keys)
     assert "cpu" in Server(kit.keys, device="cpu").device
+
+
+def test_devices_are_listed() -> None:
+    first, *gpus = whorl.devices()
+    assert first.name == "cpu" and first.usable and 0 < first.free_memory < first.memory
+    assert gpus and all(each.name.startswith("cuda") for each in gpus)
+    assert all(each.description and each.why for each in (first, *gpus))
+
+
+@pytest.mark.parametrize("name", ["cuda:", "cuda:0,0", "cuda:x", "gpu", "cuda:0,", "cpu:1"])
+def test_odd_device_names(kit: Kit, name: str) -> None:
+    with pytest.raises(whorl.DeviceError, match="cuda:all"):
+        Server(kit.keys, device=name)
+
+
+def test_rotation_is_an_option(kit: Kit, generator: np.random.Generator) -> None:
+    bits = generator.integers(0, 2, size=(2, 5))
+    a, b = (kit.client.encrypt(row) for row in bits)
+    assert kit.server.rotation == "auto"
+    assert kit.server.devices == (kit.server.device,)
+    for rotation in ("auto", "single", "cluster", "shared"):
+        server = Server(kit.keys, device="cpu", rotation=rotation)
+        assert server.rotation == rotation
+        assert np.array_equal(server.nand(a, b).data, kit.server.nand(a, b).data)
+    with pytest.raises(whorl.ParameterError, match="cluster"):
+        Server(kit.keys, device="cpu", rotation="spiral")
+
+
+def test_a_failed_device_is_warned_of_once(kit: Kit) -> None:
+    class Failing:
+        """The library's server, which says that a device has failed."""
+
+        def __init__(self, core: object) -> None:
+            self.core = core
+            self.failed_devices: list[tuple[str, str]] = []
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.core, name)
+
+    server = Server(kit.keys, device="cpu")
+    core = Failing(server._core)
+    server._core = core  # type: ignore[assignment]
+    a = kit.client.encrypt([0, 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        server.nand(a, a)
+    core.failed_devices = [("cuda:1 (NVIDIA H200)", "code 999")]
+    with pytest.warns(RuntimeWarning, match=r"cuda:1 \(NVIDIA H200\) .* code 999") as caught:
+        result = server.nand(a, a)
+    assert len(caught) == 1
+    assert kit.client.decrypt(result).tolist() == [1, 0]
+    assert server.failed_devices == (("cuda:1 (NVIDIA H200)", "code 999"),)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        server.nand(a, a)
+    core.failed_devices = [*core.failed_devices, ("cuda:0 (NVIDIA H200)", "code 7")]
+    with pytest.warns(RuntimeWarning, match="cuda:0") as caught:
+        server.not_(a)
+    assert len(caught) == 1
 
 
 def test_absent_gpu_is_an_error(kit: Kit) -> None:

@@ -1,4 +1,5 @@
-// Runs a test once for each SIMD target that was compiled and that this machine has.
+// Runs a test on every device: once for each SIMD target that was compiled and that this machine
+// has, or, in the program of the GPU tests, once for each GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "backend/ops.h"
 #include "hwy/highway.h"
@@ -44,6 +47,78 @@ void on_each_target(const Body& body) {
 
 inline std::unique_ptr<backend::Device> cpu(unsigned threads = 1) {
   return backend::make_device("cpu", {threads, {}});
+}
+inline std::unique_ptr<backend::Device> cuda(
+    unsigned ordinal = 0, backend::BlindRotation way = backend::BlindRotation::automatic) {
+  return backend::make_device("cuda:" + std::to_string(ordinal), {0, {}, way});
+}
+
+/// Names of the GPUs that can be used: "cuda:0", …
+inline std::vector<std::string> usable_gpus() {
+  std::vector<std::string> names;
+  for (const auto& info : backend::list_devices())
+    if (info.usable && info.name.starts_with("cuda:")) names.push_back(info.name);
+  return names;
+}
+
+#ifdef WHORL_TESTS_ON_GPUS
+inline constexpr bool tests_on_gpus = true;
+#else
+inline constexpr bool tests_on_gpus = false;
+#endif
+/// What this program tests, as make_device takes it.
+inline constexpr const char* tested_device = tests_on_gpus ? "cuda:0" : "cpu";
+
+inline const char* way_name(backend::BlindRotation way) {
+  constexpr const char* names[] = {"automatic", "single", "cluster", "shared"};
+  return names[static_cast<unsigned>(way)];
+}
+
+/// One device under test, which makes the objects to call.
+class Executor {
+ public:
+  explicit Executor(std::string name) : name_(std::move(name)) {}
+  bool gpu() const { return name_ != "cpu"; }
+  std::unique_ptr<backend::Device> device(unsigned threads = 1) const {
+    return backend::make_device(name_, {threads, {}});
+  }
+  /// One for each way to do the same: numbers of threads, or ways to spread blind rotations.
+  struct Variant {
+    std::string name;
+    backend::BlindRotation way;
+    std::unique_ptr<backend::Device> device;
+  };
+  std::vector<Variant> variants() const {
+    using backend::BlindRotation;
+    std::vector<Variant> out;
+    if (gpu()) {
+      for (const auto way : {BlindRotation::automatic, BlindRotation::single,
+                             BlindRotation::cluster, BlindRotation::shared})
+        out.push_back({way_name(way), way, backend::make_device(name_, {0, {}, way})});
+    } else {
+      for (const unsigned threads : {1u, 2u, 5u})
+        out.push_back({std::to_string(threads) + " threads", BlindRotation::automatic,
+                       backend::make_device(name_, {threads, {}})});
+    }
+    return out;
+  }
+
+ private:
+  std::string name_;
+};
+
+/// body(const Executor&) on every SIMD target, or on every GPU.
+template <class Body>
+void on_each_device(const Body& body) {
+  if (!tests_on_gpus) {
+    on_each_target([&] { body(Executor("cpu")); });
+    return;
+  }
+  for (const std::string& name : usable_gpus()) {
+    SCOPED_TRACE(name);
+    body(Executor(name));
+    if (::testing::Test::HasFatalFailure()) return;
+  }
 }
 
 template <class T>

@@ -7,12 +7,12 @@
 namespace whorl::backend {
 namespace {
 
-using test::cpu;
+using test::Executor;
 using test::get;
-using test::put;
 
 template <class Word>
-void check(std::size_t count, std::vector<Word> qs, bool in_place, test::Random& random) {
+void check(const Executor& on, std::size_t count, std::vector<Word> qs, bool in_place,
+           test::Random& random) {
   std::vector<math::Modulus<Word>> limbs;
   std::vector<Word> a, b, c, scalars;
   for (const Word q : qs) {
@@ -23,7 +23,7 @@ void check(std::size_t count, std::vector<Word> qs, bool in_place, test::Random&
     }
     scalars.push_back(static_cast<Word>(random.below(4) == 0 ? ~Word{0} : random.word()));
   }
-  const auto device = cpu(2);
+  const auto device = on.device(2);
   const std::size_t offset = random.below(3);
   SCOPED_TRACE("count = " + std::to_string(count) + ", first q = " + std::to_string(qs[0]) +
                ", limbs = " + std::to_string(qs.size()) + ", offset = " + std::to_string(offset));
@@ -70,7 +70,7 @@ void check(std::size_t count, std::vector<Word> qs, bool in_place, test::Random&
 }
 
 template <class Word>
-void check_all(test::Random& random) {
+void check_all(const Executor& on, test::Random& random) {
   constexpr unsigned top = sizeof(Word) == 4 ? 31 : 61;
   for (int i = 0; i < 40; ++i) {
     std::vector<Word> qs;
@@ -79,22 +79,23 @@ void check_all(test::Random& random) {
       const Word low = Word{1} << (bits - 1);
       qs.push_back(static_cast<Word>(low + random.below(low)));
     }
-    check<Word>(random.below(200), qs, i % 2 == 0, random);
+    check<Word>(on, random.below(200), qs, i % 2 == 0, random);
     if (testing::Test::HasFatalFailure()) return;
   }
   for (const Word q :
        {Word{2}, Word{3}, static_cast<Word>(Word{1} << (top - 1)),
         static_cast<Word>((Word{1} << top) - 1), static_cast<Word>((Word{1} << top) - 2)})
-    check<Word>(67, {q}, false, random);
+    check<Word>(on, 67, {q}, false, random);
   // More than one piece of work per limb.
-  check<Word>((1 << 16) + 5, {static_cast<Word>((Word{1} << top) - 1), Word{1000}}, false, random);
+  check<Word>(on, (1 << 16) + 5, {static_cast<Word>((Word{1} << top) - 1), Word{1000}}, false,
+              random);
 }
 
 TEST(BackendElementwise, AgainstBigIntegers) {
   test::Random random;
-  test::on_each_target([&] {
-    check_all<std::uint32_t>(random);
-    check_all<std::uint64_t>(random);
+  test::on_each_device([&](const Executor& on) {
+    check_all<std::uint32_t>(on, random);
+    check_all<std::uint64_t>(on, random);
   });
 }
 

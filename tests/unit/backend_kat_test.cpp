@@ -36,8 +36,8 @@ void check_ntt(const Numbers& line) {
   for (const Numbers& root :
        known_answers("psi " + std::to_string(line[0]) + " " + std::to_string(q)))
     EXPECT_EQ(plan.psi(), root[0]);
-  test::on_each_target([&] {
-    const auto device = test::cpu();
+  test::on_each_device([&](const test::Executor& on) {
+    const auto device = on.device();
     auto data = test::put(*device, test::expanded<Word>(12, 0, q, 256));
     device->ntt(plans, data.slice());
     const auto got = test::get(*device, data);
@@ -64,7 +64,7 @@ TEST(KnownAnswers, GadgetDigits) {
 }
 
 TEST(KnownAnswers, ModulusSwitch) {
-  const auto device = test::cpu();
+  const auto device = backend::make_device(test::tested_device);
   for (const Numbers& line : known_answers("switch")) {
     const auto in = test::put(*device, test::expanded<std::uint32_t>(14, 0, line[0], 41));
     auto out = device->allocate<std::uint32_t>(41);

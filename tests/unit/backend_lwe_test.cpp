@@ -11,10 +11,13 @@
 namespace whorl::backend {
 namespace {
 
-using test::cpu;
 using test::get;
 using test::Int128;
 using test::put;
+
+std::unique_ptr<Device> tested(unsigned threads) {
+  return make_device(test::tested_device, {threads, {}});
+}
 
 Int128 floor_div(Int128 a, Int128 b) { return a / b - (a % b < 0 ? 1 : 0); }
 /// floor(a/b + 1/2)
@@ -41,7 +44,7 @@ void check_modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row,
     expected.push_back(
         static_cast<Out>(test::reduce(round_div(b, 2 * static_cast<Int128>(from)), to)));
   }
-  const auto device = cpu(2);
+  const auto device = tested(2);
   auto x = put(*device, in);
   if constexpr (std::is_same_v<In, Out>) {
     if (in_place) {
@@ -109,7 +112,7 @@ TEST(BackendModulusSwitch, CentringHalvesTheErrorUnderABinaryKey) {
   test::Random random;
   const std::size_t n = 600, rows = 4000;
   const std::uint64_t from = 1ULL << 25, to = 2048;
-  const auto device = cpu(2);
+  const auto device = tested(2);
   // Uniform: the edges among random.residues() round almost without error.
   std::vector<std::uint32_t> in(rows * (n + 1));
   for (auto& x : in) x = static_cast<std::uint32_t>(random.below(from));
@@ -148,7 +151,7 @@ void check_extract(std::uint32_t N, std::uint64_t Q, test::Random& random) {
   const std::size_t count = random.below(4);
   const auto in = random.residues<Word>(count * 2 * N, Q);
   const std::uint64_t constant = random.below(2) ? random.below(Q) : Q - 1;
-  const auto device = cpu(2);
+  const auto device = tested(2);
   const auto x = put(*device, in);
   auto y = device->template allocate<Word>(count * (N + 1));
   device->sample_extract(Q, N, constant, x.slice(), y.slice());
@@ -180,8 +183,9 @@ TEST(BackendSampleExtract, PhaseIsTheConstantCoefficient) {
     }
 }
 
-void check_key_switch(std::uint32_t N, std::uint32_t n, std::uint64_t Q_ks, unsigned log_base,
-                      unsigned digits, bool table, test::Random& random) {
+void check_key_switch(const test::Executor& on, std::uint32_t N, std::uint32_t n,
+                      std::uint64_t Q_ks, unsigned log_base, unsigned digits, bool table,
+                      test::Random& random) {
   SCOPED_TRACE("N = " + std::to_string(N) + ", n = " + std::to_string(n) +
                ", Q_ks = " + std::to_string(Q_ks) + ", log_base = " + std::to_string(log_base) +
                ", digits = " + std::to_string(digits) + (table ? ", table" : ", product"));
@@ -221,7 +225,7 @@ void check_key_switch(std::uint32_t N, std::uint32_t n, std::uint64_t Q_ks, unsi
     b[0] = key[r * (n + 1) + n];
   };
   for (const unsigned threads : {1u, 3u}) {
-    const auto device = cpu(threads);
+    const auto device = on.device(threads);
     const auto prepared = device->prepare_switch_key({N, n, Q_ks, gadget, table}, source);
     const auto x = put(*device, in);
     auto y = device->allocate<std::uint64_t>(count * (n + 1));
@@ -232,22 +236,23 @@ void check_key_switch(std::uint32_t N, std::uint32_t n, std::uint64_t Q_ks, unsi
 
 TEST(BackendKeySwitch, AgainstTheFormula) {
   test::Random random;
-  test::on_each_target([&] {
+  test::on_each_device([&](const test::Executor& on) {
     for (const bool table : {false, true}) {
       auto dimension = [&] { return static_cast<std::uint32_t>(16 + random.below(90)); };
-      check_key_switch(256, dimension(), 1ULL << 14, 5, 3, table, random);  // 16-bit words, exact
-      check_key_switch(256, dimension(), 1ULL << 15, 4, 3, table, random);  // 3 bits dropped
-      check_key_switch(128, dimension(), 1ULL << 16, 8, 2, table, random);
-      check_key_switch(128, dimension(), 1ULL << 17, 6, 3, table, random);  // 32-bit words
-      check_key_switch(128, dimension(), 1ULL << 32, 7, 4, table, random);
-      check_key_switch(128, dimension(), 1ULL << 35, 5, 7, table, random);  // 64-bit words
-      check_key_switch(128, dimension(), 1ULL << 40, 8, 3, table, random);
-      check_key_switch(64, dimension(), 134215681, 5, 6, table, random);  // Q itself
-      check_key_switch(64, dimension(), 134215681, 5, 4, table, random);
-      check_key_switch(64, dimension(), (1ULL << 45) - 229, 3, 2, table, random);
-      check_key_switch(64, dimension(), 1ULL << 9, 1, 9, table, random);  // base 2
-      check_key_switch(64, dimension(), 1ULL << 9, 1, 1, table, random);
-      if (!table) check_key_switch(64, dimension(), 1ULL << 40, 16, 2, table, random);
+      check_key_switch(on, 256, dimension(), 1ULL << 14, 5, 3, table,
+                       random);  // 16-bit words, exact
+      check_key_switch(on, 256, dimension(), 1ULL << 15, 4, 3, table, random);  // 3 bits dropped
+      check_key_switch(on, 128, dimension(), 1ULL << 16, 8, 2, table, random);
+      check_key_switch(on, 128, dimension(), 1ULL << 17, 6, 3, table, random);  // 32-bit words
+      check_key_switch(on, 128, dimension(), 1ULL << 32, 7, 4, table, random);
+      check_key_switch(on, 128, dimension(), 1ULL << 35, 5, 7, table, random);  // 64-bit words
+      check_key_switch(on, 128, dimension(), 1ULL << 40, 8, 3, table, random);
+      check_key_switch(on, 64, dimension(), 134215681, 5, 6, table, random);  // Q itself
+      check_key_switch(on, 64, dimension(), 134215681, 5, 4, table, random);
+      check_key_switch(on, 64, dimension(), (1ULL << 45) - 229, 3, 2, table, random);
+      check_key_switch(on, 64, dimension(), 1ULL << 9, 1, 9, table, random);  // base 2
+      check_key_switch(on, 64, dimension(), 1ULL << 9, 1, 1, table, random);
+      if (!table) check_key_switch(on, 64, dimension(), 1ULL << 40, 16, 2, table, random);
     }
   });
 }
@@ -258,7 +263,7 @@ TEST(BackendLweLinear, AgainstBigIntegers) {
     const auto bits = static_cast<unsigned>(1 + random.below(32));
     const std::uint64_t q = random.below(2) ? 1ULL << bits : 2 + random.below((1ULL << bits));
     const std::size_t row = 1 + random.below(40), rows = random.below(5), terms = random.below(5);
-    const auto device = cpu(2);
+    const auto device = tested(2);
     std::vector<std::vector<std::uint32_t>> in;
     std::vector<Buffer<std::uint32_t>> buffers;
     std::vector<Slice<const std::uint32_t>> slices;

@@ -1,4 +1,4 @@
-// NTT and FFT of the device, on every SIMD target, against their definitions.
+// NTT and FFT of every device, on every SIMD target, against their definitions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace whorl::backend {
 namespace {
 
-using test::cpu;
+using test::Executor;
 using test::get;
 using test::put;
 
@@ -38,14 +38,14 @@ std::vector<Word> moduli(std::uint32_t N) {
 }
 
 template <class Word>
-void check_ntt(std::uint32_t N, test::Random& random) {
+void check_ntt(const Executor& on, std::uint32_t N, test::Random& random) {
   const std::vector<Word> qs = moduli<Word>(N);
   std::vector<ring::NttPlan<Word>> plans;
   std::vector<const ring::NttPlan<Word>*> pointers;
   for (const Word q : qs) plans.emplace_back(N, q);
   for (const auto& plan : plans) pointers.push_back(&plan);
   const auto log_N = static_cast<unsigned>(std::bit_width(N) - 1);
-  const auto device = cpu(2);
+  const auto device = on.device(2);
   const std::size_t batch = N > 4096 ? 1 : 1 + random.below(3), offset = random.below(4);
   SCOPED_TRACE("N = " + std::to_string(N) + ", batch = " + std::to_string(batch) +
                ", offset = " + std::to_string(offset));
@@ -55,10 +55,9 @@ void check_ntt(std::uint32_t N, test::Random& random) {
     if (random.below(4) == 0) std::fill(limb.begin(), limb.begin() + N, static_cast<Word>(q - 1));
     in.insert(in.end(), limb.begin(), limb.end());
   }
-  auto buffer = device->template allocate<Word>(in.size() + offset + 1);
-  const auto view = buffer.slice().part(offset, in.size());
   const Word guard = static_cast<Word>(0x5a5a5a5a5a5a5a5a);
-  std::fill_n(buffer.slice().data, buffer.size(), guard);
+  auto buffer = put(*device, std::vector<Word>(in.size() + offset + 1, guard));
+  const auto view = buffer.slice().part(offset, in.size());
   device->template upload<Word>(std::span<const Word>(in), view);
   device->ntt(pointers, view);
   const std::vector<Word> out = get<Word>(*device, view);
@@ -79,30 +78,31 @@ void check_ntt(std::uint32_t N, test::Random& random) {
     }
   device->intt(pointers, view);
   ASSERT_EQ(get<Word>(*device, view), in);
-  ASSERT_EQ(buffer.slice().data[offset + in.size()], guard);
-  for (std::size_t i = 0; i < offset; ++i) ASSERT_EQ(buffer.slice().data[i], guard);
+  const std::vector<Word> whole = get(*device, buffer);
+  ASSERT_EQ(whole[offset + in.size()], guard);
+  for (std::size_t i = 0; i < offset; ++i) ASSERT_EQ(whole[i], guard);
 }
 
 TEST(BackendNtt, ValuesAtOddPowersInOrderAndBack) {
   test::Random random;
-  test::on_each_target([&] {
+  test::on_each_device([&](const Executor& on) {
     for (std::uint32_t N = 256; N <= 1u << 17; N *= 2) {
-      check_ntt<std::uint32_t>(N, random);
-      if (!testing::Test::HasFatalFailure()) check_ntt<std::uint64_t>(N, random);
+      check_ntt<std::uint32_t>(on, N, random);
+      if (!testing::Test::HasFatalFailure()) check_ntt<std::uint64_t>(on, N, random);
       if (testing::Test::HasFatalFailure()) return;
     }
   });
 }
 
 template <class Word>
-void check_products(test::Random& random) {
+void check_products(const Executor& on, test::Random& random) {
   for (const std::uint32_t N : {256u, 512u, 1024u}) {
     for (const Word q : moduli<Word>(N)) {
       SCOPED_TRACE("N = " + std::to_string(N) + ", q = " + std::to_string(q));
       const ring::NttPlan<Word> plan(N, q);
       const ring::NttPlan<Word>* plans[] = {&plan};
       const math::Modulus<Word> modulus(q);
-      const auto device = cpu(1);
+      const auto device = on.device(1);
       const auto a = random.residues<Word>(N, q), b = random.residues<Word>(N, q);
       auto x = put(*device, a), y = put(*device, b);
       device->ntt(plans, x.slice());
@@ -122,16 +122,16 @@ void check_products(test::Random& random) {
 
 TEST(BackendNtt, ProductsAgainstSchoolbook) {
   test::Random random;
-  test::on_each_target([&] {
-    check_products<std::uint32_t>(random);
-    check_products<std::uint64_t>(random);
+  test::on_each_device([&](const Executor& on) {
+    check_products<std::uint32_t>(on, random);
+    check_products<std::uint64_t>(on, random);
   });
 }
 
 TEST(BackendNtt, EmptyBatch) {
   const ring::NttPlan<std::uint32_t> plan(256, 7681);
   const ring::NttPlan<std::uint32_t>* plans[] = {&plan};
-  const auto device = cpu();
+  const auto device = make_device(test::tested_device);
   auto none = device->allocate<std::uint32_t>(0);
   EXPECT_NO_THROW(device->ntt(plans, none.slice()));
   EXPECT_NO_THROW(device->intt(plans, none.slice()));
@@ -139,11 +139,11 @@ TEST(BackendNtt, EmptyBatch) {
 
 TEST(BackendFft, ValuesInOrderAndBack) {
   test::Random random;
-  test::on_each_target([&] {
+  test::on_each_device([&](const Executor& on) {
     for (std::uint32_t N = 256; N <= 1u << 17; N *= 2) {
       SCOPED_TRACE("N = " + std::to_string(N));
       const ring::FftPlan plan(N);
-      const auto device = cpu(2);
+      const auto device = on.device(2);
       const std::size_t batch = N > 4096 ? 1 : random.below(4);
       std::vector<double> in(batch * N);
       for (double& x : in) x = static_cast<double>(random.between(-(1 << 20), 1 << 20));
@@ -177,11 +177,11 @@ TEST(BackendFft, ValuesInOrderAndBack) {
 
 TEST(BackendFft, ProductsAgainstExactIntegers) {
   test::Random random;
-  test::on_each_target([&] {
+  test::on_each_device([&](const Executor& on) {
     for (const std::uint32_t N : {256u, 1024u, 2048u}) {
       SCOPED_TRACE("N = " + std::to_string(N));
       const ring::FftPlan plan(N);
-      const auto device = cpu(1);
+      const auto device = on.device(1);
       std::vector<std::int64_t> a(N), b(N);
       for (auto& v : a) v = random.between(-128, 127);
       for (auto& v : b) v = random.between(-(1LL << 26), 1LL << 26);
@@ -209,7 +209,7 @@ TEST(BackendFft, ProductsAgainstExactIntegers) {
 }
 
 template <class Word>
-void check_automorphism(test::Random& random) {
+void check_automorphism(const Executor& on, test::Random& random) {
   for (const std::uint32_t N : {256u, 1024u}) {
     const std::vector<Word> qs = moduli<Word>(N);
     std::vector<ring::NttPlan<Word>> plans;
@@ -217,7 +217,7 @@ void check_automorphism(test::Random& random) {
     std::vector<math::Modulus<Word>> limbs;
     for (const Word q : qs) plans.emplace_back(N, q), limbs.emplace_back(q);
     for (const auto& plan : plans) pointers.push_back(&plan);
-    const auto device = cpu(2);
+    const auto device = on.device(2);
     const std::size_t batch = 2;
     std::vector<Word> in;
     for (const Word q : qs) {
@@ -248,9 +248,9 @@ void check_automorphism(test::Random& random) {
 
 TEST(BackendAutomorphism, BothFormsAgree) {
   test::Random random;
-  test::on_each_target([&] {
-    check_automorphism<std::uint32_t>(random);
-    check_automorphism<std::uint64_t>(random);
+  test::on_each_device([&](const Executor& on) {
+    check_automorphism<std::uint32_t>(on, random);
+    check_automorphism<std::uint64_t>(on, random);
   });
 }
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/lut.h"
@@ -22,16 +24,38 @@ std::string_view gate_name(Gate gate);
 /// Number of inputs: 2, 3 or 4.
 unsigned gate_inputs(Gate gate);
 
+/// Ways to spread blind rotations over a GPU, for comparison; a CPU ignores it.
+enum class RotationSchedule : std::uint8_t {
+  automatic,  ///< the fastest for the batch
+  single,     ///< one ciphertext in a thread block
+  cluster,    ///< one ciphertext over several thread blocks
+  shared      ///< several ciphertexts in a thread block share each step of the key
+};
+
 struct ServerOptions {
-  std::string device = "cpu";  ///< "cpu"; "" takes the best there is; DeviceError for one not there
-  unsigned threads = 0;        ///< 0: all cores
+  /// "cpu"; "cuda" (the first GPU), "cuda:1", several as "cuda:0,1" or "cuda:all"; "" takes the
+  /// best there is. DeviceError for one that is not there: none is replaced by another.
+  std::string device = "cpu";
+  unsigned threads = 0;                ///< of a CPU; 0: all cores
   std::optional<Transform> transform;  ///< default: the parameters'
   /// Polled from the calling thread during long calls; true stops the call with InterruptedError.
   std::function<bool()> interrupt;
+  RotationSchedule rotation = RotationSchedule::automatic;
 };
 
-/// Evaluates on batches. Same input, same bits, whatever the batch or the thread count. All methods
-/// are const and may be called from several threads at once.
+/// One of several devices that has failed and is not used any more.
+struct FailedDevice {
+  std::string name;
+  std::string message;  ///< of the DeviceError
+};
+
+/// Evaluates on batches of any size. Same input, same bits, whatever the batch, the thread count or
+/// the number of devices. All methods are const and may be called from several threads at once.
+///
+/// Batches beyond a device's memory go through it in pieces, OutOfMemoryError if not even one
+/// ciphertext fits. Several devices share large batches by their measured speed; results are in
+/// order. One of several that fails is left out from then on and its share done by the others
+/// (failed_devices); DeviceError if none is left.
 class Server {
  public:
   explicit Server(const EvaluationKeys& keys, ServerOptions options = {});
@@ -41,10 +65,13 @@ class Server {
 
   const Parameters& parameters() const;
   const KeyId& key_id() const;
-  const std::string& device() const;  ///< name of the device used
+  const std::string& device() const;  ///< "cuda:0 (NVIDIA H200)"; several joined by ", "
+  const std::vector<std::string>& devices() const;   ///< names, one each
+  std::vector<FailedDevice> failed_devices() const;  ///< of several, oldest failure first
   Transform transform() const;
-  unsigned threads() const;
-  std::size_t key_bytes() const;  ///< memory of the keys in transform form
+  RotationSchedule rotation() const;  ///< as asked for
+  unsigned threads() const;           ///< of the (first) device
+  std::size_t key_bytes() const;      ///< memory of the keys in transform form, on all devices
 
   /// `inputs` has gate_inputs(gate) batches of equal count and encoding. Output bits carry
   /// `output` (default: the inputs' encoding).
@@ -70,6 +97,8 @@ class Server {
 
  private:
   struct State;
+  friend struct ServerOnDevices;  // inside the library
+  explicit Server(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,15 +29,22 @@ class Server:
 
     Args:
         keys: evaluation keys, or the path of a file of them, which is mapped.
-        device: `"cpu"`; default: the environment's WHORL_DEVICE, else the best found. `device`
-            tells
-            which is used.
-        threads: default 0: all cores.
+        device: `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, several GPUs as `"cuda:0,1"` or
+            `"cuda:all"`, or `""` for the best found: a GPU that can be used, else the CPU.
+            Default: the environment's WHORL_DEVICE, else `""`. `whorl.devices()` lists what there
+            is; the property `device` tells which is used.
+        threads: of the CPU; default 0: all cores.
         transform: `"ntt"` (exact) or `"fft"`; default: the parameters'.
         allow_insecure: with a path, accept parameter sets under 128 bits.
+        rotation: how a GPU spreads blind rotations, for comparison: `"single"` (one ciphertext in a
+            thread block), `"cluster"` (one over several blocks), `"shared"` (several in a block);
+            default `"auto"`: the fastest for the batch. A CPU ignores it.
 
     Raises:
-        DeviceError: a device that is not there; there is no silent fallback.
+        DeviceError: a device that is not there, or a name that is none; there is no silent
+            fallback.
+        OutOfMemoryError: the keys do not fit into a device's memory.
+        ParameterError: a transform or rotation that is not known.
         TypeMismatchError: a file that does not hold evaluation keys, as a secret one; with a path
             also
             the other errors of `EvaluationKeys.load`.
@@ -44,11 +52,16 @@ class Server:
     Inputs broadcast as NumPy's do; results have the broadcast shape and are bound to the server.
     Evaluation is deterministic: the same input gives the same bits, whatever the batch or the
     number of threads. Methods may be called from several Python threads at once; they release the
-    GIL, and Ctrl-C stops them. Give whole batches: a call spreads over all cores.
+    GIL, and Ctrl-C stops them. Give whole batches: a call spreads over all cores, or over all GPUs
+    by their speed; one larger than a GPU's memory goes through it in pieces. One GPU of several
+    that fails is left out from then on and its share done by the others: a `RuntimeWarning` names
+    it.
 
     All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
-    made under the server's keys, `EncodingError` for a p that the operation does not take, and
-    `ValueError` for shapes that do not broadcast.
+    made under the server's keys, `EncodingError` for a p that the operation does not take,
+    `ValueError` for shapes that do not broadcast, `DeviceError` if no device is left that works,
+    and `OutOfMemoryError` if not even one ciphertext fits into its memory, after which the server
+    can still be used.
 
     >>> from whorl.binfhe import Client, parameters
     >>> client = Client(parameters("W128_P64"))
@@ -66,6 +79,7 @@ class Server:
         threads: int = 0,
         transform: str | None = None,
         allow_insecure: bool = False,
+        rotation: str = "auto",
     ) -> None:
         if not isinstance(keys, EvaluationKeys):
             keys = EvaluationKeys.load(keys, allow_insecure)
@@ -73,7 +87,8 @@ class Server:
             device = os.environ.get("WHORL_DEVICE", "")
         if threads < 0:
             raise ValueError(f"threads: {threads} is below 0")
-        self._core = _core.Server.create(keys._core, device, threads, transform)
+        self._core = _core.Server.create(keys._core, device, threads, transform, rotation)
+        self._warned_of = 0
         self._parameters = Parameters(self._core.parameters)
 
     @property
@@ -88,8 +103,23 @@ class Server:
 
     @property
     def device(self) -> str:
-        """The device used."""
+        """The hardware used: `cpu (AVX3, 8 threads)`, `cuda:0 (NVIDIA H200)`; several in a row."""
         return self._core.device
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """Each device used, named as in `device`."""
+        return tuple(self._core.devices)
+
+    @property
+    def failed_devices(self) -> tuple[tuple[str, str], ...]:
+        """Those of several `devices` that failed and are not used any more, and why."""
+        return tuple(self._core.failed_devices)
+
+    @property
+    def rotation(self) -> str:
+        """`auto`, `single`, `cluster` or `shared`, as asked for."""
+        return self._core.rotation
 
     @property
     def transform(self) -> str:
@@ -120,7 +150,19 @@ class Server:
         check_alike([ciphertexts])
         return ciphertexts._with(ciphertexts._data.view(), same=True, server=self)
 
+    def _warn(self) -> None:
+        """Warns of each device that has failed, once."""
+        failed = self.failed_devices
+        new, self._warned_of = failed[self._warned_of :], len(failed)
+        for name, message in new:
+            warnings.warn(
+                f"{name} has failed and is not used any more: {message}",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
     def _wrap(self, batch: _core.Batch, shape: Shape) -> Ciphertexts:
+        self._warn()
         return Ciphertexts._from_batch(batch, shape, self._parameters, self)
 
     # ---- gates

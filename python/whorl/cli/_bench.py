@@ -5,30 +5,47 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import re
 import statistics
 import subprocess
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from ..binfhe import Client, Lut, Parameters, Server, parameters
+from ..binfhe import Ciphertexts, Client, Lut, Parameters, Server, parameters
 from ..binfhe._server import GATES
 from ._output import duration, out, pairs, table
 
 app = typer.Typer(help="Measure gates, look-up tables, key generation.", no_args_is_help=True)
 
+GPU_BATCH = 16384
+"""Ciphertexts that a GPU gets if nothing else is said: enough for its full throughput."""
+TABLES = ("lut4", "evalfunc")
+"""Operations beside gates: a padded table of 4 bits; an arbitrary one of the set's max_p."""
+
 Params = Annotated[str, typer.Option("--params", help="Parameter set.")]
 Threads = Annotated[int, typer.Option(min=0, help="0: all cores.")]
 Runs = Annotated[int, typer.Option(min=1, help="Timed runs; the median is shown.")]
-BatchSize = Annotated[int, typer.Option("--batch", min=0, help="Ciphertexts; 0: 16 a thread.")]
+BatchSize = Annotated[
+    int,
+    typer.Option("--batch", min=0, help=f"Ciphertexts; 0: 16 a thread, {GPU_BATCH} on GPUs."),
+]
 TransformOption = Annotated[
     str | None, typer.Option("--transform", help="ntt or fft; default: the set's.")
 ]
-Device = Annotated[str | None, typer.Option(help="cpu; default: WHORL_DEVICE, or best.")]
+RotationOption = Annotated[
+    str,
+    typer.Option("--rotation", help="auto, single, cluster or shared: how GPUs spread the work."),
+]
+Device = Annotated[
+    str | None,
+    typer.Option(help="cpu, cuda, cuda:1, cuda:0,1, cuda:all; default: WHORL_DEVICE, or best."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print records instead of a table.")]
 Record = Annotated[Path | None, typer.Option(help="Append records to this .jsonl file.")]
 
@@ -61,11 +78,33 @@ def _commit(inside: Path = Path(__file__).parent) -> str | None:
     return commit if (Path(tree) / "include" / "whorl").is_dir() else None
 
 
+def hardware(devices: Sequence[str]) -> tuple[str, int]:
+    """Name for records and number of a server's devices.
+
+    >>> hardware(["cuda:0 (NVIDIA H200)", "cuda:1 (NVIDIA H200)"])
+    ('h200x2', 2)
+    >>> hardware(["cpu (AVX3, 8 threads)"])
+    ('cpu', 1)
+    """
+    kinds = []
+    for device in devices:
+        where, _, model = device.partition(" (")
+        if where == "cpu" or not model:
+            slug = where
+        else:
+            model = re.sub(r"^NVIDIA\s+", "", model.removesuffix(")"))
+            slug = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")
+        kinds.append(slug)
+    counts = Counter(kinds)
+    named = (kind if n == 1 else f"{kind}x{n}" for kind, n in counts.items())
+    return "+".join(named), len(kinds)
+
+
 def _record(
     bench: str,
     op: str,
     chosen: Parameters,
-    device: str,
+    device: tuple[str, int],
     threads: int,
     batch: int,
     unit: str,
@@ -78,8 +117,8 @@ def _record(
         "op": op,
         "scheme": "binfhe",
         "params": chosen.name,
-        "device": device,
-        "device_count": 1,
+        "device": device[0],
+        "device_count": device[1],
         "threads": threads,
         "batch": batch,
         "transfers": "included",
@@ -110,11 +149,18 @@ def _publish(records: list[dict[str, Any]], as_json: bool, file: Path | None) ->
 
 
 def _start(
-    name: str, device: str | None, threads: int, transform: str | None, batch: int
+    name: str,
+    device: str | None,
+    threads: int,
+    transform: str | None,
+    rotation: str,
+    batch: int,
 ) -> tuple[Client, Server, int]:
     client = Client(parameters(name, allow_insecure=True))
-    server = Server(client.evaluation_keys(threads, progress=True), device, threads, transform)
-    return client, server, batch or 16 * server.threads
+    keys = client.evaluation_keys(threads, progress=True)
+    server = Server(keys, device, threads, transform, rotation=rotation)
+    on_gpu = server.devices[0].startswith("cuda")
+    return client, server, batch or (GPU_BATCH if on_gpu else 16 * server.threads)
 
 
 def _headline(chosen: Parameters, server: Server, batch: int, runs: int) -> None:
@@ -125,6 +171,7 @@ def _headline(chosen: Parameters, server: Server, batch: int, runs: int) -> None
             ("security", f"{chosen.security.bits:.1f} bits{insecure}"),
             ("device", server.device),
             ("threads", str(server.threads)),
+            ("rotation", server.rotation),
             ("batch, runs", f"{batch}, {runs} (median; smallest – largest)"),
         ]
     )
@@ -151,7 +198,7 @@ def _measure(
     many: Callable[[], object],
 ) -> list[dict[str, Any]]:
     """Latency of a single ciphertext, and throughput of a batch."""
-    chosen, device = server.parameters, server.device.split()[0]
+    chosen, device = server.parameters, hardware(server.devices)
     single = _time(one, runs)
     rates = [batch / seconds for seconds in _time(many, runs)]
     return [
@@ -181,6 +228,103 @@ def _gate_failure(server: Server, name: str) -> float:
     return chosen.gate_failure_log2(inputs, p, server.transform)
 
 
+def _measure_gate(
+    name: str, client: Client, server: Server, batch: int, runs: int
+) -> list[dict[str, Any]]:
+    arity, p = _operands(name)
+    bits = np.random.default_rng().integers(0, 2, size=(arity, batch))
+    inputs = [client.encrypt(row, p) for row in bits]
+    singles = [each[:1] for each in inputs]
+
+    def call(batches: list[Ciphertexts]) -> object:
+        return server.mux(*batches) if name == "mux" else server.gate(name, *batches)
+
+    return _measure(
+        "gates",
+        name,
+        server,
+        batch,
+        runs,
+        _gate_failure(server, name),
+        lambda: call(singles),
+        lambda: call(inputs),
+    )
+
+
+def _measure_table(
+    p: int, padding: bool, client: Client, server: Server, batch: int, runs: int
+) -> tuple[Lut, list[dict[str, Any]]]:
+    chosen, generator = server.parameters, np.random.default_rng()
+    values = generator.integers(0, p, size=p)
+    values[p // 2] = (1 - values[0]) % p  # not negacyclic: -f(0) would be -values[0]
+    table_ = Lut(chosen, values, p, padding=padding)
+    many = client.encrypt(generator.integers(0, p, size=batch), p, padding)
+    one = many[:1]
+    return table_, _measure(
+        "lut",
+        "lut4" if padding and p == 16 else "evalfunc",
+        server,
+        batch,
+        runs,
+        chosen.lut_failure_log2(p, padding, not padding, server.transform),
+        lambda: server.apply(table_, one),
+        lambda: server.apply(table_, many),
+    )
+
+
+def _row(name: str, records: list[dict[str, Any]]) -> list[str]:
+    single, many = records
+    return [name, _spread(single), _rate_spread(many), f"2^{single['pfail_log2']}"]
+
+
+def _check_ops(names: Sequence[str], chosen: Parameters) -> None:
+    for name in names:
+        if name not in TABLES and name != "mux" and name not in GATES:
+            known = ", ".join([*GATES, "mux", *TABLES])
+            raise ValueError(f"op: {name!r} is none of {known}")
+        if name == "lut4" and not (chosen.padding and chosen.max_p >= 16):
+            raise ValueError(f"op: {chosen.name} does not carry 4 bits under a padding bit")
+
+
+@app.command()
+def run(
+    op: Annotated[
+        list[str] | None, typer.Option(help="A gate, mux, lut4 or evalfunc; default: nand.")
+    ] = None,
+    params: Params = "W128_P64",
+    device: Device = None,
+    batch: BatchSize = 0,
+    runs: Runs = 5,
+    threads: Threads = 0,
+    transform: TransformOption = None,
+    rotation: RotationOption = "auto",
+    as_json: Json = False,
+    record: Record = None,
+) -> None:
+    """Any operation: time of a single one, and how many a second in batches.
+
+    Times are those of the whole call, copies to and from a GPU included.
+    """
+    names = [name.lower() for name in op or ["nand"]]
+    _check_ops(names, parameters(params, allow_insecure=True))
+    client, server, batch = _start(params, device, threads, transform, rotation, batch)
+    if not as_json:
+        _headline(server.parameters, server, batch, runs)
+    records, rows = [], []
+    for name in names:
+        if name in TABLES:
+            p = 16 if name == "lut4" else server.parameters.max_p
+            table_, pair = _measure_table(p, name == "lut4", client, server, batch, runs)
+            rows.append(_row(f"{name}: p = {p}, {table_.kind}", pair))
+        else:
+            pair = _measure_gate(name, client, server, batch, runs)
+            rows.append(_row(name, pair))
+        records += pair
+    if not as_json:
+        table(["operation", "one", "a second", "failure"], rows)
+    _publish(records, as_json, record)
+
+
 @app.command()
 def gates(
     params: Params = "W128_P64",
@@ -188,6 +332,7 @@ def gates(
     batch: BatchSize = 0,
     runs: Runs = 5,
     transform: TransformOption = None,
+    rotation: RotationOption = "auto",
     device: Device = None,
     as_json: Json = False,
     record: Record = None,
@@ -197,42 +342,14 @@ def gates(
     names = [name.lower() for name in gate or ["nand", "xor", "mux"]]
     for name in names:
         _operands(name)
-    client, server, batch = _start(params, device, threads, transform, batch)
-    generator = np.random.default_rng()
-    records = []
+    client, server, batch = _start(params, device, threads, transform, rotation, batch)
     if not as_json:
         _headline(server.parameters, server, batch, runs)
-    for name in names:
-        arity, p = _operands(name)
-        inputs = [client.encrypt(row, p) for row in generator.integers(0, 2, size=(arity, batch))]
-        singles = [each[:1] for each in inputs]
-        call: Callable[..., object] = (
-            server.mux if name == "mux" else lambda *x, name=name: server.gate(name, *x)
-        )
-        records += _measure(
-            "gates",
-            name,
-            server,
-            batch,
-            runs,
-            _gate_failure(server, name),
-            lambda call=call, singles=singles: call(*singles),  # type: ignore[misc]
-            lambda call=call, inputs=inputs: call(*inputs),  # type: ignore[misc]
-        )
+    pairs_ = [_measure_gate(name, client, server, batch, runs) for name in names]
     if not as_json:
-        table(
-            ["gate", "one gate", "gates a second", "failure"],
-            [
-                [
-                    first["op"],
-                    _spread(first),
-                    _rate_spread(second),
-                    f"2^{first['pfail_log2']}",
-                ]
-                for first, second in zip(records[::2], records[1::2], strict=True)
-            ],
-        )
-    _publish(records, as_json, record)
+        rows = [_row(name, pair) for name, pair in zip(names, pairs_, strict=True)]
+        table(["gate", "one gate", "gates a second", "failure"], rows)
+    _publish([each for pair in pairs_ for each in pair], as_json, record)
 
 
 @app.command()
@@ -243,39 +360,22 @@ def lut(
     batch: BatchSize = 0,
     runs: Runs = 5,
     transform: TransformOption = None,
+    rotation: RotationOption = "auto",
     device: Device = None,
     as_json: Json = False,
     record: Record = None,
 ) -> None:
     """Look-up tables: padded (one blind rotation) if the set is for it, and arbitrary (two)."""
-    client, server, batch = _start(params, device, threads, transform, batch)
+    client, server, batch = _start(params, device, threads, transform, rotation, batch)
     chosen = server.parameters
     p = p or chosen.max_p
-    generator = np.random.default_rng()
-    values = generator.integers(0, p, size=p)
-    values[p // 2] = (1 - values[0]) % p  # not negacyclic: -f(0) would be -values[0]
-    messages = generator.integers(0, p, size=batch)
     if not as_json:
         _headline(chosen, server, batch, runs)
     records, rows = [], []
     for padding in (True, False) if chosen.padding else (False,):
-        table_ = Lut(chosen, values, p, padding=padding)
-        many = client.encrypt(messages, p, padding)
-        one = many[:1]
-        op = "lut4" if padding and p == 16 else "evalfunc"
-        pair = _measure(
-            "lut",
-            op,
-            server,
-            batch,
-            runs,
-            chosen.lut_failure_log2(p, padding, not padding, server.transform),
-            lambda table_=table_, one=one: server.apply(table_, one),  # type: ignore[misc]
-            lambda table_=table_, many=many: server.apply(table_, many),  # type: ignore[misc]
-        )
+        table_, pair = _measure_table(p, padding, client, server, batch, runs)
         records += pair
-        failure = f"2^{pair[0]['pfail_log2']}"
-        rows.append([f"p = {p}, {table_.kind}", _spread(pair[0]), _rate_spread(pair[1]), failure])
+        rows.append(_row(f"p = {p}, {table_.kind}", pair))
     if not as_json:
         table(["table", "one table", "tables a second", "failure"], rows)
     _publish(records, as_json, record)
@@ -294,7 +394,9 @@ def keygen(
     client = Client(chosen)
     seconds = _time(lambda: client.evaluation_keys(threads), runs)
     cores = threads or len(os.sched_getaffinity(0))
-    entry = _record("keygen", "keygen", chosen, "cpu", cores, 1, "s", seconds, chosen.failure_log2)
+    entry = _record(
+        "keygen", "keygen", chosen, ("cpu", 1), cores, 1, "s", seconds, chosen.failure_log2
+    )
     if not as_json:
         pairs(
             [

@@ -111,7 +111,10 @@ def evaluate(
         str | None, typer.Option(help='Table: values "0,1,4,9", or an expression in x: "x*x % 4".')
     ] = None,
     p_out: Annotated[int | None, typer.Option(help="p of a table's outputs; default: p.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu; default: WHORL_DEVICE, or best.")] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(help="cpu, cuda, cuda:1, cuda:0,1, cuda:all; default: WHORL_DEVICE, or best."),
+    ] = None,
     threads: Annotated[int, typer.Option(min=0, help="0: all cores.")] = 0,
     transform: Annotated[str | None, typer.Option(help="ntt or fft; default: the set's.")] = None,
     allow_insecure: Insecure = False,

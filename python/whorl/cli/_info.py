@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__, _core, cpu_target
+from .. import __version__, _core, cpu_target, devices
 from ..binfhe import parameter_sets, parameters
-from ..errors import DeviceError
+from ..errors import DeviceError, OutOfMemoryError
 from ._output import pairs, size
 
 _SIMD = ("sse4_1", "avx2", "fma", "avx512f", "avx512dq", "avx512ifma", "asimd", "sve")
@@ -33,17 +33,26 @@ def _cpu() -> tuple[str, list[str]]:
 
 
 def _devices() -> list[tuple[str, str]]:
+    """The device that a server takes by default, and why; then every device."""
+    found = devices()
     wanted = os.environ.get("WHORL_DEVICE", "")
-    reason = f"WHORL_DEVICE={wanted}" if wanted else "best found"
+    if wanted:
+        reason = f"WHORL_DEVICE={wanted}"
+    elif any(device.usable for device in found if device.name.startswith("cuda")):
+        reason = "best found: a GPU that can be used goes before the CPU"
+    else:
+        reason = "best found: no GPU can be used"
     try:
-        chosen = f"{_core.device_name(wanted)} ({reason})"
-    except DeviceError as error:
-        chosen = f"none ({reason}): {error}"
-    try:
-        cuda = _core.device_name("cuda")
-    except DeviceError as error:
-        cuda = f"not available: {error}"
-    return [("device used", chosen), ("cuda", cuda)]
+        rows = [("device used", f"{_core.device_name(wanted)} ({reason})")]
+    except (DeviceError, OutOfMemoryError) as error:
+        rows = [("device used", f"none ({reason}): {error}")]
+    for device in found:
+        parts = [device.description]
+        if device.memory:
+            parts.append(f"{size(device.memory)}, {size(device.free_memory)} free")
+        parts.append(f"{'usable' if device.usable else 'not usable'}: {device.why}")
+        rows.append((device.name, "; ".join(parts)))
+    return rows
 
 
 def _file(path: Path) -> list[tuple[str, str]]:
@@ -77,8 +86,8 @@ def info(
         [
             ("whorl", __version__),
             ("python", platform.python_version()),
-            ("cpu", model),
-            ("cpu features", " ".join(features) or "unknown"),
+            ("processor", model),
+            ("features", " ".join(features) or "unknown"),
             ("SIMD used", cpu_target()),
             ("cores", str(len(os.sched_getaffinity(0)))),
             *_devices(),

@@ -20,15 +20,17 @@ constexpr std::size_t piece = 1 << 16;
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(DeviceOptions options)
-      : workers_{options.threads ? options.threads : available_cores(),
-                 std::move(options.interrupt)} {}
+  explicit CpuDevice(Workers workers) : workers_(std::move(workers)) {}
 
   std::string name() const override {
     return "cpu (" + simd_name() + ", " + std::to_string(workers_.threads) +
            (workers_.threads == 1 ? " thread)" : " threads)");
   }
   unsigned threads() const override { return workers_.threads; }
+  std::unique_ptr<Device> sibling() const override { return std::make_unique<CpuDevice>(workers_); }
+  unsigned queues() const override { return 1; }
+  /// Bounds the memory of a batch; larger pieces are no faster.
+  std::size_t batch_limit(std::size_t) const override { return 512; }
 
   void ntt(NttPlans<std::uint32_t> p, Slice<std::uint32_t> d) const override {
     ntt_all(p, d, true);
@@ -407,7 +409,8 @@ class CpuDevice final : public Device {
 }  // namespace
 
 std::unique_ptr<Device> make_cpu_device(DeviceOptions options) {
-  return std::make_unique<CpuDevice>(std::move(options));
+  return std::make_unique<CpuDevice>(
+      Workers{options.threads ? options.threads : available_cores(), std::move(options.interrupt)});
 }
 
 }  // namespace whorl::backend::cpu

@@ -26,6 +26,8 @@ struct Gpu {
 int gpu_count();
 /// DeviceError if there is no such GPU or this build has no kernel for it.
 Gpu describe_gpu(int ordinal);
+/// "kernels for sm_90": which of this build's kernels run there. DeviceError if none does.
+std::string kernels_for(const Gpu& gpu);
 /// Bytes that an allocation could still get: what the driver has and what the pool holds unused.
 std::size_t free_memory(const Gpu& gpu);
 

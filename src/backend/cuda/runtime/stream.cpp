@@ -76,6 +76,7 @@ Stream::Stream(Gpu gpu) : gpu_(std::move(gpu)), state_(std::make_shared<State>()
   state_->ordinal = gpu_.ordinal;
   check(cudaStreamCreateWithFlags(&state_->handle, cudaStreamNonBlocking),
         "cudaStreamCreate on " + gpu_.name());
+  handle_ = state_->handle;
   for (cudaEvent_t& event : state_->done)
     check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
   // Freed memory stays with the process: the next batch needs the same again.

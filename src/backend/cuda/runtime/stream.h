@@ -34,7 +34,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   const Gpu& gpu() const { return gpu_; }
-  cudaStream_t handle() const { return state_->handle; }
+  cudaStream_t handle() const { return handle_; }
 
   /// Uninitialised. OutOfMemoryError names the bytes needed and what is free.
   std::shared_ptr<void> allocate_bytes(std::size_t bytes) const;
@@ -61,6 +61,7 @@ class Stream {
  private:
   struct State;
   Gpu gpu_;
+  cudaStream_t handle_ = nullptr;
   std::shared_ptr<State> state_;
 };
 

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <bit>
+
+#include "backend/cuda/dispatch/elementwise.h"
+#include "backend/cuda/kernels/elementwise.cuh"
+#include "backend/cuda/runtime/error.h"
+
+namespace whorl::backend::cuda {
+
+namespace {
+
+/// Words that a thread moves at once: 16 bytes where limbs and pointers allow it.
+template <class Word>
+unsigned vector_width(std::size_t per_limb, std::initializer_list<const void*> pointers) {
+  constexpr unsigned width = 16 / sizeof(Word);
+  const bool aligned = std::all_of(pointers.begin(), pointers.end(), [](const void* p) {
+    return reinterpret_cast<std::uintptr_t>(p) % 16 == 0;
+  });
+  return aligned && per_limb % width == 0 ? width : 1;
+}
+
+dim3 grid_for(const Stream& stream, std::size_t vectors, std::size_t limbs) {
+  // Enough blocks to fill the GPU several times over; threads go on in strides.
+  const std::size_t most = std::max<std::size_t>(1, 64 * stream.gpu().multiprocessors / limbs);
+  const std::size_t blocks = (vectors + elementwise_threads - 1) / elementwise_threads;
+  return {static_cast<unsigned>(std::clamp<std::size_t>(blocks, 1, most)),
+          static_cast<unsigned>(limbs)};
+}
+
+/// body(first limb, limbs, values per limb) for as many launches as the limbs need: one, usually.
+template <class Word, class Body>
+void launches(Moduli<Word> moduli, std::size_t size, const Body& body) {
+  if (moduli.empty() || size % moduli.size() != 0)
+    throw ShapeError("element-wise: " + std::to_string(size) + " values in " +
+                     std::to_string(moduli.size()) + " limbs");
+  if (size == 0) return;
+  for (std::size_t l = 0; l < moduli.size(); l += limbs_a_launch)
+    body(l, std::min<std::size_t>(limbs_a_launch, moduli.size() - l), size / moduli.size());
+}
+
+template <Elementwise op, class Word>
+void apply(const Stream& stream, const LimbModuli<Word>& moduli, std::size_t limbs,
+           std::size_t per_limb, const Word* a, const Word* b, Word* out) {
+  constexpr unsigned wide = 16 / sizeof(Word);
+  const bool vectors = vector_width<Word>(per_limb, {a, b, out}) == wide;
+  const std::size_t count = vectors ? per_limb / wide : per_limb;
+  const dim3 grid = grid_for(stream, count, limbs);
+  if (vectors)
+    apply_elementwise<op, Word, wide>
+        <<<grid, elementwise_threads, 0, stream.handle()>>>(moduli, count, a, b, out);
+  else
+    apply_elementwise<op, Word, 1>
+        <<<grid, elementwise_threads, 0, stream.handle()>>>(moduli, count, a, b, out);
+  check_launch("apply_elementwise", grid, elementwise_threads, 0);
+}
+
+}  // namespace
+
+template <class Word>
+void elementwise(const Stream& stream, Elementwise op, Moduli<Word> moduli, std::size_t size,
+                 const Word* a, const Word* b, Word* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  if (op == Elementwise::neg) b = a;
+  launches<Word>(moduli, size, [&](std::size_t first, std::size_t limbs, std::size_t per_limb) {
+    LimbModuli<Word> constants;
+    for (std::size_t l = 0; l < limbs; ++l)
+      constants.q[l] = DeviceModulus<Word>(moduli[first + l].value());
+    const std::size_t at = first * per_limb;
+    auto go = [&]<Elementwise which>() {
+      apply<which, Word>(stream, constants, limbs, per_limb, a + at, b + at, out + at);
+    };
+    switch (op) {
+      case Elementwise::add:
+        return go.template operator()<Elementwise::add>();
+      case Elementwise::sub:
+        return go.template operator()<Elementwise::sub>();
+      case Elementwise::neg:
+        return go.template operator()<Elementwise::neg>();
+      case Elementwise::mul:
+        return go.template operator()<Elementwise::mul>();
+      case Elementwise::mul_add:
+        return go.template operator()<Elementwise::mul_add>();
+    }
+  });
+}
+
+template <class Word>
+void multiply_scalar(const Stream& stream, Moduli<Word> moduli, std::span<const Word> scalars,
+                     std::size_t size, const Word* a, Word* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  if (scalars.size() != moduli.size())
+    throw ShapeError("mul_scalar: " + std::to_string(scalars.size()) + " scalars for " +
+                     std::to_string(moduli.size()) + " limbs");
+  launches<Word>(moduli, size, [&](std::size_t first, std::size_t limbs, std::size_t per_limb) {
+    LimbFactors<Word> factors{};
+    for (std::size_t l = 0; l < limbs; ++l) {
+      const math::Modulus<Word>& q = moduli[first + l];
+      factors.q[l] = q.value();
+      factors.w[l] = q.reduce(scalars[first + l]);
+      factors.w_shoup[l] = q.shoup(factors.w[l]);
+    }
+    const std::size_t at = first * per_limb;
+    constexpr unsigned wide = 16 / sizeof(Word);
+    const bool vectors = vector_width<Word>(per_limb, {a + at, out + at}) == wide;
+    const std::size_t count = vectors ? per_limb / wide : per_limb;
+    const dim3 grid = grid_for(stream, count, limbs);
+    if (vectors)
+      scale_elementwise<Word, wide>
+          <<<grid, elementwise_threads, 0, stream.handle()>>>(factors, count, a + at, out + at);
+    else
+      scale_elementwise<Word, 1>
+          <<<grid, elementwise_threads, 0, stream.handle()>>>(factors, count, a + at, out + at);
+    check_launch("scale_elementwise", grid, elementwise_threads, 0);
+  });
+}
+
+template <class Word>
+void automorphism(const Stream& stream, Moduli<Word> moduli, std::uint32_t N, std::uint32_t g,
+                  bool evaluation_form, std::size_t size, const Word* a, Word* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  if (!std::has_single_bit(N) || N > (1u << 30) || size % (moduli.size() * N) != 0)
+    throw ShapeError("automorphism: " + std::to_string(size) + " values in " +
+                     std::to_string(moduli.size()) + " limbs of N = " + std::to_string(N));
+  std::uint32_t inverse = g;  // modulo 2^32: Newton, from three right bits
+  for (int step = 0; step < 4; ++step) inverse *= 2 - g * inverse;
+  const auto log_N = static_cast<std::uint32_t>(std::bit_width(N) - 1);
+  launches<Word>(moduli, size, [&](std::size_t first, std::size_t limbs, std::size_t per_limb) {
+    LimbFactors<Word> constants{};
+    for (std::size_t l = 0; l < limbs; ++l) constants.q[l] = moduli[first + l].value();
+    const std::size_t at = first * per_limb;
+    const dim3 grid = grid_for(stream, per_limb, limbs);
+    if (evaluation_form)
+      permute_elementwise<Word, true><<<grid, elementwise_threads, 0, stream.handle()>>>(
+          constants, per_limb, log_N, g, a + at, out + at);
+    else
+      permute_elementwise<Word, false><<<grid, elementwise_threads, 0, stream.handle()>>>(
+          constants, per_limb, log_N, inverse, a + at, out + at);
+    check_launch("permute_elementwise", grid, elementwise_threads, 0);
+  });
+}
+
+#define WHORL_INSTANTIATE(Word)                                                                  \
+  template void elementwise(const Stream&, Elementwise, Moduli<Word>, std::size_t, const Word*,  \
+                            const Word*, Word*);                                                 \
+  template void multiply_scalar(const Stream&, Moduli<Word>, std::span<const Word>, std::size_t, \
+                                const Word*, Word*);                                             \
+  template void automorphism(const Stream&, Moduli<Word>, std::uint32_t, std::uint32_t, bool,    \
+                             std::size_t, const Word*, Word*);
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+#undef WHORL_INSTANTIATE
+
+}  // namespace whorl::backend::cuda

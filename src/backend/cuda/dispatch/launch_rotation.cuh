@@ -1,0 +1,53 @@
+// Launches that both arithmetics share.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "backend/cuda/kernels/accumulator.cuh"
+#include "backend/cuda/runtime/error.h"
+#include "backend/cuda/runtime/stream.h"
+
+namespace whorl::backend::cuda {
+
+template <class Kernel>
+void allow_shared(Kernel kernel, std::size_t bytes) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(bytes)),
+        "cudaFuncSetAttribute: " + std::to_string(bytes) + " bytes of shared memory a block");
+}
+
+/// One launch for the batch, `ciphertexts` a block.
+template <class Kernel, class View, class Word>
+void launch_rotation(const Stream& stream, Kernel kernel, const View& key,
+                     const RotationBatch<Word>& batch, unsigned ciphertexts, unsigned threads,
+                     std::size_t bytes) {
+  allow_shared(kernel, bytes);
+  const dim3 grid((batch.count + ciphertexts - 1) / ciphertexts), block(threads);
+  kernel<<<grid, block, bytes, stream.handle()>>>(key, batch);
+  check_launch("blind rotation", grid, block, bytes);
+}
+
+/// With `slot_bytes` a ciphertext in device memory, for gadgets and rings too large for shared
+/// memory: in pieces that keep the chip busy.
+template <class Kernel, class View, class Word>
+void launch_spilling_rotation(const Stream& stream, Kernel kernel, View key,
+                              RotationBatch<Word> batch, unsigned threads, std::size_t bytes,
+                              std::size_t slot_bytes, std::uint32_t N) {
+  allow_shared(kernel, bytes);
+  const std::uint32_t count = batch.count;
+  const std::uint32_t at_once = std::min(count, 4 * stream.gpu().multiprocessors);
+  const auto spill = stream.allocate<std::uint8_t>(at_once * slot_bytes);
+  key.spill = reinterpret_cast<decltype(key.spill)>(spill.data());
+  for (std::uint32_t begin = 0; begin < count; begin += at_once) {
+    batch.count = std::min(at_once, count - begin);
+    kernel<<<batch.count, threads, bytes, stream.handle()>>>(key, batch);
+    check_launch("blind rotation through device memory", dim3(batch.count), dim3(threads), bytes);
+    batch.lwe += std::size_t{at_once} * (batch.n + 1);
+    batch.index += at_once;
+    batch.out += std::size_t{at_once} * 2 * N;
+  }
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "backend/cuda/dispatch/lwe.h"
+#include "backend/cuda/kernels/lwe.cuh"
+#include "backend/cuda/runtime/error.h"
+
+namespace whorl::backend::cuda {
+
+namespace {
+
+bool aligned(const void* pointer, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(pointer) % bytes == 0;
+}
+/// Blocks for `items` of which a block takes `a_block` at a time; they go on in strides.
+unsigned blocks_for(const Stream& stream, std::size_t items, std::size_t a_block) {
+  const std::size_t most = std::size_t{64} * stream.gpu().multiprocessors;
+  return static_cast<unsigned>(std::clamp<std::size_t>((items + a_block - 1) / a_block, 1, most));
+}
+
+template <class Arithmetic, class In, class Out>
+void switch_with(const Stream& stream, std::uint64_t from, std::uint64_t to, std::size_t row,
+                 bool centre, std::size_t count, const In* in, Out* out) {
+  const ModulusRatio<Arithmetic> ratio(from, to);
+  if (centre) {
+    const std::size_t blocks = (count * 32 + lwe_threads - 1) / lwe_threads;
+    switch_rows_centred<Arithmetic, In, Out>
+        <<<static_cast<unsigned>(blocks), lwe_threads, 0, stream.handle()>>>(ratio, row, count, in,
+                                                                             out);
+    return check_launch("switch_rows_centred", static_cast<unsigned>(blocks), lwe_threads, 0);
+  }
+  constexpr unsigned width = 16 / std::max(sizeof(In), sizeof(Out));
+  const std::size_t size = count * row;
+  const unsigned blocks = blocks_for(stream, size, width * lwe_threads);
+  if (aligned(in, width * sizeof(In)) && aligned(out, width * sizeof(Out)))
+    switch_values<Arithmetic, In, Out, width>
+        <<<blocks, lwe_threads, 0, stream.handle()>>>(ratio, size, in, out);
+  else
+    switch_values<Arithmetic, In, Out, 1>
+        <<<blocks, lwe_threads, 0, stream.handle()>>>(ratio, size, in, out);
+  check_launch("switch_values", blocks, lwe_threads, 0);
+}
+
+}  // namespace
+
+template <class Word>
+void sample_extract(const Stream& stream, std::uint64_t Q, std::uint32_t N, std::uint64_t constant,
+                    std::size_t count, const Word* rlwe, Word* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  if (count == 0) return;
+  const math::Modulus<Word> q(static_cast<Word>(Q));
+  const auto blocks = static_cast<unsigned>(std::min<std::size_t>(count, 1u << 20));
+  extract_samples<Word><<<blocks, lwe_threads, 0, stream.handle()>>>(
+      q.value(), static_cast<Word>(constant % Q), N, count, rlwe, out);
+  check_launch("extract_samples", blocks, lwe_threads, 0);
+}
+
+template <class In, class Out>
+void modulus_switch(const Stream& stream, std::uint64_t from, std::uint64_t to, std::size_t row,
+                    bool centre, std::size_t count, const In* in, Out* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  if (count == 0 || row == 0) return;
+  if (from <= (1ULL << 30))
+    switch_with<std::uint32_t>(stream, from, to, row, centre, count, in, out);
+  else if (from <= (1ULL << 62))
+    switch_with<std::uint64_t>(stream, from, to, row, centre, count, in, out);
+  else
+    switch_with<unsigned __int128>(stream, from, to, row, centre, count, in, out);
+}
+
+void lwe_linear(const Stream& stream, std::uint64_t q, std::size_t row,
+                std::span<const std::int64_t> weights, std::span<const std::uint32_t* const> in,
+                std::uint64_t constant, std::size_t count, std::uint32_t* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  const std::size_t size = count * row;
+  if (size == 0) return;
+  // More inputs than one launch takes: the sum so far becomes an input of the next, in memory of
+  // its own, as `out` may be an input still to come.
+  DeviceArray<std::uint32_t> so_far;
+  std::size_t next = 0;
+  bool first = true;
+  while (first || next < in.size()) {
+    LinearArguments p{};
+    p.q = q;
+    p.barrett = ~std::uint64_t{0} / q;
+    p.row = row;
+    p.size = size;
+    auto add = [&](const std::uint32_t* from, std::uint64_t factor) {
+      p.in[p.inputs] = from;
+      p.factor[p.inputs] = static_cast<std::uint32_t>(factor);
+      p.factor_shoup[p.inputs++] = static_cast<std::uint32_t>((factor << 32) / q);
+    };
+    if (first)
+      p.constant = static_cast<std::uint32_t>(constant % q);
+    else
+      add(so_far.data(), 1 % q);
+    while (p.inputs < most_linear_inputs && next < in.size()) {
+      const auto modulus = static_cast<std::int64_t>(q);
+      add(in[next], static_cast<std::uint64_t>((weights[next] % modulus + modulus) % modulus));
+      ++next;
+    }
+    const bool last = next == in.size();
+    if (!last && !so_far.data()) so_far = stream.allocate<std::uint32_t>(size);
+    std::uint32_t* to = last ? out : so_far.data();
+    const bool vectors =
+        size % 4 == 0 && aligned(to, 16) &&
+        std::all_of(p.in, p.in + p.inputs, [](const std::uint32_t* x) { return aligned(x, 16); });
+    const unsigned blocks = blocks_for(stream, vectors ? size / 4 : size, lwe_threads);
+    if (vectors)
+      combine_linearly<4><<<blocks, lwe_threads, 0, stream.handle()>>>(p, to);
+    else
+      combine_linearly<1><<<blocks, lwe_threads, 0, stream.handle()>>>(p, to);
+    check_launch("combine_linearly", blocks, lwe_threads, 0);
+    first = false;
+  }
+}
+
+template void sample_extract(const Stream&, std::uint64_t, std::uint32_t, std::uint64_t,
+                             std::size_t, const std::uint32_t*, std::uint32_t*);
+template void sample_extract(const Stream&, std::uint64_t, std::uint32_t, std::uint64_t,
+                             std::size_t, const std::uint64_t*, std::uint64_t*);
+#define WHORL_INSTANTIATE(In, Out)                                                             \
+  template void modulus_switch(const Stream&, std::uint64_t, std::uint64_t, std::size_t, bool, \
+                               std::size_t, const In*, Out*);
+WHORL_INSTANTIATE(std::uint32_t, std::uint32_t)
+WHORL_INSTANTIATE(std::uint32_t, std::uint64_t)
+WHORL_INSTANTIATE(std::uint64_t, std::uint64_t)
+WHORL_INSTANTIATE(std::uint64_t, std::uint32_t)
+#undef WHORL_INSTANTIATE
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,191 @@
+#include "backend/cuda/dispatch/rotation_fft.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <string>
+#include <vector>
+
+#include "backend/cuda/dispatch/rotation_fft_launch.h"
+#include "backend/cuda/dispatch/rotation_key.h"
+#include "backend/cuda/dispatch/transforms.h"
+#include "backend/cuda/kernels/key_spectra.cuh"
+#include "backend/cuda/runtime/error.h"
+#include "backend/parallel.h"
+
+namespace whorl::backend::cuda {
+
+namespace {
+
+/// GroupFft's tables, with ring::FftPlan's roots.
+template <class Shape>
+std::vector<double2> group_fft_tables(const ring::FftPlan& plan) {
+  constexpr int M = Shape::M;
+  const std::uint32_t two_n = 2 * plan.N();
+  const auto root = [&](std::uint64_t e) {
+    const std::complex<double> w = plan.roots()[e % two_n];
+    return double2{w.real(), w.imag()};
+  };
+  // Node i of the level with 2^level nodes: E = 1 + 4·brv(i); w = zeta^(E·len/2).
+  const auto node_twiddle = [&](int level, std::uint32_t i) {
+    const std::uint64_t exponent = 1 + 4 * std::uint64_t{ring::bit_reverse(i, level)};
+    return root(exponent * (M >> (level + 1)));
+  };
+  std::vector<double2> out(Shape::table_size);
+  for (int p = 1; p < Shape::passes; ++p) {
+    const std::uint32_t nodes = 1u << (Shape::log_e * p);
+    for (std::uint32_t node = 0; node < nodes; ++node)
+      for (int q = 0; q < Shape::log_e; ++q)
+        for (std::uint32_t c = 0; c < (1u << q); c += 2)
+          out[Shape::forward_at(p) + twiddle_index(q, static_cast<int>(c / 2)) * nodes + node] =
+              node_twiddle(Shape::log_e * p + q, (node << q) + c);
+  }
+  for (int level = 0; level < Shape::rest; ++level)
+    for (std::uint32_t node = 0; node < M / Shape::F; ++node)
+      out[Shape::rest_at + level * (M / Shape::F) + node] =
+          node_twiddle(Shape::log_m - Shape::rest + level, node << level);
+  for (int p = 0; p < Shape::passes; ++p) {
+    const std::uint32_t s = Shape::stride(p);
+    for (std::uint32_t r = 0; r < s; ++r)
+      for (int q = 0; q < Shape::log_e; ++q)
+        for (int c = 0; c < std::max(1, (1 << q) / 2); ++c) {
+          // exp(-2·pi·i·j/len), len = 2·half
+          const std::uint64_t half = std::uint64_t{s} << q, j = r + std::uint64_t{s} * c;
+          out[Shape::inverse_at(p) + twiddle_index(q, c) * s + r] =
+              root(two_n - j * (two_n / (2 * half)) % two_n);
+        }
+  }
+  for (std::uint32_t j = 0; j < M; ++j) out[Shape::roots_at + j] = root(j);
+  return out;
+}
+
+/// Rows, both components, that are transformed at once: bounds the memory of preparation.
+constexpr std::size_t rows_at_once = 4096;
+
+}  // namespace
+
+template <class Word>
+std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const RotationShape& shape,
+                                             const RowSource<Word>& rows, unsigned threads) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  constexpr bool wide = sizeof(Word) == 8;
+  auto key = std::make_unique<FftRotationKey>(shape, wide);
+  const std::size_t N = shape.N, M = N / 2;
+  const std::vector<std::size_t> first = first_rows(shape);
+  const ring::FftPlan plan(shape.N);
+  const TransformTables transform_tables;
+
+  const std::vector<GadgetRange> ranges = gadget_ranges(shape);
+  key->ranges = stream.upload(ranges.data(), ranges.size());
+  key->range_count = static_cast<std::uint32_t>(ranges.size());
+  key->most_digits = most_digits(shape);
+  key->slots = std::max(key->most_digits, wide ? 1u : 2u);
+  with_fft_shape(shape.N, [&]<class Shape, class ClusterShape>() {
+    const std::vector<double2> tables = group_fft_tables<Shape>(plan);
+    key->tables = stream.upload(tables.data(), tables.size());
+    const std::vector<double2> cluster_tables = group_fft_tables<ClusterShape>(plan);
+    key->cluster_tables = stream.upload(cluster_tables.data(), cluster_tables.size());
+  });
+  std::vector<double2> roots;
+  for (const auto& w : plan.roots()) roots.push_back({w.real(), w.imag()});
+  key->roots = stream.upload(roots.data(), roots.size());
+  key->values = stream.allocate<std::uint8_t>(first.back() * 2 * M * (wide ? 16 : 8));
+  key->inverse_scale = stream.allocate<double>(shape.n);
+  // The product over Q of one step: rows of digits up to B/2 with residues up to Q/2. 12 deviations
+  // of the sum, taken as random signs, must stay below 2^22 where it is not reduced first.
+  double digit_squares = 0;
+  for (const ring::Gadget& gadget : shape.gadgets) {
+    double sum = 0;
+    for (unsigned j = 0; j < gadget.digits(); ++j)
+      sum += std::pow(static_cast<double>(gadget.bound(j)), 2);
+    digit_squares = std::max(digit_squares, sum);
+  }
+  key->large = 12 * std::sqrt(2.0 * shape.keys * static_cast<double>(N) * digit_squares / 12) > 4194304.0;
+
+  std::vector<double> inverse_scales(shape.n);
+  std::vector<Word> host;
+  for (std::uint32_t begin = 0, end = 0; begin < shape.n; begin = end) {
+    end = begin + 1;
+    while (end < shape.n && first[end + 1] - first[begin] <= rows_at_once) ++end;
+    const std::size_t row_count = first[end] - first[begin], polynomials = 2 * row_count;
+    host.resize(polynomials * N);
+    parallel_for(row_count, {threads, {}}, [&](std::size_t r) {
+      Word* to = host.data() + r * 2 * N;
+      rows(first[begin] + r, {to, N}, {to + N, N});
+    });
+    const auto words = stream.upload(host.data(), host.size());
+    auto reals = stream.allocate<double>(host.size());
+    centred_doubles<<<static_cast<unsigned>((host.size() + 255) / 256), 256, 0, stream.handle()>>>(
+        words.data(), shape.Q, host.size(), reals.data());
+    check_launch("centred_doubles", dim3(static_cast<unsigned>((host.size() + 255) / 256)),
+                 dim3(256), 0);
+    auto spectra = stream.allocate<std::complex<double>>(polynomials * M);
+    fft(stream, transform_tables, plan, polynomials, reals.data(), spectra.data());
+
+    std::vector<double> scales(end - begin, 1.0);
+    if (!wide) {
+      std::vector<std::size_t> stretches;
+      for (std::uint32_t i = begin; i <= end; ++i)
+        stretches.push_back((first[i] - first[begin]) * 2 * N);
+      const auto bounds = stream.upload(stretches.data(), stretches.size());
+      auto largest = stream.allocate<double>(end - begin);
+      largest_magnitude<<<end - begin, 1024, 0, stream.handle()>>>(
+          reinterpret_cast<const double*>(spectra.data()), bounds.data(), largest.data());
+      check_launch("largest_magnitude", dim3(end - begin), dim3(1024), 0);
+      stream.copy_out(largest.data(), scales.data(), scales.size() * sizeof(double));
+      for (double& scale : scales) scale = 2147483647.0 / std::max(scale, 1.0);
+    }
+    for (std::uint32_t i = begin; i < end; ++i)
+      inverse_scales[i] = 1.0 / scales[i - begin] / static_cast<double>(M) /
+                          static_cast<double>(shape.Q);
+
+    // Rows come as (key, component, digit); the kernel reads (component, digit; key).
+    std::vector<std::size_t> places(polynomials);
+    std::vector<double> polynomial_scales(polynomials);
+    for (std::uint32_t i = begin; i < end; ++i) {
+      const std::size_t per_key = std::size_t{2} * shape.gadgets[i].digits();
+      for (std::size_t k = 0; k < shape.keys; ++k)
+        for (std::size_t row = 0; row < per_key; ++row)
+          for (std::size_t component = 0; component < 2; ++component) {
+            const std::size_t from = (first[i] - first[begin] + k * per_key + row) * 2 + component;
+            places[from] = (first[i] * 2 + (row * shape.keys + k) * 2 + component) * M;
+            polynomial_scales[from] = scales[i - begin];
+          }
+    }
+    const auto device_places = stream.upload(places.data(), places.size());
+    const auto device_scales = stream.upload(polynomial_scales.data(), polynomial_scales.size());
+    with_fft_shape(shape.N, [&]<class Shape, class ClusterShape>() {
+      place_spectra<Shape, wide><<<static_cast<unsigned>(polynomials), 256, 0, stream.handle()>>>(
+          reinterpret_cast<const double2*>(spectra.data()), device_places.data(),
+          device_scales.data(),
+          reinterpret_cast<std::conditional_t<wide, double2, int2>*>(key->values.data()));
+      check_launch("place_spectra", dim3(static_cast<unsigned>(polynomials)), dim3(256), 0);
+    });
+  }
+  stream.copy_in(inverse_scales.data(), key->inverse_scale.data(), shape.n * sizeof(double));
+  stream.wait();
+  return key;
+}
+
+template <class Word>
+void blind_rotate_fft(const Stream& stream, const RotationKey& any_key, BlindRotation way,
+                      const RotationBatch<Word>& batch) {
+  const auto& key = own_key<FftRotationKey>(any_key);
+  if constexpr (sizeof(Word) == 8)
+    key.most_digits == 1 ? launch_rotate_fft_coarse(stream, key, way, batch)
+                         : launch_rotate_fft_wide(stream, key, way, batch);
+  else
+    launch_rotate_fft_narrow(stream, key, way, batch);
+}
+
+#define WHORL_INSTANTIATE(Word)                                                              \
+  template std::unique_ptr<RotationKey> prepare_fft_key(const Stream&, const RotationShape&, \
+                                                        const RowSource<Word>&, unsigned);   \
+  template void blind_rotate_fft(const Stream&, const RotationKey&, BlindRotation,           \
+                                 const RotationBatch<Word>&);
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+
+}  // namespace whorl::backend::cuda

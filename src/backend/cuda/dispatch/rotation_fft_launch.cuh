@@ -1,0 +1,129 @@
+// Launches of one of the two kinds of key; included by the file of each.
+#pragma once
+
+#include "backend/cuda/dispatch/launch_rotation.cuh"
+#include "backend/cuda/dispatch/rotation_fft_launch.h"
+#include "backend/cuda/kernels/rotate_fft.cuh"
+#include "backend/cuda/kernels/rotate_fft_cluster.cuh"
+#include "backend/cuda/tuning/rotation.h"
+
+namespace whorl::backend::cuda {
+
+template <bool wide>
+FftKeyView<wide> view_of(const FftRotationKey& key) {
+  return {reinterpret_cast<const std::conditional_t<wide, double2, int2>*>(key.values.data()),
+          key.inverse_scale.data(),
+          key.tables.data(),
+          key.roots.data(),
+          key.ranges.data(),
+          key.range_count,
+          key.slots,
+          key.shape().Q,
+          key.large,
+          nullptr,
+          false};
+}
+
+/// One ciphertext over `blocks` blocks. False where it does not fit, or the GPU has no clusters and
+/// cannot run all blocks at once.
+template <class Shape, class KeyShape, int keys, bool wide, bool coarse, int blocks,
+          bool clustered, class Word>
+bool launch_cluster(const Stream& stream, const FftRotationKey& key,
+                    const RotationBatch<Word>& batch) {
+  const unsigned digits = key.most_digits;
+  const ClusterMemory<Shape, wide, coarse> memory{(digits + blocks / 2 - 1) / (blocks / 2), 2 * digits,
+                                          keys};
+  const std::size_t bytes = memory.own_bytes(blocks) + (clustered ? memory.shown_bytes() : 0);
+  if (bytes > stream.gpu().shared_per_block) return false;
+  const auto kernel = rotate_fft_cluster<Shape, KeyShape, keys, wide, coarse, blocks, clustered>;
+  allow_shared(kernel, bytes);
+  FftKeyView<wide> view = view_of<wide>(key);
+  view.tables = key.cluster_tables.data();
+
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(batch.count * blocks);
+  config.blockDim = dim3(Shape::threads);
+  config.dynamicSmemBytes = bytes;
+  config.stream = stream.handle();
+  cudaLaunchAttribute attribute = {};
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  DeviceArray<char> shown;
+  DeviceArray<unsigned> arrivals;
+  if constexpr (clustered) {
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = blocks;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  } else {
+    int resident = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, Shape::threads, bytes),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    if (config.gridDim.x > resident * stream.gpu().multiprocessors) return false;
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = 1;
+    shown = stream.allocate<char>(std::size_t{config.gridDim.x} * memory.shown_bytes());
+    arrivals = stream.allocate<unsigned>(batch.count);
+    stream.fill(arrivals.data(), 0, batch.count * sizeof(unsigned));
+  }
+  check(cudaLaunchKernelEx(&config, kernel, view, batch, memory, shown.data(), arrivals.data()),
+        "launch of a blind rotation over " + std::to_string(blocks) + " blocks of " +
+            std::to_string(Shape::threads) + " threads, " + std::to_string(bytes) +
+            " bytes of shared memory each");
+  return true;
+}
+
+/// Blocks for one ciphertext: two a digit, at least four; four where they meet in device memory.
+template <class Shape, class KeyShape, int keys, bool wide, bool coarse, class Word>
+bool launch_any_cluster(const Stream& stream, const FftRotationKey& key,
+                        const RotationBatch<Word>& batch, bool clustered) {
+  if (!clustered)
+    return launch_cluster<Shape, KeyShape, keys, wide, coarse, 4, false>(stream, key, batch);
+  if (key.most_digits > 2)
+    return launch_cluster<Shape, KeyShape, keys, wide, coarse, 8, true>(stream, key, batch);
+  return launch_cluster<Shape, KeyShape, keys, wide, coarse, 4, true>(stream, key, batch);
+}
+
+template <class Shape, class ClusterShape, int keys, bool wide, bool coarse, class Word>
+void choose_rotate_fft(const Stream& stream, const FftRotationKey& key, BlindRotation way,
+                       const RotationBatch<Word>& batch) {
+  using Tuning = FftRotationTuning<Shape, keys, wide, coarse>;
+  using Memory = FftPolynomialMemory<Shape, wide, coarse>;
+  FftKeyView<wide> view = view_of<wide>(key);
+  view.fetches = batch.count < stream.gpu().multiprocessors;
+  const auto bytes = [&](unsigned ciphertexts) {
+    return 2 * ciphertexts * (Memory::slot_bytes(key.slots) + Memory::other_bytes(key.slots));
+  };
+  const std::size_t most = stream.gpu().shared_per_block;
+  const bool few = batch.count * Tuning::cluster_share <= stream.gpu().multiprocessors;
+  if (way == BlindRotation::grid || way == BlindRotation::cluster ||
+      (way == BlindRotation::automatic && few)) {
+    const bool clusters = stream.gpu().major >= 9 && way != BlindRotation::grid;
+    if (launch_any_cluster<ClusterShape, Shape, keys, wide, coarse>(stream, key, batch, clusters)) return;
+  }
+  constexpr unsigned threads = 2 * Shape::threads;
+  const bool fills = batch.count >= Tuning::shared * stream.gpu().multiprocessors;
+  if ((way == BlindRotation::shared || (way == BlindRotation::automatic && fills)) &&
+      bytes(Tuning::shared) <= most)
+    return launch_rotation(
+        stream, rotate_fft<Shape, keys, Tuning::shared, wide, coarse, Tuning::shared_blocks, false>, view,
+        batch, Tuning::shared, Tuning::shared * threads, bytes(Tuning::shared));
+  if (bytes(1) <= most)
+    return launch_rotation(stream, rotate_fft<Shape, keys, 1, wide, coarse, Tuning::single_blocks, false>,
+                           view, batch, 1, threads, bytes(1));
+  launch_spilling_rotation(stream, rotate_fft<Shape, keys, 1, wide, coarse, 1, true>, view, batch, threads,
+                           2 * Memory::other_bytes(key.slots), 2 * Memory::slot_bytes(key.slots),
+                           2 * Shape::M);
+}
+
+template <bool wide, bool coarse, class Word>
+void dispatch_rotate_fft(const Stream& stream, const FftRotationKey& key, BlindRotation way,
+                         const RotationBatch<Word>& batch) {
+  with_fft_shape(key.shape().N, [&]<class Shape, class ClusterShape>() {
+    if (key.shape().keys == 1)
+      choose_rotate_fft<Shape, ClusterShape, 1, wide, coarse>(stream, key, way, batch);
+    else
+      choose_rotate_fft<Shape, ClusterShape, 2, wide, coarse>(stream, key, way, batch);
+  });
+}
+
+}  // namespace whorl::backend::cuda

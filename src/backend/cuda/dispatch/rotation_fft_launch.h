@@ -1,0 +1,60 @@
+// Which FFT blind-rotation kernel for which key, batch and GPU.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "backend/cuda/kernels/accumulator.cuh"
+#include "backend/cuda/kernels/group_fft.cuh"
+#include "backend/cuda/runtime/stream.h"
+#include "backend/ops.h"
+
+namespace whorl::backend::cuda {
+
+/// Calls body.operator()<Shape, ClusterShape>() with the GroupFft that serves N, and the one for a
+/// ciphertext over several blocks, which takes more threads. 16 values a thread while they are at
+/// most 64 a polynomial: one exchange a transform.
+template <class Body>
+void with_fft_shape(std::uint32_t N, const Body& body) {
+  switch (N) {
+    case 256:
+      return body.template operator()<GroupFft<7, 3>, GroupFft<7, 2>>();
+    case 512:
+      return body.template operator()<GroupFft<8, 4>, GroupFft<8, 3>>();
+    case 1024:
+      return body.template operator()<GroupFft<9, 4>, GroupFft<9, 3>>();
+    case 2048:
+      return body.template operator()<GroupFft<10, 4>, GroupFft<10, 3>>();
+    case 4096:
+      return body.template operator()<GroupFft<11, 3>, GroupFft<11, 3>>();
+    case 8192:
+      return body.template operator()<GroupFft<12, 4>, GroupFft<12, 4>>();
+    default:
+      throw ParameterError("cuda: blind rotation with N = " + std::to_string(N) +
+                           "; 256 … 8192 are there");
+  }
+}
+
+class FftRotationKey final : public RotationKey {
+ public:
+  FftRotationKey(RotationShape shape, bool wide) : RotationKey(std::move(shape)), wide(wide) {}
+  std::size_t bytes() const override { return values.size(); }
+
+  bool wide;
+  DeviceArray<std::uint8_t> values;
+  DeviceArray<double> inverse_scale;
+  DeviceArray<double2> tables, cluster_tables, roots;
+  DeviceArray<GadgetRange> ranges;
+  std::uint32_t range_count = 0, slots = 0, most_digits = 1;
+  bool large = false;
+};
+
+void launch_rotate_fft_narrow(const Stream& stream, const FftRotationKey& key, BlindRotation way,
+                              const RotationBatch<std::uint32_t>& batch);
+void launch_rotate_fft_wide(const Stream& stream, const FftRotationKey& key, BlindRotation way,
+                            const RotationBatch<std::uint64_t>& batch);
+/// For keys with one digit a step.
+void launch_rotate_fft_coarse(const Stream& stream, const FftRotationKey& key, BlindRotation way,
+                              const RotationBatch<std::uint64_t>& batch);
+
+}  // namespace whorl::backend::cuda

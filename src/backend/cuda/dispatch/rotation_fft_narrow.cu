@@ -1,0 +1,10 @@
+#include "backend/cuda/dispatch/rotation_fft_launch.cuh"
+
+namespace whorl::backend::cuda {
+
+void launch_rotate_fft_narrow(const Stream& stream, const FftRotationKey& key, BlindRotation way,
+                              const RotationBatch<std::uint32_t>& batch) {
+  dispatch_rotate_fft<false, false>(stream, key, way, batch);
+}
+
+}  // namespace whorl::backend::cuda

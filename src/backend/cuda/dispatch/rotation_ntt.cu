@@ -1,0 +1,120 @@
+#include "backend/cuda/dispatch/rotation_ntt.h"
+
+#include <vector>
+
+#include "backend/cuda/dispatch/rotation_key.h"
+#include "backend/cuda/dispatch/rotation_ntt_launch.h"
+#include "backend/cuda/dispatch/transforms.h"
+#include "backend/cuda/kernels/rotate_ntt.cuh"
+#include "backend/cuda/runtime/error.h"
+#include "backend/parallel.h"
+
+namespace whorl::backend::cuda {
+
+namespace {
+
+/// One block a polynomial of the key: values in the plan's order, times `factor`, to their places.
+template <class Shape, class Word = typename Shape::Word>
+__global__ void place_values(const Word* in, const std::size_t* to, Twiddle<Word> factor, Word q,
+                             Word* out) {
+  const Word* from = in + std::size_t{blockIdx.x} * Shape::N;
+  Word* target = out + to[blockIdx.x];
+  for (int v = threadIdx.x; v < Shape::N; v += blockDim.x)
+    target[ntt_key_place<Shape>(v / Shape::F, v % Shape::F)] =
+        mul_shoup<Word>(from[v], factor.w, factor.shoup, q);
+}
+
+template <class Word>
+std::vector<Twiddle<Word>> paired(const std::vector<Word>& roots, const std::vector<Word>& shoup) {
+  std::vector<Twiddle<Word>> out(roots.size());
+  for (std::size_t i = 0; i < roots.size(); ++i) out[i] = {roots[i], shoup[i]};
+  return out;
+}
+
+/// Rows, both components, that are transformed at once: bounds the memory of preparation.
+constexpr std::size_t rows_at_once = 4096;
+
+}  // namespace
+
+template <class Word>
+std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const RotationShape& shape,
+                                             const RowSource<Word>& rows, unsigned threads) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  auto key = std::make_unique<NttRotationKey<Word>>(shape);
+  const std::size_t N = shape.N;
+  const std::vector<std::size_t> first = first_rows(shape);
+  const ring::NttPlan<Word> plan(shape.N, static_cast<Word>(shape.Q));
+  const math::Modulus<Word>& modulus = plan.modulus();
+  const math::Montgomery<Word> montgomery(modulus);
+  const TransformTables transform_tables;
+
+  const std::vector<GadgetRange> ranges = gadget_ranges(shape);
+  key->ranges = stream.upload(ranges.data(), ranges.size());
+  key->range_count = static_cast<std::uint32_t>(ranges.size());
+  key->slots = most_digits(shape);
+  key->montgomery = montgomery.inverse();
+  const auto roots = paired(plan.roots(), plan.roots_shoup());
+  const auto inverse_roots = paired(plan.inverse_roots(), plan.inverse_roots_shoup());
+  key->roots = stream.upload(roots.data(), roots.size());
+  key->inverse_roots = stream.upload(inverse_roots.data(), inverse_roots.size());
+  std::vector<Word> monomials(2 * N);
+  const Word psi = montgomery.to_montgomery(plan.psi());
+  Word power = montgomery.to_montgomery(1);
+  for (Word& value : monomials) {
+    value = power;
+    power = montgomery.mul(power, psi);
+  }
+  key->monomials = stream.upload(monomials.data(), monomials.size());
+  key->values = stream.allocate<Word>(first.back() * 2 * N);
+  const Word factor = montgomery.to_montgomery(plan.inverse_N());
+  const Twiddle<Word> scale{factor, modulus.shoup(factor)};
+
+  const ring::NttPlan<Word>* const plans[] = {&plan};
+  std::vector<Word> host;
+  for (std::uint32_t begin = 0, end = 0; begin < shape.n; begin = end) {
+    end = begin + 1;
+    while (end < shape.n && first[end + 1] - first[begin] <= rows_at_once) ++end;
+    const std::size_t row_count = first[end] - first[begin], polynomials = 2 * row_count;
+    host.resize(polynomials * N);
+    parallel_for(row_count, {threads, {}}, [&](std::size_t r) {
+      Word* to = host.data() + r * 2 * N;
+      rows(first[begin] + r, {to, N}, {to + N, N});
+    });
+    const auto values = stream.upload(host.data(), host.size());
+    ntt<Word>(stream, transform_tables, plans, polynomials, values.data(), true);
+    // Rows come as (key, component, digit); the kernel reads (component, digit; key).
+    std::vector<std::size_t> places(polynomials);
+    for (std::uint32_t i = begin; i < end; ++i) {
+      const std::size_t per_key = std::size_t{2} * shape.gadgets[i].digits();
+      for (std::size_t k = 0; k < shape.keys; ++k)
+        for (std::size_t row = 0; row < per_key; ++row)
+          for (std::size_t component = 0; component < 2; ++component)
+            places[(first[i] - first[begin] + k * per_key + row) * 2 + component] =
+                (first[i] * 2 + (row * shape.keys + k) * 2 + component) * N;
+    }
+    const auto device_places = stream.upload(places.data(), places.size());
+    with_ntt_shape<Word>(shape.N, [&]<class Shape>() {
+      place_values<Shape><<<static_cast<unsigned>(polynomials), 256, 0, stream.handle()>>>(
+          values.data(), device_places.data(), scale, modulus.value(), key->values.data());
+      check_launch("place_values", dim3(static_cast<unsigned>(polynomials)), dim3(256), 0);
+    });
+  }
+  stream.wait();
+  return key;
+}
+
+template <class Word>
+void blind_rotate_ntt(const Stream& stream, const RotationKey& any_key, BlindRotation way,
+                      const RotationBatch<Word>& batch) {
+  launch_rotate_ntt(stream, own_key<NttRotationKey<Word>>(any_key), way, batch);
+}
+
+#define WHORL_INSTANTIATE(Word)                                                              \
+  template std::unique_ptr<RotationKey> prepare_ntt_key(const Stream&, const RotationShape&, \
+                                                        const RowSource<Word>&, unsigned);   \
+  template void blind_rotate_ntt(const Stream&, const RotationKey&, BlindRotation,           \
+                                 const RotationBatch<Word>&);
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,21 @@
+// Blind rotation with the NTT: keys and launches.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "backend/cuda/kernels/accumulator.cuh"
+#include "backend/cuda/runtime/stream.h"
+#include "backend/ops.h"
+
+namespace whorl::backend::cuda {
+
+template <class Word>
+std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const RotationShape& shape,
+                                             const RowSource<Word>& rows, unsigned threads);
+
+template <class Word>
+void blind_rotate_ntt(const Stream& stream, const RotationKey& key, BlindRotation way,
+                      const RotationBatch<Word>& batch);
+
+}  // namespace whorl::backend::cuda

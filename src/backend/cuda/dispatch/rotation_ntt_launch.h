@@ -1,0 +1,54 @@
+// Which NTT blind-rotation kernel for which key, batch and GPU.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "backend/cuda/kernels/accumulator.cuh"
+#include "backend/cuda/kernels/group_ntt.cuh"
+#include "backend/cuda/runtime/stream.h"
+#include "backend/ops.h"
+
+namespace whorl::backend::cuda {
+
+/// Calls body.operator()<GroupNtt<…>>() with the shape that serves N: as many values a thread as
+/// leave at most two levels to the product, and at most 1,024 threads a ciphertext.
+template <class Word, class Body>
+void with_ntt_shape(std::uint32_t N, const Body& body) {
+  switch (N) {
+    case 256:
+      return body.template operator()<GroupNtt<Word, 8, 3>>();
+    case 512:
+      return body.template operator()<GroupNtt<Word, 9, 4>>();
+    case 1024:
+      return body.template operator()<GroupNtt<Word, 10, 4>>();
+    case 2048:
+      return body.template operator()<GroupNtt<Word, 11, 3>>();
+    case 4096:
+      return body.template operator()<GroupNtt<Word, 12, 4>>();
+    case 8192:
+      return body.template operator()<GroupNtt<Word, 13, 4>>();
+    default:
+      throw ParameterError("cuda: blind rotation with N = " + std::to_string(N) +
+                           "; 256 … 8192 are there");
+  }
+}
+
+template <class Word>
+class NttRotationKey final : public RotationKey {
+ public:
+  explicit NttRotationKey(RotationShape shape) : RotationKey(std::move(shape)) {}
+  std::size_t bytes() const override { return values.size() * sizeof(Word); }
+
+  DeviceArray<Word> values, monomials;
+  DeviceArray<Twiddle<Word>> roots, inverse_roots;
+  DeviceArray<GadgetRange> ranges;
+  std::uint32_t range_count = 0, slots = 0;
+  Word montgomery = 0;
+};
+
+template <class Word>
+void launch_rotate_ntt(const Stream& stream, const NttRotationKey<Word>& key, BlindRotation way,
+                       const RotationBatch<Word>& batch);
+
+}  // namespace whorl::backend::cuda

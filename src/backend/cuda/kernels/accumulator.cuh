@@ -1,0 +1,108 @@
+// The accumulator of a blind rotation in shared memory, and what both arithmetics do with it.
+//
+// A polynomial is N words centred modulo Q, odd: x in [-(Q-1)/2, (Q-1)/2]. A group of threads owns
+// one polynomial; thread t of G has coefficients t, t + G, t + 2G, ….
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace whorl::backend::cuda {
+
+/// Consecutive LWE coefficients with one gadget, as the kernels take it.
+struct GadgetRange {
+  std::uint32_t first, end;  ///< LWE coefficients
+  std::uint32_t digits, log_base, dropped;
+  std::int64_t offset;          ///< ring::Gadget::offset
+  std::uint64_t first_row;      ///< rows of the key before this range
+  /// One digit only: Q/2^dropped·2^factor_shift, of 31 bits.
+  std::int32_t factor;
+  std::uint32_t factor_shift;
+};
+
+/// What blind rotation reads and writes, but for the key.
+template <class Word>
+struct RotationBatch {
+  const std::uint32_t* lwe;  ///< (count, n+1) modulo 2N
+  const Word* luts;          ///< (tables, N)
+  const std::uint32_t* index;
+  Word* out;  ///< (count, 2, N)
+  std::uint32_t* bad_index;
+  std::uint32_t count, tables, n;
+};
+
+/// x in [-3(Q-1)/2, 3(Q-1)/2] centred.
+template <class Int>
+__device__ __forceinline__ Int centre(Int x, Int Q) {
+  const Int half = (Q - 1) / 2;
+  if (x > half) x -= Q;
+  if (x < -half) x += Q;
+  return x;
+}
+
+/// Coefficient j of (X^a - 1)·acc, centred; a < 2N.
+template <int N, class Int>
+__device__ __forceinline__ Int rotated_difference(const Int* acc, int j, std::uint32_t a, Int Q) {
+  const std::uint32_t from = (static_cast<std::uint32_t>(j) - a) & (2 * N - 1);
+  Int x = acc[from & (N - 1)];
+  if (from & N) x = -x;
+  return centre<Int>(x - acc[j], Q);
+}
+
+/// ring::Gadget::digit, of a centred value.
+struct DigitRule {
+  std::uint32_t shift, mask, half;  ///< the top digit: mask of ones, half = 0
+
+  __device__ DigitRule(const GadgetRange& gadget, std::uint32_t j)
+      : shift(gadget.dropped + j * gadget.log_base),
+        mask(j + 1 == gadget.digits ? ~0u : (1u << gadget.log_base) - 1),
+        half(j + 1 == gadget.digits ? 0u : 1u << (gadget.log_base - 1)) {}
+
+  template <class Int>
+  __device__ __forceinline__ std::int32_t operator()(Int with_offset) const {
+    return static_cast<std::int32_t>((static_cast<std::uint32_t>(with_offset >> shift) & mask) -
+                                     half);
+  }
+};
+
+/// acc <- coefficients of (0, lut·X^-b), those of thread t of G; component 0 is a.
+template <int N, int G, class Word, class Int = std::make_signed_t<Word>>
+__device__ __forceinline__ void start_accumulator(const RotationBatch<Word>& batch,
+                                                  std::uint32_t ciphertext, int component, int t,
+                                                  Int Q, Int* acc) {
+  const std::uint32_t b = batch.lwe[std::uint64_t{ciphertext} * (batch.n + 1) + batch.n];
+  std::uint32_t table = batch.index[ciphertext];
+  if (table >= batch.tables) {
+    *batch.bad_index = 1;
+    table = 0;
+  }
+  const Word* lut = batch.luts + std::uint64_t{table} * N;
+  for (int j = t; j < N; j += G) {
+    Int x = 0;
+    if (component == 1) {
+      const std::uint32_t from = (static_cast<std::uint32_t>(j) + b) & (2 * N - 1);
+      x = centre<Int>(static_cast<Int>(lut[from & (N - 1)]), Q);
+      if (from & N) x = -x;
+    }
+    acc[j] = x;
+  }
+}
+
+template <int N, int G, class Word, class Int = std::make_signed_t<Word>>
+__device__ __forceinline__ void write_accumulator(const Int* acc, int t, Int Q, Word* out) {
+  for (int j = t; j < N; j += G) {
+    const Int x = acc[j];
+    out[j] = static_cast<Word>(x < 0 ? x + Q : x);
+  }
+}
+
+/// Barrier of the `threads` threads of one group: part of a warp, a warp, or several.
+template <int threads>
+__device__ __forceinline__ void group_sync(int group) {
+  if constexpr (threads <= 32)
+    __syncwarp();
+  else
+    asm volatile("bar.sync %0, %1;" ::"r"(group + 1), "n"(threads) : "memory");
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,56 @@
+// From rows of a key to what the blind rotations read.
+#pragma once
+
+#include <cstdint>
+
+#include "backend/cuda/kernels/rotate_fft.cuh"
+
+namespace whorl::backend::cuda {
+
+/// Residues modulo Q as centred doubles.
+template <class Word>
+__global__ void centred_doubles(const Word* in, std::uint64_t Q, std::size_t count, double* out) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= count) return;
+  const auto x = static_cast<std::int64_t>(in[i]);
+  out[i] = static_cast<double>(in[i] > Q / 2 ? x - static_cast<std::int64_t>(Q) : x);
+}
+
+/// Largest absolute value of each of gridDim.x stretches of `count` doubles.
+__global__ void largest_magnitude(const double* in, const std::size_t* first, double* largest) {
+  __shared__ double of_warp[32];
+  double most = 0;
+  for (std::size_t i = first[blockIdx.x] + threadIdx.x; i < first[blockIdx.x + 1]; i += blockDim.x)
+    most = max(most, fabs(in[i]));
+  for (int offset = 16; offset > 0; offset /= 2)
+    most = max(most, __shfl_down_sync(~0u, most, offset));
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = most;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (unsigned w = 1; w < blockDim.x / 32; ++w) most = max(most, of_warp[w]);
+    largest[blockIdx.x] = most;
+  }
+}
+
+/// One block a polynomial of the key: spectra (row, component) of M values in the plan's order to
+/// their places. `to` gives a polynomial's first value, `scale` is its LWE coefficient's.
+template <class Shape, bool wide>
+__global__ void place_spectra(const double2* in, const std::size_t* to, const double* scale,
+                              std::conditional_t<wide, double2, int2>* out) {
+  const double2* from = in + std::size_t{blockIdx.x} * Shape::M;
+  auto* target = out + to[blockIdx.x];
+  for (int s = threadIdx.x; s < Shape::M; s += blockDim.x) {
+    const double2 x = from[s];
+    auto& place = target[fft_key_place<Shape, wide>(s / Shape::F, s % Shape::F)];
+    if constexpr (wide) {
+      place = x;
+    } else {
+      // Biased by 2^31: a double's low word when 2^52 + 2^31 is added.
+      const double by = scale[blockIdx.x];
+      place = {__double2loint(fma(x.x, by, rotate_fft_detail::biased)),
+               __double2loint(fma(x.y, by, rotate_fft_detail::biased))};
+    }
+  }
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,205 @@
+// Sample extraction, modulus switching and linear combinations of LWE ciphertexts: memory sets the
+// pace.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "backend/cuda/kernels/modular.cuh"
+
+namespace whorl::backend::cuda {
+
+inline constexpr unsigned lwe_threads = 256;
+
+/// A block takes a ciphertext at a time.
+template <class Word>
+__global__ void __launch_bounds__(lwe_threads)
+    extract_samples(Word Q, Word constant, std::uint32_t N, std::size_t count,
+                    const Word* __restrict__ rlwe, Word* __restrict__ out) {
+  for (std::size_t m = blockIdx.x; m < count; m += gridDim.x) {
+    const Word* a = rlwe + m * 2 * N;
+    Word* to = out + m * (N + 1);
+    for (std::uint32_t j = threadIdx.x; j < N; j += lwe_threads)
+      to[j] = j == 0 ? a[0] : neg_mod<Word>(a[N - j], Q);
+    if (threadIdx.x == 0) to[N] = add_mod<Word>(a[N], constant, Q);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+// Modulus switching
+
+/// round(x·to/from) = floor((x·to + from/2)/from) without division. With to = whole·from + part and
+/// ratio = floor(part·2^w/from), floor(x·ratio/2^w) is short of x·part/from by less than 2, as in
+/// Shoup's product, so that what is left is below 2.5·from: it must fit a word of Arithmetic.
+/// Arithmetic: uint32_t for from <= 2^30, uint64_t for from <= 2^62, else unsigned __int128, which
+/// divides.
+template <class Arithmetic>
+struct ModulusRatio {
+  std::uint64_t from, to, whole, part, ratio;
+
+  struct Rounded {
+    std::uint64_t quotient;   ///< in [0, to]
+    std::uint64_t remainder;  ///< of x·to + floor(from/2) by from
+  };
+  ModulusRatio(std::uint64_t from_modulus, std::uint64_t to_modulus)
+      : from(from_modulus),
+        to(to_modulus),
+        whole(to / from),
+        part(to % from),
+        ratio(static_cast<std::uint64_t>(
+            (static_cast<unsigned __int128>(part) << (sizeof(Arithmetic) == 4 ? 32 : 64)) / from)) {
+  }
+  /// For x < from.
+  __host__ __device__ Rounded round(std::uint64_t x) const {
+    if constexpr (sizeof(Arithmetic) == 16) {
+      const Arithmetic scaled = static_cast<Arithmetic>(x) * to + from / 2;
+      const Arithmetic quotient = scaled / from;
+      return {static_cast<std::uint64_t>(quotient),
+              static_cast<std::uint64_t>(scaled - quotient * from)};
+    } else {
+      const auto q = static_cast<Arithmetic>(from), y = static_cast<Arithmetic>(x);
+      Arithmetic quotient = mul_high<Arithmetic>(y, static_cast<Arithmetic>(ratio));
+      Arithmetic left = y * static_cast<Arithmetic>(part) + q / 2 - quotient * q;
+      for (int i = 0; i < 2; ++i) {
+        quotient += left >= q;
+        left = subtract_once<Arithmetic>(left, q);
+      }
+      return {whole * x + quotient, left};
+    }
+  }
+  __host__ __device__ std::uint64_t reduced(std::uint64_t quotient) const {
+    return quotient == to ? 0 : quotient;
+  }
+  /// The last element `b` of a row of `others` + 1 elements, whose rounding errors add up to
+  /// sum/from: round((b·to + sum/2)/from) mod to.
+  __host__ __device__ std::uint64_t centred(std::uint64_t b, std::int64_t sum,
+                                            std::size_t others) const {
+    const Rounded rounded = round(b);
+    // (2·b·to + from + sum)/(2·from), of which 2·quotient·from is taken out; made positive.
+    const std::uint64_t turns = others / 2 + 1;
+    const auto numerator = static_cast<unsigned __int128>(
+        2 * static_cast<__int128>(rounded.remainder) + static_cast<__int128>(from & 1) + sum +
+        2 * static_cast<__int128>(turns) * from);
+    const auto correction =
+        static_cast<std::uint64_t>(numerator / (2 * static_cast<unsigned __int128>(from)));
+    const std::uint64_t x = reduced(rounded.quotient);
+    if (correction >= turns) {
+      const std::uint64_t up = (correction - turns) % to;
+      return up < to - x ? x + up : up - (to - x);
+    }
+    const std::uint64_t down = (turns - correction) % to;
+    return x >= down ? x - down : x + (to - down);
+  }
+};
+
+template <class Word, unsigned width>
+struct alignas(width * sizeof(Word)) LweVector {
+  Word word[width];
+};
+
+/// Without centring rows do not matter. `out` may be `in`.
+template <class Arithmetic, class In, class Out, unsigned width>
+__global__ void __launch_bounds__(lwe_threads)
+    switch_values(ModulusRatio<Arithmetic> ratio, std::size_t size, const In* in, Out* out) {
+  const std::size_t vectors = size / width;
+  const std::size_t first = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  for (std::size_t i = first; i < vectors; i += std::size_t{gridDim.x} * blockDim.x) {
+    const auto x = reinterpret_cast<const LweVector<In, width>*>(in)[i];
+    LweVector<Out, width> y;
+#pragma unroll
+    for (unsigned k = 0; k < width; ++k)
+      y.word[k] = static_cast<Out>(ratio.reduced(ratio.round(x.word[k]).quotient));
+    reinterpret_cast<LweVector<Out, width>*>(out)[i] = y;
+  }
+  const std::size_t tail = vectors * width + first;
+  if (tail < size) out[tail] = static_cast<Out>(ratio.reduced(ratio.round(in[tail]).quotient));
+}
+
+/// A warp takes a row. `out` may be `in`.
+template <class Arithmetic, class In, class Out>
+__global__ void __launch_bounds__(lwe_threads)
+    switch_rows_centred(ModulusRatio<Arithmetic> ratio, std::size_t row, std::size_t count,
+                        const In* in, Out* out) {
+  const unsigned lane = threadIdx.x % 32;
+  const std::size_t m = (std::size_t{blockIdx.x} * lwe_threads + threadIdx.x) / 32;
+  if (m >= count) return;
+  in += m * row;
+  out += m * row;
+  const std::size_t last = row - 1;
+  std::int64_t sum = 0;
+#pragma unroll 4
+  for (std::size_t k = lane; k < last; k += 32) {
+    const auto rounded = ratio.round(in[k]);
+    sum += static_cast<std::int64_t>(ratio.from / 2) - static_cast<std::int64_t>(rounded.remainder);
+    out[k] = static_cast<Out>(ratio.reduced(rounded.quotient));
+  }
+  for (unsigned distance = 16; distance > 0; distance /= 2)
+    sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+  if (lane == 0) out[last] = static_cast<Out>(ratio.centred(in[last], sum, last));
+}
+
+// ---------------------------------------------------------------------------------------------
+// Linear combinations
+
+inline constexpr unsigned most_linear_inputs = 16;
+
+struct LinearArguments {
+  const std::uint32_t* in[most_linear_inputs];
+  std::uint32_t factor[most_linear_inputs];        ///< below q
+  std::uint32_t factor_shoup[most_linear_inputs];  ///< floor(factor·2^32/q)
+  unsigned inputs;
+  std::uint64_t q;        ///< at most 2^32
+  std::uint64_t barrett;  ///< floor((2^64 - 1)/q)
+  std::uint32_t constant;
+  std::size_t row, size;
+};
+
+/// Each product is left in [0, 2q) (Harvey 2014, section 2), so that the sum stays below 2^38.
+__host__ __device__ inline std::uint64_t linear_term(std::uint32_t x, std::uint32_t w,
+                                                     std::uint32_t w_shoup, std::uint64_t q) {
+  return std::uint64_t{x} * w - mul_high<std::uint32_t>(x, w_shoup) * q;
+}
+/// Barrett (CRYPTO 1986); the quotient is short by at most one.
+__host__ __device__ inline std::uint32_t linear_reduce(std::uint64_t sum, std::uint64_t q,
+                                                       std::uint64_t barrett) {
+  sum -= mul_high<std::uint64_t>(sum, barrett) * q;
+  return static_cast<std::uint32_t>(sum >= q ? sum - q : sum);
+}
+
+/// `out` may be one of the inputs.
+template <unsigned width>
+__global__ void __launch_bounds__(lwe_threads)
+    combine_linearly(const __grid_constant__ LinearArguments p, std::uint32_t* out) {
+  using Vector = LweVector<std::uint32_t, width>;
+  const std::size_t vectors = p.size / width;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < vectors;
+       i += std::size_t{gridDim.x} * blockDim.x) {
+    const std::size_t at = i * width;
+    // Elements up to the next body, which gets the constant.
+    const std::size_t until_body =
+        p.row - 1 -
+        (at >> 32 == 0 && p.row >> 32 == 0
+             ? static_cast<std::uint32_t>(at) % static_cast<std::uint32_t>(p.row)
+             : at % p.row);
+    std::uint64_t sums[width];
+#pragma unroll
+    for (unsigned k = 0; k < width; ++k)
+      sums[k] = k >= until_body && (k - until_body) % p.row == 0 ? p.constant : 0;
+#pragma unroll 4
+    for (unsigned input = 0; input < p.inputs; ++input) {
+      const Vector x = reinterpret_cast<const Vector*>(p.in[input])[i];
+#pragma unroll
+      for (unsigned k = 0; k < width; ++k)
+        sums[k] += linear_term(x.word[k], p.factor[input], p.factor_shoup[input], p.q);
+    }
+    Vector result;
+#pragma unroll
+    for (unsigned k = 0; k < width; ++k) result.word[k] = linear_reduce(sums[k], p.q, p.barrett);
+    reinterpret_cast<Vector*>(out)[i] = result;
+  }
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,448 @@
+// The negacyclic NTT in registers and shared memory, for kernels: results in the order of
+// ring::NttPlan, the twist by psi merged in the butterflies (Longa and Naehrig, CANS 2016).
+//
+// Lazy reduction: `headroom` is how many times q fits in a word, a power of two: values stay below
+// headroom·q. Where it is 2 they stay below q. Bounds are followed at compile time, and a
+// correction is made only where the next sum would not fit (Harvey 2014 is the case of 4).
+#pragma once
+
+#include "backend/cuda/kernels/modular.cuh"
+#include "backend/cuda/kernels/split.cuh"
+
+namespace whorl::backend::cuda {
+
+/// A factor and its companion floor(w·2^wordbits / q).
+template <class Word>
+struct alignas(2 * sizeof(Word)) Twiddle {
+  Word w, shoup;
+};
+
+/// What a kernel knows of one modulus.
+template <class Word>
+struct NttLimb {
+  const Twiddle<Word>* table;  ///< of one direction and one split
+  Word q;
+  Word two_q;       ///< given, since the compiler would make 2q anew in each butterfly from q
+  Word ratio;       ///< floor(2^wordbits / q)
+  Word montgomery;  ///< q^-1 mod 2^wordbits
+};
+
+/// Twiddles c and c+1 (c even) of a node.
+template <class Word>
+WHORL_HOST_DEVICE void load_twiddles(const Twiddle<Word>* from, Twiddle<Word> (&to)[2]) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Word) == 4) {
+    const uint4 both = __ldg(reinterpret_cast<const uint4*>(from));
+    to[0] = {both.x, both.y};
+    to[1] = {both.z, both.w};
+  } else {
+    const ulonglong2 a = __ldg(reinterpret_cast<const ulonglong2*>(from)),
+                     b = __ldg(reinterpret_cast<const ulonglong2*>(from) + 1);
+    to[0] = {a.x, a.y};
+    to[1] = {b.x, b.y};
+  }
+#else
+  to[0] = from[0];
+  to[1] = from[1];
+#endif
+}
+template <class Word>
+WHORL_HOST_DEVICE Twiddle<Word> load_twiddle(const Twiddle<Word>* from) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Word) == 4) {
+    const uint2 one = __ldg(reinterpret_cast<const uint2*>(from));
+    return {one.x, one.y};
+  } else {
+    const ulonglong2 one = __ldg(reinterpret_cast<const ulonglong2*>(from));
+    return {one.x, one.y};
+  }
+#else
+  return *from;
+#endif
+}
+
+/// From below bound·q to below ceil(bound / 2)·q.
+template <int bound, class Word>
+WHORL_HOST_DEVICE Word halve_bound(Word x, Word q) {
+  return subtract_once<Word>(x, static_cast<Word>((bound + 1) / 2) * q);
+}
+/// From below bound·q to below q.
+template <int bound, class Word>
+WHORL_HOST_DEVICE Word reduce_fully(Word x, Word q, Word ratio) {
+  if constexpr (bound <= 1) {
+    return x;
+  } else if constexpr (bound <= 4) {
+    return reduce_fully<(bound + 1) / 2>(halve_bound<bound>(x, q), q, ratio);
+  } else {  // Barrett's quotient is short by at most one
+    return subtract_once<Word>(x - mul_high<Word>(x, ratio) * q, q);
+  }
+}
+
+/// Values below bound·q are below forward_bound(bound, levels)·q after that many forward levels.
+template <int headroom>
+WHORL_HOST_DEVICE constexpr int forward_bound(int bound, int levels) {
+  for (int i = 0; i < levels; ++i) bound = (bound + 2 > headroom ? (bound + 1) / 2 : bound) + 2;
+  return headroom == 2 ? 1 : bound;
+}
+
+/// (u, v) <- (u + w·v, u - w·v)
+template <int headroom, int bound, class Word>
+WHORL_HOST_DEVICE void forward_butterfly(Word& u, Word& v, Twiddle<Word> w, Word q, Word two_q) {
+  if constexpr (headroom == 2) {
+    const Word t = mul_shoup<Word>(v, w.w, w.shoup, q);
+    v = sub_mod<Word>(u, t, q);
+    u = add_mod<Word>(u, t, q);
+  } else {
+    if constexpr (bound + 2 > headroom) u = halve_bound<bound>(u, q);
+    const Word t = mul_shoup_lazy<Word>(v, w.w, w.shoup, q);
+    v = u - t + two_q;
+    u = u + t;
+  }
+}
+/// (u, v) <- (u + v, w·(u - v)), both below bound·q before; the sum is then below
+/// inverse_sum_bound·q, the product below 2q (q, where headroom is 2).
+template <int headroom, int bound, class Word>
+WHORL_HOST_DEVICE void inverse_butterfly(Word& u, Word& v, Twiddle<Word> w, Word q) {
+  if constexpr (headroom == 2) {
+    const Word t = sub_mod<Word>(u, v, q);
+    u = add_mod<Word>(u, v, q);
+    v = mul_shoup<Word>(t, w.w, w.shoup, q);
+  } else {
+    static_assert(2 * bound <= headroom);
+    const Word t = u - v + static_cast<Word>(bound) * q;
+    u = u + v;
+    if constexpr (4 * bound > headroom) u = halve_bound<2 * bound>(u, q);
+    v = mul_shoup_lazy<Word>(t, w.w, w.shoup, q);
+  }
+}
+template <int headroom>
+WHORL_HOST_DEVICE constexpr int inverse_sum_bound(int bound) {
+  if (headroom == 2) return 1;
+  return 4 * bound > headroom ? bound : 2 * bound;
+}
+/// Bound of a value after `done` levels of an inverse pass, k its position's low `done` bits: it is
+/// a product of the level of its highest set bit, and has been a sum since.
+template <int headroom>
+WHORL_HOST_DEVICE constexpr int inverse_bound(int entry, int k, int done) {
+  if (headroom == 2) return 1;
+  int bound = entry;
+  for (int i = 0; i < done; ++i) bound = (k >> i) & 1 ? 2 : inverse_sum_bound<headroom>(bound);
+  return bound;
+}
+
+/// Level `t` of pass p and those after it, on the registers of a thread whose first node is `node`,
+/// values below entry·q before the pass. `table`: the pass's twiddles.
+template <int headroom, Split split, int p, int entry, int t = 0, class Word>
+WHORL_HOST_DEVICE void forward_levels(Word (&x)[1 << split.log_e], const Twiddle<Word>* table,
+                                      std::uint32_t node, Word q, Word two_q) {
+  using P = Pass<split, p>;
+  if constexpr (t < P::levels) {
+    constexpr int bound = forward_bound<headroom>(entry, t);
+    constexpr int half = 1 << (P::levels - 1 - t + P::inner);
+    constexpr int step = t == 0 ? 1 : 2;
+    WHORL_UNROLL
+    for (int n = 0; n < 1 << P::outer; ++n) WHORL_UNROLL
+    for (int g = 0; g < 1 << t; g += step) {
+      Twiddle<Word> w[2];
+      const auto* at = table + twiddle_slot(1u << P::start, node + n, (1 << t) + g);
+      if constexpr (t == 0)
+        w[0] = load_twiddle(at);
+      else
+        load_twiddles(at, w);
+      WHORL_UNROLL
+      for (int h = 0; h < step; ++h) WHORL_UNROLL
+      for (int i = 0; i < half; ++i) {
+        const int u = (n << (P::levels + P::inner)) + (g + h) * 2 * half + i;
+        forward_butterfly<headroom, bound>(x[u], x[u + half], w[h], q, two_q);
+      }
+    }
+    forward_levels<headroom, split, p, entry, t + 1>(x, table, node, q, two_q);
+  }
+}
+
+/// Butterfly i … half-1 of a group of an inverse level, each with its own bound.
+template <int headroom, int entry, int done, int inner, int i, int half, class Word, int size>
+WHORL_HOST_DEVICE void inverse_group(Word (&x)[size], int u, Twiddle<Word> w, Word q) {
+  if constexpr (i < half) {
+    constexpr int bound = inverse_bound<headroom>(entry, i >> inner, done);
+    inverse_butterfly<headroom, bound>(x[u + i], x[u + i + half], w, q);
+    inverse_group<headroom, entry, done, inner, i + 1, half>(x, u, w, q);
+  }
+}
+/// Brings a group of sums and products below 2q.
+template <int headroom, int entry, int done, int inner, int i, class Word, int size>
+WHORL_HOST_DEVICE void settle(Word (&x)[size], Word q) {
+  if constexpr (i < size && headroom > 4) {
+    constexpr int bound = inverse_bound<headroom>(entry, (i >> inner) & ((1 << done) - 1), done);
+    if constexpr (bound > 4) x[i] = halve_bound<bound>(x[i], q);
+    if constexpr (bound > 2) x[i] = halve_bound<(bound > 4 ? (bound + 1) / 2 : bound)>(x[i], q);
+    settle<headroom, entry, done, inner, i + 1>(x, q);
+  }
+}
+
+/// Level `t` of pass p and those before it (an inverse goes up), values below `entry`·q on entry to
+/// the pass and below 2q (q, where headroom is 2) after it. Level 0 of pass 0 multiplies by N^-1 as
+/// well: its results are below 2q or q.
+template <int headroom, Split split, int p, int entry, int t = split.levels[p] - 1, class Word>
+WHORL_HOST_DEVICE void inverse_levels(Word (&x)[1 << split.log_e], const Twiddle<Word>* table,
+                                      std::uint32_t node, Word q) {
+  using P = Pass<split, p>;
+  constexpr int half = 1 << (P::levels - 1 - t + P::inner);
+  constexpr int done = P::levels - 1 - t;
+  if constexpr (p == 0 && t == 0) {
+    static_assert(P::outer == 0);
+    Twiddle<Word> w[2];
+    load_twiddles(table, w);  // N^-1, and the level's twiddle times N^-1
+    WHORL_UNROLL
+    for (int i = 0; i < half; ++i) {
+      // inverse_bound is at most headroom / 2 whatever the position.
+      constexpr Word most = headroom / 2;
+      const Word sum = headroom == 2 ? add_mod<Word>(x[i], x[i + half], q) : x[i] + x[i + half];
+      const Word difference =
+          headroom == 2 ? sub_mod<Word>(x[i], x[i + half], q) : x[i] - x[i + half] + most * q;
+      x[i] = mul_shoup_lazy<Word>(sum, w[0].w, w[0].shoup, q);
+      x[i + half] = mul_shoup_lazy<Word>(difference, w[1].w, w[1].shoup, q);
+    }
+  } else {
+    constexpr int step = t == 0 ? 1 : 2;
+    WHORL_UNROLL
+    for (int n = 0; n < 1 << P::outer; ++n) WHORL_UNROLL
+    for (int g = 0; g < 1 << t; g += step) {
+      Twiddle<Word> w[2];
+      const auto* at = table + twiddle_slot(1u << P::start, node + n, (1 << t) + g);
+      if constexpr (t == 0)
+        w[0] = load_twiddle(at);
+      else
+        load_twiddles(at, w);
+      WHORL_UNROLL
+      for (int h = 0; h < step; ++h)
+        inverse_group<headroom, entry, done, P::inner, 0, half>(
+            x, (n << (P::levels + P::inner)) + (g + h) * 2 * half, w[h], q);
+    }
+    if constexpr (t == 0)
+      settle<headroom, entry, P::levels, P::inner, 0>(x, q);
+    else
+      inverse_levels<headroom, split, p, entry, t - 1>(x, table, node, q);
+  }
+}
+
+/// Bounds within a cyclic pass, before level `done` of a forward transform or after `done` levels
+/// of an inverse, by position: all values enter below 2q (q, where headroom is 2).
+template <int headroom, int levels, bool forward>
+struct CyclicBounds {
+  int at[levels + 1][1 << levels] = {};
+  WHORL_HOST_DEVICE constexpr CyclicBounds() {
+    for (int k = 0; k < 1 << levels; ++k) at[0][k] = headroom == 2 ? 1 : 2;
+    for (int done = 0; done < levels; ++done) {
+      const int t = forward ? done : levels - 1 - done, half = 1 << (levels - 1 - t);
+      for (int k = 0; k < 1 << levels; ++k) {
+        if (k & half) continue;
+        const bool plain = k < 2 * half;  // group 0: its twiddle is one
+        int u = at[done][k], v = at[done][k + half];
+        if (headroom == 2) {
+          u = v = 1;
+        } else if (forward && !plain) {
+          u = v = reduced(u, 2) + 2;
+        } else {
+          const int sum = reduced(u, v) + reduced(v, u);
+          u = sum;
+          v = plain ? sum : 2;
+        }
+        at[done + 1][k] = u;
+        at[done + 1][k + half] = v;
+      }
+    }
+  }
+  /// A value's bound when another is to be added: halved where the sum would not fit.
+  static WHORL_HOST_DEVICE constexpr int reduced(int bound, int other) {
+    return bound + other > headroom ? (bound + 1) / 2 : bound;
+  }
+  WHORL_HOST_DEVICE constexpr int largest() const {
+    int out = 0;
+    for (int k = 0; k < 1 << levels; ++k) out = at[levels][k] > out ? at[levels][k] : out;
+    return out;
+  }
+};
+
+/// Butterflies i … of a group of a cyclic level whose twiddle is one (plain) or w.
+template <int headroom, int levels, bool forward, int t, int k, bool plain, int inner, class Word,
+          int size>
+WHORL_HOST_DEVICE void cyclic_butterflies(Word (&x)[size], int first, Twiddle<Word> w, Word q,
+                                          Word two_q) {
+  constexpr int half = 1 << (levels - 1 - t);
+  constexpr CyclicBounds<headroom, levels, forward> bounds{};
+  constexpr int done = forward ? t : levels - 1 - t;
+  constexpr int bu = bounds.at[done][k], bv = bounds.at[done][k + half];
+  WHORL_UNROLL
+  for (int i = 0; i < 1 << inner; ++i) {
+    Word& u = x[first + (k << inner) + i];
+    Word& v = x[first + ((k + half) << inner) + i];
+    if constexpr (headroom == 2) {
+      if constexpr (forward && !plain) v = mul_shoup<Word>(v, w.w, w.shoup, q);
+      const Word difference = sub_mod<Word>(u, v, q);
+      u = add_mod<Word>(u, v, q);
+      v = forward || plain ? difference : mul_shoup<Word>(difference, w.w, w.shoup, q);
+    } else if constexpr (forward && !plain) {
+      forward_butterfly<headroom, bu>(u, v, w, q, two_q);
+    } else {
+      if constexpr (bu + bv > headroom) {
+        u = halve_bound<bu>(u, q);
+        v = halve_bound<bv>(v, q);
+      }
+      constexpr int offset = bounds.reduced(bv, bu);
+      const Word difference = u - v + static_cast<Word>(offset) * q;
+      u = u + v;
+      v = plain ? difference : mul_shoup_lazy<Word>(difference, w.w, w.shoup, q);
+    }
+  }
+}
+/// Group g and those after it of level t; constants[g] is the group's twiddle.
+template <int headroom, int levels, bool forward, int t, int g, int i, int inner, class Word,
+          int size>
+WHORL_HOST_DEVICE void cyclic_groups(Word (&x)[size], int first, const Twiddle<Word>* constants,
+                                     Twiddle<Word> one, Twiddle<Word> w, Word q, Word two_q) {
+  constexpr int half = 1 << (levels - 1 - t);
+  if constexpr (g < 1 << t) {
+    if constexpr (i == 0 && g == 1) w = one;
+    if constexpr (i == 0 && g > 1) w = load_twiddle(constants + g);
+    cyclic_butterflies<headroom, levels, forward, t, 2 * half * g + i, g == 0, inner>(x, first, w,
+                                                                                      q, two_q);
+    cyclic_groups<headroom, levels, forward, t, i + 1 < half ? g : g + 1, i + 1 < half ? i + 1 : 0,
+                  inner>(x, first, constants, one, w, q, two_q);
+  }
+}
+/// All levels. `one`: the twiddle of group 1, the fourth root of unity.
+template <int headroom, int levels, bool forward, int done, int inner, class Word, int size>
+WHORL_HOST_DEVICE void cyclic_levels(Word (&x)[size], int first, const Twiddle<Word>* constants,
+                                     Twiddle<Word> one, Word q, Word two_q) {
+  if constexpr (done < levels) {
+    constexpr int t = forward ? done : levels - 1 - done;
+    cyclic_groups<headroom, levels, forward, t, 0, 0, inner>(x, first, constants, one, one, q,
+                                                             two_q);
+    cyclic_levels<headroom, levels, forward, done + 1, inner>(x, first, constants, one, q, two_q);
+  }
+}
+/// x_k times power k of its node, k >= 1: below 2q (q, where headroom is 2).
+template <int headroom, Split split, int p, class Word>
+WHORL_HOST_DEVICE void multiply_powers(Word (&x)[1 << split.log_e], const NttLimb<Word>& limb,
+                                       std::uint32_t node) {
+  using P = Pass<split, p>;
+  constexpr int together = 16 / sizeof(Word);
+  const auto* powers = reinterpret_cast<const Word*>(limb.table + split.table_start(p));
+  WHORL_UNROLL
+  for (int n = 0; n < 1 << P::outer; ++n) WHORL_UNROLL
+  for (int k = 0; k < 1 << P::levels; k += together) {
+    Twiddle<Word> pairs[together / 2];
+    const auto* at = reinterpret_cast<const Twiddle<Word>*>(
+        powers + power_slot<Word>(1u << P::start, node + n, k));
+    if constexpr (together == 4)
+      load_twiddles(at, pairs);
+    else
+      pairs[0] = load_twiddle(at);
+    WHORL_UNROLL
+    for (int j = 0; j < together; ++j) {
+      if (k + j == 0) continue;
+      const Word power = j % 2 == 0 ? pairs[j / 2].w : pairs[j / 2].shoup;
+      WHORL_UNROLL
+      for (int i = 0; i < 1 << P::inner; ++i) {
+        Word& v = x[(((n << P::levels) + k + j) << P::inner) + i];
+        v = headroom == 2 ? mul_montgomery<Word>(v, power, limb.q, limb.montgomery)
+                          : mul_montgomery_lazy<Word>(v, power, limb.q, limb.montgomery);
+      }
+    }
+  }
+}
+/// From below bound·q to below 2q.
+template <int bound, class Word>
+WHORL_HOST_DEVICE Word reduce_to_two(Word x, Word q, Word ratio) {
+  if constexpr (bound <= 2)
+    return x;
+  else if constexpr (bound <= 8)
+    return reduce_to_two<(bound + 1) / 2>(halve_bound<bound>(x, q), q, ratio);
+  else
+    return x - mul_high<Word>(x, ratio) * q;
+}
+/// Values that no power multiplies, into the same range as the others.
+template <Split split, int p, int bound, class Word>
+WHORL_HOST_DEVICE void reduce_unmultiplied(Word (&x)[1 << split.log_e], const NttLimb<Word>& limb) {
+  using P = Pass<split, p>;
+  WHORL_UNROLL
+  for (int n = 0; n < 1 << P::outer; ++n) WHORL_UNROLL
+  for (int i = 0; i < 1 << P::inner; ++i) {
+    Word& v = x[(n << (P::levels + P::inner)) + i];
+    v = reduce_to_two<bound>(v, limb.q, limb.ratio);
+  }
+}
+template <int headroom, Split split, int p, bool forward, class Word>
+WHORL_HOST_DEVICE void cyclic_pass(Word (&x)[1 << split.log_e], const NttLimb<Word>& limb) {
+  using P = Pass<split, p>;
+  // The table of an inverse transform has another use for place 1.
+  const Twiddle<Word> one =
+      load_twiddle(limb.table + (forward ? 1u : split.table_start(split.passes)));
+  WHORL_UNROLL
+  for (int n = 0; n < 1 << P::outer; ++n)
+    cyclic_levels<headroom, P::levels, forward, 0, P::inner>(x, n << (P::levels + P::inner),
+                                                             limb.table, one, limb.q, limb.two_q);
+}
+
+/// Values of a forward transform are below pass_bound·q before pass p.
+template <int headroom>
+WHORL_HOST_DEVICE constexpr int pass_bound(const Split& split, int p) {
+  if (headroom == 2) return 1;
+  int bound = 1;
+  for (int i = 0; i < p; ++i) {
+    if (split.is_cyclic(i)) {
+      bound = split.levels[i] == 2   ? CyclicBounds<headroom, 2, true>{}.largest()
+              : split.levels[i] == 3 ? CyclicBounds<headroom, 3, true>{}.largest()
+              : split.levels[i] == 4 ? CyclicBounds<headroom, 4, true>{}.largest()
+              : split.levels[i] == 5 ? CyclicBounds<headroom, 5, true>{}.largest()
+                                     : CyclicBounds<headroom, 6, true>{}.largest();
+    } else {
+      bound = forward_bound<headroom>(bound, split.levels[i]);
+    }
+  }
+  return bound;
+}
+
+/// What a thread does between exchanges of a forward transform: pass p, and the correction after
+/// the last.
+template <int headroom, Split split, int p, class Word>
+WHORL_HOST_DEVICE void forward_pass(Word (&x)[1 << split.log_e], const NttLimb<Word>& limb,
+                                    std::uint32_t thread) {
+  constexpr int entry = pass_bound<headroom>(split, p);
+  const std::uint32_t node = Pass<split, p>::node(thread);
+  if constexpr (split.is_cyclic(p)) {
+    multiply_powers<headroom, split, p>(x, limb, node);
+    reduce_unmultiplied<split, p, entry>(x, limb);
+    cyclic_pass<headroom, split, p, true>(x, limb);
+  } else {
+    forward_levels<headroom, split, p, entry>(x, limb.table + split.table_start(p), node, limb.q,
+                                              limb.two_q);
+  }
+  if constexpr (p + 1 == split.passes) {
+    WHORL_UNROLL
+    for (int i = 0; i < 1 << split.log_e; ++i)
+      x[i] = reduce_fully<pass_bound<headroom>(split, split.passes)>(x[i], limb.q, limb.ratio);
+  }
+}
+/// The same for an inverse transform, which takes the passes from the last to the first.
+template <int headroom, Split split, int p, class Word>
+WHORL_HOST_DEVICE void inverse_pass(Word (&x)[1 << split.log_e], const NttLimb<Word>& limb,
+                                    std::uint32_t thread) {
+  constexpr int entry = headroom == 2 || p + 1 == split.passes ? 1 : 2;
+  const std::uint32_t node = Pass<split, p>::node(thread);
+  if constexpr (split.is_cyclic(p)) {
+    cyclic_pass<headroom, split, p, false>(x, limb);
+    multiply_powers<headroom, split, p>(x, limb, node);
+    constexpr CyclicBounds<headroom, split.levels[p], false> bounds{};
+    reduce_unmultiplied<split, p, bounds.at[split.levels[p]][0]>(x, limb);
+  } else {
+    inverse_levels<headroom, split, p, entry>(x, limb.table + split.table_start(p), node, limb.q);
+  }
+  if constexpr (p == 0) {
+    WHORL_UNROLL
+    for (int i = 0; i < 1 << split.log_e; ++i) x[i] = subtract_once<Word>(x[i], limb.q);
+  }
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,220 @@
+// Kernels of batches of transforms. Each coefficient is read once and written once, or twice where
+// a transform takes two kernels.
+#pragma once
+
+#include "backend/cuda/kernels/fft.cuh"
+#include "backend/cuda/kernels/ntt.cuh"
+#include "backend/cuda/kernels/unit.cuh"
+
+namespace whorl::backend::cuda {
+
+/// Limbs of one launch: grid.y.
+inline constexpr unsigned ntt_limbs_a_launch = 64;
+
+template <class Word>
+struct NttArguments {
+  Word* data;  ///< (limbs, batch, N)
+  std::uint32_t batch;
+  NttLimb<Word> limbs[ntt_limbs_a_launch];
+};
+
+/// Whether this compilation's architecture can run the shape; kernels of others are left empty.
+template <KernelShape shape>
+__host__ __device__ constexpr bool architecture_has() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  return shape.log_cluster == 0;
+#else
+  return true;
+#endif
+}
+
+extern __shared__ unsigned char transform_memory[] __attribute__((aligned(16)));
+
+template <int headroom, KernelShape shape, int p, class Word>
+__device__ __forceinline__ void forward_from(Word (&x)[1 << shape.split.log_e],
+                                             const Unit<shape, Word>& unit,
+                                             const NttLimb<Word>& limb) {
+  forward_pass<headroom, shape.split, p>(x, limb, unit.thread);
+  if constexpr (p + 1 < shape.last) {
+    unit.template exchange<p, p + 1>(x);
+    forward_from<headroom, shape, p + 1>(x, unit, limb);
+  }
+}
+template <int headroom, KernelShape shape, int p, int stop, class Word>
+__device__ __forceinline__ void inverse_from(Word (&x)[1 << shape.split.log_e],
+                                             const Unit<shape, Word>& unit,
+                                             const NttLimb<Word>& limb) {
+  inverse_pass<headroom, shape.split, p>(x, limb, unit.thread);
+  if constexpr (p > stop) {
+    unit.template exchange<p, p - 1>(x);
+    inverse_from<headroom, shape, p - 1, stop>(x, unit, limb);
+  }
+}
+
+/// Tuned::shape is the kernel's KernelShape.
+template <class Word, int headroom, class Tuned>
+__global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
+    ntt_kernel(const __grid_constant__ NttArguments<Word> arguments) {
+  constexpr KernelShape shape = Tuned::shape;
+  if constexpr (architecture_has<shape>()) {
+    const Unit<shape, Word> unit(transform_memory);
+    const NttLimb<Word> limb = arguments.limbs[blockIdx.y];
+    const bool active = unit.transform < arguments.batch;
+    Word* data =
+        arguments.data + ((static_cast<std::size_t>(blockIdx.y) * arguments.batch + unit.transform)
+                          << shape.split.log_n);
+    Word x[1 << shape.split.log_e] = {};
+    if constexpr (shape.log_cluster > 0) {
+      cluster_arrive();
+      load_whole<shape.split, 0>(x, data, unit.thread);
+      forward_pass<headroom, shape.split, 0>(x, limb, unit.thread);
+      cluster_wait();  // all blocks run: their memory may be written
+      store_cluster<shape>(x, ClusterMemory<Word>{unit.shared}, unit.thread);
+      cluster_arrive();
+      cluster_wait();
+      load_pass<shape, 1, shape.padding>(x, unit.shared, unit.thread);
+      forward_from<headroom, shape, 1>(x, unit, limb);
+    } else {
+      if (active) load_whole<shape.split, shape.first>(x, data, unit.thread);
+      forward_from<headroom, shape, shape.first>(x, unit, limb);
+    }
+    if constexpr (shape.last == shape.split.passes)
+      unit.store_linear(x, data, active);
+    else
+      store_whole<shape.split, shape.last - 1>(x, data, unit.thread);
+  }
+}
+
+/// Tuned::shape is the kernel's KernelShape.
+template <class Word, int headroom, class Tuned>
+__global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
+    intt_kernel(const __grid_constant__ NttArguments<Word> arguments) {
+  constexpr KernelShape shape = Tuned::shape;
+  if constexpr (architecture_has<shape>()) {
+    const Unit<shape, Word> unit(transform_memory);
+    const NttLimb<Word> limb = arguments.limbs[blockIdx.y];
+    const bool active = unit.transform < arguments.batch;
+    Word* data =
+        arguments.data + ((static_cast<std::size_t>(blockIdx.y) * arguments.batch + unit.transform)
+                          << shape.split.log_n);
+    Word x[1 << shape.split.log_e] = {};
+    if constexpr (shape.last == shape.split.passes)
+      unit.load_linear(x, data, active);
+    else
+      load_whole<shape.split, shape.last - 1>(x, data, unit.thread);
+    if constexpr (shape.log_cluster > 0) {
+      inverse_from<headroom, shape, shape.last - 1, 1>(x, unit, limb);
+      store_pass<shape, 1, shape.padding>(x, unit.shared, unit.thread);
+      cluster_arrive();
+      cluster_wait();
+      load_cluster<shape>(x, ClusterMemory<Word>{unit.shared}, unit.thread);
+      cluster_arrive();
+      inverse_pass<headroom, shape.split, 0>(x, limb, unit.thread);
+      store_whole<shape.split, 0>(x, data, unit.thread);
+      cluster_wait();  // a block's memory stays until all have read it
+    } else {
+      inverse_from<headroom, shape, shape.last - 1, shape.first>(x, unit, limb);
+      if (active) store_whole<shape.split, shape.first>(x, data, unit.thread);
+    }
+  }
+}
+
+struct FftArguments {
+  const double* reals_in;  ///< fft, pass 0
+  double* reals_out;       ///< ifft, pass 0
+  const FftValue* from;    ///< values, where they are read
+  FftValue* to;            ///< and where they are written
+  const FftValue* table;
+  std::uint32_t batch;
+};
+
+template <KernelShape shape, int p>
+__device__ __forceinline__ void fft_from(FftValue (&x)[1 << shape.split.log_e],
+                                         const Unit<shape, FftValue>& unit, const FftValue* table) {
+  fft_pass<shape.split, p>(x, table, unit.thread);
+  if constexpr (p + 1 < shape.last) {
+    unit.template exchange<p, p + 1>(x);
+    fft_from<shape, p + 1>(x, unit, table);
+  }
+}
+template <KernelShape shape, int p, int stop>
+__device__ __forceinline__ void ifft_from(FftValue (&x)[1 << shape.split.log_e],
+                                          const Unit<shape, FftValue>& unit,
+                                          const FftValue* table) {
+  ifft_pass<shape.split, p>(x, table, unit.thread);
+  if constexpr (p > stop) {
+    unit.template exchange<p, p - 1>(x);
+    ifft_from<shape, p - 1, stop>(x, unit, table);
+  }
+}
+
+template <class Tuned>
+__global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
+    fft_kernel(const __grid_constant__ FftArguments a) {
+  constexpr KernelShape shape = Tuned::shape;
+  if constexpr (architecture_has<shape>()) {
+    const Unit<shape, FftValue> unit(transform_memory);
+    const bool active = unit.transform < a.batch;
+    const std::size_t at = static_cast<std::size_t>(unit.transform) << shape.split.log_n;
+    FftValue x[1 << shape.split.log_e] = {};
+    if constexpr (shape.log_cluster > 0) {
+      cluster_arrive();
+      load_folded<shape.split>(x, a.reals_in + 2 * at, unit.thread);
+      fft_pass<shape.split, 0>(x, a.table, unit.thread);
+      cluster_wait();  // all blocks run: their memory may be written
+      store_cluster<shape>(x, ClusterMemory<FftValue>{unit.shared}, unit.thread);
+      cluster_arrive();
+      cluster_wait();
+      load_pass<shape, 1, shape.padding>(x, unit.shared, unit.thread);
+      fft_from<shape, 1>(x, unit, a.table);
+    } else {
+      if constexpr (shape.first == 0) {
+        if (active) load_folded<shape.split>(x, a.reals_in + 2 * at, unit.thread);
+      } else {
+        load_whole<shape.split, shape.first>(x, a.from + at, unit.thread);
+      }
+      fft_from<shape, shape.first>(x, unit, a.table);
+    }
+    if constexpr (shape.last == shape.split.passes)
+      unit.store_linear(x, a.to + at, active);
+    else
+      store_whole<shape.split, shape.last - 1>(x, a.to + at, unit.thread);
+  }
+}
+
+template <class Tuned>
+__global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
+    ifft_kernel(const __grid_constant__ FftArguments a) {
+  constexpr KernelShape shape = Tuned::shape;
+  if constexpr (architecture_has<shape>()) {
+    constexpr double scale = 1.0 / (1u << shape.split.log_n);
+    const Unit<shape, FftValue> unit(transform_memory);
+    const bool active = unit.transform < a.batch;
+    const std::size_t at = static_cast<std::size_t>(unit.transform) << shape.split.log_n;
+    FftValue x[1 << shape.split.log_e] = {};
+    if constexpr (shape.last == shape.split.passes)
+      unit.load_linear(x, a.from + at, active);
+    else
+      load_whole<shape.split, shape.last - 1>(x, a.from + at, unit.thread);
+    if constexpr (shape.log_cluster > 0) {
+      ifft_from<shape, shape.last - 1, 1>(x, unit, a.table);
+      store_pass<shape, 1, shape.padding>(x, unit.shared, unit.thread);
+      cluster_arrive();
+      cluster_wait();
+      load_cluster<shape>(x, ClusterMemory<FftValue>{unit.shared}, unit.thread);
+      cluster_arrive();
+      ifft_pass<shape.split, 0>(x, a.table, unit.thread);
+      store_folded<shape.split>(x, a.reals_out + 2 * at, scale, unit.thread);
+      cluster_wait();  // a block's memory stays until all have read it
+    } else {
+      ifft_from<shape, shape.last - 1, shape.first>(x, unit, a.table);
+      if constexpr (shape.first == 0) {
+        if (active) store_folded<shape.split>(x, a.reals_out + 2 * at, scale, unit.thread);
+      } else {
+        store_whole<shape.split, shape.first>(x, a.to + at, unit.thread);
+      }
+    }
+  }
+}
+
+}  // namespace whorl::backend::cuda

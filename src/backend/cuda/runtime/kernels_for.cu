@@ -1,0 +1,32 @@
+#include "backend/cuda/runtime/error.h"
+#include "backend/cuda/runtime/gpu.h"
+#include "whorl/error.h"
+
+namespace whorl::backend::cuda {
+
+namespace {
+
+__global__ void nothing() {}
+
+}  // namespace
+
+std::string kernels_for(const Gpu& gpu) {
+  const std::string architecture = "sm_" + std::to_string(gpu.architecture());
+  if (gpu.architecture() < 80)
+    throw DeviceError(gpu.name() + " (" + gpu.model + ") is of " + architecture +
+                      "; Whorl's kernels need sm_80 or later");
+  const CurrentGpu current(gpu.ordinal);
+  cudaFuncAttributes attributes{};
+  const cudaError_t code = cudaFuncGetAttributes(&attributes, nothing);
+  if (code != cudaSuccess) {
+    cudaGetLastError();
+    throw DeviceError("no kernel of this build runs on " + gpu.name() + " (" + gpu.model + ", " +
+                      architecture + "): " + cudaGetErrorString(code));
+  }
+  const std::string compiled = "sm_" + std::to_string(attributes.binaryVersion);
+  return compiled == architecture ? "kernels for " + compiled
+                                  : "kernels for " + compiled + ", from PTX for sm_" +
+                                        std::to_string(attributes.ptxVersion);
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,222 @@
+// The scheme on a GPU: every gate and kind of table decrypts right, and with the NTT gives the
+// ciphertexts that the CPU gives, bit for bit, whatever the batch.
+#include <algorithm>
+#include <bit>
+
+#include "support/binfhe_sets.h"
+#include "support/random.h"
+#include "support/targets.h"
+#include "whorl/binfhe.h"
+
+namespace whorl::binfhe {
+namespace {
+
+constexpr Gate gates[] = {Gate::and_, Gate::or_,  Gate::nand,     Gate::nor,
+                          Gate::xor_, Gate::xnor, Gate::majority, Gate::and3,
+                          Gate::or3,  Gate::and4, Gate::or4};
+
+bool truth(Gate gate, unsigned ones) {
+  switch (gate) {
+    case Gate::and_:
+      return ones == 2;
+    case Gate::and3:
+      return ones == 3;
+    case Gate::and4:
+      return ones == 4;
+    case Gate::nand:
+      return ones != 2;
+    case Gate::nor:
+      return ones == 0;
+    case Gate::xor_:
+      return ones == 1;
+    case Gate::xnor:
+      return ones != 1;
+    case Gate::majority:
+      return ones >= 2;
+    default:
+      return ones > 0;
+  }
+}
+std::uint32_t least_p(Gate gate) {
+  if (gate == Gate::and3 || gate == Gate::or3) return 6;
+  return gate == Gate::and4 || gate == Gate::or4 ? 8 : 4;
+}
+
+Server server_on(const EvaluationKeys& keys, const char* device, Transform transform) {
+  ServerOptions options;
+  options.device = device;
+  options.transform = transform;
+  return Server(keys, options);
+}
+
+std::vector<std::uint32_t> random_messages(std::size_t count, std::uint32_t p,
+                                           test::Random& random) {
+  std::vector<std::uint32_t> out(count);
+  for (auto& m : out) m = static_cast<std::uint32_t>(random.below(p));
+  return out;
+}
+
+/// Operations on one batch by both servers; by NTT, `same` holds them to one another.
+class Comparison {
+ public:
+  Comparison(const Client& client, const EvaluationKeys& keys, Transform transform,
+             test::Random& random)
+      : client_(client),
+        cpu_(server_on(keys, "cpu", transform)),
+        gpu_(server_on(keys, "cuda:0", transform)),
+        exact_(transform == Transform::ntt),
+        random_(random) {}
+
+  void gate(Gate gate, std::size_t count) {
+    SCOPED_TRACE(std::string(gate_name(gate)) + ", batch " + std::to_string(count));
+    const Encoding encoding{least_p(gate), false};
+    std::vector<Ciphertexts> in;
+    std::vector<unsigned> ones(count, 0);
+    std::vector<std::uint32_t> want;
+    for (unsigned k = 0; k < gate_inputs(gate); ++k) {
+      const auto bits = random_messages(count, 2, random_);
+      for (std::size_t i = 0; i < count; ++i) ones[i] += bits[i];
+      in.push_back(client_.encrypt(bits, encoding));
+    }
+    for (const unsigned n : ones) want.push_back(truth(gate, n));
+    std::vector<const Ciphertexts*> pointers;
+    for (const auto& batch : in) pointers.push_back(&batch);
+    same(want, [&](const Server& server) { return server.gate(gate, pointers); });
+  }
+  void mux_and_bootstrap(std::size_t count) {
+    SCOPED_TRACE("mux, bootstrap, not, linear; batch " + std::to_string(count));
+    const auto s = random_messages(count, 2, random_), a = random_messages(count, 2, random_),
+               b = random_messages(count, 2, random_);
+    const auto cs = client_.encrypt(s), ca = client_.encrypt(a), cb = client_.encrypt(b);
+    std::vector<std::uint32_t> chosen, inverted;
+    for (std::size_t i = 0; i < count; ++i) {
+      chosen.push_back(s[i] ? a[i] : b[i]);
+      inverted.push_back(1 - s[i]);
+    }
+    same(chosen, [&](const Server& server) { return server.mux(cs, ca, cb); });
+    same(s, [&](const Server& server) { return server.bootstrap(cs); });
+    same(inverted, [&](const Server& server) { return server.not_(server.bootstrap(cs)); });
+  }
+  /// A table for each ciphertext, of any kind that the set carries.
+  void luts(Encoding in, std::size_t count) {
+    const auto& parameters = client_.parameters();
+    const Encoding out{4, false};
+    std::vector<Lut> tables;
+    for (int t = 0; t < 3; ++t)
+      tables.push_back(Lut::create(parameters, random_messages(in.p, 4, random_), in, out));
+    while (tables[1].kind() != tables[0].kind() || tables[2].kind() != tables[0].kind())
+      for (Lut& table : tables)
+        table = Lut::create(parameters, random_messages(in.p, 4, random_), in, out);
+    SCOPED_TRACE("table of kind " + std::to_string(static_cast<int>(tables[0].kind())) +
+                 ", p = " + std::to_string(in.p) + ", batch " + std::to_string(count));
+    const auto messages = random_messages(count, in.p, random_),
+               index = random_messages(count, 3, random_);
+    std::vector<std::uint32_t> want;
+    for (std::size_t i = 0; i < count; ++i) want.push_back(tables[index[i]].values()[messages[i]]);
+    const auto x = client_.encrypt(messages, in);
+    same(want, [&](const Server& server) { return server.apply(tables, index, x); });
+  }
+
+ private:
+  template <class Run>
+  void same(const std::vector<std::uint32_t>& want, const Run& run) {
+    const Ciphertexts got = run(gpu_);
+    ASSERT_EQ(client_.decrypt(got), want);
+    if (exact_) {
+      ASSERT_TRUE(got.data == run(cpu_).data) << "other bits than the CPU's";
+    }
+  }
+  const Client& client_;
+  Server cpu_, gpu_;
+  bool exact_;
+  test::Random& random_;
+};
+
+TEST(GpuBinfhe, EveryOperationOnSetsOfEveryKind) {
+  test::Random random;
+  for (const Parameters& parameters : test::varied_sets())
+    for (const Transform transform : {Transform::ntt, Transform::fft}) {
+      SCOPED_TRACE(parameters.name() + (transform == Transform::ntt ? ", ntt" : ", fft"));
+      const test::Pair& pair = test::pair_of(parameters);
+      Comparison compare(pair.client, pair.keys, transform, random);
+      for (const Gate gate : gates) compare.gate(gate, 1 + random.below(40));
+      compare.mux_and_bootstrap(1 + random.below(40));
+      for (const Encoding in : {Encoding{4, true}, Encoding{4, false}})
+        if (parameters.lut_failure_log2(in, !in.padding, transform) < -30)
+          compare.luts(in, 1 + random.below(40));
+      for (const std::size_t count : {1, 5, 1000}) compare.gate(Gate::nand, count);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+}
+
+// Sets as they are used; their failure probabilities are far below 10^-6 for these counts.
+TEST(GpuBinfhe, NamedSets) {
+  test::Random random;
+  for (const char* name : {"W128_P64", "openfhe_1_6/STD128", "velofhe/GD_I", "xiao/STD128"}) {
+    const Parameters parameters = Parameters::named(name, true);
+    const Client client(parameters);
+    const auto keys = client.evaluation_keys();
+    for (const Transform transform : {Transform::ntt, Transform::fft}) {
+      SCOPED_TRACE(std::string(name) + (transform == Transform::ntt ? ", ntt" : ", fft"));
+      Comparison compare(client, keys, transform, random);
+      compare.gate(Gate::nand, 1);
+      compare.gate(Gate::nand, 5);
+      compare.gate(Gate::nand, transform == Transform::ntt ? 100 : 300);
+      compare.mux_and_bootstrap(7);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(GpuBinfhe, TablesOfNamedSets) {
+  test::Random random;
+  const Encoding four{16, true}, three{8, false};
+  for (const auto& [name, encoding] :
+       {std::pair{"W128_P128", four}, std::pair{"xiao/EVALFUNC", three}}) {
+    const Client client(Parameters::named(name, true));
+    const auto keys = client.evaluation_keys();
+    for (const Transform transform : {Transform::ntt, Transform::fft}) {
+      SCOPED_TRACE(std::string(name) + (transform == Transform::ntt ? ", ntt" : ", fft"));
+      Comparison compare(client, keys, transform, random);
+      compare.luts(encoding, 1);
+      compare.luts(encoding, 20);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+// Whatever the chip is given at once: one call's bits are those of its pieces.
+TEST(GpuBinfhe, BatchesLargerThanMemoryGoThroughInPieces) {
+  test::Random random;
+  const test::Pair& pair = test::pair_of(test::varied_sets()[1]);
+  const Server server = server_on(pair.keys, "cuda:0", Transform::ntt);
+  const std::size_t count = 60000;
+  const auto x = random_messages(count, 2, random), y = random_messages(count, 2, random);
+  const auto a = pair.client.encrypt(x), b = pair.client.encrypt(y);
+  const Ciphertexts* inputs[] = {&a, &b};
+  const Ciphertexts whole = server.gate(Gate::nand, inputs);
+  std::vector<std::uint32_t> want;
+  for (std::size_t i = 0; i < count; ++i) want.push_back(1 - x[i] * y[i]);
+  ASSERT_EQ(pair.client.decrypt(whole), want);
+
+  // All but 64 MB taken by someone else: 60,000 ciphertexts of 2 KB and more do not fit.
+  const auto device = test::cuda();
+  std::size_t free = 0;
+  for (const auto& info : backend::list_devices())
+    if (info.name == "cuda:0") free = info.free_memory;
+  std::vector<backend::Buffer<std::uint8_t>> taken;
+  for (std::size_t part = free / 2; part >= (std::size_t{16} << 20) && free > (64u << 20);) {
+    const std::size_t size = std::min(part, free - (std::size_t{64} << 20));
+    try {
+      taken.push_back(device->allocate<std::uint8_t>(size));
+      free -= size;
+    } catch (const OutOfMemoryError&) {
+      part /= 2;
+    }
+    if (size < (std::size_t{16} << 20)) break;
+  }
+  ASSERT_TRUE(server.gate(Gate::nand, inputs).data == whole.data);
+}
+
+}  // namespace
+}  // namespace whorl::binfhe

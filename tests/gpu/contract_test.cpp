@@ -1,0 +1,156 @@
+// Every integer entry of the contract on random shapes: GPU against CPU, bit for bit.
+#include "gpu/compare.h"
+
+namespace whorl::test {
+namespace {
+
+using U16 = std::uint16_t;
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
+TEST(GpuNtt, EveryLengthAndWord) {
+  Random random;
+  const Two two;
+  for (U32 N = 1 << 8; N <= 1 << 17; N *= 2)
+    for (int i = 0; i < 4; ++i) {
+      // Up to 2^20 coefficients a word; batches that fill a block, do not, and are one.
+      const std::size_t limbs = 1 + random.below(4), most = std::max<std::size_t>(1, (1 << 18) / N);
+      const std::size_t batch = i == 0 ? 1 : 1 + random.below(most);
+      compare_ntt<U32>(two, N, limbs, batch, random);
+      if (HasFatalFailure()) return;
+      compare_ntt<U64>(two, N, limbs, batch, random);
+      if (HasFatalFailure()) return;
+    }
+}
+
+TEST(GpuElementwise, EveryOperation) {
+  Random random;
+  const Two two;
+  for (int i = 0; i < 20; ++i) {
+    const std::size_t each = i < 10 ? 1 + random.below(300) : 1 + random.below(100000);
+    compare_elementwise<U32>(two, each, 1 + random.below(5), random);
+    if (HasFatalFailure()) return;
+    compare_elementwise<U64>(two, each, 1 + random.below(5), random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuAutomorphism, BothForms) {
+  Random random;
+  const Two two;
+  for (U32 N = 1 << 8; N <= 1 << 17; N *= 2) {
+    const std::size_t batch = 1 + random.below(std::max<std::size_t>(1, (1 << 17) / N));
+    compare_automorphism<U32>(two, N, 1 + random.below(3), batch, random);
+    if (HasFatalFailure()) return;
+    compare_automorphism<U64>(two, N, 1 + random.below(3), batch, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuSampleExtract, EveryLength) {
+  Random random;
+  const Two two;
+  for (U32 N = 1 << 8; N <= 1 << 13; N *= 2)
+    for (const std::size_t count : {std::size_t{1}, std::size_t{2} + random.below(200)}) {
+      compare_extract<U32>(two, N, count, random);
+      if (HasFatalFailure()) return;
+      compare_extract<U64>(two, N, count, random);
+      if (HasFatalFailure()) return;
+    }
+}
+
+TEST(GpuModulusSwitch, EveryPairOfWords) {
+  Random random;
+  const Two two;
+  auto modulus = [&](unsigned most_bits) {
+    const auto bits = static_cast<unsigned>(2 + random.below(most_bits - 1));
+    const U64 low = 1ULL << (bits - 1);
+    return random.below(2) ? low : low + random.below(low);
+  };
+  for (int i = 0; i < 60; ++i) {
+    const std::size_t row = i % 10 == 0 ? 1 : 1 + random.below(2500), rows = 1 + random.below(200);
+    compare_modulus_switch<U32, U32>(two, modulus(32), modulus(32), row, rows, random);
+    compare_modulus_switch<U32, U64>(two, modulus(32), modulus(58), row, rows, random);
+    compare_modulus_switch<U64, U32>(two, modulus(58), modulus(32), row, rows, random);
+    compare_modulus_switch<U64, U64>(two, modulus(58), modulus(58), row, rows, random);
+    if (HasFatalFailure()) return;
+  }
+  // What the sets do, and the edges of words.
+  compare_modulus_switch<U32, U64>(two, 134215681, 1 << 15, 1025, 300, random);
+  compare_modulus_switch<U64, U64>(two, 18014398509404161, 1ULL << 35, 2049, 300, random);
+  compare_modulus_switch<U64, U32>(two, 1 << 15, 2048, 557, 300, random);
+  compare_modulus_switch<U32, U32>(two, 1ULL << 32, 1ULL << 32, 17, 3, random);
+  compare_modulus_switch<U64, U32>(two, (1ULL << 60) - 93, 1ULL << 32, 17, 3, random);
+  compare_modulus_switch<U64, U64>(two, (1ULL << 60) - 93, 1ULL << 40, 17, 3, random);
+}
+
+TEST(GpuLweLinear, UpToEightTerms) {
+  Random random;
+  const Two two;
+  for (int i = 0; i < 80; ++i) {
+    compare_linear(two, 1 + random.below(1400), 1 + random.below(100), random.below(9), random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuKeySwitch, TableAndProductInEveryWord) {
+  Random random;
+  const Two two;
+  for (const bool table : {false, true}) {
+    auto n = [&] { return static_cast<U32>(16 + random.below(1300)); };
+    auto count = [&] {
+      const std::size_t some[] = {1, 2, 7, 64, 129, 1 + random.below(500)};
+      return some[random.below(6)];
+    };
+    compare_key_switch<U16>(two, 1024, n(), 1 << 14, 7, 2, table, count(), random);
+    compare_key_switch<U16>(two, 1024, n(), 1 << 15, 5, 3, table, count(), random);
+    compare_key_switch<U16>(two, 512, n(), 1 << 15, 4, 3, table, count(), random);
+    compare_key_switch<U16>(two, 2048, n(), 1 << 16, 4, 4, table, count(), random);
+    compare_key_switch<U32>(two, 512, n(), 1 << 17, 6, 3, table, count(), random);
+    compare_key_switch<U32>(two, 256, n(), 1ULL << 32, 7, 4, table, count(), random);
+    compare_key_switch<U32>(two, 256, n(), 134215681, 5, 6, table, count(), random);
+    compare_key_switch<U32>(two, 256, n(), 134215681, 5, 4, table, count(), random);
+    compare_key_switch<U64>(two, 256, n(), 1ULL << 35, 5, 7, table, count(), random);
+    compare_key_switch<U64>(two, 256, n(), 1ULL << 40, 8, 3, table, count(), random);
+    compare_key_switch<U64>(two, 256, n(), (1ULL << 45) - 229, 3, 2, table, count(), random);
+    compare_key_switch<U64>(two, 256, n(), 1 << 9, 1, 9, table, count(), random);  // wider than due
+    if (!table) {
+      compare_key_switch<U64>(two, 2048, 1305, 1ULL << 35, 5, 7, false, 100, random);
+      compare_key_switch<U64>(two, 256, n(), 1ULL << 40, 16, 2, false, count(), random);
+      compare_key_switch<U32>(two, 1024, 503, 1 << 20, 2, 8, false, 1000, random);
+    }
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuFft, WithinRoundingOfTheCpu) {
+  Random random;
+  const Two two;
+  for (U32 N = 1 << 8; N <= 1 << 17; N *= 2) {
+    const ring::FftPlan plan(N);
+    const std::size_t batch = 1 + random.below(std::max<std::size_t>(1, (1 << 17) / N));
+    SCOPED_TRACE("N = " + std::to_string(N) + ", batch " + std::to_string(batch));
+    std::vector<double> in(batch * N);
+    for (double& x : in) x = static_cast<double>(random.between(-(1 << 26), 1 << 26));
+    auto both = [&](const backend::Device& device) {
+      const auto x = put(device, in);
+      auto spectrum = device.allocate<std::complex<double>>(batch * plan.M());
+      auto back = device.allocate<double>(in.size());
+      device.fft(plan, x.slice(), spectrum.slice());
+      device.ifft(plan, std::as_const(spectrum).slice(), back.slice());
+      return std::pair(get(device, spectrum), get(device, back));
+    };
+    const auto [cpu_values, cpu_back] = both(*two.cpu);
+    const auto [gpu_values, gpu_back] = both(*two.gpu);
+    // log2 M + 1 levels, each a relative 2^-52 of a result of size 2^26·sqrt(N), at most 64 times
+    // its mean size.
+    const double bound = std::ldexp(1.0, 26 - 52 + 6) * std::sqrt(N) * 17;
+    for (std::size_t i = 0; i < cpu_values.size(); ++i)
+      ASSERT_LT(std::abs(gpu_values[i] - cpu_values[i]), bound) << "value " << i;
+    for (std::size_t i = 0; i < in.size(); ++i)
+      ASSERT_NEAR(gpu_back[i], in[i], std::ldexp(1.0, 26 - 52 + 6) * 17) << "coefficient " << i;
+  }
+}
+
+}  // namespace
+}  // namespace whorl::test

@@ -1,0 +1,17 @@
+// Leaves with 77, which ctest takes as "skipped", where there is no GPU to test on.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "support/targets.h"
+
+int main(int count, char** arguments) {
+  ::testing::InitGoogleTest(&count, arguments);
+  if (!::testing::GTEST_FLAG(list_tests) && whorl::test::usable_gpus().empty()) {
+    for (const auto& info : whorl::backend::list_devices())
+      if (info.name != "cpu")
+        std::printf("no GPU tests were run: %s: %s\n", info.name.c_str(), info.why.c_str());
+    return 77;
+  }
+  return RUN_ALL_TESTS();
+}

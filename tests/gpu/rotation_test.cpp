@@ -1,0 +1,181 @@
+// Blind rotation on a GPU: by NTT against the CPU bit for bit, spread in every way; by FFT one step
+// against exact integers, and the same bits for any batch.
+#include <cmath>
+
+#include "gpu/compare.h"
+#include "lattice/noise.h"
+
+namespace whorl::test {
+namespace {
+
+using P = std::pair<unsigned, unsigned>;
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
+/// 1 … most digits of a random base; exact if they reach the top of Q's bits, else approximate.
+P random_gadget(unsigned bits, unsigned most, Random& random) {
+  const auto digits = static_cast<unsigned>(1 + random.below(most));
+  // The lowest digit must lie within Q.
+  const unsigned fits =
+      digits == 1 ? 31 : (bits - 1) / (digits - 1) - ((bits - 1) % (digits - 1) == 0);
+  const unsigned widest = std::max(1u, std::min({31u, (bits + digits - 1) / digits, fits}));
+  const unsigned narrowest = widest > 4 ? widest - 4 : 1;
+  return {static_cast<unsigned>(narrowest + random.below(widest - narrowest + 1)), digits};
+}
+
+Rotation random_rotation(U32 N, unsigned bits, U32 n, Random& random) {
+  Rotation r{n, N, bits, 1 + static_cast<unsigned>(random.below(2)), {}};
+  for (std::size_t ranges = 1 + random.below(3); ranges > 0; --ranges)
+    r.ranges.push_back(random_gadget(bits, N <= 2048 ? 16 : 6, random));
+  return r;
+}
+
+TEST(GpuBlindRotateNtt, EveryLengthRandomGadgets) {
+  Random random;
+  for (U32 N = 1 << 9; N <= 1 << 13; N *= 2)
+    for (int i = 0; i < 4; ++i) {
+      const auto n = static_cast<U32>(4 + random.below(9));
+      const auto narrow = static_cast<unsigned>(26 + random.below(6));
+      const auto wide = static_cast<unsigned>(32 + random.below(29));
+      compare_rotation<U32>(random_rotation(N, narrow, n, random), {1, 2, 3, 7}, random);
+      if (HasFatalFailure()) return;
+      compare_rotation<U64>(random_rotation(N, wide, n, random), {1, 2, 3, 7}, random);
+      if (HasFatalFailure()) return;
+    }
+}
+
+// The counts of digits that sets use, one by one.
+TEST(GpuBlindRotateNtt, EveryCountOfDigits) {
+  Random random;
+  for (const unsigned keys : {1u, 2u}) {
+    for (unsigned digits = 1; digits <= 16; ++digits) {
+      compare_rotation<U32>({4, 1024, 27, keys, {P{std::max(1u, 27 / digits), digits}}}, {3},
+                            random);
+      if (HasFatalFailure()) return;
+      compare_rotation<U64>({4, 2048, 54, keys, {P{54 / digits > 31 ? 31 : 54 / digits, digits}}},
+                            {3}, random);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(GpuBlindRotateNtt, LargeBatches) {
+  Random random;
+  for (const unsigned keys : {1u, 2u}) {
+    compare_rotation<U32>({6, 1024, 27, keys, {P{7, 4}}}, {64, 129, 1000}, random);
+    compare_rotation<U32>({4, 2048, 28, keys, {P{10, 2}}}, {64, 129, 500}, random);
+    compare_rotation<U64>({4, 2048, 54, keys, {P{27, 1}}}, {64, 129, 500}, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// As long as sets are: rounding that shows only after many steps.
+TEST(GpuBlindRotateNtt, AsManyStepsAsSetsHave) {
+  Random random;
+  compare_rotation<U32>({503, 1024, 27, 2, {P{7, 4}}}, {1, 24}, random);
+  if (HasFatalFailure()) return;
+  compare_rotation<U32>({600, 1024, 26, 1, {P{8, 2}}}, {1, 24}, random);
+  if (HasFatalFailure()) return;
+  compare_rotation<U64>({630, 2048, 48, 1, {P{23, 1}}}, {1, 12}, random);
+}
+
+TEST(GpuBlindRotateNtt, EdgeExponents) {
+  Random random;
+  for (const U32 N : {512u, 1024u, 2048u, 8192u})
+    for (const U32 a : {0u, 1u, N - 1, N, N + 1, 2 * N - 1}) {
+      SCOPED_TRACE("all exponents " + std::to_string(a));
+      RotationCase<U32> c({5, N, 27, 2, {P{7, 3}}}, 3, 3, random);
+      std::fill(c.lwe.begin(), c.lwe.end(), a);
+      const auto cpu_device = backend::make_device("cpu");
+      const auto expected =
+          c.rotate(*cpu_device, *c.prepare(*cpu_device, backend::Arithmetic::ntt), 0, 3);
+      for (const auto way : forced_ways) {
+        const auto device = cuda(0, way);
+        ASSERT_TRUE(c.rotate(*device, *c.prepare(*device, backend::Arithmetic::ntt), 0, 3) ==
+                    expected)
+            << "N = " << N << ", " << way_name(way);
+      }
+    }
+}
+
+/// One step by FFT against the CPU's NTT, which is exact. Bound: eight deviations of the rounding
+/// by the formula, whose constant is known within a factor of 1.5; 2N·7 nearly normal errors beyond
+/// eight deviations: < 1e-9.
+template <class Word>
+void one_step(const Rotation& r, Random& random) {
+  SCOPED_TRACE(describe(r));
+  RotationCase<Word> c(r, 7, 3, random);
+  c.lwe[0] = 1;  // one that does something
+  avoid_ties(c.key.shape.gadgets[0], c.luts);
+  const auto cpu_device = backend::make_device("cpu");
+  const auto expected =
+      c.rotate(*cpu_device, *c.prepare(*cpu_device, backend::Arithmetic::ntt), 0, 7);
+  const std::uint64_t Q = c.key.shape.Q;
+  const ring::Gadget& gadget = c.key.shape.gadgets[0];
+  double digit_squares = 0;
+  for (unsigned j = 0; j < gadget.digits(); ++j) digit_squares += gadget.digit_mean_square(j);
+  double variance = lattice::fft_rounding_variance(gadget, Q, r.N, r.keys, 0) + 1.0 / 12;
+  if (sizeof(Word) == 4)
+    variance += r.keys * 2.0 * r.N * digit_squares * lattice::key_spectrum_variance(Q, r.N, 32) +
+                lattice::digit_spectrum_variance(gadget, Q, r.N, r.keys, 0);
+  const double bound = 1.5 * 8 * std::sqrt(variance);
+  for (const auto way : forced_ways) {
+    const auto device = cuda(0, way);
+    const auto got = c.rotate(*device, *c.prepare(*device, backend::Arithmetic::fft), 0, 7);
+    double largest = 0;
+    for (std::size_t j = 0; j < got.size(); ++j) {
+      ASSERT_LT(got[j], Q);
+      largest = std::max(largest,
+                         std::abs(static_cast<double>(centred((got[j] + Q - expected[j]) % Q, Q))));
+    }
+    EXPECT_LE(largest, bound) << way_name(way);
+  }
+}
+
+TEST(GpuBlindRotateFft, OneStepOfEveryLengthIsClose) {
+  Random random;
+  for (const unsigned keys : {1u, 2u}) {
+    for (U32 N = 1 << 9; N <= 1 << 13; N *= 2) {
+      one_step<U32>({1, N, 27, keys, {random_gadget(27, 6, random)}}, random);
+      one_step<U32>({1, N, 27, keys, {P{7, 4}}}, random);
+      one_step<U64>({1, N, 48, keys, {P{23, 1}}}, random);
+      one_step<U64>({1, N, 54, keys, {random_gadget(54, 6, random)}}, random);
+      if (HasFatalFailure()) return;
+    }
+    one_step<U64>({1, 2048, 54, keys, {P{27, 1}}}, random);
+    one_step<U64>({1, 1024, 60, keys, {P{15, 4}}}, random);
+    one_step<U32>({1, 1024, 27, keys, {P{1, 16}}}, random);
+  }
+}
+
+template <class Word>
+void same_for_any_batch(const Rotation& r, std::size_t count, Random& random) {
+  SCOPED_TRACE(describe(r));
+  const RotationCase<Word> c(r, count, 2, random);
+  for (const auto way : forced_ways) {
+    const auto device = cuda(0, way);
+    const auto prepared = c.prepare(*device, backend::Arithmetic::fft);
+    const auto whole = c.rotate(*device, *prepared, 0, count);
+    for (std::size_t begin = 0; begin < count;) {
+      const std::size_t size = std::min<std::size_t>(1 + random.below(90), count - begin);
+      const auto part = c.rotate(*device, *prepared, begin, size);
+      ASSERT_TRUE(std::equal(part.begin(), part.end(),
+                             whole.begin() + static_cast<std::ptrdiff_t>(begin * 2 * r.N)))
+          << way_name(way) << ", ciphertexts " << begin << " + " << size << " of " << count;
+      begin += size;
+    }
+  }
+}
+
+TEST(GpuBlindRotateFft, SameBitsForAnyBatchSpreadTheSameWay) {
+  Random random;
+  for (const unsigned keys : {1u, 2u}) {
+    same_for_any_batch<U32>({20, 1024, 27, keys, {P{7, 4}}}, 400, random);
+    same_for_any_batch<U32>({20, 512, 27, keys, {P{9, 2}, P{7, 3}}}, 400, random);
+    same_for_any_batch<U64>({10, 2048, 54, keys, {P{27, 1}}}, 200, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace whorl::test

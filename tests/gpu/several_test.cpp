@@ -1,0 +1,53 @@
+// Several GPUs give what one gives, bit for bit and in order.
+#include "support/binfhe_sets.h"
+#include "support/random.h"
+#include "support/targets.h"
+#include "whorl/binfhe.h"
+
+namespace whorl::binfhe {
+namespace {
+
+Ciphertexts nand(const Server& server, const Ciphertexts& a, const Ciphertexts& b) {
+  const Ciphertexts* inputs[] = {&a, &b};
+  return server.gate(Gate::nand, inputs);
+}
+
+TEST(GpuSeveral, SameBitsAsOne) {
+  const auto gpus = test::usable_gpus();
+  if (gpus.size() < 2) GTEST_SKIP() << "one GPU; this takes two";
+  test::Random random;
+  for (const char* name : {"W128_P64", "openfhe_1_6/STD128"})
+    for (const Transform transform : {Transform::ntt, Transform::fft}) {
+      SCOPED_TRACE(name);
+      const Client client(Parameters::named(name, true));
+      const auto keys = client.evaluation_keys();
+      ServerOptions options;
+      options.transform = transform;
+      // With doubles the bits follow the way in which a blind rotation is spread.
+      options.rotation = RotationSchedule::shared;
+      options.device = "cuda:0";
+      const Server one(keys, options);
+      for (const std::size_t count : {std::size_t{1}, std::size_t{5}, 1000 + random.below(20000)}) {
+        std::vector<std::uint32_t> x(count), y(count), want(count);
+        for (std::size_t i = 0; i < count; ++i) {
+          x[i] = static_cast<std::uint32_t>(random.below(2));
+          y[i] = static_cast<std::uint32_t>(random.below(2));
+          want[i] = 1 - x[i] * y[i];
+        }
+        const auto a = client.encrypt(x), b = client.encrypt(y);
+        const Ciphertexts alone = nand(one, a, b);
+        ASSERT_EQ(client.decrypt(alone), want);
+        for (const char* device : {"cuda:0,1", "cuda:1,0", "cuda:all"}) {
+          options.device = device;
+          const Server server(keys, options);
+          EXPECT_EQ(server.devices().size(), std::string(device) == "cuda:all" ? gpus.size() : 2u);
+          ASSERT_TRUE(nand(server, a, b).data == alone.data) << device << ", batch " << count;
+          ASSERT_TRUE(nand(server, a, b).data == alone.data) << device << ", second call";
+          EXPECT_TRUE(server.failed_devices().empty());
+        }
+      }
+    }
+}
+
+}  // namespace
+}  // namespace whorl::binfhe

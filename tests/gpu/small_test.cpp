@@ -1,0 +1,99 @@
+// Every kernel once on a small shape: what tools/sanitize-gpu.sh runs, under tools that slow it
+// down a hundred times. Names contain "Small".
+#include "gpu/compare.h"
+
+namespace whorl::test {
+namespace {
+
+using P = std::pair<unsigned, unsigned>;
+using U16 = std::uint16_t;
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
+TEST(GpuSmall, Transforms) {
+  Random random;
+  const Two two;
+  for (U32 N = 1 << 8; N <= 1 << 17; N *= 2) {
+    const std::size_t batch = N <= 4096 ? 3 : 1;
+    compare_ntt<U32>(two, N, 2, batch, random);
+    compare_ntt<U64>(two, N, 2, batch, random);
+    const ring::FftPlan plan(N);
+    std::vector<double> in(batch * N);
+    for (double& x : in) x = static_cast<double>(random.between(-1000, 1000));
+    const auto x = put(*two.gpu, in);
+    auto spectrum = two.gpu->allocate<std::complex<double>>(batch * plan.M());
+    auto back = two.gpu->allocate<double>(in.size());
+    two.gpu->fft(plan, x.slice(), spectrum.slice());
+    two.gpu->ifft(plan, std::as_const(spectrum).slice(), back.slice());
+    const auto out = get(*two.gpu, back);
+    for (std::size_t j = 0; j < in.size(); ++j) ASSERT_NEAR(out[j], in[j], 1e-6) << "N = " << N;
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuSmall, Elementwise) {
+  Random random;
+  const Two two;
+  compare_elementwise<U32>(two, 517, 2, random);
+  compare_elementwise<U64>(two, 517, 2, random);
+  compare_automorphism<U32>(two, 256, 2, 2, random);
+  compare_automorphism<U64>(two, 1024, 1, 1, random);
+}
+
+TEST(GpuSmall, Lwe) {
+  Random random;
+  const Two two;
+  compare_extract<U32>(two, 512, 3, random);
+  compare_extract<U64>(two, 256, 3, random);
+  compare_modulus_switch<U32, U32>(two, 134215681, 2048, 101, 5, random);
+  compare_modulus_switch<U32, U64>(two, 134215681, 1 << 15, 257, 5, random);
+  compare_modulus_switch<U64, U32>(two, 1 << 15, 2048, 101, 5, random);
+  compare_modulus_switch<U64, U64>(two, 18014398509404161, 1ULL << 35, 257, 5, random);
+  compare_linear(two, 101, 5, 3, random);
+  compare_linear(two, 1, 1, 0, random);
+  for (const bool table : {false, true}) {
+    compare_key_switch<U16>(two, 256, 40, 1 << 15, 5, 3, table, 3, random);
+    compare_key_switch<U16>(two, 256, 70, 1 << 14, 7, 2, table, 70, random);
+    compare_key_switch<U32>(two, 256, 40, 1 << 20, 5, 4, table, 3, random);
+    compare_key_switch<U32>(two, 256, 40, 134215681, 5, 4, table, 3, random);
+    compare_key_switch<U64>(two, 256, 40, 1ULL << 35, 5, 7, table, 3, random);
+  }
+}
+
+TEST(GpuSmall, BlindRotationNtt) {
+  Random random;
+  for (U32 N = 1 << 9; N <= 1 << 13; N *= 2)
+    for (const unsigned keys : {1u, 2u}) {
+      compare_rotation<U32>({2, N, 27, keys, {P{7, 3}}}, {3}, random);
+      compare_rotation<U64>({2, N, 54, keys, {P{27, 1}, P{14, 3}}}, {3}, random);
+      if (HasFatalFailure()) return;
+    }
+}
+
+// Values are the business of rotation_test.cpp; here they only have to repeat.
+template <class Word>
+void twice(const Rotation& r, Random& random) {
+  SCOPED_TRACE(describe(r));
+  const RotationCase<Word> c(r, 3, 2, random);
+  for (const auto way : forced_ways) {
+    const auto device = cuda(0, way);
+    const auto prepared = c.prepare(*device, backend::Arithmetic::fft);
+    const auto first = c.rotate(*device, *prepared, 0, 3);
+    ASSERT_LT(*std::max_element(first.begin(), first.end()), c.key.shape.Q) << way_name(way);
+    ASSERT_TRUE(c.rotate(*device, *prepared, 0, 3) == first) << way_name(way);
+  }
+}
+
+TEST(GpuSmall, BlindRotationFft) {
+  Random random;
+  for (U32 N = 1 << 9; N <= 1 << 13; N *= 2)
+    for (const unsigned keys : {1u, 2u}) {
+      twice<U32>({2, N, 27, keys, {P{7, 4}}}, random);
+      twice<U32>({2, N, 27, keys, {P{9, 2}}}, random);
+      twice<U64>({2, N, 54, keys, {P{27, 1}}}, random);
+      if (HasFatalFailure()) return;
+    }
+}
+
+}  // namespace
+}  // namespace whorl::test

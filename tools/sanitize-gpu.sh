@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Runs the four tools of compute-sanitizer over the GPU tests of small shapes, which launch every
+# kernel. Wants a GPU and compute-sanitizer, a part of the CUDA toolkit.
+#
+# usage: tools/sanitize-gpu.sh [PROGRAM] (default: the one that make test-gpu builds)
+#
+# WHORL_SANITIZE_FILTER replaces the choice of tests, WHORL_SANITIZE_TOOLS that of tools.
+set -uo pipefail
+
+build="${WHORL_BUILD:-$(dirname "$0")/../build/make}"
+program="${1:-$build/tests/whorl_tests_gpu}"
+filter="${WHORL_SANITIZE_FILTER:-*Small*}"
+tools="${WHORL_SANITIZE_TOOLS:-memcheck racecheck synccheck initcheck}"
+sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null) || {
+  echo "compute-sanitizer is not on PATH and not in /usr/local/cuda/bin" >&2
+  exit 1
+}
+[[ -x "$program" ]] || {
+  echo "$program is not there; make test-gpu builds it" >&2
+  exit 1
+}
+
+summary=()
+failed=0
+for tool in $tools; do
+  options=(--tool "$tool" --error-exitcode 9)
+  # Freed stream-ordered memory stays in the pool, which is no leak.
+  [[ "$tool" == memcheck ]] && options+=(--leak-check no)
+  # Kernels read what a copy through pinned memory wrote, which the tool knows; unused memory does
+  # not matter.
+  [[ "$tool" == initcheck ]] && options+=(--track-unused-memory no)
+  begin=$SECONDS
+  printf '\n=== %s\n' "$tool"
+  "$sanitizer" "${options[@]}" "$program" --gtest_filter="$filter" --gtest_brief=1
+  status=$?
+  case "$status" in
+    0) verdict=clean ;;
+    77) verdict="FAILED: no GPU" ;;
+    *) verdict="FAILED (exit $status)" ;;
+  esac
+  ((status == 0)) || failed=1
+  summary+=("$(printf '%-10s %s, %d s' "$tool" "$verdict" "$((SECONDS - begin))")")
+done
+printf '\n'
+printf '%s\n' "${summary[@]}"
+exit "$failed"
