@@ -307,10 +307,10 @@ std::vector<std::unique_ptr<Device>> make_devices(const std::string& name,
 
 /// A device that this machine has or might have.
 struct DeviceInfo {
-  std::string name;          ///< as make_device takes it: "cpu", "cuda:0"; "cuda" if none is usable
-  std::string description;   ///< the hardware's own name
+  std::string name;         ///< as make_device takes it: "cpu", "cuda:0"; "cuda" if none is usable
+  std::string description;  ///< the hardware's own name
   bool usable = false;
-  std::string why;           ///< why not usable, or which kernels would run
+  std::string why;                          ///< why not usable, or which kernels would run
   std::size_t memory = 0, free_memory = 0;  ///< bytes; 0: unknown
 };
 /// The CPU first. A CUDA entry is always there, and says why if no GPU can be used.

@@ -59,11 +59,20 @@ double fft_rounding_variance(const ring::Gadget& gadget, std::uint64_t Q, std::u
 
 double digit_spectrum_variance(const ring::Gadget& gadget, std::uint64_t Q, std::uint32_t N,
                                unsigned keys, double ring_mean_square) {
-  double digits = 0;  // of a digit's coefficients
+  constexpr double components = 1024;  // that share a power of two
+  double digits = 0;                   // of a digit's coefficients
   for (unsigned j = 0; j < gadget.digits(); ++j) {
-    const double largest = 3.4 * std::sqrt(gadget.digit_mean_square(j) * N / 2);
-    const double scale = std::ldexp(1.0, 30 - std::ilogb(largest));
-    digits += 1.0 / (12.0 * scale * scale * (N / 2.0));
+    const double deviation = std::sqrt(gadget.digit_mean_square(j) * N / 2);
+    // Probability that all stay below 2^k.
+    const auto below = [&](int k) {
+      return std::exp(components *
+                      std::log1p(-std::erfc(std::ldexp(1.0, k) / (deviation * std::sqrt(2.0)))));
+    };
+    const int usual = std::ilogb(3.4 * deviation);
+    for (int k = usual - 2; k <= usual + 2; ++k) {
+      const double scale = std::ldexp(1.0, 30 - k);
+      digits += (below(k + 1) - below(k)) / (12.0 * scale * scale * (N / 2.0));
+    }
   }
   const double q = static_cast<double>(Q);
   return keys * 2.0 * N * digits * q * q / 12 * (1 + N * ring_mean_square);

@@ -34,9 +34,9 @@ double external_product_variance(const ring::Gadget& gadget, std::uint32_t N, un
 double fft_rounding_variance(const ring::Gadget& gadget, std::uint64_t Q, std::uint32_t N,
                              unsigned keys, double ring_mean_square);
 
-/// One step on a GPU, for Q < 2^31: digits' spectra are integers too, each row of some 1,024 real
-/// components times the power of two that brings the largest, 3.4 deviations, to between 2^30 and
-/// 2^31 (docs/fft-error.md). Rounding errors of variance 1/12 meet keys uniform modulo Q.
+/// One step on a GPU, for Q < 2^31: digits' spectra are integers too, 1,024 real components at
+/// a time multiplied by the power of two that brings their largest to between 2^30 and 2^31
+/// (docs/fft-error.md). Rounding errors of variance 1/12 meet keys uniform modulo Q.
 double digit_spectrum_variance(const ring::Gadget& gadget, std::uint64_t Q, std::uint32_t N,
                                unsigned keys, double ring_mean_square);
 

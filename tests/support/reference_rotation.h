@@ -30,8 +30,8 @@ inline std::size_t row_count(const backend::RotationShape& shape) {
   return rows;
 }
 
-/// Table values whose differences are next to multiples of the gadget's unit: with a single digit of
-/// a wide modulus a GPU keeps the accumulator to 2^-33 of a turn and may round a tie either way.
+/// Table values whose differences are next to multiples of the gadget's unit: with a single digit
+/// of a wide modulus a GPU keeps the accumulator to 2^-33 of a turn and may round a tie either way.
 template <class Word>
 void avoid_ties(const ring::Gadget& gadget, std::vector<Word>& luts) {
   if (sizeof(Word) == 4 || gadget.digits() > 1) return;

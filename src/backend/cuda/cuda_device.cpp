@@ -2,9 +2,10 @@
 #include "backend/cuda/cuda_device.h"
 
 #include <algorithm>
-#include <atomic>
+#include <cstdint>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,35 @@ struct Shared {
   TransformTables tables;
 };
 
+/// A slice as kernels that move 16 bytes at once need it: itself, or a copy where it begins between
+/// such pieces.
+template <class T>
+class Aligned {
+ public:
+  using Value = std::remove_const_t<T>;
+  Aligned(const Stream& stream, Slice<T> slice) : stream_(stream), slice_(slice) {
+    if (reinterpret_cast<std::uintptr_t>(slice.data) % 16 == 0) return;
+    copy_ = stream.allocate<Value>(slice.size);
+    move(slice.data, copy_.data());
+  }
+  T* data() const { return copy_.size() ? copy_.data() : slice_.data; }
+  void write_back() const {
+    if constexpr (!std::is_const_v<T>)
+      if (copy_.size()) move(copy_.data(), slice_.data);
+  }
+
+ private:
+  void move(const Value* from, Value* to) const {
+    const CurrentGpu current(stream_.gpu().ordinal);
+    check(cudaMemcpyAsync(to, from, slice_.size * sizeof(T), cudaMemcpyDeviceToDevice,
+                          stream_.handle()),
+          "cudaMemcpyAsync of " + std::to_string(slice_.size * sizeof(T)) + " bytes");
+  }
+  const Stream& stream_;
+  Slice<T> slice_;
+  DeviceArray<Value> copy_;
+};
+
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(std::shared_ptr<const Shared> shared)
@@ -39,14 +69,13 @@ class CudaDevice final : public Device {
     return shared_->gpu.name() + " (" + shared_->gpu.model + ")";
   }
   unsigned threads() const override { return shared_->options.threads; }
-  std::unique_ptr<Device> sibling() const override {
-    return std::make_unique<CudaDevice>(shared_);
-  }
+  std::unique_ptr<Device> sibling() const override { return std::make_unique<CudaDevice>(shared_); }
   unsigned queues() const override { return 2; }
   std::size_t batch_limit(std::size_t bytes) const override {
     // A quarter for each queue; what is left is for scratch and others' allocations.
     const std::size_t share = free_memory(shared_->gpu) / 4;
-    return std::clamp<std::size_t>(share / std::max<std::size_t>(bytes, 1), 1, std::size_t{1} << 16);
+    return std::clamp<std::size_t>(share / std::max<std::size_t>(bytes, 1), 1,
+                                   std::size_t{1} << 16);
   }
 
   void ntt(NttPlans<std::uint32_t> p, Slice<std::uint32_t> d) const override {
@@ -67,7 +96,11 @@ class CudaDevice final : public Device {
     check(out);
     const std::size_t batch = rows("fft", in.size, plan.N());
     check_size("fft: output", out.size, batch * plan.M());
-    if (batch) cuda::fft(stream_, shared_->tables, plan, batch, in.data, out.data);
+    if (batch == 0) return;
+    const Aligned<const double> from(stream_, in);
+    const Aligned<std::complex<double>> to(stream_, out);
+    cuda::fft(stream_, shared_->tables, plan, batch, from.data(), to.data());
+    to.write_back();
   }
   void ifft(const ring::FftPlan& plan, Slice<const std::complex<double>> in,
             Slice<double> out) const override {
@@ -75,7 +108,11 @@ class CudaDevice final : public Device {
     check(out);
     const std::size_t batch = rows("ifft", out.size, plan.N());
     check_size("ifft: input", in.size, batch * plan.M());
-    if (batch) cuda::ifft(stream_, shared_->tables, plan, batch, in.data, out.data);
+    if (batch == 0) return;
+    const Aligned<const std::complex<double>> from(stream_, in);
+    const Aligned<double> to(stream_, out);
+    cuda::ifft(stream_, shared_->tables, plan, batch, from.data(), to.data());
+    to.write_back();
   }
 
 #define WHORL_CUDA_ELEMENTWISE(Word)                                                        \
@@ -230,7 +267,10 @@ class CudaDevice final : public Device {
       if (plans[l]->N() != N)
         throw ShapeError("ntt: limb " + std::to_string(l) + " has N = " +
                          std::to_string(plans[l]->N()) + ", limb 0 has " + std::to_string(N));
-    if (batch) cuda::ntt(stream_, shared_->tables, plans, batch, data.data, forward);
+    if (batch == 0) return;
+    const Aligned<Word> values(stream_, data);
+    cuda::ntt(stream_, shared_->tables, plans, batch, values.data(), forward);
+    values.write_back();
   }
 
   template <class Word>
@@ -351,8 +391,7 @@ class CudaDevice final : public Device {
     check_word<In>("modulus_switch", from - 1);
     check_word<Out>("modulus_switch", to - 1);
     const std::size_t count = rows("modulus_switch", in.size, row);
-    if (count)
-      cuda::modulus_switch(stream_, from, to, row, centre, count, in.data, out.data);
+    if (count) cuda::modulus_switch(stream_, from, to, row, centre, count, in.data, out.data);
   }
 
   std::shared_ptr<const Shared> shared_;

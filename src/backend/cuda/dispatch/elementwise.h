@@ -1,4 +1,5 @@
-// Element-wise arithmetic of residues, limb-major (L, B, N), on a GPU: meanings as in backend/ops.h.
+// Element-wise arithmetic of residues, limb-major (L, B, N), on a GPU: meanings as in
+// backend/ops.h.
 #pragma once
 
 #include <cstddef>

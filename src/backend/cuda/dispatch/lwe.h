@@ -31,8 +31,7 @@ void lwe_key_switch(const Stream& stream, const SwitchKey& key, std::size_t coun
 
 /// out = sum_k weights[k]·in[k] + (0, …, 0, constant) modulo q; `out` may be one of `in`.
 void lwe_linear(const Stream& stream, std::uint64_t q, std::size_t row,
-                std::span<const std::int64_t> weights,
-                std::span<const std::uint32_t* const> in, std::uint64_t constant,
-                std::size_t count, std::uint32_t* out);
+                std::span<const std::int64_t> weights, std::span<const std::uint32_t* const> in,
+                std::uint64_t constant, std::size_t count, std::uint32_t* out);
 
 }  // namespace whorl::backend::cuda

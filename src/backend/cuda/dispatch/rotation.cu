@@ -14,9 +14,8 @@ std::unique_ptr<RotationKey> prepare_rotation_key(const Stream& stream, const Ro
 
 template <class Word>
 void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation way,
-                  std::size_t count, const std::uint32_t* lwe, const Word* luts,
-                  std::size_t tables, const std::uint32_t* index, Word* out,
-                  std::uint32_t* bad_index) {
+                  std::size_t count, const std::uint32_t* lwe, const Word* luts, std::size_t tables,
+                  const std::uint32_t* index, Word* out, std::uint32_t* bad_index) {
   if (count == 0) return;
   const CurrentGpu current(stream.gpu().ordinal);
   // Grids and indices are of 32 bits.
@@ -38,12 +37,12 @@ void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation wa
   }
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                   \
-  template std::unique_ptr<RotationKey> prepare_rotation_key(const Stream&, const RotationShape&, \
-                                                             const RowSource<Word>&, unsigned);   \
-  template void blind_rotate(const Stream&, const RotationKey&, BlindRotation, std::size_t,       \
-                             const std::uint32_t*, const Word*, std::size_t,                      \
-                             const std::uint32_t*, Word*, std::uint32_t*);
+#define WHORL_INSTANTIATE(Word)                                                                    \
+  template std::unique_ptr<RotationKey> prepare_rotation_key(const Stream&, const RotationShape&,  \
+                                                             const RowSource<Word>&, unsigned);    \
+  template void blind_rotate(const Stream&, const RotationKey&, BlindRotation, std::size_t,        \
+                             const std::uint32_t*, const Word*, std::size_t, const std::uint32_t*, \
+                             Word*, std::uint32_t*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

@@ -21,8 +21,7 @@ std::unique_ptr<RotationKey> prepare_rotation_key(const Stream& stream, const Ro
 /// `tables` sets *bad_index and takes table 0.
 template <class Word>
 void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation way,
-                  std::size_t count, const std::uint32_t* lwe, const Word* luts,
-                  std::size_t tables, const std::uint32_t* index, Word* out,
-                  std::uint32_t* bad_index);
+                  std::size_t count, const std::uint32_t* lwe, const Word* luts, std::size_t tables,
+                  const std::uint32_t* index, Word* out, std::uint32_t* bad_index);
 
 }  // namespace whorl::backend::cuda

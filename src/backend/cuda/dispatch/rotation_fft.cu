@@ -102,7 +102,8 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
       sum += std::pow(static_cast<double>(gadget.bound(j)), 2);
     digit_squares = std::max(digit_squares, sum);
   }
-  key->large = 12 * std::sqrt(2.0 * shape.keys * static_cast<double>(N) * digit_squares / 12) > 4194304.0;
+  key->large =
+      12 * std::sqrt(2.0 * shape.keys * static_cast<double>(N) * digit_squares / 12) > 4194304.0;
 
   std::vector<double> inverse_scales(shape.n);
   std::vector<Word> host;
@@ -138,8 +139,8 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
       for (double& scale : scales) scale = 2147483647.0 / std::max(scale, 1.0);
     }
     for (std::uint32_t i = begin; i < end; ++i)
-      inverse_scales[i] = 1.0 / scales[i - begin] / static_cast<double>(M) /
-                          static_cast<double>(shape.Q);
+      inverse_scales[i] =
+          1.0 / scales[i - begin] / static_cast<double>(M) / static_cast<double>(shape.Q);
 
     // Rows come as (key, component, digit); the kernel reads (component, digit; key).
     std::vector<std::size_t> places(polynomials);

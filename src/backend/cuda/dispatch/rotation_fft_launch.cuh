@@ -26,13 +26,13 @@ FftKeyView<wide> view_of(const FftRotationKey& key) {
 
 /// One ciphertext over `blocks` blocks. False where it does not fit, or the GPU has no clusters and
 /// cannot run all blocks at once.
-template <class Shape, class KeyShape, int keys, bool wide, bool coarse, int blocks,
-          bool clustered, class Word>
+template <class Shape, class KeyShape, int keys, bool wide, bool coarse, int blocks, bool clustered,
+          class Word>
 bool launch_cluster(const Stream& stream, const FftRotationKey& key,
                     const RotationBatch<Word>& batch) {
   const unsigned digits = key.most_digits;
-  const ClusterMemory<Shape, wide, coarse> memory{(digits + blocks / 2 - 1) / (blocks / 2), 2 * digits,
-                                          keys};
+  const ClusterMemory<Shape, wide, coarse> memory{(digits + blocks / 2 - 1) / (blocks / 2),
+                                                  2 * digits, keys};
   const std::size_t bytes = memory.own_bytes(blocks) + (clustered ? memory.shown_bytes() : 0);
   if (bytes > stream.gpu().shared_per_block) return false;
   const auto kernel = rotate_fft_cluster<Shape, KeyShape, keys, wide, coarse, blocks, clustered>;
@@ -98,21 +98,23 @@ void choose_rotate_fft(const Stream& stream, const FftRotationKey& key, BlindRot
   if (way == BlindRotation::grid || way == BlindRotation::cluster ||
       (way == BlindRotation::automatic && few)) {
     const bool clusters = stream.gpu().major >= 9 && way != BlindRotation::grid;
-    if (launch_any_cluster<ClusterShape, Shape, keys, wide, coarse>(stream, key, batch, clusters)) return;
+    if (launch_any_cluster<ClusterShape, Shape, keys, wide, coarse>(stream, key, batch, clusters))
+      return;
   }
   constexpr unsigned threads = 2 * Shape::threads;
   const bool fills = batch.count >= Tuning::shared * stream.gpu().multiprocessors;
   if ((way == BlindRotation::shared || (way == BlindRotation::automatic && fills)) &&
       bytes(Tuning::shared) <= most)
     return launch_rotation(
-        stream, rotate_fft<Shape, keys, Tuning::shared, wide, coarse, Tuning::shared_blocks, false>, view,
-        batch, Tuning::shared, Tuning::shared * threads, bytes(Tuning::shared));
+        stream, rotate_fft<Shape, keys, Tuning::shared, wide, coarse, Tuning::shared_blocks, false>,
+        view, batch, Tuning::shared, Tuning::shared * threads, bytes(Tuning::shared));
   if (bytes(1) <= most)
-    return launch_rotation(stream, rotate_fft<Shape, keys, 1, wide, coarse, Tuning::single_blocks, false>,
+    return launch_rotation(stream,
+                           rotate_fft<Shape, keys, 1, wide, coarse, Tuning::single_blocks, false>,
                            view, batch, 1, threads, bytes(1));
-  launch_spilling_rotation(stream, rotate_fft<Shape, keys, 1, wide, coarse, 1, true>, view, batch, threads,
-                           2 * Memory::other_bytes(key.slots), 2 * Memory::slot_bytes(key.slots),
-                           2 * Shape::M);
+  launch_spilling_rotation(stream, rotate_fft<Shape, keys, 1, wide, coarse, 1, true>, view, batch,
+                           threads, 2 * Memory::other_bytes(key.slots),
+                           2 * Memory::slot_bytes(key.slots), 2 * Shape::M);
 }
 
 template <bool wide, bool coarse, class Word>

@@ -18,15 +18,14 @@ inline std::vector<GadgetRange> gadget_ranges(const RotationShape& shape) {
   for (std::uint32_t i = 0; i < shape.n; ++i) {
     const ring::Gadget& g = shape.gadgets[i];
     if (ranges.empty() || ranges.back().digits != g.digits() ||
-        ranges.back().log_base != g.log_base())
-    {
+        ranges.back().log_base != g.log_base()) {
       GadgetRange range{i, i, g.digits(), g.log_base(), g.dropped(), g.offset(), rows, 0, 0};
       if (g.digits() == 1) {
         const auto bits = static_cast<unsigned>(std::bit_width(shape.Q >> g.dropped()));
         range.factor_shift = 31 - bits;
-        range.factor = static_cast<std::int32_t>(g.dropped() >= range.factor_shift
-                                                     ? shape.Q >> (g.dropped() - range.factor_shift)
-                                                     : shape.Q << (range.factor_shift - g.dropped()));
+        range.factor = static_cast<std::int32_t>(
+            g.dropped() >= range.factor_shift ? shape.Q >> (g.dropped() - range.factor_shift)
+                                              : shape.Q << (range.factor_shift - g.dropped()));
       }
       ranges.push_back(range);
     }

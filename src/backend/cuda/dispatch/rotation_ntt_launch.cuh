@@ -13,15 +13,15 @@ void choose_rotate_ntt(const Stream& stream, const NttRotationKey<Word>& key, Bl
                        const RotationBatch<Word>& batch) {
   using Tuning = NttRotationTuning<Shape>;
   using Memory = NttBlockMemory<Shape>;
-  const NttKeyView<Word> view{key.values.data(),
-                              {key.roots.data(), key.inverse_roots.data(),
-                               static_cast<Word>(key.shape().Q)},
-                              key.monomials.data(),
-                              key.ranges.data(),
-                              key.range_count,
-                              key.slots,
-                              key.montgomery,
-                              nullptr};
+  const NttKeyView<Word> view{
+      key.values.data(),
+      {key.roots.data(), key.inverse_roots.data(), static_cast<Word>(key.shape().Q)},
+      key.monomials.data(),
+      key.ranges.data(),
+      key.range_count,
+      key.slots,
+      key.montgomery,
+      nullptr};
   const auto bytes = [&](unsigned ciphertexts) {
     return Memory::slot_bytes(ciphertexts, key.slots) + Memory::other_bytes(ciphertexts);
   };

@@ -13,8 +13,8 @@ namespace whorl::backend::cuda {
 struct GadgetRange {
   std::uint32_t first, end;  ///< LWE coefficients
   std::uint32_t digits, log_base, dropped;
-  std::int64_t offset;          ///< ring::Gadget::offset
-  std::uint64_t first_row;      ///< rows of the key before this range
+  std::int64_t offset;      ///< ring::Gadget::offset
+  std::uint64_t first_row;  ///< rows of the key before this range
   /// One digit only: Q/2^dropped·2^factor_shift, of 31 bits.
   std::int32_t factor;
   std::uint32_t factor_shift;

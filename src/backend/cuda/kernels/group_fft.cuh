@@ -6,8 +6,8 @@
 // the key. In pass p, nodes have E·s values, s = stride(p); thread t = node·s + r holds those at
 // node·E·s + r + s·k, k < E.
 //
-// Forward: the butterflies of ring::FftPlan, a ± w·b in six FMAs, w = zeta^(E·len/2); sibling nodes'
-// w differ by the factor i. Inverse: cyclic decimation in time, whose twiddles depend on the
+// Forward: the butterflies of ring::FftPlan, a ± w·b in six FMAs, w = zeta^(E·len/2); sibling
+// nodes' w differ by the factor i. Inverse: cyclic decimation in time, whose twiddles depend on the
 // position j in a node only, exp(-2·pi·i·j/len); the factors zeta^(-E·j) that a node would need
 // are left pending and come down to one multiplication by zeta^-j at the root. That is six FMAs a
 // butterfly where undoing the forward butterflies would be eight operations.
@@ -66,15 +66,14 @@ __host__ __device__ constexpr int twiddle_index(int q, int c) {
 
 // Twiddles of the first forward pass, the same for every N: exp(i·pi·(1 + 4·brv_q(c))/2^(q+2)) for
 // even c in the order of twiddle_index (c/2).
-static __constant__ Complex first_twiddles[8] = {
-    {0.70710678118654752440, 0.70710678118654752440},
-    {0.92387953251128675613, 0.38268343236508977173},
-    {0.98078528040323044913, 0.19509032201612826785},
-    {0.55557023301960222474, 0.83146961230254523708},
-    {0.99518472667219688624, 0.09801714032956060199},
-    {0.63439328416364549822, 0.77301045336273696081},
-    {0.88192126434835502971, 0.47139673682599764856},
-    {0.29028467725446236764, 0.95694033573220886494}};
+static __constant__ Complex first_twiddles[8] = {{0.70710678118654752440, 0.70710678118654752440},
+                                                 {0.92387953251128675613, 0.38268343236508977173},
+                                                 {0.98078528040323044913, 0.19509032201612826785},
+                                                 {0.55557023301960222474, 0.83146961230254523708},
+                                                 {0.99518472667219688624, 0.09801714032956060199},
+                                                 {0.63439328416364549822, 0.77301045336273696081},
+                                                 {0.88192126434835502971, 0.47139673682599764856},
+                                                 {0.29028467725446236764, 0.95694033573220886494}};
 
 namespace group_fft {
 
@@ -96,7 +95,8 @@ __device__ __forceinline__ void forward_level(Complex (&z)[E], const Twiddle& tw
     for (int c = 0; c < nodes; c += 2) {
       const Complex w = twiddle(twiddle_index(q, c / 2));
 #pragma unroll
-      for (int i = 0; i < half; ++i) butterfly(z[c * 2 * half + i], z[(c * 2 + 1) * half + i], w.re, w.im);
+      for (int i = 0; i < half; ++i)
+        butterfly(z[c * 2 * half + i], z[(c * 2 + 1) * half + i], w.re, w.im);
       if constexpr (nodes > 1) {
 #pragma unroll
         for (int i = 0; i < half; ++i)

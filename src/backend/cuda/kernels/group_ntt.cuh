@@ -122,8 +122,8 @@ __device__ __forceinline__ void inverse_passes(Word (&x)[Shape::E], int t,
                                                const NttView<Word>& plan, Word* buffer,
                                                const Sync& sync) {
   constexpr int E = Shape::E, s = Shape::stride(p);
-  group_ntt::inverse_level<E, Shape::log_e - 1>(
-      x, plan.inverse_roots, (1 << (Shape::log_e * p)) + t / s, plan.q);
+  group_ntt::inverse_level<E, Shape::log_e - 1>(x, plan.inverse_roots,
+                                                (1 << (Shape::log_e * p)) + t / s, plan.q);
   if constexpr (p > 0) {
     constexpr int before = Shape::stride(p - 1);
     const int from = t / s * E * s + t % s, to = t / before * E * before + t % before;

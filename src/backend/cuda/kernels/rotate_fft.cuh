@@ -32,7 +32,7 @@ struct FftKeyView {
   const GadgetRange* ranges;
   std::uint32_t range_count, slots;  ///< slots: rows that a polynomial's digits take
   std::uint64_t Q;
-  bool large;  ///< quotients by Q may pass 2^22
+  bool large;     ///< quotients by Q may pass 2^22
   double* spill;  ///< slots of all blocks, for shapes whose slots do not fit shared memory
   bool fetches;   ///< blocks fetch the next step's key: so few that nobody else has
 };
@@ -110,7 +110,9 @@ struct FftPolynomialMemory {
   static constexpr int parts = Shape::threads <= 32 ? 1 : Shape::threads / 32;
   static constexpr std::size_t accumulator_bytes = TorusAccumulator<N, wide, coarse>::bytes;
   static constexpr std::size_t slot_doubles = (wide ? 2 : 1) * Shape::plane;
-  __host__ __device__ static constexpr std::size_t slot_bytes(unsigned slots) { return slots * slot_doubles * 8; }
+  __host__ __device__ static constexpr std::size_t slot_bytes(unsigned slots) {
+    return slots * slot_doubles * 8;
+  }
   __host__ __device__ static constexpr std::size_t other_bytes(unsigned slots) {
     return accumulator_bytes + (wide ? 0 : slots * parts * 4);
   }
@@ -121,12 +123,11 @@ struct FftPolynomialMemory {
 /// digit's slot may be that place. Values are exchanged in `exchange`: two planes if `roomy`, else
 /// one, which may be the slot.
 template <class Shape, bool wide, bool coarse, bool roomy, class Sync>
-__device__ __forceinline__ void transform_digit(const TorusAccumulator<2 * Shape::M, wide, coarse>& acc,
-                                                const GadgetRange& gadget, std::uint32_t digit,
-                                                bool first, std::uint32_t a, std::uint64_t Q,
-                                                const double2* __restrict__ tables, int t,
-                                                void* saved_values, double* exchange, double* slot,
-                                                std::uint32_t* exponents, const Sync& sync) {
+__device__ __forceinline__ void transform_digit(
+    const TorusAccumulator<2 * Shape::M, wide, coarse>& acc, const GadgetRange& gadget,
+    std::uint32_t digit, bool first, std::uint32_t a, std::uint64_t Q,
+    const double2* __restrict__ tables, int t, void* saved_values, double* exchange, double* slot,
+    std::uint32_t* exponents, const Sync& sync) {
   using Accumulator = TorusAccumulator<2 * Shape::M, wide, coarse>;
   using Word = typename Accumulator::Word;
   using Int = std::make_signed_t<Word>;
@@ -203,8 +204,9 @@ __device__ __forceinline__ void load_spectrum(const double* slot, const std::uin
       if constexpr (F == 1) {
         x[0] = {slot[at], slot[Shape::plane + at]};
       } else {
-        const double2 re = *reinterpret_cast<const double2*>(slot + at);
-        const double2 im = *reinterpret_cast<const double2*>(slot + Shape::plane + at);
+        [[maybe_unused]] const double2 re = *reinterpret_cast<const double2*>(slot + at);
+        [[maybe_unused]] const double2 im =
+            *reinterpret_cast<const double2*>(slot + Shape::plane + at);
         x[f] = {re.x, im.x};
         x[f + 1] = {re.y, im.y};
       }
@@ -235,8 +237,7 @@ __device__ __forceinline__ void load_spectrum(const double* slot, const std::uin
 /// first inverse levels.
 template <class Shape, int keys>
 __device__ __forceinline__ void finish_product(Complex (&sum)[2 * keys][Shape::F], int node,
-                                               std::uint32_t a,
-                                               const double2* __restrict__ roots) {
+                                               std::uint32_t a, const double2* __restrict__ roots) {
   if constexpr (keys == 2) {
     // Exponents of a node's frequencies differ by multiples of N/2.
     constexpr int F = Shape::F, N = 2 * Shape::M, bits = Shape::log_m - Shape::rest;
@@ -274,9 +275,8 @@ __device__ __forceinline__ void store_result(const Complex (&x)[Shape::F], int n
 
 /// Thread t's part of transforming a result back and adding it to the accumulator.
 template <class Shape, bool wide, bool coarse, class Sync>
-__device__ __forceinline__ void transform_back(double* result,
-                                               const double2* __restrict__ tables, double scale,
-                                               bool large, int t,
+__device__ __forceinline__ void transform_back(double* result, const double2* __restrict__ tables,
+                                               double scale, bool large, int t,
                                                TorusAccumulator<2 * Shape::M, wide, coarse>& acc,
                                                const Sync& sync) {
   constexpr int M = Shape::M, E = Shape::E, G = Shape::threads, F = Shape::F;
@@ -430,11 +430,11 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
       }
 #pragma unroll 1
       for (std::uint32_t digit = 0; digit < digits; ++digit)
-        transform_digit<Shape, wide, coarse, wide>(acc, gadget, digit, digit == 0, a, key.Q, key.tables, t,
-                                           own + (digits - 1) * Memory::slot_doubles,
-                                           own + digit * Memory::slot_doubles,
-                                           own + digit * Memory::slot_doubles,
-                                           exponents + (group * key.slots + digit) * parts, sync);
+        transform_digit<Shape, wide, coarse, wide>(
+            acc, gadget, digit, digit == 0, a, key.Q, key.tables, t,
+            own + (digits - 1) * Memory::slot_doubles, own + digit * Memory::slot_doubles,
+            own + digit * Memory::slot_doubles, exponents + (group * key.slots + digit) * parts,
+            sync);
       if (C == 1 && key.fetches && i + 1 < batch.n) {
         const char* const next = reinterpret_cast<const char*>(step_key + rows * keys * 2 * M);
         constexpr std::uint32_t line = 128;
@@ -442,8 +442,8 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
         for (std::uint32_t at = threadIdx.x * line; at < bytes; at += threads * line)
           asm volatile("prefetch.global.L2 [%0];" ::"l"(next + at));
       }
-      const FftStep<Shape, keys, C, wide> step{step_key, key.tables, key.roots, slots, exponents,
-                                               key.slots};
+      const FftStep<Shape, keys, C, wide> step{step_key, key.tables, key.roots,
+                                               slots,    exponents,  key.slots};
       if constexpr (keys == 2) {
 #pragma unroll
         for (int c = 0; c < C; ++c) {

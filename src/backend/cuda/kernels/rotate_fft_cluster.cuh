@@ -30,7 +30,8 @@ struct ClusterMemory {
   unsigned keys;
 
   __host__ __device__ std::size_t shown_bytes() const {
-    return result_bytes + Polynomial::slot_bytes(slots) + (slots * Polynomial::parts * 4 + 15) / 16 * 16;
+    return result_bytes + Polynomial::slot_bytes(slots) +
+           (slots * Polynomial::parts * 4 + 15) / 16 * 16;
   }
   __host__ __device__ std::size_t key_bytes(unsigned blocks) const {
     return std::size_t{rows} * keys * 2 * Shape::M / blocks * (wide ? 16 : 8);
@@ -73,9 +74,9 @@ struct ClusterMeeting {
 
 /// Blocks of a cooperative launch, K to a ciphertext, through device memory.
 struct GridMeeting {
-  char* base;               ///< of this ciphertext: K times shown_bytes
+  char* base;  ///< of this ciphertext: K times shown_bytes
   std::size_t shown_bytes;
-  unsigned* arrivals;       ///< of this ciphertext, 0 at launch
+  unsigned* arrivals;  ///< of this ciphertext, 0 at launch
   unsigned blocks, met = 0;
 
   __device__ unsigned rank() const { return blockIdx.x % blocks; }
@@ -95,14 +96,12 @@ struct GridMeeting {
 };
 
 /// The key is in the order of KeyShape.
-template <class Shape, class KeyShape, int keys, bool wide, bool coarse, int blocks,
-          bool clustered>
-__global__ void __launch_bounds__(Shape::threads, 1)
-    rotate_fft_cluster(
-        const FftKeyView<wide> key,
-        const RotationBatch<std::conditional_t<wide, std::uint64_t, std::uint32_t>> batch,
-        const ClusterMemory<Shape, wide, coarse> memory, char* const meeting_memory,
-        unsigned* const arrivals) {
+template <class Shape, class KeyShape, int keys, bool wide, bool coarse, int blocks, bool clustered>
+__global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
+    const FftKeyView<wide> key,
+    const RotationBatch<std::conditional_t<wide, std::uint64_t, std::uint32_t>> batch,
+    const ClusterMemory<Shape, wide, coarse> memory, char* const meeting_memory,
+    unsigned* const arrivals) {
   using Word = std::conditional_t<wide, std::uint64_t, std::uint32_t>;
   using Polynomial = FftPolynomialMemory<Shape, wide, coarse>;
   using KeyValue = std::conditional_t<wide, double2, int2>;
@@ -185,9 +184,9 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     }
 #pragma unroll 1
     for (unsigned digit = first_digit, slot = 0; digit < gadget.digits; digit += carriers, ++slot)
-      transform_digit<Shape, wide, coarse, true>(acc, gadget, digit, slot == 0, a, key.Q, tables, t, saved,
-                                         exchange, slot_of(own_shown, slot),
-                                         exponents_of(own_shown, slot), sync);
+      transform_digit<Shape, wide, coarse, true>(acc, gadget, digit, slot == 0, a, key.Q, tables, t,
+                                                 saved, exchange, slot_of(own_shown, slot),
+                                                 exponents_of(own_shown, slot), sync);
     __pipeline_wait_prior(1);
     meet();
 
@@ -209,9 +208,9 @@ __global__ void __launch_bounds__(Shape::threads, 1)
         for (int s = 0; s < 2 * keys; ++s)
 #pragma unroll
           for (int f = 0; f < F; ++f) {
-            const KeyValue v = part[(row * 2 * keys + s) * own_nodes * F +
-                                    (local * F + f) % stretches * stretch_values +
-                                    (local * F + f) / stretches];
+            const KeyValue v =
+                part[(row * 2 * keys + s) * own_nodes * F +
+                     (local * F + f) % stretches * stretch_values + (local * F + f) / stretches];
             Complex k;
             if constexpr (wide)
               k = {v.x, v.y};
@@ -227,7 +226,8 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     }
     meet();
 
-    transform_back<Shape, wide, coarse>(result_of(own_shown), tables, scale, key.large, t, acc, sync);
+    transform_back<Shape, wide, coarse>(result_of(own_shown), tables, scale, key.large, t, acc,
+                                        sync);
     __syncthreads();
   }
   if (first_digit == 0)

@@ -139,15 +139,13 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
         ProductSum<Word> sum[C][2 * keys][F];
         for (std::uint32_t row = 0; row < rows; ++row) {
           const std::uint32_t component = row >= gadget.digits;
-          const std::uint32_t slot_index =
-              component * key.slots + row - component * gadget.digits;
+          const std::uint32_t slot_index = component * key.slots + row - component * gadget.digits;
           Word k[2 * keys][F];
 #pragma unroll
           for (int s = 0; s < 2 * keys; ++s)
 #pragma unroll
             for (int f = 0; f < F; ++f)
-              k[s][f] =
-                  __ldg(step_key + (row * 2 * keys + s) * N + ntt_key_place<Shape>(node, f));
+              k[s][f] = __ldg(step_key + (row * 2 * keys + s) * N + ntt_key_place<Shape>(node, f));
 #pragma unroll
           for (int c = 0; c < C; ++c) {
             const Word* const slot = slots + std::size_t{2 * c * key.slots + slot_index} * N;
@@ -188,7 +186,8 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
             inverse_rest<Shape>(result[s], key.plan, node);
             Word* const to = slots + std::size_t{(2 * c + s) * key.slots} * N;
 #pragma unroll
-            for (int f = 0; f < F; ++f) to[Shape::template place<last>(node * F + f)] = result[s][f];
+            for (int f = 0; f < F; ++f)
+              to[Shape::template place<last>(node * F + f)] = result[s][f];
           }
         }
       }

@@ -98,10 +98,9 @@ struct TorusAccumulator {
       const auto x = __mul64hi(static_cast<long long>(fraction), static_cast<long long>(Q));
       return x + static_cast<std::int64_t>((fraction * Q) >> 63) + offset;
     } else {
-      const std::int64_t product =
-          static_cast<std::int64_t>(static_cast<std::int32_t>(fraction)) *
-              static_cast<std::int64_t>(Q) +
-          ((offset << 32) + 0x80000000ll);
+      const std::int64_t product = static_cast<std::int64_t>(static_cast<std::int32_t>(fraction)) *
+                                       static_cast<std::int64_t>(Q) +
+                                   ((offset << 32) + 0x80000000ll);
       return static_cast<std::int32_t>(product >> 32);
     }
   }

@@ -49,8 +49,7 @@ std::size_t free_memory(const Gpu& gpu) {
 
 CurrentGpu::CurrentGpu(int ordinal) {
   check(cudaGetDevice(&before_), "cudaGetDevice");
-  if (before_ != ordinal)
-    check(cudaSetDevice(ordinal), "cudaSetDevice " + std::to_string(ordinal));
+  if (before_ != ordinal) check(cudaSetDevice(ordinal), "cudaSetDevice " + std::to_string(ordinal));
 }
 CurrentGpu::~CurrentGpu() { cudaSetDevice(before_); }
 

@@ -12,8 +12,8 @@ namespace whorl::backend::cuda {
 /// Facts about a device that dispatch and error messages need.
 struct Gpu {
   int ordinal = 0;
-  std::string model;            ///< "NVIDIA H200"
-  int major = 0, minor = 0;     ///< compute capability
+  std::string model;         ///< "NVIDIA H200"
+  int major = 0, minor = 0;  ///< compute capability
   unsigned multiprocessors = 0;
   std::size_t shared_per_block = 0;           ///< opt-in limit, bytes
   std::size_t shared_per_multiprocessor = 0;  ///< bytes

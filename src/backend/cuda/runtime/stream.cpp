@@ -93,13 +93,12 @@ std::shared_ptr<void> Stream::allocate_bytes(std::size_t bytes) const {
   if (bytes == 0) return nullptr;
   const CurrentGpu current(gpu_.ordinal);
   void* memory = nullptr;
-  cudaError_t code = allocation_must_fail()
-                         ? cudaErrorMemoryAllocation
-                         : cudaMallocAsync(&memory, bytes, state_->handle);
+  cudaError_t code = allocation_must_fail() ? cudaErrorMemoryAllocation
+                                            : cudaMallocAsync(&memory, bytes, state_->handle);
   if (code == cudaErrorMemoryAllocation) {
     cudaGetLastError();
-    throw OutOfMemoryError(gpu_.name() + ": " + std::to_string(bytes) +
-                           " bytes needed at once, " + std::to_string(free_memory(gpu_)) + " of " +
+    throw OutOfMemoryError(gpu_.name() + ": " + std::to_string(bytes) + " bytes needed at once, " +
+                           std::to_string(free_memory(gpu_)) + " of " +
                            std::to_string(gpu_.memory_bytes) +
                            " free; fewer ciphertexts a call, or a smaller key, would fit");
   }
@@ -121,8 +120,7 @@ void Stream::copy_in(const void* host, void* device, std::size_t bytes) const {
     const std::size_t size = std::min(piece_bytes, bytes - at);
     const int i = state_->take_piece();
     std::memcpy(state_->pinned[i], from + at, size);
-    check(cudaMemcpyAsync(to + at, state_->pinned[i], size, cudaMemcpyHostToDevice,
-                          state_->handle),
+    check(cudaMemcpyAsync(to + at, state_->pinned[i], size, cudaMemcpyHostToDevice, state_->handle),
           "cudaMemcpyAsync of " + std::to_string(size) + " bytes to " + gpu_.name());
     check(cudaEventRecord(state_->done[i], state_->handle), "cudaEventRecord");
   }
@@ -144,9 +142,9 @@ void Stream::copy_out(const void* device, void* host, std::size_t bytes) const {
   for (std::size_t at = 0; at < bytes; at += piece_bytes) {
     const std::size_t size = std::min(piece_bytes, bytes - at);
     const int i = state_->take_piece();
-    check(cudaMemcpyAsync(state_->pinned[i], from + at, size, cudaMemcpyDeviceToHost,
-                          state_->handle),
-          "cudaMemcpyAsync of " + std::to_string(size) + " bytes from " + gpu_.name());
+    check(
+        cudaMemcpyAsync(state_->pinned[i], from + at, size, cudaMemcpyDeviceToHost, state_->handle),
+        "cudaMemcpyAsync of " + std::to_string(size) + " bytes from " + gpu_.name());
     check(cudaEventRecord(state_->done[i], state_->handle), "cudaEventRecord");
     empty();
     arrived = i;

@@ -48,19 +48,19 @@ constexpr TransformShape ntt_shape(int log_n) {
       case 10:
         return one_kernel({10, 5, 2, {5, 5}}, 4, 0, 6, rows32());
       case 11:
-        return one_kernel({11, 4, 3, {4, 3, 4}}, 1, 0, 10, rows32());
+        return one_kernel({11, 5, 3, {3, 3, 5}}, 1, 0, 12, rows32());
       case 12:
-        return one_kernel({12, 4, 3, {4, 4, 4}}, 1, 0, 5, rows32(8, 16));
+        return one_kernel({12, 5, 3, {4, 3, 5}}, 1, 0, 6, rows32());
       case 13:
-        return one_kernel({13, 5, 3, {4, 4, 5}}, 1, 0, 4, rows32());
+        return one_kernel({13, 5, 3, {4, 4, 5}}, 1, 0, 3, rows32());
       case 14:
         return one_kernel({14, 5, 3, {5, 4, 5}}, 1, 0, 2, rows32());
     }
     if constexpr (clusters) switch (log_n) {
         case 15:
-          return one_kernel({15, 5, 3, {5, 5, 5}}, 1, 1, 2, rows32());
+          return one_kernel({15, 5, 3, {5, 5, 5}}, 1, 2, 4, rows32());
         case 16:
-          return one_kernel({16, 5, 4, {4, 4, 4, 4}}, 1, 2, 2, rows32(8, 16));
+          return one_kernel({16, 6, 3, {5, 5, 6}}, 1, 3, 4, rows32());
         case 17:
           return one_kernel({17, 5, 4, {5, 4, 4, 4}}, 1, 3, 2, rows32(8, 16));
       }
