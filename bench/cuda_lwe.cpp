@@ -65,8 +65,7 @@ u64 mix(u64 x) {  // SplitMix64: rows of keys that need no memory of what was dr
 
 class Bench {
  public:
-  Bench(u64 seed, const Stream& stream)
-      : random(seed), stream(stream), cpu(backend::make_device("cpu")) {}
+  Bench(u64 seed, const Stream& on) : random(seed), stream(on), cpu(backend::make_device("cpu")) {}
 
   template <class Word>
   std::vector<Word> to_host(const Word* from, std::size_t count) {

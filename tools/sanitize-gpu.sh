@@ -26,9 +26,6 @@ for tool in $tools; do
   options=(--tool "$tool" --error-exitcode 9)
   # Freed stream-ordered memory stays in the pool, which is no leak.
   [[ "$tool" == memcheck ]] && options+=(--leak-check no)
-  # Kernels read what a copy through pinned memory wrote, which the tool knows; unused memory does
-  # not matter.
-  [[ "$tool" == initcheck ]] && options+=(--track-unused-memory no)
   begin=$SECONDS
   printf '\n=== %s\n' "$tool"
   "$sanitizer" "${options[@]}" "$program" --gtest_filter="$filter" --gtest_brief=1

@@ -30,12 +30,13 @@ inline std::size_t row_count(const backend::RotationShape& shape) {
   return rows;
 }
 
-/// Table values whose differences are next to multiples of the gadget's unit: with a single digit
-/// of a wide modulus a GPU keeps the accumulator to 2^-33 of a turn and may round a tie either way.
+/// Table values whose sums and differences are next to multiples of the gadget's unit and less than
+/// half a turn: with a single digit of a wide modulus a GPU keeps the accumulator to 2^-33 of a
+/// turn and may round a tie either way.
 template <class Word>
 void avoid_ties(const ring::Gadget& gadget, std::vector<Word>& luts) {
   if (sizeof(Word) == 4 || gadget.digits() > 1) return;
-  for (Word& x : luts) x = x >> gadget.dropped() << gadget.dropped();
+  for (Word& x : luts) x = x / 4 >> gadget.dropped() << gadget.dropped();
 }
 
 /// ACC (2, N), a first, for one ciphertext (a_1 … a_n, b) modulo 2N.
