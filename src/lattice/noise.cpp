@@ -1,5 +1,6 @@
 #include "lattice/noise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -63,12 +64,15 @@ double digit_spectrum_variance(const ring::Gadget& gadget, std::uint64_t Q, std:
   double digits = 0;                   // of a digit's coefficients
   for (unsigned j = 0; j < gadget.digits(); ++j) {
     const double deviation = std::sqrt(gadget.digit_mean_square(j) * N / 2);
+    // Digits below the top one have a mean of -1/2: |sum X^j|/2 is N/pi at the root next to 1.
+    const double peak = j + 1 < gadget.digits() ? N / std::numbers::pi : 0;
     // Probability that all stay below 2^k.
     const auto below = [&](int k) {
+      if (std::ldexp(1.0, k) < peak) return 0.0;
       return std::exp(components *
                       std::log1p(-std::erfc(std::ldexp(1.0, k) / (deviation * std::sqrt(2.0)))));
     };
-    const int usual = std::ilogb(3.4 * deviation);
+    const int usual = std::ilogb(std::max(3.4 * deviation, peak));
     for (int k = usual - 2; k <= usual + 2; ++k) {
       const double scale = std::ldexp(1.0, 30 - k);
       digits += (below(k + 1) - below(k)) / (12.0 * scale * scale * (N / 2.0));
