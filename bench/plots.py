@@ -109,6 +109,7 @@ def overview(records: list[Record]) -> list[str]:
                 record["op"],
                 f"`{record['params']}`",
                 record.get("transform", ""),
+                str(record["device_count"]),
                 f"{record['batch']:,}",
                 in_words(record),
                 spread(record),
@@ -118,7 +119,7 @@ def overview(records: list[Record]) -> list[str]:
                 peer,
             ]
         )
-    head = ["what", "set", "transform", "batch", "transfers included", "least … most"]
+    head = ["what", "set", "transform", "GPUs", "batch", "transfers included", "least … most"]
     head += ["excluded", "bits", "fails", "against"]
     return table(head, rows)
 

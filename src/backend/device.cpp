@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
-#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -60,11 +59,12 @@ Wanted parse(const std::string& name) {
 }
 
 #ifdef WHORL_CUDA
-bool gpu_usable() {
+/// None where there is no driver or no GPU.
+std::vector<int> usable_gpus() {
   try {
-    return cuda::usable_gpus() > 0;
+    return cuda::usable_gpus();
   } catch (const DeviceError&) {
-    return false;
+    return {};
   }
 }
 #else
@@ -74,7 +74,8 @@ constexpr const char* no_cuda =
 
 Wanted best() {
 #ifdef WHORL_CUDA
-  if (gpu_usable()) return {true, false, {0}};
+  if (const std::vector<int> gpus = usable_gpus(); !gpus.empty())
+    return {true, false, {gpus.front()}};
 #endif
   return {};
 }
@@ -88,10 +89,7 @@ std::vector<std::unique_ptr<Device>> make(const std::string& name, const Wanted&
   }
 #ifdef WHORL_CUDA
   std::vector<int> ordinals = wanted.ordinals;
-  if (wanted.all) {
-    ordinals.resize(static_cast<std::size_t>(cuda::usable_gpus()));
-    std::iota(ordinals.begin(), ordinals.end(), 0);
-  }
+  if (wanted.all) ordinals = cuda::usable_gpus();
   if (ordinals.empty()) throw DeviceError("device \"" + name + "\": no GPU can be used");
   out.reserve(ordinals.size());
   for (const int ordinal : ordinals) out.push_back(cuda::make_cuda_device(ordinal, options));

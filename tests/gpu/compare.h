@@ -298,9 +298,9 @@ struct RotationCase {
   }
 };
 
-inline constexpr backend::BlindRotation forced_ways[] = {backend::BlindRotation::single,
-                                                         backend::BlindRotation::cluster,
-                                                         backend::BlindRotation::shared};
+inline constexpr backend::BlindRotation forced_ways[] = {
+    backend::BlindRotation::single, backend::BlindRotation::cluster, backend::BlindRotation::grid,
+    backend::BlindRotation::shared};
 
 /// By NTT: the first 1, 2, … of `batches` ciphertexts, spread in every way, bit for bit as the CPU.
 template <class Word>

@@ -70,7 +70,7 @@ inline constexpr bool tests_on_gpus = false;
 inline constexpr const char* tested_device = tests_on_gpus ? "cuda:0" : "cpu";
 
 inline const char* way_name(backend::BlindRotation way) {
-  constexpr const char* names[] = {"automatic", "single", "cluster", "shared"};
+  constexpr const char* names[] = {"automatic", "single", "cluster", "grid", "shared"};
   return names[static_cast<unsigned>(way)];
 }
 

@@ -24,7 +24,9 @@ std::string_view gate_name(Gate gate);
 /// Number of inputs: 2, 3 or 4.
 unsigned gate_inputs(Gate gate);
 
-/// Ways to spread blind rotations over a GPU, for comparison; a CPU ignores it.
+/// Ways to spread blind rotations over a GPU, for comparison; a CPU ignores it. Keys that a way has
+/// no room or no kernel for (several blocks with the NTT; two ciphertexts a block from N = 2048 on)
+/// take `single`.
 enum class RotationSchedule : std::uint8_t {
   automatic,  ///< the fastest for the batch
   single,     ///< one ciphertext in a thread block
@@ -50,7 +52,9 @@ struct FailedDevice {
 };
 
 /// Evaluates on batches of any size. Same input, same bits, whatever the batch, the thread count or
-/// the number of devices. All methods are const and may be called from several threads at once.
+/// the number of devices; with the FFT on a GPU, for one rotation schedule (`automatic` changes it
+/// with the batch: results then differ by rounding, within docs/fft-error.md). All methods are
+/// const and may be called from several threads at once.
 ///
 /// Batches beyond a device's memory go through it in pieces, OutOfMemoryError if not even one
 /// ciphertext fits. Several devices share large batches by their measured speed; results are in

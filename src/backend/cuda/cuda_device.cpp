@@ -410,7 +410,18 @@ std::unique_ptr<Device> make_cuda_device(int ordinal, DeviceOptions options) {
   return std::make_unique<CudaDevice>(std::move(shared));
 }
 
-int usable_gpus() { return gpu_count(); }
+std::vector<int> usable_gpus() {
+  std::vector<int> out;
+  const int count = gpu_count();
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    try {
+      describe_gpu(ordinal);
+      out.push_back(ordinal);
+    } catch (const DeviceError&) {  // list_gpus says why
+    }
+  }
+  return out;
+}
 
 std::vector<DeviceInfo> list_gpus() {
   std::vector<DeviceInfo> out;

@@ -130,8 +130,16 @@ void Engine::run(const Job& job, Range range, const std::function<bool()>& inter
     try {
       pending[k] = {job.work(pipeline(k), piece), piece};
     } catch (const OutOfMemoryError&) {
-      halve(piece);
-      for (std::size_t other = 0; other < queues.size(); ++other) collect(other);
+      // What other queues hold may be all that is missing.
+      bool held = false;
+      for (std::size_t other = 0; other < queues.size(); ++other) {
+        held = held || pending[other].range.count > 0;
+        collect(other);
+      }
+      if (held)
+        todo.push_front(piece);
+      else
+        halve(piece);
     }
   }
 }

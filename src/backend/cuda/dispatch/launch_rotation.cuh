@@ -8,6 +8,7 @@
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/runtime/error.h"
 #include "backend/cuda/runtime/stream.h"
+#include "whorl/error.h"
 
 namespace whorl::backend::cuda {
 
@@ -35,6 +36,11 @@ template <class Kernel, class View, class Word>
 void launch_spilling_rotation(const Stream& stream, Kernel kernel, View key,
                               RotationBatch<Word> batch, unsigned threads, std::size_t bytes,
                               std::size_t slot_bytes, std::uint32_t N) {
+  if (bytes > stream.gpu().shared_per_block)
+    throw ParameterError("blind rotation with N = " + std::to_string(N) + " needs " +
+                         std::to_string(bytes) + " bytes of shared memory a block; " +
+                         stream.gpu().name() + " (" + stream.gpu().model + ") has " +
+                         std::to_string(stream.gpu().shared_per_block));
   allow_shared(kernel, bytes);
   const std::uint32_t count = batch.count;
   const std::uint32_t at_once = std::min(count, 4 * stream.gpu().multiprocessors);

@@ -72,6 +72,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   const CurrentGpu current(stream.gpu().ordinal);
   constexpr bool wide = sizeof(Word) == 8;
   auto key = std::make_unique<FftRotationKey>(shape, wide);
+  key->ordinal = stream.gpu().ordinal;
   const std::size_t N = shape.N, M = N / 2;
   const std::vector<std::size_t> first = first_rows(shape);
   const ring::FftPlan plan(shape.N);
@@ -167,6 +168,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   }
   stream.copy_in(inverse_scales.data(), key->inverse_scale.data(), shape.n * sizeof(double));
   stream.wait();
+  stream.trim();
   return key;
 }
 
@@ -174,6 +176,7 @@ template <class Word>
 void blind_rotate_fft(const Stream& stream, const RotationKey& any_key, BlindRotation way,
                       const RotationBatch<Word>& batch) {
   const auto& key = own_key<FftRotationKey>(any_key);
+  check_gpu(stream.gpu(), key.ordinal);
   if constexpr (sizeof(Word) == 8)
     key.most_digits == 1 ? launch_rotate_fft_coarse(stream, key, way, batch)
                          : launch_rotate_fft_wide(stream, key, way, batch);

@@ -94,7 +94,9 @@ void choose_rotate_fft(const Stream& stream, const FftRotationKey& key, BlindRot
     return 2 * ciphertexts * (Memory::slot_bytes(key.slots) + Memory::other_bytes(key.slots));
   };
   const std::size_t most = stream.gpu().shared_per_block;
-  const bool few = batch.count * Tuning::cluster_share <= stream.gpu().multiprocessors;
+  // Over several blocks while all of them run at once: each fills a multiprocessor's memory.
+  const unsigned spread = key.most_digits > 2 ? 8 : 4;
+  const bool few = batch.count * spread <= stream.gpu().multiprocessors;
   if (way == BlindRotation::grid || way == BlindRotation::cluster ||
       (way == BlindRotation::automatic && few)) {
     const bool clusters = stream.gpu().major >= 9 && way != BlindRotation::grid;

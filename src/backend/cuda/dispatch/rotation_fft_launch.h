@@ -41,6 +41,7 @@ class FftRotationKey final : public RotationKey {
   std::size_t bytes() const override { return values.size(); }
 
   bool wide;
+  int ordinal = 0;  ///< of its GPU
   DeviceArray<std::uint8_t> values;
   DeviceArray<double> inverse_scale;
   DeviceArray<double2> tables, cluster_tables, roots;

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "backend/cuda/kernels/accumulator.cuh"
+#include "backend/cuda/runtime/gpu.h"
 #include "backend/ops.h"
 
 namespace whorl::backend::cuda {
@@ -33,6 +35,13 @@ inline std::vector<GadgetRange> gadget_ranges(const RotationShape& shape) {
     rows += std::uint64_t{2} * shape.keys * g.digits();
   }
   return ranges;
+}
+
+/// Kernels of one GPU cannot read another's memory.
+inline void check_gpu(const Gpu& gpu, int of_key) {
+  if (of_key != gpu.ordinal)
+    throw DeviceError("a blind-rotation key of cuda:" + std::to_string(of_key) + " was given to " +
+                      gpu.name());
 }
 
 /// Rows before each LWE coefficient's, and in all.

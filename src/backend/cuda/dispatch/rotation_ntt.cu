@@ -41,6 +41,7 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
                                              const RowSource<Word>& rows, unsigned threads) {
   const CurrentGpu current(stream.gpu().ordinal);
   auto key = std::make_unique<NttRotationKey<Word>>(shape);
+  key->ordinal = stream.gpu().ordinal;
   const std::size_t N = shape.N;
   const std::vector<std::size_t> first = first_rows(shape);
   const ring::NttPlan<Word> plan(shape.N, static_cast<Word>(shape.Q));
@@ -100,13 +101,16 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
     });
   }
   stream.wait();
+  stream.trim();
   return key;
 }
 
 template <class Word>
 void blind_rotate_ntt(const Stream& stream, const RotationKey& any_key, BlindRotation way,
                       const RotationBatch<Word>& batch) {
-  launch_rotate_ntt(stream, own_key<NttRotationKey<Word>>(any_key), way, batch);
+  const auto& key = own_key<NttRotationKey<Word>>(any_key);
+  check_gpu(stream.gpu(), key.ordinal);
+  launch_rotate_ntt(stream, key, way, batch);
 }
 
 #define WHORL_INSTANTIATE(Word)                                                              \

@@ -40,6 +40,7 @@ class NttRotationKey final : public RotationKey {
   explicit NttRotationKey(RotationShape shape) : RotationKey(std::move(shape)) {}
   std::size_t bytes() const override { return values.size() * sizeof(Word); }
 
+  int ordinal = 0;  ///< of its GPU
   DeviceArray<Word> values, monomials;
   DeviceArray<Twiddle<Word>> roots, inverse_roots;
   DeviceArray<GadgetRange> ranges;

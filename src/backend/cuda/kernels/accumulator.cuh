@@ -31,7 +31,7 @@ struct RotationBatch {
   std::uint32_t count, tables, n;
 };
 
-/// x in [-3(Q-1)/2, 3(Q-1)/2] centred.
+/// x in [-(Q-1), Q-1] centred.
 template <class Int>
 __device__ __forceinline__ Int centre(Int x, Int Q) {
   const Int half = (Q - 1) / 2;

@@ -6,10 +6,23 @@ namespace whorl::backend::cuda {
 
 namespace {
 
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// The runtime reports a driver that is not there as one that is too old.
+std::string driver_advice() {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+    return "; no NVIDIA driver is installed";
+  return "; the driver is for CUDA " + version_text(driver) + ", at least " +
+         version_text(CUDART_VERSION) + " is needed";
+}
+
 std::string advice(cudaError_t code) {
   switch (code) {
     case cudaErrorInsufficientDriver:
-      return "; the driver is too old for the CUDA runtime " + std::to_string(CUDART_VERSION);
+      return driver_advice();
     case cudaErrorNoDevice:
       return "; no GPU, or CUDA_VISIBLE_DEVICES hides it";
     case cudaErrorNoKernelImageForDevice:

@@ -24,9 +24,12 @@ std::string kernels_for(const Gpu& gpu) {
                       architecture + "): " + cudaGetErrorString(code));
   }
   const std::string compiled = "sm_" + std::to_string(attributes.binaryVersion);
-  return compiled == architecture ? "kernels for " + compiled
-                                  : "kernels for " + compiled + ", from PTX for sm_" +
-                                        std::to_string(attributes.ptxVersion);
+  // Machine code runs on later chips of its own generation; others have it made from PTX.
+  if (attributes.binaryVersion <= gpu.architecture() &&
+      attributes.binaryVersion / 10 == gpu.major &&
+      attributes.ptxVersion == attributes.binaryVersion)
+    return "kernels for " + compiled;
+  return "kernels for " + compiled + ", from PTX for sm_" + std::to_string(attributes.ptxVersion);
 }
 
 }  // namespace whorl::backend::cuda

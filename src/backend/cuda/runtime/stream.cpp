@@ -100,7 +100,7 @@ std::shared_ptr<void> Stream::allocate_bytes(std::size_t bytes) const {
     throw OutOfMemoryError(gpu_.name() + ": " + std::to_string(bytes) + " bytes needed at once, " +
                            std::to_string(free_memory(gpu_)) + " of " +
                            std::to_string(gpu_.memory_bytes) +
-                           " free; fewer ciphertexts a call, or a smaller key, would fit");
+                           " free: at most that many would fit");
   }
   check(code, "cudaMallocAsync of " + std::to_string(bytes) + " bytes");
   return {memory, [state = state_](void* p) {
@@ -159,6 +159,12 @@ void Stream::fill(void* device, int byte, std::size_t bytes) const {
   const CurrentGpu current(gpu_.ordinal);
   check(cudaMemsetAsync(device, byte, bytes, state_->handle),
         "cudaMemsetAsync of " + std::to_string(bytes) + " bytes");
+}
+
+void Stream::trim() const {
+  cudaMemPool_t pool = nullptr;
+  check(cudaDeviceGetDefaultMemPool(&pool, gpu_.ordinal), "cudaDeviceGetDefaultMemPool");
+  check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo 0 bytes on " + gpu_.name());
 }
 
 void Stream::wait() const {

@@ -55,6 +55,8 @@ class Stream {
   /// Waits for all work before it, and for the copy.
   void copy_out(const void* device, void* host, std::size_t bytes) const;
   void fill(void* device, int byte, std::size_t bytes) const;
+  /// Gives memory that the pool holds unused back to the driver.
+  void trim() const;
   /// Waits for all work so far; throws what went wrong in it.
   void wait() const;
 

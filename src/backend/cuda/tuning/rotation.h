@@ -9,31 +9,25 @@ namespace whorl::backend::cuda {
 /// that registers are limited for.
 template <class Shape, int keys, bool wide, bool coarse>
 struct FftRotationTuning {
-  /// One ciphertext over several blocks while there are this many multiprocessors for each.
-  static constexpr int cluster_share = 2;
   static constexpr int shared = Shape::threads >= 128 ? 1 : 2;
   static constexpr int shared_blocks = Shape::threads >= 64 ? 1 : 2, single_blocks = 1;
 };
 // N = 1024
 template <>
 struct FftRotationTuning<GroupFft<9, 4>, 1, false, false> {
-  static constexpr int cluster_share = 2;
   static constexpr int shared = 2, shared_blocks = 4, single_blocks = 4;
 };
 template <>
 struct FftRotationTuning<GroupFft<9, 4>, 2, false, false> {
-  static constexpr int cluster_share = 2;
   static constexpr int shared = 2, shared_blocks = 3, single_blocks = 4;
 };
 // N = 2048
 template <>
 struct FftRotationTuning<GroupFft<10, 4>, 1, true, true> {
-  static constexpr int cluster_share = 2;
   static constexpr int shared = 1, shared_blocks = 4, single_blocks = 4;
 };
 template <>
 struct FftRotationTuning<GroupFft<10, 4>, 2, true, true> {
-  static constexpr int cluster_share = 2;
   static constexpr int shared = 1, shared_blocks = 3, single_blocks = 3;
 };
 
