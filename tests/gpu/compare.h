@@ -298,7 +298,11 @@ struct RotationCase {
   }
 };
 
-inline constexpr backend::BlindRotation forced_ways[] = {
+inline constexpr backend::BlindRotation forced_ways[] = {backend::BlindRotation::single,
+                                                         backend::BlindRotation::cluster,
+                                                         backend::BlindRotation::shared};
+/// For batches whose blocks all run at once: `grid` takes `single` for larger ones.
+inline constexpr backend::BlindRotation ways_of_few[] = {
     backend::BlindRotation::single, backend::BlindRotation::cluster, backend::BlindRotation::grid,
     backend::BlindRotation::shared};
 

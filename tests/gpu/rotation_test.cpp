@@ -119,7 +119,7 @@ void one_step(const Rotation& r, Random& random) {
     variance += r.keys * 2.0 * r.N * digit_squares * lattice::key_spectrum_variance(Q, r.N, 32) +
                 lattice::digit_spectrum_variance(gadget, Q, r.N, r.keys, 0);
   const double bound = 1.5 * 8 * std::sqrt(variance);
-  for (const auto way : forced_ways) {
+  for (const auto way : ways_of_few) {
     const auto device = cuda(0, way);
     const auto got = c.rotate(*device, *c.prepare(*device, backend::Arithmetic::fft), 0, 7);
     double largest = 0;
