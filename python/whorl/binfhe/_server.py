@@ -52,10 +52,11 @@ class Server:
     Inputs broadcast as NumPy's do; results have the broadcast shape and are bound to the server.
     Evaluation is deterministic: the same input gives the same bits, whatever the batch or the
     number of threads; with the FFT on a GPU, for one `rotation` (`"auto"` changes it with the
-    batch, and results then differ by rounding). Methods may be called from several Python threads at once; they release the
-    GIL, and Ctrl-C stops them. Give whole batches: a call spreads over all cores, or over all GPUs
-    by their speed; one larger than a GPU's memory goes through it in pieces. One GPU of several
-    that fails is left out from then on and its share done by the others: a `RuntimeWarning` names
+    batch, and results then differ by rounding). Methods may be called from several Python threads
+    at once; they release the GIL, and Ctrl-C stops them. Give whole batches: a call spreads over
+    all cores, or over all GPUs by their speed; one larger than a GPU's memory goes through it in
+    pieces. One GPU of several that fails is left out from then on and its share done by the
+    others: a `RuntimeWarning` names
     it.
 
     All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
