@@ -4,7 +4,7 @@ export WHORL_BUILD ?= build/make
 export WHORL_JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full test-gpu gpu-bundle bench lint format clean
+.PHONY: help setup demo test test-full test-gpu gpu-bundle tune-gpu bench lint format clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ test-gpu:  ## every test of the CUDA backend; fails where no GPU can be used
 gpu-bundle:  ## TO=folder: GPU tests and benches for a machine that has a GPU but no compiler
 	@tools/setup.sh test
 	@tools/gpu-bundle.sh "$(TO)"
+
+tune-gpu:  ## which kernel shapes of the transforms are fastest on this machine's GPU
+	@bench/tune/run.sh
 
 bench:  ## milliseconds a gate and gates a second on this machine
 	@tools/setup.sh demo

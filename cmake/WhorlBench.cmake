@@ -1,5 +1,6 @@
 # bench/NAME.cpp is the program bench_NAME; Google Benchmark is there for those that include it.
-# bench/cuda_NAME.cpp is about kernels of the CUDA backend, and built with it.
+# bench/cuda_NAME.cpp is about kernels of the CUDA backend, and built with it. bench/tune is one
+# program, built when asked for.
 find_package(benchmark QUIET)
 file(GLOB whorl_bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
 if(NOT whorl_cuda)
@@ -39,4 +40,19 @@ if(whorl_cuda)
   add_custom_target(gpu_benches DEPENDS ${whorl_gpu_benches})
   list(JOIN whorl_gpu_benches "\n" whorl_gpu_benches)
   file(WRITE "${PROJECT_BINARY_DIR}/gpu_benches.txt" "${whorl_gpu_benches}\n")
+endif()
+
+# Tunes the transforms (make tune-gpu); its kernels are compiled as the library's are.
+if(whorl_cuda)
+  file(GLOB whorl_tune_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/tune/*.cu")
+  add_executable(tune_transforms EXCLUDE_FROM_ALL ${whorl_tune_sources})
+  target_compile_options(tune_transforms PRIVATE $<TARGET_PROPERTY:whorl,COMPILE_OPTIONS>)
+  set_target_properties(
+    tune_transforms
+    PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}"
+               CUDA_RUNTIME_LIBRARY Static
+               RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
+  target_include_directories(tune_transforms PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(tune_transforms PRIVATE whorl PkgConfig::whorl_hwy PkgConfig::whorl_sodium
+                                                CUDA::cudart_static Threads::Threads)
 endif()

@@ -149,7 +149,7 @@ def test_resident_memory_with_std128_keys(tmp_path: Path) -> None:
     assert path.stat().st_size < 91.5e6  # a tenth of OpenFHE's file
     done = run_python(serve, str(path))
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) * 1024 <= 300e6
+    assert int(done.stdout) * 1024 <= 330e6  # a second copy would be 218 MB more
 
 
 def test_ctrl_c_stops_a_long_call() -> None:
