@@ -13,7 +13,6 @@
 #include "backend/cuda/dispatch/transforms.h"
 #include "backend/cuda/kernels/key_spectra.cuh"
 #include "backend/cuda/runtime/error.h"
-#include "backend/parallel.h"
 
 namespace whorl::backend::cuda {
 
@@ -61,9 +60,6 @@ std::vector<double2> group_fft_tables(const ring::FftPlan& plan) {
   return out;
 }
 
-/// Rows, both components, that are transformed at once: bounds the memory of preparation.
-constexpr std::size_t rows_at_once = 4096;
-
 }  // namespace
 
 template <class Word>
@@ -107,65 +103,53 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
       12 * std::sqrt(2.0 * shape.keys * static_cast<double>(N) * digit_squares / 12) > 4194304.0;
 
   std::vector<double> inverse_scales(shape.n);
-  std::vector<Word> host;
-  for (std::uint32_t begin = 0, end = 0; begin < shape.n; begin = end) {
-    end = begin + 1;
-    while (end < shape.n && first[end + 1] - first[begin] <= rows_at_once) ++end;
-    const std::size_t row_count = first[end] - first[begin], polynomials = 2 * row_count;
-    host.resize(polynomials * N);
-    parallel_for(row_count, {threads, {}}, [&](std::size_t r) {
-      Word* to = host.data() + r * 2 * N;
-      rows(first[begin] + r, {to, N}, {to + N, N});
-    });
-    const auto words = stream.upload(host.data(), host.size());
-    auto reals = stream.allocate<double>(host.size());
-    centred_doubles<<<static_cast<unsigned>((host.size() + 255) / 256), 256, 0, stream.handle()>>>(
-        words.data(), shape.Q, host.size(), reals.data());
-    check_launch("centred_doubles", dim3(static_cast<unsigned>((host.size() + 255) / 256)),
-                 dim3(256), 0);
-    auto spectra = stream.allocate<std::complex<double>>(polynomials * M);
-    fft(stream, transform_tables, plan, polynomials, reals.data(), spectra.data());
+  for_runs_of_rows<Word>(
+      shape, first, rows, threads,
+      [&](std::uint32_t begin, std::uint32_t end, const std::vector<Word>& host) {
+        const std::size_t polynomials = host.size() / N;
+        const auto words = stream.upload(host.data(), host.size());
+        auto reals = stream.allocate<double>(host.size());
+        centred_doubles<<<static_cast<unsigned>((host.size() + 255) / 256), 256, 0,
+                          stream.handle()>>>(words.data(), shape.Q, host.size(), reals.data());
+        check_launch("centred_doubles", dim3(static_cast<unsigned>((host.size() + 255) / 256)),
+                     dim3(256), 0);
+        auto spectra = stream.allocate<std::complex<double>>(polynomials * M);
+        fft(stream, transform_tables, plan, polynomials, reals.data(), spectra.data());
 
-    std::vector<double> scales(end - begin, 1.0);
-    if (!wide) {
-      std::vector<std::size_t> stretches;
-      for (std::uint32_t i = begin; i <= end; ++i)
-        stretches.push_back((first[i] - first[begin]) * 2 * N);
-      const auto bounds = stream.upload(stretches.data(), stretches.size());
-      auto largest = stream.allocate<double>(end - begin);
-      largest_magnitude<<<end - begin, 1024, 0, stream.handle()>>>(
-          reinterpret_cast<const double*>(spectra.data()), bounds.data(), largest.data());
-      check_launch("largest_magnitude", dim3(end - begin), dim3(1024), 0);
-      stream.copy_out(largest.data(), scales.data(), scales.size() * sizeof(double));
-      for (double& scale : scales) scale = 2147483647.0 / std::max(scale, 1.0);
-    }
-    for (std::uint32_t i = begin; i < end; ++i)
-      inverse_scales[i] =
-          1.0 / scales[i - begin] / static_cast<double>(M) / static_cast<double>(shape.Q);
+        std::vector<double> scales(end - begin, 1.0);
+        if (!wide) {
+          std::vector<std::size_t> stretches;
+          for (std::uint32_t i = begin; i <= end; ++i)
+            stretches.push_back((first[i] - first[begin]) * 2 * N);
+          const auto bounds = stream.upload(stretches.data(), stretches.size());
+          auto largest = stream.allocate<double>(end - begin);
+          largest_magnitude<<<end - begin, 1024, 0, stream.handle()>>>(
+              reinterpret_cast<const double*>(spectra.data()), bounds.data(), largest.data());
+          check_launch("largest_magnitude", dim3(end - begin), dim3(1024), 0);
+          stream.copy_out(largest.data(), scales.data(), scales.size() * sizeof(double));
+          for (double& scale : scales) scale = 2147483647.0 / std::max(scale, 1.0);
+        }
+        for (std::uint32_t i = begin; i < end; ++i)
+          inverse_scales[i] =
+              1.0 / scales[i - begin] / static_cast<double>(M) / static_cast<double>(shape.Q);
 
-    // Rows come as (key, component, digit); the kernel reads (component, digit; key).
-    std::vector<std::size_t> places(polynomials);
-    std::vector<double> polynomial_scales(polynomials);
-    for (std::uint32_t i = begin; i < end; ++i) {
-      const std::size_t per_key = std::size_t{2} * shape.gadgets[i].digits();
-      for (std::size_t k = 0; k < shape.keys; ++k)
-        for (std::size_t row = 0; row < per_key; ++row)
-          for (std::size_t component = 0; component < 2; ++component) {
-            const std::size_t from = (first[i] - first[begin] + k * per_key + row) * 2 + component;
-            places[from] = (first[i] * 2 + (row * shape.keys + k) * 2 + component) * M;
-            polynomial_scales[from] = scales[i - begin];
-          }
-    }
-    const auto device_places = stream.upload(places.data(), places.size());
-    const auto device_scales = stream.upload(polynomial_scales.data(), polynomial_scales.size());
-    with_fft_shape(shape.N, [&]<class Shape, class ClusterShape>() {
-      place_spectra<Shape, wide><<<static_cast<unsigned>(polynomials), 256, 0, stream.handle()>>>(
-          reinterpret_cast<const double2*>(spectra.data()), device_places.data(),
-          device_scales.data(),
-          reinterpret_cast<std::conditional_t<wide, double2, int2>*>(key->values.data()));
-      check_launch("place_spectra", dim3(static_cast<unsigned>(polynomials)), dim3(256), 0);
-    });
-  }
+        const std::vector<std::size_t> places = places_of_rows(shape, first, begin, end, M);
+        std::vector<double> polynomial_scales;
+        for (std::uint32_t i = begin; i < end; ++i)
+          polynomial_scales.insert(polynomial_scales.end(), 2 * (first[i + 1] - first[i]),
+                                   scales[i - begin]);
+        const auto device_places = stream.upload(places.data(), places.size());
+        const auto device_scales =
+            stream.upload(polynomial_scales.data(), polynomial_scales.size());
+        with_fft_shape(shape.N, [&]<class Shape, class ClusterShape>() {
+          place_spectra<Shape, wide>
+              <<<static_cast<unsigned>(polynomials), 256, 0, stream.handle()>>>(
+                  reinterpret_cast<const double2*>(spectra.data()), device_places.data(),
+                  device_scales.data(),
+                  reinterpret_cast<std::conditional_t<wide, double2, int2>*>(key->values.data()));
+          check_launch("place_spectra", dim3(static_cast<unsigned>(polynomials)), dim3(256), 0);
+        });
+      });
   stream.copy_in(inverse_scales.data(), key->inverse_scale.data(), shape.n * sizeof(double));
   stream.wait();
   stream.trim();

@@ -10,6 +10,7 @@
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/runtime/gpu.h"
 #include "backend/ops.h"
+#include "backend/parallel.h"
 
 namespace whorl::backend::cuda {
 
@@ -50,6 +51,43 @@ inline std::vector<std::size_t> first_rows(const RotationShape& shape) {
   for (std::uint32_t i = 0; i < shape.n; ++i)
     first[i + 1] = first[i] + std::size_t{2} * shape.keys * shape.gadgets[i].digits();
   return first;
+}
+
+/// Calls body(begin, end, words) for runs of LWE coefficients of some 4,096 rows, which bounds the
+/// memory of preparation: `words` holds their rows, a then b, N each. Rows are made on `threads`
+/// threads.
+template <class Word, class Body>
+void for_runs_of_rows(const RotationShape& shape, const std::vector<std::size_t>& first,
+                      const RowSource<Word>& rows, unsigned threads, const Body& body) {
+  constexpr std::size_t rows_at_once = 4096;
+  const std::size_t N = shape.N;
+  std::vector<Word> words;
+  for (std::uint32_t begin = 0, end = 0; begin < shape.n; begin = end) {
+    end = begin + 1;
+    while (end < shape.n && first[end + 1] - first[begin] <= rows_at_once) ++end;
+    const std::size_t count = first[end] - first[begin];
+    words.resize(count * 2 * N);
+    parallel_for(count, {threads, {}}, [&](std::size_t r) {
+      Word* to = words.data() + r * 2 * N;
+      rows(first[begin] + r, {to, N}, {to + N, N});
+    });
+    body(begin, end, words);
+  }
+}
+
+/// Where the kernels read each polynomial of the rows of LWE coefficients begin … end - 1, `size`
+/// values each: rows come as (key, component, digit), the kernels read (component, digit; key).
+inline std::vector<std::size_t> places_of_rows(const RotationShape& shape,
+                                               const std::vector<std::size_t>& first,
+                                               std::uint32_t begin, std::uint32_t end,
+                                               std::size_t size) {
+  std::vector<std::size_t> places;
+  for (std::uint32_t i = begin; i < end; ++i)
+    for (std::size_t k = 0; k < shape.keys; ++k)
+      for (std::size_t row = 0; row < std::size_t{2} * shape.gadgets[i].digits(); ++row)
+        for (std::size_t component = 0; component < 2; ++component)
+          places.push_back((first[i] * 2 + (row * shape.keys + k) * 2 + component) * size);
+  return places;
 }
 
 inline unsigned most_digits(const RotationShape& shape) {

@@ -7,7 +7,6 @@
 #include "backend/cuda/dispatch/transforms.h"
 #include "backend/cuda/kernels/rotate_ntt.cuh"
 #include "backend/cuda/runtime/error.h"
-#include "backend/parallel.h"
 
 namespace whorl::backend::cuda {
 
@@ -30,9 +29,6 @@ std::vector<Twiddle<Word>> paired(const std::vector<Word>& roots, const std::vec
   for (std::size_t i = 0; i < roots.size(); ++i) out[i] = {roots[i], shoup[i]};
   return out;
 }
-
-/// Rows, both components, that are transformed at once: bounds the memory of preparation.
-constexpr std::size_t rows_at_once = 4096;
 
 }  // namespace
 
@@ -71,35 +67,20 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
   const Twiddle<Word> scale{factor, modulus.shoup(factor)};
 
   const ring::NttPlan<Word>* const plans[] = {&plan};
-  std::vector<Word> host;
-  for (std::uint32_t begin = 0, end = 0; begin < shape.n; begin = end) {
-    end = begin + 1;
-    while (end < shape.n && first[end + 1] - first[begin] <= rows_at_once) ++end;
-    const std::size_t row_count = first[end] - first[begin], polynomials = 2 * row_count;
-    host.resize(polynomials * N);
-    parallel_for(row_count, {threads, {}}, [&](std::size_t r) {
-      Word* to = host.data() + r * 2 * N;
-      rows(first[begin] + r, {to, N}, {to + N, N});
-    });
-    const auto values = stream.upload(host.data(), host.size());
-    ntt<Word>(stream, transform_tables, plans, polynomials, values.data(), true);
-    // Rows come as (key, component, digit); the kernel reads (component, digit; key).
-    std::vector<std::size_t> places(polynomials);
-    for (std::uint32_t i = begin; i < end; ++i) {
-      const std::size_t per_key = std::size_t{2} * shape.gadgets[i].digits();
-      for (std::size_t k = 0; k < shape.keys; ++k)
-        for (std::size_t row = 0; row < per_key; ++row)
-          for (std::size_t component = 0; component < 2; ++component)
-            places[(first[i] - first[begin] + k * per_key + row) * 2 + component] =
-                (first[i] * 2 + (row * shape.keys + k) * 2 + component) * N;
-    }
-    const auto device_places = stream.upload(places.data(), places.size());
-    with_ntt_shape<Word>(shape.N, [&]<class Shape>() {
-      place_values<Shape><<<static_cast<unsigned>(polynomials), 256, 0, stream.handle()>>>(
-          values.data(), device_places.data(), scale, modulus.value(), key->values.data());
-      check_launch("place_values", dim3(static_cast<unsigned>(polynomials)), dim3(256), 0);
-    });
-  }
+  for_runs_of_rows<Word>(
+      shape, first, rows, threads,
+      [&](std::uint32_t begin, std::uint32_t end, const std::vector<Word>& host) {
+        const std::size_t polynomials = host.size() / N;
+        const auto values = stream.upload(host.data(), host.size());
+        ntt<Word>(stream, transform_tables, plans, polynomials, values.data(), true);
+        const std::vector<std::size_t> places = places_of_rows(shape, first, begin, end, N);
+        const auto device_places = stream.upload(places.data(), places.size());
+        with_ntt_shape<Word>(shape.N, [&]<class Shape>() {
+          place_values<Shape><<<static_cast<unsigned>(polynomials), 256, 0, stream.handle()>>>(
+              values.data(), device_places.data(), scale, modulus.value(), key->values.data());
+          check_launch("place_values", dim3(static_cast<unsigned>(polynomials)), dim3(256), 0);
+        });
+      });
   stream.wait();
   stream.trim();
   return key;
