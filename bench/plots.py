@@ -369,8 +369,8 @@ def main() -> int:
             "",
             "EvalFunc with n = 1305, N = 2048, log2 Q = 54 at three bases of the gadget, transfers "
             "included. `single`: one ciphertext in a thread block; `cluster`: one over several; "
-            "`shared`: several in a block where two fit, which they do not at this N: it is `single`; "
-            "`automatic`: what runs if nothing is asked for.",
+            "`shared`: several in a block where two fit, which they do not at this N: it is "
+            "`single`; `automatic`: what runs if nothing is asked for.",
             "",
             "![EvalFunc over batch sizes](plots/ways.svg)",
             "",
