@@ -121,7 +121,8 @@ void one_step(const Rotation& r, Random& random) {
   const double bound = 1.5 * 8 * std::sqrt(variance);
   for (const auto way : ways_of_few) {
     const auto device = cuda(0, way);
-    const auto got = c.rotate(*device, *c.prepare(*device, backend::Arithmetic::fft), 0, 7);
+    const auto prepared = c.prepare(*device, backend::Arithmetic::fft);
+    const auto got = c.rotate(*device, *prepared, 0, 7);
     double largest = 0;
     for (std::size_t j = 0; j < got.size(); ++j) {
       ASSERT_LT(got[j], Q);
@@ -129,6 +130,13 @@ void one_step(const Rotation& r, Random& random) {
                          std::abs(static_cast<double>(centred((got[j] + Q - expected[j]) % Q, Q))));
     }
     EXPECT_LE(largest, bound) << way_name(way);
+    // A sample's a has the same bits; its b is summed in another order.
+    const auto samples = c.extract(*device, *prepared, 0, 7), wanted = c.samples_of(got);
+    for (std::size_t j = 0; j < wanted.size(); ++j) {
+      const auto error = centred((samples[j] + Q - wanted[j]) % Q, Q);
+      ASSERT_LE(std::abs(static_cast<double>(error)), j % (r.N + 1) == r.N ? 2 * bound : 0)
+          << way_name(way) << ", word " << j;
+    }
   }
 }
 

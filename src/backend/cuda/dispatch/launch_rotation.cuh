@@ -52,7 +52,7 @@ void launch_spilling_rotation(const Stream& stream, Kernel kernel, View key,
     check_launch("blind rotation through device memory", dim3(batch.count), dim3(threads), bytes);
     batch.lwe += std::size_t{at_once} * (batch.n + 1);
     batch.index += at_once;
-    batch.out += std::size_t{at_once} * 2 * N;
+    batch.out += std::size_t{at_once} * (batch.extract ? N + 1 : 2 * N);
   }
 }
 

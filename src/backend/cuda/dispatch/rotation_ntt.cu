@@ -34,7 +34,7 @@ std::vector<Twiddle<Word>> paired(const std::vector<Word>& roots, const std::vec
 
 template <class Word>
 std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const RotationShape& shape,
-                                             const RowSource<Word>& rows, unsigned threads) {
+                                             const RowSource<Word>& rows, const Workers& workers) {
   const CurrentGpu current(stream.gpu().ordinal);
   auto key = std::make_unique<NttRotationKey<Word>>(shape);
   key->ordinal = stream.gpu().ordinal;
@@ -68,7 +68,7 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
 
   const ring::NttPlan<Word>* const plans[] = {&plan};
   for_runs_of_rows<Word>(
-      shape, first, rows, threads,
+      shape, first, rows, workers,
       [&](std::uint32_t begin, std::uint32_t end, const std::vector<Word>& host) {
         const std::size_t polynomials = host.size() / N;
         const auto values = stream.upload(host.data(), host.size());
@@ -94,10 +94,10 @@ void blind_rotate_ntt(const Stream& stream, const RotationKey& any_key, BlindRot
   launch_rotate_ntt(stream, key, way, batch);
 }
 
-#define WHORL_INSTANTIATE(Word)                                                              \
-  template std::unique_ptr<RotationKey> prepare_ntt_key(const Stream&, const RotationShape&, \
-                                                        const RowSource<Word>&, unsigned);   \
-  template void blind_rotate_ntt(const Stream&, const RotationKey&, BlindRotation,           \
+#define WHORL_INSTANTIATE(Word)                                                                  \
+  template std::unique_ptr<RotationKey> prepare_ntt_key(const Stream&, const RotationShape&,     \
+                                                        const RowSource<Word>&, const Workers&); \
+  template void blind_rotate_ntt(const Stream&, const RotationKey&, BlindRotation,               \
                                  const RotationBatch<Word>&);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

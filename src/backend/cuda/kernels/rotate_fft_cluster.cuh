@@ -226,13 +226,16 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
     }
     meet();
 
-    transform_back<Shape, wide, coarse>(result_of(own_shown), tables, scale, key.large, t, acc,
-                                        sync);
+    if (component == 1 && batch.constant_only(i))
+      transform_constant_back<Shape, wide, coarse>(result_of(own_shown), scale, key.large, t, acc,
+                                                   sync);
+    else
+      transform_back<Shape, wide, coarse>(result_of(own_shown), tables, scale, key.large, t, acc,
+                                          sync);
     __syncthreads();
   }
   if (first_digit == 0)
-    acc.template write<G>(t, static_cast<Word>(key.Q),
-                          batch.out + (std::uint64_t{ciphertext} * 2 + component) * N);
+    acc.template write<G>(batch, ciphertext, component, t, static_cast<Word>(key.Q));
 }
 
 }  // namespace whorl::backend::cuda

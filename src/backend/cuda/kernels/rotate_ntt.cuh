@@ -53,6 +53,26 @@ struct ProductSum {
   }
 };
 
+/// Coefficient 0 of a product alone, the sum of its values. A warp or more, as in rotate_fft.cuh;
+/// the result is thread 0's.
+template <class Shape, class Word = typename Shape::Word, class Sync>
+__device__ __forceinline__ Word constant_back(Word* values, int t, Word q, const Sync& sync) {
+  constexpr int G = Shape::threads, F = Shape::F, last = Shape::passes - 1;
+  static_assert(G >= 32);
+  Word sum = 0;
+  for (int node = t; node < Shape::N / F; node += G)
+    sum = add_mod<Word>(sum, values[Shape::template place<last>(node * F)], q);
+  for (int offset = 16; offset > 0; offset /= 2)
+    sum = add_mod<Word>(sum, __shfl_down_sync(~0u, sum, offset), q);
+  if constexpr (G > 32) {
+    sync();  // all have read
+    if (t % 32 == 0) values[t / 32] = sum;
+    sync();
+    for (int warp = 1; warp < G / 32; ++warp) sum = add_mod<Word>(sum, values[warp], q);
+  }
+  return sum;
+}
+
 template <class Shape>
 struct NttBlockMemory {
   static constexpr std::size_t polynomial_bytes = Shape::N * sizeof(typename Shape::Word);
@@ -193,6 +213,14 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
       }
       __syncthreads();
 
+      if constexpr (G >= 32) {
+        if (group % 2 == 1 && batch.constant_only(i)) {
+          const Word x = constant_back<Shape>(own, t, q, sync);
+          if (t == 0) acc[0] = centre<Int>(acc[0] + centre<Int>(static_cast<Int>(x), Q), Q);
+          sync();
+          continue;
+        }
+      }
       Word x[E];
       const int base = t / F * F * E + t % F;
 #pragma unroll
@@ -207,8 +235,7 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
     }
   }
   if (first_ciphertext + group / 2 < batch.count)
-    write_accumulator<N, G, Word>(acc, t, Q,
-                                  batch.out + (std::uint64_t{ciphertext} * 2 + group % 2) * N);
+    write_accumulator<N, G, Word>(batch, ciphertext, group % 2, t, Q, acc);
 }
 
 }  // namespace whorl::backend::cuda
