@@ -5,22 +5,18 @@
 // spectra from the blocks that made them, and gives its part of the results to every block that
 // carries their component; these transform back each for itself, so that a step has two barriers
 // between blocks. The key's part for the next step arrives while this one is worked on.
-//
-// Blocks meet in one of two ways. A thread-block cluster reads its members' shared memory; without
-// clusters (before sm_90), spectra and results lie in device memory and blocks count arrivals,
-// for which all must be running: the launch is cooperative.
 #pragma once
 
-#include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
+#include "backend/cuda/kernels/meeting.cuh"
 #include "backend/cuda/kernels/rotate_fft.cuh"
 
 namespace whorl::backend::cuda {
 
 /// What a block shows the others: spectra of its digits, exponents, its component's result.
 template <class Shape, bool wide, bool coarse>
-struct ClusterMemory {
+struct FftClusterMemory {
   using Polynomial = FftPolynomialMemory<Shape, wide, coarse>;
   static constexpr int N = 2 * Shape::M;
   static constexpr std::size_t result_bytes = 2 * Shape::plane * 8;
@@ -46,61 +42,12 @@ struct ClusterMemory {
   }
 };
 
-/// Blocks of a cluster, through distributed shared memory.
-struct ClusterMeeting {
-  char* shown;
-
-  __device__ unsigned rank() const {
-    unsigned r = 0;
-#if __CUDA_ARCH__ >= 900
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
-#endif
-    return r;
-  }
-  __device__ char* of(unsigned rank) const {
-#if __CUDA_ARCH__ >= 900
-    return static_cast<char*>(__cluster_map_shared_rank(shown, rank));
-#else
-    return shown;
-#endif
-  }
-  __device__ void operator()() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
-  }
-};
-
-/// Blocks of a cooperative launch, K to a ciphertext, through device memory.
-struct GridMeeting {
-  char* base;  ///< of this ciphertext: K times shown_bytes
-  std::size_t shown_bytes;
-  unsigned* arrivals;  ///< of this ciphertext, 0 at launch
-  unsigned blocks, met = 0;
-
-  __device__ unsigned rank() const { return blockIdx.x % blocks; }
-  __device__ char* of(unsigned rank) const { return base + rank * shown_bytes; }
-  __device__ void operator()() {
-    __syncthreads();
-    met += blocks;
-    if (threadIdx.x == 0) {
-      __threadfence();
-      atomicAdd(arrivals, 1u);
-      while (*static_cast<volatile unsigned*>(arrivals) < met) {
-      }
-      __threadfence();
-    }
-    __syncthreads();
-  }
-};
-
 /// The key is in the order of KeyShape.
 template <class Shape, class KeyShape, int keys, bool wide, bool coarse, int blocks, bool clustered>
 __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
     const FftKeyView<wide> key,
     const RotationBatch<std::conditional_t<wide, std::uint64_t, std::uint32_t>> batch,
-    const ClusterMemory<Shape, wide, coarse> memory, char* const meeting_memory,
+    const FftClusterMemory<Shape, wide, coarse> memory, char* const meeting_memory,
     unsigned* const arrivals) {
   using Word = std::conditional_t<wide, std::uint64_t, std::uint32_t>;
   using Polynomial = FftPolynomialMemory<Shape, wide, coarse>;
@@ -124,7 +71,7 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
   // Shown: result | slots | exponents.
   const auto result_of = [&](char* shown) { return reinterpret_cast<double*>(shown); };
   const auto slot_of = [&](char* shown, unsigned slot) {
-    return reinterpret_cast<double*>(shown + ClusterMemory<Shape, wide, coarse>::result_bytes) +
+    return reinterpret_cast<double*>(shown + FftClusterMemory<Shape, wide, coarse>::result_bytes) +
            slot * Polynomial::slot_doubles;
   };
   const auto exponents_of = [&](char* shown, unsigned slot) {
