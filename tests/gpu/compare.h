@@ -340,6 +340,9 @@ inline constexpr backend::BlindRotation forced_ways[] = {backend::BlindRotation:
 inline constexpr backend::BlindRotation ways_of_few[] = {
     backend::BlindRotation::single, backend::BlindRotation::cluster, backend::BlindRotation::grid,
     backend::BlindRotation::shared};
+inline constexpr backend::BlindRotation all_ways[] = {
+    backend::BlindRotation::automatic, backend::BlindRotation::single,
+    backend::BlindRotation::cluster, backend::BlindRotation::grid, backend::BlindRotation::shared};
 
 /// By NTT: the first 1, 2, … of `batches` ciphertexts, spread in every way, bit for bit as the CPU.
 template <class Word>
@@ -352,20 +355,18 @@ void compare_rotation(const Rotation& r, const std::vector<std::size_t>& batches
     const auto device = backend::make_device("cpu");
     expected = c.rotate(*device, *c.prepare(*device, backend::Arithmetic::ntt), 0, most);
   }
-  for (unsigned way = 0; way < 4; ++way) {
-    const auto device = cuda(0, static_cast<backend::BlindRotation>(way));
+  for (const auto way : all_ways) {
+    const auto device = cuda(0, way);
     const auto prepared = c.prepare(*device, backend::Arithmetic::ntt);
     for (const std::size_t count : batches) {
       const auto got = c.rotate(*device, *prepared, 0, count);
       const auto [ours, theirs] = std::mismatch(got.begin(), got.end(), expected.begin());
       const std::size_t at = static_cast<std::size_t>(ours - got.begin());
       ASSERT_TRUE(ours == got.end())
-          << way_name(static_cast<backend::BlindRotation>(way)) << ", batch " << count
-          << ": ciphertext " << at / (2 * r.N) << ", coefficient " << at % (2 * r.N) << ": GPU "
-          << *ours << ", CPU " << *theirs;
+          << way_name(way) << ", batch " << count << ": ciphertext " << at / (2 * r.N)
+          << ", coefficient " << at % (2 * r.N) << ": GPU " << *ours << ", CPU " << *theirs;
       ASSERT_TRUE(c.extract(*device, *prepared, 0, count) == c.samples_of(got))
-          << way_name(static_cast<backend::BlindRotation>(way)) << ", batch " << count
-          << ": samples";
+          << way_name(way) << ", batch " << count << ": samples";
     }
   }
 }

@@ -60,12 +60,15 @@ TEST(GpuSmall, Lwe) {
   }
 }
 
+// In every way; over clusters of eight blocks (three digits) and of four.
 TEST(GpuSmall, BlindRotationNtt) {
   Random random;
-  for (U32 N = 1 << 9; N <= 1 << 13; N *= 2)
+  for (U32 N = 1 << 8; N <= 1 << 13; N *= 2)
     for (const unsigned keys : {1u, 2u}) {
       compare_rotation<U32>({2, N, 27, keys, {P{7, 3}}}, {3}, random);
+      compare_rotation<U32>({2, N, 27, keys, {P{9, 2}}}, {1}, random);
       compare_rotation<U64>({2, N, 54, keys, {P{27, 1}, P{14, 3}}}, {3}, random);
+      compare_rotation<U64>({2, N, 54, keys, {P{27, 1}}}, {1}, random);
       if (HasFatalFailure()) return;
     }
 }

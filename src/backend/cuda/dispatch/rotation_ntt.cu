@@ -75,7 +75,7 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
         ntt<Word>(stream, transform_tables, plans, polynomials, values.data(), true);
         const std::vector<std::size_t> places = places_of_rows(shape, first, begin, end, N);
         const auto device_places = stream.upload(places.data(), places.size());
-        with_ntt_shape<Word>(shape.N, [&]<class Shape>() {
+        with_ntt_shape<Word>(shape.N, [&]<class Shape, class>() {
           place_values<Shape><<<static_cast<unsigned>(polynomials), 256, 0, stream.handle()>>>(
               values.data(), device_places.data(), scale, modulus.value(), key->values.data());
           check_launch("place_values", dim3(static_cast<unsigned>(polynomials)), dim3(256), 0);
