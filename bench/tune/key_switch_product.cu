@@ -48,11 +48,11 @@ std::optional<Measured> measure(Tuner& tuner, SwitchProblem& problem) {
   return out;
 }
 
-/// Accumulators, 2·planes·columns registers, from 64 to 192; columns in steps of 8, from 48 on
-/// of 16.
+/// Accumulators, 2·planes·columns registers, from 64 to 160, beyond which kernels spill; columns in
+/// steps of 8, from 48 on of 16.
 constexpr bool columns_candidate(unsigned planes, unsigned columns) {
   const unsigned registers = 2 * planes * columns;
-  return registers >= 64 && registers <= 192 && (columns < 48 || columns % 16 == 0);
+  return registers >= 64 && registers <= 160 && (columns < 48 || columns % 16 == 0);
 }
 
 template <unsigned planes>
@@ -75,7 +75,7 @@ unsigned best_columns(Tuner& tuner, std::string& remarks) {
         }(),
         ...);
   }
-  (std::make_integer_sequence<unsigned, 12>());
+  (std::make_integer_sequence<unsigned, 10>());
   tuner.rank("key switch, warp_columns[" + std::to_string(planes) + "]: batch of " +
                  std::to_string(planes_batch) + ", registers/warps",
              all, left_out);

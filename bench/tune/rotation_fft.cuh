@@ -18,23 +18,25 @@ constexpr int register_limit(int threads, int blocks) {
 
 /// Whether C ciphertexts a block, registers for `blocks`, are worth a kernel. Numbers of blocks
 /// that leave the same registers are the same kernel: the first of those that leave 255, and
-/// resident threads in steps of 128 beyond. 64 registers are for values of a transform or for
-/// addresses, and the sums of the products of a node come on top; with less, kernels spill.
-template <class Shape, int keys>
+/// resident threads in steps of 128 beyond. The sums of the products of a node come on top of some
+/// 64 registers, 32 where all is one digit; with less, kernels spill.
+template <class Shape, int keys, bool coarse>
 constexpr bool fft_candidate(int C, int blocks) {
   const int threads = 2 * C * Shape::threads, resident = threads * blocks;
   const int limit = resident <= 65536 ? register_limit(threads, blocks) : 0;
+  const int sums = 4 * C * 2 * keys * Shape::F;
   return threads <= 1024 && blocks <= 32 && (limit == 255 ? blocks == 1 : resident % 128 == 0) &&
-         limit >= 64 + 4 * C * 2 * keys * Shape::F && limit >= 96;
+         limit >= sums + (coarse ? 32 : 64) && limit >= 96;
 }
 
 /// Calls f<C, blocks>() for the candidates.
-template <class Shape, int keys, class F>
+template <class Shape, int keys, bool coarse, class F>
 void for_fft_candidates(const F& f) {
   const auto with = [&]<int C, int... i>(std::integer_sequence<int, i...>) {
     (
         [&] {
-          if constexpr (fft_candidate<Shape, keys>(C, i + 1)) f.template operator()<C, i + 1>();
+          if constexpr (fft_candidate<Shape, keys, coarse>(C, i + 1))
+            f.template operator()<C, i + 1>();
         }(),
         ...);
   };
@@ -57,7 +59,7 @@ void tune_fft_shape(Tuner& tuner, const std::string& kind, const backend::Rotati
 
   std::vector<Rotation> all;
   int left_out = 0;
-  for_fft_candidates<Shape, keys>([&]<int C, int blocks>() {
+  for_fft_candidates<Shape, keys, coarse>([&]<int C, int blocks>() {
     constexpr int threads = 2 * C * Shape::threads;
     const std::size_t bytes =
         2 * C * (Memory::slot_bytes(key.slots) + Memory::other_bytes(key.slots));

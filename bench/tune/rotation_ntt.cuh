@@ -10,7 +10,8 @@
 namespace whorl::tune {
 
 /// Measures 1, 2 and 4 ciphertexts a block with `keys` keys; adds to those of `all`, by their
-/// logarithm. A candidate that does not fit has no line afterwards.
+/// logarithm. A candidate that does not fit has no line afterwards: 1,024 threads leave 64
+/// registers each, which several ciphertexts do not do with.
 template <class Shape, int keys, class Word = typename Shape::Word>
 void measure_ntt_rotations(Tuner& tuner, const backend::RotationShape& shape,
                            std::vector<Rotation>& all) {
@@ -32,7 +33,7 @@ void measure_ntt_rotations(Tuner& tuner, const backend::RotationShape& shape,
   const auto measure = [&]<int C>(Rotation& result) {
     constexpr int threads = 2 * C * Shape::threads;
     const std::size_t bytes = Memory::slot_bytes(C, key.slots) + Memory::other_bytes(C);
-    if constexpr (threads <= 1024) {
+    if constexpr (C == 1 || threads <= 512) {
       if (bytes <= tuner.gpu().shared_per_block) {
         const auto kernel = backend::cuda::rotate_ntt<Shape, keys, C, 1, false>;
         const auto launch = [&](const Batch& batch) {

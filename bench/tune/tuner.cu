@@ -108,7 +108,7 @@ void Tuner::print(const Measured& measured) {
 }
 void Tuner::end_ranking(int left_out) const {
   if (left_out > 0)
-    std::printf("  %d left out: the GPU lacks clusters or shared memory\n", left_out);
+    std::printf("  %d left out for lack of clusters, shared memory or registers\n", left_out);
   std::fflush(stdout);
 }
 
