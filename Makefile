@@ -32,7 +32,7 @@ gpu-bundle:  ## TO=folder: GPU tests and benches for a machine that has a GPU bu
 	@tools/setup.sh test
 	@tools/gpu-bundle.sh "$(TO)"
 
-tune-gpu:  ## which kernel shapes of the transforms are fastest on this machine's GPU
+tune-gpu:  ## which numbers of the CUDA kernels are fastest on this machine's GPU
 	@bench/tune/run.sh
 
 bench:  ## milliseconds a gate and gates a second on this machine

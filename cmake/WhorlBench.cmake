@@ -42,17 +42,17 @@ if(whorl_cuda)
   file(WRITE "${PROJECT_BINARY_DIR}/gpu_benches.txt" "${whorl_gpu_benches}\n")
 endif()
 
-# Tunes the transforms (make tune-gpu); its kernels are compiled as the library's are.
+# Tunes the CUDA kernels (make tune-gpu); its kernels are compiled as the library's are.
 if(whorl_cuda)
   file(GLOB whorl_tune_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/tune/*.cu")
-  add_executable(tune_transforms EXCLUDE_FROM_ALL ${whorl_tune_sources})
-  target_compile_options(tune_transforms PRIVATE $<TARGET_PROPERTY:whorl,COMPILE_OPTIONS>)
+  add_executable(tune_gpu EXCLUDE_FROM_ALL ${whorl_tune_sources})
+  target_compile_options(tune_gpu PRIVATE $<TARGET_PROPERTY:whorl,COMPILE_OPTIONS>)
   set_target_properties(
-    tune_transforms
+    tune_gpu
     PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}"
                CUDA_RUNTIME_LIBRARY Static
                RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
-  target_include_directories(tune_transforms PRIVATE "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(tune_transforms PRIVATE whorl PkgConfig::whorl_hwy PkgConfig::whorl_sodium
+  target_include_directories(tune_gpu PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(tune_gpu PRIVATE whorl PkgConfig::whorl_hwy PkgConfig::whorl_sodium
                                                 CUDA::cudart_static Threads::Threads)
 endif()

@@ -1,4 +1,4 @@
-// From a table of shapes to the kernels of each, for a Tuner.
+// From a table of shapes to the kernels of each, for a TransformTuner.
 #pragma once
 
 #include <iterator>
@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "backend/cuda/kernels/transforms.cuh"
-#include "backend/cuda/runtime/error.h"
-#include "tuner.h"
+#include "transforms.h"
 
 namespace whorl::tune {
 
@@ -46,19 +45,7 @@ struct Launch {
   std::size_t shared_bytes;
 
   /// Lets the kernel have its shared memory.
-  KernelFacts prepare() const {
-    using backend::cuda::check;
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(shared_bytes)),
-          "cudaFuncSetAttribute: " + std::to_string(shared_bytes) + " bytes of shared memory");
-    cudaFuncAttributes attributes{};
-    check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
-    int blocks = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, shape.threads(),
-                                                        shared_bytes),
-          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-    return {attributes.numRegs, attributes.localSizeBytes, blocks * shape.threads() / 32};
-  }
+  KernelFacts prepare() const { return prepare_kernel(kernel, shape.threads(), shared_bytes); }
 
   void operator()(const backend::cuda::Stream& stream, const Arguments& arguments) const {
     const std::size_t units = std::size_t{arguments.batch} << shape.log_parts();

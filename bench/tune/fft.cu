@@ -38,7 +38,7 @@ struct Table {
 // clang-format on
 
 template <class Tuning>
-void measure_fft(Tuner& tuner, const ring::FftPlan& plan) {
+void measure_fft(TransformTuner& tuner, const ring::FftPlan& plan) {
   constexpr TransformShape shape = Tuning::shape;
   if (!tuner.can_run(shape, sizeof(FftValue))) return;
   const auto forward = launches<Tuning, FftValue, FftArguments>(
@@ -80,7 +80,8 @@ void measure_fft(Tuner& tuner, const ring::FftPlan& plan) {
 
 }  // namespace
 
-void tune_fft(Tuner& tuner) {
+void tune_fft(Tuner& any) {
+  TransformTuner tuner(any);
   tuner.fill_reals();
   for_sizes<7, 16>([&]<int log_m>() {
     using With = typename backend::cuda::FftTuning<log_m, true>::Canonical;

@@ -9,7 +9,7 @@ namespace whorl::tune {
 
 /// Candidates work on data in place, with a table of their own.
 template <class Word, int headroom, class Tuning>
-void measure_ntt(Tuner& tuner, const ring::NttPlan<Word>& plan) {
+void measure_ntt(TransformTuner& tuner, const ring::NttPlan<Word>& plan) {
   using Arguments = backend::cuda::NttArguments<Word>;
   constexpr TransformShape shape = Tuning::shape;
   if (!tuner.can_run(shape, sizeof(Word))) return;
@@ -44,7 +44,8 @@ void measure_ntt(Tuner& tuner, const ring::NttPlan<Word>& plan) {
 
 /// `bits`: of the modulus, which fits a word `headroom` times.
 template <class Word, int headroom, class Table>
-void tune_ntt(Tuner& tuner, unsigned bits) {
+void tune_ntt(Tuner& any, unsigned bits) {
+  TransformTuner tuner(any);
   tuner.fill_integers();
   for_sizes<8, 17>([&]<int log_n>() {
     using With = typename backend::cuda::NttTuning<sizeof(Word), log_n, true>::Canonical;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the tuning program for this machine's GPU and runs it.
 #
-# usage: bench/tune/run.sh [options of tune_transforms]      (make tune-gpu: without any)
+# usage: bench/tune/run.sh [--device ORDINAL] [ntt32|ntt64|fft|rotation|key_switch]...
+#        (make tune-gpu: without any; all parts)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -26,5 +27,5 @@ defines=(-DWHORL_CUDA=ON -DWHORL_BENCH=ON)
 [[ -z "${WHORL_CUDA_ARCHITECTURES:-}" ]] ||
   defines+=("-DWHORL_CUDA_ARCHITECTURES=$WHORL_CUDA_ARCHITECTURES")
 cmake -S . -B "$build" "${defines[@]}"
-cmake --build "$build" -j "${WHORL_JOBS:-$(nproc)}" --target tune_transforms
-exec "$build/bench/tune_transforms" "$@"
+cmake --build "$build" -j "${WHORL_JOBS:-$(nproc)}" --target tune_gpu
+exec "$build/bench/tune_gpu" "$@"

@@ -1,21 +1,20 @@
-// What the tuning program does with any candidate: check it, time it, rank it, print it.
+// What the tuning program does with any candidate: time it, compare it, rank it.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <memory>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "backend/cuda/runtime/error.h"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/cuda/tuning/transforms.h"
 
 namespace whorl::tune {
-
-/// Bytes of a batch: several times the second-level cache.
-inline constexpr std::size_t batch_bytes = std::size_t{256} << 20;
 
 /// What the compiler made of a kernel, and how much of it a multiprocessor holds.
 struct KernelFacts {
@@ -23,14 +22,43 @@ struct KernelFacts {
   std::size_t spilled_bytes = 0;  ///< a thread
   int warps = 0;                  ///< a multiprocessor
 };
+/// "128/16 spills 24": registers, warps.
+std::string facts_text(const std::vector<KernelFacts>& kernels);
 
-/// One direction of a candidate.
-struct Run {
-  std::vector<KernelFacts> kernels;
-  std::function<void()> transform;  ///< enqueues one batch, from `input` or in place, to `output`
-  /// Outputs count as equal within it; they are doubles. 0: they are integers, equal or not.
-  double tolerance = 0;
+/// Lets a kernel have its shared memory.
+template <class Kernel>
+KernelFacts prepare_kernel(Kernel* kernel, int threads, std::size_t shared_bytes) {
+  using backend::cuda::check;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shared_bytes)),
+        "cudaFuncSetAttribute: " + std::to_string(shared_bytes) + " bytes of shared memory");
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+  int blocks = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared_bytes),
+        "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  return {attributes.numRegs, attributes.localSizeBytes, blocks * threads / 32};
+}
+
+/// splitmix64 (Steele et al., OOPSLA 2014) of a counter: any seed serves, and none is secret.
+__host__ __device__ inline std::uint64_t random_word(std::uint64_t counter) {
+  std::uint64_t z = (counter + 1) * 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+/// A candidate, measured.
+struct Measured {
+  std::string line;  ///< its numbers as a file of tuning/ writes them
+  float ms = 0;      ///< what it is ranked by
+  bool used = false, right = true;
+  std::string text;  ///< its times, and what else is to be printed
 };
+/// "12.345 ms".
+std::string ms_text(float ms);
+/// "3.1 % slower", of the numbers in use against the fastest; "not measured" where one was not.
+std::string slower_text(float used_ms, float best_ms);
 
 class Tuner {
  public:
@@ -41,63 +69,50 @@ class Tuner {
   Tuner& operator=(const Tuner&) = delete;
 
   const backend::cuda::Stream& stream() const { return stream_; }
-  /// Arrays of batch_bytes: `output` holds a copy of `input` before a candidate's first run.
-  void* input() const { return input_.get(); }
-  void* output() const { return output_.get(); }
-  void* between() const { return between_.get(); }
+  const backend::cuda::Gpu& gpu() const { return stream_.gpu(); }
 
-  /// A batch of integers below 2^25 in each 32-bit word, or of reals in [-1, 1).
-  void fill_integers();
-  void fill_reals();
+  /// Of what `work` enqueues, by the GPU's clock: the median of so many runs, after two more.
+  float median_ms(const std::function<void()>& work, int runs = 10) const;
+  /// Whether arrays are equal; doubles within a tolerance. Waits.
+  bool equal(const std::uint64_t* a, const std::uint64_t* b, std::size_t size) const;
+  bool equal(const double* a, const double* b, std::size_t size, double tolerance) const;
+  /// A counter of differences for kernels, and what it came to. Waits.
+  std::uint64_t count(const std::function<void(unsigned long long*)>& work) const;
 
-  /// Candidates of one family ("ntt 32") and size follow, of which `in_use` are the lines that
-  /// tuning/transforms.h has.
-  void begin_size(const std::string& family, int log_n, std::vector<std::string> in_use);
-  /// Whether the GPU can run the shape; where not, the candidate is counted as left out.
-  bool can_run(const backend::cuda::TransformShape& shape, std::size_t value_bytes);
-  void measure(const backend::cuda::TransformShape& shape, const Run& forward, const Run& inverse);
-  /// Prints the candidates of the size, fastest first.
-  void end_size();
+  /// Sorts candidates, those with wrong outputs last, and prints them. `left_out`: the GPU lacks
+  /// what they need.
+  template <class M>
+  void rank(const std::string& title, std::vector<M>& all, int left_out = 0) {
+    std::stable_sort(all.begin(), all.end(), [](const M& a, const M& b) {
+      return a.right != b.right ? a.right : a.ms < b.ms;
+    });
+    begin_ranking(title);
+    for (const M& measured : all) print(measured);
+    end_ranking(left_out);
+  }
+  /// For the end: `lines` belong into a file of src/backend/cuda/tuning.
+  void add_winner(const std::string& file, const std::string& lines) { winners_[file] += lines; }
 
   /// Prints the lines of the winners. The number of candidates with a wrong output.
   int finish() const;
 
  private:
-  struct Result {
-    std::string line;
-    bool clusters = false, forward_right = false, inverse_right = false;
-    float forward_ms = 0, inverse_ms = 0;
-    std::vector<KernelFacts> forward_kernels, inverse_kernels;
-    bool right() const { return forward_right && inverse_right; }
-    float ms() const { return forward_ms + inverse_ms; }
-  };
-
-  float median_ms(const std::function<void()>& work) const;
-  /// Runs once and compares with `reference`, which the first candidate of a size fills.
-  bool check_output(const Run& run, void* reference, bool& known) const;
-  void print(const Result& result) const;
-  void add_winner(const Result& result);
+  void begin_ranking(const std::string& title) const;
+  void print(const Measured& measured);
+  void end_ranking(int left_out) const;
 
   backend::cuda::Stream stream_;
   backend::cuda::CurrentGpu current_;
-  std::shared_ptr<void> input_, output_, between_, forward_reference_, inverse_reference_;
   cudaEvent_t start_ = nullptr, stop_ = nullptr;
-  float copy_ms_ = 0;  ///< of a batch: the floor that bandwidth sets
-
-  std::string family_;
-  int log_n_ = 0;
-  std::vector<std::string> in_use_;
-  bool forward_known_ = false, inverse_known_ = false;
-  std::vector<Result> results_;
-  int left_out_ = 0, wrong_ = 0;
-  std::string winners_;  ///< of sizes done
+  int wrong_ = 0;
+  std::map<std::string, std::string> winners_;
 };
 
-/// The shape as tuning/transforms.h writes it.
-std::string shape_line(const backend::cuda::TransformShape& shape);
-
+// The program's parts.
 void tune_ntt_32(Tuner& tuner);
 void tune_ntt_64(Tuner& tuner);
 void tune_fft(Tuner& tuner);
+void tune_rotation(Tuner& tuner);
+void tune_key_switch(Tuner& tuner);
 
 }  // namespace whorl::tune

@@ -278,18 +278,16 @@ struct RotationCase {
   /// Ciphertexts first … first + count - 1.
   std::vector<Word> rotate(const backend::Device& device, const backend::RotationKey& prepared,
                            std::size_t first, std::size_t count) const {
-    return run(device, prepared, first, count, 2 * key.shape.N,
-               [&](auto x, auto t, auto which, auto out) {
-                 device.blind_rotate(prepared, x, t, which, out);
-               });
+    return run(device, first, count, 2 * key.shape.N, [&](auto x, auto t, auto which, auto out) {
+      device.blind_rotate(prepared, x, t, which, out);
+    });
   }
   /// Their samples, `constant` added.
   std::vector<Word> extract(const backend::Device& device, const backend::RotationKey& prepared,
                             std::size_t first, std::size_t count) const {
-    return run(device, prepared, first, count, key.shape.N + 1,
-               [&](auto x, auto t, auto which, auto out) {
-                 device.blind_rotate_extract(prepared, x, t, which, constant(), out);
-               });
+    return run(device, first, count, key.shape.N + 1, [&](auto x, auto t, auto which, auto out) {
+      device.blind_rotate_extract(prepared, x, t, which, constant(), out);
+    });
   }
   /// What `extract` should give where accumulators are such.
   std::vector<Word> samples_of(const std::vector<Word>& accumulators) const {
@@ -308,9 +306,8 @@ struct RotationCase {
 
  private:
   template <class Work>
-  std::vector<Word> run(const backend::Device& device, const backend::RotationKey& prepared,
-                        std::size_t first, std::size_t count, std::size_t out_row,
-                        const Work& work) const {
+  std::vector<Word> run(const backend::Device& device, std::size_t first, std::size_t count,
+                        std::size_t out_row, const Work& work) const {
     const std::size_t row = key.shape.n + 1;
     const auto part = [](const auto& values, std::size_t from, std::size_t many) {
       const auto begin = values.begin() + static_cast<std::ptrdiff_t>(from);

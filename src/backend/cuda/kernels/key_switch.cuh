@@ -12,7 +12,6 @@
 #include <type_traits>
 
 #include "backend/cuda/kernels/modular.cuh"
-#include "backend/cuda/tuning/key_switch.h"
 
 namespace whorl::backend::cuda {
 
@@ -160,7 +159,7 @@ __host__ __device__ inline uint2 expand_digits(const SwitchDigits& d, const std:
 /// in (count, N+1) -> digits as above of `padded` ciphertexts. A block takes 64 of them and some
 /// k-blocks, whose coefficients share lines of memory.
 inline constexpr unsigned expand_k_blocks = 8;
-__global__ void __launch_bounds__(256, 4)
+static __global__ void __launch_bounds__(256, 4)
     expand_ciphertexts(SwitchDigits digits, const std::uint64_t* __restrict__ in, unsigned N,
                        std::size_t count, std::size_t padded, unsigned k_blocks,
                        std::uint8_t* __restrict__ out) {
@@ -212,20 +211,21 @@ struct ProductArguments {
   std::uint64_t mask;  ///< Q_ks - 1
 };
 
-constexpr std::size_t product_shared_bytes(unsigned planes, unsigned m_tiles) {
-  return std::size_t{tuning::product_stages} * k_block *
-         (product_warps_m * m_tiles * m_tile +
-          product_warps_n * planes * tuning::warp_columns[planes]);
+constexpr std::size_t product_shared_bytes(unsigned planes, unsigned columns, unsigned stages,
+                                           unsigned m_tiles) {
+  return std::size_t{stages} * k_block *
+         (product_warps_m * m_tiles * m_tile + product_warps_n * planes * columns);
 }
 
 /// Grid: column blocks, tiles of ciphertexts, splits of the k-blocks. Several splits add to `out`.
-template <unsigned planes, unsigned m_tiles>
+/// `columns`: of the key, a warp; `m_tiles`: tiles of ciphertexts, a warp; `stages`: of shared
+/// memory, a k-block each.
+template <unsigned planes, unsigned columns, unsigned stages, unsigned m_tiles>
 __global__ void __launch_bounds__(product_threads, 1) switch_product(ProductArguments p) {
-  constexpr unsigned columns = tuning::warp_columns[planes], n_tiles = planes * columns / 8;
+  constexpr unsigned n_tiles = planes * columns / 8;
   constexpr unsigned block_m = product_warps_m * 16 * m_tiles;
   constexpr unsigned block_n = product_warps_n * planes * columns;
   constexpr unsigned stage_bytes = (block_m + block_n) * k_block;
-  constexpr unsigned stages = tuning::product_stages;
   extern __shared__ __align__(128) std::uint8_t shared[];
 
   const unsigned warp = threadIdx.x / 32, warp_m = warp / product_warps_n,
@@ -310,8 +310,9 @@ __global__ void __launch_bounds__(product_threads, 1) switch_product(ProductArgu
 }
 
 /// After several blocks have added to `out`: adds the body and reduces.
-__global__ void finish_switch(std::uint64_t Q_ks, const std::uint64_t* __restrict__ in, unsigned N,
-                              unsigned n, std::size_t count, std::uint64_t* __restrict__ out) {
+static __global__ void finish_switch(std::uint64_t Q_ks, const std::uint64_t* __restrict__ in,
+                                     unsigned N, unsigned n, std::size_t count,
+                                     std::uint64_t* __restrict__ out) {
   const bool wraps = (Q_ks & (Q_ks - 1)) == 0;
   for (std::size_t m = blockIdx.x; m < count; m += gridDim.x)
     for (unsigned c = threadIdx.x; c <= n; c += blockDim.x) {
@@ -347,24 +348,27 @@ struct LookupArguments {
   unsigned N, n;
 };
 
-inline constexpr unsigned staged_warps = 8, staged_threads = 32 * staged_warps;
-inline constexpr unsigned staged_tile = staged_warps * tuning::staged_ciphertexts;
+/// Ciphertexts of a warp of the staged look-up: as many as lanes, each of which finds the digits of
+/// one.
+inline constexpr unsigned staged_ciphertexts = 32;
 inline constexpr unsigned staged_row_bytes = 256;  ///< of a row: eight a thread
 
-/// Shared memory: two times (row of zeros, a coefficient's rows), then two times digits.
-inline std::size_t staged_shared_bytes(const SwitchDigits& digits) {
+/// Shared memory of `warps` warps: two times (row of zeros, a coefficient's rows), then two times
+/// digits.
+inline std::size_t staged_shared_bytes(const SwitchDigits& digits, unsigned warps) {
   return 2 * (std::size_t{digits.per_coefficient + 1} * staged_row_bytes +
-              std::size_t{digits.digits} * staged_tile * sizeof(std::uint32_t));
+              std::size_t{digits.digits} * warps * staged_ciphertexts * sizeof(std::uint32_t));
 }
 
 /// Grid: pieces of 256 bytes of the rows, tiles of ciphertexts, splits of the coefficients. Rows of
 /// a coefficient are staged for the whole tile; a warp adds those that its ciphertexts pick. What
 /// is subtracted is complemented instead, one less than the negative; the ones are added at the
 /// end.
-template <class Word>
-__global__ void __launch_bounds__(staged_threads, 2) switch_staged(LookupArguments p) {
+template <class Word, unsigned warps>
+__global__ void __launch_bounds__(32 * warps, 16 / warps) switch_staged(LookupArguments p) {
+  constexpr unsigned mine = staged_ciphertexts, lane_words = 8 / sizeof(Word);
+  constexpr unsigned staged_threads = 32 * warps, staged_tile = warps * mine;
   static_assert(staged_tile == staged_threads, "a thread finds the digits of one ciphertext");
-  constexpr unsigned mine = tuning::staged_ciphertexts, lane_words = 8 / sizeof(Word);
   extern __shared__ __align__(128) std::uint8_t shared[];
   const unsigned rows = p.digits.per_coefficient, digits = p.digits.digits;
   const unsigned stage_bytes = (rows + 1) * staged_row_bytes;
@@ -458,8 +462,8 @@ __global__ void __launch_bounds__(staged_threads, 2) switch_staged(LookupArgumen
 /// moduli that are not powers of two (`reduced`). A block: a ciphertext, some of its coefficients,
 /// some columns of which a thread has 16 bytes.
 inline constexpr unsigned direct_entries = 1024;
-template <class Word, bool reduced>
-__global__ void __launch_bounds__(tuning::direct_threads)
+template <class Word, bool reduced, unsigned threads>
+__global__ void __launch_bounds__(threads)
     switch_direct(LookupArguments p, DeviceModulus<std::uint64_t> q, unsigned column_chunks) {
   constexpr unsigned lanes = 16 / sizeof(Word);
   using Sum = std::conditional_t<reduced || sizeof(Word) == 8, std::uint64_t, std::uint32_t>;

@@ -1,5 +1,9 @@
-// Numbers of key switching for Hopper (compute capability 9.0): 132 multiprocessors, 227 KB of
-// shared memory a block, INT8 tensor cores.
+// Numbers of key switching, measured on an H200 (sm_90): 132 multiprocessors, 227 KB of shared
+// memory a block, INT8 tensor cores. `make tune-gpu` measures them again
+// (bench/tune/key_switch*.cu) and prints the lines below, all but expanded_bytes, which is a bound
+// on memory and no matter of speed. What the kernels' layouts fix stands in kernels/key_switch.cuh:
+// 64 rows of the key a stage (k_block), 2 x 4 warps of the product, 32 ciphertexts a warp of the
+// staged look-up (its lanes find one ciphertext's digits each), 256 bytes of a row.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +27,8 @@ inline constexpr unsigned largest_multiplied_table = 16;
 
 /// Ciphertexts from which on a coefficient's rows are read once for a tile of ciphertexts.
 inline constexpr std::size_t least_staged_batch = 128;
-/// Ciphertexts of a warp of the staged look-up; registers for their sums: 2 each.
-inline constexpr unsigned staged_ciphertexts = 32;
+/// Warps of a block of the staged look-up, 32 ciphertexts each.
+inline constexpr unsigned staged_warps = 8;
 /// Threads of a block of the direct look-up, 16 bytes of a row each.
 inline constexpr unsigned direct_threads = 128;
 /// Coefficients below which it does not pay to split a ciphertext further.

@@ -1,4 +1,4 @@
-// Which split, threads and kernels a transform takes, for each size: numbers found by measurement.
+// Which split, threads and kernels a transform takes, for each size; measured by `make tune-gpu`.
 #pragma once
 
 #include "backend/cuda/kernels/split.cuh"

@@ -1,0 +1,13 @@
+#include "rotation.cuh"
+
+namespace whorl::tune {
+
+void tune_rotation(Tuner& tuner) {
+  tune_rotation_fft_narrow(tuner);
+  tune_rotation_fft_wide(tuner);
+  tune_rotation_fft_coarse(tuner);
+  tune_rotation_ntt_32(tuner);
+  tune_rotation_ntt_64(tuner);
+}
+
+}  // namespace whorl::tune
