@@ -264,7 +264,7 @@ std::unique_ptr<CudaSwitchKey> make_switch_key(const Stream& stream, const Switc
       std::max<std::size_t>(1, (std::size_t{16} << 20) / sizeof(Word) / columns / k_block) *
           k_block);
   std::vector<Word> made(piece * columns);
-  const auto arrived = stream.allocate<Word>(piece * columns);
+  auto arrived = stream.allocate<Word>(piece * columns);
   for (std::size_t begin = 0; begin < key->rows; begin += piece) {
     const std::size_t size = std::min(piece, key->rows - begin);
     parallel_for((size + group - 1) / group, workers, [&](std::size_t g) {
@@ -274,7 +274,9 @@ std::unique_ptr<CudaSwitchKey> make_switch_key(const Stream& stream, const Switc
     stream.copy_in(made.data(), arrived.data(), size * columns * sizeof(Word));
     lay_out(stream, *key, begin, size, arrived.data());
   }
+  arrived = {};
   stream.wait();
+  stream.trim();
   return key;
 }
 

@@ -313,8 +313,7 @@ __device__ __forceinline__ void transform_back(double* result, const double2* __
     add_all(std::false_type{});
 }
 
-/// Coefficient 0 of a result alone, which is the sum of its spectrum, added to the accumulator's. A
-/// warp or more: threads that share a warp with another group could not skip its barriers.
+/// Coefficient 0 of a result alone, which is the sum of its spectrum, added to the accumulator's.
 template <class Shape, bool wide, bool coarse, class Sync>
 __device__ __forceinline__ void transform_constant_back(
     double* result, double scale, bool large, int t,
@@ -488,13 +487,8 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
       }
       __syncthreads();
 
-      if constexpr (G >= 32) {
-        if (group % 2 == 1 && batch.constant_only(i)) {
-          transform_constant_back<Shape, wide, coarse>(own, scale, key.large, t, acc, sync);
-          sync();
-          continue;
-        }
-      }
+      // All of b, in the last step too: asking which step it is costs more than it saves, 2 to 5 %
+      // of the whole against 0.1 % (docs/perf-log.md).
       transform_back<Shape, wide, coarse>(own, key.tables, scale, key.large, t, acc, sync);
       sync();
     }

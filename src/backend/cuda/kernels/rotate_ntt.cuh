@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
                const RotationBatch<typename Shape::Word> batch) {
   using Word = typename Shape::Word;
   using Int = std::make_signed_t<Word>;
-  constexpr int N = Shape::N, E = Shape::E, G = Shape::threads, F = Shape::F;
+  constexpr int N = Shape::N, G = Shape::threads, F = Shape::F;
   constexpr int last = Shape::passes - 1, nodes = N / F, threads = 2 * C * G;
 
   extern __shared__ double2 shared_memory[];
