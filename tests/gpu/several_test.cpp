@@ -1,4 +1,5 @@
 // Several GPUs give what one gives, bit for bit and in order.
+#include "gpu/compare.h"
 #include "support/binfhe_sets.h"
 #include "support/random.h"
 #include "support/targets.h"
@@ -47,6 +48,18 @@ TEST(GpuSeveral, SameBitsAsOne) {
         }
       }
     }
+}
+
+TEST(GpuSeveral, AKeyOfAnotherGpuIsRefused) {
+  if (test::usable_gpus().size() < 2) GTEST_SKIP() << "one GPU; this takes two";
+  test::Random random;
+  for (const auto arithmetic : {backend::Arithmetic::ntt, backend::Arithmetic::fft}) {
+    const test::RotationCase<std::uint32_t> c({2, 512, 27, 2, {{7, 3}}}, 1, 1, random);
+    const auto one = test::cuda(0), other = test::cuda(1);
+    const auto key = c.prepare(*one, arithmetic);
+    EXPECT_NO_THROW(c.rotate(*one, *key, 0, 1));
+    EXPECT_THROW(c.rotate(*other, *key, 0, 1), DeviceError);
+  }
 }
 
 }  // namespace

@@ -345,7 +345,7 @@ struct FftStep {
   double* slots;
   const std::uint32_t* exponents;
   std::uint32_t slots_each;
-  mutable std::uint32_t a[C] = {};
+  std::uint32_t a[C] = {};
 
   /// Waits for all threads' digits first. `digits_known` > 0: loops over rows are unrolled.
   template <int digits_known>
@@ -466,8 +466,8 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
         for (std::uint32_t at = threadIdx.x * line; at < bytes; at += threads * line)
           asm volatile("prefetch.global.L2 [%0];" ::"l"(next + at));
       }
-      const FftStep<Shape, keys, C, wide> step{step_key, key.tables, key.roots,
-                                               slots,    exponents,  key.slots};
+      FftStep<Shape, keys, C, wide> step{step_key, key.tables, key.roots,
+                                         slots,    exponents,  key.slots};
       if constexpr (keys == 2) {
 #pragma unroll
         for (int c = 0; c < C; ++c) {
