@@ -23,6 +23,7 @@
 #include "backend/cuda/dispatch/lwe.h"
 #include "backend/cuda/runtime/error.h"
 #include "backend/ops.h"
+#include "backend/parallel.h"
 #include "schemes/binfhe/derived.h"
 #include "whorl/binfhe/parameters.h"
 #include "whorl/word_array.h"
@@ -337,6 +338,8 @@ std::string describe(const SwitchShape& shape) {
   return text.str();
 }
 
+backend::Workers host_workers() { return {backend::available_cores(), {}}; }
+
 template <class Word>
 void check_key_switch(Bench& bench, const SwitchShape& shape,
                       const std::vector<std::size_t>& batches) {
@@ -344,8 +347,8 @@ void check_key_switch(Bench& bench, const SwitchShape& shape,
   bench.attempt(name, [&] {
     const u64 seed = bench.random.word();
     const auto cpu_key = bench.cpu->prepare_switch_key(shape, random_rows<Word>(shape, seed));
-    const auto key = backend::cuda::prepare_switch_key<Word>(bench.stream, shape,
-                                                             random_rows<Word>(shape, seed));
+    const auto key = backend::cuda::prepare_switch_key<Word>(
+        bench.stream, shape, random_rows<Word>(shape, seed), host_workers());
     for (const std::size_t count : batches) {
       auto values = bench.random.residues<u64>(count * (shape.N + 1), shape.Q_ks);
       const u64 edges[] = {0, shape.Q_ks - 1, shape.Q_ks / 2, (shape.Q_ks / 2 + 1) % shape.Q_ks};
@@ -515,11 +518,13 @@ void time_key_switch(Bench& bench, const char* name, Output& output) {
   const std::size_t word = word_bytes_for(shape.Q_ks);
   if (word == 2)
     key = backend::cuda::prepare_switch_key(bench.stream, shape,
-                                            random_rows<std::uint16_t>(shape, 1));
+                                            random_rows<std::uint16_t>(shape, 1), host_workers());
   else if (word == 4)
-    key = backend::cuda::prepare_switch_key(bench.stream, shape, random_rows<u32>(shape, 1));
+    key = backend::cuda::prepare_switch_key(bench.stream, shape, random_rows<u32>(shape, 1),
+                                            host_workers());
   else
-    key = backend::cuda::prepare_switch_key(bench.stream, shape, random_rows<u64>(shape, 1));
+    key = backend::cuda::prepare_switch_key(bench.stream, shape, random_rows<u64>(shape, 1),
+                                            host_workers());
   const std::chrono::duration<double> prepared = std::chrono::steady_clock::now() - started;
   std::printf("%s: %s; %.1f MB, prepared in %.2f s\n", name, describe(shape).c_str(),
               static_cast<double>(key->bytes()) * 1e-6, prepared.count());

@@ -270,6 +270,16 @@ class Device {
   virtual void blind_rotate(const RotationKey&, Slice<const std::uint32_t> lwe,
                             Slice<const std::uint64_t> luts, Slice<const std::uint32_t> index,
                             Slice<std::uint64_t> out) const = 0;
+  /// sample_extract of blind_rotate's ACC: (B, N+1). A GPU computes no more of the last step's b
+  /// than coefficient 0 (Shi et al., VeloFHE, §4.3).
+  virtual void blind_rotate_extract(const RotationKey&, Slice<const std::uint32_t> lwe,
+                                    Slice<const std::uint32_t> luts,
+                                    Slice<const std::uint32_t> index, std::uint64_t constant,
+                                    Slice<std::uint32_t> out) const = 0;
+  virtual void blind_rotate_extract(const RotationKey&, Slice<const std::uint32_t> lwe,
+                                    Slice<const std::uint64_t> luts,
+                                    Slice<const std::uint32_t> index, std::uint64_t constant,
+                                    Slice<std::uint64_t> out) const = 0;
 
   /// LWE encryption (B, N+1) of coefficient 0 of each RLWE (B, 2, N), modulo Q:
   /// (a_0, -a_(N-1), …, -a_1, b_0 + constant).

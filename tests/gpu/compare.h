@@ -278,6 +278,39 @@ struct RotationCase {
   /// Ciphertexts first … first + count - 1.
   std::vector<Word> rotate(const backend::Device& device, const backend::RotationKey& prepared,
                            std::size_t first, std::size_t count) const {
+    return run(device, prepared, first, count, 2 * key.shape.N,
+               [&](auto x, auto t, auto which, auto out) {
+                 device.blind_rotate(prepared, x, t, which, out);
+               });
+  }
+  /// Their samples, `constant` added.
+  std::vector<Word> extract(const backend::Device& device, const backend::RotationKey& prepared,
+                            std::size_t first, std::size_t count) const {
+    return run(device, prepared, first, count, key.shape.N + 1,
+               [&](auto x, auto t, auto which, auto out) {
+                 device.blind_rotate_extract(prepared, x, t, which, constant(), out);
+               });
+  }
+  /// What `extract` should give where accumulators are such.
+  std::vector<Word> samples_of(const std::vector<Word>& accumulators) const {
+    const std::size_t N = key.shape.N;
+    const std::uint64_t Q = key.shape.Q;
+    std::vector<Word> out;
+    for (std::size_t at = 0; at < accumulators.size(); at += 2 * N) {
+      out.push_back(accumulators[at]);
+      for (std::size_t j = N - 1; j > 0; --j)
+        out.push_back(static_cast<Word>((Q - accumulators[at + j]) % Q));
+      out.push_back(static_cast<Word>((accumulators[at + N] + constant()) % Q));
+    }
+    return out;
+  }
+  std::uint64_t constant() const { return key.shape.Q - key.shape.Q / 8; }
+
+ private:
+  template <class Work>
+  std::vector<Word> run(const backend::Device& device, const backend::RotationKey& prepared,
+                        std::size_t first, std::size_t count, std::size_t out_row,
+                        const Work& work) const {
     const std::size_t row = key.shape.n + 1;
     const auto part = [](const auto& values, std::size_t from, std::size_t many) {
       const auto begin = values.begin() + static_cast<std::ptrdiff_t>(from);
@@ -286,10 +319,12 @@ struct RotationCase {
     const auto x = put(device, part(lwe, first * row, count * row));
     const auto which = put(device, part(index, first, count));
     const auto t = put(device, luts);
-    auto out = device.allocate<Word>(count * 2 * key.shape.N);
-    device.blind_rotate(prepared, x.slice(), t.slice(), which.slice(), out.slice());
+    auto out = device.allocate<Word>(count * out_row);
+    work(x.slice(), t.slice(), which.slice(), out.slice());
     return get(device, out);
   }
+
+ public:
   std::unique_ptr<backend::RotationKey> prepare(const backend::Device& device,
                                                 backend::Arithmetic arithmetic) const {
     backend::RotationShape shape = key.shape;
@@ -305,6 +340,9 @@ inline constexpr backend::BlindRotation forced_ways[] = {backend::BlindRotation:
 inline constexpr backend::BlindRotation ways_of_few[] = {
     backend::BlindRotation::single, backend::BlindRotation::cluster, backend::BlindRotation::grid,
     backend::BlindRotation::shared};
+inline constexpr backend::BlindRotation all_ways[] = {
+    backend::BlindRotation::automatic, backend::BlindRotation::single,
+    backend::BlindRotation::cluster, backend::BlindRotation::grid, backend::BlindRotation::shared};
 
 /// By NTT: the first 1, 2, … of `batches` ciphertexts, spread in every way, bit for bit as the CPU.
 template <class Word>
@@ -317,17 +355,18 @@ void compare_rotation(const Rotation& r, const std::vector<std::size_t>& batches
     const auto device = backend::make_device("cpu");
     expected = c.rotate(*device, *c.prepare(*device, backend::Arithmetic::ntt), 0, most);
   }
-  for (unsigned way = 0; way < 4; ++way) {
-    const auto device = cuda(0, static_cast<backend::BlindRotation>(way));
+  for (const auto way : all_ways) {
+    const auto device = cuda(0, way);
     const auto prepared = c.prepare(*device, backend::Arithmetic::ntt);
     for (const std::size_t count : batches) {
       const auto got = c.rotate(*device, *prepared, 0, count);
       const auto [ours, theirs] = std::mismatch(got.begin(), got.end(), expected.begin());
       const std::size_t at = static_cast<std::size_t>(ours - got.begin());
       ASSERT_TRUE(ours == got.end())
-          << way_name(static_cast<backend::BlindRotation>(way)) << ", batch " << count
-          << ": ciphertext " << at / (2 * r.N) << ", coefficient " << at % (2 * r.N) << ": GPU "
-          << *ours << ", CPU " << *theirs;
+          << way_name(way) << ", batch " << count << ": ciphertext " << at / (2 * r.N)
+          << ", coefficient " << at % (2 * r.N) << ": GPU " << *ours << ", CPU " << *theirs;
+      ASSERT_TRUE(c.extract(*device, *prepared, 0, count) == c.samples_of(got))
+          << way_name(way) << ", batch " << count << ": samples";
     }
   }
 }

@@ -60,12 +60,15 @@ TEST(GpuSmall, Lwe) {
   }
 }
 
+// In every way; over clusters of eight blocks (three digits) and of four.
 TEST(GpuSmall, BlindRotationNtt) {
   Random random;
-  for (U32 N = 1 << 9; N <= 1 << 13; N *= 2)
+  for (U32 N = 1 << 8; N <= 1 << 13; N *= 2)
     for (const unsigned keys : {1u, 2u}) {
       compare_rotation<U32>({2, N, 27, keys, {P{7, 3}}}, {3}, random);
+      compare_rotation<U32>({2, N, 27, keys, {P{9, 2}}}, {1}, random);
       compare_rotation<U64>({2, N, 54, keys, {P{27, 1}, P{14, 3}}}, {3}, random);
+      compare_rotation<U64>({2, N, 54, keys, {P{27, 1}}}, {1}, random);
       if (HasFatalFailure()) return;
     }
 }
@@ -75,12 +78,14 @@ template <class Word>
 void twice(const Rotation& r, Random& random) {
   SCOPED_TRACE(describe(r));
   const RotationCase<Word> c(r, 3, 2, random);
-  for (const auto way : forced_ways) {
+  for (const auto way : ways_of_few) {
     const auto device = cuda(0, way);
     const auto prepared = c.prepare(*device, backend::Arithmetic::fft);
     const auto first = c.rotate(*device, *prepared, 0, 3);
     ASSERT_LT(*std::max_element(first.begin(), first.end()), c.key.shape.Q) << way_name(way);
     ASSERT_TRUE(c.rotate(*device, *prepared, 0, 3) == first) << way_name(way);
+    ASSERT_TRUE(c.extract(*device, *prepared, 0, 3) == c.extract(*device, *prepared, 0, 3))
+        << way_name(way);
   }
 }
 

@@ -72,6 +72,26 @@ std::vector<Word> rotate(const Device& device, const RotationKey& key,
   return get(device, out);
 }
 
+/// blind_rotate_extract's samples are those of blind_rotate's accumulators.
+template <class Word>
+void check_samples(const Device& device, const RotationKey& key,
+                   const std::vector<std::uint32_t>& lwe, const std::vector<Word>& luts,
+                   const std::vector<std::uint32_t>& index, test::Random& random) {
+  const std::uint64_t constant = random.below(key.shape().Q);
+  const std::uint32_t N = key.shape().N;
+  const auto x = put(device, lwe);
+  const auto tables = put(device, luts);
+  const auto which = put(device, index);
+  auto accumulators = device.allocate<Word>(index.size() * 2 * N);
+  device.blind_rotate(key, x.slice(), tables.slice(), which.slice(), accumulators.slice());
+  auto two = device.allocate<Word>(index.size() * (N + 1));
+  device.sample_extract(key.shape().Q, N, constant, std::as_const(accumulators).slice(),
+                        two.slice());
+  auto one = device.allocate<Word>(index.size() * (N + 1));
+  device.blind_rotate_extract(key, x.slice(), tables.slice(), which.slice(), constant, one.slice());
+  EXPECT_TRUE(get(device, one) == get(device, two));
+}
+
 template <class Word>
 void check_exact(const Case& c, std::size_t count, test::Random& random) {
   SCOPED_TRACE(describe(c));
@@ -95,6 +115,7 @@ void check_exact(const Case& c, std::size_t count, test::Random& random) {
     for (const auto& [name, way, device] : on.variants()) {
       const auto prepared = device->prepare_rotation_key(key.shape, key.source());
       ASSERT_TRUE(rotate(*device, *prepared, lwe, luts, index) == expected) << name;
+      check_samples(*device, *prepared, lwe, luts, index, random);
     }
   });
 }

@@ -166,6 +166,8 @@ TEST_F(BackendErrors, BlindRotation) {
     EXPECT_THROW(device->blind_rotate(*key, cl, ca.part(0, 0), ci, b.slice()), ShapeError);
     EXPECT_THROW(device->blind_rotate(*key, cl, ca, ci, small.slice()), ShapeError);
     EXPECT_THROW(device->blind_rotate(*key, cl, ca, ci, foreign.slice()), DeviceError);
+    EXPECT_THROW(device->blind_rotate_extract(*key, cl, ca, ci, 0, b.slice()), ShapeError);
+    EXPECT_NO_THROW(device->blind_rotate_extract(*key, cl, ca, ci, 0, b.slice().part(0, 257)));
     EXPECT_NO_THROW(
         device->blind_rotate(*key, cl.part(0, 0), ca, ci.part(0, 0), b.slice().part(0, 0)));
     // A key of the other word size.

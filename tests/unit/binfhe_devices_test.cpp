@@ -115,6 +115,12 @@ class FaultyDevice final : public Device {
     before_rotation(index.size);                                                                   \
     inner_->blind_rotate(key, of(lwe), of(luts), of(index), of(out));                              \
   }                                                                                                \
+  void blind_rotate_extract(const backend::RotationKey& key, Slice<const std::uint32_t> lwe,       \
+                            Slice<const Word> luts, Slice<const std::uint32_t> index,              \
+                            std::uint64_t constant, Slice<Word> out) const override {              \
+    before_rotation(index.size);                                                                   \
+    inner_->blind_rotate_extract(key, of(lwe), of(luts), of(index), constant, of(out));            \
+  }                                                                                                \
   void sample_extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant,                    \
                       Slice<const Word> rlwe, Slice<Word> out) const override {                    \
     inner_->sample_extract(Q, N, constant, of(rlwe), of(out));                                     \
@@ -304,14 +310,17 @@ TEST_F(BinfheDevices, PiecesCoverTheBatchEvenly) {
     if (pieces.empty()) continue;
     EXPECT_LE(most, limit);
     EXPECT_LE(most - least, 1u);
-    if (count >= 2048 * queues) {
+    if (count >= 2048 * queues && queues > 1) {
       EXPECT_GE(pieces.size(), queues);
+      EXPECT_LE(pieces.size(), std::max((count + limit - 1) / limit, std::size_t{4} * queues));
     } else {
       EXPECT_EQ(pieces.size(), (count + limit - 1) / limit);
     }
   }
   EXPECT_EQ(pieces_of({0, 4096}, 1 << 20, 2).size(), 2u);
   EXPECT_EQ(pieces_of({0, 4095}, 1 << 20, 2).size(), 1u);
+  EXPECT_EQ(pieces_of({0, 8192}, 1 << 20, 2).size(), 4u);
+  EXPECT_EQ(pieces_of({0, 65536}, 1 << 20, 2).size(), 8u);
   EXPECT_EQ(pieces_of({0, 3}, 0, 2).size(), 3u);
 }
 

@@ -25,8 +25,8 @@ std::string_view gate_name(Gate gate);
 unsigned gate_inputs(Gate gate);
 
 /// Ways to spread blind rotations over a GPU, for comparison; a CPU ignores it. Keys that a way has
-/// no room or no kernel for (several blocks with the NTT; two ciphertexts a block from N = 2048 on)
-/// take `single`.
+/// no room for (several blocks: the largest rings with many digits; two ciphertexts a block: from
+/// N = 2048 on) take `single`.
 enum class RotationSchedule : std::uint8_t {
   automatic,  ///< the fastest for the batch
   single,     ///< one ciphertext in a thread block

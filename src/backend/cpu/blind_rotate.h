@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -18,13 +19,15 @@ template <class Word>
 std::unique_ptr<RotationKey> prepare_ntt_key(const RotationShape& shape,
                                              const RowSource<Word>& rows, const Workers& workers);
 
-/// A batch of blind rotations; the same meaning as Device::blind_rotate.
+/// A batch of blind rotations; the same meaning as Device::blind_rotate, or with `constant`, below
+/// Q, as Device::blind_rotate_extract.
 template <class Word>
 struct RotationBatch {
   const std::uint32_t* lwe;  ///< (count, n+1) modulo 2N
   const Word* luts;          ///< (·, N)
   const std::uint32_t* index;
-  Word* out;  ///< (count, 2, N)
+  std::optional<Word> constant;
+  Word* out;  ///< (count, 2, N) or (count, N+1)
   std::size_t count;
 };
 template <class Word>
@@ -57,16 +60,25 @@ void start_accumulator(const RotationShape& shape, const Word* lut, std::uint32_
   }
 }
 
-/// The accumulator as residues (2, N).
+/// Ciphertext i's accumulator as residues (2, N), or its sample.
 template <class Word, class Int = std::make_signed_t<Word>>
-void write_accumulator(const RotationShape& shape, Int* const acc[2], Word* out) {
+void write_accumulator(const RotationShape& shape, Int* const acc[2],
+                       const RotationBatch<Word>& batch, std::size_t i) {
   const std::size_t N = shape.N;
   const Int Q = static_cast<Int>(shape.Q);
+  const auto residue = [Q](Int value) { return static_cast<Word>(value + (value < 0 ? Q : 0)); };
+  if (batch.constant) {
+    // The first half of the doubled form is -a: coefficients 0, -(N-1), …, -1 of a.
+    Word* const out = batch.out + i * (N + 1);
+    out[0] = residue(acc[0][N]);
+    for (std::size_t j = 1; j < N; ++j) out[j] = residue(acc[0][N - j]);
+    const math::Modulus<Word> modulus(static_cast<Word>(shape.Q));
+    out[N] = modulus.add(residue(acc[1][N]), *batch.constant);
+    return;
+  }
+  Word* const out = batch.out + i * 2 * N;
   for (unsigned component = 0; component < 2; ++component)
-    for (std::size_t j = 0; j < N; ++j) {
-      const Int value = acc[component][N + j];
-      out[component * N + j] = static_cast<Word>(value + (value < 0 ? Q : 0));
-    }
+    for (std::size_t j = 0; j < N; ++j) out[component * N + j] = residue(acc[component][N + j]);
 }
 
 /// Ciphertexts that a thread carries through each step of the key together: enough to share its

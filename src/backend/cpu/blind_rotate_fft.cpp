@@ -325,8 +325,7 @@ void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, st
     }
   }
 
-  for (std::size_t c = 0; c < count; ++c)
-    write_accumulator(shape, tile[c].acc, batch.out + (begin + c) * 2 * N);
+  for (std::size_t c = 0; c < count; ++c) write_accumulator(shape, tile[c].acc, batch, begin + c);
 }
 
 unsigned fft_lanes() { return kLanes; }

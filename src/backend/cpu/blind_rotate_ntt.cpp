@@ -183,8 +183,7 @@ void rotate_residue_tile(const NttRotationKey<Word>& key, const RotationBatch<Wo
                                 AddResidues<Word, lazy>{ct.acc[component], N, q});
     }
   }
-  for (std::size_t c = 0; c < count; ++c)
-    write_accumulator(shape, tile[c].acc, batch.out + (begin + c) * 2 * N);
+  for (std::size_t c = 0; c < count; ++c) write_accumulator(shape, tile[c].acc, batch, begin + c);
 }
 
 void rotate_residues_32(const NttRotationKey<std::uint32_t>& key,

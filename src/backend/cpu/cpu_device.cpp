@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "backend/cpu/blind_rotate.h"
@@ -183,12 +184,22 @@ class CpuDevice final : public Device {
   void blind_rotate(const RotationKey& key, Slice<const std::uint32_t> lwe,
                     Slice<const std::uint32_t> luts, Slice<const std::uint32_t> index,
                     Slice<std::uint32_t> out) const override {
-    rotate(key, lwe, luts, index, out);
+    rotate(key, lwe, luts, index, {}, out);
   }
   void blind_rotate(const RotationKey& key, Slice<const std::uint32_t> lwe,
                     Slice<const std::uint64_t> luts, Slice<const std::uint32_t> index,
                     Slice<std::uint64_t> out) const override {
-    rotate(key, lwe, luts, index, out);
+    rotate(key, lwe, luts, index, {}, out);
+  }
+  void blind_rotate_extract(const RotationKey& key, Slice<const std::uint32_t> lwe,
+                            Slice<const std::uint32_t> luts, Slice<const std::uint32_t> index,
+                            std::uint64_t constant, Slice<std::uint32_t> out) const override {
+    rotate(key, lwe, luts, index, constant, out);
+  }
+  void blind_rotate_extract(const RotationKey& key, Slice<const std::uint32_t> lwe,
+                            Slice<const std::uint64_t> luts, Slice<const std::uint32_t> index,
+                            std::uint64_t constant, Slice<std::uint64_t> out) const override {
+    rotate(key, lwe, luts, index, constant, out);
   }
 
   void sample_extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant,
@@ -415,7 +426,8 @@ class CpuDevice final : public Device {
   }
   template <class Word>
   void rotate(const RotationKey& key, Slice<const std::uint32_t> lwe, Slice<const Word> luts,
-              Slice<const std::uint32_t> index, Slice<Word> out) const {
+              Slice<const std::uint32_t> index, std::optional<std::uint64_t> constant,
+              Slice<Word> out) const {
     check(lwe);
     check(luts);
     check(index);
@@ -424,13 +436,14 @@ class CpuDevice final : public Device {
     check_ring_words<Word>(shape);
     const std::size_t count = index.size;
     check_size("blind_rotate: ciphertexts", lwe.size, count * (shape.n + 1));
-    check_size("blind_rotate: output", out.size, count * 2 * shape.N);
+    check_size("blind_rotate: output", out.size, count * (constant ? shape.N + 1 : 2 * shape.N));
     const std::size_t tables = polynomials("blind_rotate: look-up tables", luts.size, shape.N);
     for (std::size_t i = 0; i < count; ++i)
       if (index.data[i] >= tables)
         throw ShapeError("blind_rotate: ciphertext " + std::to_string(i) + " asks for table " +
                          std::to_string(index.data[i]) + " of " + std::to_string(tables));
-    const RotationBatch<Word> batch{lwe.data, luts.data, index.data, out.data, count};
+    RotationBatch<Word> batch{lwe.data, luts.data, index.data, {}, out.data, count};
+    if (constant) batch.constant = static_cast<Word>(*constant % shape.Q);
     if (shape.arithmetic == Arithmetic::fft)
       blind_rotate_fft(key, batch, workers_);
     else
@@ -446,7 +459,7 @@ class CpuDevice final : public Device {
     const std::size_t count = polynomials("sample_extract", rlwe.size, std::size_t{2} * N);
     check_size("sample_extract: output", out.size, count * (N + 1));
     const math::Modulus<Word> q(static_cast<Word>(Q));
-    const Word add = q.reduce(static_cast<Word>(constant % Q));
+    const Word add = static_cast<Word>(constant % Q);
     each(count, 3 * N, [&](std::size_t i) {
       const Word* a = rlwe.data + i * 2 * N;
       Word* to = out.data + i * (N + 1);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -25,6 +26,7 @@ namespace {
 struct Shared {
   Gpu gpu;
   DeviceOptions options;
+  std::shared_ptr<const MemoryPool> pool;
   TransformTables tables;
 };
 
@@ -60,7 +62,7 @@ class Aligned {
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(std::shared_ptr<const Shared> shared)
-      : shared_(std::move(shared)), stream_(shared_->gpu) {
+      : shared_(std::move(shared)), stream_(shared_->gpu, shared_->pool, shared_->options.threads) {
     bad_index_ = stream_.allocate<std::uint32_t>(1);
     stream_.fill(bad_index_.data(), 0, sizeof(std::uint32_t));
   }
@@ -73,7 +75,7 @@ class CudaDevice final : public Device {
   unsigned queues() const override { return 2; }
   std::size_t batch_limit(std::size_t bytes) const override {
     // A quarter for each queue; what is left is for scratch and others' allocations.
-    const std::size_t share = free_memory(shared_->gpu) / 4;
+    const std::size_t share = stream_.free_memory() / 4;
     return std::clamp<std::size_t>(share / std::max<std::size_t>(bytes, 1), 1,
                                    std::size_t{1} << 16);
   }
@@ -158,12 +160,22 @@ class CudaDevice final : public Device {
   void blind_rotate(const RotationKey& key, Slice<const std::uint32_t> lwe,
                     Slice<const std::uint32_t> luts, Slice<const std::uint32_t> index,
                     Slice<std::uint32_t> out) const override {
-    rotate(key, lwe, luts, index, out);
+    rotate(key, lwe, luts, index, {}, out);
   }
   void blind_rotate(const RotationKey& key, Slice<const std::uint32_t> lwe,
                     Slice<const std::uint64_t> luts, Slice<const std::uint32_t> index,
                     Slice<std::uint64_t> out) const override {
-    rotate(key, lwe, luts, index, out);
+    rotate(key, lwe, luts, index, {}, out);
+  }
+  void blind_rotate_extract(const RotationKey& key, Slice<const std::uint32_t> lwe,
+                            Slice<const std::uint32_t> luts, Slice<const std::uint32_t> index,
+                            std::uint64_t constant, Slice<std::uint32_t> out) const override {
+    rotate(key, lwe, luts, index, constant, out);
+  }
+  void blind_rotate_extract(const RotationKey& key, Slice<const std::uint32_t> lwe,
+                            Slice<const std::uint64_t> luts, Slice<const std::uint32_t> index,
+                            std::uint64_t constant, Slice<std::uint64_t> out) const override {
+    rotate(key, lwe, luts, index, constant, out);
   }
 
   void sample_extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant,
@@ -188,15 +200,15 @@ class CudaDevice final : public Device {
 
   std::unique_ptr<SwitchKey> prepare_switch_key(
       const SwitchShape& shape, const SwitchRows<std::uint16_t>& source) const override {
-    return cuda::prepare_switch_key(stream_, shape, source);
+    return cuda::prepare_switch_key(stream_, shape, source, workers());
   }
   std::unique_ptr<SwitchKey> prepare_switch_key(
       const SwitchShape& shape, const SwitchRows<std::uint32_t>& source) const override {
-    return cuda::prepare_switch_key(stream_, shape, source);
+    return cuda::prepare_switch_key(stream_, shape, source, workers());
   }
   std::unique_ptr<SwitchKey> prepare_switch_key(
       const SwitchShape& shape, const SwitchRows<std::uint64_t>& source) const override {
-    return cuda::prepare_switch_key(stream_, shape, source);
+    return cuda::prepare_switch_key(stream_, shape, source, workers());
   }
   void lwe_key_switch(const SwitchKey& key, Slice<const std::uint64_t> in,
                       Slice<std::uint64_t> out) const override {
@@ -244,6 +256,8 @@ class CudaDevice final : public Device {
   }
 
  private:
+  /// For the host's part in preparing keys.
+  Workers workers() const { return {shared_->options.threads, shared_->options.interrupt}; }
   static std::size_t rows(const char* what, std::size_t size, std::size_t row) {
     if (row == 0 || size % row != 0)
       throw ShapeError(std::string(what) + ": " + std::to_string(size) +
@@ -347,11 +361,12 @@ class CudaDevice final : public Device {
   template <class Word>
   std::unique_ptr<RotationKey> prepare_rotation_key_on(const RotationShape& shape,
                                                        const RowSource<Word>& source) const {
-    return cuda::prepare_rotation_key(stream_, shape, source, shared_->options.threads);
+    return cuda::prepare_rotation_key(stream_, shape, source, workers());
   }
   template <class Word>
   void rotate(const RotationKey& key, Slice<const std::uint32_t> lwe, Slice<const Word> luts,
-              Slice<const std::uint32_t> index, Slice<Word> out) const {
+              Slice<const std::uint32_t> index, std::optional<std::uint64_t> constant,
+              Slice<Word> out) const {
     check(lwe);
     check(luts);
     check(index);
@@ -360,12 +375,14 @@ class CudaDevice final : public Device {
     check_ring_words<Word>(shape);
     const std::size_t count = index.size;
     check_size("blind_rotate: ciphertexts", lwe.size, count * (shape.n + 1));
-    check_size("blind_rotate: output", out.size, count * 2 * shape.N);
+    check_size("blind_rotate: output", out.size, count * (constant ? shape.N + 1 : 2 * shape.N));
     const std::size_t tables = rows("blind_rotate: look-up tables", luts.size, shape.N);
     if (tables == 0) throw ShapeError("blind_rotate: no look-up table");
+    std::optional<Word> residue;
+    if (constant) residue = static_cast<Word>(*constant % shape.Q);
     rotated_ = true;
     cuda::blind_rotate(stream_, key, shared_->options.rotation, count, lwe.data, luts.data, tables,
-                       index.data, out.data, bad_index_.data());
+                       index.data, residue, out.data, bad_index_.data());
   }
 
   template <class Word>
@@ -407,6 +424,7 @@ std::unique_ptr<Device> make_cuda_device(int ordinal, DeviceOptions options) {
   shared->gpu = describe_gpu(ordinal);
   if (options.threads == 0) options.threads = available_cores();
   shared->options = std::move(options);
+  shared->pool = std::make_shared<MemoryPool>(shared->gpu);
   return std::make_unique<CudaDevice>(std::move(shared));
 }
 

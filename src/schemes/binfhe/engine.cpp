@@ -10,16 +10,19 @@ namespace whorl::binfhe {
 
 namespace {
 
-/// Ciphertexts below which a GPU's multiprocessors are not kept busy: a batch is not cut finer for
-/// the sake of its queues.
+/// A batch is cut for the sake of its queues into pieces of at least so many ciphertexts, which
+/// keep a GPU's multiprocessors busy, and into no more of them than make the first piece's way in
+/// and the last one's way out short beside the work.
 constexpr std::size_t large_piece = 2048;
+constexpr std::size_t pieces_of_queue = 4;
 
 }  // namespace
 
 std::vector<Range> pieces_of(Range range, std::size_t limit, unsigned queues) {
   limit = std::max<std::size_t>(1, limit);
   std::size_t count = (range.count + limit - 1) / limit;
-  if (range.count >= queues * large_piece) count = std::max<std::size_t>(count, queues);
+  if (queues > 1 && range.count >= queues * large_piece)
+    count = std::max(count, std::min(queues * pieces_of_queue, range.count / large_piece));
   std::vector<Range> out;
   for (std::size_t k = 0; k < count; ++k) {
     const std::size_t begin = range.count * k / count, end = range.count * (k + 1) / count;

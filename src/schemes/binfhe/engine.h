@@ -23,7 +23,7 @@ struct Job {
 };
 
 /// Pieces of a batch of `count` on a device of `queues` that takes `limit` at once: of equal size,
-/// and one for each queue at least where they stay large enough to fill a GPU.
+/// and where they stay large enough to fill a GPU, one to four for each queue.
 std::vector<Range> pieces_of(Range range, std::size_t limit, unsigned queues);
 
 class Engine {

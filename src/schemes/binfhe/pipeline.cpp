@@ -107,12 +107,9 @@ backend::Buffer<Word> Pipeline::rotate(const Batch& lwe, std::span<const Word> t
   device_.upload(test_vectors, luts.slice());
   auto which = device_.allocate<std::uint32_t>(count);
   device_.upload(index, which.slice());
-  auto rlwe = device_.allocate<Word>(count * 2 * N);
-  device_.blind_rotate(*keys_.rotation, lwe.slice(), std::as_const(luts).slice(),
-                       std::as_const(which).slice(), rlwe.slice());
   auto extracted = device_.allocate<Word>(count * (N + 1));
-  device_.sample_extract(parameters_.Q(), parameters_.N(), constant, std::as_const(rlwe).slice(),
-                         extracted.slice());
+  device_.blind_rotate_extract(*keys_.rotation, lwe.slice(), std::as_const(luts).slice(),
+                               std::as_const(which).slice(), constant, extracted.slice());
   return extracted;
 }
 
@@ -183,7 +180,7 @@ std::size_t memory_of(const Parameters& parameters, const Footprint& footprint) 
   const std::size_t lwe = row * sizeof(std::uint32_t), extract = (N + 1) * word;
   const std::size_t combining = (footprint.inputs + 1) * lwe;
   if (!footprint.rotates) return combining;
-  const std::size_t rotating = lwe + sizeof(std::uint32_t) + 2 * N * word + extract +
+  const std::size_t rotating = lwe + sizeof(std::uint32_t) + extract +
                                (footprint.own_table ? N * word : 0) +
                                (footprint.keeps_extract ? extract : 0);
   // `lwe` twice: an arbitrary table keeps its input while the top bit is switched.

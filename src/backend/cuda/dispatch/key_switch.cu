@@ -262,13 +262,14 @@ void lay_out(const Stream& stream, const CudaSwitchKey& key, std::size_t first, 
 
 template <class Word>
 std::unique_ptr<SwitchKey> prepare_switch_key(const Stream& stream, const SwitchShape& shape,
-                                              const SwitchRows<Word>& rows) {
+                                              const SwitchRows<Word>& rows,
+                                              const Workers& workers) {
   const CurrentGpu current(stream.gpu().ordinal);
   if (word_bytes_for(shape.Q_ks) > sizeof(Word))
     throw ParameterError("a key-switching key modulo Q_ks = " + std::to_string(shape.Q_ks) +
                          " was given in words of " + std::to_string(8 * sizeof(Word)) + " bits");
   auto key = std::make_unique<CudaSwitchKey>(stream, shape);
-  // Rows come in pieces: made by all cores, copied, and laid out on the GPU while the next is made.
+  // Rows come in pieces: made by the host, copied, and laid out on the GPU while the next is made.
   const std::size_t columns = std::size_t{shape.n} + 1;
   const std::size_t group =
       std::max<std::size_t>(1, (std::size_t{64} << 10) / sizeof(Word) / columns);
@@ -276,7 +277,6 @@ std::unique_ptr<SwitchKey> prepare_switch_key(const Stream& stream, const Switch
       (key->rows + k_block - 1) / k_block * k_block,
       std::max<std::size_t>(1, (std::size_t{16} << 20) / sizeof(Word) / columns / k_block) *
           k_block);
-  const Workers workers{available_cores(), {}};
   std::vector<Word> made(piece * columns);
   const auto arrived = stream.allocate<Word>(piece * columns);
   for (std::size_t begin = 0; begin < key->rows; begin += piece) {
@@ -315,10 +315,13 @@ void lwe_key_switch(const Stream& stream, const SwitchKey& any_key, std::size_t 
 }
 
 template std::unique_ptr<SwitchKey> prepare_switch_key(const Stream&, const SwitchShape&,
-                                                       const SwitchRows<std::uint16_t>&);
+                                                       const SwitchRows<std::uint16_t>&,
+                                                       const Workers&);
 template std::unique_ptr<SwitchKey> prepare_switch_key(const Stream&, const SwitchShape&,
-                                                       const SwitchRows<std::uint32_t>&);
+                                                       const SwitchRows<std::uint32_t>&,
+                                                       const Workers&);
 template std::unique_ptr<SwitchKey> prepare_switch_key(const Stream&, const SwitchShape&,
-                                                       const SwitchRows<std::uint64_t>&);
+                                                       const SwitchRows<std::uint64_t>&,
+                                                       const Workers&);
 
 }  // namespace whorl::backend::cuda

@@ -52,8 +52,52 @@ void launch_spilling_rotation(const Stream& stream, Kernel kernel, View key,
     check_launch("blind rotation through device memory", dim3(batch.count), dim3(threads), bytes);
     batch.lwe += std::size_t{at_once} * (batch.n + 1);
     batch.index += at_once;
-    batch.out += std::size_t{at_once} * 2 * N;
+    batch.out += std::size_t{at_once} * (batch.extract ? N + 1 : 2 * N);
   }
+}
+
+/// Blocks for one ciphertext over several: two a digit, at least four. Clusters of more than eight
+/// are not portable.
+inline unsigned blocks_for(unsigned most_digits) { return most_digits > 2 ? 8 : 4; }
+
+/// One launch for the batch, `blocks` a ciphertext, which meet in clusters or in device memory.
+/// False where blocks that must all run at once cannot.
+template <class Kernel, class View, class Word, class Memory>
+bool launch_meeting_rotation(const Stream& stream, Kernel kernel, const View& key,
+                             const RotationBatch<Word>& batch, const Memory& memory,
+                             unsigned blocks, bool clustered, unsigned threads, std::size_t bytes) {
+  allow_shared(kernel, bytes);
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(batch.count * blocks);
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = bytes;
+  config.stream = stream.handle();
+  cudaLaunchAttribute attribute = {};
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  DeviceArray<char> shown;
+  DeviceArray<unsigned> arrivals;
+  if (clustered) {
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = blocks;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  } else {
+    int resident = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel,
+                                                        static_cast<int>(threads), bytes),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+    if (config.gridDim.x > resident * stream.gpu().multiprocessors) return false;
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = 1;
+    shown = stream.allocate<char>(std::size_t{config.gridDim.x} * memory.shown_bytes());
+    arrivals = stream.allocate<unsigned>(batch.count);
+    stream.fill(arrivals.data(), 0, batch.count * sizeof(unsigned));
+  }
+  check(cudaLaunchKernelEx(&config, kernel, key, batch, memory, shown.data(), arrivals.data()),
+        "launch of a blind rotation over " + std::to_string(blocks) + " blocks of " +
+            std::to_string(threads) + " threads, " + std::to_string(bytes) +
+            " bytes of shared memory each");
+  return true;
 }
 
 }  // namespace whorl::backend::cuda

@@ -8,6 +8,7 @@
 
 #include "backend/cuda/runtime/stream.h"
 #include "backend/ops.h"
+#include "backend/parallel.h"
 
 namespace whorl::backend::cuda {
 
@@ -21,11 +22,11 @@ template <class In, class Out>
 void modulus_switch(const Stream& stream, std::uint64_t from, std::uint64_t to, std::size_t row,
                     bool centre, std::size_t count, const In* in, Out* out);
 
-/// Word: uint16_t, uint32_t or uint64_t, at least word_bytes_for(Q_ks). The key is complete on the
-/// device when this returns: other streams may use it.
+/// Word: uint16_t, uint32_t or uint64_t, at least word_bytes_for(Q_ks). Rows are made by
+/// `workers`. The key is complete on the device when this returns: other streams may use it.
 template <class Word>
 std::unique_ptr<SwitchKey> prepare_switch_key(const Stream& stream, const SwitchShape& shape,
-                                              const SwitchRows<Word>& rows);
+                                              const SwitchRows<Word>& rows, const Workers& workers);
 void lwe_key_switch(const Stream& stream, const SwitchKey& key, std::size_t count,
                     const std::uint64_t* in, std::uint64_t* out);
 

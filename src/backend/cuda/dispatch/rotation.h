@@ -4,24 +4,29 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backend/cuda/runtime/stream.h"
 #include "backend/ops.h"
+#include "backend/parallel.h"
 
 namespace whorl::backend::cuda {
 
-/// The key is complete on the device when this returns: other streams may use it. Rows are made on
-/// `threads` host threads.
+/// The key is complete on the device when this returns: other streams may use it. Rows are made by
+/// `workers`.
 template <class Word>
 std::unique_ptr<RotationKey> prepare_rotation_key(const Stream& stream, const RotationShape& shape,
-                                                  const RowSource<Word>& rows, unsigned threads);
+                                                  const RowSource<Word>& rows,
+                                                  const Workers& workers);
 
-/// lwe (count, n+1), luts (tables, N), index (count), out (count, 2, N). An index that is not below
-/// `tables` sets *bad_index and takes table 0.
+/// lwe (count, n+1), luts (tables, N), index (count), out (count, 2, N); with `constant`, which is
+/// below Q, samples (count, N+1): Device::blind_rotate_extract. An index that is not below `tables`
+/// sets *bad_index and takes table 0.
 template <class Word>
 void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation way,
                   std::size_t count, const std::uint32_t* lwe, const Word* luts, std::size_t tables,
-                  const std::uint32_t* index, Word* out, std::uint32_t* bad_index);
+                  const std::uint32_t* index, std::optional<Word> constant, Word* out,
+                  std::uint32_t* bad_index);
 
 }  // namespace whorl::backend::cuda

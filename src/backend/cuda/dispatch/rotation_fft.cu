@@ -64,7 +64,7 @@ std::vector<double2> group_fft_tables(const ring::FftPlan& plan) {
 
 template <class Word>
 std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const RotationShape& shape,
-                                             const RowSource<Word>& rows, unsigned threads) {
+                                             const RowSource<Word>& rows, const Workers& workers) {
   const CurrentGpu current(stream.gpu().ordinal);
   constexpr bool wide = sizeof(Word) == 8;
   auto key = std::make_unique<FftRotationKey>(shape, wide);
@@ -104,7 +104,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
 
   std::vector<double> inverse_scales(shape.n);
   for_runs_of_rows<Word>(
-      shape, first, rows, threads,
+      shape, first, rows, workers,
       [&](std::uint32_t begin, std::uint32_t end, const std::vector<Word>& host) {
         const std::size_t polynomials = host.size() / N;
         const auto words = stream.upload(host.data(), host.size());
@@ -168,10 +168,10 @@ void blind_rotate_fft(const Stream& stream, const RotationKey& any_key, BlindRot
     launch_rotate_fft_narrow(stream, key, way, batch);
 }
 
-#define WHORL_INSTANTIATE(Word)                                                              \
-  template std::unique_ptr<RotationKey> prepare_fft_key(const Stream&, const RotationShape&, \
-                                                        const RowSource<Word>&, unsigned);   \
-  template void blind_rotate_fft(const Stream&, const RotationKey&, BlindRotation,           \
+#define WHORL_INSTANTIATE(Word)                                                                  \
+  template std::unique_ptr<RotationKey> prepare_fft_key(const Stream&, const RotationShape&,     \
+                                                        const RowSource<Word>&, const Workers&); \
+  template void blind_rotate_fft(const Stream&, const RotationKey&, BlindRotation,               \
                                  const RotationBatch<Word>&);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

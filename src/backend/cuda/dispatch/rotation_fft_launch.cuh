@@ -31,54 +31,24 @@ template <class Shape, class KeyShape, int keys, bool wide, bool coarse, int blo
 bool launch_cluster(const Stream& stream, const FftRotationKey& key,
                     const RotationBatch<Word>& batch) {
   const unsigned digits = key.most_digits;
-  const ClusterMemory<Shape, wide, coarse> memory{(digits + blocks / 2 - 1) / (blocks / 2),
-                                                  2 * digits, keys};
+  const FftClusterMemory<Shape, wide, coarse> memory{(digits + blocks / 2 - 1) / (blocks / 2),
+                                                     2 * digits, keys};
   const std::size_t bytes = memory.own_bytes(blocks) + (clustered ? memory.shown_bytes() : 0);
   if (bytes > stream.gpu().shared_per_block) return false;
-  const auto kernel = rotate_fft_cluster<Shape, KeyShape, keys, wide, coarse, blocks, clustered>;
-  allow_shared(kernel, bytes);
   FftKeyView<wide> view = view_of<wide>(key);
   view.tables = key.cluster_tables.data();
-
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(batch.count * blocks);
-  config.blockDim = dim3(Shape::threads);
-  config.dynamicSmemBytes = bytes;
-  config.stream = stream.handle();
-  cudaLaunchAttribute attribute = {};
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  DeviceArray<char> shown;
-  DeviceArray<unsigned> arrivals;
-  if constexpr (clustered) {
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = blocks;
-    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-  } else {
-    int resident = 0;
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, Shape::threads, bytes),
-          "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
-    if (config.gridDim.x > resident * stream.gpu().multiprocessors) return false;
-    attribute.id = cudaLaunchAttributeCooperative;
-    attribute.val.cooperative = 1;
-    shown = stream.allocate<char>(std::size_t{config.gridDim.x} * memory.shown_bytes());
-    arrivals = stream.allocate<unsigned>(batch.count);
-    stream.fill(arrivals.data(), 0, batch.count * sizeof(unsigned));
-  }
-  check(cudaLaunchKernelEx(&config, kernel, view, batch, memory, shown.data(), arrivals.data()),
-        "launch of a blind rotation over " + std::to_string(blocks) + " blocks of " +
-            std::to_string(Shape::threads) + " threads, " + std::to_string(bytes) +
-            " bytes of shared memory each");
-  return true;
+  return launch_meeting_rotation(
+      stream, rotate_fft_cluster<Shape, KeyShape, keys, wide, coarse, blocks, clustered>, view,
+      batch, memory, blocks, clustered, Shape::threads, bytes);
 }
 
-/// Blocks for one ciphertext: two a digit, at least four; four where they meet in device memory.
+/// As many blocks as blocks_for says; four where they meet in device memory.
 template <class Shape, class KeyShape, int keys, bool wide, bool coarse, class Word>
 bool launch_any_cluster(const Stream& stream, const FftRotationKey& key,
                         const RotationBatch<Word>& batch, bool clustered) {
   if (!clustered)
     return launch_cluster<Shape, KeyShape, keys, wide, coarse, 4, false>(stream, key, batch);
-  if (key.most_digits > 2)
+  if (blocks_for(key.most_digits) == 8)
     return launch_cluster<Shape, KeyShape, keys, wide, coarse, 8, true>(stream, key, batch);
   return launch_cluster<Shape, KeyShape, keys, wide, coarse, 4, true>(stream, key, batch);
 }
@@ -95,8 +65,7 @@ void choose_rotate_fft(const Stream& stream, const FftRotationKey& key, BlindRot
   };
   const std::size_t most = stream.gpu().shared_per_block;
   // Over several blocks while all of them run at once: each fills a multiprocessor's memory.
-  const unsigned spread = key.most_digits > 2 ? 8 : 4;
-  const bool few = batch.count * spread <= stream.gpu().multiprocessors;
+  const bool few = batch.count * blocks_for(key.most_digits) <= stream.gpu().multiprocessors;
   if (way == BlindRotation::grid || way == BlindRotation::cluster ||
       (way == BlindRotation::automatic && few)) {
     const bool clusters = stream.gpu().major >= 9 && way != BlindRotation::grid;

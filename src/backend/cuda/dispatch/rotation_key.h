@@ -54,11 +54,11 @@ inline std::vector<std::size_t> first_rows(const RotationShape& shape) {
 }
 
 /// Calls body(begin, end, words) for runs of LWE coefficients of some 4,096 rows, which bounds the
-/// memory of preparation: `words` holds their rows, a then b, N each. Rows are made on `threads`
-/// threads.
+/// memory of preparation: `words` holds their rows, a then b, N each. Rows are made by
+/// `workers`.
 template <class Word, class Body>
 void for_runs_of_rows(const RotationShape& shape, const std::vector<std::size_t>& first,
-                      const RowSource<Word>& rows, unsigned threads, const Body& body) {
+                      const RowSource<Word>& rows, const Workers& workers, const Body& body) {
   constexpr std::size_t rows_at_once = 4096;
   const std::size_t N = shape.N;
   std::vector<Word> words;
@@ -67,7 +67,7 @@ void for_runs_of_rows(const RotationShape& shape, const std::vector<std::size_t>
     while (end < shape.n && first[end + 1] - first[begin] <= rows_at_once) ++end;
     const std::size_t count = first[end] - first[begin];
     words.resize(count * 2 * N);
-    parallel_for(count, {threads, {}}, [&](std::size_t r) {
+    parallel_for(count, workers, [&](std::size_t r) {
       Word* to = words.data() + r * 2 * N;
       rows(first[begin] + r, {to, N}, {to + N, N});
     });

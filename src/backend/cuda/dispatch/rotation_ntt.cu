@@ -34,7 +34,7 @@ std::vector<Twiddle<Word>> paired(const std::vector<Word>& roots, const std::vec
 
 template <class Word>
 std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const RotationShape& shape,
-                                             const RowSource<Word>& rows, unsigned threads) {
+                                             const RowSource<Word>& rows, const Workers& workers) {
   const CurrentGpu current(stream.gpu().ordinal);
   auto key = std::make_unique<NttRotationKey<Word>>(shape);
   key->ordinal = stream.gpu().ordinal;
@@ -68,14 +68,14 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
 
   const ring::NttPlan<Word>* const plans[] = {&plan};
   for_runs_of_rows<Word>(
-      shape, first, rows, threads,
+      shape, first, rows, workers,
       [&](std::uint32_t begin, std::uint32_t end, const std::vector<Word>& host) {
         const std::size_t polynomials = host.size() / N;
         const auto values = stream.upload(host.data(), host.size());
         ntt<Word>(stream, transform_tables, plans, polynomials, values.data(), true);
         const std::vector<std::size_t> places = places_of_rows(shape, first, begin, end, N);
         const auto device_places = stream.upload(places.data(), places.size());
-        with_ntt_shape<Word>(shape.N, [&]<class Shape>() {
+        with_ntt_shape<Word>(shape.N, [&]<class Shape, class>() {
           place_values<Shape><<<static_cast<unsigned>(polynomials), 256, 0, stream.handle()>>>(
               values.data(), device_places.data(), scale, modulus.value(), key->values.data());
           check_launch("place_values", dim3(static_cast<unsigned>(polynomials)), dim3(256), 0);
@@ -94,10 +94,10 @@ void blind_rotate_ntt(const Stream& stream, const RotationKey& any_key, BlindRot
   launch_rotate_ntt(stream, key, way, batch);
 }
 
-#define WHORL_INSTANTIATE(Word)                                                              \
-  template std::unique_ptr<RotationKey> prepare_ntt_key(const Stream&, const RotationShape&, \
-                                                        const RowSource<Word>&, unsigned);   \
-  template void blind_rotate_ntt(const Stream&, const RotationKey&, BlindRotation,           \
+#define WHORL_INSTANTIATE(Word)                                                                  \
+  template std::unique_ptr<RotationKey> prepare_ntt_key(const Stream&, const RotationShape&,     \
+                                                        const RowSource<Word>&, const Workers&); \
+  template void blind_rotate_ntt(const Stream&, const RotationKey&, BlindRotation,               \
                                  const RotationBatch<Word>&);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

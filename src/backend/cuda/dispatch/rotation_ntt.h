@@ -7,12 +7,13 @@
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/runtime/stream.h"
 #include "backend/ops.h"
+#include "backend/parallel.h"
 
 namespace whorl::backend::cuda {
 
 template <class Word>
 std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const RotationShape& shape,
-                                             const RowSource<Word>& rows, unsigned threads);
+                                             const RowSource<Word>& rows, const Workers& workers);
 
 template <class Word>
 void blind_rotate_ntt(const Stream& stream, const RotationKey& key, BlindRotation way,

@@ -1,31 +1,81 @@
 // Launches for one word size; included by the file of each.
 #pragma once
 
+#include <utility>
+
 #include "backend/cuda/dispatch/launch_rotation.cuh"
 #include "backend/cuda/dispatch/rotation_ntt_launch.h"
 #include "backend/cuda/kernels/rotate_ntt.cuh"
+#include "backend/cuda/kernels/rotate_ntt_cluster.cuh"
 #include "backend/cuda/tuning/rotation.h"
 
 namespace whorl::backend::cuda {
 
-template <class Shape, int keys, class Word = typename Shape::Word>
+template <class Word>
+NttKeyView<Word> view_of(const NttRotationKey<Word>& key) {
+  return {key.values.data(),
+          {key.roots.data(), key.inverse_roots.data(), static_cast<Word>(key.shape().Q)},
+          key.monomials.data(),
+          key.ranges.data(),
+          key.range_count,
+          key.slots,
+          key.montgomery,
+          nullptr};
+}
+
+/// One ciphertext over `blocks` blocks. False where it does not fit, or the GPU has no clusters and
+/// cannot run all blocks at once.
+template <class Shape, class KeyShape, int keys, int blocks, bool clustered, class Word>
+bool launch_cluster(const Stream& stream, const NttRotationKey<Word>& key,
+                    const RotationBatch<Word>& batch) {
+  constexpr unsigned carriers = blocks / 2;
+  NttClusterMemory<Shape> memory{(key.slots + carriers - 1) / carriers, 2 * key.slots, keys, true,
+                                 true};
+  const auto bytes = [&] {
+    return memory.own_bytes(blocks, clustered) + (clustered ? memory.shown_bytes() : 0);
+  };
+  // What does not fit is read where it lies, in device memory: the twiddles, then the key too. With
+  // 227 KB a block, polynomials alone are too much only for N = 8192, 64-bit words and more than
+  // four digits.
+  constexpr std::pair<bool, bool> choices[] = {{true, true}, {true, false}, {false, false}};
+  for (const auto& [holds_key, holds_twiddles] : choices) {
+    memory.holds_key = holds_key;
+    memory.holds_twiddles = holds_twiddles;
+    if (bytes() <= stream.gpu().shared_per_block)
+      return launch_meeting_rotation(
+          stream, rotate_ntt_cluster<Shape, KeyShape, keys, blocks, clustered>, view_of(key), batch,
+          memory, blocks, clustered, Shape::threads, bytes());
+  }
+  return false;
+}
+
+/// As many blocks as blocks_for says; four where they meet in device memory.
+template <class Shape, class KeyShape, int keys, class Word>
+bool launch_any_cluster(const Stream& stream, const NttRotationKey<Word>& key,
+                        const RotationBatch<Word>& batch, bool clustered) {
+  if (!clustered) return launch_cluster<Shape, KeyShape, keys, 4, false>(stream, key, batch);
+  if (blocks_for(key.slots) == 8)
+    return launch_cluster<Shape, KeyShape, keys, 8, true>(stream, key, batch);
+  return launch_cluster<Shape, KeyShape, keys, 4, true>(stream, key, batch);
+}
+
+template <class Shape, class ClusterShape, int keys, class Word = typename Shape::Word>
 void choose_rotate_ntt(const Stream& stream, const NttRotationKey<Word>& key, BlindRotation way,
                        const RotationBatch<Word>& batch) {
   using Tuning = NttRotationTuning<Shape>;
   using Memory = NttBlockMemory<Shape>;
-  const NttKeyView<Word> view{
-      key.values.data(),
-      {key.roots.data(), key.inverse_roots.data(), static_cast<Word>(key.shape().Q)},
-      key.monomials.data(),
-      key.ranges.data(),
-      key.range_count,
-      key.slots,
-      key.montgomery,
-      nullptr};
+  const NttKeyView<Word> view = view_of(key);
   const auto bytes = [&](unsigned ciphertexts) {
     return Memory::slot_bytes(ciphertexts, key.slots) + Memory::other_bytes(ciphertexts);
   };
   const std::size_t most = stream.gpu().shared_per_block;
+  // Over several blocks while all of them run at once.
+  const bool few = batch.count * blocks_for(key.slots) <= stream.gpu().multiprocessors;
+  if (way == BlindRotation::grid || way == BlindRotation::cluster ||
+      (way == BlindRotation::automatic && few)) {
+    const bool clusters = stream.gpu().major >= 9 && way != BlindRotation::grid;
+    if (launch_any_cluster<ClusterShape, Shape, keys>(stream, key, batch, clusters)) return;
+  }
   constexpr unsigned threads = 2 * Shape::threads;
   const bool fills = batch.count >= Tuning::shared * stream.gpu().multiprocessors;
   if ((way == BlindRotation::shared || (way == BlindRotation::automatic && fills)) &&
@@ -42,11 +92,11 @@ void choose_rotate_ntt(const Stream& stream, const NttRotationKey<Word>& key, Bl
 template <class Word>
 void launch_rotate_ntt(const Stream& stream, const NttRotationKey<Word>& key, BlindRotation way,
                        const RotationBatch<Word>& batch) {
-  with_ntt_shape<Word>(key.shape().N, [&]<class Shape>() {
+  with_ntt_shape<Word>(key.shape().N, [&]<class Shape, class ClusterShape>() {
     if (key.shape().keys == 1)
-      choose_rotate_ntt<Shape, 1>(stream, key, way, batch);
+      choose_rotate_ntt<Shape, ClusterShape, 1>(stream, key, way, batch);
     else
-      choose_rotate_ntt<Shape, 2>(stream, key, way, batch);
+      choose_rotate_ntt<Shape, ClusterShape, 2>(stream, key, way, batch);
   });
 }
 

@@ -11,23 +11,24 @@
 
 namespace whorl::backend::cuda {
 
-/// Calls body.operator()<GroupNtt<…>>() with the shape that serves N: as many values a thread as
-/// leave at most two levels to the product, and at most 1,024 threads a ciphertext.
+/// Calls body.operator()<Shape, ClusterShape>() with the GroupNtt that serves N, and the one for a
+/// ciphertext over several blocks, which takes more threads. As many values a thread as leave at
+/// most two levels to the product, and at most 1,024 threads a ciphertext in one block.
 template <class Word, class Body>
 void with_ntt_shape(std::uint32_t N, const Body& body) {
   switch (N) {
     case 256:
-      return body.template operator()<GroupNtt<Word, 8, 3>>();
+      return body.template operator()<GroupNtt<Word, 8, 3>, GroupNtt<Word, 8, 2>>();
     case 512:
-      return body.template operator()<GroupNtt<Word, 9, 4>>();
+      return body.template operator()<GroupNtt<Word, 9, 4>, GroupNtt<Word, 9, 3>>();
     case 1024:
-      return body.template operator()<GroupNtt<Word, 10, 4>>();
+      return body.template operator()<GroupNtt<Word, 10, 4>, GroupNtt<Word, 10, 3>>();
     case 2048:
-      return body.template operator()<GroupNtt<Word, 11, 3>>();
+      return body.template operator()<GroupNtt<Word, 11, 3>, GroupNtt<Word, 11, 3>>();
     case 4096:
-      return body.template operator()<GroupNtt<Word, 12, 4>>();
+      return body.template operator()<GroupNtt<Word, 12, 4>, GroupNtt<Word, 12, 3>>();
     case 8192:
-      return body.template operator()<GroupNtt<Word, 13, 4>>();
+      return body.template operator()<GroupNtt<Word, 13, 4>, GroupNtt<Word, 13, 4>>();
     default:
       throw ParameterError("cuda: blind rotation with N = " + std::to_string(N) +
                            "; 256 … 8192 are there");

@@ -26,9 +26,36 @@ struct RotationBatch {
   const std::uint32_t* lwe;  ///< (count, n+1) modulo 2N
   const Word* luts;          ///< (tables, N)
   const std::uint32_t* index;
-  Word* out;  ///< (count, 2, N)
+  Word* out;  ///< (count, 2, N), or (count, N+1) samples
   std::uint32_t* bad_index;
   std::uint32_t count, tables, n;
+  bool extract;   ///< write samples: Device::blind_rotate_extract
+  Word constant;  ///< added to a sample's b, below Q
+
+  /// Whether step i leaves nothing of b to be used but coefficient 0 (Shi et al., VeloFHE, §4.3).
+  __device__ __forceinline__ bool constant_only(std::uint32_t i) const {
+    return extract && i + 1 == n;
+  }
+  /// One component's coefficients t, t + G, … to where they belong; `residue(j)` is below Q.
+  template <int N, int G, class Residue>
+  __device__ __forceinline__ void write(std::uint32_t ciphertext, int component, int t, Word Q,
+                                        const Residue& residue) const {
+    if (!extract) {
+      Word* const to = out + (std::uint64_t{ciphertext} * 2 + component) * N;
+      for (int j = t; j < N; j += G) to[j] = residue(j);
+      return;
+    }
+    Word* const to = out + std::uint64_t{ciphertext} * (N + 1);
+    if (component == 0) {
+      for (int j = t; j < N; j += G) {
+        const Word x = residue(j);
+        to[j == 0 ? 0 : N - j] = j == 0 || x == 0 ? x : Q - x;
+      }
+    } else if (t == 0) {
+      const Word x = residue(0), left = Q - constant;  // no sum above the word
+      to[N] = x >= left ? x - left : x + constant;
+    }
+  }
 };
 
 /// x in [-(Q-1), Q-1] centred.
@@ -89,11 +116,13 @@ __device__ __forceinline__ void start_accumulator(const RotationBatch<Word>& bat
 }
 
 template <int N, int G, class Word, class Int = std::make_signed_t<Word>>
-__device__ __forceinline__ void write_accumulator(const Int* acc, int t, Int Q, Word* out) {
-  for (int j = t; j < N; j += G) {
+__device__ __forceinline__ void write_accumulator(const RotationBatch<Word>& batch,
+                                                  std::uint32_t ciphertext, int component, int t,
+                                                  Int Q, const Int* acc) {
+  batch.template write<N, G>(ciphertext, component, t, static_cast<Word>(Q), [&](int j) {
     const Int x = acc[j];
-    out[j] = static_cast<Word>(x < 0 ? x + Q : x);
-  }
+    return static_cast<Word>(x < 0 ? x + Q : x);
+  });
 }
 
 /// Barrier of the `threads` threads of one group: part of a warp, a warp, or several.

@@ -34,11 +34,22 @@ struct GroupNtt {
   }
 };
 
-/// What a transform needs of its plan, on the device: heaps as in ring::NttPlan.
+/// Twiddles in device memory or in shared memory.
 template <class Word>
+struct TwiddlesAnywhere {
+  const Twiddle<Word>* at;
+  __device__ __forceinline__ TwiddlesAnywhere operator+(int i) const { return {at + i}; }
+};
+template <class Word>
+__device__ __forceinline__ Twiddle<Word> load_twiddle(TwiddlesAnywhere<Word> from) {
+  return *from.at;
+}
+
+/// What a transform needs of its plan, on the device: heaps as in ring::NttPlan.
+template <class Word, class Twiddles = const Twiddle<Word>*>
 struct NttView {
-  const Twiddle<Word>* roots;
-  const Twiddle<Word>* inverse_roots;
+  Twiddles roots;
+  Twiddles inverse_roots;
   Word q;
 };
 
@@ -61,9 +72,8 @@ __device__ __forceinline__ void inverse_butterfly(Word& a, Word& b, const Twiddl
 
 /// Sub-level `level` of E values below `node` of the heap, where the children of i are 2i and
 /// 2i + 1.
-template <int E, int level, class Word>
-__device__ __forceinline__ void forward_level(Word (&x)[E], const Twiddle<Word>* roots, int node,
-                                              Word q) {
+template <int E, int level, class Word, class Twiddles>
+__device__ __forceinline__ void forward_level(Word (&x)[E], Twiddles roots, int node, Word q) {
   if constexpr ((1 << level) < E) {
     constexpr int half = E >> (level + 1);
 #pragma unroll
@@ -77,9 +87,8 @@ __device__ __forceinline__ void forward_level(Word (&x)[E], const Twiddle<Word>*
   }
 }
 /// The same back; `level` counts down.
-template <int E, int level, class Word>
-__device__ __forceinline__ void inverse_level(Word (&x)[E], const Twiddle<Word>* roots, int node,
-                                              Word q) {
+template <int E, int level, class Word, class Twiddles>
+__device__ __forceinline__ void inverse_level(Word (&x)[E], Twiddles roots, int node, Word q) {
   if constexpr (level >= 0) {
     constexpr int half = E >> (level + 1);
 #pragma unroll
@@ -97,10 +106,9 @@ __device__ __forceinline__ void inverse_level(Word (&x)[E], const Twiddle<Word>*
 
 /// Forward passes of thread t's residues, below q: on entry those of pass 0, on return those of the
 /// last pass. `buffer` holds N words; all may write it.
-template <class Shape, int p = 0, class Word = typename Shape::Word, class Sync>
-__device__ __forceinline__ void forward_passes(Word (&x)[Shape::E], int t,
-                                               const NttView<Word>& plan, Word* buffer,
-                                               const Sync& sync) {
+template <class Shape, int p = 0, class Word = typename Shape::Word, class View, class Sync>
+__device__ __forceinline__ void forward_passes(Word (&x)[Shape::E], int t, const View& plan,
+                                               Word* buffer, const Sync& sync) {
   constexpr int E = Shape::E, s = Shape::stride(p);
   group_ntt::forward_level<E, 0>(x, plan.roots, (1 << (Shape::log_e * p)) + t / s, plan.q);
   if constexpr (p + 1 < Shape::passes) {
@@ -117,10 +125,10 @@ __device__ __forceinline__ void forward_passes(Word (&x)[Shape::E], int t,
 }
 
 /// Inverse passes, times N: on entry the residues of the last pass, on return those of pass 0.
-template <class Shape, int p = Shape::passes - 1, class Word = typename Shape::Word, class Sync>
-__device__ __forceinline__ void inverse_passes(Word (&x)[Shape::E], int t,
-                                               const NttView<Word>& plan, Word* buffer,
-                                               const Sync& sync) {
+template <class Shape, int p = Shape::passes - 1, class Word = typename Shape::Word, class View,
+          class Sync>
+__device__ __forceinline__ void inverse_passes(Word (&x)[Shape::E], int t, const View& plan,
+                                               Word* buffer, const Sync& sync) {
   constexpr int E = Shape::E, s = Shape::stride(p);
   group_ntt::inverse_level<E, Shape::log_e - 1>(x, plan.inverse_roots,
                                                 (1 << (Shape::log_e * p)) + t / s, plan.q);
@@ -138,15 +146,13 @@ __device__ __forceinline__ void inverse_passes(Word (&x)[Shape::E], int t,
 }
 
 /// The last `rest` forward levels, and the first inverse ones, on node `node` of N/F.
-template <class Shape, class Word = typename Shape::Word>
-__device__ __forceinline__ void forward_rest(Word (&x)[Shape::F], const NttView<Word>& plan,
-                                             int node) {
+template <class Shape, class Word = typename Shape::Word, class View>
+__device__ __forceinline__ void forward_rest(Word (&x)[Shape::F], const View& plan, int node) {
   if constexpr (Shape::F > 1)
     group_ntt::forward_level<Shape::F, 0>(x, plan.roots, Shape::N / Shape::F + node, plan.q);
 }
-template <class Shape, class Word = typename Shape::Word>
-__device__ __forceinline__ void inverse_rest(Word (&x)[Shape::F], const NttView<Word>& plan,
-                                             int node) {
+template <class Shape, class Word = typename Shape::Word, class View>
+__device__ __forceinline__ void inverse_rest(Word (&x)[Shape::F], const View& plan, int node) {
   if constexpr (Shape::F > 1)
     group_ntt::inverse_level<Shape::F, Shape::rest - 1>(x, plan.inverse_roots,
                                                         Shape::N / Shape::F + node, plan.q);

@@ -4,23 +4,20 @@
 // from digit r / 2 on. Multiplying, it owns the r-th part of all frequencies: it reads digits'
 // spectra from the blocks that made them, and gives its part of the results to every block that
 // carries their component; these transform back each for itself, so that a step has two barriers
-// between blocks. The key's part for the next step arrives while this one is worked on.
-//
-// Blocks meet in one of two ways. A thread-block cluster reads its members' shared memory; without
-// clusters (before sm_90), spectra and results lie in device memory and blocks count arrivals,
-// for which all must be running: the launch is cooperative.
+// between blocks. The key's part for the next step is fetched once this step's products are made: a
+// barrier between blocks waits for copies that are under way.
 #pragma once
 
-#include <cooperative_groups.h>
 #include <cuda_pipeline.h>
 
+#include "backend/cuda/kernels/meeting.cuh"
 #include "backend/cuda/kernels/rotate_fft.cuh"
 
 namespace whorl::backend::cuda {
 
 /// What a block shows the others: spectra of its digits, exponents, its component's result.
 template <class Shape, bool wide, bool coarse>
-struct ClusterMemory {
+struct FftClusterMemory {
   using Polynomial = FftPolynomialMemory<Shape, wide, coarse>;
   static constexpr int N = 2 * Shape::M;
   static constexpr std::size_t result_bytes = 2 * Shape::plane * 8;
@@ -42,56 +39,7 @@ struct ClusterMemory {
   static constexpr std::size_t table_bytes = Shape::table_size * 16;
   __host__ __device__ std::size_t own_bytes(unsigned blocks) const {
     return table_bytes + exchange_bytes + Polynomial::accumulator_bytes + saved_bytes() +
-           2 * key_bytes(blocks);
-  }
-};
-
-/// Blocks of a cluster, through distributed shared memory.
-struct ClusterMeeting {
-  char* shown;
-
-  __device__ unsigned rank() const {
-    unsigned r = 0;
-#if __CUDA_ARCH__ >= 900
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
-#endif
-    return r;
-  }
-  __device__ char* of(unsigned rank) const {
-#if __CUDA_ARCH__ >= 900
-    return static_cast<char*>(__cluster_map_shared_rank(shown, rank));
-#else
-    return shown;
-#endif
-  }
-  __device__ void operator()() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
-  }
-};
-
-/// Blocks of a cooperative launch, K to a ciphertext, through device memory.
-struct GridMeeting {
-  char* base;  ///< of this ciphertext: K times shown_bytes
-  std::size_t shown_bytes;
-  unsigned* arrivals;  ///< of this ciphertext, 0 at launch
-  unsigned blocks, met = 0;
-
-  __device__ unsigned rank() const { return blockIdx.x % blocks; }
-  __device__ char* of(unsigned rank) const { return base + rank * shown_bytes; }
-  __device__ void operator()() {
-    __syncthreads();
-    met += blocks;
-    if (threadIdx.x == 0) {
-      __threadfence();
-      atomicAdd(arrivals, 1u);
-      while (*static_cast<volatile unsigned*>(arrivals) < met) {
-      }
-      __threadfence();
-    }
-    __syncthreads();
+           key_bytes(blocks);
   }
 };
 
@@ -100,7 +48,7 @@ template <class Shape, class KeyShape, int keys, bool wide, bool coarse, int blo
 __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
     const FftKeyView<wide> key,
     const RotationBatch<std::conditional_t<wide, std::uint64_t, std::uint32_t>> batch,
-    const ClusterMemory<Shape, wide, coarse> memory, char* const meeting_memory,
+    const FftClusterMemory<Shape, wide, coarse> memory, char* const meeting_memory,
     unsigned* const arrivals) {
   using Word = std::conditional_t<wide, std::uint64_t, std::uint32_t>;
   using Polynomial = FftPolynomialMemory<Shape, wide, coarse>;
@@ -124,22 +72,21 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
   // Shown: result | slots | exponents.
   const auto result_of = [&](char* shown) { return reinterpret_cast<double*>(shown); };
   const auto slot_of = [&](char* shown, unsigned slot) {
-    return reinterpret_cast<double*>(shown + ClusterMemory<Shape, wide, coarse>::result_bytes) +
+    return reinterpret_cast<double*>(shown + FftClusterMemory<Shape, wide, coarse>::result_bytes) +
            slot * Polynomial::slot_doubles;
   };
   const auto exponents_of = [&](char* shown, unsigned slot) {
     return reinterpret_cast<std::uint32_t*>(slot_of(shown, memory.slots)) + slot * parts;
   };
-  // Own: tables | exchange | key, this step's and the next's | accumulator | decomposed values.
+  // Own: tables | exchange | key | accumulator | decomposed values.
   double2* const tables =
       reinterpret_cast<double2*>(shared + (clustered ? memory.shown_bytes() : 0));
   double* const exchange = reinterpret_cast<double*>(tables + Shape::table_size);
   KeyValue* const key_part = reinterpret_cast<KeyValue*>(exchange + 2 * Shape::plane);
   auto* const accumulator = reinterpret_cast<std::uint32_t*>(reinterpret_cast<char*>(key_part) +
-                                                             2 * memory.key_bytes(blocks));
+                                                             memory.key_bytes(blocks));
   TorusAccumulator<N, wide, coarse> acc{accumulator};
   void* const saved = accumulator + Polynomial::accumulator_bytes / 4;
-  const std::uint32_t part_values = memory.key_bytes(blocks) / sizeof(KeyValue);
 
   const int t = threadIdx.x;
   const auto sync = [] { __syncthreads(); };
@@ -152,45 +99,37 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
   // node lie apart, as many stretches a polynomial.
   constexpr int stretches = wide ? KeyShape::F : 1, stretch_values = own_nodes * F / stretches;
   constexpr int copies = stretch_values * static_cast<int>(sizeof(KeyValue)) / 16;
-  const auto fetch = [&](const KeyValue* step_key, std::uint32_t rows, unsigned buffer) {
-    KeyValue* const to = key_part + buffer * part_values;
+  const auto fetch = [&](const KeyValue* from, std::uint32_t rows) {
     const std::uint32_t all = rows * keys * 2 * stretches * copies;
     for (std::uint32_t c = t; c < all; c += G) {
       const std::uint32_t stretch = c / copies, at = c % copies * (16 / sizeof(KeyValue));
-      __pipeline_memcpy_async(to + stretch * stretch_values + at,
-                              step_key + stretch * (M / stretches) + rank * stretch_values + at,
-                              16);
+      __pipeline_memcpy_async(key_part + stretch * stretch_values + at,
+                              from + stretch * (M / stretches) + rank * stretch_values + at, 16);
     }
     __pipeline_commit();
   };
 
   GadgetRange gadget = key.ranges[0];
   const KeyValue* step_key = key.values;
-  fetch(step_key, 2 * gadget.digits, 0);
+  fetch(step_key, 2 * gadget.digits);
   std::uint32_t next_a = __ldg(lwe), range = 0;
   double next_scale = __ldg(key.inverse_scale);
   __syncthreads();
   for (std::uint32_t i = 0; i < batch.n; ++i) {
-    if (i == gadget.end) gadget = key.ranges[++range];
     const std::uint32_t a = next_a, rows = 2 * gadget.digits;
     const double scale = next_scale;
-    step_key += rows * keys * 2 * M;
     if (i + 1 < batch.n) {
       next_a = __ldg(lwe + i + 1);
       next_scale = __ldg(key.inverse_scale + i + 1);
-      fetch(step_key, i + 1 == gadget.end ? 2 * key.ranges[range + 1].digits : rows, (i + 1) % 2);
-    } else {
-      __pipeline_commit();
     }
 #pragma unroll 1
     for (unsigned digit = first_digit, slot = 0; digit < gadget.digits; digit += carriers, ++slot)
       transform_digit<Shape, wide, coarse, true>(acc, gadget, digit, slot == 0, a, key.Q, tables, t,
                                                  saved, exchange, slot_of(own_shown, slot),
                                                  exponents_of(own_shown, slot), sync);
-    __pipeline_wait_prior(1);
+    __pipeline_wait_prior(0);
     meet();
 
-    const KeyValue* const part = key_part + i % 2 * part_values;
     for (int local = t; local < own_nodes; local += G) {
       const int node = rank * own_nodes + local;
       Complex w[2];
@@ -208,9 +147,9 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
         for (int s = 0; s < 2 * keys; ++s)
 #pragma unroll
           for (int f = 0; f < F; ++f) {
-            const KeyValue v =
-                part[(row * 2 * keys + s) * own_nodes * F +
-                     (local * F + f) % stretches * stretch_values + (local * F + f) / stretches];
+            const KeyValue v = key_part[(row * 2 * keys + s) * own_nodes * F +
+                                        (local * F + f) % stretches * stretch_values +
+                                        (local * F + f) / stretches];
             Complex k;
             if constexpr (wide)
               k = {v.x, v.y};
@@ -226,13 +165,21 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
     }
     meet();
 
-    transform_back<Shape, wide, coarse>(result_of(own_shown), tables, scale, key.large, t, acc,
-                                        sync);
+    if (i + 1 < batch.n) {
+      step_key += rows * keys * 2 * M;
+      if (i + 1 == gadget.end) gadget = key.ranges[++range];
+      fetch(step_key, 2 * gadget.digits);
+    }
+    if (component == 1 && batch.constant_only(i))
+      transform_constant_back<Shape, wide, coarse>(result_of(own_shown), scale, key.large, t, acc,
+                                                   sync);
+    else
+      transform_back<Shape, wide, coarse>(result_of(own_shown), tables, scale, key.large, t, acc,
+                                          sync);
     __syncthreads();
   }
   if (first_digit == 0)
-    acc.template write<G>(t, static_cast<Word>(key.Q),
-                          batch.out + (std::uint64_t{ciphertext} * 2 + component) * N);
+    acc.template write<G>(batch, ciphertext, component, t, static_cast<Word>(key.Q));
 }
 
 }  // namespace whorl::backend::cuda

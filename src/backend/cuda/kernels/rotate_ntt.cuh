@@ -53,6 +53,79 @@ struct ProductSum {
   }
 };
 
+/// Thread t's part of transforming digit `digit` of (X^a - 1)·acc into `slot`. The first call
+/// leaves the differences in `saved`, where the others find them; the last digit's slot may be that
+/// place. `buffer` holds N words and may be the slot.
+template <class Shape, class Word = typename Shape::Word, class Int, class View, class Sync>
+__device__ __forceinline__ void transform_digit(const Int* acc, const GadgetRange& gadget,
+                                                std::uint32_t digit, bool first, std::uint32_t a,
+                                                const View& plan, int t, Word* saved, Word* buffer,
+                                                Word* slot, const Sync& sync) {
+  constexpr int E = Shape::E, G = Shape::threads, F = Shape::F, last = Shape::passes - 1;
+  const Int Q = static_cast<Int>(plan.q);
+  const DigitRule rule(gadget, digit);
+  Word x[E];
+#pragma unroll
+  for (int k = 0; k < E; ++k) {
+    const int j = t + G * k;
+    Int difference;
+    if (first) {
+      difference = rotated_difference<Shape::N>(acc, j, a, Q) + static_cast<Int>(gadget.offset);
+      saved[j] = static_cast<Word>(difference);
+    } else {
+      difference = static_cast<Int>(saved[j]);
+    }
+    const Int value = rule(difference);
+    x[k] = static_cast<Word>(value < 0 ? value + Q : value);
+  }
+  sync();  // the slot may be the one that differences were read from
+  forward_passes<Shape>(x, t, plan, buffer, sync);
+  const int base = t / F * F * E + t % F;
+#pragma unroll
+  for (int k = 0; k < E; ++k) slot[Shape::template place<last>(base + F * k)] = x[k];
+}
+
+/// Thread t's part of transforming a result back and adding it to the accumulator. `buffer` holds N
+/// words and may be the result.
+template <class Shape, class Word = typename Shape::Word, class Int, class View, class Sync>
+__device__ __forceinline__ void transform_back(const Word* result, Word* buffer, const View& plan,
+                                               int t, Int* acc, const Sync& sync) {
+  constexpr int E = Shape::E, G = Shape::threads, F = Shape::F, last = Shape::passes - 1;
+  const Int Q = static_cast<Int>(plan.q);
+  Word x[E];
+  const int base = t / F * F * E + t % F;
+#pragma unroll
+  for (int k = 0; k < E; ++k) x[k] = result[Shape::template place<last>(base + F * k)];
+  inverse_passes<Shape>(x, t, plan, buffer, sync);
+#pragma unroll
+  for (int k = 0; k < E; ++k) {
+    const int j = t + G * k;
+    acc[j] = centre<Int>(acc[j] + centre<Int>(static_cast<Int>(x[k]), Q), Q);
+  }
+}
+
+/// Coefficient 0 of a product alone, the sum of its values, added to the accumulator's. A warp or
+/// more, as in rotate_fft.cuh.
+template <class Shape, class Word = typename Shape::Word, class Int, class Sync>
+__device__ __forceinline__ void add_constant_back(Word* values, int t, Int* acc, Word q,
+                                                  const Sync& sync) {
+  constexpr int G = Shape::threads, F = Shape::F, last = Shape::passes - 1;
+  static_assert(G >= 32);
+  Word sum = 0;
+  for (int node = t; node < Shape::N / F; node += G)
+    sum = add_mod<Word>(sum, values[Shape::template place<last>(node * F)], q);
+  for (int offset = 16; offset > 0; offset /= 2)
+    sum = add_mod<Word>(sum, __shfl_down_sync(~0u, sum, offset), q);
+  if constexpr (G > 32) {
+    sync();  // all have read
+    if (t % 32 == 0) values[t / 32] = sum;
+    sync();
+    for (int warp = 1; warp < G / 32; ++warp) sum = add_mod<Word>(sum, values[warp], q);
+  }
+  const Int Q = static_cast<Int>(q);
+  if (t == 0) acc[0] = centre<Int>(acc[0] + centre<Int>(static_cast<Int>(sum), Q), Q);
+}
+
 template <class Shape>
 struct NttBlockMemory {
   static constexpr std::size_t polynomial_bytes = Shape::N * sizeof(typename Shape::Word);
@@ -107,30 +180,12 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
       if (i + 1 < batch.n) next_a = __ldg(lwe + i + 1);
 
       // Digits of (X^a - 1)·acc, transformed. The differences wait in the last digit's slot.
-      Int* const saved = reinterpret_cast<Int*>(own + (gadget.digits - 1) * N);
+      Word* const saved = own + (gadget.digits - 1) * N;
 #pragma unroll 1
       for (std::uint32_t digit = 0; digit < gadget.digits; ++digit) {
         Word* const slot = own + digit * N;
-        const DigitRule rule(gadget, digit);
-        Word x[E];
-#pragma unroll
-        for (int k = 0; k < E; ++k) {
-          const int j = t + G * k;
-          Int difference;
-          if (digit == 0) {
-            difference = rotated_difference<N>(acc, j, a, Q) + static_cast<Int>(gadget.offset);
-            saved[j] = difference;
-          } else {
-            difference = saved[j];
-          }
-          const Int value = rule(difference);
-          x[k] = static_cast<Word>(value < 0 ? value + Q : value);
-        }
-        sync();  // the slot may be the one that differences were read from
-        forward_passes<Shape>(x, t, key.plan, slot, sync);
-        const int base = t / F * F * E + t % F;
-#pragma unroll
-        for (int k = 0; k < E; ++k) slot[Shape::template place<last>(base + F * k)] = x[k];
+        transform_digit<Shape>(acc, gadget, digit, digit == 0, a, key.plan, t, saved, slot, slot,
+                               sync);
       }
       __syncthreads();
 
@@ -193,22 +248,19 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
       }
       __syncthreads();
 
-      Word x[E];
-      const int base = t / F * F * E + t % F;
-#pragma unroll
-      for (int k = 0; k < E; ++k) x[k] = own[Shape::template place<last>(base + F * k)];
-      inverse_passes<Shape>(x, t, key.plan, own, sync);
-#pragma unroll
-      for (int k = 0; k < E; ++k) {
-        const int j = t + G * k;
-        acc[j] = centre<Int>(acc[j] + centre<Int>(static_cast<Int>(x[k]), Q), Q);
+      if constexpr (G >= 32) {
+        if (group % 2 == 1 && batch.constant_only(i)) {
+          add_constant_back<Shape>(own, t, acc, q, sync);
+          sync();
+          continue;
+        }
       }
+      transform_back<Shape>(own, own, key.plan, t, acc, sync);
       sync();
     }
   }
   if (first_ciphertext + group / 2 < batch.count)
-    write_accumulator<N, G, Word>(acc, t, Q,
-                                  batch.out + (std::uint64_t{ciphertext} * 2 + group % 2) * N);
+    write_accumulator<N, G, Word>(batch, ciphertext, group % 2, t, Q, acc);
 }
 
 }  // namespace whorl::backend::cuda

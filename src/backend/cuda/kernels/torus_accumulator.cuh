@@ -61,15 +61,16 @@ struct TorusAccumulator {
 
   /// As residues modulo Q.
   template <int G>
-  __device__ void write(int t, Word Q, Word* out) const {
-    for (int j = t; j < N; j += G) {
+  __device__ void write(const RotationBatch<Word>& batch, std::uint32_t ciphertext, int component,
+                        int t, Word Q) const {
+    batch.template write<N, G>(ciphertext, component, t, Q, [&](int j) {
       Word x;
       if constexpr (wide)
         x = __umul64hi(whole(j), Q) + ((whole(j) * Q) >> 63);
       else
         x = static_cast<Word>((std::uint64_t{get(j)} * Q + 0x80000000u) >> 32);
-      out[j] = x == Q ? 0 : x;
-    }
+      return x == Q ? Word{0} : x;
+    });
   }
 
   /// Coefficient j of (X^a - 1)·acc, as a fraction of the circle; a < 2N.

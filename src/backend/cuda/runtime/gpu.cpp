@@ -37,14 +37,7 @@ std::size_t free_memory(const Gpu& gpu) {
   const CurrentGpu current(gpu.ordinal);
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo of " + gpu.name());
-  cudaMemPool_t pool = nullptr;
-  check(cudaDeviceGetDefaultMemPool(&pool, gpu.ordinal), "cudaDeviceGetDefaultMemPool");
-  std::uint64_t reserved = 0, used = 0;
-  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
-        "cudaMemPoolGetAttribute");
-  check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used),
-        "cudaMemPoolGetAttribute");
-  return free + static_cast<std::size_t>(reserved - used);
+  return free;
 }
 
 CurrentGpu::CurrentGpu(int ordinal) {

@@ -1,4 +1,4 @@
-// One GPU: what it is, and its pool of memory.
+// One GPU: what it is.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -28,7 +28,7 @@ int gpu_count();
 Gpu describe_gpu(int ordinal);
 /// "kernels for sm_90": which of this build's kernels run there. DeviceError if none does.
 std::string kernels_for(const Gpu& gpu);
-/// Bytes that an allocation could still get: what the driver has and what the pool holds unused.
+/// Bytes that the driver has left.
 std::size_t free_memory(const Gpu& gpu);
 
 /// While it lives, the calling thread's CUDA calls go to this device.

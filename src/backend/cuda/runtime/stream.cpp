@@ -4,19 +4,24 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <utility>
 
 #include "backend/cuda/runtime/error.h"
+#include "backend/parallel.h"
 #include "whorl/error.h"
 
 namespace whorl::backend::cuda {
 
 namespace {
 
-/// Pinned memory comes in pieces of this size, two of which a copy fills in turn.
-constexpr std::size_t piece_bytes = std::size_t{4} << 20;
-constexpr int pieces = 2;
+/// Pinned memory is used in pieces of this size, which copies take in turn.
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+constexpr int pieces = 8;
+/// More threads than this copy no faster than the bus.
+constexpr unsigned most_copy_threads = 4;
+static_assert(most_copy_threads <= pieces);
 
 std::atomic<std::size_t> allocations_made{0}, failing_allocation{0};
 
@@ -34,10 +39,14 @@ std::size_t fail_allocation(std::size_t count) {
 
 struct Stream::State {
   int ordinal = 0;
+  unsigned copy_threads = 1;
+  std::shared_ptr<const MemoryPool> pool;
   cudaStream_t handle = nullptr;
-  std::uint8_t* pinned[pieces] = {};
+  std::uint8_t* pinned = nullptr;
   cudaEvent_t done[pieces] = {};
-  int next = 0;
+  int unused[pieces] = {};  ///< a ring: pieces that no thread has, the longest unused first
+  int first_unused = 0, unused_count = 0;
+  std::mutex mutex;
 
   // Destructors cannot report; a lost device makes these calls fail, and there is nothing to keep.
   ~State() {
@@ -45,46 +54,77 @@ struct Stream::State {
     cudaGetDevice(&before);
     cudaSetDevice(ordinal);
     if (handle) cudaStreamSynchronize(handle);
-    for (int i = 0; i < pieces; ++i) {
-      if (done[i]) cudaEventDestroy(done[i]);
-      if (pinned[i]) cudaFreeHost(pinned[i]);
-    }
+    for (const cudaEvent_t event : done)
+      if (event) cudaEventDestroy(event);
+    if (pinned) cudaFreeHost(pinned);
     if (handle) cudaStreamDestroy(handle);
     cudaSetDevice(before);
     cudaGetLastError();
   }
 
-  /// The next piece of pinned memory, free to be written.
-  int take_piece() {
-    const int i = next;
-    next = (next + 1) % pieces;
-    if (pinned[i]) {
-      check(cudaEventSynchronize(done[i]), "cudaEventSynchronize");
-      return i;
-    }
+  void put_back(int piece) { unused[(first_unused + unused_count++) % pieces] = piece; }
+
+  void need_pinned() {
+    if (pinned) return;
     void* memory = nullptr;
     check(allocation_must_fail() ? cudaErrorMemoryAllocation
-                                 : cudaHostAlloc(&memory, piece_bytes, cudaHostAllocDefault),
-          "cudaHostAlloc of " + std::to_string(piece_bytes) + " bytes of pinned host memory");
-    pinned[i] = static_cast<std::uint8_t*>(memory);
-    return i;
+                                 : cudaHostAlloc(&memory, pieces * piece_bytes, 0),
+          "cudaHostAlloc of " + std::to_string(pieces * piece_bytes) +
+              " bytes of pinned host memory");
+    pinned = static_cast<std::uint8_t*>(memory);
+    for (int i = 0; i < pieces; ++i) put_back(i);
+  }
+
+  /// A piece of pinned memory while it lives; what was copied to or from it before is done.
+  class Piece {
+   public:
+    explicit Piece(State& state) : state_(state) {
+      const std::scoped_lock lock(state_.mutex);
+      number_ = state_.unused[state_.first_unused];
+      state_.first_unused = (state_.first_unused + 1) % pieces;
+      --state_.unused_count;
+    }
+    ~Piece() {
+      const std::scoped_lock lock(state_.mutex);
+      state_.put_back(number_);
+    }
+    Piece(const Piece&) = delete;
+    Piece& operator=(const Piece&) = delete;
+    std::uint8_t* data() const { return state_.pinned + number_ * piece_bytes; }
+    void wait() const { check(cudaEventSynchronize(state_.done[number_]), "cudaEventSynchronize"); }
+    void record() const {
+      check(cudaEventRecord(state_.done[number_], state_.handle), "cudaEventRecord");
+    }
+
+   private:
+    State& state_;
+    int number_;
+  };
+
+  /// Calls body(offset, size, piece) for all pieces of `bytes`.
+  template <class Body>
+  void in_pieces(std::size_t bytes, const Body& body) {
+    need_pinned();
+    parallel_for((bytes + piece_bytes - 1) / piece_bytes, {copy_threads, {}}, [&](std::size_t k) {
+      const CurrentGpu current(ordinal);
+      const Piece piece(*this);
+      piece.wait();
+      body(k * piece_bytes, std::min(piece_bytes, bytes - k * piece_bytes), piece);
+    });
   }
 };
 
-Stream::Stream(Gpu gpu) : gpu_(std::move(gpu)), state_(std::make_shared<State>()) {
+Stream::Stream(Gpu gpu, std::shared_ptr<const MemoryPool> pool, unsigned copy_threads)
+    : gpu_(std::move(gpu)), state_(std::make_shared<State>()) {
   const CurrentGpu current(gpu_.ordinal);
   state_->ordinal = gpu_.ordinal;
+  state_->copy_threads = std::clamp(copy_threads, 1u, most_copy_threads);
+  state_->pool = pool ? std::move(pool) : std::make_shared<MemoryPool>(gpu_);
   check(cudaStreamCreateWithFlags(&state_->handle, cudaStreamNonBlocking),
         "cudaStreamCreate on " + gpu_.name());
   handle_ = state_->handle;
   for (cudaEvent_t& event : state_->done)
     check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
-  // Freed memory stays with the process: the next batch needs the same again.
-  cudaMemPool_t pool = nullptr;
-  check(cudaDeviceGetDefaultMemPool(&pool, gpu_.ordinal), "cudaDeviceGetDefaultMemPool");
-  std::uint64_t threshold = UINT64_MAX;
-  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
-        "cudaMemPoolSetAttribute");
 }
 
 Stream::~Stream() = default;
@@ -93,16 +133,18 @@ std::shared_ptr<void> Stream::allocate_bytes(std::size_t bytes) const {
   if (bytes == 0) return nullptr;
   const CurrentGpu current(gpu_.ordinal);
   void* memory = nullptr;
-  cudaError_t code = allocation_must_fail() ? cudaErrorMemoryAllocation
-                                            : cudaMallocAsync(&memory, bytes, state_->handle);
+  cudaError_t code =
+      allocation_must_fail()
+          ? cudaErrorMemoryAllocation
+          : cudaMallocFromPoolAsync(&memory, bytes, state_->pool->handle(), state_->handle);
   if (code == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     throw OutOfMemoryError(gpu_.name() + ": " + std::to_string(bytes) + " bytes needed at once, " +
-                           std::to_string(free_memory(gpu_)) + " of " +
+                           std::to_string(free_memory()) + " of " +
                            std::to_string(gpu_.memory_bytes) +
                            " free: at most that many would fit");
   }
-  check(code, "cudaMallocAsync of " + std::to_string(bytes) + " bytes");
+  check(code, "cudaMallocFromPoolAsync of " + std::to_string(bytes) + " bytes");
   return {memory, [state = state_](void* p) {
             int before = 0;
             cudaGetDevice(&before);
@@ -113,45 +155,27 @@ std::shared_ptr<void> Stream::allocate_bytes(std::size_t bytes) const {
 }
 
 void Stream::copy_in(const void* host, void* device, std::size_t bytes) const {
-  const CurrentGpu current(gpu_.ordinal);
   const auto* from = static_cast<const std::uint8_t*>(host);
   auto* to = static_cast<std::uint8_t*>(device);
-  for (std::size_t at = 0; at < bytes; at += piece_bytes) {
-    const std::size_t size = std::min(piece_bytes, bytes - at);
-    const int i = state_->take_piece();
-    std::memcpy(state_->pinned[i], from + at, size);
-    check(cudaMemcpyAsync(to + at, state_->pinned[i], size, cudaMemcpyHostToDevice, state_->handle),
+  state_->in_pieces(bytes, [&](std::size_t at, std::size_t size, const State::Piece& piece) {
+    std::memcpy(piece.data(), from + at, size);
+    check(cudaMemcpyAsync(to + at, piece.data(), size, cudaMemcpyHostToDevice, state_->handle),
           "cudaMemcpyAsync of " + std::to_string(size) + " bytes to " + gpu_.name());
-    check(cudaEventRecord(state_->done[i], state_->handle), "cudaEventRecord");
-  }
+    piece.record();
+  });
 }
 
 void Stream::copy_out(const void* device, void* host, std::size_t bytes) const {
-  const CurrentGpu current(gpu_.ordinal);
   const auto* from = static_cast<const std::uint8_t*>(device);
   auto* to = static_cast<std::uint8_t*>(host);
-  // The copy of one piece runs beside the host's emptying of the one before.
-  std::uint8_t* arrived_to = nullptr;
-  std::size_t arrived_size = 0;
-  int arrived = -1;
-  auto empty = [&] {
-    if (arrived < 0) return;
-    check(cudaEventSynchronize(state_->done[arrived]), "cudaEventSynchronize");
-    std::memcpy(arrived_to, state_->pinned[arrived], arrived_size);
-  };
-  for (std::size_t at = 0; at < bytes; at += piece_bytes) {
-    const std::size_t size = std::min(piece_bytes, bytes - at);
-    const int i = state_->take_piece();
-    check(
-        cudaMemcpyAsync(state_->pinned[i], from + at, size, cudaMemcpyDeviceToHost, state_->handle),
-        "cudaMemcpyAsync of " + std::to_string(size) + " bytes from " + gpu_.name());
-    check(cudaEventRecord(state_->done[i], state_->handle), "cudaEventRecord");
-    empty();
-    arrived = i;
-    arrived_to = to + at;
-    arrived_size = size;
-  }
-  empty();
+  if (bytes > piece_bytes) wait();  // by one thread, not by all that copy
+  state_->in_pieces(bytes, [&](std::size_t at, std::size_t size, const State::Piece& piece) {
+    check(cudaMemcpyAsync(piece.data(), from + at, size, cudaMemcpyDeviceToHost, state_->handle),
+          "cudaMemcpyAsync of " + std::to_string(size) + " bytes from " + gpu_.name());
+    piece.record();
+    piece.wait();
+    std::memcpy(to + at, piece.data(), size);
+  });
   check(cudaGetLastError(), "work before a copy from " + gpu_.name());
 }
 
@@ -161,11 +185,9 @@ void Stream::fill(void* device, int byte, std::size_t bytes) const {
         "cudaMemsetAsync of " + std::to_string(bytes) + " bytes");
 }
 
-void Stream::trim() const {
-  cudaMemPool_t pool = nullptr;
-  check(cudaDeviceGetDefaultMemPool(&pool, gpu_.ordinal), "cudaDeviceGetDefaultMemPool");
-  check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo 0 bytes on " + gpu_.name());
-}
+void Stream::trim() const { state_->pool->trim(); }
+
+std::size_t Stream::free_memory() const { return cuda::free_memory(gpu_) + state_->pool->kept(); }
 
 void Stream::wait() const {
   const CurrentGpu current(gpu_.ordinal);

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "backend/cuda/runtime/gpu.h"
+#include "backend/cuda/runtime/pool.h"
 
 namespace whorl::backend::cuda {
 
@@ -28,7 +29,11 @@ class DeviceArray {
 /// A CUDA stream, its GPU, and pinned memory for copies. One thread at a time may use it.
 class Stream {
  public:
-  explicit Stream(Gpu gpu);
+  /// Its memory comes from `pool`, or from a pool of its own. Copies between the caller's and
+  /// pinned memory, which one core does slower than the bus, are made by up to `copy_threads`
+  /// threads.
+  explicit Stream(Gpu gpu, std::shared_ptr<const MemoryPool> pool = nullptr,
+                  unsigned copy_threads = 1);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -57,6 +62,8 @@ class Stream {
   void fill(void* device, int byte, std::size_t bytes) const;
   /// Gives memory that the pool holds unused back to the driver.
   void trim() const;
+  /// Bytes that an allocation could still get.
+  std::size_t free_memory() const;
   /// Waits for all work so far; throws what went wrong in it.
   void wait() const;
 

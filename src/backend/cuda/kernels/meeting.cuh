@@ -1,0 +1,63 @@
+// How the blocks that work on one ciphertext meet, and find what the others show them.
+//
+// A thread-block cluster reads its members' shared memory. Without clusters (before sm_90) what
+// blocks show lies in device memory and they count arrivals, for which all must be running: the
+// launch is cooperative.
+#pragma once
+
+#include <cooperative_groups.h>
+
+#include <cstddef>
+
+namespace whorl::backend::cuda {
+
+/// Blocks of a cluster, through distributed shared memory.
+struct ClusterMeeting {
+  char* shown;
+
+  __device__ unsigned rank() const {
+    unsigned r = 0;
+#if __CUDA_ARCH__ >= 900
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+#endif
+    return r;
+  }
+  __device__ char* of(unsigned rank) const {
+#if __CUDA_ARCH__ >= 900
+    return static_cast<char*>(__cluster_map_shared_rank(shown, rank));
+#else
+    return shown;
+#endif
+  }
+  __device__ void operator()() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+  }
+};
+
+/// Blocks of a cooperative launch, K to a ciphertext, through device memory.
+struct GridMeeting {
+  char* base;  ///< of this ciphertext: K times shown_bytes
+  std::size_t shown_bytes;
+  unsigned* arrivals;  ///< of this ciphertext, 0 at launch
+  unsigned blocks, met = 0;
+
+  __device__ unsigned rank() const { return blockIdx.x % blocks; }
+  __device__ char* of(unsigned rank) const { return base + rank * shown_bytes; }
+  __device__ void operator()() {
+    __syncthreads();
+    met += blocks;
+    if (threadIdx.x == 0) {
+      __threadfence();
+      atomicAdd(arrivals, 1u);
+      while (*static_cast<volatile unsigned*>(arrivals) < met) {
+      }
+      __threadfence();
+    }
+    __syncthreads();
+  }
+};
+
+}  // namespace whorl::backend::cuda

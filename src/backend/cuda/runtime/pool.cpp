@@ -1,0 +1,38 @@
+#include "backend/cuda/runtime/pool.h"
+
+#include <cstdint>
+
+#include "backend/cuda/runtime/error.h"
+
+namespace whorl::backend::cuda {
+
+MemoryPool::MemoryPool(const Gpu& gpu) {
+  cudaMemPoolProps props = {};
+  props.allocType = cudaMemAllocationTypePinned;
+  props.location.type = cudaMemLocationTypeDevice;
+  props.location.id = gpu.ordinal;
+  check(cudaMemPoolCreate(&handle_, &props), "cudaMemPoolCreate on " + gpu.name());
+  std::uint64_t everything = UINT64_MAX;
+  const cudaError_t code =
+      cudaMemPoolSetAttribute(handle_, cudaMemPoolAttrReleaseThreshold, &everything);
+  if (code != cudaSuccess) cudaMemPoolDestroy(handle_);
+  check(code, "cudaMemPoolSetAttribute on " + gpu.name());
+}
+
+MemoryPool::~MemoryPool() {
+  cudaMemPoolDestroy(handle_);
+  cudaGetLastError();  // a lost device: there is nothing to keep
+}
+
+std::size_t MemoryPool::kept() const {
+  std::uint64_t reserved = 0, used = 0;
+  check(cudaMemPoolGetAttribute(handle_, cudaMemPoolAttrReservedMemCurrent, &reserved),
+        "cudaMemPoolGetAttribute");
+  check(cudaMemPoolGetAttribute(handle_, cudaMemPoolAttrUsedMemCurrent, &used),
+        "cudaMemPoolGetAttribute");
+  return static_cast<std::size_t>(reserved - used);
+}
+
+void MemoryPool::trim() const { check(cudaMemPoolTrimTo(handle_, 0), "cudaMemPoolTrimTo 0 bytes"); }
+
+}  // namespace whorl::backend::cuda
