@@ -13,6 +13,7 @@ namespace {
 
 template <class Word>
 hwy::AlignedFreeUniquePtr<Word[]> scratch(std::size_t count) {
+  if (count == 0) return {};  // Highway's allocator aborts
   auto memory = hwy::AllocateAligned<Word>(count);
   if (!memory)
     throw OutOfMemoryError("cpu: " + std::to_string(count * sizeof(Word)) +
