@@ -13,7 +13,8 @@ namespace {
 
 template <class Word>
 hwy::AlignedFreeUniquePtr<Word[]> scratch(std::size_t count) {
-  auto memory = hwy::AllocateAligned<Word>(std::max<std::size_t>(count, 1));
+  if (count == 0) return {};  // Highway's allocator aborts
+  auto memory = hwy::AllocateAligned<Word>(count);
   if (!memory)
     throw OutOfMemoryError("cpu: " + std::to_string(count * sizeof(Word)) +
                            " bytes for an intermediate result");
