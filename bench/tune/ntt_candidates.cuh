@@ -24,7 +24,8 @@ void measure_ntt(TransformTuner& tuner, const ring::NttPlan<Word>& plan) {
   const auto forward_table = table_of(true), inverse_table = table_of(false);
 
   Arguments arguments = {};
-  arguments.data = static_cast<Word*>(tuner.output());
+  arguments.out = static_cast<Word*>(tuner.output());
+  arguments.in = arguments.out;
   arguments.batch = static_cast<std::uint32_t>(batch_bytes / sizeof(Word) / plan.N());
   const Run forward_run{prepare(forward),
                         [&, arguments]() mutable {

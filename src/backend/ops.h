@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/rns.h"
+#include "ring/base_conversion.h"
 #include "ring/fft_plan.h"
 #include "ring/gadget.h"
 #include "ring/ntt_plan.h"
@@ -206,6 +208,48 @@ class Device {
   WHORL_ELEMENTWISE(std::uint32_t)
   WHORL_ELEMENTWISE(std::uint64_t)
 #undef WHORL_ELEMENTWISE
+
+  // RNS. Rows are residues modulo the first `limbs` primes of the tables' chain; with K, modulo the
+  // special primes after them. All in evaluation form but for base_convert. Outputs are not inputs.
+#define WHORL_RNS(Word)                                                                            \
+  /** With `plain_modulus` t: mod_down and rescale subtract multiples of t. */                     \
+  virtual std::unique_ptr<RnsTables<Word>> prepare_rns(std::shared_ptr<const ring::RnsPlan<Word>>, \
+                                                       std::uint64_t plain_modulus) const = 0;     \
+  virtual std::unique_ptr<RnsSwitchKey<Word>> prepare_rns_key(                                     \
+      const RnsTables<Word>&, const RnsRowSource<Word>&) const = 0;                                \
+  /** Transforms of data (parts, limbs [+ K], B, N), as ntt and intt. */                           \
+  virtual void rns_ntt(const RnsTables<Word>&, unsigned limbs, bool with_special,                  \
+                       std::size_t parts, Slice<Word> data) const = 0;                             \
+  virtual void rns_intt(const RnsTables<Word>&, unsigned limbs, bool with_special,                 \
+                        std::size_t parts, Slice<Word> data) const = 0;                            \
+  /** in (L, B, N), coefficient form modulo from(); out (K, B, N) modulo to(): what                \
+   * ring::BaseConversion says, the same bits on every backend. */                                 \
+  virtual void base_convert(const ring::BaseConversion<Word>&, std::uint32_t N,                    \
+                            Slice<const Word> in, Slice<Word> out) const = 0;                      \
+  /** in (limbs, B, N); out (D, limbs + K, B, N): each of the D digits of `limbs`, a base          \
+   * conversion of its own limbs to all others. */                                                 \
+  virtual void mod_up(const RnsTables<Word>&, unsigned limbs, Slice<const Word> in,                \
+                      Slice<Word> out) const = 0;                                                  \
+  /** digits (D, limbs + K, B, N), out (2, limbs + K, B, N): sum_d digits_d(X^g)·key_d; part 0 by \
+   * the key's b, part 1 by its a. */                                                              \
+  virtual void inner_product(const RnsSwitchKey<Word>&, const RnsTables<Word>&, unsigned limbs,    \
+                             std::uint32_t g, Slice<const Word> digits, Slice<Word> out)           \
+      const = 0;                                                                                   \
+  /** in (parts, limbs + K, B, N), out (parts, limbs, B, N): (x - delta)/P for delta = x mod P,    \
+   * delta = 0 mod t, |delta| <= t·P/2 or a hair more; added to `out` if `accumulate`. */         \
+  virtual void mod_down(const RnsTables<Word>&, unsigned limbs, std::size_t parts,                 \
+                        bool accumulate, Slice<const Word> in, Slice<Word> out) const = 0;         \
+  /** The same with the last limb for P: in (parts, limbs, B, N), out (parts, limbs - 1, B, N). */ \
+  virtual void rescale(const RnsTables<Word>&, unsigned limbs, std::size_t parts,                  \
+                       Slice<const Word> in, Slice<Word> out) const = 0;                           \
+  /** Ciphertexts as polynomials in the secret: a (m, limbs, B, N), b (n, limbs, B, N),            \
+   * out (m + n - 1, limbs, B, N): out_k = sum_i a_i·b_(k-i). `a` may be `b`. */                  \
+  virtual void tensor(const RnsTables<Word>&, unsigned limbs, std::size_t a_parts,                 \
+                      Slice<const Word> a, std::size_t b_parts, Slice<const Word> b,               \
+                      Slice<Word> out) const = 0;
+  WHORL_RNS(std::uint32_t)
+  WHORL_RNS(std::uint64_t)
+#undef WHORL_RNS
 
   /// Transforms a key; rows are RLWE rows (a, b) of N coefficients modulo Q.
   virtual std::unique_ptr<RotationKey> prepare_rotation_key(

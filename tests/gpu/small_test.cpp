@@ -1,6 +1,7 @@
 // Every kernel once on a small shape: what tools/sanitize-gpu.sh runs, under tools that slow it
 // down a hundred times. Names contain "Small".
 #include "gpu/compare.h"
+#include "gpu/rns_compare.h"
 
 namespace whorl::test {
 namespace {
@@ -58,6 +59,23 @@ TEST(GpuSmall, Lwe) {
     compare_key_switch<U32>(two, 256, 40, 134215681, 5, 4, table, 3, random);
     compare_key_switch<U64>(two, 256, 40, 1ULL << 35, 5, 7, table, 3, random);
   }
+}
+
+// Conversions from one to many limbs; batches that key values are read for at once: 1, 2, 4 and 5.
+TEST(GpuSmall, Rns) {
+  Random random;
+  const Two two;
+  for (const unsigned size : {1u, 2u, 3u, 4u, 7u, 17u})
+    for (const std::size_t batch : {1u, 2u, 5u}) {
+      const U32 g = static_cast<U32>(2 * random.below(256) + 1);
+      for (const unsigned bits : {30u, 31u})
+        compare_rns<U32>(two, random_rns_plan<U32>(256, size + 1, size, size, random, bits),
+                         size + 1, batch, 2, g, 65537, random);
+      compare_rns<U64>(two, random_rns_plan<U64>(256, size + 1, size, size, random), size + 1,
+                       batch, 2, g, 65537, random);
+      if (HasFatalFailure()) return;
+    }
+  compare_rns<U32>(two, random_rns_plan<U32>(1 << 15, 2, 1, 1, random), 2, 1, 3, 5, 1, random);
 }
 
 // In every way; over clusters of eight blocks (three digits) and of four.

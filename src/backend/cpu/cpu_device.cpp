@@ -10,7 +10,10 @@
 
 #include "backend/cpu/blind_rotate.h"
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/rns.h"
+#include "backend/rns_shapes.h"
 #include "hwy/aligned_allocator.h"
+#include "ring/automorphism.h"
 
 namespace whorl::backend::cpu {
 
@@ -100,6 +103,75 @@ class CpuDevice final : public Device {
   WHORL_CPU_ELEMENTWISE(std::uint32_t)
   WHORL_CPU_ELEMENTWISE(std::uint64_t)
 #undef WHORL_CPU_ELEMENTWISE
+
+#define WHORL_CPU_RNS(Word)                                                                        \
+  std::unique_ptr<RnsTables<Word>> prepare_rns(std::shared_ptr<const ring::RnsPlan<Word>> plan,    \
+                                               std::uint64_t plain_modulus) const override {       \
+    return std::make_unique<CpuRnsTables<Word>>(std::move(plan), plain_modulus);                   \
+  }                                                                                                \
+  std::unique_ptr<RnsSwitchKey<Word>> prepare_rns_key(                                             \
+      const RnsTables<Word>& tables, const RnsRowSource<Word>& rows) const override {              \
+    check_special("prepare_rns_key", tables.plan());                                               \
+    return std::make_unique<CpuRnsSwitchKey<Word>>(own(tables), rows, workers_);                   \
+  }                                                                                                \
+  void rns_ntt(const RnsTables<Word>& tables, unsigned limbs, bool with_special,                   \
+               std::size_t parts, Slice<Word> data) const override {                               \
+    transform(tables, limbs, with_special, true, parts, data);                                     \
+  }                                                                                                \
+  void rns_intt(const RnsTables<Word>& tables, unsigned limbs, bool with_special,                  \
+                std::size_t parts, Slice<Word> data) const override {                              \
+    transform(tables, limbs, with_special, false, parts, data);                                    \
+  }                                                                                                \
+  void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N,                 \
+                    Slice<const Word> in, Slice<Word> out) const override {                        \
+    check(in);                                                                                     \
+    check(out);                                                                                    \
+    const std::size_t batch = base_convert_batch(conversion, N, in.size, out.size);                \
+    cpu::base_convert(conversion, N, batch, in.data, out.data, workers_);                          \
+  }                                                                                                \
+  void mod_up(const RnsTables<Word>& tables, unsigned limbs, Slice<const Word> in,                 \
+              Slice<Word> out) const override {                                                    \
+    check(in);                                                                                     \
+    check(out);                                                                                    \
+    const std::size_t batch = mod_up_batch(tables.plan(), limbs, in.size, out.size);               \
+    cpu::mod_up(own(tables), limbs, batch, in.data, out.data, workers_);                           \
+  }                                                                                                \
+  void inner_product(const RnsSwitchKey<Word>& key, const RnsTables<Word>& tables, unsigned limbs, \
+                     std::uint32_t g, Slice<const Word> digits, Slice<Word> out) const override {  \
+    check(digits);                                                                                 \
+    check(out);                                                                                    \
+    const std::size_t batch =                                                                      \
+        inner_product_batch(key.plan(), tables.plan(), limbs, g, digits.size, out.size);           \
+    cpu::inner_product(own(tables), own_key<CpuRnsSwitchKey<Word>>(key), limbs, g, batch,          \
+                       digits.data, out.data, workers_);                                           \
+  }                                                                                                \
+  void mod_down(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts, bool accumulate, \
+                Slice<const Word> in, Slice<Word> out) const override {                            \
+    check(in);                                                                                     \
+    check(out);                                                                                    \
+    const std::size_t batch = mod_down_batch(tables.plan(), limbs, parts, in.size, out.size);      \
+    cpu::mod_down(own(tables), limbs, parts, batch, accumulate, in.data, out.data, workers_);      \
+  }                                                                                                \
+  void rescale(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                   \
+               Slice<const Word> in, Slice<Word> out) const override {                             \
+    check(in);                                                                                     \
+    check(out);                                                                                    \
+    const std::size_t batch = rescale_batch(tables.plan(), limbs, parts, in.size, out.size);       \
+    cpu::rescale(own(tables), limbs, parts, batch, in.data, out.data, workers_);                   \
+  }                                                                                                \
+  void tensor(const RnsTables<Word>& tables, unsigned limbs, std::size_t a_parts,                  \
+              Slice<const Word> a, std::size_t b_parts, Slice<const Word> b, Slice<Word> out)      \
+      const override {                                                                             \
+    check(a);                                                                                      \
+    check(b);                                                                                      \
+    check(out);                                                                                    \
+    const std::size_t batch =                                                                      \
+        tensor_batch(tables.plan(), limbs, a_parts, a.size, b_parts, b.size, out.size);            \
+    cpu::tensor(own(tables), limbs, a_parts, b_parts, batch, a.data, b.data, out.data, workers_);  \
+  }
+  WHORL_CPU_RNS(std::uint32_t)
+  WHORL_CPU_RNS(std::uint64_t)
+#undef WHORL_CPU_RNS
 
   std::unique_ptr<RotationKey> prepare_rotation_key(
       const RotationShape& shape, const RowSource<std::uint32_t>& rows) const override {
@@ -250,6 +322,18 @@ class CpuDevice final : public Device {
   }
 
   template <class Word>
+  static const CpuRnsTables<Word>& own(const RnsTables<Word>& tables) {
+    return own_key<CpuRnsTables<Word>>(tables);
+  }
+  template <class Word>
+  void transform(const RnsTables<Word>& tables, unsigned limbs, bool with_special, bool is_forward,
+                 std::size_t parts, Slice<Word> data) const {
+    check(data);
+    const std::size_t batch = transform_batch(tables.plan(), limbs, with_special, parts, data.size);
+    rns_transform(own(tables), limbs, with_special, is_forward, parts, batch, data.data, workers_);
+  }
+
+  template <class Word>
   std::size_t limb_size(const char* what, Moduli<Word> q, std::size_t size) const {
     if (q.empty()) throw ShapeError(std::string(what) + ": no limb");
     return polynomials(what, size, q.size()) ? size / q.size() : 0;
@@ -294,23 +378,10 @@ class CpuDevice final : public Device {
     check(a);
     check(out);
     check_size("automorphism: output", out.size, a.size);
-    ring::check_ring_dimension(N);
-    if (g % 2 == 0 || g >= 2 * N)
-      throw ParameterError("automorphism: g = " + std::to_string(g) +
-                           " is not odd and below 2N = " + std::to_string(2 * N));
     if (a.data == out.data && a.size) throw ShapeError("automorphism: output is the input");
     const std::size_t batch = polynomials("automorphism", a.size, q.size() * N);
-    const unsigned bits = static_cast<unsigned>(std::bit_width(N) - 1);
-    std::vector<std::uint32_t> to(N);  // coefficient j goes to to[j] mod N, negated if >= N
-    for (std::uint32_t j = 0; j < N; ++j) {
-      if (evaluation_form) {
-        // value i is at psi^e, e = 2·brv(i) + 1; a(X^g) there is a at psi^(g·e)
-        const std::uint64_t e = 2 * ring::bit_reverse(j, bits) + 1;
-        to[j] = ring::bit_reverse(static_cast<std::uint32_t>((e * g % (2 * N) - 1) / 2), bits);
-      } else {
-        to[j] = static_cast<std::uint32_t>(std::uint64_t{j} * g % (2 * N));
-      }
-    }
+    const std::vector<std::uint32_t> to =
+        evaluation_form ? ring::evaluation_permutation(N, g) : ring::coefficient_permutation(N, g);
     each(q.size() * batch, N, [&](std::size_t i) {
       const math::Modulus<Word>& modulus = q[i / batch];
       const Word* x = a.data + i * N;

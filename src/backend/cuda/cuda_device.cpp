@@ -12,11 +12,13 @@
 
 #include "backend/cuda/dispatch/elementwise.h"
 #include "backend/cuda/dispatch/lwe.h"
+#include "backend/cuda/dispatch/rns.h"
 #include "backend/cuda/dispatch/rotation.h"
 #include "backend/cuda/dispatch/transforms.h"
 #include "backend/cuda/runtime/error.h"
 #include "backend/cuda/runtime/stream.h"
 #include "backend/parallel.h"
+#include "backend/rns_shapes.h"
 
 namespace whorl::backend::cuda {
 
@@ -148,6 +150,96 @@ class CudaDevice final : public Device {
   WHORL_CUDA_ELEMENTWISE(std::uint32_t)
   WHORL_CUDA_ELEMENTWISE(std::uint64_t)
 #undef WHORL_CUDA_ELEMENTWISE
+
+#define WHORL_CUDA_RNS(Word)                                                                       \
+  std::unique_ptr<RnsTables<Word>> prepare_rns(std::shared_ptr<const ring::RnsPlan<Word>> plan,    \
+                                               std::uint64_t plain_modulus) const override {       \
+    return std::make_unique<CudaRnsTables<Word>>(stream_, shared_->tables, std::move(plan),        \
+                                                 plain_modulus);                                   \
+  }                                                                                                \
+  std::unique_ptr<RnsSwitchKey<Word>> prepare_rns_key(                                             \
+      const RnsTables<Word>& tables, const RnsRowSource<Word>& rows) const override {              \
+    check_special("prepare_rns_key", tables.plan());                                               \
+    return std::make_unique<CudaRnsSwitchKey<Word>>(stream_, own(tables), rows, workers());        \
+  }                                                                                                \
+  void rns_ntt(const RnsTables<Word>& tables, unsigned limbs, bool with_special,                   \
+               std::size_t parts, Slice<Word> data) const override {                               \
+    rns_transform(tables, limbs, with_special, true, parts, data);                                 \
+  }                                                                                                \
+  void rns_intt(const RnsTables<Word>& tables, unsigned limbs, bool with_special,                  \
+                std::size_t parts, Slice<Word> data) const override {                              \
+    rns_transform(tables, limbs, with_special, false, parts, data);                                \
+  }                                                                                                \
+  void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N,                 \
+                    Slice<const Word> in, Slice<Word> out) const override {                        \
+    check(in);                                                                                     \
+    check(out);                                                                                    \
+    const std::size_t batch = base_convert_batch(conversion, N, in.size, out.size);                \
+    const Aligned<const Word> from(stream_, in);                                                   \
+    const Aligned<Word> to(stream_, out);                                                          \
+    cuda::base_convert(stream_, conversion, N, batch, from.data(), to.data());                     \
+    to.write_back();                                                                               \
+  }                                                                                                \
+  void mod_up(const RnsTables<Word>& tables, unsigned limbs, Slice<const Word> in,                 \
+              Slice<Word> out) const override {                                                    \
+    check(in);                                                                                     \
+    check(out);                                                                                    \
+    const std::size_t batch = mod_up_batch(tables.plan(), limbs, in.size, out.size);               \
+    const Aligned<const Word> from(stream_, in);                                                   \
+    const Aligned<Word> to(stream_, out);                                                          \
+    cuda::mod_up(stream_, own(tables), limbs, batch, from.data(), to.data());                      \
+    to.write_back();                                                                               \
+  }                                                                                                \
+  void inner_product(const RnsSwitchKey<Word>& key, const RnsTables<Word>& tables, unsigned limbs, \
+                     std::uint32_t g, Slice<const Word> digits, Slice<Word> out) const override {  \
+    check(digits);                                                                                 \
+    check(out);                                                                                    \
+    const std::size_t batch =                                                                      \
+        inner_product_batch(key.plan(), tables.plan(), limbs, g, digits.size, out.size);           \
+    const auto& ours = own_key<CudaRnsSwitchKey<Word>>(key);                                       \
+    check_ordinal("an RNS switching key", ours.ordinal);                                           \
+    const Aligned<const Word> from(stream_, digits);                                               \
+    const Aligned<Word> to(stream_, out);                                                          \
+    cuda::inner_product(stream_, own(tables), ours, limbs, g, batch, from.data(), to.data());      \
+    to.write_back();                                                                               \
+  }                                                                                                \
+  void mod_down(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts, bool accumulate, \
+                Slice<const Word> in, Slice<Word> out) const override {                            \
+    check(in);                                                                                     \
+    check(out);                                                                                    \
+    const std::size_t batch = mod_down_batch(tables.plan(), limbs, parts, in.size, out.size);      \
+    const Aligned<const Word> from(stream_, in);                                                   \
+    const Aligned<Word> to(stream_, out);                                                          \
+    cuda::mod_down(stream_, own(tables), limbs, parts, batch, accumulate, from.data(), to.data()); \
+    to.write_back();                                                                               \
+  }                                                                                                \
+  void rescale(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                   \
+               Slice<const Word> in, Slice<Word> out) const override {                             \
+    check(in);                                                                                     \
+    check(out);                                                                                    \
+    const std::size_t batch = rescale_batch(tables.plan(), limbs, parts, in.size, out.size);       \
+    const Aligned<const Word> from(stream_, in);                                                   \
+    const Aligned<Word> to(stream_, out);                                                          \
+    cuda::rescale(stream_, own(tables), limbs, parts, batch, from.data(), to.data());              \
+    to.write_back();                                                                               \
+  }                                                                                                \
+  void tensor(const RnsTables<Word>& tables, unsigned limbs, std::size_t a_parts,                  \
+              Slice<const Word> a, std::size_t b_parts, Slice<const Word> b, Slice<Word> out)      \
+      const override {                                                                             \
+    check(a);                                                                                      \
+    check(b);                                                                                      \
+    check(out);                                                                                    \
+    const std::size_t batch =                                                                      \
+        tensor_batch(tables.plan(), limbs, a_parts, a.size, b_parts, b.size, out.size);            \
+    const Aligned<const Word> x(stream_, a), y(stream_, b);                                        \
+    const Aligned<Word> to(stream_, out);                                                          \
+    cuda::tensor(stream_, own(tables), limbs, a_parts, b_parts, batch, x.data(), y.data(),         \
+                 to.data());                                                                       \
+    to.write_back();                                                                               \
+  }
+  WHORL_CUDA_RNS(std::uint32_t)
+  WHORL_CUDA_RNS(std::uint64_t)
+#undef WHORL_CUDA_RNS
 
   std::unique_ptr<RotationKey> prepare_rotation_key(
       const RotationShape& shape, const RowSource<std::uint32_t>& source) const override {
@@ -284,6 +376,29 @@ class CudaDevice final : public Device {
     if (batch == 0) return;
     const Aligned<Word> values(stream_, data);
     cuda::ntt(stream_, shared_->tables, plans, batch, values.data(), forward);
+    values.write_back();
+  }
+
+  /// Kernels of one GPU cannot read another's memory.
+  void check_ordinal(const char* what, int ordinal) const {
+    if (ordinal != shared_->gpu.ordinal)
+      throw DeviceError(std::string(what) + " of cuda:" + std::to_string(ordinal) +
+                        " was given to " + shared_->gpu.name());
+  }
+  template <class Word>
+  const CudaRnsTables<Word>& own(const RnsTables<Word>& tables) const {
+    const auto& ours = own_key<CudaRnsTables<Word>>(tables);
+    check_ordinal("RNS tables", ours.ordinal);
+    return ours;
+  }
+  template <class Word>
+  void rns_transform(const RnsTables<Word>& tables, unsigned limbs, bool with_special, bool forward,
+                     std::size_t parts, Slice<Word> data) const {
+    check(data);
+    const std::size_t batch = transform_batch(tables.plan(), limbs, with_special, parts, data.size);
+    const Aligned<Word> values(stream_, data);
+    cuda::rns_transform(stream_, own(tables), limbs, with_special, forward, parts, batch,
+                        values.data());
     values.write_back();
   }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "backend/cuda/dispatch/ntt_rows.h"
 #include "backend/cuda/dispatch/twiddles.h"
 #include "backend/cuda/kernels/transforms.cuh"
 #include "backend/cuda/runtime/error.h"
@@ -23,7 +24,8 @@ struct TransformTables::State {
   /// The table under `key`, made by `make` where there is none. A new one is waited for, so that
   /// other streams may use it: the first transform of a plan synchronises, no other does.
   template <class Make>
-  const auto* get(const Stream& stream, const decltype(tables)::key_type& key, const Make& make) {
+  std::shared_ptr<void> get(const Stream& stream, const decltype(tables)::key_type& key,
+                            const Make& make) {
     using Entry = typename decltype(make())::value_type;
     const std::lock_guard lock(mutex);
     std::shared_ptr<void>& table = tables[key];
@@ -34,7 +36,7 @@ struct TransformTables::State {
       stream.wait();
       table = std::move(made);
     }
-    return static_cast<const Entry*>(table.get());
+    return table;
   }
 };
 
@@ -178,6 +180,32 @@ Launches<NttArguments<Word>> choose_ntt(bool clusters, std::uint32_t N, bool for
   }
 }
 
+/// All launches for `grid_rows` rows as `arguments` places them: the first from `in` to `out`, a
+/// second in place.
+template <class Word>
+void launch_all(const Stream& stream, const Launches<NttArguments<Word>>& launches,
+                std::size_t batch, std::size_t grid_rows, NttArguments<Word>& arguments) {
+  for (int i = 0; i < launches.count; ++i) {
+    launches.launch[i](stream, batch, static_cast<unsigned>(grid_rows), arguments);
+    arguments.in = arguments.out;
+    arguments.places.in_first = arguments.places.out_first;
+    arguments.places.in_stride = arguments.places.out_stride;
+  }
+}
+
+template <class Word>
+std::shared_ptr<void> ntt_table_of(const Stream& stream, const TransformTables& tables,
+                                   const ring::NttPlan<Word>& plan, bool forward) {
+  return tables.state().get(
+      stream,
+      {static_cast<int>(sizeof(Word)), plan.N(), plan.modulus().value(), plan.psi(), forward},
+      [&] { return ntt_table(ntt_split<Word>(has_clusters(stream), plan.N()), plan, forward); });
+}
+template <class Word>
+NttLimb<Word> limb_with(const ring::NttPlan<Word>& plan, const std::shared_ptr<void>& table) {
+  return ntt_limb(plan, static_cast<const Twiddle<Word>*>(table.get()));
+}
+
 }  // namespace
 
 template <class Word>
@@ -186,31 +214,81 @@ void ntt(const Stream& stream, const TransformTables& tables, NttPlans<Word> pla
   if (plans.empty() || batch == 0) return;
   const CurrentGpu current(stream.gpu().ordinal);
   const std::uint32_t N = plans[0]->N();
-  const bool clusters = has_clusters(stream);
   Word largest = 0;
   for (const auto* plan : plans) largest = std::max(largest, plan->modulus().value());
-  const auto launches = choose_ntt<Word>(clusters, N, forward, largest);
+  const auto launches = choose_ntt<Word>(has_clusters(stream), N, forward, largest);
   for (std::size_t first = 0; first < plans.size(); first += ntt_limbs_a_launch) {
     const std::size_t limbs = std::min<std::size_t>(ntt_limbs_a_launch, plans.size() - first);
     NttArguments<Word> arguments = {};
-    arguments.data = data + first * batch * N;
+    arguments.in = arguments.out = data + first * batch * N;
     arguments.batch = static_cast<std::uint32_t>(batch);
     for (std::size_t l = 0; l < limbs; ++l) {
       const ring::NttPlan<Word>& plan = *plans[first + l];
-      const auto* table = tables.state().get(
-          stream, {static_cast<int>(sizeof(Word)), N, plan.modulus().value(), plan.psi(), forward},
-          [&] { return ntt_table(ntt_split<Word>(clusters, N), plan, forward); });
-      arguments.limbs[l] = ntt_limb(plan, table);
+      arguments.limbs[l] = limb_with(plan, ntt_table_of(stream, tables, plan, forward));
     }
-    for (int i = 0; i < launches.count; ++i)
-      launches.launch[i](stream, batch, static_cast<unsigned>(limbs), arguments);
+    launch_all(stream, launches, batch, limbs, arguments);
   }
 }
 
-template void ntt(const Stream&, const TransformTables&, NttPlans<std::uint32_t>, std::size_t,
-                  std::uint32_t*, bool);
-template void ntt(const Stream&, const TransformTables&, NttPlans<std::uint64_t>, std::size_t,
-                  std::uint64_t*, bool);
+template <class Word>
+NttLimbs<Word> ntt_limbs(const Stream& stream, const TransformTables& tables,
+                         NttPlans<Word> plans) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  NttLimbs<Word> out;
+  for (const auto* plan : plans) {
+    out.N = plan->N();
+    for (const bool forward : {true, false}) {
+      out.memory.push_back(ntt_table_of(stream, tables, *plan, forward));
+      (forward ? out.forward : out.inverse).push_back(limb_with(*plan, out.memory.back()));
+    }
+  }
+  return out;
+}
+
+template <class Word>
+void ntt_rows(const Stream& stream, const NttLimbs<Word>& limbs, bool forward,
+              const NttSelection& selection, std::size_t batch, RowsOf<const Word> in,
+              RowsOf<Word> out) {
+  if (batch == 0) return;
+  const CurrentGpu current(stream.gpu().ordinal);
+  const auto limb_of = [&](std::size_t row) -> const NttLimb<Word>& {
+    return (forward ? limbs.forward
+                    : limbs.inverse)[row < selection.chain
+                                         ? selection.first_limb + row
+                                         : selection.special_limb + row - selection.chain];
+  };
+  Word largest = 0;
+  for (std::size_t row = 0; row < selection.rows; ++row)
+    largest = std::max(largest, limb_of(row).q);
+  const auto launches = choose_ntt<Word>(has_clusters(stream), limbs.N, forward, largest);
+  for (std::size_t first = 0; first < selection.rows; first += ntt_limbs_a_launch) {
+    const std::size_t rows = std::min<std::size_t>(ntt_limbs_a_launch, selection.rows - first);
+    NttArguments<Word> arguments = {};
+    arguments.in = in.data;
+    arguments.out = out.data;
+    arguments.batch = static_cast<std::uint32_t>(batch);
+    arguments.places = {static_cast<std::uint32_t>(rows),
+                        static_cast<std::uint32_t>(in.first + first),
+                        static_cast<std::uint32_t>(in.stride),
+                        static_cast<std::uint32_t>(out.first + first),
+                        static_cast<std::uint32_t>(out.stride),
+                        selection.digit_limbs,
+                        selection.chain,
+                        static_cast<std::uint32_t>(first)};
+    for (std::size_t row = 0; row < rows; ++row) arguments.limbs[row] = limb_of(first + row);
+    launch_all(stream, launches, batch, selection.parts * rows, arguments);
+  }
+}
+
+#define WHORL_INSTANTIATE(Word)                                                                \
+  template void ntt(const Stream&, const TransformTables&, NttPlans<Word>, std::size_t, Word*, \
+                    bool);                                                                     \
+  template NttLimbs<Word> ntt_limbs(const Stream&, const TransformTables&, NttPlans<Word>);    \
+  template void ntt_rows(const Stream&, const NttLimbs<Word>&, bool, const NttSelection&,      \
+                         std::size_t, RowsOf<const Word>, RowsOf<Word>);
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+#undef WHORL_INSTANTIATE
 
 namespace {
 
@@ -225,12 +303,13 @@ Launches<FftArguments> choose_fft(bool clusters, std::uint32_t N) {
 
 const FftValue* fft_table(const Stream& stream, const TransformTables& tables,
                           const ring::FftPlan& plan) {
-  return tables.state().get(stream, {0, plan.N(), 0, 0, true}, [&] {
+  const auto table = tables.state().get(stream, {0, plan.N(), 0, 0, true}, [&] {
     const int log_m = std::bit_width(plan.M()) - 1;
     const TransformShape shape =
         has_clusters(stream) ? fft_shape<true>(log_m) : fft_shape<false>(log_m);
     return fft_table(shape.kernel[0].split, plan);
   });
+  return static_cast<const FftValue*>(table.get());
 }
 
 }  // namespace

@@ -11,10 +11,32 @@ namespace whorl::backend::cuda {
 /// Limbs of one launch: grid.y.
 inline constexpr unsigned ntt_limbs_a_launch = 64;
 
+/// Where row `row` of part `part` is: the (in_first + part·in_stride + row)-th of `in`, and
+/// likewise of `out`; a row is (batch, N). Parts are digits where `digit_limbs` is not 0: then rows
+/// of `chain` that belong to the part's own digit are left alone, `first` being the first row's
+/// number.
+struct NttPlaces {
+  std::uint32_t rows = ~0u;  ///< of a part in this launch; limbs[row] is a row's modulus
+  std::uint32_t in_first = 0, in_stride = 0, out_first = 0, out_stride = 0;
+  std::uint32_t digit_limbs = 0, chain = 0, first = 0;
+
+  /// The rows of `in` and `out` for a launch's row, and its limb; false: nothing to do.
+  __device__ __forceinline__ bool find(std::uint32_t y, std::uint32_t& in, std::uint32_t& out,
+                                       std::uint32_t& limb) const {
+    const std::uint32_t part = y / rows;
+    limb = y - part * rows;
+    in = in_first + part * in_stride + limb;
+    out = out_first + part * out_stride + limb;
+    return digit_limbs == 0 || first + limb >= chain || (first + limb) / digit_limbs != part;
+  }
+};
+
 template <class Word>
 struct NttArguments {
-  Word* data;  ///< (limbs, batch, N)
+  const Word* in;
+  Word* out;  ///< may be `in` where places are the same
   std::uint32_t batch;
+  NttPlaces places;
   NttLimb<Word> limbs[ntt_limbs_a_launch];
 };
 
@@ -57,16 +79,21 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     ntt_kernel(const __grid_constant__ NttArguments<Word> arguments) {
   constexpr KernelShape shape = Tuned::shape;
   if constexpr (architecture_has<shape>()) {
+    std::uint32_t in_row, out_row, which;
+    if (!arguments.places.find(blockIdx.y, in_row, out_row, which)) return;
     const Unit<shape, Word> unit(transform_memory);
-    const NttLimb<Word> limb = arguments.limbs[blockIdx.y];
+    const NttLimb<Word> limb = arguments.limbs[which];
     const bool active = unit.transform < arguments.batch;
-    Word* data =
-        arguments.data + ((static_cast<std::size_t>(blockIdx.y) * arguments.batch + unit.transform)
-                          << shape.split.log_n);
+    const auto place = [&](std::uint32_t row) {
+      return (static_cast<std::size_t>(row) * arguments.batch + unit.transform)
+             << shape.split.log_n;
+    };
+    const Word* const in = arguments.in + place(in_row);
+    Word* const out = arguments.out + place(out_row);
     Word x[1 << shape.split.log_e] = {};
     if constexpr (shape.log_cluster > 0) {
       cluster_arrive();
-      load_whole<shape.split, 0>(x, data, unit.thread);
+      load_whole<shape.split, 0>(x, in, unit.thread);
       forward_pass<headroom, shape.split, 0>(x, limb, unit.thread);
       cluster_wait();  // all blocks run: their memory may be written
       store_cluster<shape>(x, ClusterMemory<Word>{unit.shared}, unit.thread);
@@ -75,13 +102,13 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
       load_pass<shape, 1, shape.padding>(x, unit.shared, unit.thread);
       forward_from<headroom, shape, 1>(x, unit, limb);
     } else {
-      if (active) load_whole<shape.split, shape.first>(x, data, unit.thread);
+      if (active) load_whole<shape.split, shape.first>(x, in, unit.thread);
       forward_from<headroom, shape, shape.first>(x, unit, limb);
     }
     if constexpr (shape.last == shape.split.passes)
-      unit.store_linear(x, data, active);
+      unit.store_linear(x, out, active);
     else
-      store_whole<shape.split, shape.last - 1>(x, data, unit.thread);
+      store_whole<shape.split, shape.last - 1>(x, out, unit.thread);
   }
 }
 
@@ -91,17 +118,22 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     intt_kernel(const __grid_constant__ NttArguments<Word> arguments) {
   constexpr KernelShape shape = Tuned::shape;
   if constexpr (architecture_has<shape>()) {
+    std::uint32_t in_row, out_row, which;
+    if (!arguments.places.find(blockIdx.y, in_row, out_row, which)) return;
     const Unit<shape, Word> unit(transform_memory);
-    const NttLimb<Word> limb = arguments.limbs[blockIdx.y];
+    const NttLimb<Word> limb = arguments.limbs[which];
     const bool active = unit.transform < arguments.batch;
-    Word* data =
-        arguments.data + ((static_cast<std::size_t>(blockIdx.y) * arguments.batch + unit.transform)
-                          << shape.split.log_n);
+    const auto place = [&](std::uint32_t row) {
+      return (static_cast<std::size_t>(row) * arguments.batch + unit.transform)
+             << shape.split.log_n;
+    };
+    const Word* const in = arguments.in + place(in_row);
+    Word* const out = arguments.out + place(out_row);
     Word x[1 << shape.split.log_e] = {};
     if constexpr (shape.last == shape.split.passes)
-      unit.load_linear(x, data, active);
+      unit.load_linear(x, in, active);
     else
-      load_whole<shape.split, shape.last - 1>(x, data, unit.thread);
+      load_whole<shape.split, shape.last - 1>(x, in, unit.thread);
     if constexpr (shape.log_cluster > 0) {
       inverse_from<headroom, shape, shape.last - 1, 1>(x, unit, limb);
       store_pass<shape, 1, shape.padding>(x, unit.shared, unit.thread);
@@ -110,11 +142,11 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
       load_cluster<shape>(x, ClusterMemory<Word>{unit.shared}, unit.thread);
       cluster_arrive();
       inverse_pass<headroom, shape.split, 0>(x, limb, unit.thread);
-      store_whole<shape.split, 0>(x, data, unit.thread);
+      store_whole<shape.split, 0>(x, out, unit.thread);
       cluster_wait();  // a block's memory stays until all have read it
     } else {
       inverse_from<headroom, shape, shape.last - 1, shape.first>(x, unit, limb);
-      if (active) store_whole<shape.split, shape.first>(x, data, unit.thread);
+      if (active) store_whole<shape.split, shape.first>(x, out, unit.thread);
     }
   }
 }

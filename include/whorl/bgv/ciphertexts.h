@@ -1,0 +1,88 @@
+// Batches of BGV ciphertexts in the host's memory, and the evaluation keys a server needs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "whorl/bgv/parameters.h"
+#include "whorl/word_array.h"
+
+namespace whorl::bgv {
+
+/// Random label that a secret key, its evaluation keys and its ciphertexts share.
+using KeyId = std::array<std::uint8_t, 16>;
+using Seed = std::array<std::uint8_t, 32>;
+
+/// How N values modulo t sit in a plaintext polynomial.
+enum class Packing : std::uint8_t {
+  slots = 0,        ///< values at the roots, as two rows of N/2: operations act slot by slot
+  coefficients = 1  ///< values are coefficients: multiplication is that of polynomials
+};
+
+/// What is known of a ciphertext besides its residues; public.
+struct CiphertextInfo {
+  Packing packing = Packing::slots;
+  std::size_t count = 0;     ///< ciphertexts of the batch
+  unsigned parts = 2;        ///< c_0 + c_1·s + c_2·s^2 + …
+  unsigned limbs = 0;        ///< primes of the chain that are left
+  std::uint64_t factor = 1;  ///< plaintexts are messages times this, modulo t
+  double noise = 0;          ///< log2 of a bound of the noise (docs/bgv-noise.md)
+};
+
+/// A batch: residues (parts, limbs, count, N) in evaluation form, words of 4 or 8 bytes.
+struct Ciphertexts {
+  Parameters parameters;
+  KeyId key_id;
+  CiphertextInfo info;
+  WordArray data;
+  /// Set on fresh encryptions under the secret key only: c_1 is expanded from it, so files carry
+  /// the seed and c_0 alone.
+  std::optional<Seed> seed;
+};
+
+/// Encrypts under the public key: b = -a·s + t·e; a expanded from the seed.
+struct PublicKey {
+  Parameters parameters;
+  KeyId key_id;
+  Seed seed;
+  WordArray b;  ///< (limbs, N), evaluation form
+};
+
+/// Which keys a circuit needs.
+struct KeyRequest {
+  /// Ciphertexts of up to this many parts can be brought back to two; 2: none.
+  unsigned relinearise = 3;
+  std::vector<std::int64_t> rotations;  ///< of rows, to the left, by so many columns
+  bool swap_rows = false;
+};
+
+/// A key of hybrid key switching: bodies (digits, limbs + special, N) in evaluation form; the
+/// uniform halves are expanded from the seed.
+struct SwitchKeyData {
+  std::uint32_t g = 1;  ///< from s(X^g) …
+  unsigned power = 1;   ///< … to this power
+  Seed seed;
+  WordArray b;
+};
+
+/// What a server gets.
+struct EvaluationKeys {
+  Parameters parameters;
+  KeyId key_id;
+  std::vector<SwitchKeyData> keys;
+  /// Bytes that travel, without the frame.
+  std::size_t bytes() const;
+};
+
+/// Bytes of the keys that a request asks for, without making them.
+std::size_t key_bytes(const Parameters& parameters, const KeyRequest& request);
+
+/// 3^columns mod 2N, columns taken modulo N/2: X -> X^g rotates the rows to the left by as many
+/// columns. The exchange of rows is 2N - 1.
+std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t columns);
+
+}  // namespace whorl::bgv

@@ -1,0 +1,71 @@
+// The client's half: it alone makes, holds and uses secret keys.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "whorl/bgv/ciphertexts.h"
+#include "whorl/bgv/parameters.h"
+
+namespace whorl::bgv {
+
+/// A uniform ternary secret in locked memory, wiped on destruction. Copies share the memory.
+class SecretKey {
+ public:
+  static SecretKey generate(const Parameters& parameters);
+  /// Rebuilds a key from its N coefficients in -1 … 1 (a loader's job), else RangeError.
+  static SecretKey from_coefficients(const Parameters& parameters, const KeyId& key_id,
+                                     std::span<const std::int32_t> coefficients);
+  const Parameters& parameters() const;
+  const KeyId& key_id() const;
+  std::span<const std::int32_t> coefficients() const;
+
+ private:
+  struct State;
+  explicit SecretKey(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
+};
+
+/// Called with (done, total) from the calling thread; return false to stop (InterruptedError).
+using Progress = std::function<bool(std::size_t done, std::size_t total)>;
+
+class Client {
+ public:
+  /// Generates a key.
+  explicit Client(const Parameters& parameters) : Client(SecretKey::generate(parameters)) {}
+  explicit Client(SecretKey key);
+
+  const Parameters& parameters() const { return key_.parameters(); }
+  const KeyId& key_id() const { return key_.key_id(); }
+  const SecretKey& secret_key() const { return key_; }
+
+  /// Encrypts rows of N values each, taken modulo t (negative ones too). ShapeError unless values
+  /// are a whole number of rows; EncodingError for slots that the parameters do not have.
+  Ciphertexts encrypt(std::span<const std::int64_t> values, Packing packing = Packing::slots) const;
+  /// Values in 0 … t-1, N for each ciphertext. KeyMismatchError or ParameterMismatchError for
+  /// others' ciphertexts. Wrong, without a sign of it, where noise has passed Q/2: see
+  /// noise_budget.
+  std::vector<std::uint64_t> decrypt(const Ciphertexts& ciphertexts) const;
+  /// log2(Q/2) - log2 of the largest coefficient of the noise, measured, for each ciphertext: bits
+  /// that are left. Exact while positive; near 0 where decryption fails.
+  std::vector<double> noise_budget(const Ciphertexts& ciphertexts) const;
+
+  PublicKey public_key() const;
+  /// Generates the keys that a server needs, on `threads` threads (0: all cores).
+  EvaluationKeys evaluation_keys(const KeyRequest& request, unsigned threads = 0,
+                                 const Progress& progress = {}) const;
+
+ private:
+  struct State;
+  SecretKey key_;
+  std::shared_ptr<const State> state_;
+};
+
+/// The same under a public key: for those who may only encrypt.
+Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values,
+                    Packing packing = Packing::slots);
+
+}  // namespace whorl::bgv

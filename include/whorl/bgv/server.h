@@ -1,0 +1,100 @@
+// The server's half: evaluates on ciphertexts that stay on its device until asked for.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "whorl/bgv/ciphertexts.h"
+#include "whorl/bgv/parameters.h"
+
+namespace whorl::bgv {
+
+struct ServerOptions {
+  std::string device;               ///< as whorl::binfhe::ServerOptions: "", "cpu", "cuda:0", …
+  unsigned threads = 0;             ///< host threads; 0: all cores
+  std::function<bool()> interrupt;  ///< polled in long calls; true: InterruptedError
+};
+
+/// A batch of ciphertexts on a server's device. Copies share the memory, which is never written
+/// again; it must not outlive nothing: it keeps what it needs of its server alive.
+class Array {
+ public:
+  const CiphertextInfo& info() const { return info_; }
+  /// Bits left by the noise bound: log2(Q/2) - noise.
+  double noise_budget() const { return budget_; }
+  /// Bytes on the device.
+  std::size_t bytes() const;
+
+ private:
+  friend class Server;
+  struct Storage;
+  CiphertextInfo info_;
+  double budget_ = 0;
+  std::shared_ptr<const Storage> storage_;
+};
+
+/// Operations take batches of equal count and packing. Levels and factors are brought together by
+/// the server: whoever wants to do it by hand uses mod_switch and reads info(). Not for use by two
+/// threads at once.
+class Server {
+ public:
+  Server(const EvaluationKeys& keys, const ServerOptions& options = {});
+
+  const Parameters& parameters() const;
+  const KeyId& key_id() const;
+  const std::string& device() const;
+  std::size_t key_bytes() const;  ///< of the keys as they lie on the device
+
+  /// ParameterMismatchError or KeyMismatchError for others' ciphertexts, RangeError for residues
+  /// not below their primes.
+  Array upload(const Ciphertexts& ciphertexts) const;
+  Ciphertexts download(const Array& a) const;
+
+  Array add(const Array& a, const Array& b) const;
+  Array sub(const Array& a, const Array& b) const;
+  Array negate(const Array& a) const;
+  /// With rows of N values each, as many as ciphertexts or one for all; packed as `a` is.
+  Array add_plain(const Array& a, std::span<const std::int64_t> values) const;
+  Array sub_plain(const Array& a, std::span<const std::int64_t> values) const;
+  Array multiply_plain(const Array& a, std::span<const std::int64_t> values) const;
+  /// With one integer for all slots (or, of coefficients, for the constant one).
+  Array add_scalar(const Array& a, std::int64_t value) const;
+  Array multiply_scalar(const Array& a, std::int64_t value) const;
+
+  /// The product, of two parts unless `relinearised` is false. Operands lose the primes that the
+  /// product is better off without.
+  Array multiply(const Array& a, const Array& b, bool relinearised = true) const;
+  Array square(const Array& a, bool relinearised = true) const;
+  /// To two parts. KeyMismatchError names the key that is missing.
+  Array relinearise(const Array& a) const;
+
+  /// Rows to the left by `columns` (negative: to the right). Packed in slots only.
+  Array rotate(const Array& a, std::int64_t columns) const;
+  /// The same for several, decomposed once (hoisted).
+  std::vector<Array> rotate_many(const Array& a, std::span<const std::int64_t> columns) const;
+  Array swap_rows(const Array& a) const;
+  /// Each slot: the sum of `columns` slots of its row from it on, by rotations by 1, 2, 4 …;
+  /// columns: a power of two up to N/2.
+  Array inner_sum(const Array& a, std::uint32_t columns) const;
+
+  /// Drops primes until `limbs` are left; the message stays, the factor changes.
+  Array mod_switch(const Array& a, unsigned limbs) const;
+  /// To as few primes as decrypt with `spare_bits` to spare by the noise bound: what to download.
+  Array shrink(const Array& a, double spare_bits = 8) const;
+
+  /// Waits for all work so far.
+  void synchronise() const;
+
+ private:
+  struct State;
+  template <class Word>
+  struct Typed;
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace whorl::bgv

@@ -1,0 +1,86 @@
+// RNS operations on the CPU: what backend/ops.h says of each, shapes being checked by the caller.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "backend/cpu/key_memory.h"
+#include "backend/cpu/ntt_tables.h"
+#include "backend/parallel.h"
+#include "backend/rns.h"
+#include "ring/automorphism.h"
+#include "ring/base_conversion.h"
+
+namespace whorl::backend::cpu {
+
+template <class Word>
+class CpuRnsTables final : public RnsTables<Word> {
+ public:
+  CpuRnsTables(std::shared_ptr<const ring::RnsPlan<Word>> plan, std::uint64_t plain_modulus);
+
+  /// Of the chain, then of the special primes; so in all that follows.
+  std::vector<NttTables<Word>> ntt;
+  std::vector<math::Montgomery<Word>> montgomery;
+  /// From the first `size` limbs of a digit to all moduli.
+  const ring::BaseConversion<Word>& up(unsigned digit, unsigned size) const {
+    return up_[digit * this->plan().digit_limbs() + size - 1];
+  }
+  /// From the special primes to the chain, and from limb l >= 1 to those before it; with t.
+  const ring::BaseConversion<Word>& down() const { return *down_; }
+  const ring::BaseConversion<Word>& last(unsigned limb) const { return last_[limb - 1]; }
+  /// q_last^-1 modulo q_limb.
+  Word inverse_last(unsigned last, unsigned limb) const {
+    return inverse_last_[last * this->plan().limbs() + limb];
+  }
+
+ private:
+  std::vector<ring::BaseConversion<Word>> up_, last_;
+  std::optional<ring::BaseConversion<Word>> down_;
+  std::vector<Word> inverse_last_;
+};
+
+template <class Word>
+class CpuRnsSwitchKey final : public RnsSwitchKey<Word> {
+ public:
+  CpuRnsSwitchKey(const CpuRnsTables<Word>& tables, const RnsRowSource<Word>& rows,
+                  const Workers& workers);
+  std::size_t bytes() const override { return words_ * sizeof(Word); }
+  /// N words, in Montgomery form. component 0: a's.
+  const Word* row(unsigned digit, unsigned component, unsigned limb) const;
+
+ private:
+  std::size_t words_;
+  KeyMemory<Word> memory_;
+};
+
+/// Of data (parts, limbs [+ K], B, N), in place.
+template <class Word>
+void rns_transform(const CpuRnsTables<Word>& tables, unsigned limbs, bool with_special,
+                   bool is_forward, std::size_t parts, std::size_t batch, Word* data,
+                   const Workers& workers);
+template <class Word>
+void mod_up(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t batch, const Word* in,
+            Word* out, const Workers& workers);
+template <class Word>
+void inner_product(const CpuRnsTables<Word>& tables, const CpuRnsSwitchKey<Word>& key,
+                   unsigned limbs, std::uint32_t g, std::size_t batch, const Word* digits,
+                   Word* out, const Workers& workers);
+template <class Word>
+void mod_down(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts,
+              std::size_t batch, bool accumulate, const Word* in, Word* out,
+              const Workers& workers);
+template <class Word>
+void rescale(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts, std::size_t batch,
+             const Word* in, Word* out, const Workers& workers);
+template <class Word>
+void tensor(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t a_parts,
+            std::size_t b_parts, std::size_t batch, const Word* a, const Word* b, Word* out,
+            const Workers& workers);
+template <class Word>
+void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N, std::size_t batch,
+                  const Word* in, Word* out, const Workers& workers);
+
+}  // namespace whorl::backend::cpu

@@ -1,0 +1,45 @@
+// Transforms of some rows of RNS arrays, from one array into another: one launch for all of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backend/cuda/dispatch/transforms.h"
+#include "backend/cuda/kernels/ntt.cuh"
+
+namespace whorl::backend::cuda {
+
+/// The tables of several moduli of one N, found once: transforms by them look nothing up.
+template <class Word>
+struct NttLimbs {
+  std::uint32_t N = 0;
+  std::vector<NttLimb<Word>> forward, inverse;
+  std::vector<std::shared_ptr<void>> memory;
+};
+template <class Word>
+NttLimbs<Word> ntt_limbs(const Stream& stream, const TransformTables& tables, NttPlans<Word> plans);
+
+/// Rows of (batch, N) of an array of several parts: `first`, … of each part of `stride` rows.
+template <class Word>
+struct RowsOf {
+  Word* data;
+  std::size_t stride, first;
+};
+
+/// Which rows of each part are transformed, and modulo what: row r by limb first_limb + r, or, from
+/// row `chain` on, by limb special_limb + r - chain. With digit_limbs, rows r < chain of part
+/// r / digit_limbs are left alone: a digit's own limbs.
+struct NttSelection {
+  std::size_t parts = 1, rows = 0;
+  unsigned first_limb = 0, chain = ~0u, special_limb = 0, digit_limbs = 0;
+};
+
+/// `out` may be `in`.
+template <class Word>
+void ntt_rows(const Stream& stream, const NttLimbs<Word>& limbs, bool forward,
+              const NttSelection& selection, std::size_t batch, RowsOf<const Word> in,
+              RowsOf<Word> out);
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,402 @@
+#include "backend/cuda/dispatch/rns.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/cuda/dispatch/elementwise.h"
+#include "backend/cuda/kernels/rns.cuh"
+#include "backend/cuda/runtime/error.h"
+#include "whorl/error.h"
+
+namespace whorl::backend::cuda {
+
+namespace {
+
+/// Limbs of a digit, or special primes, whose conversion keeps them in registers.
+template <class Word>
+inline constexpr unsigned most_in_registers = sizeof(Word) == 4 ? 16 : 8;
+
+/// The tables of conversions on the host, absent ones and absent limbs being zeros.
+template <class Word>
+class ConversionPacker {
+ public:
+  ConversionPacker(std::size_t count, unsigned size, std::size_t targets)
+      : size_(size),
+        targets_(targets),
+        stride_(factor_stride<Word>(size)),
+        sources_(count * size),
+        factors_(count * targets * stride_) {}
+  void set(std::size_t number, const ring::BaseConversion<Word>& conversion) {
+    const std::size_t limbs = conversion.from().size();
+    largest_ = std::max(largest_, conversion.largest());
+    for (std::size_t l = 0; l < limbs; ++l)
+      sources_[number * size_ + l] = {conversion.from()[l].value(), conversion.inverse()[l],
+                                      conversion.inverse_shoup()[l], conversion.ratio()[l]};
+    for (std::size_t k = 0; k < conversion.to().size(); ++k) {
+      Word* const row = factors_.data() + (number * targets_ + k) * stride_;
+      const std::span<const Word> from = conversion.factors(k);
+      std::copy_n(from.data(), limbs, row);
+      row[size_] = from[limbs];
+      row[size_ + 1] = conversion.to()[k].value();
+      row[size_ + 2] = math::Montgomery<Word>(conversion.to()[k]).inverse();
+    }
+  }
+  Conversions<Word> upload(const Stream& stream) const {
+    return {size_, static_cast<unsigned>(targets_), largest_,
+            stream.upload(sources_.data(), sources_.size()),
+            stream.upload(factors_.data(), factors_.size())};
+  }
+
+ private:
+  unsigned size_;
+  std::size_t targets_, stride_;
+  Word largest_ = 0;
+  std::vector<RnsSource<Word>> sources_;
+  std::vector<Word> factors_;
+};
+
+template <class Word>
+Twiddle<Word> factor_of(const math::Modulus<Word>& q, Word w) {
+  return {w, q.shoup(w)};
+}
+
+unsigned pieces(std::size_t row, std::size_t width) {
+  return static_cast<unsigned>((row + rns_threads * width - 1) / (rns_threads * width));
+}
+
+/// Calls f.template operator()<size>() for size = `wanted` in 1 … most.
+template <unsigned most, unsigned size = 1, class F>
+void for_limbs(unsigned wanted, const F& f) {
+  if constexpr (size < most)
+    if (wanted != size) return for_limbs<most, size + 1>(wanted, f);
+  f.template operator()<size>();
+}
+
+/// `groups` conversions of rows of a.row words; a's members for blocks are set here.
+template <class Word>
+void convert(const Stream& stream, const Conversions<Word>& conversions, std::size_t groups,
+             ConvertArguments<Word> a) {
+  a.size = conversions.size;
+  a.tables = conversions.targets;
+  const bool in_registers = a.size <= most_in_registers<Word>;
+  const unsigned in_row = pieces(a.row, in_registers ? rns_width<Word> : 1);
+  const std::size_t target_bytes = factor_stride<Word>(a.size) * sizeof(Word);
+  // Each block of targets makes its digits anew: as few as give each multiprocessor some blocks.
+  const std::size_t blocks = groups * in_row;
+  const std::size_t wanted = 8 * stream.gpu().multiprocessors;
+  a.target_blocks = static_cast<std::uint32_t>(
+      std::clamp<std::size_t>((wanted + blocks - 1) / blocks, 1, a.targets));
+  a.targets_a_block = (a.targets + a.target_blocks - 1) / a.target_blocks;
+  if (in_registers)
+    a.targets_a_block =
+        std::min(a.targets_a_block, static_cast<std::uint32_t>((47u << 10) / target_bytes));
+  a.target_blocks = (a.targets + a.targets_a_block - 1) / a.targets_a_block;
+  const dim3 grid(in_row, static_cast<unsigned>(groups * a.target_blocks)), block(rns_threads);
+  if (!in_registers) {
+    const std::size_t shared = a.size * rns_threads * sizeof(Word);
+    if (shared > stream.gpu().shared_per_block)
+      throw ParameterError(
+          "base conversion from " + std::to_string(a.size) +
+          " primes; this GPU's shared memory holds " +
+          std::to_string(stream.gpu().shared_per_block / (rns_threads * sizeof(Word))));
+    if (shared > (48u << 10))
+      check(
+          cudaFuncSetAttribute(convert_many_rows<Word>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(shared)),
+          "cudaFuncSetAttribute of convert_many_rows: " + std::to_string(shared) +
+              " bytes of shared memory");
+    convert_many_rows<Word><<<grid, block, shared, stream.handle()>>>(a);
+    return check_launch("convert_many_rows", grid, block, shared);
+  }
+  const std::size_t shared = a.size * sizeof(RnsSource<Word>) + a.targets_a_block * target_bytes;
+  for_limbs<most_in_registers<Word>>(a.size, [&]<unsigned size>() {
+    if constexpr (sizeof(Word) == 4)
+      if (conversions.largest <= (1u << 30))
+        return convert_rows<Word, size, 4><<<grid, block, shared, stream.handle()>>>(a);
+    convert_rows<Word, size, ProductSum<Word>::safe_terms>
+        <<<grid, block, shared, stream.handle()>>>(a);
+  });
+  check_launch("convert_rows", grid, block, shared);
+}
+
+/// What mod_down and rescale share: rows `kept` … of each part, limbs `dropped` …, are what `table`
+/// of the conversions converts from; `factors`: of the kept limbs.
+template <class Word>
+void divide(const Stream& stream, const CudaRnsTables<Word>& tables,
+            const Conversions<Word>& conversions, std::size_t table, unsigned kept,
+            unsigned dropped, std::size_t parts, std::size_t batch, const Twiddle<Word>* factors,
+            bool accumulate, const Word* in, Word* out) {
+  const std::size_t many = conversions.size, rows = kept + many, row = batch * tables.plan().N();
+  const auto coefficients = stream.allocate<Word>(parts * many * row);
+  ntt_rows<Word>(stream, tables.ntt, false, {.parts = parts, .rows = many, .first_limb = dropped},
+                 batch, {in, rows, kept}, {coefficients.data(), many, 0});
+  const auto delta = stream.allocate<Word>(parts * kept * row);
+  ConvertArguments<Word> a = {};
+  a.in = coefficients.data();
+  a.out = delta.data();
+  a.row = row;
+  a.in_stride = static_cast<std::uint32_t>(many);
+  a.targets = kept;
+  a.rows = {kept, 0};
+  a.sources = conversions.sources.data() + table * many;
+  a.factors = conversions.factors.data() +
+              table * conversions.targets * factor_stride<Word>(conversions.size);
+  convert(stream, conversions, parts, a);
+  ntt_rows<Word>(stream, tables.ntt, true, {.parts = parts, .rows = kept}, batch,
+                 {delta.data(), kept, 0}, {delta.data(), kept, 0});
+  const DivideArguments<Word> last = {
+      in,     delta.data(), out, row, kept, static_cast<std::uint32_t>(rows), tables.moduli.data(),
+      factors};
+  const dim3 grid(pieces(row, rns_width<Word>), static_cast<unsigned>(parts * kept));
+  if (accumulate)
+    divide_rows<Word, true><<<grid, rns_threads, 0, stream.handle()>>>(last);
+  else
+    divide_rows<Word, false><<<grid, rns_threads, 0, stream.handle()>>>(last);
+  check_launch("divide_rows", grid, rns_threads, 0);
+}
+
+}  // namespace
+
+template <class Word>
+CudaRnsTables<Word>::CudaRnsTables(const Stream& stream, const TransformTables& transforms,
+                                   std::shared_ptr<const ring::RnsPlan<Word>> shared,
+                                   std::uint64_t plain_modulus)
+    : RnsTables<Word>(std::move(shared), plain_modulus), ordinal(stream.gpu().ordinal) {
+  const CurrentGpu current(ordinal);
+  const ring::RnsPlan<Word>& plan = this->plan();
+  const std::span<const math::Modulus<Word>> all = plan.moduli();
+  const unsigned L = plan.limbs(), K = plan.special(), alpha = plan.digit_limbs();
+  ntt = ntt_limbs<Word>(stream, transforms, plan.ntts_of(L, true));
+  std::vector<RnsModulus<Word>> constants;
+  for (const math::Modulus<Word>& q : all) {
+    const math::Montgomery<Word> m(q);
+    constants.push_back({q.value(), m.inverse(), m.r_squared(), 0});
+  }
+  moduli = stream.upload(constants.data(), constants.size());
+
+  std::vector<Twiddle<Word>> factors;
+  if (K > 0) {
+    ConversionPacker<Word> packer(std::size_t{plan.digits()} * alpha, alpha, all.size());
+    for (unsigned first = 0; first < L; first += alpha)
+      for (unsigned size = 1; size <= std::min(alpha, L - first); ++size)
+        packer.set(first + size - 1, ring::BaseConversion<Word>(all.subspan(first, size), all));
+    up = packer.upload(stream);
+    ConversionPacker<Word> one(1, K, L);
+    one.set(0, ring::BaseConversion<Word>(all.subspan(L), all.first(L), plain_modulus));
+    down = one.upload(stream);
+    for (unsigned l = 0; l < L; ++l) factors.push_back(factor_of(all[l], plan.inverse_P(l)));
+    inverse_P = stream.upload(factors.data(), factors.size());
+  }
+  ConversionPacker<Word> packer(L, 1, L);
+  factors.assign(std::size_t{L} * L, {});
+  for (unsigned k = 1; k < L; ++k) {
+    packer.set(k, ring::BaseConversion<Word>(all.subspan(k, 1), all.first(k), plain_modulus));
+    for (unsigned l = 0; l < k; ++l)
+      factors[k * L + l] = factor_of(all[l], all[l].inverse(all[l].reduce(all[k].value())));
+  }
+  last = packer.upload(stream);
+  inverse_last = stream.upload(factors.data(), factors.size());
+  stream.wait();  // other streams may use them
+}
+
+template <class Word>
+CudaRnsSwitchKey<Word>::CudaRnsSwitchKey(const Stream& stream, const CudaRnsTables<Word>& tables,
+                                         const RnsRowSource<Word>& rows, const Workers& workers)
+    : RnsSwitchKey<Word>(tables.shared_plan()), ordinal(stream.gpu().ordinal) {
+  const ring::RnsPlan<Word>& plan = this->plan();
+  const std::vector<math::Modulus<Word>>& q = plan.moduli();
+  const std::size_t half = q.size() * plan.N(), digits = plan.digits();
+  values = stream.allocate<Word>(digits * 2 * half);
+  std::vector<Word> to_montgomery;
+  for (const auto& modulus : q) to_montgomery.push_back(math::Montgomery<Word>(modulus).r());
+  // Some digits at a time, which bounds the host's memory.
+  constexpr std::size_t bytes_at_once = std::size_t{256} << 20;
+  const std::size_t at_once =
+      std::clamp<std::size_t>(bytes_at_once / (2 * half * sizeof(Word)), 1, digits);
+  std::vector<Word> host(at_once * 2 * half);
+  for (std::size_t first = 0; first < digits; first += at_once) {
+    const std::size_t count = std::min(at_once, digits - first);
+    parallel_for(count, workers, [&](std::size_t i) {
+      Word* const a = host.data() + i * 2 * half;
+      rows(static_cast<unsigned>(first + i), {a, half}, {a + half, half});
+    });
+    Word* const to = values.data() + first * 2 * half;
+    stream.copy_in(host.data(), to, count * 2 * half * sizeof(Word));
+    for (std::size_t i = 0; i < 2 * count; ++i)
+      multiply_scalar<Word>(stream, q, to_montgomery, half, to + i * half, to + i * half);
+  }
+  stream.wait();  // other streams may use it
+}
+
+template <class Word>
+void rns_transform(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+                   bool with_special, bool forward, std::size_t parts, std::size_t batch,
+                   Word* data) {
+  const std::size_t rows = limbs + (with_special ? tables.plan().special() : 0);
+  ntt_rows<Word>(
+      stream, tables.ntt, forward,
+      {.parts = parts, .rows = rows, .chain = limbs, .special_limb = tables.plan().limbs()}, batch,
+      {data, rows, 0}, {data, rows, 0});
+}
+
+template <class Word>
+void base_convert(const Stream& stream, const ring::BaseConversion<Word>& conversion,
+                  std::uint32_t N, std::size_t batch, const Word* in, Word* out) {
+  const auto targets = static_cast<unsigned>(conversion.to().size());
+  if (batch == 0 || targets == 0) return;
+  const CurrentGpu current(stream.gpu().ordinal);
+  ConversionPacker<Word> packer(1, static_cast<unsigned>(conversion.from().size()), targets);
+  packer.set(0, conversion);
+  const Conversions<Word> tables = packer.upload(stream);
+  ConvertArguments<Word> a = {};
+  a.in = in;
+  a.out = out;
+  a.row = batch * N;
+  a.targets = targets;
+  a.rows = {targets, 0};
+  a.sources = tables.sources.data();
+  a.factors = tables.factors.data();
+  convert(stream, tables, 1, a);
+}
+
+template <class Word>
+void mod_up(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+            std::size_t batch, const Word* in, Word* out) {
+  if (batch == 0) return;
+  const CurrentGpu current(stream.gpu().ordinal);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  const std::size_t row = batch * plan.N(), rows = limbs + plan.special();
+  const unsigned digits = plan.digits(limbs), alpha = plan.digit_limbs();
+  const auto coefficients = stream.allocate<Word>(limbs * row);
+  ntt_rows<Word>(stream, tables.ntt, false, {.rows = limbs}, batch, {in, limbs, 0},
+                 {coefficients.data(), limbs, 0});
+  ConvertArguments<Word> a = {};
+  a.in = coefficients.data();
+  a.out = out;
+  a.own = in;
+  a.row = row;
+  a.in_stride = alpha;
+  a.targets = static_cast<std::uint32_t>(rows);
+  a.digit_limbs = alpha;
+  a.rows = {limbs, plan.limbs()};
+  a.sources = tables.up.sources.data();
+  a.factors = tables.up.factors.data();
+  convert(stream, tables.up, digits, a);
+  ntt_rows<Word>(stream, tables.ntt, true,
+                 {.parts = digits,
+                  .rows = rows,
+                  .chain = limbs,
+                  .special_limb = plan.limbs(),
+                  .digit_limbs = alpha},
+                 batch, {out, rows, 0}, {out, rows, 0});
+}
+
+namespace {
+
+template <class Word, bool permuted>
+void launch_inner_product(const Stream& stream, InnerArguments<Word> a) {
+  // A key's values are read for four ciphertexts, or as many as there are.
+  const unsigned group = a.batch >= 3 ? 4 : a.batch;
+  a.batch_groups = (a.batch + group - 1) / group;
+  const dim3 grid(pieces(std::size_t{1} << a.log_N, rns_width<Word>) * a.batch_groups, a.row_count);
+  if (group == 4)
+    sum_digit_products<Word, 4, permuted><<<grid, rns_threads, 0, stream.handle()>>>(a);
+  else if (group == 2)
+    sum_digit_products<Word, 2, permuted><<<grid, rns_threads, 0, stream.handle()>>>(a);
+  else
+    sum_digit_products<Word, 1, permuted><<<grid, rns_threads, 0, stream.handle()>>>(a);
+  check_launch("sum_digit_products", grid, rns_threads, 0);
+}
+
+}  // namespace
+
+template <class Word>
+void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
+                   const CudaRnsSwitchKey<Word>& key, unsigned limbs, std::uint32_t g,
+                   std::size_t batch, const Word* digits, Word* out) {
+  if (batch == 0) return;
+  const CurrentGpu current(stream.gpu().ordinal);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  InnerArguments<Word> a = {};
+  a.digits = digits;
+  a.key = key.values.data();
+  a.out = out;
+  a.moduli = tables.moduli.data();
+  a.count = plan.digits(limbs);
+  a.row_count = limbs + plan.special();
+  a.key_limbs = plan.limbs() + plan.special();
+  a.log_N = static_cast<std::uint32_t>(std::bit_width(plan.N()) - 1);
+  a.batch = static_cast<std::uint32_t>(batch);
+  a.g = g;
+  a.rows = {limbs, plan.limbs()};
+  g == 1 ? launch_inner_product<Word, false>(stream, a)
+         : launch_inner_product<Word, true>(stream, a);
+}
+
+template <class Word>
+void mod_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+              std::size_t parts, std::size_t batch, bool accumulate, const Word* in, Word* out) {
+  if (batch == 0) return;
+  const CurrentGpu current(stream.gpu().ordinal);
+  divide(stream, tables, tables.down, 0, limbs, tables.plan().limbs(), parts, batch,
+         tables.inverse_P.data(), accumulate, in, out);
+}
+
+template <class Word>
+void rescale(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+             std::size_t parts, std::size_t batch, const Word* in, Word* out) {
+  if (batch == 0) return;
+  const CurrentGpu current(stream.gpu().ordinal);
+  const unsigned dropped = limbs - 1;
+  divide(stream, tables, tables.last, dropped, dropped, dropped, parts, batch,
+         tables.inverse_last.data() + std::size_t{dropped} * tables.plan().limbs(), false, in, out);
+}
+
+template <class Word>
+void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+            std::size_t a_parts, std::size_t b_parts, std::size_t batch, const Word* a,
+            const Word* b, Word* out) {
+  if (batch == 0) return;
+  const CurrentGpu current(stream.gpu().ordinal);
+  const std::size_t row = batch * tables.plan().N();
+  const TensorArguments<Word> t = {a,
+                                   b,
+                                   out,
+                                   row,
+                                   limbs * row,
+                                   static_cast<std::uint32_t>(a_parts),
+                                   static_cast<std::uint32_t>(b_parts),
+                                   tables.moduli.data()};
+  const dim3 grid(pieces(row, rns_width<Word>), limbs);
+  if (a_parts == 2 && b_parts == 2)
+    multiply_pairs<Word><<<grid, rns_threads, 0, stream.handle()>>>(t);
+  else
+    multiply_parts<Word><<<grid, rns_threads, 0, stream.handle()>>>(t);
+  check_launch("multiply_parts", grid, rns_threads, 0);
+}
+
+#define WHORL_INSTANTIATE(Word)                                                                    \
+  template class CudaRnsTables<Word>;                                                              \
+  template class CudaRnsSwitchKey<Word>;                                                           \
+  template void rns_transform(const Stream&, const CudaRnsTables<Word>&, unsigned, bool, bool,     \
+                              std::size_t, std::size_t, Word*);                                    \
+  template void base_convert(const Stream&, const ring::BaseConversion<Word>&, std::uint32_t,      \
+                             std::size_t, const Word*, Word*);                                     \
+  template void mod_up(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,           \
+                       const Word*, Word*);                                                        \
+  template void inner_product(const Stream&, const CudaRnsTables<Word>&,                           \
+                              const CudaRnsSwitchKey<Word>&, unsigned, std::uint32_t, std::size_t, \
+                              const Word*, Word*);                                                 \
+  template void mod_down(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,         \
+                         std::size_t, bool, const Word*, Word*);                                   \
+  template void rescale(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,          \
+                        std::size_t, const Word*, Word*);                                          \
+  template void tensor(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,           \
+                       std::size_t, std::size_t, const Word*, const Word*, Word*);
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,479 @@
+// RNS on a GPU: base conversion, key switching's inner product, tensor product and the end of a
+// division. All rows are (B, N) words, a multiple of 256 of them, and begin at 16 bytes; values are
+// those of backend/cpu/rns_kernels.cpp, bit for bit, since every sum ends fully reduced.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "backend/cuda/kernels/elementwise.cuh"
+#include "backend/cuda/kernels/modular.cuh"
+#include "backend/cuda/kernels/ntt.cuh"
+#include "ring/base_conversion.h"
+
+namespace whorl::backend::cuda {
+
+inline constexpr unsigned rns_threads = 128;
+/// Words of 16 bytes, which a thread moves at once.
+template <class Word>
+inline constexpr unsigned rns_width = 16 / sizeof(Word);
+template <class Word>
+using RnsVector = WordVector<Word, rns_width<Word>>;
+
+template <class Word>
+struct alignas(4 * sizeof(Word)) RnsModulus {
+  Word q, inverse, r_squared, unused;  ///< q^-1 mod R; R^2 mod q; R = 2^wordbits
+};
+/// A source modulus of a base conversion: ring::BaseConversion's from, inverse, inverse_shoup,
+/// ratio.
+template <class Word>
+struct alignas(4 * sizeof(Word)) RnsSource {
+  Word q, inverse, shoup, ratio;
+};
+
+/// Rows of a chain's limbs and the special primes after them.
+struct RnsRows {
+  std::uint32_t chain, special_limb;
+  __device__ __forceinline__ std::uint32_t limb(std::uint32_t row) const {
+    return row < chain ? row : special_limb + row - chain;
+  }
+};
+
+/// A sum of products modulo q, over R once reduced (Montgomery 1985). Corrected, it is below q·R;
+/// R / largest products of a factor up to `largest` and one below q may then be added.
+template <class Word>
+struct ProductSum {
+  using Wide = std::conditional_t<sizeof(Word) == 4, std::uint64_t, unsigned __int128>;
+  static constexpr unsigned bits = 8 * sizeof(Word);
+  /// For any factors below the largest modulus, 2^31 or 2^61.
+  static constexpr unsigned safe_terms = sizeof(Word) == 4 ? 2 : 8;
+  Wide sum = 0;
+
+  __device__ __forceinline__ void add(Word a, Word b) {
+#if defined(__CUDA_ARCH__)
+    // Of a plain product the compiler widens factors that a loop keeps, and multiplies 64 bits.
+    if constexpr (sizeof(Word) == 4) {
+      asm("mad.wide.u32 %0, %1, %2, %0;" : "+l"(sum) : "r"(a), "r"(b));
+      return;
+    }
+#endif
+    sum += static_cast<Wide>(a) * b;
+  }
+  __device__ __forceinline__ void correct(Word q) {
+    const Word high = subtract_once<Word>(static_cast<Word>(sum >> bits), q);
+    sum = (static_cast<Wide>(high) << bits) | static_cast<Word>(sum);
+  }
+  /// In [0, q), the sum being corrected.
+  __device__ __forceinline__ Word reduce(Word q, Word inverse) const {
+    return sub_mod<Word>(static_cast<Word>(sum >> bits),
+                         mul_high<Word>(static_cast<Word>(sum) * inverse, q), q);
+  }
+};
+
+/// Words of a row of a conversion's factors: those of ring::BaseConversion::factors, zeros in the
+/// place of absent limbs, then p and p^-1 mod R; a multiple of 16 bytes.
+template <class Word>
+__host__ __device__ constexpr unsigned factor_stride(unsigned size) {
+  constexpr unsigned width = 16 / sizeof(Word);
+  return (size + 3 + width - 1) / width * width;
+}
+
+/// Base conversion of groups of rows. A group is a part, or, where digit_limbs is not 0, a digit:
+/// then its tables are those of its number of limbs, and its own limbs are copied from `own`.
+template <class Word>
+struct ConvertArguments {
+  const Word* in;   ///< group g's rows from row g·in_stride on
+  Word* out;        ///< (groups, targets, row)
+  const Word* own;  ///< (chain, row); digits only
+  std::size_t row;  ///< words
+  std::uint32_t size, in_stride, targets, targets_a_block, target_blocks;
+  std::uint32_t digit_limbs, tables;  ///< of factors for one number of limbs: rows
+  RnsRows rows;
+  const RnsSource<Word>* sources;  ///< `size` for each table
+  const Word* factors;
+};
+
+/// What a block of the grid (pieces of a row, groups × blocks of targets) is about.
+template <class Word>
+struct ConvertPlace {
+  std::uint32_t group, first, end;     ///< targets first … end - 1
+  std::uint32_t count, own = 0, owns;  ///< source limbs; targets own … own + owns - 1 are they
+  const RnsSource<Word>* sources;
+  const Word* factors;
+
+  __device__ __forceinline__ ConvertPlace(const ConvertArguments<Word>& a, unsigned stride) {
+    group = blockIdx.y / a.target_blocks;
+    first = (blockIdx.y - group * a.target_blocks) * a.targets_a_block;
+    end = min(first + a.targets_a_block, a.targets);
+    count = a.size;
+    owns = 0;
+    sources = a.sources;
+    factors = a.factors;
+    if (a.digit_limbs != 0) {
+      own = group * a.digit_limbs;
+      owns = count = min(a.digit_limbs, a.rows.chain - own);
+      const std::uint32_t table = own + count - 1;
+      sources += table * a.size;
+      factors += static_cast<std::size_t>(table) * a.tables * stride;
+    }
+  }
+  __device__ __forceinline__ bool is_own(std::uint32_t row) const { return row - own < owns; }
+};
+
+/// For `size` limbs a group, fewer of the last digit (its other factors are zero). Sums are
+/// corrected after `terms` products. Digits y_l and u stay in registers while the block's targets
+/// go by; a target's factors, which all threads share, come from shared memory, 16 bytes for
+/// rns_width² products. Bound by wide products (size + 1 a result) from four limbs or so on, by
+/// memory below.
+template <class Word, unsigned size, unsigned terms>
+__global__ void __launch_bounds__(rns_threads)
+    convert_rows(const __grid_constant__ ConvertArguments<Word> a) {
+  constexpr unsigned width = rns_width<Word>, stride = factor_stride<Word>(size);
+  constexpr unsigned point = ring::BaseConversion<Word>::fraction_bits;
+  using Vector = RnsVector<Word>;
+  extern __shared__ unsigned char rns_memory[] __attribute__((aligned(16)));
+  const ConvertPlace<Word> place(a, stride);
+  const std::size_t at = (static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x) * width;
+
+  Word y[size + 1][width];
+  if (at < a.row) {
+    const Word* const in = a.in + static_cast<std::size_t>(place.group) * a.in_stride * a.row + at;
+#pragma unroll
+    for (unsigned l = 0; l < size; ++l) {
+      // An absent limb's constants are zeros: any value will do.
+      const Vector x = *reinterpret_cast<const Vector*>(in + min(l, place.count - 1) * a.row);
+#pragma unroll
+      for (unsigned k = 0; k < width; ++k) y[l][k] = x.word[k];
+    }
+  }
+  RnsSource<Word>* const sources = reinterpret_cast<RnsSource<Word>*>(rns_memory);
+  Vector* const factors = reinterpret_cast<Vector*>(sources + size);
+  constexpr unsigned vectors = stride / width;
+  for (unsigned i = threadIdx.x; i < (place.end - place.first) * vectors; i += rns_threads) {
+    const std::uint32_t limb = a.rows.limb(place.first + i / vectors);
+    factors[i] = reinterpret_cast<const Vector*>(place.factors + static_cast<std::size_t>(limb) *
+                                                                     stride)[i % vectors];
+  }
+  if (threadIdx.x < size) sources[threadIdx.x] = place.sources[threadIdx.x];
+  __syncthreads();
+  if (at >= a.row) return;
+
+#pragma unroll
+  for (unsigned k = 0; k < width; ++k) y[size][k] = Word{1} << (point - 1);
+#pragma unroll
+  for (unsigned l = 0; l < size; ++l) {
+    const RnsSource<Word> s = sources[l];
+#pragma unroll
+    for (unsigned k = 0; k < width; ++k) {
+      y[l][k] = mul_shoup<Word>(y[l][k], s.inverse, s.shoup, s.q);
+      y[size][k] += mul_high<Word>(y[l][k], s.ratio);
+    }
+  }
+#pragma unroll
+  for (unsigned k = 0; k < width; ++k) y[size][k] >>= point;
+
+  Word* const out = a.out + static_cast<std::size_t>(place.group) * a.targets * a.row + at;
+#pragma unroll 1
+  for (std::uint32_t row = place.first; row < place.end; ++row) {
+    Vector result;
+    if (place.is_own(row)) {
+      result = *reinterpret_cast<const Vector*>(a.own + row * a.row + at);
+    } else {
+      const Vector* const from = factors + (row - place.first) * vectors;
+      ProductSum<Word> sum[width];
+      Vector f;
+      Word q = 0, inverse = 0;
+#pragma unroll
+      for (unsigned v = 0; v < vectors; ++v) {
+        f = from[v];
+#pragma unroll
+        for (unsigned i = 0; i < width; ++i) {
+          const unsigned l = v * width + i;
+          if (l == size + 1) q = f.word[i];
+          if (l == size + 2) inverse = f.word[i];
+        }
+      }
+#pragma unroll
+      for (unsigned v = 0; v < vectors; ++v) {
+        f = from[v];
+#pragma unroll
+        for (unsigned i = 0; i < width; ++i) {
+          const unsigned l = v * width + i;
+          if (l > size) continue;
+#pragma unroll
+          for (unsigned k = 0; k < width; ++k) {
+            sum[k].add(y[l][k], f.word[i]);
+            if (l % terms == terms - 1 || l == size) sum[k].correct(q);
+          }
+        }
+      }
+#pragma unroll
+      for (unsigned k = 0; k < width; ++k) result.word[k] = sum[k].reduce(q, inverse);
+    }
+    *reinterpret_cast<Vector*>(out + row * a.row) = result;
+  }
+}
+
+/// The same for any number of limbs, a coefficient a thread, digits in shared memory.
+template <class Word>
+__global__ void __launch_bounds__(rns_threads)
+    convert_many_rows(const __grid_constant__ ConvertArguments<Word> a) {
+  constexpr unsigned point = ring::BaseConversion<Word>::fraction_bits;
+  extern __shared__ unsigned char rns_memory[] __attribute__((aligned(16)));
+  Word* const y = reinterpret_cast<Word*>(rns_memory) + threadIdx.x;  // y_l at y[l·rns_threads]
+  const unsigned stride = factor_stride<Word>(a.size);
+  const ConvertPlace<Word> place(a, stride);
+  const std::size_t at = static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x;
+  if (at >= a.row) return;
+  const Word* const in = a.in + static_cast<std::size_t>(place.group) * a.in_stride * a.row + at;
+  Word u = Word{1} << (point - 1);
+  for (unsigned l = 0; l < place.count; ++l) {
+    const RnsSource<Word> s = place.sources[l];
+    const Word v = mul_shoup<Word>(in[l * a.row], s.inverse, s.shoup, s.q);
+    y[l * rns_threads] = v;
+    u += mul_high<Word>(v, s.ratio);
+  }
+  u >>= point;
+  Word* const out = a.out + static_cast<std::size_t>(place.group) * a.targets * a.row + at;
+  for (std::uint32_t row = place.first; row < place.end; ++row) {
+    if (place.is_own(row)) {
+      out[row * a.row] = a.own[row * a.row + at];
+      continue;
+    }
+    const Word* const f = place.factors + static_cast<std::size_t>(a.rows.limb(row)) * stride;
+    const Word q = f[a.size + 1];
+    ProductSum<Word> sum;
+    sum.add(u, f[a.size]);
+    for (unsigned l = 0; l < place.count; ++l) {
+      sum.add(y[l * rns_threads], f[l]);
+      if (l % ProductSum<Word>::safe_terms == 0) sum.correct(q);
+    }
+    sum.correct(q);
+    out[row * a.row] = sum.reduce(q, f[a.size + 2]);
+  }
+}
+
+template <class Word>
+struct InnerArguments {
+  const Word* digits;  ///< (count, rows, batch, N)
+  const Word* key;     ///< (count, 2, key_limbs, N), a first, in Montgomery form
+  Word* out;           ///< (2, rows, batch, N)
+  const RnsModulus<Word>* moduli;
+  std::uint32_t count, row_count, key_limbs, log_N, batch, batch_groups, g;
+  RnsRows rows;
+};
+
+/// A vector of the values that X -> X^g brings to places j …: an aligned block of 2^k values goes
+/// to an aligned block. (j's low bits are its exponent's high ones: they add multiples of N/2^(k-1)
+/// to e = 2·brv(j) + 1, and so to g·e modulo 2N.)
+template <class Word>
+struct Gathered {
+  std::uint32_t block, place[rns_width<Word>];
+  __device__ __forceinline__ Gathered(std::uint32_t j, std::uint32_t log_N, std::uint32_t g) {
+#pragma unroll
+    for (unsigned k = 0; k < rns_width<Word>; ++k) {
+      const std::uint32_t from = automorphism_value(j + k, log_N, g);
+      block = from & ~(rns_width<Word> - 1);
+      place[k] = from & (rns_width<Word> - 1);
+    }
+  }
+  __device__ __forceinline__ RnsVector<Word> operator()(const RnsVector<Word>& x) const {
+    RnsVector<Word> out;
+#pragma unroll
+    for (unsigned k = 0; k < rns_width<Word>; ++k) {
+      if constexpr (rns_width<Word> == 4) {
+        const Word low = place[k] & 1 ? x.word[1] : x.word[0];
+        const Word high = place[k] & 1 ? x.word[3] : x.word[2];
+        out.word[k] = place[k] & 2 ? high : low;
+      } else {
+        out.word[k] = place[k] & 1 ? x.word[1] : x.word[0];
+      }
+    }
+    return out;
+  }
+};
+
+/// Both components of rns_width values of `group` ciphertexts, for which a key's values are read
+/// once. Grid: (pieces of N × groups of the batch, the latter first, so that blocks with the same
+/// key values run together; rows). Bound by memory: count·(1 + 2/group) + 2 words a value.
+template <class Word, unsigned group, bool permuted>
+__global__ void __launch_bounds__(rns_threads)
+    sum_digit_products(const __grid_constant__ InnerArguments<Word> a) {
+  constexpr unsigned width = rns_width<Word>;
+  using Vector = RnsVector<Word>;
+  const std::uint32_t piece = blockIdx.x / a.batch_groups;
+  const std::uint32_t first = (blockIdx.x - piece * a.batch_groups) * group;
+  const std::uint32_t j = (piece * rns_threads + threadIdx.x) * width;
+  const std::uint32_t N = 1u << a.log_N;
+  if (j >= N) return;
+  const std::uint32_t row = blockIdx.y, limb = a.rows.limb(row);
+  const Gathered<Word> gathered(j, a.log_N, permuted ? a.g : 1);
+  const std::size_t row_words = static_cast<std::size_t>(a.batch) << a.log_N;
+  const std::size_t key_words = static_cast<std::size_t>(a.key_limbs) << a.log_N;
+  const RnsModulus<Word> m = a.moduli[limb];
+  const Word* key = a.key + (static_cast<std::size_t>(limb) << a.log_N) + j;
+  const Word* x = a.digits + row * row_words + (static_cast<std::size_t>(first) << a.log_N) +
+                  (permuted ? gathered.block : j);
+  // Places that are missing from the last group repeat its last ciphertext.
+  std::uint32_t offset[group];
+#pragma unroll
+  for (unsigned i = 0; i < group; ++i) offset[i] = (min(first + i, a.batch - 1) - first) << a.log_N;
+  ProductSum<Word> sum[group][2][width];
+#pragma unroll 2
+  for (std::uint32_t d = 0; d < a.count; ++d) {
+    const Vector key_a = *reinterpret_cast<const Vector*>(key);
+    const Vector key_b = *reinterpret_cast<const Vector*>(key + key_words);
+    Vector v[group];
+#pragma unroll
+    for (unsigned i = 0; i < group; ++i) v[i] = *reinterpret_cast<const Vector*>(x + offset[i]);
+#pragma unroll
+    for (unsigned i = 0; i < group; ++i) {
+      if constexpr (permuted) v[i] = gathered(v[i]);
+#pragma unroll
+      for (unsigned k = 0; k < width; ++k) {
+        sum[i][0][k].add(v[i].word[k], key_b.word[k]);
+        sum[i][1][k].add(v[i].word[k], key_a.word[k]);
+      }
+    }
+    if (d % ProductSum<Word>::safe_terms == ProductSum<Word>::safe_terms - 1 || d + 1 == a.count) {
+#pragma unroll
+      for (unsigned i = 0; i < group; ++i)
+#pragma unroll
+        for (unsigned c = 0; c < 2; ++c)
+#pragma unroll
+          for (unsigned k = 0; k < width; ++k) sum[i][c][k].correct(m.q);
+    }
+    key += 2 * key_words;
+    x += a.row_count * row_words;
+  }
+#pragma unroll
+  for (unsigned i = 0; i < group; ++i) {
+    if (first + i >= a.batch) break;
+#pragma unroll
+    for (unsigned c = 0; c < 2; ++c) {
+      Vector out;
+#pragma unroll
+      for (unsigned k = 0; k < width; ++k) out.word[k] = sum[i][c][k].reduce(m.q, m.inverse);
+      *reinterpret_cast<Vector*>(a.out + (c * a.row_count + row) * row_words +
+                                 (static_cast<std::size_t>(first + i) << a.log_N) + j) = out;
+    }
+  }
+}
+
+template <class Word>
+struct TensorArguments {
+  const Word *a, *b;  ///< (parts, limbs, row)
+  Word* out;
+  std::size_t row, part;  ///< words
+  std::uint32_t a_parts, b_parts;
+  const RnsModulus<Word>* moduli;
+};
+template <class Word>
+__device__ __forceinline__ Word finish_product(ProductSum<Word> sum, const RnsModulus<Word>& m) {
+  sum.correct(m.q);
+  return mul_montgomery<Word>(sum.reduce(m.q, m.inverse), m.r_squared, m.q, m.inverse);
+}
+
+/// Two parts each. Grid: pieces of a row, limbs. Bound by memory: 7 words a value.
+template <class Word>
+__global__ void __launch_bounds__(rns_threads)
+    multiply_pairs(const __grid_constant__ TensorArguments<Word> t) {
+  constexpr unsigned width = rns_width<Word>;
+  using Vector = RnsVector<Word>;
+  const std::size_t in_row =
+      (static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x) * width;
+  if (in_row >= t.row) return;
+  const std::size_t at = blockIdx.y * t.row + in_row;
+  const RnsModulus<Word> m = t.moduli[blockIdx.y];
+  const Vector a0 = *reinterpret_cast<const Vector*>(t.a + at),
+               a1 = *reinterpret_cast<const Vector*>(t.a + t.part + at),
+               b0 = *reinterpret_cast<const Vector*>(t.b + at),
+               b1 = *reinterpret_cast<const Vector*>(t.b + t.part + at);
+  Vector out[3];
+#pragma unroll
+  for (unsigned k = 0; k < width; ++k) {
+    ProductSum<Word> sum[3];
+    sum[0].add(a0.word[k], b0.word[k]);
+    sum[1].add(a0.word[k], b1.word[k]);
+    sum[1].add(a1.word[k], b0.word[k]);
+    sum[2].add(a1.word[k], b1.word[k]);
+#pragma unroll
+    for (unsigned i = 0; i < 3; ++i) out[i].word[k] = finish_product<Word>(sum[i], m);
+  }
+#pragma unroll
+  for (unsigned i = 0; i < 3; ++i) *reinterpret_cast<Vector*>(t.out + i * t.part + at) = out[i];
+}
+
+/// Any parts. The same grid.
+template <class Word>
+__global__ void __launch_bounds__(rns_threads)
+    multiply_parts(const __grid_constant__ TensorArguments<Word> t) {
+  constexpr unsigned width = rns_width<Word>;
+  using Vector = RnsVector<Word>;
+  const std::size_t in_row =
+      (static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x) * width;
+  if (in_row >= t.row) return;
+  const std::size_t at = blockIdx.y * t.row + in_row;
+  const RnsModulus<Word> m = t.moduli[blockIdx.y];
+  for (std::uint32_t out = 0; out + 1 < t.a_parts + t.b_parts; ++out) {
+    ProductSum<Word> sum[width];
+    const std::uint32_t last = min(out, t.a_parts - 1);
+    for (std::uint32_t i = out < t.b_parts ? 0 : out - t.b_parts + 1, terms = 1; i <= last;
+         ++i, ++terms) {
+      const Vector x = *reinterpret_cast<const Vector*>(t.a + i * t.part + at),
+                   y = *reinterpret_cast<const Vector*>(t.b + (out - i) * t.part + at);
+#pragma unroll
+      for (unsigned k = 0; k < width; ++k) {
+        sum[k].add(x.word[k], y.word[k]);
+        if (terms % ProductSum<Word>::safe_terms == 0) sum[k].correct(m.q);
+      }
+    }
+    Vector result;
+#pragma unroll
+    for (unsigned k = 0; k < width; ++k) result.word[k] = finish_product<Word>(sum[k], m);
+    *reinterpret_cast<Vector*>(t.out + out * t.part + at) = result;
+  }
+}
+
+/// out = (x - y)·factor, or that added to it.
+template <class Word>
+struct DivideArguments {
+  const Word* x;  ///< parts of x_stride rows, of which the first `limbs` count
+  const Word* y;  ///< (parts, limbs, row), as out
+  Word* out;
+  std::size_t row;
+  std::uint32_t limbs, x_stride;
+  const RnsModulus<Word>* moduli;
+  const Twiddle<Word>* factors;  ///< a limb's, and its Shoup companion
+};
+/// Grid: pieces of a row, parts × limbs. Bound by memory: 3 words a value, or 4.
+template <class Word, bool accumulate>
+__global__ void __launch_bounds__(rns_threads)
+    divide_rows(const __grid_constant__ DivideArguments<Word> a) {
+  constexpr unsigned width = rns_width<Word>;
+  using Vector = RnsVector<Word>;
+  const std::size_t in_row =
+      (static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x) * width;
+  if (in_row >= a.row) return;
+  const std::uint32_t part = blockIdx.y / a.limbs, limb = blockIdx.y - part * a.limbs;
+  const std::size_t at = blockIdx.y * a.row + in_row;
+  const Vector x = *reinterpret_cast<const Vector*>(
+                   a.x + (static_cast<std::size_t>(part) * a.x_stride + limb) * a.row + in_row),
+               y = *reinterpret_cast<const Vector*>(a.y + at);
+  const Word q = a.moduli[limb].q;
+  const Twiddle<Word> factor = load_twiddle(a.factors + limb);
+  Vector out;
+  if constexpr (accumulate) out = *reinterpret_cast<const Vector*>(a.out + at);
+#pragma unroll
+  for (unsigned k = 0; k < width; ++k) {
+    const Word quotient =
+        mul_shoup<Word>(sub_mod<Word>(x.word[k], y.word[k], q), factor.w, factor.shoup, q);
+    out.word[k] = accumulate ? add_mod<Word>(out.word[k], quotient, q) : quotient;
+  }
+  *reinterpret_cast<Vector*>(a.out + at) = out;
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,40 @@
+// The checks of RNS entries' arguments that every backend makes. Each function returns the batch B
+// that the sizes stand for, or throws ShapeError or ParameterError with the numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ring/base_conversion.h"
+#include "ring/rns_plan.h"
+
+namespace whorl::backend {
+
+/// ParameterError unless the plan has special primes.
+template <class Word>
+void check_special(const char* what, const ring::RnsPlan<Word>& plan);
+
+template <class Word>
+std::size_t transform_batch(const ring::RnsPlan<Word>& plan, unsigned limbs, bool with_special,
+                            std::size_t parts, std::size_t size);
+template <class Word>
+std::size_t base_convert_batch(const ring::BaseConversion<Word>& conversion, std::uint32_t N,
+                               std::size_t in, std::size_t out);
+template <class Word>
+std::size_t mod_up_batch(const ring::RnsPlan<Word>& plan, unsigned limbs, std::size_t in,
+                         std::size_t out);
+template <class Word>
+std::size_t inner_product_batch(const ring::RnsPlan<Word>& key_plan,
+                                const ring::RnsPlan<Word>& plan, unsigned limbs, std::uint32_t g,
+                                std::size_t digits, std::size_t out);
+template <class Word>
+std::size_t mod_down_batch(const ring::RnsPlan<Word>& plan, unsigned limbs, std::size_t parts,
+                           std::size_t in, std::size_t out);
+template <class Word>
+std::size_t rescale_batch(const ring::RnsPlan<Word>& plan, unsigned limbs, std::size_t parts,
+                          std::size_t in, std::size_t out);
+template <class Word>
+std::size_t tensor_batch(const ring::RnsPlan<Word>& plan, unsigned limbs, std::size_t a_parts,
+                         std::size_t a, std::size_t b_parts, std::size_t b, std::size_t out);
+
+}  // namespace whorl::backend

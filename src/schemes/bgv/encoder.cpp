@@ -1,0 +1,79 @@
+#include "schemes/bgv/encoder.h"
+
+#include <bit>
+
+#include "math/modulus.h"
+#include "math/secret.h"
+#include "whorl/error.h"
+
+namespace whorl::bgv {
+
+std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t columns) {
+  const std::int64_t period = N / 2;
+  std::uint64_t count = static_cast<std::uint64_t>(((columns % period) + period) % period);
+  std::uint64_t g = 1, power = 3;
+  for (; count != 0; count >>= 1, power = power * power % (2ULL * N))
+    if (count & 1) g = g * power % (2ULL * N);
+  return static_cast<std::uint32_t>(g);
+}
+
+Encoder::Encoder(const Parameters& parameters) : parameters_(parameters) {
+  if (!parameters_.has_slots()) return;
+  const std::uint32_t N = parameters_.N();
+  device_ = backend::make_device("cpu", {1, {}});
+  plan_.emplace(N, static_cast<std::uint32_t>(parameters_.t()));
+  const unsigned bits = static_cast<unsigned>(std::bit_width(N) - 1);
+  place_.resize(N);
+  std::uint64_t e = 1;
+  for (std::uint32_t column = 0; column < N / 2; ++column, e = 3 * e % (2ULL * N)) {
+    // Value i is at psi^(2·brv(i) + 1).
+    place_[column] = ring::bit_reverse(static_cast<std::uint32_t>((e - 1) / 2), bits);
+    place_[N / 2 + column] =
+        ring::bit_reverse(static_cast<std::uint32_t>((2ULL * N - e - 1) / 2), bits);
+  }
+}
+
+void Encoder::check(Packing packing) const {
+  if (packing == Packing::slots && !plan_)
+    throw EncodingError("t = " + std::to_string(parameters_.t()) +
+                        " is not a prime = 1 mod 2N = " + std::to_string(2ULL * parameters_.N()) +
+                        ": there are no slots, only coefficients");
+}
+
+std::size_t Encoder::rows(std::size_t values) const {
+  if (values == 0 || values % parameters_.N() != 0)
+    throw ShapeError(std::to_string(values) + " values are not a whole number of rows of N = " +
+                     std::to_string(parameters_.N()));
+  return values / parameters_.N();
+}
+
+void Encoder::encode(std::span<const std::int64_t> values, Packing packing,
+                     std::span<std::int64_t> coefficients) const {
+  check(packing);
+  const std::size_t N = parameters_.N();
+  const math::Modulus<std::uint64_t> t(parameters_.t());
+  if (packing == Packing::coefficients) {
+    for (std::size_t j = 0; j < N; ++j) coefficients[j] = t.centred(t.from_signed(values[j]));
+    return;
+  }
+  math::WipedVector<std::uint32_t> residues(N);
+  for (std::size_t j = 0; j < N; ++j)
+    residues.span()[place_[j]] = static_cast<std::uint32_t>(t.from_signed(values[j]));
+  const ring::NttPlan<std::uint32_t>* plans[] = {&*plan_};
+  device_->intt(plans, backend::Slice<std::uint32_t>{residues.span().data(), N, device_.get()});
+  for (std::size_t j = 0; j < N; ++j) coefficients[j] = t.centred(residues[j]);
+}
+
+void Encoder::decode(Packing packing, std::span<std::uint64_t> coefficients) const {
+  check(packing);
+  if (packing == Packing::coefficients) return;
+  const std::size_t N = parameters_.N();
+  math::WipedVector<std::uint32_t> residues(N);
+  for (std::size_t j = 0; j < N; ++j)
+    residues.span()[j] = static_cast<std::uint32_t>(coefficients[j]);
+  const ring::NttPlan<std::uint32_t>* plans[] = {&*plan_};
+  device_->ntt(plans, backend::Slice<std::uint32_t>{residues.span().data(), N, device_.get()});
+  for (std::size_t j = 0; j < N; ++j) coefficients[j] = residues[place_[j]];
+}
+
+}  // namespace whorl::bgv

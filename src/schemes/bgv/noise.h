@@ -1,0 +1,44 @@
+// Bounds of BGV's noise. docs/bgv-noise.md derives them.
+//
+// A ciphertext (c_0, …, c_d) carries v = sum_k c_k·s^k mod Q, a polynomial of integers congruent to
+// m·f modulo t. Decryption is right while every coefficient is below Q/2. What is followed is a
+// bound of |v| at all complex 2N-th roots of unity that are odd powers (the canonical norm), which
+// bounds the coefficients, is multiplicative, and is the same for v(X^g). All values are log2.
+#pragma once
+
+#include <cstdint>
+
+#include "whorl/bgv/parameters.h"
+
+namespace whorl::bgv {
+
+/// log2(2^a + 2^b).
+double log2_sum(double a, double b);
+
+class NoiseModel {
+ public:
+  explicit NoiseModel(const Parameters& parameters) : parameters_(parameters) {}
+
+  /// A plaintext of which nothing is known: N coefficients of at most t/2.
+  double plaintext() const;
+  /// m + t·e, and m + t·(e·u + e_0 + e_1·s).
+  double fresh_secret() const;
+  double fresh_public() const;
+  /// What dividing by primes and rounding to multiples of t adds to a ciphertext of `parts`.
+  double rounding(unsigned parts) const;
+  /// What key switching adds to a ciphertext of `limbs`.
+  double key_switch(unsigned limbs) const;
+  /// After the last limb of `limbs` is dropped.
+  double dropped(double noise, unsigned limbs, unsigned parts) const;
+  /// Bits left: log2(Q/2) - noise. Decryption is right while this is positive.
+  double budget(double noise, unsigned limbs) const;
+
+  /// Limbs that a ciphertext should have when it is multiplied by one like itself: dropping the
+  /// others leaves the product the largest budget.
+  unsigned limbs_to_multiply(double noise, unsigned limbs, unsigned parts) const;
+
+ private:
+  Parameters parameters_;
+};
+
+}  // namespace whorl::bgv

@@ -1,0 +1,210 @@
+#include "whorl/bgv/parameters.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <set>
+
+#include "lattice/security.h"
+#include "math/primes.h"
+#include "schemes/bgv/noise.h"
+#include "whorl/error.h"
+
+namespace whorl::bgv {
+
+struct Parameters::State {
+  ParameterLiteral literal;
+  Digest digest;
+  double security = 0;
+  std::vector<double> log2_Q;  ///< of the first 0, 1, … primes
+  double log2_P = 0;
+};
+
+namespace {
+
+[[noreturn]] void reject(const std::string& what) { throw ParameterError("BGV: " + what); }
+
+void check_primes(const char* which, const std::vector<std::uint64_t>& primes, std::uint32_t N,
+                  bool narrow) {
+  for (const std::uint64_t q : primes) {
+    const std::uint64_t low = narrow ? 1ULL << 25 : 1ULL << 45,
+                        high = narrow ? 1ULL << 31 : 1ULL << 60;
+    if (q < low || q >= high)
+      reject(std::string(which) + " prime " + std::to_string(q) + " is outside [" +
+             std::to_string(low) + ", " + std::to_string(high) + "), where the first prime's are");
+    if (q % (2ULL * N) != 1 || !math::is_prime(q))
+      reject(std::string(which) + " modulus " + std::to_string(q) +
+             " is not a prime = 1 mod 2N = " + std::to_string(2ULL * N));
+  }
+}
+
+void check(const ParameterLiteral& p) {
+  if (p.name.size() > 64)
+    reject("name of " + std::to_string(p.name.size()) + " characters; at most 64");
+  if (p.N < 1024 || p.N > (1u << 17) || (p.N & (p.N - 1)) != 0)
+    reject("N = " + std::to_string(p.N) + " is not a power of two in 2^10 … 2^17");
+  if (p.t < 2 || p.t >= (1ULL << 31))
+    reject("t = " + std::to_string(p.t) + " is outside 2 … 2^31 - 1");
+  if (p.chain.empty() || p.chain.size() > 64)
+    reject("chain of " + std::to_string(p.chain.size()) + " primes; 1 … 64");
+  if (p.special.empty() || p.special.size() > 32)
+    reject(std::to_string(p.special.size()) + " special primes; 1 … 32");
+  if (p.digit_limbs == 0 || p.digit_limbs > p.chain.size())
+    reject("digit_limbs = " + std::to_string(p.digit_limbs) + " is outside 1 … " +
+           std::to_string(p.chain.size()));
+  const bool narrow = p.chain[0] < (1ULL << 31);
+  check_primes("chain", p.chain, p.N, narrow);
+  check_primes("special", p.special, p.N, narrow);
+  std::set<std::uint64_t> seen(p.chain.begin(), p.chain.end());
+  seen.insert(p.special.begin(), p.special.end());
+  if (seen.size() != p.chain.size() + p.special.size()) reject("a prime is there twice");
+  for (const std::uint64_t q : seen)
+    if (p.t % q == 0)
+      reject("t = " + std::to_string(p.t) + " is a multiple of " + std::to_string(q));
+  if (!(p.sigma >= 0.5 && p.sigma <= 64))
+    reject("sigma = " + std::to_string(p.sigma) + " is outside 0.5 … 64");
+}
+
+Digest digest_of(const ParameterLiteral& p) {
+  std::vector<std::uint8_t> bytes;
+  auto put = [&](std::uint64_t value) {
+    for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
+  };
+  for (const char c : std::string("whorl bgv parameters 1")) put(static_cast<std::uint8_t>(c));
+  put(p.N);
+  put(p.t);
+  for (const auto* primes : {&p.chain, &p.special}) {
+    put(primes->size());
+    for (const std::uint64_t q : *primes) put(q);
+  }
+  put(p.digit_limbs);
+  std::uint64_t sigma = 0;
+  std::memcpy(&sigma, &p.sigma, sizeof sigma);
+  put(sigma);
+  Digest digest;
+  crypto_generichash(digest.data(), digest.size(), bytes.data(), bytes.size(), nullptr, 0);
+  return digest;
+}
+
+double log2_of(std::uint64_t q) { return std::log2(static_cast<double>(q)); }
+
+double security_of(const ParameterLiteral& p) {
+  double log2_QP = 0;
+  for (const auto* primes : {&p.chain, &p.special})
+    for (const std::uint64_t q : *primes) log2_QP += log2_of(q);
+  return lattice::estimate_security(p.N, log2_QP, p.sigma, lattice::SecretKind::ternary).bits;
+}
+
+/// A chain of `limbs` primes and its special ones, the largest: P is above each digit's product.
+ParameterLiteral literal_of(const Requirements& r, std::uint32_t N, unsigned limbs) {
+  ParameterLiteral p;
+  p.N = N;
+  p.t = r.plain_modulus;
+  p.depth = r.depth;
+  p.digit_limbs = (limbs + r.dnum - 1) / r.dnum;
+  const std::vector<std::uint64_t> primes =
+      math::ntt_primes(r.prime_bits, N, limbs + p.digit_limbs);
+  p.special.assign(primes.begin(), primes.begin() + p.digit_limbs);
+  p.chain.assign(primes.begin() + p.digit_limbs, primes.end());
+  return p;
+}
+
+/// Budget, in bits, at the end of the circuit that Requirements describe: at each level `sums`
+/// bits of additions of key-switched ciphertexts, then a multiplication and a relinearisation.
+double remaining_budget(const Parameters& parameters, const Requirements& r) {
+  const NoiseModel model(parameters);
+  unsigned limbs = parameters.limbs();
+  double noise = model.fresh_public();
+  for (unsigned level = 0; level < r.depth; ++level) {
+    noise = log2_sum(noise, model.key_switch(limbs)) + r.sums;
+    for (const unsigned left = model.limbs_to_multiply(noise, limbs, 2); limbs > left; --limbs)
+      noise = model.dropped(noise, limbs, 2);
+    noise = log2_sum(2 * noise, model.key_switch(limbs));
+    if (model.budget(noise, limbs) < 0) return -1;
+  }
+  noise = log2_sum(noise, model.key_switch(limbs)) + r.sums;
+  return model.budget(noise, limbs);
+}
+
+bool packs(std::uint64_t t, std::uint32_t N) {
+  return t % (2ULL * N) == 1 && t < (1ULL << 31) && math::is_prime(t);
+}
+
+}  // namespace
+
+Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
+  check(literal);
+  auto state = std::make_shared<State>();
+  state->digest = digest_of(literal);
+  state->security = security_of(literal);
+  state->log2_Q.push_back(0);
+  for (const std::uint64_t q : literal.chain)
+    state->log2_Q.push_back(state->log2_Q.back() + log2_of(q));
+  for (const std::uint64_t p : literal.special) state->log2_P += log2_of(p);
+  if (state->security < 128 && !allow_insecure)
+    reject("N = " + std::to_string(literal.N) + " with log2 QP = " +
+           std::to_string(state->log2_Q.back() + state->log2_P) + " is estimated at " +
+           std::to_string(state->security) + " bits; under 128 wants allow_insecure");
+  state->literal = std::move(literal);
+  return Parameters(std::move(state));
+}
+
+Parameters Parameters::choose(const Requirements& r) {
+  if (r.dnum == 0 || r.dnum > 16) reject("dnum = " + std::to_string(r.dnum) + " is outside 1 … 16");
+  if (!((r.prime_bits >= 26 && r.prime_bits <= 31) || (r.prime_bits >= 46 && r.prime_bits <= 60)))
+    reject("prime_bits = " + std::to_string(r.prime_bits) + " is outside 26 … 31 and 46 … 60");
+  if (r.plain_modulus < 2 || r.plain_modulus >= (1ULL << 31))
+    reject("t = " + std::to_string(r.plain_modulus) + " is outside 2 … 2^31 - 1");
+  if (!(r.sums >= 0 && r.sums <= 64)) reject("sums = " + std::to_string(r.sums));
+  std::string why = "no ring was tried";
+  for (std::uint32_t N = r.N ? r.N : 1024; N <= (r.N ? r.N : 65536); N *= 2) {
+    if (r.slots && !packs(r.plain_modulus, N)) {
+      why = "t = " + std::to_string(r.plain_modulus) +
+            " is not a prime = 1 mod 2N for N = " + std::to_string(N) +
+            ", so that vectors cannot be packed";
+      if (N == 1024 || r.N) reject(why);
+      break;
+    }
+    for (unsigned limbs = 1; limbs <= 64; ++limbs) {
+      ParameterLiteral literal = literal_of(r, N, limbs);
+      const double security = security_of(literal);
+      if (security < 128) {
+        why = "N = " + std::to_string(N) + " is secure up to " + std::to_string(limbs - 1) +
+              " primes of " + std::to_string(r.prime_bits) + " bits, which do not carry depth " +
+              std::to_string(r.depth);
+        break;
+      }
+      const Parameters parameters = create(literal);
+      if (remaining_budget(parameters, r) < 0) continue;
+      literal.name = "bgv depth " + std::to_string(r.depth) + ", t " +
+                     std::to_string(r.plain_modulus) + ", N " + std::to_string(N);
+      return create(std::move(literal));
+    }
+  }
+  reject("no parameters for depth " + std::to_string(r.depth) +
+         " and t = " + std::to_string(r.plain_modulus) + ": " + why);
+}
+
+const ParameterLiteral& Parameters::literal() const { return state_->literal; }
+bool Parameters::has_slots() const { return packs(t(), N()); }
+double Parameters::log2_Q(unsigned limbs) const { return state_->log2_Q.at(limbs); }
+double Parameters::log2_P() const { return state_->log2_P; }
+double Parameters::security_bits() const { return state_->security; }
+const Digest& Parameters::digest() const { return state_->digest; }
+
+std::string Parameters::describe() const {
+  char text[512];
+  std::snprintf(text, sizeof text,
+                "N = %u, t = %llu%s\n"
+                "Q: %u primes, %.0f bits; P: %u primes, %.0f bits; %u digits of %u primes\n"
+                "words of %u bits; at least %.0f bits of security\n",
+                N(), static_cast<unsigned long long>(t()),
+                has_slots() ? " (slots)" : " (coefficients only)", limbs(), log2_Q(), special(),
+                log2_P(), digits(), literal().digit_limbs, 8 * word_bytes(), security_bits());
+  return text;
+}
+
+}  // namespace whorl::bgv

@@ -1,0 +1,120 @@
+// RNS on a GPU: random plans, every number of limbs a conversion has a kernel for, large batches.
+#include "gpu/rns_compare.h"
+
+namespace whorl::test {
+namespace {
+
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
+TEST(GpuRns, RandomPlans) {
+  Random random;
+  const Two two;
+  for (int i = 0; i < 40; ++i) {
+    const U32 N = 1u << (8 + random.below(4));
+    compare_random_rns<U32>(two, N, 7, 1 + random.below(5), random);
+    compare_random_rns<U64>(two, N, 7, 1 + random.below(5), random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Over clusters, with many blocks of targets and with few.
+TEST(GpuRns, LargeRings) {
+  Random random;
+  const Two two;
+  for (U32 N = 1 << 12; N <= 1 << 17; N *= 2) {
+    compare_random_rns<U32>(two, N, 4, 1 + random.below(2), random);
+    compare_random_rns<U64>(two, N, 3, 1, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuRns, LargeBatches) {
+  Random random;
+  const Two two;
+  for (const std::size_t batch : {33, 150}) {
+    compare_random_rns<U32>(two, 1 << 9, 5, batch, random);
+    compare_random_rns<U64>(two, 1 << 8, 4, batch, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// Digits and special primes of 1 to 20 limbs: in registers, then in shared memory; the last digit
+// shorter than the others.
+TEST(GpuRns, DigitsOfManyLimbs) {
+  Random random;
+  const Two two;
+  for (unsigned size = 1; size <= 20; ++size) {
+    const unsigned limbs = size + 1 + static_cast<unsigned>(random.below(size));
+    const U32 g = static_cast<U32>(2 * random.below(256) + 1);
+    for (const unsigned bits : {30u, 31u})
+      compare_rns<U32>(two, random_rns_plan<U32>(256, limbs, size, size, random, bits),
+                       limbs - static_cast<unsigned>(random.below(2)), 2, 2, g, 65537, random);
+    compare_rns<U64>(two, random_rns_plan<U64>(256, limbs, size, size, random), limbs, 1, 2, g,
+                     65537, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// More rows than one launch's parameters hold: 70 limbs of one, digits of all of them.
+TEST(GpuRns, ManyLimbs) {
+  Random random;
+  const Two two;
+  for (const unsigned digit_limbs : {1u, 35u, 70u})
+    compare_rns<U32>(two, random_rns_plan<U32>(256, 70, 2, digit_limbs, random), 70, 1, 2, 3, 65537,
+                     random);
+}
+
+template <class Word>
+void foreign() {
+  Random random;
+  const Two two;
+  const auto plan = random_rns_plan<Word>(256, 3, 1, 2, random);
+  const RnsKeyRows<Word> rows(*plan, random);
+  const auto ours = two.gpu->prepare_rns(plan, 1), theirs = two.cpu->prepare_rns(plan, 1);
+  const auto key = two.cpu->prepare_rns_key(*theirs, rows.source());
+  auto x = two.gpu->allocate<Word>(3 * 256), y = two.gpu->allocate<Word>(8 * 256),
+       z = two.gpu->allocate<Word>(8 * 256);
+  const auto in = std::as_const(x).slice(), digits = std::as_const(y).slice();
+  EXPECT_THROW(two.gpu->prepare_rns_key(*theirs, rows.source()), DeviceError);
+  EXPECT_THROW(two.gpu->mod_up(*theirs, 3, in, y.slice()), DeviceError);
+  EXPECT_THROW(two.gpu->inner_product(*key, *ours, 3, 1, digits, z.slice()), DeviceError);
+  EXPECT_THROW(two.gpu->rns_ntt(*theirs, 3, false, 1, x.slice()), DeviceError);
+  two.gpu->mod_up(*ours, 3, in, y.slice());  // and still works
+  two.gpu->sibling()->prepare_rns_key(*ours, rows.source());
+
+  const auto gpus = usable_gpus();
+  if (gpus.size() < 2) return;
+  const auto second = backend::make_device(gpus[1]);
+  EXPECT_THROW(second->prepare_rns_key(*ours, rows.source()), DeviceError);
+  const auto tables = second->prepare_rns(plan, 1);
+  const auto other = second->prepare_rns_key(*tables, rows.source());
+  EXPECT_THROW(two.gpu->inner_product(*other, *ours, 3, 1, digits, z.slice()), DeviceError);
+}
+TEST(GpuRns, ForeignTablesAndKeys) {
+  foreign<U32>();
+  foreign<U64>();
+}
+
+// A sibling's queue uses the tables and keys at once.
+TEST(GpuRns, Siblings) {
+  Random random;
+  const Two two;
+  const auto plan = random_rns_plan<U32>(4096, 5, 2, 2, random);
+  const RnsKeyRows<U32> rows(*plan, random);
+  const auto data = random_rows(*plan, 5, true, plan->digits(), 3, random);
+  const auto run = [&](const backend::Device& device, const backend::RnsTables<U32>& tables,
+                       const backend::RnsSwitchKey<U32>& key) {
+    const auto x = put(device, data);
+    auto out = device.allocate<U32>(2 * 7 * 3 * 4096);
+    device.inner_product(key, tables, 5, 5, x.slice(), out.slice());
+    return get(device, out);
+  };
+  const auto tables = two.gpu->prepare_rns(plan, 1);
+  const auto key = two.gpu->prepare_rns_key(*tables, rows.source());
+  const auto sibling = two.gpu->sibling();
+  EXPECT_TRUE(run(*sibling, *tables, *key) == run(*two.gpu, *tables, *key));
+}
+
+}  // namespace
+}  // namespace whorl::test

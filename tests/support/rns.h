@@ -1,0 +1,90 @@
+// Random RNS plans and what goes with them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/rns.h"
+#include "math/primes.h"
+#include "ring/rns_plan.h"
+#include "support/random.h"
+
+namespace whorl::test {
+
+/// Different NTT primes of mixed sizes: 26 to 31 bits in 32-bit words, 46 to 61 in 64-bit ones; no
+/// larger than `most_bits`.
+template <class Word>
+std::vector<Word> random_rns_primes(std::uint32_t N, std::size_t count, Random& random,
+                                    unsigned most_bits = 64) {
+  const unsigned least = sizeof(Word) == 4 ? 26 : 46;
+  const unsigned most = std::min(most_bits, sizeof(Word) == 4 ? 31u : 61u);
+  // Few of 26 bits are = 1 modulo a large 2N.
+  const std::size_t each = N > 4096 ? 4 : count + 4;
+  std::map<unsigned, std::vector<std::uint64_t>> of_bits;
+  std::vector<Word> out;
+  while (out.size() < count) {
+    const auto bits = static_cast<unsigned>(least + random.below(most - least + 1));
+    auto& primes = of_bits[bits];
+    if (primes.empty()) primes = math::ntt_primes(bits, N, each);
+    const auto q = static_cast<Word>(primes[random.below(primes.size())]);
+    if (std::find(out.begin(), out.end(), q) == out.end()) out.push_back(q);
+  }
+  return out;
+}
+
+template <class Word>
+std::shared_ptr<const ring::RnsPlan<Word>> random_rns_plan(std::uint32_t N, unsigned limbs,
+                                                           unsigned special, unsigned digit_limbs,
+                                                           Random& random,
+                                                           unsigned most_bits = 64) {
+  const auto primes = random_rns_primes<Word>(N, limbs + special, random, most_bits);
+  const std::span<const Word> all = primes;
+  return std::make_shared<ring::RnsPlan<Word>>(N, all.first(limbs), all.subspan(limbs),
+                                               digit_limbs);
+}
+
+template <class Word>
+std::string describe(const ring::RnsPlan<Word>& plan) {
+  std::string out = "N = " + std::to_string(plan.N()) + ", " + std::to_string(plan.limbs()) +
+                    " limbs, " + std::to_string(plan.special()) + " special, " +
+                    std::to_string(plan.digit_limbs()) + " limbs a digit, primes";
+  for (const auto& q : plan.moduli()) out.append(" ").append(std::to_string(q.value()));
+  return out;
+}
+
+/// (parts, limbs [+ K], batch, N) residues.
+template <class Word>
+std::vector<Word> random_rows(const ring::RnsPlan<Word>& plan, unsigned limbs, bool with_special,
+                              std::size_t parts, std::size_t batch, Random& random) {
+  std::vector<Word> out;
+  for (std::size_t part = 0; part < parts; ++part)
+    for (const auto& q : plan.moduli_of(limbs, with_special)) {
+      const auto row = random.residues<Word>(batch * plan.N(), q.value());
+      out.insert(out.end(), row.begin(), row.end());
+    }
+  return out;
+}
+
+/// Rows of a switching key, which all devices are given: (digits, 2, L + K, N), a first.
+template <class Word>
+struct RnsKeyRows {
+  std::size_t row;  ///< words of one component
+  std::vector<Word> words;
+
+  RnsKeyRows(const ring::RnsPlan<Word>& plan, Random& random)
+      : row(plan.moduli().size() * plan.N()),
+        words(random_rows(plan, plan.limbs(), true, 2 * plan.digits(), 1, random)) {}
+  backend::RnsRowSource<Word> source() const {
+    return [this](unsigned digit, std::span<Word> a, std::span<Word> b) {
+      const Word* const from = words.data() + 2 * digit * row;
+      std::copy_n(from, row, a.data());
+      std::copy_n(from + row, row, b.data());
+    };
+  }
+};
+
+}  // namespace whorl::test
