@@ -37,6 +37,11 @@ class NoiseModel {
   /// others leaves the product the largest budget.
   unsigned limbs_to_multiply(double noise, unsigned limbs, unsigned parts) const;
 
+  /// Budget at the end of the circuit that Requirements describe, from public encryptions on: at
+  /// each level `sums` bits of additions of key-switched ciphertexts, then a multiplication and a
+  /// relinearisation; sums once more at the end. Negative where it does not last.
+  double rated_budget(const Requirements& requirements) const;
+
  private:
   Parameters parameters_;
 };
