@@ -242,9 +242,9 @@ class Circuit {
   void rated(unsigned depth) {
     std::vector<Wire> wires;
     for (std::size_t i = 0; i < 2 + random_.below(3); ++i) wires.push_back(fresh());
-    const auto some_sum = [&](std::size_t first) {
+    const auto some_sum = [&](std::size_t begin, std::size_t end) {
       const auto one = [&] {
-        const Wire& w = wires[first + random_.below(wires.size() - first)];
+        const Wire& w = wires[begin + random_.below(end - begin)];
         return random_.below(3) == 0 ? turned(w) : w;
       };
       Wire sum = one();
@@ -256,9 +256,11 @@ class Circuit {
     for (unsigned level = 0; level < depth; ++level) {
       const std::size_t before = wires.size();
       for (std::size_t products = 1 + random_.below(2); products > 0; --products) {
-        const Wire a = some_sum(first);
-        Wire out = random_.below(4) == 0 ? square(a, true)
-                                         : multiply(a, some_sum(random_.below(2) ? first : 0), true);
+        const Wire a = some_sum(random_.below(2) ? first : 0, before);
+        Wire out =
+            random_.below(4) == 0
+                ? square(a, true)
+                : multiply(a, some_sum(random_.below(2) ? first : 0, before), true);
         ASSERT_GT(out.budget(), 0) << "the bound ran out at level " << level + 1 << " of " << depth;
         wires.push_back(std::move(out));
       }
@@ -266,7 +268,7 @@ class Circuit {
       check(wires.back(), "product");
       if (::testing::Test::HasFatalFailure()) return;
     }
-    const Wire last = some_sum(first);
+    const Wire last = some_sum(random_.below(2) ? first : 0, wires.size());
     ASSERT_GT(last.budget(), 0) << "the bound ran out in the last sum";
     check(last, "last sum");
   }
