@@ -233,6 +233,8 @@ TEST(BgvParameters, ChoiceRefuses) {
       {"2N", "65536", [](auto& r) { r.N = 65536; }},
       {"depth", "200", [](auto& r) { r.depth = 200, r.slots = false; }},
       {"depth", "40", [](auto& r) { r.depth = 40; }},
+      // There are few primes of 26 bits.
+      {"depth 24", "of 26 bits", [](auto& r) { r.depth = 24, r.plain_modulus = 786433, r.prime_bits = 26; }},
   };
   for (const Refusal& refusal : refusals) {
     SCOPED_TRACE(refusal.field + " = " + refusal.value);

@@ -84,17 +84,36 @@ double NoiseModel::budget(double noise, unsigned limbs) const {
   return parameters_.log2_Q(limbs) - 1 - noise;
 }
 
-double NoiseModel::rated_budget(const Requirements& r) const {
+double NoiseModel::follow(unsigned depth, double sums, std::vector<Level>* levels) const {
   unsigned limbs = parameters_.limbs();
   double noise = fresh_public();
-  for (unsigned level = 0; level < r.depth; ++level) {
-    noise = log2_sum(noise, key_switch(limbs)) + r.sums;
-    for (const unsigned left = limbs_to_multiply(noise, limbs, 2); limbs > left; --limbs)
-      noise = dropped(noise, limbs, 2);
+  for (unsigned level = 0; level < depth; ++level) {
+    noise = log2_sum(noise, key_switch(limbs)) + sums;
+    const unsigned left = limbs_to_multiply(noise, limbs, 2);
+    // Past the first level operands are products, or sums of them.
+    if (levels) levels->push_back({limbs, left, level == 0 ? 0 : 2 * fresh_secret(), noise});
+    for (; limbs > left; --limbs) noise = dropped(noise, limbs, 2);
     noise = log2_sum(2 * noise, key_switch(limbs));
     if (budget(noise, limbs) < 0) return budget(noise, limbs);
   }
-  return budget(log2_sum(noise, key_switch(limbs)) + r.sums, limbs);
+  return budget(log2_sum(noise, key_switch(limbs)) + sums, limbs);
+}
+
+double NoiseModel::rated_budget(const Requirements& r) const {
+  return follow(r.depth, r.sums, nullptr);
+}
+
+std::vector<NoiseModel::Level> NoiseModel::schedule() const {
+  const unsigned depth = parameters_.literal().depth;
+  std::vector<Level> levels;
+  if (depth == 0 || follow(depth, 0, nullptr) < 0) return levels;
+  double low = 0, high = 64;  // of the sums; what `low` gives lasts
+  for (int step = 0; step < 16; ++step) {
+    const double middle = (low + high) / 2;
+    (follow(depth, middle, nullptr) >= 0 ? low : high) = middle;
+  }
+  follow(depth, low, &levels);
+  return levels;
 }
 
 unsigned NoiseModel::limbs_to_multiply(double noise, unsigned limbs, unsigned parts) const {

@@ -151,14 +151,21 @@ Parameters Parameters::choose(const Requirements& r) {
   std::string why = "no ring was tried";
   for (std::uint32_t N = r.N ? r.N : 1024; N <= (r.N ? r.N : 65536); N *= 2) {
     if (r.slots && !packs(r.plain_modulus, N)) {
-      why = "t = " + std::to_string(r.plain_modulus) +
-            " is not a prime = 1 mod 2N for N = " + std::to_string(N) +
-            ", so that vectors cannot be packed";
-      if (N == 1024 || r.N) reject(why);
+      const std::string here = "t = " + std::to_string(r.plain_modulus) +
+                               " is not a prime = 1 mod 2N for N = " + std::to_string(N) +
+                               ", so that vectors cannot be packed";
+      if (N == 1024 || r.N) reject(here);
+      why += ", and " + here;
       break;
     }
     for (unsigned limbs = 1; limbs <= 64; ++limbs) {
-      ParameterLiteral literal = literal_of(r, N, limbs);
+      ParameterLiteral literal;
+      try {
+        literal = literal_of(r, N, limbs);
+      } catch (const ParameterError& error) {  // too few primes of that size
+        why = error.what();
+        break;
+      }
       const double security = security_of(literal);
       if (security < 128) {
         why = "N = " + std::to_string(N) + " is secure up to " + std::to_string(limbs - 1) +

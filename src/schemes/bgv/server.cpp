@@ -75,6 +75,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
                                                      backend::BlindRotation::automatic})),
         name(device->name()),
         model(parameters),
+        schedule(model.schedule()),
         encoder(parameters),
         t(parameters.t()) {}
   virtual ~State() = default;
@@ -84,6 +85,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   std::unique_ptr<const backend::Device> device;
   std::string name;
   NoiseModel model;
+  std::vector<NoiseModel::Level> schedule;
   Encoder encoder;
   math::Modulus<std::uint64_t> t;
   std::size_t key_bytes = 0;
@@ -141,8 +143,8 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
     if (high.info_.limbs > limbs) {
       // A factor multiplied in before primes are dropped costs no noise but what drops leave of it:
       // done where that is less than what two factors afterwards cost.
-      const std::uint64_t dropped = factor_after(high.info_.factor, high.info_.limbs, limbs);
-      const std::uint64_t by = t.mul(low.info_.factor, t.inverse(dropped));
+      const std::uint64_t without = factor_after(high.info_.factor, high.info_.limbs, limbs);
+      const std::uint64_t by = t.mul(low.info_.factor, t.inverse(without));
       const std::int64_t scalar = t.centred(by);
       double early = high.info_.noise + std::log2(std::abs(static_cast<double>(scalar))),
              late = high.info_.noise;
@@ -151,7 +153,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
         late = model.dropped(late, l, high.info_.parts);
       }
       const Factors after =
-          least_factors(dropped, low.info_.factor, late, low.info_.noise, t);
+          least_factors(without, low.info_.factor, late, low.info_.noise, t);
       if (by != 1 && log2_sum(early, low.info_.noise) <= after.noise)
         high = scale(high, scalar, t.mul(high.info_.factor, by));
       high = to_limbs(std::move(high), limbs);
@@ -188,8 +190,38 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
     return out;
   }
 
-  Array reduced_to_multiply(const Array& a) const {
-    return to_limbs(a, model.limbs_to_multiply(a.info_.noise, a.info_.limbs, a.info_.parts));
+  /// Limbs that `a` is better multiplied with: those of the schedule while it keeps to it.
+  unsigned limbs_to_multiply(const Array& a) const {
+    const CiphertextInfo& i = a.info_;
+    if (i.parts == 2)
+      for (const NoiseModel::Level& level : schedule)
+        if (level.limbs == i.limbs && level.least <= i.noise && i.noise <= level.most)
+          return level.left;
+    return model.limbs_to_multiply(i.noise, i.limbs, i.parts);
+  }
+  /// a and b with the limbs that their product is to have.
+  std::pair<Array, Array> reduced(const Array& a, const Array& b) const {
+    const unsigned of_a = limbs_to_multiply(a), of_b = limbs_to_multiply(b),
+                   limbs = std::min(of_a, of_b);
+    if (of_a == of_b) return {to_limbs(a, limbs), to_limbs(b, limbs)};
+    if (of_a < of_b) {
+      auto [y, x] = reduced(b, a);
+      return {std::move(x), std::move(y)};
+    }
+    // a loses more than it would by itself: it takes the factor of b where that is free, so that
+    // products by a and by others like b have one factor.
+    Array y = to_limbs(b, limbs);
+    const std::uint64_t by =
+        t.mul(y.info_.factor, t.inverse(factor_after(a.info_.factor, a.info_.limbs, limbs)));
+    const std::int64_t scalar = t.centred(by);
+    double scaled = a.info_.noise + std::log2(std::abs(static_cast<double>(scalar))),
+           plain = a.info_.noise;
+    for (unsigned l = a.info_.limbs; l > limbs; --l) {
+      scaled = model.dropped(scaled, l, a.info_.parts);
+      plain = model.dropped(plain, l, a.info_.parts);
+    }
+    if (by == 1 || scaled > plain + 0.5) return {to_limbs(a, limbs), std::move(y)};
+    return {to_limbs(scale(a, scalar, t.mul(a.info_.factor, by)), limbs), std::move(y)};
   }
 };
 
@@ -543,16 +575,13 @@ Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
 
 Array Server::multiply(const Array& a, const Array& b, bool relinearised) const {
   state_->check_pair(a, b);
-  Array x = state_->reduced_to_multiply(a), y = state_->reduced_to_multiply(b);
-  const unsigned limbs = std::min(x.info().limbs, y.info().limbs);
-  x = state_->to_limbs(std::move(x), limbs);
-  y = state_->to_limbs(std::move(y), limbs);
+  const auto [x, y] = state_->reduced(a, b);
   const Array product = state_->tensor(x, y);
   return relinearised ? state_->relinearise(product) : product;
 }
 Array Server::square(const Array& a, bool relinearised) const {
   state_->check(a);
-  const Array x = state_->reduced_to_multiply(a);
+  const Array x = state_->to_limbs(a, state_->limbs_to_multiply(a));
   const Array product = state_->tensor(x, x);
   return relinearised ? state_->relinearise(product) : product;
 }
