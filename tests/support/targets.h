@@ -78,6 +78,8 @@ inline const char* way_name(backend::BlindRotation way) {
 class Executor {
  public:
   explicit Executor(std::string name) : name_(std::move(name)) {}
+  /// As make_device takes it.
+  const std::string& name() const { return name_; }
   bool gpu() const { return name_ != "cpu"; }
   std::unique_ptr<backend::Device> device(unsigned threads = 1) const {
     return backend::make_device(name_, {threads, {}});

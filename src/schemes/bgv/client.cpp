@@ -41,7 +41,7 @@ SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId
                      " coefficients where N = " + std::to_string(parameters.N()) + " are due");
   // The whole key is looked at, so that time tells nothing but good or bad.
   std::uint32_t bad = 0;
-  for (const std::int32_t x : coefficients) bad |= static_cast<std::uint32_t>(x + 1) > 2u ? 1u : 0u;
+  for (const std::int32_t x : coefficients) bad |= static_cast<std::uint32_t>(x) + 1u > 2u ? 1u : 0u;
   if (bad != 0) throw RangeError("secret key: a coefficient is outside -1 … 1");
   auto state = std::make_shared<State>(
       State{parameters, key_id, math::SecretVector<std::int32_t>(parameters.N())});
@@ -92,17 +92,12 @@ void check_owner(const SecretKey& key, const Ciphertexts& c) {
   if (c.key_id != key.key_id())
     throw KeyMismatchError("the ciphertexts were not made under this secret key");
   const CiphertextInfo& i = c.info;
-  if (i.parts < 1 || i.limbs < 1 || i.limbs > key.parameters().limbs())
+  if (i.parts < 2 || i.parts > max_parts || i.limbs < 1 || i.limbs > key.parameters().limbs())
     throw ShapeError("ciphertexts of " + std::to_string(i.parts) + " parts and " +
                      std::to_string(i.limbs) + " limbs; the parameters have " +
                      std::to_string(key.parameters().limbs()) + " limbs");
-  const std::size_t words = std::size_t{i.parts} * i.limbs * i.count * key.parameters().N();
-  if (c.data.size() != words || c.data.word_bytes() != key.parameters().word_bytes())
-    throw ShapeError(std::to_string(c.data.size()) + " words of " +
-                     std::to_string(c.data.word_bytes()) + " bytes where " + std::to_string(words) +
-                     " of " + std::to_string(key.parameters().word_bytes()) + " are due");
-  if (i.factor == 0 || i.factor >= key.parameters().t())
-    throw RangeError("factor " + std::to_string(i.factor) + " is outside 1 … t - 1");
+  check_words(c, std::size_t{i.parts} * i.limbs * key.parameters().N());
+  check_factor(i.factor, key.parameters().t());
 }
 
 /// One ciphertext of a batch, (parts, limbs, N).

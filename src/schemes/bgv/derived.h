@@ -3,12 +3,38 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
+#include <string>
 #include <vector>
 
 #include "ring/rns_plan.h"
+#include "whorl/bgv/ciphertexts.h"
 #include "whorl/bgv/parameters.h"
+#include "whorl/error.h"
 
 namespace whorl::bgv {
+
+/// Most parts of a ciphertext.
+inline constexpr unsigned max_parts = 16;
+
+/// ShapeError unless `c` has info.count ciphertexts of so many words, of the right width.
+inline void check_words(const Ciphertexts& c, std::size_t each) {
+  if (c.data.size() / each != c.info.count || c.data.size() % each != 0 ||
+      c.data.word_bytes() != c.parameters.word_bytes())
+    throw ShapeError(std::to_string(c.data.size()) + " words of " +
+                     std::to_string(c.data.word_bytes()) + " bytes where " +
+                     std::to_string(c.info.count) + " times " + std::to_string(each) + " of " +
+                     std::to_string(c.parameters.word_bytes()) + " are due");
+}
+
+/// RangeError unless `factor` is a unit modulo t.
+inline void check_factor(std::uint64_t factor, std::uint64_t t) {
+  if (factor == 0 || factor >= t)
+    throw RangeError("factor " + std::to_string(factor) + " is outside 1 … t - 1");
+  if (std::gcd(factor, t) != 1)
+    throw RangeError("factor " + std::to_string(factor) + " has no inverse modulo t = " +
+                     std::to_string(t));
+}
 
 template <class Word>
 std::shared_ptr<const ring::RnsPlan<Word>> plan_of(const Parameters& parameters) {

@@ -7,9 +7,10 @@ namespace whorl::bgv {
 
 namespace {
 
-// A polynomial of independent coefficients of variance V has values of variance N·V at a root;
-// these many deviations bound one such, and a product of two or three, at all roots but with
-// probability about 2^-55 (Gentry, Halevi, Smart, CRYPTO 2012, appendix A.5).
+// A polynomial of independent coefficients of variance V has values of variance N·V at a root,
+// close to complex Gaussian. So many deviations bound one such value, a product of two and of three
+// (Gentry, Halevi, Smart, CRYPTO 2012, appendix A.5), but with probability 2^-52, 2^-43 and 2^-49;
+// coefficients pass the bounds much more rarely still (docs/bgv-noise.md).
 const double deviations[] = {0, std::log2(6.0), std::log2(16.0), std::log2(40.0)};
 
 /// E[s^2] = 2/3 of a uniform ternary secret.
@@ -81,6 +82,38 @@ double NoiseModel::dropped(double noise, unsigned limbs, unsigned parts) const {
 
 double NoiseModel::budget(double noise, unsigned limbs) const {
   return parameters_.log2_Q(limbs) - 1 - noise;
+}
+
+double NoiseModel::follow(unsigned depth, double sums, std::vector<Level>* levels) const {
+  unsigned limbs = parameters_.limbs();
+  double noise = fresh_public();
+  for (unsigned level = 0; level < depth; ++level) {
+    noise = log2_sum(noise, key_switch(limbs)) + sums;
+    const unsigned left = limbs_to_multiply(noise, limbs, 2);
+    // Past the first level operands are products, or sums of them.
+    if (levels) levels->push_back({limbs, left, level == 0 ? 0 : 2 * fresh_secret(), noise});
+    for (; limbs > left; --limbs) noise = dropped(noise, limbs, 2);
+    noise = log2_sum(2 * noise, key_switch(limbs));
+    if (budget(noise, limbs) < 0) return budget(noise, limbs);
+  }
+  return budget(log2_sum(noise, key_switch(limbs)) + sums, limbs);
+}
+
+double NoiseModel::rated_budget(const Requirements& r) const {
+  return follow(r.depth, r.sums, nullptr);
+}
+
+std::vector<NoiseModel::Level> NoiseModel::schedule() const {
+  const unsigned depth = parameters_.literal().depth;
+  std::vector<Level> levels;
+  if (depth == 0 || follow(depth, 0, nullptr) < 0) return levels;
+  double low = 0, high = 64;  // of the sums; what `low` gives lasts
+  for (int step = 0; step < 16; ++step) {
+    const double middle = (low + high) / 2;
+    (follow(depth, middle, nullptr) >= 0 ? low : high) = middle;
+  }
+  follow(depth, low, &levels);
+  return levels;
 }
 
 unsigned NoiseModel::limbs_to_multiply(double noise, unsigned limbs, unsigned parts) const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "whorl/bgv/parameters.h"
 
@@ -37,7 +38,26 @@ class NoiseModel {
   /// others leaves the product the largest budget.
   unsigned limbs_to_multiply(double noise, unsigned limbs, unsigned parts) const;
 
+  /// Budget at the end of the circuit that Requirements describe, from public encryptions on: at
+  /// each level `sums` bits of additions of key-switched ciphertexts, then a multiplication and a
+  /// relinearisation; sums once more at the end. Negative where it does not last.
+  double rated_budget(const Requirements& requirements) const;
+
+  /// One multiplication of that circuit: operands of `limbs`, whose noise is between `least` and
+  /// `most`, drop to `left`.
+  struct Level {
+    unsigned limbs, left;
+    double least, most;
+  };
+  /// The multiplications of the circuit that the parameters are rated for, with the largest sums
+  /// that last to its end; empty where there are none. Operands that keep to it all drop the same
+  /// limbs, whatever their own noise: so their products have one factor and add without loss.
+  std::vector<Level> schedule() const;
+
  private:
+  /// rated_budget, and the levels on the way.
+  double follow(unsigned depth, double sums, std::vector<Level>* levels) const;
+
   Parameters parameters_;
 };
 

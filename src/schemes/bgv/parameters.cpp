@@ -105,28 +105,14 @@ ParameterLiteral literal_of(const Requirements& r, std::uint32_t N, unsigned lim
   p.t = r.plain_modulus;
   p.depth = r.depth;
   p.digit_limbs = (limbs + r.dnum - 1) / r.dnum;
-  const std::vector<std::uint64_t> primes =
-      math::ntt_primes(r.prime_bits, N, limbs + p.digit_limbs);
+  // t itself, if it is such a prime, cannot divide the chain.
+  std::vector<std::uint64_t> primes = math::ntt_primes(r.prime_bits, N, limbs + p.digit_limbs);
+  const std::uint64_t last = primes.back();
+  if (std::erase_if(primes, [&](std::uint64_t q) { return r.plain_modulus % q == 0; }) != 0)
+    primes.push_back(math::ntt_prime_below(last, N));
   p.special.assign(primes.begin(), primes.begin() + p.digit_limbs);
   p.chain.assign(primes.begin() + p.digit_limbs, primes.end());
   return p;
-}
-
-/// Budget, in bits, at the end of the circuit that Requirements describe: at each level `sums`
-/// bits of additions of key-switched ciphertexts, then a multiplication and a relinearisation.
-double remaining_budget(const Parameters& parameters, const Requirements& r) {
-  const NoiseModel model(parameters);
-  unsigned limbs = parameters.limbs();
-  double noise = model.fresh_public();
-  for (unsigned level = 0; level < r.depth; ++level) {
-    noise = log2_sum(noise, model.key_switch(limbs)) + r.sums;
-    for (const unsigned left = model.limbs_to_multiply(noise, limbs, 2); limbs > left; --limbs)
-      noise = model.dropped(noise, limbs, 2);
-    noise = log2_sum(2 * noise, model.key_switch(limbs));
-    if (model.budget(noise, limbs) < 0) return -1;
-  }
-  noise = log2_sum(noise, model.key_switch(limbs)) + r.sums;
-  return model.budget(noise, limbs);
 }
 
 bool packs(std::uint64_t t, std::uint32_t N) {
@@ -158,18 +144,28 @@ Parameters Parameters::choose(const Requirements& r) {
     reject("prime_bits = " + std::to_string(r.prime_bits) + " is outside 26 … 31 and 46 … 60");
   if (r.plain_modulus < 2 || r.plain_modulus >= (1ULL << 31))
     reject("t = " + std::to_string(r.plain_modulus) + " is outside 2 … 2^31 - 1");
-  if (!(r.sums >= 0 && r.sums <= 64)) reject("sums = " + std::to_string(r.sums));
+  if (!(r.sums >= 0 && r.sums <= 64))
+    reject("sums = " + std::to_string(r.sums) + " is outside 0 … 64");
+  if (r.N != 0 && (r.N < 1024 || r.N > (1u << 17) || (r.N & (r.N - 1)) != 0))
+    reject("N = " + std::to_string(r.N) + " is not a power of two in 2^10 … 2^17");
   std::string why = "no ring was tried";
   for (std::uint32_t N = r.N ? r.N : 1024; N <= (r.N ? r.N : 65536); N *= 2) {
     if (r.slots && !packs(r.plain_modulus, N)) {
-      why = "t = " + std::to_string(r.plain_modulus) +
-            " is not a prime = 1 mod 2N for N = " + std::to_string(N) +
-            ", so that vectors cannot be packed";
-      if (N == 1024 || r.N) reject(why);
+      const std::string here = "t = " + std::to_string(r.plain_modulus) +
+                               " is not a prime = 1 mod 2N for N = " + std::to_string(N) +
+                               ", so that vectors cannot be packed";
+      if (N == 1024 || r.N) reject(here);
+      why += ", and " + here;
       break;
     }
     for (unsigned limbs = 1; limbs <= 64; ++limbs) {
-      ParameterLiteral literal = literal_of(r, N, limbs);
+      ParameterLiteral literal;
+      try {
+        literal = literal_of(r, N, limbs);
+      } catch (const ParameterError& error) {  // too few primes of that size
+        why = error.what();
+        break;
+      }
       const double security = security_of(literal);
       if (security < 128) {
         why = "N = " + std::to_string(N) + " is secure up to " + std::to_string(limbs - 1) +
@@ -178,7 +174,7 @@ Parameters Parameters::choose(const Requirements& r) {
         break;
       }
       const Parameters parameters = create(literal);
-      if (remaining_budget(parameters, r) < 0) continue;
+      if (NoiseModel(parameters).rated_budget(r) < 0) continue;
       literal.name = "bgv depth " + std::to_string(r.depth) + ", t " +
                      std::to_string(r.plain_modulus) + ", N " + std::to_string(N);
       return create(std::move(literal));

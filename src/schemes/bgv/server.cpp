@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
-#include <mutex>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -37,17 +37,27 @@ double log2_norm(std::span<const std::int64_t> coefficients) {
   return std::log2(std::max(sum, 1.0));
 }
 
-/// Small alpha, beta with alpha·a = beta·b mod t, by the extended Euclidean algorithm stopped half
-/// way: both of about sqrt(t).
-std::pair<std::int64_t, std::int64_t> small_factors(std::uint64_t a, std::uint64_t b,
-                                                    const math::Modulus<std::uint64_t>& t) {
-  // alpha = r·…: beta/alpha = a/b.
+/// Units alpha, beta with alpha·a = beta·b mod t that leave alpha·x + beta·y the least noise, for x
+/// and y of log2 `noise_a` and `noise_b`: steps of the extended Euclidean algorithm.
+struct Factors {
+  std::int64_t alpha, beta;
+  double noise;
+};
+Factors least_factors(std::uint64_t a, std::uint64_t b, double noise_a, double noise_b,
+                      const math::Modulus<std::uint64_t>& t) {
+  const auto with = [&](std::int64_t alpha, std::int64_t beta) {
+    const auto size = [](std::int64_t x) { return std::log2(std::abs(static_cast<double>(x))); };
+    return Factors{alpha, beta, log2_sum(noise_a + size(alpha), noise_b + size(beta))};
+  };
+  // s·ratio = r mod t at each step.
   const std::uint64_t ratio = t.mul(a, t.inverse(b));
   std::int64_t r0 = static_cast<std::int64_t>(t.value()), r1 = static_cast<std::int64_t>(ratio);
   std::int64_t s0 = 0, s1 = 1;
-  std::pair<std::int64_t, std::int64_t> best{1, t.centred(ratio)};
+  Factors best = with(1, t.centred(ratio));
   while (r1 != 0) {
-    if (std::abs(s1) + std::abs(r1) < std::abs(best.first) + std::abs(best.second)) best = {s1, r1};
+    // A composite t has steps that are no units.
+    if (std::gcd(s1, static_cast<std::int64_t>(t.value())) == 1)
+      if (const Factors now = with(s1, r1); now.noise < best.noise) best = now;
     const std::int64_t quotient = r0 / r1;
     r0 = std::exchange(r1, r0 - quotient * r1);
     s0 = std::exchange(s1, s0 - quotient * s1);
@@ -65,6 +75,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
                                                      backend::BlindRotation::automatic})),
         name(device->name()),
         model(parameters),
+        schedule(model.schedule()),
         encoder(parameters),
         t(parameters.t()) {}
   virtual ~State() = default;
@@ -74,6 +85,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   std::unique_ptr<const backend::Device> device;
   std::string name;
   NoiseModel model;
+  std::vector<NoiseModel::Level> schedule;
   Encoder encoder;
   math::Modulus<std::uint64_t> t;
   std::size_t key_bytes = 0;
@@ -124,26 +136,42 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   /// a and b with the same limbs and factor, for addition.
   std::pair<Array, Array> aligned(const Array& a, const Array& b) const {
     const unsigned limbs = std::min(a.info_.limbs, b.info_.limbs);
-    std::pair<Array, Array> out;
-    // A factor that is multiplied in before primes are dropped costs no noise.
-    const auto fitted = [&](const Array& x, std::uint64_t factor) {
-      if (x.info_.limbs == limbs) return x;
-      std::uint64_t after = x.info_.factor;
-      for (unsigned l = x.info_.limbs; l > limbs; --l)
-        after = t.mul(after, t.inverse(t.reduce(parameters.literal().chain[l - 1])));
-      if (after == factor) return to_limbs(x, limbs);
-      const std::uint64_t by = t.mul(factor, t.inverse(after));
-      return to_limbs(scale(x, t.centred(by), t.mul(x.info_.factor, by)), limbs);
-    };
-    out.first = fitted(a, b.info_.factor);
-    out.second = fitted(b, out.first.info_.factor);
+    std::pair<Array, Array> out{a, b};
+    const bool first_is_higher = a.info_.limbs > b.info_.limbs;
+    Array &high = first_is_higher ? out.first : out.second,
+          &low = first_is_higher ? out.second : out.first;
+    if (high.info_.limbs > limbs) {
+      // A factor multiplied in before primes are dropped costs no noise but what drops leave of it:
+      // done where that is less than what two factors afterwards cost.
+      const std::uint64_t without = factor_after(high.info_.factor, high.info_.limbs, limbs);
+      const std::uint64_t by = t.mul(low.info_.factor, t.inverse(without));
+      const std::int64_t scalar = t.centred(by);
+      double early = high.info_.noise + std::log2(std::abs(static_cast<double>(scalar))),
+             late = high.info_.noise;
+      for (unsigned l = high.info_.limbs; l > limbs; --l) {
+        early = model.dropped(early, l, high.info_.parts);
+        late = model.dropped(late, l, high.info_.parts);
+      }
+      const Factors after =
+          least_factors(without, low.info_.factor, late, low.info_.noise, t);
+      if (by != 1 && log2_sum(early, low.info_.noise) <= after.noise)
+        high = scale(high, scalar, t.mul(high.info_.factor, by));
+      high = to_limbs(std::move(high), limbs);
+    }
     if (out.first.info_.factor == out.second.info_.factor) return out;
-    // alpha·(m_a·f_a) and beta·(m_b·f_b): equal factors alpha·f_a = beta·f_b.
-    const auto [alpha, beta] = small_factors(out.first.info_.factor, out.second.info_.factor, t);
-    const std::uint64_t factor = t.mul(t.from_signed(alpha), out.first.info_.factor);
-    out.first = scale(out.first, alpha, factor);
-    out.second = scale(out.second, beta, factor);
+    const Factors f = least_factors(out.first.info_.factor, out.second.info_.factor,
+                                    out.first.info_.noise, out.second.info_.noise, t);
+    const std::uint64_t factor = t.mul(t.from_signed(f.alpha), out.first.info_.factor);
+    // By 1 there is nothing to do.
+    if (f.alpha != 1) out.first = scale(out.first, f.alpha, factor);
+    if (f.beta != 1) out.second = scale(out.second, f.beta, factor);
     return out;
+  }
+  /// Of a ciphertext that loses its limbs from `limbs` down to `left`.
+  std::uint64_t factor_after(std::uint64_t factor, unsigned limbs, unsigned left) const {
+    for (; limbs > left; --limbs)
+      factor = t.mul(factor, t.inverse(t.reduce(parameters.literal().chain[limbs - 1])));
+    return factor;
   }
 
   Coefficients encode(const Array& a, std::span<const std::int64_t> values,
@@ -162,8 +190,38 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
     return out;
   }
 
-  Array reduced_to_multiply(const Array& a) const {
-    return to_limbs(a, model.limbs_to_multiply(a.info_.noise, a.info_.limbs, a.info_.parts));
+  /// Limbs that `a` is better multiplied with: those of the schedule while it keeps to it.
+  unsigned limbs_to_multiply(const Array& a) const {
+    const CiphertextInfo& i = a.info_;
+    if (i.parts == 2)
+      for (const NoiseModel::Level& level : schedule)
+        if (level.limbs == i.limbs && level.least <= i.noise && i.noise <= level.most)
+          return level.left;
+    return model.limbs_to_multiply(i.noise, i.limbs, i.parts);
+  }
+  /// a and b with the limbs that their product is to have.
+  std::pair<Array, Array> reduced(const Array& a, const Array& b) const {
+    const unsigned of_a = limbs_to_multiply(a), of_b = limbs_to_multiply(b),
+                   limbs = std::min(of_a, of_b);
+    if (of_a == of_b) return {to_limbs(a, limbs), to_limbs(b, limbs)};
+    if (of_a < of_b) {
+      auto [y, x] = reduced(b, a);
+      return {std::move(x), std::move(y)};
+    }
+    // a loses more than it would by itself: it takes the factor of b where that is free, so that
+    // products by a and by others like b have one factor.
+    Array y = to_limbs(b, limbs);
+    const std::uint64_t by =
+        t.mul(y.info_.factor, t.inverse(factor_after(a.info_.factor, a.info_.limbs, limbs)));
+    const std::int64_t scalar = t.centred(by);
+    double scaled = a.info_.noise + std::log2(std::abs(static_cast<double>(scalar))),
+           plain = a.info_.noise;
+    for (unsigned l = a.info_.limbs; l > limbs; --l) {
+      scaled = model.dropped(scaled, l, a.info_.parts);
+      plain = model.dropped(plain, l, a.info_.parts);
+    }
+    if (by == 1 || scaled > plain + 0.5) return {to_limbs(a, limbs), std::move(y)};
+    return {to_limbs(scale(a, scalar, t.mul(a.info_.factor, by)), limbs), std::move(y)};
   }
 };
 
@@ -252,16 +310,14 @@ struct Server::Typed final : Server::State {
       throw KeyMismatchError("ciphertexts of another key were given to this server");
     encoder.check(i.packing);
     plan->check_limbs("upload", i.limbs);
-    if (i.parts < 1 || i.parts > 16 || i.count == 0)
+    if (i.parts < 2 || i.parts > max_parts || i.count == 0)
       throw ShapeError("ciphertexts of " + std::to_string(i.parts) + " parts, a batch of " +
-                       std::to_string(i.count));
-    if (i.factor == 0 || i.factor >= t.value())
-      throw RangeError("factor " + std::to_string(i.factor) + " is outside 1 … t - 1");
-    if (c.data.size() != i.parts * part_size(i) || c.data.word_bytes() != sizeof(Word))
-      throw ShapeError(std::to_string(c.data.size()) + " words of " +
-                       std::to_string(c.data.word_bytes()) + " bytes where " +
-                       std::to_string(i.parts * part_size(i)) + " of " +
-                       std::to_string(sizeof(Word)) + " are due");
+                       std::to_string(i.count) + "; 2 … " + std::to_string(max_parts) +
+                       " parts, at least one");
+    check_factor(i.factor, t.value());
+    if (!(i.noise >= 0 && i.noise < 1e6))
+      throw RangeError("noise bound 2^" + std::to_string(i.noise) + " is outside 2^0 … 2^(10^6)");
+    check_words(c, std::size_t{i.parts} * i.limbs * plan->N());
     const std::span<const Word> words = c.data.as<Word>();
     const std::size_t row = i.count * plan->N();
     for (std::size_t r = 0; r < std::size_t{i.parts} * i.limbs; ++r) {
@@ -373,6 +429,9 @@ struct Server::Typed final : Server::State {
 
   Array tensor(const Array& a, const Array& b) const override {
     const unsigned parts = a.info_.parts + b.info_.parts - 1;
+    if (parts > max_parts)
+      throw ShapeError("a product of " + std::to_string(parts) + " parts; at most " +
+                       std::to_string(max_parts) + ": relinearise before");
     Buffer to = device->allocate<Word>(parts * part_size(a.info_));
     device->tensor(*tables, a.info_.limbs, a.info_.parts, all(a), b.info_.parts, all(b),
                    to.slice());
@@ -452,8 +511,7 @@ struct Server::Typed final : Server::State {
     Array out = like(a);
     out.info_.limbs = limbs - 1;
     out.info_.noise = model.dropped(a.info_.noise, limbs, a.info_.parts);
-    out.info_.factor =
-        t.mul(a.info_.factor, t.inverse(t.reduce(parameters.literal().chain[limbs - 1])));
+    out.info_.factor = factor_after(a.info_.factor, limbs, limbs - 1);
     Buffer to = device->allocate<Word>(a.info_.parts * part_size(out.info_));
     device->rescale(*tables, limbs, a.info_.parts, all(a), to.slice());
     return finish(std::move(out), std::move(to));
@@ -517,16 +575,13 @@ Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
 
 Array Server::multiply(const Array& a, const Array& b, bool relinearised) const {
   state_->check_pair(a, b);
-  Array x = state_->reduced_to_multiply(a), y = state_->reduced_to_multiply(b);
-  const unsigned limbs = std::min(x.info().limbs, y.info().limbs);
-  x = state_->to_limbs(std::move(x), limbs);
-  y = state_->to_limbs(std::move(y), limbs);
+  const auto [x, y] = state_->reduced(a, b);
   const Array product = state_->tensor(x, y);
   return relinearised ? state_->relinearise(product) : product;
 }
 Array Server::square(const Array& a, bool relinearised) const {
   state_->check(a);
-  const Array x = state_->reduced_to_multiply(a);
+  const Array x = state_->to_limbs(a, state_->limbs_to_multiply(a));
   const Array product = state_->tensor(x, x);
   return relinearised ? state_->relinearise(product) : product;
 }
@@ -555,6 +610,7 @@ Array Server::swap_rows(const Array& a) const {
   return state_->automorphisms(state_->relinearise(a), std::span(&g, 1))[0];
 }
 Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
+  state_->check(a);
   if (!std::has_single_bit(columns) || columns > parameters().N() / 2)
     throw ParameterError(
         "inner_sum over " + std::to_string(columns) +

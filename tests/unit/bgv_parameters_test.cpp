@@ -1,0 +1,250 @@
+#include "whorl/bgv/parameters.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "lattice/security.h"
+#include "support/bgv_sets.h"
+#include "whorl/error.h"
+
+namespace whorl::bgv {
+namespace {
+
+using test::bgv_insecure;
+using test::bgv_literal;
+
+std::string message_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const ParameterError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(BgvParameters, EveryRefusalNamesFieldAndValue) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::uint64_t wide = math::ntt_primes(50, 1024, 1)[0];
+  const std::uint64_t first = bgv_literal().chain[0];
+  struct Refusal {
+    std::string field, value;
+    std::function<void(ParameterLiteral&)> change;
+  };
+  const Refusal refusals[] = {
+      {"name", "65", [](auto& p) { p.name.assign(65, 'x'); }},
+      {"N", "512", [](auto& p) { p.N = 512; }},
+      {"N", "0", [](auto& p) { p.N = 0; }},
+      {"N", "3072", [](auto& p) { p.N = 3072; }},
+      {"N", "262144", [](auto& p) { p.N = 1 << 18; }},
+      {"t", "1 ", [](auto& p) { p.t = 1; }},
+      {"t", "0 ", [](auto& p) { p.t = 0; }},
+      {"t", "2147483648", [](auto& p) { p.t = 1ULL << 31; }},
+      {"chain", "0 primes", [](auto& p) { p.chain.clear(); }},
+      {"chain", "65 primes", [](auto& p) { p.chain.assign(65, p.chain[0]); }},
+      {"special", "0 special", [](auto& p) { p.special.clear(); }},
+      {"special", "33 special", [](auto& p) { p.special.assign(33, p.special[0]); }},
+      {"digit_limbs", "0", [](auto& p) { p.digit_limbs = 0; }},
+      {"digit_limbs", "5", [](auto& p) { p.digit_limbs = 5; }},
+      {"chain prime", "12289", [](auto& p) { p.chain[1] = 12289; }},
+      {"chain prime", std::to_string(wide), [=](auto& p) { p.chain[1] = wide; }},
+      {"special prime", std::to_string(wide), [=](auto& p) { p.special[1] = wide; }},
+      {"chain prime", std::to_string(first), [=](auto& p) { p.chain[0] = wide, p.chain[1] = first; }},
+      {"chain prime", std::to_string((1ULL << 60) + 1),
+       [](auto& p) { p.chain[0] = (1ULL << 60) + 1; }},
+      {"chain modulus", std::to_string(first + 2), [=](auto& p) { p.chain[0] = first + 2; }},
+      // 1 mod 2048, composite: 3·(2^13·…) + 1
+      {"chain modulus", "536872961", [](auto& p) { p.chain[0] = 536872961; }},
+      {"special modulus", std::to_string(first + 2), [=](auto& p) { p.special[0] = first + 2; }},
+      {"twice", "prime", [](auto& p) { p.chain[1] = p.chain[0]; }},
+      {"twice", "prime", [](auto& p) { p.special[0] = p.chain[0]; }},
+      {"t", std::to_string(first), [=](auto& p) { p.t = first; }},
+      {"sigma", "0.4", [](auto& p) { p.sigma = 0.4; }},
+      {"sigma", "65", [](auto& p) { p.sigma = 65; }},
+      {"sigma", "nan", [=](auto& p) { p.sigma = nan; }},
+  };
+  ASSERT_FALSE(math::is_prime(536872961));
+  ASSERT_EQ(536872961 % 2048, 1);
+  EXPECT_NO_THROW(bgv_insecure());
+  for (const Refusal& refusal : refusals) {
+    SCOPED_TRACE(refusal.field + " = " + refusal.value);
+    ParameterLiteral literal = bgv_literal();
+    refusal.change(literal);
+    const std::string message = message_of([&] { Parameters::create(literal, true); });
+    EXPECT_NE(message.find(refusal.field), std::string::npos) << message;
+    EXPECT_NE(message.find(refusal.value), std::string::npos) << message;
+  }
+}
+
+TEST(BgvParameters, WhatFollowsFromTheLiteral) {
+  for (const unsigned bits : {26u, 30u, 31u, 46u, 50u, 60u}) {
+    const Parameters p = bgv_insecure({2048, 65537, bits, 7, 3});
+    EXPECT_EQ(p.word_bytes(), bits < 32 ? 4u : 8u);
+    EXPECT_EQ(p.limbs(), 7u);
+    EXPECT_EQ(p.special(), 3u);
+    EXPECT_EQ(p.digits(), 3u);
+    double sum = 0;
+    for (unsigned l = 0; l < 7; ++l) {
+      EXPECT_NEAR(p.log2_Q(l), sum, 1e-9);
+      sum += std::log2(static_cast<double>(p.literal().chain[l]));
+    }
+    EXPECT_NEAR(p.log2_Q(), sum, 1e-9);
+    double special = 0;
+    for (const std::uint64_t q : p.literal().special)
+      special += std::log2(static_cast<double>(q));
+    EXPECT_NEAR(p.log2_P(), special, 1e-9);
+    EXPECT_TRUE(p.has_slots());
+    const std::string text = p.describe();
+    for (const char* part : {"N = 2048", "t = 65537 (slots)", "7 primes", "3 digits of 3"})
+      EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+  for (const std::uint64_t t : {2ULL, 4ULL, 256ULL, 257ULL, 1000003ULL, 65537ULL * 3})
+    EXPECT_FALSE(bgv_insecure({1024, t}).has_slots()) << t;
+  EXPECT_TRUE(bgv_insecure({1024, 12289}).has_slots());
+  EXPECT_FALSE(bgv_insecure({4096, 12289, 30, 4, 2}).has_slots() &&
+               12289 % 8192 != 1);
+  // 1 mod 2048, not a prime.
+  EXPECT_FALSE(bgv_insecure({1024, 2049}).has_slots());
+}
+
+TEST(BgvParameters, DigestCoversWhatChangesKeysOrCiphertexts) {
+  const ParameterLiteral literal = bgv_literal();
+  const Parameters p = Parameters::create(literal, true);
+  const auto with = [&](const std::function<void(ParameterLiteral&)>& change) {
+    ParameterLiteral other = literal;
+    change(other);
+    return Parameters::create(other, true);
+  };
+  EXPECT_EQ(p, with([](auto& l) { l.name = "another"; }));
+  EXPECT_EQ(p, with([](auto& l) { l.depth = 9; }));
+  const Parameters others[] = {
+      with([](auto& l) { l.t = 257; }),
+      with([](auto& l) { l.sigma = 3.2; }),
+      with([](auto& l) { l.digit_limbs = 1; }),
+      with([](auto& l) { std::swap(l.chain[0], l.chain[1]); }),
+      with([](auto& l) { l.chain.pop_back(); }),
+      with([](auto& l) { l.special.pop_back(); }),
+      // The same primes, otherwise divided.
+      with([](auto& l) { l.special.insert(l.special.begin(), l.chain.back()), l.chain.pop_back(); }),
+      with([](auto& l) { l = bgv_literal({2048, 65537}); }),
+  };
+  for (const Parameters& other : others) EXPECT_NE(p, other);
+  EXPECT_NE(p.digest(), Digest{});
+}
+
+TEST(BgvParameters, SecurityIsThatOfTheWholeModulus) {
+  const std::string message = message_of([] { Parameters::create(bgv_literal()); });
+  EXPECT_NE(message.find("allow_insecure"), std::string::npos) << message;
+  const Parameters p = bgv_insecure();
+  const double expected = lattice::estimate_security(1024, p.log2_Q() + p.log2_P(), 3.19,
+                                                     lattice::SecretKind::ternary)
+                              .bits;
+  EXPECT_EQ(p.security_bits(), expected);
+  EXPECT_LT(expected, 128);
+}
+
+TEST(BgvParameters, ChosenOnesServe) {
+  // The four of the paper's Table III, and other moduli and words.
+  struct Wanted {
+    unsigned depth;
+    std::uint64_t t;
+    std::uint32_t N;  ///< at most
+    unsigned bits;
+  };
+  for (const Wanted& w : {Wanted{1, 65537, 8192, 30}, {5, 65537, 16384, 30}, {12, 65537, 32768, 30},
+                          {24, 786433, 65536, 30}, {1, 65537, 8192, 50}, {5, 65537, 16384, 50},
+                          {3, 786433, 16384, 28}, {0, 65537, 8192, 31}}) {
+    Requirements r;
+    r.depth = w.depth;
+    r.plain_modulus = w.t;
+    r.prime_bits = w.bits;
+    const Parameters p = Parameters::choose(r);
+    SCOPED_TRACE(p.describe());
+    EXPECT_GE(p.security_bits(), 128);
+    EXPECT_LE(p.N(), w.N);
+    EXPECT_EQ(p.t(), w.t);
+    EXPECT_TRUE(p.has_slots());
+    EXPECT_EQ(p.literal().depth, w.depth);
+    EXPECT_LE(p.digits(), r.dnum);
+    EXPECT_GE(NoiseModel(p).rated_budget(r), 0);
+    // One prime less, in the same ring, does not.
+    if (p.limbs() > 1) {
+      ParameterLiteral shorter = p.literal();
+      shorter.chain.pop_back();
+      shorter.digit_limbs = std::min(shorter.digit_limbs, p.limbs() - 1);
+      EXPECT_LT(NoiseModel(Parameters::create(shorter)).rated_budget(r), 0);
+    }
+    // P is no smaller than any digit.
+    for (unsigned first = 0; first < p.limbs(); first += p.literal().digit_limbs)
+      EXPECT_LE(p.log2_Q(std::min(p.limbs(), first + p.literal().digit_limbs)) - p.log2_Q(first),
+                p.log2_P() + 1e-9);
+  }
+}
+
+TEST(BgvParameters, ChoiceFollowsItsRequirements) {
+  Requirements r;
+  r.depth = 3;
+  const auto limbs = [](const Requirements& q) { return Parameters::choose(q).limbs(); };
+  Requirements deeper = r, sums = r, digits = r, ring = r, loose = r;
+  deeper.depth = 5;
+  EXPECT_GT(limbs(deeper), limbs(r));
+  sums.sums = 16;
+  EXPECT_GT(limbs(sums), limbs(r));
+  digits.dnum = 1;
+  EXPECT_EQ(Parameters::choose(digits).digits(), 1u);
+  ring.N = 32768;
+  EXPECT_EQ(Parameters::choose(ring).N(), 32768u);
+  loose.slots = false;
+  loose.plain_modulus = 2;
+  EXPECT_FALSE(Parameters::choose(loose).has_slots());
+  EXPECT_LT(Parameters::choose(loose).log2_Q(), Parameters::choose(r).log2_Q());
+  // A plain modulus that is one of the chain's primes is left out of it.
+  Requirements prime = r;
+  prime.depth = 1;
+  prime.N = 16384;
+  prime.plain_modulus = math::ntt_primes(30, 16384, 3)[2];
+  const Parameters p = Parameters::choose(prime);
+  EXPECT_EQ(p.t(), prime.plain_modulus);
+}
+
+TEST(BgvParameters, ChoiceRefuses) {
+  struct Refusal {
+    std::string field, value;
+    std::function<void(Requirements&)> change;
+  };
+  const Refusal refusals[] = {
+      {"dnum", "0", [](auto& r) { r.dnum = 0; }},
+      {"dnum", "17", [](auto& r) { r.dnum = 17; }},
+      {"prime_bits", "25", [](auto& r) { r.prime_bits = 25; }},
+      {"prime_bits", "32", [](auto& r) { r.prime_bits = 32; }},
+      {"prime_bits", "45", [](auto& r) { r.prime_bits = 45; }},
+      {"prime_bits", "61", [](auto& r) { r.prime_bits = 61; }},
+      {"t", "1 ", [](auto& r) { r.plain_modulus = 1; }},
+      {"t", "2147483648", [](auto& r) { r.plain_modulus = 1ULL << 31; }},
+      {"sums", "-1", [](auto& r) { r.sums = -1; }},
+      {"sums", "65", [](auto& r) { r.sums = 65; }},
+      {"sums", "nan", [](auto& r) { r.sums = std::numeric_limits<double>::quiet_NaN(); }},
+      {"N", "1000", [](auto& r) { r.N = 1000, r.slots = false; }},
+      {"N", "512", [](auto& r) { r.N = 512; }},
+      {"N", "2147483648", [](auto& r) { r.N = 1u << 31, r.slots = false; }},
+      {"t", "65538", [](auto& r) { r.plain_modulus = 65538; }},
+      {"2N", "65536", [](auto& r) { r.N = 65536; }},
+      {"depth", "200", [](auto& r) { r.depth = 200, r.slots = false; }},
+      {"depth", "40", [](auto& r) { r.depth = 40; }},
+      // There are few primes of 26 bits.
+      {"depth 24", "of 26 bits", [](auto& r) { r.depth = 24, r.plain_modulus = 786433, r.prime_bits = 26; }},
+  };
+  for (const Refusal& refusal : refusals) {
+    SCOPED_TRACE(refusal.field + " = " + refusal.value);
+    Requirements r;
+    refusal.change(r);
+    const std::string message = message_of([&] { Parameters::choose(r); });
+    EXPECT_NE(message.find(refusal.field), std::string::npos) << message;
+    EXPECT_NE(message.find(refusal.value), std::string::npos) << message;
+  }
+}
+
+}  // namespace
+}  // namespace whorl::bgv
