@@ -206,6 +206,7 @@ def spread(record: dict[str, Any]) -> str:
 
 
 def rate_spread(record: dict[str, Any]) -> str:
+    """Median, smallest and largest of a record of throughputs."""
     return f"{record['median']:.1f} /s  ({record['min']:.1f} – {record['max']:.1f})"
 
 
