@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "whorl/bgv.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::io {
@@ -23,14 +24,19 @@ enum class FrameType : std::uint16_t {
   secret_key = 2,
   evaluation_keys = 3,
   ciphertexts = 4,
-  lut = 5
+  lut = 5,
+  bgv_parameters = 16,
+  bgv_secret_key = 17,
+  bgv_evaluation_keys = 18,
+  bgv_ciphertexts = 19,
+  bgv_public_key = 20
 };
 
 /// What a frame's header says.
 struct FrameInfo {
   FrameType type;
   std::uint16_t version;
-  binfhe::Digest parameters_digest;
+  binfhe::Digest parameters_digest;  ///< of BGV's frames: bgv::Digest, the same type
   binfhe::KeyId key_id;
   std::uint64_t payload_bytes;
 };
@@ -91,5 +97,40 @@ binfhe::EvaluationKeys load_evaluation_keys(const std::filesystem::path& path,
 binfhe::Lut load_lut(const std::filesystem::path& path, const LoadOptions& = {});
 binfhe::SecretKey load_secret_key(const std::filesystem::path& path, std::string_view passphrase,
                                   const LoadOptions& = {});
+
+// ---- BGV: the same, with the same errors
+
+/// A batch of fresh encryptions under the secret key is written as its seed and the c_0's.
+Bytes dump(const bgv::Parameters& value);
+Bytes dump(const bgv::Ciphertexts& value);
+Bytes dump(const bgv::PublicKey& value);
+/// Seeds and bodies: half of what a server has of them.
+Bytes dump(const bgv::EvaluationKeys& value);
+Bytes dump(const bgv::SecretKey& value, std::string_view passphrase);
+
+bgv::Parameters load_bgv_parameters(std::span<const std::uint8_t> bytes, const LoadOptions& = {});
+bgv::Ciphertexts load_bgv_ciphertexts(std::span<const std::uint8_t> bytes, const LoadOptions& = {});
+bgv::PublicKey load_bgv_public_key(std::span<const std::uint8_t> bytes, const LoadOptions& = {});
+bgv::EvaluationKeys load_bgv_evaluation_keys(std::span<const std::uint8_t> bytes,
+                                             const LoadOptions& = {});
+bgv::SecretKey load_bgv_secret_key(std::span<const std::uint8_t> bytes, std::string_view passphrase,
+                                   const LoadOptions& = {});
+
+void save(const std::filesystem::path& path, const bgv::Parameters& value);
+void save(const std::filesystem::path& path, const bgv::Ciphertexts& value);
+void save(const std::filesystem::path& path, const bgv::PublicKey& value);
+void save(const std::filesystem::path& path, const bgv::EvaluationKeys& value);
+/// The file is created with mode 0600.
+void save(const std::filesystem::path& path, const bgv::SecretKey& value,
+          std::string_view passphrase);
+
+bgv::Parameters load_bgv_parameters(const std::filesystem::path& path, const LoadOptions& = {});
+bgv::Ciphertexts load_bgv_ciphertexts(const std::filesystem::path& path, const LoadOptions& = {});
+bgv::PublicKey load_bgv_public_key(const std::filesystem::path& path, const LoadOptions& = {});
+/// Maps the file, as binfhe's.
+bgv::EvaluationKeys load_bgv_evaluation_keys(const std::filesystem::path& path,
+                                             const LoadOptions& = {});
+bgv::SecretKey load_bgv_secret_key(const std::filesystem::path& path, std::string_view passphrase,
+                                   const LoadOptions& = {});
 
 }  // namespace whorl::io

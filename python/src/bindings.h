@@ -23,6 +23,7 @@ void bind_parameters(nb::module_& module);
 void bind_data(nb::module_& module);
 void bind_client(nb::module_& module);
 void bind_server(nb::module_& module);
+void bind_bgv(nb::module_& module);
 
 /// One-dimensional input; nanobind has checked type and layout.
 template <class T>

@@ -183,6 +183,16 @@ std::string type_name(io::FrameType type) {
       return "ciphertexts";
     case io::FrameType::lut:
       return "look-up table";
+    case io::FrameType::bgv_parameters:
+      return "BGV parameters";
+    case io::FrameType::bgv_secret_key:
+      return "BGV secret key";
+    case io::FrameType::bgv_evaluation_keys:
+      return "BGV evaluation keys";
+    case io::FrameType::bgv_ciphertexts:
+      return "BGV ciphertexts";
+    case io::FrameType::bgv_public_key:
+      return "BGV public key";
   }
   throw FormatError("type: " + std::to_string(static_cast<unsigned>(type)) + " is unknown");
 }

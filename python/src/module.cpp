@@ -16,6 +16,7 @@ NB_MODULE(_core, module) {
   bind_data(module);
   bind_client(module);
   bind_server(module);
+  bind_bgv(module);
   module.def("version", [] { return std::string(whorl::version()); });
   module.def("cpu_target", [] { return whorl::cpu_target(); });
 }

@@ -12,7 +12,8 @@ array([1, 1, 1, 0])
 
 `whorl.binfhe` has FHEW/TFHE: gates and look-up tables. `whorl.client` and `whorl.server` are its
 two halves; a server process imports `whorl.server` alone and so has no name that makes, loads or
-uses a secret key. Every failure is a child of `whorl.Error`.
+uses a secret key. `whorl.bgv` has BGV: exact arithmetic on encrypted vectors of integers. Every
+failure is a child of `whorl.Error`.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from . import binfhe, client, server
+    from . import bgv, binfhe, client, server
 
 __version__ = _version()
 
@@ -74,6 +75,7 @@ __all__ = [
     "TypeMismatchError",
     "VersionError",
     "__version__",
+    "bgv",
     "binfhe",
     "client",
     "cpu_target",
@@ -82,11 +84,11 @@ __all__ = [
 ]
 
 # Imported at first use, so that `import whorl.server` does not bring the client in.
-_halves = ("binfhe", "client", "server")
+_modules = ("bgv", "binfhe", "client", "server")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _halves:
+    if name in _modules:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

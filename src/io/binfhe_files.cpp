@@ -8,11 +8,12 @@
 #include <optional>
 #include <utility>
 
-#include "io/atomic_file.h"
 #include "io/frame.h"
+#include "io/frame_output.h"
 #include "io/mapped_file.h"
 #include "io/parameter_codec.h"
 #include "io/residues.h"
+#include "io/words.h"
 #include "math/random.h"
 #include "schemes/binfhe/derived.h"
 
@@ -33,18 +34,6 @@ constexpr std::size_t chunk_words = 4096;
 constexpr std::size_t coefficient_bytes = sizeof(std::int32_t);
 
 // ---- what all frames share
-
-Header make_header(FrameType type, const Parameters& parameters, const KeyId& key_id,
-                   std::uint64_t payload_bytes, std::uint32_t flags = 0) {
-  Header header;
-  header.type = type;
-  header.version = format_version;
-  header.parameters_digest = parameters.digest();
-  header.key_id = key_id;
-  header.payload_bytes = payload_bytes;
-  header.flags = flags;
-  return header;
-}
 
 ByteWriter begin_payload(const Parameters& parameters) {
   ByteWriter head;
@@ -83,7 +72,7 @@ Encoding read_encoding(ByteReader& in, const Parameters& parameters, const std::
 
 void write_frame(Sink& sink, const Parameters& value) {
   const ByteWriter head = begin_payload(value);
-  FrameWriter frame(sink, make_header(FrameType::parameters, value, {}, head.size()));
+  FrameWriter frame(sink, make_header(FrameType::parameters, value.digest(), {}, head.size()));
   frame.write(head.data());
   frame.finish();
 }
@@ -152,7 +141,7 @@ void write_frame(Sink& sink, const Ciphertexts& value) {
   const std::size_t word_bytes = word_bytes_for(q);
   const std::size_t words = value.seed ? value.count : value.data.size();
   FrameWriter frame(sink,
-                    make_header(FrameType::ciphertexts, value.parameters, value.key_id,
+                    make_header(FrameType::ciphertexts, value.parameters.digest(), value.key_id,
                                 head.size() + words * word_bytes, value.seed ? flag_seeded : 0));
   frame.write(head.data());
   const std::size_t offset = value.seed ? value.row() - 1 : 0;
@@ -250,33 +239,11 @@ void check_key_words(const WordArray& words, std::uint64_t modulus, const char* 
   }
 }
 
-template <class Word>
-WordArray copy_words(ByteSpan bytes, const char* field) {
-  std::vector<Word> words;
-  reserve(words, bytes.size() / sizeof(Word), field);
-  words.resize(bytes.size() / sizeof(Word));
-  if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
-  return WordArray(std::move(words));
-}
-
-/// The words where they lie if they are mapped, else a copy.
 WordArray key_words(ByteSpan bytes, std::uint64_t word_bytes, std::uint64_t modulus,
                     const char* field, const Mapping& mapping) {
-  WordArray words = mapping != nullptr
-                        ? WordArray(mapping, bytes.data(), bytes.size() / word_bytes, word_bytes)
-                    : word_bytes == 2 ? copy_words<std::uint16_t>(bytes, field)
-                    : word_bytes == 4 ? copy_words<std::uint32_t>(bytes, field)
-                                      : copy_words<std::uint64_t>(bytes, field);
+  WordArray words = take_words(bytes, word_bytes, field, mapping);
   check_key_words(words, modulus, field, mapping.get());
   return words;
-}
-
-void check_key_shape(const WordArray& words, std::uint64_t count, std::uint64_t word_bytes,
-                     const char* field) {
-  if (words.size() != count || words.word_bytes() != word_bytes)
-    throw ShapeError(std::string(field) + ": " + std::to_string(words.size()) + " words of " +
-                     std::to_string(words.word_bytes()) + " bytes, expected " +
-                     std::to_string(count) + " of " + std::to_string(word_bytes));
 }
 
 void write_frame(Sink& sink, const EvaluationKeys& value) {
@@ -292,14 +259,13 @@ void write_frame(Sink& sink, const EvaluationKeys& value) {
   const std::uint64_t rotation_start = align_up(header_bytes + head.size());
   const std::uint64_t switch_start = align_up(rotation_start + shape.rotation_bytes());
   const std::uint64_t end = switch_start + shape.switch_bytes();
-  FrameWriter frame(sink, make_header(FrameType::evaluation_keys, value.parameters, value.key_id,
-                                      end - header_bytes));
+  FrameWriter frame(sink, make_header(FrameType::evaluation_keys, value.parameters.digest(),
+                                      value.key_id, end - header_bytes));
   frame.write(head.data());
   frame.align();
-  frame.write(
-      {static_cast<const std::uint8_t*>(value.rotation_b.data()), value.rotation_b.bytes()});
+  frame.write(bytes_of(value.rotation_b));
   frame.align();
-  frame.write({static_cast<const std::uint8_t*>(value.switch_b.data()), value.switch_b.bytes()});
+  frame.write(bytes_of(value.switch_b));
   frame.finish();
 }
 
@@ -336,7 +302,7 @@ void write_frame(Sink& sink, const Lut& value) {
   write_encoding(head, value.output());
   head.value(static_cast<std::uint8_t>(value.kind()));
   head.zeros(7);
-  FrameWriter frame(sink, make_header(FrameType::lut, value.parameters(), {},
+  FrameWriter frame(sink, make_header(FrameType::lut, value.parameters().digest(), {},
                                       head.size() + value.values().size_bytes()));
   frame.write(head.data());
   frame.write(bytes_of(value.values()));
@@ -381,8 +347,9 @@ void write_frame(Sink& sink, const SecretKey& value, std::string_view passphrase
   const WrapHeader wrap_header = make_wrap_header(cost);
   ByteWriter head = begin_payload(value.parameters());
   encode_wrap_header(wrap_header, head);
-  const Header header = make_header(FrameType::secret_key, value.parameters(), value.key_id(),
-                                    head.size() + coefficients.size() + wrap_tag_bytes);
+  const Header header =
+      make_header(FrameType::secret_key, value.parameters().digest(), value.key_id(),
+                  head.size() + coefficients.size() + wrap_tag_bytes);
   ByteWriter associated;
   associated.bytes(encode_header(header));
   associated.bytes(head.data());
@@ -394,29 +361,10 @@ void write_frame(Sink& sink, const SecretKey& value, std::string_view passphrase
   frame.finish();
 }
 
-/// A file's worth of bytes in memory.
-template <class... Values>
-Bytes dump_frame(const Values&... values) {
-  Bytes bytes;
-  MemorySink sink(bytes);
-  write_frame(sink, values...);
-  return bytes;
-}
-
-template <class... Values>
-void save_frame(const std::filesystem::path& path, unsigned mode, const Values&... values) {
-  AtomicFile file(path, mode);
-  write_frame(file, values...);
-  file.commit();
-}
-
-constexpr unsigned public_mode = 0666;  // less the umask
-constexpr unsigned secret_mode = 0600;
-
 }  // namespace
 
 Bytes dump_secret_key(const SecretKey& value, std::string_view passphrase, const KdfCost& cost) {
-  return dump_frame(value, passphrase, cost);
+  return dump_frame([&](Sink& sink) { write_frame(sink, value, passphrase, cost); });
 }
 
 SecretKey load_secret_key(ByteSpan bytes, std::string_view passphrase, const LoadOptions& options,
@@ -439,10 +387,18 @@ SecretKey load_secret_key(ByteSpan bytes, std::string_view passphrase, const Loa
                                       all.subspan(n));
 }
 
-Bytes dump(const Parameters& value) { return dump_frame(value); }
-Bytes dump(const Ciphertexts& value) { return dump_frame(value); }
-Bytes dump(const EvaluationKeys& value) { return dump_frame(value); }
-Bytes dump(const Lut& value) { return dump_frame(value); }
+Bytes dump(const Parameters& value) {
+  return dump_frame([&](Sink& sink) { write_frame(sink, value); });
+}
+Bytes dump(const Ciphertexts& value) {
+  return dump_frame([&](Sink& sink) { write_frame(sink, value); });
+}
+Bytes dump(const EvaluationKeys& value) {
+  return dump_frame([&](Sink& sink) { write_frame(sink, value); });
+}
+Bytes dump(const Lut& value) {
+  return dump_frame([&](Sink& sink) { write_frame(sink, value); });
+}
 Bytes dump(const SecretKey& value, std::string_view passphrase) {
   return dump_secret_key(value, passphrase, kdf_default);
 }
@@ -462,19 +418,20 @@ SecretKey load_secret_key(ByteSpan bytes, std::string_view passphrase, const Loa
 }
 
 void save(const std::filesystem::path& path, const Parameters& value) {
-  save_frame(path, public_mode, value);
+  save_frame(path, public_mode, [&](Sink& sink) { write_frame(sink, value); });
 }
 void save(const std::filesystem::path& path, const Ciphertexts& value) {
-  save_frame(path, public_mode, value);
+  save_frame(path, public_mode, [&](Sink& sink) { write_frame(sink, value); });
 }
 void save(const std::filesystem::path& path, const EvaluationKeys& value) {
-  save_frame(path, public_mode, value);
+  save_frame(path, public_mode, [&](Sink& sink) { write_frame(sink, value); });
 }
 void save(const std::filesystem::path& path, const Lut& value) {
-  save_frame(path, public_mode, value);
+  save_frame(path, public_mode, [&](Sink& sink) { write_frame(sink, value); });
 }
 void save(const std::filesystem::path& path, const SecretKey& value, std::string_view passphrase) {
-  save_frame(path, secret_mode, value, passphrase, kdf_default);
+  save_frame(path, secret_mode,
+             [&](Sink& sink) { write_frame(sink, value, passphrase, kdf_default); });
 }
 
 Parameters load_parameters(const std::filesystem::path& path, const LoadOptions& options) {

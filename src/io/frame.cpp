@@ -42,6 +42,14 @@ std::array<std::uint8_t, digest_bytes> frame_digest(ByteSpan bytes, const Mapped
   return digest;
 }
 
+bool is_known(std::uint16_t type) {
+  const auto within = [type](FrameType first, FrameType last) {
+    return type >= static_cast<std::uint16_t>(first) && type <= static_cast<std::uint16_t>(last);
+  };
+  return within(FrameType::parameters, FrameType::lut) ||
+         within(FrameType::bgv_parameters, FrameType::bgv_public_key);
+}
+
 void check_expectations(const Header& header, FrameType expected, const LoadOptions& options) {
   if (header.type != expected)
     throw TypeMismatchError("type: the frame holds " + std::string(frame_type_name(header.type)) +
@@ -52,14 +60,16 @@ void check_expectations(const Header& header, FrameType expected, const LoadOpti
                          " accepted (max_bytes)");
   if (options.expect_parameters && header.parameters_digest != *options.expect_parameters)
     throw ParameterMismatchError("parameter digest: the frame was made under other parameters");
-  const bool keyed = expected == FrameType::secret_key || expected == FrameType::evaluation_keys ||
-                     expected == FrameType::ciphertexts;
+  const bool keyed = expected != FrameType::parameters && expected != FrameType::lut &&
+                     expected != FrameType::bgv_parameters;
   if (keyed && options.expect_key && header.key_id != *options.expect_key)
     throw KeyMismatchError("key id: the frame was made under another key");
   if (!keyed && header.key_id != binfhe::KeyId{})
     throw FormatError("key id: not zero, but " + std::string(frame_type_name(expected)) +
                       " belong to no key");
-  const std::uint32_t known = expected == FrameType::ciphertexts ? flag_seeded : 0;
+  const bool may_be_seeded =
+      expected == FrameType::ciphertexts || expected == FrameType::bgv_ciphertexts;
+  const std::uint32_t known = may_be_seeded ? flag_seeded : 0;
   if ((header.flags & ~known) != 0)
     throw FormatError("flags: " + std::to_string(header.flags) + " has bits beyond " +
                       std::to_string(known));
@@ -79,6 +89,16 @@ std::string_view frame_type_name(FrameType type) {
       return "ciphertexts";
     case FrameType::lut:
       return "a look-up table";
+    case FrameType::bgv_parameters:
+      return "BGV parameters";
+    case FrameType::bgv_secret_key:
+      return "a BGV secret key";
+    case FrameType::bgv_evaluation_keys:
+      return "BGV evaluation keys";
+    case FrameType::bgv_ciphertexts:
+      return "BGV ciphertexts";
+    case FrameType::bgv_public_key:
+      return "a BGV public key";
   }
   return "an unknown type";
 }
@@ -120,8 +140,7 @@ Header decode_header(ByteSpan bytes) {
     throw CorruptionError("header check: the header was altered");
 
   const auto type = fields.value<std::uint16_t>("type");
-  if (type < static_cast<std::uint16_t>(FrameType::parameters) ||
-      type > static_cast<std::uint16_t>(FrameType::lut))
+  if (!is_known(type))
     throw TypeMismatchError("type: " + std::to_string(type) + " is unknown to this build");
   header.type = static_cast<FrameType>(type);
   header.flags = fields.value<std::uint32_t>("flags");

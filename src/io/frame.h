@@ -30,6 +30,20 @@ struct Header : FrameInfo {
   std::uint32_t flags = 0;
 };
 
+/// A header of this build's version.
+inline Header make_header(FrameType type, const binfhe::Digest& parameters,
+                          const binfhe::KeyId& key_id, std::uint64_t payload_bytes,
+                          std::uint32_t flags = 0) {
+  Header header;
+  header.type = type;
+  header.version = format_version;
+  header.parameters_digest = parameters;
+  header.key_id = key_id;
+  header.payload_bytes = payload_bytes;
+  header.flags = flags;
+  return header;
+}
+
 /// "a secret key", "evaluation keys", …
 std::string_view frame_type_name(FrameType type);
 

@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from support import Kit, make_kit
+from support import BgvKit, Kit, make_bgv_kit, make_kit
 
 hypothesis.settings.register_profile(
     "whorl", deadline=None, max_examples=30, print_blob=True, derandomize=False
@@ -33,6 +33,21 @@ def any_kit(request: pytest.FixtureRequest) -> Kit:
         "fft": lambda: make_kit(transform="fft"),
         "binary": lambda: make_kit(lwe_secret="binary", transform="fft"),
         "padded": lambda: make_kit(Q=(1 << 50) - 16383, gadget=[(32, 13, 4)], max_p=16),
+    }[request.param]()
+
+
+@pytest.fixture(scope="session")
+def toy_bgv() -> BgvKit:
+    return make_bgv_kit()
+
+
+@pytest.fixture(scope="session", params=["narrow", "wide", "coefficients"])
+def any_bgv(request: pytest.FixtureRequest) -> BgvKit:
+    """Each width of word, and a modulus without slots."""
+    return {
+        "narrow": lambda: make_bgv_kit(),
+        "wide": lambda: make_bgv_kit(bits=55, limbs=6),
+        "coefficients": lambda: make_bgv_kit(t=1000),
     }[request.param]()
 
 

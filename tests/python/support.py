@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import whorl
+from whorl import bgv
 from whorl.binfhe import Client, EvaluationKeys, Parameters, Server, parameters
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,6 +45,52 @@ def make_kit(**changes: object) -> Kit:
     client = Client(chosen)
     keys = client.evaluation_keys()
     return Kit(chosen, client, keys, Server(keys, device="cpu"))
+
+
+def ntt_primes(bits: int, N: int, count: int) -> list[int]:
+    """The largest primes of so many bits that are 1 modulo 2N, descending."""
+    found, candidate = [], (1 << bits) - 2 * N + 1
+    while len(found) < count:
+        if all(pow(base, candidate - 1, candidate) == 1 for base in (2, 3, 5, 7, 11)):
+            found.append(candidate)
+        candidate -= 2 * N
+    return found
+
+
+@dataclass(frozen=True)
+class BgvKit:
+    """Both halves of BGV under one key, and the N and t of the parameters."""
+
+    parameters: bgv.Parameters
+    client: bgv.Client
+    keys: bgv.EvaluationKeys
+    server: bgv.Server
+    N: int
+    t: int
+
+
+BGV_ROTATIONS = (1, 2, 3, -1, 5)
+
+
+def bgv_literal(t: int = 12289, bits: int = 30, limbs: int = 12) -> bgv.ParameterLiteral:
+    """Small and insecure: N = 1024, three digits."""
+    digit = -(-limbs // 3)
+    primes = ntt_primes(bits, 1024, limbs + digit)
+    return {
+        "name": "toy",
+        "N": 1024,
+        "t": t,
+        "chain": primes[digit:],
+        "special": primes[:digit],
+        "digit_limbs": digit,
+    }
+
+
+def make_bgv_kit(t: int = 12289, bits: int = 30, limbs: int = 12) -> BgvKit:
+    chosen = bgv.parameters(literal=bgv_literal(t, bits, limbs), allow_insecure=True)
+    client = bgv.Client(chosen)
+    keys = client.evaluation_keys(4, BGV_ROTATIONS, swap_rows=True, inner_sum=8)
+    return BgvKit(chosen, client, keys, bgv.Server(keys, device="cpu"), chosen.N, chosen.t)
 
 
 def run_python(code: str, *args: str, **kwargs: object) -> subprocess.CompletedProcess[str]:

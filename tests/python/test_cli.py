@@ -230,6 +230,49 @@ def test_bench_run_refuses(shell: Shell) -> None:
     assert "cuda:all" in shell("bench", "run", "--params", SET, "--device", "cuda:x", code=1)
 
 
+def test_bench_bgv(shell: Shell) -> None:
+    arguments = ("--depth", "1", "--runs", "2", "--device", "cpu")
+    ops = [
+        *("add", "mult_plain", "mult", "mult_relin", "square", "rotate", "rotate_many"),
+        *("swap_rows", "rescale", "encrypt", "decrypt", "keygen", "end_to_end"),
+    ]
+    chosen = [part for op in ops for part in ("--op", op)]
+    printed = shell("bench", "bgv", *arguments, *chosen, "--json", "--record", "bgv.jsonl")
+    assert (shell.folder / "bgv.jsonl").read_text(encoding="utf-8") == printed
+    records = [json.loads(line) for line in printed.splitlines()]
+    assert [r["op"] for r in records] == ops
+    for r in records:
+        assert (r["bench"], r["scheme"], r["batch"], r["unit"]) == ("bgv", "bgv", 1, "s")
+        assert (r["device"], r["runs"], r["security_bits"] >= 128) == ("cpu", 2, True)
+        assert r["transfers"] == ("included" if r["op"] == "end_to_end" else "excluded")
+        assert 0 < r["min"] <= r["median"] <= r["max"]
+    shown = shell("bench", "bgv", *arguments, "--batch", "3", "--limbs", "2")
+    for part in ("N = 8192, t = 65537", "keys", "cpu", "mult_relin", "rotate", "/s"):
+        assert part in shown
+    lines = shell("bench", "bgv", *arguments, "--batch", "3", "--op", "add", "--json").splitlines()
+    assert [(json.loads(x)["batch"], json.loads(x)["unit"]) for x in lines] == [
+        (1, "s"),
+        (3, "1/s"),
+    ]
+    coefficients = ("--plain-modulus", "1000", "--coefficients")
+    assert "coefficients only" in shell("bench", "bgv", *arguments, *coefficients, "--op", "add")
+
+
+def test_bench_bgv_refuses(shell: Shell) -> None:
+    assert "bootstrap" in shell("bench", "bgv", "--op", "bootstrap", code=2)
+    assert "depth 90" in shell("bench", "bgv", "--depth", "90", code=1)
+    assert "EncodingError" in shell(
+        *("bench", "bgv", "--depth", "1", "--plain-modulus", "1000", "--coefficients"),
+        *("--op", "rotate"),
+        code=1,
+    )
+
+
+def test_info_of_a_bgv_file(shell: Shell) -> None:
+    whorl.bgv.parameters(depth=1).save(shell.folder / "p.whorl")
+    assert "BGV parameters" in shell("info", "p.whorl")
+
+
 @pytest.mark.parametrize(
     ("devices", "name", "count"),
     [

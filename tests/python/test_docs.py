@@ -96,4 +96,8 @@ def test_the_public_names_are_documented() -> None:
     text = (ROOT / "docs" / "python-api.md").read_text(encoding="utf-8")
     for name in whorl.binfhe.__all__:
         assert f"`{name}" in text or f"binfhe.{name}" in text, name
+    text = (ROOT / "docs" / "bgv.md").read_text(encoding="utf-8")
+    for name in whorl.bgv.__all__:
+        if name != "ParameterLiteral":  # a type for checkers only
+            assert f"`{name}" in text or f"bgv.{name}" in text, name
     assert os.path.exists(Path(whorl.__file__).parent / "py.typed")

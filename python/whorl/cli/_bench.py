@@ -21,7 +21,7 @@ from ..binfhe import Ciphertexts, Client, Lut, Parameters, Server, parameters
 from ..binfhe._server import GATES
 from ._output import duration, out, pairs, table
 
-app = typer.Typer(help="Measure gates, look-up tables, key generation.", no_args_is_help=True)
+app = typer.Typer(help="Measure gates, look-up tables, key generation, BGV.", no_args_is_help=True)
 
 GPU_BATCH = 16384
 """Ciphertexts that a GPU gets if nothing else is said: enough for its full throughput."""
@@ -100,6 +100,47 @@ def hardware(devices: Sequence[str]) -> tuple[str, int]:
     return "+".join(named), len(kinds)
 
 
+def make_record(
+    bench: str,
+    op: str,
+    scheme: str,
+    params: str,
+    security_bits: float,
+    device: tuple[str, int],
+    threads: int,
+    batch: int,
+    transfers: str,
+    unit: str,
+    values: list[float],
+    failure_log2: float | None,
+) -> dict[str, Any]:
+    """A benchmark record: times in s, throughputs in 1/s; the failure probability is the op's."""
+    return {
+        "bench": bench,
+        "op": op,
+        "scheme": scheme,
+        "params": params,
+        "device": device[0],
+        "device_count": device[1],
+        "threads": threads,
+        "batch": batch,
+        "transfers": transfers,
+        "unit": unit,
+        "median": statistics.median(values),
+        "min": min(values),
+        "max": max(values),
+        "runs": len(values),
+        "peer": None,
+        "peer_version": None,
+        "peer_median": None,
+        "ratio": None,
+        "security_bits": round(security_bits, 1),
+        "pfail_log2": None if failure_log2 is None else round(failure_log2, 1),
+        "commit": _commit(),
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+    }
+
+
 def _record(
     bench: str,
     op: str,
@@ -111,34 +152,14 @@ def _record(
     values: list[float],
     failure_log2: float,
 ) -> dict[str, Any]:
-    """A benchmark record: times in s, throughputs in 1/s; the failure probability is the op's."""
-    return {
-        "bench": bench,
-        "op": op,
-        "scheme": "binfhe",
-        "params": chosen.name,
-        "device": device[0],
-        "device_count": device[1],
-        "threads": threads,
-        "batch": batch,
-        "transfers": "included",
-        "unit": unit,
-        "median": statistics.median(values),
-        "min": min(values),
-        "max": max(values),
-        "runs": len(values),
-        "peer": None,
-        "peer_version": None,
-        "peer_median": None,
-        "ratio": None,
-        "security_bits": round(chosen.security.bits, 1),
-        "pfail_log2": round(failure_log2, 1),
-        "commit": _commit(),
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-    }
+    return make_record(
+        *(bench, op, "binfhe", chosen.name, chosen.security.bits, device, threads, batch),
+        *("included", unit, values, failure_log2),
+    )
 
 
-def _publish(records: list[dict[str, Any]], as_json: bool, file: Path | None) -> None:
+def publish(records: list[dict[str, Any]], as_json: bool, file: Path | None) -> None:
+    """Appends records to a file, and prints them if asked for."""
     lines = [json.dumps(record) for record in records]
     if file is not None:
         with file.open("a", encoding="utf-8") as stream:
@@ -178,12 +199,14 @@ def _headline(chosen: Parameters, server: Server, batch: int, runs: int) -> None
     out.print()
 
 
-def _spread(record: dict[str, Any]) -> str:
+def spread(record: dict[str, Any]) -> str:
+    """Median, smallest and largest of a record of times."""
     low, high = duration(record["min"]), duration(record["max"])
     return f"{duration(record['median'])}  ({low} – {high})"
 
 
-def _rate_spread(record: dict[str, Any]) -> str:
+def rate_spread(record: dict[str, Any]) -> str:
+    """Median, smallest and largest of a record of throughputs."""
     return f"{record['median']:.1f} /s  ({record['min']:.1f} – {record['max']:.1f})"
 
 
@@ -274,7 +297,7 @@ def _measure_table(
 
 def _row(name: str, records: list[dict[str, Any]]) -> list[str]:
     single, many = records
-    return [name, _spread(single), _rate_spread(many), f"2^{single['pfail_log2']}"]
+    return [name, spread(single), rate_spread(many), f"2^{single['pfail_log2']}"]
 
 
 def _check_ops(names: Sequence[str], chosen: Parameters) -> None:
@@ -322,7 +345,7 @@ def run(
         records += pair
     if not as_json:
         table(["operation", "one", "a second", "failure"], rows)
-    _publish(records, as_json, record)
+    publish(records, as_json, record)
 
 
 @app.command()
@@ -349,7 +372,7 @@ def gates(
     if not as_json:
         rows = [_row(name, pair) for name, pair in zip(names, pairs_, strict=True)]
         table(["gate", "one gate", "gates a second", "failure"], rows)
-    _publish([each for pair in pairs_ for each in pair], as_json, record)
+    publish([each for pair in pairs_ for each in pair], as_json, record)
 
 
 @app.command()
@@ -378,7 +401,7 @@ def lut(
         rows.append(_row(f"p = {p}, {table_.kind}", pair))
     if not as_json:
         table(["table", "one table", "tables a second", "failure"], rows)
-    _publish(records, as_json, record)
+    publish(records, as_json, record)
 
 
 @app.command()
@@ -403,7 +426,7 @@ def keygen(
                 ("set", f"{chosen.name} ({chosen.security.bits:.1f} bits)"),
                 ("threads", str(cores)),
                 ("evaluation keys", f"{client.evaluation_keys(threads).nbytes / 2**20:.1f} MiB"),
-                ("generation", _spread(entry)),
+                ("generation", spread(entry)),
             ]
         )
-    _publish([entry], as_json, record)
+    publish([entry], as_json, record)

@@ -9,12 +9,12 @@ import typer
 
 from .. import __version__
 from ..errors import Error
-from . import _bench, _data, _demo, _info, _params
+from . import _bench, _bench_bgv, _data, _demo, _info, _params
 from ._output import err
 
 app = typer.Typer(
     name="whorl",
-    help="Compute on encrypted data: Boolean gates and look-up tables.",
+    help="Compute on encrypted data: Boolean gates, look-up tables, exact vectors.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -26,6 +26,7 @@ app.command("eval")(_data.evaluate)
 app.command("decrypt")(_data.decrypt)
 app.add_typer(_params.app, name="params")
 app.command("info")(_info.info)
+_bench.app.command("bgv")(_bench_bgv.bgv)
 app.add_typer(_bench.app, name="bench")
 app.command("demo")(_demo.demo)
 

@@ -1,0 +1,296 @@
+"""The server's half: arithmetic on ciphertexts that stay on its device. It cannot decrypt."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _core
+from ..errors import ParameterError, ShapeError
+from ._arrays import EncryptedArray
+from ._ciphertexts import Ciphertexts
+from ._keys import EvaluationKeys
+from ._parameters import Parameters, as_integer
+from ._values import Shape, Values, as_rows, as_scalar
+
+Encrypted = EncryptedArray | Ciphertexts
+MAX_COLUMNS = 2**62
+MAX_POWER = 2**16
+
+
+class Server:
+    """Evaluates on arrays of ciphertexts with evaluation keys only.
+
+    Args:
+        keys: evaluation keys, or the path of a file of them, which is mapped.
+        device: `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, or `""` for the best found: a GPU
+            that can be used, else the CPU. Default: the environment's WHORL_DEVICE, else `""`.
+        threads: of the CPU; default 0: all cores.
+        allow_insecure: with a path, accept parameters under 128 bits.
+
+    Raises:
+        DeviceError: a device that is not there, or a name that is none; there is no silent
+            fallback.
+        OutOfMemoryError: the keys do not fit into the device's memory.
+        TypeMismatchError: a file that does not hold evaluation keys, as a secret one; with a path
+            also the other errors of `EvaluationKeys.load`.
+
+    Methods take arrays on the device, or `Ciphertexts`, which they upload; what they return stays
+    on the device. Evaluation is deterministic. Levels, and the factors that switching them leaves,
+    are brought together by the server: products lose the primes that they are better off without.
+    Methods may be called from several Python threads, one of which runs at a time; they release the
+    GIL, and Ctrl-C stops them. Give whole batches.
+
+    All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
+    made under the server's keys, `DeviceError` for arrays of another server, `ShapeError` for
+    arrays of other sizes, `EncodingError` for another packing, `OutOfMemoryError`, and
+    `KeyMismatchError` naming the key where one is missing.
+
+    >>> from whorl.bgv import Client, parameters
+    >>> client = Client(parameters(depth=1))
+    >>> server = Server(client.evaluation_keys(), device="cpu")
+    >>> x, y = server.upload(client.encrypt([1, 2, 3])), client.encrypt([4, 5, 6])
+    >>> client.decrypt(3 * x * y + 1)[:4]
+    array([13, 31, 55,  1])
+    """
+
+    def __init__(
+        self,
+        keys: EvaluationKeys | str | os.PathLike[str],
+        device: str | None = None,
+        threads: int = 0,
+        allow_insecure: bool = False,
+    ) -> None:
+        if not isinstance(keys, EvaluationKeys):
+            keys = EvaluationKeys.load(keys, allow_insecure)
+        if device is None:
+            device = os.environ.get("WHORL_DEVICE", "")
+        if threads < 0:
+            raise ValueError(f"threads: {threads} is below 0")
+        self._core = _core.BgvServer.create(keys._core, device, threads)
+        self._parameters = Parameters(self._core.parameters)
+
+    @property
+    def parameters(self) -> Parameters:
+        """Parameters of the keys."""
+        return self._parameters
+
+    @property
+    def key_id(self) -> str:
+        """Label of the keys, 32 hexadecimal digits."""
+        return self._core.key_id.hex()
+
+    @property
+    def device(self) -> str:
+        """The hardware used: `cpu (AVX3, 8 threads)`, `cuda:0 (NVIDIA H200)`."""
+        return self._core.device
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the keys as they lie on the device."""
+        return self._core.key_bytes
+
+    def __repr__(self) -> str:
+        return f"<Server of key {self.key_id[:8]}…, {self.parameters.name}, {self.device}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a server cannot be pickled; send its EvaluationKeys")
+
+    # ---- to and from the device
+
+    def upload(self, ciphertexts: Encrypted) -> EncryptedArray:
+        """The ciphertexts on the device. `RangeError` for residues not below their primes."""
+        if isinstance(ciphertexts, EncryptedArray):
+            return ciphertexts
+        if not isinstance(ciphertexts, Ciphertexts):
+            raise TypeError(f"ciphertexts are needed, not {type(ciphertexts).__name__}")
+        return self._wrap(self._core.upload(ciphertexts._batch), ciphertexts.shape)
+
+    def download(self, a: EncryptedArray) -> Ciphertexts:
+        """Waits for the array and copies it to the host's memory."""
+        if not isinstance(a, EncryptedArray):
+            raise TypeError(f"an encrypted array is needed, not {type(a).__name__}")
+        return Ciphertexts._from_batch(self._core.download(a._core), a.shape, self._parameters)
+
+    def synchronise(self) -> None:
+        """Waits for all work so far: a GPU's operations return before they are done."""
+        self._core.synchronise()
+
+    # ---- sums and products
+
+    def add(self, a: Encrypted, b: Encrypted | ArrayLike) -> EncryptedArray:
+        """a + b; b: ciphertexts, one integer, or an integer array (OpenFHE: EvalAdd)."""
+        if isinstance(b, (EncryptedArray, Ciphertexts)):
+            x, y, shape = self._pair(a, b)
+            return self._wrap(self._core.add(x._core, y._core), shape)
+        x = self.upload(a)
+        scalar = as_scalar(b)
+        if scalar is not None:
+            return self._wrap(self._core.add_scalar(x._core, self._residue(scalar)), x.shape)
+        rows, shape = self._plain(x, b)
+        return self._wrap(self._core.add_plain(x._core, rows), shape)
+
+    def sub(self, a: Encrypted, b: Encrypted | ArrayLike) -> EncryptedArray:
+        """a - b; b as in `add` (OpenFHE: EvalSub)."""
+        if isinstance(b, (EncryptedArray, Ciphertexts)):
+            x, y, shape = self._pair(a, b)
+            return self._wrap(self._core.sub(x._core, y._core), shape)
+        x = self.upload(a)
+        scalar = as_scalar(b)
+        if scalar is not None:
+            return self._wrap(self._core.add_scalar(x._core, self._residue(-scalar)), x.shape)
+        rows, shape = self._plain(x, b)
+        return self._wrap(self._core.sub_plain(x._core, rows), shape)
+
+    def negate(self, a: Encrypted) -> EncryptedArray:
+        """-a (OpenFHE: EvalNegate)."""
+        x = self.upload(a)
+        return self._wrap(self._core.negate(x._core), x.shape)
+
+    def multiply(
+        self, a: Encrypted, b: Encrypted | ArrayLike, relinearise: bool = True
+    ) -> EncryptedArray:
+        """a · b; b: ciphertexts, one integer, or an integer array.
+
+        A product of ciphertexts has two parts again unless `relinearise` is False: sums of products
+        may be relinearised once (`relinearise`). A plaintext's missing values are zeros, and so are
+        the products. (OpenFHE: EvalMult, EvalMultNoRelin.)
+        """
+        if isinstance(b, (EncryptedArray, Ciphertexts)):
+            x, y, shape = self._pair(a, b)
+            return self._wrap(self._core.multiply(x._core, y._core, bool(relinearise)), shape)
+        x = self.upload(a)
+        scalar = as_scalar(b)
+        if scalar is not None:
+            return self._wrap(self._core.multiply_scalar(x._core, self._residue(scalar)), x.shape)
+        rows, shape = self._plain(x, b)
+        return self._wrap(self._core.multiply_plain(x._core, rows), shape)
+
+    def square(self, a: Encrypted, relinearise: bool = True) -> EncryptedArray:
+        """a · a (OpenFHE: EvalSquare)."""
+        x = self.upload(a)
+        return self._wrap(self._core.square(x._core, bool(relinearise)), x.shape)
+
+    def power(self, a: Encrypted, exponent: int) -> EncryptedArray:
+        """a to a power 1 … 2^16, by ⌈log2⌉ multiplications in sequence (as `a ** exponent`).
+
+        `ParameterError` for another exponent.
+        """
+        left = as_integer("exponent", exponent, 1, MAX_POWER)
+        square, result = self.upload(a), None
+        while True:
+            if left & 1:
+                result = square if result is None else self.multiply(result, square)
+            left >>= 1
+            if left == 0:
+                assert result is not None
+                return result
+            square = self.square(square)
+
+    def relinearise(self, a: Encrypted) -> EncryptedArray:
+        """Back to two parts (OpenFHE: Relinearize)."""
+        x = self.upload(a)
+        return self._wrap(self._core.relinearise(x._core), x.shape)
+
+    # ---- moving slots
+
+    def rotate(self, a: Encrypted, columns: int) -> EncryptedArray:
+        """Each row of N/2 slots to the left by `columns`, or to the right where negative.
+
+        (OpenFHE: EvalRotate, EvalAtIndex.)
+        """
+        x = self.upload(a)
+        return self._wrap(self._core.rotate(x._core, _columns(columns)), x.shape)
+
+    def rotate_many(self, a: Encrypted, columns: Iterable[int]) -> list[EncryptedArray]:
+        """`rotate` by each of `columns`, decomposed once (OpenFHE: EvalFastRotation)."""
+        x = self.upload(a)
+        wanted = [_columns(each) for each in columns]
+        return [self._wrap(each, x.shape) for each in self._core.rotate_many(x._core, wanted)]
+
+    def swap_rows(self, a: Encrypted) -> EncryptedArray:
+        """Exchanges the two rows of N/2 slots."""
+        x = self.upload(a)
+        return self._wrap(self._core.swap_rows(x._core), x.shape)
+
+    def inner_sum(self, a: Encrypted, columns: int | None = None) -> EncryptedArray:
+        """Each slot: the sum of `columns` slots of its row from it on, cyclically.
+
+        `columns`: a power of two up to N/2, the default, for which all slots get their row's sum.
+        Takes the rotations by 1, 2, 4, … below it. `ParameterError` for another number.
+        (OpenFHE: EvalSum.)
+        """
+        x = self.upload(a)
+        width = self._parameters.N // 2 if columns is None else columns
+        width = as_integer("columns", width, 1, self._parameters.N // 2)
+        return self._wrap(self._core.inner_sum(x._core, width), x.shape)
+
+    # ---- levels
+
+    def mod_switch(self, a: Encrypted, limbs: int | None = None) -> EncryptedArray:
+        """Drops primes until `limbs` are left, by default one prime; the message stays.
+
+        Operations do so by themselves; this is for those who want it by hand. `ParameterError`
+        unless 1 ≤ limbs ≤ the array's. (OpenFHE: ModReduce, LevelReduce.)
+        """
+        x = self.upload(a)
+        left = x.limbs - 1 if limbs is None else limbs
+        left = as_integer("limbs", left, 1, x.limbs)
+        return self._wrap(self._core.mod_switch(x._core, left), x.shape)
+
+    def shrink(self, a: Encrypted, spare_bits: float = 8) -> EncryptedArray:
+        """As few primes as decrypt with `spare_bits` to spare by the bound: what to download.
+
+        (OpenFHE: Compress.)
+        """
+        x = self.upload(a)
+        return self._wrap(self._core.shrink(x._core, float(spare_bits)), x.shape)
+
+    # ---- operands
+
+    def _wrap(self, core: _core.BgvArray, shape: Shape) -> EncryptedArray:
+        return EncryptedArray._wrap(core, self, shape)
+
+    def _residue(self, value: int) -> int:
+        return value % self._parameters.t
+
+    def _pair(self, a: Encrypted, b: Encrypted) -> tuple[EncryptedArray, EncryptedArray, Shape]:
+        """Both on the device, of one shape: `Ciphertexts` are broadcast on the host."""
+        shape = np.broadcast_shapes(a.shape, b.shape)
+        lifted = []
+        for each in (a, b):
+            if isinstance(each, Ciphertexts):
+                each = self.upload(each.broadcast_to(shape))
+            _check_size(each, shape)
+            lifted.append(each)
+        return lifted[0], lifted[1], shape
+
+    def _plain(self, a: EncryptedArray, values: ArrayLike) -> tuple[Values, Shape]:
+        """Rows of a plaintext: one for all, or one for each ciphertext."""
+        rows, prefix = as_rows(values, self._parameters, "plaintext")
+        shape = np.broadcast_shapes(prefix, a.shape)
+        _check_size(a, shape)
+        if math.prod(prefix) != 1 and prefix != shape:
+            N = self._parameters.N
+            rows = np.broadcast_to(rows.reshape(*prefix, N), (*shape, N)).reshape(-1)
+        return rows, shape
+
+
+def _check_size(a: EncryptedArray, shape: Shape) -> None:
+    if a.size != math.prod(shape):
+        raise ShapeError(
+            f"an array of shape {a.shape} on the device is not broadcast to {shape}; broadcast its "
+            "Ciphertexts before uploading them"
+        )
+
+
+def _columns(columns: int) -> int:
+    try:
+        return as_integer("columns", columns, -MAX_COLUMNS, MAX_COLUMNS)
+    except ParameterError as error:
+        raise ParameterError(f"rotate: {error}") from None

@@ -1,0 +1,180 @@
+"""bench bgv: what BGV's operations cost on this machine."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..bgv import Client, EncryptedArray, EvaluationKeys, Server, parameters
+from ..bgv._values import Packing
+from ._bench import (
+    Device,
+    Json,
+    Record,
+    Runs,
+    Threads,
+    hardware,
+    make_record,
+    publish,
+    rate_spread,
+    spread,
+)
+from ._output import out, pairs, size, table
+
+COLUMNS = tuple(range(1, 9))
+"""Rotations of rotate_many."""
+LEAST_SECONDS = 0.02
+"""Of a timed run: as many operations as take this long, then a wait for the device."""
+ROW: np.ndarray[Any, np.dtype[np.int64]] = np.arange(1, 1025)
+"""The plaintext of mult_plain."""
+
+On = Callable[[EncryptedArray, EncryptedArray], object]
+OPERATIONS: dict[str, On] = {
+    "add": lambda a, b: a + b,
+    "mult_plain": lambda a, b: a * ROW,
+    "mult": lambda a, b: a.multiply(b, relinearise=False),
+    "mult_relin": lambda a, b: a * b,
+    "square": lambda a, b: a.square(),
+    "rotate": lambda a, b: a.rotate(1),
+    "rotate_many": lambda a, b: a.rotate_many(COLUMNS),
+    "swap_rows": lambda a, b: a.swap_rows(),
+    "rescale": lambda a, b: a.mod_switch(),
+}
+"""On operands that are on the device."""
+AROUND = ("encrypt", "decrypt", "keygen", "end_to_end")
+"""end_to_end: upload two, multiply, relinearise, download. keygen: the relinearisation key."""
+
+
+def _seconds(work: Callable[[], object], server: Server) -> float:
+    """Of one call, by as many as make a wait for the device small."""
+    calls = 1
+    while True:
+        server.synchronise()
+        started = time.perf_counter()
+        for _ in range(calls):
+            work()
+        server.synchronise()
+        seconds = time.perf_counter() - started
+        if seconds >= LEAST_SECONDS:
+            return seconds / calls
+        calls *= 2 if seconds > LEAST_SECONDS / 8 else 8
+
+
+def _times(work: Callable[[], object], server: Server, runs: int) -> list[float]:
+    """Seconds of each run, after one that is not counted."""
+    _seconds(work, server)
+    return [_seconds(work, server) for _ in range(runs)]
+
+
+def _work(op: str, client: Client, server: Server, count: int, limbs: int) -> Callable[[], object]:
+    """What to time on a batch of `count`."""
+    chosen = client.parameters
+    shape = (count, chosen.N)
+    values = np.random.default_rng().integers(0, chosen.t, size=shape)
+    packing: Packing = "slots" if chosen.has_slots else "coefficients"
+    if op == "encrypt":
+        return lambda: client.encrypt(values, packing)
+    if op == "keygen":
+        return lambda: client.evaluation_keys()
+    a, b = client.encrypt(values, packing), client.encrypt(values[::-1], packing)
+    if op == "decrypt":
+        return lambda: client.decrypt(a)
+    x, y = server.upload(a), server.upload(b)
+    if limbs:
+        x, y = x.mod_switch(limbs), y.mod_switch(limbs)
+        a, b = x.to_host(), y.to_host()
+    if op == "end_to_end":
+        return lambda: server.multiply(a, b).to_host()
+    return lambda: OPERATIONS[op](x, y)
+
+
+def _measure(
+    op: str, client: Client, server: Server, batch: int, runs: int, limbs: int, threads: int
+) -> list[dict[str, Any]]:
+    """Latency of a single ciphertext; and throughput of a batch, if there is one."""
+    chosen = client.parameters
+    on_client = op in ("encrypt", "decrypt", "keygen")
+    device = ("cpu", 1) if on_client else hardware([server.device])
+    records = []
+    for count in (1, batch) if batch > 1 and op != "keygen" else (1,):
+        seconds = _times(_work(op, client, server, count, limbs), server, runs)
+        values = seconds if count == 1 else [count / each for each in seconds]
+        records.append(
+            make_record(
+                *("bgv", op, "bgv", chosen.name, chosen.security_bits, device, threads, count),
+                "included" if op == "end_to_end" else "excluded",
+                "s" if count == 1 else "1/s",
+                values,
+                None,
+            )
+        )
+    return records
+
+
+def _headline(server: Server, keys: EvaluationKeys, batch: int, runs: int) -> None:
+    for line in server.parameters.describe().splitlines():
+        out.print(line, markup=False)
+    pairs(
+        [
+            ("device", server.device),
+            ("keys", f"{size(keys.nbytes)}, {size(server.key_bytes)} on the device"),
+            ("batch, runs", f"{batch}, {runs} (median; smallest – largest)"),
+        ]
+    )
+    out.print()
+
+
+def bgv(
+    op: Annotated[
+        list[str] | None,
+        typer.Option(help=f"{', '.join([*OPERATIONS, *AROUND])}; default: mult_relin, rotate."),
+    ] = None,
+    depth: Annotated[int, typer.Option(help="Multiplications in sequence.")] = 12,
+    plain_modulus: Annotated[int, typer.Option(help="t.")] = 65537,
+    ring: Annotated[int, typer.Option("--ring", help="N; 0: the least that is secure.")] = 0,
+    dnum: Annotated[int, typer.Option(help="Digits of key switching.")] = 3,
+    prime_bits: Annotated[int, typer.Option(help="26 … 31, or 46 … 60.")] = 30,
+    slots: Annotated[
+        bool, typer.Option("--slots/--coefficients", help="Which packing t must allow.")
+    ] = True,
+    limbs: Annotated[int, typer.Option(min=0, help="Of the operands; 0: as encrypted.")] = 0,
+    device: Device = None,
+    batch: Annotated[int, typer.Option("--batch", min=1, help="Ciphertexts.")] = 1,
+    runs: Runs = 5,
+    threads: Threads = 0,
+    as_json: Json = False,
+    record: Record = None,
+) -> None:
+    """BGV: time of a single operation, and how many a second in batches.
+
+    Operands lie on the device, and stay there, but for end_to_end, which uploads two ciphertexts,
+    multiplies, relinearises and downloads. Parameters are chosen as `whorl.bgv.parameters` does.
+    """
+    names = [name.lower() for name in op or ["mult_relin", "rotate"]]
+    for name in names:
+        if name not in OPERATIONS and name not in AROUND:
+            raise ValueError(f"op: {name!r} is none of {', '.join([*OPERATIONS, *AROUND])}")
+    chosen = parameters(depth, plain_modulus, ring or None, dnum, prime_bits, slots=slots)
+    client = Client(chosen)
+    rotations = COLUMNS if "rotate_many" in names else (1,) if "rotate" in names else ()
+    keys = client.evaluation_keys(
+        rotations=rotations, swap_rows="swap_rows" in names, threads=threads, progress=True
+    )
+    server = Server(keys, device, threads)
+    cores = threads or len(os.sched_getaffinity(0))
+    if not as_json:
+        _headline(server, keys, batch, runs)
+    records, rows = [], []
+    for name in names:
+        found = _measure(name, client, server, batch, runs, limbs, cores)
+        records += found
+        many = rate_spread(found[1]) if len(found) > 1 else f"{1 / found[0]['median']:.1f} /s"
+        rows.append([name, spread(found[0]), many])
+    if not as_json:
+        table(["operation", "one", "a second"], rows)
+    publish(records, as_json, record)
