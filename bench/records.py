@@ -9,12 +9,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from whorl import binfhe
 
-
-def record(bench: str, op: str, params: str, values: list[float], **fields: Any) -> dict[str, Any]:
+def stamped(
+    bench: str, op: str, scheme: str, params: str, values: list[float], **fields: Any
+) -> dict[str, Any]:
     """A record of `values` (seconds, or 1/s if `unit` says so) measured on this CPU."""
-    parameters = binfhe.parameters(params, allow_insecure=True)
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
         capture_output=True,
@@ -24,7 +23,7 @@ def record(bench: str, op: str, params: str, values: list[float], **fields: Any)
     return {
         "bench": bench,
         "op": op,
-        "scheme": "binfhe",
+        "scheme": scheme,
         "params": params,
         "device": "cpu",
         "device_count": 1,
@@ -33,12 +32,27 @@ def record(bench: str, op: str, params: str, values: list[float], **fields: Any)
         "min": min(values),
         "max": max(values),
         "runs": len(values),
-        "security_bits": round(min(parameters.security.lwe_bits, parameters.security.ring_bits), 1),
-        "pfail_log2": round(parameters.failure_log2, 1),
         "commit": commit,
         "date": datetime.date.today().isoformat(),
         **fields,
     }
+
+
+def record(bench: str, op: str, params: str, values: list[float], **fields: Any) -> dict[str, Any]:
+    """The same under a parameter set of binfhe, with what its security and failures are."""
+    from whorl import binfhe
+
+    parameters = binfhe.parameters(params, allow_insecure=True)
+    return stamped(
+        bench,
+        op,
+        "binfhe",
+        params,
+        values,
+        security_bits=round(min(parameters.security.lwe_bits, parameters.security.ring_bits), 1),
+        pfail_log2=round(parameters.failure_log2, 1),
+        **fields,
+    )
 
 
 def append(path: Path | None, line: dict[str, Any]) -> None:

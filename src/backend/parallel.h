@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 
 namespace whorl::backend {
 
@@ -17,6 +18,14 @@ struct Workers {
 /// coarse (tens of microseconds or more); one item or one thread runs inline.
 void parallel_for(std::size_t count, const Workers& workers,
                   const std::function<void(std::size_t)>& body);
+
+/// Items of which none may begin before the last of the phase before has ended.
+struct Phase {
+  std::size_t count;
+  std::function<void(std::size_t)> body;
+};
+/// parallel_for for one phase after another, on threads that are started once.
+void parallel_phases(std::span<const Phase> phases, const Workers& workers);
 
 /// Number of cores this process may use.
 unsigned available_cores();

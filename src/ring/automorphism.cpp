@@ -8,16 +8,12 @@
 
 namespace whorl::ring {
 
-namespace {
-
 void check_exponent(std::uint32_t N, std::uint32_t g) {
   check_ring_dimension(N);
   if (g % 2 == 0 || g >= 2 * N)
     throw ParameterError("automorphism: g = " + std::to_string(g) +
                          " is not odd and below 2N = " + std::to_string(2 * N));
 }
-
-}  // namespace
 
 std::vector<std::uint32_t> evaluation_permutation(std::uint32_t N, std::uint32_t g) {
   check_exponent(N, g);

@@ -124,6 +124,49 @@ class FaultyDevice final : public Device {
   void sample_extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant,                    \
                       Slice<const Word> rlwe, Slice<Word> out) const override {                    \
     inner_->sample_extract(Q, N, constant, of(rlwe), of(out));                                     \
+  }                                                                                                \
+  std::unique_ptr<backend::RnsTables<Word>> prepare_rns(                                           \
+      std::shared_ptr<const ring::RnsPlan<Word>> plan, std::uint64_t t) const override {           \
+    return inner_->prepare_rns(std::move(plan), t);                                                \
+  }                                                                                                \
+  std::unique_ptr<backend::RnsSwitchKey<Word>> prepare_rns_key(                                    \
+      const backend::RnsTables<Word>& tables, const backend::RnsRowSource<Word>& rows)             \
+      const override {                                                                             \
+    return inner_->prepare_rns_key(tables, rows);                                                  \
+  }                                                                                                \
+  void rns_ntt(const backend::RnsTables<Word>& tables, unsigned limbs, bool special,               \
+               std::size_t parts, Slice<Word> data) const override {                               \
+    inner_->rns_ntt(tables, limbs, special, parts, of(data));                                      \
+  }                                                                                                \
+  void rns_intt(const backend::RnsTables<Word>& tables, unsigned limbs, bool special,              \
+                std::size_t parts, Slice<Word> data) const override {                              \
+    inner_->rns_intt(tables, limbs, special, parts, of(data));                                     \
+  }                                                                                                \
+  void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N,                 \
+                    Slice<const Word> in, Slice<Word> out) const override {                        \
+    inner_->base_convert(conversion, N, of(in), of(out));                                          \
+  }                                                                                                \
+  void mod_up(const backend::RnsTables<Word>& tables, unsigned limbs, Slice<const Word> in,        \
+              Slice<Word> out) const override {                                                    \
+    inner_->mod_up(tables, limbs, of(in), of(out));                                                \
+  }                                                                                                \
+  void inner_product(const backend::RnsSwitchKey<Word>& key,                                       \
+                     const backend::RnsTables<Word>& tables, unsigned limbs, std::uint32_t g,      \
+                     Slice<const Word> digits, Slice<Word> out) const override {                   \
+    inner_->inner_product(key, tables, limbs, g, of(digits), of(out));                             \
+  }                                                                                                \
+  void mod_down(const backend::RnsTables<Word>& tables, unsigned limbs, std::size_t parts,         \
+                bool accumulate, Slice<const Word> in, Slice<Word> out) const override {           \
+    inner_->mod_down(tables, limbs, parts, accumulate, of(in), of(out));                           \
+  }                                                                                                \
+  void rescale(const backend::RnsTables<Word>& tables, unsigned limbs, std::size_t parts,          \
+               Slice<const Word> in, Slice<Word> out) const override {                             \
+    inner_->rescale(tables, limbs, parts, of(in), of(out));                                        \
+  }                                                                                                \
+  void tensor(const backend::RnsTables<Word>& tables, unsigned limbs, std::size_t a_parts,         \
+              Slice<const Word> x, std::size_t b_parts, Slice<const Word> y, Slice<Word> out)      \
+      const override {                                                                             \
+    inner_->tensor(tables, limbs, a_parts, of(x), b_parts, of(y), of(out));                        \
   }
   WHORL_FORWARD(std::uint32_t)
   WHORL_FORWARD(std::uint64_t)

@@ -55,8 +55,8 @@ TYPED_TEST(RingRns, ConversionTablesAreTheirFormulas) {
     EXPECT_EQ(conversion.largest(), largest);
     for (std::size_t k = 0; k < K; ++k) {
       const std::uint64_t p = to[k].value();
-      const auto R = static_cast<std::uint64_t>(
-          (static_cast<unsigned __int128>(1) << (8 * sizeof(Word))) % p);
+      const auto R =
+          static_cast<std::uint64_t>((static_cast<unsigned __int128>(1) << (8 * sizeof(Word))) % p);
       const auto row = conversion.factors(k);
       ASSERT_EQ(row.size(), L + 1);
       for (std::size_t l = 0; l < L; ++l)
@@ -77,7 +77,8 @@ TYPED_TEST(RingRns, IntegerQuotientIsExactOutsideItsWindow) {
   constexpr unsigned point = BaseConversion<Word>::fraction_bits;
   for (int round = 0; round < 20; ++round) {
     const auto L = static_cast<unsigned>(1 + random.below(sizeof(Word) == 4 ? 3 : 2));
-    const auto plan = test::random_rns_plan<Word>(256, L, 1, 1, random, sizeof(Word) == 4 ? 31 : 58);
+    const auto plan =
+        test::random_rns_plan<Word>(256, L, 1, 1, random, sizeof(Word) == 4 ? 31 : 58);
     const auto from = plan->moduli_of(L, false);
     const std::vector<math::Modulus<Word>> to(plan->moduli().begin() + L, plan->moduli().end());
     const BaseConversion<Word> conversion(from, to);
@@ -97,8 +98,8 @@ TYPED_TEST(RingRns, IntegerQuotientIsExactOutsideItsWindow) {
       for (unsigned l = 0; l < L; ++l) {
         const auto& q = from[l];
         const auto q_wide = static_cast<Int128>(q.value());
-        const Word y = q.mul(static_cast<Word>((x % q_wide + q_wide) % q_wide),
-                             conversion.inverse()[l]);
+        const Word y =
+            q.mul(static_cast<Word>((x % q_wide + q_wide) % q_wide), conversion.inverse()[l]);
         u += math::mul_high<Word>(y, conversion.ratio()[l]);
         sum += static_cast<Int128>(y) * (Q / q_wide);
       }
@@ -205,8 +206,8 @@ TEST(RingAutomorphism, PermutationsAreThoseOfPolynomials) {
   const auto values = [&](const std::vector<std::uint32_t>& a) {
     std::vector<std::uint64_t> out(N);
     for (std::uint32_t j = 0; j < N; ++j)
-      out[j] = test::evaluate(a.data(), N,
-                              test::power(plan.psi(), 2 * bit_reverse(j, bits) + 1, q), q);
+      out[j] =
+          test::evaluate(a.data(), N, test::power(plan.psi(), 2 * bit_reverse(j, bits) + 1, q), q);
     return out;
   };
   for (int round = 0; round < 10; ++round) {
@@ -220,8 +221,7 @@ TEST(RingAutomorphism, PermutationsAreThoseOfPolynomials) {
     }
     const auto to = coefficient_permutation(N, g);
     std::vector<std::uint32_t> by_table(N);
-    for (std::uint32_t j = 0; j < N; ++j)
-      by_table[to[j] % N] = to[j] < N ? a[j] : (q - a[j]) % q;
+    for (std::uint32_t j = 0; j < N; ++j) by_table[to[j] % N] = to[j] < N ? a[j] : (q - a[j]) % q;
     EXPECT_EQ(by_table, moved) << "g = " << g;
     const auto from = evaluation_permutation(N, g);
     const auto before = values(a), after = values(moved);

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "backend/cpu/blind_rotate.h"
+#include "backend/cpu/block_cache.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rns.h"
+#include "backend/cpu/rns_kernels.h"
 #include "backend/rns_shapes.h"
 #include "hwy/aligned_allocator.h"
 #include "ring/automorphism.h"
@@ -24,14 +26,19 @@ constexpr std::size_t piece = 1 << 16;
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(Workers workers) : workers_(std::move(workers)) {}
+  explicit CpuDevice(Workers workers)
+      : CpuDevice(std::move(workers), std::make_shared<BlockCache>()) {}
+  CpuDevice(Workers workers, std::shared_ptr<BlockCache> memory)
+      : workers_(std::move(workers)), memory_(std::move(memory)) {}
 
   std::string name() const override {
     return "cpu (" + simd_name() + ", " + std::to_string(workers_.threads) +
            (workers_.threads == 1 ? " thread)" : " threads)");
   }
   unsigned threads() const override { return workers_.threads; }
-  std::unique_ptr<Device> sibling() const override { return std::make_unique<CpuDevice>(workers_); }
+  std::unique_ptr<Device> sibling() const override {
+    return std::make_unique<CpuDevice>(workers_, memory_);
+  }
   unsigned queues() const override { return 1; }
   /// Bounds the memory of a batch; larger pieces are no faster.
   std::size_t batch_limit(std::size_t) const override { return 512; }
@@ -127,14 +134,14 @@ class CpuDevice final : public Device {
     check(in);                                                                                     \
     check(out);                                                                                    \
     const std::size_t batch = base_convert_batch(conversion, N, in.size, out.size);                \
-    cpu::base_convert(conversion, N, batch, in.data, out.data, workers_);                          \
+    cpu::base_convert(conversion, N, batch, in.data, out.data, on());                              \
   }                                                                                                \
   void mod_up(const RnsTables<Word>& tables, unsigned limbs, Slice<const Word> in,                 \
               Slice<Word> out) const override {                                                    \
     check(in);                                                                                     \
     check(out);                                                                                    \
     const std::size_t batch = mod_up_batch(tables.plan(), limbs, in.size, out.size);               \
-    cpu::mod_up(own(tables), limbs, batch, in.data, out.data, workers_);                           \
+    cpu::mod_up(own(tables), limbs, batch, in.data, out.data, on());                               \
   }                                                                                                \
   void inner_product(const RnsSwitchKey<Word>& key, const RnsTables<Word>& tables, unsigned limbs, \
                      std::uint32_t g, Slice<const Word> digits, Slice<Word> out) const override {  \
@@ -143,21 +150,21 @@ class CpuDevice final : public Device {
     const std::size_t batch =                                                                      \
         inner_product_batch(key.plan(), tables.plan(), limbs, g, digits.size, out.size);           \
     cpu::inner_product(own(tables), own_key<CpuRnsSwitchKey<Word>>(key), limbs, g, batch,          \
-                       digits.data, out.data, workers_);                                           \
+                       digits.data, out.data, on());                                               \
   }                                                                                                \
   void mod_down(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts, bool accumulate, \
                 Slice<const Word> in, Slice<Word> out) const override {                            \
     check(in);                                                                                     \
     check(out);                                                                                    \
     const std::size_t batch = mod_down_batch(tables.plan(), limbs, parts, in.size, out.size);      \
-    cpu::mod_down(own(tables), limbs, parts, batch, accumulate, in.data, out.data, workers_);      \
+    cpu::mod_down(own(tables), limbs, parts, batch, accumulate, in.data, out.data, on());          \
   }                                                                                                \
   void rescale(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                   \
                Slice<const Word> in, Slice<Word> out) const override {                             \
     check(in);                                                                                     \
     check(out);                                                                                    \
     const std::size_t batch = rescale_batch(tables.plan(), limbs, parts, in.size, out.size);       \
-    cpu::rescale(own(tables), limbs, parts, batch, in.data, out.data, workers_);                   \
+    cpu::rescale(own(tables), limbs, parts, batch, in.data, out.data, on());                       \
   }                                                                                                \
   void tensor(const RnsTables<Word>& tables, unsigned limbs, std::size_t a_parts,                  \
               Slice<const Word> a, std::size_t b_parts, Slice<const Word> b, Slice<Word> out)      \
@@ -167,7 +174,7 @@ class CpuDevice final : public Device {
     check(out);                                                                                    \
     const std::size_t batch =                                                                      \
         tensor_batch(tables.plan(), limbs, a_parts, a.size, b_parts, b.size, out.size);            \
-    cpu::tensor(own(tables), limbs, a_parts, b_parts, batch, a.data, b.data, out.data, workers_);  \
+    cpu::tensor(own(tables), limbs, a_parts, b_parts, batch, a.data, b.data, out.data, on());      \
   }
   WHORL_CPU_RNS(std::uint32_t)
   WHORL_CPU_RNS(std::uint64_t)
@@ -269,10 +276,7 @@ class CpuDevice final : public Device {
 
  protected:
   std::shared_ptr<void> allocate_bytes(std::size_t bytes) const override {
-    auto memory = hwy::AllocateAligned<std::uint8_t>(std::max<std::size_t>(bytes, 1));
-    if (!memory)
-      throw OutOfMemoryError("cpu: " + std::to_string(bytes) + " bytes could not be allocated");
-    return {std::move(memory)};
+    return memory_->take(bytes, "cpu");
   }
   void copy_in(const void* host, void* device, std::size_t bytes) const override {
     if (bytes) std::memcpy(device, host, bytes);
@@ -316,7 +320,9 @@ class CpuDevice final : public Device {
       const NttTables<Word> tables(*plans[l], simd_words(sizeof(Word)));
       Word* limb = data.data + l * batch * N;
       each(batch, N, [&](std::size_t b) {
-        is_forward ? ntt_polynomial(tables, limb + b * N) : intt_polynomial(tables, limb + b * N);
+        Word* const values = limb + b * N;
+        is_forward ? ntt_polynomial(tables, values, values)
+                   : intt_polynomial(tables, values, values);
       });
     }
   }
@@ -330,7 +336,7 @@ class CpuDevice final : public Device {
                  std::size_t parts, Slice<Word> data) const {
     check(data);
     const std::size_t batch = transform_batch(tables.plan(), limbs, with_special, parts, data.size);
-    rns_transform(own(tables), limbs, with_special, is_forward, parts, batch, data.data, workers_);
+    rns_transform(own(tables), limbs, with_special, is_forward, parts, batch, data.data, on());
   }
 
   template <class Word>
@@ -375,23 +381,24 @@ class CpuDevice final : public Device {
   template <class Word>
   void permute(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,
                Slice<const Word> a, Slice<Word> out) const {
+    ring::check_exponent(N, g);
     check(a);
     check(out);
     check_size("automorphism: output", out.size, a.size);
     if (a.data == out.data && a.size) throw ShapeError("automorphism: output is the input");
     const std::size_t batch = polynomials("automorphism", a.size, q.size() * N);
-    const std::vector<std::uint32_t> to =
-        evaluation_form ? ring::evaluation_permutation(N, g) : ring::coefficient_permutation(N, g);
+    if (evaluation_form) {
+      const EvaluationPermutation<Word> permutation(N, g);
+      return each(q.size() * batch, N, [&](std::size_t i) {
+        permute_values(permutation, a.data + i * N, out.data + i * N);
+      });
+    }
+    const std::vector<std::uint32_t> to = ring::coefficient_permutation(N, g);
     each(q.size() * batch, N, [&](std::size_t i) {
       const math::Modulus<Word>& modulus = q[i / batch];
       const Word* x = a.data + i * N;
       Word* y = out.data + i * N;
-      for (std::uint32_t j = 0; j < N; ++j) {
-        if (evaluation_form)
-          y[j] = x[to[j]];
-        else
-          y[to[j] % N] = to[j] < N ? x[j] : modulus.neg(x[j]);
-      }
+      for (std::uint32_t j = 0; j < N; ++j) y[to[j] % N] = to[j] < N ? x[j] : modulus.neg(x[j]);
     });
   }
 
@@ -487,7 +494,10 @@ class CpuDevice final : public Device {
     });
   }
 
+  Resources on() const { return {workers_, *memory_}; }
+
   Workers workers_;
+  std::shared_ptr<BlockCache> memory_;
 };
 
 }  // namespace

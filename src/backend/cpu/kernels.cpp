@@ -13,43 +13,37 @@ namespace whorl::backend::cpu {
 namespace HWY_NAMESPACE {
 
 template <class Word, bool lazy>
-void ntt_in_place(const NttTables<Word>& t, Word* data) {
-  const Dw<Word> d;
+void ntt_one(const NttTables<Word>& t, const Word* in, Word* out) {
   const Butterfly<Word, lazy> butterfly(t.q);
-  // Callers' batches need not be aligned to vectors.
-  auto work = hwy::AllocateAligned<Word>(t.N);
   ntt_forward<Word, lazy, true>(
-      t, [=](std::size_t v) HWY_ATTR { return hn::LoadU(Dw<Word>(), data + v * kWords<Word>); },
-      work.get());
-  for (std::size_t j = 0; j < t.N; j += kWords<Word>)
-    hn::StoreU(butterfly.finish(hn::Load(d, work.get() + j)), d, data + j);
+      t, LoadWords<Word>{in}, out, [=](std::size_t v, Vw<Word> x) HWY_ATTR {
+        hn::StoreU(butterfly.finish(x), Dw<Word>(), out + v * kWords<Word>);
+      });
 }
 template <class Word, bool lazy>
-void intt_in_place(const NttTables<Word>& t, Word* data) {
+void intt_one(const NttTables<Word>& t, const Word* in, Word* out) {
   const Dw<Word> d;
-  auto work = hwy::AllocateAligned<Word>(t.N);
-  for (std::size_t j = 0; j < t.N; j += kWords<Word>)
-    hn::Store(hn::LoadU(d, data + j), d, work.get() + j);
   const Vw<Word> q = hn::Set(d, t.q), n = hn::Set(d, t.inverse_N),
                  n_shoup = hn::Set(d, t.inverse_N_shoup);
-  ntt_inverse<Word, lazy, true>(t, work.get(), [=](std::size_t v, Vw<Word> x) HWY_ATTR {
-    const Vw<Word> scaled = reduce_once(mul_shoup_lazy(x, n, n_shoup, q), q);
-    hn::StoreU(scaled, Dw<Word>(), data + v * kWords<Word>);
-  });
+  ntt_inverse<Word, lazy, true>(
+      t, LoadWords<Word>{in}, out, [=](std::size_t v, Vw<Word> x) HWY_ATTR {
+        const Vw<Word> scaled = reduce_once(mul_shoup_lazy_same(x, n, n_shoup, q), q);
+        hn::StoreU(scaled, Dw<Word>(), out + v * kWords<Word>);
+      });
 }
-void ntt_32(const NttTables<std::uint32_t>& t, std::uint32_t* data) {
-  t.q < (1u << 30) ? ntt_in_place<std::uint32_t, true>(t, data)
-                   : ntt_in_place<std::uint32_t, false>(t, data);
+void ntt_32(const NttTables<std::uint32_t>& t, const std::uint32_t* in, std::uint32_t* out) {
+  t.q < (1u << 30) ? ntt_one<std::uint32_t, true>(t, in, out)
+                   : ntt_one<std::uint32_t, false>(t, in, out);
 }
-void ntt_64(const NttTables<std::uint64_t>& t, std::uint64_t* data) {
-  ntt_in_place<std::uint64_t, true>(t, data);
+void ntt_64(const NttTables<std::uint64_t>& t, const std::uint64_t* in, std::uint64_t* out) {
+  ntt_one<std::uint64_t, true>(t, in, out);
 }
-void intt_32(const NttTables<std::uint32_t>& t, std::uint32_t* data) {
-  t.q < (1u << 30) ? intt_in_place<std::uint32_t, true>(t, data)
-                   : intt_in_place<std::uint32_t, false>(t, data);
+void intt_32(const NttTables<std::uint32_t>& t, const std::uint32_t* in, std::uint32_t* out) {
+  t.q < (1u << 30) ? intt_one<std::uint32_t, true>(t, in, out)
+                   : intt_one<std::uint32_t, false>(t, in, out);
 }
-void intt_64(const NttTables<std::uint64_t>& t, std::uint64_t* data) {
-  intt_in_place<std::uint64_t, true>(t, data);
+void intt_64(const NttTables<std::uint64_t>& t, const std::uint64_t* in, std::uint64_t* out) {
+  intt_one<std::uint64_t, true>(t, in, out);
 }
 
 void fft_one(const FftTables& t, const double* in, std::complex<double>* out) {
@@ -147,7 +141,7 @@ void scale_by(Word modulus, Word w, Word w_shoup, const Word* a, Word* out, std:
   constexpr std::size_t lanes = kWords<Word>;
   std::size_t j = 0;
   for (; j + lanes <= count; j += lanes)
-    hn::StoreU(reduce_once(mul_shoup_lazy(hn::LoadU(d, a + j), vw, vs, q), q), d, out + j);
+    hn::StoreU(reduce_once(mul_shoup_lazy_same(hn::LoadU(d, a + j), vw, vs, q), q), d, out + j);
   if (j < count) {
     HWY_ALIGN Word t[lanes] = {};
     for (std::size_t k = 0; k < count - j; ++k) t[k] = a[j + k];
@@ -198,20 +192,24 @@ unsigned simd_words(std::size_t word_bytes) {
 std::string simd_name() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
 
 template <>
-void ntt_polynomial(const NttTables<std::uint32_t>& tables, std::uint32_t* data) {
-  HWY_DYNAMIC_DISPATCH(ntt_32)(tables, data);
+void ntt_polynomial(const NttTables<std::uint32_t>& tables, const std::uint32_t* in,
+                    std::uint32_t* out) {
+  HWY_DYNAMIC_DISPATCH(ntt_32)(tables, in, out);
 }
 template <>
-void ntt_polynomial(const NttTables<std::uint64_t>& tables, std::uint64_t* data) {
-  HWY_DYNAMIC_DISPATCH(ntt_64)(tables, data);
+void ntt_polynomial(const NttTables<std::uint64_t>& tables, const std::uint64_t* in,
+                    std::uint64_t* out) {
+  HWY_DYNAMIC_DISPATCH(ntt_64)(tables, in, out);
 }
 template <>
-void intt_polynomial(const NttTables<std::uint32_t>& tables, std::uint32_t* data) {
-  HWY_DYNAMIC_DISPATCH(intt_32)(tables, data);
+void intt_polynomial(const NttTables<std::uint32_t>& tables, const std::uint32_t* in,
+                     std::uint32_t* out) {
+  HWY_DYNAMIC_DISPATCH(intt_32)(tables, in, out);
 }
 template <>
-void intt_polynomial(const NttTables<std::uint64_t>& tables, std::uint64_t* data) {
-  HWY_DYNAMIC_DISPATCH(intt_64)(tables, data);
+void intt_polynomial(const NttTables<std::uint64_t>& tables, const std::uint64_t* in,
+                     std::uint64_t* out) {
+  HWY_DYNAMIC_DISPATCH(intt_64)(tables, in, out);
 }
 void fft_polynomial(const FftTables& tables, const double* in, std::complex<double>* out) {
   HWY_DYNAMIC_DISPATCH(fft_one)(tables, in, out);

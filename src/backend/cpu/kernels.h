@@ -21,11 +21,11 @@ unsigned simd_words(std::size_t word_bytes);
 /// "AVX3" (AVX-512), "AVX2" or "SCALAR".
 std::string simd_name();
 
-/// One polynomial, in place, in the order of ring::NttPlan, residues below q in and out.
+/// One polynomial, in the order of ring::NttPlan, residues below q in and out; `out` may be `in`.
 template <class Word>
-void ntt_polynomial(const NttTables<Word>& tables, Word* data);
+void ntt_polynomial(const NttTables<Word>& tables, const Word* in, Word* out);
 template <class Word>
-void intt_polynomial(const NttTables<Word>& tables, Word* data);
+void intt_polynomial(const NttTables<Word>& tables, const Word* in, Word* out);
 void fft_polynomial(const FftTables& tables, const double* in, std::complex<double>* out);
 void ifft_polynomial(const FftTables& tables, const std::complex<double>* in, double* out);
 

@@ -8,6 +8,7 @@
 
 #include "backend/cpu/ntt_tables.h"
 #include "backend/cpu/words-inl.h"
+#include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace whorl::backend::cpu {
@@ -22,9 +23,15 @@ struct Butterfly {
       : q(hn::Set(Dw<Word>(), modulus)),
         two_q(hn::Set(Dw<Word>(), static_cast<Word>(2 * modulus))) {}
 
+  /// `same`: w is one word throughout.
+  template <bool same>
+  HWY_INLINE Vw<Word> product(Vw<Word> x, Vw<Word> w, Vw<Word> w_shoup) const {
+    return same ? mul_shoup_lazy_same(x, w, w_shoup, q) : mul_shoup_lazy(x, w, w_shoup, q);
+  }
   /// (u, v) <- (u + w·v, u - w·v); lazy: in and out below 4q.
+  template <bool same>
   HWY_INLINE void forward(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
-    Vw<Word> t = mul_shoup_lazy(v, w, w_shoup, q);
+    Vw<Word> t = product<same>(v, w, w_shoup);
     if constexpr (lazy) {
       u = reduce_once(u, two_q);
       v = hn::Add(hn::Sub(u, t), two_q);
@@ -36,15 +43,16 @@ struct Butterfly {
     }
   }
   /// (u, v) <- (u + v, w·(u - v)); lazy: in and out below 2q.
+  template <bool same>
   HWY_INLINE void inverse(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
     if constexpr (lazy) {
       const Vw<Word> t = hn::Add(hn::Sub(u, v), two_q);
       u = reduce_once(hn::Add(u, v), two_q);
-      v = mul_shoup_lazy(t, w, w_shoup, q);
+      v = product<same>(t, w, w_shoup);
     } else {
       const Vw<Word> t = sub_mod(u, v, q);
       u = add_mod(u, v, q);
-      v = reduce_once(mul_shoup_lazy(t, w, w_shoup, q), q);
+      v = reduce_once(product<same>(t, w, w_shoup), q);
     }
   }
   /// Into [0, q).
@@ -69,15 +77,16 @@ HWY_INLINE void transpose_words([[maybe_unused]] Vw<Word>* x) {
 #endif
 }
 
-/// `levels` (1 or 2) levels over nodes of `node_vectors` vectors, starting where there are m nodes.
+/// `levels` (1 or 2) levels over nodes first … first + count - 1 of m, which are those of
+/// `node_vectors` vectors.
 template <class Word, bool lazy, int levels, class Load, class Store>
-HWY_INLINE void ntt_forward_pass(const NttTables<Word>& t, std::size_t m, const Load& load,
-                                 const Store& store) {
+HWY_INLINE void ntt_forward_pass(const NttTables<Word>& t, std::size_t m, std::size_t first,
+                                 std::size_t count, const Load& load, const Store& store) {
   const Butterfly<Word, lazy> butterfly(t.q);
   const Dw<Word> d;
   constexpr int radix = 1 << levels;
   const std::size_t node_vectors = t.vectors / m, stride = node_vectors / radix;
-  for (std::size_t node = 0; node < m; ++node) {
+  for (std::size_t node = first; node < first + count; ++node) {
     Vw<Word> w[3], s[3];
     w[0] = hn::Set(d, t.roots[m + node]);
     s[0] = hn::Set(d, t.roots_shoup[m + node]);
@@ -90,23 +99,24 @@ HWY_INLINE void ntt_forward_pass(const NttTables<Word>& t, std::size_t m, const 
     for (std::size_t r = base; r < base + stride; ++r) {
       Vw<Word> x[radix];
       for (int i = 0; i < radix; ++i) x[i] = load(r + i * stride);
-      for (int i = 0; i < radix / 2; ++i) butterfly.forward(x[i], x[i + radix / 2], w[0], s[0]);
+      for (int i = 0; i < radix / 2; ++i)
+        butterfly.template forward<true>(x[i], x[i + radix / 2], w[0], s[0]);
       if constexpr (levels == 2) {
-        butterfly.forward(x[0], x[1], w[1], s[1]);
-        butterfly.forward(x[2], x[3], w[2], s[2]);
+        butterfly.template forward<true>(x[0], x[1], w[1], s[1]);
+        butterfly.template forward<true>(x[2], x[3], w[2], s[2]);
       }
       for (int i = 0; i < radix; ++i) store(r + i * stride, x[i]);
     }
   }
 }
 template <class Word, bool lazy, int levels, class Load, class Store>
-HWY_INLINE void ntt_inverse_pass(const NttTables<Word>& t, std::size_t m, const Load& load,
-                                 const Store& store) {
+HWY_INLINE void ntt_inverse_pass(const NttTables<Word>& t, std::size_t m, std::size_t first,
+                                 std::size_t count, const Load& load, const Store& store) {
   const Butterfly<Word, lazy> butterfly(t.q);
   const Dw<Word> d;
   constexpr int radix = 1 << levels;
   const std::size_t node_vectors = t.vectors / m, stride = node_vectors / radix;
-  for (std::size_t node = 0; node < m; ++node) {
+  for (std::size_t node = first; node < first + count; ++node) {
     Vw<Word> w[3], s[3];
     w[0] = hn::Set(d, t.inverse_roots[m + node]);
     s[0] = hn::Set(d, t.inverse_roots_shoup[m + node]);
@@ -120,46 +130,12 @@ HWY_INLINE void ntt_inverse_pass(const NttTables<Word>& t, std::size_t m, const 
       Vw<Word> x[radix];
       for (int i = 0; i < radix; ++i) x[i] = load(r + i * stride);
       if constexpr (levels == 2) {
-        butterfly.inverse(x[0], x[1], w[1], s[1]);
-        butterfly.inverse(x[2], x[3], w[2], s[2]);
+        butterfly.template inverse<true>(x[0], x[1], w[1], s[1]);
+        butterfly.template inverse<true>(x[2], x[3], w[2], s[2]);
       }
-      for (int i = 0; i < radix / 2; ++i) butterfly.inverse(x[i], x[i + radix / 2], w[0], s[0]);
+      for (int i = 0; i < radix / 2; ++i)
+        butterfly.template inverse<true>(x[i], x[i + radix / 2], w[0], s[0]);
       for (int i = 0; i < radix; ++i) store(r + i * stride, x[i]);
-    }
-  }
-}
-
-/// Levels within a vector; internal order (results transposed) unless `standard_order`.
-template <class Word, bool lazy, bool is_forward, bool standard_order>
-HWY_INLINE void ntt_lane_pass(const NttTables<Word>& t, Word* HWY_RESTRICT data) {
-  constexpr std::size_t lanes = kWords<Word>;
-  if constexpr (lanes > 1) {
-    const Butterfly<Word, lazy> butterfly(t.q);
-    const Dw<Word> d;
-    const Word* table = is_forward ? t.forward_lanes.get() : t.inverse_lanes.get();
-    for (std::size_t group = 0; group < t.vectors / lanes; ++group) {
-      Word* base = data + group * lanes * lanes;
-      const Word* w = table + group * (lanes - 1) * 2 * lanes;
-      Vw<Word> x[lanes];
-      for (std::size_t i = 0; i < lanes; ++i) x[i] = hn::Load(d, base + i * lanes);
-      if constexpr (is_forward || standard_order) transpose_words<Word>(x);
-      for (int l = 0; l < kLogWords<Word>; ++l) {
-        const int level = is_forward ? l : kLogWords<Word> - 1 - l;
-        const std::size_t half = lanes >> (level + 1);
-        for (std::size_t node = 0; node < std::size_t{1} << level; ++node) {
-          const Word* at = w + ((std::size_t{1} << level) - 1 + node) * 2 * lanes;
-          const Vw<Word> root = hn::Load(d, at), shoup = hn::Load(d, at + lanes);
-          Vw<Word>* first = x + node * 2 * half;
-          for (std::size_t i = 0; i < half; ++i) {
-            if constexpr (is_forward)
-              butterfly.forward(first[i], first[i + half], root, shoup);
-            else
-              butterfly.inverse(first[i], first[i + half], root, shoup);
-          }
-        }
-      }
-      if constexpr (!is_forward || standard_order) transpose_words<Word>(x);
-      for (std::size_t i = 0; i < lanes; ++i) hn::Store(x[i], d, base + i * lanes);
     }
   }
 }
@@ -168,41 +144,123 @@ template <class Word>
 struct LoadWords {
   const Word* data;
   HWY_INLINE Vw<Word> operator()(std::size_t v) const {
-    return hn::Load(Dw<Word>(), data + v * kWords<Word>);
+    return hn::LoadU(Dw<Word>(), data + v * kWords<Word>);
   }
 };
 template <class Word>
 struct StoreWords {
   Word* data;
   HWY_INLINE void operator()(std::size_t v, Vw<Word> x) const {
-    hn::Store(x, Dw<Word>(), data + v * kWords<Word>);
+    hn::StoreU(x, Dw<Word>(), data + v * kWords<Word>);
   }
 };
 
-/// Forward transform of residues below q read by `load`; results in `out` below 4q (lazy) or q.
-template <class Word, bool lazy, bool standard_order = false, class Load>
-HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* out) {
-  ntt_forward_pass<Word, lazy, 2>(t, 1, load, StoreWords<Word>{out});
-  std::size_t m = 4;
-  for (; 4 * m <= t.vectors; m *= 4)
-    ntt_forward_pass<Word, lazy, 2>(t, m, LoadWords<Word>{out}, StoreWords<Word>{out});
-  if (2 * m <= t.vectors)
-    ntt_forward_pass<Word, lazy, 1>(t, m, LoadWords<Word>{out}, StoreWords<Word>{out});
-  ntt_lane_pass<Word, lazy, true, standard_order>(t, out);
+/// Levels within a vector, for groups first … first + count - 1 of `lanes` vectors; internal order
+/// (results transposed) unless `standard_order`.
+template <class Word, bool lazy, bool is_forward, bool standard_order, class Load, class Store>
+HWY_INLINE void ntt_lane_pass(const NttTables<Word>& t, std::size_t first_group, std::size_t count,
+                              const Load& load, const Store& store) {
+  constexpr std::size_t lanes = kWords<Word>;
+  const Butterfly<Word, lazy> butterfly(t.q);
+  const Dw<Word> d;
+  const Word* table = is_forward ? t.forward_lanes : t.inverse_lanes;
+  for (std::size_t group = first_group; group < first_group + count; ++group) {
+    constexpr std::size_t words = (lanes - 1) * 2 * lanes;
+    const Word* w = table + group * words;
+    // Used in no order that hardware would foresee, and too much for a cache to keep.
+    for (std::size_t i = 0; i < words; i += 64 / sizeof(Word)) hwy::Prefetch(w + 2 * words + i);
+    Vw<Word> x[lanes];
+    for (std::size_t i = 0; i < lanes; ++i) x[i] = load(group * lanes + i);
+    if constexpr (is_forward || standard_order) transpose_words<Word>(x);
+    for (int l = 0; l < kLogWords<Word>; ++l) {
+      const int level = is_forward ? l : kLogWords<Word> - 1 - l;
+      const std::size_t half = lanes >> (level + 1);
+      for (std::size_t node = 0; node < std::size_t{1} << level; ++node) {
+        const Word* at = w + ((std::size_t{1} << level) - 1 + node) * 2 * lanes;
+        const Vw<Word> root = hn::Load(d, at), shoup = hn::Load(d, at + lanes);
+        Vw<Word>* first = x + node * 2 * half;
+        for (std::size_t i = 0; i < half; ++i) {
+          if constexpr (is_forward)
+            butterfly.template forward<false>(first[i], first[i + half], root, shoup);
+          else
+            butterfly.template inverse<false>(first[i], first[i + half], root, shoup);
+        }
+      }
+    }
+    if constexpr (!is_forward || standard_order) transpose_words<Word>(x);
+    for (std::size_t i = 0; i < lanes; ++i) store(group * lanes + i, x[i]);
+  }
 }
 
-/// Inverse transform, times N, of values below 2q (lazy) or q in `data`, which is destroyed; what
-/// `store` gets is below 2q (lazy) or q.
-template <class Word, bool lazy, bool standard_order = false, class Store>
-HWY_INLINE void ntt_inverse(const NttTables<Word>& t, Word* data, const Store& store) {
-  ntt_lane_pass<Word, lazy, false, standard_order>(t, data);
+/// Blocks that fit half of a small first-level cache are finished one after another.
+template <class Word>
+inline constexpr std::size_t kBlockVectors = 16384 / sizeof(Word) / kWords<Word>;
+
+/// Nodes of which each is such a block, after whole passes with m = 1, 4, ….
+template <class Word>
+HWY_INLINE std::size_t ntt_blocks(const NttTables<Word>& t) {
+  std::size_t m = 4;
+  while (t.vectors / m > kBlockVectors<Word>) m *= 4;
+  return m;
+}
+/// The number of nodes below which less than two levels of whole vectors are left.
+template <class Word>
+HWY_INLINE std::size_t ntt_last(const NttTables<Word>& t) {
   std::size_t m = 4;
   while (4 * m <= t.vectors) m *= 4;
-  if (2 * m <= t.vectors)
-    ntt_inverse_pass<Word, lazy, 1>(t, m, LoadWords<Word>{data}, StoreWords<Word>{data});
-  for (m /= 4; m >= 4; m /= 4)
-    ntt_inverse_pass<Word, lazy, 2>(t, m, LoadWords<Word>{data}, StoreWords<Word>{data});
-  ntt_inverse_pass<Word, lazy, 2>(t, 1, LoadWords<Word>{data}, store);
+  return m;
+}
+
+/// Forward transform of residues below q read by `load`; `finish` gets results below 4q (lazy) or
+/// q, to be stored in `out`, which holds intermediate results as well.
+template <class Word, bool lazy, bool standard_order = false, class Load, class Finish>
+HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* out,
+                            const Finish& finish) {
+  const LoadWords<Word> from{out};
+  const StoreWords<Word> to{out};
+  ntt_forward_pass<Word, lazy, 2>(t, 1, 0, 1, load, to);
+  const std::size_t start = ntt_blocks(t);
+  for (std::size_t m = 4; m < start; m *= 4) ntt_forward_pass<Word, lazy, 2>(t, m, 0, m, from, to);
+  const std::size_t blocks = t.vectors > kBlockVectors<Word> ? start : 1;
+  for (std::size_t block = 0; block < blocks; ++block) {
+    std::size_t m = start;
+    for (; 4 * m <= t.vectors; m *= 4)
+      ntt_forward_pass<Word, lazy, 2>(t, m, m / blocks * block, m / blocks, from, to);
+    if (2 * m <= t.vectors)
+      ntt_forward_pass<Word, lazy, 1>(t, m, m / blocks * block, m / blocks, from, to);
+    const std::size_t groups = t.vectors / kWords<Word> / blocks;
+    ntt_lane_pass<Word, lazy, true, standard_order>(t, groups * block, groups, from, finish);
+  }
+}
+template <class Word, bool lazy, bool standard_order = false, class Load>
+HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* out) {
+  ntt_forward<Word, lazy, standard_order>(t, load, out, StoreWords<Word>{out});
+}
+
+/// Inverse transform, times N, of values below 2q (lazy) or q read by `load`; what `store` gets is
+/// below 2q (lazy) or q. `data` holds intermediate results.
+template <class Word, bool lazy, bool standard_order = false, class Load, class Store>
+HWY_INLINE void ntt_inverse(const NttTables<Word>& t, const Load& load, Word* data,
+                            const Store& store) {
+  const LoadWords<Word> from{data};
+  const StoreWords<Word> to{data};
+  const std::size_t start = ntt_blocks(t), last = ntt_last(t);
+  const std::size_t blocks = t.vectors > kBlockVectors<Word> ? start : 1;
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const std::size_t groups = t.vectors / kWords<Word> / blocks;
+    ntt_lane_pass<Word, lazy, false, standard_order>(t, groups * block, groups, load, to);
+    if (2 * last <= t.vectors)
+      ntt_inverse_pass<Word, lazy, 1>(t, last, last / blocks * block, last / blocks, from, to);
+    for (std::size_t m = last / 4; m >= start; m /= 4)
+      ntt_inverse_pass<Word, lazy, 2>(t, m, m / blocks * block, m / blocks, from, to);
+  }
+  for (std::size_t m = start / 4; m >= 4; m /= 4)
+    ntt_inverse_pass<Word, lazy, 2>(t, m, 0, m, from, to);
+  ntt_inverse_pass<Word, lazy, 2>(t, 1, 0, 1, from, store);
+}
+template <class Word, bool lazy, bool standard_order = false, class Store>
+HWY_INLINE void ntt_inverse(const NttTables<Word>& t, Word* data, const Store& store) {
+  ntt_inverse<Word, lazy, standard_order>(t, LoadWords<Word>{data}, data, store);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -2,10 +2,12 @@
 
 #include <bit>
 
+#include "whorl/error.h"
+
 namespace whorl::backend::cpu {
 
 template <class Word>
-NttTables<Word>::NttTables(const ring::NttPlan<Word>& plan, unsigned lane_count)
+NttTables<Word>::NttTables(const ring::NttPlan<Word>& plan, unsigned lane_count, Word* memory)
     : lanes(lane_count),
       log_lanes(static_cast<unsigned>(std::bit_width(lane_count) - 1)),
       N(plan.N()),
@@ -17,11 +19,15 @@ NttTables<Word>::NttTables(const ring::NttPlan<Word>& plan, unsigned lane_count)
       inverse_roots_shoup(plan.inverse_roots_shoup().data()),
       inverse_N(plan.inverse_N()),
       inverse_N_shoup(plan.modulus().shoup(plan.inverse_N())) {
-  const std::size_t size = std::size_t{2} * N;
-  forward_lanes = hwy::AllocateAligned<Word>(size);
-  inverse_lanes = hwy::AllocateAligned<Word>(size);
-  Word* forward = forward_lanes.get();
-  Word* inverse = inverse_lanes.get();
+  if (!memory) {
+    own_ = hwy::AllocateAligned<Word>(words(plan));
+    if (!own_) throw OutOfMemoryError("cpu: no memory for the twiddles of an NTT");
+    memory = own_.get();
+  }
+  Word* forward = memory;
+  Word* inverse = memory + std::size_t{2} * N;
+  forward_lanes = forward;
+  inverse_lanes = inverse;
   for (std::uint32_t group = 0; group < vectors / lanes; ++group)
     for (unsigned level = 0; level < log_lanes; ++level)
       for (unsigned node = 0; node < 1u << level; ++node) {

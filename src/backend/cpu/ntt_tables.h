@@ -1,8 +1,8 @@
 // Twiddles of the NTT in the order in which a SIMD width uses them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "hwy/aligned_allocator.h"
 #include "ring/ntt_plan.h"
@@ -13,7 +13,9 @@ namespace whorl::backend::cpu {
 /// transposed and finished with one node a lane. The vertical levels read the plan's own tables.
 template <class Word>
 struct NttTables {
-  NttTables(const ring::NttPlan<Word>& plan, unsigned lane_count);
+  /// `memory`, if given, has words(plan) words aligned for every SIMD width and outlives this.
+  NttTables(const ring::NttPlan<Word>& plan, unsigned lane_count, Word* memory = nullptr);
+  static std::size_t words(const ring::NttPlan<Word>& plan) { return std::size_t{4} * plan.N(); }
 
   unsigned lanes, log_lanes;
   std::uint32_t N, vectors;
@@ -22,7 +24,10 @@ struct NttTables {
   Word inverse_N, inverse_N_shoup;
   /// Per group of `lanes` nodes, lanes - 1 pairs of vectors (w, its Shoup companion): level by
   /// level, node by node, as roots()[m + i] is indexed.
-  hwy::AlignedFreeUniquePtr<Word[]> forward_lanes, inverse_lanes;
+  const Word *forward_lanes, *inverse_lanes;
+
+ private:
+  hwy::AlignedFreeUniquePtr<Word[]> own_;
 };
 
 }  // namespace whorl::backend::cpu

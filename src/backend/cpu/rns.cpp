@@ -1,8 +1,7 @@
 #include "backend/cpu/rns.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
+#include <optional>
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rns_kernels.h"
@@ -12,13 +11,8 @@ namespace whorl::backend::cpu {
 namespace {
 
 template <class Word>
-hwy::AlignedFreeUniquePtr<Word[]> scratch(std::size_t count) {
-  if (count == 0) return {};  // Highway's allocator aborts
-  auto memory = hwy::AllocateAligned<Word>(count);
-  if (!memory)
-    throw OutOfMemoryError("cpu: " + std::to_string(count * sizeof(Word)) +
-                           " bytes for an intermediate result");
-  return memory;
+std::shared_ptr<Word[]> scratch(const Resources& on, std::size_t count) {
+  return on.memory.take_array<Word>(count, "cpu: an intermediate result");
 }
 
 /// Calls body(begin, count) for the stretches of N coefficients.
@@ -42,8 +36,10 @@ CpuRnsTables<Word>::CpuRnsTables(std::shared_ptr<const ring::RnsPlan<Word>> shar
   const ring::RnsPlan<Word>& plan = this->plan();
   const std::span<const math::Modulus<Word>> all = plan.moduli();
   const unsigned L = plan.limbs(), K = plan.special(), alpha = plan.digit_limbs();
+  const std::size_t twiddle_words = NttTables<Word>::words(plan.ntt(0));
+  twiddles = {(L + K) * twiddle_words, "twiddles"};
   for (unsigned l = 0; l < L + K; ++l) {
-    ntt.emplace_back(plan.ntt(l), simd_words(sizeof(Word)));
+    ntt.emplace_back(plan.ntt(l), simd_words(sizeof(Word)), twiddles.get() + l * twiddle_words);
     montgomery.emplace_back(all[l]);
   }
   if (K > 0) {
@@ -85,87 +81,91 @@ const Word* CpuRnsSwitchKey<Word>::row(unsigned digit, unsigned component, unsig
   return memory_.get() + ((digit * 2 + component) * limbs + limb) * plan.N();
 }
 
+// Twiddles of a modulus are as long as some rows are: what follows goes through the rows of a
+// modulus one after another.
+
 template <class Word>
 void rns_transform(const CpuRnsTables<Word>& tables, unsigned limbs, bool with_special,
                    bool is_forward, std::size_t parts, std::size_t batch, Word* data,
-                   const Workers& workers) {
+                   const Resources& on) {
   const ring::RnsPlan<Word>& plan = tables.plan();
   const std::size_t rows = limbs + (with_special ? plan.special() : 0), N = plan.N();
-  parallel_for(parts * rows * batch, workers, [&](std::size_t i) {
-    const unsigned limb = limb_of(plan, limbs, static_cast<unsigned>(i / batch % rows));
-    is_forward ? ntt_polynomial(tables.ntt[limb], data + i * N)
-               : intt_polynomial(tables.ntt[limb], data + i * N);
+  parallel_for(rows * parts * batch, on.workers_for(rows * parts * batch * N), [&](std::size_t i) {
+    const std::size_t b = i % batch, part = i / batch % parts, row = i / batch / parts;
+    const unsigned limb = limb_of(plan, limbs, static_cast<unsigned>(row));
+    Word* const values = data + ((part * rows + row) * batch + b) * N;
+    is_forward ? ntt_polynomial(tables.ntt[limb], values, values)
+               : intt_polynomial(tables.ntt[limb], values, values);
   });
 }
 
 template <class Word>
 void mod_up(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t batch, const Word* in,
-            Word* out, const Workers& workers) {
+            Word* out, const Resources& on) {
   const ring::RnsPlan<Word>& plan = tables.plan();
   const std::size_t N = plan.N(), rows = limbs + plan.special();
   const unsigned alpha = plan.digit_limbs(), digits = plan.digits(limbs);
-  const auto coefficients = scratch<Word>(limbs * batch * N);
-  parallel_for(limbs * batch, workers, [&](std::size_t i) {
-    Word* const to = coefficients.get() + i * N;
-    std::copy_n(in + i * N, N, to);
-    intt_polynomial(tables.ntt[i / batch], to);
-  });
+  const auto coefficients = scratch<Word>(on, limbs * batch * N);
+  const auto lift = [&](std::size_t i) {
+    intt_polynomial(tables.ntt[i / batch], in + i * N, coefficients.get() + i * N);
+  };
   const std::size_t stretches = (N + rns_stretch - 1) / rns_stretch;
-  parallel_for(digits * batch * stretches, workers, [&](std::size_t i) {
+  const auto convert = [&](std::size_t i) {
     const auto digit = static_cast<unsigned>(i / stretches / batch);
     const std::size_t b = i / stretches % batch, at = i % stretches * rns_stretch;
     const std::size_t count = std::min(rns_stretch, N - at);
     const unsigned first = digit * alpha, size = std::min(alpha, limbs - first);
     const ring::BaseConversion<Word>& conversion = tables.up(digit, size);
-    const auto y = scratch<Word>((size + 1) * rns_stretch);
+    const auto y = scratch<Word>(on, (size + 1) * rns_stretch);
     std::vector<const Word*> from(size);
     for (unsigned l = 0; l < size; ++l)
       from[l] = coefficients.get() + ((first + l) * batch + b) * N + at;
     conversion_digits(conversion, from.data(), count, y.get(), rns_stretch);
-    for (unsigned row = 0; row < rows; ++row)
-      if (row < first || row >= first + size)
-        conversion_sum(conversion, limb_of(plan, limbs, row), y.get(), rns_stretch, count,
-                       out + ((digit * rows + row) * batch + b) * N + at);
-  });
-  parallel_for(digits * rows * batch, workers, [&](std::size_t i) {
-    const auto row = static_cast<unsigned>(i / batch % rows);
-    if (row < limbs && row / alpha == i / batch / rows)
-      std::copy_n(in + (row * batch + i % batch) * N, N, out + i * N);
+    std::vector<ConversionTarget<Word>> targets;
+    for (unsigned row = 0; row < rows; ++row) {
+      if (row >= first && row < first + size) continue;
+      const unsigned limb = limb_of(plan, limbs, row);
+      targets.push_back({&tables.montgomery[limb], conversion.factors(limb).data(),
+                         out + ((digit * rows + row) * batch + b) * N + at});
+    }
+    conversion_sums<Word>(conversion, targets, y.get(), rns_stretch, count);
+  };
+  const auto finish = [&](std::size_t i) {
+    const std::size_t b = i % batch, digit = i / batch % digits;
+    const auto row = static_cast<unsigned>(i / batch / digits);
+    Word* const values = out + ((digit * rows + row) * batch + b) * N;
+    if (row < limbs && row / alpha == digit)
+      std::copy_n(in + (row * batch + b) * N, N, values);
     else
-      ntt_polynomial(tables.ntt[limb_of(plan, limbs, row)], out + i * N);
-  });
+      ntt_polynomial(tables.ntt[limb_of(plan, limbs, row)], values, values);
+  };
+  const Phase phases[] = {{limbs * batch, lift},
+                          {digits * batch * stretches, convert},
+                          {rows * digits * batch, finish}};
+  parallel_phases(phases, on.workers_for(digits * rows * batch * N));
 }
 
 template <class Word>
 void inner_product(const CpuRnsTables<Word>& tables, const CpuRnsSwitchKey<Word>& key,
                    unsigned limbs, std::uint32_t g, std::size_t batch, const Word* digits,
-                   Word* out, const Workers& workers) {
+                   Word* out, const Resources& on) {
   const ring::RnsPlan<Word>& plan = tables.plan();
   const std::size_t N = plan.N(), rows = limbs + plan.special();
   const unsigned count = plan.digits(limbs);
-  std::vector<std::uint32_t> from;
-  if (g != 1) from = ring::evaluation_permutation(static_cast<std::uint32_t>(N), g);
-  parallel_for(rows * batch, workers, [&](std::size_t i) {
-    const auto row = static_cast<unsigned>(i / batch);
-    const unsigned limb = limb_of(plan, limbs, row);
-    const auto permuted = scratch<Word>(g == 1 ? 0 : count * rns_stretch);
-    std::vector<const Word*> a(count), b(count);
-    each_stretch(N, [&](std::size_t at, std::size_t size) {
-      for (unsigned d = 0; d < count; ++d) {
-        const Word* const x = digits + (d * rows * batch + i) * N;
-        a[d] = x + at;
-        if (g == 1) continue;
-        Word* const to = permuted.get() + d * rns_stretch;
-        for (std::size_t j = 0; j < size; ++j) to[j] = x[from[at + j]];
-        a[d] = to;
-      }
-      for (unsigned component = 0; component < 2; ++component) {
-        for (unsigned d = 0; d < count; ++d) b[d] = key.row(d, component, limb) + at;
-        // Results are (b, a): part 0 is what the secret does not multiply.
-        sum_of_products<Word>(tables.montgomery[limb], a, b, true,
-                              out + ((1 - component) * rows * batch + i) * N + at, size);
-      }
-    });
+  std::optional<EvaluationPermutation<Word>> permutation;
+  if (g != 1) permutation.emplace(static_cast<std::uint32_t>(N), g);
+  parallel_for(rows * batch, on.workers_for(2 * rows * batch * N), [&](std::size_t i) {
+    const unsigned limb = limb_of(plan, limbs, static_cast<unsigned>(i / batch));
+    std::vector<const Word*> x(count), b(count), a(count);
+    for (unsigned d = 0; d < count; ++d) {
+      x[d] = digits + (d * rows * batch + i) * N;
+      b[d] = key.row(d, 1, limb);
+      a[d] = key.row(d, 0, limb);
+    }
+    // Results are (b, a): part 0 is what the secret does not multiply.
+    const KeyProducts<Word> sums{
+        x, {b.data(), a.data()}, {out + i * N, out + (rows * batch + i) * N}};
+    key_products(tables.montgomery[limb], sums, permutation ? &*permutation : nullptr, 0, N);
   });
 }
 
@@ -176,65 +176,77 @@ namespace {
 template <class Word, class Factor>
 void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& conversion,
             unsigned kept, std::size_t rows, unsigned dropped, std::size_t parts, std::size_t batch,
-            const Factor& factor, bool accumulate, const Word* in, Word* out,
-            const Workers& workers) {
+            const Factor& factor, bool accumulate, const Word* in, Word* out, const Resources& on) {
   const std::size_t N = tables.plan().N(), many = rows - kept;
-  const auto coefficients = scratch<Word>(parts * many * batch * N);
-  parallel_for(parts * many * batch, workers, [&](std::size_t i) {
-    const std::size_t b = i % batch, row = i / batch % many, part = i / batch / many;
-    Word* const to = coefficients.get() + i * N;
-    std::copy_n(in + ((part * rows + kept + row) * batch + b) * N, N, to);
-    intt_polynomial(tables.ntt[dropped + row], to);
-  });
-  const auto delta = scratch<Word>(parts * kept * batch * N);
+  const auto coefficients = scratch<Word>(on, parts * many * batch * N);
+  const auto lift = [&](std::size_t i) {
+    const std::size_t b = i % batch, part = i / batch % parts, row = i / batch / parts;
+    intt_polynomial(tables.ntt[dropped + row], in + ((part * rows + kept + row) * batch + b) * N,
+                    coefficients.get() + ((part * many + row) * batch + b) * N);
+  };
+  // delta's place is the result's where nothing is there to be kept.
+  const auto aside = scratch<Word>(on, accumulate ? parts * kept * batch * N : 0);
+  Word* const delta = accumulate ? aside.get() : out;
   const std::size_t stretches = (N + rns_stretch - 1) / rns_stretch;
-  parallel_for(parts * batch * stretches, workers, [&](std::size_t i) {
+  const auto convert = [&](std::size_t i) {
     const std::size_t part = i / stretches / batch, b = i / stretches % batch;
     const std::size_t at = i % stretches * rns_stretch, count = std::min(rns_stretch, N - at);
-    const auto y = scratch<Word>((many + 1) * rns_stretch);
+    const auto y = scratch<Word>(on, (many + 1) * rns_stretch);
     std::vector<const Word*> from(many);
     for (std::size_t row = 0; row < many; ++row)
       from[row] = coefficients.get() + ((part * many + row) * batch + b) * N + at;
     conversion_digits(conversion, from.data(), count, y.get(), rns_stretch);
+    std::vector<ConversionTarget<Word>> targets;
     for (unsigned l = 0; l < kept; ++l)
-      conversion_sum(conversion, l, y.get(), rns_stretch, count,
-                     delta.get() + ((part * kept + l) * batch + b) * N + at);
-  });
-  parallel_for(parts * kept * batch, workers, [&](std::size_t i) {
-    const std::size_t b = i % batch, l = i / batch % kept, part = i / batch / kept;
-    Word* const y = delta.get() + i * N;
-    ntt_polynomial(tables.ntt[l], y);
-    subtract_scale(tables.plan().moduli()[l], in + ((part * rows + l) * batch + b) * N, y,
-                   factor(static_cast<unsigned>(l)), accumulate, out + i * N, N);
-  });
+      targets.push_back({&tables.montgomery[l], conversion.factors(l).data(),
+                         delta + ((part * kept + l) * batch + b) * N + at});
+    conversion_sums<Word>(conversion, targets, y.get(), rns_stretch, count);
+  };
+  const auto finish = [&](std::size_t i) {
+    const std::size_t b = i % batch, part = i / batch % parts, l = i / batch / parts;
+    const std::size_t at = ((part * kept + l) * batch + b) * N;
+    ntt_polynomial(tables.ntt[l], delta + at, delta + at);
+    subtract_scale(tables.plan().moduli()[l], in + ((part * rows + l) * batch + b) * N, delta + at,
+                   factor(static_cast<unsigned>(l)), accumulate, out + at, N);
+  };
+  const Phase phases[] = {{many * parts * batch, lift},
+                          {parts * batch * stretches, convert},
+                          {kept * parts * batch, finish}};
+  parallel_phases(phases, on.workers_for(parts * rows * batch * N));
 }
 
 }  // namespace
 
 template <class Word>
 void mod_down(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts,
-              std::size_t batch, bool accumulate, const Word* in, Word* out,
-              const Workers& workers) {
+              std::size_t batch, bool accumulate, const Word* in, Word* out, const Resources& on) {
   const ring::RnsPlan<Word>& plan = tables.plan();
   divide(
       tables, tables.down(), limbs, limbs + plan.special(), plan.limbs(), parts, batch,
-      [&](unsigned l) { return plan.inverse_P(l); }, accumulate, in, out, workers);
+      [&](unsigned l) { return plan.inverse_P(l); }, accumulate, in, out, on);
 }
 
 template <class Word>
 void rescale(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts, std::size_t batch,
-             const Word* in, Word* out, const Workers& workers) {
+             const Word* in, Word* out, const Resources& on) {
   divide(
       tables, tables.last(limbs - 1), limbs - 1, limbs, limbs - 1, parts, batch,
-      [&](unsigned l) { return tables.inverse_last(limbs - 1, l); }, false, in, out, workers);
+      [&](unsigned l) { return tables.inverse_last(limbs - 1, l); }, false, in, out, on);
 }
 
 template <class Word>
 void tensor(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t a_parts,
             std::size_t b_parts, std::size_t batch, const Word* a, const Word* b, Word* out,
-            const Workers& workers) {
+            const Resources& on) {
   const std::size_t N = tables.plan().N(), part = limbs * batch * N;
-  parallel_for(limbs * batch, workers, [&](std::size_t i) {
+  parallel_for(limbs * batch, on.workers_for(limbs * batch * N), [&](std::size_t i) {
+    const math::Montgomery<Word>& q = tables.montgomery[i / batch];
+    if (a_parts == 2 && b_parts == 2) {
+      const Word* const x[] = {a + i * N, a + part + i * N};
+      const Word* const y[] = {b + i * N, b + part + i * N};
+      Word* const to[] = {out + i * N, out + part + i * N, out + 2 * part + i * N};
+      return two_by_two(q, x, y, to, N);
+    }
     std::vector<const Word*> x, y;
     each_stretch(N, [&](std::size_t at, std::size_t size) {
       const std::size_t offset = i * N + at;
@@ -246,8 +258,7 @@ void tensor(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t a_part
           x.push_back(a + j * part + offset);
           y.push_back(b + (k - j) * part + offset);
         }
-        sum_of_products<Word>(tables.montgomery[i / batch], x, y, false, out + k * part + offset,
-                              size);
+        sum_of_products<Word>(q, x, y, out + k * part + offset, size);
       }
     });
   });
@@ -255,16 +266,19 @@ void tensor(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t a_part
 
 template <class Word>
 void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N, std::size_t batch,
-                  const Word* in, Word* out, const Workers& workers) {
+                  const Word* in, Word* out, const Resources& on) {
   const std::size_t L = conversion.from().size(), row = batch * N;
-  parallel_for(batch, workers, [&](std::size_t b) {
-    const auto y = scratch<Word>((L + 1) * rns_stretch);
+  const std::vector<math::Montgomery<Word>> moduli(conversion.to().begin(), conversion.to().end());
+  parallel_for(batch, on.workers_for((L + conversion.to().size()) * row), [&](std::size_t b) {
+    const auto y = scratch<Word>(on, (L + 1) * rns_stretch);
     std::vector<const Word*> from(L);
+    std::vector<ConversionTarget<Word>> targets(moduli.size());
     each_stretch(N, [&](std::size_t at, std::size_t size) {
       for (std::size_t l = 0; l < L; ++l) from[l] = in + l * row + b * N + at;
       conversion_digits(conversion, from.data(), size, y.get(), rns_stretch);
-      for (std::size_t k = 0; k < conversion.to().size(); ++k)
-        conversion_sum(conversion, k, y.get(), rns_stretch, size, out + k * row + b * N + at);
+      for (std::size_t k = 0; k < moduli.size(); ++k)
+        targets[k] = {&moduli[k], conversion.factors(k).data(), out + k * row + b * N + at};
+      conversion_sums<Word>(conversion, targets, y.get(), rns_stretch, size);
     });
   });
 }
@@ -273,19 +287,19 @@ void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N,
   template class CpuRnsTables<Word>;                                                               \
   template class CpuRnsSwitchKey<Word>;                                                            \
   template void rns_transform(const CpuRnsTables<Word>&, unsigned, bool, bool, std::size_t,        \
-                              std::size_t, Word*, const Workers&);                                 \
+                              std::size_t, Word*, const Resources&);                               \
   template void mod_up(const CpuRnsTables<Word>&, unsigned, std::size_t, const Word*, Word*,       \
-                       const Workers&);                                                            \
+                       const Resources&);                                                          \
   template void inner_product(const CpuRnsTables<Word>&, const CpuRnsSwitchKey<Word>&, unsigned,   \
-                              std::uint32_t, std::size_t, const Word*, Word*, const Workers&);     \
+                              std::uint32_t, std::size_t, const Word*, Word*, const Resources&);   \
   template void mod_down(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t, bool,      \
-                         const Word*, Word*, const Workers&);                                      \
+                         const Word*, Word*, const Resources&);                                    \
   template void rescale(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t,             \
-                        const Word*, Word*, const Workers&);                                       \
+                        const Word*, Word*, const Resources&);                                     \
   template void tensor(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t, std::size_t, \
-                       const Word*, const Word*, Word*, const Workers&);                           \
+                       const Word*, const Word*, Word*, const Resources&);                         \
   template void base_convert(const ring::BaseConversion<Word>&, std::uint32_t, std::size_t,        \
-                             const Word*, Word*, const Workers&);
+                             const Word*, Word*, const Resources&);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

@@ -1,12 +1,14 @@
 // RNS operations on the CPU: what backend/ops.h says of each, shapes being checked by the caller.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "backend/cpu/block_cache.h"
 #include "backend/cpu/key_memory.h"
 #include "backend/cpu/ntt_tables.h"
 #include "backend/parallel.h"
@@ -22,6 +24,7 @@ class CpuRnsTables final : public RnsTables<Word> {
   CpuRnsTables(std::shared_ptr<const ring::RnsPlan<Word>> plan, std::uint64_t plain_modulus);
 
   /// Of the chain, then of the special primes; so in all that follows.
+  KeyMemory<Word> twiddles;
   std::vector<NttTables<Word>> ntt;
   std::vector<math::Montgomery<Word>> montgomery;
   /// From the first `size` limbs of a digit to all moduli.
@@ -56,31 +59,42 @@ class CpuRnsSwitchKey final : public RnsSwitchKey<Word> {
   KeyMemory<Word> memory_;
 };
 
+/// Where a call gets its threads and memory for intermediate results.
+struct Resources {
+  const Workers& workers;
+  BlockCache& memory;
+  /// Threads for so many values: to start one takes as long as a transform of 2^15.
+  Workers workers_for(std::size_t values) const {
+    return {static_cast<unsigned>(
+                std::clamp<std::size_t>(values >> 16, 1, std::max(1u, workers.threads))),
+            workers.interrupt};
+  }
+};
+
 /// Of data (parts, limbs [+ K], B, N), in place.
 template <class Word>
 void rns_transform(const CpuRnsTables<Word>& tables, unsigned limbs, bool with_special,
                    bool is_forward, std::size_t parts, std::size_t batch, Word* data,
-                   const Workers& workers);
+                   const Resources& on);
 template <class Word>
 void mod_up(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t batch, const Word* in,
-            Word* out, const Workers& workers);
+            Word* out, const Resources& on);
 template <class Word>
 void inner_product(const CpuRnsTables<Word>& tables, const CpuRnsSwitchKey<Word>& key,
                    unsigned limbs, std::uint32_t g, std::size_t batch, const Word* digits,
-                   Word* out, const Workers& workers);
+                   Word* out, const Resources& on);
 template <class Word>
 void mod_down(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts,
-              std::size_t batch, bool accumulate, const Word* in, Word* out,
-              const Workers& workers);
+              std::size_t batch, bool accumulate, const Word* in, Word* out, const Resources& on);
 template <class Word>
 void rescale(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts, std::size_t batch,
-             const Word* in, Word* out, const Workers& workers);
+             const Word* in, Word* out, const Resources& on);
 template <class Word>
 void tensor(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t a_parts,
             std::size_t b_parts, std::size_t batch, const Word* a, const Word* b, Word* out,
-            const Workers& workers);
+            const Resources& on);
 template <class Word>
 void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N, std::size_t batch,
-                  const Word* in, Word* out, const Workers& workers);
+                  const Word* in, Word* out, const Resources& on);
 
 }  // namespace whorl::backend::cpu

@@ -3,83 +3,111 @@
 #define HWY_TARGET_INCLUDE "backend/cpu/rns_kernels.cpp"
 #include "hwy/foreach_target.h"
 
+#include "backend/cpu/kernels.h"
 #include "backend/cpu/rns_kernels.h"
 #include "backend/cpu/words-inl.h"
 #include "hwy/highway.h"
+#include "ring/automorphism.h"
+#include "ring/ntt_plan.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace whorl::backend::cpu {
 namespace HWY_NAMESPACE {
 
+/// Products that may be added to nothing, and to a corrected sum.
+struct Terms {
+  std::size_t first, next;
+};
+/// What a sum of products modulo q is reduced with.
+template <class Word>
+struct SumModulus;
 /// A vector of sums of products modulo q, over R = 2^wordbits once reduced (Montgomery 1985).
 template <class Word>
 struct ProductSum;
 
-/// Double words, kept below 2q·R: a few products are added between corrections.
+template <>
+struct SumModulus<std::uint32_t> {
+  Vw<std::uint64_t> bound, twice;
+  Vw<std::uint32_t> q, inverse;
+  HWY_INLINE SumModulus(std::uint32_t modulus, std::uint32_t inverse_mod_r)
+      : bound(hn::Set(Dw<std::uint64_t>(), std::uint64_t{modulus} << 32)),
+        twice(hn::Set(Dw<std::uint64_t>(),
+                      four_times(modulus) ? std::uint64_t{modulus} << 33 : std::uint64_t{0})),
+        q(hn::Set(Dw<std::uint32_t>(), modulus)),
+        inverse(hn::Set(Dw<std::uint32_t>(), inverse_mod_r)) {}
+  /// Products of values up to `largest` and below q that one correction takes care of: they make
+  /// a sum less than 4q·R, or 2q·R where four times that is no double word.
+  static Terms terms(std::uint32_t q, std::uint32_t largest) {
+    const std::size_t unit = (std::uint64_t{1} << 32) / largest;
+    return four_times(q) ? Terms{4 * unit, 3 * unit} : Terms{2 * unit, unit};
+  }
+
+ private:
+  static bool four_times(std::uint32_t q) { return q < (1u << 30); }
+};
+/// Double words, kept below q·R: some products are added between corrections.
 template <>
 struct ProductSum<std::uint32_t> {
   using V = Vw<std::uint32_t>;
-  using V64 = Vw<std::uint64_t>;
-  V64 even, odd, bound;
-  V q, inverse;
-  /// Products below q^2 that one correction takes care of.
-  static std::size_t terms(std::uint32_t q) { return (std::uint64_t{1} << 32) / q; }
-
-  HWY_INLINE ProductSum(std::uint32_t modulus, std::uint32_t inverse_mod_r)
-      : even(hn::Zero(Dw<std::uint64_t>())),
-        odd(even),
-        bound(hn::Set(Dw<std::uint64_t>(), std::uint64_t{modulus} << 32)),
-        q(hn::Set(Dw<std::uint32_t>(), modulus)),
-        inverse(hn::Set(Dw<std::uint32_t>(), inverse_mod_r)) {}
-  HWY_INLINE void add(V a, V b) {
+  using Modulus = SumModulus<std::uint32_t>;
+  Vw<std::uint64_t> even, odd;
+  HWY_INLINE ProductSum() : even(hn::Zero(Dw<std::uint64_t>())), odd(even) {}
 #if HWY_TARGET == HWY_SCALAR
-    even = V64(even.raw + std::uint64_t{a.raw} * b.raw);
-#else
-    even = hn::Add(even, hn::MulEven(a, b));
-    odd = hn::Add(odd, hn::MulEven(upper(a), upper(b)));
-#endif
+  HWY_INLINE void add(V a, V b, const Modulus&) {
+    even = Vw<std::uint64_t>(even.raw + std::uint64_t{a.raw} * b.raw);
   }
-  HWY_INLINE void correct() {
-    even = reduce_once(even, bound);
-    odd = reduce_once(odd, bound);
+  HWY_INLINE void add_same(V a, V b, const Modulus& m) { add(a, b, m); }
+#else
+  HWY_INLINE void add(V a, V b, const Modulus&) {
+    even = hn::Add(even, hn::MulEven(a, b));
+    odd = hn::Add(odd, hn::MulEven(odd_words(a), odd_words(b)));
+  }
+  /// b: one word throughout.
+  HWY_INLINE void add_same(V a, V b, const Modulus&) {
+    even = hn::Add(even, hn::MulEven(a, b));
+    odd = hn::Add(odd, hn::MulEven(odd_words(a), b));
+  }
+#endif
+  HWY_INLINE void correct(const Modulus& m) {
+    even = reduce_once(reduce_once(even, m.twice), m.bound);
+    odd = reduce_once(reduce_once(odd, m.twice), m.bound);
   }
   /// In [0, q), the sum being corrected.
-  HWY_INLINE V reduce() const {
+  HWY_INLINE V reduce(const Modulus& m) const {
 #if HWY_TARGET == HWY_SCALAR
     const auto low = static_cast<std::uint32_t>(even.raw);
     const auto high = static_cast<std::uint32_t>(even.raw >> 32);
     const auto cancel =
-        static_cast<std::uint32_t>((std::uint64_t{low * inverse.raw} * q.raw) >> 32);
-    return V(high < cancel ? high - cancel + q.raw : high - cancel);
+        static_cast<std::uint32_t>((std::uint64_t{low * m.inverse.raw} * m.q.raw) >> 32);
+    return V(high < cancel ? high - cancel + m.q.raw : high - cancel);
 #else
     const Dw<std::uint32_t> d;
-    const V high = hn::OddEven(hn::BitCast(d, odd), hn::BitCast(d, hn::ShiftRight<32>(even)));
     const V low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even));
-    return sub_mod(high, mul_high(mul_low(low, inverse), q), q);
+    return sub_mod(high_words(even, odd), mul_high_same(mul_low(low, m.inverse), m.q), m.q);
 #endif
   }
-
- private:
-#if HWY_TARGET != HWY_SCALAR
-  static HWY_INLINE V upper(V x) {
-    return hn::BitCast(Dw<std::uint32_t>(),
-                       hn::ShiftRight<32>(hn::BitCast(Dw<std::uint64_t>(), x)));
-  }
-#endif
 };
 
 template <>
+struct SumModulus<std::uint64_t> {
+  Vw<std::uint64_t> q, inverse;
+  HWY_INLINE SumModulus(std::uint64_t modulus, std::uint64_t inverse_mod_r)
+      : q(hn::Set(Dw<std::uint64_t>(), modulus)),
+        inverse(hn::Set(Dw<std::uint64_t>(), inverse_mod_r)) {}
+  static Terms terms(std::uint64_t, std::uint64_t) { return {~std::size_t{0}, ~std::size_t{0}}; }
+};
+template <>
 struct ProductSum<std::uint64_t> {
   using V = Vw<std::uint64_t>;
-  V sum, q, inverse;
-  static std::size_t terms(std::uint64_t) { return ~std::size_t{0}; }
-  HWY_INLINE ProductSum(std::uint64_t modulus, std::uint64_t inverse_mod_r)
-      : sum(hn::Zero(Dw<std::uint64_t>())),
-        q(hn::Set(Dw<std::uint64_t>(), modulus)),
-        inverse(hn::Set(Dw<std::uint64_t>(), inverse_mod_r)) {}
-  HWY_INLINE void add(V a, V b) { sum = add_mod(sum, mul_montgomery(a, b, q, inverse), q); }
-  HWY_INLINE void correct() {}
-  HWY_INLINE V reduce() const { return sum; }
+  using Modulus = SumModulus<std::uint64_t>;
+  V sum;
+  HWY_INLINE ProductSum() : sum(hn::Zero(Dw<std::uint64_t>())) {}
+  HWY_INLINE void add(V a, V b, const Modulus& m) {
+    sum = add_mod(sum, mul_montgomery(a, b, m.q, m.inverse), m.q);
+  }
+  HWY_INLINE void add_same(V a, V b, const Modulus& m) { add(a, b, m); }
+  HWY_INLINE void correct(const Modulus&) {}
+  HWY_INLINE V reduce(const Modulus&) const { return sum; }
 };
 
 template <class Word>
@@ -99,9 +127,9 @@ void digits_of(const ring::BaseConversion<Word>& conversion, const Word* const* 
     const Word* const x = in[l];
     Word* const to = y + l * stride;
     for (std::size_t j = 0; j < count; j += kWords<Word>) {
-      const Vw<Word> v = reduce_once(mul_shoup_lazy(hn::LoadU(d, x + j), w, s, q), q);
+      const Vw<Word> v = reduce_once(mul_shoup_lazy_same(hn::LoadU(d, x + j), w, s, q), q);
       hn::StoreU(v, d, to + j);
-      hn::StoreU(hn::Add(hn::LoadU(d, u + j), mul_high(v, ratio)), d, u + j);
+      hn::StoreU(hn::Add(hn::LoadU(d, u + j), mul_high_same(v, ratio)), d, u + j);
     }
   }
   for (std::size_t j = 0; j < count; j += kWords<Word>)
@@ -118,68 +146,194 @@ void digits_64(const ring::BaseConversion<std::uint64_t>& conversion,
   digits_of(conversion, in, count, y, stride);
 }
 
-/// out = sum over k < terms of a_k·b_k/R, which `pair(k, j)` gives from coefficient j on; `finish`
-/// maps the reduced sum to what is stored. `largest`: a bound of the a_k; the b_k are below q.
-template <class Word, class Pair, class Finish>
-HWY_INLINE void sum_pairs(Word q, Word inverse, Word largest, std::size_t terms, std::size_t count,
-                          const Pair& pair, const Finish& finish, Word* out) {
-  const std::size_t chunk = ProductSum<Word>::terms(largest);
-  for (std::size_t j = 0; j < count; j += kWords<Word>) {
-    ProductSum<Word> sum(q, inverse);
-    for (std::size_t k = 0; k < terms;) {
-      const std::size_t end = terms - k < chunk ? terms : k + chunk;
-      for (; k < end; ++k) pair(sum, k, j);
-      sum.correct();
-    }
-    hn::StoreU(finish(sum.reduce()), Dw<Word>(), out + j);
+/// Calls add(k) for k < terms, and correct() after as many as `chunk` says and in the end.
+template <class Add, class Correct>
+HWY_INLINE void sum_terms(std::size_t terms, const Terms& chunk, const Add& add,
+                          const Correct& correct) {
+  std::size_t end = HWY_MIN(chunk.first, terms);
+  for (std::size_t k = 0;; end = terms - end < chunk.next ? terms : end + chunk.next) {
+    for (; k < end; ++k) add(k);
+    correct();
+    if (end == terms) break;
   }
 }
 
-template <class Word>
-void convert_row(const math::Montgomery<Word>& p, Word largest, std::span<const Word> factors,
-                 const Word* y, std::size_t stride, std::size_t count, Word* out) {
+template <int many, class Word>
+HWY_INLINE void convert_some(const ConversionTarget<Word>* targets, Word largest, std::size_t terms,
+                             const Word* y, std::size_t stride, std::size_t count) {
   const Dw<Word> d;
-  sum_pairs<Word>(
-      p.modulus().value(), p.inverse(), largest, factors.size(), count,
-      [=](ProductSum<Word>& sum, std::size_t k, std::size_t j)
-          HWY_ATTR { sum.add(hn::LoadU(d, y + k * stride + j), hn::Set(d, factors[k])); },
-      [](Vw<Word> x) HWY_ATTR { return x; }, out);
+  Terms chunk{terms, terms};
+  const Word* factors[many];
+  Word* out[many];
+  Word q[many], inverse[many];
+  for (int i = 0; i < many; ++i) {
+    factors[i] = targets[i].factors;
+    out[i] = targets[i].out;
+    q[i] = targets[i].modulus->modulus().value();
+    inverse[i] = targets[i].modulus->inverse();
+    const Terms own = SumModulus<Word>::terms(q[i], largest);
+    chunk = {HWY_MIN(chunk.first, own.first), HWY_MIN(chunk.next, own.next)};
+  }
+  for (std::size_t j = 0; j < count; j += kWords<Word>) {
+    ProductSum<Word> sum[many];
+    sum_terms(
+        terms, chunk,
+        [&](std::size_t k) HWY_ATTR {
+          const Vw<Word> v = hn::LoadU(d, y + k * stride + j);
+          for (int i = 0; i < many; ++i)
+            sum[i].add_same(v, hn::Set(d, factors[i][k]), SumModulus<Word>(q[i], inverse[i]));
+        },
+        [&]() HWY_ATTR {
+          for (int i = 0; i < many; ++i) sum[i].correct(SumModulus<Word>(q[i], inverse[i]));
+        });
+    for (int i = 0; i < many; ++i)
+      hn::StoreU(sum[i].reduce(SumModulus<Word>(q[i], inverse[i])), d, out[i] + j);
+  }
 }
-void convert_32(const math::Montgomery<std::uint32_t>& p, std::uint32_t largest,
-                std::span<const std::uint32_t> factors, const std::uint32_t* y, std::size_t stride,
-                std::size_t count, std::uint32_t* out) {
-  convert_row(p, largest, factors, y, stride, count, out);
-}
-void convert_64(const math::Montgomery<std::uint64_t>& p, std::uint64_t largest,
-                std::span<const std::uint64_t> factors, const std::uint64_t* y, std::size_t stride,
-                std::size_t count, std::uint64_t* out) {
-  convert_row(p, largest, factors, y, stride, count, out);
+template <class Word>
+void convert(std::span<const ConversionTarget<Word>> targets, Word largest, std::size_t terms,
+             const Word* y, std::size_t stride, std::size_t count) {
+  std::size_t i = 0;
+  for (; i + 4 <= targets.size(); i += 4)
+    convert_some<4>(&targets[i], largest, terms, y, stride, count);
+  for (; i < targets.size(); ++i) convert_some<1>(&targets[i], largest, terms, y, stride, count);
 }
 
 template <class Word>
 void products(const math::Montgomery<Word>& m, std::span<const Word* const> a,
-              std::span<const Word* const> b, bool b_is_montgomery, Word* out, std::size_t count) {
+              std::span<const Word* const> b, Word* out, std::size_t count) {
   const Dw<Word> d;
-  const Word q = m.modulus().value(), inverse = m.inverse();
-  const auto pair = [=](ProductSum<Word>& sum, std::size_t k, std::size_t j)
-                        HWY_ATTR { sum.add(hn::LoadU(d, a[k] + j), hn::LoadU(d, b[k] + j)); };
-  if (b_is_montgomery)
-    return sum_pairs<Word>(
-        q, inverse, q, a.size(), count, pair, [](Vw<Word> x) HWY_ATTR { return x; }, out);
-  const Vw<Word> vq = hn::Set(d, q), vi = hn::Set(d, inverse), square = hn::Set(d, m.r_squared());
-  sum_pairs<Word>(
-      q, inverse, q, a.size(), count, pair,
-      [=](Vw<Word> x) HWY_ATTR { return mul_montgomery(x, square, vq, vi); }, out);
+  const SumModulus<Word> modulus(m.modulus().value(), m.inverse());
+  const Vw<Word> square = hn::Set(d, m.r_squared());
+  const Terms chunk = SumModulus<Word>::terms(m.modulus().value(), m.modulus().value());
+  for (std::size_t j = 0; j < count; j += kWords<Word>) {
+    ProductSum<Word> sum;
+    sum_terms(
+        a.size(), chunk,
+        [&](std::size_t k)
+            HWY_ATTR { sum.add(hn::LoadU(d, a[k] + j), hn::LoadU(d, b[k] + j), modulus); },
+        [&]() HWY_ATTR { sum.correct(modulus); });
+    hn::StoreU(mul_montgomery(sum.reduce(modulus), square, modulus.q, modulus.inverse), d, out + j);
+  }
+}
+template <class Word>
+void products_of_two(const math::Montgomery<Word>& m, const Word* const* a, const Word* const* b,
+                     Word* const* out, std::size_t count) {
+  const Dw<Word> d;
+  const SumModulus<Word> modulus(m.modulus().value(), m.inverse());
+  const Vw<Word> square = hn::Set(d, m.r_squared());
+  const auto store = [&](ProductSum<Word>& sum, Word* to) HWY_ATTR {
+    sum.correct(modulus);
+    hn::StoreU(mul_montgomery(sum.reduce(modulus), square, modulus.q, modulus.inverse), d, to);
+  };
+  const Word *const a0 = a[0], *const a1 = a[1], *const b0 = b[0], *const b1 = b[1];
+  Word *const low = out[0], *const middle = out[1], *const high = out[2];
+  for (std::size_t j = 0; j < count; j += kWords<Word>) {
+    const Vw<Word> x0 = hn::LoadU(d, a0 + j), x1 = hn::LoadU(d, a1 + j), y0 = hn::LoadU(d, b0 + j),
+                   y1 = hn::LoadU(d, b1 + j);
+    ProductSum<Word> sum[3];
+    sum[0].add(x0, y0, modulus);
+    sum[1].add(x0, y1, modulus);
+    sum[1].add(x1, y0, modulus);  // 2q^2 < 2q·R
+    sum[2].add(x1, y1, modulus);
+    store(sum[0], low + j);
+    store(sum[1], middle + j);
+    store(sum[2], high + j);
+  }
+}
+
+template <class Word>
+struct Permuted {
+  const typename EvaluationPermutation<Word>::Move* moves;
+  const Word* orders;
+  HWY_INLINE Vw<Word> operator()(const Word* x, std::size_t j) const {
+    const Dw<Word> d;
+    const auto move = moves[j / kWords<Word>];
+    return hn::TableLookupLanes(hn::LoadU(d, x + move.from),
+                                hn::IndicesFromVec(d, hn::LoadU(d, orders + move.order)));
+  }
+};
+template <class Word>
+void permute(const EvaluationPermutation<Word>& permutation, const Word* in, Word* out) {
+  const Permuted<Word> load{permutation.moves().data(), permutation.orders().data()};
+  for (std::size_t j = 0; j < permutation.moves().size() * kWords<Word>; j += kWords<Word>)
+    hn::StoreU(load(in, j), Dw<Word>(), out + j);
+}
+
+template <class Word, class Load>
+HWY_INLINE void products_with_key(const math::Montgomery<Word>& m, const KeyProducts<Word>& sums,
+                                  const Load& load, std::size_t at, std::size_t count) {
+  const Dw<Word> d;
+  const SumModulus<Word> modulus(m.modulus().value(), m.inverse());
+  const Terms chunk = SumModulus<Word>::terms(m.modulus().value(), m.modulus().value());
+  for (std::size_t j = at; j < at + count; j += kWords<Word>) {
+    ProductSum<Word> sum[2];
+    sum_terms(
+        sums.x.size(), chunk,
+        [&](std::size_t k) HWY_ATTR {
+          const Vw<Word> x = load(sums.x[k], j);
+          for (int i = 0; i < 2; ++i) sum[i].add(x, hn::LoadU(d, sums.keys[i][k] + j), modulus);
+        },
+        [&]() HWY_ATTR {
+          for (int i = 0; i < 2; ++i) sum[i].correct(modulus);
+        });
+    for (int i = 0; i < 2; ++i) hn::StoreU(sum[i].reduce(modulus), d, sums.out[i] + j);
+  }
+}
+template <class Word>
+void key_sums(const math::Montgomery<Word>& m, const KeyProducts<Word>& sums,
+              const EvaluationPermutation<Word>* permutation, std::size_t at, std::size_t count) {
+  if (permutation)
+    products_with_key(m, sums,
+                      Permuted<Word>{permutation->moves().data(), permutation->orders().data()}, at,
+                      count);
+  else
+    products_with_key(
+        m, sums, [](const Word* x, std::size_t j) HWY_ATTR { return hn::LoadU(Dw<Word>(), x + j); },
+        at, count);
+}
+
+void convert_32(std::span<const ConversionTarget<std::uint32_t>> targets, std::uint32_t largest,
+                std::size_t terms, const std::uint32_t* y, std::size_t stride, std::size_t count) {
+  convert(targets, largest, terms, y, stride, count);
 }
 void products_32(const math::Montgomery<std::uint32_t>& m, std::span<const std::uint32_t* const> a,
-                 std::span<const std::uint32_t* const> b, bool b_is_montgomery, std::uint32_t* out,
+                 std::span<const std::uint32_t* const> b, std::uint32_t* out, std::size_t count) {
+  products(m, a, b, out, count);
+}
+void two_32(const math::Montgomery<std::uint32_t>& m, const std::uint32_t* const* a,
+            const std::uint32_t* const* b, std::uint32_t* const* out, std::size_t count) {
+  products_of_two(m, a, b, out, count);
+}
+void permute_32(const EvaluationPermutation<std::uint32_t>& permutation, const std::uint32_t* in,
+                std::uint32_t* out) {
+  permute(permutation, in, out);
+}
+void key_sums_32(const math::Montgomery<std::uint32_t>& m, const KeyProducts<std::uint32_t>& sums,
+                 const EvaluationPermutation<std::uint32_t>* permutation, std::size_t at,
                  std::size_t count) {
-  products(m, a, b, b_is_montgomery, out, count);
+  key_sums(m, sums, permutation, at, count);
+}
+void convert_64(std::span<const ConversionTarget<std::uint64_t>> targets, std::uint64_t largest,
+                std::size_t terms, const std::uint64_t* y, std::size_t stride, std::size_t count) {
+  convert(targets, largest, terms, y, stride, count);
 }
 void products_64(const math::Montgomery<std::uint64_t>& m, std::span<const std::uint64_t* const> a,
-                 std::span<const std::uint64_t* const> b, bool b_is_montgomery, std::uint64_t* out,
+                 std::span<const std::uint64_t* const> b, std::uint64_t* out, std::size_t count) {
+  products(m, a, b, out, count);
+}
+void two_64(const math::Montgomery<std::uint64_t>& m, const std::uint64_t* const* a,
+            const std::uint64_t* const* b, std::uint64_t* const* out, std::size_t count) {
+  products_of_two(m, a, b, out, count);
+}
+void permute_64(const EvaluationPermutation<std::uint64_t>& permutation, const std::uint64_t* in,
+                std::uint64_t* out) {
+  permute(permutation, in, out);
+}
+void key_sums_64(const math::Montgomery<std::uint64_t>& m, const KeyProducts<std::uint64_t>& sums,
+                 const EvaluationPermutation<std::uint64_t>* permutation, std::size_t at,
                  std::size_t count) {
-  products(m, a, b, b_is_montgomery, out, count);
+  key_sums(m, sums, permutation, at, count);
 }
 
 template <class Word>
@@ -190,7 +344,7 @@ void scale_difference(const math::Modulus<Word>& modulus, const Word* x, const W
                  s = hn::Set(d, modulus.shoup(factor));
   for (std::size_t j = 0; j < count; j += kWords<Word>) {
     const Vw<Word> difference = sub_mod(hn::LoadU(d, x + j), hn::LoadU(d, y + j), q);
-    Vw<Word> r = reduce_once(mul_shoup_lazy(difference, w, s, q), q);
+    Vw<Word> r = reduce_once(mul_shoup_lazy_same(difference, w, s, q), q);
     if (accumulate) r = add_mod(r, hn::LoadU(d, out + j), q);
     hn::StoreU(r, d, out + j);
   }
@@ -218,7 +372,13 @@ HWY_EXPORT(digits_64);
 HWY_EXPORT(convert_32);
 HWY_EXPORT(convert_64);
 HWY_EXPORT(products_32);
+HWY_EXPORT(two_32);
+HWY_EXPORT(permute_32);
+HWY_EXPORT(key_sums_32);
 HWY_EXPORT(products_64);
+HWY_EXPORT(two_64);
+HWY_EXPORT(permute_64);
+HWY_EXPORT(key_sums_64);
 HWY_EXPORT(difference_32);
 HWY_EXPORT(difference_64);
 
@@ -231,14 +391,14 @@ void conversion_digits(const ring::BaseConversion<Word>& conversion, const Word*
     HWY_DYNAMIC_DISPATCH(digits_64)(conversion, in, count, y, stride);
 }
 template <class Word>
-void conversion_sum(const ring::BaseConversion<Word>& conversion, std::size_t k, const Word* y,
-                    std::size_t stride, std::size_t count, Word* out) {
-  const math::Montgomery<Word> p(conversion.to()[k]);
-  const Word largest = conversion.largest();
+void conversion_sums(const ring::BaseConversion<Word>& conversion,
+                     std::span<const ConversionTarget<Word>> targets, const Word* y,
+                     std::size_t stride, std::size_t count) {
+  const std::size_t terms = conversion.from().size() + 1;
   if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(convert_32)(p, largest, conversion.factors(k), y, stride, count, out);
+    HWY_DYNAMIC_DISPATCH(convert_32)(targets, conversion.largest(), terms, y, stride, count);
   else
-    HWY_DYNAMIC_DISPATCH(convert_64)(p, largest, conversion.factors(k), y, stride, count, out);
+    HWY_DYNAMIC_DISPATCH(convert_64)(targets, conversion.largest(), terms, y, stride, count);
 }
 template <class Word>
 void subtract_scale(const math::Modulus<Word>& q, const Word* x, const Word* y, Word factor,
@@ -250,23 +410,73 @@ void subtract_scale(const math::Modulus<Word>& q, const Word* x, const Word* y, 
 }
 template <class Word>
 void sum_of_products(const math::Montgomery<Word>& q, std::span<const Word* const> a,
-                     std::span<const Word* const> b, bool b_is_montgomery, Word* out,
-                     std::size_t count) {
+                     std::span<const Word* const> b, Word* out, std::size_t count) {
   if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(products_32)(q, a, b, b_is_montgomery, out, count);
+    HWY_DYNAMIC_DISPATCH(products_32)(q, a, b, out, count);
   else
-    HWY_DYNAMIC_DISPATCH(products_64)(q, a, b, b_is_montgomery, out, count);
+    HWY_DYNAMIC_DISPATCH(products_64)(q, a, b, out, count);
+}
+template <class Word>
+void two_by_two(const math::Montgomery<Word>& q, const Word* const* a, const Word* const* b,
+                Word* const* out, std::size_t count) {
+  if constexpr (sizeof(Word) == 4)
+    HWY_DYNAMIC_DISPATCH(two_32)(q, a, b, out, count);
+  else
+    HWY_DYNAMIC_DISPATCH(two_64)(q, a, b, out, count);
+}
+template <class Word>
+void permute_values(const EvaluationPermutation<Word>& permutation, const Word* in, Word* out) {
+  if constexpr (sizeof(Word) == 4)
+    HWY_DYNAMIC_DISPATCH(permute_32)(permutation, in, out);
+  else
+    HWY_DYNAMIC_DISPATCH(permute_64)(permutation, in, out);
+}
+template <class Word>
+void key_products(const math::Montgomery<Word>& q, const KeyProducts<Word>& sums,
+                  const EvaluationPermutation<Word>* permutation, std::size_t at,
+                  std::size_t count) {
+  if constexpr (sizeof(Word) == 4)
+    HWY_DYNAMIC_DISPATCH(key_sums_32)(q, sums, permutation, at, count);
+  else
+    HWY_DYNAMIC_DISPATCH(key_sums_64)(q, sums, permutation, at, count);
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                  \
-  template void conversion_digits(const ring::BaseConversion<Word>&, const Word* const*,         \
-                                  std::size_t, Word*, std::size_t);                              \
-  template void conversion_sum(const ring::BaseConversion<Word>&, std::size_t, const Word*,      \
-                               std::size_t, std::size_t, Word*);                                 \
-  template void subtract_scale(const math::Modulus<Word>&, const Word*, const Word*, Word, bool, \
-                               Word*, std::size_t);                                              \
-  template void sum_of_products(const math::Montgomery<Word>&, std::span<const Word* const>,     \
-                                std::span<const Word* const>, bool, Word*, std::size_t);
+template <class Word>
+EvaluationPermutation<Word>::EvaluationPermutation(std::uint32_t N, std::uint32_t g) {
+  ring::check_exponent(N, g);
+  const std::uint32_t W = simd_words(sizeof(Word)), count = N / W;
+  const auto bits = static_cast<unsigned>(std::bit_width(W) - 1),
+             high_bits = static_cast<unsigned>(std::bit_width(count) - 1);
+  // j = W·high + low is at psi^e, e = 2·count·brv(low) + e0, e0 = 2·brv(high) + 1. Of g·e mod 2N,
+  // the part below 2·count depends on e0 alone, and its carry turns the rest.
+  moves_.resize(count);
+  for (std::uint32_t high = 0; high < count; ++high) {
+    const std::uint64_t e = std::uint64_t{2 * ring::bit_reverse(high, high_bits) + 1} * g;
+    const auto below = static_cast<std::uint32_t>(e % (2 * count));
+    moves_[high] = {ring::bit_reverse((below - 1) / 2, high_bits) * W,
+                    static_cast<std::uint32_t>(e / (2 * count) % W) * W};
+  }
+  for (std::uint32_t carry = 0; carry < W; ++carry)
+    for (std::uint32_t low = 0; low < W; ++low)
+      orders_.push_back(ring::bit_reverse((carry + ring::bit_reverse(low, bits) * g) % W, bits));
+}
+
+#define WHORL_INSTANTIATE(Word)                                                                    \
+  template void conversion_digits(const ring::BaseConversion<Word>&, const Word* const*,           \
+                                  std::size_t, Word*, std::size_t);                                \
+  template void conversion_sums(const ring::BaseConversion<Word>&,                                 \
+                                std::span<const ConversionTarget<Word>>, const Word*, std::size_t, \
+                                std::size_t);                                                      \
+  template void subtract_scale(const math::Modulus<Word>&, const Word*, const Word*, Word, bool,   \
+                               Word*, std::size_t);                                                \
+  template void sum_of_products(const math::Montgomery<Word>&, std::span<const Word* const>,       \
+                                std::span<const Word* const>, Word*, std::size_t);                 \
+  template void two_by_two(const math::Montgomery<Word>&, const Word* const*, const Word* const*,  \
+                           Word* const*, std::size_t);                                             \
+  template class EvaluationPermutation<Word>;                                                      \
+  template void permute_values(const EvaluationPermutation<Word>&, const Word*, Word*);            \
+  template void key_products(const math::Montgomery<Word>&, const KeyProducts<Word>&,              \
+                             const EvaluationPermutation<Word>*, std::size_t, std::size_t);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

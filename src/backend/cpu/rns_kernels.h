@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "ring/base_conversion.h"
 
@@ -17,20 +18,65 @@ inline constexpr std::size_t rns_stretch = 4096;
 template <class Word>
 void conversion_digits(const ring::BaseConversion<Word>& conversion, const Word* const* in,
                        std::size_t count, Word* y, std::size_t stride);
-/// The second: residues modulo to()[k].
+/// The second, for some of the targets at once: so that each word of y is read once for several.
 template <class Word>
-void conversion_sum(const ring::BaseConversion<Word>& conversion, std::size_t k, const Word* y,
-                    std::size_t stride, std::size_t count, Word* out);
+struct ConversionTarget {
+  const math::Montgomery<Word>* modulus;
+  const Word* factors;  ///< its row of BaseConversion::factors
+  Word* out;            ///< residues
+};
+template <class Word>
+void conversion_sums(const ring::BaseConversion<Word>& conversion,
+                     std::span<const ConversionTarget<Word>> targets, const Word* y,
+                     std::size_t stride, std::size_t count);
 
 /// out = (x - y)·factor mod q, or added to what is there.
 template <class Word>
 void subtract_scale(const math::Modulus<Word>& q, const Word* x, const Word* y, Word factor,
                     bool accumulate, Word* out, std::size_t count);
 
-/// out = sum_k a[k]·b[k] mod q. b in Montgomery form, or not: then the sum is multiplied once more.
+/// out = sum_k a[k]·b[k] mod q.
 template <class Word>
 void sum_of_products(const math::Montgomery<Word>& q, std::span<const Word* const> a,
-                     std::span<const Word* const> b, bool b_is_montgomery, Word* out,
-                     std::size_t count);
+                     std::span<const Word* const> b, Word* out, std::size_t count);
+/// The products of (a[0], a[1]) and (b[0], b[1]) as polynomials of degree 1.
+template <class Word>
+void two_by_two(const math::Montgomery<Word>& q, const Word* const* a, const Word* const* b,
+                Word* const* out, std::size_t count);
+
+/// X -> X^g on values in evaluation form: W aligned values, W being the words of a vector, come
+/// from W aligned values, reordered in one of W ways. (Value j is at psi^(2·brv(j) + 1): the low
+/// bits of j are the exponent's high ones, which multiplication by g leaves among themselves, but
+/// for a carry.)
+template <class Word>
+class EvaluationPermutation {
+ public:
+  EvaluationPermutation(std::uint32_t N, std::uint32_t g);
+  struct Move {
+    std::uint32_t from;   ///< the first of the W values that come
+    std::uint32_t order;  ///< where in orders() it is said which goes where
+  };
+  const std::vector<Move>& moves() const { return moves_; }  ///< of N/W times W values
+  const std::vector<Word>& orders() const { return orders_; }
+
+ private:
+  std::vector<Move> moves_;
+  std::vector<Word> orders_;
+};
+template <class Word>
+void permute_values(const EvaluationPermutation<Word>& permutation, const Word* in, Word* out);
+
+/// out[i] = sum_k x[k]·keys[i][k] mod q for i < 2 at coefficients at … at + count - 1, the x[k]
+/// (of N values) being permuted first if there is a permutation; keys in Montgomery form.
+template <class Word>
+struct KeyProducts {
+  std::span<const Word* const> x;
+  const Word* const* keys[2];
+  Word* out[2];
+};
+template <class Word>
+void key_products(const math::Montgomery<Word>& q, const KeyProducts<Word>& sums,
+                  const EvaluationPermutation<Word>* permutation, std::size_t at,
+                  std::size_t count);
 
 }  // namespace whorl::backend::cpu

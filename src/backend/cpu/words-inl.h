@@ -34,6 +34,9 @@ inline HWY_ATTR Vw<std::uint32_t> mul_low(Vw<std::uint32_t> a, Vw<std::uint32_t>
 inline HWY_ATTR Vw<std::uint32_t> mul_high(Vw<std::uint32_t> a, Vw<std::uint32_t> b) {
   return Vw<std::uint32_t>(static_cast<std::uint32_t>(std::uint64_t{a.raw} * b.raw >> 32));
 }
+inline HWY_ATTR Vw<std::uint32_t> mul_high_same(Vw<std::uint32_t> a, Vw<std::uint32_t> b) {
+  return mul_high(a, b);
+}
 inline HWY_ATTR Vw<std::uint64_t> mul_low(Vw<std::uint64_t> a, Vw<std::uint64_t> b) {
   return Vw<std::uint64_t>(a.raw * b.raw);
 }
@@ -48,14 +51,22 @@ inline HWY_ATTR Vw<std::uint64_t> mul_high(Vw<std::uint64_t> a, Vw<std::uint64_t
 HWY_INLINE Vw<std::uint32_t> mul_low(Vw<std::uint32_t> a, Vw<std::uint32_t> b) {
   return hn::Mul(a, b);
 }
+/// The odd words of x, at even places.
+HWY_INLINE Vw<std::uint32_t> odd_words(Vw<std::uint32_t> x) {
+  return hn::BitCast(Dw<std::uint32_t>(), hn::ShiftRight<32>(hn::BitCast(Dw<std::uint64_t>(), x)));
+}
+/// The high halves of products of even and of odd words, in the words' places.
+HWY_INLINE Vw<std::uint32_t> high_words(Vw<std::uint64_t> even, Vw<std::uint64_t> odd) {
+  const Dw<std::uint32_t> d;
+  return hn::OddEven(hn::BitCast(d, odd), hn::DupOdd(hn::BitCast(d, even)));
+}
 /// High half of each product.
 HWY_INLINE Vw<std::uint32_t> mul_high(Vw<std::uint32_t> a, Vw<std::uint32_t> b) {
-  const Dw<std::uint32_t> d;
-  const Dw<std::uint64_t> d64;
-  const auto odd_a = hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(d64, a)));
-  const auto odd_b = hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(d64, b)));
-  const auto even = hn::ShiftRight<32>(hn::MulEven(a, b));
-  return hn::OddEven(hn::BitCast(d, hn::MulEven(odd_a, odd_b)), hn::BitCast(d, even));
+  return high_words(hn::MulEven(a, b), hn::MulEven(odd_words(a), odd_words(b)));
+}
+/// The same where all words of b are equal.
+HWY_INLINE Vw<std::uint32_t> mul_high_same(Vw<std::uint32_t> a, Vw<std::uint32_t> b) {
+  return high_words(hn::MulEven(a, b), hn::MulEven(odd_words(a), b));
 }
 
 struct Product64 {
@@ -84,6 +95,10 @@ HWY_INLINE Vw<std::uint64_t> mul_high(Vw<std::uint64_t> a, Vw<std::uint64_t> b) 
 
 #endif
 
+inline HWY_ATTR Vw<std::uint64_t> mul_high_same(Vw<std::uint64_t> a, Vw<std::uint64_t> b) {
+  return mul_high(a, b);
+}
+
 /// x, or x - bound if that does not wrap below zero: x in [0, 2·bound) -> [0, bound).
 template <class V>
 HWY_INLINE V reduce_once(V x, V bound) {
@@ -97,11 +112,18 @@ HWY_INLINE V mul_shoup_lazy(V x, V w, V w_shoup, V q) {
   return hn::Sub(mul_low(x, w), mul_low(mul_high(x, w_shoup), q));
 }
 
-/// a·b/2^bits mod q in [0, q), for a·b < q·2^bits; inverse = q^-1 mod 2^bits (Montgomery 1985).
+/// The same where w and w_shoup are each one word throughout.
+template <class V>
+HWY_INLINE V mul_shoup_lazy_same(V x, V w, V w_shoup, V q) {
+  return hn::Sub(mul_low(x, w), mul_low(mul_high_same(x, w_shoup), q));
+}
+
+/// a·b/2^bits mod q in [0, q), for a·b < q·2^bits; inverse = q^-1 mod 2^bits, q: one word
+/// throughout (Montgomery 1985).
 template <class V>
 HWY_INLINE V mul_montgomery(V a, V b, V q, V inverse) {
   const V high = mul_high(a, b);
-  const V carry = mul_high(mul_low(mul_low(a, b), inverse), q);
+  const V carry = mul_high_same(mul_low(mul_low(a, b), inverse), q);
   return reduce_once(hn::Add(hn::Sub(high, carry), q), q);
 }
 

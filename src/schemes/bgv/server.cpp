@@ -100,7 +100,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   virtual Array add_polynomials(const Array& a, const Coefficients& m) const = 0;
   virtual Array multiply_polynomials(const Array& a, const Coefficients& m) const = 0;
   virtual Array tensor(const Array& a, const Array& b) const = 0;
-  virtual Array relinearise(const Array& a) const = 0;
+  virtual Array relinearise(Array a) const = 0;
   virtual std::vector<Array> automorphisms(const Array& a,
                                            std::span<const std::uint32_t> gs) const = 0;
   virtual Array drop_limb(const Array& a) const = 0;
@@ -152,8 +152,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
         early = model.dropped(early, l, high.info_.parts);
         late = model.dropped(late, l, high.info_.parts);
       }
-      const Factors after =
-          least_factors(without, low.info_.factor, late, low.info_.noise, t);
+      const Factors after = least_factors(without, low.info_.factor, late, low.info_.noise, t);
       if (by != 1 && log2_sum(early, low.info_.noise) <= after.noise)
         high = scale(high, scalar, t.mul(high.info_.factor, by));
       high = to_limbs(std::move(high), limbs);
@@ -459,20 +458,25 @@ struct Server::Typed final : Server::State {
     return out;
   }
 
-  Array relinearise(const Array& a) const override {
+  Array relinearise(Array a) const override {
     if (a.info_.parts <= 2) return a;
     const std::size_t size = part_size(a.info_);
     for (unsigned power = 2; power < a.info_.parts; ++power) key(1, power);
-    Buffer to = device->allocate<Word>(2 * size);
-    const auto both = moduli(a.info_.limbs, 2);
-    device->mul_scalar(both, buffer(a).slice().part(0, 2 * size), std::vector<Word>(both.size(), 1),
-                       to.slice());
+    // A product that nobody else has is brought back in its own place; its end stays unused.
+    const bool own = a.storage_.use_count() == 1;
+    Buffer to = own ? buffer(a) : device->allocate<Word>(2 * size);
+    if (!own) {
+      const auto both = moduli(a.info_.limbs, 2);
+      device->mul_scalar(both, buffer(a).slice().part(0, 2 * size),
+                         std::vector<Word>(both.size(), 1), to.slice());
+    }
     Array out = like(a);
     out.info_.parts = 2;
     for (unsigned power = 2; power < a.info_.parts; ++power) {
       const Buffer digits = decompose(a, part(a, power));
       const Buffer switched = product(a, digits, key(1, power), 1);
-      device->mod_down(*tables, a.info_.limbs, 2, true, switched.slice(), to.slice());
+      device->mod_down(*tables, a.info_.limbs, 2, true, switched.slice(),
+                       to.slice().part(0, 2 * size));
       out.info_.noise = log2_sum(out.info_.noise, model.key_switch(a.info_.limbs));
     }
     return finish(std::move(out), std::move(to));
@@ -576,14 +580,14 @@ Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
 Array Server::multiply(const Array& a, const Array& b, bool relinearised) const {
   state_->check_pair(a, b);
   const auto [x, y] = state_->reduced(a, b);
-  const Array product = state_->tensor(x, y);
-  return relinearised ? state_->relinearise(product) : product;
+  Array product = state_->tensor(x, y);
+  return relinearised ? state_->relinearise(std::move(product)) : product;
 }
 Array Server::square(const Array& a, bool relinearised) const {
   state_->check(a);
   const Array x = state_->to_limbs(a, state_->limbs_to_multiply(a));
-  const Array product = state_->tensor(x, x);
-  return relinearised ? state_->relinearise(product) : product;
+  Array product = state_->tensor(x, x);
+  return relinearised ? state_->relinearise(std::move(product)) : product;
 }
 Array Server::relinearise(const Array& a) const {
   state_->check(a);

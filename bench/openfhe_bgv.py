@@ -1,0 +1,128 @@
+"""BGV against the `openfhe` wheel on one CPU thread: CPU time, interleaved in one run.
+
+    .venv/bin/python bench/openfhe_bgv.py --bench build/bench/bench_bgv [--rounds 7]
+        [--depth 12] [--scaling FLEXIBLEAUTOEXT,FIXEDAUTO] [--peer-python PYTHON] [--record FILE]
+
+Records belong in bench/results/cpu/bgv.jsonl. Each round times the peer and Whorl right after one
+another, so that whatever else the machine does meets both; each runs in a process of its own, the
+peer in the CPython 3.10 that has the wheel. FLEXIBLEAUTOEXT is OpenFHE's default; FIXEDAUTO is its
+faster one. Ratios are peer time / Whorl time of the same round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from records import append, stamped
+
+HERE = Path(__file__).resolve().parent
+
+# depth, plaintext modulus, ring dimension, calls of a measurement: Whorl's and the peer's
+CONFIGURATIONS = [
+    (1, 65537, 8192, 200, 20),
+    (5, 65537, 16384, 30, 5),
+    (12, 65537, 32768, 6, 2),
+    (24, 786433, 65536, 2, 1),
+]
+
+
+class Process:
+    """A program that says who it is and then answers a line with a line, in JSON."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.about = self._read()
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self._process.args}: ended without an answer")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def seconds(self, request: str) -> float:
+        """The CPU seconds that it answers."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(request + "\n")
+        self._process.stdin.flush()
+        return float(self._read()["seconds"])
+
+    def end(self) -> None:
+        """Closes its input and waits."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def main() -> int:
+    """Runs all comparisons."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bench", type=Path, required=True, help="the program bench_bgv")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--depth", type=int, help="one configuration only")
+    parser.add_argument("--scaling", default="FLEXIBLEAUTOEXT,FIXEDAUTO")
+    parser.add_argument("--peer-python", default="python3.10")
+    parser.add_argument("--record", type=Path)
+    options = parser.parse_args()
+
+    for depth, t, dimension, our_runs, peer_runs in CONFIGURATIONS:
+        if options.depth not in (None, depth):
+            continue
+        ours = Process([str(options.bench), "--worker", "--depth", str(depth)])
+        for scaling in options.scaling.split(","):
+            shape = {"depth": depth, "t": t, "N": dimension, "scaling": scaling}
+            worker = HERE / "peers" / "openfhe_bgv_worker.py"
+            peer = Process([options.peer_python, str(worker), json.dumps(shape)])
+            for op in ("mult_relin", "rotate"):
+
+                def measure_peer(
+                    op: str = op, peer: Process = peer, runs: int = peer_runs
+                ) -> float:
+                    return peer.seconds(json.dumps({"op": op, "runs": runs}))
+
+                def measure(op: str = op, ours: Process = ours, runs: int = our_runs) -> float:
+                    return ours.seconds(f"{op} {runs}")
+
+                measure_peer()  # caches warm on both sides
+                measure()
+                pairs = [(measure_peer(), measure()) for _ in range(options.rounds)]
+                ratios = [theirs / own for theirs, own in pairs]
+                line = stamped(
+                    "bgv",
+                    op,
+                    "bgv",
+                    ours.about["params"],
+                    [own for _, own in pairs],
+                    threads=1,
+                    batch=1,
+                    transfers="excluded",
+                    unit="s",
+                    peer="openfhe",
+                    peer_version=peer.about["version"],
+                    peer_scaling=scaling,
+                    peer_median=statistics.median(theirs for theirs, _ in pairs),
+                    ratio=statistics.median(ratios),
+                    security_bits=round(ours.about["security_bits"], 1),
+                )
+                print(
+                    f"{op:10s} depth {depth:2d}: {line['median'] * 1e3:8.3f} ms, OpenFHE "
+                    f"({scaling}) {line['peer_median'] * 1e3:8.2f} ms: {line['ratio']:5.1f}x "
+                    f"({min(ratios):.1f} … {max(ratios):.1f})",
+                    flush=True,
+                )
+                append(options.record, line)
+            peer.end()
+        ours.end()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,66 @@
+#include "backend/cpu/block_cache.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "backend/cpu/key_memory.h"
+#include "hwy/aligned_allocator.h"
+#include "whorl/error.h"
+
+namespace whorl::backend::cpu {
+
+namespace {
+
+/// What is smaller is as well served by the allocator.
+constexpr std::size_t least_pages = std::size_t{1} << 15;
+
+/// Sizes of blocks: eight to an octave, so that similar requests share them.
+std::size_t rounded(std::size_t bytes) {
+  const std::size_t step = std::bit_floor(bytes) / 8;
+  return (bytes + step - 1) / step * step;
+}
+
+}  // namespace
+
+std::shared_ptr<void> BlockCache::take(std::size_t bytes, const char* what) {
+  if (bytes < least_pages) {
+    auto memory = hwy::AllocateAligned<unsigned char>(std::max<std::size_t>(bytes, 1));
+    if (!memory)
+      throw OutOfMemoryError(std::string(what) + ": " + std::to_string(bytes) +
+                             " bytes could not be allocated");
+    return {std::move(memory)};
+  }
+  Block block{rounded(bytes), nullptr};
+  {
+    const std::scoped_lock lock(mutex_);
+    // The last one given back is the likeliest to be in a cache.
+    const auto found = std::find_if(free_.rbegin(), free_.rend(),
+                                    [&](const Block& b) { return b.bytes == block.bytes; });
+    if (found != free_.rend()) {
+      block.pages = std::move(found->pages);
+      kept_ -= block.bytes;
+      free_.erase(std::next(found).base());
+    }
+  }
+  if (!block.pages) block.pages = detail::allocate_pages(block.bytes, what);
+  void* const memory = block.pages.get();
+  return {memory, [cache = shared_from_this(), block = std::move(block)](void*) mutable {
+            cache->keep(std::move(block));
+          }};
+}
+
+void BlockCache::keep(Block block) {
+  std::deque<Block> gone;  // unmapped after the lock
+  const std::scoped_lock lock(mutex_);
+  kept_ += block.bytes;
+  free_.push_back(std::move(block));
+  while (kept_ > most_kept) {
+    kept_ -= free_.front().bytes;
+    gone.push_back(std::move(free_.front()));
+    free_.pop_front();
+  }
+}
+
+}  // namespace whorl::backend::cpu
