@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -38,7 +39,8 @@ double log2_norm(std::span<const std::int64_t> coefficients) {
 }
 
 /// Small alpha, beta with alpha·a = beta·b mod t, by the extended Euclidean algorithm stopped half
-/// way: both of about sqrt(t).
+/// way: both of about sqrt(t) for a prime t. For others both are prime to t, or nothing could be
+/// decrypted.
 std::pair<std::int64_t, std::int64_t> small_factors(std::uint64_t a, std::uint64_t b,
                                                     const math::Modulus<std::uint64_t>& t) {
   // alpha = r·…: beta/alpha = a/b.
@@ -47,7 +49,9 @@ std::pair<std::int64_t, std::int64_t> small_factors(std::uint64_t a, std::uint64
   std::int64_t s0 = 0, s1 = 1;
   std::pair<std::int64_t, std::int64_t> best{1, t.centred(ratio)};
   while (r1 != 0) {
-    if (std::abs(s1) + std::abs(r1) < std::abs(best.first) + std::abs(best.second)) best = {s1, r1};
+    if (std::abs(s1) + std::abs(r1) < std::abs(best.first) + std::abs(best.second) &&
+        std::gcd(s1, static_cast<std::int64_t>(t.value())) == 1)
+      best = {s1, r1};
     const std::int64_t quotient = r0 / r1;
     r0 = std::exchange(r1, r0 - quotient * r1);
     s0 = std::exchange(s1, s0 - quotient * s1);
