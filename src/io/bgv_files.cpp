@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -144,6 +145,9 @@ void check_info(const Parameters& parameters, const CiphertextInfo& info, bool s
   within("parts", info.parts, seeded ? 2 : 1, seeded ? 2 : max_parts);
   within("limbs", info.limbs, seeded ? parameters.limbs() : 1, parameters.limbs());
   within("factor", info.factor, 1, parameters.t() - 1);
+  if (std::gcd(info.factor, parameters.t()) != 1)
+    throw RangeError("factor: " + std::to_string(info.factor) +
+                     " has no inverse modulo t = " + std::to_string(parameters.t()));
   if (info.count == 0) throw RangeError("count: 0, at least 1");
   if (!std::isfinite(info.noise)) throw RangeError("noise: not a number");
 }

@@ -340,6 +340,20 @@ def test_operators(any_bgv: BgvKit, generator: np.random.Generator) -> None:
         assert np.all(kit.client.noise_budget(got) >= got.noise_budget)
 
 
+@pytest.mark.parametrize("t", [2, 4, 1000, 30030, 65536, 12289])
+def test_factors_of_composite_moduli_stay_invertible(t: int) -> None:
+    """Sums of arrays with the same primes but other histories, and so other factors."""
+    kit = make_bgv_kit(t=t, limbs=8)
+    a = kit.server.upload(kit.client.encrypt([3, 1], "coefficients"))
+    for i in range(3, 8):
+        for j in range(3, 8):
+            squared, other = a.mod_switch(i).square(), a.mod_switch(j)
+            limbs = min(squared.limbs, other.limbs)
+            total = squared.mod_switch(limbs) + other.mod_switch(limbs)
+            values = kit.client.decrypt(total)
+            assert values[:4].tolist() == [12 % t, 7 % t, 1 % t, 0]
+
+
 def test_slots_move(toy_bgv: BgvKit, generator: np.random.Generator) -> None:
     kit = toy_bgv
     x = random_values(kit, (2, 1), generator)

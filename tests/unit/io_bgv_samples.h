@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -53,8 +54,9 @@ inline WordArray bgv_words(Random& random, const bgv::Parameters& parameters, st
 inline bgv::Ciphertexts bgv_ciphertexts(const bgv::Parameters& parameters, std::size_t count,
                                         unsigned parts, unsigned limbs, Random& random) {
   const auto packing = parameters.has_slots() ? bgv::Packing::slots : bgv::Packing::coefficients;
-  const bgv::CiphertextInfo info{packing, count, parts, limbs, 1 + random() % (parameters.t() - 1),
-                                 20.5};
+  std::uint64_t factor = 0;
+  while (std::gcd(factor, parameters.t()) != 1) factor = random() % parameters.t();
+  const bgv::CiphertextInfo info{packing, count, parts, limbs, factor, 20.5};
   return {parameters, random_array<16>(random), info,
           bgv_words(random, parameters, parts * limbs, count * parameters.N(),
                     {parameters.literal().chain.data(), limbs}),

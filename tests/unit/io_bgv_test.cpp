@@ -463,6 +463,9 @@ TEST_F(IoBgvBadInput, FieldsOfCiphertexts) {
   const std::size_t at =
       samples::payload_at + samples::bgv_literal_bytes(samples::bgv_literals()[2]);
   EXPECT_EQ(loading(all[3], samples::patched(frame, at, std::uint32_t{0})), "Encoding");
+  // A factor that decryption could not divide by: t = 1000.
+  EXPECT_EQ(loading(all[3], samples::patched(frame, at + 24, std::uint64_t{6})), "Range");
+  EXPECT_EQ(loading(all[3], samples::patched(frame, at + 24, std::uint64_t{7})), "nothing");
 }
 
 TEST_F(IoBgvBadInput, SeededCiphertextsUnpackWithinTheLimit) {
