@@ -34,8 +34,8 @@ void fourier(std::vector<std::complex<double>>& x) {
   fourier(even);
   fourier(odd);
   for (std::size_t k = 0; k < n / 2; ++k) {
-    const auto turn = std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(k) /
-                                          static_cast<double>(n));
+    const auto turn =
+        std::polar(1.0, 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n));
     x[k] = even[k] + turn * odd[k];
     x[k + n / 2] = even[k] - turn * odd[k];
   }
@@ -120,8 +120,8 @@ class Table {
  public:
   void add(const std::string& name, double bound, const std::vector<double>& integers,
            double scale = 0) {
-    auto found = std::find_if(steps_.begin(), steps_.end(),
-                              [&](const Step& s) { return s.name == name; });
+    auto found =
+        std::find_if(steps_.begin(), steps_.end(), [&](const Step& s) { return s.name == name; });
     if (found == steps_.end()) found = steps_.insert(steps_.end(), Step{name});
     found->bound = std::max(found->bound, bound);
     const double canonical = log2_canonical(integers) - scale,
@@ -135,7 +135,8 @@ class Table {
     ++found->samples;
   }
   void print(const std::string& title) const {
-    std::printf("%s\n| step | samples | bound | norm | slack | coefficient | slack |\n", title.c_str());
+    std::printf("%s\n| step | samples | bound | norm | slack | coefficient | slack |\n",
+                title.c_str());
     for (const Step& s : steps_)
       std::printf("| %s | %u | %.1f | %.1f | %.1f | %.1f | %.1f |\n", s.name.c_str(), s.samples,
                   s.bound, s.canonical, s.bound - s.canonical, s.coefficient,
@@ -192,8 +193,7 @@ void measure(const Parameters& p, unsigned samples) {
     std::vector<Word> moved(v.size());
     for (unsigned l = 0; l < limbs; ++l)
       for (std::size_t j = 0; j < N; ++j)
-        moved[l * N + to[j] % N] =
-            to[j] < N ? v[l * N + j] : phases.prime(l).neg(v[l * N + j]);
+        moved[l * N + to[j] % N] = to[j] < N ? v[l * N + j] : phases.prime(l).neg(v[l * N + j]);
     const auto after = phases.of(server.download(server.rotate(a, 1)));
     table.add(name, model.key_switch(limbs), difference(after, moved, limbs));
   };
@@ -226,8 +226,8 @@ void measure(const Parameters& p, unsigned samples) {
               std::to_string(p.literal().digit_limbs));
 
   // Powers m^(2^k), to the end of the chain: how the slack grows.
-  Array power = server.upload(
-      encrypt(key, test::Clear::random(p, packing, 1, random).as_signed(), packing));
+  Array power =
+      server.upload(encrypt(key, test::Clear::random(p, packing, 1, random).as_signed(), packing));
   std::printf("squares in sequence, slack of the bound over the coefficients: %.1f",
               client.noise_budget(server.download(power))[0] - power.noise_budget());
   for (;;) {
@@ -246,10 +246,13 @@ void measure(const Parameters& p, unsigned samples) {
 }
 
 TEST(BgvNoise, StepsAreWithinTheirBounds) {
-  for (const test::BgvShape& shape :
-       {test::BgvShape{1024, 65537, 30, 6, 2}, {1024, 65537, 30, 6, 6}, {1024, 65537, 50, 4, 1},
-        {2048, 786433, 31, 7, 3}, {1024, 2, 30, 5, 2}, {1024, 256, 28, 5, 1},
-        {1024, 1000003, 30, 6, 3}})
+  for (const test::BgvShape& shape : {test::BgvShape{1024, 65537, 30, 6, 2},
+                                      {1024, 65537, 30, 6, 6},
+                                      {1024, 65537, 50, 4, 1},
+                                      {2048, 786433, 31, 7, 3},
+                                      {1024, 2, 30, 5, 2},
+                                      {1024, 256, 28, 5, 1},
+                                      {1024, 1000003, 30, 6, 3}})
     measure(test::bgv_insecure(shape), 20);
 }
 TEST(BgvNoise, StepsOfChosenParameters) {

@@ -109,14 +109,12 @@ class Circuit {
   }
 
   Wire add(const Wire& a, const Wire& b) {
-    return apply(a.clear + b.clear, [&](const Server& s, std::size_t k) {
-      return s.add(a.arrays[k], b.arrays[k]);
-    });
+    return apply(a.clear + b.clear,
+                 [&](const Server& s, std::size_t k) { return s.add(a.arrays[k], b.arrays[k]); });
   }
   Wire sub(const Wire& a, const Wire& b) {
-    return apply(a.clear - b.clear, [&](const Server& s, std::size_t k) {
-      return s.sub(a.arrays[k], b.arrays[k]);
-    });
+    return apply(a.clear - b.clear,
+                 [&](const Server& s, std::size_t k) { return s.sub(a.arrays[k], b.arrays[k]); });
   }
   Wire multiply(const Wire& a, const Wire& b, bool relinearised) {
     return apply(a.clear * b.clear, [&](const Server& s, std::size_t k) {
@@ -157,23 +155,21 @@ class Circuit {
     const auto t = static_cast<std::int64_t>(p_.t());
     const std::int64_t v = random_.below(2) ? random_.between(-4, 4) : random_.between(-t, t);
     const Clear c = a.clear.constant(v);
-    return apply(kind == 3   ? a.clear + c
-                 : kind == 4 ? a.clear * c
-                             : a.clear.zero() - a.clear,
-                 [&](const Server& s, std::size_t k) {
-                   const Array& x = a.arrays[k];
-                   return kind == 3   ? s.add_scalar(x, v)
-                          : kind == 4 ? s.multiply_scalar(x, v)
-                                      : s.negate(x);
-                 });
+    return apply(
+        kind == 3   ? a.clear + c
+        : kind == 4 ? a.clear * c
+                    : a.clear.zero() - a.clear,
+        [&](const Server& s, std::size_t k) {
+          const Array& x = a.arrays[k];
+          return kind == 3 ? s.add_scalar(x, v) : kind == 4 ? s.multiply_scalar(x, v) : s.negate(x);
+        });
   }
   Wire lowered(const Wire& a) {
     if (random_.below(3) == 0)
       return apply(a.clear, [&](const Server& s, std::size_t k) { return s.shrink(a.arrays[k]); });
     const auto limbs = static_cast<unsigned>(1 + random_.below(a.info().limbs));
-    return apply(a.clear, [&](const Server& s, std::size_t k) {
-      return s.mod_switch(a.arrays[k], limbs);
-    });
+    return apply(a.clear,
+                 [&](const Server& s, std::size_t k) { return s.mod_switch(a.arrays[k], limbs); });
   }
   Wire relinearised(const Wire& a) {
     return apply(a.clear,
@@ -257,10 +253,9 @@ class Circuit {
       const std::size_t before = wires.size();
       for (std::size_t products = 1 + random_.below(2); products > 0; --products) {
         const Wire a = some_sum(random_.below(2) ? first : 0, before);
-        Wire out =
-            random_.below(4) == 0
-                ? square(a, true)
-                : multiply(a, some_sum(random_.below(2) ? first : 0, before), true);
+        Wire out = random_.below(4) == 0
+                       ? square(a, true)
+                       : multiply(a, some_sum(random_.below(2) ? first : 0, before), true);
         ASSERT_GT(out.budget(), 0) << "the bound ran out at level " << level + 1 << " of " << depth;
         wires.push_back(std::move(out));
       }
@@ -285,9 +280,11 @@ class Circuit {
 };
 
 void report(const char* what, const Totals& totals) {
-  std::printf("%s: %zu circuits, %zu operations, %zu left out for lack of budget, least slack of "
-              "the bound %.1f bits\n",
-              what, totals.circuits, totals.operations, totals.dropped, totals.least_slack);
+  std::printf(
+      "%s: %zu circuits, %zu operations, %zu left out for lack of budget, least slack of "
+      "the bound %.1f bits\n",
+      what, totals.circuits, totals.operations, totals.dropped, totals.least_slack);
+  std::fflush(stdout);
 }
 
 struct SmallSet {
@@ -296,7 +293,7 @@ struct SmallSet {
   unsigned share;  ///< of the circuits, in percent
 };
 const SmallSet small_sets[] = {
-    {{1024, 65537, 30}, 2, 25}, {{1024, 12289, 50}, 3, 20}, {{2048, 65537, 28}, 4, 10},
+    {{1024, 65537, 30}, 2, 25}, {{1024, 12289, 50}, 3, 20},  {{2048, 65537, 28}, 4, 10},
     {{1024, 65537, 60}, 6, 5},  {{1024, 786433, 31}, 3, 14}, {{1024, 2, 30}, 3, 7},
     {{1024, 256, 50}, 3, 7},    {{1024, 1000003, 31}, 2, 6}, {{1024, 1000000, 30}, 2, 6},
 };
@@ -310,7 +307,7 @@ void run(const char* name, std::size_t circuits, const Parameters& p, unsigned d
     // The least SIMD target is slow: one circuit in eight.
     const std::size_t used = fleet.size() > 2 || i % 8 == 0 ? fleet.size() : 1;
     Circuit circuit(p, fleet, used, random, totals);
-    free_form && i % 3 != 0 ? circuit.free_form() : circuit.rated(depth);
+    free_form&& i % 3 != 0 ? circuit.free_form() : circuit.rated(depth);
     ASSERT_FALSE(::testing::Test::HasFatalFailure()) << "circuit " << i;
   }
   report((std::string(name) + ", " + p.literal().name).c_str(), totals);

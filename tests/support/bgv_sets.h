@@ -30,8 +30,7 @@ inline bgv::ParameterLiteral bgv_literal(const BgvShape& shape = {}) {
   p.N = shape.N;
   p.t = shape.t;
   p.digit_limbs = shape.digit_limbs;
-  const auto primes =
-      math::ntt_primes(shape.prime_bits, shape.N, shape.limbs + shape.digit_limbs);
+  const auto primes = math::ntt_primes(shape.prime_bits, shape.N, shape.limbs + shape.digit_limbs);
   p.special.assign(primes.begin(), primes.begin() + shape.digit_limbs);
   p.chain.assign(primes.begin() + shape.digit_limbs, primes.end());
   return p;

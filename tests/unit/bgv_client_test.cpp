@@ -80,8 +80,8 @@ TEST(BgvClient, SecondPartsAreTheSeeds) {
       for (std::size_t i = 0; i < count; ++i)
         for (unsigned l = 0; l < 3; ++l) {
           std::vector<Word> a(1024);
-          math::expand_uniform<Word>(*c.seed, i * 3 + l,
-                                     static_cast<Word>(p.literal().chain[l]), a);
+          math::expand_uniform<Word>(*c.seed, i * 3 + l, static_cast<Word>(p.literal().chain[l]),
+                                     a);
           const auto row = words.subspan(((3 + l) * count + i) * 1024, 1024);
           ASSERT_TRUE(std::equal(a.begin(), a.end(), row.begin()));
         }
@@ -161,8 +161,8 @@ TEST(BgvClient, DecryptsPartsLevelsAndFactors) {
   times_s.info.parts = 3;
   Clear s = m;
   for (std::size_t j = 0; j < s.values.size(); ++j)
-    s.values[j] = static_cast<std::uint64_t>(
-        (client.secret_key().coefficients()[j % 1024] + 65537) % 65537);
+    s.values[j] =
+        static_cast<std::uint64_t>((client.secret_key().coefficients()[j % 1024] + 65537) % 65537);
   EXPECT_EQ(client.decrypt(times_s), (expected * s).values);
 }
 
@@ -199,8 +199,8 @@ TEST(BgvClient, Refusals) {
                                     (std::uint64_t{1} << 51) + 2, std::uint64_t{1} << 54})
     refused([=](Ciphertexts& c) { c.info.count = count; }, shape);
   refused([](Ciphertexts& c) { c.data = WordArray(std::vector<std::uint32_t>(3)); }, shape);
-  refused(
-      [](Ciphertexts& c) { c.data = WordArray(std::vector<std::uint64_t>(c.data.size())); }, shape);
+  refused([](Ciphertexts& c) { c.data = WordArray(std::vector<std::uint64_t>(c.data.size())); },
+          shape);
   for (const std::uint64_t factor : {0ULL, 65537ULL, ~0ULL})
     refused([=](Ciphertexts& c) { c.info.factor = factor; }, range);
   // A factor that divides t.
@@ -226,8 +226,7 @@ TEST(BgvClient, SecretKeys) {
   }
   const SecretKey copy = SecretKey::from_coefficients(p, client.key_id(), s);
   const std::vector<std::int64_t> values(1024, -3);
-  EXPECT_EQ(Client(copy).decrypt(client.encrypt(values)),
-            std::vector<std::uint64_t>(1024, 65534));
+  EXPECT_EQ(Client(copy).decrypt(client.encrypt(values)), std::vector<std::uint64_t>(1024, 65534));
   std::vector<std::int32_t> bad(s.begin(), s.end());
   for (const std::int32_t v : {2, -2, INT32_MAX, INT32_MIN, INT32_MAX - 1}) {
     bad[777] = v;

@@ -35,7 +35,8 @@ TEST(BgvEncoder, SlotsAreValuesAtPowersOfARoot) {
     const Encoder encoder(p);
     const Clear values = Clear::random(p, Packing::slots, 1, random);
     const auto m = polynomial(encoder, values);
-    const std::uint64_t psi = ring::NttPlan<std::uint32_t>(1024, static_cast<std::uint32_t>(t)).psi();
+    const std::uint64_t psi =
+        ring::NttPlan<std::uint32_t>(1024, static_cast<std::uint32_t>(t)).psi();
     std::uint64_t e = 1;
     for (std::size_t column = 0; column < 512; ++column, e = e * 3 % 2048) {
       ASSERT_EQ(test::evaluate(m.data(), 1024, test::power(psi, e, t), t), values.values[column]);
@@ -86,8 +87,8 @@ TEST(BgvEncoder, RotationExponents) {
 
 TEST(BgvEncoder, CoefficientsOfAnyModulus) {
   test::Random random;
-  for (const std::uint64_t t : {2ULL, 3ULL, 4ULL, 256ULL, 257ULL, 65537ULL, 1000000ULL, 1000003ULL,
-                                (1ULL << 31) - 1}) {
+  for (const std::uint64_t t :
+       {2ULL, 3ULL, 4ULL, 256ULL, 257ULL, 65537ULL, 1000000ULL, 1000003ULL, (1ULL << 31) - 1}) {
     const Parameters p = bgv_insecure({1024, t});
     const Encoder encoder(p);
     const Clear values = Clear::random(p, Packing::coefficients, 1, random);

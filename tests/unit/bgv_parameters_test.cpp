@@ -51,7 +51,8 @@ TEST(BgvParameters, EveryRefusalNamesFieldAndValue) {
       {"chain prime", "12289", [](auto& p) { p.chain[1] = 12289; }},
       {"chain prime", std::to_string(wide), [=](auto& p) { p.chain[1] = wide; }},
       {"special prime", std::to_string(wide), [=](auto& p) { p.special[1] = wide; }},
-      {"chain prime", std::to_string(first), [=](auto& p) { p.chain[0] = wide, p.chain[1] = first; }},
+      {"chain prime", std::to_string(first),
+       [=](auto& p) { p.chain[0] = wide, p.chain[1] = first; }},
       {"chain prime", std::to_string((1ULL << 60) + 1),
        [](auto& p) { p.chain[0] = (1ULL << 60) + 1; }},
       {"chain modulus", std::to_string(first + 2), [=](auto& p) { p.chain[0] = first + 2; }},
@@ -92,8 +93,7 @@ TEST(BgvParameters, WhatFollowsFromTheLiteral) {
     }
     EXPECT_NEAR(p.log2_Q(), sum, 1e-9);
     double special = 0;
-    for (const std::uint64_t q : p.literal().special)
-      special += std::log2(static_cast<double>(q));
+    for (const std::uint64_t q : p.literal().special) special += std::log2(static_cast<double>(q));
     EXPECT_NEAR(p.log2_P(), special, 1e-9);
     EXPECT_TRUE(p.has_slots());
     const std::string text = p.describe();
@@ -103,8 +103,7 @@ TEST(BgvParameters, WhatFollowsFromTheLiteral) {
   for (const std::uint64_t t : {2ULL, 4ULL, 256ULL, 257ULL, 1000003ULL, 65537ULL * 3})
     EXPECT_FALSE(bgv_insecure({1024, t}).has_slots()) << t;
   EXPECT_TRUE(bgv_insecure({1024, 12289}).has_slots());
-  EXPECT_FALSE(bgv_insecure({4096, 12289, 30, 4, 2}).has_slots() &&
-               12289 % 8192 != 1);
+  EXPECT_FALSE(bgv_insecure({4096, 12289, 30, 4, 2}).has_slots() && 12289 % 8192 != 1);
   // 1 mod 2048, not a prime.
   EXPECT_FALSE(bgv_insecure({1024, 2049}).has_slots());
 }
@@ -127,8 +126,11 @@ TEST(BgvParameters, DigestCoversWhatChangesKeysOrCiphertexts) {
       with([](auto& l) { l.chain.pop_back(); }),
       with([](auto& l) { l.special.pop_back(); }),
       // The same primes, otherwise divided.
-      with([](auto& l) { l.special.insert(l.special.begin(), l.chain.back()), l.chain.pop_back(); }),
-      with([](auto& l) { l = bgv_literal({2048, 65537}); }),
+      with(
+          [](auto& l) { l.special.insert(l.special.begin(), l.chain.back()), l.chain.pop_back(); }),
+      with([](auto& l) {
+        l = bgv_literal({2048, 65537});
+      }),
   };
   for (const Parameters& other : others) EXPECT_NE(p, other);
   EXPECT_NE(p.digest(), Digest{});
@@ -138,9 +140,9 @@ TEST(BgvParameters, SecurityIsThatOfTheWholeModulus) {
   const std::string message = message_of([] { Parameters::create(bgv_literal()); });
   EXPECT_NE(message.find("allow_insecure"), std::string::npos) << message;
   const Parameters p = bgv_insecure();
-  const double expected = lattice::estimate_security(1024, p.log2_Q() + p.log2_P(), 3.19,
-                                                     lattice::SecretKind::ternary)
-                              .bits;
+  const double expected =
+      lattice::estimate_security(1024, p.log2_Q() + p.log2_P(), 3.19, lattice::SecretKind::ternary)
+          .bits;
   EXPECT_EQ(p.security_bits(), expected);
   EXPECT_LT(expected, 128);
 }
@@ -153,9 +155,14 @@ TEST(BgvParameters, ChosenOnesServe) {
     std::uint32_t N;  ///< at most
     unsigned bits;
   };
-  for (const Wanted& w : {Wanted{1, 65537, 8192, 30}, {5, 65537, 16384, 30}, {12, 65537, 32768, 30},
-                          {24, 786433, 65536, 30}, {1, 65537, 8192, 50}, {5, 65537, 16384, 50},
-                          {3, 786433, 16384, 28}, {0, 65537, 8192, 31}}) {
+  for (const Wanted& w : {Wanted{1, 65537, 8192, 30},
+                          {5, 65537, 16384, 30},
+                          {12, 65537, 32768, 30},
+                          {24, 786433, 65536, 30},
+                          {1, 65537, 8192, 50},
+                          {5, 65537, 16384, 50},
+                          {3, 786433, 16384, 28},
+                          {0, 65537, 8192, 31}}) {
     Requirements r;
     r.depth = w.depth;
     r.plain_modulus = w.t;
@@ -234,7 +241,8 @@ TEST(BgvParameters, ChoiceRefuses) {
       {"depth", "200", [](auto& r) { r.depth = 200, r.slots = false; }},
       {"depth", "40", [](auto& r) { r.depth = 40; }},
       // There are few primes of 26 bits.
-      {"depth 24", "of 26 bits", [](auto& r) { r.depth = 24, r.plain_modulus = 786433, r.prime_bits = 26; }},
+      {"depth 24", "of 26 bits",
+       [](auto& r) { r.depth = 24, r.plain_modulus = 786433, r.prime_bits = 26; }},
   };
   for (const Refusal& refusal : refusals) {
     SCOPED_TRACE(refusal.field + " = " + refusal.value);

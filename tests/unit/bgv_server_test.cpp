@@ -25,8 +25,7 @@ struct Value {
 
 /// A client, a server of the device under test, and vectors of both.
 struct Scene {
-  explicit Scene(const Parameters& parameters, const test::Executor& executor,
-                 unsigned threads = 1)
+  explicit Scene(const Parameters& parameters, const test::Executor& executor, unsigned threads = 1)
       : p(parameters),
         packing(p.has_slots() ? Packing::slots : Packing::coefficients),
         client(bgv_pair(p).client.secret_key()),
@@ -59,11 +58,11 @@ struct Scene {
   }
 };
 
-const BgvShape shapes[] = {{1024, 65537, 30, 6, 2},     {1024, 65537, 50, 4, 1},
-                           {2048, 786433, 31, 7, 3},    {1024, 12289, 60, 3, 3},
-                           {1024, 2, 30, 5, 5},         {1024, 4, 28, 5, 2},
-                           {1024, 256, 50, 3, 1},       {1024, 1000003, 30, 7, 3},
-                           {1024, 1000000, 30, 7, 2},   {1024, 1000000, 50, 5, 2}};
+const BgvShape shapes[] = {{1024, 65537, 30, 6, 2},   {1024, 65537, 50, 4, 1},
+                           {2048, 786433, 31, 7, 3},  {1024, 12289, 60, 3, 3},
+                           {1024, 2, 30, 5, 5},       {1024, 4, 28, 5, 2},
+                           {1024, 256, 50, 3, 1},     {1024, 1000003, 30, 7, 3},
+                           {1024, 1000000, 30, 7, 2}, {1024, 1000000, 50, 5, 2}};
 
 template <class Body>
 void on_each_scene(const Body& body) {
@@ -160,8 +159,8 @@ TEST(BgvServer, Products) {
 
 TEST(BgvServer, MoreThanThreeParts) {
   test::on_each_device([](const test::Executor& executor) {
-    for (const BgvShape& shape : {BgvShape{1024, 65537, 30, 11, 3}, {1024, 65537, 50, 7, 2},
-                                  {1024, 256, 30, 8, 2}}) {
+    for (const BgvShape& shape :
+         {BgvShape{1024, 65537, 30, 11, 3}, {1024, 65537, 50, 7, 2}, {1024, 256, 30, 8, 2}}) {
       Scene scene(bgv_insecure(shape), executor);
       const Server& server = scene.server;
       const Value a = scene.fresh(), b = scene.fresh(), c = scene.fresh();
@@ -199,7 +198,8 @@ TEST(BgvServer, Rotations) {
     const Server& server = scene.server;
     const Value a = scene.fresh();
     const std::int64_t half = scene.p.N() / 2;
-    std::vector<std::int64_t> columns = {0, 1, -1, 3, half, 1 + half, -half, half / 2, -half / 2, 8};
+    std::vector<std::int64_t> columns = {0,        1,     -1,       3,         half,
+                                         1 + half, -half, half / 2, -half / 2, 8};
     const auto many = server.rotate_many(a.array, columns);
     ASSERT_EQ(many.size(), columns.size());
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -247,7 +247,8 @@ TEST(BgvServer, LevelsAndFactors) {
       EXPECT_EQ(low.info().limbs, limbs);
       EXPECT_EQ(low.info().factor, factor);
       if (low.noise_budget() > 1) scene.expect(low, a.clear, "mod_switch");
-      if (limbs > 1) factor = t.mul(factor, t.inverse(scene.p.literal().chain[limbs - 1] % t.value()));
+      if (limbs > 1)
+        factor = t.mul(factor, t.inverse(scene.p.literal().chain[limbs - 1] % t.value()));
       // Different levels and factors meet.
       for (unsigned other = L; other >= 1; --other) {
         const Array high = server.mod_switch(b.array, other);
@@ -277,7 +278,8 @@ TEST(BgvServer, LevelsAndFactors) {
     const Array product = server.multiply(a.array, b.array);
     const Clear ab = a.clear * b.clear;
     for (unsigned limbs = product.info().limbs; limbs >= 2; --limbs) {
-      const Array low = server.mod_switch(product, limbs), other = server.mod_switch(c.array, limbs);
+      const Array low = server.mod_switch(product, limbs),
+                  other = server.mod_switch(c.array, limbs);
       const Array sum = server.add(low, other), difference = server.sub(other, low);
       if (sum.noise_budget() > 0) scene.expect(sum, ab + c.clear, "equal limbs, other factors");
       if (difference.noise_budget() > 0)
@@ -315,7 +317,8 @@ TEST(BgvServer, ThreadsDoNotChangeBits) {
     Scene scene(p, executor);
     const Server other(bgv_pair(p).keys, {executor.name(), 3, {}});
     const Clear m = scene.clear(), n = scene.clear();
-    const Ciphertexts x = scene.client.encrypt(m.as_signed()), y = scene.client.encrypt(n.as_signed());
+    const Ciphertexts x = scene.client.encrypt(m.as_signed()),
+                      y = scene.client.encrypt(n.as_signed());
     const auto run = [&](const Server& server) {
       const Array product = server.multiply(server.upload(x), server.upload(y));
       return server.download(server.add(server.rotate(product, 1), server.swap_rows(product)));
@@ -418,8 +421,7 @@ TEST(BgvServer, RefusesForgedData) {
   for (const unsigned parts : {0u, 1u, 3u, 17u, 0xffffffffu})
     refused([=](Ciphertexts& c) { c.info.parts = parts; }, shape);
   for (const unsigned limbs : {0u, 5u})
-    refused([=](Ciphertexts& c) { c.info.limbs = limbs; },
-            static_cast<ParameterError*>(nullptr));
+    refused([=](Ciphertexts& c) { c.info.limbs = limbs; }, static_cast<ParameterError*>(nullptr));
   refused([=](Ciphertexts& c) { c.info.limbs = 3; }, shape);
   for (const std::uint64_t count :
        {std::uint64_t{0}, std::uint64_t{1}, (std::uint64_t{1} << 51) + 2, std::uint64_t{1} << 54})

@@ -1,4 +1,5 @@
-// Encryptions over a chain and switching keys, decrypted by schoolbook arithmetic modulo each prime.
+// Encryptions over a chain and switching keys, decrypted by schoolbook arithmetic modulo each
+// prime.
 #include <gtest/gtest.h>
 
 #include "backend/parallel.h"
@@ -19,8 +20,8 @@ template <class Word>
 struct Scene {
   test::Random random;
   std::uint64_t t = random.below(2) ? 65537 : 256;
-  std::shared_ptr<const ring::RnsPlan<Word>> plan = test::random_rns_plan<Word>(
-      256, 5, 2, static_cast<unsigned>(1 + random.below(3)), random);
+  std::shared_ptr<const ring::RnsPlan<Word>> plan =
+      test::random_rns_plan<Word>(256, 5, 2, static_cast<unsigned>(1 + random.below(3)), random);
   math::GaussianSampler error{3.19};
   std::vector<std::int32_t> s;
   RnsSecret<Word> secret;
@@ -82,7 +83,8 @@ TYPED_TEST(LatticeRnsRlwe, EncryptionsCarryMessageAndMultiplesOfT) {
       const std::uint64_t q = scene.plan->moduli()[l].value();
       const auto v = scene.phase(l, std::span(a).subspan(r * N, N), std::span(b).subspan(r * N, N));
       for (std::size_t j = 0; j < N; ++j) {
-        const std::int64_t difference = centred(test::reduce(Int128{centred(v[j], q)} - m[j], q), q);
+        const std::int64_t difference =
+            centred(test::reduce(Int128{centred(v[j], q)} - m[j], q), q);
         ASSERT_EQ(difference % static_cast<std::int64_t>(scene.t), 0);
         const std::int64_t e = difference / static_cast<std::int64_t>(scene.t);
         ASSERT_LE(std::abs(e), scene.error.bound());

@@ -41,7 +41,8 @@ SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId
                      " coefficients where N = " + std::to_string(parameters.N()) + " are due");
   // The whole key is looked at, so that time tells nothing but good or bad.
   std::uint32_t bad = 0;
-  for (const std::int32_t x : coefficients) bad |= static_cast<std::uint32_t>(x) + 1u > 2u ? 1u : 0u;
+  for (const std::int32_t x : coefficients)
+    bad |= static_cast<std::uint32_t>(x) + 1u > 2u ? 1u : 0u;
   if (bad != 0) throw RangeError("secret key: a coefficient is outside -1 … 1");
   auto state = std::make_shared<State>(
       State{parameters, key_id, math::SecretVector<std::int32_t>(parameters.N())});

@@ -152,8 +152,7 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
         early = model.dropped(early, l, high.info_.parts);
         late = model.dropped(late, l, high.info_.parts);
       }
-      const Factors after =
-          least_factors(without, low.info_.factor, late, low.info_.noise, t);
+      const Factors after = least_factors(without, low.info_.factor, late, low.info_.noise, t);
       if (by != 1 && log2_sum(early, low.info_.noise) <= after.noise)
         high = scale(high, scalar, t.mul(high.info_.factor, by));
       high = to_limbs(std::move(high), limbs);
