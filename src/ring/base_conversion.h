@@ -13,8 +13,8 @@ namespace whorl::ring {
 /// 2019, §2.2, with integers for their floating-point quotient): for x modulo Q = q_0·…·q_(L-1),
 ///   y_l = [x_l·(Q/q_l)^-1]_{q_l},   x = sum_l y_l·Q/q_l - u·Q,   u = round(sum_l y_l/q_l),
 ///   out_k = sum_l y_l·(Q/q_l) + u·(-Q) mod p_k.
-/// out represents the x in (-Q/2, Q/2], or, within L·2^-fraction_bits·Q of the ends, its neighbour
-/// x ± Q: u is summed from floor(y_l·ratio_l/2^w), all rounded down.
+/// out represents the x in (-Q/2, Q/2] or, less than 1.5·L·2^-fraction_bits·Q above -Q/2, perhaps
+/// its neighbour x + Q: u is summed from floor(y_l·ratio_l/2^w), all rounded down.
 ///
 /// With a plain modulus t it is t·[x/t]_Q that is converted: congruent to x modulo Q and to 0
 /// modulo t, which is what BGV subtracts before it divides (Brakerski, Gentry, Vaikuntanathan, ITCS

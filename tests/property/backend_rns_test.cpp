@@ -54,9 +54,9 @@ std::vector<Signed> quotients(Moduli<Word> from, std::uint64_t t, std::vector<Wo
   Signed z = garner<Word>(from, std::move(x));
   if (z > Q / 2) z -= Q;
   const Signed margin =
-      (Q >> ring::BaseConversion<Word>::fraction_bits) * static_cast<Signed>(from.size());
+      (Q >> ring::BaseConversion<Word>::fraction_bits) * static_cast<Signed>(from.size()) * 3 / 2 +
+      1;
   std::vector<Signed> out = {z};
-  if (z >= Q / 2 - margin) out.push_back(z - Q);
   if (z <= -Q / 2 + margin) out.push_back(z + Q);
   return out;
 }

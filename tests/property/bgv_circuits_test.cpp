@@ -284,6 +284,7 @@ void report(const char* what, const Totals& totals) {
       "%s: %zu circuits, %zu operations, %zu left out for lack of budget, least slack of "
       "the bound %.1f bits\n",
       what, totals.circuits, totals.operations, totals.dropped, totals.least_slack);
+  std::fflush(stdout);
 }
 
 struct SmallSet {

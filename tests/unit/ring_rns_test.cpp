@@ -69,7 +69,7 @@ TYPED_TEST(RingRns, ConversionTablesAreTheirFormulas) {
 }
 
 /// The conversion's own formula, in plain integers, gives the centred x but within its window of
-/// ±Q/2, where it may give the neighbour.
+/// -Q/2, where it may give the neighbour.
 TYPED_TEST(RingRns, IntegerQuotientIsExactOutsideItsWindow) {
   using Word = TypeParam;
   using test::Int128;
@@ -84,7 +84,7 @@ TYPED_TEST(RingRns, IntegerQuotientIsExactOutsideItsWindow) {
     const BaseConversion<Word> conversion(from, to);
     Int128 Q = 1;
     for (const auto& q : from) Q *= static_cast<Int128>(q.value());
-    const Int128 window = (Q >> point) * L + 1;
+    const Int128 window = (Q >> point) * L * 3 / 2 + 2;
     int neighbours = 0;
     for (int i = 0; i < 300; ++i) {
       // Near an end in two of three cases: below it, and in its window.
@@ -106,9 +106,9 @@ TYPED_TEST(RingRns, IntegerQuotientIsExactOutsideItsWindow) {
       const Int128 got = sum - static_cast<Int128>(u >> point) * Q;
       if (got != x) {
         ++neighbours;
-        // Rounded down: what is near Q/2 is taken for itself or, at -Q/2, for its neighbour above.
-        ASSERT_TRUE(got == x + Q || got == x - Q);
-        ASSERT_GE((x < 0 ? -x : x) + window, Q / 2) << "round " << round << ", " << i;
+        // Rounded down: only -Q/2 and what is just above is taken for its neighbour.
+        ASSERT_TRUE(got == x + Q) << "round " << round << ", " << i;
+        ASSERT_LE(x, window - Q / 2) << "round " << round << ", " << i;
       }
     }
     EXPECT_LE(neighbours, 100);

@@ -9,7 +9,7 @@ namespace {
 
 // A polynomial of independent coefficients of variance V has values of variance N·V at a root,
 // close to complex Gaussian. So many deviations bound one such value, a product of two and of three
-// (Gentry, Halevi, Smart, CRYPTO 2012, appendix A.5), but with probability 2^-52, 2^-43 and 2^-49;
+// (Gentry, Halevi, Smart, CRYPTO 2012, appendix A.5), but with probability 2^-52, 2^-43 and 2^-45;
 // coefficients pass the bounds much more rarely still (docs/bgv-noise.md).
 const double deviations[] = {0, std::log2(6.0), std::log2(16.0), std::log2(40.0)};
 
