@@ -341,6 +341,15 @@ def plot_ntt(records: list[Record], to: Path) -> bool:
     return drawn
 
 
+def commits(records: list[Record]) -> str:
+    """Which operations were measured at which commit."""
+    by_commit: dict[str, set[str]] = {}
+    for record in records:
+        op = f"{record['op']} by ways" if record.get("way") else record["op"]
+        by_commit.setdefault(record["commit"], set()).add(op)
+    return "; ".join(f"{', '.join(sorted(ops))} at {c}" for c, ops in by_commit.items())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="h200")
@@ -356,8 +365,8 @@ def main() -> int:
     plots.mkdir(exist_ok=True)
     plt.rcParams.update({"svg.hashsalt": "whorl", "svg.fonttype": "none", "font.size": 9})
     lines = [
-        f"Measured on {options.device}, commit {records[-1]['commit']}, {records[-1]['date']}; "
-        f"medians. Records: `bench/results/{options.device}/gpu.jsonl`.",
+        f"Measured on {options.device}, medians; {commits(everything)}. "
+        f"Records: `bench/results/{options.device}/gpu.jsonl`.",
         "",
     ]
     if plot_gates(everything, plots / "gates.svg"):

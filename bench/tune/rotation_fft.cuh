@@ -54,7 +54,7 @@ void tune_fft_shape(Tuner& tuner, const std::string& kind, const backend::Rotati
   using Batch = backend::cuda::RotationBatch<Word>;
   RotationProblem<Word> problem(tuner, shape);
   const auto prepared = backend::cuda::prepare_fft_key<Word>(
-      tuner.stream(), shape, rotation_rows<Word>(shape), backend::available_cores());
+      tuner.stream(), shape, rotation_rows<Word>(shape), {backend::available_cores(), {}});
   const auto& key = backend::own_key<backend::cuda::FftRotationKey>(*prepared);
 
   std::vector<Rotation> all;

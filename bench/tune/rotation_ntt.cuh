@@ -19,7 +19,7 @@ void measure_ntt_rotations(Tuner& tuner, const backend::RotationShape& shape,
   using Batch = backend::cuda::RotationBatch<Word>;
   RotationProblem<Word> problem(tuner, shape);
   const auto prepared = backend::cuda::prepare_ntt_key<Word>(
-      tuner.stream(), shape, rotation_rows<Word>(shape), backend::available_cores());
+      tuner.stream(), shape, rotation_rows<Word>(shape), {backend::available_cores(), {}});
   const auto& key = backend::own_key<backend::cuda::NttRotationKey<Word>>(*prepared);
   backend::cuda::NttKeyView<Word> view = {};
   view.values = key.values.data();
@@ -62,7 +62,7 @@ void measure_ntt_rotations(Tuner& tuner, const backend::RotationShape& shape,
 template <class Word>
 void tune_rotation_ntt(Tuner& tuner, unsigned bits, unsigned log_base) {
   for (std::uint32_t N = 512; N <= 8192; N *= 2)
-    backend::cuda::with_ntt_shape<Word>(N, [&]<class Shape>() {
+    backend::cuda::with_ntt_shape<Word>(N, [&]<class Shape, class ClusterShape>() {
       if constexpr (Shape::N >= 512) {
         std::vector<Rotation> all(3);
         measure_ntt_rotations<Shape, 1>(tuner, rotation_shape(N, bits, 1, log_base, 2), all);

@@ -282,7 +282,8 @@ class Device {
                                     Slice<std::uint64_t> out) const = 0;
 
   /// LWE encryption (B, N+1) of coefficient 0 of each RLWE (B, 2, N), modulo Q:
-  /// (a_0, -a_(N-1), …, -a_1, b_0 + constant).
+  /// (a_0, -a_(N-1), …, -a_1, b_0 + constant). For accumulators of which more is wanted than that
+  /// coefficient; otherwise blind_rotate_extract.
   virtual void sample_extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant,
                               Slice<const std::uint32_t> rlwe, Slice<std::uint32_t> out) const = 0;
   virtual void sample_extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant,
@@ -346,7 +347,8 @@ class Device {
 };
 
 struct DeviceOptions {
-  unsigned threads = 0;             ///< 0: all cores
+  /// Of the host; 0: all cores. On a GPU they prepare keys, and up to four copy.
+  unsigned threads = 0;
   std::function<bool()> interrupt;  ///< polled from the calling thread; true: InterruptedError
   BlindRotation rotation = BlindRotation::automatic;
 };

@@ -28,7 +28,6 @@ namespace {
 struct Shared {
   Gpu gpu;
   DeviceOptions options;
-  std::shared_ptr<const MemoryPool> pool;
   TransformTables tables;
 };
 
@@ -64,7 +63,7 @@ class Aligned {
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(std::shared_ptr<const Shared> shared)
-      : shared_(std::move(shared)), stream_(shared_->gpu, shared_->pool, shared_->options.threads) {
+      : shared_(std::move(shared)), stream_(shared_->gpu, shared_->options.threads) {
     bad_index_ = stream_.allocate<std::uint32_t>(1);
     stream_.fill(bad_index_.data(), 0, sizeof(std::uint32_t));
   }
@@ -539,7 +538,6 @@ std::unique_ptr<Device> make_cuda_device(int ordinal, DeviceOptions options) {
   shared->gpu = describe_gpu(ordinal);
   if (options.threads == 0) options.threads = available_cores();
   shared->options = std::move(options);
-  shared->pool = std::make_shared<MemoryPool>(shared->gpu);
   return std::make_unique<CudaDevice>(std::move(shared));
 }
 

@@ -60,12 +60,16 @@ void launch_spilling_rotation(const Stream& stream, Kernel kernel, View key,
 /// are not portable.
 inline unsigned blocks_for(unsigned most_digits) { return most_digits > 2 ? 8 : 4; }
 
+/// As many waves of clusters as the batch takes.
+inline constexpr unsigned any_waves = ~0u;
+
 /// One launch for the batch, `blocks` a ciphertext, which meet in clusters or in device memory.
-/// False where blocks that must all run at once cannot.
+/// False where blocks that must all run at once cannot, or clusters would take more than `waves`.
 template <class Kernel, class View, class Word, class Memory>
 bool launch_meeting_rotation(const Stream& stream, Kernel kernel, const View& key,
                              const RotationBatch<Word>& batch, const Memory& memory,
-                             unsigned blocks, bool clustered, unsigned threads, std::size_t bytes) {
+                             unsigned blocks, bool clustered, unsigned waves, unsigned threads,
+                             std::size_t bytes) {
   allow_shared(kernel, bytes);
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(batch.count * blocks);
@@ -81,6 +85,12 @@ bool launch_meeting_rotation(const Stream& stream, Kernel kernel, const View& ke
     attribute.id = cudaLaunchAttributeClusterDimension;
     attribute.val.clusterDim.x = blocks;
     attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    if (waves != any_waves) {
+      int at_once = 0;  // fewer than multiprocessors over blocks: a cluster lies within a GPC
+      check(cudaOccupancyMaxActiveClusters(&at_once, kernel, &config),
+            "cudaOccupancyMaxActiveClusters");
+      if (batch.count > waves * static_cast<unsigned>(at_once)) return false;
+    }
   } else {
     int resident = 0;
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel,

@@ -29,7 +29,7 @@ FftKeyView<wide> view_of(const FftRotationKey& key) {
 template <class Shape, class KeyShape, int keys, bool wide, bool coarse, int blocks, bool clustered,
           class Word>
 bool launch_cluster(const Stream& stream, const FftRotationKey& key,
-                    const RotationBatch<Word>& batch) {
+                    const RotationBatch<Word>& batch, unsigned waves) {
   const unsigned digits = key.most_digits;
   const FftClusterMemory<Shape, wide, coarse> memory{(digits + blocks / 2 - 1) / (blocks / 2),
                                                      2 * digits, keys};
@@ -39,18 +39,18 @@ bool launch_cluster(const Stream& stream, const FftRotationKey& key,
   view.tables = key.cluster_tables.data();
   return launch_meeting_rotation(
       stream, rotate_fft_cluster<Shape, KeyShape, keys, wide, coarse, blocks, clustered>, view,
-      batch, memory, blocks, clustered, Shape::threads, bytes);
+      batch, memory, blocks, clustered, waves, Shape::threads, bytes);
 }
 
 /// As many blocks as blocks_for says; four where they meet in device memory.
 template <class Shape, class KeyShape, int keys, bool wide, bool coarse, class Word>
 bool launch_any_cluster(const Stream& stream, const FftRotationKey& key,
-                        const RotationBatch<Word>& batch, bool clustered) {
+                        const RotationBatch<Word>& batch, bool clustered, unsigned waves) {
   if (!clustered)
-    return launch_cluster<Shape, KeyShape, keys, wide, coarse, 4, false>(stream, key, batch);
+    return launch_cluster<Shape, KeyShape, keys, wide, coarse, 4, false>(stream, key, batch, waves);
   if (blocks_for(key.most_digits) == 8)
-    return launch_cluster<Shape, KeyShape, keys, wide, coarse, 8, true>(stream, key, batch);
-  return launch_cluster<Shape, KeyShape, keys, wide, coarse, 4, true>(stream, key, batch);
+    return launch_cluster<Shape, KeyShape, keys, wide, coarse, 8, true>(stream, key, batch, waves);
+  return launch_cluster<Shape, KeyShape, keys, wide, coarse, 4, true>(stream, key, batch, waves);
 }
 
 template <class Shape, class ClusterShape, int keys, bool wide, bool coarse, class Word>
@@ -72,7 +72,8 @@ void choose_rotate_fft(const Stream& stream, const FftRotationKey& key, BlindRot
   if (way == BlindRotation::grid || way == BlindRotation::cluster ||
       (way == BlindRotation::automatic && few)) {
     const bool clusters = stream.gpu().major >= 9 && way != BlindRotation::grid;
-    if (launch_any_cluster<ClusterShape, Shape, keys, wide, coarse>(stream, key, batch, clusters))
+    if (launch_any_cluster<ClusterShape, Shape, keys, wide, coarse>(
+            stream, key, batch, clusters, way == BlindRotation::automatic ? waves : any_waves))
       return;
   }
   constexpr unsigned threads = 2 * Shape::threads;

@@ -27,7 +27,7 @@ NttKeyView<Word> view_of(const NttRotationKey<Word>& key) {
 /// cannot run all blocks at once.
 template <class Shape, class KeyShape, int keys, int blocks, bool clustered, class Word>
 bool launch_cluster(const Stream& stream, const NttRotationKey<Word>& key,
-                    const RotationBatch<Word>& batch) {
+                    const RotationBatch<Word>& batch, unsigned waves) {
   constexpr unsigned carriers = blocks / 2;
   NttClusterMemory<Shape> memory{(key.slots + carriers - 1) / carriers, 2 * key.slots, keys, true,
                                  true};
@@ -44,7 +44,7 @@ bool launch_cluster(const Stream& stream, const NttRotationKey<Word>& key,
     if (bytes() <= stream.gpu().shared_per_block)
       return launch_meeting_rotation(
           stream, rotate_ntt_cluster<Shape, KeyShape, keys, blocks, clustered>, view_of(key), batch,
-          memory, blocks, clustered, Shape::threads, bytes());
+          memory, blocks, clustered, waves, Shape::threads, bytes());
   }
   return false;
 }
@@ -52,11 +52,11 @@ bool launch_cluster(const Stream& stream, const NttRotationKey<Word>& key,
 /// As many blocks as blocks_for says; four where they meet in device memory.
 template <class Shape, class KeyShape, int keys, class Word>
 bool launch_any_cluster(const Stream& stream, const NttRotationKey<Word>& key,
-                        const RotationBatch<Word>& batch, bool clustered) {
-  if (!clustered) return launch_cluster<Shape, KeyShape, keys, 4, false>(stream, key, batch);
+                        const RotationBatch<Word>& batch, bool clustered, unsigned waves) {
+  if (!clustered) return launch_cluster<Shape, KeyShape, keys, 4, false>(stream, key, batch, waves);
   if (blocks_for(key.slots) == 8)
-    return launch_cluster<Shape, KeyShape, keys, 8, true>(stream, key, batch);
-  return launch_cluster<Shape, KeyShape, keys, 4, true>(stream, key, batch);
+    return launch_cluster<Shape, KeyShape, keys, 8, true>(stream, key, batch, waves);
+  return launch_cluster<Shape, KeyShape, keys, 4, true>(stream, key, batch, waves);
 }
 
 template <class Shape, class ClusterShape, int keys, class Word = typename Shape::Word>
@@ -76,7 +76,9 @@ void choose_rotate_ntt(const Stream& stream, const NttRotationKey<Word>& key, Bl
   if (way == BlindRotation::grid || way == BlindRotation::cluster ||
       (way == BlindRotation::automatic && few)) {
     const bool clusters = stream.gpu().major >= 9 && way != BlindRotation::grid;
-    if (launch_any_cluster<ClusterShape, Shape, keys>(stream, key, batch, clusters)) return;
+    if (launch_any_cluster<ClusterShape, Shape, keys>(
+            stream, key, batch, clusters, way == BlindRotation::automatic ? waves : any_waves))
+      return;
   }
   constexpr unsigned threads = 2 * Shape::threads;
   const bool fills = batch.count >= Tuning::shared * stream.gpu().multiprocessors;

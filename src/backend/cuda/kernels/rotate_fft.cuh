@@ -313,30 +313,6 @@ __device__ __forceinline__ void transform_back(double* result, const double2* __
     add_all(std::false_type{});
 }
 
-/// Coefficient 0 of a result alone, which is the sum of its spectrum, added to the accumulator's.
-template <class Shape, bool wide, bool coarse, class Sync>
-__device__ __forceinline__ void transform_constant_back(
-    double* result, double scale, bool large, int t,
-    TorusAccumulator<2 * Shape::M, wide, coarse>& acc, const Sync& sync) {
-  constexpr int G = Shape::threads, F = Shape::F, last = Shape::passes - 1;
-  static_assert(G >= 32);
-  double sum = 0;
-  for (int node = t; node < Shape::M / F; node += G)
-    sum += result[Shape::template place<last>(node * F)];
-  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(~0u, sum, offset);
-  if constexpr (G > 32) {
-    sync();  // all have read
-    if (t % 32 == 0) result[t / 32] = sum;
-    sync();
-    for (int warp = 1; warp < G / 32; ++warp) sum += result[warp];
-  }
-  if (t != 0) return;
-  if (!wide && large)
-    acc.template add_product<true>(0, sum, scale, 0, 0);
-  else
-    acc.template add_product<false>(0, sum, scale, 0, 0);
-}
-
 /// The products of one step: for each node of F frequencies all rows, all ciphertexts.
 template <class Shape, int keys, int C, bool wide>
 struct FftStep {

@@ -43,6 +43,30 @@ struct FftClusterMemory {
   }
 };
 
+/// Coefficient 0 of a result alone, which is the sum of its spectrum, added to the accumulator's.
+template <class Shape, bool wide, bool coarse, class Sync>
+__device__ __forceinline__ void add_constant_back(double* result, double scale, bool large, int t,
+                                                  TorusAccumulator<2 * Shape::M, wide, coarse>& acc,
+                                                  const Sync& sync) {
+  constexpr int G = Shape::threads, F = Shape::F, last = Shape::passes - 1;
+  static_assert(G >= 32);
+  double sum = 0;
+  for (int node = t; node < Shape::M / F; node += G)
+    sum += result[Shape::template place<last>(node * F)];
+  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(~0u, sum, offset);
+  if constexpr (G > 32) {
+    sync();  // all have read
+    if (t % 32 == 0) result[t / 32] = sum;
+    sync();
+    for (int warp = 1; warp < G / 32; ++warp) sum += result[warp];
+  }
+  if (t != 0) return;
+  if (!wide && large)
+    acc.template add_product<true>(0, sum, scale, 0, 0);
+  else
+    acc.template add_product<false>(0, sum, scale, 0, 0);
+}
+
 /// The key is in the order of KeyShape.
 template <class Shape, class KeyShape, int keys, bool wide, bool coarse, int blocks, bool clustered>
 __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
@@ -171,8 +195,7 @@ __global__ void __launch_bounds__(Shape::threads, 1) rotate_fft_cluster(
       fetch(step_key, 2 * gadget.digits);
     }
     if (component == 1 && batch.constant_only(i))
-      transform_constant_back<Shape, wide, coarse>(result_of(own_shown), scale, key.large, t, acc,
-                                                   sync);
+      add_constant_back<Shape, wide, coarse>(result_of(own_shown), scale, key.large, t, acc, sync);
     else
       transform_back<Shape, wide, coarse>(result_of(own_shown), tables, scale, key.large, t, acc,
                                           sync);

@@ -248,7 +248,8 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
       }
       __syncthreads();
 
-      if constexpr (G >= 32) {
+      // With 64-bit words asking costs more than it saves, as in rotate_fft.cuh.
+      if constexpr (sizeof(Word) == 4) {
         if (group % 2 == 1 && batch.constant_only(i)) {
           add_constant_back<Shape>(own, t, acc, q, sync);
           sync();

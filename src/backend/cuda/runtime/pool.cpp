@@ -1,10 +1,22 @@
 #include "backend/cuda/runtime/pool.h"
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 
 #include "backend/cuda/runtime/error.h"
 
 namespace whorl::backend::cuda {
+
+std::shared_ptr<const MemoryPool> MemoryPool::of(const Gpu& gpu) {
+  static std::mutex mutex;
+  static std::map<int, std::weak_ptr<const MemoryPool>> pools;
+  const std::scoped_lock lock(mutex);
+  std::weak_ptr<const MemoryPool>& known = pools[gpu.ordinal];
+  std::shared_ptr<const MemoryPool> pool = known.lock();
+  if (!pool) known = pool = std::make_shared<const MemoryPool>(gpu);
+  return pool;
+}
 
 MemoryPool::MemoryPool(const Gpu& gpu) {
   cudaMemPoolProps props = {};

@@ -1,10 +1,11 @@
-// Memory of a GPU that belongs to one device object: freed pieces are kept for the next batch,
-// without touching the pool that others in the process use.
+// Memory of a GPU that Whorl's devices share: freed pieces are kept for the next batch, without
+// touching the pool that others in the process use.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <memory>
 
 #include "backend/cuda/runtime/gpu.h"
 
@@ -12,6 +13,8 @@ namespace whorl::backend::cuda {
 
 class MemoryPool {
  public:
+  /// The pool of those who use the GPU now; it goes with the last of them.
+  static std::shared_ptr<const MemoryPool> of(const Gpu& gpu);
   explicit MemoryPool(const Gpu& gpu);
   ~MemoryPool();
   MemoryPool(const MemoryPool&) = delete;

@@ -104,6 +104,7 @@ struct Stream::State {
   /// Calls body(offset, size, piece) for all pieces of `bytes`.
   template <class Body>
   void in_pieces(std::size_t bytes, const Body& body) {
+    const CurrentGpu of_caller(ordinal);
     need_pinned();
     parallel_for((bytes + piece_bytes - 1) / piece_bytes, {copy_threads, {}}, [&](std::size_t k) {
       const CurrentGpu current(ordinal);
@@ -114,12 +115,12 @@ struct Stream::State {
   }
 };
 
-Stream::Stream(Gpu gpu, std::shared_ptr<const MemoryPool> pool, unsigned copy_threads)
+Stream::Stream(Gpu gpu, unsigned copy_threads)
     : gpu_(std::move(gpu)), state_(std::make_shared<State>()) {
   const CurrentGpu current(gpu_.ordinal);
   state_->ordinal = gpu_.ordinal;
   state_->copy_threads = std::clamp(copy_threads, 1u, most_copy_threads);
-  state_->pool = pool ? std::move(pool) : std::make_shared<MemoryPool>(gpu_);
+  state_->pool = MemoryPool::of(gpu_);
   check(cudaStreamCreateWithFlags(&state_->handle, cudaStreamNonBlocking),
         "cudaStreamCreate on " + gpu_.name());
   handle_ = state_->handle;

@@ -29,11 +29,9 @@ class DeviceArray {
 /// A CUDA stream, its GPU, and pinned memory for copies. One thread at a time may use it.
 class Stream {
  public:
-  /// Its memory comes from `pool`, or from a pool of its own. Copies between the caller's and
-  /// pinned memory, which one core does slower than the bus, are made by up to `copy_threads`
-  /// threads.
-  explicit Stream(Gpu gpu, std::shared_ptr<const MemoryPool> pool = nullptr,
-                  unsigned copy_threads = 1);
+  /// Copies between the caller's and pinned memory, which one core does slower than the bus, are
+  /// made by up to `copy_threads` threads.
+  explicit Stream(Gpu gpu, unsigned copy_threads = 1);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
