@@ -3,34 +3,27 @@
 usage: python -m tree.client prepare FOLDER     offer.json, flowers.npy -> keys, query, secret.key
        python -m tree.client read FOLDER        answer.whorl (trace.whorl) -> classes.json
 
-The secret key is kept between the two under the passphrase in WHORL_TREE_PASSPHRASE.
+The secret key is kept between the two under the passphrase in WHORL_APP_PASSPHRASE.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import time
 from pathlib import Path
 
 import numpy as np
+from common.files import read_json, write_json
+from common.processes import passphrase_given
 from whorl.client import Ciphertexts, Client
 
 from . import security
-from .model import Quantiser, write_json
-
-
-def _passphrase() -> str:
-    passphrase = os.environ.get("WHORL_TREE_PASSPHRASE", "")
-    if not passphrase:
-        raise SystemExit("WHORL_TREE_PASSPHRASE is not set: it protects the secret key's file")
-    return passphrase
+from .model import Quantiser
 
 
 def prepare(folder: Path, threads: int) -> None:
     """Makes keys, and encrypts the flowers' features, one ciphertext each."""
-    offer = json.loads((folder / "offer.json").read_text(encoding="utf-8"))
+    offer = read_json(folder / "offer.json")
     quantiser = Quantiser(**offer["quantiser"])
     flowers = np.load(folder / "flowers.npy")
 
@@ -43,7 +36,7 @@ def prepare(folder: Path, threads: int) -> None:
     query = client.encrypt(quantiser(flowers), p=quantiser.levels, padding=True)
     query.save(folder / "query.whorl")
     encrypted = time.perf_counter()
-    client.save(folder / "secret.key", _passphrase())
+    client.save(folder / "secret.key", passphrase_given())
     one = client.encrypt(quantiser(flowers[:1]), p=quantiser.levels, padding=True)
     write_json(
         folder / "prepared.json",
@@ -59,7 +52,7 @@ def prepare(folder: Path, threads: int) -> None:
 def read(folder: Path) -> None:
     """Decrypts the classes, and with a trace the leaf that each flower ended in."""
     started = time.perf_counter()
-    client = Client.load(folder / "secret.key", _passphrase())
+    client = Client.load(folder / "secret.key", passphrase_given())
     answer = Ciphertexts.load(folder / "answer.whorl")
     loaded = time.perf_counter()
     classes = client.decrypt(answer)

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from common.files import read_json, write_json
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-
-def _read(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def write_json(path: Path, data: Any) -> None:
-    """Writes `data` as JSON for people to read."""
-    path.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,7 +66,7 @@ class Quantiser:
     @classmethod
     def load(cls, path: Path) -> Quantiser:
         """Reads what `save` wrote."""
-        return cls(**_read(path))
+        return cls(**read_json(path))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,4 +162,4 @@ class Tree:
     @classmethod
     def load(cls, path: Path) -> Tree:
         """Reads what `save` wrote."""
-        return cls(**_read(path))
+        return cls(**read_json(path))

@@ -11,16 +11,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import math
-import os
 import secrets
-import shutil
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +23,9 @@ sys.path.insert(0, str(APPS))
 
 try:
     import numpy as np
+    from common.files import read_json, write_json
+    from common.output import rows, size
+    from common.processes import fresh_folder, process, send, stage
     from sklearn.datasets import load_iris
     from sklearn.model_selection import train_test_split
     from sklearn.tree import DecisionTreeClassifier
@@ -36,7 +33,7 @@ try:
 
     from tree import circuit as circuits
     from tree import picture, security
-    from tree.model import Floats, Ints, Quantiser, Tree, write_json
+    from tree.model import Floats, Ints, Quantiser, Tree
 except ModuleNotFoundError as missing:
     sys.exit(f"{missing}; the application needs: pip install '.[apps]'")
 
@@ -69,57 +66,6 @@ def split(seed: int, flowers: int) -> Data:
         features=names,
         classes=[str(name) for name in iris.target_names],
     )
-
-
-@contextmanager
-def stage(text: str) -> Iterator[None]:
-    """Shows what is going on while it does, on terminals."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        progress.add_task(text, total=None)
-        yield
-
-
-def process(module: str, *arguments: str | Path, passphrase: str | None = None) -> float:
-    """Runs a module of this application in a process of its own; gives its seconds."""
-    environment = {
-        name: value for name, value in os.environ.items() if name != "WHORL_TREE_PASSPHRASE"
-    }
-    if passphrase is not None:
-        environment["WHORL_TREE_PASSPHRASE"] = passphrase
-    path = [str(APPS), *filter(None, [environment.get("PYTHONPATH")])]
-    environment["PYTHONPATH"] = os.pathsep.join(path)
-    started = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-m", module, *map(str, arguments)], env=environment, check=False
-    )
-    if done.returncode:
-        sys.exit(f"{module} ended with status {done.returncode}")
-    return time.perf_counter() - started
-
-
-def send(name: str, sender: Path, receiver: Path) -> int:
-    """Carries a file from one side to the other; gives its bytes."""
-    shutil.copyfile(sender / name, receiver / name)
-    return (receiver / name).stat().st_size
-
-
-def read_json(path: Path) -> Any:
-    """What a process wrote about itself."""
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def fresh_folder(path: Path) -> Path:
-    """An empty folder that nobody else can read."""
-    shutil.rmtree(path, ignore_errors=True)
-    path.mkdir(parents=True, mode=0o700)
-    return path
 
 
 def classify(
@@ -218,13 +164,6 @@ def report(
     }
 
 
-def size(count: float) -> str:
-    """Bytes for people."""
-    if count < 1e4:
-        return f"{count:,.0f} bytes"
-    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
-
-
 def percent(share: float, count: int) -> str:
     """A share of flowers for people."""
     return f"{round(share * count)} of {count} ({100 * share:.0f} %)"
@@ -267,12 +206,6 @@ What happened
         ("estimated security", f"{r['security_bits']:.0f} bits"),
         ("wrong by noise, a flower", f"probability below 2^{math.ceil(r['failure_log2'])}"),
     )
-
-
-def rows(*pairs: tuple[str, str]) -> None:
-    """Prints a table of two columns."""
-    for name, value in pairs:
-        print(f"  {name:<38}{value}".rstrip())
 
 
 def arguments_of(argv: list[str] | None) -> argparse.Namespace:

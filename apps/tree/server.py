@@ -13,12 +13,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from common.files import write_json
 from whorl.server import Ciphertexts, Lut, Server, stack
 
 from . import circuit as circuits
 from . import security
 from .circuit import Circuit, Table
-from .model import Tree, write_json
+from .model import Tree
 
 FEATURES = 4  # sepal length, sepal width, petal length, petal width
 

@@ -318,6 +318,16 @@ def test_demo_without_the_source_tree(tmp_path: Path) -> None:
     assert "gates in" in shown
 
 
+def test_demo_lists_the_applications() -> None:
+    shell = Shell(Path(__file__).resolve().parents[2])
+    assert "nosuch: not among lookup, tree" in shell("demo", "nosuch", code=2)
+    listed = shell("demo", "--list").splitlines()
+    assert [line.split()[:3] for line in listed] == [
+        *(["whorl", "demo", name] for name in ("lookup", "tree"))
+    ]
+    assert all(len(line.split()) > 6 for line in listed), listed  # each says what it does
+
+
 def test_version_and_help(shell: Shell) -> None:
     assert shell("--version") == f"whorl {whorl.__version__}\n"
     shown = shell("--help")

@@ -1,7 +1,8 @@
-"""demo: the encrypted decision tree of the source tree, or an encrypted adder without it."""
+"""demo: the applications of the source tree, or an encrypted adder without it."""
 
 from __future__ import annotations
 
+import ast
 import math
 import subprocess
 import sys
@@ -15,15 +16,29 @@ import typer
 from ..binfhe import Ciphertexts, Client, Server, parameters, stack
 from ._output import duration, out
 
+DEFAULT = "tree"
 
-def _source_tree() -> Path | None:
-    """apps/tree/run.py above the working directory or above this file."""
+
+def _applications() -> dict[str, Path]:
+    """run.py of every application of the source tree, above the working directory or this file."""
     for start in (Path.cwd(), Path(__file__).resolve().parent):
         for folder in (start, *start.parents):
-            script = folder / "apps" / "tree" / "run.py"
-            if script.is_file() and (folder / "include" / "whorl").is_dir():
-                return script
-    return None
+            if (folder / "include" / "whorl").is_dir():
+                scripts = sorted((folder / "apps").glob("*/run.py"))
+                if scripts:
+                    return {script.parent.name: script for script in scripts}
+    return {}
+
+
+def _summary(script: Path) -> str:
+    """First line of a script's docstring."""
+    text = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))) or ""
+    return text.partition("\n")[0]
+
+
+def _list(applications: dict[str, Path]) -> None:
+    for name, script in applications.items():
+        out.print(f"  whorl demo {name:<10} {_summary(script)}", markup=False, soft_wrap=True)
 
 
 def add(server: Server, a: Ciphertexts, b: Ciphertexts) -> Ciphertexts:
@@ -65,14 +80,31 @@ def _adder(params: str) -> None:
 
 
 def demo(
+    application: Annotated[
+        str, typer.Argument(help="Folder in apps/; --list shows all.")
+    ] = DEFAULT,
+    every: Annotated[bool, typer.Option("--list", help="The applications there are.")] = False,
     built_in: Annotated[
         bool, typer.Option("--built-in", help="The adder, even in a source tree.")
     ] = False,
     params: Annotated[str, typer.Option("--params", help="Set of the adder.")] = "W128_P64",
 ) -> None:
-    """An encrypted decision tree classifies irises; without the source tree, an encrypted adder."""
-    script = None if built_in else _source_tree()
-    if script is None:
+    """An application of the source tree, by default its decision tree; without it, an adder."""
+    applications = {} if built_in else _applications()
+    if every:
+        _list(applications)
+        return
+    if not applications and application == DEFAULT:
         _adder(params)
         return
-    raise typer.Exit(subprocess.run([sys.executable, str(script)], check=False).returncode)
+    if application not in applications:
+        raise typer.BadParameter(
+            f"{application}: not among {', '.join(applications) or 'those here: none'}"
+        )
+    command = [sys.executable, str(applications[application])]
+    status = subprocess.run(command, check=False).returncode
+    others = {name: path for name, path in applications.items() if name != application}
+    if others:
+        out.print("\nOther applications")
+        _list(others)
+    raise typer.Exit(status)

@@ -1,0 +1,16 @@
+"""Numbers for people."""
+
+from __future__ import annotations
+
+
+def size(count: float) -> str:
+    """Bytes for people."""
+    if count < 1e4:
+        return f"{count:,.0f} bytes"
+    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
+
+
+def rows(*pairs: tuple[str, str]) -> None:
+    """Prints a table of two columns."""
+    for name, value in pairs:
+        print(f"  {name:<38}{value}".rstrip())
