@@ -334,11 +334,11 @@ class Example {
   void run(const Report& report) {
     once();  // the device wakes up, memory is taken
     steps_.clear();
-    const unsigned fewest = options_.quick ? 2 : 5;
+    const unsigned fewest = options_.quick ? 3 : 5;
     const auto start = Clock::now();
     for (unsigned runs = 0; runs < 50; ++runs) {
       const double spent = std::chrono::duration<double>(Clock::now() - start).count();
-      if (runs >= fewest && spent > (options_.quick ? 0.1 : 3)) break;
+      if (runs >= fewest && spent > (options_.quick ? 0.3 : 3)) break;
       once();
     }
     for (Step& step : steps_) {
