@@ -18,8 +18,8 @@
 // ciphertexts too. The operations are done twice, the second time is measured. On a GPU the first
 // three steps, encrypt and decrypt are the host's all the same.
 //
-// "load" is how many threads wanted to run on the machine while the program started (the mean of a
-// minute): where it is above the machine's cores, "min" says more than "median".
+// "clock": "wall", or "cpu" for one thread on the CPU: its CPU time, which is what the clock on the
+// wall shows where nothing else runs, and the same where something does.
 //
 // --worker answers lines "OP RUNS" with the CPU time of one call, for bench/openfhe_bgv.py; so it
 // wants --depth.
@@ -55,6 +55,7 @@ struct Options {
   std::size_t batch = 1;
   std::string device = "cpu", record, commit = "unknown", only;
   bool worker = false, quick = false;
+  bool cpu_clock() const { return device == "cpu" && threads == 1; }
   bool wants(const std::string& op) const {
     return only.empty() || ("," + only + ",").find("," + op + ",") != std::string::npos;
   }
@@ -113,14 +114,20 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Times of `calls` calls of run() and then finish(), a call, for about `seconds`; sorted.
-std::vector<double> measure(double seconds, std::size_t calls, const std::function<void()>& run,
-                            const std::function<void()>& finish) {
+double now(const Options& options) {
+  if (options.cpu_clock()) return cpu_seconds();
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+/// Times of `calls` calls of run() and then finish(), a call, for some tenths of a second; sorted.
+std::vector<double> measure(const Options& options, std::size_t calls,
+                            const std::function<void()>& run, const std::function<void()>& finish) {
+  const double seconds = options.quick ? 0.1 : 0.5;
   const auto time = [&](std::size_t many) {
-    const auto start = Clock::now();
+    const double start = now(options);
     for (std::size_t i = 0; i < many; ++i) run();
     finish();
-    return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(many);
+    return (now(options) - start) / static_cast<double>(many);
   };
   const double first = time(1);  // memory
   std::vector<double> times;
@@ -146,7 +153,6 @@ class Report {
     char text[32];
     std::strftime(text, sizeof(text), "%Y-%m-%d", std::gmtime(&now));
     date_ = text;
-    getloadavg(&load_, 1);
   }
   ~Report() {
     if (file_) std::fclose(file_);
@@ -174,8 +180,9 @@ class Report {
         ", \"min\": " + number(l.times.front()) + ", \"max\": " + number(l.times.back()) +
         ", \"runs\": " + std::to_string(l.times.size()) +
         ", \"waited\": " + (l.waited ? "true" : "false") + ", " + l.more +
-        "\"load\": " + number(load_) + ", \"security_bits\": " + number(security) +
-        ", \"commit\": " + quoted(options_.commit) + ", \"date\": " + quoted(date_) + "}\n";
+        "\"clock\": " + quoted(options_.cpu_clock() ? "cpu" : "wall") +
+        ", \"security_bits\": " + number(security) + ", \"commit\": " + quoted(options_.commit) +
+        ", \"date\": " + quoted(date_) + "}\n";
     std::fputs(line.c_str(), stdout);
     std::fflush(stdout);
     if (!file_) return;
@@ -186,7 +193,6 @@ class Report {
  private:
   const Options& options_;
   std::string device_, date_;
-  double load_ = 0;
   std::FILE* file_ = nullptr;
 };
 
@@ -232,29 +238,28 @@ class Bench {
   const Parameters& parameters() const { return parameters_; }
 
   void run(const Report& report) const {
-    const double seconds = options_.quick ? 0.1 : 0.5;
     const auto wait = [&] { server_.synchronise(); };
     for (const auto& [op, call] : on_host_)
       if (options_.wants(op)) {
         const bool end_to_end = op == "end_to_end";
         report.add(parameters_, {.op = op,
-                                 .times = measure(seconds, 1, call, [] {}),
+                                 .times = measure(options_, 1, call, [] {}),
                                  .on_device = end_to_end,
                                  .copies = end_to_end,
                                  .batch = op == "keygen" ? 1 : options_.batch});
       }
     for (const auto& [op, call] : on_device_) {
       if (!options_.wants(op)) continue;
-      const auto waited = measure(seconds, 1, call, wait);
+      const auto waited = measure(options_, 1, call, wait);
       report.add(parameters_, {.op = op, .times = waited, .batch = options_.batch});
       if (options_.device == "cpu") continue;
       const auto calls = static_cast<std::size_t>(std::clamp(0.02 / waited[0], 1.0, 200.0));
       report.add(parameters_, {.op = op,
-                               .times = measure(seconds, calls, call, wait),
+                               .times = measure(options_, calls, call, wait),
                                .waited = false,
                                .batch = options_.batch});
     }
-    if (options_.wants("copy")) copy(report, seconds);
+    if (options_.wants("copy")) copy(report);
   }
 
   /// CPU time of a call, `runs` of them being averaged.
@@ -269,7 +274,7 @@ class Bench {
 
  private:
   /// The bytes that end_to_end moves, between memory that is there, is warm and needs no check.
-  void copy(const Report& report, double seconds) const {
+  void copy(const Report& report) const {
     const auto device = backend::make_device(options_.device, {options_.threads, {}, {}});
     const WordArray &x = host_[0].data, &y = host_[1].data;
     std::vector<std::uint32_t> product(
@@ -286,7 +291,7 @@ class Bench {
     };
     const std::size_t bytes = x.bytes() + y.bytes() + 4 * product.size();
     report.add(parameters_, {.op = "copy",
-                             .times = measure(seconds, 1, call, [] {}),
+                             .times = measure(options_, 1, call, [] {}),
                              .copies = true,
                              .batch = options_.batch,
                              .more = "\"bytes\": " + std::to_string(bytes) + ", "});
@@ -363,12 +368,12 @@ class Example {
 
   void step(const std::string& op, unsigned calls, const std::function<void(unsigned)>& call,
             bool copies = false) {
-    const auto start = Clock::now();
+    const double start = now(options_);
     for (unsigned i = 0; i < calls; ++i) {
       call(i);
       if (server_) server_->synchronise();
     }
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const double seconds = now(options_) - start;
     if (!timed_) return;
     const auto found = std::find_if(steps_.begin(), steps_.end(),
                                     [&](const Step& known) { return known.op == op; });
