@@ -1,14 +1,25 @@
 // BGV at the four configurations of docs/bgv.md: what a client and a server take for each
 // operation.
 //
-// usage: bench_bgv [--depth 1|5|12|24] [--device cpu|cuda:0] [--threads 1] [--batch N] [--only OP]
-//                  [--record FILE] [--commit ID] [--worker]
+// usage: bench_bgv [--depth 1|5|12|24] [--device cpu|cuda:0] [--threads 1] [--batch N] [--quick]
+//                  [--only OP,OP…] [--record FILE] [--commit ID] [--worker]
 //
-// OP: keygen, encrypt, mult_relin, square, rotate, add, mult_plain, rescale or end_to_end. Without
-// --depth, all four. A latency ("waited": true) is of one operation and the wait for it; with more
-// than one ciphertext, or on a device that queues, the time of one among many that were queued
-// follows ("waited": false). Medians are of calls; divide by the batch for a ciphertext.
-// end_to_end: two ciphertexts go from the host's memory to the device, the product comes back.
+// OP: keygen, encrypt, mult_relin, square, rotate, add, mult_plain, rescale, copy, end_to_end or
+// example. Without --depth, all four. A latency ("waited": true) is of one operation and the wait
+// for it; with more than one ciphertext, or on a device that queues, the time of one among many
+// that were queued follows ("waited": false). Medians are of calls; divide by the batch for a
+// ciphertext. end_to_end: two ciphertexts go from the host's memory to the device, the product
+// comes back. copy: those bytes alone, to memory and from memory that is there already.
+//
+// example ("part": "example") is OpenFHE's simple-integers-bgvrns: three vectors of twelve
+// integers, two additions, two multiplications, five rotations, all seven results decrypted. A
+// record is of all calls of one step in a run ("calls" of them, each waited for). It has a depth of
+// its own, 2, which is a fifth configuration here; at depth 1 the second product is of fresh
+// ciphertexts too. The operations are done twice, the second time is measured. On a GPU the first
+// three steps, encrypt and decrypt are the host's all the same.
+//
+// "clock": "wall", or "cpu" for one thread on the CPU: its CPU time, which is what the clock on the
+// wall shows where nothing else runs, and the same where something does.
 //
 // --worker answers lines "OP RUNS" with the CPU time of one call, for bench/openfhe_bgv.py; so it
 // wants --depth.
@@ -23,7 +34,9 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,8 +54,11 @@ struct Options {
   unsigned depth = 0, threads = 1;
   std::size_t batch = 1;
   std::string device = "cpu", record, commit = "unknown", only;
-  bool worker = false;
-  bool wants(const std::string& op) const { return only.empty() || only == op; }
+  bool worker = false, quick = false;
+  bool cpu_clock() const { return device == "cpu" && threads == 1; }
+  bool wants(const std::string& op) const {
+    return only.empty() || ("," + only + ",").find("," + op + ",") != std::string::npos;
+  }
 };
 
 struct Configuration {
@@ -52,6 +68,20 @@ struct Configuration {
 };
 constexpr Configuration configurations[] = {
     {1, 65537, 8192}, {5, 65537, 16384}, {12, 65537, 32768}, {24, 786433, 65536}};
+constexpr Configuration examples_own = {2, 65537, 8192};
+
+Parameters choose(const Configuration& c) {
+  Requirements needs;
+  needs.depth = c.depth;
+  needs.plain_modulus = c.t;
+  needs.N = c.N;
+  return Parameters::choose(needs);
+}
+std::string in_words(const Parameters& p) {
+  return "depth=" + std::to_string(p.literal().depth) + ", t=" + std::to_string(p.t()) +
+         ", N=" + std::to_string(p.N()) + ", limbs " + std::to_string(p.limbs()) + "+" +
+         std::to_string(p.special()) + ", dnum " + std::to_string(p.digits());
+}
 
 std::string quoted(const std::string& text) {
   std::string out = "\"";
@@ -84,20 +114,26 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
+double now(const Options& options) {
+  if (options.cpu_clock()) return cpu_seconds();
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
 /// Times of `calls` calls of run() and then finish(), a call, for some tenths of a second; sorted.
-std::vector<double> measure(std::size_t calls, const std::function<void()>& run,
-                            const std::function<void()>& finish) {
+std::vector<double> measure(const Options& options, std::size_t calls,
+                            const std::function<void()>& run, const std::function<void()>& finish) {
+  const double seconds = options.quick ? 0.1 : 0.5;
   const auto time = [&](std::size_t many) {
-    const auto start = Clock::now();
+    const double start = now(options);
     for (std::size_t i = 0; i < many; ++i) run();
     finish();
-    return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(many);
+    return (now(options) - start) / static_cast<double>(many);
   };
   const double first = time(1);  // memory
   std::vector<double> times;
   double sum = 0;
   if (first > 5) return {first};
-  while (times.size() < 5 || (sum < 0.5 && times.size() < 200)) {
+  while (times.size() < 5 || (sum < seconds && times.size() < 200)) {
     times.push_back(time(calls));
     sum += times.back() * static_cast<double>(calls);
     if (sum > 10) break;
@@ -124,21 +160,29 @@ class Report {
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
 
-  void add(const std::string& op, const std::string& params, double security, std::size_t batch,
-           bool on_device, bool waited, const std::vector<double>& times) const {
+  struct Line {
+    std::string op;
+    std::vector<double> times;  ///< sorted
+    bool on_device = true, waited = true, copies = false;
+    std::size_t batch = 1;
+    std::string more = {};  ///< members of this record only, each with a comma behind it
+  };
+  void add(const Parameters& parameters, const Line& l) const {
+    const double security = std::round(parameters.security_bits() * 10) / 10;
     const std::string line =
-        "{\"bench\": \"bgv\", \"op\": " + quoted(op) +
-        ", \"scheme\": \"bgv\", \"params\": " + quoted(params) +
-        ", \"device\": " + quoted(on_device ? device_ : "cpu") +
+        "{\"bench\": \"bgv\", \"op\": " + quoted(l.op) +
+        ", \"scheme\": \"bgv\", \"params\": " + quoted(in_words(parameters)) +
+        ", \"device\": " + quoted(l.on_device ? device_ : "cpu") +
         ", \"device_count\": 1, \"threads\": " + std::to_string(options_.threads) +
-        ", \"batch\": " + std::to_string(batch) +
-        ", \"transfers\": " + (op == "end_to_end" || !on_device ? "\"included\"" : "\"excluded\"") +
-        ", \"unit\": \"s\", \"median\": " + number(times[times.size() / 2]) +
-        ", \"min\": " + number(times.front()) + ", \"max\": " + number(times.back()) +
-        ", \"runs\": " + std::to_string(times.size()) +
-        ", \"waited\": " + (waited ? "true" : "false") +
-        ", \"security_bits\": " + number(std::round(security * 10) / 10) +
-        ", \"commit\": " + quoted(options_.commit) + ", \"date\": " + quoted(date_) + "}\n";
+        ", \"batch\": " + std::to_string(l.batch) +
+        ", \"transfers\": " + (l.copies ? "\"included\"" : "\"excluded\"") +
+        ", \"unit\": \"s\", \"median\": " + number(l.times[l.times.size() / 2]) +
+        ", \"min\": " + number(l.times.front()) + ", \"max\": " + number(l.times.back()) +
+        ", \"runs\": " + std::to_string(l.times.size()) +
+        ", \"waited\": " + (l.waited ? "true" : "false") + ", " + l.more +
+        "\"clock\": " + quoted(options_.cpu_clock() ? "cpu" : "wall") +
+        ", \"security_bits\": " + number(security) + ", \"commit\": " + quoted(options_.commit) +
+        ", \"date\": " + quoted(date_) + "}\n";
     std::fputs(line.c_str(), stdout);
     std::fflush(stdout);
     if (!file_) return;
@@ -191,32 +235,31 @@ class Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  std::string params() const {
-    return "depth=" + std::to_string(parameters_.literal().depth) +
-           ", t=" + std::to_string(parameters_.t()) + ", N=" + std::to_string(parameters_.N()) +
-           ", limbs " + std::to_string(parameters_.limbs()) + "+" +
-           std::to_string(parameters_.special()) + ", dnum " + std::to_string(parameters_.digits());
-  }
-  double security_bits() const { return parameters_.security_bits(); }
+  const Parameters& parameters() const { return parameters_; }
 
   void run(const Report& report) const {
     const auto wait = [&] { server_.synchronise(); };
-    const auto add = [&](const std::string& op, std::size_t batch, bool on_device, bool waited,
-                         const std::vector<double>& times) {
-      report.add(op, params(), security_bits(), batch, on_device, waited, times);
-    };
     for (const auto& [op, call] : on_host_)
-      if (options_.wants(op))
-        add(op, op == "keygen" ? 1 : options_.batch, op == "end_to_end", true,
-            measure(1, call, [] {}));
+      if (options_.wants(op)) {
+        const bool end_to_end = op == "end_to_end";
+        report.add(parameters_, {.op = op,
+                                 .times = measure(options_, 1, call, [] {}),
+                                 .on_device = end_to_end,
+                                 .copies = end_to_end,
+                                 .batch = op == "keygen" ? 1 : options_.batch});
+      }
     for (const auto& [op, call] : on_device_) {
       if (!options_.wants(op)) continue;
-      const auto waited = measure(1, call, wait);
-      add(op, options_.batch, true, true, waited);
+      const auto waited = measure(options_, 1, call, wait);
+      report.add(parameters_, {.op = op, .times = waited, .batch = options_.batch});
       if (options_.device == "cpu") continue;
       const auto calls = static_cast<std::size_t>(std::clamp(0.02 / waited[0], 1.0, 200.0));
-      add(op, options_.batch, true, false, measure(calls, call, wait));
+      report.add(parameters_, {.op = op,
+                               .times = measure(options_, calls, call, wait),
+                               .waited = false,
+                               .batch = options_.batch});
     }
+    if (options_.wants("copy")) copy(report);
   }
 
   /// CPU time of a call, `runs` of them being averaged.
@@ -230,12 +273,28 @@ class Bench {
   }
 
  private:
-  static Parameters choose(const Configuration& c) {
-    Requirements needs;
-    needs.depth = c.depth;
-    needs.plain_modulus = c.t;
-    needs.N = c.N;
-    return Parameters::choose(needs);
+  /// The bytes that end_to_end moves, between memory that is there, is warm and needs no check.
+  void copy(const Report& report) const {
+    const auto device = backend::make_device(options_.device, {options_.threads, {}, {}});
+    const WordArray &x = host_[0].data, &y = host_[1].data;
+    std::vector<std::uint32_t> product(
+        server_.download(server_.multiply(arrays_[0], arrays_[1])).data.bytes() / 4);
+    auto a = device->allocate<std::uint32_t>(x.bytes() / 4),
+         b = device->allocate<std::uint32_t>(y.bytes() / 4);
+    const auto words = [](const WordArray& of) {
+      return std::span{static_cast<const std::uint32_t*>(of.data()), of.bytes() / 4};
+    };
+    const auto call = [&] {
+      device->upload<std::uint32_t>(words(x), a.slice());
+      device->upload<std::uint32_t>(words(y), b.slice());
+      device->download<std::uint32_t>(a.slice().part(0, product.size()), product);
+    };
+    const std::size_t bytes = x.bytes() + y.bytes() + 4 * product.size();
+    report.add(parameters_, {.op = "copy",
+                             .times = measure(options_, 1, call, [] {}),
+                             .copies = true,
+                             .batch = options_.batch,
+                             .more = "\"bytes\": " + std::to_string(bytes) + ", "});
   }
   /// What is timed must be right.
   void check(const std::vector<std::int64_t>& x, const std::vector<std::int64_t>& y) const {
@@ -263,9 +322,154 @@ class Bench {
   std::map<std::string, std::function<void()>> on_device_, on_host_;
 };
 
+/// The example, from nothing to its results, several times; a record for each of its steps.
+class Example {
+ public:
+  Example(const Options& options, const Configuration& configuration)
+      : options_(options), configuration_(configuration), parameters_(choose(configuration)) {
+    constexpr std::int64_t vectors[3][12] = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+                                             {3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+                                             {1, 2, 5, 2, 5, 6, 7, 8, 9, 10, 11, 12}};
+    for (const auto& vector : vectors) {
+      values_.emplace_back(std::begin(vector), std::end(vector));
+      values_.back().resize(parameters_.N());
+    }
+  }
+
+  void run(const Report& report) {
+    once();  // the device wakes up, memory is taken
+    steps_.clear();
+    const unsigned fewest = options_.quick ? 3 : 5;
+    const auto start = Clock::now();
+    for (unsigned runs = 0; runs < 50; ++runs) {
+      const double spent = std::chrono::duration<double>(Clock::now() - start).count();
+      if (runs >= fewest && spent > (options_.quick ? 0.3 : 3)) break;
+      once();
+    }
+    for (Step& step : steps_) {
+      std::sort(step.times.begin(), step.times.end());
+      report.add(
+          parameters_,
+          {.op = step.op,
+           .times = step.times,
+           .copies = step.copies,
+           .more = "\"part\": \"example\", \"calls\": " + std::to_string(step.calls) + ", "});
+    }
+  }
+
+ private:
+  struct Step {
+    std::string op;
+    unsigned calls;
+    bool copies;
+    std::vector<double> times;
+  };
+  using Row = std::vector<std::int64_t>;
+
+  void step(const std::string& op, unsigned calls, const std::function<void(unsigned)>& call,
+            bool copies = false) {
+    const double start = now(options_);
+    for (unsigned i = 0; i < calls; ++i) {
+      call(i);
+      if (server_) server_->synchronise();
+    }
+    const double seconds = now(options_) - start;
+    if (!timed_) return;
+    const auto found = std::find_if(steps_.begin(), steps_.end(),
+                                    [&](const Step& known) { return known.op == op; });
+    if (found == steps_.end())
+      steps_.push_back({op, calls, copies, {seconds}});
+    else
+      found->times.push_back(seconds);
+  }
+
+  void once() {
+    const bool chained = configuration_.depth > 1;
+    std::optional<Client> client;
+    std::optional<PublicKey> public_key;
+    std::optional<EvaluationKeys> keys, rotation_keys;
+    std::vector<Ciphertexts> in, out;
+    std::vector<Array> x;
+    Array sum, product, second;
+    std::vector<Array> turned;
+    std::vector<std::vector<std::uint64_t>> results;
+
+    step("parameters", 1, [&](unsigned) { choose(configuration_); });
+    step("keygen_pair", 1, [&](unsigned) {
+      client.emplace(parameters_);
+      public_key = client->public_key();
+    });
+    step("keygen_relin", 1, [&](unsigned) {
+      keys = client->evaluation_keys({3, {}, false}, options_.threads);
+    });
+    step("keygen_rotate", 1, [&](unsigned) {
+      rotation_keys = client->evaluation_keys({2, rotations, false}, options_.threads);
+    });
+    keys->keys.insert(keys->keys.end(), rotation_keys->keys.begin(), rotation_keys->keys.end());
+    step("encrypt", 3, [&](unsigned i) { in.push_back(bgv::encrypt(*public_key, values_[i])); });
+    step(
+        "load_keys", 1,
+        [&](unsigned) {
+          server_.emplace(*keys, ServerOptions{options_.device, options_.threads, {}});
+        },
+        true);
+    step(
+        "upload", 3, [&](unsigned i) { x.push_back(server_->upload(in[i])); }, true);
+    for (const bool timed : {false, true}) {  // a server does more than one thing in its life
+      sum = product = second = Array();
+      turned.clear();
+      timed_ = timed;
+      step("add", 2, [&](unsigned i) { sum = server_->add(i ? sum : x[0], x[i + 1]); });
+      step("mult_relin", 2, [&](unsigned i) {
+        if (i == 0)
+          product = server_->multiply(x[0], x[1]);
+        else
+          second = server_->multiply(chained ? product : x[0], x[2]);
+      });
+      step("rotate", static_cast<unsigned>(rotations.size()),
+           [&](unsigned i) { turned.push_back(server_->rotate(x[0], rotations[i])); });
+    }
+    std::vector<Array> all{sum, second};
+    all.insert(all.end(), turned.begin(), turned.end());
+    const auto many = static_cast<unsigned>(all.size());
+    step(
+        "download", many, [&](unsigned i) { out.push_back(server_->download(all[i])); }, true);
+    step("decrypt", many, [&](unsigned i) { results.push_back(client->decrypt(out[i])); });
+    server_.reset();
+    check(results, chained);
+  }
+
+  /// What is timed must be right.
+  void check(const std::vector<std::vector<std::uint64_t>>& results, bool chained) const {
+    const Row &a = values_[0], &b = values_[1], &c = values_[2];
+    const auto half = static_cast<std::int64_t>(parameters_.N() / 2);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      std::vector<std::int64_t> expected{a[i] + b[i] + c[i], a[i] * c[i] * (chained ? b[i] : 1)};
+      const auto at = static_cast<std::int64_t>(i);
+      for (const std::int64_t by : rotations)
+        expected.push_back(
+            a[static_cast<std::size_t>(at / half * half + (at % half + by + half) % half)]);
+      for (std::size_t r = 0; r < expected.size(); ++r)
+        if (results[r][i] != static_cast<std::uint64_t>(expected[r]) % parameters_.t())
+          throw Error("slot " + std::to_string(i) + " of the example's result " +
+                      std::to_string(r) + " came out wrong");
+    }
+  }
+
+  inline static const Row rotations{1, 2, 3, -1, -2};
+  const Options& options_;
+  Configuration configuration_;
+  Parameters parameters_;
+  std::vector<Row> values_;
+  std::optional<Server> server_;
+  bool timed_ = true;
+  std::vector<Step> steps_;
+};
+
 void work(const Bench& bench) {
-  std::printf("{\"params\": %s, \"security_bits\": %s}\n", quoted(bench.params()).c_str(),
-              number(bench.security_bits()).c_str());
+  std::printf("{\"params\": %s, \"security_bits\": %s}\n",
+              quoted(in_words(bench.parameters())).c_str(),
+              number(bench.parameters().security_bits()).c_str());
   std::fflush(stdout);
   std::string op;
   unsigned runs = 0;
@@ -279,8 +483,8 @@ int run(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
-    if (name == "--worker") {
-      options.worker = true;
+    if (name == "--worker" || name == "--quick") {
+      (name == "--quick" ? options.quick : options.worker) = true;
       continue;
     }
     const char* const value = i + 1 < argc ? argv[++i] : nullptr;
@@ -307,9 +511,13 @@ int run(int argc, char** argv) {
   for (const Configuration& c : configurations) {
     if (options.depth ? c.depth != options.depth : options.worker) continue;
     found = true;
-    const Bench bench(options, c);
-    options.worker ? work(bench) : bench.run(report);
+    if (options.only != "example") {
+      const Bench bench(options, c);
+      options.worker ? work(bench) : bench.run(report);
+    }
+    if (!options.worker && options.wants("example")) Example(options, c).run(report);
   }
+  if (!options.depth && options.wants("example")) Example(options, examples_own).run(report);
   if (!found) throw Error("--depth is 1, 5, 12 or 24");
   return 0;
 }

@@ -1,0 +1,320 @@
+"""docs/bgv-performance.md: Whorl's BGV beside the figures of Papadakis et al.
+
+    .venv/bin/python bench/bgv_report.py
+
+Reads bench/results/cpu/bgv.jsonl and bench/results/h200/bgv.jsonl, which bench_bgv and
+bench/openfhe_bgv.py write; writes docs/plots/bgv-*.svg and the part of the page between its
+markers. Of several records of one thing the last counts. What has no records is left out, and the
+page says so.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt
+from plots import table
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/bgv-performance.md"
+BEGIN, END = "<!-- measured: bench/bgv_report.py -->", "<!-- end of measured -->"
+
+Record = dict[str, Any]
+
+DEVICES = {"cpu": "CPU, one thread", "h200": "H200"}
+DEPTHS = (1, 5, 12, 24)
+EXAMPLE_DEPTHS = (1, 2, 5, 12, 24)
+
+# Papadakis et al., Table I: what they call the functions, per cent of the time, calls.
+TABLE_1 = {
+    "parameters": ("genCryptoContextBGVRNSInternal", "5.5", 1),
+    "keygen_rotate": ("EvalAtIndexKeyGen", "34.6", 1),
+    "keygen_relin": ("EvalMultKeyGen", "8.7", 1),
+    "keygen_pair": ("KeyGen", "4.6", 1),
+    "encrypt": ("MakePackedPlaintext, Encrypt", "1.2 + 8.0", 3),
+    "load_keys": ("(keys to the server)", "", 1),
+    "upload": ("(ciphertexts to the device)", "", 3),
+    "rotate": ("EvalRotate", "17.5", 5),
+    "mult_relin": ("EvalMult", "12.1", 2),
+    "add": ("EvalAdd", "< 1", 2),
+    "download": ("(results from the device)", "", 7),
+    "decrypt": ("Decrypt", "6.9", 7),
+}
+# What the plot draws together.
+PARTS = {
+    "parameters": ("parameters",),
+    "key generation": ("keygen_pair", "keygen_relin", "keygen_rotate"),
+    "encryption": ("encrypt",),
+    "keys to the server": ("load_keys",),
+    "copies": ("upload", "download"),
+    "operations": ("add", "mult_relin", "rotate"),
+    "decryption": ("decrypt",),
+}
+# Table IV, ms, by depth: GPU kernel, accelerated end to end, OpenFHE alone.
+TABLE_4 = {1: (0.05, 531, 0.68), 5: (0.5, 603, 13), 12: (5, 836, 123), 24: (60, 2273, 1182)}
+# What the text says of Figure 5: per cent of marshalling and allocation.
+FIGURE_5_REST = {1: 99.97, 24: 67.40}
+
+
+class Records:
+    """The last record of each thing that was measured on one device."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self._latest: dict[tuple[Any, ...], Record] = {}
+        self.commits: set[str] = set()
+        path = ROOT / "bench/results" / device / "bgv.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        members = ("op", "batch", "part", "waited", "peer_scaling")
+        for line in lines:
+            record = json.loads(line)
+            key = (int(record["params"].split("depth=")[1].split(",")[0]),)
+            self._latest[key + tuple(record.get(name) for name in members)] = record
+
+    def _find(self, depth: int, op: str, part: str | None, peer: str | None) -> Record | None:
+        waited = None if peer else True
+        record = self._latest.get((depth, op, 1, part, waited, peer))
+        if record:
+            self.commits.add(record["commit"])
+        return record
+
+    def milliseconds(self, depth: int, op: str, part: str | None = None) -> float | None:
+        """The median."""
+        record = self._find(depth, op, part, None)
+        return 1e3 * record["median"] if record else None
+
+    def against_openfhe(self, depth: int) -> tuple[float, float] | None:
+        """EvalMult of Whorl and of OpenFHE as it is by default: CPU time of one thread."""
+        record = self._find(depth, "mult_relin", None, "FLEXIBLEAUTOEXT")
+        return (1e3 * record["median"], 1e3 * record["peer_median"]) if record else None
+
+    def example(self, depth: int) -> dict[str, float]:
+        """Milliseconds of each step; nothing unless all are known."""
+        steps = {op: self.milliseconds(depth, op, "example") for op in TABLE_1}
+        found = {op: ms for op, ms in steps.items() if ms is not None}
+        return found if len(found) == len(TABLE_1) else {}
+
+    def multiplication(self, depth: int) -> tuple[float, float, float] | None:
+        """EvalMult from host memory to host memory: the operation, copies, the rest; no rest where
+        copies ran beside other work."""
+        kernel, copy, total = (
+            self.milliseconds(depth, op) for op in ("mult_relin", "copy", "end_to_end")
+        )
+        if kernel is None or copy is None or total is None:
+            return None
+        return kernel, copy, max(0.0, total - kernel - copy)
+
+    def threads(self) -> int:
+        """Of the host, where multiplications were timed end to end."""
+        counts = [record["threads"] for record in self._latest.values() if "threads" in record]
+        return max(counts, default=1)
+
+
+def in_words(ms: float | None) -> str:
+    return "" if ms is None else f"{ms:.3g}" if ms < 1000 else f"{ms:,.0f}"
+
+
+def times(ratio: float) -> str:
+    return f"{ratio:.0f}×" if ratio >= 10 else f"{ratio:.1f}×" if ratio >= 1 else f"{ratio:.2g}×"
+
+
+def name(records: Records) -> str:
+    return DEVICES[records.device]
+
+
+def table_1(records: Records) -> list[str]:
+    steps = {depth: records.example(depth) for depth in EXAMPLE_DEPTHS}
+    steps = {depth: found for depth, found in steps.items() if found}
+    if not steps:
+        return [f"*{name(records)}: the example was not measured yet.*", ""]
+    sums = {depth: sum(found.values()) for depth, found in steps.items()}
+    rows = []
+    for op, (function, theirs, calls) in TABLE_1.items():
+        row = [f"`{op}`", function, str(calls), theirs]
+        row += [f"{100 * steps[depth][op] / sums[depth]:.1f}" for depth in steps]
+        rows.append(row)
+    rows.append(["all, ms", "", "", "", *(in_words(sums[depth]) for depth in steps)])
+    for label, ops in (
+        ("operations, data on the device, ms", PARTS["operations"]),
+        ("the same from host memory to host memory, ms", PARTS["operations"] + PARTS["copies"]),
+    ):
+        found = [in_words(sum(steps[depth][op] for op in ops)) for depth in steps]
+        rows.append([label, "", "", "", *found])
+    head = ["step", "OpenFHE's function", "calls", "paper, %"]
+    head += [f"depth {depth}, %" for depth in steps]
+    return [f"**{name(records)}**", "", *table(head, rows)]
+
+
+def table_4(cpu: Records, gpu: Records) -> list[str]:
+    rows = []
+    for depth, (kernel, accelerated, baseline) in TABLE_4.items():
+        pair = cpu.against_openfhe(depth)
+        on_cpu = cpu.milliseconds(depth, "end_to_end")
+        on_gpu = [gpu.milliseconds(depth, op) for op in ("mult_relin", "end_to_end")]
+        row = [str(depth), in_words(baseline), in_words(kernel), in_words(accelerated)]
+        row.append(times(baseline / accelerated))
+        row += [in_words(pair[1]), in_words(pair[0])] if pair else ["", ""]
+        row += [in_words(on_cpu), *map(in_words, on_gpu)]
+        for ours in (pair[0] if pair else None, *on_gpu):
+            row.append(times(pair[1] / ours) if pair and ours else "")
+        rows.append(row)
+    head = ["depth", "paper: OpenFHE", "its GPU kernel", "its end to end", "gains"]
+    head += ["OpenFHE here", "Whorl, CPU", "CPU, end to end", "H200, data there"]
+    head += ["H200, end to end", "CPU gains", "H200 gains", "H200 end to end gains"]
+    keep = [at for at in range(len(head)) if any(row[at] for row in rows)]
+    return table([head[at] for at in keep], [[row[at] for at in keep] for row in rows])
+
+
+def table_5(records: Records) -> list[str]:
+    rows = []
+    for depth in DEPTHS:
+        parts = records.multiplication(depth)
+        if not parts:
+            continue
+        total = sum(parts)
+        theirs = FIGURE_5_REST.get(depth)
+        row = [str(depth), *(f"{in_words(x)} ms, {100 * x / total:.0f} %" for x in parts)]
+        rows.append([*row, f"{theirs} %" if theirs else ""])
+    if not rows:
+        return [f"*{name(records)}: end to end was not measured yet.*", ""]
+    head = ["depth", "multiply + relinearise", "copies", "the rest", "the paper's rest"]
+    return [f"**{name(records)}**", "", *table(head, rows)]
+
+
+def stack(axis: Any, columns: list[str], parts: dict[str, list[float]], colours: list[str]) -> None:
+    """Columns of 100 %; `parts` are in any unit."""
+    sums = [sum(values) for values in zip(*parts.values(), strict=True)]
+    below = [0.0] * len(columns)
+    for (label, values), colour in zip(parts.items(), colours, strict=True):
+        shares = [100 * x / total for x, total in zip(values, sums, strict=True)]
+        axis.bar(columns, shares, bottom=below, label=label, color=colour, width=0.75)
+        below = [a + b for a, b in zip(below, shares, strict=True)]
+    axis.set(ylim=(0, 100), xlabel="depth")
+
+
+def plot_shares(all_records: list[Records], to: Path) -> bool:
+    """The example by its parts, and a multiplication end to end as the paper's Figure 5."""
+    colours = ["#999999", "#4477aa", "#66ccee", "#ccbb44", "#ee6677", "#228833", "#aa3377"]
+    panels: list[tuple[str, list[str], dict[str, list[float]], list[str]]] = []
+    for records in all_records:
+        steps = {depth: records.example(depth) for depth in EXAMPLE_DEPTHS}
+        depths = [depth for depth in EXAMPLE_DEPTHS if steps[depth]]
+        if depths:
+            parts = {
+                part: [sum(steps[depth][op] for op in ops) for depth in depths]
+                for part, ops in PARTS.items()
+            }
+            panels.append(
+                (f"The example, {name(records)}", [str(x) for x in depths], parts, colours)
+            )
+    for records in all_records:
+        found = {depth: records.multiplication(depth) for depth in DEPTHS}
+        known = {depth: parts for depth, parts in found.items() if parts}
+        if known:
+            labels = ("multiply + relinearise", "copies", "the rest")
+            parts = {label: [known[x][i] for x in known] for i, label in enumerate(labels)}
+            title = f"EvalMult end to end, {name(records)}"
+            picked = [colours[5], colours[4], colours[0]]
+            panels.append((title, [str(x) for x in known], parts, picked))
+    if not panels:
+        return False
+    columns = 2
+    lines = -(-len(panels) // columns)
+    figure, axes = plt.subplots(lines, columns, figsize=(10.5, 3.6 * lines), squeeze=False)
+    for axis, (title, names, parts, picked) in zip(axes.flat, panels, strict=False):
+        stack(axis, names, parts, picked)
+        axis.set_title(title)
+        axis.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+        axis.set_ylabel("% of the time")
+    for axis in list(axes.flat)[len(panels) :]:
+        axis.axis("off")
+    figure.tight_layout()
+    figure.savefig(to, metadata={"Date": None})
+    plt.close(figure)
+    return True
+
+
+def plot_multiplication(cpu: Records, gpu: Records, to: Path) -> bool:
+    """Milliseconds of EvalMult by depth, Whorl's and the paper's (its Figure 4 and Table IV)."""
+    curves: list[tuple[str, list[tuple[int, float]], str]] = []
+    labels = ("paper: GPU kernel, RTX 3070", "paper: GPU end to end", "paper: OpenFHE, i7-13700")
+    for i, (label, style) in enumerate(zip(labels, (":v", ":^", ":s"), strict=True)):
+        curves.append((label, [(x, TABLE_4[x][i]) for x in DEPTHS], style))
+    pairs = {depth: cpu.against_openfhe(depth) for depth in DEPTHS}
+    known = {depth: pair for depth, pair in pairs.items() if pair}
+    curves.append(("OpenFHE here, one thread", [(x, known[x][1]) for x in known], "--s"))
+    curves.append(("Whorl, one thread", [(x, known[x][0]) for x in known], "-s"))
+    for label, op, style in (
+        ("Whorl, H200, data there", "mult_relin", "-v"),
+        ("Whorl, H200, end to end", "end_to_end", "-^"),
+    ):
+        found = {x: gpu.milliseconds(x, op) for x in DEPTHS}
+        curves.append((label, [(x, y) for x, y in found.items() if y is not None], style))
+    if not any(points for _, points, _ in curves[3:]):
+        return False
+    figure, axis = plt.subplots(figsize=(8, 4))
+    for i, (label, points, style) in enumerate(curves):
+        colour = "tab:gray" if i < 3 else f"C{i - 3}"
+        if points:
+            xs = [DEPTHS.index(x) for x, _ in points]
+            ys = [y for _, y in points]
+            axis.plot(xs, ys, style, label=label, color=colour, markersize=4, linewidth=1.2)
+    axis.set_yscale("log")
+    axis.set_xticks(range(len(DEPTHS)), [str(depth) for depth in DEPTHS])
+    axis.set(xlabel="depth", ylabel="ms of one EvalMult")
+    axis.grid(True, alpha=0.3)
+    axis.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.tight_layout()
+    figure.savefig(to, metadata={"Date": None})
+    plt.close(figure)
+    return True
+
+
+def measured() -> list[str]:
+    """The part of the page that is made of records."""
+    cpu, gpu = Records("cpu"), Records("h200")
+    plots = ROOT / "docs/plots"
+    plots.mkdir(exist_ok=True)
+    lines = ["## One multiplication: its Table IV and Figure 4", ""]
+    if plot_multiplication(cpu, gpu, plots / "bgv-evalmult.svg"):
+        lines += ["![One EvalMult by depth](plots/bgv-evalmult.svg)", ""]
+    lines += [
+        "Milliseconds. *Gains*: how many times as fast as OpenFHE, the paper's end to end against "
+        "the paper's OpenFHE, Whorl against OpenFHE here.",
+        "",
+    ]
+    lines += table_4(cpu, gpu)
+    if not any(gpu.multiplication(depth) for depth in DEPTHS):
+        lines += ["*The GPU's columns are left out: there are no records of it yet.*", ""]
+    lines += ["## Where its time goes: its Figure 5", ""]
+    lines += [*table_5(cpu), *table_5(gpu)]
+    lines += ["## The example: its Table I", ""]
+    if plot_shares([cpu, gpu], plots / "bgv-shares.svg"):
+        lines += ["![Shares of the time](plots/bgv-shares.svg)", ""]
+    lines += [*table_1(cpu), *table_1(gpu)]
+    for records in (cpu, gpu):
+        if records.commits:
+            path = f"bench/results/{records.device}/bgv.jsonl"
+            lines.append(
+                f"{name(records)}: `{path}`, commits {', '.join(sorted(records.commits))}, "
+                f"host threads {records.threads()}."
+            )
+    return lines
+
+
+def main() -> int:
+    plt.rcParams.update({"svg.hashsalt": "whorl", "svg.fonttype": "none", "font.size": 9})
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    text = "\n".join([BEGIN, "", *measured()]).rstrip() + "\n\n"
+    PAGE.write_text(before + text + END + rest.split(END)[1], encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
