@@ -182,7 +182,7 @@ def table_5(records: Records) -> list[str]:
         row = [str(depth), *(f"{in_words(x)} ms, {100 * x / total:.0f} %" for x in parts)]
         rows.append([*row, f"{theirs} %" if theirs else ""])
     if not rows:
-        return [f"*{name(records)}: end to end was not measured yet.*", ""]
+        return [f"*{name(records)}: bare copies were not measured yet.*", ""]
     head = ["depth", "multiply + relinearise", "copies", "the rest", "the paper's rest"]
     return [f"**{name(records)}**", "", *table(head, rows)]
 
@@ -290,7 +290,7 @@ def measured() -> list[str]:
         "",
     ]
     lines += table_4(cpu, gpu)
-    if not any(gpu.multiplication(depth) for depth in DEPTHS):
+    if not any(gpu.milliseconds(depth, "end_to_end") for depth in DEPTHS):
         lines += ["*The GPU's columns are left out: there are no records of it yet.*", ""]
     lines += ["## Where its time goes: its Figure 5", ""]
     lines += [*table_5(cpu), *table_5(gpu)]
