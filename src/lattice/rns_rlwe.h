@@ -45,7 +45,7 @@ class RnsSecret {
                               const std::function<bool(std::size_t, std::size_t)>& progress) const;
 
  private:
-  void transform(unsigned first_limb, std::size_t rows, Word* data, bool forward) const;
+  void transform(unsigned limbs, std::size_t rows, Word* data, bool forward) const;
 
   std::shared_ptr<const ring::RnsPlan<Word>> plan_;
   std::uint64_t t_;

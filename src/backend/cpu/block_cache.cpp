@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -18,7 +19,7 @@ constexpr std::size_t least_pages = std::size_t{1} << 15;
 
 /// Sizes of blocks: eight to an octave, so that similar requests share them.
 std::size_t rounded(std::size_t bytes) {
-  const std::size_t step = std::bit_floor(bytes) / 8;
+  const std::size_t step = std::bit_floor(std::max(bytes, least_pages)) / 8;
   return (bytes + step - 1) / step * step;
 }
 
@@ -52,13 +53,15 @@ std::shared_ptr<void> BlockCache::take(std::size_t bytes, const char* what) {
 }
 
 void BlockCache::keep(Block block) {
-  std::deque<Block> gone;  // unmapped after the lock
   const std::scoped_lock lock(mutex_);
-  kept_ += block.bytes;
-  free_.push_back(std::move(block));
+  try {
+    free_.push_back(std::move(block));
+  } catch (const std::bad_alloc&) {
+    return;  // the block goes back to the system: a deleter must not throw
+  }
+  kept_ += free_.back().bytes;
   while (kept_ > most_kept) {
     kept_ -= free_.front().bytes;
-    gone.push_back(std::move(free_.front()));
     free_.pop_front();
   }
 }

@@ -30,9 +30,9 @@ unsigned limb_of(const ring::RnsPlan<Word>& plan, unsigned limbs, unsigned row) 
 }  // namespace
 
 template <class Word>
-CpuRnsTables<Word>::CpuRnsTables(std::shared_ptr<const ring::RnsPlan<Word>> shared,
+CpuRnsTables<Word>::CpuRnsTables(std::shared_ptr<const ring::RnsPlan<Word>> shared_plan,
                                  std::uint64_t plain_modulus)
-    : RnsTables<Word>(std::move(shared), plain_modulus) {
+    : RnsTables<Word>(std::move(shared_plan), plain_modulus) {
   const ring::RnsPlan<Word>& plan = this->plan();
   const std::span<const math::Modulus<Word>> all = plan.moduli();
   const unsigned L = plan.limbs(), K = plan.special(), alpha = plan.digit_limbs();

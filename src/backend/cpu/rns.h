@@ -21,7 +21,7 @@ namespace whorl::backend::cpu {
 template <class Word>
 class CpuRnsTables final : public RnsTables<Word> {
  public:
-  CpuRnsTables(std::shared_ptr<const ring::RnsPlan<Word>> plan, std::uint64_t plain_modulus);
+  CpuRnsTables(std::shared_ptr<const ring::RnsPlan<Word>> shared_plan, std::uint64_t plain_modulus);
 
   /// Of the chain, then of the special primes; so in all that follows.
   KeyMemory<Word> twiddles;

@@ -370,6 +370,7 @@ struct Server::Typed final : Server::State {
   Array scale(const Array& a, std::int64_t by, std::uint64_t factor) const override {
     const auto primes = moduli(a.info_.limbs, a.info_.parts);
     std::vector<Word> scalars;
+    scalars.reserve(primes.size());
     for (const auto& q : primes) scalars.push_back(q.from_signed(by));
     Buffer to = device->allocate<Word>(all(a).size);
     device->mul_scalar(primes, all(a), scalars, to.slice());
