@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backend/ops.h"
+#include "backend/parallel.h"
 #include "lattice/rns_rlwe.h"
 #include "schemes/bgv/derived.h"
 #include "schemes/bgv/encoder.h"
@@ -319,14 +320,17 @@ struct Server::Typed final : Server::State {
     check_words(c, std::size_t{i.parts} * i.limbs * plan->N());
     const std::span<const Word> words = c.data.as<Word>();
     const std::size_t row = i.count * plan->N();
-    for (std::size_t r = 0; r < std::size_t{i.parts} * i.limbs; ++r) {
+    // One core reads slower than a bus carries; threads cost more than they save on small batches.
+    constexpr std::size_t many = std::size_t{1} << 20;
+    const backend::Workers workers{words.size() >= many ? device->threads() : 1, {}};
+    backend::parallel_for(std::size_t{i.parts} * i.limbs, workers, [&](std::size_t r) {
       const Word q = plan->moduli()[r % i.limbs].value();
       Word largest = 0;
       for (const Word x : words.subspan(r * row, row)) largest = std::max(largest, x);
       if (largest >= q)
         throw RangeError("residue " + std::to_string(largest) + " of row " + std::to_string(r) +
                          " is not below its prime " + std::to_string(q));
-    }
+    });
     Array out;
     out.info_ = i;
     Buffer to = device->allocate<Word>(words.size());
@@ -335,9 +339,11 @@ struct Server::Typed final : Server::State {
   }
   Ciphertexts download(const Array& a) const override {
     const ConstSlice from = all(a);
-    std::vector<Word> words(from.size);
-    device->download<Word>(from, words);
-    return {parameters, key_id, a.info_, WordArray(std::move(words)), std::nullopt};
+    // Not zeroed: every word is written.
+    const auto words = std::make_shared_for_overwrite<Word[]>(from.size);
+    device->download<Word>(from, {words.get(), from.size});
+    return {parameters, key_id, a.info_, WordArray(words, words.get(), from.size, sizeof(Word)),
+            std::nullopt};
   }
 
   Array combine(const Array& a, const Array& b, bool subtract) const override {
