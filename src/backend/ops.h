@@ -270,8 +270,8 @@ class Device {
   virtual void blind_rotate(const RotationKey&, Slice<const std::uint32_t> lwe,
                             Slice<const std::uint64_t> luts, Slice<const std::uint32_t> index,
                             Slice<std::uint64_t> out) const = 0;
-  /// sample_extract of blind_rotate's ACC: (B, N+1). A GPU computes no more of the last step's b
-  /// than coefficient 0 (Shi et al., VeloFHE, §4.3).
+  /// sample_extract of blind_rotate's ACC: (B, N+1). A backend may compute no more of the last
+  /// step's b than coefficient 0 (Shi et al., VeloFHE, §4.3).
   virtual void blind_rotate_extract(const RotationKey&, Slice<const std::uint32_t> lwe,
                                     Slice<const std::uint32_t> luts,
                                     Slice<const std::uint32_t> index, std::uint64_t constant,
