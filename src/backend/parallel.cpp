@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -40,50 +39,60 @@ void parallel_for(std::size_t count, const Workers& workers,
 
 namespace {
 
-/// How far a phase is. Each thread has a range of the items, and helps with those of others when
-/// it is through: so what it finds in its cache is mostly its own, if ranges of one phase go with
-/// those of the next. A phase is begun when all items of the one before are, so that whoever waits
-/// for an item waits for a thread that has begun it.
+/// How far phases are. Each thread has a range of the items of each, and helps with those of others
+/// when it is through: so what it finds in its cache is mostly its own, if ranges of one phase go
+/// with those of the next. A thread begins with a phase when all items of the one before are begun,
+/// so that whoever waits for an item waits for a thread that works on it.
 class Progress {
  public:
-  /// `after`: the phase that follows, if any.
-  Progress(const Phase& phase, const Phase* after, std::size_t groups, std::size_t ranges)
-      : grouped_(after && phase.group && after->group),
-        ranges_(ranges),
-        pending_(grouped_ ? groups : 1) {
-    for (std::size_t r = 0; r < ranges; ++r) {
-      ranges_[r].next = r * phase.count / ranges;
-      ranges_[r].end = (r + 1) * phase.count / ranges;
+  Progress(std::span<const Phase> phases, std::size_t groups, std::size_t threads)
+      : groups_(groups), threads_(threads) {
+    for (const Phase& phase : phases)  // one without items has nothing to be waited for
+      if (phase.count > 0) order_.push_back(&phase);
+    ranges_ = std::vector<Range>(order_.size() * threads);
+    pending_ = std::vector<std::atomic<std::size_t>>(order_.size() * groups);
+    for (std::size_t p = 0; p < order_.size(); ++p) {
+      const std::size_t count = order_[p]->count;
+      for (std::size_t r = 0; r < threads; ++r) {
+        ranges_[p * threads + r].next = r * count / threads;
+        ranges_[p * threads + r].end = (r + 1) * count / threads;
+      }
+      if (!by_groups(p))
+        pending_[p * groups] = count;
+      else
+        for (std::size_t i = 0; i < count; ++i)
+          pending_[p * groups + order_[p]->group(i)].fetch_add(1, std::memory_order_relaxed);
     }
-    if (!grouped_)
-      pending_[0] = phase.count;
-    else
-      for (std::size_t i = 0; i < phase.count; ++i)
-        pending_[phase.group(i)].fetch_add(1, std::memory_order_relaxed);
   }
 
-  /// An item for thread `k` to begin, if one is left.
-  std::optional<std::size_t> begin(std::size_t k) {
-    for (std::size_t r = 0; r < ranges_.size(); ++r) {
-      Range& range = ranges_[(k + r) % ranges_.size()];
+  std::size_t phases() const { return order_.size(); }
+  const Phase& phase(std::size_t p) const { return *order_[p]; }
+
+  /// An item of phase p for thread `k` to begin, if one is left.
+  std::optional<std::size_t> begin(std::size_t p, std::size_t k) {
+    for (std::size_t r = 0; r < threads_; ++r) {
+      Range& range = ranges_[p * threads_ + (k + r) % threads_];
       if (range.next.load(std::memory_order_relaxed) >= range.end) continue;
       const std::size_t i = range.next.fetch_add(1, std::memory_order_relaxed);
       if (i < range.end) return i;
     }
     return {};
   }
-  std::size_t left() const {
-    std::size_t items = 0;
-    for (const Range& range : ranges_)
-      items += range.end - std::min(range.end, range.next.load(std::memory_order_relaxed));
-    return items;
+  std::size_t begun(std::size_t p) const {
+    std::size_t left = 0;
+    for (std::size_t r = 0; r < threads_; ++r) {
+      const Range& range = ranges_[p * threads_ + r];
+      left += range.end - std::min(range.end, range.next.load(std::memory_order_relaxed));
+    }
+    return order_[p]->count - left;
   }
-  /// Whether that was the last of something that items of the phase after wait for.
-  bool end(const Phase& phase, std::size_t i) {
-    return pending_[grouped_ ? phase.group(i) : 0].fetch_sub(1, std::memory_order_acq_rel) == 1;
+  /// Item i of phase p has ended; whether that was the last of what items of the next wait for.
+  bool end(std::size_t p, std::size_t i) {
+    return pending(p, p, i).fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
-  bool ended_for(const Phase& after, std::size_t i) const {
-    return pending_[grouped_ ? after.group(i) : 0].load(std::memory_order_acquire) == 0;
+  /// Whether item i of phase p need wait no longer.
+  bool ready(std::size_t p, std::size_t i) {
+    return p == 0 || pending(p - 1, p, i).load(std::memory_order_acquire) == 0;
   }
 
  private:
@@ -91,7 +100,16 @@ class Progress {
     std::atomic<std::size_t> next{0};
     std::size_t end = 0;
   };
-  const bool grouped_;
+  bool by_groups(std::size_t p) const {
+    return p + 1 < order_.size() && order_[p]->group && order_[p + 1]->group;
+  }
+  /// What is left in phase p of the group that has item i of phase `of`.
+  std::atomic<std::size_t>& pending(std::size_t p, std::size_t of, std::size_t i) {
+    return pending_[p * groups_ + (by_groups(p) ? order_[of]->group(i) : 0)];
+  }
+
+  std::size_t groups_, threads_;
+  std::vector<const Phase*> order_;
   std::vector<Range> ranges_;
   std::vector<std::atomic<std::size_t>> pending_;
 };
@@ -99,40 +117,29 @@ class Progress {
 }  // namespace
 
 void parallel_phases(std::span<const Phase> phases, const Workers& workers, std::size_t groups) {
-  // One without items would let those after it overtake those before it.
-  std::vector<const Phase*> order;
   std::size_t threads = 0;
-  for (const Phase& phase : phases) {
-    if (phase.count > 0) order.push_back(&phase);
-    threads = std::max(threads, phase.count);
-  }
+  for (const Phase& phase : phases) threads = std::max(threads, phase.count);
   threads = std::min<std::size_t>(std::max(1u, workers.threads), threads);
-  std::deque<Progress> progress;  // they do not move
-  for (std::size_t p = 0; p < order.size(); ++p)
-    progress.emplace_back(*order[p], p + 1 < order.size() ? order[p + 1] : nullptr, groups,
-                          threads);
+  Progress progress(phases, groups, threads);
   const std::chrono::nanoseconds patience =
       workers.crew ? workers.crew->patience() : std::chrono::microseconds(1);
-  alignas(64) std::atomic<std::uint32_t> news{
-      0};  // how often something has ended that may be waited for
+  // How often something has ended that may be waited for.
+  alignas(64) std::atomic<std::uint32_t> news{0};
   alignas(64) std::atomic<bool> stop{false};
   std::exception_ptr failure;
   std::mutex failure_mutex;
 
   const auto poll = [&](std::size_t p) {
     if (workers.interrupt && workers.interrupt())
-      throw InterruptedError("stopped after " +
-                             std::to_string(order[p]->count - progress[p].left()) + " of " +
-                             std::to_string(order[p]->count) + " pieces of work");
+      throw InterruptedError("stopped after " + std::to_string(progress.begun(p)) + " of " +
+                             std::to_string(progress.phase(p).count) + " pieces of work");
   };
   const auto tell = [&] {
     news.fetch_add(1);
     news.notify_all();
   };
   const auto await = [&](std::size_t p, std::size_t i) {
-    const auto ready = [&] {
-      return progress[p - 1].ended_for(*order[p], i) || stop.load(std::memory_order_relaxed);
-    };
+    const auto ready = [&] { return progress.ready(p, i) || stop.load(std::memory_order_relaxed); };
     while (!spin(patience, ready)) {
       const std::uint32_t seen = news.load();
       if (ready()) return;
@@ -141,19 +148,16 @@ void parallel_phases(std::span<const Phase> phases, const Workers& workers, std:
   };
   const auto work = [&](unsigned number) {
     try {
-      for (std::size_t p = 0; p < order.size(); ++p) {
+      for (std::size_t p = 0; p < progress.phases(); ++p) {
         while (true) {
           if (stop.load(std::memory_order_relaxed)) return;
           if (number == 0) poll(p);
-          const std::optional<std::size_t> item = progress[p].begin(number);
+          const std::optional<std::size_t> item = progress.begin(p, number);
           if (!item) break;
-          const std::size_t i = *item;
-          if (p > 0) {
-            await(p, i);
-            if (stop.load(std::memory_order_relaxed)) return;
-          }
-          order[p]->body(i);
-          if (progress[p].end(*order[p], i)) tell();
+          await(p, *item);
+          if (stop.load(std::memory_order_relaxed)) return;
+          progress.phase(p).body(*item);
+          if (progress.end(p, *item)) tell();
         }
       }
     } catch (...) {

@@ -2,13 +2,13 @@
 #include "backend/crew.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -30,6 +30,13 @@ constexpr bool thread_sanitizer = true;
 constexpr bool thread_sanitizer = __has_feature(thread_sanitizer);
 #else
 constexpr bool thread_sanitizer = false;
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool address_sanitizer = true;
+#elif defined(__has_feature)
+constexpr bool address_sanitizer = __has_feature(address_sanitizer);
+#else
+constexpr bool address_sanitizer = false;
 #endif
 
 Workers workers_with(const std::shared_ptr<Crew>& crew, unsigned threads,
@@ -152,6 +159,7 @@ TEST(BackendCrew, CallsAtTheSameTimeAndWithinOneAnother) {
   std::atomic<int> wrong{0};
   {
     std::vector<std::jthread> callers;
+    callers.reserve(4);
     for (int caller = 0; caller < 4; ++caller)
       callers.emplace_back([&, caller] {
         for (int round = 0; round < 200; ++round) {
@@ -240,7 +248,8 @@ TEST(BackendCrew, WorksInForkedChildren) {
     crew.reset();
     return good;
   })) << "dropped after use";
-  {
+  // AddressSanitizer's allocator stays locked in a child if another thread had it (LLVM before 17).
+  if (!address_sanitizer) {
     std::atomic<bool> enough{false};
     std::jthread other([&] {
       while (!enough) adds_up(workers_with(crew, 3), 50);

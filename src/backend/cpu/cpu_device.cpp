@@ -397,8 +397,10 @@ class CpuDevice final : public Device {
     const std::size_t batch = polynomials("automorphism", a.size, q.size() * N);
     if (evaluation_form) {
       const EvaluationPermutation<Word> permutation(N, g);
-      return each(q.size() * batch, N, [&](std::size_t i) {
-        permute_values(permutation, a.data + i * N, out.data + i * N);
+      const std::size_t size = std::min<std::size_t>(N, least_values), count = N / size;
+      return each(q.size() * batch * count, size, [&](std::size_t i) {
+        const std::size_t first = i / count * N;
+        permute_values(permutation, a.data + first, out.data + first, i % count * size, size);
       });
     }
     const std::vector<std::uint32_t> to = ring::coefficient_permutation(N, g);

@@ -259,9 +259,10 @@ struct Permuted {
   }
 };
 template <class Word>
-void permute(const EvaluationPermutation<Word>& permutation, const Word* in, Word* out) {
+void permute(const EvaluationPermutation<Word>& permutation, const Word* in, Word* out,
+             std::size_t at, std::size_t count) {
   const Permuted<Word> load{permutation.moves().data(), permutation.orders().data()};
-  for (std::size_t j = 0; j < permutation.moves().size() * kWords<Word>; j += kWords<Word>)
+  for (std::size_t j = at; j < at + count; j += kWords<Word>)
     hn::StoreU(load(in, j), Dw<Word>(), out + j);
 }
 
@@ -311,8 +312,8 @@ void two_32(const math::Montgomery<std::uint32_t>& m, const std::uint32_t* const
   products_of_two(m, a, b, out, count);
 }
 void permute_32(const EvaluationPermutation<std::uint32_t>& permutation, const std::uint32_t* in,
-                std::uint32_t* out) {
-  permute(permutation, in, out);
+                std::uint32_t* out, std::size_t at, std::size_t count) {
+  permute(permutation, in, out, at, count);
 }
 void key_sums_32(const math::Montgomery<std::uint32_t>& m, const KeyProducts<std::uint32_t>& sums,
                  const EvaluationPermutation<std::uint32_t>* permutation, std::size_t at,
@@ -332,8 +333,8 @@ void two_64(const math::Montgomery<std::uint64_t>& m, const std::uint64_t* const
   products_of_two(m, a, b, out, count);
 }
 void permute_64(const EvaluationPermutation<std::uint64_t>& permutation, const std::uint64_t* in,
-                std::uint64_t* out) {
-  permute(permutation, in, out);
+                std::uint64_t* out, std::size_t at, std::size_t count) {
+  permute(permutation, in, out, at, count);
 }
 void key_sums_64(const math::Montgomery<std::uint64_t>& m, const KeyProducts<std::uint64_t>& sums,
                  const EvaluationPermutation<std::uint64_t>* permutation, std::size_t at,
@@ -440,11 +441,12 @@ void two_by_two(const math::Montgomery<Word>& q, const Word* const* a, const Wor
     HWY_DYNAMIC_DISPATCH(two_64)(q, a, b, out, count);
 }
 template <class Word>
-void permute_values(const EvaluationPermutation<Word>& permutation, const Word* in, Word* out) {
+void permute_values(const EvaluationPermutation<Word>& permutation, const Word* in, Word* out,
+                    std::size_t at, std::size_t count) {
   if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(permute_32)(permutation, in, out);
+    HWY_DYNAMIC_DISPATCH(permute_32)(permutation, in, out, at, count);
   else
-    HWY_DYNAMIC_DISPATCH(permute_64)(permutation, in, out);
+    HWY_DYNAMIC_DISPATCH(permute_64)(permutation, in, out, at, count);
 }
 template <class Word>
 void key_products(const math::Montgomery<Word>& q, const KeyProducts<Word>& sums,
@@ -503,7 +505,8 @@ EvaluationPermutation<Word>::EvaluationPermutation(std::uint32_t N, std::uint32_
   template void two_by_two(const math::Montgomery<Word>&, const Word* const*, const Word* const*, \
                            Word* const*, std::size_t);                                            \
   template class EvaluationPermutation<Word>;                                                     \
-  template void permute_values(const EvaluationPermutation<Word>&, const Word*, Word*);           \
+  template void permute_values(const EvaluationPermutation<Word>&, const Word*, Word*,            \
+                               std::size_t, std::size_t);                                         \
   template void key_products(const math::Montgomery<Word>&, const KeyProducts<Word>&,             \
                              const EvaluationPermutation<Word>*, std::size_t, std::size_t);
 WHORL_INSTANTIATE(std::uint32_t)

@@ -68,8 +68,10 @@ class EvaluationPermutation {
   std::vector<Move> moves_;
   std::vector<Word> orders_;
 };
+/// Results at … at + count - 1 of N.
 template <class Word>
-void permute_values(const EvaluationPermutation<Word>& permutation, const Word* in, Word* out);
+void permute_values(const EvaluationPermutation<Word>& permutation, const Word* in, Word* out,
+                    std::size_t at, std::size_t count);
 
 /// out[i] = sum_k x[k]·keys[i][k] mod q for i < 2 at coefficients at … at + count - 1, the x[k]
 /// (of N values) being permuted first if there is a permutation; keys in Montgomery form.
