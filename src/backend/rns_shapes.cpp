@@ -79,9 +79,12 @@ std::size_t inner_product_batch(const ring::RnsPlan<Word>& key_plan,
 
 template <class Word>
 std::size_t mod_down_batch(const ring::RnsPlan<Word>& plan, unsigned limbs, std::size_t parts,
-                           std::size_t in, std::size_t out) {
+                           std::size_t added, std::size_t in, std::size_t out) {
   plan.check_limbs("mod_down", limbs);
   check_special("mod_down", plan);
+  if (added > parts)
+    throw ShapeError("mod_down: " + std::to_string(added) + " of " + std::to_string(parts) +
+                     " parts to be added to");
   const std::size_t batch = batch_of("mod_down", in, parts * (limbs + plan.special()), plan.N());
   check_rows("mod_down: output", out, parts * limbs, batch, plan.N());
   return batch;
@@ -119,7 +122,7 @@ std::size_t tensor_batch(const ring::RnsPlan<Word>& plan, unsigned limbs, std::s
   template std::size_t inner_product_batch(const ring::RnsPlan<Word>&, const ring::RnsPlan<Word>&, \
                                            unsigned, std::uint32_t, std::size_t, std::size_t);     \
   template std::size_t mod_down_batch(const ring::RnsPlan<Word>&, unsigned, std::size_t,           \
-                                      std::size_t, std::size_t);                                   \
+                                      std::size_t, std::size_t, std::size_t);                      \
   template std::size_t rescale_batch(const ring::RnsPlan<Word>&, unsigned, std::size_t,            \
                                      std::size_t, std::size_t);                                    \
   template std::size_t tensor_batch(const ring::RnsPlan<Word>&, unsigned, std::size_t,             \

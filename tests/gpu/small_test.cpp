@@ -112,19 +112,29 @@ TEST(GpuSmall, AnInterruptStopsThePreparationOfKeys) {
 }
 
 // In every way; over clusters of eight blocks (three digits) and of four.
-class GpuSmallRing : public testing::TestWithParam<U32> {};
-INSTANTIATE_TEST_SUITE_P(N, GpuSmallRing, testing::Values(256, 512, 1024, 2048, 4096, 8192),
-                         testing::PrintToStringParamName());
+// One case a test, so that racecheck, the slowest of the sanitizers, can run them side by side.
+class GpuSmallRing : public testing::TestWithParam<std::tuple<U32, unsigned, int>> {};
+INSTANTIATE_TEST_SUITE_P(N, GpuSmallRing,
+                         testing::Combine(testing::Values(256, 512, 1024, 2048, 4096, 8192),
+                                          testing::Values(1, 2), testing::Range(0, 4)),
+                         [](const auto& info) {
+                           return std::to_string(std::get<0>(info.param)) +
+                                  (std::get<1>(info.param) == 1 ? "_binary_" : "_ternary_") +
+                                  std::to_string(std::get<2>(info.param));
+                         });
 
 TEST_P(GpuSmallRing, BlindRotationNtt) {
   Random random;
-  const U32 N = GetParam();
-  for (const unsigned keys : {1u, 2u}) {
-    compare_rotation<U32>({2, N, 27, keys, {P{7, 3}}}, {3}, random);
-    compare_rotation<U32>({2, N, 27, keys, {P{9, 2}}}, {1}, random);
-    compare_rotation<U64>({2, N, 54, keys, {P{27, 1}, P{14, 3}}}, {3}, random);
-    compare_rotation<U64>({2, N, 54, keys, {P{27, 1}}}, {1}, random);
-    if (HasFatalFailure()) return;
+  const auto [N, keys, number] = GetParam();
+  switch (number) {
+    case 0:
+      return compare_rotation<U32>({2, N, 27, keys, {P{7, 3}}}, {3}, random);
+    case 1:
+      return compare_rotation<U32>({2, N, 27, keys, {P{9, 2}}}, {1}, random);
+    case 2:
+      return compare_rotation<U64>({2, N, 54, keys, {P{27, 1}, P{14, 3}}}, {3}, random);
+    default:
+      return compare_rotation<U64>({2, N, 54, keys, {P{27, 1}}}, {1}, random);
   }
 }
 

@@ -2,14 +2,15 @@
 #include "backend/cpu/cpu_device.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "backend/block_cache.h"
 #include "backend/cpu/blind_rotate.h"
-#include "backend/cpu/block_cache.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rns.h"
 #include "backend/cpu/rns_kernels.h"
@@ -42,6 +43,8 @@ class CpuDevice final : public Device {
   unsigned queues() const override { return 1; }
   /// Bounds the memory of a batch; larger pieces are no faster.
   std::size_t batch_limit(std::size_t) const override { return 512; }
+
+  void wait() const override {}
 
   void ntt(NttPlans<std::uint32_t> p, Slice<std::uint32_t> d) const override {
     ntt_all(p, d, true);
@@ -106,7 +109,8 @@ class CpuDevice final : public Device {
   void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form, \
                     Slice<const Word> a, Slice<Word> out) const override {                  \
     permute(q, N, g, evaluation_form, a, out);                                              \
-  }
+  }                                                                                         \
+  bool all_below(Moduli<Word> q, Slice<const Word> a) const override { return below(q, a); }
   WHORL_CPU_ELEMENTWISE(std::uint32_t)
   WHORL_CPU_ELEMENTWISE(std::uint64_t)
 #undef WHORL_CPU_ELEMENTWISE
@@ -152,12 +156,13 @@ class CpuDevice final : public Device {
     cpu::inner_product(own(tables), own_key<CpuRnsSwitchKey<Word>>(key), limbs, g, batch,          \
                        digits.data, out.data, on());                                               \
   }                                                                                                \
-  void mod_down(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts, bool accumulate, \
-                Slice<const Word> in, Slice<Word> out) const override {                            \
+  void mod_down(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                  \
+                std::size_t added, Slice<const Word> in, Slice<Word> out) const override {         \
     check(in);                                                                                     \
     check(out);                                                                                    \
-    const std::size_t batch = mod_down_batch(tables.plan(), limbs, parts, in.size, out.size);      \
-    cpu::mod_down(own(tables), limbs, parts, batch, accumulate, in.data, out.data, on());          \
+    const std::size_t batch =                                                                      \
+        mod_down_batch(tables.plan(), limbs, parts, added, in.size, out.size);                     \
+    cpu::mod_down(own(tables), limbs, parts, batch, added, in.data, out.data, on());               \
   }                                                                                                \
   void rescale(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                   \
                Slice<const Word> in, Slice<Word> out) const override {                             \
@@ -377,6 +382,18 @@ class CpuDevice final : public Device {
            [&](std::size_t l, std::size_t at, std::size_t count) {
              multiply_scalar(q[l], a.data + at, q[l].reduce(scalars[l]), out.data + at, count);
            });
+  }
+  template <class Word>
+  bool below(Moduli<Word> q, Slice<const Word> a) const {
+    check(a);
+    std::atomic<bool> all{true};
+    pieces(q.size(), limb_size("all_below", q, a.size),
+           [&](std::size_t l, std::size_t at, std::size_t count) {
+             Word largest = 0;
+             for (const Word x : std::span(a.data + at, count)) largest = std::max(largest, x);
+             if (largest >= q[l].value()) all = false;
+           });
+    return all;
   }
   template <class Word>
   void permute(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,

@@ -176,7 +176,8 @@ namespace {
 template <class Word, class Factor>
 void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& conversion,
             unsigned kept, std::size_t rows, unsigned dropped, std::size_t parts, std::size_t batch,
-            const Factor& factor, bool accumulate, const Word* in, Word* out, const Resources& on) {
+            const Factor& factor, std::size_t added, const Word* in, Word* out,
+            const Resources& on) {
   const std::size_t N = tables.plan().N(), many = rows - kept;
   const auto coefficients = scratch<Word>(on, parts * many * batch * N);
   const auto lift = [&](std::size_t i) {
@@ -185,8 +186,10 @@ void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& 
                     coefficients.get() + ((part * many + row) * batch + b) * N);
   };
   // delta's place is the result's where nothing is there to be kept.
-  const auto aside = scratch<Word>(on, accumulate ? parts * kept * batch * N : 0);
-  Word* const delta = accumulate ? aside.get() : out;
+  const auto aside = scratch<Word>(on, added * kept * batch * N);
+  const auto delta = [&](std::size_t part) {
+    return (part < added ? aside.get() : out) + part * kept * batch * N;
+  };
   const std::size_t stretches = (N + rns_stretch - 1) / rns_stretch;
   const auto convert = [&](std::size_t i) {
     const std::size_t part = i / stretches / batch, b = i / stretches % batch;
@@ -199,15 +202,17 @@ void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& 
     std::vector<ConversionTarget<Word>> targets;
     for (unsigned l = 0; l < kept; ++l)
       targets.push_back({&tables.montgomery[l], conversion.factors(l).data(),
-                         delta + ((part * kept + l) * batch + b) * N + at});
+                         delta(part) + (l * batch + b) * N + at});
     conversion_sums<Word>(conversion, targets, y.get(), rns_stretch, count);
   };
   const auto finish = [&](std::size_t i) {
     const std::size_t b = i % batch, part = i / batch % parts, l = i / batch / parts;
-    const std::size_t at = ((part * kept + l) * batch + b) * N;
-    ntt_polynomial(tables.ntt[l], delta + at, delta + at);
-    subtract_scale(tables.plan().moduli()[l], in + ((part * rows + l) * batch + b) * N, delta + at,
-                   factor(static_cast<unsigned>(l)), accumulate, out + at, N);
+    const std::size_t at = (l * batch + b) * N;
+    Word* const d = delta(part) + at;
+    ntt_polynomial(tables.ntt[l], d, d);
+    subtract_scale(tables.plan().moduli()[l], in + ((part * rows + l) * batch + b) * N, d,
+                   factor(static_cast<unsigned>(l)), part < added,
+                   out + part * kept * batch * N + at, N);
   };
   const Phase phases[] = {{many * parts * batch, lift},
                           {parts * batch * stretches, convert},
@@ -219,11 +224,12 @@ void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& 
 
 template <class Word>
 void mod_down(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts,
-              std::size_t batch, bool accumulate, const Word* in, Word* out, const Resources& on) {
+              std::size_t batch, std::size_t added, const Word* in, Word* out,
+              const Resources& on) {
   const ring::RnsPlan<Word>& plan = tables.plan();
   divide(
       tables, tables.down(), limbs, limbs + plan.special(), plan.limbs(), parts, batch,
-      [&](unsigned l) { return plan.inverse_P(l); }, accumulate, in, out, on);
+      [&](unsigned l) { return plan.inverse_P(l); }, added, in, out, on);
 }
 
 template <class Word>
@@ -231,7 +237,7 @@ void rescale(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts
              const Word* in, Word* out, const Resources& on) {
   divide(
       tables, tables.last(limbs - 1), limbs - 1, limbs, limbs - 1, parts, batch,
-      [&](unsigned l) { return tables.inverse_last(limbs - 1, l); }, false, in, out, on);
+      [&](unsigned l) { return tables.inverse_last(limbs - 1, l); }, 0, in, out, on);
 }
 
 template <class Word>
@@ -292,8 +298,8 @@ void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N,
                        const Resources&);                                                          \
   template void inner_product(const CpuRnsTables<Word>&, const CpuRnsSwitchKey<Word>&, unsigned,   \
                               std::uint32_t, std::size_t, const Word*, Word*, const Resources&);   \
-  template void mod_down(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t, bool,      \
-                         const Word*, Word*, const Resources&);                                    \
+  template void mod_down(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t,            \
+                         std::size_t, const Word*, Word*, const Resources&);                       \
   template void rescale(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t,             \
                         const Word*, Word*, const Resources&);                                     \
   template void tensor(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t, std::size_t, \

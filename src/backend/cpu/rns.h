@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "backend/cpu/block_cache.h"
-#include "backend/cpu/key_memory.h"
+#include "backend/block_cache.h"
 #include "backend/cpu/ntt_tables.h"
+#include "backend/key_memory.h"
 #include "backend/parallel.h"
 #include "backend/rns.h"
 #include "ring/automorphism.h"
@@ -85,7 +85,7 @@ void inner_product(const CpuRnsTables<Word>& tables, const CpuRnsSwitchKey<Word>
                    Word* out, const Resources& on);
 template <class Word>
 void mod_down(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts,
-              std::size_t batch, bool accumulate, const Word* in, Word* out, const Resources& on);
+              std::size_t batch, std::size_t added, const Word* in, Word* out, const Resources& on);
 template <class Word>
 void rescale(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts, std::size_t batch,
              const Word* in, Word* out, const Resources& on);

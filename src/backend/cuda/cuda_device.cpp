@@ -81,6 +81,8 @@ class CudaDevice final : public Device {
                                    std::size_t{1} << 16);
   }
 
+  void wait() const override { stream_.wait(); }
+
   void ntt(NttPlans<std::uint32_t> p, Slice<std::uint32_t> d) const override {
     transform(p, d, true);
   }
@@ -145,7 +147,8 @@ class CudaDevice final : public Device {
   void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form, \
                     Slice<const Word> a, Slice<Word> out) const override {                  \
     permute(q, N, g, evaluation_form, a, out);                                              \
-  }
+  }                                                                                         \
+  bool all_below(Moduli<Word> q, Slice<const Word> a) const override { return below(q, a); }
   WHORL_CUDA_ELEMENTWISE(std::uint32_t)
   WHORL_CUDA_ELEMENTWISE(std::uint64_t)
 #undef WHORL_CUDA_ELEMENTWISE
@@ -202,14 +205,15 @@ class CudaDevice final : public Device {
     cuda::inner_product(stream_, own(tables), ours, limbs, g, batch, from.data(), to.data());      \
     to.write_back();                                                                               \
   }                                                                                                \
-  void mod_down(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts, bool accumulate, \
-                Slice<const Word> in, Slice<Word> out) const override {                            \
+  void mod_down(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                  \
+                std::size_t added, Slice<const Word> in, Slice<Word> out) const override {         \
     check(in);                                                                                     \
     check(out);                                                                                    \
-    const std::size_t batch = mod_down_batch(tables.plan(), limbs, parts, in.size, out.size);      \
+    const std::size_t batch =                                                                      \
+        mod_down_batch(tables.plan(), limbs, parts, added, in.size, out.size);                     \
     const Aligned<const Word> from(stream_, in);                                                   \
     const Aligned<Word> to(stream_, out);                                                          \
-    cuda::mod_down(stream_, own(tables), limbs, parts, batch, accumulate, from.data(), to.data()); \
+    cuda::mod_down(stream_, own(tables), limbs, parts, batch, added, from.data(), to.data());      \
     to.write_back();                                                                               \
   }                                                                                                \
   void rescale(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                   \
@@ -426,6 +430,12 @@ class CudaDevice final : public Device {
     check_size("mul_scalar: output", out.size, a.size);
     check_limbs("mul_scalar", q, a.size);
     if (a.size) multiply_scalar(stream_, q, scalars, a.size, a.data, out.data);
+  }
+  template <class Word>
+  bool below(Moduli<Word> q, Slice<const Word> a) const {
+    check(a);
+    check_limbs("all_below", q, a.size);
+    return a.size == 0 || cuda::all_below(stream_, q, a.size, a.data);
   }
   template <class Word>
   void permute(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,

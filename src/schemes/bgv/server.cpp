@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "backend/block_cache.h"
 #include "backend/ops.h"
-#include "backend/parallel.h"
 #include "lattice/rns_rlwe.h"
 #include "schemes/bgv/derived.h"
 #include "schemes/bgv/encoder.h"
@@ -90,6 +90,8 @@ struct Server::State : std::enable_shared_from_this<Server::State> {
   Encoder encoder;
   math::Modulus<std::uint64_t> t;
   std::size_t key_bytes = 0;
+  /// What downloads are written to: fresh pages cost more than the copy.
+  std::shared_ptr<backend::BlockCache> host_memory = std::make_shared<backend::BlockCache>();
 
   using Coefficients = std::vector<std::int64_t>;
 
@@ -319,28 +321,25 @@ struct Server::Typed final : Server::State {
       throw RangeError("noise bound 2^" + std::to_string(i.noise) + " is outside 2^0 … 2^(10^6)");
     check_words(c, std::size_t{i.parts} * i.limbs * plan->N());
     const std::span<const Word> words = c.data.as<Word>();
-    const std::size_t row = i.count * plan->N();
-    // One core reads slower than a bus carries; threads cost more than they save on small batches.
-    constexpr std::size_t many = std::size_t{1} << 20;
-    const backend::Workers workers{words.size() >= many ? device->threads() : 1, {}};
-    backend::parallel_for(std::size_t{i.parts} * i.limbs, workers, [&](std::size_t r) {
-      const Word q = plan->moduli()[r % i.limbs].value();
-      Word largest = 0;
-      for (const Word x : words.subspan(r * row, row)) largest = std::max(largest, x);
-      if (largest >= q)
-        throw RangeError("residue " + std::to_string(largest) + " of row " + std::to_string(r) +
-                         " is not below its prime " + std::to_string(q));
-    });
-    Array out;
-    out.info_ = i;
     Buffer to = device->allocate<Word>(words.size());
     device->upload<Word>(words, to.slice());
+    if (!device->all_below(moduli(i.limbs, i.parts), std::as_const(to).slice()))
+      throw_too_large(words, i);
+    Array out;
+    out.info_ = i;
     return finish(std::move(out), std::move(to));
+  }
+  [[noreturn]] void throw_too_large(std::span<const Word> words, const CiphertextInfo& i) const {
+    const std::size_t row = i.count * plan->N();
+    for (std::size_t at = 0; at < words.size(); ++at)
+      if (const Word q = plan->moduli()[at / row % i.limbs].value(); words[at] >= q)
+        throw RangeError("residue " + std::to_string(words[at]) + " of row " +
+                         std::to_string(at / row) + " is not below its prime " + std::to_string(q));
+    throw RangeError("a residue that was not below its prime was changed during the upload");
   }
   Ciphertexts download(const Array& a) const override {
     const ConstSlice from = all(a);
-    // Not zeroed: every word is written.
-    const auto words = std::make_shared_for_overwrite<Word[]>(from.size);
+    const auto words = host_memory->template take_array<Word>(from.size, "ciphertexts");
     device->download<Word>(from, {words.get(), from.size});
     return {parameters, key_id, a.info_, WordArray(words, words.get(), from.size, sizeof(Word)),
             std::nullopt};
@@ -482,7 +481,7 @@ struct Server::Typed final : Server::State {
     for (unsigned power = 2; power < a.info_.parts; ++power) {
       const Buffer digits = decompose(a, part(a, power));
       const Buffer switched = product(a, digits, key(1, power), 1);
-      device->mod_down(*tables, a.info_.limbs, 2, true, switched.slice(),
+      device->mod_down(*tables, a.info_.limbs, 2, 2, switched.slice(),
                        to.slice().part(0, 2 * size));
       out.info_.noise = log2_sum(out.info_.noise, model.key_switch(a.info_.limbs));
     }
@@ -503,13 +502,10 @@ struct Server::Typed final : Server::State {
         continue;
       }
       if (!digits) digits = decompose(a, part(a, 1));
+      Buffer to = device->allocate<Word>(2 * size);
+      device->automorphism(primes, plan->N(), g, true, part(a, 0), to.slice().part(0, size));
       const Buffer switched = product(a, *digits, key(g, 1), g);
-      Buffer to = device->allocate<Word>(2 * size), moved = device->allocate<Word>(size);
-      device->mod_down(*tables, a.info_.limbs, 2, false, switched.slice(), to.slice());
-      device->automorphism(primes, plan->N(), g, true, part(a, 0), moved.slice());
-      const Buffer& first = to;
-      device->add(primes, first.slice().part(0, size), std::as_const(moved).slice(),
-                  to.slice().part(0, size));
+      device->mod_down(*tables, a.info_.limbs, 2, 1, switched.slice(), to.slice());
       Array out = like(a);
       out.info_.noise = log2_sum(a.info_.noise, model.key_switch(a.info_.limbs));
       outs.push_back(finish(std::move(out), std::move(to)));
@@ -650,10 +646,6 @@ Array Server::shrink(const Array& a, double spare_bits) const {
   return out;
 }
 
-void Server::synchronise() const {
-  const auto probe = state_->device->allocate<std::uint32_t>(1);
-  std::uint32_t word = 0;
-  state_->device->download<std::uint32_t>(probe.slice(), {&word, 1});
-}
+void Server::synchronise() const { state_->device->wait(); }
 
 }  // namespace whorl::bgv

@@ -139,13 +139,36 @@ void automorphism(const Stream& stream, Moduli<Word> moduli, std::uint32_t N, st
   });
 }
 
+template <class Word>
+bool all_below(const Stream& stream, Moduli<Word> moduli, std::size_t size, const Word* a) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  const auto found = stream.allocate<std::uint32_t>(1);
+  stream.fill(found.data(), 0, sizeof(std::uint32_t));
+  launches<Word>(moduli, size, [&](std::size_t first, std::size_t limbs, std::size_t per_limb) {
+    LimbBounds<Word> bounds{};
+    for (std::size_t l = 0; l < limbs; ++l) bounds.q[l] = moduli[first + l].value();
+    const Word* const from = a + first * per_limb;
+    constexpr unsigned wide = 16 / sizeof(Word);
+    const bool vectors = vector_width<Word>(per_limb, {from}) == wide;
+    const std::size_t count = vectors ? per_limb / wide : per_limb;
+    const dim3 grid = grid_for(stream, count, limbs);
+    const auto kernel = vectors ? find_too_large<Word, wide> : find_too_large<Word, 1>;
+    kernel<<<grid, elementwise_threads, 0, stream.handle()>>>(bounds, count, from, found.data());
+    check_launch("find_too_large", grid, elementwise_threads, 0);
+  });
+  std::uint32_t any = 0;
+  stream.copy_out(found.data(), &any, sizeof any);
+  return any == 0;
+}
+
 #define WHORL_INSTANTIATE(Word)                                                                  \
   template void elementwise(const Stream&, Elementwise, Moduli<Word>, std::size_t, const Word*,  \
                             const Word*, Word*);                                                 \
   template void multiply_scalar(const Stream&, Moduli<Word>, std::span<const Word>, std::size_t, \
                                 const Word*, Word*);                                             \
   template void automorphism(const Stream&, Moduli<Word>, std::uint32_t, std::uint32_t, bool,    \
-                             std::size_t, const Word*, Word*);
+                             std::size_t, const Word*, Word*);                                   \
+  template bool all_below(const Stream&, Moduli<Word>, std::size_t, const Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 #undef WHORL_INSTANTIATE

@@ -23,5 +23,8 @@ void multiply_scalar(const Stream& stream, Moduli<Word> moduli, std::span<const 
 template <class Word>
 void automorphism(const Stream& stream, Moduli<Word> moduli, std::uint32_t N, std::uint32_t g,
                   bool evaluation_form, std::size_t size, const Word* a, Word* out);
+/// Waits for the answer.
+template <class Word>
+bool all_below(const Stream& stream, Moduli<Word> moduli, std::size_t size, const Word* a);
 
 }  // namespace whorl::backend::cuda

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/cuda/dispatch/elementwise.h"
+#include "backend/cuda/dispatch/launch.cuh"
 #include "backend/cuda/kernels/rns.cuh"
 #include "backend/cuda/runtime/error.h"
 #include "whorl/error.h"
@@ -102,24 +103,18 @@ void convert(const Stream& stream, const Conversions<Word>& conversions, std::si
           "base conversion from " + std::to_string(a.size) +
           " primes; this GPU's shared memory holds " +
           std::to_string(stream.gpu().shared_per_block / (rns_threads * sizeof(Word))));
-    if (shared > (48u << 10))
-      check(
-          cudaFuncSetAttribute(convert_many_rows<Word>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(shared)),
-          "cudaFuncSetAttribute of convert_many_rows: " + std::to_string(shared) +
-              " bytes of shared memory");
-    convert_many_rows<Word><<<grid, block, shared, stream.handle()>>>(a);
-    return check_launch("convert_many_rows", grid, block, shared);
+    return launch_chained(stream, "convert_many_rows", convert_many_rows<Word>, grid, block, shared,
+                          a);
   }
   const std::size_t shared = a.size * sizeof(RnsSource<Word>) + a.targets_a_block * target_bytes;
   for_limbs<most_in_registers<Word>>(a.size, [&]<unsigned size>() {
     if constexpr (sizeof(Word) == 4)
       if (conversions.largest <= (1u << 30))
-        return convert_rows<Word, size, 4><<<grid, block, shared, stream.handle()>>>(a);
-    convert_rows<Word, size, ProductSum<Word>::safe_terms>
-        <<<grid, block, shared, stream.handle()>>>(a);
+        return launch_chained(stream, "convert_rows", convert_rows<Word, size, 4>, grid, block,
+                              shared, a);
+    launch_chained(stream, "convert_rows", convert_rows<Word, size, ProductSum<Word>::safe_terms>,
+                   grid, block, shared, a);
   });
-  check_launch("convert_rows", grid, block, shared);
 }
 
 /// What mod_down and rescale share: rows `kept` … of each part, limbs `dropped` …, are what `table`
@@ -128,7 +123,7 @@ template <class Word>
 void divide(const Stream& stream, const CudaRnsTables<Word>& tables,
             const Conversions<Word>& conversions, std::size_t table, unsigned kept,
             unsigned dropped, std::size_t parts, std::size_t batch, const Twiddle<Word>* factors,
-            bool accumulate, const Word* in, Word* out) {
+            std::size_t added, const Word* in, Word* out) {
   const std::size_t many = conversions.size, rows = kept + many, row = batch * tables.plan().N();
   const auto coefficients = stream.allocate<Word>(parts * many * row);
   ntt_rows<Word>(stream, tables.ntt, false, {.parts = parts, .rows = many, .first_limb = dropped},
@@ -147,15 +142,17 @@ void divide(const Stream& stream, const CudaRnsTables<Word>& tables,
   convert(stream, conversions, parts, a);
   ntt_rows<Word>(stream, tables.ntt, true, {.parts = parts, .rows = kept}, batch,
                  {delta.data(), kept, 0}, {delta.data(), kept, 0});
-  const DivideArguments<Word> last = {
-      in,     delta.data(), out, row, kept, static_cast<std::uint32_t>(rows), tables.moduli.data(),
-      factors};
+  const DivideArguments<Word> last = {in,
+                                      delta.data(),
+                                      out,
+                                      row,
+                                      kept,
+                                      static_cast<std::uint32_t>(rows),
+                                      static_cast<std::uint32_t>(added),
+                                      tables.moduli.data(),
+                                      factors};
   const dim3 grid(pieces(row, rns_width<Word>), static_cast<unsigned>(parts * kept));
-  if (accumulate)
-    divide_rows<Word, true><<<grid, rns_threads, 0, stream.handle()>>>(last);
-  else
-    divide_rows<Word, false><<<grid, rns_threads, 0, stream.handle()>>>(last);
-  check_launch("divide_rows", grid, rns_threads, 0);
+  launch_chained(stream, "divide_rows", divide_rows<Word>, grid, rns_threads, 0, last);
 }
 
 }  // namespace
@@ -302,13 +299,10 @@ void launch_inner_product(const Stream& stream, InnerArguments<Word> a) {
   const unsigned group = a.batch >= 3 ? 4 : a.batch;
   a.batch_groups = (a.batch + group - 1) / group;
   const dim3 grid(pieces(std::size_t{1} << a.log_N, rns_width<Word>) * a.batch_groups, a.row_count);
-  if (group == 4)
-    sum_digit_products<Word, 4, permuted><<<grid, rns_threads, 0, stream.handle()>>>(a);
-  else if (group == 2)
-    sum_digit_products<Word, 2, permuted><<<grid, rns_threads, 0, stream.handle()>>>(a);
-  else
-    sum_digit_products<Word, 1, permuted><<<grid, rns_threads, 0, stream.handle()>>>(a);
-  check_launch("sum_digit_products", grid, rns_threads, 0);
+  const auto kernel = group == 4   ? sum_digit_products<Word, 4, permuted>
+                      : group == 2 ? sum_digit_products<Word, 2, permuted>
+                                   : sum_digit_products<Word, 1, permuted>;
+  launch_chained(stream, "sum_digit_products", kernel, grid, rns_threads, 0, a);
 }
 
 }  // namespace
@@ -338,11 +332,11 @@ void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
 
 template <class Word>
 void mod_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-              std::size_t parts, std::size_t batch, bool accumulate, const Word* in, Word* out) {
+              std::size_t parts, std::size_t batch, std::size_t added, const Word* in, Word* out) {
   if (batch == 0) return;
   const CurrentGpu current(stream.gpu().ordinal);
   divide(stream, tables, tables.down, 0, limbs, tables.plan().limbs(), parts, batch,
-         tables.inverse_P.data(), accumulate, in, out);
+         tables.inverse_P.data(), added, in, out);
 }
 
 template <class Word>
@@ -352,7 +346,7 @@ void rescale(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned l
   const CurrentGpu current(stream.gpu().ordinal);
   const unsigned dropped = limbs - 1;
   divide(stream, tables, tables.last, dropped, dropped, dropped, parts, batch,
-         tables.inverse_last.data() + std::size_t{dropped} * tables.plan().limbs(), false, in, out);
+         tables.inverse_last.data() + std::size_t{dropped} * tables.plan().limbs(), 0, in, out);
 }
 
 template <class Word>
@@ -371,11 +365,8 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned li
                                    static_cast<std::uint32_t>(b_parts),
                                    tables.moduli.data()};
   const dim3 grid(pieces(row, rns_width<Word>), limbs);
-  if (a_parts == 2 && b_parts == 2)
-    multiply_pairs<Word><<<grid, rns_threads, 0, stream.handle()>>>(t);
-  else
-    multiply_parts<Word><<<grid, rns_threads, 0, stream.handle()>>>(t);
-  check_launch("multiply_parts", grid, rns_threads, 0);
+  const auto kernel = a_parts == 2 && b_parts == 2 ? multiply_pairs<Word> : multiply_parts<Word>;
+  launch_chained(stream, "multiply_parts", kernel, grid, rns_threads, 0, t);
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                    \
@@ -391,7 +382,7 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned li
                               const CudaRnsSwitchKey<Word>&, unsigned, std::uint32_t, std::size_t, \
                               const Word*, Word*);                                                 \
   template void mod_down(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,         \
-                         std::size_t, bool, const Word*, Word*);                                   \
+                         std::size_t, std::size_t, const Word*, Word*);                            \
   template void rescale(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,          \
                         std::size_t, const Word*, Word*);                                          \
   template void tensor(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,           \

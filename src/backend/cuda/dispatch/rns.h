@@ -74,7 +74,7 @@ void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                    std::size_t batch, const Word* digits, Word* out);
 template <class Word>
 void mod_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-              std::size_t parts, std::size_t batch, bool accumulate, const Word* in, Word* out);
+              std::size_t parts, std::size_t batch, std::size_t added, const Word* in, Word* out);
 template <class Word>
 void rescale(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
              std::size_t parts, std::size_t batch, const Word* in, Word* out);

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "backend/cuda/dispatch/launch.cuh"
 #include "backend/cuda/dispatch/ntt_rows.h"
 #include "backend/cuda/dispatch/twiddles.h"
 #include "backend/cuda/kernels/transforms.cuh"
@@ -70,26 +71,7 @@ struct Launch {
                   const Arguments& arguments) const {
     const std::size_t all_units = batch << log_parts;
     const dim3 grid(static_cast<unsigned>((all_units + units - 1) / units), limbs), block(threads);
-    if (shared_bytes > (48u << 10))
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(shared_bytes)),
-            std::string("cudaFuncSetAttribute of ") + name + ": " + std::to_string(shared_bytes) +
-                " bytes of shared memory");
-    cudaLaunchConfig_t config = {};
-    config.gridDim = grid;
-    config.blockDim = block;
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = stream.handle();
-    cudaLaunchAttribute attribute = {};
-    if (cluster > 1) {
-      attribute.id = cudaLaunchAttributeClusterDimension;
-      attribute.val.clusterDim = {cluster, 1, 1};
-      config.attrs = &attribute;
-      config.numAttrs = 1;
-    }
-    // The error, if any, is reported by check_launch, which names the sizes.
-    (void)cudaLaunchKernelEx(&config, kernel, arguments);
-    check_launch(name, grid, block, shared_bytes);
+    launch_chained(stream, name, kernel, grid, block, shared_bytes, arguments, cluster);
   }
 };
 

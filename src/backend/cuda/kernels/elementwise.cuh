@@ -25,6 +25,11 @@ struct LimbFactors {
   Word q[limbs_a_launch], w[limbs_a_launch], w_shoup[limbs_a_launch];
 };
 
+template <class Word>
+struct LimbBounds {
+  Word q[limbs_a_launch];
+};
+
 /// As many words as 16 bytes hold, or one.
 template <class Word, unsigned width>
 struct alignas(width * sizeof(Word)) WordVector {
@@ -77,6 +82,23 @@ __global__ void __launch_bounds__(elementwise_threads)
     for (unsigned k = 0; k < width; ++k) x.word[k] = mul_shoup<Word>(x.word[k], w, w_shoup, q);
     reinterpret_cast<Vector*>(out)[limb + i] = x;
   }
+}
+
+/// *found = 1 if a value is not below its limb's q. Grid: pieces of a limb, limbs.
+template <class Word, unsigned width>
+__global__ void __launch_bounds__(elementwise_threads)
+    find_too_large(const __grid_constant__ LimbBounds<Word> bounds, std::size_t per_limb,
+                   const Word* a, std::uint32_t* found) {
+  using Vector = WordVector<Word, width>;
+  const std::size_t limb = blockIdx.y * per_limb;
+  Word largest = 0;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < per_limb;
+       i += std::size_t{gridDim.x} * blockDim.x) {
+    const Vector x = reinterpret_cast<const Vector*>(a)[limb + i];
+#pragma unroll
+    for (unsigned k = 0; k < width; ++k) largest = max(largest, x.word[k]);
+  }
+  if (largest >= bounds.q[blockIdx.y]) *found = 1;  // whoever writes, writes the same
 }
 
 /// Where coefficient i of a(X^g) comes from: coefficient `from` mod N, negated if from >= N; g^-1

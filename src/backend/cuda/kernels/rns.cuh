@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "backend/cuda/kernels/chain.cuh"
 #include "backend/cuda/kernels/elementwise.cuh"
 #include "backend/cuda/kernels/modular.cuh"
 #include "backend/cuda/kernels/ntt.cuh"
@@ -131,6 +132,7 @@ struct ConvertPlace {
 template <class Word, unsigned size, unsigned terms>
 __global__ void __launch_bounds__(rns_threads)
     convert_rows(const __grid_constant__ ConvertArguments<Word> a) {
+  join_chain();
   constexpr unsigned width = rns_width<Word>, stride = factor_stride<Word>(size);
   constexpr unsigned point = ring::BaseConversion<Word>::fraction_bits;
   using Vector = RnsVector<Word>;
@@ -221,6 +223,7 @@ __global__ void __launch_bounds__(rns_threads)
 template <class Word>
 __global__ void __launch_bounds__(rns_threads)
     convert_many_rows(const __grid_constant__ ConvertArguments<Word> a) {
+  join_chain();
   constexpr unsigned point = ring::BaseConversion<Word>::fraction_bits;
   extern __shared__ unsigned char rns_memory[] __attribute__((aligned(16)));
   Word* const y = reinterpret_cast<Word*>(rns_memory) + threadIdx.x;  // y_l at y[l·rns_threads]
@@ -302,6 +305,7 @@ struct Gathered {
 template <class Word, unsigned group, bool permuted>
 __global__ void __launch_bounds__(rns_threads)
     sum_digit_products(const __grid_constant__ InnerArguments<Word> a) {
+  join_chain();
   constexpr unsigned width = rns_width<Word>;
   using Vector = RnsVector<Word>;
   const std::uint32_t piece = blockIdx.x / a.batch_groups;
@@ -381,6 +385,7 @@ __device__ __forceinline__ Word finish_product(ProductSum<Word> sum, const RnsMo
 template <class Word>
 __global__ void __launch_bounds__(rns_threads)
     multiply_pairs(const __grid_constant__ TensorArguments<Word> t) {
+  join_chain();
   constexpr unsigned width = rns_width<Word>;
   using Vector = RnsVector<Word>;
   const std::size_t in_row =
@@ -411,6 +416,7 @@ __global__ void __launch_bounds__(rns_threads)
 template <class Word>
 __global__ void __launch_bounds__(rns_threads)
     multiply_parts(const __grid_constant__ TensorArguments<Word> t) {
+  join_chain();
   constexpr unsigned width = rns_width<Word>;
   using Vector = RnsVector<Word>;
   const std::size_t in_row =
@@ -438,21 +444,22 @@ __global__ void __launch_bounds__(rns_threads)
   }
 }
 
-/// out = (x - y)·factor, or that added to it.
+/// out = (x - y)·factor; in the first `added` parts, added to out.
 template <class Word>
 struct DivideArguments {
   const Word* x;  ///< parts of x_stride rows, of which the first `limbs` count
   const Word* y;  ///< (parts, limbs, row), as out
   Word* out;
   std::size_t row;
-  std::uint32_t limbs, x_stride;
+  std::uint32_t limbs, x_stride, added;
   const RnsModulus<Word>* moduli;
   const Twiddle<Word>* factors;  ///< a limb's, and its Shoup companion
 };
 /// Grid: pieces of a row, parts × limbs. Bound by memory: 3 words a value, or 4.
-template <class Word, bool accumulate>
+template <class Word>
 __global__ void __launch_bounds__(rns_threads)
     divide_rows(const __grid_constant__ DivideArguments<Word> a) {
+  join_chain();
   constexpr unsigned width = rns_width<Word>;
   using Vector = RnsVector<Word>;
   const std::size_t in_row =
@@ -465,13 +472,13 @@ __global__ void __launch_bounds__(rns_threads)
                y = *reinterpret_cast<const Vector*>(a.y + at);
   const Word q = a.moduli[limb].q;
   const Twiddle<Word> factor = load_twiddle(a.factors + limb);
-  Vector out;
-  if constexpr (accumulate) out = *reinterpret_cast<const Vector*>(a.out + at);
+  Vector out = {};
+  if (part < a.added) out = *reinterpret_cast<const Vector*>(a.out + at);
 #pragma unroll
   for (unsigned k = 0; k < width; ++k) {
     const Word quotient =
         mul_shoup<Word>(sub_mod<Word>(x.word[k], y.word[k], q), factor.w, factor.shoup, q);
-    out.word[k] = accumulate ? add_mod<Word>(out.word[k], quotient, q) : quotient;
+    out.word[k] = add_mod<Word>(out.word[k], quotient, q);
   }
   *reinterpret_cast<Vector*>(a.out + at) = out;
 }
