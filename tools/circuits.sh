@@ -24,7 +24,7 @@ for ((number = 1; number <= count; ++number)); do
   if ! wait "${running[number - 1]}"; then
     failed=$((failed + 1))
     echo "process $number/$count failed:"
-    grep -vE '^\[ +(OK|RUN|SKIPPED) ' "$logs/$number.log" | tail -n 60
+    grep -vE '^\[ +(OK|RUN|SKIPPED) |^BGV-CIRCUITS' "$logs/$number.log" | tail -n 60
   fi
   grep '^BGV-CIRCUITS' "$logs/$number.log"
 done
