@@ -366,8 +366,9 @@ void memory(const Options& options, const Configuration& configuration, const Re
   std::string more = field("keys", keys.keys.size()) + field("key_bytes", server.key_bytes()) +
                      field("working_set", working_set) + field("file_bytes", io::dump(keys).size());
   if (measured) more += field("free_before", before) + field("free_after", after);
-  report.add(parameters,
-             {.op = "memory", .times = {static_cast<double>(taken)}, .more = more, .unit = "B"});
+  report.add(
+      parameters,
+      {.op = "memory", .times = {static_cast<double>(taken)}, .more = more, .unit = "bytes"});
 }
 
 /// The example, from nothing to its results, several times; a record for each of its steps.
