@@ -376,10 +376,11 @@ def measured() -> list[str]:
     if plot_peers(cpu, gpu, plots / "bgv-peers.svg"):
         lines += ["![Multiplication and rotation by depth](plots/bgv-peers.svg)", ""]
     lines += [
-        "Milliseconds of one operation, data where it is computed on, the host waiting. OpenFHE and "
-        "Whorl on one thread of the CPU are interleaved in one run, with OpenFHE's default scaling. "
-        "Phantom's figures on an H200 were not measured here: they stand in the table of goals that "
-        "this BGV was written to (issue 4), as a range where several were seen; the grey band.",
+        "Milliseconds of one operation, data where it is computed on, the host waiting. OpenFHE "
+        "and Whorl on one thread of the CPU are interleaved in one run, with OpenFHE's default "
+        "scaling. Phantom's figures on an H200 were not measured here: they stand in the table of "
+        "goals that this BGV was written to (issue 4), as a range where several were seen; the "
+        "grey band.",
         "",
     ]
     lines += table_peers(cpu, gpu)
@@ -392,9 +393,9 @@ def measured() -> list[str]:
     lines += [
         "## Memory",
         "",
-        "A server with the relinearisation key and 16 rotation keys; two ciphertexts, their product, "
-        "and 16 rotations of one of them (`bench_bgv --only memory`). Taken of the GPU: by how much "
-        "its free memory shrank, with what operations needed on their way.",
+        "A server with the relinearisation key and 16 rotation keys; two ciphertexts, their "
+        "product, and 16 rotations of one of them (`bench_bgv --only memory`). Taken of the GPU: "
+        "by how much its free memory shrank, with what operations needed on their way.",
         "",
     ]
     lines += table_memory([cpu, gpu])
