@@ -342,6 +342,25 @@ TEST(BgvServer, ArraysOutliveTheirServer) {
   EXPECT_EQ(a.info().count, 1u);
 }
 
+// docs/bgv.md: a key is 2·digits·(L + K)·N words on the device; its seeded half travels.
+TEST(BgvServer, KeyBytes) {
+  on_each_scene([](Scene& scene) {
+    const Parameters& p = scene.p;
+    const std::size_t polynomials = std::size_t{p.digits()} * (p.limbs() + p.special());
+    const std::size_t half = polynomials * p.N() * p.word_bytes();
+    const std::size_t keys = bgv_pair(p).keys.keys.size();
+    EXPECT_EQ(scene.server.key_bytes(), keys * 2 * half);
+    EXPECT_EQ(bgv_pair(p).keys.bytes(), keys * (half + 32 + 8));
+  });
+  Requirements needs;
+  needs.depth = 24;
+  needs.plain_modulus = 786433;
+  const Parameters deep = Parameters::choose(needs);
+  KeyRequest request;
+  for (std::int64_t columns = 1; columns <= 16; ++columns) request.rotations.push_back(columns);
+  EXPECT_LT(2 * key_bytes(deep, request), std::size_t{8'000'000'000}) << deep.literal().name;
+}
+
 TEST(BgvServer, Refusals) {
   const Parameters p = bgv_insecure({1024, 65537, 30, 4, 2});
   const auto& [client, keys] = bgv_pair(p);
