@@ -220,6 +220,14 @@ class Bench {
     };
 
     time("tensor", batch, of_tensor, product, tensor);
+    time("tensor_plain", batch, {4 * (w * 4 + N) * l, 2 * l * w, 0}, out, [&] {
+      device.tensor(tables, limbs, 2, x.slice(), 1, y.slice().part(0, L * plan.N()), out.slice());
+    });
+    std::vector<std::uint32_t> backwards(batch);
+    for (std::size_t i = 0; i < batch; ++i)
+      backwards[i] = static_cast<std::uint32_t>(batch - 1 - i);
+    time("take", batch, {4 * w * 4 * l, 0, 0}, out,
+         [&] { device.take(2 * L, plan.N(), backwards, x.slice(), 0, out.slice()); });
     time("mod_up", batch, of_up, raised, [&] { mod_up(x.slice().part(0, part)); });
     time("inner_product", batch, of_inner, sums, [&] { inner_product(1); });
     time("inner_product_g", batch, of_inner, sums, [&] { inner_product(g); });

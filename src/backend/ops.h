@@ -209,7 +209,12 @@ class Device {
   virtual void automorphism(Moduli<Word>, std::uint32_t N, std::uint32_t g, bool evaluation_form,  \
                             Slice<const Word> a, Slice<Word> out) const = 0;                       \
   /** Whether a < q_l throughout: of residues from outside. Waits for the answer. */               \
-  virtual bool all_below(Moduli<Word>, Slice<const Word> a) const = 0;
+  virtual bool all_below(Moduli<Word>, Slice<const Word> a) const = 0;                             \
+  /** in (rows, B, N), out (rows, B', N): out[r][first + i] = in[r][index[i]]; what `out` has      \
+   * before and after these stays. ShapeError names an index that is not below B. `out` must not   \
+   * be `in`. */                                                                                   \
+  virtual void take(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,       \
+                    Slice<const Word> in, std::size_t first, Slice<Word> out) const = 0;
   WHORL_ELEMENTWISE(std::uint32_t)
   WHORL_ELEMENTWISE(std::uint64_t)
 #undef WHORL_ELEMENTWISE
@@ -248,8 +253,9 @@ class Device {
   /** The same with the last limb for P: in (parts, limbs, B, N), out (parts, limbs - 1, B, N). */ \
   virtual void rescale(const RnsTables<Word>&, unsigned limbs, std::size_t parts,                  \
                        Slice<const Word> in, Slice<Word> out) const = 0;                           \
-  /** Ciphertexts as polynomials in the secret: a (m, limbs, B, N), b (n, limbs, B, N),            \
-   * out (m + n - 1, limbs, B, N): out_k = sum_i a_i·b_(k-i). `a` may be `b`. */                  \
+  /** Ciphertexts as polynomials in the secret: a (m, limbs, B, N), b (n, limbs, B or 1, N),       \
+   * out (m + n - 1, limbs, B, N): out_k = sum_i a_i·b_(k-i); one b is multiplied with every a.   \
+   * `a` may be `b`. */                                                                            \
   virtual void tensor(const RnsTables<Word>&, unsigned limbs, std::size_t a_parts,                 \
                       Slice<const Word> a, std::size_t b_parts, Slice<const Word> b,               \
                       Slice<Word> out) const = 0;

@@ -43,6 +43,13 @@ void compare_rns(const Two& two, const std::shared_ptr<const ring::RnsPlan<Word>
                     y.slice().part(0, more * used * row), out.slice());
       return get(device, out);
     });
+  expect_same(two, [&](const backend::Device& device) {  // every a by one b
+    const auto x = put(device, low), y = put(device, other);
+    auto out = device.allocate<Word>((2 * parts - 1) * used * row);
+    device.tensor(*tables_of(device), used, parts, x.slice(), parts,
+                  y.slice().part(0, parts * used * plan->N()), out.slice());
+    return get(device, out);
+  });
   expect_same(two, [&](const backend::Device& device) {  // one row on: rows may begin anywhere
     const std::span<const math::Modulus<Word>> all = plan->moduli();
     const ring::BaseConversion<Word> conversion(all.first(used), all.subspan(used), t);

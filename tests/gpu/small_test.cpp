@@ -39,6 +39,8 @@ TEST(GpuSmall, Elementwise) {
   compare_elementwise<U64>(two, 517, 2, random);
   compare_automorphism<U32>(two, 256, 2, 2, random);
   compare_automorphism<U64>(two, 1024, 1, 1, random);
+  compare_take<U32>(two, 3, 256, 2, 5, random);
+  compare_take<U64>(two, 3, 512, 2, 5, random);
 }
 
 TEST(GpuSmall, Lwe) {

@@ -367,6 +367,13 @@ TYPED_TEST(BackendRns, Tensor) {
       return out;
     };
     const auto expected = product(a, m, b, n), square = product(a, m, a, m);
+    const auto one = test::random_rows(*plan, c.used, false, n, 1, random);
+    std::vector<Word> repeated;
+    for (std::size_t r = 0; r < n * c.used; ++r)
+      for (std::size_t i = 0; i < c.batch; ++i)
+        repeated.insert(repeated.end(), one.begin() + static_cast<std::ptrdiff_t>(r * c.N),
+                        one.begin() + static_cast<std::ptrdiff_t>((r + 1) * c.N));
+    const auto by_one = product(a, m, repeated, n);
     test::on_each_device([&](const Executor& on) {
       const auto device = on.device(2);
       const auto tables = device->prepare_rns(plan, c.t);
@@ -377,6 +384,9 @@ TYPED_TEST(BackendRns, Tensor) {
       auto squared = device->template allocate<Word>(square.size());
       device->tensor(*tables, c.used, m, x.slice(), m, x.slice(), squared.slice());
       ASSERT_TRUE(get(*device, squared) == square) << m << " parts squared";
+      const auto y_one = put(*device, one);
+      device->tensor(*tables, c.used, m, x.slice(), n, y_one.slice(), out.slice());
+      ASSERT_TRUE(get(*device, out) == by_one) << m << " by " << n << " parts of a batch of 1";
     });
   });
 }

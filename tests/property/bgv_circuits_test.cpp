@@ -226,7 +226,22 @@ class Circuit {
     return apply(a.clear.rotated(by),
                  [&](const Server& s, std::size_t k) { return s.rotate(a.arrays[k], by); });
   }
-  /// With plaintexts or scalars, of all sizes.
+  /// One of the batch, alone or as often as there are others.
+  Wire one_of(const Wire& a) {
+    const std::vector<std::uint32_t> one(random_.below(2) ? 1 : count_,
+                                         static_cast<std::uint32_t>(random_.below(count_)));
+    return apply(a.clear.taken(one),
+                 [&](const Server& s, std::size_t k) { return s.take(a.arrays[k], one); });
+  }
+  /// Some of both, of equal parts.
+  Wire mixed(const Wire& a, const Wire& b) {
+    std::vector<std::uint32_t> some(count_);
+    for (auto& i : some) i = static_cast<std::uint32_t>(random_.below(2 * count_));
+    return apply(a.clear.followed_by(b.clear).taken(some), [&](const Server& s, std::size_t k) {
+      return s.take(s.concatenate(std::vector<Array>{a.arrays[k], b.arrays[k]}), some);
+    });
+  }
+  /// With plaintexts, prepared or not, or scalars, of all sizes.
   Wire plain(const Wire& a) {
     const auto kind = random_.below(6);
     if (kind < 3) {
@@ -235,8 +250,15 @@ class Circuit {
         for (auto& x : m.values) x %= 2;
       const auto values = m.as_signed();
       const Clear due = kind == 0 ? a.clear + m : kind == 1 ? a.clear - m : a.clear * m;
+      const bool prepared = random_.below(2);
       return apply(due, [&](const Server& s, std::size_t k) {
         const Array& x = a.arrays[k];
+        if (prepared) {
+          const Plaintexts p = s.encode(values, packing_);
+          return kind == 0   ? s.add_plain(x, p)
+                 : kind == 1 ? s.sub_plain(x, p)
+                             : s.multiply_plain(x, p);
+        }
         return kind == 0   ? s.add_plain(x, values)
                : kind == 1 ? s.sub_plain(x, values)
                            : s.multiply_plain(x, values);
@@ -298,12 +320,15 @@ class Circuit {
     std::vector<Wire> wires = {fresh(), fresh(), fresh()};
     const std::size_t steps = 4 + random_.below(16);
     for (std::size_t step = 0; step < steps; ++step) {
-      const Wire &a = wires[random_.below(wires.size())], &b = wires[random_.below(wires.size())];
-      const auto kind = random_.below(16);
+      const Wire& a = wires[random_.below(wires.size())];
+      Wire b = wires[random_.below(wires.size())];
+      const auto kind = random_.below(17);
       const bool relinearise = random_.below(3) != 0;
       // Keys bring back up to five parts.
       if (kind < 7 && a.info().parts + b.info().parts > 6) continue;
       if (kind == 7 && a.info().parts > 3) continue;
+      if (kind == 16 && a.info().parts != b.info().parts) continue;
+      if (kind < 7 && random_.below(4) == 0) b = one_of(b);
       Wire out = kind < 3    ? multiply(a, b, relinearise)
                  : kind < 5  ? add(a, b)
                  : kind < 7  ? sub(a, b)
@@ -311,7 +336,8 @@ class Circuit {
                  : kind < 11 ? turned(a)
                  : kind < 13 ? plain(a)
                  : kind < 15 ? lowered(a)
-                             : relinearised(a);
+                 : kind < 16 ? relinearised(a)
+                             : mixed(a, b);
       if (out.budget() <= 0) {
         ++totals_.dropped;
         continue;

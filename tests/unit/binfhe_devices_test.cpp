@@ -109,6 +109,10 @@ class FaultyDevice final : public Device {
   bool all_below(backend::Moduli<Word> q, Slice<const Word> a) const override {                    \
     return inner_->all_below(q, of(a));                                                            \
   }                                                                                                \
+  void take(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,               \
+            Slice<const Word> in, std::size_t first, Slice<Word> out) const override {             \
+    inner_->take(rows, N, index, of(in), first, of(out));                                          \
+  }                                                                                                \
   std::unique_ptr<backend::RotationKey> prepare_rotation_key(                                      \
       const backend::RotationShape& shape, const backend::RowSource<Word>& rows) const override {  \
     return inner_->prepare_rotation_key(shape, rows);                                              \

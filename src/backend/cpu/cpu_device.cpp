@@ -82,35 +82,39 @@ class CpuDevice final : public Device {
     });
   }
 
-#define WHORL_CPU_ELEMENTWISE(Word)                                                         \
-  void add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
-      const override {                                                                      \
-    two(Elementwise::add, q, a, b, out);                                                    \
-  }                                                                                         \
-  void sub(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
-      const override {                                                                      \
-    two(Elementwise::sub, q, a, b, out);                                                    \
-  }                                                                                         \
-  void neg(Moduli<Word> q, Slice<const Word> a, Slice<Word> out) const override {           \
-    two(Elementwise::neg, q, a, a, out);                                                    \
-  }                                                                                         \
-  void mul(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
-      const override {                                                                      \
-    two(Elementwise::mul, q, a, b, out);                                                    \
-  }                                                                                         \
-  void mul_add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)   \
-      const override {                                                                      \
-    two(Elementwise::mul_add, q, a, b, out);                                                \
-  }                                                                                         \
-  void mul_scalar(Moduli<Word> q, Slice<const Word> a, std::span<const Word> scalars,       \
-                  Slice<Word> out) const override {                                         \
-    scale(q, a, scalars, out);                                                              \
-  }                                                                                         \
-  void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form, \
-                    Slice<const Word> a, Slice<Word> out) const override {                  \
-    permute(q, N, g, evaluation_form, a, out);                                              \
-  }                                                                                         \
-  bool all_below(Moduli<Word> q, Slice<const Word> a) const override { return below(q, a); }
+#define WHORL_CPU_ELEMENTWISE(Word)                                                          \
+  void add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const override {                                                                       \
+    two(Elementwise::add, q, a, b, out);                                                     \
+  }                                                                                          \
+  void sub(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const override {                                                                       \
+    two(Elementwise::sub, q, a, b, out);                                                     \
+  }                                                                                          \
+  void neg(Moduli<Word> q, Slice<const Word> a, Slice<Word> out) const override {            \
+    two(Elementwise::neg, q, a, a, out);                                                     \
+  }                                                                                          \
+  void mul(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const override {                                                                       \
+    two(Elementwise::mul, q, a, b, out);                                                     \
+  }                                                                                          \
+  void mul_add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)    \
+      const override {                                                                       \
+    two(Elementwise::mul_add, q, a, b, out);                                                 \
+  }                                                                                          \
+  void mul_scalar(Moduli<Word> q, Slice<const Word> a, std::span<const Word> scalars,        \
+                  Slice<Word> out) const override {                                          \
+    scale(q, a, scalars, out);                                                               \
+  }                                                                                          \
+  void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,  \
+                    Slice<const Word> a, Slice<Word> out) const override {                   \
+    permute(q, N, g, evaluation_form, a, out);                                               \
+  }                                                                                          \
+  bool all_below(Moduli<Word> q, Slice<const Word> a) const override { return below(q, a); } \
+  void take(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,         \
+            Slice<const Word> in, std::size_t first, Slice<Word> out) const override {       \
+    take_polynomials(rows, N, index, in, first, out);                                        \
+  }
   WHORL_CPU_ELEMENTWISE(std::uint32_t)
   WHORL_CPU_ELEMENTWISE(std::uint64_t)
 #undef WHORL_CPU_ELEMENTWISE
@@ -179,7 +183,9 @@ class CpuDevice final : public Device {
     check(out);                                                                                    \
     const std::size_t batch =                                                                      \
         tensor_batch(tables.plan(), limbs, a_parts, a.size, b_parts, b.size, out.size);            \
-    cpu::tensor(own(tables), limbs, a_parts, b_parts, batch, a.data, b.data, out.data, on());      \
+    const bool one_b = b.size < b_parts * limbs * batch * tables.plan().N();                       \
+    cpu::tensor(own(tables), limbs, a_parts, b_parts, batch, one_b, a.data, b.data, out.data,      \
+                on());                                                                             \
   }
   WHORL_CPU_RNS(std::uint32_t)
   WHORL_CPU_RNS(std::uint64_t)
@@ -416,6 +422,20 @@ class CpuDevice final : public Device {
       const Word* x = a.data + i * N;
       Word* y = out.data + i * N;
       for (std::uint32_t j = 0; j < N; ++j) y[to[j] % N] = to[j] < N ? x[j] : modulus.neg(x[j]);
+    });
+  }
+
+  template <class Word>
+  void take_polynomials(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,
+                        Slice<const Word> in, std::size_t first, Slice<Word> out) const {
+    check(in);
+    check(out);
+    const TakeBatches batches = take_batches(rows, N, index, in.size, first, out.size);
+    if (in.data == out.data && in.size) throw ShapeError("take: output is the input");
+    each(rows * index.size(), N, [&](std::size_t k) {
+      const std::size_t row = k / index.size(), i = k % index.size();
+      std::copy_n(in.data + (row * batches.in + index[i]) * N, N,
+                  out.data + (row * batches.out + first + i) * N);
     });
   }
 

@@ -242,14 +242,16 @@ void rescale(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts
 
 template <class Word>
 void tensor(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t a_parts,
-            std::size_t b_parts, std::size_t batch, const Word* a, const Word* b, Word* out,
-            const Resources& on) {
-  const std::size_t N = tables.plan().N(), part = limbs * batch * N;
+            std::size_t b_parts, std::size_t batch, bool one_b, const Word* a, const Word* b,
+            Word* out, const Resources& on) {
+  const std::size_t N = tables.plan().N(), part = limbs * batch * N,
+                    b_part = one_b ? limbs * N : part;
   parallel_for(limbs * batch, on.workers_for(limbs * batch * N), [&](std::size_t i) {
     const math::Montgomery<Word>& q = tables.montgomery[i / batch];
+    const Word* const of_b = b + (one_b ? i / batch : i) * N;
     if (a_parts == 2 && b_parts == 2) {
       const Word* const x[] = {a + i * N, a + part + i * N};
-      const Word* const y[] = {b + i * N, b + part + i * N};
+      const Word* const y[] = {of_b, of_b + b_part};
       Word* const to[] = {out + i * N, out + part + i * N, out + 2 * part + i * N};
       return two_by_two(q, x, y, to, N);
     }
@@ -262,7 +264,7 @@ void tensor(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t a_part
         for (std::size_t j = k < b_parts ? 0 : k - b_parts + 1; j <= std::min(k, a_parts - 1);
              ++j) {
           x.push_back(a + j * part + offset);
-          y.push_back(b + (k - j) * part + offset);
+          y.push_back(of_b + (k - j) * b_part + at);
         }
         sum_of_products<Word>(q, x, y, out + k * part + offset, size);
       }
@@ -303,7 +305,7 @@ void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N,
   template void rescale(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t,             \
                         const Word*, Word*, const Resources&);                                     \
   template void tensor(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t, std::size_t, \
-                       const Word*, const Word*, Word*, const Resources&);                         \
+                       bool, const Word*, const Word*, Word*, const Resources&);                   \
   template void base_convert(const ring::BaseConversion<Word>&, std::uint32_t, std::size_t,        \
                              const Word*, Word*, const Resources&);
 WHORL_INSTANTIATE(std::uint32_t)

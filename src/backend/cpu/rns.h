@@ -89,10 +89,11 @@ void mod_down(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t part
 template <class Word>
 void rescale(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts, std::size_t batch,
              const Word* in, Word* out, const Resources& on);
+/// `one_b`: b has a batch of 1.
 template <class Word>
 void tensor(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t a_parts,
-            std::size_t b_parts, std::size_t batch, const Word* a, const Word* b, Word* out,
-            const Resources& on);
+            std::size_t b_parts, std::size_t batch, bool one_b, const Word* a, const Word* b,
+            Word* out, const Resources& on);
 template <class Word>
 void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N, std::size_t batch,
                   const Word* in, Word* out, const Resources& on);

@@ -120,35 +120,39 @@ class CudaDevice final : public Device {
     to.write_back();
   }
 
-#define WHORL_CUDA_ELEMENTWISE(Word)                                                        \
-  void add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
-      const override {                                                                      \
-    two(Elementwise::add, q, a, b, out);                                                    \
-  }                                                                                         \
-  void sub(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
-      const override {                                                                      \
-    two(Elementwise::sub, q, a, b, out);                                                    \
-  }                                                                                         \
-  void neg(Moduli<Word> q, Slice<const Word> a, Slice<Word> out) const override {           \
-    two(Elementwise::neg, q, a, a, out);                                                    \
-  }                                                                                         \
-  void mul(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
-      const override {                                                                      \
-    two(Elementwise::mul, q, a, b, out);                                                    \
-  }                                                                                         \
-  void mul_add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)   \
-      const override {                                                                      \
-    two(Elementwise::mul_add, q, a, b, out);                                                \
-  }                                                                                         \
-  void mul_scalar(Moduli<Word> q, Slice<const Word> a, std::span<const Word> scalars,       \
-                  Slice<Word> out) const override {                                         \
-    scale(q, a, scalars, out);                                                              \
-  }                                                                                         \
-  void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form, \
-                    Slice<const Word> a, Slice<Word> out) const override {                  \
-    permute(q, N, g, evaluation_form, a, out);                                              \
-  }                                                                                         \
-  bool all_below(Moduli<Word> q, Slice<const Word> a) const override { return below(q, a); }
+#define WHORL_CUDA_ELEMENTWISE(Word)                                                         \
+  void add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const override {                                                                       \
+    two(Elementwise::add, q, a, b, out);                                                     \
+  }                                                                                          \
+  void sub(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const override {                                                                       \
+    two(Elementwise::sub, q, a, b, out);                                                     \
+  }                                                                                          \
+  void neg(Moduli<Word> q, Slice<const Word> a, Slice<Word> out) const override {            \
+    two(Elementwise::neg, q, a, a, out);                                                     \
+  }                                                                                          \
+  void mul(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const override {                                                                       \
+    two(Elementwise::mul, q, a, b, out);                                                     \
+  }                                                                                          \
+  void mul_add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)    \
+      const override {                                                                       \
+    two(Elementwise::mul_add, q, a, b, out);                                                 \
+  }                                                                                          \
+  void mul_scalar(Moduli<Word> q, Slice<const Word> a, std::span<const Word> scalars,        \
+                  Slice<Word> out) const override {                                          \
+    scale(q, a, scalars, out);                                                               \
+  }                                                                                          \
+  void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,  \
+                    Slice<const Word> a, Slice<Word> out) const override {                   \
+    permute(q, N, g, evaluation_form, a, out);                                               \
+  }                                                                                          \
+  bool all_below(Moduli<Word> q, Slice<const Word> a) const override { return below(q, a); } \
+  void take(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,         \
+            Slice<const Word> in, std::size_t first, Slice<Word> out) const override {       \
+    take_polynomials(rows, N, index, in, first, out);                                        \
+  }
   WHORL_CUDA_ELEMENTWISE(std::uint32_t)
   WHORL_CUDA_ELEMENTWISE(std::uint64_t)
 #undef WHORL_CUDA_ELEMENTWISE
@@ -236,7 +240,8 @@ class CudaDevice final : public Device {
         tensor_batch(tables.plan(), limbs, a_parts, a.size, b_parts, b.size, out.size);            \
     const Aligned<const Word> x(stream_, a), y(stream_, b);                                        \
     const Aligned<Word> to(stream_, out);                                                          \
-    cuda::tensor(stream_, own(tables), limbs, a_parts, b_parts, batch, x.data(), y.data(),         \
+    const bool one_b = b.size < b_parts * limbs * batch * tables.plan().N();                       \
+    cuda::tensor(stream_, own(tables), limbs, a_parts, b_parts, batch, one_b, x.data(), y.data(),  \
                  to.data());                                                                       \
     to.write_back();                                                                               \
   }
@@ -456,6 +461,16 @@ class CudaDevice final : public Device {
   void automorphism_of(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,
                        Slice<const Word> a, Slice<Word> out) const {
     cuda::automorphism(stream_, q, N, g, evaluation_form, a.size, a.data, out.data);
+  }
+
+  template <class Word>
+  void take_polynomials(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,
+                        Slice<const Word> in, std::size_t first, Slice<Word> out) const {
+    check(in);
+    check(out);
+    const TakeBatches batches = take_batches(rows, N, index, in.size, first, out.size);
+    if (in.data == out.data && in.size) throw ShapeError("take: output is the input");
+    cuda::take(stream_, rows, N, index, batches.in, in.data, batches.out, out.data + first * N);
   }
 
   template <class Word>

@@ -161,6 +161,31 @@ bool all_below(const Stream& stream, Moduli<Word> moduli, std::size_t size, cons
   return any == 0;
 }
 
+template <class Word>
+void take(const Stream& stream, std::size_t rows, std::uint32_t N,
+          std::span<const std::uint32_t> index, std::size_t in_batch, const Word* in,
+          std::size_t out_batch, Word* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  constexpr std::size_t most_rows = 65535;  // of a grid's third dimension
+  const unsigned width = vector_width<Word>(N, {in, out});
+  const std::uint32_t vectors = N / width;
+  for (std::size_t first = 0; first < index.size(); first += polynomials_a_launch) {
+    const auto some =
+        index.subspan(first, std::min<std::size_t>(polynomials_a_launch, index.size() - first));
+    TakenPolynomials taken{};
+    std::copy(some.begin(), some.end(), taken.index);
+    const dim3 grid((vectors + elementwise_threads - 1) / elementwise_threads,
+                    static_cast<unsigned>(some.size()),
+                    static_cast<unsigned>(std::min(rows, most_rows)));
+    const auto go = [&](auto kernel) {
+      kernel<<<grid, elementwise_threads, 0, stream.handle()>>>(
+          taken, rows, vectors, in_batch * vectors, in, out_batch * vectors, out + first * N);
+    };
+    width == 1 ? go(take_polynomials<Word, 1>) : go(take_polynomials<Word, 16 / sizeof(Word)>);
+    check_launch("take_polynomials", grid, elementwise_threads, 0);
+  }
+}
+
 #define WHORL_INSTANTIATE(Word)                                                                  \
   template void elementwise(const Stream&, Elementwise, Moduli<Word>, std::size_t, const Word*,  \
                             const Word*, Word*);                                                 \
@@ -168,7 +193,9 @@ bool all_below(const Stream& stream, Moduli<Word> moduli, std::size_t size, cons
                                 const Word*, Word*);                                             \
   template void automorphism(const Stream&, Moduli<Word>, std::uint32_t, std::uint32_t, bool,    \
                              std::size_t, const Word*, Word*);                                   \
-  template bool all_below(const Stream&, Moduli<Word>, std::size_t, const Word*);
+  template bool all_below(const Stream&, Moduli<Word>, std::size_t, const Word*);                \
+  template void take(const Stream&, std::size_t, std::uint32_t, std::span<const std::uint32_t>,  \
+                     std::size_t, const Word*, std::size_t, Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 #undef WHORL_INSTANTIATE

@@ -351,16 +351,19 @@ void rescale(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned l
 
 template <class Word>
 void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-            std::size_t a_parts, std::size_t b_parts, std::size_t batch, const Word* a,
+            std::size_t a_parts, std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
             const Word* b, Word* out) {
   if (batch == 0) return;
   const CurrentGpu current(stream.gpu().ordinal);
-  const std::size_t row = batch * tables.plan().N();
+  const std::size_t N = tables.plan().N(), row = batch * N, b_row = one_b ? N : row;
   const TensorArguments<Word> t = {a,
                                    b,
                                    out,
                                    row,
                                    limbs * row,
+                                   b_row,
+                                   limbs * b_row,
+                                   one_b ? N - 1 : ~std::size_t{0},
                                    static_cast<std::uint32_t>(a_parts),
                                    static_cast<std::uint32_t>(b_parts),
                                    tables.moduli.data()};
@@ -386,7 +389,7 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned li
   template void rescale(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,          \
                         std::size_t, const Word*, Word*);                                          \
   template void tensor(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,           \
-                       std::size_t, std::size_t, const Word*, const Word*, Word*);
+                       std::size_t, std::size_t, bool, const Word*, const Word*, Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

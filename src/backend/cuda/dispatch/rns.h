@@ -78,9 +78,10 @@ void mod_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned 
 template <class Word>
 void rescale(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
              std::size_t parts, std::size_t batch, const Word* in, Word* out);
+/// `one_b`: b has a batch of 1.
 template <class Word>
 void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-            std::size_t a_parts, std::size_t b_parts, std::size_t batch, const Word* a,
+            std::size_t a_parts, std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
             const Word* b, Word* out);
 
 }  // namespace whorl::backend::cuda

@@ -147,4 +147,27 @@ __global__ void __launch_bounds__(elementwise_threads)
   }
 }
 
+/// Polynomials of one launch of take: their indices travel in the kernel's parameters.
+inline constexpr unsigned polynomials_a_launch = 512;
+struct TakenPolynomials {
+  std::uint32_t index[polynomials_a_launch];
+};
+
+/// Grid: pieces of a polynomial, polynomials, rows. Vectors of `width` words; in a polynomial there
+/// are `vectors`, in rows `in_row` and `out_row` of them.
+template <class Word, unsigned width>
+__global__ void __launch_bounds__(elementwise_threads)
+    take_polynomials(const __grid_constant__ TakenPolynomials taken, std::size_t rows,
+                     std::uint32_t vectors, std::size_t in_row, const Word* __restrict__ in,
+                     std::size_t out_row, Word* __restrict__ out) {
+  using Vector = WordVector<Word, width>;
+  const std::uint32_t at = blockIdx.x * elementwise_threads + threadIdx.x;
+  if (at >= vectors) return;
+  const std::size_t from = std::size_t{taken.index[blockIdx.y]} * vectors + at,
+                    to = std::size_t{blockIdx.y} * vectors + at;
+  for (std::size_t row = blockIdx.z; row < rows; row += gridDim.z)
+    reinterpret_cast<Vector*>(out)[row * out_row + to] =
+        reinterpret_cast<const Vector*>(in)[row * in_row + from];
+}
+
 }  // namespace whorl::backend::cuda

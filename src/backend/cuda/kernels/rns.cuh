@@ -371,10 +371,18 @@ template <class Word>
 struct TensorArguments {
   const Word *a, *b;  ///< (parts, limbs, row)
   Word* out;
-  std::size_t row, part;  ///< words
+  std::size_t row, part;      ///< words, of a and out
+  std::size_t b_row, b_part;  ///< of b, whose row may be one polynomial, read again and again
+  std::size_t b_mask;         ///< of places in a row: N - 1 then, else all ones
   std::uint32_t a_parts, b_parts;
   const RnsModulus<Word>* moduli;
 };
+/// Where b has what a has at a place of its row.
+template <class Word>
+__device__ __forceinline__ const Word* place_in_b(const TensorArguments<Word>& t,
+                                                  std::size_t in_row) {
+  return t.b + blockIdx.y * t.b_row + (in_row & t.b_mask);
+}
 template <class Word>
 __device__ __forceinline__ Word finish_product(ProductSum<Word> sum, const RnsModulus<Word>& m) {
   sum.correct(m.q);
@@ -392,11 +400,12 @@ __global__ void __launch_bounds__(rns_threads)
       (static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x) * width;
   if (in_row >= t.row) return;
   const std::size_t at = blockIdx.y * t.row + in_row;
+  const Word* const b = place_in_b(t, in_row);
   const RnsModulus<Word> m = t.moduli[blockIdx.y];
   const Vector a0 = *reinterpret_cast<const Vector*>(t.a + at),
                a1 = *reinterpret_cast<const Vector*>(t.a + t.part + at),
-               b0 = *reinterpret_cast<const Vector*>(t.b + at),
-               b1 = *reinterpret_cast<const Vector*>(t.b + t.part + at);
+               b0 = *reinterpret_cast<const Vector*>(b),
+               b1 = *reinterpret_cast<const Vector*>(b + t.b_part);
   Vector out[3];
 #pragma unroll
   for (unsigned k = 0; k < width; ++k) {
@@ -423,6 +432,7 @@ __global__ void __launch_bounds__(rns_threads)
       (static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x) * width;
   if (in_row >= t.row) return;
   const std::size_t at = blockIdx.y * t.row + in_row;
+  const Word* const b = place_in_b(t, in_row);
   const RnsModulus<Word> m = t.moduli[blockIdx.y];
   for (std::uint32_t out = 0; out + 1 < t.a_parts + t.b_parts; ++out) {
     ProductSum<Word> sum[width];
@@ -430,7 +440,7 @@ __global__ void __launch_bounds__(rns_threads)
     for (std::uint32_t i = out < t.b_parts ? 0 : out - t.b_parts + 1, terms = 1; i <= last;
          ++i, ++terms) {
       const Vector x = *reinterpret_cast<const Vector*>(t.a + i * t.part + at),
-                   y = *reinterpret_cast<const Vector*>(t.b + (out - i) * t.part + at);
+                   y = *reinterpret_cast<const Vector*>(b + (out - i) * t.b_part);
 #pragma unroll
       for (unsigned k = 0; k < width; ++k) {
         sum[k].add(x.word[k], y.word[k]);
