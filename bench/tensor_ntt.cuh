@@ -201,7 +201,6 @@ inline std::vector<uint4> radix256_matrix(const ring::NttPlan<std::uint32_t>& pl
 
 __global__ void __launch_bounds__(tensor_threads, 1)
     ntt_256_radix256(const __grid_constant__ Radix256Arguments a) {
-  extern __shared__ unsigned char transform_memory[] __attribute__((aligned(16)));
   // Words of step s and column tile n at ((s·16 + n)·32 + lane)·2: halves 0 and 1 of the fragment.
   std::uint32_t* const words = reinterpret_cast<std::uint32_t*>(transform_memory);
   const std::size_t first = std::size_t{blockIdx.x} * matrix256_columns;

@@ -120,6 +120,24 @@ __global__ void __launch_bounds__(int8_threads, groups == 2 ? 3 : 2)
     // A row has a multiple of 256 words, a warp a divisor of that.
     const std::size_t at = start + threadIdx.x / 32 * columns;
     if (at >= a.row) continue;
+    // Rows of a digit's own limbs, several at once, some in each block of targets.
+    constexpr std::uint32_t at_once = 32 / (columns / 4), flights = 4;
+    const std::uint32_t step = a.target_blocks * at_once;
+    for (std::uint32_t i = blockIdx.y % a.target_blocks * at_once + lane / (columns / 4);
+         i < place.owns; i += flights * step) {
+      const std::size_t from = (place.own + i) * a.row + at + lane % (columns / 4) * 4;
+      RnsVector<std::uint32_t> x[flights];
+#pragma unroll
+      for (std::uint32_t k = 0; k < flights; ++k)
+        if (i + k * step < place.owns)
+          x[k] =
+              *reinterpret_cast<const RnsVector<std::uint32_t>*>(a.own + from + k * step * a.row);
+#pragma unroll
+      for (std::uint32_t k = 0; k < flights; ++k)
+        if (i + k * step < place.owns)
+          store_vector<std::uint32_t>(out + from + k * step * a.row, x[k]);
+    }
+
     std::uint32_t y[groups][2][2 * steps];
 #pragma unroll
     for (unsigned slot = 0; slot < slots; ++slot) {
@@ -155,14 +173,6 @@ __global__ void __launch_bounds__(int8_threads, groups == 2 ? 3 : 2)
         if (t == a.size % 4) y[n][i][slots - 1] = u[n][i];
         if constexpr (slots % 2 == 1) y[n][i][slots] = 0;
       }
-
-    // Rows of a digit's own limbs, some in each block of targets.
-    for (std::uint32_t i = blockIdx.y % a.target_blocks; i < place.owns; i += a.target_blocks) {
-      const std::size_t own = (place.own + i) * a.row + at;
-      if (lane < columns / 4)
-        reinterpret_cast<uint4*>(out + own)[lane] =
-            reinterpret_cast<const uint4*>(a.own + own)[lane];
-    }
 
 #pragma unroll 1
     for (std::uint32_t first = 0; first < targets; first += 8) {
