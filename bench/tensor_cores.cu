@@ -1,6 +1,6 @@
-// INT8 tensor cores against the kernels of the library: base conversion, and 256-point NTTs as a
-// trial. Each result is compared with the library's, bit by bit, on the GPU; then both are timed,
-// each alone and run by run in turn.
+// INT8 tensor cores against the kernels of the library: base conversion, and NTTs of 2^8 and 2^16
+// points as a trial. Each result is compared with the library's, bit by bit, on the GPU; then both
+// are timed, each alone and run by run in turn.
 //
 // usage: bench_tensor_cores [--device ORDINAL] [--seed SEED] [--runs COUNT] [--commit ID]
 //
@@ -424,7 +424,7 @@ class ConversionBench {
   std::string params_;
 };
 
-// 256-point transforms.
+// Transforms.
 
 struct Tuned256 {
   static constexpr KernelShape shape = ntt_shape<4, true>(8).kernel[0];
@@ -506,6 +506,74 @@ void bench_transforms(Bench& bench, const TransformTables& tables) {
               {"int8", [&] { radix16(repeats); }, values * repeats * 2 * 256 / byte_rate}});
 }
 
+template <unsigned cluster>
+void launch_long(const Stream& stream, const Ntt65536Arguments& a) {
+  constexpr auto kernel = ntt_65536_radix16<cluster>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(long_shared(cluster))),
+        "cudaFuncSetAttribute of ntt_65536_radix16");
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = cluster;
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(cluster);
+  config.blockDim = dim3(tensor_threads);
+  config.dynamicSmemBytes = long_shared(cluster);
+  config.stream = stream.handle();
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  int clusters = 0;
+  check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config),
+        "cudaOccupancyMaxActiveClusters of ntt_65536_radix16");
+  const unsigned rounds = (a.count + static_cast<unsigned>(clusters) - 1) /
+                          static_cast<unsigned>(std::max(clusters, 1));
+  config.gridDim = dim3((a.count + rounds - 1) / rounds * cluster);
+  check(cudaLaunchKernelEx(&config, kernel, a), "cudaLaunchKernelEx of ntt_65536_radix16");
+  check_launch("ntt_65536_radix16", config.gridDim, config.blockDim, config.dynamicSmemBytes);
+}
+
+void bench_long_transforms(Bench& bench, const TransformTables& tables, std::uint32_t count) {
+  constexpr std::uint32_t N = 1 << 16;
+  const Stream& stream = bench.stream();
+  const ring::NttPlan<Word> plan(N, static_cast<Word>(math::ntt_primes(30, N, 1)[0]));
+  const Word p = plan.modulus().value();
+  const ring::NttPlan<Word>* const plans[] = {&plan};
+  const NttLimbs<Word> limbs = ntt_limbs<Word>(stream, tables, plans);
+  const auto in = bench.residues({p}, count, N);
+  const auto out = stream.allocate<Word>(in.size()), want = stream.allocate<Word>(in.size());
+  const auto upload = [&](const auto& host) { return stream.upload(host.data(), host.size()); };
+  const auto matrices = upload(radix16_matrices(plan)), twiddles = upload(long_twiddles(plan));
+  const auto powers = upload(long_powers(plan));
+  const Ntt65536Arguments a = {in.data(),
+                               out.data(),
+                               count,
+                               matrices.data(),
+                               twiddles.data(),
+                               powers.data(),
+                               p,
+                               math::Montgomery<Word>(plan.modulus()).inverse(),
+                               make_uint2(0u - p, static_cast<Word>((std::uint64_t{1} << 48) / p))};
+  const std::function<void()> library = [&] {
+    ntt_rows<Word>(stream, limbs, true, {.rows = 1}, count, {in.data(), 1, 0}, {want.data(), 1, 0});
+  };
+  const std::function<void()> int8[2] = {[&] { launch_long<8>(stream, a); },
+                                         [&] { launch_long<4>(stream, a); }};
+  stream.fill(want.data(), 0xff, want.size() * sizeof(Word));
+  library();
+  for (unsigned i = 0; i < 2; ++i) {
+    stream.fill(out.data(), 0xee, out.size() * sizeof(Word));
+    int8[i]();
+    bench.compare("ntt_65536, int8, clusters of " + std::string(i == 0 ? "8" : "4"), out, want);
+  }
+  const double values = static_cast<double>(in.size()), memory = 8 * values / memory_rate;
+  const double bytes = std::max(memory, values * 4 * 256 / byte_rate);
+  bench.time("ntt", "N=2^16, 1 limb of 30 bits", count, 8 * values,
+             {{"wide", library, std::max(memory, values * 8 / shoup_rate)},
+              {"int8, clusters of 8", int8[0], bytes},
+              {"int8, clusters of 4", int8[1], bytes}});
+}
+
 int run(int count, char** arguments) {
   Options options;
   for (int i = 1; i < count; i += 2) {
@@ -539,6 +607,7 @@ int run(int count, char** arguments) {
     for (const std::size_t batch : {1, 64}) conversion.run(shape.limbs, batch, true);
   }
   bench_transforms(bench, transforms);
+  for (const std::uint32_t batch : {48, 1024}) bench_long_transforms(bench, transforms, batch);
   if (bench.failed()) {
     std::printf("WRONG\n");
     std::fprintf(stderr, "WRONG\n");

@@ -1,5 +1,5 @@
-// 256-point negacyclic NTTs as products of byte matrices on INT8 tensor cores: a trial, not part of
-// the library. A transform of 2^16 points has two layers of 256 such ones.
+// Negacyclic NTTs of 2^8 and 2^16 points as products of byte matrices on INT8 tensor cores: a
+// trial, not part of the library.
 //
 // As in Fan et al., "TensorFHE", HPCA 2023, section IV-C, words are split into bytes and a layer is
 // a product with a matrix of roots; as in kernels/convert_int8.cuh a word of the data is four bytes
@@ -48,9 +48,10 @@ struct Radix16Arguments {
   uint2 reduction;  ///< of join_bytes
 };
 
+/// For a transform of 256 points, or those that a longer one is made of.
 inline std::vector<uint4> radix16_matrices(const ring::NttPlan<std::uint32_t>& plan) {
   const auto& p = plan.modulus();
-  const std::uint32_t psi = plan.psi();
+  const std::uint32_t psi = p.pow(plan.psi(), plan.N() / 256);
   std::vector<uint4> out;
   for (const bool cyclic : {false, true})
     for (unsigned h = 0; h < 2; ++h)
@@ -163,6 +164,144 @@ __global__ void __launch_bounds__(tensor_threads, 2)
 #pragma unroll
     for (unsigned r = 0; r < 4; ++r)
       __stcs(reinterpret_cast<uint2*>(a.out + at + 16 * r), make_uint2(x[0][r], x[1][r]));
+  }
+}
+
+/// A whole transform of 2^16 points by a cluster of `cluster` blocks: with index 256i + j and
+/// result 256k + m, transforms of 256 points along i for each j (a column a warp), products with
+/// psi^(j·(2·brv(k) + 1)), then cyclic ones along j for each k. A block has columns in its shared
+/// memory, and takes its rows from all blocks' memories as fragments.
+struct Ntt65536Arguments {
+  const std::uint32_t* in;
+  std::uint32_t* out;
+  std::uint32_t count;
+  const uint4* matrices;  ///< radix16_matrices, of psi^256
+  const uint4* twiddles;  ///< (column or row transform, h, r / 2, lane): two of T, with companions
+  const uint2* powers;    ///< (j, r, lane): of results 64t + 16r + 2g and the next, times 2^32
+  std::uint32_t p, montgomery;
+  uint2 reduction;
+};
+inline constexpr unsigned long_row(unsigned cluster) { return 256 / cluster + 2; }
+inline constexpr std::size_t long_shared(unsigned cluster) {
+  return 256 * long_row(cluster) * sizeof(std::uint32_t) + 512 * sizeof(uint4);
+}
+
+inline std::vector<uint4> long_twiddles(const ring::NttPlan<std::uint32_t>& plan) {
+  const auto& p = plan.modulus();
+  std::vector<uint4> out;
+  for (const bool cyclic : {false, true})
+    for (unsigned h = 0; h < 2; ++h)
+      for (unsigned pair = 0; pair < 2; ++pair)
+        for (unsigned lane = 0; lane < 32; ++lane) {
+          const unsigned k = ring::bit_reverse(2 * (lane / 4) + h, 4);
+          std::uint32_t w[2];
+          for (unsigned i = 0; i < 2; ++i)
+            w[i] = p.pow(plan.psi(), std::uint64_t{256} * (4 * (lane % 4) + 2 * pair + i) *
+                                         (2 * k + (cyclic ? 0 : 1)));
+          out.push_back(make_uint4(w[0], p.shoup(w[0]), w[1], p.shoup(w[1])));
+        }
+  return out;
+}
+inline std::vector<uint2> long_powers(const ring::NttPlan<std::uint32_t>& plan) {
+  const math::Montgomery<std::uint32_t> montgomery(plan.modulus());
+  const auto& p = plan.modulus();
+  std::vector<std::uint32_t> power = {montgomery.r()};
+  for (unsigned i = 1; i < 1u << 17; ++i) power.push_back(p.mul(power.back(), plan.psi()));
+  std::vector<uint2> out;
+  for (unsigned j = 0; j < 256; ++j)
+    for (unsigned r = 0; r < 4; ++r)
+      for (unsigned lane = 0; lane < 32; ++lane) {
+        const unsigned k = 16 * (4 * (lane % 4) + r) + 2 * (lane / 4);
+        out.push_back(make_uint2(power[j * (2 * ring::bit_reverse(k, 8) + 1) % (1u << 17)],
+                                 power[j * (2 * ring::bit_reverse(k + 1, 8) + 1) % (1u << 17)]));
+      }
+  return out;
+}
+
+template <unsigned cluster>
+__global__ void __launch_bounds__(tensor_threads, 2)
+    ntt_65536_radix16(const __grid_constant__ Ntt65536Arguments a) {
+  constexpr std::uint32_t columns = 256 / cluster, row = long_row(cluster);
+  constexpr std::uint32_t warps = tensor_threads / 32;
+  std::uint32_t* const words = reinterpret_cast<std::uint32_t*>(transform_memory);
+  uint4* const twiddles = reinterpret_cast<uint4*>(words + 256 * row);
+  const ClusterMemory<std::uint32_t> blocks{words};
+  const std::uint32_t rank = blockIdx.x % cluster;
+  const std::uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  uint4 matrix[2][2][2][2];
+#pragma unroll
+  for (unsigned i = 0; i < 16; ++i)
+    matrix[i / 8][i / 4 % 2][i / 2 % 2][i % 2] = a.matrices[32 * i + lane];
+  for (unsigned i = threadIdx.x; i < 256; i += tensor_threads) twiddles[i] = a.twiddles[i];
+  const auto load_twiddles_of = [&](std::uint32_t which, uint2(&to)[2][4]) {
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      const uint4 two = twiddles[(4 * which + i) * 32 + lane];
+      to[i / 2][i % 2 * 2] = make_uint2(two.x, two.y);
+      to[i / 2][i % 2 * 2 + 1] = make_uint2(two.z, two.w);
+    }
+  };
+#pragma unroll 1
+  for (std::uint32_t n = blockIdx.x / cluster; n < a.count; n += gridDim.x / cluster) {
+    const std::uint32_t* const in = a.in + (std::size_t{n} << 16) + rank * columns;
+    std::uint32_t* const out = a.out + (std::size_t{n} << 16);
+#pragma unroll 4
+    for (unsigned i = threadIdx.x; i < 256 * columns / 4; i += tensor_threads) {
+      const std::uint32_t k = i / (columns / 4), j = i % (columns / 4) * 4;
+      const uint4 x = *reinterpret_cast<const uint4*>(in + 256 * k + j);
+      *reinterpret_cast<uint2*>(words + k * row + j) = make_uint2(x.x, x.y);
+      *reinterpret_cast<uint2*>(words + k * row + j + 2) = make_uint2(x.z, x.w);
+    }
+    __syncthreads();
+#pragma unroll 1
+    for (std::uint32_t j = warp; j < columns; j += warps) {
+      uint2 power[4];
+#pragma unroll
+      for (unsigned r = 0; r < 4; ++r)
+        power[r] = __ldg(a.powers + ((rank * columns + j) * 4 + r) * 32 + lane);
+      std::uint32_t* const at = words + (64 * t + 2 * g) * row + j;
+      std::uint32_t x[2][4];
+#pragma unroll
+      for (unsigned u = 0; u < 2; ++u)
+#pragma unroll
+        for (unsigned r = 0; r < 4; ++r) x[u][r] = at[(16 * r + u) * row];
+      uint2 twiddle[2][4];
+      load_twiddles_of(0, twiddle);
+      radix16_pass<true>(x, matrix[0], twiddle, a.reduction, a.p);
+      radix16_pass<false>(x, matrix[1], twiddle, a.reduction, a.p);
+#pragma unroll
+      for (unsigned u = 0; u < 2; ++u)
+#pragma unroll
+        for (unsigned r = 0; r < 4; ++r)
+          at[(16 * r + u) * row] = mul_montgomery_lazy<std::uint32_t>(
+              x[u][r], u == 0 ? power[r].x : power[r].y, a.p, a.montgomery);
+    }
+    cluster_arrive();
+    cluster_wait();
+#pragma unroll 1
+    for (std::uint32_t i = warp; i < columns; i += warps) {
+      const std::uint32_t k = rank * columns + i;
+      std::uint32_t x[2][4];
+#pragma unroll
+      for (unsigned r = 0; r < 4; ++r) {
+        const std::uint32_t j = 64 * t + 16 * r + 2 * g;
+        const uint2 pair =
+            *reinterpret_cast<const uint2*>(blocks(j / columns) + k * row + j % columns);
+        x[0][r] = pair.x;
+        x[1][r] = pair.y;
+      }
+      uint2 twiddle[2][4];
+      load_twiddles_of(1, twiddle);
+      radix16_pass<true>(x, matrix[1], twiddle, a.reduction, a.p);
+      radix16_pass<false>(x, matrix[1], twiddle, a.reduction, a.p);
+#pragma unroll
+      for (unsigned r = 0; r < 4; ++r)
+        __stcs(reinterpret_cast<uint2*>(out + 256 * k + 64 * t + 16 * r + 2 * g),
+               make_uint2(x[0][r], x[1][r]));
+    }
+    // Its memory stays until all blocks have read it.
+    cluster_arrive();
+    cluster_wait();
   }
 }
 
