@@ -117,6 +117,23 @@ void convert(const Stream& stream, const Conversions<Word>& conversions, std::si
   });
 }
 
+/// `table` of the conversions, of all its limbs to the first `kept` targets, for each part.
+template <class Word>
+void convert_parts(const Stream& stream, const Conversions<Word>& conversions, std::size_t table,
+                   unsigned kept, std::size_t parts, std::size_t row, const Word* in, Word* out) {
+  ConvertArguments<Word> a = {};
+  a.in = in;
+  a.out = out;
+  a.row = row;
+  a.in_stride = conversions.size;
+  a.targets = kept;
+  a.rows = {kept, 0};
+  a.sources = conversions.sources.data() + table * conversions.size;
+  a.factors = conversions.factors.data() +
+              table * conversions.targets * factor_stride<Word>(conversions.size);
+  convert(stream, conversions, parts, a);
+}
+
 /// What mod_down and rescale share: rows `kept` … of each part, limbs `dropped` …, are what `table`
 /// of the conversions converts from; `factors`: of the kept limbs.
 template <class Word>
@@ -129,17 +146,7 @@ void divide(const Stream& stream, const CudaRnsTables<Word>& tables,
   ntt_rows<Word>(stream, tables.ntt, false, {.parts = parts, .rows = many, .first_limb = dropped},
                  batch, {in, rows, kept}, {coefficients.data(), many, 0});
   const auto delta = stream.allocate<Word>(parts * kept * row);
-  ConvertArguments<Word> a = {};
-  a.in = coefficients.data();
-  a.out = delta.data();
-  a.row = row;
-  a.in_stride = static_cast<std::uint32_t>(many);
-  a.targets = kept;
-  a.rows = {kept, 0};
-  a.sources = conversions.sources.data() + table * many;
-  a.factors = conversions.factors.data() +
-              table * conversions.targets * factor_stride<Word>(conversions.size);
-  convert(stream, conversions, parts, a);
+  convert_parts(stream, conversions, table, kept, parts, row, coefficients.data(), delta.data());
   ntt_rows<Word>(stream, tables.ntt, true, {.parts = parts, .rows = kept}, batch,
                  {delta.data(), kept, 0}, {delta.data(), kept, 0});
   const DivideArguments<Word> last = {in,
@@ -260,6 +267,32 @@ void base_convert(const Stream& stream, const ring::BaseConversion<Word>& conver
 }
 
 template <class Word>
+void convert_up(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+                std::size_t batch, const Word* in, const Word* own, Word* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  ConvertArguments<Word> a = {};
+  a.in = in;
+  a.out = out;
+  a.own = own;
+  a.row = batch * plan.N();
+  a.in_stride = plan.digit_limbs();
+  a.targets = limbs + plan.special();
+  a.digit_limbs = plan.digit_limbs();
+  a.rows = {limbs, plan.limbs()};
+  a.sources = tables.up.sources.data();
+  a.factors = tables.up.factors.data();
+  convert(stream, tables.up, plan.digits(limbs), a);
+}
+
+template <class Word>
+void convert_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+                  std::size_t parts, std::size_t batch, const Word* in, Word* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  convert_parts(stream, tables.down, 0, limbs, parts, batch * tables.plan().N(), in, out);
+}
+
+template <class Word>
 void mod_up(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
             std::size_t batch, const Word* in, Word* out) {
   if (batch == 0) return;
@@ -270,18 +303,7 @@ void mod_up(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned li
   const auto coefficients = stream.allocate<Word>(limbs * row);
   ntt_rows<Word>(stream, tables.ntt, false, {.rows = limbs}, batch, {in, limbs, 0},
                  {coefficients.data(), limbs, 0});
-  ConvertArguments<Word> a = {};
-  a.in = coefficients.data();
-  a.out = out;
-  a.own = in;
-  a.row = row;
-  a.in_stride = alpha;
-  a.targets = static_cast<std::uint32_t>(rows);
-  a.digit_limbs = alpha;
-  a.rows = {limbs, plan.limbs()};
-  a.sources = tables.up.sources.data();
-  a.factors = tables.up.factors.data();
-  convert(stream, tables.up, digits, a);
+  convert_up(stream, tables, limbs, batch, coefficients.data(), in, out);
   ntt_rows<Word>(stream, tables.ntt, true,
                  {.parts = digits,
                   .rows = rows,
@@ -378,6 +400,10 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned li
   template void rns_transform(const Stream&, const CudaRnsTables<Word>&, unsigned, bool, bool,     \
                               std::size_t, std::size_t, Word*);                                    \
   template void base_convert(const Stream&, const ring::BaseConversion<Word>&, std::uint32_t,      \
+                             std::size_t, const Word*, Word*);                                     \
+  template void convert_up(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,       \
+                           const Word*, const Word*, Word*);                                       \
+  template void convert_down(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,     \
                              std::size_t, const Word*, Word*);                                     \
   template void mod_up(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,           \
                        const Word*, Word*);                                                        \

@@ -65,6 +65,15 @@ void rns_transform(const Stream& stream, const CudaRnsTables<Word>& tables, unsi
 template <class Word>
 void base_convert(const Stream& stream, const ring::BaseConversion<Word>& conversion,
                   std::uint32_t N, std::size_t batch, const Word* in, Word* out);
+/// mod_up's base conversion alone: `in` (limbs, B, N) in coefficient form, each digit to all rows
+/// of `out` (digits, limbs + special, B, N) but its own, which are copied from `own` (limbs, B, N).
+template <class Word>
+void convert_up(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+                std::size_t batch, const Word* in, const Word* own, Word* out);
+/// mod_down's: the special primes' rows (parts, special, B, N) to the chain's (parts, limbs, B, N).
+template <class Word>
+void convert_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+                  std::size_t parts, std::size_t batch, const Word* in, Word* out);
 template <class Word>
 void mod_up(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
             std::size_t batch, const Word* in, Word* out);
