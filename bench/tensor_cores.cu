@@ -223,70 +223,6 @@ class Bench {
 
 // Base conversion.
 
-/// Rows of set_int8_row for each conversion and target of a CudaRnsTables' `up` or `down`.
-struct Int8Factors {
-  unsigned size, targets;
-  std::vector<Word> rows;
-
-  Int8Factors(std::size_t count, unsigned limbs, std::size_t all_targets)
-      : size(limbs),
-        targets(static_cast<unsigned>(all_targets)),
-        rows(count * targets * int8_stride(int8_slots(size))) {}
-  void set(std::size_t number, const ring::BaseConversion<Word>& conversion) {
-    const std::size_t limbs = conversion.from().size();
-    for (unsigned k = 0; k < targets; ++k) {
-      const std::span<const Word> from = conversion.factors(k);
-      std::vector<Word> factors(size + 1);
-      std::copy_n(from.data(), limbs, factors.data());
-      factors[size] = from[limbs];
-      set_int8_row(factors, conversion.to()[k],
-                   rows.data() + (number * targets + k) * int8_stride(int8_slots(size)));
-    }
-  }
-};
-
-template <unsigned slots, unsigned groups>
-void launch_convert(const Stream& stream, std::size_t parts, std::size_t most_targets,
-                    ConvertArguments<Word> a) {
-  constexpr std::size_t resident = groups == 2 ? 3 : 2;
-  constexpr std::size_t in_block = int8_threads / 32 * 16 * groups, stride = int8_stride(slots);
-  const std::size_t pieces = (a.row + in_block - 1) / in_block;
-  const std::size_t capacity = resident * stream.gpu().multiprocessors;
-  // Targets are divided, by eights, where there are too few blocks otherwise.
-  const std::size_t eights = (most_targets + 7) / 8;
-  const std::size_t divided = std::clamp<std::size_t>(capacity / (parts * pieces), 1, eights);
-  const std::size_t target_bytes = stride * sizeof(Word) + sizeof(uint2);
-  const std::size_t at_once = std::min((eights + divided - 1) / divided * 8,
-                                       (std::size_t{47} << 10) / target_bytes / 8 * 8);
-  a.targets_a_block = static_cast<std::uint32_t>(at_once);
-  a.target_blocks = static_cast<std::uint32_t>((most_targets + at_once - 1) / at_once);
-  // As many blocks as run at once, each with as many pieces as the others.
-  const std::size_t rows = parts * a.target_blocks;
-  const std::size_t rounds = (pieces * rows + capacity - 1) / capacity;
-  const dim3 grid(static_cast<unsigned>((pieces + rounds - 1) / rounds),
-                  static_cast<unsigned>(rows));
-  const std::size_t shared = at_once * target_bytes + 4 * slots * sizeof(RnsSource<Word>);
-  convert_rows_int8<slots, groups><<<grid, int8_threads, shared, stream.handle()>>>(a);
-  check_launch("convert_rows_int8", grid, int8_threads, shared);
-}
-template <unsigned groups>
-void convert_int8(const Stream& stream, std::size_t parts, std::size_t most_targets,
-                  const ConvertArguments<Word>& a) {
-  switch (int8_slots(a.size)) {
-    case 1:
-      return launch_convert<1, groups>(stream, parts, most_targets, a);
-    case 2:
-      return launch_convert<2, groups>(stream, parts, most_targets, a);
-    case 3:
-      return launch_convert<3, groups>(stream, parts, most_targets, a);
-    case 4:
-      return launch_convert<4, groups>(stream, parts, most_targets, a);
-    case 5:
-      return launch_convert<5, groups>(stream, parts, most_targets, a);
-  }
-  throw ParameterError("INT8 base conversion from " + std::to_string(a.size) + " primes");
-}
-
 struct Shape {
   std::uint32_t N;
   unsigned limbs, special, digit_limbs;
@@ -303,16 +239,7 @@ class ConversionBench {
     plan_ = std::make_shared<ring::RnsPlan<Word>>(shape.N, all.first(shape.limbs),
                                                   all.subspan(shape.limbs), shape.digit_limbs);
     tables_ = std::make_unique<CudaRnsTables<Word>>(bench.stream(), transforms, plan_, 65537);
-    const std::span<const math::Modulus<Word>> q = plan_->moduli();
-    const unsigned L = shape.limbs, alpha = shape.digit_limbs;
-    Int8Factors up(std::size_t{plan_->digits()} * alpha, alpha, q.size());
-    for (unsigned first = 0; first < L; first += alpha)
-      for (unsigned size = 1; size <= std::min(alpha, L - first); ++size)
-        up.set(first + size - 1, ring::BaseConversion<Word>(q.subspan(first, size), q));
-    up_ = bench.stream().upload(up.rows.data(), up.rows.size());
-    Int8Factors down(1, shape.special, L);
-    down.set(0, ring::BaseConversion<Word>(q.subspan(L), q.first(L), 65537));
-    down_ = bench.stream().upload(down.rows.data(), down.rows.size());
+    const unsigned L = shape.limbs;
     params_ = "N=2^" + std::to_string(std::bit_width(shape.N) - 1) + ", " + std::to_string(L) +
               "+" + std::to_string(shape.special) + " limbs of " + std::to_string(bits) +
               " bits, dnum " + std::to_string(plan_->digits());
@@ -331,20 +258,6 @@ class ConversionBench {
     const unsigned digits = plan_->digits(limbs), alpha = plan_->digit_limbs();
     const std::vector<Word> chain(primes_.begin(), primes_.begin() + limbs);
     const auto in = bench_.residues(chain, limbs, row), own = bench_.residues(chain, limbs, row);
-    const auto out = stream.allocate<Word>(digits * rows * row),
-               want = stream.allocate<Word>(digits * rows * row);
-    ConvertArguments<Word> a = {};
-    a.in = in.data();
-    a.out = out.data();
-    a.own = own.data();
-    a.row = row;
-    a.size = a.in_stride = a.digit_limbs = alpha;
-    a.targets = static_cast<std::uint32_t>(rows);
-    a.tables = static_cast<std::uint32_t>(primes_.size());
-    a.rows = {limbs, plan_->limbs()};
-    a.sources = tables_->up.sources.data();
-    a.factors = up_.data();
-    const std::size_t most = rows - (limbs - (digits - 1) * alpha);
     double products = 0, targets = 0;
     for (unsigned first = 0; first < limbs; first += alpha) {
       const unsigned own_limbs = std::min(alpha, limbs - first);
@@ -352,76 +265,66 @@ class ConversionBench {
       targets += static_cast<double>((rows - own_limbs + 7) / 8 * 8);
     }
     const double words = static_cast<double>(row);
-    measure("base_convert_up", limbs, batch, timed, out, want,
+    measure("base_convert_up", limbs, alpha, batch, timed, digits * rows * row,
             4 * words * static_cast<double>(2 * limbs + digits * rows), words * products,
-            words * targets, digits, most, a, [=, this, &stream, &in, &own] {
-              convert_up<Word>(stream, *tables_, limbs, batch, in.data(), own.data(), want.data());
+            words * targets, [=, this, &stream, &in, &own](Word* out, Products by) {
+              convert_up<Word>(stream, *tables_, limbs, batch, in.data(), own.data(), out, by);
             });
   }
   void lower(unsigned limbs, std::size_t parts, std::size_t batch, bool timed) {
     const Stream& stream = bench_.stream();
-    const std::size_t row = batch * plan_->N(), special = plan_->special();
+    const std::size_t row = batch * plan_->N();
+    const unsigned special = plan_->special();
     const std::vector<Word> from(primes_.begin() + plan_->limbs(), primes_.end());
     const auto in = bench_.residues(from, parts * special, row);
-    const auto out = stream.allocate<Word>(parts * limbs * row),
-               want = stream.allocate<Word>(parts * limbs * row);
-    ConvertArguments<Word> a = {};
-    a.in = in.data();
-    a.out = out.data();
-    a.row = row;
-    a.size = a.in_stride = static_cast<std::uint32_t>(special);
-    a.targets = limbs;
-    a.tables = plan_->limbs();
-    a.rows = {limbs, 0};
-    a.sources = tables_->down.sources.data();
-    a.factors = down_.data();
     const double words = static_cast<double>(row * parts);
-    measure("base_convert_down", limbs, batch, timed, out, want,
+    measure("base_convert_down", limbs, special, batch, timed, parts * limbs * row,
             4 * words * static_cast<double>(special + limbs),
             words * static_cast<double>(limbs * (special + 1)),
-            words * static_cast<double>((limbs + 7) / 8 * 8), parts, limbs, a,
-            [=, this, &stream, &in] {
-              convert_down<Word>(stream, *tables_, limbs, parts, batch, in.data(), want.data());
+            words * static_cast<double>((limbs + 7) / 8 * 8),
+            [=, this, &stream, &in](Word* out, Products by) {
+              convert_down<Word>(stream, *tables_, limbs, parts, batch, in.data(), out, by);
             });
   }
 
-  /// `products`: wide ones; `results`: of tensor cores, those of absent targets too.
-  void measure(const char* op, unsigned limbs, std::size_t batch, bool timed,
-               const DeviceArray<Word>& out, const DeviceArray<Word>& want, double bytes,
-               double products, double results, std::size_t parts, std::size_t most_targets,
-               const ConvertArguments<Word>& a, const std::function<void()>& wide) {
+  /// From `size` limbs. `products`: wide ones; `results`: of tensor cores, those of absent targets
+  /// too.
+  void measure(const char* op, unsigned limbs, unsigned size, std::size_t batch, bool timed,
+               std::size_t results_words, double bytes, double products, double results,
+               const std::function<void(Word*, Products)>& convert) {
     const Stream& stream = bench_.stream();
     const std::string params =
         params_ + (limbs < plan_->limbs() ? ", " + std::to_string(limbs) + " limbs left" : "");
-    const std::function<void()> int8[2] = {
-        [=, &stream] { convert_int8<2>(stream, parts, most_targets, a); },
-        [=, &stream] { convert_int8<4>(stream, parts, most_targets, a); }};
-    const char* const names[2] = {"int8", "int8, 64 columns a warp"};
-    stream.fill(want.data(), 0xff, want.size() * sizeof(Word));
-    wide();
-    for (unsigned i = 0; i < 2; ++i) {
-      stream.fill(out.data(), 0xee, out.size() * sizeof(Word));
-      int8[i]();
-      bench_.compare(
-          std::string(op) + ", " + params + ", batch " + std::to_string(batch) + ", " + names[i],
-          out, want);
-    }
-    if (!timed) return;
+    const auto out = stream.allocate<Word>(results_words),
+               want = stream.allocate<Word>(results_words);
     // 16 byte products for each word of a step's eight, present or not.
-    const double byte_products = results * 16 * 8 * ((int8_slots(a.size) + 1) / 2);
+    const double byte_products = results * 16 * 8 * ((int8_slots(size) + 1) / 2);
     const double memory = bytes / memory_rate,
                  int8_floor = std::max(memory, byte_products / byte_rate);
-    bench_.time(op, params, batch, bytes,
-                {{"wide", wide, std::max(memory, products / wide_rate)},
-                 {names[0], int8[0], int8_floor},
-                 {names[1], int8[1], int8_floor}});
+    std::vector<Variant> variants;
+    const auto variant = [&](const char* name, Products by, double floor) {
+      variants.push_back({name, [&convert, &out, by] { convert(out.data(), by); }, floor});
+    };
+    variant("wide", Products::words, std::max(memory, products / wide_rate));
+    variant("int8", Products::bytes, int8_floor);
+    variant("int8, 64 columns a warp", Products::bytes_by_more, int8_floor);
+    variant("automatic", Products::automatic, int8_floor);
+    stream.fill(want.data(), 0xff, want.size() * sizeof(Word));
+    convert(want.data(), Products::words);
+    for (const Variant& v : variants) {
+      stream.fill(out.data(), 0xee, out.size() * sizeof(Word));
+      v.run();
+      bench_.compare(
+          std::string(op) + ", " + params + ", batch " + std::to_string(batch) + ", " + v.name, out,
+          want);
+    }
+    if (timed) bench_.time(op, params, batch, bytes, variants);
   }
 
   Bench& bench_;
   std::vector<Word> primes_;
   std::shared_ptr<const ring::RnsPlan<Word>> plan_;
   std::unique_ptr<CudaRnsTables<Word>> tables_;
-  DeviceArray<Word> up_, down_;
   std::string params_;
 };
 

@@ -137,12 +137,25 @@ Split ntt_split(bool clusters, std::uint32_t N) {
       .split;
 }
 
+/// How many transforms are launched together, and whether by clusters of blocks.
+struct Many {
+  bool clusters, few;
+  Many(const Stream& stream, std::size_t transforms)
+      : clusters(has_clusters(stream)), few(transforms <= stream.gpu().multiprocessors) {}
+};
+
 template <class Word, int headroom>
-Launches<NttArguments<Word>> choose_ntt(bool clusters, std::uint32_t N, bool forward) {
+Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, bool forward) {
   return for_size(N, [&]<int log_n>() {
+    if constexpr (few_ntt_cluster<sizeof(Word)>(log_n) > 0) {
+      using Few = FewNttTuning<sizeof(Word), log_n>;
+      if (many.clusters && many.few)
+        return forward ? ntt_launches<Word, headroom, Few, true>()
+                       : ntt_launches<Word, headroom, Few, false>();
+    }
     using With = typename NttTuning<sizeof(Word), log_n, true>::Canonical;
     using Without = typename NttTuning<sizeof(Word), log_n, false>::Canonical;
-    if (clusters)
+    if (many.clusters)
       return forward ? ntt_launches<Word, headroom, With, true>()
                      : ntt_launches<Word, headroom, With, false>();
     return forward ? ntt_launches<Word, headroom, Without, true>()
@@ -152,13 +165,13 @@ Launches<NttArguments<Word>> choose_ntt(bool clusters, std::uint32_t N, bool for
 
 /// The kernels for the largest modulus: how often it fits a word.
 template <class Word>
-Launches<NttArguments<Word>> choose_ntt(bool clusters, std::uint32_t N, bool forward, Word q) {
+Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, bool forward, Word q) {
   if constexpr (sizeof(Word) == 8) {
-    return choose_ntt<Word, 8>(clusters, N, forward);
+    return choose_ntt<Word, 8>(many, N, forward);
   } else {
-    if (q < (1u << 28)) return choose_ntt<Word, 16>(clusters, N, forward);
-    if (q < (1u << 30)) return choose_ntt<Word, 4>(clusters, N, forward);
-    return choose_ntt<Word, 2>(clusters, N, forward);
+    if (q < (1u << 28)) return choose_ntt<Word, 16>(many, N, forward);
+    if (q < (1u << 30)) return choose_ntt<Word, 4>(many, N, forward);
+    return choose_ntt<Word, 2>(many, N, forward);
   }
 }
 
@@ -198,7 +211,7 @@ void ntt(const Stream& stream, const TransformTables& tables, NttPlans<Word> pla
   const std::uint32_t N = plans[0]->N();
   Word largest = 0;
   for (const auto* plan : plans) largest = std::max(largest, plan->modulus().value());
-  const auto launches = choose_ntt<Word>(has_clusters(stream), N, forward, largest);
+  const auto launches = choose_ntt<Word>(Many(stream, plans.size() * batch), N, forward, largest);
   for (std::size_t first = 0; first < plans.size(); first += ntt_limbs_a_launch) {
     const std::size_t limbs = std::min<std::size_t>(ntt_limbs_a_launch, plans.size() - first);
     NttArguments<Word> arguments = {};
@@ -242,7 +255,8 @@ void ntt_rows(const Stream& stream, const NttLimbs<Word>& limbs, bool forward,
   Word largest = 0;
   for (std::size_t row = 0; row < selection.rows; ++row)
     largest = std::max(largest, limb_of(row).q);
-  const auto launches = choose_ntt<Word>(has_clusters(stream), limbs.N, forward, largest);
+  const auto launches = choose_ntt<Word>(Many(stream, selection.parts * selection.rows * batch),
+                                         limbs.N, forward, largest);
   for (std::size_t first = 0; first < selection.rows; first += ntt_limbs_a_launch) {
     const std::size_t rows = std::min<std::size_t>(ntt_limbs_a_launch, selection.rows - first);
     NttArguments<Word> arguments = {};

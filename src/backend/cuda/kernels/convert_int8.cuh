@@ -20,8 +20,11 @@
 namespace whorl::backend::cuda {
 
 inline constexpr unsigned int8_threads = 256;
-/// Source limbs at most.
+/// Source limbs at most, and what target moduli are not below.
 inline constexpr unsigned int8_limbs = 16;
+inline constexpr std::uint32_t int8_least_modulus = 1u << 24;
+/// Blocks a multiprocessor that registers are limited for, at 16·columns coefficients a warp.
+constexpr unsigned int8_resident(unsigned columns) { return columns == 2 ? 3 : 2; }
 
 /// Digits, and the multiple of Q after them, in fours: lane t of four has words 4·slot + t.
 __host__ __device__ constexpr unsigned int8_slots(unsigned size) { return size / 4 + 1; }
@@ -83,8 +86,9 @@ __device__ __forceinline__ std::uint32_t join_bytes(std::uint32_t s0, std::uint3
 /// bytes of a limb, and writes 16 of a target. Blocks go through pieces of a row, their tables
 /// staying in shared memory.
 template <unsigned slots, unsigned groups>
-__global__ void __launch_bounds__(int8_threads, groups == 2 ? 3 : 2)
+__global__ void __launch_bounds__(int8_threads, int8_resident(groups))
     convert_rows_int8(const __grid_constant__ ConvertArguments<std::uint32_t> a) {
+  join_chain();
   constexpr unsigned steps = (slots + 1) / 2, stride = int8_stride(slots), columns = 16 * groups;
   constexpr unsigned point = ring::BaseConversion<std::uint32_t>::fraction_bits;
   using Source = RnsSource<std::uint32_t>;
