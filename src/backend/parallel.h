@@ -1,31 +1,40 @@
-// Fork-join over plain threads: no pool to lose in a fork, nothing shared between calls
+// Fork-join, over threads that stay with their owner or are made for the call
 // (docs/adr/0001-threads.md).
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <span>
+
+#include "backend/crew.h"
 
 namespace whorl::backend {
 
 struct Workers {
   unsigned threads = 1;
   std::function<bool()> interrupt;  ///< polled by the calling thread between items
+  /// Who helps, if it is not at work already. Without it threads are made for the call, and joined.
+  std::shared_ptr<Crew> crew = nullptr;
+  unsigned fresh = ~0u;  ///< how many threads at most the work is worth, if they must be made
 };
 
 /// Calls body(i) for i < count, in any order, on up to workers.threads threads including this one.
 /// The first exception is rethrown here; InterruptedError if `interrupt` says so. Items must be
-/// coarse (tens of microseconds or more); one item or one thread runs inline.
+/// worth some microseconds, and tens of them without a crew; one item or one thread runs inline.
 void parallel_for(std::size_t count, const Workers& workers,
                   const std::function<void(std::size_t)>& body);
 
-/// Items of which none may begin before the last of the phase before has ended.
+/// Items that follow on those of the phase before: none begins before all of those have ended.
 struct Phase {
   std::size_t count;
   std::function<void(std::size_t)> body;
+  /// Where two phases that follow one another have this, an item of the second waits only for the
+  /// items of the first that are in its own group.
+  std::function<std::size_t(std::size_t)> group = {};
 };
-/// parallel_for for one phase after another, on threads that are started once.
-void parallel_phases(std::span<const Phase> phases, const Workers& workers);
+/// parallel_for for one phase after another; `groups`: more than any phase's group(i).
+void parallel_phases(std::span<const Phase> phases, const Workers& workers, std::size_t groups = 1);
 
 /// Number of cores this process may use.
 unsigned available_cores();

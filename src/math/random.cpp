@@ -1,16 +1,14 @@
 #include "math/random.h"
 
-#include <pthread.h>
 #include <sodium.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <limits>
 #include <string>
 
 #include "math/keystream.h"
+#include "math/process.h"
 #include "whorl/error.h"
 
 namespace whorl::math {
@@ -23,17 +21,6 @@ static_assert(std::endian::native == std::endian::little,
 void start_sodium() {
   static const bool started = sodium_init() >= 0;
   if (!started) throw RandomnessError("libsodium could not start: no source of randomness");
-}
-
-// Forks seen by this process and its ancestors. The process id alone would miss a grandchild that
-// was given the id of its dead grandparent; the count alone would miss a raw clone().
-std::atomic<uint64_t> forks{0};
-
-uint64_t fork_count() {
-  static const bool registered =
-      pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); }) == 0;
-  if (!registered) throw RandomnessError("no memory to register a fork handler");
-  return forks.load(std::memory_order_relaxed);
 }
 
 struct WipedSeed {
@@ -105,15 +92,11 @@ void Stream::fill(std::span<uint8_t> out) {
 PrivateStream::PrivateStream(const char* /*purpose*/)
     : PrivateStream(WipedSeed{random_seed()}.seed) {}
 
-PrivateStream::PrivateStream(const Seed& seed)
-    : fork_count_(fork_count()), process_(getpid()), stream_(seed, 0) {}
+PrivateStream::PrivateStream(const Seed& seed) : process_(process_mark()), stream_(seed, 0) {}
 
 void PrivateStream::fill(std::span<uint8_t> out) {
-  const uint64_t count = fork_count();
-  const pid_t process = getpid();
-  if (count != fork_count_ || process != process_) {
+  if (const uint64_t process = process_mark(); process != process_) {
     stream_.restart(WipedSeed{random_seed()}.seed, 0);
-    fork_count_ = count;
     process_ = process;
   }
   stream_.fill(out);

@@ -2,8 +2,6 @@
 // public and reproducible from its seed; a PrivateStream, for secrets and errors.
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -65,8 +63,7 @@ class PrivateStream {
  private:
   explicit PrivateStream(const Seed& seed);
 
-  uint64_t fork_count_;
-  pid_t process_;
+  uint64_t process_;
   Stream stream_;
 };
 

@@ -22,8 +22,9 @@ namespace whorl::backend::cpu {
 
 namespace {
 
-/// Values that one piece of an element-wise call has: some tens of microseconds of work.
-constexpr std::size_t piece = 1 << 16;
+/// Values that one piece of an element-wise call has at most, some tens of microseconds of work,
+/// and at least.
+constexpr std::size_t most_values = 1 << 16, least_values = 1 << 12;
 
 class CpuDevice final : public Device {
  public:
@@ -309,11 +310,17 @@ class CpuDevice final : public Device {
       throw ParameterError(std::string(what) + ": residues up to " + std::to_string(largest) +
                            " do not fit words of " + std::to_string(8 * sizeof(Word)) + " bits");
   }
-  /// body(i) for i < count, grouped so that a piece has about `piece` values.
+  /// How many of `values` values a piece should have, so that threads have some pieces each.
+  std::size_t piece(std::size_t values) const {
+    return std::clamp(std::bit_ceil(values / (4 * std::max(1u, workers_.threads)) + 1),
+                      least_values, most_values);
+  }
+  /// body(i) for i < count, grouped so that a piece has about as many values as it should.
   void each(std::size_t count, std::size_t values,
             const std::function<void(std::size_t)>& body) const {
-    const std::size_t group = std::max<std::size_t>(1, piece / std::max<std::size_t>(1, values));
-    parallel_for((count + group - 1) / group, workers_, [&](std::size_t g) {
+    const std::size_t group =
+        std::max<std::size_t>(1, piece(count * values) / std::max<std::size_t>(1, values));
+    parallel_for((count + group - 1) / group, on().workers_for(count * values), [&](std::size_t g) {
       for (std::size_t i = g * group; i < std::min(count, (g + 1) * group); ++i) body(i);
     });
   }
@@ -358,10 +365,11 @@ class CpuDevice final : public Device {
   /// Calls body(limb, offset, count) for pieces of every limb.
   template <class Body>
   void pieces(std::size_t limbs, std::size_t size, const Body& body) const {
-    const std::size_t per_limb = (size + piece - 1) / piece;
-    parallel_for(limbs * per_limb, workers_, [&](std::size_t i) {
-      const std::size_t begin = i % per_limb * piece;
-      body(i / per_limb, i / per_limb * size + begin, std::min(piece, size - begin));
+    const std::size_t most = piece(limbs * size), per_limb = (size + most - 1) / most;
+    // Done at once: a quarter of the work that transforms and the like are of so many values.
+    parallel_for(limbs * per_limb, on().workers_for(limbs * size / 4), [&](std::size_t i) {
+      const std::size_t begin = i % per_limb * most;
+      body(i / per_limb, i / per_limb * size + begin, std::min(most, size - begin));
     });
   }
   template <class Word>
@@ -540,8 +548,10 @@ class CpuDevice final : public Device {
 }  // namespace
 
 std::unique_ptr<Device> make_cpu_device(DeviceOptions options) {
+  const unsigned threads = options.threads ? options.threads : available_cores();
   return std::make_unique<CpuDevice>(
-      Workers{options.threads ? options.threads : available_cores(), std::move(options.interrupt)});
+      Workers{threads, std::move(options.interrupt),
+              threads > 1 ? std::make_shared<Crew>(threads - 1) : nullptr});
 }
 
 }  // namespace whorl::backend::cpu

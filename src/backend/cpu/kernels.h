@@ -24,8 +24,19 @@ std::string simd_name();
 /// One polynomial, in the order of ring::NttPlan, residues below q in and out; `out` may be `in`.
 template <class Word>
 void ntt_polynomial(const NttTables<Word>& tables, const Word* in, Word* out);
+/// The same in place, for several threads: what comes first, then each of so many blocks, unless it
+/// is one.
+template <class Word>
+std::size_t ntt_block_count(const NttTables<Word>& tables);
+template <class Word>
+void ntt_above_blocks(const NttTables<Word>& tables, Word* data);
+template <class Word>
+void ntt_block_of(const NttTables<Word>& tables, std::size_t block, Word* data);
 template <class Word>
 void intt_polynomial(const NttTables<Word>& tables, const Word* in, Word* out);
+/// With results times scale·N: N^-1 is where that is the transform itself. `shoup`: of `scale`.
+template <class Word>
+void intt_scaled(const NttTables<Word>& tables, Word scale, Word shoup, const Word* in, Word* out);
 void fft_polynomial(const FftTables& tables, const double* in, std::complex<double>* out);
 void ifft_polynomial(const FftTables& tables, const std::complex<double>* in, double* out);
 

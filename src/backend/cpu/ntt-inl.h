@@ -211,26 +211,39 @@ HWY_INLINE std::size_t ntt_last(const NttTables<Word>& t) {
   return m;
 }
 
-/// Forward transform of residues below q read by `load`; `finish` gets results below 4q (lazy) or
-/// q, to be stored in `out`, which holds intermediate results as well.
-template <class Word, bool lazy, bool standard_order = false, class Load, class Finish>
-HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* out,
-                            const Finish& finish) {
+/// The levels of a forward transform that come before its blocks.
+template <class Word, bool lazy, class Load>
+HWY_INLINE void ntt_forward_above(const NttTables<Word>& t, const Load& load, Word* out) {
   const LoadWords<Word> from{out};
   const StoreWords<Word> to{out};
   ntt_forward_pass<Word, lazy, 2>(t, 1, 0, 1, load, to);
   const std::size_t start = ntt_blocks(t);
   for (std::size_t m = 4; m < start; m *= 4) ntt_forward_pass<Word, lazy, 2>(t, m, 0, m, from, to);
-  const std::size_t blocks = t.vectors > kBlockVectors<Word> ? start : 1;
-  for (std::size_t block = 0; block < blocks; ++block) {
-    std::size_t m = start;
-    for (; 4 * m <= t.vectors; m *= 4)
-      ntt_forward_pass<Word, lazy, 2>(t, m, m / blocks * block, m / blocks, from, to);
-    if (2 * m <= t.vectors)
-      ntt_forward_pass<Word, lazy, 1>(t, m, m / blocks * block, m / blocks, from, to);
-    const std::size_t groups = t.vectors / kWords<Word> / blocks;
-    ntt_lane_pass<Word, lazy, true, standard_order>(t, groups * block, groups, from, finish);
-  }
+}
+/// One of `blocks` blocks after those: ntt_blocks(t), or 1 for all of what is left.
+template <class Word, bool lazy, bool standard_order, class Finish>
+HWY_INLINE void ntt_forward_block(const NttTables<Word>& t, std::size_t block, std::size_t blocks,
+                                  Word* out, const Finish& finish) {
+  const LoadWords<Word> from{out};
+  const StoreWords<Word> to{out};
+  std::size_t m = ntt_blocks(t);
+  for (; 4 * m <= t.vectors; m *= 4)
+    ntt_forward_pass<Word, lazy, 2>(t, m, m / blocks * block, m / blocks, from, to);
+  if (2 * m <= t.vectors)
+    ntt_forward_pass<Word, lazy, 1>(t, m, m / blocks * block, m / blocks, from, to);
+  const std::size_t groups = t.vectors / kWords<Word> / blocks;
+  ntt_lane_pass<Word, lazy, true, standard_order>(t, groups * block, groups, from, finish);
+}
+
+/// Forward transform of residues below q read by `load`; `finish` gets results below 4q (lazy) or
+/// q, to be stored in `out`, which holds intermediate results as well.
+template <class Word, bool lazy, bool standard_order = false, class Load, class Finish>
+HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* out,
+                            const Finish& finish) {
+  ntt_forward_above<Word, lazy>(t, load, out);
+  const std::size_t blocks = t.vectors > kBlockVectors<Word> ? ntt_blocks(t) : 1;
+  for (std::size_t block = 0; block < blocks; ++block)
+    ntt_forward_block<Word, lazy, standard_order>(t, block, blocks, out, finish);
 }
 template <class Word, bool lazy, bool standard_order = false, class Load>
 HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* out) {

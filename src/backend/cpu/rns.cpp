@@ -1,7 +1,9 @@
 #include "backend/cpu/rns.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <utility>
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rns_kernels.h"
@@ -21,10 +23,53 @@ void each_stretch(std::size_t N, const Body& body) {
   for (std::size_t at = 0; at < N; at += rns_stretch) body(at, std::min(rns_stretch, N - at));
 }
 
+/// Calls body(row, begin, count) for all of `rows` rows of N coefficients, in stretches where rows
+/// are too few to give all threads the same to do.
+template <class Body>
+void each_row(std::size_t rows, std::size_t N, const Workers& workers, const Body& body) {
+  const bool whole = workers.threads == 1 || rows >= std::size_t{8} * workers.threads;
+  const std::size_t size = whole ? N : std::min(rns_stretch, N), pieces = N / size;
+  parallel_for(rows * pieces, workers,
+               [&](std::size_t i) { body(i / pieces, i % pieces * size, size); });
+}
+
 /// The modulus of row `row` of `limbs` chain limbs followed by the special primes.
 template <class Word>
 unsigned limb_of(const ring::RnsPlan<Word>& plan, unsigned limbs, unsigned row) {
   return row < limbs ? row : plan.limbs() + row - limbs;
+}
+
+/// y_l of a base conversion, `l` being its source modulus, from values in evaluation form.
+template <class Word>
+void lift_digits(const ring::BaseConversion<Word>& conversion, std::size_t l,
+                 const NttTables<Word>& ntt, const Word* in, Word* y) {
+  const math::Modulus<Word>& q = conversion.from()[l];
+  const Word scale = q.mul(ntt.inverse_N, conversion.inverse()[l]);
+  intt_scaled(ntt, scale, q.shoup(scale), in, y);
+}
+
+/// What follows on rows y, of which there may be a stretch at most.
+template <class Word>
+void convert_digits(const ring::BaseConversion<Word>& conversion, std::vector<const Word*> rows,
+                    std::span<const ConversionTarget<Word>> targets, std::size_t count) {
+  alignas(64) std::array<Word, rns_stretch> u;
+  conversion_quotients(conversion, rows.data(), count, u.data());
+  rows.push_back(u.data());
+  conversion_sums<Word>(conversion, targets, rows.data(), count);
+}
+
+/// Into how many ranges the targets of a conversion are split, so that a thread converts the rows
+/// that it is likely to work on afterwards: what one core has written reaches another slowly.
+std::size_t target_ranges(std::size_t targets, const Workers& workers) {
+  return std::min<std::size_t>(std::max(1u, workers.threads),
+                               std::max<std::size_t>(2, targets / 8));
+}
+
+/// How many of some transforms are better shared by the threads, since they would be left over when
+/// all threads have had as many as one another. Of many it matters little.
+std::size_t left_over(std::size_t transforms, std::size_t blocks, const Workers& workers) {
+  const std::size_t threads = std::max(1u, workers.threads);
+  return blocks > 1 && transforms < 8 * threads ? transforms % threads : 0;
 }
 
 }  // namespace
@@ -105,44 +150,65 @@ void mod_up(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t batch,
   const ring::RnsPlan<Word>& plan = tables.plan();
   const std::size_t N = plan.N(), rows = limbs + plan.special();
   const unsigned alpha = plan.digit_limbs(), digits = plan.digits(limbs);
-  const auto coefficients = scratch<Word>(on, limbs * batch * N);
+  const Workers workers = on.workers_for(digits * rows * batch * N);
+  const auto size_of = [=](unsigned digit) { return std::min(alpha, limbs - digit * alpha); };
+  const auto y = scratch<Word>(on, limbs * batch * N);
   const auto lift = [&](std::size_t i) {
-    intt_polynomial(tables.ntt[i / batch], in + i * N, coefficients.get() + i * N);
+    const auto limb = static_cast<unsigned>(i / batch), digit = limb / alpha;
+    lift_digits(tables.up(digit, size_of(digit)), limb % alpha, tables.ntt[limb], in + i * N,
+                y.get() + i * N);
   };
-  const std::size_t stretches = (N + rns_stretch - 1) / rns_stretch;
+  const std::size_t stretches = (N + rns_stretch - 1) / rns_stretch,
+                    ranges = target_ranges(rows, workers);
   const auto convert = [&](std::size_t i) {
-    const auto digit = static_cast<unsigned>(i / stretches / batch);
-    const std::size_t b = i / stretches % batch, at = i % stretches * rns_stretch;
-    const std::size_t count = std::min(rns_stretch, N - at);
-    const unsigned first = digit * alpha, size = std::min(alpha, limbs - first);
+    const std::size_t at = i % stretches * rns_stretch, b = i / stretches % batch,
+                      range = i / stretches / batch / digits;
+    const auto digit = static_cast<unsigned>(i / stretches / batch % digits);
+    const unsigned first = digit * alpha, size = size_of(digit);
     const ring::BaseConversion<Word>& conversion = tables.up(digit, size);
-    const auto y = scratch<Word>(on, (size + 1) * rns_stretch);
     std::vector<const Word*> from(size);
-    for (unsigned l = 0; l < size; ++l)
-      from[l] = coefficients.get() + ((first + l) * batch + b) * N + at;
-    conversion_digits(conversion, from.data(), count, y.get(), rns_stretch);
+    for (unsigned l = 0; l < size; ++l) from[l] = y.get() + ((first + l) * batch + b) * N + at;
     std::vector<ConversionTarget<Word>> targets;
-    for (unsigned row = 0; row < rows; ++row) {
+    for (std::size_t row = range * rows / ranges; row < (range + 1) * rows / ranges; ++row) {
       if (row >= first && row < first + size) continue;
-      const unsigned limb = limb_of(plan, limbs, row);
+      const unsigned limb = limb_of(plan, limbs, static_cast<unsigned>(row));
       targets.push_back({&tables.montgomery[limb], conversion.factors(limb).data(),
                          out + ((digit * rows + row) * batch + b) * N + at});
     }
-    conversion_sums<Word>(conversion, targets, y.get(), rns_stretch, count);
+    convert_digits<Word>(conversion, std::move(from), targets, std::min(rns_stretch, N - at));
+  };
+  const std::size_t groups = digits * batch, items = rows * groups;
+  const std::size_t blocks = ntt_block_count(tables.ntt[0]),
+                    split = left_over(items - limbs * batch, blocks, workers);
+  const auto tables_of = [&](std::size_t i) -> const NttTables<Word>& {
+    return tables.ntt[limb_of(plan, limbs, static_cast<unsigned>(i / groups))];
+  };
+  const auto values_of = [&](std::size_t i) {
+    const std::size_t b = i % batch, digit = i / batch % digits, row = i / groups;
+    return out + ((digit * rows + row) * batch + b) * N;
+  };
+  const auto is_own = [&](std::size_t i) {
+    return i / groups < limbs && i / groups / alpha == i / batch % digits;
   };
   const auto finish = [&](std::size_t i) {
-    const std::size_t b = i % batch, digit = i / batch % digits;
-    const auto row = static_cast<unsigned>(i / batch / digits);
-    Word* const values = out + ((digit * rows + row) * batch + b) * N;
-    if (row < limbs && row / alpha == digit)
-      std::copy_n(in + (row * batch + b) * N, N, values);
+    if (is_own(i))
+      std::copy_n(in + (i / groups * batch + i % batch) * N, N, values_of(i));
+    else if (i + split < items)
+      ntt_polynomial(tables_of(i), values_of(i), values_of(i));
     else
-      ntt_polynomial(tables.ntt[limb_of(plan, limbs, row)], values, values);
+      ntt_above_blocks(tables_of(i), values_of(i));
   };
-  const Phase phases[] = {{limbs * batch, lift},
-                          {digits * batch * stretches, convert},
-                          {rows * digits * batch, finish}};
-  parallel_phases(phases, on.workers_for(digits * rows * batch * N));
+  const auto finish_block = [&](std::size_t j) {
+    const std::size_t i = items - split + j / blocks;
+    if (!is_own(i)) ntt_block_of(tables_of(i), j % blocks, values_of(i));
+  };
+  // A digit of a polynomial is worked on by itself.
+  const Phase phases[] = {
+      {limbs * batch, lift, [&](std::size_t i) { return i / batch / alpha * batch + i % batch; }},
+      {ranges * groups * stretches, convert, [&](std::size_t i) { return i / stretches % groups; }},
+      {items, finish, [&](std::size_t i) { return i % groups; }},
+      {split * blocks, finish_block}};
+  parallel_phases(phases, workers, groups);
 }
 
 template <class Word>
@@ -154,19 +220,21 @@ void inner_product(const CpuRnsTables<Word>& tables, const CpuRnsSwitchKey<Word>
   const unsigned count = plan.digits(limbs);
   std::optional<EvaluationPermutation<Word>> permutation;
   if (g != 1) permutation.emplace(static_cast<std::uint32_t>(N), g);
-  parallel_for(rows * batch, on.workers_for(2 * rows * batch * N), [&](std::size_t i) {
-    const unsigned limb = limb_of(plan, limbs, static_cast<unsigned>(i / batch));
-    std::vector<const Word*> x(count), b(count), a(count);
-    for (unsigned d = 0; d < count; ++d) {
-      x[d] = digits + (d * rows * batch + i) * N;
-      b[d] = key.row(d, 1, limb);
-      a[d] = key.row(d, 0, limb);
-    }
-    // Results are (b, a): part 0 is what the secret does not multiply.
-    const KeyProducts<Word> sums{
-        x, {b.data(), a.data()}, {out + i * N, out + (rows * batch + i) * N}};
-    key_products(tables.montgomery[limb], sums, permutation ? &*permutation : nullptr, 0, N);
-  });
+  each_row(rows * batch, N, on.workers_for(2 * rows * batch * N),
+           [&](std::size_t i, std::size_t at, std::size_t size) {
+             const unsigned limb = limb_of(plan, limbs, static_cast<unsigned>(i / batch));
+             std::vector<const Word*> x(count), b(count), a(count);
+             for (unsigned d = 0; d < count; ++d) {
+               x[d] = digits + (d * rows * batch + i) * N;
+               b[d] = key.row(d, 1, limb);
+               a[d] = key.row(d, 0, limb);
+             }
+             // Results are (b, a): part 0 is what the secret does not multiply.
+             const KeyProducts<Word> sums{
+                 x, {b.data(), a.data()}, {out + i * N, out + (rows * batch + i) * N}};
+             key_products(tables.montgomery[limb], sums, permutation ? &*permutation : nullptr, at,
+                          size);
+           });
 }
 
 namespace {
@@ -179,31 +247,33 @@ void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& 
             const Factor& factor, std::size_t added, const Word* in, Word* out,
             const Resources& on) {
   const std::size_t N = tables.plan().N(), many = rows - kept;
-  const auto coefficients = scratch<Word>(on, parts * many * batch * N);
+  const Workers workers = on.workers_for(parts * rows * batch * N);
+  const auto y = scratch<Word>(on, parts * many * batch * N);
   const auto lift = [&](std::size_t i) {
     const std::size_t b = i % batch, part = i / batch % parts, row = i / batch / parts;
-    intt_polynomial(tables.ntt[dropped + row], in + ((part * rows + kept + row) * batch + b) * N,
-                    coefficients.get() + ((part * many + row) * batch + b) * N);
+    lift_digits(conversion, row, tables.ntt[dropped + row],
+                in + ((part * rows + kept + row) * batch + b) * N,
+                y.get() + ((part * many + row) * batch + b) * N);
   };
   // delta's place is the result's where nothing is there to be kept.
   const auto aside = scratch<Word>(on, added * kept * batch * N);
   const auto delta = [&](std::size_t part) {
     return (part < added ? aside.get() : out) + part * kept * batch * N;
   };
-  const std::size_t stretches = (N + rns_stretch - 1) / rns_stretch;
+  const std::size_t stretches = (N + rns_stretch - 1) / rns_stretch, groups = parts * batch,
+                    ranges = target_ranges(kept, workers);
   const auto convert = [&](std::size_t i) {
-    const std::size_t part = i / stretches / batch, b = i / stretches % batch;
     const std::size_t at = i % stretches * rns_stretch, count = std::min(rns_stretch, N - at);
-    const auto y = scratch<Word>(on, (many + 1) * rns_stretch);
+    const std::size_t b = i / stretches % batch, part = i / stretches / batch % parts,
+                      range = i / stretches / groups;
     std::vector<const Word*> from(many);
     for (std::size_t row = 0; row < many; ++row)
-      from[row] = coefficients.get() + ((part * many + row) * batch + b) * N + at;
-    conversion_digits(conversion, from.data(), count, y.get(), rns_stretch);
+      from[row] = y.get() + ((part * many + row) * batch + b) * N + at;
     std::vector<ConversionTarget<Word>> targets;
-    for (unsigned l = 0; l < kept; ++l)
+    for (std::size_t l = range * kept / ranges; l < (range + 1) * kept / ranges; ++l)
       targets.push_back({&tables.montgomery[l], conversion.factors(l).data(),
                          delta(part) + (l * batch + b) * N + at});
-    conversion_sums<Word>(conversion, targets, y.get(), rns_stretch, count);
+    convert_digits<Word>(conversion, std::move(from), targets, count);
   };
   const auto finish = [&](std::size_t i) {
     const std::size_t b = i % batch, part = i / batch % parts, l = i / batch / parts;
@@ -214,10 +284,13 @@ void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& 
                    factor(static_cast<unsigned>(l)), part < added,
                    out + part * kept * batch * N + at, N);
   };
-  const Phase phases[] = {{many * parts * batch, lift},
-                          {parts * batch * stretches, convert},
-                          {kept * parts * batch, finish}};
-  parallel_phases(phases, on.workers_for(parts * rows * batch * N));
+  // A part of a ciphertext is worked on by itself.
+  const auto group = [&](std::size_t i) { return i % groups; };
+  const Phase phases[] = {
+      {many * groups, lift, group},
+      {ranges * groups * stretches, convert, [&](std::size_t i) { return i / stretches % groups; }},
+      {kept * groups, finish, group}};
+  parallel_phases(phases, workers, groups);
 }
 
 }  // namespace
@@ -246,30 +319,32 @@ void tensor(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t a_part
             Word* out, const Resources& on) {
   const std::size_t N = tables.plan().N(), part = limbs * batch * N,
                     b_part = one_b ? limbs * N : part;
-  parallel_for(limbs * batch, on.workers_for(limbs * batch * N), [&](std::size_t i) {
-    const math::Montgomery<Word>& q = tables.montgomery[i / batch];
-    const Word* const of_b = b + (one_b ? i / batch : i) * N;
-    if (a_parts == 2 && b_parts == 2) {
-      const Word* const x[] = {a + i * N, a + part + i * N};
-      const Word* const y[] = {of_b, of_b + b_part};
-      Word* const to[] = {out + i * N, out + part + i * N, out + 2 * part + i * N};
-      return two_by_two(q, x, y, to, N);
-    }
-    std::vector<const Word*> x, y;
-    each_stretch(N, [&](std::size_t at, std::size_t size) {
-      const std::size_t offset = i * N + at;
-      for (std::size_t k = 0; k < a_parts + b_parts - 1; ++k) {
-        x.clear();
-        y.clear();
-        for (std::size_t j = k < b_parts ? 0 : k - b_parts + 1; j <= std::min(k, a_parts - 1);
-             ++j) {
-          x.push_back(a + j * part + offset);
-          y.push_back(of_b + (k - j) * b_part + at);
-        }
-        sum_of_products<Word>(q, x, y, out + k * part + offset, size);
-      }
-    });
-  });
+  each_row(limbs * batch, N, on.workers_for(limbs * batch * N),
+           [&](std::size_t i, std::size_t from, std::size_t count) {
+             const math::Montgomery<Word>& q = tables.montgomery[i / batch];
+             const std::size_t first = i * N + from;
+             const Word* const of_b = b + (one_b ? i / batch : i) * N + from;
+             if (a_parts == 2 && b_parts == 2) {
+               const Word* const x[] = {a + first, a + part + first};
+               const Word* const y[] = {of_b, of_b + b_part};
+               Word* const to[] = {out + first, out + part + first, out + 2 * part + first};
+               return two_by_two(q, x, y, to, count);
+             }
+             std::vector<const Word*> x, y;
+             each_stretch(count, [&](std::size_t at, std::size_t size) {
+               const std::size_t offset = first + at;
+               for (std::size_t k = 0; k < a_parts + b_parts - 1; ++k) {
+                 x.clear();
+                 y.clear();
+                 for (std::size_t j = k < b_parts ? 0 : k - b_parts + 1;
+                      j <= std::min(k, a_parts - 1); ++j) {
+                   x.push_back(a + j * part + offset);
+                   y.push_back(of_b + (k - j) * b_part + at);
+                 }
+                 sum_of_products<Word>(q, x, y, out + k * part + offset, size);
+               }
+             });
+           });
 }
 
 template <class Word>
@@ -278,15 +353,18 @@ void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N,
   const std::size_t L = conversion.from().size(), row = batch * N;
   const std::vector<math::Montgomery<Word>> moduli(conversion.to().begin(), conversion.to().end());
   parallel_for(batch, on.workers_for((L + conversion.to().size()) * row), [&](std::size_t b) {
-    const auto y = scratch<Word>(on, (L + 1) * rns_stretch);
-    std::vector<const Word*> from(L);
+    const auto y = scratch<Word>(on, L * rns_stretch);
+    std::vector<const Word*> digits(L);
     std::vector<ConversionTarget<Word>> targets(moduli.size());
     each_stretch(N, [&](std::size_t at, std::size_t size) {
-      for (std::size_t l = 0; l < L; ++l) from[l] = in + l * row + b * N + at;
-      conversion_digits(conversion, from.data(), size, y.get(), rns_stretch);
+      for (std::size_t l = 0; l < L; ++l) {
+        conversion_digits(conversion, l, in + l * row + b * N + at, size,
+                          y.get() + l * rns_stretch);
+        digits[l] = y.get() + l * rns_stretch;
+      }
       for (std::size_t k = 0; k < moduli.size(); ++k)
         targets[k] = {&moduli[k], conversion.factors(k).data(), out + k * row + b * N + at};
-      conversion_sums<Word>(conversion, targets, y.get(), rns_stretch, size);
+      convert_digits<Word>(conversion, digits, targets, size);
     });
   });
 }

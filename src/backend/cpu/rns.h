@@ -63,11 +63,14 @@ class CpuRnsSwitchKey final : public RnsSwitchKey<Word> {
 struct Resources {
   const Workers& workers;
   BlockCache& memory;
-  /// Threads for so many values: to start one takes as long as a transform of 2^15.
+  /// Threads for so many values: to start one takes as long as a transform of 2^15; one of the crew
+  /// takes a microsecond.
   Workers workers_for(std::size_t values) const {
-    return {static_cast<unsigned>(
-                std::clamp<std::size_t>(values >> 16, 1, std::max(1u, workers.threads))),
-            workers.interrupt};
+    const auto threads = [&](unsigned log_values) {
+      return static_cast<unsigned>(
+          std::clamp<std::size_t>(values >> log_values, 1, std::max(1u, workers.threads)));
+    };
+    return {threads(workers.crew ? 13 : 16), workers.interrupt, workers.crew, threads(16)};
   }
 };
 

@@ -111,39 +111,45 @@ struct ProductSum<std::uint64_t> {
 };
 
 template <class Word>
-void digits_of(const ring::BaseConversion<Word>& conversion, const Word* const* in,
-               std::size_t count, Word* y, std::size_t stride) {
+void digits_of(const ring::BaseConversion<Word>& conversion, std::size_t l, const Word* in,
+               std::size_t count, Word* y) {
+  const Dw<Word> d;
+  const Vw<Word> q = hn::Set(d, conversion.from()[l].value()),
+                 w = hn::Set(d, conversion.inverse()[l]),
+                 s = hn::Set(d, conversion.inverse_shoup()[l]);
+  for (std::size_t j = 0; j < count; j += kWords<Word>)
+    hn::StoreU(reduce_once(mul_shoup_lazy_same(hn::LoadU(d, in + j), w, s, q), q), d, y + j);
+}
+void digits_32(const ring::BaseConversion<std::uint32_t>& conversion, std::size_t l,
+               const std::uint32_t* in, std::size_t count, std::uint32_t* y) {
+  digits_of(conversion, l, in, count, y);
+}
+void digits_64(const ring::BaseConversion<std::uint64_t>& conversion, std::size_t l,
+               const std::uint64_t* in, std::size_t count, std::uint64_t* y) {
+  digits_of(conversion, l, in, count, y);
+}
+
+template <class Word>
+void quotients_of(const ring::BaseConversion<Word>& conversion, const Word* const* y,
+                  std::size_t count, Word* u) {
   const Dw<Word> d;
   constexpr unsigned point = ring::BaseConversion<Word>::fraction_bits;
   const std::size_t L = conversion.from().size();
-  const Vw<Word> half = hn::Set(d, Word{1} << (point - 1));
-  Word* const u = y + L * stride;
-  for (std::size_t j = 0; j < count; j += kWords<Word>) hn::StoreU(half, d, u + j);
-  for (std::size_t l = 0; l < L; ++l) {
-    const Vw<Word> q = hn::Set(d, conversion.from()[l].value()),
-                   w = hn::Set(d, conversion.inverse()[l]),
-                   s = hn::Set(d, conversion.inverse_shoup()[l]),
-                   ratio = hn::Set(d, conversion.ratio()[l]);
-    const Word* const x = in[l];
-    Word* const to = y + l * stride;
-    for (std::size_t j = 0; j < count; j += kWords<Word>) {
-      const Vw<Word> v = reduce_once(mul_shoup_lazy_same(hn::LoadU(d, x + j), w, s, q), q);
-      hn::StoreU(v, d, to + j);
-      hn::StoreU(hn::Add(hn::LoadU(d, u + j), mul_high_same(v, ratio)), d, u + j);
-    }
+  const Word* const ratio = conversion.ratio().data();
+  for (std::size_t j = 0; j < count; j += kWords<Word>) {
+    Vw<Word> sum = hn::Set(d, Word{1} << (point - 1));
+    for (std::size_t l = 0; l < L; ++l)
+      sum = hn::Add(sum, mul_high_same(hn::LoadU(d, y[l] + j), hn::Set(d, ratio[l])));
+    hn::StoreU(hn::ShiftRight<static_cast<int>(point)>(sum), d, u + j);
   }
-  for (std::size_t j = 0; j < count; j += kWords<Word>)
-    hn::StoreU(hn::ShiftRight<static_cast<int>(point)>(hn::LoadU(d, u + j)), d, u + j);
 }
-void digits_32(const ring::BaseConversion<std::uint32_t>& conversion,
-               const std::uint32_t* const* in, std::size_t count, std::uint32_t* y,
-               std::size_t stride) {
-  digits_of(conversion, in, count, y, stride);
+void quotients_32(const ring::BaseConversion<std::uint32_t>& conversion,
+                  const std::uint32_t* const* y, std::size_t count, std::uint32_t* u) {
+  quotients_of(conversion, y, count, u);
 }
-void digits_64(const ring::BaseConversion<std::uint64_t>& conversion,
-               const std::uint64_t* const* in, std::size_t count, std::uint64_t* y,
-               std::size_t stride) {
-  digits_of(conversion, in, count, y, stride);
+void quotients_64(const ring::BaseConversion<std::uint64_t>& conversion,
+                  const std::uint64_t* const* y, std::size_t count, std::uint64_t* u) {
+  quotients_of(conversion, y, count, u);
 }
 
 /// Calls add(k) for k < terms, and correct() after as many as `chunk` says and in the end.
@@ -160,7 +166,7 @@ HWY_INLINE void sum_terms(std::size_t terms, const Terms& chunk, const Add& add,
 
 template <int many, class Word>
 HWY_INLINE void convert_some(const ConversionTarget<Word>* targets, Word largest, std::size_t terms,
-                             const Word* y, std::size_t stride, std::size_t count) {
+                             const Word* const* rows, std::size_t count) {
   const Dw<Word> d;
   Terms chunk{terms, terms};
   const Word* factors[many];
@@ -179,7 +185,7 @@ HWY_INLINE void convert_some(const ConversionTarget<Word>* targets, Word largest
     sum_terms(
         terms, chunk,
         [&](std::size_t k) HWY_ATTR {
-          const Vw<Word> v = hn::LoadU(d, y + k * stride + j);
+          const Vw<Word> v = hn::LoadU(d, rows[k] + j);
           for (int i = 0; i < many; ++i)
             sum[i].add_same(v, hn::Set(d, factors[i][k]), SumModulus<Word>(q[i], inverse[i]));
         },
@@ -192,11 +198,10 @@ HWY_INLINE void convert_some(const ConversionTarget<Word>* targets, Word largest
 }
 template <class Word>
 void convert(std::span<const ConversionTarget<Word>> targets, Word largest, std::size_t terms,
-             const Word* y, std::size_t stride, std::size_t count) {
+             const Word* const* rows, std::size_t count) {
   std::size_t i = 0;
-  for (; i + 4 <= targets.size(); i += 4)
-    convert_some<4>(&targets[i], largest, terms, y, stride, count);
-  for (; i < targets.size(); ++i) convert_some<1>(&targets[i], largest, terms, y, stride, count);
+  for (; i + 4 <= targets.size(); i += 4) convert_some<4>(&targets[i], largest, terms, rows, count);
+  for (; i < targets.size(); ++i) convert_some<1>(&targets[i], largest, terms, rows, count);
 }
 
 template <class Word>
@@ -294,8 +299,8 @@ void key_sums(const math::Montgomery<Word>& m, const KeyProducts<Word>& sums,
 }
 
 void convert_32(std::span<const ConversionTarget<std::uint32_t>> targets, std::uint32_t largest,
-                std::size_t terms, const std::uint32_t* y, std::size_t stride, std::size_t count) {
-  convert(targets, largest, terms, y, stride, count);
+                std::size_t terms, const std::uint32_t* const* rows, std::size_t count) {
+  convert(targets, largest, terms, rows, count);
 }
 void products_32(const math::Montgomery<std::uint32_t>& m, std::span<const std::uint32_t* const> a,
                  std::span<const std::uint32_t* const> b, std::uint32_t* out, std::size_t count) {
@@ -315,8 +320,8 @@ void key_sums_32(const math::Montgomery<std::uint32_t>& m, const KeyProducts<std
   key_sums(m, sums, permutation, at, count);
 }
 void convert_64(std::span<const ConversionTarget<std::uint64_t>> targets, std::uint64_t largest,
-                std::size_t terms, const std::uint64_t* y, std::size_t stride, std::size_t count) {
-  convert(targets, largest, terms, y, stride, count);
+                std::size_t terms, const std::uint64_t* const* rows, std::size_t count) {
+  convert(targets, largest, terms, rows, count);
 }
 void products_64(const math::Montgomery<std::uint64_t>& m, std::span<const std::uint64_t* const> a,
                  std::span<const std::uint64_t* const> b, std::uint64_t* out, std::size_t count) {
@@ -369,6 +374,8 @@ namespace whorl::backend::cpu {
 
 HWY_EXPORT(digits_32);
 HWY_EXPORT(digits_64);
+HWY_EXPORT(quotients_32);
+HWY_EXPORT(quotients_64);
 HWY_EXPORT(convert_32);
 HWY_EXPORT(convert_64);
 HWY_EXPORT(products_32);
@@ -383,22 +390,30 @@ HWY_EXPORT(difference_32);
 HWY_EXPORT(difference_64);
 
 template <class Word>
-void conversion_digits(const ring::BaseConversion<Word>& conversion, const Word* const* in,
-                       std::size_t count, Word* y, std::size_t stride) {
+void conversion_digits(const ring::BaseConversion<Word>& conversion, std::size_t l, const Word* in,
+                       std::size_t count, Word* y) {
   if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(digits_32)(conversion, in, count, y, stride);
+    HWY_DYNAMIC_DISPATCH(digits_32)(conversion, l, in, count, y);
   else
-    HWY_DYNAMIC_DISPATCH(digits_64)(conversion, in, count, y, stride);
+    HWY_DYNAMIC_DISPATCH(digits_64)(conversion, l, in, count, y);
+}
+template <class Word>
+void conversion_quotients(const ring::BaseConversion<Word>& conversion, const Word* const* y,
+                          std::size_t count, Word* u) {
+  if constexpr (sizeof(Word) == 4)
+    HWY_DYNAMIC_DISPATCH(quotients_32)(conversion, y, count, u);
+  else
+    HWY_DYNAMIC_DISPATCH(quotients_64)(conversion, y, count, u);
 }
 template <class Word>
 void conversion_sums(const ring::BaseConversion<Word>& conversion,
-                     std::span<const ConversionTarget<Word>> targets, const Word* y,
-                     std::size_t stride, std::size_t count) {
+                     std::span<const ConversionTarget<Word>> targets, const Word* const* rows,
+                     std::size_t count) {
   const std::size_t terms = conversion.from().size() + 1;
   if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(convert_32)(targets, conversion.largest(), terms, y, stride, count);
+    HWY_DYNAMIC_DISPATCH(convert_32)(targets, conversion.largest(), terms, rows, count);
   else
-    HWY_DYNAMIC_DISPATCH(convert_64)(targets, conversion.largest(), terms, y, stride, count);
+    HWY_DYNAMIC_DISPATCH(convert_64)(targets, conversion.largest(), terms, rows, count);
 }
 template <class Word>
 void subtract_scale(const math::Modulus<Word>& q, const Word* x, const Word* y, Word factor,
@@ -441,41 +456,55 @@ void key_products(const math::Montgomery<Word>& q, const KeyProducts<Word>& sums
     HWY_DYNAMIC_DISPATCH(key_sums_64)(q, sums, permutation, at, count);
 }
 
+namespace {
+
+/// The bits of all i < count in reverse order; count is a power of two.
+std::vector<std::uint32_t> reversed(std::uint32_t count) {
+  std::vector<std::uint32_t> out(count);
+  for (std::uint32_t half = 1; half < count; half *= 2)
+    for (std::uint32_t i = 0; i < half; ++i) out[half + i] = out[i] + count / 2 / half;
+  return out;
+}
+
+}  // namespace
+
 template <class Word>
 EvaluationPermutation<Word>::EvaluationPermutation(std::uint32_t N, std::uint32_t g) {
   ring::check_exponent(N, g);
   const std::uint32_t W = simd_words(sizeof(Word)), count = N / W;
-  const auto bits = static_cast<unsigned>(std::bit_width(W) - 1),
-             high_bits = static_cast<unsigned>(std::bit_width(count) - 1);
+  const auto log_count = static_cast<unsigned>(std::bit_width(count) - 1);
   // j = W·high + low is at psi^e, e = 2·count·brv(low) + e0, e0 = 2·brv(high) + 1. Of g·e mod 2N,
-  // the part below 2·count depends on e0 alone, and its carry turns the rest.
+  // the part below 2·count depends on e0 alone, and its carry turns the rest. All of these are
+  // powers of two: words of 32 bits and shifts do.
+  const std::vector<std::uint32_t> of_high = reversed(count), of_low = reversed(W);
   moves_.resize(count);
   for (std::uint32_t high = 0; high < count; ++high) {
-    const std::uint64_t e = std::uint64_t{2 * ring::bit_reverse(high, high_bits) + 1} * g;
-    const auto below = static_cast<std::uint32_t>(e % (2 * count));
-    moves_[high] = {ring::bit_reverse((below - 1) / 2, high_bits) * W,
-                    static_cast<std::uint32_t>(e / (2 * count) % W) * W};
+    const std::uint32_t e = (2 * of_high[high] + 1) * g;
+    moves_[high] = {of_high[(e >> 1) & (count - 1)] * W, ((e >> (log_count + 1)) & (W - 1)) * W};
   }
+  orders_.resize(std::size_t{W} * W);
   for (std::uint32_t carry = 0; carry < W; ++carry)
     for (std::uint32_t low = 0; low < W; ++low)
-      orders_.push_back(ring::bit_reverse((carry + ring::bit_reverse(low, bits) * g) % W, bits));
+      orders_[carry * W + low] = of_low[(carry + of_low[low] * g) & (W - 1)];
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                    \
-  template void conversion_digits(const ring::BaseConversion<Word>&, const Word* const*,           \
-                                  std::size_t, Word*, std::size_t);                                \
-  template void conversion_sums(const ring::BaseConversion<Word>&,                                 \
-                                std::span<const ConversionTarget<Word>>, const Word*, std::size_t, \
-                                std::size_t);                                                      \
-  template void subtract_scale(const math::Modulus<Word>&, const Word*, const Word*, Word, bool,   \
-                               Word*, std::size_t);                                                \
-  template void sum_of_products(const math::Montgomery<Word>&, std::span<const Word* const>,       \
-                                std::span<const Word* const>, Word*, std::size_t);                 \
-  template void two_by_two(const math::Montgomery<Word>&, const Word* const*, const Word* const*,  \
-                           Word* const*, std::size_t);                                             \
-  template class EvaluationPermutation<Word>;                                                      \
-  template void permute_values(const EvaluationPermutation<Word>&, const Word*, Word*);            \
-  template void key_products(const math::Montgomery<Word>&, const KeyProducts<Word>&,              \
+#define WHORL_INSTANTIATE(Word)                                                                   \
+  template void conversion_digits(const ring::BaseConversion<Word>&, std::size_t, const Word*,    \
+                                  std::size_t, Word*);                                            \
+  template void conversion_quotients(const ring::BaseConversion<Word>&, const Word* const*,       \
+                                     std::size_t, Word*);                                         \
+  template void conversion_sums(const ring::BaseConversion<Word>&,                                \
+                                std::span<const ConversionTarget<Word>>, const Word* const*,      \
+                                std::size_t);                                                     \
+  template void subtract_scale(const math::Modulus<Word>&, const Word*, const Word*, Word, bool,  \
+                               Word*, std::size_t);                                               \
+  template void sum_of_products(const math::Montgomery<Word>&, std::span<const Word* const>,      \
+                                std::span<const Word* const>, Word*, std::size_t);                \
+  template void two_by_two(const math::Montgomery<Word>&, const Word* const*, const Word* const*, \
+                           Word* const*, std::size_t);                                            \
+  template class EvaluationPermutation<Word>;                                                     \
+  template void permute_values(const EvaluationPermutation<Word>&, const Word*, Word*);           \
+  template void key_products(const math::Montgomery<Word>&, const KeyProducts<Word>&,             \
                              const EvaluationPermutation<Word>*, std::size_t, std::size_t);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

@@ -13,12 +13,17 @@ namespace whorl::backend::cpu {
 /// Coefficients of a stretch: its rows stay in the second-level cache.
 inline constexpr std::size_t rns_stretch = 4096;
 
-/// The first half of a base conversion: rows of `stride` words, y_l for each source modulus and
-/// then u. in[l]: residues modulo from()[l]. `count` is a multiple of 64, as in all that follows.
+/// The first step of a base conversion: y_l modulo from()[l], of residues x_l. `count`
+/// is a multiple of 64, as in all that follows.
 template <class Word>
-void conversion_digits(const ring::BaseConversion<Word>& conversion, const Word* const* in,
-                       std::size_t count, Word* y, std::size_t stride);
-/// The second, for some of the targets at once: so that each word of y is read once for several.
+void conversion_digits(const ring::BaseConversion<Word>& conversion, std::size_t l, const Word* in,
+                       std::size_t count, Word* y);
+/// The second: u, from all rows y_l.
+template <class Word>
+void conversion_quotients(const ring::BaseConversion<Word>& conversion, const Word* const* y,
+                          std::size_t count, Word* u);
+/// The third, for some of the targets at once: so that each word is read once for several. `rows`
+/// are those of y, then u.
 template <class Word>
 struct ConversionTarget {
   const math::Montgomery<Word>* modulus;
@@ -27,8 +32,8 @@ struct ConversionTarget {
 };
 template <class Word>
 void conversion_sums(const ring::BaseConversion<Word>& conversion,
-                     std::span<const ConversionTarget<Word>> targets, const Word* y,
-                     std::size_t stride, std::size_t count);
+                     std::span<const ConversionTarget<Word>> targets, const Word* const* rows,
+                     std::size_t count);
 
 /// out = (x - y)·factor mod q, or added to what is there.
 template <class Word>
