@@ -78,6 +78,7 @@ if [[ "$mode" == gpu ]]; then
   rm -f "$build/tests/whorl_tests_gpu" # none, if this build leaves CUDA out
   part build 'error:|^\[[0-9]+/[0-9]+\]|no work to do' build_cpp
   part gpu 'PASSED|FAILED' run_gpu
+  part pytest '(passed|failed|error).* in ' "$venv/bin/python" -m pytest tests/python/test_gpu.py
   printf '\n=== summary (%d s)\n' "$((SECONDS - started))"
   printf '%s\n' "${summary[@]}"
   exit "$failed"
