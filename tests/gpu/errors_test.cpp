@@ -131,6 +131,21 @@ TEST(GpuErrors, MoreMemoryThanThereIs) {
   EXPECT_EQ(test::get(*device, test::put(*device, values)), values);
 }
 
+// Of all streams of a GPU: what they keep for themselves is no reason to be short.
+TEST(GpuErrors, KeptMemoryComesBackWhereItIsShort) {
+  const backend::cuda::Stream one(backend::cuda::describe_gpu(0)),
+      other(backend::cuda::describe_gpu(0));
+  constexpr std::size_t block = std::size_t{40} << 20;
+  for (const auto* stream : {&one, &other}) {
+    std::vector<std::shared_ptr<void>> blocks;
+    for (int i = 0; i < 5; ++i) blocks.push_back(stream->allocate_bytes(block));
+  }
+  // 400 MB are kept. Without them this does not fit.
+  const std::size_t all = one.free_memory();
+  EXPECT_NE(one.allocate_bytes(all - (std::size_t{200} << 20)), nullptr);
+  EXPECT_NE(other.allocate_bytes(block), nullptr);
+}
+
 TEST(GpuErrors, EveryAllocationFailingInTurn) {
   const Nand nand(3);
   auto whole = [&] {

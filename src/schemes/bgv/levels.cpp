@@ -120,8 +120,12 @@ std::vector<Array> Server::State::alike(std::span<const Array> arrays) const {
     return noise;
   };
   std::uint64_t best = candidates[0];
+  double least = worst(best);
   for (const std::uint64_t each : candidates)
-    if (worst(each) < worst(best)) best = each;
+    if (const double noise = worst(each); noise < least) {
+      best = each;
+      least = noise;
+    }
   std::vector<Array> out;
   for (const Array& a : arrays) {
     const std::int64_t scalar = scalar_to(a.info_, best);

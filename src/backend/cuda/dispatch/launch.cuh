@@ -24,7 +24,7 @@ void launch_chained(const Stream& stream, const char* name, void (*kernel)(Argum
               " bytes of shared memory");
   cudaLaunchAttribute attributes[2] = {};
   unsigned count = 0;
-  if (stream.gpu().major >= 9) {
+  if (stream.gpu().has_clusters()) {
     attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[count++].val.programmaticStreamSerializationAllowed = 1;
   }

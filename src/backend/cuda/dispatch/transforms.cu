@@ -127,7 +127,7 @@ auto for_size(std::uint32_t N, const F& f) {
   return f.template operator()<log_n>();
 }
 
-bool has_clusters(const Stream& stream) { return stream.gpu().major >= 9; }
+bool has_clusters(const Stream& stream) { return stream.gpu().has_clusters(); }
 
 template <class Word>
 Split ntt_split(bool clusters, std::uint32_t N) {

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <cstring>
-#include <map>
 #include <mutex>
-#include <new>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "backend/crew.h"
 #include "backend/cuda/runtime/error.h"
+#include "backend/cuda/runtime/kept_blocks.h"
 #include "backend/parallel.h"
 #include "whorl/error.h"
 
@@ -26,18 +24,6 @@ constexpr int pieces = 8;
 /// More threads than this copy no faster than the bus.
 constexpr unsigned most_copy_threads = 4;
 static_assert(most_copy_threads <= pieces);
-
-/// Freed device memory is kept by its stream, which hands it out again at no call of the driver
-/// (two a kernel took as long as the kernels of small rings): blocks up to the first size, up to
-/// the second in all.
-constexpr std::size_t largest_kept_block = std::size_t{64} << 20;
-constexpr std::size_t most_kept = std::size_t{256} << 20;
-
-/// Eight sizes to an octave, so that similar requests share blocks.
-std::size_t rounded(std::size_t bytes) {
-  const std::size_t step = std::bit_floor(std::max<std::size_t>(bytes, 4096)) / 8;
-  return (bytes + step - 1) / step * step;
-}
 
 std::atomic<std::size_t> allocations_made{0}, failing_allocation{0};
 
@@ -63,16 +49,15 @@ struct Stream::State {
   int unused[pieces] = {};  ///< a ring: pieces that no thread has, the longest unused first
   int first_unused = 0, unused_count = 0;
   std::mutex mutex;
-  std::map<std::size_t, std::vector<void*>> free_blocks;  ///< by size; work queued may use them yet
-  std::size_t kept = 0;
-  std::mutex blocks_mutex;  ///< any thread may drop the last owner of a block
+  std::shared_ptr<KeptBlocks> blocks;
+  std::shared_ptr<Crew> crew;  ///< who helps to copy
 
   // Destructors cannot report; a lost device makes these calls fail, and there is nothing to keep.
   ~State() {
     int before = 0;
     cudaGetDevice(&before);
     cudaSetDevice(ordinal);
-    give_back_blocks();
+    if (blocks) blocks->close();
     if (handle) cudaStreamSynchronize(handle);
     for (const cudaEvent_t event : done)
       if (event) cudaEventDestroy(event);
@@ -80,42 +65,6 @@ struct Stream::State {
     if (handle) cudaStreamDestroy(handle);
     cudaSetDevice(before);
     cudaGetLastError();
-  }
-
-  /// A kept block of the size, or nullptr. In stream order: what was queued on it comes first.
-  void* take_block(std::size_t bytes) {
-    const std::scoped_lock lock(blocks_mutex);
-    const auto found = free_blocks.find(bytes);
-    if (found == free_blocks.end() || found->second.empty()) return nullptr;
-    void* const block = found->second.back();
-    found->second.pop_back();
-    kept -= bytes;
-    return block;
-  }
-  void free_block(void* block, std::size_t bytes) {
-    if (bytes <= largest_kept_block) {
-      const std::scoped_lock lock(blocks_mutex);
-      if (kept + bytes <= most_kept) try {
-          free_blocks[bytes].push_back(block);
-          kept += bytes;
-          return;
-        } catch (const std::bad_alloc&) {
-          // Deleters must not throw: back to the pool with it.
-        }
-    }
-    int before = 0;
-    cudaGetDevice(&before);
-    cudaSetDevice(ordinal);
-    cudaFreeAsync(block, handle);
-    cudaSetDevice(before);
-  }
-  /// All kept blocks to the pool. The GPU is the current one.
-  void give_back_blocks() {
-    const std::scoped_lock lock(blocks_mutex);
-    for (auto& [bytes, blocks] : free_blocks)
-      for (void* const block : blocks) cudaFreeAsync(block, handle);
-    free_blocks.clear();
-    kept = 0;
   }
 
   void put_back(int piece) { unused[(first_unused + unused_count++) % pieces] = piece; }
@@ -162,7 +111,8 @@ struct Stream::State {
   void in_pieces(std::size_t bytes, const Body& body) {
     const CurrentGpu of_caller(ordinal);
     need_pinned();
-    parallel_for((bytes + piece_bytes - 1) / piece_bytes, {copy_threads, {}}, [&](std::size_t k) {
+    const Workers workers{copy_threads, {}, crew};
+    parallel_for((bytes + piece_bytes - 1) / piece_bytes, workers, [&](std::size_t k) {
       const CurrentGpu current(ordinal);
       const Piece piece(*this);
       piece.wait();
@@ -180,6 +130,9 @@ Stream::Stream(Gpu gpu, unsigned copy_threads)
   check(cudaStreamCreateWithFlags(&state_->handle, cudaStreamNonBlocking),
         "cudaStreamCreate on " + gpu_.name());
   handle_ = state_->handle;
+  state_->blocks = std::make_shared<KeptBlocks>(gpu_.ordinal, handle_);
+  state_->pool->add(state_->blocks);
+  state_->crew = std::make_shared<Crew>(state_->copy_threads - 1);
   for (cudaEvent_t& event : state_->done)
     check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
 }
@@ -189,8 +142,8 @@ Stream::~Stream() = default;
 std::shared_ptr<void> Stream::allocate_bytes(std::size_t bytes) const {
   if (bytes == 0) return nullptr;
   const bool must_fail = allocation_must_fail();
-  const std::size_t size = bytes <= largest_kept_block ? rounded(bytes) : bytes;
-  void* memory = must_fail ? nullptr : state_->take_block(size);
+  const std::size_t size = KeptBlocks::rounded(bytes);
+  void* memory = must_fail ? nullptr : state_->blocks->take(size);
   if (memory == nullptr) {
     const CurrentGpu current(gpu_.ordinal);
     const auto allocate = [&] {
@@ -201,7 +154,7 @@ std::shared_ptr<void> Stream::allocate_bytes(std::size_t bytes) const {
     cudaError_t code = allocate();
     if (code == cudaErrorMemoryAllocation) {
       cudaGetLastError();
-      state_->give_back_blocks();
+      state_->pool->take_back();
       code = allocate();
     }
     if (code == cudaErrorMemoryAllocation) {
@@ -213,7 +166,7 @@ std::shared_ptr<void> Stream::allocate_bytes(std::size_t bytes) const {
     }
     check(code, "cudaMallocFromPoolAsync of " + std::to_string(size) + " bytes");
   }
-  return {memory, [state = state_, size](void* p) { state->free_block(p, size); }};
+  return {memory, [state = state_, size](void* p) { state->blocks->keep(p, size); }};
 }
 
 void Stream::copy_in(const void* host, void* device, std::size_t bytes) const {
@@ -249,18 +202,11 @@ void Stream::fill(void* device, int byte, std::size_t bytes) const {
 
 void Stream::trim() const {
   const CurrentGpu current(gpu_.ordinal);
-  state_->give_back_blocks();
+  state_->pool->take_back();
   state_->pool->trim();
 }
 
-std::size_t Stream::free_memory() const {
-  std::size_t kept = 0;
-  {
-    const std::scoped_lock lock(state_->blocks_mutex);
-    kept = state_->kept;
-  }
-  return cuda::free_memory(gpu_) + state_->pool->kept() + kept;
-}
+std::size_t Stream::free_memory() const { return cuda::free_memory(gpu_) + state_->pool->kept(); }
 
 void Stream::wait() const {
   const CurrentGpu current(gpu_.ordinal);
