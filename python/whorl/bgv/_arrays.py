@@ -74,7 +74,7 @@ class _OnDevice:
 
     @property
     def nbytes(self) -> int:
-        """Bytes on the device; of a product, those of the part that relinearisation took away, too."""
+        """Bytes on the device; of a product, with the part that relinearisation took away."""
         nbytes: int = self._core.nbytes
         return nbytes
 
