@@ -4,10 +4,10 @@
 // usage: bench_bgv [--depth 1|5|12|24] [--device cpu|cuda:0] [--threads 1] [--batch N] [--quick]
 //                  [--only OP,OP…] [--record FILE] [--commit ID] [--worker]
 //
-// OP: keygen, encrypt, mult_relin, square, rotate, add, mult_plain, rescale, copy, end_to_end or
-// example. Without --depth, all four. A latency ("waited": true) is of one operation and the wait
-// for it; with more than one ciphertext, or on a device that queues, the time of one among many
-// that were queued follows ("waited": false). Medians are of calls; divide by the batch for a
+// OP: keygen, encrypt, mult_relin, square, rotate, add, mult_plain, rescale, copy, end_to_end,
+// memory or example. Without --depth, all four. A latency ("waited": true) is of one operation and
+// the wait for it; with more than one ciphertext, or on a device that queues, the time of one among
+// many that were queued follows ("waited": false). Medians are of calls; divide by the batch for a
 // ciphertext. end_to_end: two ciphertexts go from the host's memory to the device, the product
 // comes back. copy: those bytes alone, to memory and from memory that is there already.
 //
@@ -17,6 +17,12 @@
 // its own, 2, which is a fifth configuration here; at depth 1 the second product is of fresh
 // ciphertexts too. The operations are done twice, the second time is measured. On a GPU the first
 // three steps, encrypt and decrypt are the host's all the same.
+//
+// memory: bytes that a server with keys for relinearisation and 16 rotations holds ("key_bytes"),
+// and operands and results with it ("working_set": two ciphertexts, their product, one of them
+// rotated 16 times); on a GPU also by how much its free memory shrank ("free_before", "free_after":
+// the pool keeps what operations needed on the way, too); "file_bytes": the same keys in a file,
+// seeded. The record's value is what left the GPU's free memory, or the sum of the first two.
 //
 // "clock": "wall", or "cpu" for one thread on the CPU: its CPU time, which is what the clock on the
 // wall shows where nothing else runs, and the same where something does.
@@ -43,6 +49,7 @@
 #include "backend/ops.h"
 #include "whorl/bgv.h"
 #include "whorl/error.h"
+#include "whorl/io.h"
 
 namespace whorl {
 namespace {
@@ -166,6 +173,7 @@ class Report {
     bool on_device = true, waited = true, copies = false;
     std::size_t batch = 1;
     std::string more = {};  ///< members of this record only, each with a comma behind it
+    std::string unit = "s";
   };
   void add(const Parameters& parameters, const Line& l) const {
     const double security = std::round(parameters.security_bits() * 10) / 10;
@@ -176,7 +184,7 @@ class Report {
         ", \"device_count\": 1, \"threads\": " + std::to_string(options_.threads) +
         ", \"batch\": " + std::to_string(l.batch) +
         ", \"transfers\": " + (l.copies ? "\"included\"" : "\"excluded\"") +
-        ", \"unit\": \"s\", \"median\": " + number(l.times[l.times.size() / 2]) +
+        ", \"unit\": " + quoted(l.unit) + ", \"median\": " + number(l.times[l.times.size() / 2]) +
         ", \"min\": " + number(l.times.front()) + ", \"max\": " + number(l.times.back()) +
         ", \"runs\": " + std::to_string(l.times.size()) +
         ", \"waited\": " + (l.waited ? "true" : "false") + ", " + l.more +
@@ -321,6 +329,47 @@ class Bench {
   std::vector<Array> arrays_;
   std::map<std::string, std::function<void()>> on_device_, on_host_;
 };
+
+/// What a server of many rotations takes of the device's memory.
+void memory(const Options& options, const Configuration& configuration, const Report& report) {
+  const Parameters parameters = choose(configuration);
+  const Client client(parameters);
+  KeyRequest request;
+  for (std::int64_t columns = 1; columns <= 16; ++columns) request.rotations.push_back(columns);
+  const EvaluationKeys keys = client.evaluation_keys(request, options.threads);
+  const std::vector<std::int64_t> row(parameters.N(), 1);
+  const Ciphertexts x = client.encrypt(row);
+
+  const auto warm = backend::make_device(options.device, {options.threads, {}, {}});
+  const auto free_memory = [&] {
+    std::size_t bytes = 0;
+    for (const auto& info : backend::list_devices())
+      if (info.name == options.device) bytes = info.free_memory;
+    return bytes;
+  };
+  const std::size_t before = free_memory();
+  const Server server(keys, {options.device, options.threads, {}});
+  std::vector<Array> held{server.upload(x), server.upload(x)};
+  held.push_back(server.multiply(held[0], held[1]));
+  for (Array& turned : server.rotate_many(held[0], request.rotations))
+    held.push_back(std::move(turned));
+  server.synchronise();
+  const std::size_t after = free_memory();
+
+  std::size_t working_set = 0;
+  for (const Array& array : held) working_set += array.bytes();
+  const bool measured = options.device != "cpu" && before > after;
+  const std::size_t taken = measured ? before - after : server.key_bytes() + working_set;
+  const auto field = [](const char* name, std::size_t bytes) {
+    return quoted(name) + ": " + std::to_string(bytes) + ", ";
+  };
+  std::string more = field("keys", keys.keys.size()) + field("key_bytes", server.key_bytes()) +
+                     field("working_set", working_set) + field("file_bytes", io::dump(keys).size());
+  if (measured) more += field("free_before", before) + field("free_after", after);
+  report.add(
+      parameters,
+      {.op = "memory", .times = {static_cast<double>(taken)}, .more = more, .unit = "bytes"});
+}
 
 /// The example, from nothing to its results, several times; a record for each of its steps.
 class Example {
@@ -511,7 +560,8 @@ int run(int argc, char** argv) {
   for (const Configuration& c : configurations) {
     if (options.depth ? c.depth != options.depth : options.worker) continue;
     found = true;
-    if (options.only != "example") {
+    if (!options.worker && options.wants("memory")) memory(options, c, report);
+    if (options.only != "example" && options.only != "memory") {
       const Bench bench(options, c);
       options.worker ? work(bench) : bench.run(report);
     }

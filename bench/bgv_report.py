@@ -61,6 +61,14 @@ TABLE_4 = {1: (0.05, 531, 0.68), 5: (0.5, 603, 13), 12: (5, 836, 123), 24: (60, 
 # What the text says of Figure 5: per cent of marshalling and allocation.
 FIGURE_5_REST = {1: 99.97, 24: 67.40}
 
+# Phantom on an H200, µs by depth, least and most of what was seen of it, by the table of goals that
+# Whorl's BGV was written to (issue 4, "How good"). Nothing here measures it.
+PHANTOM = {
+    "mult_relin": {1: (134, 134), 5: (168, 230), 12: (322, 651), 24: (1106, 2987)},
+    "rotate": {1: (131, 131), 5: (164, 224), 12: (310, 639), 24: (1055, 2935)},
+}
+OPERATIONS = {"mult_relin": "multiply + relinearise", "rotate": "rotate"}
+
 
 class Records:
     """The last record of each thing that was measured on one device."""
@@ -89,9 +97,9 @@ class Records:
         record = self._find(depth, op, part, None)
         return 1e3 * record["median"] if record else None
 
-    def against_openfhe(self, depth: int) -> tuple[float, float] | None:
-        """EvalMult of Whorl and of OpenFHE as it is by default: CPU time of one thread."""
-        record = self._find(depth, "mult_relin", None, "FLEXIBLEAUTOEXT")
+    def against_openfhe(self, depth: int, op: str = "mult_relin") -> tuple[float, float] | None:
+        """Whorl and OpenFHE as it is by default: CPU time of one thread."""
+        record = self._find(depth, op, None, "FLEXIBLEAUTOEXT")
         return (1e3 * record["median"], 1e3 * record["peer_median"]) if record else None
 
     def example(self, depth: int) -> dict[str, float]:
@@ -109,6 +117,10 @@ class Records:
         if kernel is None or copy is None or total is None:
             return None
         return kernel, copy, max(0.0, total - kernel - copy)
+
+    def memory(self, depth: int) -> Record | None:
+        """What a server of 17 keys holds."""
+        return self._find(depth, "memory", None, None)
 
     def threads(self) -> int:
         """Of the host, where multiplications were timed end to end."""
@@ -169,6 +181,39 @@ def table_4(cpu: Records, gpu: Records) -> list[str]:
     head += ["H200, end to end", "CPU gains", "H200 gains", "H200 end to end gains"]
     keep = [at for at in range(len(head)) if any(row[at] for row in rows)]
     return table([head[at] for at in keep], [[row[at] for at in keep] for row in rows])
+
+
+def table_peers(cpu: Records, gpu: Records) -> list[str]:
+    rows = []
+    for op, label in OPERATIONS.items():
+        for depth in DEPTHS:
+            pair = cpu.against_openfhe(depth, op)
+            on_gpu = gpu.milliseconds(depth, op)
+            phantom = [x / 1000 for x in PHANTOM[op][depth]]
+            row = [label, str(depth)]
+            row += [in_words(pair[1]), in_words(pair[0])] if pair else ["", ""]
+            row += [" – ".join(in_words(x) for x in sorted(set(phantom))), in_words(on_gpu)]
+            row.append(times(phantom[0] / on_gpu) if on_gpu else "")
+            rows.append(row)
+    head = ["", "depth", "OpenFHE, one thread", "Whorl, one thread", "Phantom, H200"]
+    return table([*head, "Whorl, H200", "gains over Phantom's least"], rows)
+
+
+def table_memory(all_records: list[Records]) -> list[str]:
+    rows = []
+    for records in all_records:
+        for depth in DEPTHS:
+            found = records.memory(depth)
+            if not found:
+                continue
+            sizes = [found[member] for member in ("key_bytes", "working_set", "file_bytes")]
+            row = [name(records), str(depth), *(f"{size / 1e6:,.0f}" for size in sizes)]
+            row.append(f"{found['median'] / 1e6:,.0f}" if "free_before" in found else "")
+            rows.append(row)
+    if not rows:
+        return ["*Not measured yet.*", ""]
+    head = ["", "depth", "17 keys, MB", "ciphertexts, MB", "the keys in a file, MB"]
+    return table([*head, "taken of the GPU, MB"], rows)
 
 
 def table_5(records: Records) -> list[str]:
@@ -276,6 +321,41 @@ def plot_multiplication(cpu: Records, gpu: Records, to: Path) -> bool:
     return True
 
 
+def plot_peers(cpu: Records, gpu: Records, to: Path) -> bool:
+    """Latency by depth: OpenFHE and Whorl on a thread, Phantom and Whorl on an H200."""
+    curves = False
+    figure, axes = plt.subplots(1, len(OPERATIONS), figsize=(10.5, 3.8), sharey=True)
+    xs = list(range(len(DEPTHS)))
+    for axis, (op, title) in zip(axes, OPERATIONS.items(), strict=True):
+        pairs = [cpu.against_openfhe(depth, op) for depth in DEPTHS]
+        ours = [gpu.milliseconds(depth, op) for depth in DEPTHS]
+        least, most = ([PHANTOM[op][x][i] / 1000 for x in DEPTHS] for i in (0, 1))
+        axis.fill_between(xs, least, most, color="tab:gray", alpha=0.25, linewidth=0)
+        axis.plot(xs, least, ":^", label="Phantom, H200 (goals' table)", color="tab:gray")
+        for label, ys, style, colour in (
+            ("OpenFHE, one thread", [pair and pair[1] for pair in pairs], "--s", "C0"),
+            ("Whorl, one thread", [pair and pair[0] for pair in pairs], "-s", "C1"),
+            ("Whorl, H200", ours, "-v", "C2"),
+        ):
+            points = [(x, y) for x, y in zip(xs, ys, strict=True) if y]
+            if points:
+                curves = True
+                axis.plot(*zip(*points, strict=True), style, label=label, color=colour)
+        axis.set_yscale("log")
+        axis.set_xticks(xs, [str(depth) for depth in DEPTHS])
+        axis.set(title=title, xlabel="depth")
+        axis.grid(True, alpha=0.3)
+    for line in (line for axis in axes for line in axis.get_lines()):
+        line.set(markersize=4, linewidth=1.2)
+    axes[0].set_ylabel("ms")
+    axes[-1].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.tight_layout()
+    if curves:
+        figure.savefig(to, metadata={"Date": None})
+    plt.close(figure)
+    return curves
+
+
 def measured() -> list[str]:
     """The part of the page that is made of records."""
     cpu, gpu = Records("cpu"), Records("h200")
@@ -292,12 +372,33 @@ def measured() -> list[str]:
     lines += table_4(cpu, gpu)
     if not any(gpu.milliseconds(depth, "end_to_end") for depth in DEPTHS):
         lines += ["*The GPU's columns are left out: there are no records of it yet.*", ""]
+    lines += ["## Depth against peers", ""]
+    if plot_peers(cpu, gpu, plots / "bgv-peers.svg"):
+        lines += ["![Multiplication and rotation by depth](plots/bgv-peers.svg)", ""]
+    lines += [
+        "Milliseconds of one operation, data where it is computed on, the host waiting. OpenFHE "
+        "and Whorl on one thread of the CPU are interleaved in one run, with OpenFHE's default "
+        "scaling. Phantom's figures on an H200 were not measured here: they stand in the table of "
+        "goals that this BGV was written to (issue 4), as a range where several were seen; the "
+        "grey band.",
+        "",
+    ]
+    lines += table_peers(cpu, gpu)
     lines += ["## Where its time goes: its Figure 5", ""]
     lines += [*table_5(cpu), *table_5(gpu)]
     lines += ["## The example: its Table I", ""]
     if plot_shares([cpu, gpu], plots / "bgv-shares.svg"):
         lines += ["![Shares of the time](plots/bgv-shares.svg)", ""]
     lines += [*table_1(cpu), *table_1(gpu)]
+    lines += [
+        "## Memory",
+        "",
+        "A server with the relinearisation key and 16 rotation keys; two ciphertexts, their "
+        "product, and 16 rotations of one of them (`bench_bgv --only memory`). Taken of the GPU: "
+        "by how much its free memory shrank, with what operations needed on their way.",
+        "",
+    ]
+    lines += table_memory([cpu, gpu])
     for records in (cpu, gpu):
         if records.commits:
             path = f"bench/results/{records.device}/bgv.jsonl"

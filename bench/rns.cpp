@@ -184,8 +184,7 @@ class Bench {
     const std::uint32_t g = 5;
     const auto x = filled(2 * part), y = filled(2 * part), wide = filled(2 * rows * row);
     auto product = device.allocate<Word>(3 * part), raised = device.allocate<Word>(D * rows * row),
-         sums = device.allocate<Word>(2 * rows * row), out = device.allocate<Word>(2 * part),
-         turned = device.allocate<Word>(part);
+         sums = device.allocate<Word>(2 * rows * row), out = device.allocate<Word>(2 * part);
     const auto moduli = plan.moduli_of(limbs, false);
 
     const auto tensor = [&] {
@@ -221,11 +220,19 @@ class Bench {
     };
 
     time("tensor", batch, of_tensor, product, tensor);
+    time("tensor_plain", batch, {4 * (w * 4 + N) * l, 2 * l * w, 0}, out, [&] {
+      device.tensor(tables, limbs, 2, x.slice(), 1, y.slice().part(0, L * plan.N()), out.slice());
+    });
+    std::vector<std::uint32_t> backwards(batch);
+    for (std::size_t i = 0; i < batch; ++i)
+      backwards[i] = static_cast<std::uint32_t>(batch - 1 - i);
+    time("take", batch, {4 * w * 4 * l, 0, 0}, out,
+         [&] { device.take(2 * L, plan.N(), backwards, x.slice(), 0, out.slice()); });
     time("mod_up", batch, of_up, raised, [&] { mod_up(x.slice().part(0, part)); });
     time("inner_product", batch, of_inner, sums, [&] { inner_product(1); });
     time("inner_product_g", batch, of_inner, sums, [&] { inner_product(g); });
     time("mod_down", batch, of_down, out,
-         [&] { device.mod_down(tables, limbs, 2, false, wide.slice(), out.slice()); });
+         [&] { device.mod_down(tables, limbs, 2, 0, wide.slice(), out.slice()); });
     time("rescale", batch, of_rescale, out, [&] {
       device.rescale(tables, limbs, 2, x.slice(), out.slice().part(0, 2 * (L - 1) * row));
     });
@@ -233,18 +240,17 @@ class Bench {
       tensor();
       mod_up(std::as_const(product).slice().part(2 * part, part));
       inner_product(1);
-      device.mod_down(tables, limbs, 2, true, std::as_const(sums).slice(),
+      device.mod_down(tables, limbs, 2, 2, std::as_const(sums).slice(),
                       product.slice().part(0, 2 * part));
     };
     time("mult_relin", batch, together(4 * w * 6 * l, {of_tensor, of_up, of_inner, of_down}),
          product, mult_relin, true);
     const auto rotate = [&] {
-      device.automorphism(moduli, plan.N(), g, true, x.slice().part(0, part), turned.slice());
+      device.automorphism(moduli, plan.N(), g, true, x.slice().part(0, part),
+                          out.slice().part(0, part));
       mod_up(x.slice().part(part, part));
       inner_product(g);
-      device.mod_down(tables, limbs, 2, false, std::as_const(sums).slice(), out.slice());
-      const auto first = out.slice().part(0, part);
-      device.add(moduli, first, std::as_const(turned).slice(), first);
+      device.mod_down(tables, limbs, 2, 1, std::as_const(sums).slice(), out.slice());
     };
     time("rotate", batch, together(4 * w * 4 * l, {of_up, of_inner, of_down}), out, rotate, true);
   }

@@ -1,6 +1,12 @@
-"""What a second thread gives: NAND gates/s, wall time, thread counts interleaved in one run.
+"""What a second thread gives: wall time, thread counts interleaved in one run.
 
 .venv/bin/python bench/threads.py [--batch 256] [--threads 1 2] [--record FILE]
+.venv/bin/python bench/threads.py --scheme bgv [--depth 12] [--threads 1 2] [--record FILE]
+
+binfhe: NAND gates a second. bgv: seconds of multiplication with relinearisation and of rotation,
+with one ciphertext (or --batch), at the four configurations of docs/bgv-performance.md. Records
+belong in bench/results/cpu/threads.jsonl. Ratios are to the first thread count of the same round;
+the median of the rounds is what counts. Only a machine where nothing else runs tells them.
 """
 
 from __future__ import annotations
@@ -9,50 +15,134 @@ import argparse
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from records import append, record
-from whorl import binfhe
+from openfhe_bgv import CONFIGURATIONS
+from records import append, record, stamped
+from whorl import bgv, binfhe
+
+LEAST_SECONDS = 0.1
+"""Of a timed run of BGV: as many calls as take this long."""
+
+
+def rounds(
+    calls: dict[int, Callable[[], object]], count: int, times: int
+) -> dict[int, list[float]]:
+    """Seconds of a call by number of threads; the first round, not counted, warms caches."""
+    seconds: dict[int, list[float]] = {threads: [] for threads in calls}
+    for _ in range(count + 1):
+        for threads, call in calls.items():
+            start = time.perf_counter()
+            for _ in range(times):
+                call()
+            seconds[threads].append((time.perf_counter() - start) / times)
+    return {threads: values[1:] for threads, values in seconds.items()}
+
+
+def gains(seconds: dict[int, list[float]]) -> dict[int, float]:
+    """How many times as fast as with the first thread count."""
+    first = next(iter(seconds.values()))
+    return {
+        threads: statistics.median(a / b for a, b in zip(first, values, strict=True))
+        for threads, values in seconds.items()
+    }
+
+
+def fields(threads: int, seconds: dict[int, list[float]], scale: Callable[[float], float]) -> Any:
+    """What records say beside the times."""
+    first = next(iter(seconds))
+    return {
+        "threads": threads,
+        "peer": f"whorl, {first} thread" + ("s" if first > 1 else ""),
+        "peer_median": statistics.median(map(scale, seconds[first])),
+        "ratio": gains(seconds)[threads],
+    }
+
+
+def gates(options: argparse.Namespace) -> None:
+    """NANDs of a batch."""
+    batch = options.batch or 256
+    client = binfhe.Client(binfhe.parameters(options.params, allow_insecure=True))
+    keys = client.evaluation_keys()
+    bits = client.encrypt(np.arange(batch) % 2)
+    calls: dict[int, Callable[[], object]] = {}
+    for threads in options.threads:
+        server = binfhe.Server(keys, device="cpu", threads=threads)
+        calls[threads] = lambda server=server: server.nand(bits, bits)  # type: ignore[misc]
+    seconds = rounds(calls, options.rounds, 1)
+
+    def rate(each: float) -> float:
+        return batch / each
+
+    for threads, values in seconds.items():
+        more = fields(threads, seconds, rate)
+        rates = [rate(each) for each in values]
+        line = record("threads", "nand", options.params, rates, batch=batch, unit="1/s", **more)
+        print(f"{threads} threads: {line['median']:.1f} gates/s, {line['ratio']:.2f}x", flush=True)
+        append(options.record, line)
+
+
+def operations(options: argparse.Namespace) -> None:
+    """BGV's multiplication and rotation."""
+    batch = options.batch or 1
+    for depth, t, dimension, *_ in CONFIGURATIONS:
+        if options.depth not in (None, depth):
+            continue
+        chosen = bgv.parameters(depth=depth, plain_modulus=t, N=dimension)
+        params = (
+            f"depth={depth}, t={t}, N={chosen.N}, limbs {chosen.limbs}+{len(chosen.special)}, "
+            f"dnum {chosen.digits}"
+        )
+        client = bgv.Client(chosen)
+        keys = client.evaluation_keys(rotations=[1])
+        values = np.arange(batch * chosen.N).reshape(batch, chosen.N)
+        fresh = client.encrypt(values)
+        products: dict[int, Callable[[], object]] = {}
+        rotations: dict[int, Callable[[], object]] = {}
+        for threads in options.threads:
+            server = bgv.Server(keys, device="cpu", threads=threads)
+            a, b = server.upload(fresh), server.upload(fresh)
+            products[threads] = lambda a=a, b=b: a * b  # type: ignore[misc]
+            rotations[threads] = lambda a=a: a.rotate(1)  # type: ignore[misc]
+        for op, calls in (("mult_relin", products), ("rotate", rotations)):
+            first = next(iter(calls.values()))
+            first()
+            start = time.perf_counter()
+            first()
+            times = max(1, round(LEAST_SECONDS / (time.perf_counter() - start)))
+            seconds = rounds(calls, options.rounds, times)
+            for threads, each in seconds.items():
+                line = stamped(
+                    *("threads", op, "bgv", params, each),
+                    batch=batch,
+                    transfers="excluded",
+                    unit="s",
+                    security_bits=round(chosen.security_bits, 1),
+                    **fields(threads, seconds, float),
+                )
+                print(
+                    f"{op:10s} depth {depth:2d}, {threads} threads: "
+                    f"{line['median'] * 1e3:8.3f} ms, {line['ratio']:.2f}x",
+                    flush=True,
+                )
+                append(options.record, line)
 
 
 def main() -> int:
-    """Runs and prints the medians and their ratio to the first thread count."""
+    """Runs and prints medians and ratios to the first thread count."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--params", default="W128_P64")
-    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--scheme", choices=("binfhe", "bgv"), default="binfhe")
+    parser.add_argument("--params", default="W128_P64", help="of binfhe")
+    parser.add_argument("--depth", type=int, help="of bgv: one configuration only")
+    parser.add_argument("--batch", type=int, help="default: 256 bits, or one ciphertext of bgv")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--record", type=Path)
     options = parser.parse_args()
-    parameters = binfhe.parameters(options.params, allow_insecure=True)
-    client = binfhe.Client(parameters)
-    keys = client.evaluation_keys()
-    bits = client.encrypt(np.arange(options.batch) % 2)
-    servers = {n: binfhe.Server(keys, device="cpu", threads=n) for n in options.threads}
-    rates: dict[int, list[float]] = {n: [] for n in servers}
-    for _ in range(options.rounds + 1):
-        for count, server in servers.items():
-            start = time.perf_counter()
-            server.nand(bits, bits)
-            rates[count].append(options.batch / (time.perf_counter() - start))
-    first = statistics.median(rates[options.threads[0]][1:])
-    for count, all_rates in rates.items():
-        warm = all_rates[1:]
-        line = record(
-            "threads",
-            "nand",
-            options.params,
-            warm,
-            threads=count,
-            batch=options.batch,
-            unit="1/s",
-            peer=f"whorl, {options.threads[0]} thread",
-            peer_median=first,
-            ratio=statistics.median(warm) / first,
-        )
-        print(f"{count} threads: {line['median']:.1f} gates/s, {line['ratio']:.2f}x")
-        append(options.record, line)
+    (operations if options.scheme == "bgv" else gates)(options)
     return 0
 
 

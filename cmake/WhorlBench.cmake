@@ -1,6 +1,6 @@
 # bench/NAME.cpp is the program bench_NAME; Google Benchmark is there for those that include it.
-# bench/cuda_NAME.cpp is about kernels of the CUDA backend, and built with it. bench/tune is one
-# program, built when asked for.
+# bench/cuda_NAME.cpp is about kernels of the CUDA backend, and built with it. bench/tensor_cores.cu
+# has kernels of its own; bench/tune is one program, built when asked for.
 find_package(benchmark QUIET)
 file(GLOB whorl_bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
 if(NOT whorl_cuda)
@@ -37,6 +37,18 @@ if(whorl_cuda)
       list(APPEND whorl_gpu_benches bench_${name})
     endif()
   endforeach()
+  add_executable(bench_tensor_cores "${PROJECT_SOURCE_DIR}/bench/tensor_cores.cu")
+  target_compile_options(bench_tensor_cores PRIVATE $<TARGET_PROPERTY:whorl,COMPILE_OPTIONS>)
+  set_target_properties(
+    bench_tensor_cores
+    PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}"
+               CUDA_RUNTIME_LIBRARY Static
+               RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
+  target_include_directories(bench_tensor_cores PRIVATE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(bench_tensor_cores PRIVATE whorl PkgConfig::whorl_hwy
+                                                   PkgConfig::whorl_sodium CUDA::cudart_static
+                                                   Threads::Threads)
+  list(APPEND whorl_gpu_benches bench_tensor_cores)
   add_custom_target(gpu_benches DEPENDS ${whorl_gpu_benches})
   list(JOIN whorl_gpu_benches "\n" whorl_gpu_benches)
   file(WRITE "${PROJECT_BINARY_DIR}/gpu_benches.txt" "${whorl_gpu_benches}\n")

@@ -38,6 +38,7 @@ for program in "${programs[@]}"; do
   strip -o "$to/bin/$(basename "$program")" "$program"
 done
 cp tests/kat/*.txt "$to/tests/kat/"
+cp tools/circuits.sh "$to/"
 
 # All that they load but the C library's own parts, which the other machine has.
 mapfile -t libraries < <(ldd "$to"/bin/* |
@@ -51,6 +52,7 @@ cat >"$to/run.sh" <<'RUN'
 # usage: run.sh                         all tests, then all benches; records into ./results
 #        run.sh test [ARGUMENT …]       tests only, with arguments of GoogleTest
 #        run.sh bench [ARGUMENT …]      the benches of the records only
+#        run.sh circuits [N [PROCESSES]] random BGV circuits on CPU and GPUs (default: 100,000)
 #        run.sh PROGRAM [ARGUMENT …]    one program of bin/
 set -uo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
@@ -68,6 +70,7 @@ case "${1:-all}" in
   all) run_tests; status=$?; run_bench || status=$?; exit "$status" ;;
   test) shift; run_tests "$@" ;;
   bench) shift; run_bench "$@" ;;
+  circuits) shift; "$here/circuits.sh" "$here/bin/whorl_tests_gpu" "$@" ;;
   *) program="$1"; shift; "$here/bin/$program" "$@" ;;
 esac
 RUN

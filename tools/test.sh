@@ -78,6 +78,7 @@ if [[ "$mode" == gpu ]]; then
   rm -f "$build/tests/whorl_tests_gpu" # none, if this build leaves CUDA out
   part build 'error:|^\[[0-9]+/[0-9]+\]|no work to do' build_cpp
   part gpu 'PASSED|FAILED' run_gpu
+  part pytest '(passed|failed|error).* in ' "$venv/bin/python" -m pytest tests/python/test_gpu.py
   printf '\n=== summary (%d s)\n' "$((SECONDS - started))"
   printf '%s\n' "${summary[@]}"
   exit "$failed"
@@ -86,8 +87,7 @@ fi
 part build 'error:|^\[[0-9]+/[0-9]+\]|no work to do' build_cpp
 part ctest 'tests passed|tests failed' run_ctest
 if [[ "$mode" == full ]]; then
-  part circuits 'PASSED|FAILED' env WHORL_TEST_CIRCUITS=100000 \
-    "$build/tests/whorl_tests_property" --gtest_filter='BgvCircuits.*'
+  part circuits 'PASSED|FAILED' tools/circuits.sh "$build/tests/whorl_tests_property" 100000 "$jobs"
   part clang 'tests passed|tests failed' preset clang
   part asan 'tests passed|tests failed' preset asan
   part tsan 'tests passed|tests failed' preset tsan

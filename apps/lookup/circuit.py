@@ -24,8 +24,11 @@ Rotations are by groups here, to the left.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 import numpy as np
-from whorl.bgv import EncryptedArray, Parameters, Server, parameters
+from whorl.bgv import EncryptedArray, Parameters, Plaintexts, Server, parameters
 
 from .table import CELL, PLACES, Grid, Values
 
@@ -91,15 +94,24 @@ def diagonals(grid: Grid, cells: Values) -> Values:
     return result
 
 
+# A layer's diagonals: giants, babies; each of N slots, or on the server's device.
+Layer: TypeAlias = Sequence[Sequence[Values | Plaintexts]]
+
+
+def prepare(server: Server, plain: Values) -> list[Layer]:
+    """The diagonals on the server's device, encoded once for all questions."""
+    return [[[server.encode(slots) for slots in step] for step in layer] for layer in plain]
+
+
 def answer(
-    server: Server, plain: Values, across: EncryptedArray, down: EncryptedArray
+    server: Server, layers: Sequence[Layer], across: EncryptedArray, down: EncryptedArray
 ) -> list[EncryptedArray]:
     """All three steps, for a batch of questions: an array for each layer."""
-    babies = plain.shape[2]
+    babies = len(layers[0][0])
     steps = [GROUP * b for b in range(1, babies)]
     turned = [across, *(across.rotate_many(steps) if steps else [])]
     answers = []
-    for layer in plain:
+    for layer in layers:
         row = find_page(layer, turned) * down
         step = 1
         while step < PLACES:
@@ -109,8 +121,8 @@ def answer(
     return answers
 
 
-def find_page(layer: Values, turned: list[EncryptedArray]) -> EncryptedArray:
-    """Step 1 for one layer: (giants, babies, N) and the query's first rotations."""
+def find_page(layer: Layer, turned: list[EncryptedArray]) -> EncryptedArray:
+    """Step 1 for one layer and the query's first rotations."""
     page: EncryptedArray | None = None
     for diagonals_of_step in layer[::-1]:
         terms = [x * slots for x, slots in zip(turned, diagonals_of_step, strict=True)]

@@ -27,13 +27,14 @@ def serve(folder: Path, device: str | None, threads: int) -> None:
     table = Table.load(folder / "table.tsv")
     plain = circuit.diagonals(table.grid, table.cells())
     server = Server(folder / "keys.whorl", device=device, threads=threads)
+    prepared = circuit.prepare(server, plain)
     query = Ciphertexts.load(folder / "query.whorl")
     across, down = query.reshape(2, -1)
     loaded = time.perf_counter()
 
     def answer_to(questions: slice) -> Ciphertexts:
         pair = server.upload(across[questions]), server.upload(down[questions])
-        layers = circuit.answer(server, plain, *pair)
+        layers = circuit.answer(server, prepared, *pair)
         return stack([layer.to_host() for layer in layers], axis=-1)
 
     one = answer_to(slice(1))

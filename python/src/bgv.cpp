@@ -25,6 +25,7 @@ using bgv::KeyRequest;
 using bgv::Packing;
 using bgv::ParameterLiteral;
 using bgv::Parameters;
+using bgv::Plaintexts;
 using bgv::PublicKey;
 using bgv::Server;
 
@@ -361,8 +362,21 @@ auto calling_plain(WithPlain method) {
     return self.call([&](const Server& server) { return (server.*method)(a, as_span(values)); });
   };
 }
+using WithPrepared = Array (Server::*)(const Array&, const Plaintexts&) const;
+auto calling_prepared(WithPrepared method) { return calling(method); }
+/// Of an Array or Plaintexts.
+template <class Values>
+Values take(SharedServer& self, const Values& a, const Input<std::uint32_t>& indices) {
+  return self.call([&](const Server& server) { return server.take(a, as_span(indices)); });
+}
 
+// Python drops arrays and plaintexts from any thread, perhaps while another is inside a call: their
+// memory allows it, and asks for neither the server's mutex nor the GIL.
 void bind_bgv_server(nb::module_& module) {
+  nb::class_<Plaintexts>(module, "BgvPlaintexts")
+      .def_prop_ro("packing", [](const Plaintexts& p) { return packing_name(p.packing()); })
+      .def_prop_ro("nbytes", &Plaintexts::bytes);
+
   nb::class_<Array>(module, "BgvArray")
       .def_prop_ro("packing", [](const Array& a) { return packing_name(a.info().packing); })
       .def_prop_ro("count", [](const Array& a) { return a.info().count; })
@@ -387,6 +401,25 @@ void bind_bgv_server(nb::module_& module) {
       .def("add_plain", calling_plain(&Server::add_plain), "a"_a, "values"_a)
       .def("sub_plain", calling_plain(&Server::sub_plain), "a"_a, "values"_a)
       .def("multiply_plain", calling_plain(&Server::multiply_plain), "a"_a, "values"_a)
+      .def("add_plain", calling_prepared(&Server::add_plain), "a"_a, "values"_a)
+      .def("sub_plain", calling_prepared(&Server::sub_plain), "a"_a, "values"_a)
+      .def("multiply_plain", calling_prepared(&Server::multiply_plain), "a"_a, "values"_a)
+      .def(
+          "encode",
+          [](SharedServer& self, const Input<std::int64_t>& values, const std::string& packing) {
+            const Packing how = packing_from_name(packing);
+            return self.call(
+                [&](const Server& server) { return server.encode(as_span(values), how); });
+          },
+          "values"_a, "packing"_a)
+      .def("take", &take<Array>, "a"_a, "indices"_a)
+      .def("take", &take<Plaintexts>, "a"_a, "indices"_a)
+      .def(
+          "concatenate",
+          [](SharedServer& self, const std::vector<Array>& arrays) {
+            return self.call([&](const Server& server) { return server.concatenate(arrays); });
+          },
+          "arrays"_a)
       .def("add_scalar", calling(&Server::add_scalar), "a"_a, "value"_a)
       .def("multiply_scalar", calling(&Server::multiply_scalar), "a"_a, "value"_a)
       .def("multiply", calling(&Server::multiply), "a"_a, "b"_a, "relinearised"_a)

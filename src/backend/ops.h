@@ -169,6 +169,9 @@ class Device {
     copy_out(from.data, to.data(), to.size_bytes());
   }
 
+  /// Waits for all work so far; throws what went wrong in it.
+  virtual void wait() const = 0;
+
   /// x^(l)_b <- values at odd powers of psi_l, in the order of ring::NttPlan. data: (L, B, N).
   virtual void ntt(NttPlans<std::uint32_t>, Slice<std::uint32_t> data) const = 0;
   virtual void ntt(NttPlans<std::uint64_t>, Slice<std::uint64_t> data) const = 0;
@@ -204,7 +207,14 @@ class Device {
   /** out = a(X^g), g odd, below 2N; coefficient form, or evaluation form in the order of NttPlan. \
    * `out` must not be `a`. */                                                                     \
   virtual void automorphism(Moduli<Word>, std::uint32_t N, std::uint32_t g, bool evaluation_form,  \
-                            Slice<const Word> a, Slice<Word> out) const = 0;
+                            Slice<const Word> a, Slice<Word> out) const = 0;                       \
+  /** Whether a < q_l throughout: of residues from outside. Waits for the answer. */               \
+  virtual bool all_below(Moduli<Word>, Slice<const Word> a) const = 0;                             \
+  /** in (rows, B, N), out (rows, B', N): out[r][first + i] = in[r][index[i]]; what `out` has      \
+   * before and after these stays. ShapeError names an index that is not below B. `out` must not   \
+   * be `in`. */                                                                                   \
+  virtual void take(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,       \
+                    Slice<const Word> in, std::size_t first, Slice<Word> out) const = 0;
   WHORL_ELEMENTWISE(std::uint32_t)
   WHORL_ELEMENTWISE(std::uint64_t)
 #undef WHORL_ELEMENTWISE
@@ -236,14 +246,16 @@ class Device {
                              std::uint32_t g, Slice<const Word> digits, Slice<Word> out)           \
       const = 0;                                                                                   \
   /** in (parts, limbs + K, B, N), out (parts, limbs, B, N): (x - delta)/P for delta = x mod P,    \
-   * delta = 0 mod t, |delta| <= t·P/2 or a hair more; added to `out` if `accumulate`. */         \
+   * delta = 0 mod t, |delta| <= t·P/2 or a hair more; added to what `out` has in the first       \
+   * `added` parts. */                                                                             \
   virtual void mod_down(const RnsTables<Word>&, unsigned limbs, std::size_t parts,                 \
-                        bool accumulate, Slice<const Word> in, Slice<Word> out) const = 0;         \
+                        std::size_t added, Slice<const Word> in, Slice<Word> out) const = 0;       \
   /** The same with the last limb for P: in (parts, limbs, B, N), out (parts, limbs - 1, B, N). */ \
   virtual void rescale(const RnsTables<Word>&, unsigned limbs, std::size_t parts,                  \
                        Slice<const Word> in, Slice<Word> out) const = 0;                           \
-  /** Ciphertexts as polynomials in the secret: a (m, limbs, B, N), b (n, limbs, B, N),            \
-   * out (m + n - 1, limbs, B, N): out_k = sum_i a_i·b_(k-i). `a` may be `b`. */                  \
+  /** Ciphertexts as polynomials in the secret: a (m, limbs, B, N), b (n, limbs, B or 1, N),       \
+   * out (m + n - 1, limbs, B, N): out_k = sum_i a_i·b_(k-i); one b is multiplied with every a.   \
+   * `a` may be `b`. */                                                                            \
   virtual void tensor(const RnsTables<Word>&, unsigned limbs, std::size_t a_parts,                 \
                       Slice<const Word> a, std::size_t b_parts, Slice<const Word> b,               \
                       Slice<Word> out) const = 0;

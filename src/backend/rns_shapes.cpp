@@ -79,9 +79,12 @@ std::size_t inner_product_batch(const ring::RnsPlan<Word>& key_plan,
 
 template <class Word>
 std::size_t mod_down_batch(const ring::RnsPlan<Word>& plan, unsigned limbs, std::size_t parts,
-                           std::size_t in, std::size_t out) {
+                           std::size_t added, std::size_t in, std::size_t out) {
   plan.check_limbs("mod_down", limbs);
   check_special("mod_down", plan);
+  if (added > parts)
+    throw ShapeError("mod_down: " + std::to_string(added) + " of " + std::to_string(parts) +
+                     " parts to be added to");
   const std::size_t batch = batch_of("mod_down", in, parts * (limbs + plan.special()), plan.N());
   check_rows("mod_down: output", out, parts * limbs, batch, plan.N());
   return batch;
@@ -102,10 +105,26 @@ std::size_t tensor_batch(const ring::RnsPlan<Word>& plan, unsigned limbs, std::s
                          std::size_t a, std::size_t b_parts, std::size_t b, std::size_t out) {
   plan.check_limbs("tensor", limbs);
   const std::size_t batch = batch_of("tensor: a", a, a_parts * limbs, plan.N());
-  check_rows("tensor: b", b, b_parts * limbs, batch, plan.N());
   if (b_parts == 0) throw ShapeError("tensor: no part");
+  if (b != b_parts * limbs * plan.N()) check_rows("tensor: b", b, b_parts * limbs, batch, plan.N());
   check_rows("tensor: output", out, (a_parts + b_parts - 1) * limbs, batch, plan.N());
   return batch;
+}
+
+TakeBatches take_batches(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,
+                         std::size_t in, std::size_t first, std::size_t out) {
+  ring::check_ring_dimension(N);
+  const TakeBatches batches{batch_of("take", in, rows, N), batch_of("take: output", out, rows, N)};
+  if (first > batches.out || index.size() > batches.out - first)
+    throw ShapeError("take: " + std::to_string(index.size()) + " indices from place " +
+                     std::to_string(first) + " on do not fit an output of " +
+                     std::to_string(batches.out));
+  for (std::size_t i = 0; i < index.size(); ++i)
+    if (index[i] >= batches.in)
+      throw ShapeError("take: index " + std::to_string(index[i]) + " at place " +
+                       std::to_string(i) + " is out of range for a batch of " +
+                       std::to_string(batches.in));
+  return batches;
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                    \
@@ -119,7 +138,7 @@ std::size_t tensor_batch(const ring::RnsPlan<Word>& plan, unsigned limbs, std::s
   template std::size_t inner_product_batch(const ring::RnsPlan<Word>&, const ring::RnsPlan<Word>&, \
                                            unsigned, std::uint32_t, std::size_t, std::size_t);     \
   template std::size_t mod_down_batch(const ring::RnsPlan<Word>&, unsigned, std::size_t,           \
-                                      std::size_t, std::size_t);                                   \
+                                      std::size_t, std::size_t, std::size_t);                      \
   template std::size_t rescale_batch(const ring::RnsPlan<Word>&, unsigned, std::size_t,            \
                                      std::size_t, std::size_t);                                    \
   template std::size_t tensor_batch(const ring::RnsPlan<Word>&, unsigned, std::size_t,             \

@@ -144,6 +144,30 @@ void compare_automorphism(const Two& two, std::uint32_t N, std::size_t limbs, st
     }
 }
 
+/// Random words: they are only moved. Some of the output is not taken and stays.
+template <class Word>
+void compare_take(const Two& two, std::size_t rows, std::uint32_t N, std::size_t batch,
+                  std::size_t taken, Random& random) {
+  const std::size_t first = random.below(3), out_batch = first + taken + random.below(3);
+  SCOPED_TRACE("N = " + std::to_string(N) + ", " + std::to_string(rows) + " rows, " +
+               std::to_string(taken) + " of " + std::to_string(batch) + " from place " +
+               std::to_string(first) + " of " + std::to_string(out_batch));
+  std::vector<Word> in(rows * batch * N), before(rows * out_batch * N);
+  for (auto* values : {&in, &before})
+    for (Word& x : *values) x = static_cast<Word>(random.word());
+  std::vector<std::uint32_t> index(taken);
+  for (auto& i : index) i = static_cast<std::uint32_t>(random.below(batch));
+  for (const std::size_t offset : {0, 1})  // vectors of 16 bytes, or words
+    expect_same(two, [&](const backend::Device& device) {
+      const auto x = put(device, in);
+      auto out = device.allocate<Word>(before.size() + offset);
+      const auto part = out.slice().part(offset, before.size());
+      device.upload(std::span<const Word>(before), part);
+      device.take(rows, N, index, x.slice(), first, part);
+      return get<Word>(device, part);
+    });
+}
+
 template <class Word>
 void compare_extract(const Two& two, std::uint32_t N, std::size_t count, Random& random) {
   const Word Q = random_primes<Word>(N, 1, random)[0];

@@ -35,6 +35,24 @@ TEST(GpuElementwise, EveryOperation) {
   }
 }
 
+// Up to several launches of 512 polynomials, and more rows than a grid has.
+TEST(GpuTake, RandomShapes) {
+  Random random;
+  const Two two;
+  for (U32 N = 1 << 8; N <= 1 << 17; N *= 2) {
+    const std::size_t most = std::max<std::size_t>(2, (1 << 18) / N);
+    compare_take<U32>(two, 1 + random.below(5), N, 1 + random.below(most), 1 + random.below(most),
+                      random);
+    if (HasFatalFailure()) return;
+    compare_take<U64>(two, 1 + random.below(5), N, 1 + random.below(most), 1 + random.below(most),
+                      random);
+    if (HasFatalFailure()) return;
+  }
+  compare_take<U32>(two, 2, 256, 3, 512, random);
+  compare_take<U64>(two, 2, 256, 3, 1500, random);
+  compare_take<U32>(two, 70000, 256, 1, 1, random);
+}
+
 TEST(GpuAutomorphism, BothForms) {
   Random random;
   const Two two;

@@ -1,7 +1,10 @@
 // What goes wrong on a GPU: names, memory, every allocation in turn; leaks; threads; several
 // devices.
+#include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "backend/cuda/runtime/stream.h"
 #include "gpu/compare.h"
@@ -128,6 +131,21 @@ TEST(GpuErrors, MoreMemoryThanThereIs) {
   EXPECT_EQ(test::get(*device, test::put(*device, values)), values);
 }
 
+// Of all streams of a GPU: what they keep for themselves is no reason to be short.
+TEST(GpuErrors, KeptMemoryComesBackWhereItIsShort) {
+  const backend::cuda::Stream one(backend::cuda::describe_gpu(0)),
+      other(backend::cuda::describe_gpu(0));
+  constexpr std::size_t block = std::size_t{40} << 20;
+  for (const auto* stream : {&one, &other}) {
+    std::vector<std::shared_ptr<void>> blocks;
+    for (int i = 0; i < 5; ++i) blocks.push_back(stream->allocate_bytes(block));
+  }
+  // 400 MB are kept. Without them this does not fit.
+  const std::size_t all = one.free_memory();
+  EXPECT_NE(one.allocate_bytes(all - (std::size_t{200} << 20)), nullptr);
+  EXPECT_NE(other.allocate_bytes(block), nullptr);
+}
+
 TEST(GpuErrors, EveryAllocationFailingInTurn) {
   const Nand nand(3);
   auto whole = [&] {
@@ -240,6 +258,41 @@ TEST(GpuConcurrency, ServersMadeAndUsedInSeveralThreads) {
     });
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+// A block that another thread drops is handed out again while work on it may be queued.
+TEST(GpuConcurrency, MemoryDroppedByAnotherThread) {
+  test::Random random;
+  const auto device = test::cuda();
+  const math::Modulus<std::uint32_t> q(998244353);
+  std::mutex mutex;
+  std::vector<backend::Buffer<std::uint32_t>> unwanted;
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over) {
+      std::vector<backend::Buffer<std::uint32_t>> taken;
+      const std::scoped_lock lock(mutex);
+      taken.swap(unwanted);
+    }
+  });
+  for (int i = 0; i < 2000 && !HasFailure(); ++i) {
+    const std::size_t count = 1 + random.below(random.below(2) ? 100 : 100000);
+    const std::uint32_t x = static_cast<std::uint32_t>(random.below(1 << 29)),
+                        y = static_cast<std::uint32_t>(random.below(1 << 28));
+    auto a = test::put(*device, std::vector<std::uint32_t>(count, x)),
+         b = test::put(*device, std::vector<std::uint32_t>(count, y)),
+         sum = device->allocate<std::uint32_t>(count);
+    device->add({&q, 1}, std::as_const(a).slice(), std::as_const(b).slice(), sum.slice());
+    {
+      const std::scoped_lock lock(mutex);
+      unwanted.push_back(std::move(a));
+      unwanted.push_back(std::move(b));
+    }
+    const auto got = test::get(*device, sum);
+    EXPECT_TRUE(std::all_of(got.begin(), got.end(), [&](auto z) { return z == x + y; })) << i;
+  }
+  over = true;
+  other.join();
 }
 
 // Values travel CPU -> GPU -> CPU -> another queue of the GPU unchanged, at sizes around a staging

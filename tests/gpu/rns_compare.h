@@ -43,6 +43,13 @@ void compare_rns(const Two& two, const std::shared_ptr<const ring::RnsPlan<Word>
                     y.slice().part(0, more * used * row), out.slice());
       return get(device, out);
     });
+  expect_same(two, [&](const backend::Device& device) {  // every a by one b
+    const auto x = put(device, low), y = put(device, other);
+    auto out = device.allocate<Word>((2 * parts - 1) * used * row);
+    device.tensor(*tables_of(device), used, parts, x.slice(), parts,
+                  y.slice().part(0, parts * used * plan->N()), out.slice());
+    return get(device, out);
+  });
   expect_same(two, [&](const backend::Device& device) {  // one row on: rows may begin anywhere
     const std::span<const math::Modulus<Word>> all = plan->moduli();
     const ring::BaseConversion<Word> conversion(all.first(used), all.subspan(used), t);
@@ -55,11 +62,11 @@ void compare_rns(const Two& two, const std::shared_ptr<const ring::RnsPlan<Word>
   });
   if (K == 0 || ::testing::Test::HasFatalFailure()) return;
 
-  for (const bool accumulate : {false, true})
+  for (std::size_t added = 0; added <= parts; ++added)
     expect_same(two, [&](const backend::Device& device) {
       const auto x = put(device, high);
       auto out = put(device, other);
-      device.mod_down(*tables_of(device), used, parts, accumulate, x.slice(), out.slice());
+      device.mod_down(*tables_of(device), used, parts, added, x.slice(), out.slice());
       return get(device, out);
     });
   const RnsKeyRows<Word> key(*plan, random);

@@ -1,4 +1,5 @@
 // RNS on a GPU: random plans, every number of limbs a conversion has a kernel for, large batches.
+#include "backend/cuda/dispatch/rns.h"
 #include "gpu/rns_compare.h"
 
 namespace whorl::test {
@@ -53,6 +54,61 @@ TEST(GpuRns, DigitsOfManyLimbs) {
     compare_rns<U64>(two, random_rns_plan<U64>(256, limbs, size, size, random), limbs, 1, 2, g,
                      65537, random);
     if (HasFatalFailure()) return;
+  }
+}
+
+// Of ten primes, to one that is too small for sums of bytes.
+TEST(GpuRns, ConversionToSmallModuli) {
+  Random random;
+  const Two two;
+  const auto plan = random_rns_plan<U32>(512, 10, 1, 1, random);
+  const math::Modulus<U32> to[] = {math::Modulus<U32>(12289), plan->moduli()[10]};
+  const ring::BaseConversion<U32> conversion(
+      std::span<const math::Modulus<U32>>(plan->moduli()).first(10), to, 65537);
+  const auto rows = random_rows(*plan, 10, false, 1, 3, random);
+  expect_same(two, [&](const backend::Device& device) {
+    const auto in = put(device, rows);
+    auto out = device.allocate<U32>(std::size_t{2} * 3 * 512);
+    device.base_convert(conversion, 512, in.slice(), out.slice());
+    return get(device, out);
+  });
+}
+
+// What the dispatcher would take for other batches too.
+TEST(GpuRns, ConversionsByWordsAndByBytes) {
+  using backend::cuda::Products;
+  Random random;
+  const backend::cuda::Stream stream(backend::cuda::describe_gpu(0));
+  const backend::cuda::TransformTables transforms;
+  for (unsigned size = 5; size <= 16; ++size) {
+    const unsigned limbs = size + 1 + static_cast<unsigned>(random.below(2 * size));
+    const auto plan =
+        random_rns_plan<U32>(512, limbs, size, size, random, random.below(2) ? 30 : 31);
+    const backend::cuda::CudaRnsTables<U32> tables(stream, transforms, plan, 65537);
+    const unsigned used = limbs - static_cast<unsigned>(random.below(2));
+    // Blocks go through several pieces of long rows.
+    const std::size_t batch = size % 5 == 0 ? 700 : 1 + random.below(20), row = batch * 512;
+    SCOPED_TRACE(describe(*plan) + ", batch " + std::to_string(batch));
+    const auto low = random_rows(*plan, used, false, 1, batch, random),
+               own = random_rows(*plan, used, false, 1, batch, random),
+               high = random_rows(*plan, used, true, 2, batch, random);
+    const auto from = stream.upload(low.data(), low.size()),
+               kept = stream.upload(own.data(), own.size()),
+               special = stream.upload(high.data() + used * row, size * row);
+    const auto converted = [&](Products by) {
+      const std::size_t up = plan->digits(used) * (used + size) * row, down = used * row;
+      const auto out = stream.allocate<U32>(up + down);
+      backend::cuda::convert_up<U32>(stream, tables, used, batch, from.data(), kept.data(),
+                                     out.data(), by);
+      backend::cuda::convert_down<U32>(stream, tables, used, 1, batch, special.data(),
+                                       out.data() + up, by);
+      std::vector<U32> values(up + down);
+      stream.copy_out(out.data(), values.data(), values.size() * sizeof(U32));
+      return values;
+    };
+    const auto expected = converted(Products::words);
+    for (const Products by : {Products::automatic, Products::bytes, Products::bytes_by_more})
+      ASSERT_TRUE(converted(by) == expected) << static_cast<int>(by);
   }
 }
 

@@ -307,12 +307,13 @@ TYPED_TEST(BackendRns, ModDown) {
     test::on_each_device([&](const Executor& on) {
       const auto device = on.device(2);
       const auto tables = device->prepare_rns(plan, c.t);
-      for (const bool accumulate : {false, true}) {
+      for (std::size_t added = 0; added <= c.parts; ++added) {
         const auto x = put(*device, in);
         auto out = put(*device, before);
-        device->mod_down(*tables, c.used, c.parts, accumulate, x.slice(), out.slice());
-        const auto start = accumulate ? coefficients(*device, *plan, c.used, false, c.parts, before)
-                                      : std::vector<Word>(before.size(), 0);
+        device->mod_down(*tables, c.used, c.parts, added, x.slice(), out.slice());
+        auto start = coefficients(*device, *plan, c.used, false, c.parts, before);
+        std::fill(start.begin() + static_cast<std::ptrdiff_t>(start.size() / c.parts * added),
+                  start.end(), 0);
         check_division<Word>(
             *plan, Moduli<Word>(plan->moduli()).subspan(plan->limbs()), c.used, c,
             coefficients(*device, *plan, c.used, true, c.parts, in), start,
@@ -366,6 +367,13 @@ TYPED_TEST(BackendRns, Tensor) {
       return out;
     };
     const auto expected = product(a, m, b, n), square = product(a, m, a, m);
+    const auto one = test::random_rows(*plan, c.used, false, n, 1, random);
+    std::vector<Word> repeated;
+    for (std::size_t r = 0; r < n * c.used; ++r)
+      for (std::size_t i = 0; i < c.batch; ++i)
+        repeated.insert(repeated.end(), one.begin() + static_cast<std::ptrdiff_t>(r * c.N),
+                        one.begin() + static_cast<std::ptrdiff_t>((r + 1) * c.N));
+    const auto by_one = product(a, m, repeated, n);
     test::on_each_device([&](const Executor& on) {
       const auto device = on.device(2);
       const auto tables = device->prepare_rns(plan, c.t);
@@ -376,6 +384,9 @@ TYPED_TEST(BackendRns, Tensor) {
       auto squared = device->template allocate<Word>(square.size());
       device->tensor(*tables, c.used, m, x.slice(), m, x.slice(), squared.slice());
       ASSERT_TRUE(get(*device, squared) == square) << m << " parts squared";
+      const auto y_one = put(*device, one);
+      device->tensor(*tables, c.used, m, x.slice(), n, y_one.slice(), out.slice());
+      ASSERT_TRUE(get(*device, out) == by_one) << m << " by " << n << " parts of a batch of 1";
     });
   });
 }
@@ -399,7 +410,7 @@ TYPED_TEST(BackendRns, Empty) {
     device->base_convert(conversion, 256, in, none.slice());
     device->mod_up(*tables, 3, in, none.slice());
     device->inner_product(*key, *tables, 3, 3, in, none.slice());
-    device->mod_down(*tables, 3, 2, true, in, none.slice());
+    device->mod_down(*tables, 3, 2, 2, in, none.slice());
     device->rescale(*tables, 3, 2, in, none.slice());
     device->tensor(*tables, 3, 2, in, 2, in, none.slice());
     EXPECT_TRUE(get(*device, none).empty());
@@ -429,8 +440,10 @@ TYPED_TEST(BackendRns, Errors) {
     EXPECT_THROW(device->inner_product(*key, *tables, 3, 1, digits, x.slice()), ShapeError);
     EXPECT_THROW(device->inner_product(*key, *tables, 3, 2, digits, x.slice()), ParameterError);
     EXPECT_THROW(device->inner_product(*key, *tables, 3, 513, digits, x.slice()), ParameterError);
-    EXPECT_THROW(device->mod_down(*plain, 3, 1, false, digits, x.slice()), ParameterError);
-    EXPECT_THROW(device->mod_down(*tables, 3, 1, false, in, x.slice()), ShapeError);
+    EXPECT_THROW(device->mod_down(*plain, 3, 1, 0, digits, x.slice()), ParameterError);
+    EXPECT_THROW(device->mod_down(*tables, 3, 1, 0, in, x.slice()), ShapeError);
+    EXPECT_THROW(device->mod_down(*tables, 3, 1, 2, digits.part(0, 4 * 256), x.slice()),
+                 ShapeError);
     EXPECT_THROW(device->rescale(*tables, 3, 1, in, y.slice()), ShapeError);
     EXPECT_THROW(device->rescale(*tables, 1, 1, in, y.slice()), ParameterError);
     EXPECT_THROW(device->tensor(*tables, 3, 1, in, 1, digits, y.slice()), ShapeError);

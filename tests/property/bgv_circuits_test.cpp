@@ -1,13 +1,32 @@
 // Random BGV circuits against the same on vectors in clear, on every device that is present: no
 // wrong value, noise below its bound after every operation, the same bits everywhere.
 //
-// WHORL_TEST_CIRCUITS=<number> sets how many circuits are run in all (`make test-full`: 100,000);
-// from 10,000 on, the deep parameter sets are tried too.
+// WHORL_TEST_CIRCUITS=<number>: how many circuits are run in all (tools/circuits.sh, which
+// `make test-full` calls: 100,000). From some thousands on, secure parameters of depth 12 and 24
+// are among them. WHORL_TEST_SHARD=3/16: of those, this process runs the third of sixteen parts,
+// with random numbers of its own. Sixteen processes with 1/16 … 16/16 run all circuits, each once.
+//
+// Each process closes with one line:
+//
+//   BGV-CIRCUITS shard=3/16 seed=… devices=cpu+cuda:0 circuits=6250 deep=… operations=… dropped=…
+//   wrong=0 differing=0 over_bound=0 least_slack=6.2 cpu_seconds=… seconds=…
+//
+// deep: circuits of parameters for depth 12 or 24. dropped: results that had no budget left by the
+// bound, which nothing is promised of. wrong: values; differing: results that were not the same
+// bits on all devices; over_bound: ciphertexts with less budget than their bound said; least_slack:
+// what bounds were at least too careful by, in bits. The seed, with shard and number of circuits,
+// repeats a run (keys and encryptions are fresh all the same).
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <deque>
+#include <functional>
 #include <optional>
+#include <stdexcept>
 
 #include "support/bgv_sets.h"
 #include "support/targets.h"
@@ -25,35 +44,82 @@ std::size_t circuits_wanted() {
   return given ? std::strtoull(given, nullptr, 10) : test::usable_gpus().empty() ? 2000 : 400;
 }
 
-/// One server for each device that is present, the CPU's first, and one for the CPU's least SIMD
-/// target.
+/// Which part of all circuits this process runs.
+struct Shard {
+  std::size_t number = 1, count = 1;
+
+  static Shard chosen() {
+    Shard shard;
+    const char* const given = std::getenv("WHORL_TEST_SHARD");
+    if (!given) return shard;
+    char rest = 0;
+    if (std::sscanf(given, "%zu/%zu%c", &shard.number, &shard.count, &rest) != 2 ||
+        shard.number < 1 || shard.number > shard.count)
+      throw std::invalid_argument(std::string("WHORL_TEST_SHARD is ") + given + ", not like 3/16");
+    return shard;
+  }
+  std::string text() const { return std::to_string(number) + "/" + std::to_string(count); }
+  /// Of `total` circuits, those from begin up to end. What does not divide evenly goes to other
+  /// shards in each set.
+  struct Part {
+    std::size_t begin, end;
+  };
+  Part part(std::size_t total, std::size_t set) const {
+    const std::size_t at = (number - 1 + 5 * set) % count;
+    return {total * at / count, total * (at + 1) / count};
+  }
+};
+
+/// One server for each device that is present, the CPU's first. More of the CPU take part in some
+/// circuits: one of the least SIMD target, which is slow, and one of two threads, which wait for
+/// one another wherever else something runs.
 class Fleet {
  public:
-  explicit Fleet(const EvaluationKeys& keys, unsigned threads = 1) {
-    servers_.push_back(std::make_unique<Server>(keys, ServerOptions{"cpu", threads, {}}));
-    targets_.emplace_back();
-    if (const auto targets = hwy::SupportedAndGeneratedTargets(); targets.size() > 1) {
-      const test::TargetGuard guard(targets.back());
-      servers_.push_back(std::make_unique<Server>(keys, ServerOptions{"cpu", 2, {}}));
-      targets_.emplace_back(targets.back());
-    }
-    for (const std::string& gpu : test::usable_gpus()) {
-      servers_.push_back(std::make_unique<Server>(keys, ServerOptions{gpu, 1, {}}));
-      targets_.emplace_back();
-    }
+  Fleet(const EvaluationKeys& keys, unsigned threads) : keys_(keys) {
+    members_.push_back({"cpu", threads, 1, {}, {}});
+    for (const std::string& gpu : test::usable_gpus()) members_.push_back({gpu, 1, 1, {}, {}});
+    if (const auto targets = hwy::SupportedAndGeneratedTargets(); targets.size() > 1)
+      members_.push_back({"cpu", 1, 16, targets.back(), {}});
+    members_.push_back({"cpu", 2, 64, {}, {}});
   }
-  std::size_t size() const { return servers_.size(); }
-  /// body(server), seeing the SIMD target of that server.
-  template <class Body>
-  auto with(std::size_t which, const Body& body) const {
-    std::optional<test::TargetGuard> guard;
-    if (targets_[which]) guard.emplace(*targets_[which]);
-    return body(*servers_[which]);
+
+  struct Member {
+    std::string device;
+    unsigned threads;
+    std::size_t every;  ///< how many circuits it takes part in one of
+    std::optional<std::int64_t> target;
+    std::unique_ptr<Server> server;  ///< made when it first takes part
+
+    /// body(), seeing the SIMD target of that server.
+    template <class Body>
+    auto on_target(const Body& body) const {
+      std::optional<test::TargetGuard> guard;
+      if (target) guard.emplace(*target);
+      return body();
+    }
+    template <class Body>
+    auto with(const Body& body) const {
+      return on_target([&] { return body(*server); });
+    }
+  };
+  using Crew = std::vector<const Member*>;
+
+  Crew crew(std::size_t circuit) {
+    Crew out;
+    for (Member& m : members_) {
+      if (circuit % m.every != 0) continue;
+      if (!m.server)
+        m.server = m.on_target([&] {
+          return std::make_unique<Server>(keys_, ServerOptions{m.device, m.threads, {}});
+        });
+      out.push_back(&m);
+    }
+    return out;
   }
 
  private:
-  std::vector<std::unique_ptr<Server>> servers_;
-  std::vector<std::optional<std::int64_t>> targets_;
+  const EvaluationKeys& keys_;
+  std::vector<Member> members_;
 };
 
 /// A value of a circuit: in clear, and on each server of those that take part.
@@ -65,23 +131,46 @@ struct Wire {
 };
 
 struct Totals {
-  std::size_t circuits = 0, operations = 0, dropped = 0;
-  double least_slack = 1e9;
+  std::size_t circuits = 0, deep = 0, operations = 0, dropped = 0;
+  std::size_t wrong = 0, differing = 0, over_bound = 0;
+  double least_slack = 1e9, cpu_seconds = 0;
+
+  void add(const Totals& more) {
+    circuits += more.circuits;
+    deep += more.deep;
+    operations += more.operations;
+    dropped += more.dropped;
+    wrong += more.wrong;
+    differing += more.differing;
+    over_bound += more.over_bound;
+    least_slack = std::min(least_slack, more.least_slack);
+    cpu_seconds += more.cpu_seconds;
+  }
+  std::string text() const {
+    const auto field = [](const char* name, std::size_t value) {
+      return std::string(name) + "=" + std::to_string(value) + " ";
+    };
+    char rest[64];
+    std::snprintf(rest, sizeof(rest), "least_slack=%.1f cpu_seconds=%.1f", least_slack,
+                  cpu_seconds);
+    return field("circuits", circuits) + field("deep", deep) + field("operations", operations) +
+           field("dropped", dropped) + field("wrong", wrong) + field("differing", differing) +
+           field("over_bound", over_bound) + rest;
+  }
 };
 
 class Circuit {
  public:
-  Circuit(const Parameters& p, const Fleet& fleet, std::size_t used, test::Random& random,
-          Totals& totals)
+  Circuit(const Parameters& p, Fleet::Crew crew, test::Random& random, Totals& totals)
       : p_(p),
         client_(test::bgv_pair(p).client),
-        fleet_(fleet),
-        used_(used),
+        crew_(std::move(crew)),
         packing_(p.has_slots() ? Packing::slots : Packing::coefficients),
         count_(1 + random.below(p.N() > 2048 ? 2 : 5)),
         random_(random),
         totals_(totals) {
     ++totals.circuits;
+    if (p.literal().depth >= 12) ++totals.deep;
   }
 
   Wire fresh() {
@@ -94,8 +183,8 @@ class Circuit {
             : encrypt(keys.try_emplace(client_.key_id(), client_.public_key()).first->second,
                       values, packing_);
     Wire out{std::move(m), {}};
-    for (std::size_t k = 0; k < used_; ++k)
-      out.arrays.push_back(fleet_.with(k, [&](const Server& s) { return s.upload(c); }));
+    for (const Fleet::Member* member : crew_)
+      out.arrays.push_back(member->with([&](const Server& s) { return s.upload(c); }));
     return out;
   }
 
@@ -104,8 +193,8 @@ class Circuit {
   Wire apply(Clear clear, const Operation& operation) {
     ++totals_.operations;
     Wire out{std::move(clear), {}};
-    for (std::size_t k = 0; k < used_; ++k)
-      out.arrays.push_back(fleet_.with(k, [&](const Server& s) { return operation(s, k); }));
+    for (std::size_t k = 0; k < crew_.size(); ++k)
+      out.arrays.push_back(crew_[k]->with([&](const Server& s) { return operation(s, k); }));
     return out;
   }
 
@@ -137,7 +226,22 @@ class Circuit {
     return apply(a.clear.rotated(by),
                  [&](const Server& s, std::size_t k) { return s.rotate(a.arrays[k], by); });
   }
-  /// With plaintexts or scalars, of all sizes.
+  /// One of the batch, alone or as often as there are others.
+  Wire one_of(const Wire& a) {
+    const std::vector<std::uint32_t> one(random_.below(2) ? 1 : count_,
+                                         static_cast<std::uint32_t>(random_.below(count_)));
+    return apply(a.clear.taken(one),
+                 [&](const Server& s, std::size_t k) { return s.take(a.arrays[k], one); });
+  }
+  /// Some of both, of equal parts.
+  Wire mixed(const Wire& a, const Wire& b) {
+    std::vector<std::uint32_t> some(count_);
+    for (auto& i : some) i = static_cast<std::uint32_t>(random_.below(2 * count_));
+    return apply(a.clear.followed_by(b.clear).taken(some), [&](const Server& s, std::size_t k) {
+      return s.take(s.concatenate(std::vector<Array>{a.arrays[k], b.arrays[k]}), some);
+    });
+  }
+  /// With plaintexts, prepared or not, or scalars, of all sizes.
   Wire plain(const Wire& a) {
     const auto kind = random_.below(6);
     if (kind < 3) {
@@ -146,8 +250,15 @@ class Circuit {
         for (auto& x : m.values) x %= 2;
       const auto values = m.as_signed();
       const Clear due = kind == 0 ? a.clear + m : kind == 1 ? a.clear - m : a.clear * m;
+      const bool prepared = random_.below(2);
       return apply(due, [&](const Server& s, std::size_t k) {
         const Array& x = a.arrays[k];
+        if (prepared) {
+          const Plaintexts p = s.encode(values, packing_);
+          return kind == 0   ? s.add_plain(x, p)
+                 : kind == 1 ? s.sub_plain(x, p)
+                             : s.multiply_plain(x, p);
+        }
         return kind == 0   ? s.add_plain(x, values)
                : kind == 1 ? s.sub_plain(x, values)
                            : s.multiply_plain(x, values);
@@ -179,25 +290,29 @@ class Circuit {
 
   /// Same bits on all servers; right, with no less budget than promised. For promises above 0.
   void check(const Wire& wire, const char* what) {
-    const Ciphertexts c =
-        fleet_.with(0, [&](const Server& s) { return s.download(wire.arrays[0]); });
-    for (std::size_t k = 1; k < used_; ++k) {
-      const Ciphertexts other =
-          fleet_.with(k, [&](const Server& s) { return s.download(wire.arrays[k]); });
-      ASSERT_EQ(other.data.bytes(), c.data.bytes()) << what;
-      ASSERT_EQ(std::memcmp(other.data.data(), c.data.data(), c.data.bytes()), 0)
-          << what << ": device " << k << " differs from the first";
-      ASSERT_EQ(other.info.noise, c.info.noise);
-      ASSERT_EQ(other.info.factor, c.info.factor);
+    const auto download = [&](std::size_t k) {
+      return crew_[k]->with([&](const Server& s) { return s.download(wire.arrays[k]); });
+    };
+    const Ciphertexts c = download(0);
+    for (std::size_t k = 1; k < crew_.size(); ++k) {
+      const Ciphertexts other = download(k);
+      const bool same = other.data.bytes() == c.data.bytes() &&
+                        std::memcmp(other.data.data(), c.data.data(), c.data.bytes()) == 0;
+      totals_.differing += same ? 0u : 1u;
+      EXPECT_TRUE(same) << what << ": device " << k << " differs from the first";
+      EXPECT_EQ(other.info.noise, c.info.noise);
+      EXPECT_EQ(other.info.factor, c.info.factor);
     }
     for (const double budget : client_.noise_budget(c)) {
-      ASSERT_GE(budget, wire.budget()) << what;
+      totals_.over_bound += budget < wire.budget() ? 1u : 0u;
+      EXPECT_GE(budget, wire.budget()) << what;
       totals_.least_slack = std::min(totals_.least_slack, budget - wire.budget());
     }
     const auto got = client_.decrypt(c);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < got.size(); ++i) wrong += got[i] != wire.clear.values[i] ? 1u : 0u;
-    ASSERT_EQ(wrong, 0u) << what << ": wrong of " << got.size() << " values, batch " << count_;
+    totals_.wrong += wrong;
+    EXPECT_EQ(wrong, 0u) << what << ": wrong of " << got.size() << " values, batch " << count_;
   }
 
   /// Any operations, of which those are dropped that leave no budget by the bound.
@@ -205,12 +320,15 @@ class Circuit {
     std::vector<Wire> wires = {fresh(), fresh(), fresh()};
     const std::size_t steps = 4 + random_.below(16);
     for (std::size_t step = 0; step < steps; ++step) {
-      const Wire &a = wires[random_.below(wires.size())], &b = wires[random_.below(wires.size())];
-      const auto kind = random_.below(16);
+      const Wire& a = wires[random_.below(wires.size())];
+      Wire b = wires[random_.below(wires.size())];
+      const auto kind = random_.below(17);
       const bool relinearise = random_.below(3) != 0;
       // Keys bring back up to five parts.
       if (kind < 7 && a.info().parts + b.info().parts > 6) continue;
       if (kind == 7 && a.info().parts > 3) continue;
+      if (kind == 16 && a.info().parts != b.info().parts) continue;
+      if (kind < 7 && random_.below(4) == 0) b = one_of(b);
       Wire out = kind < 3    ? multiply(a, b, relinearise)
                  : kind < 5  ? add(a, b)
                  : kind < 7  ? sub(a, b)
@@ -218,7 +336,8 @@ class Circuit {
                  : kind < 11 ? turned(a)
                  : kind < 13 ? plain(a)
                  : kind < 15 ? lowered(a)
-                             : relinearised(a);
+                 : kind < 16 ? relinearised(a)
+                             : mixed(a, b);
       if (out.budget() <= 0) {
         ++totals_.dropped;
         continue;
@@ -226,7 +345,7 @@ class Circuit {
       const std::string what =
           "operation " + std::to_string(kind) + " in step " + std::to_string(step);
       check(out, what.c_str());
-      if (::testing::Test::HasFatalFailure()) return;
+      if (::testing::Test::HasFailure()) return;
       if (wires.size() < 6)
         wires.push_back(std::move(out));
       else
@@ -262,7 +381,7 @@ class Circuit {
       }
       first = before;
       check(wires.back(), "product");
-      if (::testing::Test::HasFatalFailure()) return;
+      if (::testing::Test::HasFailure()) return;
     }
     const Wire last = some_sum(random_.below(2) ? first : 0, wires.size());
     ASSERT_GT(last.budget(), 0) << "the bound ran out in the last sum";
@@ -272,74 +391,123 @@ class Circuit {
  private:
   const Parameters& p_;
   const Client& client_;
-  const Fleet& fleet_;
-  std::size_t used_;
+  Fleet::Crew crew_;
   Packing packing_;
   std::size_t count_;
   test::Random& random_;
   Totals& totals_;
 };
 
-void report(const char* what, const Totals& totals) {
-  std::printf(
-      "%s: %zu circuits, %zu operations, %zu left out for lack of budget, least slack of "
-      "the bound %.1f bits\n",
-      what, totals.circuits, totals.operations, totals.dropped, totals.least_slack);
-  std::fflush(stdout);
-}
+/// What this process has run; its line comes at the end, however that is.
+class Overall : public ::testing::Environment {
+ public:
+  std::uint64_t seed() const { return seed_; }
+  Totals& next_set() { return sets_.emplace_back(); }
 
+  void TearDown() override {
+    Totals totals;
+    for (const Totals& set : sets_) totals.add(set);
+    if (totals.circuits == 0) return;
+    std::string devices = "cpu";
+    for (const std::string& gpu : test::usable_gpus()) devices += "+" + gpu;
+    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    std::printf("BGV-CIRCUITS shard=%s seed=%llu devices=%s %s seconds=%.1f\n",
+                Shard::chosen().text().c_str(), static_cast<unsigned long long>(seed_),
+                devices.c_str(), totals.text().c_str(), seconds);
+    std::fflush(stdout);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start_ = Clock::now();
+  const std::uint64_t seed_ = test::Random::chosen_seed();
+  std::deque<Totals> sets_;
+};
+Overall& overall =
+    *static_cast<Overall*>(::testing::AddGlobalTestEnvironment(new Overall));  // GoogleTest's
+
+/// Small rings: every operation is quick, and what chains of many primes do is all there.
 struct SmallSet {
   test::BgvShape shape;
   unsigned depth;
-  unsigned share;  ///< of the circuits, in percent
+  unsigned share;  ///< of the circuits in small rings, in percent
 };
 const SmallSet small_sets[] = {
-    {{1024, 65537, 30}, 2, 25}, {{1024, 12289, 50}, 3, 20},  {{2048, 65537, 28}, 4, 10},
+    {{1024, 65537, 30}, 2, 23}, {{1024, 12289, 50}, 3, 19},  {{2048, 65537, 28}, 4, 10},
     {{1024, 65537, 60}, 6, 5},  {{1024, 786433, 31}, 3, 14}, {{1024, 2, 30}, 3, 7},
     {{1024, 256, 50}, 3, 7},    {{1024, 1000003, 31}, 2, 6}, {{1024, 1000000, 30}, 2, 6},
+    {{1024, 65537, 30}, 12, 2}, {{1024, 786433, 30}, 24, 1},
 };
+/// As Parameters::choose has them, in rings of 2^13 to 2^16.
+struct SecureSet {
+  unsigned depth;
+  std::uint64_t t;
+  std::size_t of_100000;  ///< circuits
+  std::size_t least;
+  std::size_t circuits() const { return std::max(least, circuits_wanted() * of_100000 / 100'000); }
+};
+constexpr SecureSet secure_sets[] = {
+    {1, 65537, 500, 6}, {5, 65537, 100, 3}, {12, 65537, 30, 0}, {24, 786433, 10, 0}};
 
-void run(const char* name, std::size_t circuits, const Parameters& p, unsigned depth,
-         unsigned threads, bool free_form, test::Random& random) {
-  SCOPED_TRACE(p.literal().name);
-  const Fleet fleet(test::bgv_pair(p).keys, threads);
-  Totals totals;
-  for (std::size_t i = 0; i < circuits; ++i) {
-    // The least SIMD target is slow: one circuit in eight.
-    const std::size_t used = fleet.size() > 2 || i % 8 == 0 ? fleet.size() : 1;
-    Circuit circuit(p, fleet, used, random, totals);
+/// Of all threads of this process.
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+/// This process's part of `total` circuits; `set` is a number of its own for each set.
+void run(std::size_t total, std::size_t set, const std::function<Parameters()>& parameters,
+         unsigned depth, bool free_form) {
+  const Shard shard = Shard::chosen();
+  const auto [begin, end] = shard.part(total, set);
+  if (begin == end) return;
+  const double start = cpu_seconds();
+  const Parameters p = parameters();
+  SCOPED_TRACE(p.literal().name + ", WHORL_TEST_SHARD=" + shard.text() +
+               ", WHORL_TEST_CIRCUITS=" + std::to_string(circuits_wanted()));
+  test::Random random(overall.seed(), set * shard.count + shard.number);
+  Totals& totals = overall.next_set();
+  // Other shards have the other cores.
+  Fleet fleet(test::bgv_pair(p).keys, shard.count > 1 || p.N() < 8192 ? 1 : 2);
+  for (std::size_t i = begin; i < end; ++i) {
+    Circuit circuit(p, fleet.crew(i), random, totals);
     free_form&& i % 3 != 0 ? circuit.free_form() : circuit.rated(depth);
-    ASSERT_FALSE(::testing::Test::HasFatalFailure()) << "circuit " << i;
+    totals.cpu_seconds = cpu_seconds() - start;
+    ASSERT_FALSE(::testing::Test::HasFailure()) << "circuit " << i;
   }
-  report((std::string(name) + ", " + p.literal().name).c_str(), totals);
+  std::printf("%s: %s\n", p.literal().name.c_str(), totals.text().c_str());
+  std::fflush(stdout);
 }
 
 TEST(BgvCircuits, SmallRings) {
-  test::Random random;
-  for (const SmallSet& set : small_sets) {
-    run("small rings", circuits_wanted() * set.share / 100, test::bgv_rated(set.shape, set.depth),
-        set.depth, 1, true, random);
-    if (HasFatalFailure()) return;
+  std::size_t total = circuits_wanted(), share = 0, set = std::size(secure_sets);
+  for (const SecureSet& secure : secure_sets) total -= std::min(total, secure.circuits());
+  for (const SmallSet& small : small_sets) {
+    const std::size_t before = total * share / 100;
+    share += small.share;
+    run(
+        total * share / 100 - before, set++,
+        [&] { return test::bgv_rated(small.shape, small.depth); }, small.depth, true);
+    if (HasFailure()) return;
   }
+  ASSERT_EQ(share, 100u);
 }
 
-void chosen(unsigned depth, std::uint64_t t, std::size_t circuits) {
-  test::Random random;
-  Requirements r;
-  r.depth = depth;
-  r.plain_modulus = t;
-  run("chosen", circuits, Parameters::choose(r), depth, 2, false, random);
+void secure(std::size_t set) {
+  const SecureSet& chosen = secure_sets[set];
+  if (chosen.circuits() == 0)
+    GTEST_SKIP() << "none among so few; set WHORL_TEST_CIRCUITS to 10000 or more";
+  run(
+      chosen.circuits(), set,
+      [&] {
+        Requirements r;
+        r.depth = chosen.depth;
+        r.plain_modulus = chosen.t;
+        return Parameters::choose(r);
+      },
+      chosen.depth, false);
 }
-TEST(BgvCircuits, Depth1) { chosen(1, 65537, 6); }
-TEST(BgvCircuits, Depth5) { chosen(5, 65537, 3); }
-TEST(BgvCircuits, Depth12) {
-  if (circuits_wanted() < 10'000) GTEST_SKIP() << "slow; set WHORL_TEST_CIRCUITS to 10000 or more";
-  chosen(12, 65537, 4);
-}
-TEST(BgvCircuits, Depth24) {
-  if (circuits_wanted() < 10'000) GTEST_SKIP() << "slow; set WHORL_TEST_CIRCUITS to 10000 or more";
-  chosen(24, 786433, 2);
-}
+TEST(BgvCircuits, Depth1) { secure(0); }
+TEST(BgvCircuits, Depth5) { secure(1); }
+TEST(BgvCircuits, Depth12) { secure(2); }
+TEST(BgvCircuits, Depth24) { secure(3); }
 
 }  // namespace
 }  // namespace whorl::bgv

@@ -19,6 +19,7 @@ from whorl.bgv import (
     EncryptedArray,
     EvaluationKeys,
     Parameters,
+    Plaintexts,
     Server,
     concatenate,
     parameters,
@@ -403,23 +404,192 @@ def test_broadcasting(toy_bgv: BgvKit) -> None:
     assert plain(a + rows) == (numbers + rows[:, 0]).tolist()
     tens = np.array([[10], [20]])
     assert plain(a + tens[..., None]) == (numbers + tens).tolist()
-    # Ciphertexts of the host are broadcast on their way to the device.
     column = client.encrypt(tens[..., None])
-    assert plain(a + column) == (numbers + tens).tolist()
-    assert plain(server.sub(column, a)) == (tens - numbers).tolist()
-    assert plain(server.multiply(column, client.encrypt([[1], [2]]))) == [[10, 20], [20, 40]]
+    for c in (column, server.upload(column)):  # on the host, on the device
+        assert plain(a + c) == (numbers + tens).tolist()
+        assert plain(server.sub(c, a)) == (tens - numbers).tolist()
+        assert plain(server.multiply(c, client.encrypt([[1], [2]]))) == [[10, 20], [20, 40]]
     one = server.upload(client.encrypt([[5]]))
+    assert plain(a + one) == plain(one + a) == (numbers + 5).tolist()
+    assert plain(one * a) == plain(a * one) == (5 * numbers).tolist()
+    assert plain(one - a) == ((5 - numbers) % toy_bgv.t).tolist()
+    assert plain(one * np.array([[1], [2], [3]])) == [5, 10, 15]
+    assert plain(one[0] - np.array([[1], [2], [3]])) == [4, 3, 2]
+    assert plain(one[0] + one[0]) == 10
+    assert plain(a.mod_switch() * one + one.mod_switch(4)) == (5 * numbers + 5).tolist()
     assert a.reshape(3, 2).shape == (3, 2)
-    with pytest.raises(whorl.ShapeError, match="broadcast"):
-        a + one
-    with pytest.raises(whorl.ShapeError, match="broadcast"):
-        one * np.ones((4, 3), int)
+    assert plain(a[0].broadcast_to((2, 3))) == [numbers[0].tolist()] * 2
     assert plain(one + one.reshape(1, 1).reshape(1)) == [10]
     for wrong in (np.ones((4, 1), int), client.encrypt(np.ones((4, 1), int))):
         with pytest.raises(ValueError, match="broadcast"):
             a + wrong
     with pytest.raises(ValueError):
         a.reshape(5)
+
+
+@given(data=st.data())
+def test_device_arrays_index_as_numpy_does(toy_bgv: BgvKit, data: st.DataObject) -> None:
+    shape = data.draw(hnp.array_shapes(max_dims=3, max_side=3))
+    numbers = np.arange(int(np.prod(shape))).reshape(shape)
+    a = toy_bgv.server.upload(toy_bgv.client.encrypt(numbers[..., None]))
+    table = toy_bgv.server.encode(numbers[..., None])
+    key: Any = data.draw(
+        st.one_of(
+            hnp.basic_indices(shape, allow_newaxis=True),
+            hnp.integer_array_indices(shape),
+            hnp.arrays(np.bool_, shape),
+        )
+    )
+    expected = numbers[key]
+    if expected.size == 0:
+        for whole in (a, table):
+            with pytest.raises(whorl.ShapeError, match="empty"):
+                whole[key]
+        return
+    part, rows = a[key], table[key]
+    assert part.shape == rows.shape == expected.shape
+    assert np.array_equal(toy_bgv.client.decrypt(part)[..., 0], expected)
+    assert np.array_equal(toy_bgv.client.decrypt(part + rows)[..., 0], 2 * expected)
+
+
+def test_device_arrays_are_sequences(toy_bgv: BgvKit) -> None:
+    client, server = toy_bgv.client, toy_bgv.server
+    numbers = np.arange(6).reshape(2, 3)
+    a, table = server.upload(client.encrypt(numbers[..., None])), server.encode(numbers[..., None])
+    for whole in (a, table):
+        assert len(whole) == 2 and [each.shape for each in whole] == [(3,), (3,)]
+        assert whole[-1, ::2].shape == (2,) and whole.ravel().shape == (6,)
+        assert whole.reshape(3, -1).nbytes == whole[...].nbytes == whole.nbytes
+        assert whole[1].nbytes == whole.nbytes // 2
+        with pytest.raises(IndexError, match="index 2 is out of bounds for axis 0 with size 2"):
+            whole[2]
+        with pytest.raises(IndexError, match="index -4 is out of bounds for axis 1 with size 3"):
+            whole[0, -4]
+        with pytest.raises(IndexError, match="boolean"):
+            whole[np.array([True, False, True])]
+        with pytest.raises(IndexError):
+            whole["x"]
+        for wrong in (len, iter):
+            with pytest.raises(TypeError, match="0-d"):
+                wrong(whole[0, 0])
+        with pytest.raises(ValueError):
+            whole.broadcast_to((5, 3))
+    assert [client.decrypt(row)[:, 0].tolist() for row in a] == numbers.tolist()
+    # A product of three parts, on another level: the account goes along.
+    bare = a.mod_switch(9).multiply(a, relinearise=False)
+    part = bare[1, [2, 0]]
+    assert (part.parts, part.limbs, part.factor) == (3, bare.limbs, bare.factor)
+    assert part.noise_budget == bare.noise_budget
+    assert client.decrypt(part)[:, 0].tolist() == [25, 9]
+
+
+def test_concatenate_on_the_device(toy_bgv: BgvKit) -> None:
+    client, server = toy_bgv.client, toy_bgv.server
+    numbers = np.arange(6).reshape(2, 3)
+    host = client.encrypt(numbers[..., None])
+    a = server.upload(host)
+
+    def plain(c: EncryptedArray | Ciphertexts) -> list[Any]:
+        assert isinstance(c, EncryptedArray)
+        return client.decrypt(c)[..., 0].tolist()
+
+    for axis in (0, 1, -1):
+        expected = np.concatenate([numbers, numbers**2], axis).tolist()
+        assert plain(concatenate([a, a * a], axis)) == expected
+        expected = np.stack([numbers, numbers**2, numbers], axis).tolist()
+        assert plain(stack([a, a * a, host], axis)) == expected
+    assert plain(concatenate([host, a[:1]])) == [*numbers.tolist(), [0, 1, 2]]
+    assert plain(concatenate([a])) == numbers.tolist()
+    powers = [a**k for k in (1, 2, 4, 1)]
+    together = concatenate(powers)
+    assert together.limbs == min(each.limbs for each in powers)
+    assert together.noise_budget > 0
+    expected = np.concatenate([numbers**k for k in (1, 2, 4, 1)]).tolist()
+    assert plain(together) == (np.array(expected) % toy_bgv.t).tolist()
+    for join, wrong in (
+        (concatenate, [a, a[:, :2]]),
+        (concatenate, [a[0, 0], a[0, 0]]),
+        (stack, [a, a[:1]]),
+    ):
+        with pytest.raises(ValueError):
+            join(wrong)
+    bare = a.multiply(a, relinearise=False)
+    with pytest.raises(whorl.ShapeError, match="2 and of 3 parts"):
+        concatenate([a, bare])
+    with pytest.raises(whorl.EncodingError):
+        concatenate([a, client.encrypt([[[1]] * 3], "coefficients")])
+    with pytest.raises(whorl.KeyMismatchError):
+        concatenate([a, Client(toy_bgv.parameters).encrypt([[[1]] * 3])])
+    other = Server(toy_bgv.keys, device="cpu").upload(host)
+    with pytest.raises(whorl.DeviceError):
+        concatenate([a, other])
+    with pytest.raises(TypeError):
+        concatenate([a, numbers])  # type: ignore[list-item]
+
+
+def test_prepared_plaintexts(any_bgv: BgvKit, generator: np.random.Generator) -> None:
+    kit, t = any_bgv, any_bgv.t
+    server, how = kit.server, packing(any_bgv)
+    x, m = (random_values(kit, (2, 3), generator) for _ in range(2))
+    a = server.upload(kit.client.encrypt(x, how))
+    table = server.encode(m, how)
+    assert (table.shape, table.ndim, table.size, len(table)) == ((2, 3), 2, 6, 2)
+    assert table.packing == how and table.server is server and table.device == server.device
+    assert table.parameters == kit.parameters
+    assert table.nbytes == 6 * kit.N * a.nbytes // (2 * 6 * kit.N)
+    for part in ("(2, 3)", how, f"N={kit.N}", "on cpu"):
+        assert part in repr(table)
+    low = a.mod_switch(kit.parameters.limbs - 2)
+    for b in (a, low):
+        for got, same, expected in (
+            (b + table, b + m, x + m),
+            (table + b, m + b, x + m),
+            (b - table, b - m, x - m),
+            (b * table, b * m, product(kit, x, m)),
+            (table * b, m * b, product(kit, x, m)),
+            (b * table[1], b * m[1], product(kit, x, np.broadcast_to(m[1], x.shape))),
+            (b + table[0, 0], b + m[0, 0], x + m[0, 0]),
+            (b[0] - table[:, :1], b[0] - m[:, :1], x[0] - m[:, :1]),
+            (b[1, 1] * table, b[1, 1] * m, product(kit, np.broadcast_to(x[1, 1], x.shape), m)),
+        ):
+            assert got.noise_budget == same.noise_budget and got.factor == b.factor
+            assert np.array_equal(got.to_host().data, same.to_host().data)
+            assert np.array_equal(kit.client.decrypt(got), expected % t)
+    assert np.array_equal(kit.client.decrypt(table - a), (m - x) % t)
+    assert a.factor == 1 and (t in (2, 4) or low.factor != 1)
+
+
+def test_plaintexts_that_do_not_fit(toy_bgv: BgvKit) -> None:
+    server = toy_bgv.server
+    a = server.upload(toy_bgv.client.encrypt(np.ones((2, 1), int)))
+    table = server.encode([[1], [2], [3]])
+    with pytest.raises(ValueError, match="broadcast"):
+        a * table
+    with pytest.raises(whorl.EncodingError, match="packed"):
+        a + server.encode([1], "coefficients")
+    with pytest.raises(whorl.DeviceError):
+        a * Server(toy_bgv.keys, device="cpu").encode([1])
+    for values, error in (
+        (5, whorl.ShapeError),
+        ([], whorl.ShapeError),
+        (np.ones(1025, int), whorl.ShapeError),
+        ([1.5], TypeError),
+    ):
+        with pytest.raises(error):
+            server.encode(values)
+    bare = make_bgv_kit(t=1000, limbs=3)
+    with pytest.raises(whorl.EncodingError):
+        bare.server.encode([1])
+    for wrong in (np.asarray, pickle.dumps):
+        with pytest.raises(TypeError):
+            wrong(table)
+    for operation in (lambda: table + table, lambda: table * 2, lambda: np.ones(3, int) * table):
+        with pytest.raises(TypeError):
+            operation()
+    with pytest.raises(TypeError, match="encode"):
+        Plaintexts()
+    with pytest.raises(TypeError):
+        server.upload(table)  # type: ignore[arg-type]
 
 
 def test_arrays_tell_what_they_are(toy_bgv: BgvKit) -> None:
@@ -441,7 +611,7 @@ def test_arrays_tell_what_they_are(toy_bgv: BgvKit) -> None:
         len(server.upload(host[0, 0]))
     with pytest.raises(TypeError, match="compared"):
         a == a  # noqa: B015
-    for wrong in (bool, np.asarray, pickle.dumps, iter, hash):
+    for wrong in (bool, np.asarray, pickle.dumps, hash):
         with pytest.raises(TypeError):
             wrong(a)
     with pytest.raises(TypeError):
@@ -583,6 +753,49 @@ def test_two_threads_share_a_server(toy_bgv: BgvKit) -> None:
     for i, result in enumerate(results):
         values = client.decrypt(result)
         assert values[0] == 2 and values[toy_bgv.N // 2 - 1] == i * i + 1
+
+
+def test_arrays_are_dropped_while_others_work(toy_bgv: BgvKit) -> None:
+    """By the collector of garbage, in whichever thread it runs: calls hold no GIL."""
+    import gc
+    import threading
+
+    client, server = toy_bgv.client, toy_bgv.server
+    values = np.arange(8 * 4).reshape(8, 4)
+    a = server.upload(client.encrypt(values))
+    table = server.encode(values)
+    expected = a * a + table
+    due = expected.to_host().data
+    done, failures = threading.Event(), []
+
+    def drop() -> None:
+        while not done.is_set():
+            # In cycles, so that nothing but the collector frees them.
+            for make in (lambda: a[::-1], lambda: a[0] + 1, lambda: table[::2], lambda: a[1]):
+                cycle: list[Any] = [make()]
+                cycle.append(cycle)
+                del cycle
+            gc.collect()
+
+    def work() -> None:
+        try:
+            for _ in range(15):
+                if not np.array_equal((a * a + table).to_host().data, due):
+                    failures.append("other bits")
+        except Exception as error:
+            failures.append(repr(error))
+
+    droppers = [threading.Thread(target=drop) for _ in range(2)]
+    workers = [threading.Thread(target=work) for _ in range(2)]
+    for thread in (*droppers, *workers):
+        thread.start()
+    for thread in workers:
+        thread.join()
+    done.set()
+    for thread in droppers:
+        thread.join()
+    assert not failures
+    assert np.array_equal(client.decrypt(expected)[:, :4], (values**2 + values) % toy_bgv.t)
 
 
 def test_ctrl_c_stops_work() -> None:

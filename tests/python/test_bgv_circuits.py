@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import BGV_ROTATIONS, BgvKit
-from whorl.bgv import EncryptedArray, Server
+from whorl.bgv import EncryptedArray, Server, concatenate
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 BATCH = 2
@@ -52,7 +52,8 @@ def step(machine: Machine, data: st.DataObject, generator: np.random.Generator) 
     k = data.draw(st.integers(-(2**40), 2**40))
     columns = data.draw(st.sampled_from(BGV_ROTATIONS))
     plain = generator.integers(-t, t, size=data.draw(st.sampled_from([(N,), (BATCH, N)])))
-    match data.draw(st.sampled_from(range(14))):
+    some = generator.integers(-BATCH, BATCH, size=BATCH)
+    match data.draw(st.sampled_from(range(18))):
         case 0:
             machine.push(a + b, x + y)
         case 1:
@@ -80,6 +81,16 @@ def step(machine: Machine, data: st.DataObject, generator: np.random.Generator) 
             bare = a.multiply(b, relinearise=False)
             if bare.parts <= 4 and a.parts == b.parts == 2:
                 machine.push((bare + a.square(relinearise=False)).relinearise(), x * y + x * x)
+        case 13:
+            machine.push(a[some] - b[0], x[some] - y[0])
+        case 14:
+            machine.push(a[-1] * b, x[-1] * y)
+        case 15:
+            table = machine.server.encode(plain)
+            machine.push(a * table + table, x * (plain % t) + plain)
+        case 16:
+            if a.parts == b.parts:
+                machine.push(concatenate([a, b])[::2], np.concatenate([x, y])[::2])
         case _:
             machine.push(a.mod_switch(max(1, a.limbs - 1)), x)
 

@@ -213,7 +213,8 @@ def test_parameters_are_secure_and_leave_a_budget() -> None:
     client = Client(params)
     server = Server(client.evaluation_keys(rotations=circuit.rotations(grid)), device="cpu")
     across, down = (server.upload(client.encrypt(each)) for each in circuit.question(grid, codes))
-    (answer,) = circuit.answer(server, circuit.diagonals(grid, cells), across, down)
+    plain = circuit.diagonals(grid, cells)
+    (answer,) = circuit.answer(server, circuit.prepare(server, plain), across, down)
     assert answer.noise_budget > 0
     found = circuit.read(client.decrypt(answer))
     assert (found == [cells[0, code // PLACES, code % PLACES] for code in codes]).all()

@@ -114,6 +114,18 @@ struct Clear {
     return out;
   }
   Clear zero() const { return *this - *this; }
+  Clear taken(const std::vector<std::uint32_t>& indices) const {
+    Clear out{N, t, packing, {}};
+    for (const std::uint32_t i : indices)
+      out.values.insert(out.values.end(), values.begin() + static_cast<std::ptrdiff_t>(i * N),
+                        values.begin() + static_cast<std::ptrdiff_t>((i + 1) * N));
+    return out;
+  }
+  Clear followed_by(const Clear& b) const {
+    Clear out = *this;
+    out.values.insert(out.values.end(), b.values.begin(), b.values.end());
+    return out;
+  }
   /// Both rows to the left.
   Clear rotated(std::int64_t columns) const {
     Clear out = *this;

@@ -16,8 +16,10 @@ namespace whorl::test {
 class Random {
  public:
   Random() : Random(chosen_seed()) {}
-  explicit Random(std::uint64_t seed)
-      : engine_(seed), trace_(__FILE__, __LINE__, "WHORL_TEST_SEED=" + std::to_string(seed)) {}
+  /// Streams of one seed differ.
+  explicit Random(std::uint64_t seed, std::uint64_t stream = 0)
+      : engine_(seed + stream * 0x9e3779b97f4a7c15),  // odd: no two streams meet
+        trace_(__FILE__, __LINE__, "WHORL_TEST_SEED=" + std::to_string(seed)) {}
 
   std::uint64_t word() { return engine_(); }
   std::uint64_t below(std::uint64_t bound) {
@@ -37,12 +39,14 @@ class Random {
     return out;
   }
 
- private:
+  /// The environment's, or a fresh one at each call.
   static std::uint64_t chosen_seed() {
     if (const char* given = std::getenv("WHORL_TEST_SEED"))
       return std::strtoull(given, nullptr, 10);
     return (std::uint64_t{std::random_device{}()} << 32) | std::random_device{}();
   }
+
+ private:
   std::mt19937_64 engine_;
   ::testing::ScopedTrace trace_;
 };

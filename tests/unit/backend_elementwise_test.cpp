@@ -67,6 +67,18 @@ void check(const Executor& on, std::size_t count, std::vector<Word> qs, bool in_
         device->mul_scalar(limbs, x, std::span<const Word>(scalars), z);
       },
       [&](std::size_t i) { return I{a[i]} * static_cast<I>(scalars[i / count] % qs[i / count]); });
+
+  Buffer<Word> given;
+  EXPECT_TRUE(device->all_below(limbs, view(given, a)));
+  if (count == 0) return;
+  const std::size_t place = random.below(a.size());
+  for (const Word too_large : {qs[place / count], static_cast<Word>(~Word{0})}) {
+    auto changed = a;
+    changed[place] = too_large;
+    EXPECT_FALSE(device->all_below(limbs, view(given, changed))) << too_large << " at " << place;
+    changed[place] = qs[place / count] - 1;
+    EXPECT_TRUE(device->all_below(limbs, view(given, changed)));
+  }
 }
 
 template <class Word>

@@ -84,6 +84,24 @@ TEST_F(BackendErrors, Automorphism) {
   EXPECT_THROW(device->automorphism({}, 256, 3, true, ca, b.slice()), ShapeError);
 }
 
+TEST_F(BackendErrors, Take) {  // 512 words are two polynomials of 256, `small` is one
+  const U32 good[] = {1, 0}, bad[] = {1, 2};
+  EXPECT_NO_THROW(device->take(1, 256, good, ca, 0, b.slice()));
+  EXPECT_NO_THROW(device->take(1, 256, {}, ca, 2, b.slice()));
+  EXPECT_THROW(device->take(1, 256, bad, ca, 0, b.slice()), ShapeError);
+  EXPECT_THROW(device->take(2, 256, good, ca, 0, b.slice()), ShapeError);
+  EXPECT_THROW(device->take(0, 256, good, ca, 0, b.slice()), ShapeError);
+  EXPECT_THROW(device->take(3, 256, good, ca, 0, b.slice()), ShapeError);
+  EXPECT_THROW(device->take(1, 100, good, ca, 0, b.slice()), ParameterError);
+  EXPECT_THROW(device->take(1, 256, good, ca, 1, b.slice()), ShapeError);
+  EXPECT_THROW(device->take(1, 256, {}, ca, 3, b.slice()), ShapeError);
+  EXPECT_THROW(device->take(1, 256, good, ca, ~std::size_t{0}, b.slice()), ShapeError);
+  EXPECT_THROW(device->take(1, 256, good, ca, 0, small.slice()), ShapeError);
+  EXPECT_THROW(device->take(1, 256, good, ca, 0, a.slice()), ShapeError);
+  EXPECT_THROW(device->take(1, 256, good, cf, 0, b.slice()), DeviceError);
+  EXPECT_THROW(device->take(1, 256, good, ca, 0, foreign.slice()), DeviceError);
+}
+
 TEST_F(BackendErrors, LweOperations) {
   EXPECT_THROW(device->modulus_switch(1024, 2048, 100, false, ca, b.slice()), ShapeError);
   EXPECT_THROW(device->modulus_switch(1024, 2048, 0, false, ca, b.slice()), ShapeError);

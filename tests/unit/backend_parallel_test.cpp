@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "backend/cpu/block_cache.h"
+#include "backend/block_cache.h"
 #include "support/random.h"
 #include "whorl/error.h"
 
@@ -57,7 +57,7 @@ TEST(BackendParallel, FailureEndsAllPhases) {
 }
 
 TEST(BackendBlockCache, BlocksComeBack) {
-  const auto cache = std::make_shared<cpu::BlockCache>();
+  const auto cache = std::make_shared<BlockCache>();
   const std::size_t bytes = std::size_t{3} << 20;
   void* first = nullptr;
   {

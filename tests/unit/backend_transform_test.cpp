@@ -246,6 +246,42 @@ void check_automorphism(const Executor& on, test::Random& random) {
   }
 }
 
+// Random words in place of residues: they are only moved.
+template <class Word>
+void check_take(const Executor& on, test::Random& random) {
+  for (int run = 0; run < 12; ++run) {
+    const std::uint32_t N = 256u << random.below(3);
+    const std::size_t rows = 1 + random.below(5), batch = 1 + random.below(7),
+                      taken = random.below(9), before = random.below(3), after = random.below(3),
+                      out_batch = before + taken + after;
+    SCOPED_TRACE("N = " + std::to_string(N) + ", rows = " + std::to_string(rows) + ", " +
+                 std::to_string(taken) + " of " + std::to_string(batch) + " from place " +
+                 std::to_string(before) + " of " + std::to_string(out_batch));
+    std::vector<Word> in(rows * batch * N), expected(rows * out_batch * N);
+    for (auto* values : {&in, &expected})
+      for (Word& x : *values) x = static_cast<Word>(random.word());
+    std::vector<std::uint32_t> index(taken);
+    for (auto& i : index) i = static_cast<std::uint32_t>(random.below(batch));
+    const auto device = on.device(2);
+    const auto x = put(*device, in);
+    auto y = put(*device, expected);
+    device->take(rows, N, index, x.slice(), before, y.slice());
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t i = 0; i < taken; ++i)
+        for (std::size_t j = 0; j < N; ++j)
+          expected[(r * out_batch + before + i) * N + j] = in[(r * batch + index[i]) * N + j];
+    ASSERT_TRUE(get(*device, y) == expected);
+  }
+}
+
+TEST(BackendTake, AgainstPlainLoops) {
+  test::Random random;
+  test::on_each_device([&](const Executor& on) {
+    check_take<std::uint32_t>(on, random);
+    check_take<std::uint64_t>(on, random);
+  });
+}
+
 TEST(BackendAutomorphism, BothFormsAgree) {
   test::Random random;
   test::on_each_device([&](const Executor& on) {

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <mutex>
+#include <thread>
 
 #include "support/bgv_sets.h"
 #include "support/targets.h"
@@ -124,6 +126,178 @@ TEST(BgvServer, PlainAndScalar) {
       scene.expect(server.multiply_scalar(a.array, v), a.clear * constant, "multiply_scalar");
     }
   });
+}
+
+/// Bits, noise, factor and the rest.
+void expect_same(const Server& server, const Array& a, const Array& b, const char* what) {
+  const Ciphertexts x = server.download(a), y = server.download(b);
+  EXPECT_EQ(x.info.count, y.info.count) << what;
+  EXPECT_EQ(x.info.parts, y.info.parts) << what;
+  EXPECT_EQ(x.info.limbs, y.info.limbs) << what;
+  EXPECT_EQ(x.info.factor, y.info.factor) << what;
+  EXPECT_EQ(x.info.noise, y.info.noise) << what;
+  ASSERT_EQ(x.data.bytes(), y.data.bytes()) << what;
+  EXPECT_EQ(std::memcmp(x.data.data(), y.data.data(), x.data.bytes()), 0) << what << ": bits";
+}
+
+TEST(BgvServer, PreparedPlaintexts) {
+  on_each_scene([](Scene& scene) {
+    const Server& server = scene.server;
+    const Value a = scene.fresh();
+    for (const std::size_t rows : {std::size_t{1}, scene.count}) {
+      const Clear m = scene.clear(rows);
+      const auto values = m.as_signed();
+      const Plaintexts p = server.encode(values, scene.packing);
+      EXPECT_EQ(p.count(), rows);
+      EXPECT_EQ(p.packing(), scene.packing);
+      EXPECT_EQ(p.bytes(), rows * scene.p.limbs() * scene.p.N() * scene.p.word_bytes());
+      scene.expect(server.add_plain(a.array, p), a.clear + m, "add_plain");
+      scene.expect(server.sub_plain(a.array, p), a.clear - m, "sub_plain");
+      scene.expect(server.multiply_plain(a.array, p), a.clear * m, "multiply_plain");
+      // On every level, and so with every factor.
+      for (unsigned limbs = scene.p.limbs(); limbs > 0; --limbs) {
+        const Array low = server.mod_switch(a.array, limbs);
+        expect_same(server, server.add_plain(low, p), server.add_plain(low, values), "add_plain");
+        expect_same(server, server.sub_plain(low, p), server.sub_plain(low, values), "sub_plain");
+        expect_same(server, server.multiply_plain(low, p), server.multiply_plain(low, values),
+                    "multiply_plain");
+      }
+      if (rows == 1) continue;
+      const std::vector<std::uint32_t> turned = {1, 0, 1};
+      const Plaintexts q = server.take(p, turned);
+      EXPECT_EQ(q.count(), 3u);
+      const Array three = server.take(a.array, std::vector<std::uint32_t>{0, 0, 0});
+      const auto again = m.taken(turned).as_signed();
+      expect_same(server, server.add_plain(three, q), server.add_plain(three, again), "taken");
+      const Array low = server.mod_switch(three, scene.p.limbs() - 1);
+      expect_same(server, server.add_plain(low, q), server.add_plain(low, again), "taken");
+    }
+  });
+}
+
+TEST(BgvServer, OneMeetsMany) {
+  on_each_scene([](Scene& scene) {
+    const Server& server = scene.server;
+    scene.count = 1;
+    const Value one = scene.fresh();
+    scene.count = 2 + scene.random.below(4);
+    const Value many = scene.fresh();
+    const Clear repeated = one.clear.taken(std::vector<std::uint32_t>(scene.count, 0));
+    for (const unsigned limbs : {scene.p.limbs(), scene.p.limbs() - 1}) {
+      const Array low = server.mod_switch(one.array, limbs);
+      scene.expect(server.add(low, many.array), repeated + many.clear, "one + many");
+      scene.expect(server.add(many.array, low), many.clear + repeated, "many + one");
+      scene.expect(server.sub(low, many.array), repeated - many.clear, "one - many");
+      scene.expect(server.sub(many.array, low), many.clear - repeated, "many - one");
+    }
+    const Clear product = repeated * many.clear;
+    scene.expect(server.multiply(one.array, many.array), product, "one · many");
+    scene.expect(server.multiply(many.array, one.array), product, "many · one");
+    const Array three = server.multiply(one.array, one.array, false);
+    const Clear square = repeated * repeated;
+    scene.expect(server.add(three, many.array), square + many.clear, "one of three parts + many");
+    scene.expect(server.sub(many.array, three), many.clear - square, "many - one of three parts");
+    // One ciphertext and many plaintexts.
+    const auto values = many.clear.as_signed();
+    const Plaintexts prepared = server.encode(values, scene.packing);
+    scene.expect(server.add_plain(one.array, values), repeated + many.clear, "one + rows");
+    scene.expect(server.sub_plain(one.array, prepared), repeated - many.clear, "one - rows");
+    scene.expect(server.multiply_plain(one.array, values), product, "one · rows");
+    expect_same(server, server.multiply_plain(one.array, values),
+                server.multiply_plain(one.array, prepared), "one · rows, prepared");
+    scene.expect(one.array, one.clear, "operands stay");
+  });
+}
+
+TEST(BgvServer, TakeAndConcatenate) {
+  on_each_scene([](Scene& scene) {
+    const Server& server = scene.server;
+    const Value a = scene.fresh(), b = scene.fresh();
+    std::vector<std::uint32_t> indices(1 + scene.random.below(9));
+    for (auto& i : indices) i = static_cast<std::uint32_t>(scene.random.below(scene.count));
+    const Array three = server.multiply(a.array, b.array, false);
+    const Clear ab = a.clear * b.clear;
+    for (const auto& [array, clear] : {std::pair(a.array, a.clear), {three, ab}}) {
+      const Array taken = server.take(array, indices);
+      EXPECT_EQ(taken.info().noise, array.info().noise);
+      EXPECT_EQ(taken.info().factor, array.info().factor);
+      scene.expect(taken, clear.taken(indices), "take");
+    }
+    const Array short_one = server.take(b.array, std::vector<std::uint32_t>{0});
+    const Clear first = b.clear.taken({0});
+    const std::vector<Array> alike = {a.array, short_one, a.array};
+    scene.expect(server.concatenate(alike), a.clear.followed_by(first).followed_by(a.clear),
+                 "concatenate");
+    expect_same(server, server.concatenate({&a.array, 1}), a.array, "concatenate one");
+    const std::vector<Array> products = {three, server.multiply(b.array, b.array, false)};
+    scene.expect(server.concatenate(products), ab.followed_by(b.clear * b.clear),
+                 "concatenate three parts");
+    // Any levels, and factors that differ at the same level.
+    const Array product = server.relinearise(three);
+    for (int i = 0; i < 6; ++i) {
+      std::vector<Array> arrays;
+      Clear due{scene.p.N(), scene.p.t(), scene.packing, {}};
+      unsigned least = scene.p.limbs();
+      for (std::size_t k = 1 + scene.random.below(4); k > 0; --k) {
+        const bool fresh = scene.random.below(2);
+        const Array& from = fresh ? a.array : product;
+        const auto limbs = 1 + static_cast<unsigned>(scene.random.below(from.info().limbs));
+        arrays.push_back(server.mod_switch(from, limbs));
+        due = due.followed_by(fresh ? a.clear : ab);
+        least = std::min(least, limbs);
+      }
+      const Array all = server.concatenate(arrays);
+      EXPECT_EQ(all.info().limbs, least);
+      EXPECT_EQ(all.info().count, due.count());
+      if (all.noise_budget() > 0) scene.expect(all, due, "concatenate across levels");
+    }
+  });
+}
+
+// As a collector of garbage does.
+TEST(BgvServer, ArraysAreDroppedByOtherThreads) {
+  const Parameters p = bgv_insecure();
+  Scene scene(p, test::Executor(test::tested_device), 2);
+  const Server& server = scene.server;
+  const Value a = scene.fresh(), b = scene.fresh();
+  const Plaintexts plain = server.encode(b.clear.as_signed(), scene.packing);
+  std::mutex mutex;
+  std::vector<Array> arrays;
+  std::vector<Plaintexts> plaintexts;
+  bool done = false;
+  std::vector<std::thread> droppers;
+  for (int i = 0; i < 2; ++i)
+    droppers.emplace_back([&] {
+      for (bool last = false; !last;) {
+        std::vector<Array> some;
+        std::vector<Plaintexts> others;
+        {
+          const std::scoped_lock lock(mutex);
+          last = done;
+          some.swap(arrays);
+          others.swap(plaintexts);
+        }
+      }
+    });
+  const Clear due = (a.clear * b.clear + b.clear) * b.clear;
+  for (int i = 0; i < 50; ++i) {
+    const Array product = server.multiply(a.array, b.array);
+    const Array sum = server.add_plain(product, plain);
+    const Plaintexts taken = server.take(plain, std::vector<std::uint32_t>(scene.count, 0));
+    {
+      const std::scoped_lock lock(mutex);
+      arrays.push_back(product);
+      arrays.push_back(server.take(product, std::vector<std::uint32_t>{0}));
+      plaintexts.push_back(taken);
+    }
+    if (i % 10 == 0) scene.expect(server.multiply_plain(sum, plain), due, "while others drop");
+    if (HasFatalFailure()) break;
+  }
+  {
+    const std::scoped_lock lock(mutex);
+    done = true;
+  }
+  for (auto& thread : droppers) thread.join();
 }
 
 TEST(BgvServer, Products) {
@@ -340,6 +514,31 @@ TEST(BgvServer, ArraysOutliveTheirServer) {
   }
   EXPECT_GT(a.bytes(), 0u);
   EXPECT_EQ(a.info().count, 1u);
+  Plaintexts m;
+  EXPECT_EQ(m.bytes(), 0u);
+  EXPECT_EQ(m.count(), 0u);
+  m = Server(keys, {test::tested_device, 1, {}})
+          .encode(std::vector<std::int64_t>(1024, 5), Packing::slots);
+  EXPECT_GT(m.bytes(), 0u);
+}
+
+// docs/bgv.md: a key is 2·digits·(L + K)·N words on the device; its seeded half travels.
+TEST(BgvServer, KeyBytes) {
+  on_each_scene([](Scene& scene) {
+    const Parameters& p = scene.p;
+    const std::size_t polynomials = std::size_t{p.digits()} * (p.limbs() + p.special());
+    const std::size_t half = polynomials * p.N() * p.word_bytes();
+    const std::size_t keys = bgv_pair(p).keys.keys.size();
+    EXPECT_EQ(scene.server.key_bytes(), keys * 2 * half);
+    EXPECT_EQ(bgv_pair(p).keys.bytes(), keys * (half + 32 + 8));
+  });
+  Requirements needs;
+  needs.depth = 24;
+  needs.plain_modulus = 786433;
+  const Parameters deep = Parameters::choose(needs);
+  KeyRequest request;
+  for (std::int64_t columns = 1; columns <= 16; ++columns) request.rotations.push_back(columns);
+  EXPECT_LT(2 * key_bytes(deep, request), std::size_t{8'000'000'000}) << deep.literal().name;
 }
 
 TEST(BgvServer, Refusals) {
@@ -367,21 +566,53 @@ TEST(BgvServer, Refusals) {
   EXPECT_THROW(server.inner_sum(empty, 1), ShapeError);
   EXPECT_THROW(server.rotate(empty, 1), ShapeError);
   // Shapes and packings.
+  const Array three = server.take(a, std::vector<std::uint32_t>{0, 0, 0});
   for (const auto& operation : {&Server::add, &Server::sub}) {
-    EXPECT_THROW((server.*operation)(a, pair), ShapeError);
+    EXPECT_THROW((server.*operation)(three, pair), ShapeError);
     EXPECT_THROW((server.*operation)(a, packed), EncodingError);
     EXPECT_THROW((server.*operation)(a, empty), ShapeError);
   }
-  EXPECT_THROW(server.multiply(a, pair), ShapeError);
+  EXPECT_THROW(server.multiply(three, pair), ShapeError);
   EXPECT_THROW(server.multiply(a, packed), EncodingError);
   EXPECT_THROW(server.rotate(packed, 1), EncodingError);
   EXPECT_THROW(server.swap_rows(packed), EncodingError);
   EXPECT_THROW(server.inner_sum(packed, 2), EncodingError);
-  EXPECT_THROW(server.add_plain(a, two), ShapeError);
+  EXPECT_THROW(server.add_plain(three, two), ShapeError);
   EXPECT_THROW(server.add_plain(a, std::vector<std::int64_t>(1023)), ShapeError);
   EXPECT_THROW(server.sub_plain(a, std::vector<std::int64_t>()), ShapeError);
   EXPECT_THROW(server.multiply_plain(pair, std::vector<std::int64_t>(3 * 1024)), ShapeError);
   EXPECT_NO_THROW(server.multiply_plain(pair, row));
+  const Plaintexts plain = server.encode(two, Packing::slots);
+  const Plaintexts coefficients = server.encode(row, Packing::coefficients), nothing;
+  for (const auto operation :
+       {static_cast<Array (Server::*)(const Array&, const Plaintexts&) const>(&Server::add_plain),
+        static_cast<Array (Server::*)(const Array&, const Plaintexts&) const>(&Server::sub_plain),
+        static_cast<Array (Server::*)(const Array&, const Plaintexts&) const>(
+            &Server::multiply_plain)}) {
+    EXPECT_THROW((server.*operation)(three, plain), ShapeError);
+    EXPECT_THROW((server.*operation)(a, coefficients), EncodingError);
+    EXPECT_THROW((server.*operation)(a, nothing), ShapeError);
+    EXPECT_THROW((server.*operation)(empty, plain), ShapeError);
+    EXPECT_THROW((twin.*operation)(twin.upload(good), plain), DeviceError);
+  }
+  EXPECT_THROW(server.encode(std::vector<std::int64_t>(1023), Packing::slots), ShapeError);
+  EXPECT_THROW(server.encode({}, Packing::slots), ShapeError);
+  EXPECT_THROW(server.take(a, {}), ShapeError);
+  EXPECT_THROW(server.take(plain, {}), ShapeError);
+  EXPECT_THROW(server.take(empty, std::vector<std::uint32_t>{0}), ShapeError);
+  EXPECT_THROW(server.take(plain, std::vector<std::uint32_t>{2}), ShapeError);
+  try {
+    server.take(pair, std::vector<std::uint32_t>{1, 0, 7});
+    ADD_FAILURE() << "accepted";
+  } catch (const ShapeError& error) {
+    EXPECT_NE(std::string(error.what()).find("index 7 at place 2"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("a batch of 2"), std::string::npos);
+  }
+  EXPECT_THROW(server.concatenate({}), ShapeError);
+  EXPECT_THROW(server.concatenate(std::vector<Array>{a, packed}), EncodingError);
+  EXPECT_THROW(server.concatenate(std::vector<Array>{a, empty}), ShapeError);
+  EXPECT_THROW(server.concatenate(std::vector<Array>{a, server.multiply(a, a, false)}), ShapeError);
+  EXPECT_THROW(twin.concatenate(std::vector<Array>{a, a}), DeviceError);
   for (const std::uint32_t columns : {0u, 3u, 1024u, 0x80000000u})
     EXPECT_THROW(server.inner_sum(a, columns), ParameterError) << columns;
   for (const unsigned limbs : {0u, 5u}) EXPECT_THROW(server.mod_switch(a, limbs), ParameterError);

@@ -57,6 +57,7 @@ class FaultyDevice final : public Device {
   unsigned queues() const override { return script_->queues; }
   std::size_t batch_limit(std::size_t) const override { return script_->batch_limit; }
 
+  void wait() const override { inner_->wait(); }
   void ntt(backend::NttPlans<std::uint32_t> p, Slice<std::uint32_t> d) const override {
     inner_->ntt(p, of(d));
   }
@@ -104,6 +105,13 @@ class FaultyDevice final : public Device {
   void automorphism(backend::Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation,    \
                     Slice<const Word> a, Slice<Word> out) const override {                         \
     inner_->automorphism(q, N, g, evaluation, of(a), of(out));                                     \
+  }                                                                                                \
+  bool all_below(backend::Moduli<Word> q, Slice<const Word> a) const override {                    \
+    return inner_->all_below(q, of(a));                                                            \
+  }                                                                                                \
+  void take(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,               \
+            Slice<const Word> in, std::size_t first, Slice<Word> out) const override {             \
+    inner_->take(rows, N, index, of(in), first, of(out));                                          \
   }                                                                                                \
   std::unique_ptr<backend::RotationKey> prepare_rotation_key(                                      \
       const backend::RotationShape& shape, const backend::RowSource<Word>& rows) const override {  \
@@ -156,8 +164,8 @@ class FaultyDevice final : public Device {
     inner_->inner_product(key, tables, limbs, g, of(digits), of(out));                             \
   }                                                                                                \
   void mod_down(const backend::RnsTables<Word>& tables, unsigned limbs, std::size_t parts,         \
-                bool accumulate, Slice<const Word> in, Slice<Word> out) const override {           \
-    inner_->mod_down(tables, limbs, parts, accumulate, of(in), of(out));                           \
+                std::size_t added, Slice<const Word> in, Slice<Word> out) const override {         \
+    inner_->mod_down(tables, limbs, parts, added, of(in), of(out));                                \
   }                                                                                                \
   void rescale(const backend::RnsTables<Word>& tables, unsigned limbs, std::size_t parts,          \
                Slice<const Word> in, Slice<Word> out) const override {                             \

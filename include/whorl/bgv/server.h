@@ -21,13 +21,14 @@ struct ServerOptions {
 };
 
 /// A batch of ciphertexts on a server's device. Copies share the memory, which is never written
-/// again; it must not outlive nothing: it keeps what it needs of its server alive.
+/// again. An array may outlive its server: it keeps what it needs of it alive. It may be dropped by
+/// any thread, also while another is inside a call of the server.
 class Array {
  public:
   const CiphertextInfo& info() const { return info_; }
   /// Bits left by the noise bound: log2(Q/2) - noise.
   double noise_budget() const { return budget_; }
-  /// Bytes on the device.
+  /// Bytes on the device; of a product, those of the part that relinearisation took away, too.
   std::size_t bytes() const;
 
  private:
@@ -38,7 +39,23 @@ class Array {
   std::shared_ptr<const Storage> storage_;
 };
 
-/// Operations take batches of equal count and packing. Levels and factors are brought together by
+/// Plaintexts on a server's device, encoded and uploaded once, for many ciphertexts of any level:
+/// a row of N values each. Copies share the memory; lifetime and threads as for Array.
+class Plaintexts {
+ public:
+  std::size_t count() const;
+  Packing packing() const;
+  /// Bytes on the device. In the host's memory there are 8·N more for each row.
+  std::size_t bytes() const;
+
+ private:
+  friend class Server;
+  struct Storage;
+  std::shared_ptr<const Storage> storage_;
+};
+
+/// Operations take two batches of equal packing and of equal count, or one of which is a single
+/// ciphertext or plaintext: it meets all of the other. Levels and factors are brought together by
 /// the server: whoever wants to do it by hand uses mod_switch and reads info(). Not for use by two
 /// threads at once.
 class Server {
@@ -58,10 +75,18 @@ class Server {
   Array add(const Array& a, const Array& b) const;
   Array sub(const Array& a, const Array& b) const;
   Array negate(const Array& a) const;
-  /// With rows of N values each, as many as ciphertexts or one for all; packed as `a` is.
+  /// With rows of N values each, packed as `a` is: as many as ciphertexts, one for all of them, or
+  /// any number for one ciphertext.
   Array add_plain(const Array& a, std::span<const std::int64_t> values) const;
   Array sub_plain(const Array& a, std::span<const std::int64_t> values) const;
   Array multiply_plain(const Array& a, std::span<const std::int64_t> values) const;
+  /// The same with plaintexts that are there already, and the same bits. To add them to a
+  /// ciphertext whose factor is not 1, they are encoded anew, with the factor; to multiply, never.
+  Array add_plain(const Array& a, const Plaintexts& b) const;
+  Array sub_plain(const Array& a, const Plaintexts& b) const;
+  Array multiply_plain(const Array& a, const Plaintexts& b) const;
+  /// Rows of N values. EncodingError for slots that the parameters do not have.
+  Plaintexts encode(std::span<const std::int64_t> values, Packing packing) const;
   /// With one integer for all slots (or, of coefficients, for the constant one).
   Array add_scalar(const Array& a, std::int64_t value) const;
   Array multiply_scalar(const Array& a, std::int64_t value) const;
@@ -81,6 +106,14 @@ class Server {
   /// Each slot: the sum of `columns` slots of its row from it on, by rotations by 1, 2, 4 …;
   /// columns: a power of two up to N/2.
   Array inner_sum(const Array& a, std::uint32_t columns) const;
+
+  /// Those at `indices`, in this order; any may come several times. ShapeError for an index that is
+  /// not below the count, and for none.
+  Array take(const Array& a, std::span<const std::uint32_t> indices) const;
+  Plaintexts take(const Plaintexts& a, std::span<const std::uint32_t> indices) const;
+  /// One batch of all in sequence, of equal packing and parts: at the level of the lowest, with one
+  /// factor, and as much noise as the noisiest has then.
+  Array concatenate(std::span<const Array> arrays) const;
 
   /// Drops primes until `limbs` are left; the message stays, the factor changes.
   Array mod_switch(const Array& a, unsigned limbs) const;

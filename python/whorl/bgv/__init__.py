@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._arrays import EncryptedArray
-from ._ciphertexts import Ciphertexts, concatenate, stack
+from ._arrays import EncryptedArray, Plaintexts, concatenate, stack
+from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey
 from ._parameters import ParameterLiteral, Parameters, parameters
 from ._server import Server
@@ -20,6 +20,7 @@ __all__ = [
     "EvaluationKeys",
     "ParameterLiteral",
     "Parameters",
+    "Plaintexts",
     "PublicKey",
     "Server",
     "concatenate",

@@ -17,6 +17,7 @@ from ._parameters import Parameters
 from ._values import Shape
 
 Residues = np.ndarray[Any, np.dtype[Any]]
+Positions = np.ndarray[Any, np.dtype[np.intp]]
 
 
 class Ciphertexts:
@@ -82,7 +83,7 @@ class Ciphertexts:
         )
         return Ciphertexts._from_batch(batch, shape, self._parameters)
 
-    def _take(self, positions: np.ndarray[Any, np.dtype[np.intp]]) -> Ciphertexts:
+    def _take(self, positions: Positions) -> Ciphertexts:
         """Those at `positions` of the flat array; the whole in order keeps its seed."""
         if positions.size == self.size and np.array_equal(
             positions.reshape(-1), np.arange(self.size)
@@ -90,7 +91,7 @@ class Ciphertexts:
             return Ciphertexts._from_batch(self._batch, positions.shape, self._parameters)
         return self._with(self._data[:, :, positions.reshape(-1)], positions.shape)
 
-    def _positions(self) -> np.ndarray[Any, np.dtype[np.intp]]:
+    def _positions(self) -> Positions:
         return np.arange(self.size).reshape(self._shape)
 
     # ---- what it is
@@ -291,32 +292,22 @@ def _check_alike(arrays: Sequence[Ciphertexts]) -> None:
                 raise ShapeError(f"{field}: {one} beside {other}")
 
 
-def _join(
-    arrays: Sequence[Ciphertexts],
-    join: Callable[[list[np.ndarray[Any, Any]]], np.ndarray[Any, Any]],
+def joined_positions(
+    arrays: Sequence[Any], join: Callable[[list[Positions]], Positions]
+) -> Positions:
+    """Where the ciphertexts of a joined array are among those of all arrays in sequence."""
+    starts = np.cumsum([0, *(array.size for array in arrays)])
+    return join([array._positions() + start for array, start in zip(arrays, starts, strict=False)])
+
+
+def join(
+    arrays: Sequence[Ciphertexts], join: Callable[[list[Positions]], Positions]
 ) -> Ciphertexts:
-    arrays = list(arrays)
+    """One array of all, as `join` puts their positions together."""
     if not arrays:
         raise ValueError("at least one array is needed")
     _check_alike(arrays)
-    starts = np.cumsum([0, *(array.size for array in arrays)])
-    positions = join(
-        [array._positions() + start for array, start in zip(arrays, starts, strict=False)]
-    )
+    positions = joined_positions(arrays, join)
     data = np.concatenate([array._data for array in arrays], axis=2)
     noise = max(array._batch.noise for array in arrays)
     return arrays[0]._with(data[:, :, positions.reshape(-1)], positions.shape, noise)
-
-
-def concatenate(arrays: Sequence[Ciphertexts], axis: int = 0) -> Ciphertexts:
-    """Joins arrays along an existing axis, as `numpy.concatenate`.
-
-    Raises `ValueError` for shapes that do not fit, a child of `MismatchError` for other parameters
-    or keys, `ShapeError` for another packing, level, factor or number of parts.
-    """
-    return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
-
-
-def stack(arrays: Sequence[Ciphertexts], axis: int = 0) -> Ciphertexts:
-    """Joins arrays of equal shape along a new axis, as `numpy.stack`. Errors as `concatenate`."""
-    return _join(arrays, lambda positions: np.stack(positions, axis=axis))

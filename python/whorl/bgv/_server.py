@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _core
-from ..errors import ParameterError, ShapeError
-from ._arrays import EncryptedArray
+from ..errors import ParameterError
+from ._arrays import EncryptedArray, Plaintexts
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys
 from ._parameters import Parameters, as_integer
-from ._values import Shape, Values, as_rows, as_scalar
+from ._values import Packing, Shape, Values, as_rows, as_scalar
 
 Encrypted = EncryptedArray | Ciphertexts
 MAX_COLUMNS = 2**62
@@ -44,11 +44,12 @@ class Server:
     on the device. Evaluation is deterministic. Levels, and the factors that switching them leaves,
     are brought together by the server: products lose the primes that they are better off without.
     Methods may be called from several Python threads, one of which runs at a time; they release the
-    GIL, and Ctrl-C stops them. Give whole batches.
+    GIL, and Ctrl-C stops them; arrays may be dropped by any thread meanwhile. Give whole batches.
+    Shapes of two operands are broadcast as NumPy's.
 
     All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
-    made under the server's keys, `DeviceError` for arrays of another server, `ShapeError` for
-    arrays of other sizes, `EncodingError` for another packing, `OutOfMemoryError`, and
+    made under the server's keys, `DeviceError` for arrays of another server, `ValueError` for
+    shapes that cannot be broadcast, `EncodingError` for another packing, `OutOfMemoryError`, and
     `KeyMismatchError` naming the key where one is missing.
 
     >>> from whorl.bgv import Client, parameters
@@ -117,14 +118,29 @@ class Server:
             raise TypeError(f"an encrypted array is needed, not {type(a).__name__}")
         return Ciphertexts._from_batch(self._core.download(a._core), a.shape, self._parameters)
 
+    def encode(self, values: ArrayLike, packing: Packing = "slots") -> Plaintexts:
+        """Rows of integers as plaintexts on the device, to be used many times.
+
+        `values` and `packing` as for `Client.encrypt`. They are encoded and uploaded once, not in
+        each operation, and serve arrays of every level; 4 or 8 bytes (the word) for each of N
+        values and each prime of the chain. Only where they are added to an array whose `factor` is
+        not 1 they are encoded anew. (OpenFHE: MakePackedPlaintext, which its EvalAdd and EvalMult
+        take.)
+        """
+        rows, shape = as_rows(values, self._parameters, "values")
+        return Plaintexts._wrap(self._core.encode(rows, packing), self, shape)
+
     def synchronise(self) -> None:
         """Waits for all work so far: a GPU's operations return before they are done."""
         self._core.synchronise()
 
     # ---- sums and products
 
-    def add(self, a: Encrypted, b: Encrypted | ArrayLike) -> EncryptedArray:
-        """a + b; b: ciphertexts, one integer, or an integer array (OpenFHE: EvalAdd)."""
+    def add(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:
+        """a + b; b: ciphertexts, one integer, an integer array, or `Plaintexts`.
+
+        (OpenFHE: EvalAdd.)
+        """
         if isinstance(b, (EncryptedArray, Ciphertexts)):
             x, y, shape = self._pair(a, b)
             return self._wrap(self._core.add(x._core, y._core), shape)
@@ -132,10 +148,10 @@ class Server:
         scalar = as_scalar(b)
         if scalar is not None:
             return self._wrap(self._core.add_scalar(x._core, self._residue(scalar)), x.shape)
-        rows, shape = self._plain(x, b)
-        return self._wrap(self._core.add_plain(x._core, rows), shape)
+        x, plain, shape = self._plain(x, b)
+        return self._wrap(self._core.add_plain(x._core, plain), shape)
 
-    def sub(self, a: Encrypted, b: Encrypted | ArrayLike) -> EncryptedArray:
+    def sub(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:
         """a - b; b as in `add` (OpenFHE: EvalSub)."""
         if isinstance(b, (EncryptedArray, Ciphertexts)):
             x, y, shape = self._pair(a, b)
@@ -144,8 +160,8 @@ class Server:
         scalar = as_scalar(b)
         if scalar is not None:
             return self._wrap(self._core.add_scalar(x._core, self._residue(-scalar)), x.shape)
-        rows, shape = self._plain(x, b)
-        return self._wrap(self._core.sub_plain(x._core, rows), shape)
+        x, plain, shape = self._plain(x, b)
+        return self._wrap(self._core.sub_plain(x._core, plain), shape)
 
     def negate(self, a: Encrypted) -> EncryptedArray:
         """-a (OpenFHE: EvalNegate)."""
@@ -153,9 +169,9 @@ class Server:
         return self._wrap(self._core.negate(x._core), x.shape)
 
     def multiply(
-        self, a: Encrypted, b: Encrypted | ArrayLike, relinearise: bool = True
+        self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike, relinearise: bool = True
     ) -> EncryptedArray:
-        """a · b; b: ciphertexts, one integer, or an integer array.
+        """a · b; b: ciphertexts, one integer, an integer array, or `Plaintexts`.
 
         A product of ciphertexts has two parts again unless `relinearise` is False: sums of products
         may be relinearised once (`relinearise`). A plaintext's missing values are zeros, and so are
@@ -168,8 +184,8 @@ class Server:
         scalar = as_scalar(b)
         if scalar is not None:
             return self._wrap(self._core.multiply_scalar(x._core, self._residue(scalar)), x.shape)
-        rows, shape = self._plain(x, b)
-        return self._wrap(self._core.multiply_plain(x._core, rows), shape)
+        x, plain, shape = self._plain(x, b)
+        return self._wrap(self._core.multiply_plain(x._core, plain), shape)
 
     def square(self, a: Encrypted, relinearise: bool = True) -> EncryptedArray:
         """a · a (OpenFHE: EvalSquare)."""
@@ -260,33 +276,35 @@ class Server:
         return value % self._parameters.t
 
     def _pair(self, a: Encrypted, b: Encrypted) -> tuple[EncryptedArray, EncryptedArray, Shape]:
-        """Both on the device, of one shape: `Ciphertexts` are broadcast on the host."""
+        """Both on the device, of as many ciphertexts or one for all."""
         shape = np.broadcast_shapes(a.shape, b.shape)
-        lifted = []
-        for each in (a, b):
-            if isinstance(each, Ciphertexts):
-                each = self.upload(each.broadcast_to(shape))
-            _check_size(each, shape)
-            lifted.append(each)
-        return lifted[0], lifted[1], shape
+        return _spread(self.upload(a), shape), _spread(self.upload(b), shape), shape
 
-    def _plain(self, a: EncryptedArray, values: ArrayLike) -> tuple[Values, Shape]:
-        """Rows of a plaintext: one for all, or one for each ciphertext."""
+    def _plain(
+        self, a: EncryptedArray, values: Plaintexts | ArrayLike
+    ) -> tuple[EncryptedArray, Values | _core.BgvPlaintexts, Shape]:
+        """The same with plaintexts; those that are not on the device are rows of N values."""
+        if isinstance(values, Plaintexts):
+            shape = np.broadcast_shapes(a.shape, values.shape)
+            return _spread(a, shape), _spread(values, shape)._core, shape
         rows, prefix = as_rows(values, self._parameters, "plaintext")
-        shape = np.broadcast_shapes(prefix, a.shape)
-        _check_size(a, shape)
-        if math.prod(prefix) != 1 and prefix != shape:
+        shape = np.broadcast_shapes(a.shape, prefix)
+        if math.prod(prefix) not in (1, math.prod(shape)):
             N = self._parameters.N
             rows = np.broadcast_to(rows.reshape(*prefix, N), (*shape, N)).reshape(-1)
-        return rows, shape
+        return _spread(a, shape), rows, shape
+
+    def _concatenate(self, arrays: list[EncryptedArray]) -> EncryptedArray:
+        core = self._core.concatenate([array._core for array in arrays])
+        return self._wrap(core, (sum(array.size for array in arrays),))
 
 
-def _check_size(a: EncryptedArray, shape: Shape) -> None:
-    if a.size != math.prod(shape):
-        raise ShapeError(
-            f"an array of shape {a.shape} on the device is not broadcast to {shape}; broadcast its "
-            "Ciphertexts before uploading them"
-        )
+Spread = TypeVar("Spread", EncryptedArray, Plaintexts)
+
+
+def _spread(a: Spread, shape: Shape) -> Spread:
+    """Broadcast, unless it is one, which meets all without being copied, or complete already."""
+    return a if a.size in (1, math.prod(shape)) else a.broadcast_to(shape)
 
 
 def _columns(columns: int) -> int:

@@ -5,8 +5,8 @@
 
 #include "backend/cpu/blind_rotate.h"
 #include "backend/cpu/fft-inl.h"
-#include "backend/cpu/key_memory.h"
 #include "backend/cpu/rotation-inl.h"
+#include "backend/key_memory.h"
 #include "hwy/highway.h"
 
 #ifndef WHORL_BACKEND_CPU_BLIND_ROTATE_FFT_ONCE

@@ -4,9 +4,9 @@
 #include "hwy/foreach_target.h"
 
 #include "backend/cpu/blind_rotate.h"
-#include "backend/cpu/key_memory.h"
 #include "backend/cpu/ntt-inl.h"
 #include "backend/cpu/rotation-inl.h"
+#include "backend/key_memory.h"
 #include "hwy/highway.h"
 
 #ifndef WHORL_BACKEND_CPU_BLIND_ROTATE_NTT_ONCE

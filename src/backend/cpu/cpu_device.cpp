@@ -2,14 +2,15 @@
 #include "backend/cpu/cpu_device.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "backend/block_cache.h"
 #include "backend/cpu/blind_rotate.h"
-#include "backend/cpu/block_cache.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rns.h"
 #include "backend/cpu/rns_kernels.h"
@@ -43,6 +44,8 @@ class CpuDevice final : public Device {
   unsigned queues() const override { return 1; }
   /// Bounds the memory of a batch; larger pieces are no faster.
   std::size_t batch_limit(std::size_t) const override { return 512; }
+
+  void wait() const override {}
 
   void ntt(NttPlans<std::uint32_t> p, Slice<std::uint32_t> d) const override {
     ntt_all(p, d, true);
@@ -80,33 +83,38 @@ class CpuDevice final : public Device {
     });
   }
 
-#define WHORL_CPU_ELEMENTWISE(Word)                                                         \
-  void add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
-      const override {                                                                      \
-    two(Elementwise::add, q, a, b, out);                                                    \
-  }                                                                                         \
-  void sub(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
-      const override {                                                                      \
-    two(Elementwise::sub, q, a, b, out);                                                    \
-  }                                                                                         \
-  void neg(Moduli<Word> q, Slice<const Word> a, Slice<Word> out) const override {           \
-    two(Elementwise::neg, q, a, a, out);                                                    \
-  }                                                                                         \
-  void mul(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
-      const override {                                                                      \
-    two(Elementwise::mul, q, a, b, out);                                                    \
-  }                                                                                         \
-  void mul_add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)   \
-      const override {                                                                      \
-    two(Elementwise::mul_add, q, a, b, out);                                                \
-  }                                                                                         \
-  void mul_scalar(Moduli<Word> q, Slice<const Word> a, std::span<const Word> scalars,       \
-                  Slice<Word> out) const override {                                         \
-    scale(q, a, scalars, out);                                                              \
-  }                                                                                         \
-  void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form, \
-                    Slice<const Word> a, Slice<Word> out) const override {                  \
-    permute(q, N, g, evaluation_form, a, out);                                              \
+#define WHORL_CPU_ELEMENTWISE(Word)                                                          \
+  void add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const override {                                                                       \
+    two(Elementwise::add, q, a, b, out);                                                     \
+  }                                                                                          \
+  void sub(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const override {                                                                       \
+    two(Elementwise::sub, q, a, b, out);                                                     \
+  }                                                                                          \
+  void neg(Moduli<Word> q, Slice<const Word> a, Slice<Word> out) const override {            \
+    two(Elementwise::neg, q, a, a, out);                                                     \
+  }                                                                                          \
+  void mul(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const override {                                                                       \
+    two(Elementwise::mul, q, a, b, out);                                                     \
+  }                                                                                          \
+  void mul_add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)    \
+      const override {                                                                       \
+    two(Elementwise::mul_add, q, a, b, out);                                                 \
+  }                                                                                          \
+  void mul_scalar(Moduli<Word> q, Slice<const Word> a, std::span<const Word> scalars,        \
+                  Slice<Word> out) const override {                                          \
+    scale(q, a, scalars, out);                                                               \
+  }                                                                                          \
+  void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,  \
+                    Slice<const Word> a, Slice<Word> out) const override {                   \
+    permute(q, N, g, evaluation_form, a, out);                                               \
+  }                                                                                          \
+  bool all_below(Moduli<Word> q, Slice<const Word> a) const override { return below(q, a); } \
+  void take(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,         \
+            Slice<const Word> in, std::size_t first, Slice<Word> out) const override {       \
+    take_polynomials(rows, N, index, in, first, out);                                        \
   }
   WHORL_CPU_ELEMENTWISE(std::uint32_t)
   WHORL_CPU_ELEMENTWISE(std::uint64_t)
@@ -153,12 +161,13 @@ class CpuDevice final : public Device {
     cpu::inner_product(own(tables), own_key<CpuRnsSwitchKey<Word>>(key), limbs, g, batch,          \
                        digits.data, out.data, on());                                               \
   }                                                                                                \
-  void mod_down(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts, bool accumulate, \
-                Slice<const Word> in, Slice<Word> out) const override {                            \
+  void mod_down(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                  \
+                std::size_t added, Slice<const Word> in, Slice<Word> out) const override {         \
     check(in);                                                                                     \
     check(out);                                                                                    \
-    const std::size_t batch = mod_down_batch(tables.plan(), limbs, parts, in.size, out.size);      \
-    cpu::mod_down(own(tables), limbs, parts, batch, accumulate, in.data, out.data, on());          \
+    const std::size_t batch =                                                                      \
+        mod_down_batch(tables.plan(), limbs, parts, added, in.size, out.size);                     \
+    cpu::mod_down(own(tables), limbs, parts, batch, added, in.data, out.data, on());               \
   }                                                                                                \
   void rescale(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                   \
                Slice<const Word> in, Slice<Word> out) const override {                             \
@@ -175,7 +184,9 @@ class CpuDevice final : public Device {
     check(out);                                                                                    \
     const std::size_t batch =                                                                      \
         tensor_batch(tables.plan(), limbs, a_parts, a.size, b_parts, b.size, out.size);            \
-    cpu::tensor(own(tables), limbs, a_parts, b_parts, batch, a.data, b.data, out.data, on());      \
+    const bool one_b = b.size < b_parts * limbs * batch * tables.plan().N();                       \
+    cpu::tensor(own(tables), limbs, a_parts, b_parts, batch, one_b, a.data, b.data, out.data,      \
+                on());                                                                             \
   }
   WHORL_CPU_RNS(std::uint32_t)
   WHORL_CPU_RNS(std::uint64_t)
@@ -387,6 +398,18 @@ class CpuDevice final : public Device {
            });
   }
   template <class Word>
+  bool below(Moduli<Word> q, Slice<const Word> a) const {
+    check(a);
+    std::atomic<bool> all{true};
+    pieces(q.size(), limb_size("all_below", q, a.size),
+           [&](std::size_t l, std::size_t at, std::size_t count) {
+             Word largest = 0;
+             for (const Word x : std::span(a.data + at, count)) largest = std::max(largest, x);
+             if (largest >= q[l].value()) all = false;
+           });
+    return all;
+  }
+  template <class Word>
   void permute(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,
                Slice<const Word> a, Slice<Word> out) const {
     ring::check_exponent(N, g);
@@ -409,6 +432,20 @@ class CpuDevice final : public Device {
       const Word* x = a.data + i * N;
       Word* y = out.data + i * N;
       for (std::uint32_t j = 0; j < N; ++j) y[to[j] % N] = to[j] < N ? x[j] : modulus.neg(x[j]);
+    });
+  }
+
+  template <class Word>
+  void take_polynomials(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,
+                        Slice<const Word> in, std::size_t first, Slice<Word> out) const {
+    check(in);
+    check(out);
+    const TakeBatches batches = take_batches(rows, N, index, in.size, first, out.size);
+    if (in.data == out.data && in.size) throw ShapeError("take: output is the input");
+    each(rows * index.size(), N, [&](std::size_t k) {
+      const std::size_t row = k / index.size(), i = k % index.size();
+      std::copy_n(in.data + (row * batches.in + index[i]) * N, N,
+                  out.data + (row * batches.out + first + i) * N);
     });
   }
 

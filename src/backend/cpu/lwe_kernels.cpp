@@ -4,7 +4,7 @@
 #include "hwy/foreach_target.h"
 
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/key_memory.h"
+#include "backend/key_memory.h"
 #include "hwy/aligned_allocator.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"

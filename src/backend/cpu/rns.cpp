@@ -244,7 +244,8 @@ namespace {
 template <class Word, class Factor>
 void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& conversion,
             unsigned kept, std::size_t rows, unsigned dropped, std::size_t parts, std::size_t batch,
-            const Factor& factor, bool accumulate, const Word* in, Word* out, const Resources& on) {
+            const Factor& factor, std::size_t added, const Word* in, Word* out,
+            const Resources& on) {
   const std::size_t N = tables.plan().N(), many = rows - kept;
   const Workers workers = on.workers_for(parts * rows * batch * N);
   const auto y = scratch<Word>(on, parts * many * batch * N);
@@ -255,8 +256,10 @@ void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& 
                 y.get() + ((part * many + row) * batch + b) * N);
   };
   // delta's place is the result's where nothing is there to be kept.
-  const auto aside = scratch<Word>(on, accumulate ? parts * kept * batch * N : 0);
-  Word* const delta = accumulate ? aside.get() : out;
+  const auto aside = scratch<Word>(on, added * kept * batch * N);
+  const auto delta = [&](std::size_t part) {
+    return (part < added ? aside.get() : out) + part * kept * batch * N;
+  };
   const std::size_t stretches = (N + rns_stretch - 1) / rns_stretch, groups = parts * batch,
                     ranges = target_ranges(kept, workers);
   const auto convert = [&](std::size_t i) {
@@ -269,15 +272,17 @@ void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& 
     std::vector<ConversionTarget<Word>> targets;
     for (std::size_t l = range * kept / ranges; l < (range + 1) * kept / ranges; ++l)
       targets.push_back({&tables.montgomery[l], conversion.factors(l).data(),
-                         delta + ((part * kept + l) * batch + b) * N + at});
+                         delta(part) + (l * batch + b) * N + at});
     convert_digits<Word>(conversion, std::move(from), targets, count);
   };
   const auto finish = [&](std::size_t i) {
     const std::size_t b = i % batch, part = i / batch % parts, l = i / batch / parts;
-    const std::size_t at = ((part * kept + l) * batch + b) * N;
-    ntt_polynomial(tables.ntt[l], delta + at, delta + at);
-    subtract_scale(tables.plan().moduli()[l], in + ((part * rows + l) * batch + b) * N, delta + at,
-                   factor(static_cast<unsigned>(l)), accumulate, out + at, N);
+    const std::size_t at = (l * batch + b) * N;
+    Word* const d = delta(part) + at;
+    ntt_polynomial(tables.ntt[l], d, d);
+    subtract_scale(tables.plan().moduli()[l], in + ((part * rows + l) * batch + b) * N, d,
+                   factor(static_cast<unsigned>(l)), part < added,
+                   out + part * kept * batch * N + at, N);
   };
   // A part of a ciphertext is worked on by itself.
   const auto group = [&](std::size_t i) { return i % groups; };
@@ -292,11 +297,12 @@ void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& 
 
 template <class Word>
 void mod_down(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts,
-              std::size_t batch, bool accumulate, const Word* in, Word* out, const Resources& on) {
+              std::size_t batch, std::size_t added, const Word* in, Word* out,
+              const Resources& on) {
   const ring::RnsPlan<Word>& plan = tables.plan();
   divide(
       tables, tables.down(), limbs, limbs + plan.special(), plan.limbs(), parts, batch,
-      [&](unsigned l) { return plan.inverse_P(l); }, accumulate, in, out, on);
+      [&](unsigned l) { return plan.inverse_P(l); }, added, in, out, on);
 }
 
 template <class Word>
@@ -304,21 +310,23 @@ void rescale(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts
              const Word* in, Word* out, const Resources& on) {
   divide(
       tables, tables.last(limbs - 1), limbs - 1, limbs, limbs - 1, parts, batch,
-      [&](unsigned l) { return tables.inverse_last(limbs - 1, l); }, false, in, out, on);
+      [&](unsigned l) { return tables.inverse_last(limbs - 1, l); }, 0, in, out, on);
 }
 
 template <class Word>
 void tensor(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t a_parts,
-            std::size_t b_parts, std::size_t batch, const Word* a, const Word* b, Word* out,
-            const Resources& on) {
-  const std::size_t N = tables.plan().N(), part = limbs * batch * N;
+            std::size_t b_parts, std::size_t batch, bool one_b, const Word* a, const Word* b,
+            Word* out, const Resources& on) {
+  const std::size_t N = tables.plan().N(), part = limbs * batch * N,
+                    b_part = one_b ? limbs * N : part;
   each_row(limbs * batch, N, on.workers_for(limbs * batch * N),
            [&](std::size_t i, std::size_t from, std::size_t count) {
              const math::Montgomery<Word>& q = tables.montgomery[i / batch];
              const std::size_t first = i * N + from;
+             const Word* const of_b = b + (one_b ? i / batch : i) * N + from;
              if (a_parts == 2 && b_parts == 2) {
                const Word* const x[] = {a + first, a + part + first};
-               const Word* const y[] = {b + first, b + part + first};
+               const Word* const y[] = {of_b, of_b + b_part};
                Word* const to[] = {out + first, out + part + first, out + 2 * part + first};
                return two_by_two(q, x, y, to, count);
              }
@@ -331,7 +339,7 @@ void tensor(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t a_part
                  for (std::size_t j = k < b_parts ? 0 : k - b_parts + 1;
                       j <= std::min(k, a_parts - 1); ++j) {
                    x.push_back(a + j * part + offset);
-                   y.push_back(b + (k - j) * part + offset);
+                   y.push_back(of_b + (k - j) * b_part + at);
                  }
                  sum_of_products<Word>(q, x, y, out + k * part + offset, size);
                }
@@ -370,12 +378,12 @@ void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N,
                        const Resources&);                                                          \
   template void inner_product(const CpuRnsTables<Word>&, const CpuRnsSwitchKey<Word>&, unsigned,   \
                               std::uint32_t, std::size_t, const Word*, Word*, const Resources&);   \
-  template void mod_down(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t, bool,      \
-                         const Word*, Word*, const Resources&);                                    \
+  template void mod_down(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t,            \
+                         std::size_t, const Word*, Word*, const Resources&);                       \
   template void rescale(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t,             \
                         const Word*, Word*, const Resources&);                                     \
   template void tensor(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t, std::size_t, \
-                       const Word*, const Word*, Word*, const Resources&);                         \
+                       bool, const Word*, const Word*, Word*, const Resources&);                   \
   template void base_convert(const ring::BaseConversion<Word>&, std::uint32_t, std::size_t,        \
                              const Word*, Word*, const Resources&);
 WHORL_INSTANTIATE(std::uint32_t)

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "backend/cpu/block_cache.h"
-#include "backend/cpu/key_memory.h"
+#include "backend/block_cache.h"
 #include "backend/cpu/ntt_tables.h"
+#include "backend/key_memory.h"
 #include "backend/parallel.h"
 #include "backend/rns.h"
 #include "ring/automorphism.h"
@@ -88,14 +88,15 @@ void inner_product(const CpuRnsTables<Word>& tables, const CpuRnsSwitchKey<Word>
                    Word* out, const Resources& on);
 template <class Word>
 void mod_down(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts,
-              std::size_t batch, bool accumulate, const Word* in, Word* out, const Resources& on);
+              std::size_t batch, std::size_t added, const Word* in, Word* out, const Resources& on);
 template <class Word>
 void rescale(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts, std::size_t batch,
              const Word* in, Word* out, const Resources& on);
+/// `one_b`: b has a batch of 1.
 template <class Word>
 void tensor(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t a_parts,
-            std::size_t b_parts, std::size_t batch, const Word* a, const Word* b, Word* out,
-            const Resources& on);
+            std::size_t b_parts, std::size_t batch, bool one_b, const Word* a, const Word* b,
+            Word* out, const Resources& on);
 template <class Word>
 void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N, std::size_t batch,
                   const Word* in, Word* out, const Resources& on);

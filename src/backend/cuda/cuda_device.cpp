@@ -81,6 +81,8 @@ class CudaDevice final : public Device {
                                    std::size_t{1} << 16);
   }
 
+  void wait() const override { stream_.wait(); }
+
   void ntt(NttPlans<std::uint32_t> p, Slice<std::uint32_t> d) const override {
     transform(p, d, true);
   }
@@ -118,33 +120,38 @@ class CudaDevice final : public Device {
     to.write_back();
   }
 
-#define WHORL_CUDA_ELEMENTWISE(Word)                                                        \
-  void add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
-      const override {                                                                      \
-    two(Elementwise::add, q, a, b, out);                                                    \
-  }                                                                                         \
-  void sub(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
-      const override {                                                                      \
-    two(Elementwise::sub, q, a, b, out);                                                    \
-  }                                                                                         \
-  void neg(Moduli<Word> q, Slice<const Word> a, Slice<Word> out) const override {           \
-    two(Elementwise::neg, q, a, a, out);                                                    \
-  }                                                                                         \
-  void mul(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)       \
-      const override {                                                                      \
-    two(Elementwise::mul, q, a, b, out);                                                    \
-  }                                                                                         \
-  void mul_add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)   \
-      const override {                                                                      \
-    two(Elementwise::mul_add, q, a, b, out);                                                \
-  }                                                                                         \
-  void mul_scalar(Moduli<Word> q, Slice<const Word> a, std::span<const Word> scalars,       \
-                  Slice<Word> out) const override {                                         \
-    scale(q, a, scalars, out);                                                              \
-  }                                                                                         \
-  void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form, \
-                    Slice<const Word> a, Slice<Word> out) const override {                  \
-    permute(q, N, g, evaluation_form, a, out);                                              \
+#define WHORL_CUDA_ELEMENTWISE(Word)                                                         \
+  void add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const override {                                                                       \
+    two(Elementwise::add, q, a, b, out);                                                     \
+  }                                                                                          \
+  void sub(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const override {                                                                       \
+    two(Elementwise::sub, q, a, b, out);                                                     \
+  }                                                                                          \
+  void neg(Moduli<Word> q, Slice<const Word> a, Slice<Word> out) const override {            \
+    two(Elementwise::neg, q, a, a, out);                                                     \
+  }                                                                                          \
+  void mul(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)        \
+      const override {                                                                       \
+    two(Elementwise::mul, q, a, b, out);                                                     \
+  }                                                                                          \
+  void mul_add(Moduli<Word> q, Slice<const Word> a, Slice<const Word> b, Slice<Word> out)    \
+      const override {                                                                       \
+    two(Elementwise::mul_add, q, a, b, out);                                                 \
+  }                                                                                          \
+  void mul_scalar(Moduli<Word> q, Slice<const Word> a, std::span<const Word> scalars,        \
+                  Slice<Word> out) const override {                                          \
+    scale(q, a, scalars, out);                                                               \
+  }                                                                                          \
+  void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,  \
+                    Slice<const Word> a, Slice<Word> out) const override {                   \
+    permute(q, N, g, evaluation_form, a, out);                                               \
+  }                                                                                          \
+  bool all_below(Moduli<Word> q, Slice<const Word> a) const override { return below(q, a); } \
+  void take(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,         \
+            Slice<const Word> in, std::size_t first, Slice<Word> out) const override {       \
+    take_polynomials(rows, N, index, in, first, out);                                        \
   }
   WHORL_CUDA_ELEMENTWISE(std::uint32_t)
   WHORL_CUDA_ELEMENTWISE(std::uint64_t)
@@ -202,14 +209,15 @@ class CudaDevice final : public Device {
     cuda::inner_product(stream_, own(tables), ours, limbs, g, batch, from.data(), to.data());      \
     to.write_back();                                                                               \
   }                                                                                                \
-  void mod_down(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts, bool accumulate, \
-                Slice<const Word> in, Slice<Word> out) const override {                            \
+  void mod_down(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                  \
+                std::size_t added, Slice<const Word> in, Slice<Word> out) const override {         \
     check(in);                                                                                     \
     check(out);                                                                                    \
-    const std::size_t batch = mod_down_batch(tables.plan(), limbs, parts, in.size, out.size);      \
+    const std::size_t batch =                                                                      \
+        mod_down_batch(tables.plan(), limbs, parts, added, in.size, out.size);                     \
     const Aligned<const Word> from(stream_, in);                                                   \
     const Aligned<Word> to(stream_, out);                                                          \
-    cuda::mod_down(stream_, own(tables), limbs, parts, batch, accumulate, from.data(), to.data()); \
+    cuda::mod_down(stream_, own(tables), limbs, parts, batch, added, from.data(), to.data());      \
     to.write_back();                                                                               \
   }                                                                                                \
   void rescale(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                   \
@@ -232,7 +240,8 @@ class CudaDevice final : public Device {
         tensor_batch(tables.plan(), limbs, a_parts, a.size, b_parts, b.size, out.size);            \
     const Aligned<const Word> x(stream_, a), y(stream_, b);                                        \
     const Aligned<Word> to(stream_, out);                                                          \
-    cuda::tensor(stream_, own(tables), limbs, a_parts, b_parts, batch, x.data(), y.data(),         \
+    const bool one_b = b.size < b_parts * limbs * batch * tables.plan().N();                       \
+    cuda::tensor(stream_, own(tables), limbs, a_parts, b_parts, batch, one_b, x.data(), y.data(),  \
                  to.data());                                                                       \
     to.write_back();                                                                               \
   }
@@ -428,6 +437,12 @@ class CudaDevice final : public Device {
     if (a.size) multiply_scalar(stream_, q, scalars, a.size, a.data, out.data);
   }
   template <class Word>
+  bool below(Moduli<Word> q, Slice<const Word> a) const {
+    check(a);
+    check_limbs("all_below", q, a.size);
+    return a.size == 0 || cuda::all_below(stream_, q, a.size, a.data);
+  }
+  template <class Word>
   void permute(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,
                Slice<const Word> a, Slice<Word> out) const {
     check(a);
@@ -446,6 +461,16 @@ class CudaDevice final : public Device {
   void automorphism_of(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,
                        Slice<const Word> a, Slice<Word> out) const {
     cuda::automorphism(stream_, q, N, g, evaluation_form, a.size, a.data, out.data);
+  }
+
+  template <class Word>
+  void take_polynomials(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,
+                        Slice<const Word> in, std::size_t first, Slice<Word> out) const {
+    check(in);
+    check(out);
+    const TakeBatches batches = take_batches(rows, N, index, in.size, first, out.size);
+    if (in.data == out.data && in.size) throw ShapeError("take: output is the input");
+    cuda::take(stream_, rows, N, index, batches.in, in.data, batches.out, out.data + first * N);
   }
 
   template <class Word>

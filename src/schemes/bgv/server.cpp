@@ -9,25 +9,18 @@
 #include <utility>
 
 #include "backend/ops.h"
-#include "backend/parallel.h"
 #include "lattice/rns_rlwe.h"
 #include "schemes/bgv/derived.h"
-#include "schemes/bgv/encoder.h"
-#include "schemes/bgv/noise.h"
+#include "schemes/bgv/server_state.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
 
-/// Residues (parts, limbs, count, N), perhaps with more behind them.
-struct Array::Storage {
-  std::shared_ptr<const void> server;  ///< keeps the device alive
-  backend::Buffer<std::uint32_t> narrow;
-  backend::Buffer<std::uint64_t> wide;
-};
+std::size_t Array::bytes() const { return storage_ ? storage_->bytes() : 0; }
 
-std::size_t Array::bytes() const {
-  return storage_ ? storage_->narrow.size() * 4 + storage_->wide.size() * 8 : 0;
-}
+std::size_t Plaintexts::count() const { return storage_ ? storage_->count : 0; }
+Packing Plaintexts::packing() const { return storage_ ? storage_->packing : Packing::slots; }
+std::size_t Plaintexts::bytes() const { return storage_ ? storage_->bytes() : 0; }
 
 namespace {
 
@@ -38,192 +31,7 @@ double log2_norm(std::span<const std::int64_t> coefficients) {
   return std::log2(std::max(sum, 1.0));
 }
 
-/// Units alpha, beta with alpha·a = beta·b mod t that leave alpha·x + beta·y the least noise, for x
-/// and y of log2 `noise_a` and `noise_b`: steps of the extended Euclidean algorithm.
-struct Factors {
-  std::int64_t alpha, beta;
-  double noise;
-};
-Factors least_factors(std::uint64_t a, std::uint64_t b, double noise_a, double noise_b,
-                      const math::Modulus<std::uint64_t>& t) {
-  const auto with = [&](std::int64_t alpha, std::int64_t beta) {
-    const auto size = [](std::int64_t x) { return std::log2(std::abs(static_cast<double>(x))); };
-    return Factors{alpha, beta, log2_sum(noise_a + size(alpha), noise_b + size(beta))};
-  };
-  // s·ratio = r mod t at each step.
-  const std::uint64_t ratio = t.mul(a, t.inverse(b));
-  std::int64_t r0 = static_cast<std::int64_t>(t.value()), r1 = static_cast<std::int64_t>(ratio);
-  std::int64_t s0 = 0, s1 = 1;
-  Factors best = with(1, t.centred(ratio));
-  while (r1 != 0) {
-    // A composite t has steps that are no units.
-    if (std::gcd(s1, static_cast<std::int64_t>(t.value())) == 1)
-      if (const Factors now = with(s1, r1); now.noise < best.noise) best = now;
-    const std::int64_t quotient = r0 / r1;
-    r0 = std::exchange(r1, r0 - quotient * r1);
-    s0 = std::exchange(s1, s0 - quotient * s1);
-  }
-  return best;
-}
-
 }  // namespace
-
-struct Server::State : std::enable_shared_from_this<Server::State> {
-  State(const EvaluationKeys& keys, const ServerOptions& options)
-      : parameters(keys.parameters),
-        key_id(keys.key_id),
-        device(backend::make_device(options.device, {options.threads, options.interrupt,
-                                                     backend::BlindRotation::automatic})),
-        name(device->name()),
-        model(parameters),
-        schedule(model.schedule()),
-        encoder(parameters),
-        t(parameters.t()) {}
-  virtual ~State() = default;
-
-  Parameters parameters;
-  KeyId key_id;
-  std::unique_ptr<const backend::Device> device;
-  std::string name;
-  NoiseModel model;
-  std::vector<NoiseModel::Level> schedule;
-  Encoder encoder;
-  math::Modulus<std::uint64_t> t;
-  std::size_t key_bytes = 0;
-
-  using Coefficients = std::vector<std::int64_t>;
-
-  // What depends on the word.
-  virtual Array upload(const Ciphertexts&) const = 0;
-  virtual Ciphertexts download(const Array&) const = 0;
-  virtual Array combine(const Array& a, const Array& b, bool subtract) const = 0;
-  virtual Array scale(const Array& a, std::int64_t by, std::uint64_t factor) const = 0;
-  virtual Array add_polynomials(const Array& a, const Coefficients& m) const = 0;
-  virtual Array multiply_polynomials(const Array& a, const Coefficients& m) const = 0;
-  virtual Array tensor(const Array& a, const Array& b) const = 0;
-  virtual Array relinearise(Array a) const = 0;
-  virtual std::vector<Array> automorphisms(const Array& a,
-                                           std::span<const std::uint32_t> gs) const = 0;
-  virtual Array drop_limb(const Array& a) const = 0;
-
-  void set_budget(Array& a) const { a.budget_ = model.budget(a.info_.noise, a.info_.limbs); }
-  static const CiphertextInfo& info(const Array& a) { return a.info_; }
-
-  void check(const Array& a) const {
-    if (!a.storage_) throw ShapeError("an empty array was given to a server");
-    if (a.storage_->server.get() != this)
-      throw DeviceError("an array of another server was given to " + name);
-  }
-  void check_pair(const Array& a, const Array& b) const {
-    check(a);
-    check(b);
-    if (a.info_.count != b.info_.count)
-      throw ShapeError("batches of " + std::to_string(a.info_.count) + " and " +
-                       std::to_string(b.info_.count) + " ciphertexts");
-    if (a.info_.packing != b.info_.packing)
-      throw EncodingError("one batch is packed in slots, the other in coefficients");
-  }
-  /// Copies all but the residues.
-  Array like(const Array& a) const {
-    Array out;
-    out.info_ = a.info_;
-    return out;
-  }
-
-  Array to_limbs(Array a, unsigned limbs) const {
-    while (a.info_.limbs > limbs) a = drop_limb(a);
-    return a;
-  }
-  /// a and b with the same limbs and factor, for addition.
-  std::pair<Array, Array> aligned(const Array& a, const Array& b) const {
-    const unsigned limbs = std::min(a.info_.limbs, b.info_.limbs);
-    std::pair<Array, Array> out{a, b};
-    const bool first_is_higher = a.info_.limbs > b.info_.limbs;
-    Array &high = first_is_higher ? out.first : out.second,
-          &low = first_is_higher ? out.second : out.first;
-    if (high.info_.limbs > limbs) {
-      // A factor multiplied in before primes are dropped costs no noise but what drops leave of it:
-      // done where that is less than what two factors afterwards cost.
-      const std::uint64_t without = factor_after(high.info_.factor, high.info_.limbs, limbs);
-      const std::uint64_t by = t.mul(low.info_.factor, t.inverse(without));
-      const std::int64_t scalar = t.centred(by);
-      double early = high.info_.noise + std::log2(std::abs(static_cast<double>(scalar))),
-             late = high.info_.noise;
-      for (unsigned l = high.info_.limbs; l > limbs; --l) {
-        early = model.dropped(early, l, high.info_.parts);
-        late = model.dropped(late, l, high.info_.parts);
-      }
-      const Factors after = least_factors(without, low.info_.factor, late, low.info_.noise, t);
-      if (by != 1 && log2_sum(early, low.info_.noise) <= after.noise)
-        high = scale(high, scalar, t.mul(high.info_.factor, by));
-      high = to_limbs(std::move(high), limbs);
-    }
-    if (out.first.info_.factor == out.second.info_.factor) return out;
-    const Factors f = least_factors(out.first.info_.factor, out.second.info_.factor,
-                                    out.first.info_.noise, out.second.info_.noise, t);
-    const std::uint64_t factor = t.mul(t.from_signed(f.alpha), out.first.info_.factor);
-    // By 1 there is nothing to do.
-    if (f.alpha != 1) out.first = scale(out.first, f.alpha, factor);
-    if (f.beta != 1) out.second = scale(out.second, f.beta, factor);
-    return out;
-  }
-  /// Of a ciphertext that loses its limbs from `limbs` down to `left`.
-  std::uint64_t factor_after(std::uint64_t factor, unsigned limbs, unsigned left) const {
-    for (; limbs > left; --limbs)
-      factor = t.mul(factor, t.inverse(t.reduce(parameters.literal().chain[limbs - 1])));
-    return factor;
-  }
-
-  Coefficients encode(const Array& a, std::span<const std::int64_t> values,
-                      std::uint64_t factor) const {
-    const std::size_t N = parameters.N(), rows = encoder.rows(values.size());
-    if (rows != 1 && rows != a.info_.count)
-      throw ShapeError(std::to_string(rows) + " plaintexts for " + std::to_string(a.info_.count) +
-                       " ciphertexts; one, or one each");
-    Coefficients out(rows * N);
-    for (std::size_t r = 0; r < rows; ++r) {
-      const std::span<std::int64_t> to{out.data() + r * N, N};
-      encoder.encode(values.subspan(r * N, N), a.info_.packing, to);
-      if (factor != 1)
-        for (std::int64_t& x : to) x = t.centred(t.mul(t.from_signed(x), factor));
-    }
-    return out;
-  }
-
-  /// Limbs that `a` is better multiplied with: those of the schedule while it keeps to it.
-  unsigned limbs_to_multiply(const Array& a) const {
-    const CiphertextInfo& i = a.info_;
-    if (i.parts == 2)
-      for (const NoiseModel::Level& level : schedule)
-        if (level.limbs == i.limbs && level.least <= i.noise && i.noise <= level.most)
-          return level.left;
-    return model.limbs_to_multiply(i.noise, i.limbs, i.parts);
-  }
-  /// a and b with the limbs that their product is to have.
-  std::pair<Array, Array> reduced(const Array& a, const Array& b) const {
-    const unsigned of_a = limbs_to_multiply(a), of_b = limbs_to_multiply(b),
-                   limbs = std::min(of_a, of_b);
-    if (of_a == of_b) return {to_limbs(a, limbs), to_limbs(b, limbs)};
-    if (of_a < of_b) {
-      auto [y, x] = reduced(b, a);
-      return {std::move(x), std::move(y)};
-    }
-    // a loses more than it would by itself: it takes the factor of b where that is free, so that
-    // products by a and by others like b have one factor.
-    Array y = to_limbs(b, limbs);
-    const std::uint64_t by =
-        t.mul(y.info_.factor, t.inverse(factor_after(a.info_.factor, a.info_.limbs, limbs)));
-    const std::int64_t scalar = t.centred(by);
-    double scaled = a.info_.noise + std::log2(std::abs(static_cast<double>(scalar))),
-           plain = a.info_.noise;
-    for (unsigned l = a.info_.limbs; l > limbs; --l) {
-      scaled = model.dropped(scaled, l, a.info_.parts);
-      plain = model.dropped(plain, l, a.info_.parts);
-    }
-    if (by == 1 || scaled > plain + 0.5) return {to_limbs(a, limbs), std::move(y)};
-    return {to_limbs(scale(a, scalar, t.mul(a.info_.factor, by)), limbs), std::move(y)};
-  }
-};
 
 template <class Word>
 struct Server::Typed final : Server::State {
@@ -266,7 +74,8 @@ struct Server::Typed final : Server::State {
                            (g == 2 * plan->N() - 1 ? ", the exchange of rows" : ""));
   }
 
-  static const Buffer& buffer(const Array& a) {
+  template <class Values>
+  static const Buffer& buffer(const Values& a) {
     if constexpr (sizeof(Word) == 4)
       return a.storage_->narrow;
     else
@@ -281,13 +90,16 @@ struct Server::Typed final : Server::State {
   ConstSlice part(const Array& a, unsigned k) const {
     return buffer(a).slice().part(k * part_size(a.info_), part_size(a.info_));
   }
+  void put(Residues& storage, Buffer residues) const {
+    storage.server = this->shared_from_this();
+    if constexpr (sizeof(Word) == 4)
+      storage.narrow = std::move(residues);
+    else
+      storage.wide = std::move(residues);
+  }
   Array finish(Array out, Buffer residues) const {
     auto storage = std::make_shared<Array::Storage>();
-    storage->server = this->shared_from_this();
-    if constexpr (sizeof(Word) == 4)
-      storage->narrow = std::move(residues);
-    else
-      storage->wide = std::move(residues);
+    put(*storage, std::move(residues));
     out.storage_ = std::move(storage);
     set_budget(out);
     return out;
@@ -319,28 +131,25 @@ struct Server::Typed final : Server::State {
       throw RangeError("noise bound 2^" + std::to_string(i.noise) + " is outside 2^0 … 2^(10^6)");
     check_words(c, std::size_t{i.parts} * i.limbs * plan->N());
     const std::span<const Word> words = c.data.as<Word>();
-    const std::size_t row = i.count * plan->N();
-    // One core reads slower than a bus carries; threads cost more than they save on small batches.
-    constexpr std::size_t many = std::size_t{1} << 20;
-    const backend::Workers workers{words.size() >= many ? device->threads() : 1, {}};
-    backend::parallel_for(std::size_t{i.parts} * i.limbs, workers, [&](std::size_t r) {
-      const Word q = plan->moduli()[r % i.limbs].value();
-      Word largest = 0;
-      for (const Word x : words.subspan(r * row, row)) largest = std::max(largest, x);
-      if (largest >= q)
-        throw RangeError("residue " + std::to_string(largest) + " of row " + std::to_string(r) +
-                         " is not below its prime " + std::to_string(q));
-    });
-    Array out;
-    out.info_ = i;
     Buffer to = device->allocate<Word>(words.size());
     device->upload<Word>(words, to.slice());
+    if (!device->all_below(moduli(i.limbs, i.parts), std::as_const(to).slice()))
+      throw_too_large(words, i);
+    Array out;
+    out.info_ = i;
     return finish(std::move(out), std::move(to));
+  }
+  [[noreturn]] void throw_too_large(std::span<const Word> words, const CiphertextInfo& i) const {
+    const std::size_t row = i.count * plan->N();
+    for (std::size_t at = 0; at < words.size(); ++at)
+      if (const Word q = plan->moduli()[at / row % i.limbs].value(); words[at] >= q)
+        throw RangeError("residue " + std::to_string(words[at]) + " of row " +
+                         std::to_string(at / row) + " is not below its prime " + std::to_string(q));
+    throw RangeError("a residue that was not below its prime was changed during the upload");
   }
   Ciphertexts download(const Array& a) const override {
     const ConstSlice from = all(a);
-    // Not zeroed: every word is written.
-    const auto words = std::make_shared_for_overwrite<Word[]>(from.size);
+    const auto words = host_memory->template take_array<Word>(from.size, "ciphertexts");
     device->download<Word>(from, {words.get(), from.size});
     return {parameters, key_id, a.info_, WordArray(words, words.get(), from.size, sizeof(Word)),
             std::nullopt};
@@ -386,33 +195,52 @@ struct Server::Typed final : Server::State {
     return finish(std::move(out), std::move(to));
   }
 
-  /// Residues (limbs, count, N) of integer polynomials, in evaluation form.
-  Buffer plain(const Array& a, const Coefficients& m) const {
-    const std::size_t N = plan->N(), count = a.info_.count, rows = m.size() / N;
-    std::vector<Word> residues(part_size(a.info_));
-    for (unsigned l = 0; l < a.info_.limbs; ++l)
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::int64_t* const from = m.data() + (rows == 1 ? 0 : i) * N;
-        Word* const to = residues.data() + (l * count + i) * N;
-        for (std::size_t j = 0; j < N; ++j) to[j] = plan->moduli()[l].from_signed(from[j]);
-      }
-    Buffer out = device->allocate<Word>(residues.size());
-    device->upload<Word>(residues, out.slice());
-    device->rns_ntt(*tables, a.info_.limbs, false, 1, out.slice());
+  Plaintexts prepare(Coefficients m, Packing packing, unsigned limbs) const override {
+    std::vector<Word> residues(limbs * m.size());
+    for (unsigned l = 0; l < limbs; ++l)
+      std::transform(m.begin(), m.end(),
+                     residues.begin() + static_cast<std::ptrdiff_t>(l * m.size()),
+                     [&](std::int64_t x) { return plan->moduli()[l].from_signed(x); });
+    Buffer to = device->allocate<Word>(residues.size());
+    device->upload<Word>(residues, to.slice());
+    device->rns_ntt(*tables, limbs, false, 1, to.slice());
+    return finish(std::move(m), packing, std::move(to));
+  }
+  Plaintexts finish(Coefficients m, Packing packing, Buffer residues) const {
+    const std::size_t N = plan->N();
+    auto storage = std::make_shared<Plaintexts::Storage>();
+    put(*storage, std::move(residues));
+    storage->packing = packing;
+    storage->count = m.size() / N;
+    for (std::size_t at = 0; at < m.size(); at += N)
+      storage->norm = std::max(storage->norm, log2_norm({m.data() + at, N}));
+    storage->coefficients = std::move(m);
+    Plaintexts out;
+    out.storage_ = std::move(storage);
     return out;
   }
-  double plain_norm(const Coefficients& m) const {
-    double most = 0;
-    for (std::size_t at = 0; at < m.size(); at += plan->N())
-      most = std::max(most, log2_norm({m.data() + at, plan->N()}));
-    return most;
+  /// The first limbs of plaintexts, which may have more.
+  ConstSlice plain(const Plaintexts& m, unsigned limbs) const {
+    return buffer(m).slice().part(0, limbs * m.count() * plan->N());
   }
 
-  Array add_polynomials(const Array& a, const Coefficients& m) const override {
-    const Buffer p = plain(a, m);
+  Array add_polynomials(const Array& single, const Plaintexts& m, bool subtract) const override {
+    const std::size_t count = std::max<std::size_t>(single.info_.count, m.count());
+    const Array a = spread(single, count);
     const std::size_t size = part_size(a.info_);
+    ConstSlice y = plain(m, a.info_.limbs);
+    Buffer repeated;
+    if (m.count() != count) {
+      repeated = device->allocate<Word>(size);
+      device->take(a.info_.limbs, plan->N(), std::vector<std::uint32_t>(count, 0), y, 0,
+                   repeated.slice());
+      y = repeated.slice();
+    }
     Buffer to = device->allocate<Word>(all(a).size);
-    device->add(moduli(a.info_.limbs, 1), part(a, 0), p.slice(), to.slice().part(0, size));
+    const auto primes = moduli(a.info_.limbs, 1);
+    const Slice first = to.slice().part(0, size);
+    subtract ? device->sub(primes, part(a, 0), y, first)
+             : device->add(primes, part(a, 0), y, first);
     if (a.info_.parts > 1) {
       const auto rest = moduli(a.info_.limbs, a.info_.parts - 1);
       device->mul_scalar(rest, buffer(a).slice().part(size, (a.info_.parts - 1) * size),
@@ -420,17 +248,30 @@ struct Server::Typed final : Server::State {
                          to.slice().part(size, (a.info_.parts - 1) * size));
     }
     Array out = like(a);
-    out.info_.noise = log2_sum(a.info_.noise, plain_norm(m));
+    out.info_.noise = log2_sum(a.info_.noise, m.storage_->norm);
     return finish(std::move(out), std::move(to));
   }
 
-  Array multiply_polynomials(const Array& a, const Coefficients& m) const override {
-    const Buffer p = plain(a, m);
-    Buffer to = device->allocate<Word>(all(a).size);
-    device->tensor(*tables, a.info_.limbs, a.info_.parts, all(a), 1, p.slice(), to.slice());
+  Array multiply_polynomials(const Array& a, const Plaintexts& m) const override {
     Array out = like(a);
-    out.info_.noise += plain_norm(m);
-    return finish(std::move(out), std::move(to));
+    out.info_.count = std::max<std::size_t>(a.info_.count, m.count());
+    out.info_.noise += m.storage_->norm;
+    return finish(std::move(out), tensor(a.info_.limbs, {a.info_.parts, a.info_.count, all(a)},
+                                         {1, m.count(), plain(m, a.info_.limbs)}));
+  }
+
+  /// Polynomials in the secret, or plaintexts, which are constant ones.
+  struct Polynomials {
+    unsigned parts;
+    std::size_t count;
+    ConstSlice residues;
+  };
+  /// Of equal counts, or one of which is 1.
+  Buffer tensor(unsigned limbs, const Polynomials& a, const Polynomials& b) const {
+    if (a.count < b.count) return tensor(limbs, b, a);
+    Buffer out = device->allocate<Word>((a.parts + b.parts - 1) * limbs * a.count * plan->N());
+    device->tensor(*tables, limbs, a.parts, a.residues, b.parts, b.residues, out.slice());
+    return out;
   }
 
   Array tensor(const Array& a, const Array& b) const override {
@@ -438,13 +279,51 @@ struct Server::Typed final : Server::State {
     if (parts > max_parts)
       throw ShapeError("a product of " + std::to_string(parts) + " parts; at most " +
                        std::to_string(max_parts) + ": relinearise before");
-    Buffer to = device->allocate<Word>(parts * part_size(a.info_));
-    device->tensor(*tables, a.info_.limbs, a.info_.parts, all(a), b.info_.parts, all(b),
-                   to.slice());
     Array out = like(a);
     out.info_.parts = parts;
+    out.info_.count = std::max(a.info_.count, b.info_.count);
     out.info_.factor = t.mul(a.info_.factor, b.info_.factor);
     out.info_.noise = a.info_.noise + b.info_.noise;
+    return finish(std::move(out), tensor(a.info_.limbs, {a.info_.parts, a.info_.count, all(a)},
+                                         {b.info_.parts, b.info_.count, all(b)}));
+  }
+
+  Array take(const Array& a, std::span<const std::uint32_t> indices) const override {
+    Array out = like(a);
+    out.info_.count = indices.size();
+    Buffer to = device->allocate<Word>(a.info_.parts * part_size(out.info_));
+    device->take(std::size_t{a.info_.parts} * a.info_.limbs, plan->N(), indices, all(a), 0,
+                 to.slice());
+    return finish(std::move(out), std::move(to));
+  }
+  Plaintexts take(const Plaintexts& a, std::span<const std::uint32_t> indices) const override {
+    const std::size_t N = plan->N(), row = a.count() * N;
+    const ConstSlice from = buffer(a).slice();
+    Buffer to = device->allocate<Word>(from.size / a.count() * indices.size());
+    device->take(from.size / row, plan->N(), indices, from, 0, to.slice());
+    Coefficients m;
+    m.reserve(indices.size() * N);
+    for (const std::uint32_t i : indices) {
+      const auto first = a.storage_->coefficients.begin() + static_cast<std::ptrdiff_t>(i * N);
+      m.insert(m.end(), first, first + static_cast<std::ptrdiff_t>(N));
+    }
+    return finish(std::move(m), a.packing(), std::move(to));
+  }
+  Array join(std::span<const Array> arrays) const override {
+    Array out = like(arrays[0]);
+    for (const Array& a : arrays.subspan(1)) {
+      out.info_.count += a.info_.count;
+      out.info_.noise = std::max(out.info_.noise, a.info_.noise);
+    }
+    Buffer to = device->allocate<Word>(out.info_.parts * part_size(out.info_));
+    std::size_t first = 0;
+    for (const Array& a : arrays) {
+      std::vector<std::uint32_t> every(a.info_.count);
+      std::iota(every.begin(), every.end(), 0u);
+      device->take(std::size_t{out.info_.parts} * out.info_.limbs, plan->N(), every, all(a), first,
+                   to.slice());
+      first += every.size();
+    }
     return finish(std::move(out), std::move(to));
   }
 
@@ -482,7 +361,7 @@ struct Server::Typed final : Server::State {
     for (unsigned power = 2; power < a.info_.parts; ++power) {
       const Buffer digits = decompose(a, part(a, power));
       const Buffer switched = product(a, digits, key(1, power), 1);
-      device->mod_down(*tables, a.info_.limbs, 2, true, switched.slice(),
+      device->mod_down(*tables, a.info_.limbs, 2, 2, switched.slice(),
                        to.slice().part(0, 2 * size));
       out.info_.noise = log2_sum(out.info_.noise, model.key_switch(a.info_.limbs));
     }
@@ -503,13 +382,10 @@ struct Server::Typed final : Server::State {
         continue;
       }
       if (!digits) digits = decompose(a, part(a, 1));
+      Buffer to = device->allocate<Word>(2 * size);
+      device->automorphism(primes, plan->N(), g, true, part(a, 0), to.slice().part(0, size));
       const Buffer switched = product(a, *digits, key(g, 1), g);
-      Buffer to = device->allocate<Word>(2 * size), moved = device->allocate<Word>(size);
-      device->mod_down(*tables, a.info_.limbs, 2, false, switched.slice(), to.slice());
-      device->automorphism(primes, plan->N(), g, true, part(a, 0), moved.slice());
-      const Buffer& first = to;
-      device->add(primes, first.slice().part(0, size), std::as_const(moved).slice(),
-                  to.slice().part(0, size));
+      device->mod_down(*tables, a.info_.limbs, 2, 1, switched.slice(), to.slice());
       Array out = like(a);
       out.info_.noise = log2_sum(a.info_.noise, model.key_switch(a.info_.limbs));
       outs.push_back(finish(std::move(out), std::move(to)));
@@ -545,39 +421,42 @@ Ciphertexts Server::download(const Array& a) const {
   return state_->download(a);
 }
 
-Array Server::add(const Array& a, const Array& b) const {
-  state_->check_pair(a, b);
-  const auto [x, y] = state_->aligned(a, b);
-  return state_->combine(x, y, false);
-}
-Array Server::sub(const Array& a, const Array& b) const {
-  state_->check_pair(a, b);
-  const auto [x, y] = state_->aligned(a, b);
-  return state_->combine(x, y, true);
-}
+Array Server::add(const Array& a, const Array& b) const { return state_->add(a, b, false); }
+Array Server::sub(const Array& a, const Array& b) const { return state_->add(a, b, true); }
 Array Server::negate(const Array& a) const {
   state_->check(a);
   return state_->scale(a, -1, a.info().factor);
 }
 
+Plaintexts Server::encode(std::span<const std::int64_t> values, Packing packing) const {
+  state_->encoder.check(packing);
+  return state_->prepare(state_->encode(values, packing), packing, parameters().limbs());
+}
 Array Server::add_plain(const Array& a, std::span<const std::int64_t> values) const {
-  state_->check(a);
-  return state_->add_polynomials(a, state_->encode(a, values, a.info().factor));
+  return state_->add_polynomials(a, state_->encode_for(a, values, a.info().factor), false);
 }
 Array Server::sub_plain(const Array& a, std::span<const std::int64_t> values) const {
-  state_->check(a);
-  return state_->add_polynomials(a, state_->encode(a, values, state_->t.neg(a.info().factor)));
+  return state_->add_polynomials(a, state_->encode_for(a, values, a.info().factor), true);
 }
 Array Server::multiply_plain(const Array& a, std::span<const std::int64_t> values) const {
-  state_->check(a);
-  return state_->multiply_polynomials(a, state_->encode(a, values, 1));
+  return state_->multiply_polynomials(a, state_->encode_for(a, values, 1));
+}
+Array Server::add_plain(const Array& a, const Plaintexts& b) const {
+  return state_->add(a, b, false);
+}
+Array Server::sub_plain(const Array& a, const Plaintexts& b) const {
+  return state_->add(a, b, true);
+}
+Array Server::multiply_plain(const Array& a, const Plaintexts& b) const {
+  state_->check_pair(a, b);
+  return state_->multiply_polynomials(a, b);
 }
 Array Server::add_scalar(const Array& a, std::int64_t value) const {
   state_->check(a);
   // The same in all slots is a constant polynomial.
   State::Coefficients m(parameters().N());
-  m[0] = state_->t.centred(state_->t.mul(state_->t.from_signed(value), a.info().factor));
-  return state_->add_polynomials(a, m);
+  m[0] = state_->t.centred(state_->t.from_signed(value));
+  return state_->add_polynomials(a, state_->with_factor(std::move(m), a.info().factor, a), false);
 }
 Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
   state_->check(a);
@@ -631,6 +510,28 @@ Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
   return sum;
 }
 
+Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
+  state_->check(a);
+  if (indices.empty()) throw ShapeError("take: no index; arrays are not empty");
+  return state_->take(a, indices);
+}
+Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indices) const {
+  state_->check(a);
+  if (indices.empty()) throw ShapeError("take: no index; arrays are not empty");
+  return state_->take(a, indices);
+}
+Array Server::concatenate(std::span<const Array> arrays) const {
+  if (arrays.empty()) throw ShapeError("concatenate: no array");
+  for (const Array& a : arrays) {
+    state_->check(a);
+    State::check_packing(a.info().packing, arrays[0].info().packing);
+    if (a.info().parts != arrays[0].info().parts)
+      throw ShapeError("concatenate: arrays of " + std::to_string(arrays[0].info().parts) +
+                       " and of " + std::to_string(a.info().parts) + " parts: relinearise before");
+  }
+  return arrays.size() == 1 ? arrays[0] : state_->join(state_->alike(arrays));
+}
+
 Array Server::mod_switch(const Array& a, unsigned limbs) const {
   state_->check(a);
   if (limbs < 1 || limbs > a.info().limbs)
@@ -650,10 +551,6 @@ Array Server::shrink(const Array& a, double spare_bits) const {
   return out;
 }
 
-void Server::synchronise() const {
-  const auto probe = state_->device->allocate<std::uint32_t>(1);
-  std::uint32_t word = 0;
-  state_->device->download<std::uint32_t>(probe.slice(), {&word, 1});
-}
+void Server::synchronise() const { state_->device->wait(); }
 
 }  // namespace whorl::bgv

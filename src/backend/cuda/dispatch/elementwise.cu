@@ -139,13 +139,63 @@ void automorphism(const Stream& stream, Moduli<Word> moduli, std::uint32_t N, st
   });
 }
 
+template <class Word>
+bool all_below(const Stream& stream, Moduli<Word> moduli, std::size_t size, const Word* a) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  const auto found = stream.allocate<std::uint32_t>(1);
+  stream.fill(found.data(), 0, sizeof(std::uint32_t));
+  launches<Word>(moduli, size, [&](std::size_t first, std::size_t limbs, std::size_t per_limb) {
+    LimbBounds<Word> bounds{};
+    for (std::size_t l = 0; l < limbs; ++l) bounds.q[l] = moduli[first + l].value();
+    const Word* const from = a + first * per_limb;
+    constexpr unsigned wide = 16 / sizeof(Word);
+    const bool vectors = vector_width<Word>(per_limb, {from}) == wide;
+    const std::size_t count = vectors ? per_limb / wide : per_limb;
+    const dim3 grid = grid_for(stream, count, limbs);
+    const auto kernel = vectors ? find_too_large<Word, wide> : find_too_large<Word, 1>;
+    kernel<<<grid, elementwise_threads, 0, stream.handle()>>>(bounds, count, from, found.data());
+    check_launch("find_too_large", grid, elementwise_threads, 0);
+  });
+  std::uint32_t any = 0;
+  stream.copy_out(found.data(), &any, sizeof any);
+  return any == 0;
+}
+
+template <class Word>
+void take(const Stream& stream, std::size_t rows, std::uint32_t N,
+          std::span<const std::uint32_t> index, std::size_t in_batch, const Word* in,
+          std::size_t out_batch, Word* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  constexpr std::size_t most_rows = 65535;  // of a grid's third dimension
+  const unsigned width = vector_width<Word>(N, {in, out});
+  const std::uint32_t vectors = N / width;
+  for (std::size_t first = 0; first < index.size(); first += polynomials_a_launch) {
+    const auto some =
+        index.subspan(first, std::min<std::size_t>(polynomials_a_launch, index.size() - first));
+    TakenPolynomials taken{};
+    std::copy(some.begin(), some.end(), taken.index);
+    const dim3 grid((vectors + elementwise_threads - 1) / elementwise_threads,
+                    static_cast<unsigned>(some.size()),
+                    static_cast<unsigned>(std::min(rows, most_rows)));
+    const auto go = [&](auto kernel) {
+      kernel<<<grid, elementwise_threads, 0, stream.handle()>>>(
+          taken, rows, vectors, in_batch * vectors, in, out_batch * vectors, out + first * N);
+    };
+    width == 1 ? go(take_polynomials<Word, 1>) : go(take_polynomials<Word, 16 / sizeof(Word)>);
+    check_launch("take_polynomials", grid, elementwise_threads, 0);
+  }
+}
+
 #define WHORL_INSTANTIATE(Word)                                                                  \
   template void elementwise(const Stream&, Elementwise, Moduli<Word>, std::size_t, const Word*,  \
                             const Word*, Word*);                                                 \
   template void multiply_scalar(const Stream&, Moduli<Word>, std::span<const Word>, std::size_t, \
                                 const Word*, Word*);                                             \
   template void automorphism(const Stream&, Moduli<Word>, std::uint32_t, std::uint32_t, bool,    \
-                             std::size_t, const Word*, Word*);
+                             std::size_t, const Word*, Word*);                                   \
+  template bool all_below(const Stream&, Moduli<Word>, std::size_t, const Word*);                \
+  template void take(const Stream&, std::size_t, std::uint32_t, std::span<const std::uint32_t>,  \
+                     std::size_t, const Word*, std::size_t, Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 #undef WHORL_INSTANTIATE

@@ -23,5 +23,14 @@ void multiply_scalar(const Stream& stream, Moduli<Word> moduli, std::span<const 
 template <class Word>
 void automorphism(const Stream& stream, Moduli<Word> moduli, std::uint32_t N, std::uint32_t g,
                   bool evaluation_form, std::size_t size, const Word* a, Word* out);
+/// Waits for the answer.
+template <class Word>
+bool all_below(const Stream& stream, Moduli<Word> moduli, std::size_t size, const Word* a);
+
+/// out[r][i] = in[r][index[i]]: polynomials of N words in rows of `in_batch` and `out_batch`.
+template <class Word>
+void take(const Stream& stream, std::size_t rows, std::uint32_t N,
+          std::span<const std::uint32_t> index, std::size_t in_batch, const Word* in,
+          std::size_t out_batch, Word* out);
 
 }  // namespace whorl::backend::cuda

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "backend/cuda/dispatch/elementwise.h"
+#include "backend/cuda/dispatch/launch.cuh"
+#include "backend/cuda/kernels/convert_int8.cuh"
 #include "backend/cuda/kernels/rns.cuh"
 #include "backend/cuda/runtime/error.h"
+#include "backend/cuda/tuning/rns.h"
 #include "whorl/error.h"
 
 namespace whorl::backend::cuda {
@@ -28,7 +31,10 @@ class ConversionPacker {
         targets_(targets),
         stride_(factor_stride<Word>(size)),
         sources_(count * size),
-        factors_(count * targets * stride_) {}
+        factors_(count * targets * stride_) {
+    if (sizeof(Word) == 4 && size >= tuning::least_small_byte_limbs && size <= int8_limbs)
+      byte_factors_.resize(count * targets * int8_stride(int8_slots(size)));
+  }
   void set(std::size_t number, const ring::BaseConversion<Word>& conversion) {
     const std::size_t limbs = conversion.from().size();
     largest_ = std::max(largest_, conversion.largest());
@@ -42,20 +48,32 @@ class ConversionPacker {
       row[size_] = from[limbs];
       row[size_ + 1] = conversion.to()[k].value();
       row[size_ + 2] = math::Montgomery<Word>(conversion.to()[k]).inverse();
+      set_bytes(number * targets_ + k, conversion.to()[k], {row, size_ + 1});
     }
   }
   Conversions<Word> upload(const Stream& stream) const {
-    return {size_, static_cast<unsigned>(targets_), largest_,
+    return {size_,
+            static_cast<unsigned>(targets_),
+            largest_,
             stream.upload(sources_.data(), sources_.size()),
-            stream.upload(factors_.data(), factors_.size())};
+            stream.upload(factors_.data(), factors_.size()),
+            stream.upload(byte_factors_.data(), byte_factors_.size())};
   }
 
  private:
+  void set_bytes([[maybe_unused]] std::size_t row, const math::Modulus<Word>& p,
+                 [[maybe_unused]] std::span<const Word> factors) {
+    if (p.value() < int8_least_modulus) byte_factors_.clear();
+    if constexpr (sizeof(Word) == 4)
+      if (!byte_factors_.empty())
+        set_int8_row(factors, p, byte_factors_.data() + row * int8_stride(int8_slots(size_)));
+  }
+
   unsigned size_;
   std::size_t targets_, stride_;
   Word largest_ = 0;
   std::vector<RnsSource<Word>> sources_;
-  std::vector<Word> factors_;
+  std::vector<Word> factors_, byte_factors_;  ///< no bytes where a modulus is too small
 };
 
 template <class Word>
@@ -75,20 +93,86 @@ void for_limbs(unsigned wanted, const F& f) {
   f.template operator()<size>();
 }
 
-/// `groups` conversions of rows of a.row words; a's members for blocks are set here.
+/// By INT8 tensor cores; no group has more than `most_targets` to convert to.
+template <unsigned slots, unsigned columns>
+void convert_bytes(const Stream& stream, std::size_t groups, std::size_t most_targets,
+                   ConvertArguments<std::uint32_t> a) {
+  constexpr std::size_t resident = int8_resident(columns), stride = int8_stride(slots);
+  constexpr std::size_t in_block = int8_threads / 32 * 16 * columns;
+  const std::size_t pieces = (a.row + in_block - 1) / in_block;
+  const std::size_t capacity = resident * stream.gpu().multiprocessors;
+  // Targets are divided, by eights, where there are too few blocks otherwise.
+  const std::size_t eights = (most_targets + 7) / 8;
+  const std::size_t divided = std::clamp<std::size_t>(capacity / (groups * pieces), 1, eights);
+  const std::size_t target_bytes = stride * sizeof(std::uint32_t) + sizeof(uint2);
+  const std::size_t at_once = std::min((eights + divided - 1) / divided * 8,
+                                       (std::size_t{47} << 10) / target_bytes / 8 * 8);
+  a.targets_a_block = static_cast<std::uint32_t>(at_once);
+  a.target_blocks = static_cast<std::uint32_t>((most_targets + at_once - 1) / at_once);
+  // As many blocks as run at once, each with as many pieces as the others.
+  const std::size_t rows = groups * a.target_blocks;
+  const std::size_t rounds = (pieces * rows + capacity - 1) / capacity;
+  const dim3 grid(static_cast<unsigned>((pieces + rounds - 1) / rounds),
+                  static_cast<unsigned>(rows));
+  const std::size_t shared = at_once * target_bytes + 4 * slots * sizeof(RnsSource<std::uint32_t>);
+  launch_chained(stream, "convert_rows_int8", convert_rows_int8<slots, columns>, grid, int8_threads,
+                 shared, a);
+}
+template <unsigned columns>
+void convert_bytes(const Stream& stream, std::size_t groups, std::size_t most_targets,
+                   const ConvertArguments<std::uint32_t>& a) {
+  switch (int8_slots(a.size)) {
+    case 2:
+      return convert_bytes<2, columns>(stream, groups, most_targets, a);
+    case 3:
+      return convert_bytes<3, columns>(stream, groups, most_targets, a);
+    case 4:
+      return convert_bytes<4, columns>(stream, groups, most_targets, a);
+    default:
+      return convert_bytes<5, columns>(stream, groups, most_targets, a);
+  }
+}
+
 template <class Word>
-void convert(const Stream& stream, const Conversions<Word>& conversions, std::size_t groups,
-             ConvertArguments<Word> a) {
+Products products_for(const Conversions<Word>& conversions, std::size_t row, Products wanted) {
+  if (conversions.byte_factors.size() == 0) return Products::words;
+  if (wanted != Products::automatic) return wanted;
+  const unsigned least =
+      row <= tuning::small_row ? tuning::least_small_byte_limbs : tuning::least_byte_limbs;
+  if (conversions.size < least) return Products::words;
+  return row >= tuning::least_wide_row ? Products::bytes_by_more : Products::bytes;
+}
+
+/// `groups` conversions of rows of a.row words, by tables of the conversions from number `table`
+/// on; a's tables, and members for blocks, are set here.
+template <class Word>
+void convert(const Stream& stream, const Conversions<Word>& conversions, std::size_t table,
+             std::size_t groups, ConvertArguments<Word> a, Products wanted = Products::automatic) {
   a.size = conversions.size;
   a.tables = conversions.targets;
+  a.sources = conversions.sources.data() + table * conversions.size;
+  const Products products = products_for(conversions, a.row, wanted);
+  if constexpr (sizeof(Word) == 4)
+    if (products != Products::words) {
+      a.factors = conversions.byte_factors.data() +
+                  table * conversions.targets * int8_stride(int8_slots(a.size));
+      // The last digit has the fewest limbs of its own.
+      const std::size_t least_own =
+          a.digit_limbs == 0 ? 0 : a.rows.chain - (groups - 1) * a.digit_limbs;
+      return products == Products::bytes
+                 ? convert_bytes<2>(stream, groups, a.targets - least_own, a)
+                 : convert_bytes<4>(stream, groups, a.targets - least_own, a);
+    }
+  a.factors = conversions.factors.data() +
+              table * conversions.targets * factor_stride<Word>(conversions.size);
   const bool in_registers = a.size <= most_in_registers<Word>;
   const unsigned in_row = pieces(a.row, in_registers ? rns_width<Word> : 1);
   const std::size_t target_bytes = factor_stride<Word>(a.size) * sizeof(Word);
   // Each block of targets makes its digits anew: as few as give each multiprocessor some blocks.
   const std::size_t blocks = groups * in_row;
-  const std::size_t wanted = 8 * stream.gpu().multiprocessors;
+  const std::size_t enough = 8 * stream.gpu().multiprocessors;
   a.target_blocks = static_cast<std::uint32_t>(
-      std::clamp<std::size_t>((wanted + blocks - 1) / blocks, 1, a.targets));
+      std::clamp<std::size_t>((enough + blocks - 1) / blocks, 1, a.targets));
   a.targets_a_block = (a.targets + a.target_blocks - 1) / a.target_blocks;
   if (in_registers)
     a.targets_a_block =
@@ -102,24 +186,33 @@ void convert(const Stream& stream, const Conversions<Word>& conversions, std::si
           "base conversion from " + std::to_string(a.size) +
           " primes; this GPU's shared memory holds " +
           std::to_string(stream.gpu().shared_per_block / (rns_threads * sizeof(Word))));
-    if (shared > (48u << 10))
-      check(
-          cudaFuncSetAttribute(convert_many_rows<Word>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(shared)),
-          "cudaFuncSetAttribute of convert_many_rows: " + std::to_string(shared) +
-              " bytes of shared memory");
-    convert_many_rows<Word><<<grid, block, shared, stream.handle()>>>(a);
-    return check_launch("convert_many_rows", grid, block, shared);
+    return launch_chained(stream, "convert_many_rows", convert_many_rows<Word>, grid, block, shared,
+                          a);
   }
   const std::size_t shared = a.size * sizeof(RnsSource<Word>) + a.targets_a_block * target_bytes;
   for_limbs<most_in_registers<Word>>(a.size, [&]<unsigned size>() {
     if constexpr (sizeof(Word) == 4)
       if (conversions.largest <= (1u << 30))
-        return convert_rows<Word, size, 4><<<grid, block, shared, stream.handle()>>>(a);
-    convert_rows<Word, size, ProductSum<Word>::safe_terms>
-        <<<grid, block, shared, stream.handle()>>>(a);
+        return launch_chained(stream, "convert_rows", convert_rows<Word, size, 4>, grid, block,
+                              shared, a);
+    launch_chained(stream, "convert_rows", convert_rows<Word, size, ProductSum<Word>::safe_terms>,
+                   grid, block, shared, a);
   });
-  check_launch("convert_rows", grid, block, shared);
+}
+
+/// `table` of the conversions, of all its limbs to the first `kept` targets, for each part.
+template <class Word>
+void convert_parts(const Stream& stream, const Conversions<Word>& conversions, std::size_t table,
+                   unsigned kept, std::size_t parts, std::size_t row, const Word* in, Word* out,
+                   Products products = Products::automatic) {
+  ConvertArguments<Word> a = {};
+  a.in = in;
+  a.out = out;
+  a.row = row;
+  a.in_stride = conversions.size;
+  a.targets = kept;
+  a.rows = {kept, 0};
+  convert(stream, conversions, table, parts, a, products);
 }
 
 /// What mod_down and rescale share: rows `kept` … of each part, limbs `dropped` …, are what `table`
@@ -128,34 +221,26 @@ template <class Word>
 void divide(const Stream& stream, const CudaRnsTables<Word>& tables,
             const Conversions<Word>& conversions, std::size_t table, unsigned kept,
             unsigned dropped, std::size_t parts, std::size_t batch, const Twiddle<Word>* factors,
-            bool accumulate, const Word* in, Word* out) {
+            std::size_t added, const Word* in, Word* out) {
   const std::size_t many = conversions.size, rows = kept + many, row = batch * tables.plan().N();
   const auto coefficients = stream.allocate<Word>(parts * many * row);
   ntt_rows<Word>(stream, tables.ntt, false, {.parts = parts, .rows = many, .first_limb = dropped},
                  batch, {in, rows, kept}, {coefficients.data(), many, 0});
   const auto delta = stream.allocate<Word>(parts * kept * row);
-  ConvertArguments<Word> a = {};
-  a.in = coefficients.data();
-  a.out = delta.data();
-  a.row = row;
-  a.in_stride = static_cast<std::uint32_t>(many);
-  a.targets = kept;
-  a.rows = {kept, 0};
-  a.sources = conversions.sources.data() + table * many;
-  a.factors = conversions.factors.data() +
-              table * conversions.targets * factor_stride<Word>(conversions.size);
-  convert(stream, conversions, parts, a);
+  convert_parts(stream, conversions, table, kept, parts, row, coefficients.data(), delta.data());
   ntt_rows<Word>(stream, tables.ntt, true, {.parts = parts, .rows = kept}, batch,
                  {delta.data(), kept, 0}, {delta.data(), kept, 0});
-  const DivideArguments<Word> last = {
-      in,     delta.data(), out, row, kept, static_cast<std::uint32_t>(rows), tables.moduli.data(),
-      factors};
+  const DivideArguments<Word> last = {in,
+                                      delta.data(),
+                                      out,
+                                      row,
+                                      kept,
+                                      static_cast<std::uint32_t>(rows),
+                                      static_cast<std::uint32_t>(added),
+                                      tables.moduli.data(),
+                                      factors};
   const dim3 grid(pieces(row, rns_width<Word>), static_cast<unsigned>(parts * kept));
-  if (accumulate)
-    divide_rows<Word, true><<<grid, rns_threads, 0, stream.handle()>>>(last);
-  else
-    divide_rows<Word, false><<<grid, rns_threads, 0, stream.handle()>>>(last);
-  check_launch("divide_rows", grid, rns_threads, 0);
+  launch_chained(stream, "divide_rows", divide_rows<Word>, grid, rns_threads, 0, last);
 }
 
 }  // namespace
@@ -257,9 +342,32 @@ void base_convert(const Stream& stream, const ring::BaseConversion<Word>& conver
   a.row = batch * N;
   a.targets = targets;
   a.rows = {targets, 0};
-  a.sources = tables.sources.data();
-  a.factors = tables.factors.data();
-  convert(stream, tables, 1, a);
+  convert(stream, tables, 0, 1, a);
+}
+
+template <class Word>
+void convert_up(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+                std::size_t batch, const Word* in, const Word* own, Word* out, Products products) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  ConvertArguments<Word> a = {};
+  a.in = in;
+  a.out = out;
+  a.own = own;
+  a.row = batch * plan.N();
+  a.in_stride = plan.digit_limbs();
+  a.targets = limbs + plan.special();
+  a.digit_limbs = plan.digit_limbs();
+  a.rows = {limbs, plan.limbs()};
+  convert(stream, tables.up, 0, plan.digits(limbs), a, products);
+}
+
+template <class Word>
+void convert_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+                  std::size_t parts, std::size_t batch, const Word* in, Word* out,
+                  Products products) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  convert_parts(stream, tables.down, 0, limbs, parts, batch * tables.plan().N(), in, out, products);
 }
 
 template <class Word>
@@ -273,18 +381,7 @@ void mod_up(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned li
   const auto coefficients = stream.allocate<Word>(limbs * row);
   ntt_rows<Word>(stream, tables.ntt, false, {.rows = limbs}, batch, {in, limbs, 0},
                  {coefficients.data(), limbs, 0});
-  ConvertArguments<Word> a = {};
-  a.in = coefficients.data();
-  a.out = out;
-  a.own = in;
-  a.row = row;
-  a.in_stride = alpha;
-  a.targets = static_cast<std::uint32_t>(rows);
-  a.digit_limbs = alpha;
-  a.rows = {limbs, plan.limbs()};
-  a.sources = tables.up.sources.data();
-  a.factors = tables.up.factors.data();
-  convert(stream, tables.up, digits, a);
+  convert_up(stream, tables, limbs, batch, coefficients.data(), in, out);
   ntt_rows<Word>(stream, tables.ntt, true,
                  {.parts = digits,
                   .rows = rows,
@@ -302,13 +399,10 @@ void launch_inner_product(const Stream& stream, InnerArguments<Word> a) {
   const unsigned group = a.batch >= 3 ? 4 : a.batch;
   a.batch_groups = (a.batch + group - 1) / group;
   const dim3 grid(pieces(std::size_t{1} << a.log_N, rns_width<Word>) * a.batch_groups, a.row_count);
-  if (group == 4)
-    sum_digit_products<Word, 4, permuted><<<grid, rns_threads, 0, stream.handle()>>>(a);
-  else if (group == 2)
-    sum_digit_products<Word, 2, permuted><<<grid, rns_threads, 0, stream.handle()>>>(a);
-  else
-    sum_digit_products<Word, 1, permuted><<<grid, rns_threads, 0, stream.handle()>>>(a);
-  check_launch("sum_digit_products", grid, rns_threads, 0);
+  const auto kernel = group == 4   ? sum_digit_products<Word, 4, permuted>
+                      : group == 2 ? sum_digit_products<Word, 2, permuted>
+                                   : sum_digit_products<Word, 1, permuted>;
+  launch_chained(stream, "sum_digit_products", kernel, grid, rns_threads, 0, a);
 }
 
 }  // namespace
@@ -338,11 +432,11 @@ void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
 
 template <class Word>
 void mod_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-              std::size_t parts, std::size_t batch, bool accumulate, const Word* in, Word* out) {
+              std::size_t parts, std::size_t batch, std::size_t added, const Word* in, Word* out) {
   if (batch == 0) return;
   const CurrentGpu current(stream.gpu().ordinal);
   divide(stream, tables, tables.down, 0, limbs, tables.plan().limbs(), parts, batch,
-         tables.inverse_P.data(), accumulate, in, out);
+         tables.inverse_P.data(), added, in, out);
 }
 
 template <class Word>
@@ -352,30 +446,30 @@ void rescale(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned l
   const CurrentGpu current(stream.gpu().ordinal);
   const unsigned dropped = limbs - 1;
   divide(stream, tables, tables.last, dropped, dropped, dropped, parts, batch,
-         tables.inverse_last.data() + std::size_t{dropped} * tables.plan().limbs(), false, in, out);
+         tables.inverse_last.data() + std::size_t{dropped} * tables.plan().limbs(), 0, in, out);
 }
 
 template <class Word>
 void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-            std::size_t a_parts, std::size_t b_parts, std::size_t batch, const Word* a,
+            std::size_t a_parts, std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
             const Word* b, Word* out) {
   if (batch == 0) return;
   const CurrentGpu current(stream.gpu().ordinal);
-  const std::size_t row = batch * tables.plan().N();
+  const std::size_t N = tables.plan().N(), row = batch * N, b_row = one_b ? N : row;
   const TensorArguments<Word> t = {a,
                                    b,
                                    out,
                                    row,
                                    limbs * row,
+                                   b_row,
+                                   limbs * b_row,
+                                   one_b ? N - 1 : ~std::size_t{0},
                                    static_cast<std::uint32_t>(a_parts),
                                    static_cast<std::uint32_t>(b_parts),
                                    tables.moduli.data()};
   const dim3 grid(pieces(row, rns_width<Word>), limbs);
-  if (a_parts == 2 && b_parts == 2)
-    multiply_pairs<Word><<<grid, rns_threads, 0, stream.handle()>>>(t);
-  else
-    multiply_parts<Word><<<grid, rns_threads, 0, stream.handle()>>>(t);
-  check_launch("multiply_parts", grid, rns_threads, 0);
+  const auto kernel = a_parts == 2 && b_parts == 2 ? multiply_pairs<Word> : multiply_parts<Word>;
+  launch_chained(stream, "multiply_parts", kernel, grid, rns_threads, 0, t);
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                    \
@@ -385,17 +479,21 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned li
                               std::size_t, std::size_t, Word*);                                    \
   template void base_convert(const Stream&, const ring::BaseConversion<Word>&, std::uint32_t,      \
                              std::size_t, const Word*, Word*);                                     \
+  template void convert_up(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,       \
+                           const Word*, const Word*, Word*, Products);                             \
+  template void convert_down(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,     \
+                             std::size_t, const Word*, Word*, Products);                           \
   template void mod_up(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,           \
                        const Word*, Word*);                                                        \
   template void inner_product(const Stream&, const CudaRnsTables<Word>&,                           \
                               const CudaRnsSwitchKey<Word>&, unsigned, std::uint32_t, std::size_t, \
                               const Word*, Word*);                                                 \
   template void mod_down(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,         \
-                         std::size_t, bool, const Word*, Word*);                                   \
+                         std::size_t, std::size_t, const Word*, Word*);                            \
   template void rescale(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,          \
                         std::size_t, const Word*, Word*);                                          \
   template void tensor(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,           \
-                       std::size_t, std::size_t, const Word*, const Word*, Word*);
+                       std::size_t, std::size_t, bool, const Word*, const Word*, Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

@@ -19,13 +19,22 @@ struct RnsModulus;
 template <class Word>
 struct RnsSource;
 
-/// Conversions to the same moduli from at most `size`, as kernels read them (kernels/rns.cuh).
+/// Conversions to the same moduli from at most `size`, as kernels read them (kernels/rns.cuh and
+/// convert_int8.cuh).
 template <class Word>
 struct Conversions {
   unsigned size = 0, targets = 0;
   Word largest = 0;  ///< source modulus
   DeviceArray<RnsSource<Word>> sources;
-  DeviceArray<Word> factors;
+  DeviceArray<Word> factors, byte_factors;  ///< the latter where tensor cores may be used
+};
+
+/// How a base conversion multiplies; forced for comparison, with the same bits.
+enum class Products : std::uint8_t {
+  automatic,
+  words,          ///< wide products of words
+  bytes,          ///< products of bytes on INT8 tensor cores, 32 coefficients a warp
+  bytes_by_more,  ///< the same, 64 a warp
 };
 
 template <class Word>
@@ -65,6 +74,17 @@ void rns_transform(const Stream& stream, const CudaRnsTables<Word>& tables, unsi
 template <class Word>
 void base_convert(const Stream& stream, const ring::BaseConversion<Word>& conversion,
                   std::uint32_t N, std::size_t batch, const Word* in, Word* out);
+/// mod_up's base conversion alone: `in` (limbs, B, N) in coefficient form, each digit to all rows
+/// of `out` (digits, limbs + special, B, N) but its own, which are copied from `own` (limbs, B, N).
+template <class Word>
+void convert_up(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+                std::size_t batch, const Word* in, const Word* own, Word* out,
+                Products products = Products::automatic);
+/// mod_down's: the special primes' rows (parts, special, B, N) to the chain's (parts, limbs, B, N).
+template <class Word>
+void convert_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+                  std::size_t parts, std::size_t batch, const Word* in, Word* out,
+                  Products products = Products::automatic);
 template <class Word>
 void mod_up(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
             std::size_t batch, const Word* in, Word* out);
@@ -74,13 +94,14 @@ void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                    std::size_t batch, const Word* digits, Word* out);
 template <class Word>
 void mod_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-              std::size_t parts, std::size_t batch, bool accumulate, const Word* in, Word* out);
+              std::size_t parts, std::size_t batch, std::size_t added, const Word* in, Word* out);
 template <class Word>
 void rescale(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
              std::size_t parts, std::size_t batch, const Word* in, Word* out);
+/// `one_b`: b has a batch of 1.
 template <class Word>
 void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-            std::size_t a_parts, std::size_t b_parts, std::size_t batch, const Word* a,
+            std::size_t a_parts, std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
             const Word* b, Word* out);
 
 }  // namespace whorl::backend::cuda

@@ -71,7 +71,7 @@ void choose_rotate_fft(const Stream& stream, const FftRotationKey& key, BlindRot
       batch.count * blocks_for(key.most_digits) <= waves * stream.gpu().multiprocessors;
   if (way == BlindRotation::grid || way == BlindRotation::cluster ||
       (way == BlindRotation::automatic && few)) {
-    const bool clusters = stream.gpu().major >= 9 && way != BlindRotation::grid;
+    const bool clusters = stream.gpu().has_clusters() && way != BlindRotation::grid;
     if (launch_any_cluster<ClusterShape, Shape, keys, wide, coarse>(
             stream, key, batch, clusters, way == BlindRotation::automatic ? waves : any_waves))
       return;

@@ -75,7 +75,7 @@ void choose_rotate_ntt(const Stream& stream, const NttRotationKey<Word>& key, Bl
   const bool few = batch.count * blocks_for(key.slots) <= waves * stream.gpu().multiprocessors;
   if (way == BlindRotation::grid || way == BlindRotation::cluster ||
       (way == BlindRotation::automatic && few)) {
-    const bool clusters = stream.gpu().major >= 9 && way != BlindRotation::grid;
+    const bool clusters = stream.gpu().has_clusters() && way != BlindRotation::grid;
     if (launch_any_cluster<ClusterShape, Shape, keys>(
             stream, key, batch, clusters, way == BlindRotation::automatic ? waves : any_waves))
       return;

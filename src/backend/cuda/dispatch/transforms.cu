@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "backend/cuda/dispatch/launch.cuh"
 #include "backend/cuda/dispatch/ntt_rows.h"
 #include "backend/cuda/dispatch/twiddles.h"
 #include "backend/cuda/kernels/transforms.cuh"
@@ -70,26 +71,7 @@ struct Launch {
                   const Arguments& arguments) const {
     const std::size_t all_units = batch << log_parts;
     const dim3 grid(static_cast<unsigned>((all_units + units - 1) / units), limbs), block(threads);
-    if (shared_bytes > (48u << 10))
-      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(shared_bytes)),
-            std::string("cudaFuncSetAttribute of ") + name + ": " + std::to_string(shared_bytes) +
-                " bytes of shared memory");
-    cudaLaunchConfig_t config = {};
-    config.gridDim = grid;
-    config.blockDim = block;
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = stream.handle();
-    cudaLaunchAttribute attribute = {};
-    if (cluster > 1) {
-      attribute.id = cudaLaunchAttributeClusterDimension;
-      attribute.val.clusterDim = {cluster, 1, 1};
-      config.attrs = &attribute;
-      config.numAttrs = 1;
-    }
-    // The error, if any, is reported by check_launch, which names the sizes.
-    (void)cudaLaunchKernelEx(&config, kernel, arguments);
-    check_launch(name, grid, block, shared_bytes);
+    launch_chained(stream, name, kernel, grid, block, shared_bytes, arguments, cluster);
   }
 };
 
@@ -145,7 +127,7 @@ auto for_size(std::uint32_t N, const F& f) {
   return f.template operator()<log_n>();
 }
 
-bool has_clusters(const Stream& stream) { return stream.gpu().major >= 9; }
+bool has_clusters(const Stream& stream) { return stream.gpu().has_clusters(); }
 
 template <class Word>
 Split ntt_split(bool clusters, std::uint32_t N) {
@@ -155,12 +137,25 @@ Split ntt_split(bool clusters, std::uint32_t N) {
       .split;
 }
 
+/// How many transforms are launched together, and whether by clusters of blocks.
+struct Many {
+  bool clusters, few;
+  Many(const Stream& stream, std::size_t transforms)
+      : clusters(has_clusters(stream)), few(transforms <= stream.gpu().multiprocessors) {}
+};
+
 template <class Word, int headroom>
-Launches<NttArguments<Word>> choose_ntt(bool clusters, std::uint32_t N, bool forward) {
+Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, bool forward) {
   return for_size(N, [&]<int log_n>() {
+    if constexpr (few_ntt_cluster<sizeof(Word)>(log_n) > 0) {
+      using Few = FewNttTuning<sizeof(Word), log_n>;
+      if (many.clusters && many.few)
+        return forward ? ntt_launches<Word, headroom, Few, true>()
+                       : ntt_launches<Word, headroom, Few, false>();
+    }
     using With = typename NttTuning<sizeof(Word), log_n, true>::Canonical;
     using Without = typename NttTuning<sizeof(Word), log_n, false>::Canonical;
-    if (clusters)
+    if (many.clusters)
       return forward ? ntt_launches<Word, headroom, With, true>()
                      : ntt_launches<Word, headroom, With, false>();
     return forward ? ntt_launches<Word, headroom, Without, true>()
@@ -170,13 +165,13 @@ Launches<NttArguments<Word>> choose_ntt(bool clusters, std::uint32_t N, bool for
 
 /// The kernels for the largest modulus: how often it fits a word.
 template <class Word>
-Launches<NttArguments<Word>> choose_ntt(bool clusters, std::uint32_t N, bool forward, Word q) {
+Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, bool forward, Word q) {
   if constexpr (sizeof(Word) == 8) {
-    return choose_ntt<Word, 8>(clusters, N, forward);
+    return choose_ntt<Word, 8>(many, N, forward);
   } else {
-    if (q < (1u << 28)) return choose_ntt<Word, 16>(clusters, N, forward);
-    if (q < (1u << 30)) return choose_ntt<Word, 4>(clusters, N, forward);
-    return choose_ntt<Word, 2>(clusters, N, forward);
+    if (q < (1u << 28)) return choose_ntt<Word, 16>(many, N, forward);
+    if (q < (1u << 30)) return choose_ntt<Word, 4>(many, N, forward);
+    return choose_ntt<Word, 2>(many, N, forward);
   }
 }
 
@@ -216,7 +211,7 @@ void ntt(const Stream& stream, const TransformTables& tables, NttPlans<Word> pla
   const std::uint32_t N = plans[0]->N();
   Word largest = 0;
   for (const auto* plan : plans) largest = std::max(largest, plan->modulus().value());
-  const auto launches = choose_ntt<Word>(has_clusters(stream), N, forward, largest);
+  const auto launches = choose_ntt<Word>(Many(stream, plans.size() * batch), N, forward, largest);
   for (std::size_t first = 0; first < plans.size(); first += ntt_limbs_a_launch) {
     const std::size_t limbs = std::min<std::size_t>(ntt_limbs_a_launch, plans.size() - first);
     NttArguments<Word> arguments = {};
@@ -260,7 +255,8 @@ void ntt_rows(const Stream& stream, const NttLimbs<Word>& limbs, bool forward,
   Word largest = 0;
   for (std::size_t row = 0; row < selection.rows; ++row)
     largest = std::max(largest, limb_of(row).q);
-  const auto launches = choose_ntt<Word>(has_clusters(stream), limbs.N, forward, largest);
+  const auto launches = choose_ntt<Word>(Many(stream, selection.parts * selection.rows * batch),
+                                         limbs.N, forward, largest);
   for (std::size_t first = 0; first < selection.rows; first += ntt_limbs_a_launch) {
     const std::size_t rows = std::min<std::size_t>(ntt_limbs_a_launch, selection.rows - first);
     NttArguments<Word> arguments = {};

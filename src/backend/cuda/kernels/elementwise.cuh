@@ -25,6 +25,11 @@ struct LimbFactors {
   Word q[limbs_a_launch], w[limbs_a_launch], w_shoup[limbs_a_launch];
 };
 
+template <class Word>
+struct LimbBounds {
+  Word q[limbs_a_launch];
+};
+
 /// As many words as 16 bytes hold, or one.
 template <class Word, unsigned width>
 struct alignas(width * sizeof(Word)) WordVector {
@@ -79,6 +84,23 @@ __global__ void __launch_bounds__(elementwise_threads)
   }
 }
 
+/// *found = 1 if a value is not below its limb's q. Grid: pieces of a limb, limbs.
+template <class Word, unsigned width>
+__global__ void __launch_bounds__(elementwise_threads)
+    find_too_large(const __grid_constant__ LimbBounds<Word> bounds, std::size_t per_limb,
+                   const Word* a, std::uint32_t* found) {
+  using Vector = WordVector<Word, width>;
+  const std::size_t limb = blockIdx.y * per_limb;
+  Word largest = 0;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < per_limb;
+       i += std::size_t{gridDim.x} * blockDim.x) {
+    const Vector x = reinterpret_cast<const Vector*>(a)[limb + i];
+#pragma unroll
+    for (unsigned k = 0; k < width; ++k) largest = max(largest, x.word[k]);
+  }
+  if (largest >= bounds.q[blockIdx.y]) *found = 1;  // whoever writes, writes the same
+}
+
 /// Where coefficient i of a(X^g) comes from: coefficient `from` mod N, negated if from >= N; g^-1
 /// is the inverse of g modulo 2N. X^(N·g) = -1 for odd g.
 __host__ __device__ inline std::uint32_t automorphism_coefficient(std::uint32_t i, std::uint32_t N,
@@ -123,6 +145,29 @@ __global__ void __launch_bounds__(elementwise_threads)
       out[limb + at] = from < N ? x : neg_mod<Word>(x, q);
     }
   }
+}
+
+/// Polynomials of one launch of take: their indices travel in the kernel's parameters.
+inline constexpr unsigned polynomials_a_launch = 512;
+struct TakenPolynomials {
+  std::uint32_t index[polynomials_a_launch];
+};
+
+/// Grid: pieces of a polynomial, polynomials, rows. Vectors of `width` words; in a polynomial there
+/// are `vectors`, in rows `in_row` and `out_row` of them.
+template <class Word, unsigned width>
+__global__ void __launch_bounds__(elementwise_threads)
+    take_polynomials(const __grid_constant__ TakenPolynomials taken, std::size_t rows,
+                     std::uint32_t vectors, std::size_t in_row, const Word* __restrict__ in,
+                     std::size_t out_row, Word* __restrict__ out) {
+  using Vector = WordVector<Word, width>;
+  const std::uint32_t at = blockIdx.x * elementwise_threads + threadIdx.x;
+  if (at >= vectors) return;
+  const std::size_t from = std::size_t{taken.index[blockIdx.y]} * vectors + at,
+                    to = std::size_t{blockIdx.y} * vectors + at;
+  for (std::size_t row = blockIdx.z; row < rows; row += gridDim.z)
+    reinterpret_cast<Vector*>(out)[row * out_row + to] =
+        reinterpret_cast<const Vector*>(in)[row * in_row + from];
 }
 
 }  // namespace whorl::backend::cuda

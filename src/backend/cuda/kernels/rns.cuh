@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "backend/cuda/kernels/chain.cuh"
 #include "backend/cuda/kernels/elementwise.cuh"
 #include "backend/cuda/kernels/modular.cuh"
 #include "backend/cuda/kernels/ntt.cuh"
@@ -22,6 +23,23 @@ template <class Word>
 inline constexpr unsigned rns_width = 16 / sizeof(Word);
 template <class Word>
 using RnsVector = WordVector<Word, rns_width<Word>>;
+
+/// Stores 16 bytes at once: of a plain store after inline assembly nvcc 13.0 makes one a word.
+template <class Word>
+__device__ __forceinline__ void store_vector(Word* to, const RnsVector<Word>& x) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Word) == 4)
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)),
+                 "r"(x.word[0]), "r"(x.word[1]), "r"(x.word[2]), "r"(x.word[3])
+                 : "memory");
+  else
+    asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)),
+                 "l"(x.word[0]), "l"(x.word[1])
+                 : "memory");
+#else
+  *reinterpret_cast<RnsVector<Word>*>(to) = x;
+#endif
+}
 
 template <class Word>
 struct alignas(4 * sizeof(Word)) RnsModulus {
@@ -131,6 +149,7 @@ struct ConvertPlace {
 template <class Word, unsigned size, unsigned terms>
 __global__ void __launch_bounds__(rns_threads)
     convert_rows(const __grid_constant__ ConvertArguments<Word> a) {
+  join_chain();
   constexpr unsigned width = rns_width<Word>, stride = factor_stride<Word>(size);
   constexpr unsigned point = ring::BaseConversion<Word>::fraction_bits;
   using Vector = RnsVector<Word>;
@@ -213,7 +232,7 @@ __global__ void __launch_bounds__(rns_threads)
 #pragma unroll
       for (unsigned k = 0; k < width; ++k) result.word[k] = sum[k].reduce(q, inverse);
     }
-    *reinterpret_cast<Vector*>(out + row * a.row) = result;
+    store_vector<Word>(out + row * a.row, result);
   }
 }
 
@@ -221,6 +240,7 @@ __global__ void __launch_bounds__(rns_threads)
 template <class Word>
 __global__ void __launch_bounds__(rns_threads)
     convert_many_rows(const __grid_constant__ ConvertArguments<Word> a) {
+  join_chain();
   constexpr unsigned point = ring::BaseConversion<Word>::fraction_bits;
   extern __shared__ unsigned char rns_memory[] __attribute__((aligned(16)));
   Word* const y = reinterpret_cast<Word*>(rns_memory) + threadIdx.x;  // y_l at y[l·rns_threads]
@@ -302,6 +322,7 @@ struct Gathered {
 template <class Word, unsigned group, bool permuted>
 __global__ void __launch_bounds__(rns_threads)
     sum_digit_products(const __grid_constant__ InnerArguments<Word> a) {
+  join_chain();
   constexpr unsigned width = rns_width<Word>;
   using Vector = RnsVector<Word>;
   const std::uint32_t piece = blockIdx.x / a.batch_groups;
@@ -357,8 +378,9 @@ __global__ void __launch_bounds__(rns_threads)
       Vector out;
 #pragma unroll
       for (unsigned k = 0; k < width; ++k) out.word[k] = sum[i][c][k].reduce(m.q, m.inverse);
-      *reinterpret_cast<Vector*>(a.out + (c * a.row_count + row) * row_words +
-                                 (static_cast<std::size_t>(first + i) << a.log_N) + j) = out;
+      store_vector<Word>(a.out + (c * a.row_count + row) * row_words +
+                             (static_cast<std::size_t>(first + i) << a.log_N) + j,
+                         out);
     }
   }
 }
@@ -367,10 +389,18 @@ template <class Word>
 struct TensorArguments {
   const Word *a, *b;  ///< (parts, limbs, row)
   Word* out;
-  std::size_t row, part;  ///< words
+  std::size_t row, part;      ///< words, of a and out
+  std::size_t b_row, b_part;  ///< of b, whose row may be one polynomial, read again and again
+  std::size_t b_mask;         ///< of places in a row: N - 1 then, else all ones
   std::uint32_t a_parts, b_parts;
   const RnsModulus<Word>* moduli;
 };
+/// Where b has what a has at a place of its row.
+template <class Word>
+__device__ __forceinline__ const Word* place_in_b(const TensorArguments<Word>& t,
+                                                  std::size_t in_row) {
+  return t.b + blockIdx.y * t.b_row + (in_row & t.b_mask);
+}
 template <class Word>
 __device__ __forceinline__ Word finish_product(ProductSum<Word> sum, const RnsModulus<Word>& m) {
   sum.correct(m.q);
@@ -381,17 +411,19 @@ __device__ __forceinline__ Word finish_product(ProductSum<Word> sum, const RnsMo
 template <class Word>
 __global__ void __launch_bounds__(rns_threads)
     multiply_pairs(const __grid_constant__ TensorArguments<Word> t) {
+  join_chain();
   constexpr unsigned width = rns_width<Word>;
   using Vector = RnsVector<Word>;
   const std::size_t in_row =
       (static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x) * width;
   if (in_row >= t.row) return;
   const std::size_t at = blockIdx.y * t.row + in_row;
+  const Word* const b = place_in_b(t, in_row);
   const RnsModulus<Word> m = t.moduli[blockIdx.y];
   const Vector a0 = *reinterpret_cast<const Vector*>(t.a + at),
                a1 = *reinterpret_cast<const Vector*>(t.a + t.part + at),
-               b0 = *reinterpret_cast<const Vector*>(t.b + at),
-               b1 = *reinterpret_cast<const Vector*>(t.b + t.part + at);
+               b0 = *reinterpret_cast<const Vector*>(b),
+               b1 = *reinterpret_cast<const Vector*>(b + t.b_part);
   Vector out[3];
 #pragma unroll
   for (unsigned k = 0; k < width; ++k) {
@@ -404,19 +436,21 @@ __global__ void __launch_bounds__(rns_threads)
     for (unsigned i = 0; i < 3; ++i) out[i].word[k] = finish_product<Word>(sum[i], m);
   }
 #pragma unroll
-  for (unsigned i = 0; i < 3; ++i) *reinterpret_cast<Vector*>(t.out + i * t.part + at) = out[i];
+  for (unsigned i = 0; i < 3; ++i) store_vector<Word>(t.out + i * t.part + at, out[i]);
 }
 
 /// Any parts. The same grid.
 template <class Word>
 __global__ void __launch_bounds__(rns_threads)
     multiply_parts(const __grid_constant__ TensorArguments<Word> t) {
+  join_chain();
   constexpr unsigned width = rns_width<Word>;
   using Vector = RnsVector<Word>;
   const std::size_t in_row =
       (static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x) * width;
   if (in_row >= t.row) return;
   const std::size_t at = blockIdx.y * t.row + in_row;
+  const Word* const b = place_in_b(t, in_row);
   const RnsModulus<Word> m = t.moduli[blockIdx.y];
   for (std::uint32_t out = 0; out + 1 < t.a_parts + t.b_parts; ++out) {
     ProductSum<Word> sum[width];
@@ -424,7 +458,7 @@ __global__ void __launch_bounds__(rns_threads)
     for (std::uint32_t i = out < t.b_parts ? 0 : out - t.b_parts + 1, terms = 1; i <= last;
          ++i, ++terms) {
       const Vector x = *reinterpret_cast<const Vector*>(t.a + i * t.part + at),
-                   y = *reinterpret_cast<const Vector*>(t.b + (out - i) * t.part + at);
+                   y = *reinterpret_cast<const Vector*>(b + (out - i) * t.b_part);
 #pragma unroll
       for (unsigned k = 0; k < width; ++k) {
         sum[k].add(x.word[k], y.word[k]);
@@ -434,25 +468,26 @@ __global__ void __launch_bounds__(rns_threads)
     Vector result;
 #pragma unroll
     for (unsigned k = 0; k < width; ++k) result.word[k] = finish_product<Word>(sum[k], m);
-    *reinterpret_cast<Vector*>(t.out + out * t.part + at) = result;
+    store_vector<Word>(t.out + out * t.part + at, result);
   }
 }
 
-/// out = (x - y)·factor, or that added to it.
+/// out = (x - y)·factor; in the first `added` parts, added to out.
 template <class Word>
 struct DivideArguments {
   const Word* x;  ///< parts of x_stride rows, of which the first `limbs` count
   const Word* y;  ///< (parts, limbs, row), as out
   Word* out;
   std::size_t row;
-  std::uint32_t limbs, x_stride;
+  std::uint32_t limbs, x_stride, added;
   const RnsModulus<Word>* moduli;
   const Twiddle<Word>* factors;  ///< a limb's, and its Shoup companion
 };
 /// Grid: pieces of a row, parts × limbs. Bound by memory: 3 words a value, or 4.
-template <class Word, bool accumulate>
+template <class Word>
 __global__ void __launch_bounds__(rns_threads)
     divide_rows(const __grid_constant__ DivideArguments<Word> a) {
+  join_chain();
   constexpr unsigned width = rns_width<Word>;
   using Vector = RnsVector<Word>;
   const std::size_t in_row =
@@ -465,15 +500,15 @@ __global__ void __launch_bounds__(rns_threads)
                y = *reinterpret_cast<const Vector*>(a.y + at);
   const Word q = a.moduli[limb].q;
   const Twiddle<Word> factor = load_twiddle(a.factors + limb);
-  Vector out;
-  if constexpr (accumulate) out = *reinterpret_cast<const Vector*>(a.out + at);
+  Vector out = {};
+  if (part < a.added) out = *reinterpret_cast<const Vector*>(a.out + at);
 #pragma unroll
   for (unsigned k = 0; k < width; ++k) {
     const Word quotient =
         mul_shoup<Word>(sub_mod<Word>(x.word[k], y.word[k], q), factor.w, factor.shoup, q);
-    out.word[k] = accumulate ? add_mod<Word>(out.word[k], quotient, q) : quotient;
+    out.word[k] = add_mod<Word>(out.word[k], quotient, q);
   }
-  *reinterpret_cast<Vector*>(a.out + at) = out;
+  store_vector<Word>(a.out + at, out);
 }
 
 }  // namespace whorl::backend::cuda

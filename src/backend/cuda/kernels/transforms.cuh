@@ -2,6 +2,7 @@
 // a transform takes two kernels.
 #pragma once
 
+#include "backend/cuda/kernels/chain.cuh"
 #include "backend/cuda/kernels/fft.cuh"
 #include "backend/cuda/kernels/ntt.cuh"
 #include "backend/cuda/kernels/unit.cuh"
@@ -79,6 +80,7 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     ntt_kernel(const __grid_constant__ NttArguments<Word> arguments) {
   constexpr KernelShape shape = Tuned::shape;
   if constexpr (architecture_has<shape>()) {
+    join_chain();
     std::uint32_t in_row, out_row, which;
     if (!arguments.places.find(blockIdx.y, in_row, out_row, which)) return;
     const Unit<shape, Word> unit(transform_memory);
@@ -118,6 +120,7 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     intt_kernel(const __grid_constant__ NttArguments<Word> arguments) {
   constexpr KernelShape shape = Tuned::shape;
   if constexpr (architecture_has<shape>()) {
+    join_chain();
     std::uint32_t in_row, out_row, which;
     if (!arguments.places.find(blockIdx.y, in_row, out_row, which)) return;
     const Unit<shape, Word> unit(transform_memory);
@@ -185,6 +188,7 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     fft_kernel(const __grid_constant__ FftArguments a) {
   constexpr KernelShape shape = Tuned::shape;
   if constexpr (architecture_has<shape>()) {
+    join_chain();
     const Unit<shape, FftValue> unit(transform_memory);
     const bool active = unit.transform < a.batch;
     const std::size_t at = static_cast<std::size_t>(unit.transform) << shape.split.log_n;
@@ -219,6 +223,7 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     ifft_kernel(const __grid_constant__ FftArguments a) {
   constexpr KernelShape shape = Tuned::shape;
   if constexpr (architecture_has<shape>()) {
+    join_chain();
     constexpr double scale = 1.0 / (1u << shape.split.log_n);
     const Unit<shape, FftValue> unit(transform_memory);
     const bool active = unit.transform < a.batch;

@@ -29,7 +29,7 @@ Gpu describe_gpu(int ordinal) {
   gpu.shared_per_multiprocessor = p.sharedMemPerMultiprocessor;
   gpu.l2_bytes = static_cast<std::size_t>(p.l2CacheSize);
   gpu.memory_bytes = p.totalGlobalMem;
-  kernels_for(gpu);
+  gpu.compiled_for = compiled_for(gpu);
   return gpu;
 }
 

@@ -18,7 +18,10 @@ struct Gpu {
   std::size_t shared_per_block = 0;           ///< opt-in limit, bytes
   std::size_t shared_per_multiprocessor = 0;  ///< bytes
   std::size_t l2_bytes = 0, memory_bytes = 0;
+  int compiled_for = 0;  ///< the architecture that the build's kernels for it were compiled for: 90
   int architecture() const { return 10 * major + minor; }
+  /// Clusters of blocks and programmatic launches, if kernels were compiled for them too.
+  bool has_clusters() const { return major >= 9 && compiled_for >= 90; }
   std::string name() const { return "cuda:" + std::to_string(ordinal); }
 };
 
@@ -28,6 +31,8 @@ int gpu_count();
 Gpu describe_gpu(int ordinal);
 /// "kernels for sm_90": which of this build's kernels run there. DeviceError if none does.
 std::string kernels_for(const Gpu& gpu);
+/// 90: what those were compiled for, PTX included.
+int compiled_for(const Gpu& gpu);
 /// Bytes that the driver has left.
 std::size_t free_memory(const Gpu& gpu);
 

@@ -8,9 +8,7 @@ namespace {
 
 __global__ void nothing() {}
 
-}  // namespace
-
-std::string kernels_for(const Gpu& gpu) {
+cudaFuncAttributes kernel_of(const Gpu& gpu) {
   const std::string architecture = "sm_" + std::to_string(gpu.architecture());
   if (gpu.architecture() < 80)
     throw DeviceError(gpu.name() + " (" + gpu.model + ") is of " + architecture +
@@ -23,6 +21,15 @@ std::string kernels_for(const Gpu& gpu) {
     throw DeviceError("no kernel of this build runs on " + gpu.name() + " (" + gpu.model + ", " +
                       architecture + "): " + cudaGetErrorString(code));
   }
+  return attributes;
+}
+
+}  // namespace
+
+int compiled_for(const Gpu& gpu) { return kernel_of(gpu).ptxVersion; }
+
+std::string kernels_for(const Gpu& gpu) {
+  const cudaFuncAttributes attributes = kernel_of(gpu);
   const std::string compiled = "sm_" + std::to_string(attributes.binaryVersion);
   // Machine code runs on later chips of its own generation; others have it made from PTX.
   if (attributes.binaryVersion <= gpu.architecture() &&

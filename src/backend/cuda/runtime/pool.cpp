@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "backend/cuda/runtime/error.h"
 
@@ -36,13 +37,33 @@ MemoryPool::~MemoryPool() {
   cudaGetLastError();  // a lost device: there is nothing to keep
 }
 
+void MemoryPool::add(const std::shared_ptr<KeptBlocks>& blocks) const {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(streams_, [](const auto& each) { return each.expired(); });
+  streams_.push_back(blocks);
+}
+
+std::vector<std::shared_ptr<KeptBlocks>> MemoryPool::streams() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::shared_ptr<KeptBlocks>> out;
+  for (const auto& each : streams_)
+    if (auto blocks = each.lock()) out.push_back(std::move(blocks));
+  return out;
+}
+
+void MemoryPool::take_back() const {
+  for (const auto& each : streams()) each->give_back();
+}
+
 std::size_t MemoryPool::kept() const {
   std::uint64_t reserved = 0, used = 0;
   check(cudaMemPoolGetAttribute(handle_, cudaMemPoolAttrReservedMemCurrent, &reserved),
         "cudaMemPoolGetAttribute");
   check(cudaMemPoolGetAttribute(handle_, cudaMemPoolAttrUsedMemCurrent, &used),
         "cudaMemPoolGetAttribute");
-  return static_cast<std::size_t>(reserved - used);
+  std::size_t out = static_cast<std::size_t>(reserved - used);
+  for (const auto& each : streams()) out += each->bytes();
+  return out;
 }
 
 void MemoryPool::trim() const { check(cudaMemPoolTrimTo(handle_, 0), "cudaMemPoolTrimTo 0 bytes"); }

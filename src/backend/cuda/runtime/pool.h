@@ -6,8 +6,11 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "backend/cuda/runtime/gpu.h"
+#include "backend/cuda/runtime/kept_blocks.h"
 
 namespace whorl::backend::cuda {
 
@@ -21,13 +24,21 @@ class MemoryPool {
   MemoryPool& operator=(const MemoryPool&) = delete;
 
   cudaMemPool_t handle() const { return handle_; }
-  /// Bytes kept for later.
+  /// A stream that keeps blocks of this pool.
+  void add(const std::shared_ptr<KeptBlocks>& blocks) const;
+  /// What all streams keep comes back; waits for their work.
+  void take_back() const;
+  /// Bytes kept for later, by the pool and by streams.
   std::size_t kept() const;
-  /// Gives them back to the driver.
+  /// Gives what the pool itself keeps back to the driver.
   void trim() const;
 
  private:
+  std::vector<std::shared_ptr<KeptBlocks>> streams() const;
+
   cudaMemPool_t handle_ = nullptr;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::weak_ptr<KeptBlocks>> streams_;
 };
 
 }  // namespace whorl::backend::cuda

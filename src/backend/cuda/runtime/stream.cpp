@@ -8,7 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "backend/crew.h"
 #include "backend/cuda/runtime/error.h"
+#include "backend/cuda/runtime/kept_blocks.h"
 #include "backend/parallel.h"
 #include "whorl/error.h"
 
@@ -47,12 +49,15 @@ struct Stream::State {
   int unused[pieces] = {};  ///< a ring: pieces that no thread has, the longest unused first
   int first_unused = 0, unused_count = 0;
   std::mutex mutex;
+  std::shared_ptr<KeptBlocks> blocks;
+  std::shared_ptr<Crew> crew;  ///< who helps to copy
 
   // Destructors cannot report; a lost device makes these calls fail, and there is nothing to keep.
   ~State() {
     int before = 0;
     cudaGetDevice(&before);
     cudaSetDevice(ordinal);
+    if (blocks) blocks->close();
     if (handle) cudaStreamSynchronize(handle);
     for (const cudaEvent_t event : done)
       if (event) cudaEventDestroy(event);
@@ -106,7 +111,8 @@ struct Stream::State {
   void in_pieces(std::size_t bytes, const Body& body) {
     const CurrentGpu of_caller(ordinal);
     need_pinned();
-    parallel_for((bytes + piece_bytes - 1) / piece_bytes, {copy_threads, {}}, [&](std::size_t k) {
+    const Workers workers{copy_threads, {}, crew};
+    parallel_for((bytes + piece_bytes - 1) / piece_bytes, workers, [&](std::size_t k) {
       const CurrentGpu current(ordinal);
       const Piece piece(*this);
       piece.wait();
@@ -124,6 +130,9 @@ Stream::Stream(Gpu gpu, unsigned copy_threads)
   check(cudaStreamCreateWithFlags(&state_->handle, cudaStreamNonBlocking),
         "cudaStreamCreate on " + gpu_.name());
   handle_ = state_->handle;
+  state_->blocks = std::make_shared<KeptBlocks>(gpu_.ordinal, handle_);
+  state_->pool->add(state_->blocks);
+  state_->crew = std::make_shared<Crew>(state_->copy_threads - 1);
   for (cudaEvent_t& event : state_->done)
     check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
 }
@@ -132,27 +141,32 @@ Stream::~Stream() = default;
 
 std::shared_ptr<void> Stream::allocate_bytes(std::size_t bytes) const {
   if (bytes == 0) return nullptr;
-  const CurrentGpu current(gpu_.ordinal);
-  void* memory = nullptr;
-  cudaError_t code =
-      allocation_must_fail()
-          ? cudaErrorMemoryAllocation
-          : cudaMallocFromPoolAsync(&memory, bytes, state_->pool->handle(), state_->handle);
-  if (code == cudaErrorMemoryAllocation) {
-    cudaGetLastError();
-    throw OutOfMemoryError(gpu_.name() + ": " + std::to_string(bytes) + " bytes needed at once, " +
-                           std::to_string(free_memory()) + " of " +
-                           std::to_string(gpu_.memory_bytes) +
-                           " free: at most that many would fit");
+  const bool must_fail = allocation_must_fail();
+  const std::size_t size = KeptBlocks::rounded(bytes);
+  void* memory = must_fail ? nullptr : state_->blocks->take(size);
+  if (memory == nullptr) {
+    const CurrentGpu current(gpu_.ordinal);
+    const auto allocate = [&] {
+      return must_fail
+                 ? cudaErrorMemoryAllocation
+                 : cudaMallocFromPoolAsync(&memory, size, state_->pool->handle(), state_->handle);
+    };
+    cudaError_t code = allocate();
+    if (code == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      state_->pool->take_back();
+      code = allocate();
+    }
+    if (code == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      throw OutOfMemoryError(gpu_.name() + ": " + std::to_string(bytes) +
+                             " bytes needed at once, " + std::to_string(free_memory()) + " of " +
+                             std::to_string(gpu_.memory_bytes) +
+                             " free: at most that many would fit");
+    }
+    check(code, "cudaMallocFromPoolAsync of " + std::to_string(size) + " bytes");
   }
-  check(code, "cudaMallocFromPoolAsync of " + std::to_string(bytes) + " bytes");
-  return {memory, [state = state_](void* p) {
-            int before = 0;
-            cudaGetDevice(&before);
-            cudaSetDevice(state->ordinal);
-            cudaFreeAsync(p, state->handle);
-            cudaSetDevice(before);
-          }};
+  return {memory, [state = state_, size](void* p) { state->blocks->keep(p, size); }};
 }
 
 void Stream::copy_in(const void* host, void* device, std::size_t bytes) const {
@@ -186,7 +200,11 @@ void Stream::fill(void* device, int byte, std::size_t bytes) const {
         "cudaMemsetAsync of " + std::to_string(bytes) + " bytes");
 }
 
-void Stream::trim() const { state_->pool->trim(); }
+void Stream::trim() const {
+  const CurrentGpu current(gpu_.ordinal);
+  state_->pool->take_back();
+  state_->pool->trim();
+}
 
 std::size_t Stream::free_memory() const { return cuda::free_memory(gpu_) + state_->pool->kept(); }
 

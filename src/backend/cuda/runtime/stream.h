@@ -11,7 +11,8 @@
 
 namespace whorl::backend::cuda {
 
-/// Device memory that returns to the stream's pool, in stream order, when the last owner goes.
+/// Device memory that returns to its stream, in stream order, when the last owner goes, in whatever
+/// thread.
 template <class T>
 class DeviceArray {
  public:
@@ -58,7 +59,7 @@ class Stream {
   /// Waits for all work before it, and for the copy.
   void copy_out(const void* device, void* host, std::size_t bytes) const;
   void fill(void* device, int byte, std::size_t bytes) const;
-  /// Gives memory that the pool holds unused back to the driver.
+  /// Gives unused memory that the stream and its pool keep back to the driver.
   void trim() const;
   /// Bytes that an allocation could still get.
   std::size_t free_memory() const;

@@ -109,6 +109,20 @@ constexpr TransformShape ntt_shape(int log_n) {
   }
 }
 
+/// While there are fewer transforms than multiprocessors, one goes over 2^k blocks where that is
+/// faster: k, or 0. With the split of ntt_shape, whose tables it reads.
+template <int word_bytes>
+constexpr int few_ntt_cluster(int log_n) {
+  if constexpr (word_bytes == 4) switch (log_n) {
+      case 13:
+        return 2;
+      case 14:
+      case 15:
+        return 3;
+    }
+  return 0;
+}
+
 /// Points of the folded FFT: 2^log_m = N/2.
 template <bool clusters>
 constexpr TransformShape fft_shape(int log_m) {
@@ -155,6 +169,13 @@ struct NttTuning {
   static constexpr bool by_cluster = ntt_shape<word_bytes, true>(log_n).kernel[0].log_cluster > 0;
   static constexpr TransformShape shape = ntt_shape < word_bytes, clusters &&by_cluster > (log_n);
   using Canonical = NttTuning<word_bytes, log_n, clusters && by_cluster>;
+};
+template <int word_bytes, int log_n>
+struct FewNttTuning {
+  static constexpr KernelShape many = ntt_shape<word_bytes, true>(log_n).kernel[0];
+  static constexpr TransformShape shape =
+      one_kernel(many.split, 1, few_ntt_cluster<word_bytes>(log_n), 4, many.padding);
+  using Canonical = FewNttTuning;
 };
 template <int log_m, bool clusters>
 struct FftTuning {

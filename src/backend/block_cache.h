@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-namespace whorl::backend::cpu {
+namespace whorl::backend {
 
 /// Fresh pages cost more than most operations do on them: the system hands them out zeroed, one
 /// fault at a time. Blocks that are given back stay here, up to `most_kept` bytes, and go to the
@@ -36,4 +36,4 @@ class BlockCache : public std::enable_shared_from_this<BlockCache> {
   std::size_t kept_ = 0;
 };
 
-}  // namespace whorl::backend::cpu
+}  // namespace whorl::backend

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <memory>
 
-namespace whorl::backend::cpu {
+namespace whorl::backend {
 
 namespace detail {
 /// Pages of their own, huge ones where the system gives them: a key of 4-KB pages costs a
@@ -25,4 +25,4 @@ class KeyMemory {
   std::shared_ptr<void> pages_;
 };
 
-}  // namespace whorl::backend::cpu
+}  // namespace whorl::backend

@@ -1,4 +1,4 @@
-#include "backend/cpu/key_memory.h"
+#include "backend/key_memory.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "whorl/error.h"
 
-namespace whorl::backend::cpu::detail {
+namespace whorl::backend::detail {
 
 namespace {
 constexpr std::size_t huge_page = std::size_t{1} << 21;
@@ -41,4 +41,4 @@ std::shared_ptr<void> allocate_pages(std::size_t bytes, const char* what) {
   return {pages, [bytes](void* p) { munmap(p, bytes); }};
 }
 
-}  // namespace whorl::backend::cpu::detail
+}  // namespace whorl::backend::detail

@@ -1,4 +1,4 @@
-#include "backend/cpu/block_cache.h"
+#include "backend/block_cache.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "backend/cpu/key_memory.h"
+#include "backend/key_memory.h"
 #include "hwy/aligned_allocator.h"
 #include "whorl/error.h"
 
-namespace whorl::backend::cpu {
+namespace whorl::backend {
 
 namespace {
 
@@ -66,4 +66,4 @@ void BlockCache::keep(Block block) {
   }
 }
 
-}  // namespace whorl::backend::cpu
+}  // namespace whorl::backend

@@ -1,0 +1,100 @@
+#include "backend/cuda/runtime/kept_blocks.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+namespace whorl::backend::cuda {
+
+namespace {
+
+/// As CurrentGpu, for where nothing may be thrown.
+class QuietGpu {
+ public:
+  explicit QuietGpu(int ordinal) {
+    cudaGetDevice(&before_);
+    cudaSetDevice(ordinal);
+  }
+  ~QuietGpu() { cudaSetDevice(before_); }
+  QuietGpu(const QuietGpu&) = delete;
+  QuietGpu& operator=(const QuietGpu&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+}  // namespace
+
+std::size_t KeptBlocks::rounded(std::size_t bytes) {
+  if (bytes > largest_block) return bytes;
+  // Eight sizes to an octave.
+  const std::size_t step = std::bit_floor(std::max<std::size_t>(bytes, 4096)) / 8;
+  return (bytes + step - 1) / step * step;
+}
+
+void* KeptBlocks::take(std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = blocks_.find(bytes);
+  if (found == blocks_.end() || found->second.empty()) return nullptr;
+  void* const memory = found->second.back().memory;
+  found->second.pop_back();
+  kept_ -= bytes;
+  return memory;
+}
+
+void KeptBlocks::keep(void* block, std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  const bool keeps = bytes <= largest_block && stream_ != nullptr;
+  if (keeps) {
+    try {
+      blocks_[bytes].push_back({block, ++clock_});
+      kept_ += bytes;
+    } catch (const std::bad_alloc&) {
+      const QuietGpu current(ordinal_);
+      cudaFreeAsync(block, stream_);
+    }
+  }
+  if (keeps && kept_ <= most_kept) return;
+  const QuietGpu current(ordinal_);
+  if (!keeps) cudaFreeAsync(block, stream_);
+  while (kept_ > most_kept) free_oldest();
+}
+
+void KeptBlocks::free_oldest() {
+  auto oldest = blocks_.end();
+  for (auto each = blocks_.begin(); each != blocks_.end(); ++each)
+    if (!each->second.empty() &&
+        (oldest == blocks_.end() || each->second[0].dropped < oldest->second[0].dropped))
+      oldest = each;
+  cudaFreeAsync(oldest->second[0].memory, stream_);
+  oldest->second.erase(oldest->second.begin());
+  kept_ -= oldest->first;
+}
+
+void KeptBlocks::free_all() {
+  const QuietGpu current(ordinal_);
+  for (const auto& [bytes, blocks] : blocks_)
+    for (const Block& block : blocks) cudaFreeAsync(block.memory, stream_);
+  blocks_.clear();
+  kept_ = 0;
+}
+
+void KeptBlocks::give_back() {
+  const std::scoped_lock lock(mutex_);
+  if (stream_ == nullptr) return;
+  free_all();
+  cudaStreamSynchronize(stream_);
+}
+
+void KeptBlocks::close() {
+  const std::scoped_lock lock(mutex_);
+  free_all();
+  stream_ = nullptr;
+}
+
+std::size_t KeptBlocks::bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return kept_;
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,54 @@
+// Freed device memory that a stream hands out again itself.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace whorl::backend::cuda {
+
+/// Two calls of the driver a buffer took as long as the kernels of small rings do. Blocks that are
+/// dropped stay here, up to `most_kept` bytes, those longest unused going to the pool first; in
+/// stream order, so that work queued on a block may be under way when it is taken again. Any thread
+/// may call.
+class KeptBlocks {
+ public:
+  static constexpr std::size_t largest_block = std::size_t{64} << 20;
+  static constexpr std::size_t most_kept = std::size_t{256} << 20;
+
+  /// Of a stream, which outlives close().
+  KeptBlocks(int ordinal, cudaStream_t stream) : ordinal_(ordinal), stream_(stream) {}
+
+  /// What to allocate for so many bytes: similar requests share blocks.
+  static std::size_t rounded(std::size_t bytes);
+  /// A kept block of exactly so many bytes, or nullptr.
+  void* take(std::size_t bytes);
+  /// Keeps the block, or frees it. Throws nothing: deleters call it.
+  void keep(void* block, std::size_t bytes);
+  /// All kept blocks to the pool, and waits until it has them.
+  void give_back();
+  /// The same for good, without the wait.
+  void close();
+  std::size_t bytes() const;
+
+ private:
+  struct Block {
+    void* memory;
+    std::uint64_t dropped;  ///< a clock
+  };
+  void free_all();
+  void free_oldest();
+
+  int ordinal_;
+  cudaStream_t stream_;
+  mutable std::mutex mutex_;
+  std::map<std::size_t, std::vector<Block>> blocks_;  ///< by size, the longest unused first
+  std::size_t kept_ = 0;
+  std::uint64_t clock_ = 0;
+};
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,16 @@
+// Numbers of RNS kernels, measured on an H200 (sm_90): docs/perf-log.md, section 20;
+// bench_tensor_cores measures them again.
+#pragma once
+
+#include <cstddef>
+
+namespace whorl::backend::cuda::tuning {
+
+/// Source limbs from which on base conversion goes to the INT8 tensor cores, and those from which
+/// on it does in rows of up to `small_row` words: there it is latency that they save.
+inline constexpr unsigned least_byte_limbs = 8, least_small_byte_limbs = 5;
+inline constexpr std::size_t small_row = std::size_t{1} << 17;
+/// Rows of so many words are converted 64 coefficients a warp, smaller ones 32.
+inline constexpr std::size_t least_wide_row = std::size_t{1} << 18;
+
+}  // namespace whorl::backend::cuda::tuning

@@ -1,0 +1,81 @@
+"""The package on a GPU: same results as on the CPU. Skipped where there is none to use."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+import whorl
+from support import make_bgv_kit, make_kit
+from whorl import bgv, binfhe
+
+GPUS = [device.name for device in whorl.devices()[1:] if device.usable]
+pytestmark = pytest.mark.skipif(not GPUS, reason="no GPU to test on")
+
+
+@pytest.mark.parametrize("bits", [30, 50])
+def test_bgv_has_the_cpus_bits(bits: int) -> None:
+    kit = make_bgv_kit(bits=bits)
+    servers = [bgv.Server(kit.keys, device=name) for name in ("cpu", GPUS[0])]
+    values = np.random.default_rng(bits).integers(0, kit.t, (3, kit.N))
+    encrypted = kit.client.encrypt(values)
+
+    def results(server: bgv.Server) -> list[Any]:
+        x = server.upload(encrypted)
+        row = server.encode(values[0])
+        return [
+            x * x[0] + x,
+            (x - x[1]) * row,
+            x[::-1] + row,
+            bgv.concatenate([x, x * x])[[0, 4]],
+            x[:2].inner_sum(4),
+            *x[2].rotate_many([1, 2]),
+            (x * x).shrink(),
+            3 - x.square() * 2,
+        ]
+
+    for number, (cpu, gpu) in enumerate(zip(*map(results, servers), strict=True)):
+        a, b = cpu.to_host(), gpu.to_host()
+        assert a.to_bytes() == b.to_bytes(), number
+    x = servers[1].upload(encrypted)
+    assert np.array_equal(kit.client.decrypt(x * x), values * values % kit.t)
+
+
+def test_arrays_dropped_while_the_server_works() -> None:
+    kit = make_bgv_kit()
+    server = bgv.Server(kit.keys, device=GPUS[0])
+    values = np.arange(2 * kit.N).reshape(2, kit.N) % kit.t
+    x = server.upload(kit.client.encrypt(values))
+    heap: list[Any] = []
+    over = threading.Event()
+
+    def collect() -> None:
+        while not over.is_set():
+            heap.clear()
+            gc.collect()
+
+    collector = threading.Thread(target=collect)
+    collector.start()
+    try:
+        for _ in range(200):
+            y = x + x
+            heap.extend([y * x, y])
+            cycle: list[Any] = [y + y]
+            cycle.append(cycle)
+        assert np.array_equal(kit.client.decrypt(y), 2 * values % kit.t)
+    finally:
+        over.set()
+        collector.join()
+
+
+def test_gates() -> None:
+    kit = make_kit()
+    a, b = np.random.default_rng(1).integers(0, 2, (2, 100)).astype(bool)
+    x, y = kit.client.encrypt(a), kit.client.encrypt(b)
+    for transform in ("ntt", "fft"):
+        server = binfhe.Server(kit.keys, device=GPUS[0], transform=transform)
+        assert np.array_equal(kit.client.decrypt(server.nand(x, y)), ~(a & b))
+        assert np.array_equal(kit.client.decrypt(server.xor(x, y)), a ^ b)

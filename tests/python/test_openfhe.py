@@ -1,0 +1,243 @@
+"""The same BGV circuits in Whorl and in OpenFHE: all slots of all results are the same.
+
+OpenFHE's wheel wants CPython 3.10, and runs there in a process of its own (openfhe_worker.py):
+`python3.10`, or the interpreter that WHORL_PEER_PYTHON names. Without it these tests are skipped;
+if one is named they fail. Both pack a vector as two rows of N/2 slots and rotate to the left.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from whorl import bgv
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Operation = tuple[Any, ...]
+"""Name, number of the operand, and the other's number, columns or a row of values."""
+
+PEER = os.environ.get("WHORL_PEER_PYTHON", "python3.10")
+LOG_SUMS = 2
+"""At most 2^LOG_SUMS ciphertexts are summed before they are multiplied."""
+TURNS = 2
+"""At most so many rotations in sequence at a level."""
+
+
+@cache
+def why_absent() -> str:
+    """Empty where OpenFHE can be imported."""
+    try:
+        done = subprocess.run([PEER, "-c", "import openfhe"], capture_output=True, text=True)
+    except OSError as error:
+        return str(error)
+    said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+    # A traceback closes with its error; another program's first line is its message.
+    return "" if done.returncode == 0 else said[-1] if "Error" in said[-1] else said[0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def openfhe() -> None:
+    """Skips where there is none."""
+    if not why_absent():
+        return
+    if "WHORL_PEER_PYTHON" in os.environ:
+        pytest.fail(f"WHORL_PEER_PYTHON={PEER} does not import openfhe: {why_absent()}")
+    pytest.skip(
+        f"{PEER} does not import openfhe ({why_absent()}): name a CPython 3.10 that has its wheel "
+        "by WHORL_PEER_PYTHON"
+    )
+
+
+class Peer:
+    """openfhe_worker.py."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.N = int(self._answer()["N"])
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, "OpenFHE's process ended"
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def results(self, inputs: list[Ints], operations: list[Operation]) -> list[Ints]:
+        """Signed, as OpenFHE has them."""
+        assert self._process.stdin is not None
+        plain = [[x.tolist() if isinstance(x, np.ndarray) else x for x in o] for o in operations]
+        request = {"inputs": [row.tolist() for row in inputs], "operations": plain}
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        return [np.array(row) for row in self._answer()["results"]]
+
+
+@contextmanager
+def openfhe_peer(depth: int, t: int) -> Iterator[Peer]:
+    worker = Path(__file__).parent / "openfhe_worker.py"
+    shape = {"depth": depth, "t": t, "sums": 2**LOG_SUMS, "turns": TURNS}
+    with subprocess.Popen(
+        [PEER, str(worker), json.dumps(shape)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield Peer(process)
+
+
+@dataclass
+class Ours:
+    """The same in Whorl."""
+
+    parameters: bgv.Parameters
+    client: bgv.Client = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = bgv.Client(self.parameters)
+
+    def results(self, inputs: list[Ints], operations: list[Operation]) -> list[Ints]:
+        """In 0 … t-1; the noise bound of each result says that it decrypts."""
+        turns = {o[2] for o in operations if o[0] == "rotate"}
+        server = bgv.Server(self.client.evaluation_keys(rotations=sorted(turns)), device="cpu")
+        public = self.client.public_key()
+        wires = [server.upload(public.encrypt(row)) for row in inputs]
+        for name, first, *rest in operations:
+            a = wires[first]
+            match name:
+                case "add":
+                    out = a + wires[rest[0]]
+                case "sub":
+                    out = a - wires[rest[0]]
+                case "multiply":
+                    out = a * wires[rest[0]]
+                case "square":
+                    out = a.square()
+                case "negate":
+                    out = -a
+                case "rotate":
+                    out = a.rotate(rest[0])
+                case "add_plain":
+                    out = a + rest[0]
+                case "sub_plain":
+                    out = a - rest[0]
+                case "multiply_plain":
+                    out = a * rest[0]
+                case _:
+                    raise ValueError(name)
+            assert out.noise_budget > 0, f"{name} left no budget"
+            wires.append(out)
+        return [self.client.decrypt(wire) for wire in wires[len(inputs) :]]
+
+
+def in_clear(inputs: list[Ints], operations: list[Operation], N: int, t: int) -> list[Ints]:
+    """In 0 … t-1."""
+    wires = [np.concatenate([row, np.zeros(N - len(row), np.int64)]) % t for row in inputs]
+    for name, first, *rest in operations:
+        a = wires[first]
+        if name == "negate":
+            out = -a
+        elif name == "rotate":
+            out = np.roll(a.reshape(2, -1), -rest[0], axis=-1).reshape(-1)
+        else:
+            b = a if name == "square" else rest[0] if name.endswith("_plain") else wires[rest[0]]
+            kind = name.split("_")[0]
+            out = a + b if kind == "add" else a - b if kind == "sub" else a * (b % t)
+        wires.append(out % t)
+    return wires[len(inputs) :]
+
+
+def compare(ours: Ours, peer: Peer, inputs: list[Ints], operations: list[Operation]) -> None:
+    N, t = ours.parameters.N, ours.parameters.t
+    assert peer.N == N
+    expected = in_clear(inputs, operations, N, t)
+    theirs = peer.results(inputs, operations)
+    mine = ours.results(inputs, operations)
+    assert len(theirs) == len(mine) == len(expected)
+    for number, (a, b, clear) in enumerate(zip(mine, theirs, expected, strict=True)):
+        what = f"operation {number}, {operations[number][0]}"
+        assert np.array_equal(a, b % t), f"{what}: Whorl and OpenFHE differ"
+        assert np.array_equal(a, clear), f"{what}: both differ from what is due"
+
+
+def chosen(depth: int, t: int, peer: Peer) -> Ours:
+    """Rings of the same size, so that rows wrap around at the same slot."""
+    return Ours(bgv.parameters(depth=depth, plain_modulus=t, N=peer.N, sums=LOG_SUMS))
+
+
+def test_the_example() -> None:
+    """simple-integers-bgvrns, with one more rotation: each slot, also of what was padded."""
+    inputs = [
+        np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
+        np.array([3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
+        np.array([1, 2, 5, 2, 5, 6, 7, 8, 9, 10, 11, 12]),
+    ]
+    operations: list[Operation] = [
+        ("add", 0, 1),
+        ("add", 3, 2),
+        ("multiply", 0, 1),
+        ("multiply", 5, 2),
+        *(("rotate", 0, columns) for columns in (1, 2, 3, -1, -2)),
+    ]
+    with openfhe_peer(2, 65537) as peer:
+        compare(chosen(2, 65537, peer), peer, inputs, operations)
+
+
+def random_circuit(
+    generator: np.random.Generator, depth: int, t: int, N: int, steps: int
+) -> tuple[list[Ints], list[Operation]]:
+    """Any operations, to exactly the depth: a plaintext's product counts as a level."""
+    inputs = [generator.integers(-(t // 2), t // 2 + 1, size=N) for _ in range(3)]
+    operations: list[Operation] = []
+    # Of each wire: products in sequence, terms and rotations since the last.
+    wires = [(0, 1, 0)] * len(inputs)
+
+    def push(operation: Operation, wire: tuple[int, int, int]) -> None:
+        level, terms, turns = wire
+        if level <= depth and terms <= 2**LOG_SUMS and turns <= TURNS:
+            operations.append(operation)
+            wires.append(wire)
+
+    def step(kind: int, i: int, j: int) -> None:
+        (level, terms, turns), other = wires[i], wires[j]
+        higher = max(level, other[0])
+        if kind < 4:
+            both = (higher, terms + other[1], max(turns, other[2]))
+            push(("add" if kind < 2 else "sub", i, j), both)
+        elif kind < 7:
+            push(("multiply", i, j), (higher + 1, 1, 0))
+        elif kind == 7:
+            push(("square", i), (level + 1, 1, 0))
+        elif kind < 11:
+            columns = int(generator.choice([1, 3, -2, N // 4]))
+            push(("rotate", i, columns), (level, terms, turns + 1))
+        elif kind == 11:
+            push(("negate", i), (level, terms, turns))
+        else:
+            name = ("add_plain", "sub_plain", "multiply_plain")[kind - 12]
+            row = generator.integers(-(t // 2), t // 2 + 1, size=N)
+            plain = (level + 1, 1, 0) if kind == 14 else (level, terms + 1, turns)
+            push((name, i, row), plain)
+
+    while len(operations) < steps:
+        step(*(int(generator.integers(n)) for n in (15, len(wires), len(wires))))
+    while (deepest := max(wires))[0] < depth:
+        step(4, wires.index(deepest), int(generator.integers(len(wires))))
+    return inputs, operations
+
+
+@pytest.mark.parametrize("t", [65537, 786433])
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
+def test_random_circuits(generator: np.random.Generator, depth: int, t: int) -> None:
+    with openfhe_peer(depth, t) as peer:
+        ours = chosen(depth, t, peer)
+        for _ in range(3):
+            compare(ours, peer, *random_circuit(generator, depth, t, peer.N, 6 + 3 * depth))

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Random BGV circuits by as many processes as there are cores: tests/property/bgv_circuits_test.cpp
+# says what one is. Shows each process's line and one for all.
+#
+# usage: tools/circuits.sh PROGRAM [CIRCUITS [PROCESSES]]      (default: 100,000, one a core)
+#
+# PROGRAM: whorl_tests_property, or whorl_tests_gpu, which runs them on every GPU too. A GPU's memory
+# is shared: a process takes up to 2 GB of it. 100,000 take 35 minutes of CPU time or so; the process
+# with the first circuit of depth 24, which all SIMD targets run, 3 minutes more than the others and
+# 12 GB of the host's memory.
+set -uo pipefail
+program="${1:?usage: tools/circuits.sh PROGRAM [CIRCUITS [PROCESSES]]}"
+circuits="${2:-100000}"
+count="${3:-$(nproc)}"
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+
+running=()
+for ((number = 1; number <= count; ++number)); do
+  WHORL_TEST_CIRCUITS="$circuits" WHORL_TEST_SHARD="$number/$count" \
+    "$program" --gtest_filter='BgvCircuits.*' >"$logs/$number.log" 2>&1 &
+  running+=($!)
+done
+failed=0
+for ((number = 1; number <= count; ++number)); do
+  if ! wait "${running[number - 1]}"; then
+    failed=$((failed + 1))
+    echo "process $number/$count failed:"
+    grep -vE '^\[ +(OK|RUN|SKIPPED) |^BGV-CIRCUITS' "$logs/$number.log" | tail -n 60
+  fi
+  grep '^BGV-CIRCUITS' "$logs/$number.log"
+done
+
+# A process that was left with nothing to do has no line; one that died has none either, and failed.
+cat "$logs"/*.log | awk -v wanted="$circuits" -v processes="$count" -v failed="$failed" '
+  /^BGV-CIRCUITS/ {
+    for (i = 2; i <= NF; ++i) {
+      split($i, pair, "=")
+      if (pair[1] == "least_slack") {
+        if (least == "" || pair[2] + 0 < least) least = pair[2] + 0
+      } else if (pair[1] == "seconds") {
+        if (pair[2] + 0 > seconds) seconds = pair[2] + 0
+      } else sum[pair[1]] += pair[2]
+    }
+  }
+  END {
+    bad = sum["wrong"] + sum["differing"] + sum["over_bound"]
+    if (sum["circuits"] != wanted) bad += 1
+    printf "all: processes=%d failed=%d circuits=%d of %d deep=%d operations=%d dropped=%d ",
+      processes, failed, sum["circuits"], wanted, sum["deep"], sum["operations"], sum["dropped"]
+    printf "wrong=%d differing=%d over_bound=%d least_slack=%.1f cpu_seconds=%.0f seconds=%.0f: %s\n",
+      sum["wrong"], sum["differing"], sum["over_bound"], least, sum["cpu_seconds"], seconds,
+      failed + bad == 0 ? "PASSED" : "FAILED"
+    exit failed + bad != 0
+  }'
