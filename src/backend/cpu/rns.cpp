@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 #include "backend/cpu/kernels.h"
@@ -126,6 +125,19 @@ const Word* CpuRnsSwitchKey<Word>::row(unsigned digit, unsigned component, unsig
   return memory_.get() + ((digit * 2 + component) * limbs + limb) * plan.N();
 }
 
+template <class Word>
+std::shared_ptr<const EvaluationPermutation<Word>> CpuRnsSwitchKey<Word>::permutation(
+    std::uint32_t g) const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (permutation_ && g_ == g) return permutation_;
+  }
+  auto made = std::make_shared<const EvaluationPermutation<Word>>(this->plan().N(), g);
+  const std::scoped_lock lock(mutex_);
+  g_ = g;
+  return permutation_ = std::move(made);
+}
+
 // Twiddles of a modulus are as long as some rows are: what follows goes through the rows of a
 // modulus one after another.
 
@@ -218,8 +230,7 @@ void inner_product(const CpuRnsTables<Word>& tables, const CpuRnsSwitchKey<Word>
   const ring::RnsPlan<Word>& plan = tables.plan();
   const std::size_t N = plan.N(), rows = limbs + plan.special();
   const unsigned count = plan.digits(limbs);
-  std::optional<EvaluationPermutation<Word>> permutation;
-  if (g != 1) permutation.emplace(static_cast<std::uint32_t>(N), g);
+  const auto permutation = g == 1 ? nullptr : key.permutation(g);
   each_row(rows * batch, N, on.workers_for(2 * rows * batch * N),
            [&](std::size_t i, std::size_t at, std::size_t size) {
              const unsigned limb = limb_of(plan, limbs, static_cast<unsigned>(i / batch));
@@ -232,8 +243,7 @@ void inner_product(const CpuRnsTables<Word>& tables, const CpuRnsSwitchKey<Word>
              // Results are (b, a): part 0 is what the secret does not multiply.
              const KeyProducts<Word> sums{
                  x, {b.data(), a.data()}, {out + i * N, out + (rows * batch + i) * N}};
-             key_products(tables.montgomery[limb], sums, permutation ? &*permutation : nullptr, at,
-                          size);
+             key_products(tables.montgomery[limb], sums, permutation.get(), at, size);
            });
 }
 

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "backend/block_cache.h"
 #include "backend/cpu/ntt_tables.h"
+#include "backend/cpu/rns_kernels.h"
 #include "backend/key_memory.h"
 #include "backend/parallel.h"
 #include "backend/rns.h"
@@ -53,8 +55,13 @@ class CpuRnsSwitchKey final : public RnsSwitchKey<Word> {
   std::size_t bytes() const override { return words_ * sizeof(Word); }
   /// N words, in Montgomery form. component 0: a's.
   const Word* row(unsigned digit, unsigned component, unsigned limb) const;
+  /// X -> X^g in evaluation form; kept, since a key is used with one g.
+  std::shared_ptr<const EvaluationPermutation<Word>> permutation(std::uint32_t g) const;
 
  private:
+  mutable std::mutex mutex_;
+  mutable std::uint32_t g_ = 1;  ///< of the permutation that is kept
+  mutable std::shared_ptr<const EvaluationPermutation<Word>> permutation_;
   std::size_t words_;
   KeyMemory<Word> memory_;
 };
