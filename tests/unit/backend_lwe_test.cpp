@@ -72,10 +72,12 @@ TEST(BackendModulusSwitch, AgainstExactRationals) {
                                                        random);
     check_modulus_switch<std::uint32_t, std::uint64_t>(modulus(32), modulus(58), row, centre, false,
                                                        random);
-    check_modulus_switch<std::uint64_t, std::uint32_t>(modulus(58), modulus(32), row, centre, false,
-                                                       random);
-    check_modulus_switch<std::uint64_t, std::uint64_t>(modulus(58), modulus(58), row, centre, false,
-                                                       random);
+    // Errors of up to 700 elements must add up to less than 2^63 to be centred.
+    const unsigned most = centre ? 53 : 58;
+    check_modulus_switch<std::uint64_t, std::uint32_t>(modulus(most), modulus(32), row, centre,
+                                                       false, random);
+    check_modulus_switch<std::uint64_t, std::uint64_t>(modulus(most), modulus(58), row, centre,
+                                                       false, random);
   }
   // The edges of words, equal moduli, no mask at all.
   for (const bool centre : {false, true}) {
@@ -90,6 +92,22 @@ TEST(BackendModulusSwitch, AgainstExactRationals) {
     check_modulus_switch<std::uint32_t, std::uint32_t>(1024, 1024, 1, centre, false, random);
     check_modulus_switch<std::uint32_t, std::uint32_t>(1 << 10, 1 << 12, 9, centre, false, random);
   }
+}
+
+// Halves, all rounded up: the largest sum of errors that is taken, and the first that is not.
+TEST(BackendModulusSwitch, TheLargestSumOfErrors) {
+  const auto device = tested(2);
+  const std::uint64_t from = 1ULL << 57, to = from / 2;
+  const std::vector<std::uint64_t> most(128, from - 1), more(129, from - 1);
+  auto x = put(*device, most), y = put(*device, more);
+  device->modulus_switch(from, to, most.size(), true, std::as_const(x).slice(), x.slice());
+  // b of 2^57 - 1 is 2^56 - 1/2; 127 errors of a half each add half their sum, 31 3/4.
+  const auto got = get(*device, x);
+  EXPECT_EQ(got[0], 0u);
+  EXPECT_EQ(got[127], 31u);
+  EXPECT_THROW(
+      device->modulus_switch(from, to, more.size(), true, std::as_const(y).slice(), y.slice()),
+      ParameterError);
 }
 
 // The scheme rounds ciphertexts where they lie.

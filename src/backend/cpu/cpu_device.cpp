@@ -14,6 +14,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rns.h"
 #include "backend/cpu/rns_kernels.h"
+#include "backend/lwe_shapes.h"
 #include "backend/rns_shapes.h"
 #include "hwy/aligned_allocator.h"
 #include "ring/automorphism.h"
@@ -529,9 +530,7 @@ class CpuDevice final : public Device {
     check(in);
     check(out);
     check_size("modulus_switch: output", out.size, in.size);
-    if (from < 2 || to < 2)
-      throw ParameterError("modulus_switch: moduli " + std::to_string(from) + " and " +
-                           std::to_string(to) + " must be at least 2");
+    check_modulus_switch(from, to, row, centre);
     check_word<In>("modulus_switch", from - 1);
     check_word<Out>("modulus_switch", to - 1);
     const std::size_t count = polynomials("modulus_switch", in.size, row);

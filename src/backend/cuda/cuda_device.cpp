@@ -17,6 +17,7 @@
 #include "backend/cuda/dispatch/transforms.h"
 #include "backend/cuda/runtime/error.h"
 #include "backend/cuda/runtime/stream.h"
+#include "backend/lwe_shapes.h"
 #include "backend/parallel.h"
 #include "backend/rns_shapes.h"
 
@@ -541,9 +542,7 @@ class CudaDevice final : public Device {
     check(in);
     check(out);
     check_size("modulus_switch: output", out.size, in.size);
-    if (from < 2 || to < 2)
-      throw ParameterError("modulus_switch: moduli " + std::to_string(from) + " and " +
-                           std::to_string(to) + " must be at least 2");
+    check_modulus_switch(from, to, row, centre);
     check_word<In>("modulus_switch", from - 1);
     check_word<Out>("modulus_switch", to - 1);
     const std::size_t count = rows("modulus_switch", in.size, row);
