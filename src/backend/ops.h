@@ -304,7 +304,7 @@ class Device {
   /// Rows of `row` residues: out = round(in·to/from) mod to; `out` may be `in`. With `centre`, the
   /// last element of each row is corrected by half the sum of the others' rounding errors, which is
   /// the error's expected value under a binary key: its variance falls from n/24 to n/48 (Bernard,
-  /// Joye, Smart, Walter, 2024/1718, "drifting").
+  /// Joye, Smart, Walter, 2024/1718, "drifting"); ParameterError if their sum could reach 2^63.
   virtual void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
                               Slice<const std::uint32_t> in, Slice<std::uint32_t> out) const = 0;
   virtual void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
