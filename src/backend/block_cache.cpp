@@ -19,7 +19,7 @@ constexpr std::size_t least_pages = std::size_t{1} << 15;
 
 /// Sizes of blocks: eight to an octave, so that similar requests share them.
 std::size_t rounded(std::size_t bytes) {
-  const std::size_t step = std::bit_floor(std::max(bytes, least_pages)) / 8;
+  const std::size_t step = std::max(std::bit_floor(bytes) / 8, least_pages / 8);
   return (bytes + step - 1) / step * step;
 }
 

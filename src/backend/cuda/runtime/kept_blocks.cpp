@@ -28,7 +28,7 @@ class QuietGpu {
 std::size_t KeptBlocks::rounded(std::size_t bytes) {
   if (bytes > largest_block) return bytes;
   // Eight sizes to an octave.
-  const std::size_t step = std::bit_floor(std::max<std::size_t>(bytes, 4096)) / 8;
+  const std::size_t step = std::max<std::size_t>(std::bit_floor(bytes) / 8, 512);
   return (bytes + step - 1) / step * step;
 }
 
