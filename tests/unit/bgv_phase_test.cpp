@@ -73,7 +73,7 @@ TEST(BgvPhase, LongChains) {
     for (const std::uint64_t q : values) primes.emplace_back(static_cast<std::uint32_t>(q));
     const PhaseReader<std::uint32_t> reader(primes, t);
     for (int i = 0; i < 200; ++i) {
-      const std::int64_t v = random.between(-(1LL << 62), 1LL << 62) >> random.below(62);
+      const std::int64_t v = random.between(-(1LL << 62), (1LL << 62) - 1) >> random.below(62);
       std::vector<std::uint32_t> residues;
       for (const auto& q : primes) residues.push_back(q.from_signed(v));
       std::uint64_t out = 0;
