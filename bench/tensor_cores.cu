@@ -28,6 +28,7 @@
 #include "backend/cuda/dispatch/transforms.h"
 #include "backend/cuda/kernels/convert_int8.cuh"
 #include "backend/cuda/runtime/error.h"
+#include "backend/cuda/tuning/rns.h"
 #include "backend/cuda/tuning/transforms.h"
 #include "math/primes.h"
 #include "ring/rns_plan.h"
@@ -306,8 +307,11 @@ class ConversionBench {
       variants.push_back({name, [&convert, &out, by] { convert(out.data(), by); }, floor});
     };
     variant("wide", Products::words, std::max(memory, products / wide_rate));
-    variant("int8", Products::bytes, int8_floor);
-    variant("int8, 64 columns a warp", Products::bytes_by_more, int8_floor);
+    // There are no bytes to multiply for fewer limbs: the dispatcher takes words.
+    if (size >= tuning::least_small_byte_limbs) {
+      variant("int8", Products::bytes, int8_floor);
+      variant("int8, 64 columns a warp", Products::bytes_by_more, int8_floor);
+    }
     variant("automatic", Products::automatic, int8_floor);
     stream.fill(want.data(), 0xff, want.size() * sizeof(Word));
     convert(want.data(), Products::words);
