@@ -185,7 +185,6 @@ class Bench {
     const auto x = filled(2 * part), y = filled(2 * part), wide = filled(2 * rows * row);
     auto product = device.allocate<Word>(3 * part), raised = device.allocate<Word>(D * rows * row),
          sums = device.allocate<Word>(2 * rows * row), out = device.allocate<Word>(2 * part);
-    const auto moduli = plan.moduli_of(limbs, false);
 
     const auto tensor = [&] {
       device.tensor(tables, limbs, 2, x.slice(), 2, y.slice(), product.slice());
@@ -232,25 +231,28 @@ class Bench {
     time("inner_product", batch, of_inner, sums, [&] { inner_product(1); });
     time("inner_product_g", batch, of_inner, sums, [&] { inner_product(g); });
     time("mod_down", batch, of_down, out,
-         [&] { device.mod_down(tables, limbs, 2, 0, wide.slice(), out.slice()); });
+         [&] { device.mod_down(tables, limbs, 2, wide.slice(), {}, 1, out.slice()); });
     time("rescale", batch, of_rescale, out, [&] {
       device.rescale(tables, limbs, 2, x.slice(), out.slice().part(0, 2 * (L - 1) * row));
     });
     const auto mult_relin = [&] {
-      tensor();
-      mod_up(std::as_const(product).slice().part(2 * part, part));
-      inner_product(1);
-      device.mod_down(tables, limbs, 2, 2, std::as_const(sums).slice(),
-                      product.slice().part(0, 2 * part));
+      backend::together(device, [&] {
+        tensor();
+        mod_up(std::as_const(product).slice().part(2 * part, part));
+        inner_product(1);
+        device.mod_down(tables, limbs, 2, std::as_const(sums).slice(),
+                        std::as_const(product).slice().part(0, 2 * part), 1, out.slice());
+      });
     };
-    time("mult_relin", batch, together(4 * w * 6 * l, {of_tensor, of_up, of_inner, of_down}),
-         product, mult_relin, true);
+    time("mult_relin", batch, together(4 * w * 6 * l, {of_tensor, of_up, of_inner, of_down}), out,
+         mult_relin, true);
     const auto rotate = [&] {
-      device.automorphism(moduli, plan.N(), g, true, x.slice().part(0, part),
-                          out.slice().part(0, part));
-      mod_up(x.slice().part(part, part));
-      inner_product(g);
-      device.mod_down(tables, limbs, 2, 1, std::as_const(sums).slice(), out.slice());
+      backend::together(device, [&] {
+        mod_up(x.slice().part(part, part));
+        inner_product(g);
+        device.mod_down(tables, limbs, 2, std::as_const(sums).slice(), x.slice().part(0, part), g,
+                        out.slice());
+      });
     };
     time("rotate", batch, together(4 * w * 4 * l, {of_up, of_inner, of_down}), out, rotate, true);
   }

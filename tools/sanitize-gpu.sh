@@ -9,7 +9,7 @@ set -uo pipefail
 
 build="${WHORL_BUILD:-$(dirname "$0")/../build/make}"
 program="${1:-$build/tests/whorl_tests_gpu}"
-filter="${WHORL_SANITIZE_FILTER:-*GpuSmall*}"
+filter="${WHORL_SANITIZE_FILTER:-*Small*}"
 tools="${WHORL_SANITIZE_TOOLS:-memcheck racecheck synccheck initcheck}"
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null) || {
   echo "compute-sanitizer is not on PATH and not in /usr/local/cuda/bin" >&2

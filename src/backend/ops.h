@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "backend/rns.h"
@@ -171,6 +172,10 @@ class Device {
 
   /// Waits for all work so far; throws what went wrong in it.
   virtual void wait() const = 0;
+  /// Operations between these calls, which nest, belong together: a device may keep them until the
+  /// last end, and throw there what it would have thrown before. See together().
+  virtual void begin_together() const {}
+  virtual void end_together() const {}
 
   /// x^(l)_b <- values at odd powers of psi_l, in the order of ring::NttPlan. data: (L, B, N).
   virtual void ntt(NttPlans<std::uint32_t>, Slice<std::uint32_t> data) const = 0;
@@ -246,10 +251,11 @@ class Device {
                              std::uint32_t g, Slice<const Word> digits, Slice<Word> out)           \
       const = 0;                                                                                   \
   /** in (parts, limbs + K, B, N), out (parts, limbs, B, N): (x - delta)/P for delta = x mod P,    \
-   * delta = 0 mod t, |delta| <= t·P/2 or a hair more; added to what `out` has in the first       \
-   * `added` parts. */                                                                             \
+   * delta = 0 mod t, |delta| <= t·P/2 or a hair more. To the first parts `added` is added, at    \
+   * X^g: (some of the parts or none, limbs, B, N); it may be the same place of `out` if g = 1. */ \
   virtual void mod_down(const RnsTables<Word>&, unsigned limbs, std::size_t parts,                 \
-                        std::size_t added, Slice<const Word> in, Slice<Word> out) const = 0;       \
+                        Slice<const Word> in, Slice<const Word> added, std::uint32_t g,            \
+                        Slice<Word> out) const = 0;                                                \
   /** The same with the last limb for P: in (parts, limbs, B, N), out (parts, limbs - 1, B, N). */ \
   virtual void rescale(const RnsTables<Word>&, unsigned limbs, std::size_t parts,                  \
                        Slice<const Word> in, Slice<Word> out) const = 0;                           \
@@ -357,6 +363,37 @@ class Device {
                        std::to_string(want) + " are due");
   }
 };
+
+/// f(), whose operations on the device belong together: steps of one whole, none of which is waited
+/// for alone. What f throws is thrown; what it began is done all the same.
+template <class F>
+auto together(const Device& device, const F& f) {
+  struct Scope {
+    const Device& device;
+    bool open = true;
+    ~Scope() {
+      if (!open) return;
+      try {
+        device.end_together();
+      } catch (...) {  // f's exception is under way
+      }
+    }
+    void end() {
+      open = false;
+      device.end_together();
+    }
+  };
+  device.begin_together();
+  Scope scope{device};
+  if constexpr (std::is_void_v<decltype(f())>) {
+    f();
+    scope.end();
+  } else {
+    auto out = f();
+    scope.end();
+    return out;
+  }
+}
 
 struct DeviceOptions {
   /// Of the host; 0: all cores. On a GPU they prepare keys, and up to four copy.

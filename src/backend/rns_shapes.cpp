@@ -1,5 +1,6 @@
 #include "backend/rns_shapes.h"
 
+#include <functional>
 #include <string>
 
 #include "whorl/error.h"
@@ -24,6 +25,13 @@ void check_rows(const char* what, std::size_t size, std::size_t rows, std::size_
     throw ShapeError(std::string(what) + ": " + std::to_string(size) + " residues where " +
                      std::to_string(rows) + " rows of " + std::to_string(batch) +
                      " polynomials of " + std::to_string(N) + " are due");
+}
+
+template <class Word>
+void check_exponent(const char* what, const ring::RnsPlan<Word>& plan, std::uint32_t g) {
+  if (g % 2 == 0 || g >= 2 * plan.N())
+    throw ParameterError(std::string(what) + ": g = " + std::to_string(g) +
+                         " is not odd and below 2N = " + std::to_string(2 * plan.N()));
 }
 
 }  // namespace
@@ -68,9 +76,7 @@ std::size_t inner_product_batch(const ring::RnsPlan<Word>& key_plan,
   check_special("inner_product", plan);
   if (&key_plan != &plan)
     throw ParameterError("inner_product: the key was prepared with another plan's tables");
-  if (g % 2 == 0 || g >= 2 * plan.N())
-    throw ParameterError("inner_product: g = " + std::to_string(g) +
-                         " is not odd and below 2N = " + std::to_string(2 * plan.N()));
+  check_exponent("inner_product", plan, g);
   const std::size_t rows = limbs + plan.special();
   const std::size_t batch = batch_of("inner_product", digits, plan.digits(limbs) * rows, plan.N());
   check_rows("inner_product: output", out, 2 * rows, batch, plan.N());
@@ -79,14 +85,26 @@ std::size_t inner_product_batch(const ring::RnsPlan<Word>& key_plan,
 
 template <class Word>
 std::size_t mod_down_batch(const ring::RnsPlan<Word>& plan, unsigned limbs, std::size_t parts,
-                           std::size_t added, std::size_t in, std::size_t out) {
+                           std::span<const Word> in, std::span<const Word> added, std::uint32_t g,
+                           std::span<const Word> out) {
   plan.check_limbs("mod_down", limbs);
   check_special("mod_down", plan);
-  if (added > parts)
-    throw ShapeError("mod_down: " + std::to_string(added) + " of " + std::to_string(parts) +
-                     " parts to be added to");
-  const std::size_t batch = batch_of("mod_down", in, parts * (limbs + plan.special()), plan.N());
-  check_rows("mod_down: output", out, parts * limbs, batch, plan.N());
+  check_exponent("mod_down", plan, g);
+  const std::size_t batch =
+      batch_of("mod_down", in.size(), parts * (limbs + plan.special()), plan.N());
+  check_rows("mod_down: output", out.size(), parts * limbs, batch, plan.N());
+  const std::size_t part = limbs * batch * plan.N();
+  if (added.size() > out.size() || (part > 0 && added.size() % part != 0))
+    throw ShapeError("mod_down: " + std::to_string(added.size()) +
+                     " residues to be added are not some of " + std::to_string(parts) +
+                     " parts of " + std::to_string(part));
+  const bool apart = added.empty() ||
+                     std::less_equal<>()(added.data() + added.size(), out.data()) ||
+                     std::less_equal<>()(out.data() + out.size(), added.data());
+  if (!apart && (g != 1 || added.data() != out.data()))
+    throw ShapeError("mod_down: what is to be added lies in the output, " +
+                     (g == 1 ? std::string("elsewhere than where it is added")
+                             : "and g = " + std::to_string(g) + " is not 1"));
   return batch;
 }
 
@@ -138,7 +156,8 @@ TakeBatches take_batches(std::size_t rows, std::uint32_t N, std::span<const std:
   template std::size_t inner_product_batch(const ring::RnsPlan<Word>&, const ring::RnsPlan<Word>&, \
                                            unsigned, std::uint32_t, std::size_t, std::size_t);     \
   template std::size_t mod_down_batch(const ring::RnsPlan<Word>&, unsigned, std::size_t,           \
-                                      std::size_t, std::size_t, std::size_t);                      \
+                                      std::span<const Word>, std::span<const Word>, std::uint32_t, \
+                                      std::span<const Word>);                                      \
   template std::size_t rescale_batch(const ring::RnsPlan<Word>&, unsigned, std::size_t,            \
                                      std::size_t, std::size_t);                                    \
   template std::size_t tensor_batch(const ring::RnsPlan<Word>&, unsigned, std::size_t,             \

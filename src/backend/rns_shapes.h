@@ -30,7 +30,8 @@ std::size_t inner_product_batch(const ring::RnsPlan<Word>& key_plan,
                                 std::size_t digits, std::size_t out);
 template <class Word>
 std::size_t mod_down_batch(const ring::RnsPlan<Word>& plan, unsigned limbs, std::size_t parts,
-                           std::size_t added, std::size_t in, std::size_t out);
+                           std::span<const Word> in, std::span<const Word> added, std::uint32_t g,
+                           std::span<const Word> out);
 template <class Word>
 std::size_t rescale_batch(const ring::RnsPlan<Word>& plan, unsigned limbs, std::size_t parts,
                           std::size_t in, std::size_t out);

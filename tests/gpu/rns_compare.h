@@ -63,12 +63,17 @@ void compare_rns(const Two& two, const std::shared_ptr<const ring::RnsPlan<Word>
   if (K == 0 || ::testing::Test::HasFatalFailure()) return;
 
   for (std::size_t added = 0; added <= parts; ++added)
-    expect_same(two, [&](const backend::Device& device) {
-      const auto x = put(device, high);
-      auto out = put(device, other);
-      device.mod_down(*tables_of(device), used, parts, added, x.slice(), out.slice());
-      return get(device, out);
-    });
+    for (const std::uint32_t by : {0u, 1u, g})  // 0: in place
+      expect_same(two, [&](const backend::Device& device) {
+        const auto x = put(device, high), y = put(device, other);
+        auto out = put(device, by == 0 ? other : low);
+        const std::size_t size = added * used * row;
+        device.mod_down(
+            *tables_of(device), used, parts, x.slice(),
+            by == 0 ? std::as_const(out).slice().part(0, size) : y.slice().part(0, size),
+            std::max(1u, by), out.slice());
+        return get(device, out);
+      });
   const RnsKeyRows<Word> key(*plan, random);
   for (const std::uint32_t by : {1u, g})
     expect_same(two, [&](const backend::Device& device) {

@@ -30,6 +30,39 @@ TEST(GpuRns, LargeRings) {
   }
 }
 
+// Few transforms of rings that clusters of blocks share, which convert what they load from one
+// limb; digits of one limb and more, that end short, batches up to where they are few no longer,
+// moduli of all sizes.
+TEST(GpuRns, FewTransforms) {
+  Random random;
+  const Two two;
+  for (U32 N = 1 << 13; N <= 1 << 15; N *= 2)
+    for (const unsigned digit_limbs : {1u, 2u, 3u, 4u, 6u})
+      for (const unsigned bits : {28u, 30u, 31u}) {
+        // There are four primes of each size from 26 bits on to choose from.
+        if (3 * digit_limbs > 4 * (bits - 25)) continue;
+        const unsigned limbs = digit_limbs + 1 + static_cast<unsigned>(random.below(digit_limbs));
+        compare_rns<U32>(two,
+                         random_rns_plan<U32>(N, limbs, digit_limbs, digit_limbs, random, bits),
+                         1 + static_cast<unsigned>(random.below(limbs)), 1 + random.below(3), 2,
+                         static_cast<U32>(2 * random.below(N) + 1), 65537, random);
+        if (HasFatalFailure()) return;
+      }
+}
+
+// About as many transforms as are few; more rows than a launch takes, from one limb to many.
+TEST(GpuRns, TransformsThatAreJustFew) {
+  Random random;
+  const Two two;
+  const U32 N = 1 << 13;
+  compare_rns<U32>(two, random_rns_plan<U32>(N, 3, 1, 1, random, 30), 3, 12, 2, 77, 65537, random);
+  const auto primes = math::ntt_primes(30, N, 67);
+  std::vector<U32> all(primes.begin(), primes.end());
+  const auto plan = std::make_shared<ring::RnsPlan<U32>>(N, std::span<const U32>(all).first(66),
+                                                         std::span<const U32>(all).subspan(66), 33);
+  compare_rns<U32>(two, plan, 66, 1, 2, 77, 65537, random);
+}
+
 TEST(GpuRns, LargeBatches) {
   Random random;
   const Two two;

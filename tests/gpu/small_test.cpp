@@ -82,6 +82,11 @@ TEST(GpuSmall, Rns) {
       if (HasFatalFailure()) return;
     }
   compare_rns<U32>(two, random_rns_plan<U32>(1 << 15, 2, 1, 1, random), 2, 1, 3, 5, 1, random);
+  // From one limb few transforms convert what they load, from more they do not.
+  for (const unsigned size : {1u, 2u})
+    for (const unsigned bits : {30u, 31u})
+      compare_rns<U32>(two, random_rns_plan<U32>(1 << 13, size + 1, size, size, random, bits),
+                       size + 1, 1, 2, 77, 65537, random);
 }
 
 // Many pieces of pinned memory, by several threads, in and out.

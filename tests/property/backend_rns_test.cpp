@@ -310,7 +310,28 @@ TYPED_TEST(BackendRns, ModDown) {
       for (std::size_t added = 0; added <= c.parts; ++added) {
         const auto x = put(*device, in);
         auto out = put(*device, before);
-        device->mod_down(*tables, c.used, c.parts, added, x.slice(), out.slice());
+        device->mod_down(*tables, c.used, c.parts, x.slice(),
+                         std::as_const(out).slice().part(0, out.size() / c.parts * added), 1,
+                         out.slice());
+        // From elsewhere, and at X^g.
+        const auto y = put(*device, before);
+        const auto g = static_cast<std::uint32_t>(2 * random.below(c.N) + 1);
+        for (const std::uint32_t by : {1u, g}) {
+          const std::size_t size = out.size() / c.parts * added;
+          auto moved = put(*device, before), same = device->template allocate<Word>(out.size()),
+               got = device->template allocate<Word>(out.size());
+          const auto moduli = plan->moduli_of(c.used, false);
+          for (std::size_t part = 0; part < added; ++part)
+            device->automorphism(moduli, c.N, by, true,
+                                 y.slice().part(part * size / added, size / added),
+                                 moved.slice().part(part * size / added, size / added));
+          device->mod_down(*tables, c.used, c.parts, x.slice(),
+                           std::as_const(moved).slice().part(0, size), 1, same.slice());
+          device->mod_down(*tables, c.used, c.parts, x.slice(), y.slice().part(0, size), by,
+                           got.slice());
+          EXPECT_EQ(get(*device, got), get(*device, same)) << "g = " << by;
+          if (by == 1) EXPECT_EQ(get(*device, got), get(*device, out));
+        }
         auto start = coefficients(*device, *plan, c.used, false, c.parts, before);
         std::fill(start.begin() + static_cast<std::ptrdiff_t>(start.size() / c.parts * added),
                   start.end(), 0);
@@ -410,7 +431,7 @@ TYPED_TEST(BackendRns, Empty) {
     device->base_convert(conversion, 256, in, none.slice());
     device->mod_up(*tables, 3, in, none.slice());
     device->inner_product(*key, *tables, 3, 3, in, none.slice());
-    device->mod_down(*tables, 3, 2, 2, in, none.slice());
+    device->mod_down(*tables, 3, 2, in, in, 1, none.slice());
     device->rescale(*tables, 3, 2, in, none.slice());
     device->tensor(*tables, 3, 2, in, 2, in, none.slice());
     EXPECT_TRUE(get(*device, none).empty());
@@ -440,9 +461,21 @@ TYPED_TEST(BackendRns, Errors) {
     EXPECT_THROW(device->inner_product(*key, *tables, 3, 1, digits, x.slice()), ShapeError);
     EXPECT_THROW(device->inner_product(*key, *tables, 3, 2, digits, x.slice()), ParameterError);
     EXPECT_THROW(device->inner_product(*key, *tables, 3, 513, digits, x.slice()), ParameterError);
-    EXPECT_THROW(device->mod_down(*plain, 3, 1, 0, digits, x.slice()), ParameterError);
-    EXPECT_THROW(device->mod_down(*tables, 3, 1, 0, in, x.slice()), ShapeError);
-    EXPECT_THROW(device->mod_down(*tables, 3, 1, 2, digits.part(0, 4 * 256), x.slice()),
+    const auto four = digits.part(0, 4 * 256);  // three limbs and a special prime
+    EXPECT_THROW(device->mod_down(*plain, 3, 1, digits, {}, 1, x.slice()), ParameterError);
+    EXPECT_THROW(device->mod_down(*tables, 3, 1, in, {}, 1, x.slice()), ShapeError);
+    EXPECT_THROW(device->mod_down(*tables, 3, 1, four, digits, 1, x.slice()), ShapeError);
+    EXPECT_THROW(device->mod_down(*tables, 3, 1, four, in.part(0, 256), 1, x.slice()), ShapeError);
+    for (const std::uint32_t g : {0u, 2u, 513u})
+      EXPECT_THROW(device->mod_down(*tables, 3, 1, four, {}, g, x.slice()), ParameterError);
+    // In the output only where it is added, and at X itself.
+    auto wide = device->template allocate<Word>(7 * 256);
+    const Slice<const Word> inside = std::as_const(wide).slice();
+    EXPECT_THROW(device->mod_down(*tables, 3, 1, four, inside.part(0, 3 * 256), 3,
+                                  wide.slice().part(0, 3 * 256)),
+                 ShapeError);
+    EXPECT_THROW(device->mod_down(*tables, 3, 1, four, inside.part(256, 3 * 256), 1,
+                                  wide.slice().part(0, 3 * 256)),
                  ShapeError);
     EXPECT_THROW(device->rescale(*tables, 3, 1, in, y.slice()), ShapeError);
     EXPECT_THROW(device->rescale(*tables, 1, 1, in, y.slice()), ParameterError);

@@ -53,12 +53,18 @@ std::vector<Word> results(const Case<Word>& c, unsigned threads) {
     auto switched = fresh(2 * rows * row);
     device->inner_product(*key, *tables, limbs, g, read.slice(), switched.slice());
     keep(switched);
-    for (const bool accumulate : {false, true}) {
-      auto down = test::put(*device, c.sum);
-      device->mod_down(*tables, limbs, 2, accumulate, std::as_const(switched).slice(),
-                       down.slice());
-      keep(down);
-    }
+    const auto down = [&](Slice<const Word> added, std::uint32_t g, Buffer<Word>& out) {
+      device->mod_down(*tables, limbs, 2, std::as_const(switched).slice(), added, g, out.slice());
+      keep(out);
+    };
+    const auto sum = test::put(*device, c.sum);
+    for (const std::size_t added : {std::size_t{0}, part, 2 * part})
+      for (const std::uint32_t g : {1u, c.g}) {
+        auto out = fresh(2 * part);
+        down(sum.slice().part(0, added), g, out);
+      }
+    auto in_place = test::put(*device, c.sum);
+    down(std::as_const(in_place).slice().part(0, part), 1, in_place);
   }
   if (limbs > 1) {
     auto dropped = fresh(2 * (part - row));

@@ -164,8 +164,9 @@ class FaultyDevice final : public Device {
     inner_->inner_product(key, tables, limbs, g, of(digits), of(out));                             \
   }                                                                                                \
   void mod_down(const backend::RnsTables<Word>& tables, unsigned limbs, std::size_t parts,         \
-                std::size_t added, Slice<const Word> in, Slice<Word> out) const override {         \
-    inner_->mod_down(tables, limbs, parts, added, of(in), of(out));                                \
+                Slice<const Word> in, Slice<const Word> added, std::uint32_t g, Slice<Word> out)   \
+      const override {                                                                             \
+    inner_->mod_down(tables, limbs, parts, of(in), of(added), g, of(out));                         \
   }                                                                                                \
   void rescale(const backend::RnsTables<Word>& tables, unsigned limbs, std::size_t parts,          \
                Slice<const Word> in, Slice<Word> out) const override {                             \

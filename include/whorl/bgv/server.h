@@ -28,7 +28,7 @@ class Array {
   const CiphertextInfo& info() const { return info_; }
   /// Bits left by the noise bound: log2(Q/2) - noise.
   double noise_budget() const { return budget_; }
-  /// Bytes on the device; of a product, those of the part that relinearisation took away, too.
+  /// Bytes on the device.
   std::size_t bytes() const;
 
  private:

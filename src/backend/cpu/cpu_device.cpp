@@ -163,12 +163,22 @@ class CpuDevice final : public Device {
                        digits.data, out.data, on());                                               \
   }                                                                                                \
   void mod_down(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                  \
-                std::size_t added, Slice<const Word> in, Slice<Word> out) const override {         \
+                Slice<const Word> in, Slice<const Word> added, std::uint32_t g, Slice<Word> out)   \
+      const override {                                                                             \
     check(in);                                                                                     \
+    if (added.size) check(added);                                                                  \
     check(out);                                                                                    \
     const std::size_t batch =                                                                      \
-        mod_down_batch(tables.plan(), limbs, parts, added, in.size, out.size);                     \
-    cpu::mod_down(own(tables), limbs, parts, batch, added, in.data, out.data, on());               \
+        mod_down_batch<Word>(tables.plan(), limbs, parts, {in.data, in.size},                      \
+                             {added.data, added.size}, g, {out.data, out.size});                   \
+    if (g != 1 && added.size) {                                                                    \
+      const Slice<Word> moved = out.part(0, added.size);                                           \
+      automorphism(tables.plan().moduli_of(limbs, false), tables.plan().N(), g, true, added,       \
+                   moved);                                                                         \
+      added = moved;                                                                               \
+    }                                                                                              \
+    cpu::mod_down(own(tables), limbs, parts, batch, in.data, {added.data, added.size}, out.data,   \
+                  on());                                                                           \
   }                                                                                                \
   void rescale(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                   \
                Slice<const Word> in, Slice<Word> out) const override {                             \

@@ -250,11 +250,11 @@ void inner_product(const CpuRnsTables<Word>& tables, const CpuRnsSwitchKey<Word>
 namespace {
 
 /// out = (in - delta)/D for the product D of the dropped limbs, which are rows `first` … of `rows`,
-/// limbs `dropped` … of the plan; `factor(l)` is D^-1 modulo q_l.
+/// limbs `dropped` … of the plan; `factor(l)` is D^-1 modulo q_l. The first parts are added to.
 template <class Word, class Factor>
 void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& conversion,
             unsigned kept, std::size_t rows, unsigned dropped, std::size_t parts, std::size_t batch,
-            const Factor& factor, std::size_t added, const Word* in, Word* out,
+            const Factor& factor, const Word* in, std::span<const Word> added, Word* out,
             const Resources& on) {
   const std::size_t N = tables.plan().N(), many = rows - kept;
   const Workers workers = on.workers_for(parts * rows * batch * N);
@@ -266,9 +266,11 @@ void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& 
                 y.get() + ((part * many + row) * batch + b) * N);
   };
   // delta's place is the result's where nothing is there to be kept.
-  const auto aside = scratch<Word>(on, added * kept * batch * N);
+  const bool keeps = added.data() == out;
+  const auto aside = scratch<Word>(on, keeps ? added.size() : 0);
   const auto delta = [&](std::size_t part) {
-    return (part < added ? aside.get() : out) + part * kept * batch * N;
+    const std::size_t at = part * kept * batch * N;
+    return (keeps && at < added.size() ? aside.get() : out) + at;
   };
   const std::size_t stretches = (N + rns_stretch - 1) / rns_stretch, groups = parts * batch,
                     ranges = target_ranges(kept, workers);
@@ -287,12 +289,12 @@ void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& 
   };
   const auto finish = [&](std::size_t i) {
     const std::size_t b = i % batch, part = i / batch % parts, l = i / batch / parts;
-    const std::size_t at = (l * batch + b) * N;
-    Word* const d = delta(part) + at;
+    const std::size_t in_part = (l * batch + b) * N, at = part * kept * batch * N + in_part;
+    Word* const d = delta(part) + in_part;
     ntt_polynomial(tables.ntt[l], d, d);
     subtract_scale(tables.plan().moduli()[l], in + ((part * rows + l) * batch + b) * N, d,
-                   factor(static_cast<unsigned>(l)), part < added,
-                   out + part * kept * batch * N + at, N);
+                   factor(static_cast<unsigned>(l)),
+                   at < added.size() ? added.data() + at : nullptr, out + at, N);
   };
   // A part of a ciphertext is worked on by itself.
   const auto group = [&](std::size_t i) { return i % groups; };
@@ -307,12 +309,12 @@ void divide(const CpuRnsTables<Word>& tables, const ring::BaseConversion<Word>& 
 
 template <class Word>
 void mod_down(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts,
-              std::size_t batch, std::size_t added, const Word* in, Word* out,
+              std::size_t batch, const Word* in, std::span<const Word> added, Word* out,
               const Resources& on) {
   const ring::RnsPlan<Word>& plan = tables.plan();
   divide(
       tables, tables.down(), limbs, limbs + plan.special(), plan.limbs(), parts, batch,
-      [&](unsigned l) { return plan.inverse_P(l); }, added, in, out, on);
+      [&](unsigned l) { return plan.inverse_P(l); }, in, added, out, on);
 }
 
 template <class Word>
@@ -320,7 +322,7 @@ void rescale(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts
              const Word* in, Word* out, const Resources& on) {
   divide(
       tables, tables.last(limbs - 1), limbs - 1, limbs, limbs - 1, parts, batch,
-      [&](unsigned l) { return tables.inverse_last(limbs - 1, l); }, 0, in, out, on);
+      [&](unsigned l) { return tables.inverse_last(limbs - 1, l); }, in, {}, out, on);
 }
 
 template <class Word>
@@ -389,7 +391,7 @@ void base_convert(const ring::BaseConversion<Word>& conversion, std::uint32_t N,
   template void inner_product(const CpuRnsTables<Word>&, const CpuRnsSwitchKey<Word>&, unsigned,   \
                               std::uint32_t, std::size_t, const Word*, Word*, const Resources&);   \
   template void mod_down(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t,            \
-                         std::size_t, const Word*, Word*, const Resources&);                       \
+                         const Word*, std::span<const Word>, Word*, const Resources&);             \
   template void rescale(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t,             \
                         const Word*, Word*, const Resources&);                                     \
   template void tensor(const CpuRnsTables<Word>&, unsigned, std::size_t, std::size_t, std::size_t, \

@@ -93,9 +93,11 @@ template <class Word>
 void inner_product(const CpuRnsTables<Word>& tables, const CpuRnsSwitchKey<Word>& key,
                    unsigned limbs, std::uint32_t g, std::size_t batch, const Word* digits,
                    Word* out, const Resources& on);
+/// `added`: whole parts; it may begin where `out` does.
 template <class Word>
 void mod_down(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts,
-              std::size_t batch, std::size_t added, const Word* in, Word* out, const Resources& on);
+              std::size_t batch, const Word* in, std::span<const Word> added, Word* out,
+              const Resources& on);
 template <class Word>
 void rescale(const CpuRnsTables<Word>& tables, unsigned limbs, std::size_t parts, std::size_t batch,
              const Word* in, Word* out, const Resources& on);

@@ -344,26 +344,26 @@ void key_sums_64(const math::Montgomery<std::uint64_t>& m, const KeyProducts<std
 
 template <class Word>
 void scale_difference(const math::Modulus<Word>& modulus, const Word* x, const Word* y, Word factor,
-                      bool accumulate, Word* out, std::size_t count) {
+                      const Word* added, Word* out, std::size_t count) {
   const Dw<Word> d;
   const Vw<Word> q = hn::Set(d, modulus.value()), w = hn::Set(d, factor),
                  s = hn::Set(d, modulus.shoup(factor));
   for (std::size_t j = 0; j < count; j += kWords<Word>) {
     const Vw<Word> difference = sub_mod(hn::LoadU(d, x + j), hn::LoadU(d, y + j), q);
     Vw<Word> r = reduce_once(mul_shoup_lazy_same(difference, w, s, q), q);
-    if (accumulate) r = add_mod(r, hn::LoadU(d, out + j), q);
+    if (added) r = add_mod(r, hn::LoadU(d, added + j), q);
     hn::StoreU(r, d, out + j);
   }
 }
 void difference_32(const math::Modulus<std::uint32_t>& q, const std::uint32_t* x,
-                   const std::uint32_t* y, std::uint32_t factor, bool accumulate,
+                   const std::uint32_t* y, std::uint32_t factor, const std::uint32_t* added,
                    std::uint32_t* out, std::size_t count) {
-  scale_difference(q, x, y, factor, accumulate, out, count);
+  scale_difference(q, x, y, factor, added, out, count);
 }
 void difference_64(const math::Modulus<std::uint64_t>& q, const std::uint64_t* x,
-                   const std::uint64_t* y, std::uint64_t factor, bool accumulate,
+                   const std::uint64_t* y, std::uint64_t factor, const std::uint64_t* added,
                    std::uint64_t* out, std::size_t count) {
-  scale_difference(q, x, y, factor, accumulate, out, count);
+  scale_difference(q, x, y, factor, added, out, count);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -418,11 +418,11 @@ void conversion_sums(const ring::BaseConversion<Word>& conversion,
 }
 template <class Word>
 void subtract_scale(const math::Modulus<Word>& q, const Word* x, const Word* y, Word factor,
-                    bool accumulate, Word* out, std::size_t count) {
+                    const Word* added, Word* out, std::size_t count) {
   if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(difference_32)(q, x, y, factor, accumulate, out, count);
+    HWY_DYNAMIC_DISPATCH(difference_32)(q, x, y, factor, added, out, count);
   else
-    HWY_DYNAMIC_DISPATCH(difference_64)(q, x, y, factor, accumulate, out, count);
+    HWY_DYNAMIC_DISPATCH(difference_64)(q, x, y, factor, added, out, count);
 }
 template <class Word>
 void sum_of_products(const math::Montgomery<Word>& q, std::span<const Word* const> a,
@@ -498,8 +498,8 @@ EvaluationPermutation<Word>::EvaluationPermutation(std::uint32_t N, std::uint32_
   template void conversion_sums(const ring::BaseConversion<Word>&,                                \
                                 std::span<const ConversionTarget<Word>>, const Word* const*,      \
                                 std::size_t);                                                     \
-  template void subtract_scale(const math::Modulus<Word>&, const Word*, const Word*, Word, bool,  \
-                               Word*, std::size_t);                                               \
+  template void subtract_scale(const math::Modulus<Word>&, const Word*, const Word*, Word,        \
+                               const Word*, Word*, std::size_t);                                  \
   template void sum_of_products(const math::Montgomery<Word>&, std::span<const Word* const>,      \
                                 std::span<const Word* const>, Word*, std::size_t);                \
   template void two_by_two(const math::Montgomery<Word>&, const Word* const*, const Word* const*, \

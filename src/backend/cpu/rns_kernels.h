@@ -35,10 +35,10 @@ void conversion_sums(const ring::BaseConversion<Word>& conversion,
                      std::span<const ConversionTarget<Word>> targets, const Word* const* rows,
                      std::size_t count);
 
-/// out = (x - y)·factor mod q, or added to what is there.
+/// out = (x - y)·factor mod q, and `added` too, if it is not null; that may be `out`.
 template <class Word>
 void subtract_scale(const math::Modulus<Word>& q, const Word* x, const Word* y, Word factor,
-                    bool accumulate, Word* out, std::size_t count);
+                    const Word* added, Word* out, std::size_t count);
 
 /// out = sum_k a[k]·b[k] mod q.
 template <class Word>

@@ -83,6 +83,8 @@ class CudaDevice final : public Device {
   }
 
   void wait() const override { stream_.wait(); }
+  void begin_together() const override { stream_.begin_together(); }
+  void end_together() const override { stream_.end_together(); }
 
   void ntt(NttPlans<std::uint32_t> p, Slice<std::uint32_t> d) const override {
     transform(p, d, true);
@@ -211,14 +213,18 @@ class CudaDevice final : public Device {
     to.write_back();                                                                               \
   }                                                                                                \
   void mod_down(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                  \
-                std::size_t added, Slice<const Word> in, Slice<Word> out) const override {         \
+                Slice<const Word> in, Slice<const Word> added, std::uint32_t g, Slice<Word> out)   \
+      const override {                                                                             \
     check(in);                                                                                     \
+    if (added.size) check(added);                                                                  \
     check(out);                                                                                    \
     const std::size_t batch =                                                                      \
-        mod_down_batch(tables.plan(), limbs, parts, added, in.size, out.size);                     \
-    const Aligned<const Word> from(stream_, in);                                                   \
+        mod_down_batch<Word>(tables.plan(), limbs, parts, {in.data, in.size},                      \
+                             {added.data, added.size}, g, {out.data, out.size});                   \
+    const Aligned<const Word> from(stream_, in), more(stream_, added);                             \
     const Aligned<Word> to(stream_, out);                                                          \
-    cuda::mod_down(stream_, own(tables), limbs, parts, batch, added, from.data(), to.data());      \
+    cuda::mod_down(stream_, own(tables), limbs, parts, batch, from.data(),                         \
+                   {more.data(), added.size}, g, to.data());                                       \
     to.write_back();                                                                               \
   }                                                                                                \
   void rescale(const RnsTables<Word>& tables, unsigned limbs, std::size_t parts,                   \

@@ -16,6 +16,8 @@
 
 namespace whorl::bgv {
 
+using backend::together;
+
 std::size_t Array::bytes() const { return storage_ ? storage_->bytes() : 0; }
 
 std::size_t Plaintexts::count() const { return storage_ ? storage_->count : 0; }
@@ -348,21 +350,15 @@ struct Server::Typed final : Server::State {
     if (a.info_.parts <= 2) return a;
     const std::size_t size = part_size(a.info_);
     for (unsigned power = 2; power < a.info_.parts; ++power) key(1, power);
-    // A product that nobody else has is brought back in its own place; its end stays unused.
-    const bool own = a.storage_.use_count() == 1;
-    Buffer to = own ? buffer(a) : device->allocate<Word>(2 * size);
-    if (!own) {
-      const auto both = moduli(a.info_.limbs, 2);
-      device->mul_scalar(both, buffer(a).slice().part(0, 2 * size),
-                         std::vector<Word>(both.size(), 1), to.slice());
-    }
+    Buffer to = device->allocate<Word>(2 * size);
+    ConstSlice sum = buffer(a).slice().part(0, 2 * size);
     Array out = like(a);
     out.info_.parts = 2;
     for (unsigned power = 2; power < a.info_.parts; ++power) {
       const Buffer digits = decompose(a, part(a, power));
       const Buffer switched = product(a, digits, key(1, power), 1);
-      device->mod_down(*tables, a.info_.limbs, 2, 2, switched.slice(),
-                       to.slice().part(0, 2 * size));
+      device->mod_down(*tables, a.info_.limbs, 2, switched.slice(), sum, 1, to.slice());
+      sum = std::as_const(to).slice();
       out.info_.noise = log2_sum(out.info_.noise, model.key_switch(a.info_.limbs));
     }
     return finish(std::move(out), std::move(to));
@@ -372,8 +368,6 @@ struct Server::Typed final : Server::State {
                                    std::span<const std::uint32_t> gs) const override {
     for (const std::uint32_t g : gs)
       if (g != 1) key(g, 1);
-    const std::size_t size = part_size(a.info_);
-    const auto primes = moduli(a.info_.limbs, 1);
     std::optional<Buffer> digits;
     std::vector<Array> outs;
     for (const std::uint32_t g : gs) {
@@ -382,10 +376,9 @@ struct Server::Typed final : Server::State {
         continue;
       }
       if (!digits) digits = decompose(a, part(a, 1));
-      Buffer to = device->allocate<Word>(2 * size);
-      device->automorphism(primes, plan->N(), g, true, part(a, 0), to.slice().part(0, size));
+      Buffer to = device->allocate<Word>(2 * part_size(a.info_));
       const Buffer switched = product(a, *digits, key(g, 1), g);
-      device->mod_down(*tables, a.info_.limbs, 2, 1, switched.slice(), to.slice());
+      device->mod_down(*tables, a.info_.limbs, 2, switched.slice(), part(a, 0), g, to.slice());
       Array out = like(a);
       out.info_.noise = log2_sum(a.info_.noise, model.key_switch(a.info_.limbs));
       outs.push_back(finish(std::move(out), std::move(to)));
@@ -421,8 +414,12 @@ Ciphertexts Server::download(const Array& a) const {
   return state_->download(a);
 }
 
-Array Server::add(const Array& a, const Array& b) const { return state_->add(a, b, false); }
-Array Server::sub(const Array& a, const Array& b) const { return state_->add(a, b, true); }
+Array Server::add(const Array& a, const Array& b) const {
+  return together(*state_->device, [&] { return state_->add(a, b, false); });
+}
+Array Server::sub(const Array& a, const Array& b) const {
+  return together(*state_->device, [&] { return state_->add(a, b, true); });
+}
 Array Server::negate(const Array& a) const {
   state_->check(a);
   return state_->scale(a, -1, a.info().factor);
@@ -465,19 +462,23 @@ Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
 
 Array Server::multiply(const Array& a, const Array& b, bool relinearised) const {
   state_->check_pair(a, b);
-  const auto [x, y] = state_->reduced(a, b);
-  Array product = state_->tensor(x, y);
-  return relinearised ? state_->relinearise(std::move(product)) : product;
+  return together(*state_->device, [&] {
+    const auto [x, y] = state_->reduced(a, b);
+    Array product = state_->tensor(x, y);
+    return relinearised ? state_->relinearise(std::move(product)) : product;
+  });
 }
 Array Server::square(const Array& a, bool relinearised) const {
   state_->check(a);
-  const Array x = state_->to_limbs(a, state_->limbs_to_multiply(a));
-  Array product = state_->tensor(x, x);
-  return relinearised ? state_->relinearise(std::move(product)) : product;
+  return together(*state_->device, [&] {
+    const Array x = state_->to_limbs(a, state_->limbs_to_multiply(a));
+    Array product = state_->tensor(x, x);
+    return relinearised ? state_->relinearise(std::move(product)) : product;
+  });
 }
 Array Server::relinearise(const Array& a) const {
   state_->check(a);
-  return state_->relinearise(a);
+  return together(*state_->device, [&] { return state_->relinearise(a); });
 }
 
 std::vector<Array> Server::rotate_many(const Array& a,
@@ -487,7 +488,8 @@ std::vector<Array> Server::rotate_many(const Array& a,
     throw EncodingError("rotation of values packed as coefficients");
   std::vector<std::uint32_t> gs;
   for (const std::int64_t c : columns) gs.push_back(rotation_exponent(parameters().N(), c));
-  return state_->automorphisms(state_->relinearise(a), gs);
+  return together(*state_->device,
+                  [&] { return state_->automorphisms(state_->relinearise(a), gs); });
 }
 Array Server::rotate(const Array& a, std::int64_t columns) const {
   return rotate_many(a, std::span(&columns, 1))[0];
@@ -497,7 +499,9 @@ Array Server::swap_rows(const Array& a) const {
   if (a.info().packing != Packing::slots)
     throw EncodingError("rotation of values packed as coefficients");
   const std::uint32_t g = 2 * parameters().N() - 1;
-  return state_->automorphisms(state_->relinearise(a), std::span(&g, 1))[0];
+  return together(*state_->device, [&] {
+    return state_->automorphisms(state_->relinearise(a), std::span(&g, 1))[0];
+  });
 }
 Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
   state_->check(a);
@@ -505,9 +509,11 @@ Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
     throw ParameterError(
         "inner_sum over " + std::to_string(columns) +
         " columns: a power of two up to N/2 = " + std::to_string(parameters().N() / 2));
-  Array sum = a;
-  for (std::uint32_t step = 1; step < columns; step *= 2) sum = add(sum, rotate(sum, step));
-  return sum;
+  return together(*state_->device, [&] {
+    Array sum = a;
+    for (std::uint32_t step = 1; step < columns; step *= 2) sum = add(sum, rotate(sum, step));
+    return sum;
+  });
 }
 
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
@@ -537,18 +543,20 @@ Array Server::mod_switch(const Array& a, unsigned limbs) const {
   if (limbs < 1 || limbs > a.info().limbs)
     throw ParameterError("mod_switch to " + std::to_string(limbs) + " limbs: 1 … " +
                          std::to_string(a.info().limbs));
-  return state_->to_limbs(a, limbs);
+  return together(*state_->device, [&] { return state_->to_limbs(a, limbs); });
 }
 Array Server::shrink(const Array& a, double spare_bits) const {
   state_->check(a);
-  Array out = a;
-  while (out.info().limbs > 1) {
-    const CiphertextInfo& i = out.info();
-    const double noise = state_->model.dropped(i.noise, i.limbs, i.parts);
-    if (state_->model.budget(noise, i.limbs - 1) < spare_bits) break;
-    out = state_->drop_limb(out);
-  }
-  return out;
+  return together(*state_->device, [&] {
+    Array out = a;
+    while (out.info().limbs > 1) {
+      const CiphertextInfo& i = out.info();
+      const double noise = state_->model.dropped(i.noise, i.limbs, i.parts);
+      if (state_->model.budget(noise, i.limbs - 1) < spare_bits) break;
+      out = state_->drop_limb(out);
+    }
+    return out;
+  });
 }
 
 void Server::synchronise() const { state_->device->wait(); }

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "backend/cuda/dispatch/elementwise.h"
+#include "backend/cuda/dispatch/launch.cuh"
 #include "backend/cuda/kernels/elementwise.cuh"
 #include "backend/cuda/runtime/error.h"
 
@@ -45,13 +46,9 @@ void apply(const Stream& stream, const LimbModuli<Word>& moduli, std::size_t lim
   const bool vectors = vector_width<Word>(per_limb, {a, b, out}) == wide;
   const std::size_t count = vectors ? per_limb / wide : per_limb;
   const dim3 grid = grid_for(stream, count, limbs);
-  if (vectors)
-    apply_elementwise<op, Word, wide>
-        <<<grid, elementwise_threads, 0, stream.handle()>>>(moduli, count, a, b, out);
-  else
-    apply_elementwise<op, Word, 1>
-        <<<grid, elementwise_threads, 0, stream.handle()>>>(moduli, count, a, b, out);
-  check_launch("apply_elementwise", grid, elementwise_threads, 0);
+  const auto kernel = vectors ? apply_elementwise<op, Word, wide> : apply_elementwise<op, Word, 1>;
+  launch_chained(stream, "apply_elementwise", kernel, {grid, elementwise_threads}, moduli, count, a,
+                 b, out);
 }
 
 }  // namespace
@@ -62,7 +59,7 @@ void elementwise(const Stream& stream, Elementwise op, Moduli<Word> moduli, std:
   const CurrentGpu current(stream.gpu().ordinal);
   if (op == Elementwise::neg) b = a;
   launches<Word>(moduli, size, [&](std::size_t first, std::size_t limbs, std::size_t per_limb) {
-    LimbModuli<Word> constants;
+    LimbModuli<Word> constants{};
     for (std::size_t l = 0; l < limbs; ++l)
       constants.q[l] = DeviceModulus<Word>(moduli[first + l].value());
     const std::size_t at = first * per_limb;
@@ -104,13 +101,9 @@ void multiply_scalar(const Stream& stream, Moduli<Word> moduli, std::span<const 
     const bool vectors = vector_width<Word>(per_limb, {a + at, out + at}) == wide;
     const std::size_t count = vectors ? per_limb / wide : per_limb;
     const dim3 grid = grid_for(stream, count, limbs);
-    if (vectors)
-      scale_elementwise<Word, wide>
-          <<<grid, elementwise_threads, 0, stream.handle()>>>(factors, count, a + at, out + at);
-    else
-      scale_elementwise<Word, 1>
-          <<<grid, elementwise_threads, 0, stream.handle()>>>(factors, count, a + at, out + at);
-    check_launch("scale_elementwise", grid, elementwise_threads, 0);
+    const auto kernel = vectors ? scale_elementwise<Word, wide> : scale_elementwise<Word, 1>;
+    launch_chained(stream, "scale_elementwise", kernel, {grid, elementwise_threads}, factors, count,
+                   a + at, out + at);
   });
 }
 
@@ -129,13 +122,10 @@ void automorphism(const Stream& stream, Moduli<Word> moduli, std::uint32_t N, st
     for (std::size_t l = 0; l < limbs; ++l) constants.q[l] = moduli[first + l].value();
     const std::size_t at = first * per_limb;
     const dim3 grid = grid_for(stream, per_limb, limbs);
-    if (evaluation_form)
-      permute_elementwise<Word, true><<<grid, elementwise_threads, 0, stream.handle()>>>(
-          constants, per_limb, log_N, g, a + at, out + at);
-    else
-      permute_elementwise<Word, false><<<grid, elementwise_threads, 0, stream.handle()>>>(
-          constants, per_limb, log_N, inverse, a + at, out + at);
-    check_launch("permute_elementwise", grid, elementwise_threads, 0);
+    const auto kernel =
+        evaluation_form ? permute_elementwise<Word, true> : permute_elementwise<Word, false>;
+    launch_chained(stream, "permute_elementwise", kernel, {grid, elementwise_threads}, constants,
+                   per_limb, log_N, evaluation_form ? g : inverse, a + at, out + at);
   });
 }
 
@@ -153,8 +143,8 @@ bool all_below(const Stream& stream, Moduli<Word> moduli, std::size_t size, cons
     const std::size_t count = vectors ? per_limb / wide : per_limb;
     const dim3 grid = grid_for(stream, count, limbs);
     const auto kernel = vectors ? find_too_large<Word, wide> : find_too_large<Word, 1>;
-    kernel<<<grid, elementwise_threads, 0, stream.handle()>>>(bounds, count, from, found.data());
-    check_launch("find_too_large", grid, elementwise_threads, 0);
+    launch_chained(stream, "find_too_large", kernel, {grid, elementwise_threads}, bounds, count,
+                   from, found.data());
   });
   std::uint32_t any = 0;
   stream.copy_out(found.data(), &any, sizeof any);
@@ -177,12 +167,10 @@ void take(const Stream& stream, std::size_t rows, std::uint32_t N,
     const dim3 grid((vectors + elementwise_threads - 1) / elementwise_threads,
                     static_cast<unsigned>(some.size()),
                     static_cast<unsigned>(std::min(rows, most_rows)));
-    const auto go = [&](auto kernel) {
-      kernel<<<grid, elementwise_threads, 0, stream.handle()>>>(
-          taken, rows, vectors, in_batch * vectors, in, out_batch * vectors, out + first * N);
-    };
-    width == 1 ? go(take_polynomials<Word, 1>) : go(take_polynomials<Word, 16 / sizeof(Word)>);
-    check_launch("take_polynomials", grid, elementwise_threads, 0);
+    const auto kernel =
+        width == 1 ? take_polynomials<Word, 1> : take_polynomials<Word, 16 / sizeof(Word)>;
+    launch_chained(stream, "take_polynomials", kernel, {grid, elementwise_threads}, taken, rows,
+                   vectors, in_batch * vectors, in, out_batch * vectors, out + first * N);
   }
 }
 

@@ -34,6 +34,10 @@ struct RowsOf {
 struct NttSelection {
   std::size_t parts = 1, rows = 0;
   unsigned first_limb = 0, chain = ~0u, special_limb = 0, digit_limbs = 0;
+
+  std::size_t limb(std::size_t row) const {
+    return row < chain ? first_limb + row : special_limb + row - chain;
+  }
 };
 
 /// `out` may be `in`.
@@ -41,5 +45,23 @@ template <class Word>
 void ntt_rows(const Stream& stream, const NttLimbs<Word>& limbs, bool forward,
               const NttSelection& selection, std::size_t batch, RowsOf<const Word> in,
               RowsOf<Word> out);
+
+template <class Word>
+struct NttConversion;
+template <class Word>
+struct NttDivision;
+
+/// Whether ntt_rows_with takes a conversion for so many transforms (parts × rows × batch): few of
+/// them, of rings for which there are kernels for few.
+template <class Word>
+bool may_convert(const Stream& stream, std::uint32_t N, std::size_t transforms);
+
+/// A forward transform that does more than transform (kernels/ntt_ends.cuh). With a conversion,
+/// row in.first of each part of `in` is what the part's rows are converted from, and a digit's own
+/// rows are copied; without, `in` may be overwritten. `out` must not be `in`.
+template <class Word>
+void ntt_rows_with(const Stream& stream, const NttLimbs<Word>& limbs, const NttSelection& selection,
+                   std::size_t batch, RowsOf<Word> in, RowsOf<Word> out,
+                   const NttConversion<Word>* conversion, const NttDivision<Word>* division);
 
 }  // namespace whorl::backend::cuda

@@ -9,6 +9,7 @@
 #include "backend/cuda/dispatch/elementwise.h"
 #include "backend/cuda/dispatch/launch.cuh"
 #include "backend/cuda/kernels/convert_int8.cuh"
+#include "backend/cuda/kernels/ntt_ends.cuh"
 #include "backend/cuda/kernels/rns.cuh"
 #include "backend/cuda/runtime/error.h"
 #include "backend/cuda/tuning/rns.h"
@@ -115,8 +116,8 @@ void convert_bytes(const Stream& stream, std::size_t groups, std::size_t most_ta
   const dim3 grid(static_cast<unsigned>((pieces + rounds - 1) / rounds),
                   static_cast<unsigned>(rows));
   const std::size_t shared = at_once * target_bytes + 4 * slots * sizeof(RnsSource<std::uint32_t>);
-  launch_chained(stream, "convert_rows_int8", convert_rows_int8<slots, columns>, grid, int8_threads,
-                 shared, a);
+  launch_chained(stream, "convert_rows_int8", convert_rows_int8<slots, columns>,
+                 {grid, int8_threads, shared}, a);
 }
 template <unsigned columns>
 void convert_bytes(const Stream& stream, std::size_t groups, std::size_t most_targets,
@@ -134,13 +135,16 @@ void convert_bytes(const Stream& stream, std::size_t groups, std::size_t most_ta
 }
 
 template <class Word>
-Products products_for(const Conversions<Word>& conversions, std::size_t row, Products wanted) {
+Products products_for(const Conversions<Word>& conversions, std::size_t row, bool digits,
+                      Products wanted) {
   if (conversions.byte_factors.size() == 0) return Products::words;
   if (wanted != Products::automatic) return wanted;
   const unsigned least =
       row <= tuning::small_row ? tuning::least_small_byte_limbs : tuning::least_byte_limbs;
   if (conversions.size < least) return Products::words;
-  return row >= tuning::least_wide_row ? Products::bytes_by_more : Products::bytes;
+  return row >= (digits ? tuning::least_wide_digit_row : tuning::least_wide_part_row)
+             ? Products::bytes_by_more
+             : Products::bytes;
 }
 
 /// `groups` conversions of rows of a.row words, by tables of the conversions from number `table`
@@ -151,7 +155,7 @@ void convert(const Stream& stream, const Conversions<Word>& conversions, std::si
   a.size = conversions.size;
   a.tables = conversions.targets;
   a.sources = conversions.sources.data() + table * conversions.size;
-  const Products products = products_for(conversions, a.row, wanted);
+  const Products products = products_for(conversions, a.row, a.digit_limbs != 0, wanted);
   if constexpr (sizeof(Word) == 4)
     if (products != Products::words) {
       a.factors = conversions.byte_factors.data() +
@@ -186,17 +190,17 @@ void convert(const Stream& stream, const Conversions<Word>& conversions, std::si
           "base conversion from " + std::to_string(a.size) +
           " primes; this GPU's shared memory holds " +
           std::to_string(stream.gpu().shared_per_block / (rns_threads * sizeof(Word))));
-    return launch_chained(stream, "convert_many_rows", convert_many_rows<Word>, grid, block, shared,
-                          a);
+    return launch_chained(stream, "convert_many_rows", convert_many_rows<Word>,
+                          {grid, block, shared}, a);
   }
   const std::size_t shared = a.size * sizeof(RnsSource<Word>) + a.targets_a_block * target_bytes;
   for_limbs<most_in_registers<Word>>(a.size, [&]<unsigned size>() {
     if constexpr (sizeof(Word) == 4)
       if (conversions.largest <= (1u << 30))
-        return launch_chained(stream, "convert_rows", convert_rows<Word, size, 4>, grid, block,
-                              shared, a);
+        return launch_chained(stream, "convert_rows", convert_rows<Word, size, 4>,
+                              {grid, block, shared}, a);
     launch_chained(stream, "convert_rows", convert_rows<Word, size, ProductSum<Word>::safe_terms>,
-                   grid, block, shared, a);
+                   {grid, block, shared}, a);
   });
 }
 
@@ -215,32 +219,51 @@ void convert_parts(const Stream& stream, const Conversions<Word>& conversions, s
   convert(stream, conversions, table, parts, a, products);
 }
 
+/// Whether the transforms that follow a conversion make it themselves. From more limbs than one it
+/// is slower there (docs/perf-log.md, section 21): few threads do it.
+template <class Word>
+bool in_transforms(const Stream& stream, const Conversions<Word>& conversions, std::uint32_t N,
+                   std::size_t transforms) {
+  return conversions.size == 1 && may_convert<Word>(stream, N, transforms);
+}
+/// For them, of conversions from number `table` on.
+template <class Word>
+NttConversion<Word> conversion_of(const Conversions<Word>& conversions, std::size_t table,
+                                  RnsRows rows, const Word* own) {
+  return {conversions.sources.data() + table,
+          conversions.factors.data() + table * conversions.targets * factor_stride<Word>(1), own,
+          conversions.targets, rows};
+}
+
 /// What mod_down and rescale share: rows `kept` … of each part, limbs `dropped` …, are what `table`
 /// of the conversions converts from; `factors`: of the kept limbs.
 template <class Word>
 void divide(const Stream& stream, const CudaRnsTables<Word>& tables,
             const Conversions<Word>& conversions, std::size_t table, unsigned kept,
             unsigned dropped, std::size_t parts, std::size_t batch, const Twiddle<Word>* factors,
-            std::size_t added, const Word* in, Word* out) {
+            const Word* in, std::span<const Word> added, std::uint32_t g, Word* out) {
   const std::size_t many = conversions.size, rows = kept + many, row = batch * tables.plan().N();
   const auto coefficients = stream.allocate<Word>(parts * many * row);
   ntt_rows<Word>(stream, tables.ntt, false, {.parts = parts, .rows = many, .first_limb = dropped},
                  batch, {in, rows, kept}, {coefficients.data(), many, 0});
+  const NttDivision<Word> division = {in,
+                                      added.data(),
+                                      static_cast<std::uint32_t>(rows),
+                                      static_cast<std::uint32_t>(kept),
+                                      static_cast<std::uint32_t>(added.size() / (kept * row)),
+                                      g,
+                                      factors};
+  const NttSelection selection = {.parts = parts, .rows = kept};
+  if (in_transforms(stream, conversions, tables.plan().N(), parts * kept * batch)) {
+    const NttConversion<Word> conversion =
+        conversion_of<Word>(conversions, table, {kept, 0}, nullptr);
+    return ntt_rows_with<Word>(stream, tables.ntt, selection, batch, {coefficients.data(), many, 0},
+                               {out, kept, 0}, &conversion, &division);
+  }
   const auto delta = stream.allocate<Word>(parts * kept * row);
   convert_parts(stream, conversions, table, kept, parts, row, coefficients.data(), delta.data());
-  ntt_rows<Word>(stream, tables.ntt, true, {.parts = parts, .rows = kept}, batch,
-                 {delta.data(), kept, 0}, {delta.data(), kept, 0});
-  const DivideArguments<Word> last = {in,
-                                      delta.data(),
-                                      out,
-                                      row,
-                                      kept,
-                                      static_cast<std::uint32_t>(rows),
-                                      static_cast<std::uint32_t>(added),
-                                      tables.moduli.data(),
-                                      factors};
-  const dim3 grid(pieces(row, rns_width<Word>), static_cast<unsigned>(parts * kept));
-  launch_chained(stream, "divide_rows", divide_rows<Word>, grid, rns_threads, 0, last);
+  ntt_rows_with<Word>(stream, tables.ntt, selection, batch, {delta.data(), kept, 0}, {out, kept, 0},
+                      nullptr, &division);
 }
 
 }  // namespace
@@ -381,14 +404,20 @@ void mod_up(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned li
   const auto coefficients = stream.allocate<Word>(limbs * row);
   ntt_rows<Word>(stream, tables.ntt, false, {.rows = limbs}, batch, {in, limbs, 0},
                  {coefficients.data(), limbs, 0});
+  const NttSelection selection = {.parts = digits,
+                                  .rows = rows,
+                                  .chain = limbs,
+                                  .special_limb = plan.limbs(),
+                                  .digit_limbs = alpha};
+  if (in_transforms(stream, tables.up, plan.N(), digits * rows * batch)) {
+    const NttConversion<Word> conversion =
+        conversion_of<Word>(tables.up, 0, {limbs, plan.limbs()}, in);
+    return ntt_rows_with<Word>(stream, tables.ntt, selection, batch,
+                               {coefficients.data(), alpha, 0}, {out, rows, 0}, &conversion,
+                               nullptr);
+  }
   convert_up(stream, tables, limbs, batch, coefficients.data(), in, out);
-  ntt_rows<Word>(stream, tables.ntt, true,
-                 {.parts = digits,
-                  .rows = rows,
-                  .chain = limbs,
-                  .special_limb = plan.limbs(),
-                  .digit_limbs = alpha},
-                 batch, {out, rows, 0}, {out, rows, 0});
+  ntt_rows<Word>(stream, tables.ntt, true, selection, batch, {out, rows, 0}, {out, rows, 0});
 }
 
 namespace {
@@ -402,7 +431,7 @@ void launch_inner_product(const Stream& stream, InnerArguments<Word> a) {
   const auto kernel = group == 4   ? sum_digit_products<Word, 4, permuted>
                       : group == 2 ? sum_digit_products<Word, 2, permuted>
                                    : sum_digit_products<Word, 1, permuted>;
-  launch_chained(stream, "sum_digit_products", kernel, grid, rns_threads, 0, a);
+  launch_chained(stream, "sum_digit_products", kernel, {grid, rns_threads}, a);
 }
 
 }  // namespace
@@ -432,11 +461,12 @@ void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
 
 template <class Word>
 void mod_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-              std::size_t parts, std::size_t batch, std::size_t added, const Word* in, Word* out) {
+              std::size_t parts, std::size_t batch, const Word* in, std::span<const Word> added,
+              std::uint32_t g, Word* out) {
   if (batch == 0) return;
   const CurrentGpu current(stream.gpu().ordinal);
   divide(stream, tables, tables.down, 0, limbs, tables.plan().limbs(), parts, batch,
-         tables.inverse_P.data(), added, in, out);
+         tables.inverse_P.data(), in, added, g, out);
 }
 
 template <class Word>
@@ -446,7 +476,7 @@ void rescale(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned l
   const CurrentGpu current(stream.gpu().ordinal);
   const unsigned dropped = limbs - 1;
   divide(stream, tables, tables.last, dropped, dropped, dropped, parts, batch,
-         tables.inverse_last.data() + std::size_t{dropped} * tables.plan().limbs(), 0, in, out);
+         tables.inverse_last.data() + std::size_t{dropped} * tables.plan().limbs(), in, {}, 1, out);
 }
 
 template <class Word>
@@ -469,7 +499,7 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned li
                                    tables.moduli.data()};
   const dim3 grid(pieces(row, rns_width<Word>), limbs);
   const auto kernel = a_parts == 2 && b_parts == 2 ? multiply_pairs<Word> : multiply_parts<Word>;
-  launch_chained(stream, "multiply_parts", kernel, grid, rns_threads, 0, t);
+  launch_chained(stream, "multiply_parts", kernel, {grid, rns_threads}, t);
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                    \
@@ -489,7 +519,7 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned li
                               const CudaRnsSwitchKey<Word>&, unsigned, std::uint32_t, std::size_t, \
                               const Word*, Word*);                                                 \
   template void mod_down(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,         \
-                         std::size_t, std::size_t, const Word*, Word*);                            \
+                         std::size_t, const Word*, std::span<const Word>, std::uint32_t, Word*);   \
   template void rescale(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,          \
                         std::size_t, const Word*, Word*);                                          \
   template void tensor(const Stream&, const CudaRnsTables<Word>&, unsigned, std::size_t,           \

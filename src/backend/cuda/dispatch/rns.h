@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "backend/cuda/dispatch/ntt_rows.h"
 #include "backend/cuda/runtime/stream.h"
@@ -92,9 +93,11 @@ template <class Word>
 void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const CudaRnsSwitchKey<Word>& key, unsigned limbs, std::uint32_t g,
                    std::size_t batch, const Word* digits, Word* out);
+/// `added`: whole parts.
 template <class Word>
 void mod_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-              std::size_t parts, std::size_t batch, std::size_t added, const Word* in, Word* out);
+              std::size_t parts, std::size_t batch, const Word* in, std::span<const Word> added,
+              std::uint32_t g, Word* out);
 template <class Word>
 void rescale(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
              std::size_t parts, std::size_t batch, const Word* in, Word* out);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "backend/cuda/dispatch/elementwise.h"
+#include "backend/cuda/kernels/chain.cuh"
 #include "backend/cuda/kernels/modular.cuh"
 
 namespace whorl::backend::cuda {
@@ -41,6 +42,7 @@ template <Elementwise op, class Word, unsigned width>
 __global__ void __launch_bounds__(elementwise_threads)
     apply_elementwise(const __grid_constant__ LimbModuli<Word> moduli, std::size_t per_limb,
                       const Word* a, const Word* b, Word* out) {
+  join_chain();
   using Vector = WordVector<Word, width>;
   const DeviceModulus<Word>& m = moduli.q[blockIdx.y];
   const std::size_t limb = blockIdx.y * per_limb;
@@ -71,6 +73,7 @@ template <class Word, unsigned width>
 __global__ void __launch_bounds__(elementwise_threads)
     scale_elementwise(const __grid_constant__ LimbFactors<Word> factors, std::size_t per_limb,
                       const Word* a, Word* out) {
+  join_chain();
   using Vector = WordVector<Word, width>;
   const Word q = factors.q[blockIdx.y], w = factors.w[blockIdx.y],
              w_shoup = factors.w_shoup[blockIdx.y];
@@ -89,6 +92,7 @@ template <class Word, unsigned width>
 __global__ void __launch_bounds__(elementwise_threads)
     find_too_large(const __grid_constant__ LimbBounds<Word> bounds, std::size_t per_limb,
                    const Word* a, std::uint32_t* found) {
+  join_chain();
   using Vector = WordVector<Word, width>;
   const std::size_t limb = blockIdx.y * per_limb;
   Word largest = 0;
@@ -128,8 +132,8 @@ __host__ __device__ inline std::uint32_t automorphism_value(std::uint32_t i, std
 template <class Word, bool evaluation_form>
 __global__ void __launch_bounds__(elementwise_threads)
     permute_elementwise(const __grid_constant__ LimbFactors<Word> moduli, std::size_t per_limb,
-                        std::uint32_t log_N, std::uint32_t g, const Word* __restrict__ a,
-                        Word* __restrict__ out) {
+                        std::uint32_t log_N, std::uint32_t g, const Word* a, Word* out) {
+  join_chain();
   const std::uint32_t N = 1u << log_N;
   const Word q = moduli.q[blockIdx.y];
   const std::size_t limb = blockIdx.y * per_limb;
@@ -158,8 +162,9 @@ struct TakenPolynomials {
 template <class Word, unsigned width>
 __global__ void __launch_bounds__(elementwise_threads)
     take_polynomials(const __grid_constant__ TakenPolynomials taken, std::size_t rows,
-                     std::uint32_t vectors, std::size_t in_row, const Word* __restrict__ in,
-                     std::size_t out_row, Word* __restrict__ out) {
+                     std::uint32_t vectors, std::size_t in_row, const Word* in, std::size_t out_row,
+                     Word* out) {
+  join_chain();
   using Vector = WordVector<Word, width>;
   const std::uint32_t at = blockIdx.x * elementwise_threads + threadIdx.x;
   if (at >= vectors) return;

@@ -1,104 +1,27 @@
-// RNS on a GPU: base conversion, key switching's inner product, tensor product and the end of a
-// division. All rows are (B, N) words, a multiple of 256 of them, and begin at 16 bytes; values are
-// those of backend/cpu/rns_kernels.cpp, bit for bit, since every sum ends fully reduced.
+// RNS on a GPU: base conversion, key switching's inner product and the tensor product. All rows are
+// (B, N) words, a multiple of 256 of them, and begin at 16 bytes; values are those of
+// backend/cpu/rns_kernels.cpp, bit for bit, since every sum ends fully reduced.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "backend/cuda/kernels/chain.cuh"
-#include "backend/cuda/kernels/elementwise.cuh"
+#include "backend/cuda/kernels/conversion.cuh"
 #include "backend/cuda/kernels/modular.cuh"
 #include "backend/cuda/kernels/ntt.cuh"
+#include "backend/cuda/kernels/vectors.cuh"
 #include "ring/base_conversion.h"
 
 namespace whorl::backend::cuda {
 
 inline constexpr unsigned rns_threads = 128;
-/// Words of 16 bytes, which a thread moves at once.
-template <class Word>
-inline constexpr unsigned rns_width = 16 / sizeof(Word);
-template <class Word>
-using RnsVector = WordVector<Word, rns_width<Word>>;
-
-/// Stores 16 bytes at once: of a plain store after inline assembly nvcc 13.0 makes one a word.
-template <class Word>
-__device__ __forceinline__ void store_vector(Word* to, const RnsVector<Word>& x) {
-#if defined(__CUDA_ARCH__)
-  if constexpr (sizeof(Word) == 4)
-    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)),
-                 "r"(x.word[0]), "r"(x.word[1]), "r"(x.word[2]), "r"(x.word[3])
-                 : "memory");
-  else
-    asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(to)),
-                 "l"(x.word[0]), "l"(x.word[1])
-                 : "memory");
-#else
-  *reinterpret_cast<RnsVector<Word>*>(to) = x;
-#endif
-}
-
 template <class Word>
 struct alignas(4 * sizeof(Word)) RnsModulus {
   Word q, inverse, r_squared, unused;  ///< q^-1 mod R; R^2 mod q; R = 2^wordbits
 };
-/// A source modulus of a base conversion: ring::BaseConversion's from, inverse, inverse_shoup,
-/// ratio.
-template <class Word>
-struct alignas(4 * sizeof(Word)) RnsSource {
-  Word q, inverse, shoup, ratio;
-};
-
-/// Rows of a chain's limbs and the special primes after them.
-struct RnsRows {
-  std::uint32_t chain, special_limb;
-  __device__ __forceinline__ std::uint32_t limb(std::uint32_t row) const {
-    return row < chain ? row : special_limb + row - chain;
-  }
-};
-
-/// A sum of products modulo q, over R once reduced (Montgomery 1985). Corrected, it is below q·R;
-/// R / largest products of a factor up to `largest` and one below q may then be added.
-template <class Word>
-struct ProductSum {
-  using Wide = std::conditional_t<sizeof(Word) == 4, std::uint64_t, unsigned __int128>;
-  static constexpr unsigned bits = 8 * sizeof(Word);
-  /// For any factors below the largest modulus, 2^31 or 2^61.
-  static constexpr unsigned safe_terms = sizeof(Word) == 4 ? 2 : 8;
-  Wide sum = 0;
-
-  __device__ __forceinline__ void add(Word a, Word b) {
-#if defined(__CUDA_ARCH__)
-    // Of a plain product the compiler widens factors that a loop keeps, and multiplies 64 bits.
-    if constexpr (sizeof(Word) == 4) {
-      asm("mad.wide.u32 %0, %1, %2, %0;" : "+l"(sum) : "r"(a), "r"(b));
-      return;
-    }
-#endif
-    sum += static_cast<Wide>(a) * b;
-  }
-  __device__ __forceinline__ void correct(Word q) {
-    const Word high = subtract_once<Word>(static_cast<Word>(sum >> bits), q);
-    sum = (static_cast<Wide>(high) << bits) | static_cast<Word>(sum);
-  }
-  /// In [0, q), the sum being corrected.
-  __device__ __forceinline__ Word reduce(Word q, Word inverse) const {
-    return sub_mod<Word>(static_cast<Word>(sum >> bits),
-                         mul_high<Word>(static_cast<Word>(sum) * inverse, q), q);
-  }
-};
-
-/// Words of a row of a conversion's factors: those of ring::BaseConversion::factors, zeros in the
-/// place of absent limbs, then p and p^-1 mod R; a multiple of 16 bytes.
-template <class Word>
-__host__ __device__ constexpr unsigned factor_stride(unsigned size) {
-  constexpr unsigned width = 16 / sizeof(Word);
-  return (size + 3 + width - 1) / width * width;
-}
-
 /// Base conversion of groups of rows. A group is a part, or, where digit_limbs is not 0, a digit:
 /// then its tables are those of its number of limbs, and its own limbs are copied from `own`.
 template <class Word>
@@ -286,36 +209,6 @@ struct InnerArguments {
   RnsRows rows;
 };
 
-/// A vector of the values that X -> X^g brings to places j …: an aligned block of 2^k values goes
-/// to an aligned block. (j's low bits are its exponent's high ones: they add multiples of N/2^(k-1)
-/// to e = 2·brv(j) + 1, and so to g·e modulo 2N.)
-template <class Word>
-struct Gathered {
-  std::uint32_t block, place[rns_width<Word>];
-  __device__ __forceinline__ Gathered(std::uint32_t j, std::uint32_t log_N, std::uint32_t g) {
-#pragma unroll
-    for (unsigned k = 0; k < rns_width<Word>; ++k) {
-      const std::uint32_t from = automorphism_value(j + k, log_N, g);
-      block = from & ~(rns_width<Word> - 1);
-      place[k] = from & (rns_width<Word> - 1);
-    }
-  }
-  __device__ __forceinline__ RnsVector<Word> operator()(const RnsVector<Word>& x) const {
-    RnsVector<Word> out;
-#pragma unroll
-    for (unsigned k = 0; k < rns_width<Word>; ++k) {
-      if constexpr (rns_width<Word> == 4) {
-        const Word low = place[k] & 1 ? x.word[1] : x.word[0];
-        const Word high = place[k] & 1 ? x.word[3] : x.word[2];
-        out.word[k] = place[k] & 2 ? high : low;
-      } else {
-        out.word[k] = place[k] & 1 ? x.word[1] : x.word[0];
-      }
-    }
-    return out;
-  }
-};
-
 /// Both components of rns_width values of `group` ciphertexts, for which a key's values are read
 /// once. Grid: (pieces of N × groups of the batch, the latter first, so that blocks with the same
 /// key values run together; rows). Bound by memory: count·(1 + 2/group) + 2 words a value.
@@ -470,45 +363,6 @@ __global__ void __launch_bounds__(rns_threads)
     for (unsigned k = 0; k < width; ++k) result.word[k] = finish_product<Word>(sum[k], m);
     store_vector<Word>(t.out + out * t.part + at, result);
   }
-}
-
-/// out = (x - y)·factor; in the first `added` parts, added to out.
-template <class Word>
-struct DivideArguments {
-  const Word* x;  ///< parts of x_stride rows, of which the first `limbs` count
-  const Word* y;  ///< (parts, limbs, row), as out
-  Word* out;
-  std::size_t row;
-  std::uint32_t limbs, x_stride, added;
-  const RnsModulus<Word>* moduli;
-  const Twiddle<Word>* factors;  ///< a limb's, and its Shoup companion
-};
-/// Grid: pieces of a row, parts × limbs. Bound by memory: 3 words a value, or 4.
-template <class Word>
-__global__ void __launch_bounds__(rns_threads)
-    divide_rows(const __grid_constant__ DivideArguments<Word> a) {
-  join_chain();
-  constexpr unsigned width = rns_width<Word>;
-  using Vector = RnsVector<Word>;
-  const std::size_t in_row =
-      (static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x) * width;
-  if (in_row >= a.row) return;
-  const std::uint32_t part = blockIdx.y / a.limbs, limb = blockIdx.y - part * a.limbs;
-  const std::size_t at = blockIdx.y * a.row + in_row;
-  const Vector x = *reinterpret_cast<const Vector*>(
-                   a.x + (static_cast<std::size_t>(part) * a.x_stride + limb) * a.row + in_row),
-               y = *reinterpret_cast<const Vector*>(a.y + at);
-  const Word q = a.moduli[limb].q;
-  const Twiddle<Word> factor = load_twiddle(a.factors + limb);
-  Vector out = {};
-  if (part < a.added) out = *reinterpret_cast<const Vector*>(a.out + at);
-#pragma unroll
-  for (unsigned k = 0; k < width; ++k) {
-    const Word quotient =
-        mul_shoup<Word>(sub_mod<Word>(x.word[k], y.word[k], q), factor.w, factor.shoup, q);
-    out.word[k] = add_mod<Word>(out.word[k], quotient, q);
-  }
-  store_vector<Word>(a.out + at, out);
 }
 
 }  // namespace whorl::backend::cuda

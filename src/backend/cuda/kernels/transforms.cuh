@@ -5,6 +5,7 @@
 #include "backend/cuda/kernels/chain.cuh"
 #include "backend/cuda/kernels/fft.cuh"
 #include "backend/cuda/kernels/ntt.cuh"
+#include "backend/cuda/kernels/ntt_ends.cuh"
 #include "backend/cuda/kernels/unit.cuh"
 
 namespace whorl::backend::cuda {
@@ -20,15 +21,20 @@ struct NttPlaces {
   std::uint32_t rows = ~0u;  ///< of a part in this launch; limbs[row] is a row's modulus
   std::uint32_t in_first = 0, in_stride = 0, out_first = 0, out_stride = 0;
   std::uint32_t digit_limbs = 0, chain = 0, first = 0;
+};
+/// What a launch's row, grid.y, is about.
+struct NttPlace {
+  std::uint32_t part, limb;  ///< the row of the part in this launch
+  std::uint32_t in, out;     ///< rows
+  bool own;                  ///< of the part's own digit
 
-  /// The rows of `in` and `out` for a launch's row, and its limb; false: nothing to do.
-  __device__ __forceinline__ bool find(std::uint32_t y, std::uint32_t& in, std::uint32_t& out,
-                                       std::uint32_t& limb) const {
-    const std::uint32_t part = y / rows;
-    limb = y - part * rows;
-    in = in_first + part * in_stride + limb;
-    out = out_first + part * out_stride + limb;
-    return digit_limbs == 0 || first + limb >= chain || (first + limb) / digit_limbs != part;
+  __device__ __forceinline__ explicit NttPlace(const NttPlaces& places) {
+    part = blockIdx.y / places.rows;
+    limb = blockIdx.y - part * places.rows;
+    in = places.in_first + part * places.in_stride + limb;
+    out = places.out_first + part * places.out_stride + limb;
+    const std::uint32_t row = places.first + limb;
+    own = places.digit_limbs != 0 && row < places.chain && row / places.digit_limbs == part;
   }
 };
 
@@ -38,6 +44,8 @@ struct NttArguments {
   Word* out;  ///< may be `in` where places are the same
   std::uint32_t batch;
   NttPlaces places;
+  NttConversion<Word> conversion;  ///< of kernels that convert; in_first is then every row's
+  NttDivision<Word> division;      ///< of kernels that divide
   NttLimb<Word> limbs[ntt_limbs_a_launch];
 };
 
@@ -75,27 +83,38 @@ __device__ __forceinline__ void inverse_from(Word (&x)[1 << shape.split.log_e],
 }
 
 /// Tuned::shape is the kernel's KernelShape.
-template <class Word, int headroom, class Tuned>
+template <class Word, int headroom, class Tuned, class Ends = NttEnds<false, false>>
 __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     ntt_kernel(const __grid_constant__ NttArguments<Word> arguments) {
   constexpr KernelShape shape = Tuned::shape;
+  static_assert(!Ends::converts || shape.first == 0);
+  static_assert(!Ends::divides || shape.last == shape.split.passes);
   if constexpr (architecture_has<shape>()) {
     join_chain();
-    std::uint32_t in_row, out_row, which;
-    if (!arguments.places.find(blockIdx.y, in_row, out_row, which)) return;
+    const NttPlaces& places = arguments.places;
+    const NttPlace at(places);
+    const std::uint32_t row = places.first + at.limb;
+    if (at.own && !Ends::converts) return;
     const Unit<shape, Word> unit(transform_memory);
-    const NttLimb<Word> limb = arguments.limbs[which];
+    const NttLimb<Word> limb = arguments.limbs[at.limb];
     const bool active = unit.transform < arguments.batch;
-    const auto place = [&](std::uint32_t row) {
-      return (static_cast<std::size_t>(row) * arguments.batch + unit.transform)
-             << shape.split.log_n;
+    const auto place = [&](std::uint32_t of) {
+      return (static_cast<std::size_t>(of) * arguments.batch + unit.transform) << shape.split.log_n;
     };
-    const Word* const in = arguments.in + place(in_row);
-    Word* const out = arguments.out + place(out_row);
+    Word* const out = arguments.out + place(at.out);
+    if constexpr (Ends::converts)
+      if (at.own) return copy_own<shape>(unit, arguments.conversion.own + place(row), out);
+    const auto load = [&](auto& x) {
+      if constexpr (Ends::converts)
+        load_converted<shape.split>(x, arguments.conversion, places.digit_limbs ? at.part : 0, row,
+                                    limb, arguments.in + place(at.in - at.limb), unit.thread);
+      else
+        load_whole<shape.split, shape.first>(x, arguments.in + place(at.in), unit.thread);
+    };
     Word x[1 << shape.split.log_e] = {};
     if constexpr (shape.log_cluster > 0) {
       cluster_arrive();
-      load_whole<shape.split, 0>(x, in, unit.thread);
+      load(x);
       forward_pass<headroom, shape.split, 0>(x, limb, unit.thread);
       cluster_wait();  // all blocks run: their memory may be written
       store_cluster<shape>(x, ClusterMemory<Word>{unit.shared}, unit.thread);
@@ -104,13 +123,21 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
       load_pass<shape, 1, shape.padding>(x, unit.shared, unit.thread);
       forward_from<headroom, shape, 1>(x, unit, limb);
     } else {
-      if (active) load_whole<shape.split, shape.first>(x, in, unit.thread);
+      if (active) load(x);
       forward_from<headroom, shape, shape.first>(x, unit, limb);
     }
-    if constexpr (shape.last == shape.split.passes)
+    if constexpr (Ends::divides) {
+      const NttDivision<Word>& by = arguments.division;
+      const DivisionPlace<Word> division = {
+          load_twiddle(by.factors + row), by.x + place(at.part * by.x_stride + row),
+          at.part < by.added_parts ? by.added + place(at.part * by.added_stride + row) : nullptr,
+          by.g, out};
+      store_divided<shape, Word>(x, unit, active, limb.q, division);
+    } else if constexpr (shape.last == shape.split.passes) {
       unit.store_linear(x, out, active);
-    else
+    } else {
       store_whole<shape.split, shape.last - 1>(x, out, unit.thread);
+    }
   }
 }
 
@@ -121,17 +148,17 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
   constexpr KernelShape shape = Tuned::shape;
   if constexpr (architecture_has<shape>()) {
     join_chain();
-    std::uint32_t in_row, out_row, which;
-    if (!arguments.places.find(blockIdx.y, in_row, out_row, which)) return;
+    const NttPlace at(arguments.places);
+    if (at.own) return;
     const Unit<shape, Word> unit(transform_memory);
-    const NttLimb<Word> limb = arguments.limbs[which];
+    const NttLimb<Word> limb = arguments.limbs[at.limb];
     const bool active = unit.transform < arguments.batch;
     const auto place = [&](std::uint32_t row) {
       return (static_cast<std::size_t>(row) * arguments.batch + unit.transform)
              << shape.split.log_n;
     };
-    const Word* const in = arguments.in + place(in_row);
-    Word* const out = arguments.out + place(out_row);
+    const Word* const in = arguments.in + place(at.in);
+    Word* const out = arguments.out + place(at.out);
     Word x[1 << shape.split.log_e] = {};
     if constexpr (shape.last == shape.split.passes)
       unit.load_linear(x, in, active);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <utility>
 
 namespace whorl::backend::cuda {
 
@@ -45,18 +46,40 @@ void* KeptBlocks::take(std::size_t bytes) {
 void KeptBlocks::keep(void* block, std::size_t bytes) {
   const std::scoped_lock lock(mutex_);
   const bool keeps = bytes <= largest_block && stream_ != nullptr;
-  if (keeps) {
-    try {
+  try {
+    if (keeps) {
       blocks_[bytes].push_back({block, ++clock_});
       kept_ += bytes;
-    } catch (const std::bad_alloc&) {
-      const QuietGpu current(ordinal_);
-      cudaFreeAsync(block, stream_);
+    } else {
+      late_.push_back(block);
     }
+  } catch (const std::bad_alloc&) {
+    // While memory is held the block is lost: it may be in use.
+    const QuietGpu current(ordinal_);
+    if (!held_) cudaFreeAsync(block, stream_);
   }
-  if (keeps && kept_ <= most_kept) return;
+  if (held_ || (late_.empty() && kept_ <= most_kept)) return;
   const QuietGpu current(ordinal_);
-  if (!keeps) cudaFreeAsync(block, stream_);
+  free_late();
+}
+
+void KeptBlocks::hold() {
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(held_, true)) return;
+  held_since_ = clock_;
+}
+
+void KeptBlocks::release() {
+  const std::scoped_lock lock(mutex_);
+  held_ = false;
+  if (late_.empty() && kept_ <= most_kept) return;
+  const QuietGpu current(ordinal_);
+  free_late();
+}
+
+void KeptBlocks::free_late() {
+  for (void* const block : late_) cudaFreeAsync(block, stream_);
+  late_.clear();
   while (kept_ > most_kept) free_oldest();
 }
 
@@ -73,10 +96,13 @@ void KeptBlocks::free_oldest() {
 
 void KeptBlocks::free_all() {
   const QuietGpu current(ordinal_);
-  for (const auto& [bytes, blocks] : blocks_)
-    for (const Block& block : blocks) cudaFreeAsync(block.memory, stream_);
-  blocks_.clear();
-  kept_ = 0;
+  for (auto& [bytes, blocks] : blocks_)
+    kept_ -= bytes * std::erase_if(blocks, [&](const Block& block) {
+               const bool free = !held_ || block.dropped <= held_since_;
+               if (free) cudaFreeAsync(block.memory, stream_);
+               return free;
+             });
+  if (!held_) free_late();
 }
 
 void KeptBlocks::give_back() {
@@ -88,6 +114,7 @@ void KeptBlocks::give_back() {
 
 void KeptBlocks::close() {
   const std::scoped_lock lock(mutex_);
+  held_ = false;
   free_all();
   stream_ = nullptr;
 }

@@ -29,7 +29,11 @@ class KeptBlocks {
   void* take(std::size_t bytes);
   /// Keeps the block, or frees it. Throws nothing: deleters call it.
   void keep(void* block, std::size_t bytes);
-  /// All kept blocks to the pool, and waits until it has them.
+  /// What is dropped between hold() and release() does not go to the pool before the latter:
+  /// kernels that are still to be launched may use it. More than one hold() is as one.
+  void hold();
+  void release();
+  /// All kept blocks to the pool, but those dropped since hold(), and waits until it has them.
   void give_back();
   /// The same for good, without the wait.
   void close();
@@ -42,6 +46,7 @@ class KeptBlocks {
   };
   void free_all();
   void free_oldest();
+  void free_late();
 
   int ordinal_;
   cudaStream_t stream_;
@@ -49,6 +54,9 @@ class KeptBlocks {
   std::map<std::size_t, std::vector<Block>> blocks_;  ///< by size, the longest unused first
   std::size_t kept_ = 0;
   std::uint64_t clock_ = 0;
+  bool held_ = false;
+  std::uint64_t held_since_ = 0;  ///< the clock then
+  std::vector<void*> late_;       ///< blocks to be freed on release
 };
 
 }  // namespace whorl::backend::cuda

@@ -51,6 +51,8 @@ struct Stream::State {
   std::mutex mutex;
   std::shared_ptr<KeptBlocks> blocks;
   std::shared_ptr<Crew> crew;  ///< who helps to copy
+  std::unique_ptr<LaunchQueue> launches;
+  unsigned together = 0;  ///< how deep begin_together() is nested
 
   // Destructors cannot report; a lost device makes these calls fail, and there is nothing to keep.
   ~State() {
@@ -59,6 +61,7 @@ struct Stream::State {
     cudaSetDevice(ordinal);
     if (blocks) blocks->close();
     if (handle) cudaStreamSynchronize(handle);
+    launches.reset();
     for (const cudaEvent_t event : done)
       if (event) cudaEventDestroy(event);
     if (pinned) cudaFreeHost(pinned);
@@ -132,6 +135,7 @@ Stream::Stream(Gpu gpu, unsigned copy_threads)
   handle_ = state_->handle;
   state_->blocks = std::make_shared<KeptBlocks>(gpu_.ordinal, handle_);
   state_->pool->add(state_->blocks);
+  state_->launches = std::make_unique<LaunchQueue>(handle_);
   state_->crew = std::make_shared<Crew>(state_->copy_threads - 1);
   for (cudaEvent_t& event : state_->done)
     check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
@@ -139,10 +143,39 @@ Stream::Stream(Gpu gpu, unsigned copy_threads)
 
 Stream::~Stream() = default;
 
+void Stream::begin_together() const { ++state_->together; }
+
+void Stream::end_together() const {
+  if (--state_->together == 0) submit();
+}
+
+LaunchQueue& Stream::with_room() const {
+  if (state_->launches->full()) submit();
+  return *state_->launches;
+}
+
+void Stream::launched() const {
+  if (state_->together == 0) return submit();
+  // What is dropped from now on may be used by a kernel that is not launched yet.
+  state_->blocks->hold();
+}
+
+void Stream::submit() const {
+  if (state_->launches->empty()) return;
+  struct Released {
+    KeptBlocks& blocks;
+    ~Released() { blocks.release(); }
+  } const released{*state_->blocks};
+  const CurrentGpu current(gpu_.ordinal);
+  state_->launches->submit();
+}
+
 std::shared_ptr<void> Stream::allocate_bytes(std::size_t bytes) const {
   if (bytes == 0) return nullptr;
   const bool must_fail = allocation_must_fail();
   const std::size_t size = KeptBlocks::rounded(bytes);
+  // So large ones are not kept: those dropped before go back to the pool first.
+  if (size > KeptBlocks::largest_block) submit();
   void* memory = must_fail ? nullptr : state_->blocks->take(size);
   if (memory == nullptr) {
     const CurrentGpu current(gpu_.ordinal);
@@ -154,6 +187,7 @@ std::shared_ptr<void> Stream::allocate_bytes(std::size_t bytes) const {
     cudaError_t code = allocate();
     if (code == cudaErrorMemoryAllocation) {
       cudaGetLastError();
+      submit();
       state_->pool->take_back();
       code = allocate();
     }
@@ -172,6 +206,7 @@ std::shared_ptr<void> Stream::allocate_bytes(std::size_t bytes) const {
 void Stream::copy_in(const void* host, void* device, std::size_t bytes) const {
   const auto* from = static_cast<const std::uint8_t*>(host);
   auto* to = static_cast<std::uint8_t*>(device);
+  submit();
   state_->in_pieces(bytes, [&](std::size_t at, std::size_t size, const State::Piece& piece) {
     std::memcpy(piece.data(), from + at, size);
     check(cudaMemcpyAsync(to + at, piece.data(), size, cudaMemcpyHostToDevice, state_->handle),
@@ -183,6 +218,7 @@ void Stream::copy_in(const void* host, void* device, std::size_t bytes) const {
 void Stream::copy_out(const void* device, void* host, std::size_t bytes) const {
   const auto* from = static_cast<const std::uint8_t*>(device);
   auto* to = static_cast<std::uint8_t*>(host);
+  submit();
   if (bytes > piece_bytes) wait();  // by one thread, not by all that copy
   state_->in_pieces(bytes, [&](std::size_t at, std::size_t size, const State::Piece& piece) {
     check(cudaMemcpyAsync(piece.data(), from + at, size, cudaMemcpyDeviceToHost, state_->handle),
@@ -196,12 +232,14 @@ void Stream::copy_out(const void* device, void* host, std::size_t bytes) const {
 
 void Stream::fill(void* device, int byte, std::size_t bytes) const {
   const CurrentGpu current(gpu_.ordinal);
+  submit();
   check(cudaMemsetAsync(device, byte, bytes, state_->handle),
         "cudaMemsetAsync of " + std::to_string(bytes) + " bytes");
 }
 
 void Stream::trim() const {
   const CurrentGpu current(gpu_.ordinal);
+  submit();
   state_->pool->take_back();
   state_->pool->trim();
 }
@@ -210,6 +248,7 @@ std::size_t Stream::free_memory() const { return cuda::free_memory(gpu_) + state
 
 void Stream::wait() const {
   const CurrentGpu current(gpu_.ordinal);
+  submit();
   check(cudaStreamSynchronize(state_->handle), "cudaStreamSynchronize on " + gpu_.name());
 }
 

@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <type_traits>
 
 #include "backend/cuda/runtime/gpu.h"
+#include "backend/cuda/runtime/launch_queue.h"
 #include "backend/cuda/runtime/pool.h"
 
 namespace whorl::backend::cuda {
@@ -38,7 +40,23 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   const Gpu& gpu() const { return gpu_; }
-  cudaStream_t handle() const { return handle_; }
+  /// For what is enqueued elsewhere: kernels that wait to be launched go before it.
+  cudaStream_t handle() const {
+    submit();
+    return handle_;
+  }
+
+  /// Enqueues a kernel, under whose name a failing launch is reported: `name` must live on.
+  template <class... Parameters>
+  void launch(const char* name, void (*kernel)(Parameters...), const LaunchShape& shape,
+              const std::type_identity_t<Parameters>&... arguments) const {
+    with_room().add(name, kernel, shape, arguments...);
+    launched();
+  }
+  /// Kernels launched between these calls, which nest, wait for the last end, for one of another
+  /// kind (handle(), copies, wait()), or until there are LaunchQueue::most; then they go as one.
+  void begin_together() const;
+  void end_together() const;
 
   /// Uninitialised. OutOfMemoryError names the bytes needed and what is free.
   std::shared_ptr<void> allocate_bytes(std::size_t bytes) const;
@@ -68,6 +86,10 @@ class Stream {
 
  private:
   struct State;
+  void submit() const;
+  LaunchQueue& with_room() const;
+  void launched() const;
+
   Gpu gpu_;
   cudaStream_t handle_ = nullptr;
   std::shared_ptr<State> state_;

@@ -10,7 +10,9 @@ namespace whorl::backend::cuda::tuning {
 /// on it does in rows of up to `small_row` words: there it is latency that they save.
 inline constexpr unsigned least_byte_limbs = 8, least_small_byte_limbs = 5;
 inline constexpr std::size_t small_row = std::size_t{1} << 17;
-/// Rows of so many words are converted 64 coefficients a warp, smaller ones 32.
-inline constexpr std::size_t least_wide_row = std::size_t{1} << 18;
+/// Rows of so many words are converted 64 coefficients a warp, smaller ones 32: of digits, and of
+/// parts.
+inline constexpr std::size_t least_wide_digit_row = std::size_t{1} << 18,
+                             least_wide_part_row = std::size_t{1} << 16;
 
 }  // namespace whorl::backend::cuda::tuning

@@ -1,0 +1,65 @@
+// What kernels that convert between bases share: tables, rows, and sums of products.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "backend/cuda/kernels/modular.cuh"
+
+namespace whorl::backend::cuda {
+
+/// A source modulus of a base conversion: ring::BaseConversion's from, inverse, inverse_shoup,
+/// ratio.
+template <class Word>
+struct alignas(4 * sizeof(Word)) RnsSource {
+  Word q, inverse, shoup, ratio;
+};
+
+/// Rows of a chain's limbs and the special primes after them.
+struct RnsRows {
+  std::uint32_t chain, special_limb;
+  __device__ __forceinline__ std::uint32_t limb(std::uint32_t row) const {
+    return row < chain ? row : special_limb + row - chain;
+  }
+};
+
+/// A sum of products modulo q, over R once reduced (Montgomery 1985). Corrected, it is below q·R;
+/// R / largest products of a factor up to `largest` and one below q may then be added.
+template <class Word>
+struct ProductSum {
+  using Wide = std::conditional_t<sizeof(Word) == 4, std::uint64_t, unsigned __int128>;
+  static constexpr unsigned bits = 8 * sizeof(Word);
+  /// For any factors below the largest modulus, 2^31 or 2^61.
+  static constexpr unsigned safe_terms = sizeof(Word) == 4 ? 2 : 8;
+  Wide sum = 0;
+
+  __device__ __forceinline__ void add(Word a, Word b) {
+#if defined(__CUDA_ARCH__)
+    // Of a plain product the compiler widens factors that a loop keeps, and multiplies 64 bits.
+    if constexpr (sizeof(Word) == 4) {
+      asm("mad.wide.u32 %0, %1, %2, %0;" : "+l"(sum) : "r"(a), "r"(b));
+      return;
+    }
+#endif
+    sum += static_cast<Wide>(a) * b;
+  }
+  __device__ __forceinline__ void correct(Word q) {
+    const Word high = subtract_once<Word>(static_cast<Word>(sum >> bits), q);
+    sum = (static_cast<Wide>(high) << bits) | static_cast<Word>(sum);
+  }
+  /// In [0, q), the sum being corrected.
+  __device__ __forceinline__ Word reduce(Word q, Word inverse) const {
+    return sub_mod<Word>(static_cast<Word>(sum >> bits),
+                         mul_high<Word>(static_cast<Word>(sum) * inverse, q), q);
+  }
+};
+
+/// Words of a row of a conversion's factors: those of ring::BaseConversion::factors, zeros in the
+/// place of absent limbs, then p and p^-1 mod R; a multiple of 16 bytes.
+template <class Word>
+__host__ __device__ constexpr unsigned factor_stride(unsigned size) {
+  constexpr unsigned width = 16 / sizeof(Word);
+  return (size + 3 + width - 1) / width * width;
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,136 @@
+// What a forward transform's kernel does besides, so that values need not pass through memory:
+// base conversion where it loads them, division by dropped primes where it stores them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/cuda/kernels/conversion.cuh"
+#include "backend/cuda/kernels/ntt.cuh"
+#include "backend/cuda/kernels/unit.cuh"
+#include "backend/cuda/kernels/vectors.cuh"
+#include "ring/base_conversion.h"
+
+namespace whorl::backend::cuda {
+
+/// Part of a kernel's name.
+template <bool converting, bool dividing>
+struct NttEnds {
+  static constexpr bool converts = converting, divides = dividing;
+};
+
+/// Values are base conversions of one row in coefficient form, the part's: that which NttPlaces
+/// names as the first. Where parts are digits, of one limb each, a part has its own table, and the
+/// row of its own limb is copied.
+template <class Word>
+struct NttConversion {
+  const RnsSource<Word>* sources;  ///< one a table
+  const Word* factors;             ///< `tables` rows of factor_stride(1) for each table
+  const Word* own;                 ///< (chain, batch, N), in evaluation form; digits only
+  std::uint32_t tables;
+  RnsRows rows;  ///< whose limb is a row of the factors
+};
+
+/// A result y becomes (x - y)·factor; to the first `added_parts` parts `added` is added, at X^g.
+template <class Word>
+struct NttDivision {
+  const Word *x, *added;  ///< parts of x_stride and added_stride rows
+  std::uint32_t x_stride, added_stride, added_parts, g;
+  const Twiddle<Word>* factors;  ///< of each row of a part, and their Shoup companions
+};
+
+/// What pass 0 of a transform modulo limb.q begins with: the row `in`, at the transform's place,
+/// converted by `table` for row `row`. The same bits as convert_rows: sums end fully reduced.
+template <Split split, class Word>
+__device__ __forceinline__ void load_converted(Word (&x)[1 << split.log_e],
+                                               const NttConversion<Word>& conversion,
+                                               std::uint32_t table, std::uint32_t row,
+                                               const NttLimb<Word>& limb, const Word* in,
+                                               std::uint32_t thread) {
+  constexpr unsigned point = ring::BaseConversion<Word>::fraction_bits;
+  const RnsSource<Word> source = conversion.sources[table];
+  const Word* const factors =
+      conversion.factors +
+      (static_cast<std::size_t>(table) * conversion.tables + conversion.rows.limb(row)) *
+          factor_stride<Word>(1);
+  const Word of_y = factors[0], of_u = factors[1];
+  load_whole<split, 0>(x, in, thread);
+#pragma unroll
+  for (int i = 0; i < 1 << split.log_e; ++i) {
+    const Word y = mul_shoup<Word>(x[i], source.inverse, source.shoup, source.q);
+    const Word u = (mul_high<Word>(y, source.ratio) + (Word{1} << (point - 1))) >> point;
+    ProductSum<Word> sum;
+    sum.add(y, of_y);
+    sum.add(u, of_u);
+    sum.correct(limb.q);
+    x[i] = sum.reduce(limb.q, limb.montgomery);
+  }
+}
+
+/// A digit's own row, from `from` to `to`, both at the transform's place.
+template <KernelShape shape, class Word>
+__device__ __forceinline__ void copy_own(const Unit<shape, Word>& unit, const Word* from,
+                                         Word* to) {
+  const std::uint32_t first = unit.part * Unit<shape, Word>::local;
+  copy_unit<shape, Word>(unit.t, Place<dense, const Word>{from + first},
+                         Place<dense, Word>{to + first});
+}
+
+/// The places of one transform in what a division reads and writes; `added` may be null.
+template <class Word>
+struct DivisionPlace {
+  Twiddle<Word> factor;
+  const Word *x, *added;
+  std::uint32_t g;
+  Word* out;
+};
+/// Unit::store_linear with the division.
+template <KernelShape shape, class Word>
+__device__ __forceinline__ void store_divided(const Word (&values)[1 << shape.split.log_e],
+                                              const Unit<shape, Word>& unit, bool active, Word q,
+                                              const DivisionPlace<Word>& place) {
+  constexpr int width = 1 << widest_run<Word>, all = 1 << shape.split.log_e;
+  static_assert(width == rns_width<Word>);
+  // Enough of them under way at once, few enough for the registers: two a value.
+  constexpr int registers = 65536 / (shape.threads() * shape.resident);
+  constexpr int most = (registers >= 128 ? 8 : 4) * width;
+  constexpr int together = all < most ? all : most;
+  store_pass<shape, shape.split.passes - 1, shape.padding>(values, unit.shared, unit.thread);
+  unit.wait();
+  if (!active) return;
+  const std::uint32_t first = unit.part * Unit<shape, Word>::local + unit.t * width;
+  const Place<shape.padding, const Word> results{unit.shared};
+#pragma unroll
+  for (int i = 0; i < all; i += together) {
+    Word y[together], from[together], sum[together] = {};
+#pragma unroll
+    for (int k = 0; k < together; k += width) {
+      const std::uint32_t at = first + ((i + k) << shape.log_threads);
+      load_run<width>(from + k, place.x + at);
+      if (place.added == nullptr) continue;
+      if (place.g == 1) {
+        load_run<width>(sum + k, place.added + at);
+      } else {
+        const Gathered<Word> gathered(at, shape.split.log_n, place.g);
+        const auto moved =
+            gathered(*reinterpret_cast<const RnsVector<Word>*>(place.added + gathered.block));
+#pragma unroll
+        for (int c = 0; c < width; ++c) sum[k + c] = moved.word[c];
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < together; k += width)
+      load_run<width>(y + k, results(unit.t * width, (i + k) << shape.log_threads));
+#pragma unroll
+    for (int k = 0; k < together; ++k) {
+      const Word quotient =
+          mul_shoup<Word>(sub_mod<Word>(from[k], y[k], q), place.factor.w, place.factor.shoup, q);
+      sum[k] = add_mod<Word>(sum[k], quotient, q);
+    }
+#pragma unroll
+    for (int k = 0; k < together; k += width)
+      store_run<width>(sum + k, place.out + first + ((i + k) << shape.log_threads));
+  }
+}
+
+}  // namespace whorl::backend::cuda
