@@ -602,6 +602,7 @@ def test_arrays_tell_what_they_are(toy_bgv: BgvKit) -> None:
     assert a.key_id == toy_bgv.client.key_id and a.parameters == toy_bgv.parameters
     product_ = a.square().square().square()
     assert product_.level > 0 and product_.noise_budget < a.noise_budget
+    assert product_.nbytes == 2 * product_.limbs * 6 * 1024 * 4, "of its third part nothing"
     for part in ("(2, 3)", "level 0 (12 of 12 limbs)", "2 parts", "bits of budget", "on cpu"):
         assert part in repr(a)
     assert a.shrink().nbytes < a.nbytes

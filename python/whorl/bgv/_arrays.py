@@ -74,7 +74,7 @@ class _OnDevice:
 
     @property
     def nbytes(self) -> int:
-        """Bytes on the device; of a product, with the part that relinearisation took away."""
+        """Bytes on the device."""
         nbytes: int = self._core.nbytes
         return nbytes
 
