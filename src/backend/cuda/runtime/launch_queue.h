@@ -68,7 +68,6 @@ class LaunchQueue {
 
   /// Launches all. On an error the rest is dropped.
   void submit();
-  void drop() { count_ = 0; }
 
  private:
   static constexpr std::size_t most_arguments = 8, most_bytes = 4096;  ///< CUDA's limit
