@@ -26,7 +26,8 @@ class MemoryPool {
   cudaMemPool_t handle() const { return handle_; }
   /// A stream that keeps blocks of this pool.
   void add(const std::shared_ptr<KeptBlocks>& blocks) const;
-  /// What all streams keep comes back; waits for their work.
+  /// What streams keep comes back, but what kernels that wait to be launched may use; waits for the
+  /// streams' work.
   void take_back() const;
   /// Bytes kept for later, by the pool and by streams.
   std::size_t kept() const;
