@@ -1,0 +1,23 @@
+// What all schemes share: labels, seeds, digests, reports of progress.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace whorl {
+
+/// Random label that a secret key, its evaluation keys and its ciphertexts share.
+using KeyId = std::array<std::uint8_t, 16>;
+
+/// What the uniform halves of keys and of fresh ciphertexts are expanded from; public.
+using Seed = std::array<std::uint8_t, 32>;
+
+/// BLAKE2b-128 over the canonical bytes of parameters: all fields that change ciphertexts or keys.
+using Digest = std::array<std::uint8_t, 16>;
+
+/// Called with (done, total) from the calling thread; return false to stop (InterruptedError).
+using Progress = std::function<bool(std::size_t done, std::size_t total)>;
+
+}  // namespace whorl
