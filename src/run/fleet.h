@@ -1,6 +1,6 @@
-// A call spread over devices and queues. Batches that stay on devices are split by one rule, so that
-// operands of equal count lie together; batches that pass through from the host are split by the
-// devices' measured speed. A device that fails is left out from then on.
+// A call spread over devices and queues. Batches that stay on devices are split by one rule, so
+// that operands of equal count lie together; batches that pass through from the host are split by
+// the devices' measured speed. A device that fails is left out from then on.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ struct Job {
   /// Fetches a piece's results, and waits for them.
   using Fetch = std::function<void()>;
   /// Enqueues the work of a piece on a queue of lane `lane` and does not wait. What it returns is
-  /// called once, when the queue is needed again, so that copies of one piece run beside the kernels
-  /// of the other. Called from several threads at once.
+  /// called once, when the queue is needed again, so that copies of one piece run beside the
+  /// kernels of the other. Called from several threads at once.
   std::function<Fetch(const backend::Queue& queue, std::size_t lane, Range range)> work;
 };
 
@@ -45,13 +45,13 @@ struct FleetOptions {
   /// Polled from the thread that made the call: true stops it with InterruptedError. For
   /// DeviceOptions::interrupt of the fleet's devices too: see guarded().
   std::function<bool()> interrupt = {};
-  /// Items a device should have before a batch is spread over another: a GPU takes about as long for
-  /// one LWE ciphertext as for a thousand, and one ring ciphertext fills it.
+  /// Items a device should have before a batch is spread over another: a GPU takes about as long
+  /// for one LWE ciphertext as for a thousand, and one ring ciphertext fills it.
   std::size_t least_share = 1;
 };
 
-/// Asks `interrupt`, which must be called from the thread that made the call only; in the fleet's own
-/// threads it tells whether that one has said stop.
+/// Asks `interrupt`, which must be called from the thread that made the call only; in the fleet's
+/// own threads it tells whether that one has said stop.
 std::function<bool()> guarded(std::function<bool()> interrupt);
 
 class Fleet {
@@ -73,9 +73,9 @@ class Fleet {
 
   // ---- batches that stay
 
-  /// The rule: contiguous ranges, of equal size, over as many working devices as the batch is worth,
-  /// each cut into equal pieces of at most `most` items. The same for the same count, until a device
-  /// fails. DeviceError if all have.
+  /// The rule: contiguous ranges, of equal size, over as many working devices as the batch is
+  /// worth, each cut into equal pieces of at most `most` items. The same for the same count, until
+  /// a device fails. DeviceError if all have.
   std::vector<Piece> pieces(std::size_t count, std::size_t most) const;
 
   /// f(), alone on the lanes, whose operations on each belong together (backend::together). Nests.
@@ -91,8 +91,8 @@ class Fleet {
   // ---- batches that pass through
 
   /// Does items 0 … count - 1, in pieces that fit memory. Where memory is short a piece is halved,
-  /// down to single items. What a failing device leaves is done by the others; DeviceError names all
-  /// of them if none is left. May be called from several threads at once.
+  /// down to single items. What a failing device leaves is done by the others; DeviceError names
+  /// all of them if none is left. May be called from several threads at once.
   void stream(const Job& job, std::size_t count) const;
 
  private:

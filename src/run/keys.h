@@ -12,9 +12,9 @@
 
 namespace whorl::run {
 
-/// What keys may take of each device's memory. Those used least recently leave a device when another
-/// needs the room; one that a call holds stays until the call is done. Shared by the servers of a
-/// service, whose keys then take turns on one GPU.
+/// What keys may take of each device's memory. Those used least recently leave a device when
+/// another needs the room; one that a call holds stays until the call is done. Shared by the
+/// servers of a service, whose keys then take turns on one GPU.
 class KeyBudget {
  public:
   static constexpr std::size_t unlimited = ~std::size_t{0};
@@ -48,8 +48,9 @@ class KeyOnDevices {
   KeyOnDevices(const KeyOnDevices&) = delete;
   KeyOnDevices& operator=(const KeyOnDevices&) = delete;
 
-  /// Prepares it if it is not there. OutOfMemoryError if it is larger than the budget or the device.
-  /// Hold what is returned until the work that reads it has been enqueued and will not be missed.
+  /// Prepares it if it is not there. OutOfMemoryError if it is larger than the budget or the
+  /// device. Hold what is returned until the work that reads it has been enqueued and will not be
+  /// missed.
   template <class Prepared>
   std::shared_ptr<const Prepared> on(const Lane& lane) const {
     return std::static_pointer_cast<const Prepared>(get(lane));

@@ -1,5 +1,5 @@
-// One device of a fleet: the queue on which arrays live that stay on it, and spare queues for batches
-// that pass through.
+// One device of a fleet: the queue on which arrays live that stay on it, and spare queues for
+// batches that pass through.
 #pragma once
 
 #include <cstddef>

@@ -160,14 +160,12 @@ class Queue {
 
  private:
   friend class Relay;  // calls those above of the queue behind it
-  using Families =
-      std::tuple<std::shared_ptr<const RingOps<std::uint32_t>>,
-                 std::shared_ptr<const RingOps<std::uint64_t>>,
-                 std::shared_ptr<const RnsOps<std::uint32_t>>,
-                 std::shared_ptr<const RnsOps<std::uint64_t>>,
-                 std::shared_ptr<const RotationOps<std::uint32_t>>,
-                 std::shared_ptr<const RotationOps<std::uint64_t>>, std::shared_ptr<const FftOps>,
-                 std::shared_ptr<const LweOps>>;
+  using Families = std::tuple<
+      std::shared_ptr<const RingOps<std::uint32_t>>, std::shared_ptr<const RingOps<std::uint64_t>>,
+      std::shared_ptr<const RnsOps<std::uint32_t>>, std::shared_ptr<const RnsOps<std::uint64_t>>,
+      std::shared_ptr<const RotationOps<std::uint32_t>>,
+      std::shared_ptr<const RotationOps<std::uint64_t>>, std::shared_ptr<const FftOps>,
+      std::shared_ptr<const LweOps>>;
 
   template <class Family>
   const Family& family(const char* what, std::size_t word_bytes) const {

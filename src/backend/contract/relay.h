@@ -21,8 +21,7 @@ class RelayRing : public RingOps<Word> {
       : RingOps<Word>(queue), behind_(behind.ring<Word>()) {}
 
  protected:
-  void transform(NttPlans<Word> plans, bool forward, std::size_t batch,
-                 Word* data) const override {
+  void transform(NttPlans<Word> plans, bool forward, std::size_t batch, Word* data) const override {
     behind_.transform(plans, forward, batch, data);
   }
   void elementwise(Elementwise op, Moduli<Word> q, std::size_t size, const Word* a, const Word* b,
