@@ -205,7 +205,7 @@ std::shared_ptr<const void> KeyOnDevices::prepare_with_room(const Lane& lane) co
     try {
       return prepare_(lane.queue());
     } catch (const OutOfMemoryError&) {
-      if (budget_->make_room(lane, bytes_) == 0) throw;
+      if (budget_->make_room(lane, bytes_) == 0 && !lane.residents().spill()) throw;
     }
   }
 }

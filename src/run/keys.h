@@ -93,7 +93,7 @@ class KeyOnDevices {
   using Place = KeyBudget::Entries::iterator;
   std::shared_ptr<const void> get(const Lane& lane) const;
   std::shared_ptr<const void> prepare(const Lane& lane, KeyBudget::Lock& lock) const;
-  /// Takes unused keys off the device where memory is short.
+  /// Where memory is short, unused keys leave the device, and then arrays that are longest unused.
   std::shared_ptr<const void> prepare_with_room(const Lane& lane) const;
   /// Where it is on the lane, or the list's end. Under the budget's lock, as the one below.
   Place find(const Lane& lane) const;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/contract/device.h"
+#include "run/residents.h"
 
 namespace whorl::run {
 
@@ -41,6 +42,9 @@ class Lane : public std::enable_shared_from_this<Lane> {
     return holder_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
 
+  /// What could leave the device if memory is short. Under hold() only.
+  Residents& residents() const { return residents_; }
+
   using Queues = std::vector<std::unique_ptr<backend::Queue>>;
   /// Up to `wanted` spare queues for a call, at least `least`; more than Device::queues() only
   /// where calls meet. They are given back after it.
@@ -54,6 +58,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   mutable std::recursive_mutex mutex_;
   mutable std::size_t depth_ = 0;  ///< holds of the thread that has the mutex
   mutable std::atomic<std::thread::id> holder_{};
+  mutable Residents residents_;
   mutable std::mutex spare_mutex_;  ///< of those below
   mutable Queues spare_;
   mutable std::size_t made_ = 0;
