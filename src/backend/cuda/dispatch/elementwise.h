@@ -1,17 +1,15 @@
 // Element-wise arithmetic of residues, limb-major (L, B, N), on a GPU: meanings as in
-// backend/ops.h.
+// backend/contract/ring.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "backend/contract/ring.h"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
 
 namespace whorl::backend::cuda {
-
-enum class Elementwise : std::uint8_t { add, sub, neg, mul, mul_add };
 
 /// `size` values in moduli.size() limbs of equal length; `b` is not read by neg; `out` may be `a`.
 template <class Word>

@@ -1,4 +1,4 @@
-// LWE ciphertexts around the blind rotation, on a GPU: meanings as in backend/ops.h.
+// LWE ciphertexts around the blind rotation, on a GPU: meanings as in the contract.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 
+#include "backend/contract/lwe.h"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
 #include "backend/parallel.h"
 
 namespace whorl::backend::cuda {

@@ -1,4 +1,4 @@
-// RNS operations on a GPU: meanings as in backend/ops.h, shapes being checked by the caller. Arrays
+// RNS operations on a GPU: meanings as in the contract, shapes being checked by the caller. Arrays
 // begin at 16 bytes.
 #pragma once
 
@@ -7,10 +7,10 @@
 #include <memory>
 #include <span>
 
+#include "backend/contract/rns.h"
 #include "backend/cuda/dispatch/ntt_rows.h"
 #include "backend/cuda/runtime/stream.h"
 #include "backend/parallel.h"
-#include "backend/rns.h"
 #include "ring/base_conversion.h"
 
 namespace whorl::backend::cuda {

@@ -68,16 +68,15 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   const CurrentGpu current(stream.gpu().ordinal);
   constexpr bool wide = sizeof(Word) == 8;
   auto key = std::make_unique<FftRotationKey>(shape, wide);
-  key->ordinal = stream.gpu().ordinal;
   const std::size_t N = shape.N, M = N / 2;
-  const std::vector<std::size_t> first = first_rows(shape);
+  const std::vector<std::size_t> first = shape.first_rows();
   const ring::FftPlan plan(shape.N);
   const TransformTables transform_tables;
 
   const std::vector<GadgetRange> ranges = gadget_ranges(shape);
   key->ranges = stream.upload(ranges.data(), ranges.size());
   key->range_count = static_cast<std::uint32_t>(ranges.size());
-  key->most_digits = most_digits(shape);
+  key->most_digits = shape.most_digits();
   key->slots = std::max(key->most_digits, wide ? 1u : 2u);
   with_fft_shape(shape.N, [&]<class Shape, class ClusterShape>() {
     const std::vector<double2> tables = group_fft_tables<Shape>(plan);
@@ -159,8 +158,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
 template <class Word>
 void blind_rotate_fft(const Stream& stream, const RotationKey& any_key, BlindRotation way,
                       const RotationBatch<Word>& batch) {
-  const auto& key = own_key<FftRotationKey>(any_key);
-  check_gpu(stream.gpu(), key.ordinal);
+  const auto& key = static_cast<const FftRotationKey&>(any_key);
   if constexpr (sizeof(Word) == 8)
     key.most_digits == 1 ? launch_rotate_fft_coarse(stream, key, way, batch)
                          : launch_rotate_fft_wide(stream, key, way, batch);

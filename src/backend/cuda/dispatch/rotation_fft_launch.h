@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <string>
 
+#include "backend/contract/rotation.h"
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/kernels/group_fft.cuh"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
 
 namespace whorl::backend::cuda {
 
@@ -41,7 +41,6 @@ class FftRotationKey final : public RotationKey {
   std::size_t bytes() const override { return values.size(); }
 
   bool wide;
-  int ordinal = 0;  ///< of its GPU
   DeviceArray<std::uint8_t> values;
   DeviceArray<double> inverse_scale;
   DeviceArray<double2> tables, cluster_tables, roots;

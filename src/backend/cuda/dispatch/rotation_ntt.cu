@@ -37,9 +37,8 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
                                              const RowSource<Word>& rows, const Workers& workers) {
   const CurrentGpu current(stream.gpu().ordinal);
   auto key = std::make_unique<NttRotationKey<Word>>(shape);
-  key->ordinal = stream.gpu().ordinal;
   const std::size_t N = shape.N;
-  const std::vector<std::size_t> first = first_rows(shape);
+  const std::vector<std::size_t> first = shape.first_rows();
   const ring::NttPlan<Word> plan(shape.N, static_cast<Word>(shape.Q));
   const math::Modulus<Word>& modulus = plan.modulus();
   const math::Montgomery<Word> montgomery(modulus);
@@ -48,7 +47,7 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
   const std::vector<GadgetRange> ranges = gadget_ranges(shape);
   key->ranges = stream.upload(ranges.data(), ranges.size());
   key->range_count = static_cast<std::uint32_t>(ranges.size());
-  key->slots = most_digits(shape);
+  key->slots = shape.most_digits();
   key->montgomery = montgomery.inverse();
   const auto roots = paired(plan.roots(), plan.roots_shoup());
   const auto inverse_roots = paired(plan.inverse_roots(), plan.inverse_roots_shoup());
@@ -89,8 +88,7 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
 template <class Word>
 void blind_rotate_ntt(const Stream& stream, const RotationKey& any_key, BlindRotation way,
                       const RotationBatch<Word>& batch) {
-  const auto& key = own_key<NttRotationKey<Word>>(any_key);
-  check_gpu(stream.gpu(), key.ordinal);
+  const auto& key = static_cast<const NttRotationKey<Word>&>(any_key);
   launch_rotate_ntt(stream, key, way, batch);
 }
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "backend/contract/rotation.h"
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
 #include "backend/parallel.h"
 
 namespace whorl::backend::cuda {

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <string>
 
+#include "backend/contract/rotation.h"
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/kernels/group_ntt.cuh"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
 
 namespace whorl::backend::cuda {
 
@@ -41,7 +41,6 @@ class NttRotationKey final : public RotationKey {
   explicit NttRotationKey(RotationShape shape) : RotationKey(std::move(shape)) {}
   std::size_t bytes() const override { return values.size() * sizeof(Word); }
 
-  int ordinal = 0;  ///< of its GPU
   DeviceArray<Word> values, monomials;
   DeviceArray<Twiddle<Word>> roots, inverse_roots;
   DeviceArray<GadgetRange> ranges;

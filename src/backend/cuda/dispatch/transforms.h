@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "backend/contract/ring.h"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
 
 namespace whorl::backend::cuda {
 
