@@ -14,6 +14,7 @@
 #include "backend/cuda/runtime/error.h"
 #include "backend/cuda/tuning/key_switch.h"
 #include "backend/parallel.h"
+#include "math/modulus.h"
 #include "whorl/word_array.h"
 
 namespace whorl::backend::cuda {

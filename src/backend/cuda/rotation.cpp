@@ -1,0 +1,49 @@
+// Blind rotation on a GPU.
+#include "backend/cuda/dispatch/rotation.h"
+
+#include "backend/cuda/dispatch/lwe.h"
+#include "backend/cuda/queue.h"
+
+namespace whorl::backend::cuda {
+
+namespace {
+
+template <class Word>
+class CudaRotation final : public RotationOps<Word> {
+ public:
+  using typename RotationOps<Word>::Batch;
+  explicit CudaRotation(const CudaQueue& queue) : RotationOps<Word>(queue), queue_(queue) {}
+
+ protected:
+  std::unique_ptr<RotationKey> make_key(const RotationShape& shape,
+                                        const RowSource<Word>& rows) const override {
+    if (shape.kind != RotationKind::ginx || shape.raised_by != 1)
+      throw ParameterError(queue_.name() +
+                           " has blind rotation by GINX keys modulo Q alone, no kernel for others");
+    return cuda::prepare_rotation_key(queue_.stream(), shape, rows, queue_.gpu().workers());
+  }
+  void run_rotations(const RotationKey& key, const Batch& batch) const override {
+    cuda::blind_rotate(queue_.stream(), key, queue_.gpu().rotation(), batch.count, batch.lwe,
+                       batch.luts, batch.tables, batch.index, batch.constant, batch.out,
+                       queue_.bad_index());
+  }
+  void run_extraction(std::uint64_t Q, std::uint32_t N, std::span<const std::uint32_t> offsets,
+                      Word constant, std::size_t count, const Word* rlwe,
+                      Word* out) const override {
+    cuda::sample_extract(queue_.stream(), Q, N, offsets, constant, count, rlwe, out);
+  }
+
+ private:
+  const CudaQueue& queue_;
+};
+
+}  // namespace
+
+template <class Word>
+std::shared_ptr<const RotationOps<Word>> make_rotation(const CudaQueue& queue) {
+  return std::make_shared<CudaRotation<Word>>(queue);
+}
+template std::shared_ptr<const RotationOps<std::uint32_t>> make_rotation(const CudaQueue&);
+template std::shared_ptr<const RotationOps<std::uint64_t>> make_rotation(const CudaQueue&);
+
+}  // namespace whorl::backend::cuda
