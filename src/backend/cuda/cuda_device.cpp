@@ -57,11 +57,8 @@ void CudaQueue::copy_out(const void* device, void* host, std::size_t bytes) cons
 
 namespace {
 
-constexpr const char* accepted =
-    "\"cuda\" (the first GPU), \"cuda:K\" (GPU K), \"cuda:0,1\" (several), \"cuda:all\"";
-
 [[noreturn]] void refuse(const std::string& name, const std::string& why) {
-  throw DeviceError("device \"" + name + "\": " + why + "; names are " + accepted);
+  throw DeviceError("device \"" + name + "\": " + why);
 }
 
 std::vector<int> parse_ordinals(const std::string& name, std::string_view list) {
@@ -152,6 +149,10 @@ std::string best() {
 
 }  // namespace
 
-DeviceKind kind() { return {"cuda", accepted, make, list_gpus, best}; }
+DeviceKind kind() {
+  return {"cuda",
+          "\"cuda\" (the first GPU), \"cuda:K\" (GPU K), \"cuda:0,1\" (several), \"cuda:all\"",
+          make, list_gpus, best};
+}
 
 }  // namespace whorl::backend::cuda

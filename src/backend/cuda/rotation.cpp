@@ -17,9 +17,7 @@ class CudaRotation final : public RotationOps<Word> {
  protected:
   std::unique_ptr<RotationKey> make_key(const RotationShape& shape,
                                         const RowSource<Word>& rows) const override {
-    if (shape.kind != RotationKind::ginx || shape.raised_by != 1)
-      throw ParameterError(queue_.name() +
-                           " has blind rotation by GINX keys modulo Q alone, no kernel for others");
+    this->require_ginx(shape);
     return cuda::prepare_rotation_key(queue_.stream(), shape, rows, queue_.gpu().workers());
   }
   void run_rotations(const RotationKey& key, const Batch& batch) const override {
