@@ -1,10 +1,10 @@
-// Blind rotation straight from the formula at Device::blind_rotate, in exact integers.
+// Blind rotation straight from the formula at RotationOps::rotate, in exact integers.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/contract/rotation.h"
 #include "support/schoolbook.h"
 
 namespace whorl::test {
