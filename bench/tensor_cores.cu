@@ -239,7 +239,7 @@ class ConversionBench {
     const std::span<const Word> all = primes_;
     plan_ = std::make_shared<ring::RnsPlan<Word>>(shape.N, all.first(shape.limbs),
                                                   all.subspan(shape.limbs), shape.digit_limbs);
-    tables_ = std::make_unique<CudaRnsTables<Word>>(bench.stream(), transforms, plan_);
+    tables_ = std::make_unique<CudaRnsTables<Word>>(bench.stream(), transforms, plan_, 65537);
     const unsigned L = shape.limbs;
     params_ = "N=2^" + std::to_string(std::bit_width(shape.N) - 1) + ", " + std::to_string(L) +
               "+" + std::to_string(shape.special) + " limbs of " + std::to_string(bits) +
@@ -284,7 +284,7 @@ class ConversionBench {
             words * static_cast<double>(limbs * (special + 1)),
             words * static_cast<double>((limbs + 7) / 8 * 8),
             [=, this, &stream, &in](Word* out, Products by) {
-              convert_down<Word>(stream, *tables_, 65537, limbs, parts, batch, in.data(), out, by);
+              convert_down<Word>(stream, *tables_, limbs, parts, batch, in.data(), out, by);
             });
   }
 

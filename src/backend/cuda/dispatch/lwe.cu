@@ -84,8 +84,9 @@ void modulus_switch(const Stream& stream, std::uint64_t from, std::uint64_t to, 
 
 template <class Word>
 void lwe_linear(const Stream& stream, std::uint64_t q, std::size_t row,
-                std::span<const std::int64_t> weights, std::span<const Word* const> in,
-                std::uint64_t constant, std::size_t count, Word* out) {
+                std::span<const std::int64_t> weights,
+                std::type_identity_t<std::span<const Word* const>> in, std::uint64_t constant,
+                std::size_t count, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
   constexpr unsigned width = 16 / sizeof(Word);
   const std::size_t size = count * row;

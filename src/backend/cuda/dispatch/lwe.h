@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <type_traits>
 
 #include "backend/contract/lwe.h"
 #include "backend/cuda/runtime/stream.h"
@@ -32,6 +33,16 @@ using SwitchRowWriter =
 std::unique_ptr<SwitchKey> prepare_switch_key(const Stream& stream, const SwitchShape& shape,
                                               unsigned word_bytes, const SwitchRowWriter& rows,
                                               const Workers& workers);
+template <class Word>
+std::unique_ptr<SwitchKey> prepare_switch_key(const Stream& stream, const SwitchShape& shape,
+                                              const SwitchRows<Word>& rows,
+                                              const Workers& workers) {
+  const SwitchRowWriter writer = [&](std::size_t first, std::size_t count, void* out,
+                                     std::size_t stride) {
+    rows(first, count, static_cast<Word*>(out), stride);
+  };
+  return prepare_switch_key(stream, shape, sizeof(Word), writer, workers);
+}
 /// Words of 32 bits where Q_ks fits them are those that kernels work on: others are converted.
 template <class Word>
 void lwe_key_switch(const Stream& stream, const SwitchKey& key, std::size_t count, const Word* in,
@@ -41,7 +52,8 @@ void lwe_key_switch(const Stream& stream, const SwitchKey& key, std::size_t coun
 /// 2^32 for 32-bit words, below 2^61 for 64-bit ones.
 template <class Word>
 void lwe_linear(const Stream& stream, std::uint64_t q, std::size_t row,
-                std::span<const std::int64_t> weights, std::span<const Word* const> in,
-                std::uint64_t constant, std::size_t count, Word* out);
+                std::span<const std::int64_t> weights,
+                std::type_identity_t<std::span<const Word* const>> in, std::uint64_t constant,
+                std::size_t count, Word* out);
 
 }  // namespace whorl::backend::cuda
