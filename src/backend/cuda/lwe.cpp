@@ -38,12 +38,13 @@ class CudaLwe final : public LweOps {
   void run_linear(std::uint64_t q, std::size_t row, std::span<const std::int64_t> weights,
                   std::span<const ConstWords> in, std::uint64_t constant, std::size_t count,
                   Words out) const override {
-    with_word_bytes(out.bytes, [&]<class Word>(Word) {
-      std::vector<const Word*> inputs;
-      for (const ConstWords& each : in) inputs.push_back(static_cast<const Word*>(each.data));
-      cuda::lwe_linear<Word>(stream_, q, row, weights, inputs, constant, count,
+    const auto combine = [&]<class Word>(Word) {
+      std::vector<const Word*> from;
+      for (const ConstWords& each : in) from.push_back(static_cast<const Word*>(each.data));
+      cuda::lwe_linear<Word>(stream_, q, row, weights, from, constant, count,
                              static_cast<Word*>(out.data));
-    });
+    };
+    with_word_bytes(out.bytes, combine);
   }
   /// A linear combination for each result, of the inputs that are in it.
   void run_matrix(const Matrix& matrix, ConstWords in, Words out) const override {

@@ -57,8 +57,9 @@ NttConversion<Word> conversion_of(const Conversions<Word>& conversions, std::siz
           conversions.targets, rows};
 }
 
-/// What mod_down and rescale share: rows `kept` … of each part, limbs `dropped` …, are what `table`
-/// of the conversions converts from; `factors`: of the kept limbs.
+/// What divisions by the special primes and by a chain's last limb share: rows `kept` … of each
+/// part, limbs `dropped` …, are what `table` of the conversions converts from; `factors`: of the
+/// kept limbs.
 template <class Word>
 void divide_chain(const Stream& stream, const CudaRnsTables<Word>& tables,
                   const Conversions<Word>& conversions, std::size_t table, unsigned kept,

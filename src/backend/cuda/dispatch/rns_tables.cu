@@ -157,12 +157,16 @@ const ChainDivision<Word>& CudaRnsTables<Word>::chain_division(const Stream& str
     const std::span<const math::Modulus<Word>> all = plan.moduli();
     const unsigned L = plan.limbs();
     ChainDivision<Word> out;
-    if (plan.special() > 0)
+    // A prime that divides t is never divided by.
+    const auto usable = [&](const math::Modulus<Word>& q) { return t % q.value() != 0; };
+    const auto special = all.subspan(L);
+    if (!special.empty() && std::all_of(special.begin(), special.end(), usable))
       out.down = ConversionPacker<Word>::upload(
-          stream, ring::BaseConversion<Word>(all.subspan(L), all.first(L), t));
+          stream, ring::BaseConversion<Word>(special, all.first(L), t));
     ConversionPacker<Word> packer(L, 1, L);
     for (unsigned k = 1; k < L; ++k)
-      packer.set(k, ring::BaseConversion<Word>(all.subspan(k, 1), all.first(k), t));
+      if (usable(all[k]))
+        packer.set(k, ring::BaseConversion<Word>(all.subspan(k, 1), all.first(k), t));
     out.last = packer.upload(stream);
     return out;
   });

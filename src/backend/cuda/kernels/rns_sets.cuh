@@ -31,11 +31,10 @@ struct SetDivisionArguments {
 template <class Word>
 __global__ void __launch_bounds__(rns_threads)
     divide_rows(const __grid_constant__ SetDivisionArguments<Word> a) {
-  join_chain();
-  constexpr unsigned width = rns_width<Word>;
   using Vector = RnsVector<Word>;
-  const std::size_t in_row =
-      (static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x) * width;
+  const std::size_t vector = static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x,
+                    in_row = vector * rns_width<Word>;
+  join_chain();
   if (in_row >= a.row) return;
   const std::uint32_t part = blockIdx.y / a.row_count, number = blockIdx.y - part * a.row_count;
   const DivisionRow<Word> row = a.rows[number];
@@ -56,7 +55,7 @@ __global__ void __launch_bounds__(rns_threads)
     }
   }
 #pragma unroll
-  for (unsigned k = 0; k < width; ++k) {
+  for (unsigned k = 0; k < rns_width<Word>; ++k) {
     const Word quotient = sub_mod<Word>(
         mul_shoup<Word>(x.word[k], row.of_x.w, row.of_x.shoup, row.q),
         mul_shoup<Word>(delta.word[k], row.of_delta.w, row.of_delta.shoup, row.q), row.q);
