@@ -25,15 +25,10 @@ CudaQueue::CudaQueue(std::shared_ptr<const CudaDevice> device)
     : Queue(device), stream_(device->gpu(), device->threads()) {
   bad_index_ = stream_.allocate<std::uint32_t>(1);
   stream_.fill(bad_index_.data(), 0, sizeof(std::uint32_t));
-  const auto both_words = [this]<class Word>(Word) {
-    offer(make_ring<Word>(*this));
-    offer(make_rns<Word>(*this));
-    offer(make_rotation<Word>(*this));
-  };
-  both_words(std::uint32_t{});
-  both_words(std::uint64_t{});
-  offer(make_fft(*this));
-  offer(make_lwe(*this));
+  offer_ring();
+  offer_rns();
+  offer_rotation();
+  offer_lwe();
 }
 
 std::size_t CudaQueue::batch_limit(std::size_t bytes) const {

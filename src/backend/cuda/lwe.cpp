@@ -73,8 +73,6 @@ class CudaLwe final : public LweOps {
 
 }  // namespace
 
-std::shared_ptr<const LweOps> make_lwe(const CudaQueue& queue) {
-  return std::make_shared<CudaLwe>(queue);
-}
+void CudaQueue::offer_lwe() { offer<LweOps>(std::make_shared<CudaLwe>(*this)); }
 
 }  // namespace whorl::backend::cuda

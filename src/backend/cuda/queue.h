@@ -70,20 +70,15 @@ class CudaQueue final : public Queue {
   }
 
  private:
+  // Each in the file of its family.
+  void offer_ring();
+  void offer_rns();
+  void offer_rotation();
+  void offer_lwe();
+
   Stream stream_;
   DeviceArray<std::uint32_t> bad_index_;
   mutable bool rotated_ = false;  ///< bad_index_ may have been set since it was last read
 };
-
-// ---- its families
-
-template <class Word>
-std::shared_ptr<const RingOps<Word>> make_ring(const CudaQueue& queue);
-std::shared_ptr<const FftOps> make_fft(const CudaQueue& queue);
-template <class Word>
-std::shared_ptr<const RnsOps<Word>> make_rns(const CudaQueue& queue);
-template <class Word>
-std::shared_ptr<const RotationOps<Word>> make_rotation(const CudaQueue& queue);
-std::shared_ptr<const LweOps> make_lwe(const CudaQueue& queue);
 
 }  // namespace whorl::backend::cuda

@@ -74,15 +74,10 @@ class CudaFft final : public FftOps {
 
 }  // namespace
 
-template <class Word>
-std::shared_ptr<const RingOps<Word>> make_ring(const CudaQueue& queue) {
-  return std::make_shared<CudaRing<Word>>(queue);
-}
-template std::shared_ptr<const RingOps<std::uint32_t>> make_ring(const CudaQueue&);
-template std::shared_ptr<const RingOps<std::uint64_t>> make_ring(const CudaQueue&);
-
-std::shared_ptr<const FftOps> make_fft(const CudaQueue& queue) {
-  return std::make_shared<CudaFft>(queue);
+void CudaQueue::offer_ring() {
+  offer<RingOps<std::uint32_t>>(std::make_shared<CudaRing<std::uint32_t>>(*this));
+  offer<RingOps<std::uint64_t>>(std::make_shared<CudaRing<std::uint64_t>>(*this));
+  offer<FftOps>(std::make_shared<CudaFft>(*this));
 }
 
 }  // namespace whorl::backend::cuda

@@ -99,11 +99,9 @@ class CudaRns final : public RnsOps<Word> {
 
 }  // namespace
 
-template <class Word>
-std::shared_ptr<const RnsOps<Word>> make_rns(const CudaQueue& queue) {
-  return std::make_shared<CudaRns<Word>>(queue);
+void CudaQueue::offer_rns() {
+  offer<RnsOps<std::uint32_t>>(std::make_shared<CudaRns<std::uint32_t>>(*this));
+  offer<RnsOps<std::uint64_t>>(std::make_shared<CudaRns<std::uint64_t>>(*this));
 }
-template std::shared_ptr<const RnsOps<std::uint32_t>> make_rns(const CudaQueue&);
-template std::shared_ptr<const RnsOps<std::uint64_t>> make_rns(const CudaQueue&);
 
 }  // namespace whorl::backend::cuda

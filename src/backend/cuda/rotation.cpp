@@ -37,11 +37,9 @@ class CudaRotation final : public RotationOps<Word> {
 
 }  // namespace
 
-template <class Word>
-std::shared_ptr<const RotationOps<Word>> make_rotation(const CudaQueue& queue) {
-  return std::make_shared<CudaRotation<Word>>(queue);
+void CudaQueue::offer_rotation() {
+  offer<RotationOps<std::uint32_t>>(std::make_shared<CudaRotation<std::uint32_t>>(*this));
+  offer<RotationOps<std::uint64_t>>(std::make_shared<CudaRotation<std::uint64_t>>(*this));
 }
-template std::shared_ptr<const RotationOps<std::uint32_t>> make_rotation(const CudaQueue&);
-template std::shared_ptr<const RotationOps<std::uint64_t>> make_rotation(const CudaQueue&);
 
 }  // namespace whorl::backend::cuda
