@@ -322,6 +322,17 @@ void compare_copy(const Two& two, std::size_t count, Random& random) {
     queue.copy<Word>(in.slice().part(from, count), out.slice().part(to, count));
     return get(queue, out);
   });
+  // Among other operations, by a kernel.
+  expect_same(two, [&](const backend::Queue& queue) {
+    const auto in = put(queue, data);
+    auto out = put(queue, std::vector<Word>(count + to, 7)),
+         again = put(queue, std::vector<Word>(count + to, 8));
+    backend::together(queue, [&] {
+      queue.copy<Word>(in.slice().part(from, count), out.slice().part(to, count));
+      queue.copy<Word>(out.slice(), again.slice());
+    });
+    return get(queue, again);
+  });
 }
 
 /// A blind-rotation key's shape to be filled with random rows.

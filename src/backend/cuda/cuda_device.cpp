@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/cuda/dispatch/elementwise.h"
 #include "backend/cuda/queue.h"
 
 namespace whorl::backend::cuda {
@@ -46,6 +47,10 @@ void CudaQueue::copy_out(const void* device, void* host, std::size_t bytes) cons
   if (bad == 0) return;
   stream_.fill(bad_index_.data(), 0, sizeof bad);
   throw ShapeError("blind_rotate: a ciphertext asked for a table that is not among the tables");
+}
+
+void CudaQueue::copy_within(const void* from, void* to, std::size_t bytes) const {
+  together_ > 0 ? cuda::copy(stream_, bytes, from, to) : stream_.copy_within(from, to, bytes);
 }
 
 // ---- names

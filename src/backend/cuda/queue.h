@@ -53,8 +53,14 @@ class CudaQueue final : public Queue {
 
   std::size_t batch_limit(std::size_t bytes) const override;
   void wait() const override { stream_.wait(); }
-  void begin_together() const override { stream_.begin_together(); }
-  void end_together() const override { stream_.end_together(); }
+  void begin_together() const override {
+    ++together_;
+    stream_.begin_together();
+  }
+  void end_together() const override {
+    --together_;
+    stream_.end_together();
+  }
 
  protected:
   std::shared_ptr<void> allocate_bytes(std::size_t bytes) const override {
@@ -65,9 +71,7 @@ class CudaQueue final : public Queue {
   }
   /// Also reports what kernels found wrong with their input since the last download.
   void copy_out(const void* device, void* host, std::size_t bytes) const override;
-  void copy_within(const void* from, void* to, std::size_t bytes) const override {
-    stream_.copy_within(from, to, bytes);
-  }
+  void copy_within(const void* from, void* to, std::size_t bytes) const override;
 
  private:
   // Each in the file of its family.
@@ -78,7 +82,8 @@ class CudaQueue final : public Queue {
 
   Stream stream_;
   DeviceArray<std::uint32_t> bad_index_;
-  mutable bool rotated_ = false;  ///< bad_index_ may have been set since it was last read
+  mutable unsigned together_ = 0;  ///< how deep begin_together() is nested
+  mutable bool rotated_ = false;   ///< bad_index_ may have been set since it was last read
 };
 
 }  // namespace whorl::backend::cuda

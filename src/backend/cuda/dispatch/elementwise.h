@@ -25,6 +25,10 @@ void automorphism(const Stream& stream, Moduli<Word> moduli, std::uint32_t N, st
 template <class Word>
 bool all_below(const Stream& stream, Moduli<Word> moduli, std::size_t size, const Word* a);
 
+/// By a kernel, which may be launched with those before and after it; Stream::copy_within's copy is
+/// none.
+void copy(const Stream& stream, std::size_t bytes, const void* in, void* out);
+
 /// out[r][i] = in[r][index[i]]: polynomials of N words in rows of `in_batch` and `out_batch`.
 template <class Word>
 void take(const Stream& stream, std::size_t rows, std::uint32_t N,
