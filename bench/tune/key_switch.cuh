@@ -16,8 +16,8 @@ namespace whorl::tune {
 
 class SwitchProblem {
  public:
-  /// Enqueues the switch of so many ciphertexts.
-  using Launch = std::function<void(std::size_t, const std::uint64_t*, std::uint64_t*)>;
+  /// Enqueues the switch of so many ciphertexts, in words of 32 bits where Q_ks fits them.
+  using Launch = std::function<void(std::size_t, const void*, void*)>;
 
   /// Batches of at most `most`.
   SwitchProblem(Tuner& tuner, const backend::SwitchShape& shape, std::size_t most);
@@ -32,8 +32,10 @@ class SwitchProblem {
  private:
   Tuner& tuner_;
   backend::SwitchShape shape_;
-  backend::cuda::DeviceArray<std::uint64_t> in_, out_, reference_;
-  std::size_t known_ = 0;  ///< ciphertexts of `reference_`
+  std::size_t bytes(std::size_t words) const { return words * (narrow_ ? 4 : 8); }
+  bool narrow_;
+  backend::cuda::DeviceArray<std::uint64_t> in_, out_, reference_;  ///< of words of either size
+  std::size_t known_ = 0;                                           ///< ciphertexts of `reference_`
 };
 
 /// For numbers that say up to which value one kernel serves, and another beyond.

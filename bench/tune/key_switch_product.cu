@@ -33,10 +33,10 @@ std::optional<Measured> measure(Tuner& tuner, SwitchProblem& problem) {
       backend::cuda::product_shared_bytes(planes, columns, stages, large_m_tiles);
   if (shared > tuner.gpu().shared_per_block) return {};
   const auto key = problem.key({all_columns, stages, tuning::largest_multiplied_table});
-  const SwitchProblem::Launch launch = [&](std::size_t count, const std::uint64_t* in,
-                                           std::uint64_t* out) {
-    backend::cuda::multiply<planes, columns, stages, large_m_tiles>(tuner.stream(), *key, count, in,
-                                                                    out);
+  using Word = backend::cuda::ProductWord<planes>;
+  const SwitchProblem::Launch launch = [&](std::size_t count, const void* in, void* out) {
+    backend::cuda::multiply<planes, columns, stages, large_m_tiles>(
+        tuner.stream(), *key, count, static_cast<const Word*>(in), static_cast<Word*>(out));
   };
   Measured out;
   out.right = problem.right(planes_batch, launch);
@@ -130,8 +130,10 @@ void tune_small_batches(Tuner& tuner) {
   const auto key = problem.key({tuning::warp_columns, stages, 8});
   if (!key->product) return;  // the GPU lacks shared memory
   const auto launch = [&]<unsigned m_tiles>() -> SwitchProblem::Launch {
-    return [&](std::size_t count, const std::uint64_t* in, std::uint64_t* out) {
-      backend::cuda::multiply<2, columns, stages, m_tiles>(tuner.stream(), *key, count, in, out);
+    return [&](std::size_t count, const void* in, void* out) {
+      backend::cuda::multiply<2, columns, stages, m_tiles>(tuner.stream(), *key, count,
+                                                           static_cast<const std::uint32_t*>(in),
+                                                           static_cast<std::uint32_t*>(out));
     };
   };
   const auto small = launch.template operator()<small_m_tiles>();

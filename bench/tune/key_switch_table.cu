@@ -24,24 +24,33 @@ SwitchShape four_byte_table() { return table_shape(25, 5, 5); }
 /// Keys that are looked up.
 const SwitchLayout looked_up{tuning::warp_columns, tuning::product_stages, 0};
 
-template <class Word, unsigned warps>
-Launch staged(Tuner& tuner, const backend::cuda::CudaSwitchKey& key) {
-  return [&tuner, &key](std::size_t count, const std::uint64_t* in, std::uint64_t* out) {
+/// A look-up with what goes before it and after.
+template <class Word, class LookUp>
+Launch looking_up(Tuner& tuner, const backend::cuda::CudaSwitchKey& key, const LookUp& look_up) {
+  return [&tuner, &key, look_up](std::size_t count, const void* from, void* to) {
+    using Of = backend::cuda::LookupWord<Word>;
+    const auto* const in = static_cast<const Of*>(from);
+    auto* const out = static_cast<Of*>(to);
     backend::cuda::clear(tuner.stream(), key, count, out);
-    backend::cuda::look_up_staged<Word, warps>(tuner.stream(), key, count, in, out);
+    look_up(count, in, out);
     backend::cuda::finish(tuner.stream(), key, count, in, out);
   };
+}
+
+template <class Word, unsigned warps>
+Launch staged(Tuner& tuner, const backend::cuda::CudaSwitchKey& key) {
+  return looking_up<Word>(tuner, key, [&tuner, &key](std::size_t count, auto* in, auto* out) {
+    backend::cuda::look_up_staged<Word, warps>(tuner.stream(), key, count, in, out);
+  });
 }
 template <class Word, unsigned threads>
 Launch direct(Tuner& tuner, const backend::cuda::CudaSwitchKey& key,
               unsigned least_coefficients = tuning::direct_least_coefficients) {
-  return [&tuner, &key, least_coefficients](std::size_t count, const std::uint64_t* in,
-                                            std::uint64_t* out) {
-    backend::cuda::clear(tuner.stream(), key, count, out);
-    backend::cuda::look_up_directly<Word, false, threads>(tuner.stream(), key, least_coefficients,
-                                                          count, in, out);
-    backend::cuda::finish(tuner.stream(), key, count, in, out);
-  };
+  return looking_up<Word>(
+      tuner, key, [&tuner, &key, least_coefficients](std::size_t count, auto* in, auto* out) {
+        backend::cuda::look_up_directly<Word, false, threads>(tuner.stream(), key,
+                                                              least_coefficients, count, in, out);
+      });
 }
 
 Measured measure(SwitchProblem& problem, std::size_t count, const Launch& launch, unsigned number,
@@ -65,9 +74,10 @@ void tune_multiplied_tables(Tuner& tuner) {
     const auto table = problem.key(looked_up);
     const auto planes = problem.key({tuning::warp_columns, tuning::product_stages, largest});
     if (!planes->product) return;  // the GPU lacks shared memory
-    const Launch multiplied = [&](std::size_t count, const std::uint64_t* in, std::uint64_t* out) {
+    const Launch multiplied = [&](std::size_t count, const void* in, void* out) {
       backend::cuda::multiply<2, tuning::warp_columns[2], tuning::product_stages, large_m_tiles>(
-          tuner.stream(), *planes, count, in, out);
+          tuner.stream(), *planes, count, static_cast<const std::uint32_t*>(in),
+          static_cast<std::uint32_t*>(out));
     };
     const Launch look_up = staged<std::uint16_t, tuning::staged_warps>(tuner, *table);
     Crossing one;
