@@ -1,0 +1,77 @@
+#include "lattice/rlwe/evaluator.h"
+
+#include <algorithm>
+
+#include "lattice/rlwe/typed.h"
+#include "whorl/error.h"
+
+namespace whorl::lattice::rlwe {
+
+std::shared_ptr<const Evaluator> Evaluator::make(std::shared_ptr<const run::Fleet> fleet,
+                                                 const Primes& primes) {
+  if (primes.word_bytes == 4)
+    return std::make_shared<const Typed<std::uint32_t>>(std::move(fleet), primes);
+  if (primes.word_bytes == 8)
+    return std::make_shared<const Typed<std::uint64_t>>(std::move(fleet), primes);
+  throw ParameterError("residues of " + std::to_string(primes.word_bytes) + " bytes: 4 or 8");
+}
+
+Evaluator::Evaluator(std::shared_ptr<const run::Fleet> fleet, Primes primes)
+    : fleet_(std::move(fleet)), primes_(std::move(primes)) {}
+
+ring::Basis Evaluator::level(unsigned limbs) const {
+  if (limbs < 1 || limbs > chain_size())
+    throw ParameterError(std::to_string(limbs) + " limbs: 1 … " + std::to_string(chain_size()));
+  return ring::Basis::range(0, limbs);
+}
+
+void Evaluator::wait() const {
+  for (std::size_t lane = 0; lane < fleet_->size(); ++lane) {
+    if (fleet_->has_failed(lane)) continue;
+    const auto held = fleet_->lane(lane)->hold();
+    fleet_->lane(lane)->queue().wait();
+  }
+}
+
+void Evaluator::check(const char* what, const Array& a) const {
+  if (!a) throw ShapeError(std::string(what) + ": an empty array");
+  if (!a.is_of(*this))
+    throw DeviceError(std::string(what) + ": an array of another server was given to " +
+                      fleet_->name());
+}
+
+void Evaluator::check_evaluation(const char* what, const Array& a) const {
+  check(what, a);
+  if (a.form() != Form::evaluation)
+    throw ShapeError(std::string(what) + ": an array of coefficients; transform it before");
+}
+
+void Evaluator::check_basis(const char* what, const ring::Basis& got, const ring::Basis& want) {
+  if (got != want)
+    throw ShapeError(std::string(what) + ": arrays over primes " + want.describe() + " and " +
+                     got.describe());
+}
+
+std::size_t Evaluator::common_count(const char* what, const Array& a, const Array& b) {
+  if (a.count() != b.count() && a.count() != 1 && b.count() != 1)
+    throw ShapeError(std::string(what) + ": batches of " + std::to_string(a.count()) + " and " +
+                     std::to_string(b.count()) + ": as many, or one of either");
+  return std::max(a.count(), b.count());
+}
+
+std::string Evaluator::lost(const Storage& storage) const {
+  std::string out;
+  for (const run::Piece& piece : storage.pieces) {
+    if (!fleet_->has_failed(piece.lane)) continue;
+    const std::size_t last = piece.range.begin + piece.range.count - 1;
+    out += (out.empty() ? "" : ", ") + std::to_string(piece.range.begin);
+    if (last > piece.range.begin) out += " … " + std::to_string(last);
+    out += " on " + fleet_->lane(piece.lane)->name();
+  }
+  return out.empty() ? out
+                     : "items " + out + " of an array of " + std::to_string(storage.shape.count) +
+                           ", (parts, limbs) = (" + std::to_string(storage.shape.parts) + ", " +
+                           std::to_string(storage.shape.basis.size()) + ")";
+}
+
+}  // namespace whorl::lattice::rlwe
