@@ -59,19 +59,4 @@ std::size_t Evaluator::common_count(const char* what, const Array& a, const Arra
   return std::max(a.count(), b.count());
 }
 
-std::string Evaluator::lost(const Storage& storage) const {
-  std::string out;
-  for (const run::Piece& piece : storage.pieces) {
-    if (!fleet_->has_failed(piece.lane)) continue;
-    const std::size_t last = piece.range.begin + piece.range.count - 1;
-    out += (out.empty() ? "" : ", ") + std::to_string(piece.range.begin);
-    if (last > piece.range.begin) out += " … " + std::to_string(last);
-    out += " on " + fleet_->lane(piece.lane)->name();
-  }
-  return out.empty() ? out
-                     : "items " + out + " of an array of " + std::to_string(storage.shape.count) +
-                           ", (parts, limbs) = (" + std::to_string(storage.shape.parts) + ", " +
-                           std::to_string(storage.shape.basis.size()) + ")";
-}
-
 }  // namespace whorl::lattice::rlwe

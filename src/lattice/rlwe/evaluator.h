@@ -154,14 +154,12 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   static const std::shared_ptr<const Storage>& storage_of(const Array& a) { return a.storage_; }
 
   // Checks of operands, in words of the caller's.
-  /// ShapeError for an empty array, DeviceError for another evaluator's or one that is lost.
+  /// ShapeError for an empty array, DeviceError for another evaluator's.
   void check(const char* what, const Array& a) const;
   void check_evaluation(const char* what, const Array& a) const;
   static void check_basis(const char* what, const ring::Basis& got, const ring::Basis& want);
   /// The larger of equal counts, or of which one is 1.
   static std::size_t common_count(const char* what, const Array& a, const Array& b);
-  /// What a piece of an array that lay on a failed device is called; "" if none did.
-  std::string lost(const Storage& storage) const;
 
   std::size_t most_ = 1;
 

@@ -72,13 +72,15 @@ Array Typed<Word>::upload(const WordArray& words, const Shape& shape) const {
                          std::to_string(at / row) + " is not below its prime " + std::to_string(q));
     throw RangeError("a residue that was not below its prime was changed during the upload");
   };
-  const auto out = draft(shape);
-  fleet().each(out->pieces, true, [&](std::size_t i) {
-    const Site here = site(i, out->pieces[i]);
-    const Slice to = allocate(*out, here);
-    put(here, from, out->pieces[i].range.begin, to);
-    if (!here.ring().all_below(primes, to)) refuse();
-  });
+  const auto out = draft(shape, pieces_for(shape.count));
+  out->buffers =
+      run::each_result<Word>(fleet(), out->pieces, true, [&](std::size_t i) {
+        const Site here = site(i, out->pieces[i]);
+        Buffer to = here.polynomials(shape.rows());
+        put(here, from, out->pieces[i].range.begin, to.slice());
+        if (!here.ring().all_below(primes, std::as_const(to).slice())) refuse();
+        return to;
+      });
   return wrap(out);
 }
 
@@ -106,13 +108,15 @@ Array Typed<Word>::lift(std::span<const std::int64_t> polynomials,
   for (const auto& q : moduli(basis, 1))
     row = std::transform(polynomials.begin(), polynomials.end(), row,
                          [&](std::int64_t x) { return q.from_signed(x); });
-  const auto out = draft({1, basis, size / N, Form::evaluation});
-  fleet().each(out->pieces, true, [&](std::size_t i) {
-    const Site here = site(i, out->pieces[i]);
-    const Slice to = allocate(*out, here);
-    put(here, std::span<const Word>(residues), out->pieces[i].range.begin, to);
-    here.rns().ntt(here.tables, basis, 1, to);
-  });
+  const auto out = draft({1, basis, size / N, Form::evaluation}, pieces_for(size / N));
+  out->buffers =
+      run::each_result<Word>(fleet(), out->pieces, true, [&](std::size_t i) {
+        const Site here = site(i, out->pieces[i]);
+        Buffer to = here.polynomials(basis.size());
+        put(here, std::span<const Word>(residues), out->pieces[i].range.begin, to.slice());
+        here.rns().ntt(here.tables, basis, 1, to.slice());
+        return to;
+      });
   return wrap(out);
 }
 
@@ -122,28 +126,31 @@ WordArray Typed<Word>::download(const Array& a) const {
   const Held from = held(a);
   const std::size_t N = plan_->N(), rows = a.shape().rows(), size = rows * a.count() * N;
   const auto words = host_memory_->take_array<Word>(size, "ciphertexts");
-  Pieces pieces;
-  std::vector<ConstSlice> slices;
-  for (std::size_t i = 0; i < from->pieces.size(); ++i) {
-    const Place at = place(*from, i);
-    pieces.push_back({at.lane, from->pieces[i].range});
-    slices.push_back(at.residues);
-  }
+  std::vector<Stored> places;
+  for (std::size_t i = 0; i < from->pieces.size(); ++i) places.push_back(place(*from, i));
+  const auto one = [&](std::size_t i) {
+    const Stored& piece = places[i];
+    if (piece.size() == size) return piece.download({words.get(), size});
+    const run::Range range = from->pieces[i].range;
+    const std::size_t row = range.count * N;
+    std::vector<Word> here;
+    std::shared_ptr<const Buffer> there;
+    if (piece.on_host())
+      here = piece.words();
+    else
+      there = piece.on(piece.lane());
+    for (std::size_t r = 0; r < rows; ++r) {
+      Word* const to = words.get() + (r * a.count() + range.begin) * N;
+      if (there)
+        piece.lane().queue().template download<Word>(there->slice().part(r * row, row), {to, row});
+      else
+        std::copy_n(here.data() + r * row, row, to);
+    }
+  };
   try {
-    fleet().each(pieces, true, [&](std::size_t i) {
-      const backend::Queue& queue = fleet().lane(pieces[i].lane)->queue();
-      const run::Range range = pieces[i].range;
-      if (slices[i].size == size)
-        return queue.template download<Word>(slices[i], {words.get(), size});
-      const std::size_t row = range.count * N;
-      for (std::size_t r = 0; r < rows; ++r)
-        queue.template download<Word>(
-            slices[i].part(r * row, row),
-            {words.get() + (r * a.count() + range.begin) * N, row});
-    });
+    fleet().each(from->pieces, true, one);
   } catch (const DeviceError& error) {
-    const Residues* const operand = from.get();
-    rethrow(error, std::span(&operand, 1));
+    rethrow(error, std::span(&from, 1));
   }
   return WordArray(words, words.get(), size, sizeof(Word));
 }
@@ -151,55 +158,65 @@ WordArray Typed<Word>::download(const Array& a) const {
 // ---- operands where they are needed
 
 template <class Word>
-void Typed<Word>::rethrow(const DeviceError& error, std::span<const Residues* const> held) const {
+std::string Typed<Word>::lost(const Residues& source) const {
+  std::string out;
+  for (std::size_t i = 0; i < source.pieces.size(); ++i) {
+    const auto& [lane, range] = source.pieces[i];
+    if (!fleet().has_failed(lane) || source.buffers[i].on_host()) continue;
+    const std::size_t last = range.begin + range.count - 1;
+    out += (out.empty() ? "" : ", ") + std::to_string(range.begin);
+    if (last > range.begin) out += " … " + std::to_string(last);
+    out += " on " + fleet().lane(lane)->name();
+  }
+  return out.empty() ? out
+                     : "items " + out + " of an array of " + std::to_string(source.shape.count) +
+                           ", (parts, primes) = (" + std::to_string(source.shape.parts) + ", " +
+                           std::to_string(source.shape.basis.size()) + ")";
+}
+
+template <class Word>
+void Typed<Word>::rethrow(const DeviceError& error, std::span<const Held> held) const {
   std::string all;
-  for (const Residues* operand : held)
-    if (const std::string one = this->lost(*operand); !one.empty())
+  for (const Held& operand : held)
+    if (const std::string one = lost(*operand); !one.empty())
       all += (all.empty() ? "; lost with it: " : "; ") + one;
   throw DeviceError(error.what() + all);
 }
 
 template <class Word>
-auto Typed<Word>::place(const Residues& source, std::size_t piece) const -> Place {
-  const std::size_t own = source.pieces[piece].lane;
-  if (!fleet().has_failed(own)) return {own, source.buffers[piece].slice()};
-  if (source.shape.count == 1) {
-    const std::scoped_lock lock(source.mutex);
-    for (const auto& [lane, buffer] : source.replicas)
-      if (!fleet().has_failed(lane)) return {lane, buffer.slice()};
-  }
-  throw DeviceError("lost with a device that failed: " + this->lost(source));
+auto Typed<Word>::place(const Residues& source, std::size_t piece) const -> Stored {
+  const Stored& own = source.buffers[piece];
+  if (!fleet().has_failed(source.pieces[piece].lane) || own.on_host()) return own;
+  if (source.shape.count == 1)
+    for (std::size_t lane = 0; lane < fleet().size(); ++lane)
+      if (auto there = replica_on(source, *fleet().lane(lane)); there && !fleet().has_failed(lane))
+        return *there;
+  throw DeviceError("lost with a device that failed: " + lost(source));
 }
 
 template <class Word>
-bool Typed<Word>::has_replica(const Residues& single, std::size_t lane) const {
+auto Typed<Word>::replica_on(const Residues& single, const run::Lane& lane) const
+    -> std::optional<Stored> {
   const std::scoped_lock lock(single.mutex);
-  return std::ranges::any_of(single.replicas,
-                             [&](const auto& replica) { return replica.lane == lane; });
+  for (const Stored& replica : single.replicas)
+    if (&replica.lane() == &lane) return replica;
+  return std::nullopt;
 }
 
 template <class Word>
 void Typed<Word>::replicate(const Residues& single, const Pieces& pieces) const {
   Pieces wanting;
   for (const run::Piece& piece : pieces)
-    if (piece.lane != single.pieces[0].lane && !has_replica(single, piece.lane) &&
+    if (piece.lane != single.pieces[0].lane && !replica_on(single, *fleet().lane(piece.lane)) &&
         std::ranges::none_of(wanting, [&](const auto& w) { return w.lane == piece.lane; }))
       wanting.push_back({piece.lane, {0, 1}});
   if (wanting.empty()) return;
-  const Place from = place(single, 0);
-  const auto words = host_memory_->take_array<Word>(from.residues.size, "replicas");
-  const std::span<Word> all(words.get(), from.residues.size);
-  const run::Piece source{from.lane, {0, 1}};
-  fleet().each(std::span(&source, 1), false, [&](std::size_t) {
-    fleet().lane(from.lane)->queue().template download<Word>(from.residues, all);
+  const std::vector<Word> words = place(single, 0).words();
+  const auto made = run::each_result<Word>(fleet(), wanting, false, [&](std::size_t i) {
+    return run::place<Word>(*fleet().lane(wanting[i].lane), words);
   });
-  fleet().each(wanting, false, [&](std::size_t i) {
-    const Site here = site(i, wanting[i]);
-    Buffer buffer = here.polynomials(single.shape.rows());
-    here.queue.template upload<Word>(all, buffer.slice());
-    const std::scoped_lock lock(single.mutex);
-    single.replicas.push_back({wanting[i].lane, std::move(buffer)});
-  });
+  const std::scoped_lock lock(single.mutex);
+  single.replicas.insert(single.replicas.end(), made.begin(), made.end());
 }
 
 template <class Word>
@@ -219,15 +236,17 @@ auto Typed<Word>::aligned(const Array& a, const Pieces& pieces, std::size_t coun
 }
 
 template <class Word>
-auto Typed<Word>::view(const Residues& operand, const Site& site, std::size_t lane) const -> View {
-  if (operand.shape.count > 1)
-    return {operand.shape, site.count, site.N, operand.buffers[site.piece].slice()};
-  if (operand.pieces[0].lane == lane)
-    return {operand.shape, 1, site.N, operand.buffers[0].slice()};
-  const std::scoped_lock lock(operand.mutex);
-  for (const auto& replica : operand.replicas)
-    if (replica.lane == lane) return {operand.shape, 1, site.N, replica.buffer.slice()};
-  throw DeviceError("lost with a device that failed: " + this->lost(operand));
+auto Typed<Word>::view(const Residues& operand, const Site& site) const -> View {
+  const bool single = operand.shape.count == 1;
+  const Stored* values = &operand.buffers[single ? 0 : site.piece];
+  std::optional<Stored> replica;
+  if (&values->lane() != &site.lane) {
+    replica = replica_on(operand, site.lane);
+    values = &*replica;
+  }
+  auto buffer = values->on(site.lane);
+  const ConstSlice all = buffer->slice();
+  return {operand.shape, single ? 1 : site.count, site.N, all, std::move(buffer)};
 }
 
 // ---- gathered anew
@@ -236,108 +255,125 @@ auto Typed<Word>::view(const Residues& operand, const Site& site, std::size_t la
 /// are first needed.
 template <class Word>
 struct Typed<Word>::Fetch {
-  std::size_t lane;
-  ConstSlice residues;
+  Stored from;
   std::vector<std::uint32_t> indices;
-  std::size_t first = 0;                 ///< where they go
-  std::shared_ptr<Word[]> moved = {};  ///< (rows, indices, N), on their way between devices
+  std::size_t first = 0;         ///< where they go
+  std::vector<Word> moved = {};  ///< (rows, indices, N), on their way between devices
+};
+/// What a piece of the result is made of.
+template <class Word>
+struct Typed<Word>::Share {
+  std::vector<Fetch> fetches;
+  std::vector<std::uint32_t> order;  ///< of what was fetched; empty: as it came
 };
 
 template <class Word>
+auto Typed<Word>::share_of(const run::Piece& piece, std::span<const Held> sources,
+                           std::span<const Origin> origins) const -> Share {
+  Share share;
+  std::map<std::pair<std::uint32_t, std::size_t>, std::uint32_t> known;  // piece of a source
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> where;            // fetch, place in it
+  for (const Origin& origin : origins.subspan(piece.range.begin, piece.range.count)) {
+    const Residues& source = *sources[origin.source];
+    std::size_t at = 0;
+    while (origin.item >= source.pieces[at].range.begin + source.pieces[at].range.count) ++at;
+    const auto [found, is_new] = known.try_emplace(
+        {origin.source, at}, static_cast<std::uint32_t>(share.fetches.size()));
+    if (is_new) {
+      const auto replica = replica_on(source, *fleet().lane(piece.lane));
+      share.fetches.push_back({replica ? *replica : place(source, at), {}});
+    }
+    auto& indices = share.fetches[found->second].indices;
+    where.emplace_back(found->second, static_cast<std::uint32_t>(indices.size()));
+    indices.push_back(static_cast<std::uint32_t>(origin.item - source.pieces[at].range.begin));
+  }
+  std::size_t first = 0;
+  for (Fetch& each : share.fetches) each.first = std::exchange(first, first + each.indices.size());
+  bool in_order = true;
+  for (const auto& [number, at] : where) {
+    const std::size_t place = share.fetches[number].first + at;
+    in_order = in_order && place == share.order.size();
+    share.order.push_back(static_cast<std::uint32_t>(place));
+  }
+  if (in_order) share.order.clear();
+  return share;
+}
+
+/// What is wanted elsewhere, to the host.
+template <class Word>
+void Typed<Word>::send(std::size_t rows, Fetch& fetch) const {
+  const std::size_t N = plan_->N(), wanted = fetch.indices.size();
+  fetch.moved.resize(rows * wanted * N);
+  if (fetch.from.on_host()) {
+    const std::vector<Word> words = fetch.from.words();
+    const std::size_t row = words.size() / rows;
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t i = 0; i < wanted; ++i)
+        std::copy_n(words.data() + r * row + fetch.indices[i] * N, N,
+                    fetch.moved.data() + (r * wanted + i) * N);
+    return;
+  }
+  const backend::Queue& queue = fetch.from.lane().queue();
+  const auto all = fetch.from.on(fetch.from.lane());
+  Buffer some = queue.template allocate<Word>(fetch.moved.size());
+  queue.template ring<Word>().take(rows, plan_->N(), fetch.indices, all->slice(), 0, some.slice());
+  queue.template download<Word>(std::as_const(some).slice(), fetch.moved);
+}
+
+template <class Word>
 void Typed<Word>::fetch(const Site& site, std::size_t rows, const Fetch& fetch, Slice out) const {
-  const auto N = plan_->N();
-  if (!fetch.moved)
-    return site.ring().take(rows, N, fetch.indices, fetch.residues, fetch.first, out);
-  const std::size_t size = rows * fetch.indices.size() * N;
-  const std::span<const Word> words(fetch.moved.get(), size);
-  if (size == out.size) return site.queue.template upload<Word>(words, out);
-  Buffer all = site.queue.template allocate<Word>(size);
-  site.queue.template upload<Word>(words, all.slice());
+  if (fetch.moved.empty()) {
+    const auto all = fetch.from.on(site.lane);
+    site.ring().take(rows, plan_->N(), fetch.indices, all->slice(), fetch.first, out);
+    return;
+  }
+  if (fetch.moved.size() == out.size)
+    return site.queue.template upload<Word>(std::span<const Word>(fetch.moved), out);
+  const Buffer all = run::place<Word>(site.lane, fetch.moved);
   std::vector<std::uint32_t> each(fetch.indices.size());
   std::iota(each.begin(), each.end(), 0u);
-  site.ring().take(rows, N, each, all.slice(), fetch.first, out);
+  site.ring().take(rows, plan_->N(), each, all.slice(), fetch.first, out);
 }
 
 template <class Word>
 auto Typed<Word>::gather(const Shape& shape, std::span<const Held> sources,
                          std::span<const Origin> origins) const -> Held {
-  const auto N = plan_->N();
   const std::size_t rows = shape.rows();
-  const auto out = draft(shape);
+  const auto out = draft(shape, pieces_for(shape.count));
   for (const Held& source : sources)
     if (source->shape.count == 1) replicate(*source, out->pieces);
-
-  struct Share {
-    std::vector<Fetch> fetches;
-    std::vector<std::uint32_t> order;  ///< of what was fetched; empty: as it came
-  };
-  std::vector<Share> shares(out->pieces.size());
+  std::vector<Share> shares;
   Pieces senders;
   std::vector<Fetch*> sent;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    const auto& [lane, range] = out->pieces[i];
-    std::map<std::pair<std::uint32_t, std::size_t>, std::uint32_t> known;  // piece of a source
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> where;            // fetch, place in it
-    Share& share = shares[i];
-    for (const Origin& origin : origins.subspan(range.begin, range.count)) {
-      const Residues& source = *sources[origin.source];
-      std::size_t piece = 0;
-      while (origin.item >= source.pieces[piece].range.begin + source.pieces[piece].range.count)
-        ++piece;
-      const auto [found, is_new] = known.try_emplace(
-          {origin.source, piece}, static_cast<std::uint32_t>(share.fetches.size()));
-      if (is_new) {
-        if (source.shape.count == 1)
-          share.fetches.push_back({lane, view(source, site(i, out->pieces[i]), lane).all, {}});
-        else if (const Place at = place(source, piece); true)
-          share.fetches.push_back({at.lane, at.residues, {}});
-      }
-      auto& indices = share.fetches[found->second].indices;
-      where.emplace_back(found->second, static_cast<std::uint32_t>(indices.size()));
-      indices.push_back(static_cast<std::uint32_t>(origin.item - source.pieces[piece].range.begin));
-    }
-    std::size_t first = 0;
-    for (Fetch& each : share.fetches) {
-      each.first = std::exchange(first, first + each.indices.size());
-      if (each.lane == lane) continue;
-      senders.push_back({each.lane, {}});
-      sent.push_back(&each);
-    }
-    bool in_order = true;
-    for (std::size_t k = 0; k < where.size(); ++k) {
-      const std::size_t at = share.fetches[where[k].first].first + where[k].second;
-      in_order = in_order && at == k;
-      share.order.push_back(static_cast<std::uint32_t>(at));
-    }
-    if (in_order) share.order.clear();
-  }
-
+  for (const run::Piece& piece : out->pieces)
+    shares.push_back(share_of(piece, sources, origins));
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    for (Fetch& each : shares[i].fetches)
+      for (std::size_t lane = 0; lane < fleet().size(); ++lane)
+        if (lane != out->pieces[i].lane && fleet().lane(lane).get() == &each.from.lane()) {
+          senders.push_back({lane, {}});
+          sent.push_back(&each);
+        }
+  const auto no_result = [] { return false; };
+  const auto one = [&](std::size_t i) {
+    const Site here = site(i, out->pieces[i]);
+    const Share& share = shares[i];
+    Buffer to = here.polynomials(rows);
+    Buffer staged;
+    if (!share.order.empty()) staged = here.polynomials(rows);
+    for (const Fetch& each : share.fetches)
+      fetch(here, rows, each, share.order.empty() ? to.slice() : staged.slice());
+    if (!share.order.empty())
+      here.ring().take(rows, plan_->N(), share.order, staged.slice(), 0, to.slice());
+    return to;
+  };
   try {
     fleet().each(senders, false, [&](std::size_t s) {
-      const backend::Queue& queue = fleet().lane(senders[s].lane)->queue();
-      Fetch& each = *sent[s];
-      const std::size_t size = rows * each.indices.size() * N;
-      Buffer some = queue.template allocate<Word>(size);
-      queue.template ring<Word>().take(rows, N, each.indices, each.residues, 0, some.slice());
-      each.moved = host_memory_->take_array<Word>(size, "ciphertexts between devices");
-      queue.template download<Word>(std::as_const(some).slice(), {each.moved.get(), size});
+      run::with_room(*fleet().lane(senders[s].lane), no_result, [&] { send(rows, *sent[s]); });
     });
-    fleet().each(out->pieces, false, [&](std::size_t i) {
-      const Site here = site(i, out->pieces[i]);
-      const Slice to = allocate(*out, here);
-      const Share& share = shares[i];
-      if (share.order.empty()) {
-        for (const Fetch& each : share.fetches) fetch(here, rows, each, to);
-        return;
-      }
-      Buffer staged = here.polynomials(rows);
-      for (const Fetch& each : share.fetches) fetch(here, rows, each, staged.slice());
-      here.ring().take(rows, N, share.order, staged.slice(), 0, to);
-    });
+    out->buffers = run::each_result<Word>(fleet(), out->pieces, false, one);
   } catch (const DeviceError& error) {
-    std::vector<const Residues*> all;
-    for (const Held& source : sources) all.push_back(source.get());
-    rethrow(error, all);
+    rethrow(error, sources);
   }
   return out;
 }
@@ -384,8 +420,8 @@ Array Typed<Word>::join(std::span<const Array> arrays) const {
   template Typed<Word>::Typed(std::shared_ptr<const run::Fleet>, const Primes&);                 \
   template auto Typed<Word>::draft(const Shape&, Pieces) const->std::shared_ptr<Residues>;       \
   template auto Typed<Word>::aligned(const Array&, const Pieces&, std::size_t) const->Held;      \
-  template auto Typed<Word>::view(const Residues&, const Site&, std::size_t) const->View;        \
-  template void Typed<Word>::rethrow(const DeviceError&, std::span<const Residues* const>) const; \
+  template auto Typed<Word>::view(const Residues&, const Site&) const->View;                       \
+  template void Typed<Word>::rethrow(const DeviceError&, std::span<const Held>) const;           \
   template Array Typed<Word>::upload(const WordArray&, const Shape&) const;                      \
   template Array Typed<Word>::lift(std::span<const std::int64_t>, const ring::Basis&) const;     \
   template WordArray Typed<Word>::download(const Array&) const;                                  \

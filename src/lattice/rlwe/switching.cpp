@@ -166,7 +166,10 @@ std::vector<Array> Typed<Word>::automorphisms(const Array& a, std::span<const st
     if (g != 1) check_switch("automorphisms", a, keys.get(g, 1));
     outs.push_back(g == 1 ? nullptr : draft(a.shape(), pieces));
   }
-  work(pieces, std::array{aligned(a, pieces, a.count())}, [&](const Site& site, const View& x) {
+  std::vector<Residues*> made;
+  for (const auto& out : outs)
+    if (out) made.push_back(out.get());
+  const auto one = [&](const Site& site, const View& x) {
     std::optional<Buffer> digits;
     const ring::KeyLayout* of = nullptr;
     for (std::size_t i = 0; i < gs.size(); ++i) {
@@ -176,10 +179,12 @@ std::vector<Array> Typed<Word>::automorphisms(const Array& a, std::span<const st
         of = &key.layout();
         digits = digits_of(site, a.basis(), *of, x.parts(1, 1));
       }
-      const Slice out = allocate(*outs[i], site);
-      switched(site, key, a.basis(), gs[i], *digits, x.parts(0, 1), t, out);
+      Buffer out = site.polynomials(a.shape().rows());
+      switched(site, key, a.basis(), gs[i], *digits, x.parts(0, 1), t, out.slice());
+      outs[i]->buffers[site.piece] = Stored(site.lane, std::move(out));
     }
-  });
+  };
+  work(made, pieces, std::array{aligned(a, pieces, a.count())}, one);
   std::vector<Array> arrays;
   for (const auto& out : outs) arrays.push_back(out ? this->wrap(out) : a);
   return arrays;
@@ -270,7 +275,7 @@ Array Typed<Word>::added_up(const Array& a, std::size_t count, std::span<const T
   const ring::Basis& basis = a.basis();
   Shape shape = a.shape();
   shape.count = count;
-  const auto out = draft(shape);
+  const auto out = draft(shape, pieces_for(count));
   // Those that need no key come first: they fill both parts of what is not divided.
   std::vector<const Term*> order;
   for (const bool switches : {false, true})
@@ -289,7 +294,7 @@ Array Typed<Word>::added_up(const Array& a, std::size_t count, std::span<const T
     const auto primes = moduli(basis, 1);
     for (std::size_t i = 0; i < order.size(); ++i) {
       const std::uint32_t g = order[i]->g;
-      const View plain = view(*plains[i], site, out->pieces[site.piece].lane);
+      const View plain = view(*plains[i], site);
       if (g == 1) {
         low.add(2, x.all, plain);
         continue;
@@ -306,14 +311,18 @@ Array Typed<Word>::added_up(const Array& a, std::size_t count, std::span<const T
       const Buffer product = product_of(site, *with, basis, g, *digits);
       high->add(2, product.slice(), plain);
     }
-    if (!high) {
-      out->buffers[site.piece] = std::move(low.buffer);
-      return;
+    Buffer result;
+    if (high) {
+      result = site.polynomials(shape.rows());
+      site.rns().divide(site.tables, high->basis, basis, t, 2, std::as_const(high->buffer).slice(),
+                        std::as_const(low.buffer).slice(), 1, result.slice());
+    } else {
+      result = std::move(low.buffer);
     }
-    site.rns().divide(site.tables, high->basis, basis, t, 2, std::as_const(high->buffer).slice(),
-                      std::as_const(low.buffer).slice(), 1, allocate(*out, site));
+    out->buffers[site.piece] = Stored(site.lane, std::move(result));
   };
-  work(out->pieces, std::array{aligned(a, out->pieces, count)}, one);
+  Residues* const made = out.get();
+  work(std::span(&made, 1), out->pieces, std::array{aligned(a, out->pieces, count)}, one);
   return this->wrap(out);
 }
 

@@ -17,6 +17,7 @@
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
 #include "ring/rns_plan.h"
+#include "run/stored.h"
 #include "whorl/error.h"
 
 namespace whorl::lattice::rlwe {
@@ -69,17 +70,15 @@ class Typed final : public Evaluator {
   using ConstSlice = backend::Slice<const Word>;
   using Pieces = std::vector<run::Piece>;
 
-  /// What an array keeps: a buffer (parts, basis, count of the piece, N) a piece.
+  using Stored = run::Stored<Word>;
+
+  /// What an array keeps: (parts, basis, count of the piece, N) of each piece.
   struct Residues final : Storage {
     using Storage::Storage;
-    std::vector<Buffer> buffers;
-    /// Of a single that met batches: on other lanes than its own.
-    struct Replica {
-      std::size_t lane;
-      Buffer buffer;
-    };
+    std::vector<Stored> buffers;
     mutable std::mutex mutex;  ///< of the replicas
-    mutable std::vector<Replica> replicas;
+    /// Of a single that met batches: on other lanes than its own.
+    mutable std::vector<Stored> replicas;
   };
   using Held = std::shared_ptr<const Residues>;
 
@@ -103,6 +102,7 @@ class Typed final : public Evaluator {
     const Shape& shape;
     std::size_t count, N;
     ConstSlice all;
+    std::shared_ptr<const Buffer> keep = {};
 
     ConstSlice rows(std::size_t first, std::size_t number) const {
       return all.part(first * count * N, number * count * N);
@@ -121,68 +121,73 @@ class Typed final : public Evaluator {
     return {piece, lane, lane.queue(), *tables_[at.lane], at.range.count, plan_->N()};
   }
   Pieces pieces_for(std::size_t count) const { return fleet().pieces(count, most_); }
-  /// With room for a buffer a piece.
-  std::shared_ptr<Residues> draft(const Shape& shape) const {
-    return draft(shape, pieces_for(shape.count));
-  }
+  /// With room for each piece.
   std::shared_ptr<Residues> draft(const Shape& shape, Pieces pieces) const;
-  /// A buffer for a piece of a draft.
-  static Slice allocate(Residues& out, const Site& site) {
-    Buffer& buffer = out.buffers[site.piece];
-    buffer = site.polynomials(out.shape.rows());
-    return buffer.slice();
-  }
   static Held held(const Array& a) {
     return std::static_pointer_cast<const Residues>(storage_of(a));
   }
   /// The same array cut as `pieces` are, or a single on their lanes.
   Held aligned(const Array& a, const Pieces& pieces, std::size_t count) const;
-  View view(const Residues& operand, const Site& site, std::size_t lane) const;
-  /// A slice of piece `piece` of `source`, on a lane that works; DeviceError if it is lost.
-  struct Place {
-    std::size_t lane;
-    ConstSlice residues;
-  };
-  Place place(const Residues& source, std::size_t piece) const;
+  View view(const Residues& operand, const Site& site) const;
+  /// Where piece `piece` of an array can be had: there, or a replica on a lane that works.
+  /// DeviceError if it is lost.
+  Stored place(const Residues& source, std::size_t piece) const;
+  /// Which pieces of an array are lost with devices; "" if none is.
+  std::string lost(const Residues& source) const;
+  [[noreturn]] void rethrow(const DeviceError& error, std::span<const Held> held) const;
   void replicate(const Residues& single, const Pieces& pieces) const;
-  bool has_replica(const Residues& single, std::size_t lane) const;
+  std::optional<Stored> replica_on(const Residues& single, const run::Lane& lane) const;
 
   /// Item `item` of array `source` of some.
   struct Origin {
     std::uint32_t source, item;
   };
   struct Fetch;
+  struct Share;
   Held gather(const Shape& shape, std::span<const Held> sources,
               std::span<const Origin> origins) const;
+  Share share_of(const run::Piece& piece, std::span<const Held> sources,
+                 std::span<const Origin> origins) const;
+  void send(std::size_t rows, Fetch& fetch) const;
   void fetch(const Site& site, std::size_t rows, const Fetch& fetch, Slice out) const;
 
-  /// body(site, views of the operands), on each piece. A DeviceError says what is lost.
+  /// body(site, views of the operands), on each piece, again where memory was short and results
+  /// that are there could leave. A DeviceError says what is lost with the device.
   template <std::size_t operands, class Body>
-  void work(const Pieces& pieces, const std::array<Held, operands>& held, const Body& body) const {
+  void work(std::span<Residues* const> outs, const Pieces& pieces,
+            const std::array<Held, operands>& held, const Body& body) const {
     const auto one = [&](std::size_t i) {
       const Site here = site(i, pieces[i]);
-      const std::size_t lane = pieces[i].lane;
-      [&]<std::size_t... k>(std::index_sequence<k...>) {
-        body(here, view(*held[k], here, lane)...);
-      }(std::make_index_sequence<operands>{});
+      const auto spill_done = [&] {
+        bool any = false;
+        for (const Residues* out : outs)
+          for (const Stored& done : out->buffers)
+            if (done && &done.lane() == &here.lane) any = done.spill() || any;
+        return any;
+      };
+      run::with_room(here.lane, spill_done, [&] {
+        [&]<std::size_t... k>(std::index_sequence<k...>) {
+          body(here, view(*held[k], here)...);
+        }(std::make_index_sequence<operands>{});
+      });
     };
     try {
       fleet().each(pieces, false, one);
     } catch (const DeviceError& error) {
-      std::vector<const Residues*> all;
-      for (const Held& operand : held) all.push_back(operand.get());
-      rethrow(error, all);
+      rethrow(error, held);
     }
   }
-  [[noreturn]] void rethrow(const DeviceError& error, std::span<const Residues* const> held) const;
   /// The array that body(site, out, views) makes of arrays of equal count, or singles.
   template <class Body, class... Operands>
   Array make(const Shape& shape, const Body& body, const Operands&... operands) const {
-    const auto out = draft(shape);
-    work(out->pieces,
+    const auto out = draft(shape, pieces_for(shape.count));
+    Residues* const made = out.get();
+    work(std::span(&made, 1), out->pieces,
          std::array<Held, sizeof...(Operands)>{aligned(operands, out->pieces, shape.count)...},
          [&](const Site& here, const auto&... views) {
-           body(here, allocate(*out, here), views...);
+           Buffer buffer = here.polynomials(shape.rows());
+           body(here, buffer.slice(), views...);
+           out->buffers[here.piece] = Stored(here.lane, std::move(buffer));
          });
     return wrap(out);
   }
