@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "backend/ops.h"
-#include "lattice/rns_rlwe.h"
+#include "lattice/rlwe/uniform.h"
 #include "schemes/bgv/derived.h"
 #include "schemes/bgv/server_state.h"
 #include "whorl/error.h"
@@ -55,7 +55,7 @@ struct Server::Typed final : Server::State {
         throw ParameterError("evaluation key for s(X^" + std::to_string(key.g) + ")^" +
                              std::to_string(key.power));
       auto prepared = device->prepare_rns_key(
-          *tables, lattice::key_rows<Word>(*plan, key.seed, key.b.as<Word>()));
+          *tables, lattice::key_rows<Word>(plan, plan->key_layout(), key.seed, key.b));
       key_bytes += prepared->bytes();
       keys[{key.g, key.power}] = std::move(prepared);
     }
