@@ -11,7 +11,7 @@
 #include "math/primes.h"
 #include "support/rns.h"
 #include "support/schoolbook.h"
-#include "support/targets.h"
+#include "support/simd_targets.h"
 #include "whorl/error.h"
 
 namespace whorl::ring {
