@@ -8,20 +8,18 @@
 namespace whorl::lattice::rlwe {
 
 std::shared_ptr<const Evaluator> Evaluator::make(std::shared_ptr<const run::Fleet> fleet,
-                                                 const Primes& primes) {
-  if (primes.word_bytes == 4)
-    return std::make_shared<const Typed<std::uint32_t>>(std::move(fleet), primes);
-  if (primes.word_bytes == 8)
-    return std::make_shared<const Typed<std::uint64_t>>(std::move(fleet), primes);
-  throw ParameterError("residues of " + std::to_string(primes.word_bytes) + " bytes: 4 or 8");
+                                                 const AnyPlan& plan) {
+  return std::visit(
+      [&]<class Word>(const std::shared_ptr<const ring::RnsPlan<Word>>& typed)
+          -> std::shared_ptr<const Evaluator> {
+        return std::make_shared<const Typed<Word>>(std::move(fleet), typed);
+      },
+      plan);
 }
 
-Evaluator::Evaluator(std::shared_ptr<const run::Fleet> fleet, Primes primes)
-    : fleet_(std::move(fleet)), primes_(std::move(primes)) {}
-
 ring::Basis Evaluator::level(unsigned limbs) const {
-  if (limbs < 1 || limbs > chain_size())
-    throw ParameterError(std::to_string(limbs) + " limbs: 1 … " + std::to_string(chain_size()));
+  if (limbs < 1 || limbs > limbs_)
+    throw ParameterError(std::to_string(limbs) + " limbs: 1 … " + std::to_string(limbs_));
   return ring::Basis::range(0, limbs);
 }
 

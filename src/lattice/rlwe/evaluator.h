@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lattice/rlwe/array.h"
+#include "lattice/rlwe/plan.h"
 #include "ring/base_conversion.h"
 #include "ring/basis.h"
 #include "run/fleet.h"
@@ -23,16 +24,8 @@ namespace whorl::lattice::rlwe {
 class Key;
 class Keys;
 
-/// The primes of a scheme: as ring::RnsPlan has them, whatever the word.
-struct Primes {
-  std::uint32_t N = 0;
-  std::vector<std::uint64_t> chain, special;
-  unsigned digit_limbs = 1;
-  std::size_t word_bytes = 4;  ///< of residues: 4 or 8
-};
-
-/// Bodies (digits, rows, N) of a switching key from s(X^g)^power to s, in evaluation form; row r of
-/// digit d has the uniform half math::expand_uniform(seed, d·rows + r, prime of the row).
+/// Bodies (digits, rows, N) of a switching key from s(X^g)^power to s, in evaluation form; the
+/// uniform halves are key_uniform's.
 struct SwitchKeyData {
   std::uint32_t g = 1;
   unsigned power = 1;
@@ -50,21 +43,18 @@ struct SwitchKeyData {
 /// is lost with it, and later calls do without the device.
 class Evaluator : public std::enable_shared_from_this<Evaluator> {
  public:
-  /// ParameterError for primes that make no plan, DeviceError for devices without RNS operations.
+  /// DeviceError for devices without RNS operations.
   static std::shared_ptr<const Evaluator> make(std::shared_ptr<const run::Fleet> fleet,
-                                               const Primes& primes);
+                                               const AnyPlan& plan);
   virtual ~Evaluator() = default;
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
   const run::Fleet& fleet() const { return *fleet_; }
-  const Primes& primes() const { return primes_; }
-  std::uint32_t N() const { return primes_.N; }
+  std::uint32_t N() const { return N_; }
   /// The first `limbs` primes of the chain; ParameterError for none, or more than there are.
   ring::Basis level(unsigned limbs) const;
-  ring::Basis special() const {
-    return ring::Basis::range(chain_size(), static_cast<unsigned>(primes_.special.size()));
-  }
+  ring::Basis special() const { return ring::Basis::range(limbs_, special_); }
   /// Ciphertexts that a device works on at once: larger batches are cut.
   std::size_t most() const { return most_; }
 
@@ -142,8 +132,9 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
                              std::uint64_t t) const = 0;
 
  protected:
-  Evaluator(std::shared_ptr<const run::Fleet> fleet, Primes primes);
-  unsigned chain_size() const { return static_cast<unsigned>(primes_.chain.size()); }
+  template <class Word>
+  Evaluator(std::shared_ptr<const run::Fleet> fleet, const ring::RnsPlan<Word>& plan)
+      : fleet_(std::move(fleet)), N_(plan.N()), limbs_(plan.limbs()), special_(plan.special()) {}
 
   virtual Array combine(const Array& a, const Array& b, bool subtract) const = 0;
   virtual Array combine_plain(const Array& a, const Array& m, bool subtract) const = 0;
@@ -165,7 +156,8 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
 
  private:
   std::shared_ptr<const run::Fleet> fleet_;
-  Primes primes_;
+  std::uint32_t N_;
+  unsigned limbs_, special_;
 };
 
 }  // namespace whorl::lattice::rlwe

@@ -9,32 +9,26 @@ namespace whorl::lattice::rlwe {
 
 namespace {
 
-template <class Word>
-std::shared_ptr<const ring::RnsPlan<Word>> plan_of(const Primes& primes) {
-  const std::vector<Word> chain(primes.chain.begin(), primes.chain.end()),
-      special(primes.special.begin(), primes.special.end());
-  return std::make_shared<const ring::RnsPlan<Word>>(primes.N, chain, special, primes.digit_limbs);
-}
-
-/// Words of device memory that a product of two ciphertexts takes at the top of the chain, with its
+/// Bytes of device memory that a product of two ciphertexts takes at the top of the chain, with its
 /// operands, its digits and its result.
-std::size_t words_of_product(const Primes& primes) {
-  const std::size_t L = primes.chain.size(), rows = L + primes.special.size(),
-                    digits = (L + primes.digit_limbs - 1) / primes.digit_limbs;
-  return (9 * L + (digits + 2) * rows) * primes.N;
+template <class Word>
+std::size_t bytes_of_product(const ring::RnsPlan<Word>& plan) {
+  const std::size_t rows = plan.moduli().size();
+  return (std::size_t{9} * plan.limbs() + (plan.digits() + 2) * rows) * plan.N() * sizeof(Word);
 }
 
 }  // namespace
 
 template <class Word>
-Typed<Word>::Typed(std::shared_ptr<const run::Fleet> of, const Primes& primes)
-    : Evaluator(std::move(of), primes), plan_(plan_of<Word>(primes)) {
+Typed<Word>::Typed(std::shared_ptr<const run::Fleet> of,
+                   std::shared_ptr<const ring::RnsPlan<Word>> plan)
+    : Evaluator(std::move(of), *plan), plan_(std::move(plan)) {
   for (std::size_t l = 0; l < fleet().size(); ++l) {
     const run::Lane& lane = *fleet().lane(l);
     const auto held = lane.hold();
     lane.queue().ring<Word>();  // DeviceError now, if there are none
     tables_.push_back(lane.queue().rns<Word>().prepare(plan_));
-    const std::size_t limit = lane.queue().batch_limit(words_of_product(primes) * sizeof(Word));
+    const std::size_t limit = lane.queue().batch_limit(bytes_of_product(*plan_));
     most_ = l == 0 ? limit : std::min(most_, limit);
   }
 }
@@ -417,7 +411,8 @@ Array Typed<Word>::join(std::span<const Array> arrays) const {
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                  \
-  template Typed<Word>::Typed(std::shared_ptr<const run::Fleet>, const Primes&);                 \
+  template Typed<Word>::Typed(std::shared_ptr<const run::Fleet>,                                 \
+                              std::shared_ptr<const ring::RnsPlan<Word>>);                       \
   template auto Typed<Word>::draft(const Shape&, Pieces) const->std::shared_ptr<Residues>;       \
   template auto Typed<Word>::aligned(const Array&, const Pieces&, std::size_t) const->Held;      \
   template auto Typed<Word>::view(const Residues&, const Site&) const->View;                       \

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "lattice/rlwe/typed.h"
-#include "math/random.h"
+#include "lattice/rlwe/uniform.h"
 
 namespace whorl::lattice::rlwe {
 
@@ -12,8 +12,7 @@ std::shared_ptr<const Key> Typed<Word>::prepare(const SwitchKeyData& data,
                                                 std::shared_ptr<run::KeyBudget> budget) const {
   const ring::KeyLayout layout = data.layout.digits.empty() ? plan_->key_layout() : data.layout;
   plan_->check_layout("evaluation key", layout);
-  const std::size_t N = plan_->N(), rows = layout.rows().size(),
-                    words = layout.digits.size() * rows * N;
+  const std::size_t N = plan_->N(), words = layout.digits.size() * layout.rows().size() * N;
   if (data.b.size() != words || data.b.word_bytes() != sizeof(Word))
     throw ShapeError("evaluation key of " + std::to_string(data.b.size()) + " words where " +
                      std::to_string(words) + " are due");
@@ -21,21 +20,11 @@ std::shared_ptr<const Key> Typed<Word>::prepare(const SwitchKeyData& data,
     throw ParameterError("evaluation key for s(X^" + std::to_string(data.g) + ")^" +
                          std::to_string(data.power));
   const auto self = std::static_pointer_cast<const Typed>(this->shared_from_this());
-  const auto put_on = [self, layout, seed = data.seed,
-                       b = data.b](const backend::Queue& queue) -> std::shared_ptr<const void> {
-    const auto primes = self->moduli(layout.rows(), 1);
-    const std::size_t n = self->plan_->N(), row = primes.size() * n;
-    const auto bodies = b.as<Word>();
-    const backend::RnsRowSource<Word> source = [&](unsigned digit, std::span<Word> uniform,
-                                                   std::span<Word> body) {
-      for (std::size_t r = 0; r < primes.size(); ++r)
-        math::expand_uniform<Word>(seed, digit * primes.size() + r, primes[r].value(),
-                                   uniform.subspan(r * n, n));
-      std::copy_n(bodies.begin() + static_cast<std::ptrdiff_t>(digit * row), row, body.begin());
-    };
+  const auto put_on = [self, layout, rows = key_rows<Word>(plan_, layout, data.seed, data.b)](
+                          const backend::Queue& queue) -> std::shared_ptr<const void> {
     std::size_t lane = 0;
     while (&self->fleet().lane(lane)->device() != &queue.device()) ++lane;
-    return queue.rns<Word>().prepare_key(*self->tables_[lane], layout, source);
+    return queue.rns<Word>().prepare_key(*self->tables_[lane], layout, rows);
   };
   return std::make_shared<const Key>(data.g, data.power, layout, 2 * words * sizeof(Word),
                                      std::move(budget), put_on);

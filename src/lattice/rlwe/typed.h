@@ -25,7 +25,8 @@ namespace whorl::lattice::rlwe {
 template <class Word>
 class Typed final : public Evaluator {
  public:
-  Typed(std::shared_ptr<const run::Fleet> fleet, const Primes& primes);
+  Typed(std::shared_ptr<const run::Fleet> fleet,
+        std::shared_ptr<const ring::RnsPlan<Word>> plan);
 
   Array upload(const WordArray& words, const Shape& shape) const override;
   Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const override;

@@ -42,11 +42,6 @@ std::vector<rlwe::SwitchKeyData> switch_keys(const EvaluationKeys& keys) {
   return out;
 }
 
-rlwe::Primes primes_of(const Parameters& parameters) {
-  const ParameterLiteral& p = parameters.literal();
-  return {p.N, p.chain, p.special, p.digit_limbs, parameters.word_bytes()};
-}
-
 void check_packing(Packing a, Packing b) {
   if (a != b) throw EncodingError("one batch is packed in slots, the other in coefficients");
 }
@@ -69,7 +64,7 @@ struct Server::State {
         fleet(run::Fleet::open(options.device, {options.threads, {}}, {options.interrupt})),
         names(fleet->names()),
         name(fleet->name()),
-        evaluator(rlwe::Evaluator::make(fleet, primes_of(parameters))),
+        evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters))),
         keys(evaluator, switch_keys(data), budget_of(options)),
         account(parameters),
         encoder(parameters),
