@@ -29,7 +29,7 @@ struct RlweRig {
 
   explicit RlweRig(std::shared_ptr<const ring::RnsPlan<Word>> its_plan)
       : plan(std::move(its_plan)),
-        coefficients(lattice::random_ternary_secret(plan->N())),
+        coefficients(lattice::rlwe::random_ternary_secret(plan->N())),
         secret(plan, {coefficients.data(), coefficients.size()}, sigma) {}
   RlweRig(unsigned limbs, unsigned special, unsigned digit_limbs)
       : RlweRig(random_rns_plan<Word>(256, limbs, special, digit_limbs, shapes)) {}
@@ -37,7 +37,7 @@ struct RlweRig {
   Random shapes, random;
   std::shared_ptr<const ring::RnsPlan<Word>> plan;
   math::SecretVector<std::int32_t> coefficients;
-  lattice::RnsSecret<Word> secret;
+  lattice::rlwe::RnsSecret<Word> secret;
 
   std::size_t N() const { return plan->N(); }
   std::shared_ptr<const rlwe::Evaluator> evaluator(std::shared_ptr<const run::Fleet> fleet) const {
