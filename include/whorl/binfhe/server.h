@@ -13,6 +13,7 @@
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/lut.h"
 #include "whorl/binfhe/parameters.h"
+#include "whorl/devices.h"
 
 namespace whorl::binfhe {
 
@@ -45,11 +46,7 @@ struct ServerOptions {
   RotationSchedule rotation = RotationSchedule::automatic;
 };
 
-/// One of several devices that has failed and is not used any more.
-struct FailedDevice {
-  std::string name;
-  std::string message;  ///< of the DeviceError
-};
+using whorl::FailedDevice;
 
 /// Evaluates on batches of any size. Same input, same bits, whatever the batch, the thread count or
 /// the number of devices; with the FFT on a GPU, for one rotation schedule (`automatic` changes it

@@ -3,9 +3,7 @@
 #include <atomic>
 
 #include "backend/cpu/cpu_device.h"
-#include "backend/cpu/fft_tables.h"
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/ntt_tables.h"
 #include "backend/cpu/rns_kernels.h"
 #include "ring/automorphism.h"
 

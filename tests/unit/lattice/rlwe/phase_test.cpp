@@ -1,5 +1,5 @@
 // Reading of phases against integers of 128 bits.
-#include "schemes/bgv/phase.h"
+#include "lattice/rlwe/phase.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "support/rns.h"
 #include "support/schoolbook.h"
 
-namespace whorl::bgv {
+namespace whorl::lattice::rlwe {
 namespace {
 
 using test::Int128;
@@ -32,10 +32,10 @@ void check(std::size_t limbs, std::uint64_t t, test::Random& random) {
   for (std::size_t l = 0; l < limbs; ++l)
     for (std::size_t j = 0; j < count; ++j)
       residues[l * count + j] = static_cast<Word>(test::reduce(v[j], primes[l].value()));
-  const PhaseReader<Word> reader(primes, t);
+  const PhaseReader<Word> reader(primes);
   const std::uint64_t scale = 1 + random.below(t - 1);
   std::vector<std::uint64_t> out(count);
-  reader.modulo_t(residues, count, scale, out);
+  reader.modulo(reader.plain_modulus(t), residues, scale, out);
   for (std::size_t j = 0; j < count; ++j)
     ASSERT_EQ(out[j], test::reduce(static_cast<Int128>(test::reduce(v[j], t)) * scale, t))
         << "value " << j << ", " << limbs << " limbs, t = " << t;
@@ -44,7 +44,7 @@ void check(std::size_t limbs, std::uint64_t t, test::Random& random) {
     std::vector<Word> one(limbs);
     for (std::size_t l = 0; l < limbs; ++l) one[l] = residues[l * count + j];
     const double size = static_cast<double>(v[j] < 0 ? -v[j] : v[j]);
-    const double got = reader.log2_largest(one, 1);
+    const double got = reader.log2_largest(one);
     if (size < 2) {
       ASSERT_LE(got, 0);
       continue;
@@ -53,10 +53,10 @@ void check(std::size_t limbs, std::uint64_t t, test::Random& random) {
   }
   double largest = 0;
   for (const Int128 x : v) largest = std::max(largest, static_cast<double>(x < 0 ? -x : x));
-  EXPECT_NEAR(reader.log2_largest(residues, count), std::log2(largest), 1e-6);
+  EXPECT_NEAR(reader.log2_largest(residues), std::log2(largest), 1e-6);
 }
 
-TEST(BgvPhase, ResidueModuloTAndSize) {
+TEST(LatticeRlwePhase, ResidueModuloTAndSize) {
   test::Random random;
   for (const std::uint64_t t : {2ULL, 4ULL, 256ULL, 65537ULL, 1000000ULL, (1ULL << 31) - 1}) {
     for (std::size_t limbs = 1; limbs <= 4; ++limbs) check<std::uint32_t>(limbs, t, random);
@@ -64,24 +64,25 @@ TEST(BgvPhase, ResidueModuloTAndSize) {
   }
 }
 
-TEST(BgvPhase, LongChains) {
+TEST(LatticeRlwePhase, LongChains) {
   // Small integers under 40 primes: their residues are themselves.
   test::Random random;
   for (const std::uint64_t t : {2ULL, 65537ULL}) {
     const auto values = math::ntt_primes(30, 1024, 40);
     std::vector<math::Modulus<std::uint32_t>> primes;
     for (const std::uint64_t q : values) primes.emplace_back(static_cast<std::uint32_t>(q));
-    const PhaseReader<std::uint32_t> reader(primes, t);
+    const PhaseReader<std::uint32_t> reader(primes);
+    const auto plain = reader.plain_modulus(t);
     for (int i = 0; i < 200; ++i) {
       const std::int64_t v = random.between(-(1LL << 62), (1LL << 62) - 1) >> random.below(62);
       std::vector<std::uint32_t> residues;
       for (const auto& q : primes) residues.push_back(q.from_signed(v));
       std::uint64_t out = 0;
-      reader.modulo_t(residues, 1, 1, {&out, 1});
+      reader.modulo(plain, residues, 1, {&out, 1});
       ASSERT_EQ(out, test::reduce(v, t)) << v;
     }
   }
 }
 
 }  // namespace
-}  // namespace whorl::bgv
+}  // namespace whorl::lattice::rlwe

@@ -1,62 +1,72 @@
-#include "schemes/bgv/phase.h"
+#include "lattice/rlwe/phase.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace whorl::bgv {
+namespace whorl::lattice::rlwe {
 
 template <class Word>
-PhaseReader<Word>::PhaseReader(std::span<const math::Modulus<Word>> primes, std::uint64_t t)
-    : primes_(primes.begin(), primes.end()), t_(t) {
-  std::uint64_t Q = t == 1 ? 0 : 1;
-  for (const auto& q : primes_) Q = t_.mul(Q, t_.reduce(q.value()));
-  minus_Q_ = t_.neg(Q);
+PhaseReader<Word>::PhaseReader(std::vector<math::Modulus<Word>> primes)
+    : primes_(std::move(primes)) {
   for (std::size_t l = 0; l < primes_.size(); ++l) {
     const math::Modulus<Word>& q = primes_[l];
     Word others = 1;
-    std::uint64_t others_t = 1;
     std::vector<Word> earlier(l + 1, 1);  // product of the first k primes, modulo q
     for (std::size_t m = 0; m < primes_.size(); ++m) {
       if (m == l) continue;
       const Word factor = q.reduce(primes_[m].value());
       others = q.mul(others, factor);
-      others_t = t_.mul(others_t, t_.reduce(primes_[m].value()));
       if (m < l) earlier[m + 1] = q.mul(earlier[m], factor);
     }
     inverse_.push_back(q.inverse(others));
     inverse_shoup_.push_back(q.shoup(inverse_.back()));
     ratio_.push_back(static_cast<std::uint64_t>(
         (static_cast<unsigned __int128>(1) << (63 + q.bits())) / q.value()));
-    quotient_.push_back(others_t);
     earlier.push_back(q.inverse(earlier[l]));
     garner_.push_back(std::move(earlier));
   }
 }
 
+template <class Word>
+typename PhaseReader<Word>::PlainModulus PhaseReader<Word>::plain_modulus(std::uint64_t t) const {
+  PlainModulus out{math::Modulus<std::uint64_t>(t), {}, 0};
+  const auto product = [&](std::size_t without) {
+    std::uint64_t all = t == 1 ? 0 : 1;
+    for (std::size_t l = 0; l < primes_.size(); ++l)
+      if (l != without) all = out.t.mul(all, out.t.reduce(primes_[l].value()));
+    return all;
+  };
+  for (std::size_t l = 0; l < primes_.size(); ++l) out.quotient.push_back(product(l));
+  out.minus_Q = out.t.neg(product(primes_.size()));
+  return out;
+}
+
 // v = sum_l y_l·Q/q_l - u·Q, y_l = [v_l·(Q/q_l)^-1]_{q_l}, u = round(sum_l y_l/q_l) (Halevi,
 // Polyakov, Shoup 2019, §2.2). What is added for y_l/q_l is short of it by less than 2^-62.
 template <class Word>
-void PhaseReader<Word>::modulo_t(std::span<const Word> residues, std::size_t count,
-                                 std::uint64_t scale, std::span<std::uint64_t> out) const {
+void PhaseReader<Word>::modulo(const PlainModulus& plain, std::span<const Word> residues,
+                               std::uint64_t scale, std::span<std::uint64_t> out) const {
+  const std::size_t count = out.size();
+  const math::Modulus<std::uint64_t>& t = plain.t;
   for (std::size_t j = 0; j < count; ++j) {
     std::uint64_t value = 0, whole = 0;
     std::uint64_t fraction = std::uint64_t{1} << 63;
     for (std::size_t l = 0; l < primes_.size(); ++l) {
       const Word y = primes_[l].mul_shoup(residues[l * count + j], inverse_[l], inverse_shoup_[l]);
-      value = t_.add(value, t_.mul(t_.reduce(y), quotient_[l]));
+      value = t.add(value, t.mul(t.reduce(y), plain.quotient[l]));
       const auto part = static_cast<std::uint64_t>(
           (static_cast<unsigned __int128>(y) * ratio_[l]) >> (primes_[l].bits() - 1));
       fraction += part;
       whole += static_cast<std::uint64_t>(fraction < part);
     }
-    out[j] = t_.mul(t_.add(value, t_.mul(t_.reduce(whole), minus_Q_)), scale);
+    out[j] = t.mul(t.add(value, t.mul(t.reduce(whole), plain.minus_Q)), scale);
   }
 }
 
 template <class Word>
-double PhaseReader<Word>::log2_largest(std::span<const Word> residues, std::size_t count) const {
-  const std::size_t L = primes_.size();
+double PhaseReader<Word>::log2_largest(std::span<const Word> residues) const {
+  const std::size_t L = primes_.size(), count = residues.size() / L;
   double largest = -std::numeric_limits<double>::infinity();
   std::vector<Word> digits(L);
   for (std::size_t j = 0; j < count; ++j) {
@@ -88,4 +98,4 @@ double PhaseReader<Word>::log2_largest(std::span<const Word> residues, std::size
 template class PhaseReader<std::uint32_t>;
 template class PhaseReader<std::uint64_t>;
 
-}  // namespace whorl::bgv
+}  // namespace whorl::lattice::rlwe
