@@ -1,7 +1,7 @@
 // What one GPU does, in one process: gates, look-up tables, ways to spread blind rotations, NTTs,
 // memory. One JSON object a line; docs/gpu.md is made of them by bench/plots.py.
 //
-// usage: bench_gpu [--device cuda:0] [--record FILE] [--commit ID] [--quick] [--only PART]
+// usage: bench_gpu [--device cuda:0] [--record FILE] [--commit ID] [--quick] [--only PART,…]
 //                  [--most BATCH]
 //
 // PART: gates, tables, ways, ntt or memory. Several devices ("cuda:0,1") run gates only. `--most`
@@ -11,200 +11,72 @@
 // there. "Excluded" is the same work on ciphertexts that are on the device, results staying there:
 // calls of the contract, and the host's wait for the last.
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <ctime>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "backend/ops.h"
+#include "common/command_line.h"
+#include "common/devices.h"
+#include "common/rates.h"
+#include "common/records.h"
 #include "math/primes.h"
-#include "math/random.h"
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/pipeline.h"
 #include "schemes/binfhe/test_vectors.h"
 #include "whorl/binfhe.h"
 
-namespace whorl {
+namespace whorl::bench {
 namespace {
 
 using namespace binfhe;
-using Clock = std::chrono::steady_clock;
 
-struct Options {
-  std::string device = "cuda:0", record, commit = "unknown", only;
-  bool quick = false;
-  std::size_t most = SIZE_MAX;
-  bool wants(const char* part) const { return only.empty() || only == part; }
+struct Options : Common {
+  std::uint64_t most = SIZE_MAX;
 };
 
-/// What others report, on which device, from where; median in the record's unit.
-struct Peer {
-  std::string name, version;
-  double median = 0;
-};
-
-/// Times of one thing, in seconds.
-struct Times {
-  std::vector<double> all;
-  double median() const {
-    std::vector<double> sorted = all;
-    std::sort(sorted.begin(), sorted.end());
-    const std::size_t half = sorted.size() / 2;
-    return sorted.size() % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
-  }
-  double least() const { return *std::min_element(all.begin(), all.end()); }
-  double most() const { return *std::max_element(all.begin(), all.end()); }
-};
-
-/// One call to warm up, then as many as fit into `seconds`, within bounds.
-template <class Run>
-Times measure(const Options& options, const Run& run) {
-  const std::size_t fewest = options.quick ? 2 : 5, most = options.quick ? 5 : 50;
-  const double seconds = options.quick ? 0.1 : 0.6;
-  run();
-  Times times;
-  double sum = 0;
-  while (times.all.size() < fewest || (sum < seconds && times.all.size() < most)) {
-    const auto start = Clock::now();
-    run();
-    times.all.push_back(std::chrono::duration<double>(Clock::now() - start).count());
-    sum += times.all.back();
-    if (sum > 4) break;  // slow ones are known well enough
-  }
-  return times;
+Effort effort_of(const Common& options) {
+  return {.fewest = options.quick ? 2u : 5u,
+          .most = options.quick ? 5u : 50u,
+          .seconds = options.quick ? 0.1 : 0.6};
+}
+Times timed(const Common& options, const std::function<void()>& run) {
+  return measure(effort_of(options), {.run = run});
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.6g", value);
-  return text;
-}
-
+/// Prints a record, too.
 class Report {
  public:
-  explicit Report(const Options& options) : commit_(options.commit) {
-    if (!options.record.empty()) {
-      file_ = std::fopen(options.record.c_str(), "a");
-      if (!file_) throw IoError("cannot write " + options.record + ": " + std::strerror(errno));
-    }
-    const std::time_t now = std::time(nullptr);
-    char text[32];
-    std::strftime(text, sizeof(text), "%Y-%m-%d", std::gmtime(&now));
-    date_ = text;
-    const auto devices = backend::make_devices(options.device);
-    count_ = devices.size();
-    threads_ = devices[0]->threads();
-    name_ = options.device == "cpu" ? "cpu" : slug(options.device);
-  }
-  ~Report() {
-    if (file_) std::fclose(file_);
-  }
-  Report(const Report&) = delete;
-  Report& operator=(const Report&) = delete;
-
-  struct Line {
-    std::string op, params;
-    std::size_t batch = 1;
-    bool transfers = true;
-    std::string unit = {};  ///< "1/s", "s" or "bytes"
-    double median = 0, least = 0, most = 0;
-    std::size_t runs = 1;
-    Peer peer = {};
-    const Parameters* parameters = nullptr;
-    std::string transform = {};
-    std::string more = {};  ///< further members, each with a comma before
-  };
-  void add(const Line& line) const {
-    std::string out = "{\"bench\": \"gpu\", \"op\": " + quoted(line.op) +
-                      ", \"scheme\": " + (line.parameters ? "\"binfhe\"" : "null") +
-                      ", \"params\": " + quoted(line.params) + ", \"device\": " + quoted(name_) +
-                      ", \"device_count\": " + std::to_string(count_) +
-                      ", \"threads\": " + std::to_string(threads_) +
-                      ", \"batch\": " + std::to_string(line.batch) +
-                      ", \"transfers\": " + (line.transfers ? "\"included\"" : "\"excluded\"") +
-                      ", \"unit\": " + quoted(line.unit) + ", \"median\": " + number(line.median) +
-                      ", \"min\": " + number(line.least) + ", \"max\": " + number(line.most) +
-                      ", \"runs\": " + std::to_string(line.runs);
-    if (!line.peer.name.empty()) {
-      const double ratio =
-          line.unit == "1/s" ? line.median / line.peer.median : line.peer.median / line.median;
-      out += ", \"peer\": " + quoted(line.peer.name) +
-             ", \"peer_version\": " + quoted(line.peer.version) +
-             ", \"peer_median\": " + number(line.peer.median) + ", \"ratio\": " + number(ratio);
-    }
-    if (!line.transform.empty()) out += ", \"transform\": " + quoted(line.transform);
-    if (line.parameters) {
-      out += ", \"security_bits\": " + number(line.parameters->security().bits()) +
-             ", \"pfail_log2\": " +
-             number(line.transform == "fft" ? line.parameters->failure_log2(Transform::fft)
-                                            : line.parameters->failure_log2(Transform::ntt));
-    }
-    out += line.more + ", \"commit\": " + quoted(commit_) + ", \"date\": " + quoted(date_) + "}";
-    std::printf("%-9s %-20s %6zu  %-8s %12s %s\n", line.op.c_str(), line.params.c_str(), line.batch,
-                line.transfers ? "included" : "excluded", number(line.median).c_str(),
-                line.unit.c_str());
+  explicit Report(const Common& options) : records_("gpu", options, machine_of(options.device)) {}
+  void add(const Record& record) const {
+    std::printf("%-9s %-20s %6zu  %-8s %12s %s\n", record.op.c_str(), record.params.c_str(),
+                record.batch, record.transfers ? "included" : "excluded",
+                number(record.median.value_or(0)).c_str(), record.unit.c_str());
     std::fflush(stdout);
-    if (!file_) return;
-    std::fprintf(file_, "%s\n", out.c_str());
-    std::fflush(file_);
+    records_.add(record);
   }
-  /// `times` of `batch` operations each as a rate, or as a latency where it is one.
-  static void rate(Line& line, const Times& times) {
-    line.runs = times.all.size();
-    const auto batch = static_cast<double>(line.batch);
-    if (line.unit == "s") {
-      line.median = times.median(), line.least = times.least(), line.most = times.most();
-    } else {
-      line.median = batch / times.median();
-      line.least = batch / times.most();
-      line.most = batch / times.least();
-    }
+  /// Once with transfers, beside the peer; once without.
+  void add_both(Record& record, const Times& included, const Times& excluded) const {
+    add_included(record, included);
+    record.transfers = false;
+    record.peer = {};
+    set(record, excluded);
+    add(record);
+  }
+  void add_included(Record& record, const Times& times) const {
+    record.transfers = true;
+    set(record, times);
+    add(record);
   }
 
  private:
-  /// "NVIDIA H200" is h200 in file names and records.
-  static std::string slug(const std::string& device) {
-    const std::string first = device.substr(0, device.find(','));
-    for (const auto& info : backend::list_devices()) {
-      if (info.name != first && !(first == "cuda" || first == "cuda:all")) continue;
-      if (info.name == "cpu") continue;
-      std::string out;
-      for (const char c : info.description)
-        out += c == ' ' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-      for (const char* brand : {"nvidia_", "geforce_"})
-        if (out.starts_with(brand)) out.erase(0, std::strlen(brand));
-      return out;
-    }
-    return device;
+  static void set(Record& record, const Times& times) {
+    record.set(times, static_cast<double>(record.batch));
   }
-  std::FILE* file_ = nullptr;
-  std::string commit_, date_, name_;
-  std::size_t count_ = 1;
-  unsigned threads_ = 0;
+  Records records_;
 };
-
-const char* name_of(Transform transform) { return transform == Transform::fft ? "fft" : "ntt"; }
-
-std::vector<std::uint32_t> random_messages(std::size_t count, std::uint32_t p) {
-  std::vector<std::uint32_t> out(count);
-  math::expand_uniform<std::uint32_t>(math::random_seed(), 0, p, out);
-  return out;
-}
 
 /// Keys are made once a set.
 struct Keys {
@@ -217,8 +89,8 @@ struct Keys {
 /// Batches of encrypted messages: a few thousand, repeated, since encryption is not measured.
 Ciphertexts batch_of(const Client& client, std::size_t count, Encoding encoding) {
   const std::size_t fresh = std::min<std::size_t>(count, 2048);
-  Ciphertexts out =
-      client.encrypt(random_messages(fresh, encoding.p == 4 ? 2 : encoding.p), encoding);
+  Ciphertexts out = client.encrypt(
+      random_words<std::uint32_t>(fresh, encoding.p == 4 ? 2 : encoding.p), encoding);
   const std::size_t words = out.data.size();
   out.data.resize(count * out.row());
   for (std::size_t at = words; at < out.data.size(); ++at) out.data[at] = out.data[at - words];
@@ -232,7 +104,7 @@ class Resident {
  public:
   Resident(const Options& options, const EvaluationKeys& keys, Transform transform)
       : parameters_(keys.parameters),
-        device_(backend::make_device(options.device)),
+        device_(open_device(options.device)),
         keys_(*device_, keys, transform),
         pipeline_(*device_, parameters_, keys_) {}
 
@@ -250,29 +122,23 @@ class Resident {
  private:
   using Batch = Pipeline::Batch;
   Batch upload(const Ciphertexts& c) const {
-    Batch out = device_->allocate<std::uint32_t>(c.data.size());
-    device_->upload(std::span<const std::uint32_t>(c.data), out.slice());
-    return out;
+    return bench::upload(*device_, std::span<const std::uint32_t>(c.data));
   }
   Batch combine(std::span<const Batch* const> in) const {
-    std::vector<backend::Slice<const std::uint32_t>> slices;
+    std::vector<Slice<const std::uint32_t>> slices;
     for (const Batch* batch : in) slices.push_back(batch->slice());
     const std::vector<std::int64_t> ones(in.size(), 1);
     Batch sum = device_->allocate<std::uint32_t>(in[0]->size());
     device_->lwe_linear(parameters_.q(), parameters_.n() + 1, ones, slices, 0, sum.slice());
     return sum;
   }
-  void wait_for(const Batch& batch) const {
-    std::uint32_t word = 0;
-    device_->download(batch.slice().part(0, 1), std::span(&word, 1));
-  }
   template <class Word>
   Times nand(const Options& options, const Batch& x, const Batch& y) const {
     const std::uint64_t offset = threshold_offset(parameters_, 2, {});
-    return measure(options, [&] {
+    return timed(options, [&] {
       const Batch* both[] = {&x, &y};
       const auto decided = pipeline_.decide<Word>(combine(both), offset, true, {});
-      wait_for(pipeline_.switch_key_and_modulus<Word>(decided, parameters_.q()));
+      wait_for(*device_, pipeline_.switch_key_and_modulus<Word>(decided, parameters_.q()));
     });
   }
   template <class Word>
@@ -280,7 +146,7 @@ class Resident {
     const auto vectors = test_vectors<Word>(parameters_, {&lut, 1});
     const std::vector<std::uint32_t> index(x.size() / (parameters_.n() + 1), 0);
     const std::uint64_t N = parameters_.N(), sectors = lut.input().sectors();
-    return measure(options, [&] {
+    return timed(options, [&] {
       const Batch* one[] = {&x};
       Batch lwe = combine(one);
       if (lut.kind() == LutKind::arbitrary) {
@@ -290,11 +156,11 @@ class Resident {
         pipeline_.round_for_rotation(lwe, 2 * N, (2 * N + sectors) / (2 * sectors));
       }
       const auto found = pipeline_.rotate<Word>(lwe, std::span<const Word>(vectors), index, 0);
-      wait_for(pipeline_.switch_key_and_modulus<Word>(found, parameters_.q()));
+      wait_for(*device_, pipeline_.switch_key_and_modulus<Word>(found, parameters_.q()));
     });
   }
   Parameters parameters_;
-  std::unique_ptr<backend::Device> device_;
+  std::unique_ptr<Device> device_;
   DeviceKeys keys_;
   Pipeline pipeline_;
 };
@@ -337,21 +203,16 @@ void gates(const Options& options, const Report& report) {
         if (batch > options.most || (!main && batch == 16384)) continue;
         const auto a = batch_of(keys.client, batch, {}), b = batch_of(keys.client, batch, {});
         const Ciphertexts* inputs[] = {&a, &b};
-        Report::Line line{.op = "nand",
-                          .params = set,
-                          .batch = batch,
-                          .unit = batch == 1 ? "s" : "1/s",
-                          .parameters = &parameters,
-                          .transform = name_of(transform)};
+        Record record{.op = "nand", .params = set, .batch = batch};
+        record.unit = batch == 1 ? "s" : "1/s";
+        record.set(parameters, transform);
         if (const auto peer = kGatePeers.find(set); peer != kGatePeers.end() && batch > 1)
-          line.peer = peer->second;
-        Report::rate(line, measure(options, [&] { server.gate(Gate::nand, inputs); }));
-        report.add(line);
-        if (!resident) continue;
-        line.transfers = false;
-        line.peer = {};
-        Report::rate(line, resident->nand(options, a, b));
-        report.add(line);
+          record.peer = peer->second;
+        const Times included = timed(options, [&] { server.gate(Gate::nand, inputs); });
+        if (resident)
+          report.add_both(record, included, resident->nand(options, a, b));
+        else
+          report.add_included(record, included);
       }
     }
   }
@@ -389,19 +250,16 @@ void tables(const Options& options, const Report& report) {
     for (const std::size_t batch : {std::size_t{1}, std::size_t{2048}, std::size_t{16384}}) {
       if (batch > options.most) continue;
       const auto a = batch_of(keys.client, batch, t.encoding);
-      Report::Line line{.op = t.op,
-                        .params = t.set,
-                        .batch = batch,
-                        .unit = batch == 1 ? "s" : "1/s",
-                        .peer = batch == 1 ? t.one : t.many,
-                        .parameters = &parameters,
-                        .transform = name_of(transform)};
-      Report::rate(line, measure(options, [&] { server.apply({&lut, 1}, {}, a); }));
-      report.add(line);
-      line.transfers = false;
-      line.peer = {};
-      Report::rate(line, resident.apply(options, lut, a));
-      report.add(line);
+      Record record{.op = t.op, .params = t.set, .batch = batch};
+      record.unit = batch == 1 ? "s" : "1/s";
+      record.peer = batch == 1 ? t.one : t.many;
+      record.set(parameters, transform);
+      report.add_both(record,
+                      timed(options,
+                            [&] {
+                              server.apply({&lut, 1}, {}, a);
+                            }),
+                      resident.apply(options, lut, a));
     }
   }
 }
@@ -429,17 +287,12 @@ void ways(const Options& options, const Report& report) {
         const auto a = batch_of(keys.client, batch, encoding);
         Options brief = options;
         brief.quick = true;  // many points, of which the curve matters
-        const Times times = measure(brief, [&] { server.apply({&lut, 1}, {}, a); });
-        Report::Line line{.op = "evalfunc",
-                          .params = set,
-                          .batch = batch,
-                          .unit = "s",
-                          .parameters = &parameters,
-                          .transform = name_of(transform),
-                          .more = std::string(", \"way\": \"") + way + "\", \"log_B_g\": " +
-                                  std::to_string(parameters.literal().gadget[0].log_base)};
-        Report::rate(line, times);
-        report.add(line);
+        const Times times = timed(brief, [&] { server.apply({&lut, 1}, {}, a); });
+        Record record{.op = "evalfunc", .params = set, .batch = batch};
+        record.set(parameters, transform);
+        record.more.emplace_back("way", way);
+        record.more.emplace_back("log_B_g", std::uint64_t{parameters.literal().gadget[0].log_base});
+        report.add_included(record, times);
         if (times.median() > 1) break;  // from here on proportional
       }
     }
@@ -447,44 +300,39 @@ void ways(const Options& options, const Report& report) {
 }
 
 template <class Word>
-void ntt_point(const Options& options, const Report& report, const backend::Device& device,
-               std::uint32_t N, std::size_t batch, const Peer& forward, const Peer& inverse) {
+void ntt_point(const Options& options, const Report& report, const Device& device, std::uint32_t N,
+               std::size_t batch,
+               const std::pair<std::optional<Peer>, std::optional<Peer>>& peers) {
   if (batch > options.most) return;
   const unsigned bits = sizeof(Word) == 4 ? 28 : 60;
   const auto q = static_cast<Word>(math::ntt_primes(bits, N, 1)[0]);
   const ring::NttPlan<Word> plan(N, q);
   const ring::NttPlan<Word>* plans[] = {&plan};
-  std::vector<Word> values(batch * N);
-  math::expand_uniform<Word>(math::random_seed(), 0, q, values);
-  auto data = device.allocate<Word>(values.size());
-  device.upload(std::span<const Word>(values), data.slice());
+  auto data = upload(device, random_words<Word>(batch * N, q));
   // Calls queue up, so that what is measured is the device's time or the launch's, if longer.
   const std::size_t calls = batch * N > (1u << 24) ? 20 : 200;
-  for (const bool is_forward : {true, false}) {
-    Times times = measure(options, [&] {
-      for (std::size_t i = 0; i < calls; ++i)
-        is_forward ? device.ntt(plans, data.slice()) : device.intt(plans, data.slice());
-      Word word = 0;
-      device.download(std::as_const(data).slice().part(0, 1), std::span(&word, 1));
-    });
-    for (double& time : times.all) time /= static_cast<double>(calls);
-    Report::Line line{.op = is_forward ? "ntt" : "intt",
-                      .params = "N=2^" + std::to_string(std::bit_width(N) - 1) + ", " +
-                                std::to_string(8 * sizeof(Word)) + " bits",
-                      .batch = batch,
-                      .transfers = false,
-                      .unit = "1/s",
-                      .peer = is_forward ? forward : inverse,
-                      .more = ", \"N\": " + std::to_string(N) +
-                              ", \"word_bits\": " + std::to_string(8 * sizeof(Word)) +
-                              ", \"calls\": " + std::to_string(calls)};
-    Report::rate(line, times);
-    report.add(line);
+  const std::string word_bits = std::to_string(8 * sizeof(Word));
+  for (const bool forward : {true, false}) {
+    const auto transform = [&] {
+      forward ? device.ntt(plans, data.slice()) : device.intt(plans, data.slice());
+    };
+    const auto& peer = forward ? peers.first : peers.second;
+    Record record{.op = forward ? "ntt" : "intt",
+                  .params = "N=2^" + std::to_string(log2_of(N)) + ", " + word_bits + " bits",
+                  .batch = batch,
+                  .unit = "1/s"};
+    if (peer) record.peer = *peer;
+    record.more = {{"N", std::uint64_t{N}},
+                   {"word_bits", std::uint64_t{8 * sizeof(Word)}},
+                   {"calls", std::uint64_t{calls}}};
+    record.set(measure(effort_of(options), {transform, [&] { wait_for(device, data); }, calls}),
+               static_cast<double>(batch));
+    report.add(record);
   }
 }
 
 void ntts(const Options& options, const Report& report) {
-  const auto device = backend::make_device(options.device);
+  const auto device = open_device(options.device);
   // VeloFHE's Table 3, microseconds a transform on an A100.
   struct Point {
     std::uint32_t log_N;
@@ -498,25 +346,15 @@ void ntts(const Options& options, const Report& report) {
        {Point{10, 1, 12.0, 12.1}, Point{10, 1024, 0.061, 0.059}, Point{10, 8192, 0.049, 0.049},
         Point{11, 1, 15.6, 16.0}, Point{11, 1024, 0.090, 0.090}, Point{12, 1, 17.9, 19.8},
         Point{12, 1024, 0.117, 0.129}})
-    ntt_point<std::uint64_t>(options, report, *device, 1u << p.log_N, p.batch, velofhe(p.forward),
-                             velofhe(p.inverse));
-  // Batches that fill 256 MB, 32-bit words; peers measured on an H200.
-  const std::map<unsigned, Peer> peers = {{10, {"GPU-NTT, NVIDIA H200", "32 bits", 103.7e6}},
-                                          {11, {"GPU-NTT, NVIDIA H200", "32 bits", 39.5e6}},
-                                          {12, {"GPU-NTT, NVIDIA H200", "32 bits", 18.6e6}},
-                                          {16, {"Cheddar, NVIDIA H200", "32 bits", 2.05e6}}};
+    ntt_point<std::uint64_t>(options, report, *device, 1u << p.log_N, p.batch,
+                             {velofhe(p.forward), velofhe(p.inverse)});
+  // Batches that fill 256 MB, 32-bit words.
   for (unsigned log_N = 8; log_N <= 17; ++log_N) {
     const std::size_t batch = (std::size_t{256} << 20) / 4 >> log_N;
-    const auto peer = peers.find(log_N);
-    ntt_point<std::uint32_t>(options, report, *device, 1u << log_N, std::min(batch, options.most),
-                             peer == peers.end() ? Peer{} : peer->second, {});
+    ntt_point<std::uint32_t>(options, report, *device, 1u << log_N,
+                             std::min<std::size_t>(batch, options.most),
+                             {ntt_peer(1u << log_N), std::nullopt});
   }
-}
-
-std::size_t free_memory(const std::string& device) {
-  for (const auto& info : backend::list_devices())
-    if (info.name == device || (device == "cuda" && info.name == "cuda:0")) return info.free_memory;
-  return 0;
 }
 
 /// Of one server: its keys, and what else is in use while it does a batch of 8,192.
@@ -527,49 +365,24 @@ void memory(const Options& options, const Report& report) {
   const std::size_t before = free_memory(options.device);
   const Server server(keys.evaluation, server_options(options, transform));
   const std::size_t taken = before - std::min(before, free_memory(options.device));
-  Report::Line line{.op = "memory",
-                    .params = "xiao/STD128",
-                    .unit = "bytes",
-                    .median = static_cast<double>(taken),
-                    .least = static_cast<double>(taken),
-                    .most = static_cast<double>(taken),
-                    .parameters = &parameters,
-                    .transform = name_of(transform),
-                    .more = ", \"key_bytes\": " + std::to_string(server.key_bytes())};
-  report.add(line);
+  Record record{.op = "memory", .params = "xiao/STD128", .transfers = true, .unit = "bytes"};
+  record.set(static_cast<double>(taken));
+  record.set(parameters, transform);
+  record.more.emplace_back("key_bytes", std::uint64_t{server.key_bytes()});
+  report.add(record);
 }
 
-int run(int count, char** arguments) {
+int run(CommandLine& line) {
   Options options;
-  for (int i = 1; i < count; ++i) {
-    const std::string option = arguments[i];
-    if (option == "--quick") {
-      options.quick = true;
-      continue;
-    }
-    if (i + 1 == count) throw ParameterError(option + " takes a value");
-    const std::string value = arguments[++i];
-    if (option == "--device") {
-      options.device = value;
-    } else if (option == "--record") {
-      options.record = value;
-    } else if (option == "--commit") {
-      options.commit = value;
-    } else if (option == "--only") {
-      options.only = value;
-    } else if (option == "--most") {
-      options.most = std::stoul(value);
-    } else {
-      throw ParameterError("unknown option " + option);
-    }
-  }
+  options.device = "cuda:0";
+  line.device(options).record(options).only(options).quick(options);
+  line.add("--most", options.most, "the largest batch").parse();
   const Report report(options);
   const auto part = [&](const char* name, auto body) {
     if (!options.wants(name) || (!one_device(options) && std::string(name) != "gates")) return;
-    const auto start = Clock::now();
+    const double start = seconds_now();
     body(options, report);
-    std::printf("# %s: %.1f s\n", name,
-                std::chrono::duration<double>(Clock::now() - start).count());
+    std::printf("# %s: %.1f s\n", name, seconds_now() - start);
   };
   part("memory", memory);
   part("gates", gates);
@@ -580,13 +393,8 @@ int run(int count, char** arguments) {
 }
 
 }  // namespace
-}  // namespace whorl
+}  // namespace whorl::bench
 
 int main(int count, char** arguments) {
-  try {
-    return whorl::run(count, arguments);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_gpu: %s\n", error.what());
-    return EXIT_FAILURE;
-  }
+  return whorl::bench::run_program(count, arguments, "bench_gpu", whorl::bench::run);
 }
