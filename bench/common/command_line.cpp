@@ -63,7 +63,8 @@ CommandLine& CommandLine::record(Common& common) {
 }
 CommandLine& CommandLine::only(Common& common) {
   parser_->app.add_option("--only", common.only, "parts or operations, with commas between")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->allow_extra_args(false);
   return *this;
 }
 CommandLine& CommandLine::quick(Common& common) {

@@ -29,7 +29,7 @@ using Members = std::vector<std::pair<std::string, Value>>;
 
 /// What was measured once. Members without a value are null.
 struct Record {
-  std::string op, params;
+  std::string op = {}, params = {};
   std::string scheme = {};  ///< none if empty
   std::size_t batch = 1;
   bool transfers = false;  ///< included
