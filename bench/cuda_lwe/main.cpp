@@ -1,0 +1,43 @@
+// LWE and element-wise kernels of the CUDA backend against the CPU backend, bit for bit; with
+// --time, key switching, sample extraction and modulus switching at the shapes of named sets.
+//
+// usage: bench_cuda_lwe [--device ORDINAL] [--seed S] [--time] [--record FILE --commit ID]
+#include <cstdio>
+
+#include "backend/cuda/runtime/error.h"
+#include "common/command_line.h"
+#include "cuda_lwe/bench.h"
+
+namespace whorl::bench {
+namespace {
+
+int run(CommandLine& line) {
+  Common options;
+  int ordinal = 0;
+  u64 seed = 20240817;
+  bool timing = false;
+  line.gpu(ordinal)
+      .record(options)
+      .add("--seed", seed, "of what is compared")
+      .flag("--time", timing, "after the checks; so does --record")
+      .parse();
+  const double started = seconds_now();
+  const auto gpu = backend::cuda::describe_gpu(ordinal);
+  const Stream stream(gpu);
+  LweBench bench(seed, stream);
+  std::printf("%s against %s, seed %llu\n", gpu.model.c_str(), bench.cpu->name().c_str(),
+              static_cast<unsigned long long>(seed));
+  check_everything(bench);
+  std::printf("%d comparisons, %d failed, %.1f s\n", bench.compared, bench.failed,
+              seconds_now() - started);
+  if (timing || !options.record.empty())
+    time_everything(bench, Records("cuda_lwe", options, {record_name(gpu.model)}));
+  return bench.failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace whorl::bench
+
+int main(int count, char** arguments) {
+  return whorl::bench::run_program(count, arguments, "bench_cuda_lwe", whorl::bench::run);
+}
