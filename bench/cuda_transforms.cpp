@@ -211,23 +211,16 @@ DeviceArray<Word> random_batch(Bench& b, unsigned bits) {
 }
 
 int run(CommandLine& line) {
-  Common options;
-  int ordinal = 0;
-  std::uint64_t seed = 1;
-  bool timing = false;
-  line.gpu(ordinal)
-      .record(options)
-      .add("--seed", seed, "of what is transformed")
-      .flag("--time", timing, "after the checks")
-      .parse();
-  const Stream stream(cuda::describe_gpu(ordinal));
+  KernelOptions options;
+  line.kernels(options).parse();
+  const Stream stream(cuda::describe_gpu(options.gpu));
   const TransformTables tables;
   const auto cpu = open_device("cpu");
   const Records records("cuda_transforms", options, {record_name(stream.gpu().model)});
-  Bench b{stream, tables, *cpu, records, std::mt19937_64(seed)};
+  Bench b{stream, tables, *cpu, records, std::mt19937_64(options.seed)};
   std::printf("%s, %u multiprocessors; %s; seed %llu\n", stream.gpu().model.c_str(),
               stream.gpu().multiprocessors, cpu->name().c_str(),
-              static_cast<unsigned long long>(seed));
+              static_cast<unsigned long long>(options.seed));
   for (unsigned log_n = kSmallest; log_n <= kLargest; ++log_n) {
     for (const std::size_t limbs : {1, 3}) {
       for (const unsigned bits : {27, 30, 31}) check_ntt<std::uint32_t>(b, log_n, bits, limbs);
@@ -235,7 +228,7 @@ int run(CommandLine& line) {
     }
     check_fft(b, log_n);
   }
-  if (timing) {
+  if (options.time || !options.record.empty()) {
     std::printf("\n%-5s %-28s %9s %10s %10s %10s %9s %6s\n", "op", "params", "batch", "M/s median",
                 "min", "max", "floor", "of it");
     {

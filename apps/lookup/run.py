@@ -16,8 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-APPS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(APPS))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 try:
     import numpy as np
@@ -31,9 +30,7 @@ try:
 except ModuleNotFoundError as missing:
     sys.exit(f"{missing}; the application needs Whorl: pip install .")
 
-QUERIES = 8
-MOST_QUERIES = 256
-MOST_SHOWN = 16
+QUERIES, MOST_QUERIES, MOST_SHOWN = 8, 256, 16
 
 
 def pick(table: Table, seed: int, count: int) -> list[int]:

@@ -17,8 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-APPS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(APPS))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 try:
     import numpy as np
@@ -36,8 +35,7 @@ try:
 except ModuleNotFoundError as missing:
     sys.exit(f"{missing}; the application needs: pip install '.[apps]'")
 
-TRAINING = 100
-TEST = 50
+TRAINING, TEST = 100, 50  # flowers
 AGREEMENT = 0.98
 
 

@@ -12,25 +12,19 @@ namespace whorl::bench {
 namespace {
 
 int run(CommandLine& line) {
-  Common options;
-  int ordinal = 0;
-  u64 seed = 20240817;
-  bool timing = false;
-  line.gpu(ordinal)
-      .record(options)
-      .add("--seed", seed, "of what is compared")
-      .flag("--time", timing, "after the checks; so does --record")
-      .parse();
+  KernelOptions options;
+  options.seed = 20240817;
+  line.kernels(options).parse();
   const double started = seconds_now();
-  const auto gpu = backend::cuda::describe_gpu(ordinal);
+  const auto gpu = backend::cuda::describe_gpu(options.gpu);
   const Stream stream(gpu);
-  LweBench bench(seed, stream);
+  LweBench bench(options.seed, stream);
   std::printf("%s against %s, seed %llu\n", gpu.model.c_str(), bench.cpu->name().c_str(),
-              static_cast<unsigned long long>(seed));
+              static_cast<unsigned long long>(options.seed));
   check_everything(bench);
   std::printf("%d comparisons, %d failed, %.1f s\n", bench.compared, bench.failed,
               seconds_now() - started);
-  if (timing || !options.record.empty())
+  if (options.time || !options.record.empty())
     time_everything(bench, Records("cuda_lwe", options, {record_name(gpu.model)}));
   return bench.failed == 0 ? 0 : 1;
 }

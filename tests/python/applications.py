@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -26,6 +27,14 @@ def _python(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 def run_application(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return _python(APPS / name / "run.py", *arguments)
+
+
+def numbers_of(name: str, work: Path, *arguments: str) -> tuple[dict[str, Any], str]:
+    """What a run in `work` tells in its file of numbers, and in words."""
+    numbers = work.parent / "report.json"
+    done = run_application(name, *arguments, "--workdir", work, "--json", numbers)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(numbers.read_text()), done.stdout
 
 
 def run_server(name: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
-from applications import check_server_apart, run_application
+from applications import check_server_apart, numbers_of, run_application
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lookup import circuit, run
@@ -217,21 +216,16 @@ def test_parameters_are_secure_and_leave_a_budget() -> None:
 
 
 def test_from_codes_to_rows_in_separate_processes(tmp_path: Path) -> None:
-    work, numbers = tmp_path / "work", tmp_path / "report.json"
-    done = run_application(
-        "lookup",
-        *("20AC", "U+1F989", "½", "D800", "--device", "cpu"),
-        *("--workdir", work, "--json", numbers),
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    told = json.loads(numbers.read_text())
+    work = tmp_path / "work"
+    codes = ("20AC", "U+1F989", "½", "D800")
+    told, words = numbers_of("lookup", work, *codes, "--device", "cpu")
     assert told["right"] == told["queries"] == 4 and told["table_rows"] >= 10_000
     assert [row and row.split("\t")[0] for row in told["rows_encrypted"]] == [
         *("EURO SIGN", "OWL", "VULGAR FRACTION ONE HALF", None)
     ]
     assert told["security_bits"] >= 128
     assert 0 < told["noise_budget_bound"] <= told["noise_budget"]
-    assert "EURO SIGN" in done.stdout
+    assert "EURO SIGN" in words
 
     check_server_apart("lookup", work, told, "whorl.bgv", "table.tsv", {"answer.whorl"})
 

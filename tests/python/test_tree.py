@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import os
 from collections.abc import Sequence
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from applications import check_server_apart, run_application
+from applications import check_server_apart, numbers_of, run_application
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -282,14 +281,9 @@ def test_encrypted_trees_are_the_tables_in_the_clear(tree: Tree) -> None:
 
 
 def test_from_flowers_to_classes_in_separate_processes(tmp_path: Path) -> None:
-    work, numbers = tmp_path / "work", tmp_path / "report.json"
-    done = run_application(
-        "tree",
-        *("--params", "W128_P128", "--flowers", "4", "--seed", "0", "--device", "cpu"),
-        *("--workdir", work, "--json", numbers),
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    told = json.loads(numbers.read_text())
+    work = tmp_path / "work"
+    options = ("--params", "W128_P128", "--flowers", "4", "--seed", "0", "--device", "cpu")
+    told, _ = numbers_of("tree", work, *options)
     assert told["classes_encrypted"] == told["classes_clear"]
     assert told["agreement_clear"] == told["agreement_quantised"] == 1
     assert told["leaves_agree"]
