@@ -1,4 +1,4 @@
-// Batch kernels of the CPU device behind the entries of backend/ops.h that are not blind rotation.
+// Kernels of the CPU, one polynomial, stretch or row at a time, that are not blind rotation.
 #pragma once
 
 #include <complex>
@@ -8,9 +8,10 @@
 #include <span>
 #include <string>
 
+#include "backend/contract/lwe.h"
+#include "backend/contract/ring.h"
 #include "backend/cpu/fft_tables.h"
 #include "backend/cpu/ntt_tables.h"
-#include "backend/ops.h"
 #include "backend/parallel.h"
 
 namespace whorl::backend::cpu {
@@ -40,7 +41,6 @@ void intt_scaled(const NttTables<Word>& tables, Word scale, Word shoup, const Wo
 void fft_polynomial(const FftTables& tables, const double* in, std::complex<double>* out);
 void ifft_polynomial(const FftTables& tables, const std::complex<double>* in, double* out);
 
-enum class Elementwise : std::uint8_t { add, sub, neg, mul, mul_add };
 /// `count` values modulo one modulus; for neg, b is a.
 template <class Word>
 void elementwise(Elementwise op, const math::Modulus<Word>& q, const Word* a, const Word* b,
@@ -56,7 +56,7 @@ void switch_modulus_row(std::uint64_t from, std::uint64_t to, bool centre, std::
 template <class Word>
 std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape& shape,
                                               const SwitchRows<Word>& rows, const Workers& workers);
-void key_switch(const SwitchKey& key, const std::uint64_t* in, std::uint64_t* out,
-                std::size_t count, const Workers& workers);
+void key_switch(const SwitchKey& key, ConstWords in, Words out, std::size_t count,
+                const Workers& workers);
 
 }  // namespace whorl::backend::cpu
