@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "common/binfhe.h"
 #include "common/command_line.h"
 #include "common/devices.h"
 #include "common/rates.h"
@@ -205,7 +206,7 @@ void gates(const Options& options, const Report& report) {
         const Ciphertexts* inputs[] = {&a, &b};
         Record record{.op = "nand", .params = set, .batch = batch};
         record.unit = batch == 1 ? "s" : "1/s";
-        record.set(parameters, transform);
+        describe(record, parameters, transform);
         if (const auto peer = kGatePeers.find(set); peer != kGatePeers.end() && batch > 1)
           record.peer = peer->second;
         const Times included = timed(options, [&] { server.gate(Gate::nand, inputs); });
@@ -253,7 +254,7 @@ void tables(const Options& options, const Report& report) {
       Record record{.op = t.op, .params = t.set, .batch = batch};
       record.unit = batch == 1 ? "s" : "1/s";
       record.peer = batch == 1 ? t.one : t.many;
-      record.set(parameters, transform);
+      describe(record, parameters, transform);
       report.add_both(record,
                       timed(options,
                             [&] {
@@ -289,7 +290,7 @@ void ways(const Options& options, const Report& report) {
         brief.quick = true;  // many points, of which the curve matters
         const Times times = timed(brief, [&] { server.apply({&lut, 1}, {}, a); });
         Record record{.op = "evalfunc", .params = set, .batch = batch};
-        record.set(parameters, transform);
+        describe(record, parameters, transform);
         record.more.emplace_back("way", way);
         record.more.emplace_back("log_B_g", std::uint64_t{parameters.literal().gadget[0].log_base});
         report.add_included(record, times);
@@ -367,7 +368,7 @@ void memory(const Options& options, const Report& report) {
   const std::size_t taken = before - std::min(before, free_memory(options.device));
   Record record{.op = "memory", .params = "xiao/STD128", .transfers = true, .unit = "bytes"};
   record.set(static_cast<double>(taken));
-  record.set(parameters, transform);
+  describe(record, parameters, transform);
   record.more.emplace_back("key_bytes", std::uint64_t{server.key_bytes()});
   report.add(record);
 }

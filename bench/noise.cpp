@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../tests/noise/measure.h"
+#include "common/binfhe.h"
 #include "common/command_line.h"
 #include "common/records.h"
 #include "whorl/binfhe/server.h"
@@ -85,7 +86,7 @@ void add(const Records& records, const Case& c, const binfhe::Parameters& parame
   }
   const double half = kStudent.at(keys - 2) * std::sqrt(spread / static_cast<double>(keys));
   Record record{.op = line.op, .params = c.set, .unit = line.unit, .runs = line.runs};
-  record.set(parameters, c.transform);
+  describe(record, parameters, c.transform);
   const Members members = {{"keys", std::uint64_t{keys}},
                            {"deviation", std::sqrt(all.mean_square())},
                            {"mean_square", all.mean_square()},

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "backend/contract/ring.h"
+#include "backend/contract/rns.h"
 #include "common/command_line.h"
 #include "common/devices.h"
 #include "common/rates.h"
@@ -28,6 +30,7 @@ namespace {
 
 using Word = std::uint32_t;
 
+constexpr std::uint64_t t = 65537;
 constexpr Effort effort = {.fewest = 5, .most = 30, .seconds = 0.08, .enough = 2};
 
 void add(const Records& records, const std::string& op, const std::string& params,
@@ -52,13 +55,16 @@ void add(const Records& records, const std::string& op, const std::string& param
 class Bench {
  public:
   Bench(const Common& options, const Records& records, const RnsShape& shape)
-      : options_(options), records_(records), device_(open_device(options.device)) {
+      : options_(options),
+        records_(records),
+        queue_(open_queue(options.device)),
+        ops_(queue_->rns<Word>()) {
     const auto primes = primes_of<Word>(shape, 30);
     least_ = primes.back();
     plan_ = plan_of<Word>(shape, primes);
-    tables_ = device_->prepare_rns(plan_, 65537);
+    tables_ = ops_.prepare(plan_);
     const auto words = random_words(primes.size() * shape.N, least_);
-    key_ = device_->prepare_rns_key(*tables_, [&](unsigned, std::span<Word> a, std::span<Word> b) {
+    key_ = ops_.prepare_key(*tables_, [&](unsigned, std::span<Word> a, std::span<Word> b) {
       std::copy(words.begin(), words.end(), a.begin());
       std::copy(words.begin(), words.end(), b.begin());
     });
@@ -67,24 +73,26 @@ class Bench {
 
   void run(std::size_t batch) const {
     const ring::RnsPlan<Word>& plan = *plan_;
-    const Device& device = *device_;
     const auto& tables = *tables_;
     const std::size_t L = plan.limbs(), K = plan.special(), D = plan.digits(), rows = L + K;
     const std::size_t row = batch * plan.N(), part = L * row;
-    const auto limbs = static_cast<unsigned>(L);
+    const ring::Basis chain = plan.level(plan.limbs()), all = plan.all(),
+                      fewer = plan.level(plan.limbs() - 1);
+    const auto& digits = plan.key_layout().digits;
     const std::uint32_t g = 5;
     const auto x = filled(2 * part), y = filled(2 * part), wide = filled(2 * rows * row);
-    auto product = device.allocate<Word>(3 * part), raised = device.allocate<Word>(D * rows * row),
-         sums = device.allocate<Word>(2 * rows * row), out = device.allocate<Word>(2 * part);
+    auto product = queue_->allocate<Word>(3 * part),
+         raised = queue_->allocate<Word>(D * rows * row),
+         sums = queue_->allocate<Word>(2 * rows * row), out = queue_->allocate<Word>(2 * part);
 
     const auto tensor = [&] {
-      device.tensor(tables, limbs, 2, x.slice(), 2, y.slice(), product.slice());
+      ops_.tensor(tables, chain, 2, x.slice(), 2, y.slice(), product.slice());
     };
     const auto mod_up = [&](Slice<const Word> in) {
-      device.mod_up(tables, limbs, in, raised.slice());
+      ops_.extend(tables, chain, digits, all, ring::Lift::exact, in, raised.slice());
     };
     const auto inner_product = [&](std::uint32_t by) {
-      device.inner_product(*key_, tables, limbs, by, std::as_const(raised).slice(), sums.slice());
+      ops_.inner_product(*key_, tables, chain, by, std::as_const(raised).slice(), sums.slice());
     };
 
     const double w = static_cast<double>(row), N = static_cast<double>(plan.N());
@@ -111,38 +119,38 @@ class Bench {
 
     time("tensor", batch, of_tensor, product, tensor);
     time("tensor_plain", batch, {4 * (w * 4 + N) * l, 2 * l * w, 0}, out, [&] {
-      device.tensor(tables, limbs, 2, x.slice(), 1, y.slice().part(0, L * plan.N()), out.slice());
+      ops_.tensor(tables, chain, 2, x.slice(), 1, y.slice().part(0, L * plan.N()), out.slice());
     });
     std::vector<std::uint32_t> backwards(batch);
     for (std::size_t i = 0; i < batch; ++i)
       backwards[i] = static_cast<std::uint32_t>(batch - 1 - i);
     time("take", batch, {4 * w * 4 * l, 0, 0}, out,
-         [&] { device.take(2 * L, plan.N(), backwards, x.slice(), 0, out.slice()); });
+         [&] { queue_->ring<Word>().take(2 * L, plan.N(), backwards, x.slice(), 0, out.slice()); });
     time("mod_up", batch, of_up, raised, [&] { mod_up(x.slice().part(0, part)); });
     time("inner_product", batch, of_inner, sums, [&] { inner_product(1); });
     time("inner_product_g", batch, of_inner, sums, [&] { inner_product(g); });
     time("mod_down", batch, of_down, out,
-         [&] { device.mod_down(tables, limbs, 2, wide.slice(), {}, 1, out.slice()); });
+         [&] { ops_.divide(tables, all, chain, t, 2, wide.slice(), out.slice()); });
     time("rescale", batch, of_rescale, out, [&] {
-      device.rescale(tables, limbs, 2, x.slice(), out.slice().part(0, 2 * (L - 1) * row));
+      ops_.divide(tables, chain, fewer, t, 2, x.slice(), out.slice().part(0, 2 * (L - 1) * row));
     });
     const auto mult_relin = [&] {
-      backend::together(device, [&] {
+      backend::together(*queue_, [&] {
         tensor();
         mod_up(std::as_const(product).slice().part(2 * part, part));
         inner_product(1);
-        device.mod_down(tables, limbs, 2, std::as_const(sums).slice(),
-                        std::as_const(product).slice().part(0, 2 * part), 1, out.slice());
+        ops_.divide(tables, all, chain, t, 2, std::as_const(sums).slice(),
+                    std::as_const(product).slice().part(0, 2 * part), 1, out.slice());
       });
     };
     time("mult_relin", batch, together(4 * w * 6 * l, {of_tensor, of_up, of_inner, of_down}), out,
          mult_relin, true);
     const auto rotate = [&] {
-      backend::together(device, [&] {
+      backend::together(*queue_, [&] {
         mod_up(x.slice().part(part, part));
         inner_product(g);
-        device.mod_down(tables, limbs, 2, std::as_const(sums).slice(), x.slice().part(0, part), g,
-                        out.slice());
+        ops_.divide(tables, all, chain, t, 2, std::as_const(sums).slice(), x.slice().part(0, part),
+                    g, out.slice());
       });
     };
     time("rotate", batch, together(4 * w * 4 * l, {of_up, of_inner, of_down}), out, rotate, true);
@@ -152,7 +160,7 @@ class Bench {
   void time(const char* op, std::size_t batch, const Floor& floor, const Buffer<Word>& result,
             const std::function<void()>& run, bool waited_too = false) const {
     if (!options_.wants(op)) return;
-    Work work{run, [&] { wait_for(*device_, result); }};
+    Work work{run, [&] { wait_for(*queue_, result); }};
     time_once(work);  // tables and memory
     const std::size_t many = calls_within(0.01, time_once({work.run, work.finish, 2}));
     for (const bool waited : {false, true}) {
@@ -164,15 +172,16 @@ class Bench {
   }
   /// Residues modulo every prime.
   Buffer<Word> filled(std::size_t count) const {
-    return random_buffer<Word>(*device_, count, least_);
+    return random_buffer<Word>(*queue_, count, least_);
   }
 
   const Common& options_;
   const Records& records_;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<Queue> queue_;
+  const backend::RnsOps<Word>& ops_;
   std::shared_ptr<const ring::RnsPlan<Word>> plan_;
-  std::unique_ptr<backend::RnsTables<Word>> tables_;
-  std::unique_ptr<backend::RnsSwitchKey<Word>> key_;
+  std::unique_ptr<const backend::RnsTables<Word>> tables_;
+  std::unique_ptr<const backend::RnsSwitchKey<Word>> key_;
   Word least_ = 0;
   std::string params_;
 };

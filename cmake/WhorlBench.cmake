@@ -22,9 +22,10 @@ function(whorl_bench_flags target)
   else()
     whorl_target_flags(${target})
   endif()
-  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/src"
-                                               "${PROJECT_SOURCE_DIR}/bench")
-  target_link_libraries(${target} PRIVATE whorl PkgConfig::whorl_hwy PkgConfig::whorl_sodium
+  target_include_directories(
+    ${target} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
+                      "${PROJECT_SOURCE_DIR}/bench")
+  target_link_libraries(${target} PRIVATE PkgConfig::whorl_hwy PkgConfig::whorl_sodium
                                           Threads::Threads)
 endfunction()
 
@@ -39,7 +40,7 @@ function(whorl_add_bench name)
   whorl_bench_flags(bench_${name})
   set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                                  "${PROJECT_BINARY_DIR}/bench")
-  target_link_libraries(bench_${name} PRIVATE bench_common)
+  target_link_libraries(bench_${name} PRIVATE bench_common whorl)
   if(whorl_cuda)
     target_include_directories(bench_${name} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   endif()

@@ -3,18 +3,20 @@
 #include <cctype>
 #include <string_view>
 
+#include "whorl/devices.h"
+
 namespace whorl::bench {
 namespace {
 
-bool is(const backend::DeviceInfo& info, const std::string& device) {
+bool is(const DeviceInfo& info, const std::string& device) {
   const std::string first = device.substr(0, device.find(','));
   return info.name == first || (info.name == "cuda:0" && (first == "cuda" || first == "cuda:all"));
 }
 
 }  // namespace
 
-std::unique_ptr<Device> open_device(const std::string& name, unsigned threads) {
-  return backend::make_device(name, {threads, {}, {}});
+std::unique_ptr<Queue> open_queue(const std::string& name, unsigned threads) {
+  return backend::open_queue(name, {threads, {}, {}});
 }
 
 std::string record_name(const std::string& model) {
@@ -29,13 +31,13 @@ std::string record_name(const std::string& model) {
 Machine machine_of(const std::string& device, unsigned threads) {
   const auto open = backend::make_devices(device, {threads, {}, {}});
   Machine out{device, open.size(), open.front()->threads()};
-  for (const auto& info : backend::list_devices())
+  for (const auto& info : list_devices())
     if (info.name != "cpu" && is(info, device)) out.name = record_name(info.description);
   return out;
 }
 
 std::size_t free_memory(const std::string& device) {
-  for (const auto& info : backend::list_devices())
+  for (const auto& info : list_devices())
     if (is(info, device)) return info.free_memory;
   return 0;
 }

@@ -1,4 +1,4 @@
-// Devices as benches use them: opening, copying, waiting, and what records call them.
+// Queues of devices as benches use them: opening, copying, waiting, and what records call them.
 #pragma once
 
 #include <algorithm>
@@ -9,19 +9,19 @@
 #include <utility>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/contract/device.h"
 #include "math/random.h"
 
 namespace whorl::bench {
 
-using Device = backend::Device;
+using Queue = backend::Queue;
 template <class T>
 using Buffer = backend::Buffer<T>;
 template <class T>
 using Slice = backend::Slice<T>;
 
 /// `threads`: of the host; 0 for all cores.
-std::unique_ptr<Device> open_device(const std::string& name, unsigned threads = 0);
+std::unique_ptr<Queue> open_queue(const std::string& name, unsigned threads = 0);
 
 /// What records say of the hardware.
 struct Machine {
@@ -38,26 +38,26 @@ std::string record_name(const std::string& model);
 std::size_t free_memory(const std::string& device);
 
 template <class T>
-Buffer<T> upload(const Device& device, std::span<const T> values) {
-  auto out = device.allocate<T>(values.size());
-  device.upload(values, out.slice());
+Buffer<T> upload(const Queue& queue, std::span<const T> values) {
+  auto out = queue.allocate<T>(values.size());
+  queue.upload(values, out.slice());
   return out;
 }
 template <class T>
-Buffer<T> upload(const Device& device, const std::vector<T>& values) {
-  return upload(device, std::span<const T>(values));
+Buffer<T> upload(const Queue& queue, const std::vector<T>& values) {
+  return upload(queue, std::span<const T>(values));
 }
 template <class T>
-std::vector<T> download(const Device& device, const Buffer<T>& buffer) {
+std::vector<T> download(const Queue& queue, const Buffer<T>& buffer) {
   std::vector<T> out(buffer.size());
-  device.download(buffer.slice(), std::span<T>(out));
+  queue.download(buffer.slice(), std::span<T>(out));
   return out;
 }
 /// Waits until what makes `buffer` is done.
 template <class T>
-void wait_for(const Device& device, const Buffer<T>& buffer) {
+void wait_for(const Queue& queue, const Buffer<T>& buffer) {
   T first = {};
-  device.download(buffer.slice().part(0, 1), std::span(&first, 1));
+  queue.download(buffer.slice().part(0, 1), std::span(&first, 1));
 }
 
 template <class Word>
@@ -68,12 +68,12 @@ std::vector<Word> random_words(std::size_t count, Word bound) {
 }
 /// `count` words below `bound` on the device, the same 2^24 again and again.
 template <class Word>
-Buffer<Word> random_buffer(const Device& device, std::size_t count, Word bound) {
+Buffer<Word> random_buffer(const Queue& queue, std::size_t count, Word bound) {
   const auto words = random_words<Word>(std::min<std::size_t>(count, 1 << 24), bound);
-  auto out = device.allocate<Word>(count);
+  auto out = queue.allocate<Word>(count);
   for (std::size_t at = 0; at < count; at += words.size()) {
     const std::size_t many = std::min(words.size(), count - at);
-    device.upload(std::span(words).first(many), out.slice().part(at, many));
+    queue.upload(std::span(words).first(many), out.slice().part(at, many));
   }
   return out;
 }

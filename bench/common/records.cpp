@@ -52,22 +52,12 @@ std::string number(double value) {
 }
 unsigned log2_of(std::uint64_t power) { return static_cast<unsigned>(std::bit_width(power)) - 1; }
 
-const char* name_of(binfhe::Transform transform) {
-  return transform == binfhe::Transform::fft ? "fft" : "ntt";
-}
-
 void Record::set(const Times& times, double count) {
   const bool rate = unit == "1/s";
   runs = times.runs();
   median = rate ? count / times.median() : times.median();
   least = rate ? count / times.most() : times.least();
   most = rate ? count / times.least() : times.most();
-}
-void Record::set(const binfhe::Parameters& parameters, std::optional<binfhe::Transform> transform) {
-  scheme = "binfhe";
-  security_bits = parameters.security().bits();
-  pfail_log2 = transform ? parameters.failure_log2(*transform) : parameters.failure_log2();
-  if (transform) more.emplace_back("transform", name_of(*transform));
 }
 std::optional<double> Record::ratio() const {
   if (peer.name.empty() || !median || peer.median <= 0) return {};

@@ -13,7 +13,6 @@
 #include "common/command_line.h"
 #include "common/devices.h"
 #include "common/statistics.h"
-#include "whorl/binfhe/parameters.h"
 
 namespace whorl::bench {
 
@@ -45,14 +44,9 @@ struct Record {
   void set(const Times& times, double count = 1);
   /// One value.
   void set(double value) { median = least = most = value; }
-  /// Security and failures of a set; its transform, if given.
-  void set(const binfhe::Parameters& parameters, std::optional<binfhe::Transform> transform = {});
   /// > 1: faster than the peer.
   std::optional<double> ratio() const;
 };
-
-/// "fft" or "ntt".
-const char* name_of(binfhe::Transform transform);
 
 /// Six significant digits.
 std::string number(double value);

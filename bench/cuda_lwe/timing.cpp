@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "common/binfhe.h"
 #include "common/cuda_timer.h"
 #include "common/rates.h"
 #include "cuda_lwe/bench.h"
@@ -66,7 +67,7 @@ void time_key_switch(LweBench& bench, const char* name, const Records& records) 
     print_times(name, count, t, floor, floor == work ? "arithmetic" : "memory");
     Record record{.op = "keyswitch", .params = name, .batch = count};
     record.unit = count == 1 ? "s" : "1/s";
-    record.set(parameters);
+    describe(record, parameters);
     record.set(t, B);
     records.add(record);
   }
