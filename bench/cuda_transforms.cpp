@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/contract/ring.h"
 #include "backend/cuda/dispatch/transforms.h"
 #include "backend/cuda/runtime/error.h"
 #include "common/command_line.h"
@@ -40,7 +41,7 @@ constexpr int kWarmUps = 5, kRuns = 30;
 struct Bench {
   const Stream& stream;
   const TransformTables& tables;
-  const Device& cpu;
+  const Queue& cpu;
   const Records& records;
   std::mt19937_64 random;
   int failures = 0;
@@ -66,11 +67,10 @@ std::vector<const ring::NttPlan<Word>*> pointers(const std::vector<ring::NttPlan
 }
 
 template <class Word>
-std::vector<Word> ntt_on_cpu(const Device& cpu,
-                             const std::vector<const ring::NttPlan<Word>*>& plans,
+std::vector<Word> ntt_on_cpu(const Queue& cpu, const std::vector<const ring::NttPlan<Word>*>& plans,
                              const std::vector<Word>& in) {
   Buffer<Word> data = upload(cpu, in);
-  cpu.ntt(plans, data.slice());
+  cpu.ring<Word>().ntt(plans, data.slice());
   return download(cpu, data);
 }
 
@@ -120,7 +120,7 @@ void check_fft(Bench& b, unsigned log_n) {
   for (double& x : in) x = static_cast<double>(b.random() % 8191) - 4095;
   const Buffer<double> host_reals = upload(b.cpu, in);
   auto host_values = b.cpu.allocate<std::complex<double>>(size / 2);
-  b.cpu.fft(plan, host_reals.slice(), host_values.slice());
+  b.cpu.fft().fft(plan, host_reals.slice(), host_values.slice());
   const auto want = download(b.cpu, host_values);
   const DeviceArray<double> reals = b.stream.upload(in.data(), size);
   const auto values = b.stream.allocate<std::complex<double>>(size / 2);
@@ -215,7 +215,7 @@ int run(CommandLine& line) {
   line.kernels(options).parse();
   const Stream stream(cuda::describe_gpu(options.gpu));
   const TransformTables tables;
-  const auto cpu = open_device("cpu");
+  const auto cpu = open_queue("cpu");
   const Records records("cuda_transforms", options, {record_name(stream.gpu().model)});
   Bench b{stream, tables, *cpu, records, std::mt19937_64(options.seed)};
   std::printf("%s, %u multiprocessors; %s; seed %llu\n", stream.gpu().model.c_str(),

@@ -18,7 +18,7 @@ void measure_memory(const BgvOptions& options, const Configuration& configuratio
   const std::vector<std::int64_t> row(parameters.N(), 1);
   const Ciphertexts x = client.encrypt(row);
 
-  const auto warm = open_device(options.device, options.threads);
+  const auto warm = open_queue(options.device, options.threads);
   const std::size_t before = free_memory(options.device);
   const Server server(keys, options.server());
   std::vector<Array> held{server.upload(x), server.upload(x)};

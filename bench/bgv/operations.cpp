@@ -89,19 +89,19 @@ struct BgvOperations::State {
 
   /// The bytes that end_to_end moves, between memory that is there, is warm and needs no check.
   void copy(const BgvRecords& records) const {
-    const auto device = open_device(options_.device, options_.threads);
+    const auto queue = open_queue(options_.device, options_.threads);
     const WordArray &x = host_[0].data, &y = host_[1].data;
     std::vector<std::uint32_t> product(
         server_.download(server_.multiply(arrays_[0], arrays_[1])).data.bytes() / 4);
-    auto a = device->allocate<std::uint32_t>(x.bytes() / 4),
-         b = device->allocate<std::uint32_t>(y.bytes() / 4);
+    auto a = queue->allocate<std::uint32_t>(x.bytes() / 4),
+         b = queue->allocate<std::uint32_t>(y.bytes() / 4);
     const auto words = [](const WordArray& of) {
       return std::span{static_cast<const std::uint32_t*>(of.data()), of.bytes() / 4};
     };
     const auto call = [&] {
-      device->upload<std::uint32_t>(words(x), a.slice());
-      device->upload<std::uint32_t>(words(y), b.slice());
-      device->download<std::uint32_t>(a.slice().part(0, product.size()), product);
+      queue->upload<std::uint32_t>(words(x), a.slice());
+      queue->upload<std::uint32_t>(words(y), b.slice());
+      queue->download<std::uint32_t>(a.slice().part(0, product.size()), product);
     };
     const std::size_t bytes = x.bytes() + y.bytes() + 4 * product.size();
     Record record{.op = "copy", .batch = options_.batch, .transfers = true};

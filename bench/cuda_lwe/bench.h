@@ -10,8 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "backend/contract/lwe.h"
+#include "backend/contract/ring.h"
+#include "backend/contract/rotation.h"
 #include "backend/cuda/dispatch/lwe.h"
 #include "backend/cuda/runtime/stream.h"
+#include "backend/parallel.h"
 #include "common/devices.h"
 #include "common/records.h"
 
@@ -43,7 +47,7 @@ class Random {
 
 class LweBench {
  public:
-  LweBench(u64 seed, const Stream& on) : random(seed), stream(on), cpu(open_device("cpu")) {}
+  LweBench(u64 seed, const Stream& on) : random(seed), stream(on), cpu(open_queue("cpu")) {}
 
   template <class Word>
   std::vector<Word> to_host(const Word* from, std::size_t count) {
@@ -79,20 +83,20 @@ class LweBench {
 
   Random random;
   const Stream& stream;
-  std::unique_ptr<Device> cpu;
+  std::unique_ptr<Queue> cpu;
   int compared = 0, failed = 0;
 };
 
 template <class Word>
 struct OnCpu {
   OnCpu(LweBench& bench, const std::vector<Word>& values)
-      : device(*bench.cpu), buffer(upload(device, values)) {}
+      : queue(*bench.cpu), buffer(upload(queue, values)) {}
   OnCpu(LweBench& bench, std::size_t count)
-      : device(*bench.cpu), buffer(device.allocate<Word>(count)) {}
+      : queue(*bench.cpu), buffer(queue.allocate<Word>(count)) {}
   Slice<const Word> in() { return std::as_const(buffer).slice(); }
   Slice<Word> out() { return buffer.slice(); }
-  std::vector<Word> values() const { return download(device, buffer); }
-  const Device& device;
+  std::vector<Word> values() const { return download(queue, buffer); }
+  const Queue& queue;
   Buffer<Word> buffer;
 };
 
@@ -107,7 +111,20 @@ backend::SwitchRows<Word> random_rows(const SwitchShape& shape, u64 seed);
 u64 mix(u64 x);
 std::string describe(const SwitchShape& shape);
 SwitchShape shape_of(const binfhe::Parameters& parameters);
-backend::Workers host_workers();
+
+inline constexpr u32 coefficient_0[] = {0};
+
+template <class Word>
+std::unique_ptr<backend::SwitchKey> prepare_on_gpu(const LweBench& bench, const SwitchShape& shape,
+                                                   u64 seed) {
+  const auto rows = random_rows<Word>(shape, seed);
+  return backend::cuda::prepare_switch_key(
+      bench.stream, shape, sizeof(Word),
+      [&](std::size_t first, std::size_t count, void* out, std::size_t stride) {
+        rows(first, count, static_cast<Word*>(out), stride);
+      },
+      {backend::available_cores(), {}});
+}
 
 /// Every kernel against the CPU, bit for bit.
 void check_everything(LweBench& bench);

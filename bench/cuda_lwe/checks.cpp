@@ -12,8 +12,8 @@
 namespace whorl::bench {
 namespace {
 
+using backend::Elementwise;
 using backend::cuda::DeviceArray;
-using backend::cuda::Elementwise;
 
 template <class Word>
 std::string bits() {
@@ -62,11 +62,11 @@ void check_elementwise(LweBench& bench, std::size_t limbs, std::size_t per_limb,
   for (int op = 0; op < 5; ++op) {
     bench.attempt(names[op], [&] {
       OnCpu<Word> ca(bench, a), cb(bench, b), cc(bench, c);
-      if (op == 0) bench.cpu->add(moduli, ca.in(), cb.in(), cc.out());
-      if (op == 1) bench.cpu->sub(moduli, ca.in(), cb.in(), cc.out());
-      if (op == 2) bench.cpu->neg(moduli, ca.in(), cc.out());
-      if (op == 3) bench.cpu->mul(moduli, ca.in(), cb.in(), cc.out());
-      if (op == 4) bench.cpu->mul_add(moduli, ca.in(), cb.in(), cc.out());
+      if (op == 0) bench.cpu->ring<Word>().add(moduli, ca.in(), cb.in(), cc.out());
+      if (op == 1) bench.cpu->ring<Word>().sub(moduli, ca.in(), cb.in(), cc.out());
+      if (op == 2) bench.cpu->ring<Word>().neg(moduli, ca.in(), cc.out());
+      if (op == 3) bench.cpu->ring<Word>().mul(moduli, ca.in(), cb.in(), cc.out());
+      if (op == 4) bench.cpu->ring<Word>().mul_add(moduli, ca.in(), cb.in(), cc.out());
       if (in_place && op == 4) return;
       auto ga = on_gpu(a), gb = on_gpu(b), gc = on_gpu(c);
       Word* out = in_place ? ga.data() : gc.data();
@@ -78,7 +78,7 @@ void check_elementwise(LweBench& bench, std::size_t limbs, std::size_t per_limb,
   }
   bench.attempt("mul_scalar", [&] {
     OnCpu<Word> ca(bench, a), cc(bench, c);
-    bench.cpu->mul_scalar(moduli, ca.in(), scalars, cc.out());
+    bench.cpu->ring<Word>().mul_scalar(moduli, ca.in(), scalars, cc.out());
     auto ga = on_gpu(a), gc = on_gpu(c);
     Word* out = in_place ? ga.data() : gc.data();
     backend::cuda::multiply_scalar<Word>(bench.stream, moduli, scalars, size, ga.data() + offset,
@@ -103,7 +103,7 @@ void check_automorphism(LweBench& bench, u32 N, std::size_t limbs, std::size_t b
                              (evaluation ? ", evaluation form" : "");
     bench.attempt(name, [&] {
       OnCpu<Word> ca(bench, a), cc(bench, a.size());
-      bench.cpu->automorphism(moduli, N, g, evaluation, ca.in(), cc.out());
+      bench.cpu->ring<Word>().automorphism(moduli, N, g, evaluation, ca.in(), cc.out());
       const auto ga = bench.stream.upload(a.data(), a.size());
       const auto gc = bench.stream.allocate<Word>(a.size());
       backend::cuda::automorphism<Word>(bench.stream, moduli, N, g, evaluation, a.size(), ga.data(),
@@ -125,11 +125,11 @@ void check_sample_extract(LweBench& bench, u32 N, std::size_t count) {
                            ", N = " + std::to_string(N) + ", batch " + std::to_string(count);
   bench.attempt(name, [&] {
     OnCpu<Word> in(bench, rlwe), out(bench, count * (N + 1));
-    bench.cpu->sample_extract(Q, N, constant, in.in(), out.out());
+    bench.cpu->rotation<Word>().extract(Q, N, constant, in.in(), out.out());
     const auto from = bench.stream.upload(rlwe.data(), rlwe.size());
     const auto to = bench.stream.allocate<Word>(count * (N + 1));
-    backend::cuda::sample_extract<Word>(bench.stream, Q, N, constant, count, from.data(),
-                                        to.data());
+    backend::cuda::sample_extract<Word>(bench.stream, Q, N, coefficient_0, constant, count,
+                                        from.data(), to.data());
     bench.compare(name, bench.to_host(to.data(), to.size()), out.values());
   });
 }
@@ -150,7 +150,7 @@ void check_modulus_switch(LweBench& bench, u64 from, u64 to, std::size_t row, st
   bench.attempt(name, [&] {
     OnCpu<In> in(bench, values);
     OnCpu<Out> out(bench, values.size());
-    bench.cpu->modulus_switch(from, to, row, centre, in.in(), out.out());
+    bench.cpu->lwe().modulus_switch<In, Out>(from, to, row, centre, in.in(), out.out());
     const auto from_gpu = bench.stream.upload(values.data(), values.size());
     const auto to_gpu = bench.stream.allocate<Out>(values.size());
     backend::cuda::modulus_switch<In, Out>(bench.stream, from, to, row, centre, count,
@@ -193,10 +193,10 @@ void check_linear(LweBench& bench, u64 q, std::size_t row, std::size_t count, st
       pointers.push_back(gpu_in.back().data());
     }
     OnCpu<u32> out(bench, size);
-    bench.cpu->lwe_linear(q, row, weights, slices, constant, out.out());
+    bench.cpu->lwe().linear<u32>(q, row, weights, slices, constant, out.out());
     const auto separate = bench.stream.allocate<u32>(size);
     u32* to = in_place && inputs > 0 ? gpu_in.back().data() : separate.data();
-    backend::cuda::lwe_linear(bench.stream, q, row, weights, pointers, constant, count, to);
+    backend::cuda::lwe_linear<u32>(bench.stream, q, row, weights, pointers, constant, count, to);
     bench.compare(name, bench.to_host(to, size), out.values());
   });
 }
@@ -207,19 +207,19 @@ void check_key_switch(LweBench& bench, const SwitchShape& shape,
   const std::string name = "key switch, " + describe(shape) + ", rows of " + bits<Word>();
   bench.attempt(name, [&] {
     const u64 seed = bench.random.word();
-    const auto cpu_key = bench.cpu->prepare_switch_key(shape, random_rows<Word>(shape, seed));
-    const auto key = backend::cuda::prepare_switch_key<Word>(
-        bench.stream, shape, random_rows<Word>(shape, seed), host_workers());
+    const auto cpu_key =
+        bench.cpu->lwe().prepare_switch_key<Word>(shape, random_rows<Word>(shape, seed));
+    const auto key = prepare_on_gpu<Word>(bench, shape, seed);
     for (const std::size_t count : batches) {
       auto values = bench.random.residues<u64>(count * (shape.N + 1), shape.Q_ks);
       const u64 edges[] = {0, shape.Q_ks - 1, shape.Q_ks / 2, (shape.Q_ks / 2 + 1) % shape.Q_ks};
       for (std::size_t i = 0; i < std::min<std::size_t>(4, shape.N); ++i) values[i] = edges[i];
       OnCpu<u64> in(bench, values), out(bench, count * (shape.n + 1));
-      bench.cpu->lwe_key_switch(*cpu_key, in.in(), out.out());
+      bench.cpu->lwe().key_switch<u64>(*cpu_key, in.in(), out.out());
       const auto from = bench.stream.upload(values.data(), values.size());
       const auto to = bench.stream.allocate<u64>(count * (shape.n + 1));
       bench.stream.fill(to.data(), 0x5a, to.size() * sizeof(u64));
-      backend::cuda::lwe_key_switch(bench.stream, *key, count, from.data(), to.data());
+      backend::cuda::lwe_key_switch<u64>(bench.stream, *key, count, from.data(), to.data());
       bench.compare(name + ", batch " + std::to_string(count), bench.to_host(to.data(), to.size()),
                     out.values());
     }

@@ -2,7 +2,6 @@
 #include <bit>
 #include <sstream>
 
-#include "backend/parallel.h"
 #include "cuda_lwe/bench.h"
 #include "schemes/binfhe/derived.h"
 
@@ -42,8 +41,6 @@ std::string describe(const SwitchShape& shape) {
   text << ", " << shape.gadget.digits() << " digits of " << shape.gadget.log_base() << " bits";
   return text.str();
 }
-
-backend::Workers host_workers() { return {backend::available_cores(), {}}; }
 
 SwitchShape shape_of(const binfhe::Parameters& parameters) {
   const auto& p = parameters.literal();

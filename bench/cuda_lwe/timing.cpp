@@ -28,13 +28,9 @@ void time_key_switch(LweBench& bench, const char* name, const Records& records) 
   const SwitchShape shape = shape_of(parameters);
   const double started = seconds_now();
   const std::size_t word = word_bytes_for(shape.Q_ks);
-  const auto prepare = [&]<class Word>() -> std::unique_ptr<backend::SwitchKey> {
-    return backend::cuda::prepare_switch_key(bench.stream, shape, random_rows<Word>(shape, 1),
-                                             host_workers());
-  };
-  const auto key = word == 2   ? prepare.operator()<std::uint16_t>()
-                   : word == 4 ? prepare.operator()<u32>()
-                               : prepare.operator()<u64>();
+  const auto key = backend::with_word_bytes<2>(static_cast<unsigned>(word), [&]<class Word>(Word) {
+    return prepare_on_gpu<Word>(bench, shape, 1);
+  });
   std::printf("%s: %s; %.1f MB, prepared in %.2f s\n", name, describe(shape).c_str(),
               static_cast<double>(key->bytes()) * 1e-6, seconds_now() - started);
 
@@ -52,7 +48,7 @@ void time_key_switch(LweBench& bench, const char* name, const Records& records) 
   const auto to = bench.stream.allocate<u64>(most * (shape.n + 1));
   for (const std::size_t count : batches) {
     const Times t = time_on_gpu(bench, [&] {
-      backend::cuda::lwe_key_switch(bench.stream, *key, count, from.data(), to.data());
+      backend::cuda::lwe_key_switch<u64>(bench.stream, *key, count, from.data(), to.data());
     });
     const double B = static_cast<double>(count), planes = (std::bit_width(shape.Q_ks - 1) + 7) / 8;
     const double ciphertexts = B * 8 * (N + 1 + columns) / memory_rate;
@@ -90,8 +86,8 @@ void time_stages(LweBench& bench, const char* name) {
     print_times(set + what, B, time_on_gpu(bench, run), bytes / memory_rate, "memory");
   };
   stage(" extract", 2 * big * sizeof(Word), [&] {
-    backend::cuda::sample_extract<Word>(bench.stream, parameters.Q(), parameters.N(), 1, B,
-                                        rlwe.data(), samples.data());
+    backend::cuda::sample_extract<Word>(bench.stream, parameters.Q(), parameters.N(), coefficient_0,
+                                        1, B, rlwe.data(), samples.data());
   });
   stage(" Q to Q_ks", big * (sizeof(Word) + 8), [&] {
     backend::cuda::modulus_switch<Word, u64>(bench.stream, parameters.Q(), parameters.Q_ks(), N + 1,
