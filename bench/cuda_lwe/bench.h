@@ -16,6 +16,7 @@
 #include "backend/cuda/dispatch/lwe.h"
 #include "backend/cuda/runtime/stream.h"
 #include "backend/parallel.h"
+#include "common/binfhe.h"
 #include "common/devices.h"
 #include "common/records.h"
 

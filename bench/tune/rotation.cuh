@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "backend/cuda/dispatch/launch_rotation.cuh"
-#include "backend/contract/rotation.h"
+#include "backend/ops.h"
 #include "backend/parallel.h"
 #include "math/primes.h"
 #include "tuner.h"
