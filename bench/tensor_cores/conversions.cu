@@ -21,7 +21,7 @@ class ConversionBench {
   ConversionBench(TensorBench& bench, const TransformTables& transforms, const RnsShape& shape,
                   unsigned bits)
       : bench_(bench), primes_(primes_of<Word>(shape, bits)), plan_(plan_of<Word>(shape, primes_)) {
-    tables_ = std::make_unique<CudaRnsTables<Word>>(bench.stream(), transforms, plan_, 65537);
+    tables_ = std::make_unique<CudaRnsTables<Word>>(bench.stream(), transforms, plan_);
     params_ = in_words(shape, bits, plan_->digits());
   }
 
@@ -63,7 +63,7 @@ class ConversionBench {
             words * static_cast<double>(limbs * (special + 1)),
             words * static_cast<double>((limbs + 7) / 8 * 8),
             [=, this, &stream, &in](Word* out, Products by) {
-              convert_down<Word>(stream, *tables_, limbs, parts, batch, in.data(), out, by);
+              convert_down<Word>(stream, *tables_, 65537, limbs, parts, batch, in.data(), out, by);
             });
   }
 
