@@ -14,7 +14,7 @@ endif()
 function(whorl_bench_flags target)
   get_target_property(sources ${target} SOURCES)
   if(sources MATCHES "\\.cu(;|$)")
-    target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:whorl,COMPILE_OPTIONS>)
+    target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:whorl_backend,COMPILE_OPTIONS>)
     target_compile_features(${target} PRIVATE cxx_std_20)
     set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}"
                                                CUDA_RUNTIME_LIBRARY Static)
