@@ -50,6 +50,27 @@ float SwitchProblem::ms(std::size_t count, const Launch& launch) const {
   return tuner_.median_ms([&] { launch(count, in_.data(), out_.data()); });
 }
 
+Crossing measure_crossing(SwitchProblem& problem, std::size_t value, std::size_t count,
+                          const SwitchProblem::Launch& below, const SwitchProblem::Launch& above) {
+  Crossing out;
+  out.value = value;
+  out.right = problem.right(count, below);
+  out.right = problem.right(count, above) && out.right;
+  out.below_ms = problem.ms(count, below);
+  out.above_ms = problem.ms(count, above);
+  return out;
+}
+
+std::vector<Crossing> measure_crossings(SwitchProblem& problem,
+                                        std::initializer_list<std::size_t> counts,
+                                        const SwitchProblem::Launch& below,
+                                        const SwitchProblem::Launch& above) {
+  std::vector<Crossing> out;
+  for (const std::size_t count : counts)
+    out.push_back(measure_crossing(problem, count, count, below, above));
+  return out;
+}
+
 std::size_t print_crossings(Tuner& tuner, const std::string& title, std::size_t used,
                             const std::string& below, const std::string& above,
                             const std::vector<Crossing>& all) {

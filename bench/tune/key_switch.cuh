@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,14 @@ struct Crossing {
   float below_ms = 0, above_ms = 0;
   bool right = true;
 };
+/// Both launches, of so many ciphertexts: `value` with each.
+Crossing measure_crossing(SwitchProblem& problem, std::size_t value, std::size_t count,
+                          const SwitchProblem::Launch& below, const SwitchProblem::Launch& above);
+/// The same at each number of ciphertexts.
+std::vector<Crossing> measure_crossings(SwitchProblem& problem,
+                                        std::initializer_list<std::size_t> counts,
+                                        const SwitchProblem::Launch& below,
+                                        const SwitchProblem::Launch& above);
 /// Prints both at each value, ascending, and marks the one in use; `below` and `above` name the
 /// kernels. The number of values from the first on at which the one below is faster.
 std::size_t print_crossings(Tuner& tuner, const std::string& title, std::size_t used,

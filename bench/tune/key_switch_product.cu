@@ -138,16 +138,7 @@ void tune_small_batches(Tuner& tuner) {
   };
   const auto small = launch.template operator()<small_m_tiles>();
   const auto large = launch.template operator()<large_m_tiles>();
-  std::vector<Crossing> all;
-  for (const std::size_t count : {8, 16, 32, 64, 96, 128, 192, 256}) {
-    Crossing one;
-    one.value = count;
-    one.right = problem.right(count, small);
-    one.right = problem.right(count, large) && one.right;
-    one.below_ms = problem.ms(count, small);
-    one.above_ms = problem.ms(count, large);
-    all.push_back(one);
-  }
+  const auto all = measure_crossings(problem, {8, 16, 32, 64, 96, 128, 192, 256}, small, large);
   const std::size_t faster =
       print_crossings(tuner, "key switch, small_product_batch: batches by tiles of",
                       tuning::small_product_batch, "32 ciphertexts", "of 128", all);

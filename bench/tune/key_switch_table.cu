@@ -80,12 +80,7 @@ void tune_multiplied_tables(Tuner& tuner) {
           static_cast<std::uint32_t*>(out));
     };
     const Launch look_up = staged<std::uint16_t, tuning::staged_warps>(tuner, *table);
-    Crossing one;
-    one.value = largest;
-    one.right = problem.right(batch, look_up) && problem.right(batch, multiplied);
-    one.below_ms = problem.ms(batch, multiplied);
-    one.above_ms = problem.ms(batch, look_up);
-    all.push_back(one);
+    all.push_back(measure_crossing(problem, largest, batch, multiplied, look_up));
   }
   const std::size_t faster = print_crossings(
       tuner,
@@ -102,16 +97,8 @@ void tune_staged_batch(Tuner& tuner) {
   const auto key = problem.key(looked_up);
   const Launch directly = direct<std::uint16_t, tuning::direct_threads>(tuner, *key);
   const Launch by_stages = staged<std::uint16_t, tuning::staged_warps>(tuner, *key);
-  std::vector<Crossing> all;
-  for (const std::size_t count : {16, 32, 64, 96, 128, 192, 256, 512, 1024}) {
-    Crossing one;
-    one.value = count;
-    one.right = problem.right(count, directly);
-    one.right = problem.right(count, by_stages) && one.right;
-    one.below_ms = problem.ms(count, directly);
-    one.above_ms = problem.ms(count, by_stages);
-    all.push_back(one);
-  }
+  const auto all =
+      measure_crossings(problem, {16, 32, 64, 96, 128, 192, 256, 512, 1024}, directly, by_stages);
   const std::size_t faster =
       print_crossings(tuner, "key switch, least_staged_batch: batches looked up",
                       tuning::least_staged_batch, "directly", "staged", all);

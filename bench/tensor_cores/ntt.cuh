@@ -241,6 +241,13 @@ __global__ void __launch_bounds__(tensor_threads, 2)
       to[i / 2][i % 2 * 2 + 1] = make_uint2(two.z, two.w);
     }
   };
+  const auto transform = [&](std::uint32_t which, std::uint32_t(&x)[2][4],
+                             const uint4(&first)[2][2][2]) {
+    uint2 twiddle[2][4];
+    load_twiddles_of(which, twiddle);
+    radix16_pass<true>(x, first, twiddle, a.reduction, a.p);
+    radix16_pass<false>(x, matrix[1], twiddle, a.reduction, a.p);
+  };
 #pragma unroll 1
   for (std::uint32_t n = blockIdx.x / cluster; n < a.count; n += gridDim.x / cluster) {
     const std::uint32_t* const in = a.in + (std::size_t{n} << 16) + rank * columns;
@@ -265,10 +272,7 @@ __global__ void __launch_bounds__(tensor_threads, 2)
       for (unsigned u = 0; u < 2; ++u)
 #pragma unroll
         for (unsigned r = 0; r < 4; ++r) x[u][r] = at[(16 * r + u) * row];
-      uint2 twiddle[2][4];
-      load_twiddles_of(0, twiddle);
-      radix16_pass<true>(x, matrix[0], twiddle, a.reduction, a.p);
-      radix16_pass<false>(x, matrix[1], twiddle, a.reduction, a.p);
+      transform(0, x, matrix[0]);
 #pragma unroll
       for (unsigned u = 0; u < 2; ++u)
 #pragma unroll
@@ -290,10 +294,7 @@ __global__ void __launch_bounds__(tensor_threads, 2)
         x[0][r] = pair.x;
         x[1][r] = pair.y;
       }
-      uint2 twiddle[2][4];
-      load_twiddles_of(1, twiddle);
-      radix16_pass<true>(x, matrix[1], twiddle, a.reduction, a.p);
-      radix16_pass<false>(x, matrix[1], twiddle, a.reduction, a.p);
+      transform(1, x, matrix[1]);
 #pragma unroll
       for (unsigned r = 0; r < 4; ++r)
         __stcs(reinterpret_cast<uint2*>(out + 256 * k + 64 * t + 16 * r + 2 * g),
