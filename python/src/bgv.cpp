@@ -252,7 +252,7 @@ void bind_bgv_data(nb::module_& module) {
 EvaluationKeys make_keys(const Client& client, unsigned relinearise,
                          const std::vector<std::int64_t>& rotations, bool swap_rows,
                          unsigned threads, const std::optional<nb::callable>& report) {
-  const bgv::Progress progress = [&report](std::size_t done, std::size_t total) {
+  const Progress progress = [&report](std::size_t done, std::size_t total) {
     if (!report) return !interrupted();
     nb::gil_scoped_acquire gil;
     if (on_main_thread && PyErr_CheckSignals() != 0) return false;

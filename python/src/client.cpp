@@ -20,7 +20,7 @@ namespace {
 
 binfhe::EvaluationKeys make_keys(const Client& client, unsigned threads,
                                  const std::optional<nb::callable>& report) {
-  const binfhe::Progress progress = [&report](std::size_t done, std::size_t total) {
+  const Progress progress = [&report](std::size_t done, std::size_t total) {
     if (!report) return !interrupted();
     nb::gil_scoped_acquire gil;
     if (on_main_thread && PyErr_CheckSignals() != 0) return false;
