@@ -79,7 +79,7 @@ void bind_client(nb::module_& module) {
           [](const std::string& path, const nb::bytes& passphrase, bool allow_insecure) {
             const std::string_view phrase(passphrase.c_str(), passphrase.size());
             return without_gil([&] {
-              return Client(io::load_secret_key(std::filesystem::path(path), phrase,
+              return Client(io::load<binfhe::SecretKey>(std::filesystem::path(path), phrase,
                                                 load_options(allow_insecure, 1U << 24U)));
             });
           },
