@@ -13,6 +13,7 @@
 
 #include "bindings.h"
 #include "calls.h"
+#include "whorl/io_secret.h"
 
 namespace whorl::python {
 

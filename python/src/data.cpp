@@ -193,6 +193,8 @@ std::string type_name(io::FrameType type) {
       return "BGV ciphertexts";
     case io::FrameType::bgv_public_key:
       return "BGV public key";
+    case io::FrameType::first_foreign:
+      break;
   }
   throw FormatError("type: " + std::to_string(static_cast<unsigned>(type)) + " is unknown");
 }
