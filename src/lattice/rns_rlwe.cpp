@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "backend/parallel.h"
-#include "lattice/lwe.h"
+#include "lattice/lwe/keys.h"
 #include "ring/automorphism.h"
 
 namespace whorl::lattice {

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "lattice/lwe.h"
-#include "lattice/rgsw.h"
+#include "lattice/lwe/keys.h"
+#include "lattice/lwe/rgsw.h"
 #include "math/primes.h"
 #include "support/random.h"
 #include "support/schoolbook.h"

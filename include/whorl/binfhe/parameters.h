@@ -69,7 +69,7 @@ struct ParameterLiteral {
 };
 
 /// Noise variances predicted for one bootstrap; each formula is beside its operation in
-/// src/lattice/noise.h. Variances are in squared units of the modulus named.
+/// src/lattice/lwe/noise.h. Variances are in squared units of the modulus named.
 struct NoiseEstimate {
   double blind_rotation = 0;     ///< of an extracted coefficient, at Q
   double switch_to_ks = 0;       ///< rounding Q -> Q_ks, at Q_ks

@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "backend/parallel.h"
-#include "lattice/lwe.h"
-#include "lattice/rgsw.h"
+#include "lattice/lwe/keys.h"
+#include "lattice/lwe/rgsw.h"
 #include "math/random.h"
 #include "math/sampling.h"
 #include "math/secret.h"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "lattice/noise.h"
+#include "lattice/lwe/noise.h"
 #include "lattice/security.h"
 #include "math/primes.h"
 #include "schemes/binfhe/derived.h"

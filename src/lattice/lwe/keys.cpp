@@ -1,4 +1,4 @@
-#include "lattice/lwe.h"
+#include "lattice/lwe/keys.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,11 +1,11 @@
-#include "lattice/rgsw.h"
+#include "lattice/lwe/rgsw.h"
 
 #include <algorithm>
 #include <atomic>
 #include <vector>
 
 #include "backend/parallel.h"
-#include "lattice/lwe.h"
+#include "lattice/lwe/keys.h"
 
 namespace whorl::lattice {
 
