@@ -26,26 +26,14 @@ RnsSecret<Word>::RnsSecret(std::shared_ptr<const ring::RnsPlan<Word>> plan,
     : plan_(std::move(plan)),
       t_(t),
       error_(&error),
-      device_(backend::make_device("cpu", {1, {}})),
-      tables_(device_->prepare_rns(plan_, t)),
+      ntts_(ring::host_ntts<Word>(plan_)),
       secret_(plan_->moduli().size() * plan_->N()) {
   const std::size_t N = plan_->N();
-  for (std::size_t l = 0; l < plan_->moduli().size(); ++l)
+  for (std::size_t l = 0; l < plan_->moduli().size(); ++l) {
     for (std::size_t j = 0; j < N; ++j)
       secret_[l * N + j] = small_residue(plan_->moduli()[l], secret[j]);
-  transform(plan_->limbs(), plan_->moduli().size(), secret_.data(), true);
-}
-
-// The device is the CPU, whose transforms neither branch on values nor keep them: its memory is any
-// memory.
-template <class Word>
-void RnsSecret<Word>::transform(unsigned limbs, std::size_t rows, Word* data, bool forward) const {
-  const backend::Slice<Word> slice{data, rows * plan_->N(), device_.get()};
-  const bool with_special = rows > limbs;
-  if (forward)
-    device_->rns_ntt(*tables_, limbs, with_special, 1, slice);
-  else
-    device_->rns_intt(*tables_, limbs, with_special, 1, slice);
+    ntts_[l].forward(secret_.span().subspan(l * N, N));
+  }
 }
 
 template <class Word>
@@ -56,15 +44,12 @@ void RnsSecret<Word>::encrypt(unsigned limbs, bool with_special, std::span<const
   math::WipedVector<std::int32_t> errors(N);
   error_->sample(stream, errors.span());
   for (std::size_t r = 0; r < rows; ++r) {
-    const math::Modulus<Word>& q = plan_->moduli()[r < limbs ? r : plan_->limbs() + r - limbs];
+    const std::size_t limb = r < limbs ? r : plan_->limbs() + r - limbs;
+    const math::Modulus<Word>& q = plan_->moduli()[limb];
     for (std::size_t j = 0; j < N; ++j)
       b[r * N + j] =
           small_residue(q, static_cast<std::int64_t>(t_) * errors[j] + (m.empty() ? 0 : m[j]));
-  }
-  transform(limbs, rows, b.data(), true);
-  for (std::size_t r = 0; r < rows; ++r) {
-    const std::size_t limb = r < limbs ? r : plan_->limbs() + r - limbs;
-    const math::Modulus<Word>& q = plan_->moduli()[limb];
+    ntts_[limb].forward(b.subspan(r * N, N));
     const Word* const s = secret_.data() + limb * N;
     for (std::size_t j = 0; j < N; ++j)
       b[r * N + j] = q.sub(b[r * N + j], q.mul(a[r * N + j], s[j]));
@@ -85,8 +70,8 @@ void RnsSecret<Word>::phase(unsigned limbs, std::size_t parts, std::span<const W
         sum = q.add(q.mul(sum, s[j]), ciphertext[(k - 1) * part + at]);
       out[at] = sum;
     }
+    ntts_[l].inverse(out.subspan(l * N, N));
   }
-  transform(limbs, limbs, out.data(), false);
 }
 
 template <class Word>

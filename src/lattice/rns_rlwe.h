@@ -8,10 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/rns.h"
 #include "math/random.h"
 #include "math/sampling.h"
 #include "math/secret.h"
+#include "ring/host/transforms.h"
 #include "ring/rns_plan.h"
 #include "whorl/word_array.h"
 
@@ -45,13 +46,10 @@ class RnsSecret {
                               const std::function<bool(std::size_t, std::size_t)>& progress) const;
 
  private:
-  void transform(unsigned limbs, std::size_t rows, Word* data, bool forward) const;
-
   std::shared_ptr<const ring::RnsPlan<Word>> plan_;
   std::uint64_t t_;
   const math::GaussianSampler* error_;
-  std::unique_ptr<const backend::Device> device_;  ///< the CPU, one thread
-  std::unique_ptr<const backend::RnsTables<Word>> tables_;
+  std::vector<ring::HostNtt<Word>> ntts_;
   math::SecretVector<Word> secret_;  ///< (L + K, N)
 };
 

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "backend/block_cache.h"
-#include "backend/cpu/ntt_tables.h"
 #include "backend/cpu/rns_kernels.h"
 #include "backend/key_memory.h"
 #include "backend/parallel.h"
 #include "backend/rns.h"
 #include "ring/automorphism.h"
 #include "ring/base_conversion.h"
+#include "ring/host/ntt_tables.h"
 
 namespace whorl::backend::cpu {
 
@@ -27,7 +27,7 @@ class CpuRnsTables final : public RnsTables<Word> {
 
   /// Of the chain, then of the special primes; so in all that follows.
   KeyMemory<Word> twiddles;
-  std::vector<NttTables<Word>> ntt;
+  std::vector<ring::NttTables<Word>> ntt;
   std::vector<math::Montgomery<Word>> montgomery;
   /// From the first `size` limbs of a digit to all moduli.
   const ring::BaseConversion<Word>& up(unsigned digit, unsigned size) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <vector>
 
 #include "backend/parallel.h"
@@ -10,21 +11,6 @@
 namespace whorl::lattice {
 
 namespace {
-
-/// The forward transform of ring::NttPlan in place, with no memory but the secret's own and no
-/// branch on it: a secret is transformed once, so that speed is no matter.
-template <class Word>
-void transform_secret(const ring::NttPlan<Word>& plan, std::span<Word> x) {
-  const math::Modulus<Word>& q = plan.modulus();
-  for (std::size_t m = 1, half = x.size() / 2; half >= 1; m *= 2, half /= 2)
-    for (std::size_t node = 0; node < m; ++node)
-      for (std::size_t j = 2 * node * half; j < (2 * node + 1) * half; ++j) {
-        const Word t =
-            q.mul_shoup(x[j + half], plan.roots()[m + node], plan.roots_shoup()[m + node]);
-        x[j + half] = q.sub(x[j], t);
-        x[j] = q.add(x[j], t);
-      }
-}
 
 /// floor(w·2^bits/q) for a secret w below q, without dividing it: the quotient's bits one by one.
 template <class Word>
@@ -44,36 +30,31 @@ Word secret_shoup(Word w, Word q) {
 template <class Word>
 RlweEncryptor<Word>::RlweEncryptor(std::span<const std::int32_t> secret, Word Q,
                                    const math::GaussianSampler& error)
-    : plan_(static_cast<std::uint32_t>(secret.size()), Q),
-      device_(backend::make_device("cpu", {1, {}})),
+    : ntt_(std::make_shared<const ring::NttPlan<Word>>(static_cast<std::uint32_t>(secret.size()),
+                                                       Q)),
       secret_(secret.size()),
       secret_shoup_(secret.size()),
       error_(&error) {
   for (std::size_t i = 0; i < secret.size(); ++i)
     secret_[i] = static_cast<Word>(residue(secret[i], Q));
-  transform_secret(plan_, secret_.span());
+  ntt_.forward(secret_.span());
   for (std::size_t i = 0; i < secret.size(); ++i) secret_shoup_[i] = secret_shoup(secret_[i], Q);
 }
 
 template <class Word>
 void RlweEncryptor<Word>::encrypt_zero(std::span<const Word> a, std::span<Word> b,
                                        math::PrivateStream& stream) const {
-  const std::size_t N = plan_.N();
-  const math::Modulus<Word>& q = plan_.modulus();
-  const ring::NttPlan<Word>* plans[] = {&plan_};
-  if (a.data() != b.data()) std::copy(a.begin(), a.end(), b.begin());
-  // The device is the CPU: its memory is any memory.
-  const backend::Slice<Word> product{b.data(), b.size(), device_.get()};
+  const std::size_t N = ntt_.plan().N();
+  const math::Modulus<Word>& q = modulus();
   math::WipedVector<std::int32_t> errors(N);
-  device_->ntt(plans, product);
-  for (std::size_t r = 0; r < b.size(); r += N)
-    for (std::size_t k = 0; k < N; ++k)
-      b[r + k] = q.mul_shoup(b[r + k], secret_[k], secret_shoup_[k]);
-  device_->intt(plans, product);
   for (std::size_t r = 0; r < b.size(); r += N) {
+    const std::span<Word> row = b.subspan(r, N);
+    ntt_.forward(a.subspan(r, N), row);
+    for (std::size_t k = 0; k < N; ++k) row[k] = q.mul_shoup(row[k], secret_[k], secret_shoup_[k]);
+    ntt_.inverse(row);
     error_->sample(stream, errors.span());
     for (std::size_t k = 0; k < N; ++k)
-      b[r + k] = q.add(b[r + k], static_cast<Word>(residue(errors[k], q.value())));
+      row[k] = q.add(row[k], static_cast<Word>(residue(errors[k], q.value())));
   }
 }
 

@@ -3,14 +3,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 
-#include "backend/ops.h"
 #include "math/random.h"
 #include "math/sampling.h"
 #include "math/secret.h"
 #include "ring/gadget.h"
+#include "ring/host/transforms.h"
 #include "whorl/word_array.h"
 
 namespace whorl::lattice {
@@ -23,12 +22,11 @@ class RlweEncryptor {
   /// Rows of a and b, N coefficients each: b <- a·s + e. `b` may be `a`. Several threads
   /// may use one object, each with a stream of its own.
   void encrypt_zero(std::span<const Word> a, std::span<Word> b, math::PrivateStream& stream) const;
-  const math::Modulus<Word>& modulus() const { return plan_.modulus(); }
+  const math::Modulus<Word>& modulus() const { return ntt_.plan().modulus(); }
 
  private:
-  ring::NttPlan<Word> plan_;
-  std::unique_ptr<const backend::Device> device_;   ///< transforms public rows; one thread
-  math::SecretVector<Word> secret_, secret_shoup_;  ///< s at the roots: never given to the device
+  ring::HostNtt<Word> ntt_;
+  math::SecretVector<Word> secret_, secret_shoup_;  ///< s at the roots
   const math::GaussianSampler* error_;
 };
 

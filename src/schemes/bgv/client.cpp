@@ -10,6 +10,7 @@
 #include "math/random.h"
 #include "math/sampling.h"
 #include "math/secret.h"
+#include "ring/host/transforms.h"
 #include "schemes/bgv/derived.h"
 #include "schemes/bgv/encoder.h"
 #include "schemes/bgv/noise.h"
@@ -228,18 +229,16 @@ Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values, 
   const auto t = static_cast<std::int64_t>(p.t());
   return with_word(p, [&]<class Word>(Word) {
     const auto plan = plan_of<Word>(p);
-    const auto device = backend::make_device("cpu", {1, {}});
-    const auto tables = device->prepare_rns(plan, p.t());
+    const auto ntts = ring::host_ntts<Word>(plan);
     std::vector<Word> a(L * N), data(2 * L * count * N);
     lattice::ciphertext_uniform<Word>(*plan, key.seed, 0, L, a);
     const std::span<const Word> b = key.b.as<Word>();
     math::PrivateStream stream("encryption under a public key");
     math::WipedVector<std::int32_t> u(N), e0(N), e1(N);
     math::WipedVector<std::int64_t> message(N);
-    // The device is the CPU: its memory is any memory (lattice/rns_rlwe.cpp).
     math::WipedVector<Word> mask(L * N), first(L * N), second(L * N);
     const auto transform = [&](math::WipedVector<Word>& x) {
-      device->rns_ntt(*tables, L, false, 1, {x.span().data(), x.size(), device.get()});
+      for (std::size_t l = 0; l < L; ++l) ntts[l].forward(x.span().subspan(l * N, N));
     };
     for (std::size_t i = 0; i < count; ++i) {
       math::sample_ternary(stream, u.span());

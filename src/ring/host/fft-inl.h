@@ -1,19 +1,19 @@
 // The folded FFT, written once for every SIMD width. Included once a target by Highway.
-#if defined(WHORL_BACKEND_CPU_FFT_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef WHORL_BACKEND_CPU_FFT_INL_H_
-#undef WHORL_BACKEND_CPU_FFT_INL_H_
+#if defined(WHORL_RING_HOST_FFT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WHORL_RING_HOST_FFT_INL_H_
+#undef WHORL_RING_HOST_FFT_INL_H_
 #else
-#define WHORL_BACKEND_CPU_FFT_INL_H_
+#define WHORL_RING_HOST_FFT_INL_H_
 #endif
 
 #include <cstddef>
 #include <utility>
 
-#include "backend/cpu/fft_tables.h"
 #include "hwy/highway.h"
+#include "ring/host/fft_tables.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace whorl::backend::cpu {
+namespace whorl::ring {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -247,7 +247,7 @@ HWY_INLINE void fft_inverse_passes(const FftTables& tables, double* data, const 
   fft_any_pass<false>(tables.passes[0], LoadFrom{data}, store);
 }
 
-/// Whole forward transform; `standard_order` gives the order of ring::FftPlan.
+/// Whole forward transform; `standard_order` gives the order of FftPlan.
 template <bool standard_order, class Load>
 HWY_INLINE void fft_forward(const FftTables& tables, const Load& load, double* out) {
   fft_forward_passes(tables, load, out);
@@ -273,7 +273,7 @@ HWY_INLINE void fft_inverse(const FftTables& tables, double* data, const Store& 
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace whorl::backend::cpu
+}  // namespace whorl::ring
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard

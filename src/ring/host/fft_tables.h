@@ -7,15 +7,15 @@
 #include "hwy/aligned_allocator.h"
 #include "ring/fft_plan.h"
 
-namespace whorl::backend::cpu {
+namespace whorl::ring {
 
 /// The transform runs as passes over whole vectors ("vertical"), each doing `log_radix` levels in
 /// registers, down to nodes of one vector of `lanes` values. The last pass has a radix of `lanes`:
 /// its nodes of one vector are transposed in registers and finished with one node a lane. Results
 /// stay transposed ("internal order"): vector g·lanes + s, lane k, holds result (g·lanes + k)·lanes
-/// + s of ring::FftPlan.
+/// + s of FftPlan.
 struct FftTables {
-  FftTables(const ring::FftPlan& plan, unsigned lane_count);
+  FftTables(const FftPlan& plan, unsigned lane_count);
 
   struct Pass {
     unsigned log_radix;
@@ -41,4 +41,4 @@ struct FftTables {
   hwy::AlignedFreeUniquePtr<double[]> storage_;
 };
 
-}  // namespace whorl::backend::cpu
+}  // namespace whorl::ring

@@ -7,15 +7,15 @@
 #include "hwy/aligned_allocator.h"
 #include "ring/ntt_plan.h"
 
-namespace whorl::backend::cpu {
+namespace whorl::ring {
 
 /// As for FftTables: vertical levels down to nodes of one vector, then groups of `lanes` nodes are
 /// transposed and finished with one node a lane. The vertical levels read the plan's own tables.
 template <class Word>
 struct NttTables {
   /// `memory`, if given, has words(plan) words aligned for every SIMD width and outlives this.
-  NttTables(const ring::NttPlan<Word>& plan, unsigned lane_count, Word* memory = nullptr);
-  static std::size_t words(const ring::NttPlan<Word>& plan) { return std::size_t{4} * plan.N(); }
+  NttTables(const NttPlan<Word>& plan, unsigned lane_count, Word* memory = nullptr);
+  static std::size_t words(const NttPlan<Word>& plan) { return std::size_t{4} * plan.N(); }
 
   unsigned lanes, log_lanes;
   std::uint32_t N, vectors;
@@ -30,4 +30,4 @@ struct NttTables {
   hwy::AlignedFreeUniquePtr<Word[]> own_;
 };
 
-}  // namespace whorl::backend::cpu
+}  // namespace whorl::ring

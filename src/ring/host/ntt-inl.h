@@ -1,17 +1,17 @@
 // The negacyclic NTT, written once for every SIMD width and both word sizes.
-#if defined(WHORL_BACKEND_CPU_NTT_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef WHORL_BACKEND_CPU_NTT_INL_H_
-#undef WHORL_BACKEND_CPU_NTT_INL_H_
+#if defined(WHORL_RING_HOST_NTT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WHORL_RING_HOST_NTT_INL_H_
+#undef WHORL_RING_HOST_NTT_INL_H_
 #else
-#define WHORL_BACKEND_CPU_NTT_INL_H_
+#define WHORL_RING_HOST_NTT_INL_H_
 #endif
 
-#include "backend/cpu/ntt_tables.h"
-#include "backend/cpu/words-inl.h"
 #include "hwy/cache_control.h"
+#include "ring/host/ntt_tables.h"
+#include "ring/host/words-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace whorl::backend::cpu {
+namespace whorl::ring {
 namespace HWY_NAMESPACE {
 
 /// Butterflies with values below 4q between levels where 4q fits a word ("lazy", Harvey 2014), else
@@ -277,7 +277,7 @@ HWY_INLINE void ntt_inverse(const NttTables<Word>& t, Word* data, const Store& s
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace whorl::backend::cpu
+}  // namespace whorl::ring
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard

@@ -1,9 +1,9 @@
 // Modular arithmetic on vectors of 32- and 64-bit words. Included once a target by Highway.
-#if defined(WHORL_BACKEND_CPU_WORDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef WHORL_BACKEND_CPU_WORDS_INL_H_
-#undef WHORL_BACKEND_CPU_WORDS_INL_H_
+#if defined(WHORL_RING_HOST_WORDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WHORL_RING_HOST_WORDS_INL_H_
+#undef WHORL_RING_HOST_WORDS_INL_H_
 #else
-#define WHORL_BACKEND_CPU_WORDS_INL_H_
+#define WHORL_RING_HOST_WORDS_INL_H_
 #endif
 
 #include <bit>
@@ -13,7 +13,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace whorl::backend::cpu {
+namespace whorl::ring {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -138,7 +138,7 @@ HWY_INLINE V sub_mod(V a, V b, V q) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace whorl::backend::cpu
+}  // namespace whorl::ring
 HWY_AFTER_NAMESPACE();
 
 #endif  // include guard

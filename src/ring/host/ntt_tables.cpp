@@ -1,13 +1,13 @@
-#include "backend/cpu/ntt_tables.h"
+#include "ring/host/ntt_tables.h"
 
 #include <bit>
 
 #include "whorl/error.h"
 
-namespace whorl::backend::cpu {
+namespace whorl::ring {
 
 template <class Word>
-NttTables<Word>::NttTables(const ring::NttPlan<Word>& plan, unsigned lane_count, Word* memory)
+NttTables<Word>::NttTables(const NttPlan<Word>& plan, unsigned lane_count, Word* memory)
     : lanes(lane_count),
       log_lanes(static_cast<unsigned>(std::bit_width(lane_count) - 1)),
       N(plan.N()),
@@ -21,7 +21,7 @@ NttTables<Word>::NttTables(const ring::NttPlan<Word>& plan, unsigned lane_count,
       inverse_N_shoup(plan.modulus().shoup(plan.inverse_N())) {
   if (!memory) {
     own_ = hwy::AllocateAligned<Word>(words(plan));
-    if (!own_) throw OutOfMemoryError("cpu: no memory for the twiddles of an NTT");
+    if (!own_) throw OutOfMemoryError("no memory for the twiddles of an NTT");
     memory = own_.get();
   }
   Word* forward = memory;
@@ -47,4 +47,4 @@ NttTables<Word>::NttTables(const ring::NttPlan<Word>& plan, unsigned lane_count,
 template struct NttTables<std::uint32_t>;
 template struct NttTables<std::uint64_t>;
 
-}  // namespace whorl::backend::cpu
+}  // namespace whorl::ring

@@ -1,8 +1,8 @@
-#include "backend/cpu/fft_tables.h"
+#include "ring/host/fft_tables.h"
 
 #include <bit>
 
-namespace whorl::backend::cpu {
+namespace whorl::ring {
 
 namespace {
 
@@ -17,7 +17,7 @@ void node_exponents(std::uint64_t E, std::uint32_t len, unsigned log_radix, std:
 
 }  // namespace
 
-FftTables::FftTables(const ring::FftPlan& plan, unsigned lane_count)
+FftTables::FftTables(const FftPlan& plan, unsigned lane_count)
     : lanes(lane_count),
       log_lanes(static_cast<unsigned>(std::bit_width(lane_count) - 1)),
       M(plan.M()),
@@ -70,4 +70,4 @@ FftTables::FftTables(const ring::FftPlan& plan, unsigned lane_count)
   for (unsigned k = 0; k < lanes; ++k) lane_exponent[k] = plan.exponent(k * lanes) - 1;
 }
 
-}  // namespace whorl::backend::cpu
+}  // namespace whorl::ring
