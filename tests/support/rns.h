@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/rns.h"
+#include "backend/contract/rns.h"
 #include "math/primes.h"
 #include "ring/rns_plan.h"
 #include "support/random.h"
@@ -56,28 +56,39 @@ std::string describe(const ring::RnsPlan<Word>& plan) {
   return out;
 }
 
-/// (parts, limbs [+ K], batch, N) residues.
+/// (parts, basis, batch, N) residues.
 template <class Word>
-std::vector<Word> random_rows(const ring::RnsPlan<Word>& plan, unsigned limbs, bool with_special,
+std::vector<Word> random_rows(const ring::RnsPlan<Word>& plan, const ring::Basis& basis,
                               std::size_t parts, std::size_t batch, Random& random) {
   std::vector<Word> out;
   for (std::size_t part = 0; part < parts; ++part)
-    for (const auto& q : plan.moduli_of(limbs, with_special)) {
+    for (const auto& q : plan.moduli_of(basis)) {
       const auto row = random.residues<Word>(batch * plan.N(), q.value());
       out.insert(out.end(), row.begin(), row.end());
     }
   return out;
 }
 
-/// Rows of a switching key, which all devices are given: (digits, 2, L + K, N), a first.
+/// Some primes of a basis, at least one.
+inline ring::Basis random_part(const ring::Basis& whole, Random& random) {
+  ring::Basis out;
+  while (out.empty())
+    for (const unsigned i : whole.indices())
+      if (random.below(2) == 0) out.insert(i);
+  return out;
+}
+
+/// Rows of a switching key, which all devices are given: (digits, 2, rows, N), a first.
 template <class Word>
 struct RnsKeyRows {
   std::size_t row;  ///< words of one component
   std::vector<Word> words;
 
+  RnsKeyRows(const ring::RnsPlan<Word>& plan, const ring::KeyLayout& layout, Random& random)
+      : row(std::size_t{layout.rows().size()} * plan.N()),
+        words(random_rows(plan, layout.rows(), 2 * layout.digits.size(), 1, random)) {}
   RnsKeyRows(const ring::RnsPlan<Word>& plan, Random& random)
-      : row(plan.moduli().size() * plan.N()),
-        words(random_rows(plan, plan.limbs(), true, 2 * plan.digits(), 1, random)) {}
+      : RnsKeyRows(plan, plan.key_layout(), random) {}
   backend::RnsRowSource<Word> source() const {
     return [this](unsigned digit, std::span<Word> a, std::span<Word> b) {
       const Word* const from = words.data() + 2 * digit * row;

@@ -71,6 +71,17 @@ std::unique_ptr<const RotationKey> RotationOps<Word>::prepare(const RotationShap
 }
 
 template <class Word>
+void RotationOps<Word>::require_ginx(const RotationShape& shape) const {
+  constexpr const char* names[] = {"GINX", "unrolled", "AP", "automorphism"};
+  if (shape.kind == RotationKind::ginx && shape.raised_by == 1) return;
+  throw DeviceError(this->queue().name() + " has no kernel for " +
+                    names[static_cast<unsigned>(shape.kind)] + " rotations" +
+                    (shape.raised_by == 1
+                         ? std::string()
+                         : " modulo Q·" + std::to_string(shape.raised_by)));
+}
+
+template <class Word>
 typename RotationOps<Word>::Batch RotationOps<Word>::check_batch(
     const RotationKey& key, const Rotations<Word>& batch) const {
   this->check(batch.lwe, batch.index);

@@ -130,6 +130,8 @@ class RotationOps : public Family {
   };
   virtual std::unique_ptr<RotationKey> make_key(const RotationShape& shape,
                                                 const RowSource<Word>& rows) const = 0;
+  /// For backends that have kernels for nothing else: DeviceError names what was asked for.
+  void require_ginx(const RotationShape& shape) const;
   /// An index that is not below `tables` is reported: ShapeError, here or at the next download.
   virtual void run_rotations(const RotationKey& key, const Batch& batch) const = 0;
   virtual void run_extraction(std::uint64_t Q, std::uint32_t N,

@@ -1,4 +1,4 @@
-// Batch kernels of the CPU device behind the entries of backend/ops.h that are not blind rotation.
+// Kernels of the CPU, one polynomial, stretch or row at a time, that are not blind rotation.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,8 @@
 #include <memory>
 #include <span>
 
-#include "backend/ops.h"
+#include "backend/contract/lwe.h"
+#include "backend/contract/ring.h"
 #include "backend/parallel.h"
 #include "ring/host/kernels.h"
 
@@ -27,7 +28,6 @@ using ring::simd_doubles;
 using ring::simd_name;
 using ring::simd_words;
 
-enum class Elementwise : std::uint8_t { add, sub, neg, mul, mul_add };
 /// `count` values modulo one modulus; for neg, b is a.
 template <class Word>
 void elementwise(Elementwise op, const math::Modulus<Word>& q, const Word* a, const Word* b,
@@ -43,7 +43,7 @@ void switch_modulus_row(std::uint64_t from, std::uint64_t to, bool centre, std::
 template <class Word>
 std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape& shape,
                                               const SwitchRows<Word>& rows, const Workers& workers);
-void key_switch(const SwitchKey& key, const std::uint64_t* in, std::uint64_t* out,
-                std::size_t count, const Workers& workers);
+void key_switch(const SwitchKey& key, ConstWords in, Words out, std::size_t count,
+                const Workers& workers);
 
 }  // namespace whorl::backend::cpu

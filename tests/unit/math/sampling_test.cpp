@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "unit/math_test_statistics.h"
+#include "unit/unit/math/test_statistics.h"
 #include "whorl/error.h"
 
 namespace whorl::math {
