@@ -1,15 +1,18 @@
-// A call spread over devices and queues. Batches that stay on devices are split by one rule, so that
-// operands of equal count lie together; batches that pass through from the host are split by the
-// devices' measured speed. A device that fails is left out from then on.
+// A call spread over devices and queues. Batches that stay on devices are split by one rule, so
+// that operands of equal count lie together; batches that pass through from the host are split by
+// the devices' measured speed. A device that fails is left out from then on.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,8 +39,9 @@ struct Job {
   /// Fetches a piece's results, and waits for them.
   using Fetch = std::function<void()>;
   /// Enqueues the work of a piece on a queue of lane `lane` and does not wait. What it returns is
-  /// called once, when the queue is needed again, so that copies of one piece run beside the kernels
-  /// of the other. Called from several threads at once.
+  /// called once, when the queue is needed again, so that copies of one piece run beside the
+  /// kernels of the other. Called from several threads at once, and again for a range that did not
+  /// succeed.
   std::function<Fetch(const backend::Queue& queue, std::size_t lane, Range range)> work;
 };
 
@@ -45,13 +49,13 @@ struct FleetOptions {
   /// Polled from the thread that made the call: true stops it with InterruptedError. For
   /// DeviceOptions::interrupt of the fleet's devices too: see guarded().
   std::function<bool()> interrupt = {};
-  /// Items a device should have before a batch is spread over another: a GPU takes about as long for
-  /// one LWE ciphertext as for a thousand, and one ring ciphertext fills it.
+  /// Items a device should have before a batch is spread over another: a GPU takes about as long
+  /// for one LWE ciphertext as for a thousand, and one ring ciphertext fills it.
   std::size_t least_share = 1;
 };
 
-/// Asks `interrupt`, which must be called from the thread that made the call only; in the fleet's own
-/// threads it tells whether that one has said stop.
+/// Asks `interrupt`, which must be called from the thread that made the call only; in the fleet's
+/// own threads it tells whether that one has said stop.
 std::function<bool()> guarded(std::function<bool()> interrupt);
 
 class Fleet {
@@ -68,31 +72,37 @@ class Fleet {
   std::string name() const;  ///< all of them, joined by ", "
   /// (name, message) of the devices that failed and are not used any more, oldest first.
   std::vector<std::pair<std::string, std::string>> failed() const;
-  bool has_failed(std::size_t lane) const;
+  bool has_failed(std::size_t lane) const {
+    return out_of_use_[lane].load(std::memory_order_relaxed);
+  }
+  /// Of a fleet of several. A device alone stays in use: it may recover.
   void mark_failed(std::size_t lane, const std::string& message) const;
 
   // ---- batches that stay
 
-  /// The rule: contiguous ranges, of equal size, over as many working devices as the batch is worth,
-  /// each cut into equal pieces of at most `most` items. The same for the same count, until a device
-  /// fails. DeviceError if all have.
+  /// The rule: contiguous ranges, of equal size, over as many working devices as the batch is
+  /// worth, each cut into equal pieces of at most `most` items. The same for the same count, until
+  /// a device fails. DeviceError if all have.
   std::vector<Piece> pieces(std::size_t count, std::size_t most) const;
 
   /// f(), alone on the lanes, whose operations on each belong together (backend::together). Nests.
+  /// A DeviceError of what was kept until the end marks its device as failed.
   template <class F>
   auto together(const F& f) const;
 
   /// body(number of the piece), each under its lane's hold: one after another in this thread, as
-  /// what enqueues may be, or `waits`: devices side by side, a thread each. A DeviceError marks the
-  /// device as failed and is thrown once all pieces have been tried; of other errors the first is.
-  void each(std::span<const Piece> pieces, bool waits,
-            const std::function<void(std::size_t)>& body) const;
+  /// what enqueues may be, or `waits`: devices side by side, a thread each (not inside together(),
+  /// where other threads cannot come in). With `waits`, body keeps to its piece's lane.
+  /// A DeviceError marks the device as failed, ends what was to be done on it, and is thrown once
+  /// the pieces of the others are done; another error is thrown at once.
+  template <class Body>
+  void each(std::span<const Piece> pieces, bool waits, const Body& body) const;
 
   // ---- batches that pass through
 
   /// Does items 0 … count - 1, in pieces that fit memory. Where memory is short a piece is halved,
-  /// down to single items. What a failing device leaves is done by the others; DeviceError names all
-  /// of them if none is left. May be called from several threads at once.
+  /// down to single items. What a failing device leaves is done by the others; DeviceError names
+  /// all of them if none is left. May be called from several threads at once.
   void stream(const Job& job, std::size_t count) const;
 
  private:
@@ -104,7 +114,6 @@ class Fleet {
   struct Standing {
     double speed = 1;       ///< items/s relative to the others'
     std::size_t calls = 0;  ///< in progress
-    bool failed = false;
   };
   class Together;
 
@@ -112,16 +121,90 @@ class Fleet {
   std::vector<Share> split(Range range, const std::vector<bool>& excluded) const;
   std::vector<Outcome> work(const Job& job, const std::vector<Share>& shares) const;
   void learn(const std::vector<Share>& shares, const std::vector<Outcome>& outcomes) const;
+  [[noreturn]] void refuse_all_failed() const;
+
+  bool one_lane(std::span<const Piece> pieces) const;
+  bool holds_any(std::span<const Piece> pieces) const;
+  void side_by_side(std::span<const Piece> pieces,
+                    const std::function<void(std::size_t)>& body) const;
+  /// Called where it is handled: marks its device, keeps the first.
+  void note(std::size_t lane, const std::string& message, std::exception_ptr& first) const;
+  void begin_together() const;
+  void end_together() const;
 
   std::vector<std::shared_ptr<const Lane>> lanes_;
   FleetOptions options_;
-  mutable std::mutex mutex_;  ///< of those below
+  std::unique_ptr<std::atomic<bool>[]> out_of_use_;  ///< a lane each: it failed
+  mutable std::mutex mutex_;                         ///< of those below
   mutable std::vector<Standing> standing_;
   mutable std::vector<std::pair<std::string, std::string>> failures_;
 };
 
 /// Pieces of a range on a device of `queues` that takes `limit` at once: of equal size, and one for
-/// each queue at least where they stay large enough to fill a GPU.
+/// each queue at least where they stay large enough to fill a GPU. (More of them are slower:
+/// docs/perf-log.md.)
 std::vector<Range> pieces_of(Range range, std::size_t limit, unsigned queues);
+
+// ---- in line: calls of 36 us pass here
+
+/// All lanes, for the time of a call.
+class Fleet::Together {
+ public:
+  explicit Together(const Fleet& fleet) : fleet_(fleet) { fleet_.begin_together(); }
+  ~Together() {
+    if (!open_) return;
+    try {
+      fleet_.end_together();
+    } catch (...) {  // f's exception is under way
+    }
+  }
+  Together(const Together&) = delete;
+  Together& operator=(const Together&) = delete;
+  void end() {
+    open_ = false;
+    fleet_.end_together();
+  }
+
+ private:
+  const Fleet& fleet_;
+  bool open_ = true;
+};
+
+template <class F>
+auto Fleet::together(const F& f) const {
+  Together scope(*this);
+  if constexpr (std::is_void_v<decltype(f())>) {
+    f();
+    scope.end();
+  } else {
+    auto out = f();
+    scope.end();
+    return out;
+  }
+}
+
+template <class Body>
+void Fleet::each(std::span<const Piece> pieces, bool waits, const Body& body) const {
+  if (waits && !one_lane(pieces) && !holds_any(pieces)) {
+    side_by_side(pieces, std::cref(body));
+    return;
+  }
+  std::exception_ptr first;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const std::size_t lane = pieces[i].lane;
+    if (first && has_failed(lane)) continue;
+    const auto held = lanes_[lane]->hold();
+    if (size() == 1) {
+      body(i);
+      continue;
+    }
+    try {
+      body(i);
+    } catch (const DeviceError& error) {
+      note(lane, error.what(), first);
+    }
+  }
+  if (first) std::rethrow_exception(first);
+}
 
 }  // namespace whorl::run
