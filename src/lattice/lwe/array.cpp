@@ -10,9 +10,8 @@ std::string Form::describe() const {
 
 Rows::Rows(const backend::Queue& queue, const Form& form, std::size_t count)
     : form_(form), count_(count) {
-  with_words(form, [&]<class Word>(Word) {
-    buffer<Word>() = queue.allocate<Word>(count * form.row());
-  });
+  with_words(form,
+             [&]<class Word>(Word) { buffer<Word>() = queue.allocate<Word>(count * form.row()); });
 }
 
 std::vector<Rows> Rows::split(std::size_t parts) && {
@@ -29,6 +28,25 @@ std::vector<Rows> Rows::split(std::size_t parts) && {
   return out;
 }
 
+Array::Part::Part(const run::Piece& piece, const run::Lane& lane, Rows rows) : piece_(piece) {
+  if (rows.form().word_bytes == 4)
+    narrow_ = {lane, std::move(rows).release<std::uint32_t>()};
+  else
+    wide_ = {lane, std::move(rows).release<std::uint64_t>()};
+}
+
+Rows Array::Part::rows(const Form& form) const {
+  return narrow_ ? Rows::view(form, narrow_.on(narrow_.lane()))
+                 : Rows::view(form, wide_.on(wide_.lane()));
+}
+
+void Array::Part::download(void* words) const {
+  if (narrow_)
+    narrow_.download({static_cast<std::uint32_t*>(words), narrow_.size()});
+  else
+    wide_.download({static_cast<std::uint64_t*>(words), wide_.size()});
+}
+
 Array::Array(std::shared_ptr<const run::Fleet> fleet, const Form& form, std::size_t count,
              std::vector<Part> parts)
     : data_(std::make_shared<const Data>(Data{std::move(fleet), form, count, std::move(parts)})) {}
@@ -36,11 +54,12 @@ Array::Array(std::shared_ptr<const run::Fleet> fleet, const Form& form, std::siz
 std::string Array::lost() const {
   std::string out;
   for (const Part& part : parts()) {
-    if (!fleet().has_failed(part.piece.lane)) continue;
-    const auto [begin, many] = part.piece.range;
+    if (!fleet().has_failed(part.piece().lane)) continue;
+    const auto [begin, many] = part.piece().range;
     if (!out.empty()) out += "; ";
     out += "ciphertexts " + std::to_string(begin) + " … " + std::to_string(begin + many - 1) +
-           " of " + std::to_string(count()) + " lay on " + part.lane->name() + ", which has failed";
+           " of " + std::to_string(count()) + " lay on " + part.lane().name() +
+           ", which has failed";
   }
   return out;
 }

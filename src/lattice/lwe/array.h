@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/contract/lwe.h"
-#include "run/fleet.h"
+#include "run/stored.h"
 
 namespace whorl::lattice::lwe {
 
@@ -35,10 +35,29 @@ struct Form {
   bool operator==(const Form&) const = default;
 };
 
-/// Ciphertexts in memory of one queue. Moved, not copied: who has them may write into them.
+/// Ciphertexts in memory of one queue. Moved, not copied: who has them may write into them, unless
+/// they are a view of an array's.
 class Rows {
  public:
   Rows(const backend::Queue& queue, const Form& form, std::size_t count);
+  /// All of what is held: not to be written into.
+  template <class Word>
+  static Rows view(const Form& form, std::shared_ptr<const backend::Buffer<Word>> held) {
+    Rows out;
+    out.form_ = form;
+    out.count_ = held->size() / form.row();
+    out.buffer<Word>() = *held;
+    out.held_ = std::move(held);
+    return out;
+  }
+  /// The memory, if these rows are all that is in it.
+  template <class Word>
+  backend::Buffer<Word> release() && {
+    return std::move(buffer<Word>());
+  }
+  bool alone() const {
+    return first_ == 0 && count_ * form_.row() == narrow_.size() + wide_.size();
+  }
   Rows(Rows&&) noexcept = default;
   Rows& operator=(Rows&&) noexcept = default;
 
@@ -87,6 +106,7 @@ class Rows {
   std::size_t first_ = 0, count_ = 0;      ///< words before, rows
   backend::Buffer<std::uint32_t> narrow_;  ///< one of the two
   backend::Buffer<std::uint64_t> wide_;
+  std::shared_ptr<const void> held_;
 };
 
 /// body(Word{}) for the words of a form.
@@ -96,13 +116,25 @@ decltype(auto) with_words(const Form& form, const Body& body) {
 }
 
 /// `count` ciphertexts of one form, in pieces on the devices of a fleet. Immutable and cheap to
-/// copy; any thread may drop one.
+/// copy; any thread may drop one. A device that is short of memory may put pieces on the host for a
+/// while.
 class Array {
  public:
-  struct Part {
-    std::shared_ptr<const run::Lane> lane;  ///< outlives the rows
-    run::Piece piece;
-    std::shared_ptr<const Rows> rows;
+  class Part {
+   public:
+    /// Takes all of the memory of `rows`, which are alone in it.
+    Part(const run::Piece& piece, const run::Lane& lane, Rows rows);
+    const run::Piece& piece() const { return piece_; }
+    const run::Lane& lane() const { return narrow_ ? narrow_.lane() : wide_.lane(); }
+    /// On its own lane, under whose hold this is called.
+    Rows rows(const Form& form) const;
+    void download(void* words) const;
+    bool spill() const { return narrow_ ? narrow_.spill() : wide_.spill(); }
+
+   private:
+    run::Piece piece_;
+    run::Stored<std::uint32_t> narrow_;  ///< one of the two
+    run::Stored<std::uint64_t> wide_;
   };
 
   /// Parts in the order of their ranges, which cover 0 … count - 1.
