@@ -13,10 +13,11 @@ void Residents::enroll(const std::shared_ptr<Resident>& resident) {
   touch(*resident);
 }
 
-bool Residents::spill() {
+bool Residents::spill(std::uint64_t since) {
   std::vector<std::shared_ptr<Resident>> there;
   for (const auto& each : all_)
-    if (auto resident = each.lock()) there.push_back(std::move(resident));
+    if (auto resident = each.lock(); resident && resident->used_ <= since)
+      there.push_back(std::move(resident));
   std::ranges::sort(there, {}, [](const auto& resident) { return resident->used_; });
   std::size_t left = 0;
   for (std::size_t i = 0; i < there.size() && (left == 0 || i < there.size() / 2); ++i)

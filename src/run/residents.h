@@ -26,8 +26,11 @@ class Residents {
   void enroll(const std::shared_ptr<Resident>& resident);
   /// It is needed now: of those there are it leaves last.
   void touch(Resident& resident) { resident.used_ = ++clock_; }
-  /// The longer unused half of those that can leave do, one at least. False if none could.
-  bool spill();
+  /// Now, by the clock of uses.
+  std::uint64_t now() const { return clock_; }
+  /// Of those not used after `since` the longer unused half leave, one at least. False if none
+  /// could.
+  bool spill(std::uint64_t since = ~std::uint64_t{0});
 
  private:
   std::vector<std::weak_ptr<Resident>> all_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
@@ -95,11 +96,13 @@ class Stored {
 template <class First, class Attempt>
 void with_room(const Lane& lane, const First& first, const Attempt& attempt) {
   const auto held = lane.hold();
+  const std::uint64_t since =
+      lane.residents().now();  // what an attempt has used stays for the next
   for (bool tried = false;; tried = true) {
     try {
       return attempt();
     } catch (const OutOfMemoryError&) {
-      const bool made = (!tried && first()) || lane.residents().spill();
+      const bool made = (!tried && first()) || lane.residents().spill(since);
       if (!made) throw;
     }
     // What has left may be used by work that is still to be done.

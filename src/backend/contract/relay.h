@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "backend/contract/lwe.h"
@@ -21,8 +22,7 @@ class RelayRing : public RingOps<Word> {
       : RingOps<Word>(queue), behind_(behind.ring<Word>()) {}
 
  protected:
-  void transform(NttPlans<Word> plans, bool forward, std::size_t batch,
-                 Word* data) const override {
+  void transform(NttPlans<Word> plans, bool forward, std::size_t batch, Word* data) const override {
     behind_.transform(plans, forward, batch, data);
   }
   void elementwise(Elementwise op, Moduli<Word> q, std::size_t size, const Word* a, const Word* b,
@@ -205,22 +205,28 @@ class Relay : public Queue {
   std::unique_ptr<Queue> behind_;
 };
 
-/// A device named `name` whose queues are `Relaying`, made of the device and a queue of `behind`.
-template <class Relaying = Relay>
+/// A device named `name` whose queues are `Relaying`, made of the device, a queue of `behind`, and
+/// what else it takes: `shared`, the same for all of them.
+template <class Relaying = Relay, class... Shared>
 class RelayDevice : public Device {
  public:
-  RelayDevice(std::string name, std::shared_ptr<const Device> behind)
-      : name_(std::move(name)), behind_(std::move(behind)) {}
+  RelayDevice(std::string name, std::shared_ptr<const Device> behind, Shared... shared)
+      : name_(std::move(name)), behind_(std::move(behind)), shared_(std::move(shared)...) {}
   std::string name() const override { return name_; }
   unsigned threads() const override { return behind_->threads(); }
   unsigned queues() const override { return behind_->queues(); }
   std::unique_ptr<Queue> open() const override {
-    return std::make_unique<Relaying>(shared_from_this(), behind_->open());
+    return std::apply(
+        [this](const Shared&... shared) -> std::unique_ptr<Queue> {
+          return std::make_unique<Relaying>(shared_from_this(), behind_->open(), shared...);
+        },
+        shared_);
   }
 
  private:
   std::string name_;
   std::shared_ptr<const Device> behind_;
+  std::tuple<Shared...> shared_;
 };
 
 }  // namespace whorl::backend
