@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "gpu/compare.h"
-#include "lattice/noise.h"
+#include "lattice/lwe/noise.h"
 
 namespace whorl::test {
 namespace {

@@ -75,7 +75,6 @@ template <class Word>
 void RingOps<Word>::take(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,
                          Input in, std::size_t first, Output out) const {
   this->check(in, out);
-  ring::check_ring_dimension(N);
   if (rows == 0) throw ShapeError("take: no row");
   const std::size_t in_batch = this->rows_of("take", in.size, rows * N),
                     out_batch = this->rows_of("take: output", out.size, rows * N);

@@ -6,6 +6,21 @@
 
 namespace whorl::backend {
 
+std::size_t RotationShape::rows_of(std::uint32_t i) const {
+  std::size_t in_step = keys;
+  if (kind == RotationKind::unrolled) {
+    if (i % group != 0) return 0;
+    in_step = (std::size_t{1} << std::min(group, n - i)) - 1;
+  }
+  return 2 * in_step * gadgets[i].digits();
+}
+
+std::size_t RotationShape::rows() const {
+  const std::size_t of_steps = first_rows().back();
+  if (kind != RotationKind::automorphism) return of_steps;
+  return of_steps + (std::size_t{group} + 1) * gadgets[0].digits();
+}
+
 std::vector<std::size_t> RotationShape::first_rows() const {
   std::vector<std::size_t> first(n + 1, 0);
   for (std::uint32_t i = 0; i < n; ++i) first[i + 1] = first[i] + rows_of(i);

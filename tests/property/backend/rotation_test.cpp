@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lattice/noise.h"
+#include "lattice/lwe/noise.h"
 #include "math/primes.h"
 #include "support/random.h"
 #include "support/reference_rotation.h"

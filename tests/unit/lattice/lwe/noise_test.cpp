@@ -1,4 +1,4 @@
-#include "lattice/noise.h"
+#include "lattice/lwe/noise.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,9 @@
 
 #include <cmath>
 
-#include "lattice/lwe.h"
-#include "lattice/rgsw.h"
+#include "lattice/lwe/keys.h"
+#include "lattice/lwe/rgsw.h"
+#include "lattice/lwe/rotation_method.h"
 #include "math/primes.h"
 #include "support/random.h"
 #include "support/schoolbook.h"
@@ -111,14 +112,17 @@ void check_rotation_key(unsigned bits, unsigned keys, unsigned threads, test::Ra
   for (std::uint32_t i = 0; i < n; ++i)
     gadgets.emplace_back(Q, i < 3 ? 7 : bits / 2, i < 3 ? 3 : 1);
   const auto s = ternary(N, random);
-  std::vector<std::int32_t> lwe(n);
+  std::vector<std::int32_t> secret(n);
   for (std::size_t i = 0; i < n; ++i)
-    lwe[i] = static_cast<std::int32_t>(i < 3 ? (keys == 1 ? i % 2 : i) - (keys == 1 ? 0 : 1)
+    secret[i] = static_cast<std::int32_t>(i < 3 ? (keys == 1 ? i % 2 : i) - (keys == 1 ? 0 : 1)
                                              : random.between(keys == 1 ? 0 : -1, 1));
   const math::GaussianSampler error(3.19);
   const math::Seed seed = seed_of(random);
+  const backend::RotationShape shape =
+      lwe::RotationMethod().shape(N, Q, keys == 1 ? SecretKind::binary : SecretKind::ternary,
+                                  gadgets, backend::Arithmetic::ntt);
   const WordArray bodies =
-      rotation_key_bodies<Word>(lwe, s, Q, gadgets, keys, error, seed, threads, {});
+      lwe::RotationMethod::generate<Word>(shape, secret, s, error, seed, threads, {});
   const auto words = bodies.as<Word>();
   std::size_t row = 0;
   for (std::uint32_t i = 0; i < n; ++i)
@@ -131,7 +135,7 @@ void check_rotation_key(unsigned bits, unsigned keys, unsigned threads, test::Ra
                                     words.begin() + static_cast<std::ptrdiff_t>((row + 1) * N));
           ASSERT_TRUE(std::all_of(b.begin(), b.end(), [&](Word x) { return x < Q; }));
           auto message = phase(a, b, s, Q);
-          const bool m = lwe[i] == (k == 0 ? 1 : -1);
+          const bool m = secret[i] == (k == 0 ? 1 : -1);
           for (std::size_t t = 0; t < N; ++t) {
             const Int128 expected = !m ? 0
                                     : component == 0

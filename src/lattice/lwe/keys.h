@@ -24,7 +24,7 @@ inline std::uint64_t residue(std::int64_t x, std::uint64_t Q) {
 /// The b halves of an LWE key-switching key from `from` (N coefficients) to `to` (n), in the order
 /// of whorl::binfhe::EvaluationKeys: row (i, j[, v]) encrypts v·g_j·from_i, its a half being
 /// expand_uniform(seed, row). `progress(done, total)` is polled from the calling thread; false
-/// stops.
+/// stops. threads 0: all cores.
 WordArray switch_key_bodies(std::span<const std::int32_t> from, std::span<const std::int32_t> to,
                             std::uint64_t Q_ks, const ring::Gadget& gadget, bool table,
                             const math::GaussianSampler& error, const math::Seed& seed,

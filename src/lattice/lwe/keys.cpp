@@ -1,4 +1,4 @@
-#include "lattice/lwe.h"
+#include "lattice/lwe/keys.h"
 
 #include <algorithm>
 #include <atomic>
@@ -51,7 +51,7 @@ WordArray bodies(std::span<const std::int32_t> from, std::span<const std::int32_
   const bool wraps = std::has_single_bit(Q_ks);
   const math::Modulus<std::uint64_t> modulus(wraps ? 2 : Q_ks);
   std::atomic<std::size_t> done{0};
-  const backend::Workers workers{threads,
+  const backend::Workers workers{threads == 0 ? backend::available_cores() : threads,
                                  [&] { return progress && !progress(done.load(), from.size()); }};
   backend::parallel_for(from.size(), workers, [&](std::size_t i) {
     math::PrivateStream stream("errors of a key-switching key");

@@ -1,16 +1,13 @@
-// RLWE and RGSW encryption from the secret's side: the blind-rotation key.
+// RLWE encryption from the secret's side: what rows of keys are made with.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 
 #include "math/random.h"
 #include "math/sampling.h"
 #include "math/secret.h"
-#include "ring/gadget.h"
 #include "ring/host/transforms.h"
-#include "whorl/word_array.h"
 
 namespace whorl::lattice {
 
@@ -22,6 +19,9 @@ class RlweEncryptor {
   /// Rows of a and b, N coefficients each: b <- a·s + e. `b` may be `a`. Several threads
   /// may use one object, each with a stream of its own.
   void encrypt_zero(std::span<const Word> a, std::span<Word> b, math::PrivateStream& stream) const;
+  /// One row, with errors that are given.
+  void encrypt_zero(std::span<const Word> a, std::span<Word> b,
+                    std::span<const std::int32_t> errors) const;
   const math::Modulus<Word>& modulus() const { return ntt_.plan().modulus(); }
 
  private:
@@ -29,15 +29,5 @@ class RlweEncryptor {
   math::SecretVector<Word> secret_, secret_shoup_;  ///< s at the roots
   const math::GaussianSampler* error_;
 };
-
-/// The b halves of a GINX blind-rotation key for the LWE secret `lwe` under the ring secret `ring`,
-/// in the order of whorl::binfhe::EvaluationKeys. `gadgets` has one entry per LWE coefficient;
-/// `keys` is 1 for binary secrets, 2 for ternary.
-template <class Word>
-WordArray rotation_key_bodies(std::span<const std::int32_t> lwe, std::span<const std::int32_t> ring,
-                              Word Q, std::span<const ring::Gadget> gadgets, unsigned keys,
-                              const math::GaussianSampler& error, const math::Seed& seed,
-                              unsigned threads,
-                              const std::function<bool(std::size_t, std::size_t)>& progress);
 
 }  // namespace whorl::lattice
