@@ -80,11 +80,11 @@ def test_a_table_each(any_kit: Kit, generator: np.random.Generator) -> None:
         assert np.array_equal(any_kit.client.decrypt(result), expected.reshape(4, 5))
     each = np.array(
         [
-            [any_kit.server.apply(nested[i][j], encrypted[i, j]).data for j in range(5)]
+            [any_kit.server.apply(nested[i][j], encrypted[i, j]).to_host().data for j in range(5)]
             for i in range(4)
         ]
     )
-    assert np.array_equal(result.data, each)
+    assert np.array_equal(result.to_host().data, each)
 
 
 def test_tables_broadcast(kit: Kit) -> None:

@@ -260,7 +260,8 @@ def _measure_gate(
     singles = [each[:1] for each in inputs]
 
     def call(batches: list[Ciphertexts]) -> object:
-        return server.mux(*batches) if name == "mux" else server.gate(name, *batches)
+        out = server.mux(*batches) if name == "mux" else server.gate(name, *batches)
+        return out.to_host()
 
     return _measure(
         "gates",
@@ -290,8 +291,8 @@ def _measure_table(
         batch,
         runs,
         chosen.lut_failure_log2(p, padding, not padding, server.transform),
-        lambda: server.apply(table_, one),
-        lambda: server.apply(table_, many),
+        lambda: server.apply(table_, one).to_host(),
+        lambda: server.apply(table_, many).to_host(),
     )
 
 

@@ -12,7 +12,16 @@ import numpy as np
 import typer
 
 from .._progress import bar
-from ..binfhe import Ciphertexts, Client, EvaluationKeys, Lut, Server, concatenate, parameters
+from ..binfhe import (
+    Ciphertexts,
+    Client,
+    EncryptedArray,
+    EvaluationKeys,
+    Lut,
+    Server,
+    concatenate,
+    parameters,
+)
 from . import _expressions, _passphrase
 from ._output import duration, err, out, size
 
@@ -24,6 +33,9 @@ Insecure = Annotated[
     bool, typer.Option("--allow-insecure", help="Accept parameter sets under 128 bits.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
+
+PIECE = 1 << 20
+"""Ciphertexts that are worked on at once: some GB with the largest sets."""
 
 
 def _new(path: Path, force: bool) -> Path:
@@ -140,18 +152,19 @@ def evaluate(
 def _pieces(
     server: Server,
     arrays: list[Ciphertexts],
-    work: Callable[[list[Ciphertexts]], Ciphertexts],
+    work: Callable[[list[Ciphertexts]], EncryptedArray],
 ) -> Ciphertexts:
-    """The work in pieces, so that a bar can move; a file of one ciphertext goes with all."""
+    """The work in pieces, so that a bar can move, and a file may have more ciphertexts than fit
+    into a device's memory; a file of one goes with all."""
     count = max(array.size for array in arrays)
-    step = 64 * max(1, server.threads)
-    if count <= step or not err.is_terminal:
-        return work(arrays)
+    step = 64 * max(1, server.threads) if err.is_terminal else PIECE
+    if count <= step:
+        return work(arrays).to_host()
     results = []
     with bar("evaluating") as report:
         for first in range(0, count, step):
             part = [array if array.size == 1 else array[first : first + step] for array in arrays]
-            results.append(work(part))
+            results.append(work(part).to_host())
             report(min(first + step, count), count)
     return concatenate(results)
 
@@ -162,7 +175,7 @@ def _gate(server: Server, name: str, arrays: list[Ciphertexts], p_out: int | Non
         raise ValueError(f"{name}: {len(arrays)} inputs, expected {special[name]}")
     match name:
         case "not":
-            return server.not_(arrays[0])
+            return server.not_(arrays[0]).to_host()
         case "bootstrap":
             return _pieces(server, arrays, lambda parts: server.bootstrap(parts[0], p_out))
         case "mux" | "cmux":

@@ -1,13 +1,11 @@
-"""The server's half: evaluation keys, ciphertexts, gates and tables; nothing secret.
+"""FHEW/TFHE without its client."""
 
-Importing this module brings in no name that makes, loads or uses a secret key, and its loaders
-refuse a file that holds one (`TypeMismatchError`).
-"""
-
-from .binfhe import (
+from ..binfhe import (
     Ciphertexts,
+    EncryptedArray,
     EvaluationKeys,
     Lut,
+    ParameterLiteral,
     Parameters,
     Server,
     concatenate,
@@ -18,8 +16,10 @@ from .binfhe import (
 
 __all__ = [
     "Ciphertexts",
+    "EncryptedArray",
     "EvaluationKeys",
     "Lut",
+    "ParameterLiteral",
     "Parameters",
     "Server",
     "concatenate",

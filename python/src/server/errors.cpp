@@ -1,7 +1,7 @@
 // The exceptions of include/whorl/error.h, one to one.
 #include "whorl/error.h"
 
-#include "bindings.h"
+#include "parts.h"
 
 namespace whorl::python {
 

@@ -1,20 +1,22 @@
-"""The client's half: makes, holds and uses secret keys; encrypts and decrypts."""
+"""FHEW/TFHE without its server."""
 
-from .binfhe import (
+from ..binfhe import (
     Ciphertexts,
-    Client,
     EvaluationKeys,
+    ParameterLiteral,
     Parameters,
     concatenate,
     parameter_sets,
     parameters,
     stack,
 )
+from ..binfhe._client import Client
 
 __all__ = [
     "Ciphertexts",
     "Client",
     "EvaluationKeys",
+    "ParameterLiteral",
     "Parameters",
     "concatenate",
     "parameter_sets",
