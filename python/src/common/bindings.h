@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -56,28 +58,37 @@ inline std::span<const std::uint8_t> as_span(const nb::bytes& value) {
 
 // ---- enumerations, which Python knows by name
 
-/// Specialised for each: `field` and `names` (pairs of name and value) and the `Error` of others.
+/// What a name stands for, what has such names, and the exception for others.
+template <class Enum, std::size_t count, class E = ParameterError>
+struct Choice {
+  using Error = E;
+  const char* field;
+  std::array<std::pair<const char*, Enum>, count> names;
+};
+
+/// Specialised for each enumeration: its Choice.
 template <class Enum>
-struct Choice;
+inline constexpr std::nullptr_t choice = nullptr;
 
 template <class Enum>
-concept Named = requires { Choice<Enum>::names; };
+concept Named = !std::is_same_v<std::remove_cvref_t<decltype(choice<Enum>)>, std::nullptr_t>;
 
 template <Named Enum>
-Enum from_name(const std::string& name, const char* field = Choice<Enum>::field) {
+Enum from_name(const std::string& name, const char* field = choice<Enum>.field) {
   std::string known;
-  for (const auto& [each, value] : Choice<Enum>::names) {
+  for (const auto& [each, value] : choice<Enum>.names) {
     if (name == each) return value;
     known += (known.empty() ? "" : ", ") + std::string(each);
   }
-  throw typename Choice<Enum>::Error(std::string(field) + ": '" + name + "' is none of " + known);
+  using Error = typename std::remove_cvref_t<decltype(choice<Enum>)>::Error;
+  throw Error(std::string(field) + ": '" + name + "' is none of " + known);
 }
 
 template <Named Enum>
 std::string to_name(Enum value) {
-  for (const auto& [name, known] : Choice<Enum>::names)
+  for (const auto& [name, known] : choice<Enum>.names)
     if (value == known) return name;
-  throw ParameterError(std::string(Choice<Enum>::field) + ": " +
+  throw ParameterError(std::string(choice<Enum>.field) + ": " +
                        std::to_string(static_cast<unsigned>(value)) + " has no name");
 }
 

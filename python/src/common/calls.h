@@ -72,14 +72,14 @@ struct Handed {
 };
 /// numbers in NumPy's arrays,
 template <class T>
-  requires std::is_arithmetic_v<T>
+requires std::is_arithmetic_v<T>
 struct Handed<std::span<const T>> {
   using Type = const Input<T>&;
   static std::span<const T> open(Type value) { return as_span(value); }
 };
 /// objects in lists,
 template <class T>
-  requires std::is_class_v<T>
+requires std::is_class_v<T>
 struct Handed<std::span<const T>> {
   using Type = const std::vector<T>&;
   static std::span<const T> open(Type value) { return value; }
@@ -102,10 +102,8 @@ auto shown(T value) {
 }
 /// Vectors of numbers as NumPy's arrays.
 template <class T>
-  requires std::is_arithmetic_v<T>
-auto shown(std::vector<T> values) {
-  return as_numpy(std::move(values));
-}
+requires std::is_arithmetic_v<T>
+auto shown(std::vector<T> values) { return as_numpy(std::move(values)); }
 
 /// Held during a call.
 template <class Class>

@@ -7,11 +7,7 @@
 namespace whorl::python {
 
 template <>
-struct Choice<bgv::Packing> {
-  using Error = EncodingError;
-  static constexpr const char* field = "packing";
-  static constexpr std::pair<const char*, bgv::Packing> names[] = {
-      {"slots", bgv::Packing::slots}, {"coefficients", bgv::Packing::coefficients}};
-};
+inline constexpr Choice<bgv::Packing, 2, EncodingError> choice<bgv::Packing>{
+    "packing", {{{"slots", bgv::Packing::slots}, {"coefficients", bgv::Packing::coefficients}}}};
 
 }  // namespace whorl::python

@@ -39,7 +39,6 @@ void bind_bgv_server(nb::module_& module) {
       .def_prop_ro("parts", [](const Array& a) { return a.info().parts; })
       .def_prop_ro("limbs", [](const Array& a) { return a.info().limbs; })
       .def_prop_ro("factor", [](const Array& a) { return a.info().factor; })
-      .def_prop_ro("noise", [](const Array& a) { return a.info().noise; })
       .def_prop_ro("noise_budget", &Array::noise_budget)
       .def_prop_ro("nbytes", &Array::bytes);
 

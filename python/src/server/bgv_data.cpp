@@ -85,7 +85,11 @@ void bind_bgv_data(nb::module_& module) {
   batch.def_prop_ro("packing", [](const Ciphertexts& c) { return to_name(c.info.packing); })
       .def_prop_ro("count", [](const Ciphertexts& c) { return c.info.count; })
       .def_prop_ro("factor", [](const Ciphertexts& c) { return c.info.factor; })
-      .def_prop_ro("noise", [](const Ciphertexts& c) { return c.info.noise; })
+      .def_prop_ro("parts", [](const Ciphertexts& c) { return c.info.parts; })
+      .def_prop_ro("limbs", [](const Ciphertexts& c) { return c.info.limbs; })
+      .def_prop_ro(
+          "noise_budget",
+          [](const Ciphertexts& c) { return c.parameters.log2_Q(c.info.limbs) - 1 - c.info.noise; })
       .def_prop_ro("data", &residues);
   bind_batch(batch, &take, &join);
   bind_files(batch, [](const auto& from, const auto& options) {

@@ -14,7 +14,6 @@ namespace whorl::python {
 
 using namespace nb::literals;
 using binfhe::EvaluationKeys;
-using binfhe::Gate;
 using interim::Array;
 using interim::Server;
 
@@ -25,9 +24,9 @@ Server make_server(const EvaluationKeys& keys, const std::string& device, unsign
   binfhe::ServerOptions options;
   options.device = device;
   options.threads = threads;
-  if (transform) options.transform = from_name<binfhe::Transform>(*transform);
+  if (transform) options.transform = from_name<Transform>(*transform);
   options.interrupt = &interrupted;
-  options.rotation = from_name<binfhe::RotationSchedule>(rotation);
+  options.rotation = from_name<RotationSchedule>(rotation);
   return without_gil([&] { return Server(keys, options); });
 }
 
@@ -45,19 +44,17 @@ void bind_binfhe_server(nb::module_& module) {
       .def_prop_ro("rotation", [](const Server& s) { return to_name(s.rotation()); })
       .def_prop_ro("transform", [](const Server& s) { return to_name(s.transform()); })
       .def_prop_ro("threads", &Server::threads)
-      .def("gate", calling<Server, Array>(&Server::gate), "name"_a, "inputs"_a,
-           "output"_a.none())
+      .def("gate", calling<Server, Array>(&Server::gate), "name"_a, "inputs"_a, "output"_a.none())
       .def("not_", calling<Server, Array>(&Server::not_), "a"_a)
       .def("mux", calling<Server, Array>(&Server::mux), "select"_a, "a"_a, "b"_a)
       .def("bootstrap", calling<Server, Array>(&Server::bootstrap), "a"_a, "output"_a.none())
       .def("apply", calling<Server, Array>(&Server::apply), "luts"_a, "index"_a, "a"_a)
-      .def("linear", calling<Server, Array>(&Server::linear), "weights"_a, "inputs"_a,
-           "constant"_a)
+      .def("linear", calling<Server, Array>(&Server::linear), "weights"_a, "inputs"_a, "constant"_a)
       .def("trivial", calling(&Server::trivial_array), "messages"_a, "encoding"_a);
 
   module.def("gates", [] {
     std::vector<std::pair<std::string, unsigned>> result;
-    for (const auto& [name, gate] : Choice<Gate>::names)
+    for (const auto& [name, gate] : choice<Gate>.names)
       result.emplace_back(name, binfhe::gate_inputs(gate));
     return result;
   });

@@ -8,62 +8,50 @@
 
 namespace whorl::python {
 
-template <>
-struct Choice<binfhe::Transform> {
-  using Error = ParameterError;
-  static constexpr const char* field = "transform";
-  static constexpr std::pair<const char*, binfhe::Transform> names[] = {
-      {"ntt", binfhe::Transform::ntt}, {"fft", binfhe::Transform::fft}};
-};
+using binfhe::Gate, binfhe::KeySwitch, binfhe::LutKind, binfhe::RotationSchedule;
+using binfhe::SecretDistribution, binfhe::Transform;
 
 template <>
-struct Choice<binfhe::SecretDistribution> {
-  using Error = ParameterError;
-  static constexpr const char* field = "secret";
-  static constexpr std::pair<const char*, binfhe::SecretDistribution> names[] = {
-      {"binary", binfhe::SecretDistribution::binary},
-      {"ternary", binfhe::SecretDistribution::ternary},
-      {"gaussian", binfhe::SecretDistribution::gaussian}};
-};
+inline constexpr Choice<Transform, 2> choice<Transform>{
+    "transform", {{{"ntt", Transform::ntt}, {"fft", Transform::fft}}}};
 
 template <>
-struct Choice<binfhe::KeySwitch> {
-  using Error = ParameterError;
-  static constexpr const char* field = "key_switch";
-  static constexpr std::pair<const char*, binfhe::KeySwitch> names[] = {
-      {"table", binfhe::KeySwitch::table}, {"product", binfhe::KeySwitch::product}};
-};
+inline constexpr Choice<SecretDistribution, 3> choice<SecretDistribution>{
+    "secret",
+    {{{"binary", SecretDistribution::binary},
+      {"ternary", SecretDistribution::ternary},
+      {"gaussian", SecretDistribution::gaussian}}}};
 
 template <>
-struct Choice<binfhe::LutKind> {
-  using Error = ParameterError;
-  static constexpr const char* field = "kind";
-  static constexpr std::pair<const char*, binfhe::LutKind> names[] = {
-      {"negacyclic", binfhe::LutKind::negacyclic},
-      {"padded", binfhe::LutKind::padded},
-      {"arbitrary", binfhe::LutKind::arbitrary}};
-};
+inline constexpr Choice<KeySwitch, 2> choice<KeySwitch>{
+    "key_switch", {{{"table", KeySwitch::table}, {"product", KeySwitch::product}}}};
 
 template <>
-struct Choice<binfhe::RotationSchedule> {
-  using Error = ParameterError;
-  static constexpr const char* field = "rotation";
-  static constexpr std::pair<const char*, binfhe::RotationSchedule> names[] = {
-      {"auto", binfhe::RotationSchedule::automatic},
-      {"single", binfhe::RotationSchedule::single},
-      {"cluster", binfhe::RotationSchedule::cluster},
-      {"shared", binfhe::RotationSchedule::shared}};
-};
+inline constexpr Choice<LutKind, 3> choice<LutKind>{"kind",
+                                                    {{{"negacyclic", LutKind::negacyclic},
+                                                      {"padded", LutKind::padded},
+                                                      {"arbitrary", LutKind::arbitrary}}}};
 
 template <>
-struct Choice<binfhe::Gate> {
-  using Error = ParameterError;
-  using G = binfhe::Gate;
-  static constexpr const char* field = "gate";
-  static constexpr std::pair<const char*, G> names[] = {
-      {"and", G::and_},   {"or", G::or_},     {"nand", G::nand},         {"nor", G::nor},
-      {"xor", G::xor_},   {"xnor", G::xnor},  {"majority", G::majority}, {"and3", G::and3},
-      {"or3", G::or3},    {"and4", G::and4},  {"or4", G::or4}};
-};
+inline constexpr Choice<RotationSchedule, 4> choice<RotationSchedule>{
+    "rotation",
+    {{{"auto", RotationSchedule::automatic},
+      {"single", RotationSchedule::single},
+      {"cluster", RotationSchedule::cluster},
+      {"shared", RotationSchedule::shared}}}};
+
+template <>
+inline constexpr Choice<Gate, 11> choice<Gate>{"gate",
+                                               {{{"and", Gate::and_},
+                                                 {"or", Gate::or_},
+                                                 {"nand", Gate::nand},
+                                                 {"nor", Gate::nor},
+                                                 {"xor", Gate::xor_},
+                                                 {"xnor", Gate::xnor},
+                                                 {"majority", Gate::majority},
+                                                 {"and3", Gate::and3},
+                                                 {"or3", Gate::or3},
+                                                 {"and4", Gate::and4},
+                                                 {"or4", Gate::or4}}}};
 
 }  // namespace whorl::python

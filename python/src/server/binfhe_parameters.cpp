@@ -67,19 +67,20 @@ void bind_literal(nb::module_& module) {
   bind_choice(type, "transform", &ParameterLiteral::transform);
 }
 
+constexpr std::pair<const char*, double NoiseEstimate::*> noise_fields[] = {
+    {"blind_rotation", &NoiseEstimate::blind_rotation},
+    {"switch_to_ks", &NoiseEstimate::switch_to_ks},
+    {"key_switch", &NoiseEstimate::key_switch},
+    {"switch_to_q", &NoiseEstimate::switch_to_q},
+    {"refreshed", &NoiseEstimate::refreshed},
+    {"fresh", &NoiseEstimate::fresh},
+    {"rotation_rounding", &NoiseEstimate::rotation_rounding}};
+
 nb::dict noise_dict(const NoiseEstimate& noise) {
   nb::dict result;
-  result["blind_rotation"] = noise.blind_rotation;
-  result["switch_to_ks"] = noise.switch_to_ks;
-  result["key_switch"] = noise.key_switch;
-  result["switch_to_q"] = noise.switch_to_q;
-  result["refreshed"] = noise.refreshed;
-  result["fresh"] = noise.fresh;
-  result["rotation_rounding"] = noise.rotation_rounding;
+  for (const auto& [name, member] : noise_fields) result[name] = noise.*member;
   return result;
 }
-
-using binfhe::Transform;
 
 }  // namespace
 

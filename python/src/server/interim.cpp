@@ -7,8 +7,8 @@ namespace whorl {
 std::vector<DeviceInfo> list_devices() {
   std::vector<DeviceInfo> result;
   for (const backend::DeviceInfo& each : backend::list_devices())
-    result.push_back({each.name, each.description, each.usable, each.why, each.memory,
-                      each.free_memory});
+    result.push_back(
+        {each.name, each.description, each.usable, each.why, each.memory, each.free_memory});
   return result;
 }
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from .._array import DeviceArray
 from .._literal import Part
 from .._server import bgv as _lib
-from ._ciphertexts import Ciphertexts, describe
+from ._ciphertexts import Accounted, Ciphertexts
 from ._parameters import Parameters
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ class _OnDevice(DeviceArray):
 
     _server: Server
 
-    packing = Part[str]("_core.packing", "`slots` or `coefficients`.")
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
 
     @property
@@ -54,6 +53,8 @@ class Plaintexts(_OnDevice):
 
     _core: _lib.Plaintexts
 
+    packing = Part[str]("_core.packing", "`slots` or `coefficients`.")
+
     def __repr__(self) -> str:
         return (
             f"<Plaintexts of shape {self.shape}, {self.packing} of N={self.parameters.N} modulo "
@@ -61,7 +62,7 @@ class Plaintexts(_OnDevice):
         )
 
 
-class EncryptedArray(_OnDevice):
+class EncryptedArray(Accounted, _OnDevice):
     """An immutable array of ciphertexts on the device of a `Server`, each of N integers modulo t.
 
     `Server.upload` and operations make them; nothing leaves the device before `to_host`. With
@@ -87,29 +88,9 @@ class EncryptedArray(_OnDevice):
     _core: _lib.Array
 
     key_id = Part[str]("_server.key_id", "Label of the secret key, 32 hexadecimal digits.")
-    parts = Part[int](
-        "_core.parts", "Polynomials of each: 2, or more of a product that is not relinearised."
-    )
-    limbs = Part[int]("_core.limbs", "Primes of the chain that are left.")
-    factor = Part[int](
-        "_core.factor",
-        "Plaintexts are messages times this, modulo t; operations keep the account.",
-    )
-    noise_budget = Part[float](
-        "_core.noise_budget",
-        """Bits left by the bound of the noise, which is public: log2(Q/2) - noise.
-
-        Decryption is right while it is positive. `Client.noise_budget` measures it.
-        """,
-    )
-
-    @property
-    def level(self) -> int:
-        """Primes of the chain that are gone; 0 for fresh ones (OpenFHE: GetLevel)."""
-        return self.parameters.limbs - self.limbs
 
     def __repr__(self) -> str:
-        return describe(self, f"on {self.device}")
+        return self._describe(f"on {self.device}")
 
     def to_host(self) -> Ciphertexts:
         """Waits, and copies to the host's memory. `shrink` first makes that less."""

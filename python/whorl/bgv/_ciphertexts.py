@@ -14,7 +14,46 @@ from ._parameters import Parameters
 Residues = np.ndarray[Any, np.dtype[Any]]
 
 
-class Ciphertexts(HostArray):
+class Accounted:
+    """What is known of ciphertexts on the host or a device besides their residues; public."""
+
+    __slots__ = ()
+
+    parameters: Any
+
+    packing = Part[str]("_core.packing", "`slots` or `coefficients`.")
+    parts = Part[int](
+        "_core.parts", "Polynomials c_0 + c_1·s + c_2·s^2 + … of each: 2; more of bare products."
+    )
+    limbs = Part[int]("_core.limbs", "Primes of the chain that are left.")
+    factor = Part[int](
+        "_core.factor",
+        "Plaintexts are messages times this, modulo t; operations keep the account.",
+    )
+    noise_budget = Part[float](
+        "_core.noise_budget",
+        """Bits left by the bound of the noise, which is public: log2(Q/2) - noise.
+
+        Decryption is right while it is positive. `Client.noise_budget` measures it.
+        """,
+    )
+
+    @property
+    def level(self) -> int:
+        """Primes of the chain that are gone; 0 for fresh ones (OpenFHE: GetLevel)."""
+        limbs: int = self.parameters.limbs
+        return limbs - self.limbs
+
+    def _describe(self: Any, where: str) -> str:
+        chosen = self.parameters
+        return (
+            f"<{type(self).__name__} of shape {self.shape}, {self.packing} of N={chosen.N} modulo "
+            f"{chosen.t}, level {self.level} ({self.limbs} of {chosen.limbs} limbs), "
+            f"{self.parts} parts, {self.noise_budget:.0f} bits of budget, {where}>"
+        )
+
+
+class Ciphertexts(Accounted, HostArray):
     """An immutable array of ciphertexts under one key, of any shape; each holds N integers.
 
     `Client.encrypt`, `PublicKey.encrypt` and `EncryptedArray.to_host` make them. Shape, indexing,
@@ -36,48 +75,10 @@ class Ciphertexts(HostArray):
     _parameters_type = Parameters
 
     parameters = Part[Parameters]("_parameters", "Parameters that they were made under.")
-    packing = Part[str]("_core.packing", "`slots` or `coefficients`.")
-    factor = Part[int](
-        "_core.factor",
-        "Plaintexts are messages times this, modulo t; decryption divides by it.",
-    )
     data = Part[Residues](
         "_core.data",
         "Residues (parts, limbs, size, N) in evaluation form, uint32 or uint64, read-only.",
     )
 
-    @property
-    def parts(self) -> int:
-        """Polynomials of each: c_0 + c_1·s + c_2·s^2 + …; more than 2 of bare products."""
-        return int(self.data.shape[0])
-
-    @property
-    def limbs(self) -> int:
-        """Primes of the chain that are left."""
-        return int(self.data.shape[1])
-
-    @property
-    def level(self) -> int:
-        """Primes of the chain that are gone; 0 for fresh ones (OpenFHE: GetLevel)."""
-        return self.parameters.limbs - self.limbs
-
-    @property
-    def noise_budget(self) -> float:
-        """Bits left by the bound of the noise, which is public: log2(Q/2) - noise.
-
-        Decryption is right while it is positive. `Client.noise_budget` measures it.
-        """
-        return self.parameters._core.log2_Q(self.limbs) - 1 - self._core.noise
-
     def __repr__(self) -> str:
-        return describe(self, f"key {self.key_id[:8]}…")
-
-
-def describe(a: Any, where: str) -> str:
-    """What an array of ciphertexts, on the host or a device, says of itself."""
-    chosen = a.parameters
-    return (
-        f"<{type(a).__name__} of shape {a.shape}, {a.packing} of N={chosen.N} modulo {chosen.t}, "
-        f"level {a.level} ({a.limbs} of {chosen.limbs} limbs), {a.parts} parts, "
-        f"{a.noise_budget:.0f} bits of budget, {where}>"
-    )
+        return self._describe(f"key {self.key_id[:8]}…")
