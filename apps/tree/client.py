@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from common.files import read_json, write_json
 from common.processes import passphrase_given
-from whorl.client import Ciphertexts, Client
+from whorl.client.binfhe import Ciphertexts, Client
 
 from . import security
 from .model import Quantiser

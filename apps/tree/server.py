@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.files import write_json
-from whorl.server import Ciphertexts, Lut, Server, stack
+from whorl.server.binfhe import Ciphertexts, EncryptedArray, Lut, Server, stack
 
 from . import circuit as circuits
 from . import security
@@ -31,8 +31,8 @@ class Encrypted:
         self._server = server
 
     def look_up(
-        self, tables: Sequence[Table], x: Ciphertexts, p_out: int, padding_out: bool
-    ) -> Ciphertexts:
+        self, tables: Sequence[Table], x: EncryptedArray, p_out: int, padding_out: bool
+    ) -> EncryptedArray:
         """Column j of x through tables[j], in one call for the whole batch."""
         luts = [
             Lut(
@@ -47,19 +47,19 @@ class Encrypted:
         return self._server.apply(luts, x)
 
     def linear(
-        self, weights: Sequence[int], columns: Sequence[Ciphertexts], constant: int
-    ) -> Ciphertexts:
+        self, weights: Sequence[int], columns: Sequence[EncryptedArray], constant: int
+    ) -> EncryptedArray:
         """constant + sum of weights times columns, modulo their p."""
         return self._server.linear(list(weights), columns, constant)
 
-    def stack(self, columns: Sequence[Ciphertexts]) -> Ciphertexts:
+    def stack(self, columns: Sequence[EncryptedArray]) -> EncryptedArray:
         """Columns as the last axis."""
         return stack(columns, axis=-1)
 
 
 def all_leaves(
-    circuit: Circuit, arithmetic: Encrypted, bits: Ciphertexts, needed: Ciphertexts
-) -> Ciphertexts:
+    circuit: Circuit, arithmetic: Encrypted, bits: EncryptedArray, needed: EncryptedArray
+) -> EncryptedArray:
     """Indicators of all leaves from left to right, given those that are needed for the class."""
     columns = {leaf: needed[:, place] for place, leaf in enumerate(circuit.needed)}
     if circuit.skipped:
@@ -73,24 +73,25 @@ def serve(folder: Path, device: str | None, threads: int, with_trace: bool) -> N
     started = time.perf_counter()
     circuit = circuits.compile_tree(Tree.load(folder / "tree.json"))
     server = Server(folder / "keys.whorl", device=device, threads=threads)
-    x = Ciphertexts.load(folder / "query.whorl").reshape(-1, FEATURES)
+    query = Ciphertexts.load(folder / "query.whorl").reshape(-1, FEATURES)
     loaded = time.perf_counter()
 
     arithmetic = Encrypted(server)
-    one = circuits.evaluate(circuit, arithmetic, x[:1])
+    one = circuits.evaluate(circuit, arithmetic, server.upload(query[:1])).to_host()
     after_one = time.perf_counter()
 
     cpu = time.process_time()
+    x = server.upload(query)
     bits = circuits.compare_features(circuit, arithmetic, x)
     indicators = circuits.find_leaves(circuit, arithmetic, bits, circuit.needed)
-    answer = circuits.sum_classes(circuit, arithmetic, indicators)
+    answer = circuits.sum_classes(circuit, arithmetic, indicators).to_host()
     after_all, cpu = time.perf_counter(), time.process_time() - cpu
     answer.save(folder / "answer.whorl")
     if one.to_bytes() != answer[:1].to_bytes():
         raise SystemExit("one flower alone gave other bits than in the batch")
     if with_trace:
         trace = all_leaves(circuit, arithmetic, bits, indicators)
-        trace.save(folder / "trace.whorl")
+        trace.to_host().save(folder / "trace.whorl")
 
     failure = security.failure(server.parameters, circuit)
     write_json(

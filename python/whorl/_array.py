@@ -163,7 +163,7 @@ class HostArray(Array, Saved):
     def _wrap(cls: type[H], core: Any, shape: Shape | None = None, parameters: Any = None) -> H:
         self = cls.__new__(cls)
         self._core = core
-        self._shape = (core.count,) if shape is None else shape
+        self._shape = _kept(core) if shape is None else shape
         self._parameters = parameters or cls._parameters_type(core.parameters)
         return self
 
@@ -188,9 +188,9 @@ class HostArray(Array, Saved):
         label: str = self._core.key_id.hex()
         return label
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        read, frame = super().__reduce__()
-        return _reshaped, (read, frame, self._shape)
+    def _frame(self) -> Any:
+        core = self._core
+        return core if self._shape == _kept(core) else core.with_shape(self._shape)
 
     def _no_operator(self, *others: object) -> Any:
         if others and isinstance(others[0], DeviceArray):
@@ -201,8 +201,9 @@ class HostArray(Array, Saved):
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _no_operator
 
 
-def _reshaped(read: Callable[..., H], frame: tuple[Any, ...], shape: Shape) -> H:
-    return read(*frame).reshape(shape)
+def _kept(core: Any) -> Shape:
+    """The shape that a batch was saved with, if any."""
+    return (core.count,) if core.shape is None else core.shape
 
 
 class DeviceArray(Array):

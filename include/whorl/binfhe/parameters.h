@@ -2,7 +2,6 @@
 // gives.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +9,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "whorl/common.h"
 
 namespace whorl::binfhe {
 
@@ -86,8 +87,6 @@ struct SecurityEstimate {
   double ring_bits = 0;  ///< the ring key at Q
   double bits() const { return lwe_bits < ring_bits ? lwe_bits : ring_bits; }
 };
-
-using Digest = std::array<std::uint8_t, 16>;
 
 /// Validated, immutable parameters; cheap to copy.
 class Parameters {

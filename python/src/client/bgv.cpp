@@ -13,10 +13,7 @@ using namespace nb::literals;
 using bgv::Client;
 
 void bind_bgv_client(nb::module_& module) {
-  bind_keyholder<Client>(module,
-                         [](const auto& path, const auto& passphrase, const auto& options) {
-                           return io::load_bgv_secret_key(path, passphrase, options);
-                         })
+  bind_keyholder<Client>(module)
       .def("encrypt", calling(&Client::encrypt), "values"_a, "packing"_a)
       .def("noise_budget", calling(&Client::noise_budget), "batch"_a)
       .def("public_key", calling(&Client::public_key))

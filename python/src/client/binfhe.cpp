@@ -11,10 +11,7 @@ using namespace nb::literals;
 using binfhe::Client;
 
 void bind_binfhe_client(nb::module_& module) {
-  bind_keyholder<Client>(module,
-                         [](const auto& path, const auto& passphrase, const auto& options) {
-                           return io::load_secret_key(path, passphrase, options);
-                         })
+  bind_keyholder<Client>(module)
       .def("encrypt", calling(&Client::encrypt), "messages"_a, "encoding"_a)
       .def("noise", calling(&Client::noise), "batch"_a, "messages"_a)
       .def(

@@ -7,14 +7,15 @@
 
 #include "common/calls.h"
 #include "common/files.h"
+#include "whorl/io_secret.h"
 
 namespace whorl::python {
 
-/// Generation, decryption and files; a scheme adds `encrypt` and `evaluation_keys`. `load` is given
-/// a path, a passphrase and options, and gives a secret key.
-template <class Client, class Load>
-nb::class_<Client> bind_keyholder(nb::module_& module, Load load) {
+/// Generation, decryption and files; a scheme adds `encrypt` and `evaluation_keys`.
+template <class Client>
+nb::class_<Client> bind_keyholder(nb::module_& module) {
   using namespace nb::literals;
+  using Key = std::remove_cvref_t<decltype(std::declval<Client>().secret_key())>;
   constexpr std::uint64_t most_bytes = 1U << 24U;
   nb::class_<Client> type(module, "Client");
   bind_origin(type);
@@ -35,11 +36,12 @@ nb::class_<Client> bind_keyholder(nb::module_& module, Load load) {
           "path"_a, "passphrase"_a)
       .def_static(
           "load",
-          [load](const std::string& path, const nb::bytes& passphrase, bool allow_insecure) {
+          [](const std::string& path, const nb::bytes& passphrase, bool allow_insecure) {
             const std::string_view phrase(passphrase.c_str(), passphrase.size());
             const auto options = load_options(allow_insecure, most_bytes);
-            return without_gil(
-                [&] { return Client(load(std::filesystem::path(path), phrase, options)); });
+            return without_gil([&] {
+              return Client(io::load<Key>(std::filesystem::path(path), phrase, options));
+            });
           },
           "path"_a, "passphrase"_a, "allow_insecure"_a)
       .def("__reduce__", [](const Client&) -> nb::object {

@@ -18,18 +18,18 @@ inline io::LoadOptions load_options(bool allow_insecure, std::uint64_t max_bytes
   return options;
 }
 
-/// to_bytes, from_bytes, save and load. `load` takes bytes or a path, and options.
-template <class T, class Load>
-void bind_files(nb::class_<T>& type, Load load) {
+/// to_bytes, from_bytes, save and load.
+template <class T>
+void bind_files(nb::class_<T>& type) {
   using namespace nb::literals;
   type.def("to_bytes",
            [](const T& value) { return as_bytes(without_gil([&] { return io::dump(value); })); })
       .def_static(
           "from_bytes",
-          [load](const nb::bytes& bytes, bool allow_insecure, std::uint64_t max_bytes) {
+          [](const nb::bytes& bytes, bool allow_insecure, std::uint64_t max_bytes) {
             const auto span = as_span(bytes);
             const auto options = load_options(allow_insecure, max_bytes);
-            return without_gil([&] { return load(span, options); });
+            return without_gil([&] { return io::load<T>(span, options); });
           },
           "data"_a, "allow_insecure"_a, "max_bytes"_a)
       .def(
@@ -40,16 +40,16 @@ void bind_files(nb::class_<T>& type, Load load) {
           "path"_a)
       .def_static(
           "load",
-          [load](const std::string& path, bool allow_insecure, std::uint64_t max_bytes) {
+          [](const std::string& path, bool allow_insecure, std::uint64_t max_bytes) {
             const auto options = load_options(allow_insecure, max_bytes);
-            return without_gil([&] { return load(std::filesystem::path(path), options); });
+            return without_gil([&] { return io::load<T>(std::filesystem::path(path), options); });
           },
           "path"_a, "allow_insecure"_a, "max_bytes"_a);
 }
 
 /// What parameters of every scheme have; a scheme adds its own.
-template <class Parameters, class Literal, class Load>
-nb::class_<Parameters> bind_parameters(nb::module_& module, Load load) {
+template <class Parameters, class Literal>
+nb::class_<Parameters> bind_parameters(nb::module_& module) {
   using namespace nb::literals;
   nb::class_<Parameters> type(module, "Parameters");
   type.def_static(
@@ -60,17 +60,17 @@ nb::class_<Parameters> bind_parameters(nb::module_& module, Load load) {
           "literal"_a, "allow_insecure"_a)
       .def_prop_ro("literal", [](const Parameters& p) { return Literal(p.literal()); })
       .def_prop_ro("digest", [](const Parameters& p) { return as_bytes(p.digest()); });
-  bind_files(type, load);
+  bind_files(type);
   return type;
 }
 
 /// What evaluation keys of every scheme have.
-template <class Keys, class Load>
-nb::class_<Keys> bind_evaluation_keys(nb::module_& module, Load load) {
+template <class Keys>
+nb::class_<Keys> bind_evaluation_keys(nb::module_& module) {
   nb::class_<Keys> type(module, "EvaluationKeys");
   bind_origin(type);
   type.def_prop_ro("nbytes", &Keys::bytes);
-  bind_files(type, load);
+  bind_files(type);
   return type;
 }
 

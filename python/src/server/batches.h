@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "common/calls.h"
+#include "common/files.h"
 
 namespace whorl::python {
 
@@ -66,6 +66,19 @@ void bind_batch(nb::class_<Ciphertexts>& type, Take take, Join join) {
                      if (!c.seed) return std::nullopt;
                      return as_bytes(*c.seed);
                    })
+      .def_prop_ro("shape",
+                   [](const Ciphertexts& c) -> nb::object {
+                     if (!c.shape) return nb::none();
+                     return nb::tuple(nb::cast(*c.shape));
+                   })
+      .def(
+          "with_shape",
+          [](const Ciphertexts& c, Shape shape) {
+            Ciphertexts result = c;
+            result.shape = std::move(shape);
+            return result;
+          },
+          "shape"_a)
       .def(
           "take",
           [take](const Ciphertexts& c, const Input<std::uint32_t>& index) {
@@ -80,6 +93,7 @@ void bind_batch(nb::class_<Ciphertexts>& type, Take take, Join join) {
             return without_gil([&] { return join(batches); });
           },
           "batches"_a);
+  bind_files(type);
 }
 
 }  // namespace whorl::python

@@ -92,20 +92,13 @@ void bind_bgv_data(nb::module_& module) {
           [](const Ciphertexts& c) { return c.parameters.log2_Q(c.info.limbs) - 1 - c.info.noise; })
       .def_prop_ro("data", &residues);
   bind_batch(batch, &take, &join);
-  bind_files(batch, [](const auto& from, const auto& options) {
-    return io::load_bgv_ciphertexts(from, options);
-  });
 
   nb::class_<PublicKey> public_key(module, "PublicKey");
   bind_origin(public_key);
   public_key.def_prop_ro("nbytes", [](const PublicKey& k) { return k.b.bytes() + k.seed.size(); });
-  bind_files(public_key, [](const auto& from, const auto& options) {
-    return io::load_bgv_public_key(from, options);
-  });
+  bind_files(public_key);
 
-  bind_evaluation_keys<EvaluationKeys>(module, [](const auto& from, const auto& options) {
-    return io::load_bgv_evaluation_keys(from, options);
-  }).def_prop_ro("contents", [](const EvaluationKeys& k) {
+  bind_evaluation_keys<EvaluationKeys>(module).def_prop_ro("contents", [](const EvaluationKeys& k) {
     nb::list result;
     for (const auto& key : k.keys) result.append(nb::make_tuple(key.g, key.power));
     return result;

@@ -41,9 +41,7 @@ void bind_bgv_parameters(nb::module_& module) {
       .def_rw("sigma", &ParameterLiteral::sigma)
       .def_rw("depth", &ParameterLiteral::depth);
 
-  auto type = bind_parameters<Parameters, ParameterLiteral>(
-      module,
-      [](const auto& from, const auto& options) { return io::load_bgv_parameters(from, options); });
+  auto type = bind_parameters<Parameters, ParameterLiteral>(module);
   type.def_static("choose", &choose, "depth"_a, "plain_modulus"_a, "N"_a, "dnum"_a, "prime_bits"_a,
                   "sums"_a, "slots"_a)
       .def_prop_ro("digits", &Parameters::digits)

@@ -67,8 +67,7 @@ void bind_lut(nb::module_& module) {
       .def_prop_ro("input", [](const Lut& lut) { return as_pair(lut.input()); })
       .def_prop_ro("output", [](const Lut& lut) { return as_pair(lut.output()); })
       .def_prop_ro("kind", [](const Lut& lut) { return to_name(lut.kind()); });
-  bind_files(type,
-             [](const auto& from, const auto& options) { return io::load_lut(from, options); });
+  bind_files(type);
 }
 
 }  // namespace
@@ -79,12 +78,7 @@ void bind_binfhe_data(nb::module_& module) {
       .def_prop_ro("count", [](const Ciphertexts& c) { return c.count; })
       .def_prop_ro("data", &words);
   bind_batch(batch, &take, &join);
-  bind_files(batch, [](const auto& from, const auto& options) {
-    return io::load_ciphertexts(from, options);
-  });
-  bind_evaluation_keys<EvaluationKeys>(module, [](const auto& from, const auto& options) {
-    return io::load_evaluation_keys(from, options);
-  });
+  bind_evaluation_keys<EvaluationKeys>(module);
   bind_lut(module);
 }
 

@@ -86,9 +86,7 @@ nb::dict noise_dict(const NoiseEstimate& noise) {
 
 void bind_binfhe_parameters(nb::module_& module) {
   bind_literal(module);
-  auto type = bind_parameters<Parameters, ParameterLiteral>(
-      module,
-      [](const auto& from, const auto& options) { return io::load_parameters(from, options); });
+  auto type = bind_parameters<Parameters, ParameterLiteral>(module);
   type.def_static(
           "named",
           [](const std::string& name, bool allow_insecure) {

@@ -38,7 +38,7 @@ class Server {
       : server_(keys, std::move(options)) {}
 
   const binfhe::Parameters& parameters() const { return server_.parameters(); }
-  const binfhe::KeyId& key_id() const { return server_.key_id(); }
+  const KeyId& key_id() const { return server_.key_id(); }
   const std::string& device() const { return server_.device(); }
   const std::vector<std::string>& devices() const { return server_.devices(); }
   std::vector<binfhe::FailedDevice> failed_devices() const { return server_.failed_devices(); }

@@ -8,11 +8,12 @@
 #include "ring/gadget.h"
 #include "whorl/binfhe/parameters.h"
 #include "whorl/error.h"
+#include "whorl/word_array.h"
 
 namespace whorl::binfhe {
 
 /// Whether the ring modulus is computed with in 32-bit words.
-inline bool narrow(const Parameters& parameters) { return parameters.Q() < (1ULL << 31); }
+inline bool narrow(const Parameters& parameters) { return ring_word_bytes(parameters.Q()) == 4; }
 
 ring::Gadget switch_gadget(const Parameters& parameters);
 /// One gadget per LWE coefficient.

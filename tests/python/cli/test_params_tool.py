@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from whorl import _search, binfhe
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 TOOLS = ROOT / "tools" / "params"
 
 

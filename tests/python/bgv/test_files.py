@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import whorl
-from support import BgvKit, Kit, make_bgv_kit
+from support import BgvKit, Kit, check_bad_files, make_bgv_kit
 from whorl import binfhe
 from whorl.bgv import (
     Ciphertexts,
@@ -87,35 +87,8 @@ def test_what_may_travel_can_be_pickled(toy_bgv: BgvKit) -> None:
 
 @pytest.mark.parametrize("name", LOADERS)
 def test_bad_files(files: dict[str, Path], tmp_path: Path, name: str) -> None:
-    load, good = LOADERS[name], files[name].read_bytes()
-    load(files[name])
-
-    def with_bytes(data: bytes) -> Path:
-        path = tmp_path / "bad.whorl"
-        path.write_bytes(data)
-        return path
-
-    flipped = bytearray(good)
-    flipped[len(good) * 2 // 3] ^= 16
-    version = bytearray(good)
-    version[4] ^= 0x40
-    for data, error in (
-        (good[:-1], whorl.TruncatedError),
-        (good[:40], whorl.TruncatedError),
-        (b"", whorl.FormatError),
-        (b"PK\3\4" + good[4:], whorl.FormatError),
-        (good + b"x", whorl.OversizedError),
-        (bytes(flipped), whorl.CorruptionError),
-        (bytes(version), whorl.VersionError),
-    ):
-        with pytest.raises(error):
-            load(with_bytes(data))
-    for other, path in files.items():
-        if other not in (name, SAME_TYPE.get(name)):
-            with pytest.raises(whorl.TypeMismatchError):
-                load(path)
-    with pytest.raises(whorl.IoError):
-        load(tmp_path / "absent.whorl")
+    others = [path for other, path in files.items() if other not in (name, SAME_TYPE.get(name))]
+    check_bad_files(LOADERS[name], files[name], others, tmp_path)
 
 
 def test_the_schemes_do_not_read_each_others_files(

@@ -15,7 +15,7 @@ import pytest
 import whorl
 from support import run_python
 from whorl.binfhe import _server
-from whorl.cli import _bench, _expressions
+from whorl.cli import _bench, _expressions, _records
 
 # Small and insecure, so that a key takes no time.
 SET = "openfhe_1_5/TOY"
@@ -284,7 +284,7 @@ def test_info_of_a_bgv_file(shell: Shell) -> None:
     ],
 )
 def test_bench_names_the_hardware(devices: list[str], name: str, count: int) -> None:
-    assert _bench.hardware(devices) == (name, count)
+    assert _records.hardware(devices) == (name, count)
 
 
 def test_bench_refuses_an_unknown_gate(shell: Shell) -> None:
@@ -297,13 +297,13 @@ def test_bench_records_commits_of_this_tree_only(tmp_path: Path) -> None:
         command = ["git", "-C", str(tmp_path), *identity, *args]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
-    assert _bench._commit(tmp_path) is None
+    assert _records._commit(tmp_path) is None
     git("init", "-q")
-    assert _bench._commit(tmp_path) is None  # no commit yet
+    assert _records._commit(tmp_path) is None  # no commit yet
     git("commit", "-q", "--allow-empty", "-m", "first")
-    assert _bench._commit(tmp_path) is None  # somebody else's tree
+    assert _records._commit(tmp_path) is None  # somebody else's tree
     (tmp_path / "include" / "whorl").mkdir(parents=True)
-    assert _bench._commit(tmp_path / "include") == git("rev-parse", "--short", "HEAD")
+    assert _records._commit(tmp_path / "include") == git("rev-parse", "--short", "HEAD")
 
 
 def test_search_from_the_command_line(shell: Shell) -> None:
@@ -319,7 +319,7 @@ def test_demo_without_the_source_tree(tmp_path: Path) -> None:
 
 
 def test_demo_lists_the_applications() -> None:
-    shell = Shell(Path(__file__).resolve().parents[2])
+    shell = Shell(Path(__file__).resolve().parents[3])
     assert "nosuch: not among lookup, tree" in shell("demo", "nosuch", code=2)
     listed = shell("demo", "--list").splitlines()
     assert [line.split()[:3] for line in listed] == [

@@ -51,20 +51,6 @@ def test_no_secret_is_shown(kit: Kit) -> None:
     }
 
 
-def test_the_server_half_has_no_client() -> None:
-    done = run_python(
-        "import sys, whorl.server as s\n"
-        "for half in (s, s.binfhe, s.bgv):\n"
-        "    names = {n for n in vars(half) if 'client' in n.lower() or 'secret' in n.lower()}\n"
-        "    assert not names and not hasattr(half, 'Client'), names\n"
-        "s.binfhe.Server, s.binfhe.EvaluationKeys, s.binfhe.parameters('W128_P64')\n"
-        "s.bgv.Server, s.bgv.PublicKey, s.bgv.parameters(1)\n"
-        "assert not [m for m in sys.modules if m.startswith('whorl') and 'client' in m]\n"
-        "print('alone')"
-    )
-    assert done.stdout == "alone\n", done.stderr
-
-
 def test_the_server_half_refuses_secret_files(kit: Kit, tmp_path: Path) -> None:
     path = tmp_path / "secret.whorl"
     kit.client.save(path, "correct horse")
@@ -175,7 +161,7 @@ def test_ctrl_c_stops_a_long_call() -> None:
         "    print(time.perf_counter() - sent[0])\n"
         "assert kit.client.decrypt(kit.server.nand(a[:2], a[:2])).tolist() == [0, 0]\n"
     )
-    done = run_python(code, str(Path(__file__).parent))
+    done = run_python(code, str(Path(__file__).parents[1]))
     assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 2
 
@@ -201,7 +187,8 @@ def test_a_new_process_reads_what_this_one_pickled(kit: Kit, tmp_path: Path) -> 
     done = run_python(
         "import pickle, sys, whorl.server\n"
         "keys, a = pickle.load(open(sys.argv[1], 'rb'))\n"
-        "pickle.dump(whorl.server.binfhe.Server(keys).nand(a, a[0]).to_host(), open(sys.argv[1], 'wb'))",
+        "result = whorl.server.binfhe.Server(keys).nand(a, a[0]).to_host()\n"
+        "pickle.dump(result, open(sys.argv[1], 'wb'))",
         str(path),
     )
     assert done.returncode == 0, done.stderr

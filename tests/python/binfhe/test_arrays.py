@@ -190,11 +190,11 @@ def test_pickle_bytes_and_files(kit: Kit, shape: tuple[int, ...], tmp_path_facto
         again = pickle.loads(pickle.dumps(work))
         assert again.shape == work.shape
         assert np.array_equal(again.data, work.data)
-        flat = Ciphertexts.from_bytes(bytes(work), allow_insecure=True)
-        assert np.array_equal(flat.data, work.ravel().data)
+        same_again = Ciphertexts.from_bytes(bytes(work), allow_insecure=True)
+        assert np.array_equal(same_again.data, work.data)
     path = tmp_path_factory.mktemp("file") / "c.whorl"
     encrypted.save(path)
-    assert np.array_equal(Ciphertexts.load(path, allow_insecure=True).data, encrypted.ravel().data)
+    assert np.array_equal(Ciphertexts.load(path, allow_insecure=True).data, encrypted.data)
 
 
 def test_fresh_wholes_travel_as_seeds(kit: Kit) -> None:
@@ -202,11 +202,11 @@ def test_fresh_wholes_travel_as_seeds(kit: Kit) -> None:
     seeded, full = len(fresh.to_bytes()), len(fresh.T.to_bytes())
     assert seeded < 400 * 2 + 1000 < 400 * 2 * kit.parameters.n < full
     for whole in (fresh.reshape(400), fresh.ravel(), fresh.copy()):
-        assert len(whole.to_bytes()) == seeded
+        assert abs(len(whole.to_bytes()) - seeded) < 64  # the shape
     again = pickle.loads(pickle.dumps(fresh))
-    assert len(again.to_bytes()) == seeded
+    assert again.to_bytes() == fresh.to_bytes()
     for part in (fresh[:19], fresh[::-1], concatenate([fresh, fresh])):
-        assert np.array_equal(Ciphertexts.from_bytes(bytes(part), True).data, part.ravel().data)
+        assert np.array_equal(Ciphertexts.from_bytes(bytes(part), True).data, part.data)
 
 
 def test_copies_and_words_cannot_be_changed(kit: Kit) -> None:
