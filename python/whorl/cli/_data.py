@@ -55,9 +55,11 @@ def keygen(
     force: Force = False,
 ) -> None:
     """Make a secret key, and the evaluation keys that a server needs."""
-    with new_keys(secret, keys, passphrase_file, force) as made:
-        client = Client(parameters(params, allow_insecure))
-        made(client, client.evaluation_keys(threads, progress=True))
+    new_keys(
+        *(secret, keys, passphrase_file, force),
+        lambda: Client(parameters(params, allow_insecure)),
+        lambda client: client.evaluation_keys(threads, progress=True),
+    )
 
 
 def encrypt(

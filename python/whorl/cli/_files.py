@@ -43,23 +43,25 @@ def new_file(path: Path, force: bool) -> Path:
     return path
 
 
-@contextmanager
 def new_keys(
-    secret: Path, keys: Path, passphrase_file: Path | None, force: bool
-) -> Iterator[Callable[[Any, Any], None]]:
-    """Yields save(client, evaluation keys); the passphrase is asked for before they are made."""
+    secret: Path,
+    keys: Path,
+    passphrase_file: Path | None,
+    force: bool,
+    make_client: Callable[[], Any],
+    make_keys: Callable[[Any], Any],
+) -> None:
+    """Makes and saves both; the passphrase is asked for before the long part, evaluation keys."""
     new_file(secret, force)
     new_file(keys, force)
+    client = make_client()
     phrase = _passphrase.read(passphrase_file, confirm=True)
-
-    def save(client: Any, evaluation: Any) -> None:
-        client.save(secret, phrase)
-        evaluation.save(keys)
-        shown = size(keys.stat().st_size)
-        out.print(f"{secret}: secret key; keep it", markup=False)
-        out.print(f"{keys}: evaluation keys for a server, {shown}", markup=False)
-
-    yield save
+    evaluation = make_keys(client)
+    client.save(secret, phrase)
+    evaluation.save(keys)
+    shown = size(keys.stat().st_size)
+    out.print(f"{secret}: secret key; keep it", markup=False)
+    out.print(f"{keys}: evaluation keys for a server, {shown}", markup=False)
 
 
 def written(output: Path, count: int) -> None:

@@ -101,11 +101,13 @@ def register(app: typer.Typer, scheme: Scheme) -> None:
         force: Force = False,
     ) -> None:
         """Make a secret key, and the evaluation keys that a server needs."""
-        with new_keys(secret, keys, passphrase_file, force) as made:
-            chosen = scheme.part("parameters")(**{**scheme.parameters, **settings(params)})
-            client = scheme.part("Client")(chosen)
-            request = settings(wanted)
-            made(client, client.evaluation_keys(threads=threads, progress=True, **request))
+        chosen = scheme.part("parameters")(**{**scheme.parameters, **settings(params)})
+        request = {"threads": threads, "progress": True, **settings(wanted)}
+        new_keys(
+            *(secret, keys, passphrase_file, force),
+            lambda: scheme.part("Client")(chosen),
+            lambda client: client.evaluation_keys(**request),
+        )
 
     @group.command()
     def encrypt(
@@ -127,18 +129,17 @@ def register(app: typer.Typer, scheme: Scheme) -> None:
         encrypted.save(output)
         written(output, encrypted.size)
 
-    @group.command("eval")
+    @group.command("eval", help=f"Evaluate one of {known} on ciphertexts; needs no secret.")
     def evaluate(
         inputs: Inputs,
         output: Output,
-        op: Annotated[str, typer.Option("--op", help=known)],
+        op: Annotated[str, typer.Option("--op", help="What to evaluate.")],
         keys: Keys = KEYS,
         device: Device = None,
         threads: Threads = 0,
         allow_insecure: Insecure = False,
         force: Force = False,
     ) -> None:
-        """Evaluate an operation on ciphertexts; needs no secret."""
         if op not in scheme.operations:
             raise ValueError(f"op: {op!r} is none of {known}")
         operands, work = scheme.operations[op]

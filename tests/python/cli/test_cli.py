@@ -13,29 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import whorl
-from support import run_python
+from cli_support import CLI, Shell
 from whorl.binfhe import _server
-from whorl.cli import _bench, _expressions, _records
+from whorl.cli import _expressions, _records
 
 # Small and insecure, so that a key takes no time.
 SET = "openfhe_1_5/TOY"
-CLI = "import sys; from whorl.cli import main; sys.argv[0] = 'whorl'; main()"
-
-
-class Shell:
-    """Runs `whorl ...` in a folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def __call__(self, *args: str, code: int = 0, **kwargs: object) -> str:
-        done = run_python(CLI, *args, cwd=self.folder, **kwargs)
-        assert done.returncode == code, done.stderr + done.stdout
-        if code:
-            assert len(done.stderr.strip().splitlines()) == 1, done.stderr
-            assert "Traceback" not in done.stderr
-            return done.stderr
-        return done.stdout
 
 
 @pytest.fixture(scope="module")
