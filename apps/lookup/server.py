@@ -2,8 +2,7 @@
 
 usage: python -m lookup.server FOLDER    table.tsv, keys.whorl, query.whorl -> answer.whorl
 
-It makes no `whorl.bgv.Client`, so the module that could make, load or use a secret key is never
-loaded.
+It imports `whorl.server` alone, which has no name that makes, loads or uses a secret key.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from common.files import write_json
 from common.halves import answer_all, server_parser
-from whorl.bgv import Ciphertexts, Server, stack
+from whorl.server.bgv import Ciphertexts, Server, stack
 
 from . import circuit
 from .table import Table

@@ -15,7 +15,7 @@ import numpy as np
 from common.files import read_json, write_json
 from common.halves import client_main
 from common.processes import passphrase_given
-from whorl.client import Ciphertexts, Client
+from whorl.client.binfhe import Ciphertexts, Client
 
 from . import security
 from .model import Quantiser

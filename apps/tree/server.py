@@ -13,7 +13,7 @@ from pathlib import Path
 
 from common.files import write_json
 from common.halves import answer_all, server_parser
-from whorl.server import Ciphertexts, Lut, Server, stack
+from whorl.server.binfhe import Ciphertexts, EncryptedArray, Lut, Server, stack
 
 from . import circuit as circuits
 from . import security
@@ -30,8 +30,8 @@ class Encrypted:
         self._server = server
 
     def look_up(
-        self, tables: Sequence[Table], x: Ciphertexts, p_out: int, padding_out: bool
-    ) -> Ciphertexts:
+        self, tables: Sequence[Table], x: EncryptedArray, p_out: int, padding_out: bool
+    ) -> EncryptedArray:
         """Column j of x through tables[j], in one call for the whole batch."""
         luts = [
             Lut(
@@ -46,19 +46,19 @@ class Encrypted:
         return self._server.apply(luts, x)
 
     def linear(
-        self, weights: Sequence[int], columns: Sequence[Ciphertexts], constant: int
-    ) -> Ciphertexts:
+        self, weights: Sequence[int], columns: Sequence[EncryptedArray], constant: int
+    ) -> EncryptedArray:
         """constant + sum of weights times columns, modulo their p."""
         return self._server.linear(list(weights), columns, constant)
 
-    def stack(self, columns: Sequence[Ciphertexts]) -> Ciphertexts:
+    def stack(self, columns: Sequence[EncryptedArray]) -> EncryptedArray:
         """Columns as the last axis."""
         return stack(columns, axis=-1)
 
 
 def all_leaves(
-    circuit: Circuit, arithmetic: Encrypted, bits: Ciphertexts, needed: Ciphertexts
-) -> Ciphertexts:
+    circuit: Circuit, arithmetic: Encrypted, bits: EncryptedArray, needed: EncryptedArray
+) -> EncryptedArray:
     """Indicators of all leaves from left to right, given those that are needed for the class."""
     columns = {leaf: needed[:, place] for place, leaf in enumerate(circuit.needed)}
     if circuit.skipped:
@@ -72,21 +72,22 @@ def serve(folder: Path, device: str | None, threads: int, with_trace: bool) -> N
     started = time.perf_counter()
     circuit = circuits.compile_tree(Tree.load(folder / "tree.json"))
     server = Server(folder / "keys.whorl", device=device, threads=threads)
-    x = Ciphertexts.load(folder / "query.whorl").reshape(-1, FEATURES)
+    query = Ciphertexts.load(folder / "query.whorl").reshape(-1, FEATURES)
     arithmetic = Encrypted(server)
-    bits = indicators = x  # of the last call, for the trace
+    bits = indicators = server.upload(query)  # of the last call, for the trace
 
     def answer_to(flowers: slice) -> Ciphertexts:
         nonlocal bits, indicators
-        bits = circuits.compare_features(circuit, arithmetic, x[flowers])
+        x = server.upload(query[flowers])
+        bits = circuits.compare_features(circuit, arithmetic, x)
         indicators = circuits.find_leaves(circuit, arithmetic, bits, circuit.needed)
-        return circuits.sum_classes(circuit, arithmetic, indicators)
+        return circuits.sum_classes(circuit, arithmetic, indicators).to_host()
 
     answer, told = answer_all(answer_to, started)
     answer.save(folder / "answer.whorl")
     if with_trace:
         trace = all_leaves(circuit, arithmetic, bits, indicators)
-        trace.save(folder / "trace.whorl")
+        trace.to_host().save(folder / "trace.whorl")
 
     failure = security.failure(server.parameters, circuit)
     write_json(
@@ -99,7 +100,7 @@ def serve(folder: Path, device: str | None, threads: int, with_trace: bool) -> N
             "device": server.device,
             "transform": server.transform,
             "threads": server.threads,
-            "flowers": len(x),
+            "flowers": len(query),
             "nodes": len(circuit.tests),
             "leaves": len(circuit.ways),
             "rotations_per_flower": circuit.rotations,

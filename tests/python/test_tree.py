@@ -22,8 +22,8 @@ from tree import circuit as circuits  # noqa: E402
 from tree import picture, run, security  # noqa: E402
 from tree.model import Ints, Quantiser, Tree  # noqa: E402
 from tree.server import Encrypted  # noqa: E402
-from whorl.client import Client  # noqa: E402
-from whorl.server import Server  # noqa: E402
+from whorl.client.binfhe import Client  # noqa: E402
+from whorl.server.binfhe import Server  # noqa: E402
 
 # ---- arithmetic in the clear, which refuses what ciphertexts would get wrong
 
