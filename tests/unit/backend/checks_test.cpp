@@ -113,7 +113,7 @@ TEST_F(BackendErrors, LweOperations) {
   EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 512, false, ca, small.slice()), ShapeError);
   EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 512, false, cf, b.slice()), DeviceError);
   EXPECT_THROW(device->rotation<U32>().extract(q32, 256, 0, ca, b.slice()), ShapeError);
-  EXPECT_THROW(device->rotation<U32>().extract(q32, 200, 0, ca, b.slice()), ShapeError);
+  EXPECT_THROW(device->rotation<U32>().extract(q32, 200, 0, ca, b.slice()), ParameterError);
   const std::int64_t weights[] = {1, 2};
   const Slice<const U32> one[] = {ca}, wrong[] = {ca, cs}, theirs[] = {ca, cf};
   EXPECT_THROW(device->lwe().linear<std::uint32_t>(16, 64, weights, one, 0, b.slice()), ShapeError);
