@@ -160,14 +160,12 @@ class Queue {
 
  private:
   friend class Relay;  // calls those above of the queue behind it
-  using Families =
-      std::tuple<std::shared_ptr<const RingOps<std::uint32_t>>,
-                 std::shared_ptr<const RingOps<std::uint64_t>>,
-                 std::shared_ptr<const RnsOps<std::uint32_t>>,
-                 std::shared_ptr<const RnsOps<std::uint64_t>>,
-                 std::shared_ptr<const RotationOps<std::uint32_t>>,
-                 std::shared_ptr<const RotationOps<std::uint64_t>>, std::shared_ptr<const FftOps>,
-                 std::shared_ptr<const LweOps>>;
+  using Families = std::tuple<
+      std::shared_ptr<const RingOps<std::uint32_t>>, std::shared_ptr<const RingOps<std::uint64_t>>,
+      std::shared_ptr<const RnsOps<std::uint32_t>>, std::shared_ptr<const RnsOps<std::uint64_t>>,
+      std::shared_ptr<const RotationOps<std::uint32_t>>,
+      std::shared_ptr<const RotationOps<std::uint64_t>>, std::shared_ptr<const FftOps>,
+      std::shared_ptr<const LweOps>>;
 
   template <class Family>
   const Family& family(const char* what, std::size_t word_bytes) const {
@@ -187,12 +185,13 @@ class Queue {
   Families families_;
 };
 
-/// f(), whose operations on the queue belong together: steps of one whole, none of which is waited
-/// for alone. What f throws is thrown; what it began is done all the same.
-template <class F>
-auto together(const Queue& queue, const F& f) {
+/// f(), whose operations on the queue (or on several, as run::Fleet's) belong together: steps of
+/// one whole, none of which is waited for alone. What f throws is thrown; what it began is done all
+/// the same.
+template <class Queues, class F>
+auto together(const Queues& queue, const F& f) {
   struct Scope {
-    const Queue& queue;
+    const Queues& queue;
     bool open = true;
     ~Scope() {
       if (!open) return;
