@@ -13,6 +13,7 @@
 
 #include "bindings.h"
 #include "calls.h"
+#include "whorl/io_secret.h"
 
 namespace whorl::python {
 
@@ -131,7 +132,7 @@ void bind_bgv_parameters(nb::module_& module) {
       .def_static(
           "from_bytes",
           [](const nb::bytes& bytes, bool allow_insecure) {
-            return io::load_bgv_parameters(as_span(bytes),
+            return io::load<bgv::Parameters>(as_span(bytes),
                                            load_options(allow_insecure, parameter_bytes));
           },
           "data"_a, "allow_insecure"_a)
@@ -144,7 +145,7 @@ void bind_bgv_parameters(nb::module_& module) {
       .def_static(
           "load",
           [](const std::string& path, bool allow_insecure) {
-            return io::load_bgv_parameters(std::filesystem::path(path),
+            return io::load<bgv::Parameters>(std::filesystem::path(path),
                                            load_options(allow_insecure, parameter_bytes));
           },
           "path"_a, "allow_insecure"_a);
@@ -209,9 +210,9 @@ void bind_bgv_data(nb::module_& module) {
       });
   bind_files(
       batch,
-      [](auto bytes, const auto& options) { return io::load_bgv_ciphertexts(bytes, options); },
+      [](auto bytes, const auto& options) { return io::load<bgv::Ciphertexts>(bytes, options); },
       [](const auto& path, const auto& options) {
-        return io::load_bgv_ciphertexts(path, options);
+        return io::load<bgv::Ciphertexts>(path, options);
       });
 
   nb::class_<PublicKey> public_key(module, "BgvPublicKey");
@@ -227,8 +228,8 @@ void bind_bgv_data(nb::module_& module) {
           "values"_a, "packing"_a);
   bind_files(
       public_key,
-      [](auto bytes, const auto& options) { return io::load_bgv_public_key(bytes, options); },
-      [](const auto& path, const auto& options) { return io::load_bgv_public_key(path, options); });
+      [](auto bytes, const auto& options) { return io::load<bgv::PublicKey>(bytes, options); },
+      [](const auto& path, const auto& options) { return io::load<bgv::PublicKey>(path, options); });
 
   nb::class_<EvaluationKeys> keys(module, "BgvEvaluationKeys");
   keys.def_prop_ro("parameters", [](const EvaluationKeys& k) { return k.parameters; })
@@ -241,9 +242,9 @@ void bind_bgv_data(nb::module_& module) {
       });
   bind_files(
       keys,
-      [](auto bytes, const auto& options) { return io::load_bgv_evaluation_keys(bytes, options); },
+      [](auto bytes, const auto& options) { return io::load<bgv::EvaluationKeys>(bytes, options); },
       [](const auto& path, const auto& options) {
-        return io::load_bgv_evaluation_keys(path, options);
+        return io::load<bgv::EvaluationKeys>(path, options);
       });
 }
 
@@ -252,7 +253,7 @@ void bind_bgv_data(nb::module_& module) {
 EvaluationKeys make_keys(const Client& client, unsigned relinearise,
                          const std::vector<std::int64_t>& rotations, bool swap_rows,
                          unsigned threads, const std::optional<nb::callable>& report) {
-  const bgv::Progress progress = [&report](std::size_t done, std::size_t total) {
+  const Progress progress = [&report](std::size_t done, std::size_t total) {
     if (!report) return !interrupted();
     nb::gil_scoped_acquire gil;
     if (on_main_thread && PyErr_CheckSignals() != 0) return false;
@@ -314,7 +315,7 @@ void bind_bgv_client(nb::module_& module) {
           [](const std::string& path, const nb::bytes& passphrase, bool allow_insecure) {
             const std::string_view phrase(passphrase.c_str(), passphrase.size());
             return without_gil([&] {
-              return Client(io::load_bgv_secret_key(std::filesystem::path(path), phrase,
+              return Client(io::load<bgv::SecretKey>(std::filesystem::path(path), phrase,
                                                     load_options(allow_insecure, 1U << 24U)));
             });
           },

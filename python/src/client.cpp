@@ -8,6 +8,7 @@
 
 #include "bindings.h"
 #include "calls.h"
+#include "whorl/io_secret.h"
 
 namespace whorl::python {
 
@@ -20,7 +21,7 @@ namespace {
 
 binfhe::EvaluationKeys make_keys(const Client& client, unsigned threads,
                                  const std::optional<nb::callable>& report) {
-  const binfhe::Progress progress = [&report](std::size_t done, std::size_t total) {
+  const Progress progress = [&report](std::size_t done, std::size_t total) {
     if (!report) return !interrupted();
     nb::gil_scoped_acquire gil;
     if (on_main_thread && PyErr_CheckSignals() != 0) return false;
@@ -79,7 +80,7 @@ void bind_client(nb::module_& module) {
           [](const std::string& path, const nb::bytes& passphrase, bool allow_insecure) {
             const std::string_view phrase(passphrase.c_str(), passphrase.size());
             return without_gil([&] {
-              return Client(io::load_secret_key(std::filesystem::path(path), phrase,
+              return Client(io::load<binfhe::SecretKey>(std::filesystem::path(path), phrase,
                                                 load_options(allow_insecure, 1U << 24U)));
             });
           },

@@ -66,7 +66,7 @@ void bind_batch(nb::module_& module) {
           [](const nb::bytes& bytes, bool allow_insecure, std::uint64_t max_bytes) {
             const auto span = as_span(bytes);
             const auto options = load_options(allow_insecure, max_bytes);
-            return without_gil([&] { return io::load_ciphertexts(span, options); });
+            return without_gil([&] { return io::load<binfhe::Ciphertexts>(span, options); });
           },
           "data"_a, "allow_insecure"_a, "max_bytes"_a)
       .def(
@@ -79,7 +79,7 @@ void bind_batch(nb::module_& module) {
           "load",
           [](const std::string& path, bool allow_insecure, std::uint64_t max_bytes) {
             return without_gil([&] {
-              return io::load_ciphertexts(std::filesystem::path(path),
+              return io::load<binfhe::Ciphertexts>(std::filesystem::path(path),
                                           load_options(allow_insecure, max_bytes));
             });
           },
@@ -100,7 +100,7 @@ void bind_keys(nb::module_& module) {
           [](const nb::bytes& bytes, bool allow_insecure, std::uint64_t max_bytes) {
             const auto span = as_span(bytes);
             const auto options = load_options(allow_insecure, max_bytes);
-            return without_gil([&] { return io::load_evaluation_keys(span, options); });
+            return without_gil([&] { return io::load<binfhe::EvaluationKeys>(span, options); });
           },
           "data"_a, "allow_insecure"_a, "max_bytes"_a)
       .def(
@@ -113,7 +113,7 @@ void bind_keys(nb::module_& module) {
           "load",
           [](const std::string& path, bool allow_insecure, std::uint64_t max_bytes) {
             return without_gil([&] {
-              return io::load_evaluation_keys(std::filesystem::path(path),
+              return io::load<binfhe::EvaluationKeys>(std::filesystem::path(path),
                                               load_options(allow_insecure, max_bytes));
             });
           },
@@ -157,7 +157,7 @@ void bind_lut(nb::module_& module) {
       .def_static(
           "from_bytes",
           [](const nb::bytes& bytes, bool allow_insecure) {
-            return io::load_lut(as_span(bytes), load_options(allow_insecure, 1U << 30U));
+            return io::load<binfhe::Lut>(as_span(bytes), load_options(allow_insecure, 1U << 30U));
           },
           "data"_a, "allow_insecure"_a)
       .def(
@@ -165,7 +165,7 @@ void bind_lut(nb::module_& module) {
       .def_static(
           "load",
           [](const std::string& path, bool allow_insecure) {
-            return io::load_lut(std::filesystem::path(path),
+            return io::load<binfhe::Lut>(std::filesystem::path(path),
                                 load_options(allow_insecure, 1U << 30U));
           },
           "path"_a, "allow_insecure"_a);
@@ -193,6 +193,8 @@ std::string type_name(io::FrameType type) {
       return "BGV ciphertexts";
     case io::FrameType::bgv_public_key:
       return "BGV public key";
+    case io::FrameType::first_foreign:
+      break;
   }
   throw FormatError("type: " + std::to_string(static_cast<unsigned>(type)) + " is unknown");
 }

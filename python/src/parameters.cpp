@@ -169,7 +169,7 @@ void bind_parameters(nb::module_& module) {
       .def_static(
           "from_bytes",
           [](const nb::bytes& bytes, bool allow_insecure) {
-            return io::load_parameters(as_span(bytes), load_options(allow_insecure, 1U << 20U));
+            return io::load<binfhe::Parameters>(as_span(bytes), load_options(allow_insecure, 1U << 20U));
           },
           "data"_a, "allow_insecure"_a)
       .def(
@@ -177,7 +177,7 @@ void bind_parameters(nb::module_& module) {
       .def_static(
           "load",
           [](const std::string& path, bool allow_insecure) {
-            return io::load_parameters(std::filesystem::path(path),
+            return io::load<binfhe::Parameters>(std::filesystem::path(path),
                                        load_options(allow_insecure, 1U << 20U));
           },
           "path"_a, "allow_insecure"_a);

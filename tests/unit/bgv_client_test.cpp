@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "lattice/rns_rlwe.h"
+#include "lattice/rlwe/secret.h"
 #include "math/sampling.h"
 #include "schemes/bgv/derived.h"
 #include "support/bgv_sets.h"
@@ -103,15 +103,15 @@ TEST(BgvClient, MeasuredBudgetIsThatOfTheNoise) {
     const auto budgets = client.noise_budget(c);
     ASSERT_EQ(budgets.size(), 4u);
     with_word(p, [&]<class Word>(Word) {
-      const lattice::RnsSecret<Word> secret(plan_of<Word>(p), client.secret_key().coefficients(),
-                                            p.t(), error);
+      const lattice::rlwe::RnsSecret<Word> secret(plan_of<Word>(p),
+                                                  client.secret_key().coefficients(), 3.19);
       const auto words = c.data.as<Word>();
       for (std::size_t i = 0; i < 4; ++i) {
         std::vector<Word> one(4 * 1024), phase(2 * 1024);
         for (std::size_t r = 0; r < 4; ++r)
           std::copy_n(words.begin() + static_cast<std::ptrdiff_t>((r * 4 + i) * 1024), 1024,
                       one.begin() + static_cast<std::ptrdiff_t>(r * 1024));
-        secret.phase(2, 2, one, phase);
+        secret.phase({0, 1}, 2, one, phase);
         const math::Modulus<Word> q(static_cast<Word>(p.literal().chain[0]));
         std::int64_t largest = 0;
         for (std::size_t j = 0; j < 1024; ++j) {

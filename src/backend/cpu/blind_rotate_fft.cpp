@@ -4,10 +4,10 @@
 #include "hwy/foreach_target.h"
 
 #include "backend/cpu/blind_rotate.h"
-#include "backend/cpu/fft-inl.h"
 #include "backend/cpu/rotation-inl.h"
 #include "backend/key_memory.h"
 #include "hwy/highway.h"
+#include "ring/host/fft-inl.h"
 
 #ifndef WHORL_BACKEND_CPU_BLIND_ROTATE_FFT_ONCE
 #define WHORL_BACKEND_CPU_BLIND_ROTATE_FFT_ONCE
@@ -43,7 +43,7 @@ class FftRotationKey final : public RotationKey {
   }
 
   ring::FftPlan plan;
-  FftTables tables;
+  ring::FftTables tables;
   bool compact;
   std::vector<std::size_t> first;
   std::vector<double> scale;  ///< of each LWE coefficient's spectra
@@ -57,6 +57,7 @@ class FftRotationKey final : public RotationKey {
 HWY_BEFORE_NAMESPACE();
 namespace whorl::backend::cpu {
 namespace HWY_NAMESPACE {
+using namespace ring::HWY_NAMESPACE;
 
 template <class Int>
 using Di = hn::Rebind<Int, Df>;
@@ -199,7 +200,7 @@ struct FetchAhead {
 template <class Key, unsigned keys, class Int>
 HWY_NOINLINE void multiply_step(const FftRotationKey& key, const Key* HWY_RESTRICT step,
                                 std::size_t rows, const Carried<Int>* tile, std::size_t count) {
-  const FftTables& tables = key.tables;
+  const ring::FftTables& tables = key.tables;
   const std::size_t row_doubles = 2 * tables.M;
   constexpr std::size_t group_doubles = kLanes * 2 * kLanes;
   const Df d;
@@ -258,7 +259,7 @@ void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, st
   const RotationShape& shape = key.shape();
   const std::size_t N = shape.N, M = N / 2;
   const Int Q = static_cast<Int>(shape.Q), half = static_cast<Int>(shape.Q / 2);
-  const FftTables& tables = key.tables;
+  const ring::FftTables& tables = key.tables;
 
   const std::size_t doubles = std::size_t{2} * shape.most_digits() * 2 * M;
   auto spectra = hwy::AllocateAligned<double>(count * doubles);
@@ -338,7 +339,7 @@ void rotate_tile_64(const FftRotationKey& key, const RotationBatch<std::uint64_t
   rotate_tile(key, batch, begin, count);
 }
 /// Spectrum, in internal order, of centred coefficients.
-void key_spectrum(const FftTables& tables, const double* coefficients, double* out) {
+void key_spectrum(const ring::FftTables& tables, const double* coefficients, double* out) {
   const std::size_t M = tables.M;
   fft_forward<false>(
       tables,

@@ -4,10 +4,10 @@
 #include "hwy/foreach_target.h"
 
 #include "backend/cpu/blind_rotate.h"
-#include "backend/cpu/ntt-inl.h"
 #include "backend/cpu/rotation-inl.h"
 #include "backend/key_memory.h"
 #include "hwy/highway.h"
+#include "ring/host/ntt-inl.h"
 
 #ifndef WHORL_BACKEND_CPU_BLIND_ROTATE_NTT_ONCE
 #define WHORL_BACKEND_CPU_BLIND_ROTATE_NTT_ONCE
@@ -43,7 +43,7 @@ class NttRotationKey final : public RotationKey {
   std::size_t bytes() const override { return first.back() * 2 * this->shape().N * sizeof(Word); }
 
   ring::NttPlan<Word> plan;
-  NttTables<Word> tables;
+  ring::NttTables<Word> tables;
   math::Montgomery<Word> montgomery;
   std::vector<std::size_t> first;
   KeyMemory<Word> words;
@@ -57,6 +57,7 @@ class NttRotationKey final : public RotationKey {
 HWY_BEFORE_NAMESPACE();
 namespace whorl::backend::cpu {
 namespace HWY_NAMESPACE {
+using namespace ring::HWY_NAMESPACE;
 
 template <class Word>
 using SignedTag = hn::ScalableTag<std::make_signed_t<Word>>;
@@ -202,10 +203,10 @@ void rotate_residues_64(const NttRotationKey<std::uint64_t>& key,
 unsigned ntt_lanes(std::size_t word_bytes) {
   return static_cast<unsigned>(word_bytes == 4 ? kWords<std::uint32_t> : kWords<std::uint64_t>);
 }
-void key_values_32(const NttTables<std::uint32_t>& tables, std::uint32_t* data) {
+void key_values_32(const ring::NttTables<std::uint32_t>& tables, std::uint32_t* data) {
   ntt_forward<std::uint32_t, false>(tables, LoadWords<std::uint32_t>{data}, data);
 }
-void key_values_64(const NttTables<std::uint64_t>& tables, std::uint64_t* data) {
+void key_values_64(const ring::NttTables<std::uint64_t>& tables, std::uint64_t* data) {
   ntt_forward<std::uint64_t, false>(tables, LoadWords<std::uint64_t>{data}, data);
 }
 
@@ -232,10 +233,10 @@ void rotate_any(const NttRotationKey<std::uint64_t>& key, const RotationBatch<st
                 std::size_t begin, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(rotate_residues_64)(key, batch, begin, count);
 }
-void key_values(const NttTables<std::uint32_t>& tables, std::uint32_t* data) {
+void key_values(const ring::NttTables<std::uint32_t>& tables, std::uint32_t* data) {
   HWY_DYNAMIC_DISPATCH(key_values_32)(tables, data);
 }
-void key_values(const NttTables<std::uint64_t>& tables, std::uint64_t* data) {
+void key_values(const ring::NttTables<std::uint64_t>& tables, std::uint64_t* data) {
   HWY_DYNAMIC_DISPATCH(key_values_64)(tables, data);
 }
 
@@ -280,8 +281,7 @@ void blind_rotate_ntt(const RotationKey& any_key, const RotationBatch<Word>& bat
     throw DeviceError("the key was prepared for vectors of " + std::to_string(key.tables.lanes) +
                       " words, the device now uses " +
                       std::to_string(HWY_DYNAMIC_DISPATCH(ntt_lanes)(sizeof(Word))));
-  const std::size_t bytes =
-      key.shape().N * (2 * key.shape().most_digits() + 5) * sizeof(Word);
+  const std::size_t bytes = key.shape().N * (2 * key.shape().most_digits() + 5) * sizeof(Word);
   const std::size_t tile = rotation_tile(batch.count, bytes, workers.threads);
   parallel_for((batch.count + tile - 1) / tile, workers, [&](std::size_t t) {
     rotate_any(key, batch, t * tile, std::min(tile, batch.count - t * tile));

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "backend/contract/rns.h"
-#include "backend/cpu/ntt_tables.h"
 #include "backend/cpu/rns_kernels.h"
 #include "backend/key_memory.h"
 #include "backend/parallel.h"
+#include "ring/host/ntt_tables.h"
 
 namespace whorl::backend::cpu {
 
@@ -37,7 +37,7 @@ class CpuRnsTables final : public RnsTables<Word> {
 
   /// Of all primes; so in all that follows.
   KeyMemory<Word> twiddles;
-  std::vector<NttTables<Word>> ntt;
+  std::vector<ring::NttTables<Word>> ntt;
   std::vector<math::Montgomery<Word>> montgomery;
 
   /// To all primes of the plan: row i of its factors is prime i's. Made once; any thread may ask.
