@@ -176,12 +176,13 @@ class Queue {
   Families families_;
 };
 
-/// f(), whose operations on the queue belong together: steps of one whole, none of which is waited
-/// for alone. What f throws is thrown; what it began is done all the same.
-template <class F>
-auto together(const Queue& queue, const F& f) {
+/// f(), whose operations on the queue (or on several, as run::Fleet's) belong together: steps of
+/// one whole, none of which is waited for alone. What f throws is thrown; what it began is done all
+/// the same.
+template <class Queues, class F>
+auto together(const Queues& queue, const F& f) {
   struct Scope {
-    const Queue& queue;
+    const Queues& queue;
     bool open = true;
     ~Scope() {
       if (!open) return;
