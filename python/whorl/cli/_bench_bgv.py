@@ -12,7 +12,8 @@ import typer
 
 from ..bgv import Client, EncryptedArray, EvaluationKeys, Server, parameters
 from ..bgv._values import Packing
-from ._bench import (
+from ._output import out, pairs, size, table
+from ._records import (
     Device,
     Json,
     Record,
@@ -24,7 +25,6 @@ from ._bench import (
     rate_spread,
     spread,
 )
-from ._output import out, pairs, size, table
 
 COLUMNS = tuple(range(1, 9))
 """Rotations of rotate_many."""
