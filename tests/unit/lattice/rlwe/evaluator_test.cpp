@@ -217,7 +217,7 @@ TYPED_TEST(RlweEvaluator, Refusals) {
     e->upload(WordArray(bad), shape);
     ADD_FAILURE() << "accepted";
   } catch (const RangeError& error) {
-    for (const auto part : {"residue " + std::to_string(q), std::string("row 5"),
+    for (const auto& part : {"residue " + std::to_string(q), std::string("row 5"),
                             "prime " + std::to_string(q)})
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
   }
