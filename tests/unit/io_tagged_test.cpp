@@ -172,6 +172,51 @@ TEST(IoTagged, WhatIsReadIsChecked) {
   EXPECT_EQ(with(17, std::uint8_t{'T'}), "nothing");  // the digest does not cover names
 }
 
+// ---- structs within
+
+struct Inner {
+  std::uint8_t kind = 0;
+  std::uint64_t size = 1;
+  bool operator==(const Inner&) const = default;
+};
+struct Outer {
+  std::uint32_t n = 0;
+  Inner inner{};
+};
+
+}  // namespace
+
+template <>
+struct StructFields<Inner> {
+  static constexpr std::tuple fields{Field{1, "kind", &Inner::kind},
+                                     Field{2, "size", &Inner::size}};
+};
+
+namespace {
+
+TEST(IoTagged, StructsAreFieldsAgain) {
+  constexpr std::tuple fields{Field{1, "n", &Outer::n}, Field{2, "inner", &Outer::inner}};
+  for (const Inner& inner : {Inner{}, Inner{3, 1}, Inner{0, 7}, Inner{3, 7}}) {
+    ByteWriter out;
+    write_fields(Outer{5, inner}, fields, out);
+    ByteReader reader(out.data());
+    const auto loaded = read_fields<Outer>(reader, fields, "outer");
+    EXPECT_EQ(loaded.n, 5U);
+    EXPECT_EQ(loaded.inner, inner);
+  }
+  const auto reading = [&](const Bytes& inner) {
+    const Bytes bytes = section({{2, inner}});
+    ByteReader reader(bytes);
+    return thrown([&] { read_fields<Outer>(reader, fields, "outer"); });
+  };
+  Bytes longer = section({record<std::uint8_t>(1, 3)});
+  EXPECT_EQ(reading(longer), "nothing");
+  longer.push_back(0);
+  EXPECT_EQ(reading(longer), "Oversized");
+  EXPECT_EQ(reading(section({record<std::uint8_t>(3, 3)})), "Format");
+  EXPECT_EQ(reading(section({})), "Format");  // the default
+}
+
 // ---- shapes
 
 class IoShape : public testing::Test {
