@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace whorl {
 
@@ -16,6 +17,9 @@ using Seed = std::array<std::uint8_t, 32>;
 
 /// BLAKE2b-128 over the canonical bytes of parameters: all fields that change ciphertexts or keys.
 using Digest = std::array<std::uint8_t, 16>;
+
+/// Lengths of an array's axes, at most 32; of no axes: a single element.
+using Shape = std::vector<std::uint64_t>;
 
 /// Called with (done, total) from the calling thread; return false to stop (InterruptedError).
 using Progress = std::function<bool(std::size_t done, std::size_t total)>;

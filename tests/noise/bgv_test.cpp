@@ -103,7 +103,7 @@ class Phases {
  private:
   Parameters p_;
   std::shared_ptr<const ring::RnsPlan<Word>> plan_;
-  lattice::RnsSecret<Word> secret_;
+  lattice::rlwe::RnsSecret<Word> secret_;
 };
 
 /// What was seen of one kind of step.

@@ -85,7 +85,7 @@ struct Pair {
 };
 /// A client and its keys, made once per parameters.
 inline const Pair& pair_of(const binfhe::Parameters& parameters) {
-  static std::map<binfhe::Digest, std::unique_ptr<Pair>> pairs;
+  static std::map<Digest, std::unique_ptr<Pair>> pairs;
   auto& slot = pairs[parameters.digest()];
   if (!slot) {
     binfhe::Client client(parameters);

@@ -29,7 +29,7 @@ struct RlweRig {
 
   explicit RlweRig(std::shared_ptr<const ring::RnsPlan<Word>> its_plan)
       : plan(std::move(its_plan)),
-        coefficients(lattice::random_ternary_secret(plan->N())),
+        coefficients(lattice::rlwe::random_ternary_secret(plan->N())),
         secret(plan, {coefficients.data(), coefficients.size()}, sigma) {}
   /// Primes of equal size, so that P is about as large as a digit of as many.
   static RlweRig even(unsigned limbs, unsigned special, unsigned digit_limbs) {
@@ -47,7 +47,7 @@ struct RlweRig {
   Random random;
   std::shared_ptr<const ring::RnsPlan<Word>> plan;
   math::SecretVector<std::int32_t> coefficients;
-  lattice::RnsSecret<Word> secret;
+  lattice::rlwe::RnsSecret<Word> secret;
 
   std::size_t N() const { return plan->N(); }
   std::shared_ptr<const rlwe::Evaluator> evaluator(std::shared_ptr<const run::Fleet> fleet) const {

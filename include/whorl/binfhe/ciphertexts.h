@@ -1,7 +1,6 @@
 // A batch of LWE ciphertexts under one key, and the evaluation keys a server needs.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,13 +8,10 @@
 #include <vector>
 
 #include "whorl/binfhe/parameters.h"
+#include "whorl/common.h"
 #include "whorl/word_array.h"
 
 namespace whorl::binfhe {
-
-/// Random label that a secret key, its evaluation keys and its ciphertexts share.
-using KeyId = std::array<std::uint8_t, 16>;
-using Seed = std::array<std::uint8_t, 32>;
 
 /// `count` ciphertexts (a, b) in Z_q^(n+1), row-major (count, n+1), b last: b - <a, s> = m·q/p + e.
 struct Ciphertexts {
@@ -27,6 +23,8 @@ struct Ciphertexts {
   /// Set on fresh encryptions only: row i of `a` is expand_uniform(seed, i), so files carry the
   /// seed and the b's. Whoever changes `data` must clear it.
   std::optional<Seed> seed;
+  /// Of the array that these are, row-major; their product is `count`. None: (count,).
+  std::optional<Shape> shape{};
 
   std::size_t row() const { return parameters.n() + 1; }
   std::span<const std::uint32_t> operator[](std::size_t i) const {
@@ -41,7 +39,8 @@ struct Ciphertexts {
 /// the order of use: LWE coefficient i; key k (0: indicator of s_i = 1, 1: of s_i = -1; binary has
 /// only the first); component c (0: rows multiplying digits of a, encrypting -s_ring·m·g_j, 1: rows
 /// multiplying digits of b, encrypting m·g_j); digit j from the lowest kept. The `a` half of row r
-/// is expand_uniform(rotation_seed, r) mod Q.
+/// is expand_uniform(rotation_seed, r) mod Q. (Of GINX. Other rotations have other keys k:
+/// src/lattice/lwe/rotation_method.h.)
 ///
 /// Key-switching key: key_switch_rows() words mod Q_ks, the b's. Rows: ring coefficient i; digit j
 /// from the lowest kept; for `table` value v = 1 … the digit's bound. Row r encrypts v·g_j·s_ring,i
@@ -50,7 +49,7 @@ struct EvaluationKeys {
   Parameters parameters;
   KeyId key_id;
   Seed rotation_seed;
-  WordArray rotation_b;  ///< 4-byte words if Q < 2^32, else 8-byte
+  WordArray rotation_b;  ///< words of ring_word_bytes(Q)
   Seed switch_seed;
   WordArray switch_b;  ///< words of word_bytes_for(Q_ks)
   /// Bytes of the two b halves and seeds: what travels, without the frame.

@@ -65,7 +65,8 @@ class RingOps : public Family {
   /// Whether a < q_l throughout: of residues from outside. Waits for the answer.
   bool all_below(Moduli<Word> q, Input a) const;
   /// in (rows, B, N), out (rows, B', N): out[r][first + i] = in[r][index[i]]; what `out` has before
-  /// and after these stays. ShapeError names an index that is not below B. `out` must not be `in`.
+  /// and after these stays. Any N: rows of LWE ciphertexts too. ShapeError names an index that is
+  /// not below B. `out` must not be `in`.
   void take(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index, Input in,
             std::size_t first, Output out) const;
 
@@ -107,8 +108,8 @@ class FftOps : public Family {
  protected:
   virtual void forward(const ring::FftPlan& plan, std::size_t batch, const double* in,
                        std::complex<double>* out) const = 0;
-  virtual void inverse(const ring::FftPlan& plan, std::size_t batch,
-                       const std::complex<double>* in, double* out) const = 0;
+  virtual void inverse(const ring::FftPlan& plan, std::size_t batch, const std::complex<double>* in,
+                       double* out) const = 0;
 
  private:
   friend class RelayFft;

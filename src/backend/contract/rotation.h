@@ -32,19 +32,23 @@ struct RotationShape {
   std::uint32_t n = 0;
   std::uint32_t N = 0;
   std::uint64_t Q = 0;
-  unsigned keys = 1;  ///< of each step: GINX has 1 (binary secrets) or 2 (ternary)
+  unsigned keys = 1;  ///< of each (full) step: GINX has 1 (binary secrets) or 2 (ternary)
   std::vector<ring::Gadget> gadgets;
   Arithmetic arithmetic = Arithmetic::fft;
   RotationKind kind = RotationKind::ginx;
-  unsigned group = 1;          ///< coefficients of a step, the base of AP's digits, or the window
+  unsigned group = 1;           ///< coefficients of a step, the base of AP's digits, or the window
   std::uint64_t raised_by = 1;  ///< P where products are made modulo P·Q and divided by P
 
-  /// RLWE rows of the step of LWE coefficient i: a digit of either component for each key.
-  std::size_t rows_of(std::uint32_t i) const {
-    return std::size_t{2} * keys * gadgets[i].digits();
-  }
-  /// Rows before each step's, and in all: n + 1 numbers.
+  /// RLWE rows of the step that LWE coefficient i begins: a digit of either component for each key.
+  /// 0 where it begins none; a last group of fewer coefficients has fewer keys.
+  std::size_t rows_of(std::uint32_t i) const;
+  /// Rows before each coefficient's step, and of all steps: n + 1 numbers.
   std::vector<std::size_t> first_rows() const;
+  /// With those of automorphisms, which come after the steps: digits of a alone.
+  std::size_t rows() const;
+  /// Words of a row's a or b: N residues modulo Q, and after them as many modulo P where the modulus
+  /// is raised.
+  std::size_t row_words() const { return std::size_t{N} * (raised_by == 1 ? 1 : 2); }
   unsigned most_digits() const;
 };
 
@@ -91,8 +95,8 @@ class RotationOps : public Family {
   /// multiplying by X^a - 1 afterwards (Xiao et al., TCHES 2025, Algorithm 1). Other kinds of keys
   /// encrypt the same.
   void rotate(const RotationKey& key, const Rotations<Word>& batch, Slice<Word> out) const;
-  /// `extract` of rotate's ACC: (B, offsets, N+1). A backend may compute no more of the last step's b
-  /// than coefficient 0, if that is all that is asked for (Shi et al., VeloFHE, §4.3).
+  /// `extract` of rotate's ACC: (B, offsets, N+1). A backend may compute no more of the last step's
+  /// b than coefficient 0, if that is all that is asked for (Shi et al., VeloFHE, §4.3).
   void rotate_extract(const RotationKey& key, const Rotations<Word>& batch,
                       std::span<const std::uint32_t> offsets, std::uint64_t constant,
                       Slice<Word> out) const;

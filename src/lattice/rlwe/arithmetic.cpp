@@ -213,11 +213,17 @@ Array Typed<Word>::restrict(const Array& a, const ring::Basis& basis) const {
 }
 
 template <class Word>
-Array Typed<Word>::divide(const Array& a, const ring::Basis& to, std::uint64_t t) const {
-  this->check_evaluation("divide", a);
-  plan_->check_basis("divide", to);
+Shape Typed<Word>::shape_over(const char* what, const Array& a, const ring::Basis& to) const {
+  this->check_evaluation(what, a);
+  plan_->check_basis(what, to);
   Shape shape = a.shape();
   shape.basis = to;
+  return shape;
+}
+
+template <class Word>
+Array Typed<Word>::divide(const Array& a, const ring::Basis& to, std::uint64_t t) const {
+  const Shape shape = shape_over("divide", a, to);
   return make(
       shape,
       [&](const Site& site, Slice out, const View& x) {
@@ -228,10 +234,7 @@ Array Typed<Word>::divide(const Array& a, const ring::Basis& to, std::uint64_t t
 
 template <class Word>
 Array Typed<Word>::extend(const Array& a, const ring::Basis& to, ring::Lift lift) const {
-  this->check_evaluation("extend", a);
-  plan_->check_basis("extend", to);
-  Shape shape = a.shape();
-  shape.basis = to;
+  const Shape shape = shape_over("extend", a, to);
   return make(
       shape,
       [&](const Site& site, Slice out, const View& x) {

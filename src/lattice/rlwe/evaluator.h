@@ -13,6 +13,7 @@
 
 #include "lattice/rlwe/array.h"
 #include "lattice/rlwe/plan.h"
+#include "lattice/rlwe/switch_key.h"
 #include "ring/base_conversion.h"
 #include "ring/basis.h"
 #include "run/fleet.h"
@@ -24,16 +25,6 @@ namespace whorl::lattice::rlwe {
 
 class Key;
 class Keys;
-
-/// Bodies (digits, rows, N) of a switching key from s(X^g)^power to s, in evaluation form; the
-/// uniform halves are key_uniform's.
-struct SwitchKeyData {
-  std::uint32_t g = 1;
-  unsigned power = 1;
-  Seed seed{};
-  WordArray b;
-  ring::KeyLayout layout = {};  ///< without digits: the plan's usual one
-};
 
 /// Operands are of this evaluator (DeviceError for others'), in evaluation form unless it says
 /// otherwise, of equal count, or of which one is a single: it meets all of the other. May be called

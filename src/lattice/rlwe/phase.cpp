@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace whorl::lattice {
+namespace whorl::lattice::rlwe {
 
 template <class Word>
 PhaseReader<Word>::PhaseReader(std::vector<math::Modulus<Word>> primes)
@@ -98,4 +98,4 @@ double PhaseReader<Word>::log2_largest(std::span<const Word> residues) const {
 template class PhaseReader<std::uint32_t>;
 template class PhaseReader<std::uint64_t>;
 
-}  // namespace whorl::lattice
+}  // namespace whorl::lattice::rlwe

@@ -7,7 +7,7 @@
 
 #include "math/modulus.h"
 
-namespace whorl::lattice {
+namespace whorl::lattice::rlwe {
 
 /// Residues of integers v in (-Q/2, Q/2) modulo the primes of Q: (primes, count).
 template <class Word>
@@ -37,4 +37,4 @@ class PhaseReader {
   std::vector<std::vector<Word>> garner_;
 };
 
-}  // namespace whorl::lattice
+}  // namespace whorl::lattice::rlwe

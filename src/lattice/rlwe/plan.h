@@ -7,7 +7,7 @@
 
 #include "ring/rns_plan.h"
 
-namespace whorl::lattice {
+namespace whorl::lattice::rlwe {
 
 using AnyPlan = std::variant<std::shared_ptr<const ring::RnsPlan<std::uint32_t>>,
                              std::shared_ptr<const ring::RnsPlan<std::uint64_t>>>;
@@ -16,4 +16,4 @@ inline std::uint32_t ring_dimension(const AnyPlan& plan) {
   return std::visit([](const auto& p) { return p->N(); }, plan);
 }
 
-}  // namespace whorl::lattice
+}  // namespace whorl::lattice::rlwe

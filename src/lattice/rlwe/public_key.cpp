@@ -4,10 +4,10 @@
 #include "lattice/rlwe/uniform.h"
 #include "whorl/error.h"
 
-namespace whorl::lattice {
+namespace whorl::lattice::rlwe {
 
-RlwePublicKey::RlwePublicKey(AnyPlan plan, const ring::Basis& basis, const Seed& seed, WordArray b,
-                             double sigma)
+PublicKey::PublicKey(AnyPlan plan, const ring::Basis& basis, const Seed& seed, WordArray b,
+                     double sigma)
     : plan_(std::move(plan)), basis_(basis), b_(std::move(b)), error_(sigma) {
   a_ = std::visit(
       [&]<class Word>(const std::shared_ptr<const ring::RnsPlan<Word>>& p) {
@@ -59,8 +59,8 @@ struct PublicEncryption {
 
 }  // namespace
 
-WordArray RlwePublicKey::encrypt(std::uint64_t t, std::size_t count, const Encode& encode,
-                                 unsigned threads) const {
+WordArray PublicKey::encrypt(std::uint64_t t, std::size_t count, const Encode& encode,
+                             unsigned threads) const {
   return std::visit(
       [&]<class Word>(const std::shared_ptr<const ring::RnsPlan<Word>>& p) {
         const std::size_t N = p->N();
@@ -85,4 +85,4 @@ WordArray RlwePublicKey::encrypt(std::uint64_t t, std::size_t count, const Encod
       plan_);
 }
 
-}  // namespace whorl::lattice
+}  // namespace whorl::lattice::rlwe

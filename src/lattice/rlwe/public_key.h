@@ -7,14 +7,13 @@
 #include "lattice/rlwe/plan.h"
 #include "lattice/rlwe/secret.h"
 
-namespace whorl::lattice {
+namespace whorl::lattice::rlwe {
 
 /// A public key (b, a), an encryption of 0 under the secret: a is ciphertext_uniform's first.
-class RlwePublicKey {
+class PublicKey {
  public:
-  /// b: RlweSecret::public_key_body, (basis, N). ShapeError for other words.
-  RlwePublicKey(AnyPlan plan, const ring::Basis& basis, const Seed& seed, WordArray b,
-                double sigma);
+  /// b: Secret::public_key_body, (basis, N). ShapeError for other words.
+  PublicKey(AnyPlan plan, const ring::Basis& basis, const Seed& seed, WordArray b, double sigma);
 
   /// (b·u + t·e_0 + m, a·u + t·e_1) for each of `count` messages, u ternary: (2, basis, count, N).
   WordArray encrypt(std::uint64_t t, std::size_t count, const Encode& encode,
@@ -27,4 +26,4 @@ class RlwePublicKey {
   math::GaussianSampler error_;
 };
 
-}  // namespace whorl::lattice
+}  // namespace whorl::lattice::rlwe

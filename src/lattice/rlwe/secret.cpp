@@ -9,7 +9,7 @@
 #include "ring/automorphism.h"
 #include "whorl/error.h"
 
-namespace whorl::lattice {
+namespace whorl::lattice::rlwe {
 
 math::SecretVector<std::int32_t> random_ternary_secret(std::size_t N) {
   math::SecretVector<std::int32_t> out(N);
@@ -144,8 +144,7 @@ backend::Workers workers_of(unsigned threads) {
 
 }  // namespace
 
-RlweSecret::Any RlweSecret::make(const AnyPlan& plan, std::span<const std::int32_t> secret,
-                                 double sigma) {
+Secret::Any Secret::make(const AnyPlan& plan, std::span<const std::int32_t> secret, double sigma) {
   return std::visit(
       [&]<class Word>(const std::shared_ptr<const ring::RnsPlan<Word>>& p) -> Any {
         return RnsSecret<Word>(p, secret, sigma);
@@ -153,15 +152,15 @@ RlweSecret::Any RlweSecret::make(const AnyPlan& plan, std::span<const std::int32
       plan);
 }
 
-RlweSecret::RlweSecret(const AnyPlan& plan, std::span<const std::int32_t> secret, double sigma)
+Secret::Secret(const AnyPlan& plan, std::span<const std::int32_t> secret, double sigma)
     : secret_(make(plan, secret, sigma)) {}
 
-AnyPlan RlweSecret::plan() const {
+AnyPlan Secret::plan() const {
   return std::visit([](const auto& s) -> AnyPlan { return s.shared_plan(); }, secret_);
 }
 
-WordArray RlweSecret::encrypt(const ring::Basis& basis, std::uint64_t t, const Seed& seed,
-                              std::size_t count, const Encode& encode, unsigned threads) const {
+WordArray Secret::encrypt(const ring::Basis& basis, std::uint64_t t, const Seed& seed,
+                          std::size_t count, const Encode& encode, unsigned threads) const {
   return std::visit(
       [&]<class Word>(const RnsSecret<Word>& secret) {
         secret.plan().check_basis("fresh ciphertexts", basis);
@@ -184,8 +183,8 @@ WordArray RlweSecret::encrypt(const ring::Basis& basis, std::uint64_t t, const S
       secret_);
 }
 
-WordArray RlweSecret::public_key_body(const ring::Basis& basis, std::uint64_t t,
-                                      const Seed& seed) const {
+WordArray Secret::public_key_body(const ring::Basis& basis, std::uint64_t t,
+                                  const Seed& seed) const {
   return std::visit(
       [&]<class Word>(const RnsSecret<Word>& secret) {
         secret.plan().check_basis("a public key", basis);
@@ -200,8 +199,7 @@ WordArray RlweSecret::public_key_body(const ring::Basis& basis, std::uint64_t t,
 
 /// prepare(reader) gives what is called with (i, phase) for each ciphertext: residues (basis, N).
 template <class Prepare>
-void RlweSecret::each_phase(const HostBatch& batch, unsigned threads,
-                            const Prepare& prepare) const {
+void Secret::each_phase(const HostBatch& batch, unsigned threads, const Prepare& prepare) const {
   std::visit(
       [&]<class Word>(const RnsSecret<Word>& secret) {
         secret.plan().check_basis("ciphertexts", batch.basis);
@@ -226,7 +224,7 @@ void RlweSecret::each_phase(const HostBatch& batch, unsigned threads,
       secret_);
 }
 
-std::vector<std::uint64_t> RlweSecret::messages(
+std::vector<std::uint64_t> Secret::messages(
     const HostBatch& batch, std::uint64_t t, std::uint64_t scale,
     const std::function<void(std::size_t, std::span<std::uint64_t>)>& finish,
     unsigned threads) const {
@@ -242,7 +240,7 @@ std::vector<std::uint64_t> RlweSecret::messages(
   return out;
 }
 
-std::vector<double> RlweSecret::log2_phases(const HostBatch& batch, unsigned threads) const {
+std::vector<double> Secret::log2_phases(const HostBatch& batch, unsigned threads) const {
   std::vector<double> out(batch.count);
   each_phase(batch, threads, [&](const auto& reader) {
     return [&](std::size_t i, const auto& phase) { out[i] = reader.log2_largest(phase); };
@@ -250,10 +248,10 @@ std::vector<double> RlweSecret::log2_phases(const HostBatch& batch, unsigned thr
   return out;
 }
 
-std::vector<SwitchKeyBodies> RlweSecret::switch_keys(std::span<const SwitchSource> sources,
-                                                     std::uint64_t t, unsigned threads,
-                                                     const Progress& progress) const {
-  std::vector<SwitchKeyBodies> out;
+std::vector<SwitchKeyData> Secret::switch_keys(std::span<const SwitchSource> sources,
+                                               std::uint64_t t, unsigned threads,
+                                               const Progress& progress) const {
+  std::vector<SwitchKeyData> out;
   const ring::KeyLayout layout =
       std::visit([](const auto& secret) { return secret.plan().key_layout(); }, secret_);
   const std::size_t digits = layout.digits.size(), total = sources.size() * digits;
@@ -269,21 +267,21 @@ std::vector<SwitchKeyBodies> RlweSecret::switch_keys(std::span<const SwitchSourc
   return out;
 }
 
-SwitchKeyBodies RlweSecret::switch_key(const ring::KeyLayout& layout, const SwitchSource& source,
-                                       std::uint64_t t, unsigned threads, const Progress& progress,
-                                       const RlweSecret* from) const {
+SwitchKeyData Secret::switch_key(const ring::KeyLayout& layout, const SwitchSource& source,
+                                 std::uint64_t t, unsigned threads, const Progress& progress,
+                                 const Secret* from) const {
   return std::visit(
-      [&]<class Word>(const RnsSecret<Word>& secret) -> SwitchKeyBodies {
+      [&]<class Word>(const RnsSecret<Word>& secret) -> SwitchKeyData {
         const RnsSecret<Word>* other =
             from ? std::get_if<RnsSecret<Word>>(&from->secret_) : nullptr;
         if (from && !other)
           throw ParameterError("a switching key between secrets of different words");
         const Seed seed = math::random_seed();
-        return {source, seed,
-                secret.switch_key_bodies(layout, t, source, seed, workers_of(threads).threads,
-                                         progress, other)};
+        WordArray b = secret.switch_key_bodies(layout, t, source, seed, workers_of(threads).threads,
+                                               progress, other);
+        return {source.g, source.power, seed, std::move(b), layout};
       },
       secret_);
 }
 
-}  // namespace whorl::lattice
+}  // namespace whorl::lattice::rlwe

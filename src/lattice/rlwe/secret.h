@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lattice/rlwe/plan.h"
+#include "lattice/rlwe/switch_key.h"
 #include "math/random.h"
 #include "math/sampling.h"
 #include "math/secret.h"
@@ -19,7 +20,7 @@
 #include "whorl/common.h"
 #include "whorl/word_array.h"
 
-namespace whorl::lattice {
+namespace whorl::lattice::rlwe {
 
 /// A uniform ternary secret, and a copy of one. ShapeError unless there are N coefficients,
 /// RangeError unless they are in -1 … 1; which one is not, time does not tell.
@@ -81,17 +82,10 @@ struct HostBatch {
 /// Writes the N coefficients of message i.
 using Encode = std::function<void(std::size_t i, std::span<std::int64_t> coefficients)>;
 
-/// A switching key as it travels: bodies, and what its uniform halves are expanded from.
-struct SwitchKeyBodies {
-  SwitchSource source;
-  Seed seed;
-  WordArray b;  ///< (digits, rows, N)
-};
-
 /// An RnsSecret whatever its word, and batches of what it does, spread over threads (0: all cores).
-class RlweSecret {
+class Secret {
  public:
-  RlweSecret(const AnyPlan& plan, std::span<const std::int32_t> secret, double sigma);
+  Secret(const AnyPlan& plan, std::span<const std::int32_t> secret, double sigma);
 
   AnyPlan plan() const;
 
@@ -110,14 +104,15 @@ class RlweSecret {
   /// log2 of the largest coefficient of each phase, -inf for 0. Not in constant time.
   std::vector<double> log2_phases(const HostBatch& batch, unsigned threads = 0) const;
 
-  /// Keys from each source to this secret, each under a seed of its own. Progress counts digits of
-  /// all of them. The plan's usual layout, or one of their own.
-  std::vector<SwitchKeyBodies> switch_keys(std::span<const SwitchSource> sources, std::uint64_t t,
-                                           unsigned threads, const Progress& progress) const;
-  /// `from`: whose secret it leads from, of the same plan (ParameterError), or null for this one.
-  SwitchKeyBodies switch_key(const ring::KeyLayout& layout, const SwitchSource& source,
-                             std::uint64_t t, unsigned threads, const Progress& progress,
-                             const RlweSecret* from = nullptr) const;
+  /// Keys of the plan's usual layout from each source to this secret, each under a seed of its own.
+  /// Progress counts digits of all of them.
+  std::vector<SwitchKeyData> switch_keys(std::span<const SwitchSource> sources, std::uint64_t t,
+                                         unsigned threads, const Progress& progress) const;
+  /// One of any layout. `from`: whose secret it leads from, of the same plan (ParameterError), or
+  /// null for this one.
+  SwitchKeyData switch_key(const ring::KeyLayout& layout, const SwitchSource& source,
+                           std::uint64_t t, unsigned threads, const Progress& progress,
+                           const Secret* from = nullptr) const;
 
  private:
   using Any = std::variant<RnsSecret<std::uint32_t>, RnsSecret<std::uint64_t>>;
@@ -128,4 +123,4 @@ class RlweSecret {
   Any secret_;
 };
 
-}  // namespace whorl::lattice
+}  // namespace whorl::lattice::rlwe

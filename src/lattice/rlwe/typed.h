@@ -204,6 +204,8 @@ class Typed final : public Evaluator {
   ConstSlice over(const Site& site, const View& plain, const ring::Basis& basis,
                   Buffer& keep) const;
   void check_plain(const char* what, const Array& a, const Array& m) const;
+  /// Of `a`, in evaluation form, modulo other primes.
+  Shape shape_over(const char* what, const Array& a, const ring::Basis& to) const;
   Array scaled(const Array& a, const std::vector<Word>& each) const;
   /// Products of polynomials of the piece's count, or of which one is a single.
   void multiply(const Site& site, const ring::Basis& basis, const View& a, ConstSlice b,

@@ -4,7 +4,7 @@
 
 #include "whorl/error.h"
 
-namespace whorl::lattice {
+namespace whorl::lattice::rlwe {
 
 template <class Word>
 void key_uniform(const ring::RnsPlan<Word>& plan, const ring::KeyLayout& layout,
@@ -53,4 +53,4 @@ KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>> plan,
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 
-}  // namespace whorl::lattice
+}  // namespace whorl::lattice::rlwe

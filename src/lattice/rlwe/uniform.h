@@ -10,7 +10,7 @@
 #include "ring/rns_plan.h"
 #include "whorl/word_array.h"
 
-namespace whorl::lattice {
+namespace whorl::lattice::rlwe {
 
 /// The a half of row `digit` of a switching key, (rows, N) in evaluation form: for the r-th of the
 /// layout's R rows, modulo q, expand_uniform(seed, digit·R + r, q).
@@ -35,4 +35,4 @@ KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>> plan,
                        const ring::KeyLayout& layout, const math::Seed& seed,
                        const WordArray& bodies);
 
-}  // namespace whorl::lattice
+}  // namespace whorl::lattice::rlwe

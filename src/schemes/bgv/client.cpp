@@ -12,6 +12,8 @@
 
 namespace whorl::bgv {
 
+namespace rlwe = lattice::rlwe;
+
 struct SecretKey::State {
   Parameters parameters;
   KeyId key_id;
@@ -21,14 +23,14 @@ struct SecretKey::State {
 SecretKey SecretKey::generate(const Parameters& parameters) {
   KeyId id;
   math::random_bytes(id);
-  return SecretKey(std::make_shared<State>(
-      State{parameters, id, lattice::random_ternary_secret(parameters.N())}));
+  return SecretKey(
+      std::make_shared<State>(State{parameters, id, rlwe::random_ternary_secret(parameters.N())}));
 }
 
 SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId& key_id,
                                        std::span<const std::int32_t> coefficients) {
   return SecretKey(std::make_shared<State>(
-      State{parameters, key_id, lattice::ternary_secret(parameters.N(), coefficients)}));
+      State{parameters, key_id, rlwe::ternary_secret(parameters.N(), coefficients)}));
 }
 
 const Parameters& SecretKey::parameters() const { return state_->parameters; }
@@ -44,7 +46,7 @@ struct Client::State {
                key.parameters().literal().sigma) {}
 
   Encoder encoder;
-  lattice::RlweSecret secret;
+  rlwe::Secret secret;
 };
 
 namespace {
@@ -69,13 +71,13 @@ void check_owner(const SecretKey& key, const Ciphertexts& c) {
 }
 
 /// What of a batch its residues are.
-lattice::HostBatch residues_of(const Ciphertexts& c) {
+rlwe::HostBatch residues_of(const Ciphertexts& c) {
   return {basis_of(c.info.limbs), c.info.parts, c.info.count, c.data};
 }
 
 /// Writes row i of `values` as coefficients.
-lattice::Encode encoding(const Encoder& encoder, std::span<const std::int64_t> values,
-                         Packing packing) {
+rlwe::Encode encoding(const Encoder& encoder, std::span<const std::int64_t> values,
+                      Packing packing) {
   return [&encoder, values, packing](std::size_t i, std::span<std::int64_t> coefficients) {
     const std::size_t N = coefficients.size();
     encoder.encode(values.subspan(i * N, N), packing, coefficients);
@@ -131,8 +133,7 @@ Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values, 
   const Encoder encoder(p);
   encoder.check(packing);
   const std::size_t count = encoder.rows(values.size());
-  const lattice::RlwePublicKey to(any_plan_of(p), basis_of(p.limbs()), key.seed, key.b,
-                                  p.literal().sigma);
+  const rlwe::PublicKey to(any_plan_of(p), basis_of(p.limbs()), key.seed, key.b, p.literal().sigma);
   return fresh(p, key.key_id, packing, count, NoiseModel(p).fresh_public(),
                to.encrypt(p.t(), count, encoding(encoder, values, packing)), std::nullopt);
 }
@@ -140,11 +141,11 @@ Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values, 
 namespace {
 
 /// What each key of a request leads from, without repetition.
-std::vector<lattice::SwitchSource> keys_of(const Parameters& p, const KeyRequest& request) {
+std::vector<rlwe::SwitchSource> keys_of(const Parameters& p, const KeyRequest& request) {
   if (request.relinearise < 2 || request.relinearise > 8)
     throw ParameterError("relinearisation of " + std::to_string(request.relinearise) +
                          " parts; 2 (none) … 8");
-  std::vector<lattice::SwitchSource> out;
+  std::vector<rlwe::SwitchSource> out;
   for (unsigned power = 2; power < request.relinearise; ++power) out.push_back({1, power});
   std::vector<std::uint32_t> exponents;
   for (const std::int64_t columns : request.rotations)
@@ -163,9 +164,9 @@ EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threa
                                        const Progress& progress) const {
   const Parameters& p = parameters();
   EvaluationKeys out{p, key_id(), {}};
-  for (lattice::SwitchKeyBodies& key :
+  for (rlwe::SwitchKeyData& key :
        state_->secret.switch_keys(keys_of(p, request), p.t(), threads, progress))
-    out.keys.push_back({key.source.g, key.source.power, key.seed, std::move(key.b)});
+    out.keys.push_back({key.g, key.power, key.seed, std::move(key.b)});
   return out;
 }
 

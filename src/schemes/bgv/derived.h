@@ -45,7 +45,7 @@ std::shared_ptr<const ring::RnsPlan<Word>> plan_of(const Parameters& parameters)
   return std::make_shared<const ring::RnsPlan<Word>>(p.N, chain, special, p.digit_limbs);
 }
 
-inline lattice::AnyPlan any_plan_of(const Parameters& parameters) {
+inline lattice::rlwe::AnyPlan any_plan_of(const Parameters& parameters) {
   if (parameters.word_bytes() == 4) return plan_of<std::uint32_t>(parameters);
   return plan_of<std::uint64_t>(parameters);
 }

@@ -8,7 +8,7 @@
 #include "support/rns.h"
 #include "support/schoolbook.h"
 
-namespace whorl::lattice {
+namespace whorl::lattice::rlwe {
 namespace {
 
 using test::Int128;
@@ -85,4 +85,4 @@ TEST(LatticeRlwePhase, LongChains) {
 }
 
 }  // namespace
-}  // namespace whorl::lattice
+}  // namespace whorl::lattice::rlwe

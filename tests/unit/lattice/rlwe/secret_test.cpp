@@ -13,7 +13,7 @@
 #include "support/schoolbook.h"
 #include "whorl/error.h"
 
-namespace whorl::lattice {
+namespace whorl::lattice::rlwe {
 namespace {
 
 using ring::Basis;
@@ -264,7 +264,7 @@ TYPED_TEST(LatticeRlweSecret, ProgressStopsAKey) {
   EXPECT_THROW(scene.secret.switch_key_bodies(layout, 1, {1, 2}, scene.seed(), 1, stop),
                InterruptedError);
   // Of several keys together it rises to the end.
-  const RlweSecret secret(scene.plan, scene.s, sigma);
+  const Secret secret(scene.plan, scene.s, sigma);
   const std::vector<SwitchSource> sources = {{1, 2}, {3, 1}};
   std::size_t most = 0;
   const auto keys = secret.switch_keys(sources, 1, 1, [&](std::size_t done, std::size_t total) {
@@ -275,7 +275,7 @@ TYPED_TEST(LatticeRlweSecret, ProgressStopsAKey) {
   });
   EXPECT_EQ(most, 2 * layout.digits.size());
   ASSERT_EQ(keys.size(), 2u);
-  EXPECT_EQ(keys[1].source.g, 3u);
+  EXPECT_EQ(keys[1].g, 3u);
   EXPECT_NE(keys[0].seed, keys[1].seed);
   EXPECT_THROW(secret.switch_keys(sources, 1, 1, stop), InterruptedError);
 }
@@ -286,7 +286,7 @@ struct Batch {
   Scene<Word> scene;
   std::size_t N = scene.plan->N(), count = 1 + scene.random.below(4);
   Basis basis = scene.some(5) | Basis{0};
-  RlweSecret secret{scene.plan, scene.s, sigma};
+  Secret secret{scene.plan, scene.s, sigma};
   std::vector<std::int64_t> m;
   Seed seed = scene.seed();
 
@@ -343,12 +343,12 @@ TYPED_TEST(LatticeRlweSecret, BatchesUnderTheSecret) {
 TYPED_TEST(LatticeRlweSecret, BatchesUnderThePublicKey) {
   const Batch<TypeParam> b;
   const WordArray body = b.secret.public_key_body(b.basis, b.scene.t, b.seed);
-  const RlwePublicKey key(b.secret.plan(), b.basis, b.seed, body, sigma);
+  const PublicKey key(b.secret.plan(), b.basis, b.seed, body, sigma);
   // t·(e·u + e_0 + e_1·s) has some 256·9 times t: below half of one prime of 26 bits only if t is
   // small, so a basis of one such prime will not do for a large t.
   if (b.basis.size() == 1 && b.scene.t > 256) return;
   b.expect_messages(key.encrypt(b.scene.t, b.count, b.encode()));
-  EXPECT_THROW(RlwePublicKey(b.secret.plan(), b.basis | Basis{1, 2, 3, 4, 5}, b.seed, body, sigma),
+  EXPECT_THROW(PublicKey(b.secret.plan(), b.basis | Basis{1, 2, 3, 4, 5}, b.seed, body, sigma),
                ShapeError);
 }
 
@@ -364,4 +364,4 @@ TEST(LatticeRlweTernary, RandomAndCopied) {
 }
 
 }  // namespace
-}  // namespace whorl::lattice
+}  // namespace whorl::lattice::rlwe
