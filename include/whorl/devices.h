@@ -9,7 +9,7 @@ namespace whorl {
 
 /// A device that this machine has or might have.
 struct DeviceInfo {
-  std::string name;         ///< as ServerOptions takes it: "cpu", "cuda:0"; "cuda" if none is usable
+  std::string name;  ///< as ServerOptions takes it: "cpu", "cuda:0"; "cuda" if none is usable
   std::string description;  ///< the hardware's own name
   bool usable = false;
   std::string why;                          ///< why not usable, or which kernels would run

@@ -81,7 +81,7 @@ class Server {
   const std::string& device() const;  ///< "cuda:0 (NVIDIA H200)"; several joined by ", "
   const std::vector<std::string>& devices() const;   ///< names, one each
   std::vector<FailedDevice> failed_devices() const;  ///< of several, oldest failure first
-  std::size_t key_bytes() const;  ///< of the keys as they lie on the devices now
+  std::size_t key_bytes() const;                     ///< of the keys as they lie on the devices now
 
   /// ParameterMismatchError or KeyMismatchError for others' ciphertexts, RangeError for residues
   /// not below their primes.

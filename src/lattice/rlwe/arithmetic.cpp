@@ -112,9 +112,8 @@ Array Typed<Word>::combine_plain(const Array& a, const Array& m, bool subtract) 
       [&](const Site& site, Slice out, const View& single, const View& plain) {
         Buffer keep_x, keep_rows, keep_y;
         const View x = spread(site, single, keep_x);
-        const ConstSlice y =
-            repeated(site, primes.size(), plain.count, over(site, plain, shape.basis, keep_rows),
-                     keep_y);
+        const ConstSlice y = repeated(site, primes.size(), plain.count,
+                                      over(site, plain, shape.basis, keep_rows), keep_y);
         const std::size_t part = primes.size() * site.count * site.N;
         const Slice first = out.part(0, part);
         subtract ? site.ring().sub(primes, x.parts(0, 1), y, first)
@@ -161,8 +160,7 @@ template <class Word>
 Array Typed<Word>::scaled(const Array& a, const std::vector<Word>& each) const {
   const auto primes = moduli(a.basis(), a.parts());
   std::vector<Word> scalars;
-  for (unsigned k = 0; k < a.parts(); ++k)
-    scalars.insert(scalars.end(), each.begin(), each.end());
+  for (unsigned k = 0; k < a.parts(); ++k) scalars.insert(scalars.end(), each.begin(), each.end());
   return make(
       a.shape(),
       [&](const Site& site, Slice out, const View& x) {
@@ -206,19 +204,26 @@ Array Typed<Word>::restrict(const Array& a, const ring::Basis& basis) const {
         const std::size_t part = basis.size() * site.count * site.N;
         for (unsigned k = 0; k < shape.parts; ++k) {
           Buffer keep;
-          site.queue.template copy<Word>(over(site, {one, x.count, x.N, x.parts(k, 1)}, basis, keep),
-                                         out.part(k * part, part));
+          site.queue.template copy<Word>(
+              over(site, {one, x.count, x.N, x.parts(k, 1)}, basis, keep),
+              out.part(k * part, part));
         }
       },
       a);
 }
 
 template <class Word>
-Array Typed<Word>::divide(const Array& a, const ring::Basis& to, std::uint64_t t) const {
-  this->check_evaluation("divide", a);
-  plan_->check_basis("divide", to);
+Shape Typed<Word>::shape_over(const char* what, const Array& a, const ring::Basis& to) const {
+  this->check_evaluation(what, a);
+  plan_->check_basis(what, to);
   Shape shape = a.shape();
   shape.basis = to;
+  return shape;
+}
+
+template <class Word>
+Array Typed<Word>::divide(const Array& a, const ring::Basis& to, std::uint64_t t) const {
+  const Shape shape = shape_over("divide", a, to);
   return make(
       shape,
       [&](const Site& site, Slice out, const View& x) {
@@ -229,10 +234,7 @@ Array Typed<Word>::divide(const Array& a, const ring::Basis& to, std::uint64_t t
 
 template <class Word>
 Array Typed<Word>::extend(const Array& a, const ring::Basis& to, ring::Lift lift) const {
-  this->check_evaluation("extend", a);
-  plan_->check_basis("extend", to);
-  Shape shape = a.shape();
-  shape.basis = to;
+  const Shape shape = shape_over("extend", a, to);
   return make(
       shape,
       [&](const Site& site, Slice out, const View& x) {
@@ -283,27 +285,27 @@ Array Typed<Word>::tensor(const Array& a, const Array& b) const {
       a, b);
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                    \
-  template std::vector<math::Modulus<Word>> Typed<Word>::moduli(const ring::Basis&, unsigned)      \
-      const;                                                                                       \
-  template auto Typed<Word>::repeated(const Site&, std::size_t, std::size_t, ConstSlice, Buffer&)  \
-      const->ConstSlice;                                                                           \
-  template auto Typed<Word>::over(const Site&, const View&, const ring::Basis&, Buffer&)           \
-      const->ConstSlice;                                                                           \
-  template void Typed<Word>::check_plain(const char*, const Array&, const Array&) const;           \
-  template Array Typed<Word>::copy(const Array&) const;                                            \
-  template Array Typed<Word>::combine(const Array&, const Array&, bool) const;                     \
-  template Array Typed<Word>::combine_plain(const Array&, const Array&, bool) const;               \
-  template Array Typed<Word>::negate(const Array&) const;                                          \
-  template Array Typed<Word>::scale(const Array&, std::int64_t) const;                             \
-  template Array Typed<Word>::scale(const Array&, std::span<const std::uint64_t>) const;           \
-  template Array Typed<Word>::transform(const Array&, Form) const;                                 \
-  template Array Typed<Word>::restrict(const Array&, const ring::Basis&) const;                    \
-  template Array Typed<Word>::divide(const Array&, const ring::Basis&, std::uint64_t) const;       \
-  template Array Typed<Word>::extend(const Array&, const ring::Basis&, ring::Lift) const;          \
-  template void Typed<Word>::multiply(const Site&, const ring::Basis&, const View&, ConstSlice,    \
-                                      unsigned, std::size_t, Slice) const;                         \
-  template Array Typed<Word>::multiply_plain(const Array&, const Array&) const;                    \
+#define WHORL_INSTANTIATE(Word)                                                                   \
+  template std::vector<math::Modulus<Word>> Typed<Word>::moduli(const ring::Basis&, unsigned)     \
+      const;                                                                                      \
+  template auto Typed<Word>::repeated(const Site&, std::size_t, std::size_t, ConstSlice, Buffer&) \
+      const->ConstSlice;                                                                          \
+  template auto Typed<Word>::over(const Site&, const View&, const ring::Basis&, Buffer&)          \
+      const->ConstSlice;                                                                          \
+  template void Typed<Word>::check_plain(const char*, const Array&, const Array&) const;          \
+  template Array Typed<Word>::copy(const Array&) const;                                           \
+  template Array Typed<Word>::combine(const Array&, const Array&, bool) const;                    \
+  template Array Typed<Word>::combine_plain(const Array&, const Array&, bool) const;              \
+  template Array Typed<Word>::negate(const Array&) const;                                         \
+  template Array Typed<Word>::scale(const Array&, std::int64_t) const;                            \
+  template Array Typed<Word>::scale(const Array&, std::span<const std::uint64_t>) const;          \
+  template Array Typed<Word>::transform(const Array&, Form) const;                                \
+  template Array Typed<Word>::restrict(const Array&, const ring::Basis&) const;                   \
+  template Array Typed<Word>::divide(const Array&, const ring::Basis&, std::uint64_t) const;      \
+  template Array Typed<Word>::extend(const Array&, const ring::Basis&, ring::Lift) const;         \
+  template void Typed<Word>::multiply(const Site&, const ring::Basis&, const View&, ConstSlice,   \
+                                      unsigned, std::size_t, Slice) const;                        \
+  template Array Typed<Word>::multiply_plain(const Array&, const Array&) const;                   \
   template Array Typed<Word>::tensor(const Array&, const Array&) const;
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

@@ -1,5 +1,6 @@
 // What can be done with arrays of ring-LWE ciphertexts on a server's devices. Results depend on
-// operands alone: what a scheme knows of them (plaintext modulus, scale, noise) stays in its account.
+// operands alone: what a scheme knows of them (plaintext modulus, scale, noise) stays in its
+// account.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +30,9 @@ class Keys;
 /// otherwise, of equal count, or of which one is a single: it meets all of the other. May be called
 /// from several threads at once; calls that belong together are one run::Fleet::together.
 ///
-/// Batches lie on the fleet's devices as run::Fleet::pieces splits them; what lies elsewhere, after a
-/// device has failed, is moved. A device that fails makes the call fail: the DeviceError names what
-/// is lost with it, and later calls do without the device.
+/// Batches lie on the fleet's devices as run::Fleet::pieces splits them; what lies elsewhere, after
+/// a device has failed, is moved. A device that fails makes the call fail: the DeviceError names
+/// what is lost with it, and later calls do without the device.
 class Evaluator : public std::enable_shared_from_this<Evaluator> {
  public:
   /// DeviceError for devices without RNS operations.
@@ -83,8 +84,8 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   virtual Array join(std::span<const Array> arrays) const = 0;
   /// The same residues modulo fewer primes.
   virtual Array restrict(const Array& a, const ring::Basis& basis) const = 0;
-  /// backend::RnsOps::divide: exact division by the primes that go, to a multiple of t, extension to
-  /// those that come.
+  /// backend::RnsOps::divide: exact division by the primes that go, to a multiple of t, extension
+  /// to those that come.
   virtual Array divide(const Array& a, const ring::Basis& to, std::uint64_t t) const = 0;
   /// ModRaise: the centred representative, modulo more primes.
   virtual Array extend(const Array& a, const ring::Basis& to, ring::Lift lift) const = 0;

@@ -67,14 +67,13 @@ Array Typed<Word>::upload(const WordArray& words, const Shape& shape) const {
     throw RangeError("a residue that was not below its prime was changed during the upload");
   };
   const auto out = draft(shape, pieces_for(shape.count));
-  out->buffers =
-      run::each_result<Word>(fleet(), out->pieces, true, [&](std::size_t i) {
-        const Site here = site(i, out->pieces[i]);
-        Buffer to = here.polynomials(shape.rows());
-        put(here, from, out->pieces[i].range.begin, to.slice());
-        if (!here.ring().all_below(primes, std::as_const(to).slice())) refuse();
-        return to;
-      });
+  out->buffers = run::each_result<Word>(fleet(), out->pieces, true, [&](std::size_t i) {
+    const Site here = site(i, out->pieces[i]);
+    Buffer to = here.polynomials(shape.rows());
+    put(here, from, out->pieces[i].range.begin, to.slice());
+    if (!here.ring().all_below(primes, std::as_const(to).slice())) refuse();
+    return to;
+  });
   return wrap(out);
 }
 
@@ -90,8 +89,7 @@ void Typed<Word>::put(const Site& site, std::span<const Word> from, std::size_t 
 }
 
 template <class Word>
-Array Typed<Word>::lift(std::span<const std::int64_t> polynomials,
-                        const ring::Basis& basis) const {
+Array Typed<Word>::lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const {
   plan_->check_basis("lift", basis);
   const std::size_t N = plan_->N(), size = polynomials.size();
   if (size == 0 || size % N != 0)
@@ -103,14 +101,13 @@ Array Typed<Word>::lift(std::span<const std::int64_t> polynomials,
     row = std::transform(polynomials.begin(), polynomials.end(), row,
                          [&](std::int64_t x) { return q.from_signed(x); });
   const auto out = draft({1, basis, size / N, Form::evaluation}, pieces_for(size / N));
-  out->buffers =
-      run::each_result<Word>(fleet(), out->pieces, true, [&](std::size_t i) {
-        const Site here = site(i, out->pieces[i]);
-        Buffer to = here.polynomials(basis.size());
-        put(here, std::span<const Word>(residues), out->pieces[i].range.begin, to.slice());
-        here.rns().ntt(here.tables, basis, 1, to.slice());
-        return to;
-      });
+  out->buffers = run::each_result<Word>(fleet(), out->pieces, true, [&](std::size_t i) {
+    const Site here = site(i, out->pieces[i]);
+    Buffer to = here.polynomials(basis.size());
+    put(here, std::span<const Word>(residues), out->pieces[i].range.begin, to.slice());
+    here.rns().ntt(here.tables, basis, 1, to.slice());
+    return to;
+  });
   return wrap(out);
 }
 
@@ -245,8 +242,8 @@ auto Typed<Word>::view(const Residues& operand, const Site& site) const -> View 
 
 // ---- gathered anew
 
-/// Ciphertexts of one piece of a source that a piece of the result needs, in the order in which they
-/// are first needed.
+/// Ciphertexts of one piece of a source that a piece of the result needs, in the order in which
+/// they are first needed.
 template <class Word>
 struct Typed<Word>::Fetch {
   Stored from;
@@ -271,8 +268,8 @@ auto Typed<Word>::share_of(const run::Piece& piece, std::span<const Held> source
     const Residues& source = *sources[origin.source];
     std::size_t at = 0;
     while (origin.item >= source.pieces[at].range.begin + source.pieces[at].range.count) ++at;
-    const auto [found, is_new] = known.try_emplace(
-        {origin.source, at}, static_cast<std::uint32_t>(share.fetches.size()));
+    const auto [found, is_new] =
+        known.try_emplace({origin.source, at}, static_cast<std::uint32_t>(share.fetches.size()));
     if (is_new) {
       const auto replica = replica_on(source, *fleet().lane(piece.lane));
       share.fetches.push_back({replica ? *replica : place(source, at), {}});
@@ -339,8 +336,7 @@ auto Typed<Word>::gather(const Shape& shape, std::span<const Held> sources,
   std::vector<Share> shares;
   Pieces senders;
   std::vector<Fetch*> sent;
-  for (const run::Piece& piece : out->pieces)
-    shares.push_back(share_of(piece, sources, origins));
+  for (const run::Piece& piece : out->pieces) shares.push_back(share_of(piece, sources, origins));
   for (std::size_t i = 0; i < shares.size(); ++i)
     for (Fetch& each : shares[i].fetches)
       for (std::size_t lane = 0; lane < fleet().size(); ++lane)
@@ -410,17 +406,17 @@ Array Typed<Word>::join(std::span<const Array> arrays) const {
   return wrap(gather(shape, sources, origins));
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                  \
-  template Typed<Word>::Typed(std::shared_ptr<const run::Fleet>,                                 \
-                              std::shared_ptr<const ring::RnsPlan<Word>>);                       \
-  template auto Typed<Word>::draft(const Shape&, Pieces) const->std::shared_ptr<Residues>;       \
-  template auto Typed<Word>::aligned(const Array&, const Pieces&, std::size_t) const->Held;      \
-  template auto Typed<Word>::view(const Residues&, const Site&) const->View;                       \
-  template void Typed<Word>::rethrow(const DeviceError&, std::span<const Held>) const;           \
-  template Array Typed<Word>::upload(const WordArray&, const Shape&) const;                      \
-  template Array Typed<Word>::lift(std::span<const std::int64_t>, const ring::Basis&) const;     \
-  template WordArray Typed<Word>::download(const Array&) const;                                  \
-  template Array Typed<Word>::take(const Array&, std::span<const std::uint32_t>) const;          \
+#define WHORL_INSTANTIATE(Word)                                                              \
+  template Typed<Word>::Typed(std::shared_ptr<const run::Fleet>,                             \
+                              std::shared_ptr<const ring::RnsPlan<Word>>);                   \
+  template auto Typed<Word>::draft(const Shape&, Pieces) const->std::shared_ptr<Residues>;   \
+  template auto Typed<Word>::aligned(const Array&, const Pieces&, std::size_t) const->Held;  \
+  template auto Typed<Word>::view(const Residues&, const Site&) const->View;                 \
+  template void Typed<Word>::rethrow(const DeviceError&, std::span<const Held>) const;       \
+  template Array Typed<Word>::upload(const WordArray&, const Shape&) const;                  \
+  template Array Typed<Word>::lift(std::span<const std::int64_t>, const ring::Basis&) const; \
+  template WordArray Typed<Word>::download(const Array&) const;                              \
+  template Array Typed<Word>::take(const Array&, std::span<const std::uint32_t>) const;      \
   template Array Typed<Word>::join(std::span<const Array>) const;
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

@@ -56,8 +56,8 @@ auto Typed<Word>::product_of(const Site& site, const PreparedKey& key, const rin
 
 template <class Word>
 void Typed<Word>::switched(const Site& site, const Key& key, const ring::Basis& basis,
-                           std::uint32_t g, const Buffer& digits, ConstSlice added,
-                           std::uint64_t t, Slice out) const {
+                           std::uint32_t g, const Buffer& digits, ConstSlice added, std::uint64_t t,
+                           Slice out) const {
   const auto with = key_on(site, key);
   const Buffer product = product_of(site, *with, basis, g, digits);
   site.rns().divide(site.tables, basis | key.layout().special, basis, t, 2, product.slice(), added,
@@ -241,7 +241,8 @@ struct Typed<Word>::Sum {
     const std::size_t part = basis.size() * site.count * site.N;
     if (filled == 0) {
       buffer = site.polynomials(parts * basis.size());
-      site.rns().tensor(site.tables, basis, x_parts, x, 1, m, buffer.slice().part(0, x_parts * part));
+      site.rns().tensor(site.tables, basis, x_parts, x, 1, m,
+                        buffer.slice().part(0, x_parts * part));
       filled = x_parts;
       return;
     }
@@ -315,17 +316,16 @@ Array Typed<Word>::added_up(const Array& a, std::size_t count, std::span<const T
   return this->wrap(out);
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                  \
-  template std::shared_ptr<const Key> Typed<Word>::prepare(const SwitchKeyData&,                 \
-                                                           std::shared_ptr<run::KeyBudget>)      \
-      const;                                                                                     \
-  template Array Typed<Word>::digits(const Array&, unsigned, const ring::KeyLayout&) const;      \
-  template Array Typed<Word>::inner_product(const Array&, const Key&, std::uint32_t) const;      \
-  template Array Typed<Word>::key_switch(const Array&, const Key&, std::uint64_t) const;         \
-  template Array Typed<Word>::relinearise(const Array&, const Keys&, std::uint64_t) const;       \
-  template std::vector<Array> Typed<Word>::automorphisms(                                        \
-      const Array&, std::span<const std::uint32_t>, const Keys&, std::uint64_t) const;           \
-  template Array Typed<Word>::weighted_sum(const Array&, std::span<const Evaluator::Term>,       \
+#define WHORL_INSTANTIATE(Word)                                                                    \
+  template std::shared_ptr<const Key> Typed<Word>::prepare(const SwitchKeyData&,                   \
+                                                           std::shared_ptr<run::KeyBudget>) const; \
+  template Array Typed<Word>::digits(const Array&, unsigned, const ring::KeyLayout&) const;        \
+  template Array Typed<Word>::inner_product(const Array&, const Key&, std::uint32_t) const;        \
+  template Array Typed<Word>::key_switch(const Array&, const Key&, std::uint64_t) const;           \
+  template Array Typed<Word>::relinearise(const Array&, const Keys&, std::uint64_t) const;         \
+  template std::vector<Array> Typed<Word>::automorphisms(                                          \
+      const Array&, std::span<const std::uint32_t>, const Keys&, std::uint64_t) const;             \
+  template Array Typed<Word>::weighted_sum(const Array&, std::span<const Evaluator::Term>,         \
                                            const Keys&, std::uint64_t) const;
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

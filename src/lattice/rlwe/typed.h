@@ -25,8 +25,7 @@ namespace whorl::lattice::rlwe {
 template <class Word>
 class Typed final : public Evaluator {
  public:
-  Typed(std::shared_ptr<const run::Fleet> fleet,
-        std::shared_ptr<const ring::RnsPlan<Word>> plan);
+  Typed(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<const ring::RnsPlan<Word>> plan);
 
   Array upload(const WordArray& words, const Shape& shape) const override;
   Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const override;
@@ -94,9 +93,7 @@ class Typed final : public Evaluator {
 
     const backend::RingOps<Word>& ring() const { return queue.ring<Word>(); }
     const backend::RnsOps<Word>& rns() const { return queue.rns<Word>(); }
-    Buffer polynomials(std::size_t rows) const {
-      return queue.allocate<Word>(rows * count * N);
-    }
+    Buffer polynomials(std::size_t rows) const { return queue.allocate<Word>(rows * count * N); }
   };
   /// An operand there: of the piece's count, or a single.
   struct View {
@@ -167,9 +164,8 @@ class Typed final : public Evaluator {
         return any;
       };
       run::with_room(here.lane, spill_done, [&] {
-        [&]<std::size_t... k>(std::index_sequence<k...>) {
-          body(here, view(*held[k], here)...);
-        }(std::make_index_sequence<operands>{});
+        [&]<std::size_t... k>(std::index_sequence<k...>) { body(here, view(*held[k], here)...); }
+        (std::make_index_sequence<operands>{});
       });
     };
     try {
@@ -208,6 +204,8 @@ class Typed final : public Evaluator {
   ConstSlice over(const Site& site, const View& plain, const ring::Basis& basis,
                   Buffer& keep) const;
   void check_plain(const char* what, const Array& a, const Array& m) const;
+  /// Of `a`, in evaluation form, modulo other primes.
+  Shape shape_over(const char* what, const Array& a, const ring::Basis& to) const;
   Array scaled(const Array& a, const std::vector<Word>& each) const;
   /// Products of polynomials of the piece's count, or of which one is a single.
   void multiply(const Site& site, const ring::Basis& basis, const View& a, ConstSlice b,

@@ -75,8 +75,7 @@ double Account::noise_at(double noise, const Info& a, unsigned limbs) const {
 }
 
 std::uint64_t Account::factor_after(std::uint64_t factor, unsigned limbs, unsigned left) const {
-  for (; limbs > left; --limbs)
-    factor = t_.mul(factor, inverse_primes_[limbs - 1]);
+  for (; limbs > left; --limbs) factor = t_.mul(factor, inverse_primes_[limbs - 1]);
   return factor;
 }
 
@@ -106,8 +105,7 @@ Account::Factors Account::least_factors(std::uint64_t a, std::uint64_t b, double
 
 // ---- sums
 
-std::pair<Account::Operand, Account::Operand> Account::aligned(const Info& a,
-                                                               const Info& b) const {
+std::pair<Account::Operand, Account::Operand> Account::aligned(const Info& a, const Info& b) const {
   const unsigned limbs = std::min(a.limbs, b.limbs);
   Preparation of_a{limbs}, of_b{limbs};
   const bool first_is_higher = a.limbs > b.limbs;
@@ -206,8 +204,7 @@ unsigned Account::limbs_to_multiply(const Info& a) const {
   return noise_.limbs_to_multiply(a.noise, a.limbs, a.parts);
 }
 
-std::pair<Account::Operand, Account::Operand> Account::reduced(const Info& a,
-                                                               const Info& b) const {
+std::pair<Account::Operand, Account::Operand> Account::reduced(const Info& a, const Info& b) const {
   const unsigned of_a = limbs_to_multiply(a), of_b = limbs_to_multiply(b);
   const Preparation plain{std::min(of_a, of_b)};
   if (of_a == of_b) return {prepared(a, plain), prepared(b, plain)};

@@ -32,8 +32,8 @@ std::size_t Plaintexts::bytes() const { return storage_ ? storage_->residues.byt
 namespace {
 
 std::shared_ptr<run::KeyBudget> budget_of(const ServerOptions& options) {
-  return std::make_shared<run::KeyBudget>(
-      options.key_budget == 0 ? run::KeyBudget::unlimited : options.key_budget);
+  return std::make_shared<run::KeyBudget>(options.key_budget == 0 ? run::KeyBudget::unlimited
+                                                                  : options.key_budget);
 }
 
 std::vector<rlwe::SwitchKeyData> switch_keys(const EvaluationKeys& keys) {
@@ -94,8 +94,7 @@ struct Server::State {
 
   void check_mine(const rlwe::Array* a) const {
     if (!a) throw ShapeError("an empty array was given to a server");
-    if (!a->is_of(*evaluator))
-      throw DeviceError("an array of another server was given to " + name);
+    if (!a->is_of(*evaluator)) throw DeviceError("an array of another server was given to " + name);
   }
   void check(const Array& a) const { check_mine(a.residues_.get()); }
   void check(const Plaintexts& a) const {
@@ -143,8 +142,7 @@ struct Server::State {
   Array product(const Account::Two& product, const Array& a, const Array& b,
                 bool relinearise) const {
     return fleet->together([&] {
-      const rlwe::Array x = prepared(a, product.a),
-                        y = &a == &b ? x : prepared(b, product.b);
+      const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
       rlwe::Array tensor = evaluator->tensor(x, y);
       return relinearise ? relinearised(product.result, tensor)
                          : put(product.result, std::move(tensor));

@@ -16,8 +16,8 @@ TEST(BfvProduct, IsMadeOfTheSameOperations) {
   const auto primes = math::ntt_primes(27, N, 6);
   const std::vector<std::uint32_t> all(primes.begin(), primes.end());
   const std::span<const std::uint32_t> view = all;
-  test::RlweRig<std::uint32_t> rig(std::make_shared<const ring::RnsPlan<std::uint32_t>>(
-      N, view.first(2), view.subspan(2), 2));
+  test::RlweRig<std::uint32_t> rig(
+      std::make_shared<const ring::RnsPlan<std::uint32_t>>(N, view.first(2), view.subspan(2), 2));
   const auto e = rig.evaluator(test::StrainedFleet(2).fleet);
   const std::vector<SwitchKeyData> data = {rig.key(1, 2)};
   const Keys keys(e, data, test::any_keys());
@@ -45,8 +45,8 @@ TEST(BfvProduct, IsMadeOfTheSameOperations) {
     rig.secret.phase(Q, 2, one, phase);
     const math::Modulus<std::uint64_t> q1(primes[1]);
     for (std::size_t j = 0; j < N; ++j) {
-      const std::uint64_t k = q1.mul(q1.sub(phase[N + j], phase[j] % primes[1]),
-                                     q1.inverse(primes[0] % primes[1]));
+      const std::uint64_t k =
+          q1.mul(q1.sub(phase[N + j], phase[j] % primes[1]), q1.inverse(primes[0] % primes[1]));
       const auto x = static_cast<std::int64_t>(phase[j] + primes[0] * k);
       const auto rounded = static_cast<std::int64_t>((__int128{x} * t + q / 2) / q) % t;
       ASSERT_EQ(rounded, ((due[i * N + j] % t) + t) % t) << i << ", " << j;

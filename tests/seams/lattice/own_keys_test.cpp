@@ -19,9 +19,8 @@ TYPED_TEST(OwnKeys, ALayoutOfFourPrimesAndOneOfTwo) {
   const auto e = rig.evaluator(test::StrainedFleet(2).fleet);
   const ring::KeyLayout four{{1, 3}, {{1}, {3}}, {5, 7}}, two{{0}, {{0}}, {6}};
   const std::uint32_t g = 7;
-  for (const auto& [layout, basis] : {std::pair<ring::KeyLayout, ring::Basis>{four, {1, 3}},
-                                      {four, {3}},
-                                      {two, {0}}}) {
+  for (const auto& [layout, basis] :
+       {std::pair<ring::KeyLayout, ring::Basis>{four, {1, 3}}, {four, {3}}, {two, {0}}}) {
     SCOPED_TRACE(basis.describe());
     const SwitchKeyData data = rig.key(g, 1, 1, layout);
     EXPECT_EQ(data.b.size(), layout.digits.size() * layout.rows().size() * rig.N());

@@ -71,8 +71,8 @@ struct RationalRescaling : ::testing::Test {
       for (const std::uint32_t q : coming) x *= q;
       std::vector<std::uint32_t> of_u;
       for (const std::uint32_t q : going)
-        of_u.push_back(static_cast<std::uint32_t>(std::uint64_t{x % q} *
-                                                  Big::power(t % q, q - 2, q) % q));
+        of_u.push_back(
+            static_cast<std::uint32_t>(std::uint64_t{x % q} * Big::power(t % q, q - 2, q) % q));
       const Big u = Big::from_residues(of_u, going);
       const Big twice = u + u;
       Big y = D < twice ? x + (D - u) * t : x - u * t;

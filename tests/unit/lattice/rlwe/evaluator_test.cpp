@@ -130,7 +130,8 @@ TYPED_TEST(RlweEvaluator, MeansWhatItSays) {
   const ring::Basis basis = rig.plan->level(4);
   const Shape shape{2, basis, 3};
   const auto m = rig.integers(3, 1000), n = rig.integers(3, 1000), p = rig.integers(1, 20);
-  const Array a = e->upload(rig.encrypt(basis, m), shape), b = e->upload(rig.encrypt(basis, n), shape);
+  const Array a = e->upload(rig.encrypt(basis, m), shape),
+              b = e->upload(rig.encrypt(basis, n), shape);
   const auto near = [&](const Array& got, const std::vector<std::int64_t>& due, std::int64_t bound,
                         const char* what) {
     EXPECT_LE(rig.largest_difference(rig.phases(*e, got), due), bound) << what;
@@ -152,8 +153,8 @@ TYPED_TEST(RlweEvaluator, MeansWhatItSays) {
   near(e->sub_plain(a, plain), with, 40, "sub_plain");
   // Products of small messages fit one prime of 26 bits.
   const auto x = rig.integers(3, 1), y = rig.integers(3, 1);
-  const Array small = e->tensor(e->upload(rig.encrypt(basis, x), shape),
-                                e->upload(rig.encrypt(basis, y), shape));
+  const Array small =
+      e->tensor(e->upload(rig.encrypt(basis, x), shape), e->upload(rig.encrypt(basis, y), shape));
   const auto xy = rig.product(x, y);
   near(small, xy, 256 * 40 * 40, "tensor");
   const Array two = e->relinearise(small, keys, 1);
@@ -184,7 +185,8 @@ TYPED_TEST(RlweEvaluator, WeightedSumsAreHoistedTwice) {
       once.push_back({g, e->lift(p, low)});
       auto turned = rig.turned(m, g);
       if (count == 1)
-        for (std::size_t i = 1; i < plains; ++i) turned.insert(turned.end(), &turned[0], &turned[rig.N() - 1] + 1);
+        for (std::size_t i = 1; i < plains; ++i)
+          turned.insert(turned.end(), &turned[0], &turned[rig.N() - 1] + 1);
       const auto term = rig.product(turned, p);
       for (std::size_t i = 0; i < due.size(); ++i) due[i] += term[i];
     }
@@ -202,7 +204,8 @@ TYPED_TEST(RlweEvaluator, WeightedSumsAreHoistedTwice) {
 
 TYPED_TEST(RlweEvaluator, Refusals) {
   auto rig = RlweRig<TypeParam>::mixed(4, 1, 2);
-  const auto e = rig.evaluator(StrainedFleet(2).fleet), other = rig.evaluator(StrainedFleet(1).fleet);
+  const auto e = rig.evaluator(StrainedFleet(2).fleet),
+             other = rig.evaluator(StrainedFleet(1).fleet);
   const ring::Basis full = rig.plan->level(4), low = rig.plan->level(2);
   const Shape shape{2, full, 3};
   const WordArray words = rig.residues(shape);
@@ -217,8 +220,8 @@ TYPED_TEST(RlweEvaluator, Refusals) {
     e->upload(WordArray(bad), shape);
     ADD_FAILURE() << "accepted";
   } catch (const RangeError& error) {
-    for (const auto& part : {"residue " + std::to_string(q), std::string("row 5"),
-                            "prime " + std::to_string(q)})
+    for (const std::string& part :
+         {"residue " + std::to_string(q), std::string("row 5"), "prime " + std::to_string(q)})
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
   }
   EXPECT_THROW(e->upload(words, {2, full, 4}), ShapeError);

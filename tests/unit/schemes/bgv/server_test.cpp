@@ -40,17 +40,10 @@ TEST(BgvServer, Sums) {
   });
 }
 
-TEST(BgvServer, PlainAndScalar) {
+TEST(BgvServer, Scalars) {
   on_each_scene([](Scene& scene) {
     const Server& server = scene.server;
     const Value a = scene.fresh();
-    for (const std::size_t rows : {std::size_t{1}, scene.count}) {
-      const Clear m = scene.clear(rows);
-      const auto values = m.as_signed();
-      scene.expect(server.add_plain(a.array, values), a.clear + m, "add_plain");
-      scene.expect(server.sub_plain(a.array, values), a.clear - m, "sub_plain");
-      scene.expect(server.multiply_plain(a.array, values), a.clear * m, "multiply_plain");
-    }
     const auto t = static_cast<std::int64_t>(scene.p.t());
     for (const std::int64_t v : {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, t / 2, t - 1,
                                  t, scene.random.between(-t * t, t * t)}) {
@@ -62,7 +55,7 @@ TEST(BgvServer, PlainAndScalar) {
   });
 }
 
-TEST(BgvServer, PreparedPlaintexts) {
+TEST(BgvServer, Plaintexts) {
   on_each_scene([](Scene& scene) {
     const Server& server = scene.server;
     const Value a = scene.fresh();
