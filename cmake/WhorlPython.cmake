@@ -1,4 +1,6 @@
-# The extension module whorl._core.
+# The extension modules whorl._server and whorl._client, each of a folder of python/src. Both link
+# the static library, of which the linker takes the objects that are needed: _server names nothing
+# of key generation and decryption, and so holds none of it.
 find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module
              OPTIONAL_COMPONENTS Development.SABIModule)
 execute_process(
@@ -7,16 +9,23 @@ execute_process(
   OUTPUT_VARIABLE nanobind_ROOT COMMAND_ERROR_IS_FATAL ANY)
 find_package(nanobind CONFIG REQUIRED)
 
-file(GLOB whorl_python_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/src/*.cpp")
-if(NOT whorl_python_sources)
-  message(FATAL_ERROR "python/src holds no sources: there is no Python module to build")
-endif()
+# whorl_add_python_module(NAME SOURCE...): a module whose classes other modules of Whorl's share.
+function(whorl_add_python_module name)
+  nanobind_add_module(${name} NB_STATIC STABLE_ABI NB_DOMAIN whorl ${ARGN})
+  # Warnings are for Whorl's own code.
+  target_include_directories(${name} SYSTEM PRIVATE "${NB_DIR}/include" ${Python_INCLUDE_DIRS})
+  whorl_target_flags(${name})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/python/src")
+  target_link_libraries(${name} PRIVATE whorl PkgConfig::whorl_sodium Threads::Threads)
+endfunction()
 
-nanobind_add_module(_core NB_STATIC STABLE_ABI ${whorl_python_sources})
-# Warnings are for Whorl's own code.
-target_include_directories(_core SYSTEM PRIVATE "${NB_DIR}/include" ${Python_INCLUDE_DIRS})
-whorl_target_flags(_core)
-target_include_directories(_core PRIVATE "${PROJECT_SOURCE_DIR}/src"
-                                         "${PROJECT_SOURCE_DIR}/python/src")
-target_link_libraries(_core PRIVATE whorl PkgConfig::whorl_sodium Threads::Threads)
-install(TARGETS _core LIBRARY DESTINATION whorl COMPONENT python)
+foreach(part server client)
+  file(GLOB whorl_part_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/src/${part}/*.cpp")
+  if(NOT whorl_part_sources)
+    message(FATAL_ERROR "python/src/${part} holds no sources: there is no module to build")
+  endif()
+  whorl_add_python_module(_${part} ${whorl_part_sources})
+  install(TARGETS _${part} LIBRARY DESTINATION whorl COMPONENT python)
+endforeach()
+# whorl/devices.h is the library's to implement; until then server/interim.cpp does.
+target_include_directories(_server PRIVATE "${PROJECT_SOURCE_DIR}/src")

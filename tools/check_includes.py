@@ -1,10 +1,11 @@
 """Enforce the direction of dependencies: no file may use a layer above its own.
 
-math -> ring -> backend -> lattice -> schemes -> circuits -> io -> python, and below all of them the
-public headers that belong to no layer (errors, plain buffers). Beyond the order:
+math -> ring -> backend -> run -> lattice -> schemes -> circuits -> io -> python, and below all of them
+the public headers that belong to no layer (errors, plain buffers). Beyond the order:
 
 - public headers include public or system headers only and name no device;
-- what is outside src/backend uses its contract, never a device folder of it;
+- what is outside src/backend uses its contract, never a device's folder;
+- the extension module for servers includes no header of a client's and none for secret keys;
 - the Python package imports neither applications nor tests nor tools, and nothing imports its CLI.
 
 usage: check_includes.py [ROOT]
@@ -18,7 +19,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-LAYERS = ("base", "math", "ring", "backend", "lattice", "schemes", "circuits", "io", "python")
+LAYERS = (
+    "base", "math", "ring", "backend", "run", "lattice", "schemes", "circuits", "io", "python",
+)  # fmt: skip
 RANK = {layer: rank for rank, layer in enumerate(LAYERS)}
 SCHEMES = ("binfhe", "bgv", "ckks")
 
@@ -28,13 +31,18 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 # CUDA's own types and macros, and Whorl's backend namespace.
 DEVICE_NAME = re.compile(r"\bcuda[A-Z]\w*|\bCU(?:stream|device|context)\b|__(?:device|global)__"
                          r"|\bbackend::|\bnamespace\s+(?:whorl::)?backend\b")  # fmt: skip
+# A device's own file: any folder of src/backend but the contract.
+DEVICE_FILE = re.compile(r"backend/(?!contract/)\w+/")
+# What has secret keys, and what must not: python/src/server, and python/src/common beneath it.
+SECRET_HEADER = re.compile(r"(?:\.\./)*(?:client/.*|whorl/(?:\w+/client|io_secret)\.h)$")
+SERVER_FOLDERS = (("python", "src", "server"), ("python", "src", "common"))
 # Folders whose code the package may not import.
 OUTSIDE_PACKAGE = ("apps", "tests", "tools", "bench")
 
 
 def layer_of_public_header(inside: Path) -> str:
     """Layer of include/whorl/`inside`; a header named after no layer or scheme is below all."""
-    name = inside.parts[0].removesuffix(".h")
+    name = inside.parts[0].removesuffix(".h").partition("_")[0]
     if name in SCHEMES:
         return "schemes"
     return name if name in RANK else "base"
@@ -55,7 +63,7 @@ def cpp_files(root: Path) -> Iterator[tuple[Path, str]]:
             if path.suffix in SOURCE_SUFFIXES:
                 inside = path.relative_to(folder)
                 yield path, layer_of_public_header(inside) if public else inside.parts[0]
-    for path in sorted((root / "python" / "src").glob("*")):
+    for path in sorted((root / "python" / "src").rglob("*")):
         if path.suffix in SOURCE_SUFFIXES:
             yield path, "python"
 
@@ -75,8 +83,10 @@ def check_cpp(root: Path) -> Iterator[str]:
             target = layer_of_include(included)
             if target is not None and RANK[target] > RANK[layer]:
                 yield f"{where}:{line}: {layer} includes {included}, which is {target}: a step back"
-            if re.match(r"backend/\w+/", included) and layer != "backend":
+            if DEVICE_FILE.match(included) and layer != "backend":
                 yield f"{where}:{line}: {layer} includes {included}, a device's own file"
+            if where.parts[:3] in SERVER_FOLDERS and SECRET_HEADER.match(included):
+                yield f"{where}:{line}: a server's module includes {included}, a client's"
             if public and (
                 included.startswith(("cuda", "hwy/")) or (quote == '"' and included[:6] != "whorl/")
             ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from whorl.server import Parameters, parameters
+from whorl.server.binfhe import Parameters, parameters
 
 from .circuit import Circuit
 

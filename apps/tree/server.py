@@ -7,14 +7,13 @@ It imports `whorl.server` alone, which has no name that makes, loads or uses a s
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from common.files import write_json
-from whorl.server import Ciphertexts, Lut, Server, stack
+from common.halves import answer_all, server_parser
+from whorl.server.binfhe import Ciphertexts, EncryptedArray, Lut, Server, stack
 
 from . import circuit as circuits
 from . import security
@@ -31,8 +30,8 @@ class Encrypted:
         self._server = server
 
     def look_up(
-        self, tables: Sequence[Table], x: Ciphertexts, p_out: int, padding_out: bool
-    ) -> Ciphertexts:
+        self, tables: Sequence[Table], x: EncryptedArray, p_out: int, padding_out: bool
+    ) -> EncryptedArray:
         """Column j of x through tables[j], in one call for the whole batch."""
         luts = [
             Lut(
@@ -47,19 +46,19 @@ class Encrypted:
         return self._server.apply(luts, x)
 
     def linear(
-        self, weights: Sequence[int], columns: Sequence[Ciphertexts], constant: int
-    ) -> Ciphertexts:
+        self, weights: Sequence[int], columns: Sequence[EncryptedArray], constant: int
+    ) -> EncryptedArray:
         """constant + sum of weights times columns, modulo their p."""
         return self._server.linear(list(weights), columns, constant)
 
-    def stack(self, columns: Sequence[Ciphertexts]) -> Ciphertexts:
+    def stack(self, columns: Sequence[EncryptedArray]) -> EncryptedArray:
         """Columns as the last axis."""
         return stack(columns, axis=-1)
 
 
 def all_leaves(
-    circuit: Circuit, arithmetic: Encrypted, bits: Ciphertexts, needed: Ciphertexts
-) -> Ciphertexts:
+    circuit: Circuit, arithmetic: Encrypted, bits: EncryptedArray, needed: EncryptedArray
+) -> EncryptedArray:
     """Indicators of all leaves from left to right, given those that are needed for the class."""
     columns = {leaf: needed[:, place] for place, leaf in enumerate(circuit.needed)}
     if circuit.skipped:
@@ -73,24 +72,22 @@ def serve(folder: Path, device: str | None, threads: int, with_trace: bool) -> N
     started = time.perf_counter()
     circuit = circuits.compile_tree(Tree.load(folder / "tree.json"))
     server = Server(folder / "keys.whorl", device=device, threads=threads)
-    x = Ciphertexts.load(folder / "query.whorl").reshape(-1, FEATURES)
-    loaded = time.perf_counter()
-
+    query = Ciphertexts.load(folder / "query.whorl").reshape(-1, FEATURES)
     arithmetic = Encrypted(server)
-    one = circuits.evaluate(circuit, arithmetic, x[:1])
-    after_one = time.perf_counter()
+    bits = indicators = server.upload(query)  # of the last call, for the trace
 
-    cpu = time.process_time()
-    bits = circuits.compare_features(circuit, arithmetic, x)
-    indicators = circuits.find_leaves(circuit, arithmetic, bits, circuit.needed)
-    answer = circuits.sum_classes(circuit, arithmetic, indicators)
-    after_all, cpu = time.perf_counter(), time.process_time() - cpu
+    def answer_to(flowers: slice) -> Ciphertexts:
+        nonlocal bits, indicators
+        x = server.upload(query[flowers])
+        bits = circuits.compare_features(circuit, arithmetic, x)
+        indicators = circuits.find_leaves(circuit, arithmetic, bits, circuit.needed)
+        return circuits.sum_classes(circuit, arithmetic, indicators).to_host()
+
+    answer, told = answer_all(answer_to, started)
     answer.save(folder / "answer.whorl")
-    if one.to_bytes() != answer[:1].to_bytes():
-        raise SystemExit("one flower alone gave other bits than in the batch")
     if with_trace:
         trace = all_leaves(circuit, arithmetic, bits, indicators)
-        trace.save(folder / "trace.whorl")
+        trace.to_host().save(folder / "trace.whorl")
 
     failure = security.failure(server.parameters, circuit)
     write_json(
@@ -103,30 +100,17 @@ def serve(folder: Path, device: str | None, threads: int, with_trace: bool) -> N
             "device": server.device,
             "transform": server.transform,
             "threads": server.threads,
-            "flowers": len(x),
+            "flowers": len(query),
             "nodes": len(circuit.tests),
             "leaves": len(circuit.ways),
             "rotations_per_flower": circuit.rotations,
-            "load_seconds": loaded - started,
-            "one_flower_seconds": after_one - loaded,
-            "batch_seconds": after_all - after_one,
-            "batch_cpu_seconds": cpu,
-            # What the process has of Whorl: nothing of the client.
-            "modules": sorted(name for name in sys.modules if name.split(".")[0] == "whorl"),
-        },
+        }
+        | told,
     )
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(prog="tree.server", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--device", help="default: the best found")
-    parser.add_argument("--threads", type=int, default=0, help="default: all cores")
+if __name__ == "__main__":
+    parser = server_parser("tree", __doc__)
     parser.add_argument("--trace", action="store_true", help="also tell the client the leaves")
     arguments = parser.parse_args()
     serve(arguments.folder, arguments.device, arguments.threads, arguments.trace)
-
-
-if __name__ == "__main__":
-    main()

@@ -21,9 +21,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ._core import cpu_target
-from ._core import version as _version
 from ._devices import DeviceInfo, devices
+from ._server import cpu_target
+from ._server import version as _version
 from .errors import (
     CorruptionError,
     DeviceError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import _core
+from . import _server
 
 
 @dataclass(frozen=True)
@@ -31,4 +31,4 @@ def devices() -> list[DeviceInfo]:
     >>> whorl.devices()[0].name
     'cpu'
     """
-    return [DeviceInfo(**entry) for entry in _core.devices()]
+    return [DeviceInfo(**entry) for entry in _server.devices()]

@@ -5,7 +5,7 @@ message names the field, the value and the bound. Plain misuse of Python (a wron
 of range) raises `TypeError`, `ValueError` or `IndexError`.
 """
 
-from ._core import (
+from ._server import (
     CorruptionError,
     DeviceError,
     EncodingError,

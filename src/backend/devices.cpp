@@ -21,8 +21,8 @@ constexpr const char* missing =
 DeviceKind kind() {
   return {"cuda",
           "\"cuda\" (the first GPU), \"cuda:K\" (GPU K), \"cuda:0,1\" (several), \"cuda:all\"",
-          [](const std::string& name, const DeviceOptions&)
-              -> std::vector<std::shared_ptr<const Device>> {
+          [](const std::string& name,
+             const DeviceOptions&) -> std::vector<std::shared_ptr<const Device>> {
             throw DeviceError("device \"" + name + "\": " + missing);
           },
           [] {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
+#include <string>
 
 namespace whorl::io {
 
@@ -42,34 +44,44 @@ std::array<std::uint8_t, digest_bytes> frame_digest(ByteSpan bytes, const Mapped
   return digest;
 }
 
-bool is_known(std::uint16_t type) {
-  const auto within = [type](FrameType first, FrameType last) {
-    return type >= static_cast<std::uint16_t>(first) && type <= static_cast<std::uint16_t>(last);
-  };
-  return within(FrameType::parameters, FrameType::lut) ||
-         within(FrameType::bgv_parameters, FrameType::bgv_public_key);
+struct NamedType {
+  FrameType type;
+  const char* name;
+};
+constexpr NamedType known_types[] = {{FrameType::parameters, "parameters"},
+                                     {FrameType::secret_key, "a secret key"},
+                                     {FrameType::evaluation_keys, "evaluation keys"},
+                                     {FrameType::ciphertexts, "ciphertexts"},
+                                     {FrameType::lut, "a look-up table"},
+                                     {FrameType::bgv_parameters, "BGV parameters"},
+                                     {FrameType::bgv_secret_key, "a BGV secret key"},
+                                     {FrameType::bgv_evaluation_keys, "BGV evaluation keys"},
+                                     {FrameType::bgv_ciphertexts, "BGV ciphertexts"},
+                                     {FrameType::bgv_public_key, "a BGV public key"}};
+
+const NamedType* find_type(FrameType type) {
+  const auto* const found = std::find_if(std::begin(known_types), std::end(known_types),
+                                         [type](const NamedType& t) { return t.type == type; });
+  return found == std::end(known_types) ? nullptr : found;
 }
 
-void check_expectations(const Header& header, FrameType expected, const LoadOptions& options) {
-  if (header.type != expected)
-    throw TypeMismatchError("type: the frame holds " + std::string(frame_type_name(header.type)) +
-                            ", expected " + std::string(frame_type_name(expected)));
+void check_expectations(const Header& header, const FrameKind& expected,
+                        const LoadOptions& options) {
+  if (header.type != expected.type)
+    throw TypeMismatchError("type: the frame holds " + frame_type_name(header.type) +
+                            ", expected " + frame_type_name(expected.type));
   if (header.payload_bytes > options.max_bytes)
     throw OversizedError("payload length: " + std::to_string(header.payload_bytes) +
                          " bytes announced, at most " + std::to_string(options.max_bytes) +
                          " accepted (max_bytes)");
   if (options.expect_parameters && header.parameters_digest != *options.expect_parameters)
     throw ParameterMismatchError("parameter digest: the frame was made under other parameters");
-  const bool keyed = expected != FrameType::parameters && expected != FrameType::lut &&
-                     expected != FrameType::bgv_parameters;
-  if (keyed && options.expect_key && header.key_id != *options.expect_key)
+  if (expected.keyed && options.expect_key && header.key_id != *options.expect_key)
     throw KeyMismatchError("key id: the frame was made under another key");
-  if (!keyed && header.key_id != binfhe::KeyId{})
-    throw FormatError("key id: not zero, but " + std::string(frame_type_name(expected)) +
+  if (!expected.keyed && header.key_id != KeyId{})
+    throw FormatError("key id: not zero, but " + frame_type_name(expected.type) +
                       " belong to no key");
-  const bool may_be_seeded =
-      expected == FrameType::ciphertexts || expected == FrameType::bgv_ciphertexts;
-  const std::uint32_t known = may_be_seeded ? flag_seeded : 0;
+  const std::uint32_t known = expected.seeded ? flag_seeded : 0;
   if ((header.flags & ~known) != 0)
     throw FormatError("flags: " + std::to_string(header.flags) + " has bits beyond " +
                       std::to_string(known));
@@ -77,30 +89,10 @@ void check_expectations(const Header& header, FrameType expected, const LoadOpti
 
 }  // namespace
 
-std::string_view frame_type_name(FrameType type) {
-  switch (type) {
-    case FrameType::parameters:
-      return "parameters";
-    case FrameType::secret_key:
-      return "a secret key";
-    case FrameType::evaluation_keys:
-      return "evaluation keys";
-    case FrameType::ciphertexts:
-      return "ciphertexts";
-    case FrameType::lut:
-      return "a look-up table";
-    case FrameType::bgv_parameters:
-      return "BGV parameters";
-    case FrameType::bgv_secret_key:
-      return "a BGV secret key";
-    case FrameType::bgv_evaluation_keys:
-      return "BGV evaluation keys";
-    case FrameType::bgv_ciphertexts:
-      return "BGV ciphertexts";
-    case FrameType::bgv_public_key:
-      return "a BGV public key";
-  }
-  return "an unknown type";
+std::string frame_type_name(FrameType type) {
+  const NamedType* const known = find_type(type);
+  return known != nullptr ? known->name
+                          : "type " + std::to_string(static_cast<std::uint16_t>(type));
 }
 
 std::array<std::uint8_t, header_bytes> encode_header(const Header& header) {
@@ -132,17 +124,17 @@ Header decode_header(ByteSpan bytes) {
   Header header;
   header.version = fields.value<std::uint16_t>("format version");
   // Before the header check, whose place another version may have changed.
-  if (header.version != format_version)
+  if (header.version < oldest_format_version || header.version > format_version)
     throw VersionError("format version: " + std::to_string(header.version) + ", this build reads " +
+                       std::to_string(oldest_format_version) + " … " +
                        std::to_string(format_version));
   const auto check = header_check(bytes);
   if (!std::equal(check.begin(), check.end(), bytes.begin() + checked_bytes))
     throw CorruptionError("header check: the header was altered");
 
-  const auto type = fields.value<std::uint16_t>("type");
-  if (!is_known(type))
-    throw TypeMismatchError("type: " + std::to_string(type) + " is unknown to this build");
-  header.type = static_cast<FrameType>(type);
+  header.type = static_cast<FrameType>(fields.value<std::uint16_t>("type"));
+  if (header.type < FrameType::first_foreign && find_type(header.type) == nullptr)
+    throw TypeMismatchError(frame_type_name(header.type) + " is unknown to this build");
   header.flags = fields.value<std::uint32_t>("flags");
   fields.zeros(4, "header");
   header.payload_bytes = fields.value<std::uint64_t>("payload length");
@@ -151,7 +143,7 @@ Header decode_header(ByteSpan bytes) {
   return header;
 }
 
-OpenFrame open_frame(ByteSpan bytes, FrameType expected, const LoadOptions& options,
+OpenFrame open_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptions& options,
                      const MappedFile* mapping) {
   const Header header = decode_header(bytes);
   check_expectations(header, expected, options);

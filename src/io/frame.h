@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include <sodium.h>
 
@@ -16,14 +16,23 @@
 
 namespace whorl::io {
 
-inline constexpr std::uint16_t format_version = 1;
+/// What is written, and the oldest that is read.
+inline constexpr std::uint16_t format_version = 2, oldest_format_version = 1;
 inline constexpr std::size_t header_bytes = 64;
 inline constexpr std::size_t digest_bytes = 32;
 /// Arrays of words start at multiples of this, counted from the start of the frame.
 inline constexpr std::size_t alignment = 64;
 
-/// Ciphertexts that travel as a seed and their b's.
+/// Ciphertexts that travel as a seed and what does not come from it.
 inline constexpr std::uint32_t flag_seeded = 1;
+
+/// What is so of all frames of a type.
+struct FrameKind {
+  FrameType type;
+  bool keyed = true;    ///< they carry a key's id
+  bool seeded = false;  ///< they may come with a seed
+  bool mapped = false;  ///< the words of a file are used where they lie
+};
 
 /// FrameInfo and what only loaders need.
 struct Header : FrameInfo {
@@ -31,9 +40,8 @@ struct Header : FrameInfo {
 };
 
 /// A header of this build's version.
-inline Header make_header(FrameType type, const binfhe::Digest& parameters,
-                          const binfhe::KeyId& key_id, std::uint64_t payload_bytes,
-                          std::uint32_t flags = 0) {
+inline Header make_header(FrameType type, const Digest& parameters, const KeyId& key_id,
+                          std::uint64_t payload_bytes, std::uint32_t flags = 0) {
   Header header;
   header.type = type;
   header.version = format_version;
@@ -44,8 +52,8 @@ inline Header make_header(FrameType type, const binfhe::Digest& parameters,
   return header;
 }
 
-/// "a secret key", "evaluation keys", …
-std::string_view frame_type_name(FrameType type);
+/// "a secret key", "evaluation keys", … or "type 32768" of what is not Whorl's own.
+std::string frame_type_name(FrameType type);
 
 constexpr std::uint64_t align_up(std::uint64_t offset) {
   return (offset + alignment - 1) / alignment * alignment;
@@ -66,7 +74,7 @@ struct OpenFrame {
 /// Checks all that can be checked before the payload is understood, allocating nothing: the header,
 /// the type, `options`, the length, and last the digest, for which the frame is streamed over.
 /// `mapping`, if the bytes are mapped, lets go of pages already passed.
-OpenFrame open_frame(ByteSpan bytes, FrameType expected, const LoadOptions& options,
+OpenFrame open_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptions& options,
                      const MappedFile* mapping = nullptr);
 
 /// Writes one frame whose payload length is known beforehand, so that nothing is gathered.

@@ -1,13 +1,11 @@
 #include "io/text.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstdint>
 
 namespace whorl::io {
 
-namespace {
-
-/// Whether text is well-formed UTF-8 (RFC 3629, section 4) without control characters, which
-/// could command the terminal that prints it.
 bool is_printable_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<std::uint8_t>(text[i]);
@@ -31,31 +29,6 @@ bool is_printable_utf8(std::string_view text) {
     i += ones;
   }
   return true;
-}
-
-template <class Exception>
-void check_text(std::string_view text, std::size_t limit, const std::string& field) {
-  if (text.size() > limit)
-    throw Exception(field + ": " + std::to_string(text.size()) + " bytes, at most " +
-                    std::to_string(limit));
-  if (!is_printable_utf8(text)) throw Exception(field + ": not printable UTF-8");
-}
-
-}  // namespace
-
-void encode_text(std::string_view text, std::size_t limit, const std::string& field,
-                 ByteWriter& out) {
-  check_text<ParameterError>(text, limit, field);
-  out.value(static_cast<std::uint16_t>(text.size()));
-  out.bytes({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
-}
-
-std::string decode_text(ByteReader& in, std::size_t limit, const std::string& field) {
-  const auto length = in.value<std::uint16_t>(field);
-  const ByteSpan bytes = in.take(length, field);
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  check_text<FormatError>(text, limit, field);
-  return std::string(text);
 }
 
 }  // namespace whorl::io

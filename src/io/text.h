@@ -1,20 +1,29 @@
-// Texts in frames: printable UTF-8 behind its length.
+// Texts in frames: printable UTF-8.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "io/bytes.h"
+#include "whorl/error.h"
 
 namespace whorl::io {
 
 inline constexpr std::size_t max_name_bytes = 64;
+inline constexpr std::size_t max_source_bytes = 1024;
 
-/// ParameterError if the text has more than `limit` bytes, control characters, or is not UTF-8.
-void encode_text(std::string_view text, std::size_t limit, const std::string& field,
-                 ByteWriter& out);
-/// TruncatedError; FormatError for what encode_text refuses.
-std::string decode_text(ByteReader& in, std::size_t limit, const std::string& field);
+/// Whether text is well-formed UTF-8 (RFC 3629, section 4) without control characters, which
+/// could command the terminal that prints it.
+bool is_printable_utf8(std::string_view text);
+
+/// Exception naming the field if the text has more than `limit` bytes, or is not printable UTF-8.
+template <class Exception>
+void check_text(std::string_view text, std::uint64_t limit, const std::string& field) {
+  if (text.size() > limit)
+    throw Exception(field + ": " + std::to_string(text.size()) + " bytes, at most " +
+                    std::to_string(limit));
+  if (!is_printable_utf8(text)) throw Exception(field + ": not printable UTF-8");
+}
 
 }  // namespace whorl::io

@@ -1,9 +1,8 @@
 // Arrays of words in frames.
 #pragma once
 
-#include <cstring>
+#include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "io/bytes.h"
@@ -12,37 +11,41 @@
 
 namespace whorl::io {
 
-template <class Word>
-WordArray copy_words(ByteSpan bytes, const char* field) {
-  std::vector<Word> words;
-  reserve(words, bytes.size() / sizeof(Word), field);
-  words.resize(bytes.size() / sizeof(Word));
-  if (!words.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
-  return WordArray(std::move(words));
-}
+using Mapping = std::shared_ptr<const MappedFile>;
 
-/// The words where they lie if they are mapped, else a copy.
-inline WordArray take_words(ByteSpan bytes, std::uint64_t word_bytes, const char* field,
-                            const std::shared_ptr<const MappedFile>& mapping) {
-  if (mapping != nullptr)
-    return WordArray(mapping, bytes.data(), bytes.size() / word_bytes, word_bytes);
-  return word_bytes == 2   ? copy_words<std::uint16_t>(bytes, field)
-         : word_bytes == 4 ? copy_words<std::uint32_t>(bytes, field)
-                           : copy_words<std::uint64_t>(bytes, field);
-}
+/// What an array is to be: rows of words, those of row r below moduli[r modulo their number].
+struct WordRule {
+  std::uint64_t rows, row_words;
+  std::uint64_t word_bytes;
+  std::vector<std::uint64_t> moduli;
+  const char* field;
 
-/// ShapeError unless there are `count` words of `word_bytes`.
-inline void check_key_shape(const WordArray& words, std::uint64_t count, std::uint64_t word_bytes,
-                            const char* field) {
-  if (words.size() != count || words.word_bytes() != word_bytes)
-    throw ShapeError(std::string(field) + ": " + std::to_string(words.size()) + " words of " +
-                     std::to_string(words.word_bytes()) + " bytes, expected " +
-                     std::to_string(count) + " of " + std::to_string(word_bytes));
-}
+  /// OversizedError, as bytes(), where that is beyond 64 bits.
+  std::uint64_t count() const { return checked_product(rows, row_words, field); }
+  std::uint64_t bytes() const { return checked_product(count(), word_bytes, field); }
+};
+
+/// ShapeError unless the words are as many and as wide as the rule says.
+void check_shape(const WordArray& words, const WordRule& rule);
+
+/// RangeError, naming the first offender, unless every word is below its modulus. Done in chunks,
+/// whose pages a mapping lets go of, so that a mapped key need not become resident as a whole.
+void check_range(const WordArray& words, const WordRule& rule, const MappedFile* mapping = nullptr);
+
+/// The words where they lie if they are mapped, else a copy. OutOfMemoryError.
+WordArray take_words(ByteSpan bytes, const WordRule& rule, const Mapping& mapping);
 
 /// The bytes of all words.
 inline ByteSpan bytes_of(const WordArray& words) {
   return {static_cast<const std::uint8_t*>(words.data()), words.bytes()};
+}
+
+/// Calls body(Word{}) with the unsigned word of 2, 4 or 8 bytes.
+template <class Body>
+decltype(auto) with_word(std::uint64_t word_bytes, const Body& body) {
+  return word_bytes == 2   ? body(std::uint16_t{})
+         : word_bytes == 4 ? body(std::uint32_t{})
+                           : body(std::uint64_t{});
 }
 
 }  // namespace whorl::io

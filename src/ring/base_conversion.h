@@ -9,8 +9,8 @@
 
 namespace whorl::ring {
 
-/// Whether a conversion counts the multiple of the product that it must take off (`exact`), or leaves
-/// it there (`approximate`: x + u·Q for some 0 <= u < L).
+/// Whether a conversion counts the multiple of the product that it must take off (`exact`), or
+/// leaves it there (`approximate`: x + u·Q for some 0 <= u < L).
 enum class Lift : std::uint8_t { exact, approximate };
 
 /// Fast base conversion with the multiple of the product counted (Halevi, Polyakov, Shoup, CT-RSA

@@ -84,7 +84,8 @@ class Basis {
       for (next = first + 1; next < all.size() && all[next] == all[next - 1] + 1;) ++next;
       if (first > 0) out += ", ";
       out += std::to_string(all[first]);
-      if (next - first > 1) out += (next - first > 2 ? " … " : ", ") + std::to_string(all[next - 1]);
+      if (next - first > 1)
+        out += (next - first > 2 ? " … " : ", ") + std::to_string(all[next - 1]);
     }
     return out + "}";
   }

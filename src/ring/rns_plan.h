@@ -12,10 +12,10 @@
 namespace whorl::ring {
 
 /// Primes that arrays are over, a Basis of them each: a chain q_0 … q_(L-1) and special primes
-/// p_0 … p_(K-1) after them, whose product P carries a key switching's noise (Gentry, Halevi, Smart,
-/// CRYPTO 2012; hybrid with digits: Han and Ki, CT-RSA 2020). The usual ciphertext with l limbs has
-/// the first l of the chain, and the usual key takes limbs apart `digit_limbs` at a time: digit d
-/// has limbs d·digit_limbs … (d+1)·digit_limbs - 1, the last one fewer.
+/// p_0 … p_(K-1) after them, whose product P carries a key switching's noise (Gentry, Halevi,
+/// Smart, CRYPTO 2012; hybrid with digits: Han and Ki, CT-RSA 2020). The usual ciphertext with l
+/// limbs has the first l of the chain, and the usual key takes limbs apart `digit_limbs` at a time:
+/// digit d has limbs d·digit_limbs … (d+1)·digit_limbs - 1, the last one fewer.
 template <class Word>
 class RnsPlan {
  public:
@@ -53,7 +53,8 @@ class RnsPlan {
 
   /// ParameterError unless 1 <= limbs <= L.
   void check_limbs(const char* what, unsigned limbs) const;
-  /// ParameterError for an empty basis, or one with an index that is not below the number of primes.
+  /// ParameterError for an empty basis, or one with an index that is not below the number of
+  /// primes.
   void check_basis(const char* what, const Basis& basis) const;
   /// The same for a key's, and unless its digits partition its chain and leave the special primes.
   void check_layout(const char* what, const KeyLayout& layout) const;

@@ -12,7 +12,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -89,6 +88,9 @@ class Fleet {
   /// A DeviceError of what was kept until the end marks its device as failed.
   template <class F>
   auto together(const F& f) const;
+  /// Its two ends, for backend::together.
+  void begin_together() const;
+  void end_together() const;
 
   /// body(number of the piece), each under its lane's hold: one after another in this thread, as
   /// what enqueues may be, or `waits`: devices side by side, a thread each (not inside together(),
@@ -115,7 +117,6 @@ class Fleet {
     double speed = 1;       ///< items/s relative to the others'
     std::size_t calls = 0;  ///< in progress
   };
-  class Together;
 
   void run_on(std::size_t lane, const Job& job, Range range) const;
   std::vector<Share> split(Range range, const std::vector<bool>& excluded) const;
@@ -129,8 +130,6 @@ class Fleet {
                     const std::function<void(std::size_t)>& body) const;
   /// Called where it is handled: marks its device, keeps the first.
   void note(std::size_t lane, const std::string& message, std::exception_ptr& first) const;
-  void begin_together() const;
-  void end_together() const;
 
   std::vector<std::shared_ptr<const Lane>> lanes_;
   FleetOptions options_;
@@ -147,40 +146,9 @@ std::vector<Range> pieces_of(Range range, std::size_t limit, unsigned queues);
 
 // ---- in line: calls of 36 us pass here
 
-/// All lanes, for the time of a call.
-class Fleet::Together {
- public:
-  explicit Together(const Fleet& fleet) : fleet_(fleet) { fleet_.begin_together(); }
-  ~Together() {
-    if (!open_) return;
-    try {
-      fleet_.end_together();
-    } catch (...) {  // f's exception is under way
-    }
-  }
-  Together(const Together&) = delete;
-  Together& operator=(const Together&) = delete;
-  void end() {
-    open_ = false;
-    fleet_.end_together();
-  }
-
- private:
-  const Fleet& fleet_;
-  bool open_ = true;
-};
-
 template <class F>
 auto Fleet::together(const F& f) const {
-  Together scope(*this);
-  if constexpr (std::is_void_v<decltype(f())>) {
-    f();
-    scope.end();
-  } else {
-    auto out = f();
-    scope.end();
-    return out;
-  }
+  return backend::together(*this, f);
 }
 
 template <class Body>

@@ -33,6 +33,11 @@ class Lane : public std::enable_shared_from_this<Lane> {
     mutex_.lock();
     if (depth_++ == 0) holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   }
+  bool try_lock() const {
+    if (!mutex_.try_lock()) return false;
+    if (depth_++ == 0) holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    return true;
+  }
   void unlock() const {
     if (--depth_ == 0) holder_.store(std::thread::id(), std::memory_order_relaxed);
     mutex_.unlock();

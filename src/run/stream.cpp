@@ -80,8 +80,15 @@ void Fleet::run_on(std::size_t number, const Job& job, Range range) const {
     Range range;
   };
   std::vector<Pending> pending(queues.size());
-  /// Called where OutOfMemoryError is handled: rethrows it if the piece cannot be halved.
+  /// Called where OutOfMemoryError is handled: rethrows it if the piece cannot be halved, and no
+  /// array leaves the device for it. A call that holds the lane is not waited for: it may wait for
+  /// keys that this one has.
   const auto halve = [&](Range piece) {
+    if (const std::unique_lock held(lane, std::try_to_lock); held && lane.residents().spill()) {
+      lane.queue().wait();
+      todo.push_front(piece);
+      return;
+    }
     if (piece.count == 1) throw;
     const std::size_t half = piece.count / 2;
     limit = std::min(limit, piece.count - half);

@@ -1,60 +1,10 @@
 // All loaders of BGV: the type in the input's header says which one the repaired input is for.
 #include "fuzz/support/frames.h"
+#include "io/bgv_literal.h"
 #include "unit/io_bgv_samples.h"
 
+using namespace whorl;
 using namespace whorl::io;
-
-namespace {
-
-/// The repair puts the digest of FHEW's parameters; this one puts that of BGV's.
-Bytes repaired(std::span<const std::uint8_t> input, FrameType type) {
-  Bytes frame = fuzz::repaired(input, type);
-  if (frame.size() < samples::payload_at + samples::trailer_bytes) return frame;
-  if (type == FrameType::bgv_parameters)
-    samples::put(frame, samples::key_id_at, whorl::bgv::KeyId{});
-  if (type == FrameType::bgv_ciphertexts && input[samples::flags_at] % 2 == 1)
-    samples::put(frame, samples::flags_at, flag_seeded);
-  try {
-    ByteReader reader(std::span<const std::uint8_t>(frame).subspan(
-        samples::payload_at, frame.size() - samples::payload_at - samples::trailer_bytes));
-    const auto parameters = whorl::bgv::Parameters::create(decode_bgv_literal(reader), true);
-    samples::put(frame, samples::digest_at, parameters.digest());
-  } catch (const whorl::Error&) {
-    // The loader will say the same.
-  }
-  samples::reseal(frame);
-  return frame;
-}
-
-void load(std::span<const std::uint8_t> bytes, FrameType type) {
-  switch (type) {
-    case FrameType::bgv_parameters:
-      return fuzz::load_and_dump(bytes, [](auto data, const LoadOptions& options) {
-        return load_bgv_parameters(data, options);
-      });
-    case FrameType::bgv_evaluation_keys:
-      return fuzz::load_and_dump(bytes, [](auto data, const LoadOptions& options) {
-        return load_bgv_evaluation_keys(data, options);
-      });
-    case FrameType::bgv_ciphertexts:
-      return fuzz::load_and_dump(bytes, [](auto data, const LoadOptions& options) {
-        return load_bgv_ciphertexts(data, options);
-      });
-    case FrameType::bgv_public_key:
-      return fuzz::load_and_dump(bytes, [](auto data, const LoadOptions& options) {
-        return load_bgv_public_key(data, options);
-      });
-    default:
-      break;
-  }
-  try {
-    load_bgv_secret_key(bytes, samples::passphrase, fuzz::options(), samples::cheap_cost);
-  } catch (const whorl::Error&) {
-    return;
-  }
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   samples::Random random(1);
@@ -66,20 +16,40 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     seeds.push_back(dump(samples::bgv_evaluation_keys(parameters, random)));
     seeds.push_back(dump(samples::bgv_ciphertexts(parameters, 1, 2, 1, random)));
     seeds.push_back(dump(samples::bgv_fresh(parameters, 1, random)));
-    seeds.push_back(dump_secret_key(samples::bgv_secret_key(parameters, random),
-                                    samples::passphrase, samples::cheap_cost));
+    auto shaped = samples::bgv_fresh(parameters, 1, random);
+    shaped.shape = Shape{1, 1};
+    seeds.push_back(dump(shaped));
+    seeds.push_back(dump_secret(samples::bgv_secret_key(parameters, random), samples::passphrase,
+                                samples::cheap_cost));
   }
+  for (const char* name : {"bgv-parameters", "bgv-fresh", "bgv-wide-square", "bgv-secret-key"})
+    seeds.push_back(fuzz::format1(name));
   return fuzz::add_seeds(argc, argv, seeds);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  constexpr FrameType types[] = {FrameType::bgv_parameters, FrameType::bgv_secret_key,
-                                 FrameType::bgv_evaluation_keys, FrameType::bgv_ciphertexts,
-                                 FrameType::bgv_public_key};
   const std::span<const std::uint8_t> input{data, size};
-  const FrameType type =
-      types[size > samples::type_at ? (data[samples::type_at] + 5U - 16U % 5U) % 5 : 0];
-  load(input, type);
-  load(repaired(input, type), type);
+  switch (size > samples::type_at ? data[samples::type_at] % 5 : 0) {
+    case 16 % 5:
+      fuzz::try_both<bgv::Parameters>(input, {.type = FrameType::bgv_parameters, .keyed = false});
+      break;
+    case 18 % 5:
+      fuzz::try_both<bgv::EvaluationKeys>(input, {.type = FrameType::bgv_evaluation_keys});
+      break;
+    case 19 % 5:
+      fuzz::try_both<bgv::Ciphertexts>(input, {.type = FrameType::bgv_ciphertexts, .seeded = true});
+      break;
+    case 20 % 5:
+      fuzz::try_both<bgv::PublicKey>(input, {.type = FrameType::bgv_public_key});
+      break;
+    default:
+      try {
+        load_secret<bgv::SecretKey>(
+            fuzz::repaired<bgv::Parameters>(input, {.type = FrameType::bgv_secret_key}),
+            samples::passphrase, fuzz::options(), samples::cheap_cost);
+      } catch (const Error&) {
+        break;
+      }
+  }
   return 0;
 }

@@ -1,4 +1,5 @@
 #include "fuzz/support/frames.h"
+#include "io/binfhe_literal.h"
 
 using namespace whorl::io;
 
@@ -7,15 +8,19 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   std::vector<Bytes> seeds;
   for (const auto& literal : samples::literals())
     for (const bool seeded : {false, true})
-      for (const std::size_t count : {0, 3})
-        seeds.push_back(
-            dump(samples::ciphertexts(samples::parameters(literal), count, seeded, random)));
+      for (const std::size_t count : {0, 3}) {
+        auto value = samples::ciphertexts(samples::parameters(literal), count, seeded, random);
+        seeds.push_back(dump(value));
+        value.shape = whorl::Shape{1, count, 1};
+        seeds.push_back(dump(value));
+      }
+  for (const char* name : {"binfhe-fresh", "binfhe-wide-nand"})
+    seeds.push_back(fuzz::format1(name));
   return fuzz::add_seeds(argc, argv, seeds);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::try_both({data, size}, FrameType::ciphertexts, [](auto bytes, const LoadOptions& options) {
-    return load_ciphertexts(bytes, options);
-  });
+  fuzz::try_both<whorl::binfhe::Ciphertexts>({data, size},
+                                             {.type = FrameType::ciphertexts, .seeded = true});
   return 0;
 }

@@ -1,4 +1,5 @@
 #include "fuzz/support/frames.h"
+#include "io/binfhe_literal.h"
 
 using namespace whorl::io;
 
@@ -9,13 +10,12 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   wide.gadget = {{8, 20, 1}, {8, 25, 1}};
   const std::vector<Bytes> seeds = {
       dump(samples::evaluation_keys(samples::tiny_parameters(), random)),
-      dump(samples::evaluation_keys(samples::parameters(wide), random))};
+      dump(samples::evaluation_keys(samples::parameters(wide), random)),
+      fuzz::format1("binfhe-evaluation-keys")};
   return fuzz::add_seeds(argc, argv, seeds);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::try_both(
-      {data, size}, FrameType::evaluation_keys,
-      [](auto bytes, const LoadOptions& options) { return load_evaluation_keys(bytes, options); });
+  fuzz::try_both<whorl::binfhe::EvaluationKeys>({data, size}, {.type = FrameType::evaluation_keys});
   return 0;
 }

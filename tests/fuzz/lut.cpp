@@ -1,4 +1,5 @@
 #include "fuzz/support/frames.h"
+#include "io/binfhe_literal.h"
 
 using namespace whorl::io;
 
@@ -9,11 +10,11 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     for (const bool padding : {false, true})
       seeds.push_back(
           dump(samples::lut(samples::parameters(literal), {4, padding}, {8, false}, random)));
+  for (const char* name : {"binfhe-lut"}) seeds.push_back(fuzz::format1(name));
   return fuzz::add_seeds(argc, argv, seeds);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::try_both({data, size}, FrameType::lut,
-                 [](auto bytes, const LoadOptions& options) { return load_lut(bytes, options); });
+  fuzz::try_both<whorl::binfhe::Lut>({data, size}, {.type = FrameType::lut, .keyed = false});
   return 0;
 }

@@ -1,4 +1,5 @@
 #include "fuzz/support/frames.h"
+#include "io/binfhe_literal.h"
 
 using namespace whorl::io;
 
@@ -6,12 +7,13 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   std::vector<Bytes> seeds;
   for (const auto& literal : samples::literals())
     seeds.push_back(dump(samples::parameters(literal)));
+  for (const char* name : {"binfhe-parameters", "binfhe-wide-parameters"})
+    seeds.push_back(fuzz::format1(name));
   return fuzz::add_seeds(argc, argv, seeds);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::try_both({data, size}, FrameType::parameters, [](auto bytes, const LoadOptions& options) {
-    return load_parameters(bytes, options);
-  });
+  fuzz::try_both<whorl::binfhe::Parameters>({data, size},
+                                            {.type = FrameType::parameters, .keyed = false});
   return 0;
 }

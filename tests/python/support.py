@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 import whorl
 from whorl import bgv
 from whorl.binfhe import Client, EvaluationKeys, Parameters, Server, parameters
@@ -91,6 +93,35 @@ def make_bgv_kit(t: int = 12289, bits: int = 30, limbs: int = 12) -> BgvKit:
     client = bgv.Client(chosen)
     keys = client.evaluation_keys(4, BGV_ROTATIONS, swap_rows=True, inner_sum=8)
     return BgvKit(chosen, client, keys, bgv.Server(keys, device="cpu"), chosen.N, chosen.t)
+
+
+def check_bad_files(
+    load: Callable[[Path], object], good: Path, others: Iterable[Path], folder: Path
+) -> None:
+    """Each kind of damage to the file `good` has its own exception; `others` are of other types."""
+    load(good)
+    data = good.read_bytes()
+    flipped, version = bytearray(data), bytearray(data)
+    flipped[len(data) * 2 // 3] ^= 16
+    version[4] ^= 0x40
+    bad = folder / "bad.whorl"
+    for damaged, error in (
+        (data[:-1], whorl.TruncatedError),
+        (data[:40], whorl.TruncatedError),
+        (b"", whorl.FormatError),
+        (b"PK\3\4" + data[4:], whorl.FormatError),
+        (data + b"x", whorl.OversizedError),
+        (bytes(flipped), whorl.CorruptionError),
+        (bytes(version), whorl.VersionError),
+    ):
+        bad.write_bytes(damaged)
+        with pytest.raises(error):
+            load(bad)
+    for other in others:
+        with pytest.raises(whorl.TypeMismatchError):
+            load(other)
+    with pytest.raises(whorl.IoError):
+        load(folder / "absent.whorl")
 
 
 def run_python(code: str, *args: str, **kwargs: object) -> subprocess.CompletedProcess[str]:

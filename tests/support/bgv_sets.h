@@ -153,7 +153,7 @@ struct BgvPair {
 /// A client and its keys, made once per parameters: parts up to 5, and, with slots, rotations by
 /// -1, 3, 1, 2, 16 and N/4, in small rings by all powers of two, and the exchange of rows.
 inline const BgvPair& bgv_pair(const bgv::Parameters& parameters) {
-  static std::map<bgv::Digest, std::unique_ptr<BgvPair>> pairs;
+  static std::map<Digest, std::unique_ptr<BgvPair>> pairs;
   auto& slot = pairs[parameters.digest()];
   if (!slot) {
     bgv::Client client(parameters);

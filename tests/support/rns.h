@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "backend/contract/rns.h"
@@ -54,6 +55,39 @@ std::string describe(const ring::RnsPlan<Word>& plan) {
                     std::to_string(plan.digit_limbs()) + " limbs a digit, primes";
   for (const auto& q : plan.moduli()) out.append(" ").append(std::to_string(q.value()));
   return out;
+}
+
+/// The first limbs of the chain and, if asked for, the special primes.
+template <class Word>
+ring::Basis basis_of(const ring::RnsPlan<Word>& plan, unsigned limbs, bool with_special) {
+  return with_special ? plan.level(limbs) | plan.special_basis() : plan.level(limbs);
+}
+
+// The entries as chains use them.
+template <class Word>
+void mod_up(const backend::Queue& queue, const backend::RnsTables<Word>& tables, unsigned limbs,
+            std::type_identity_t<backend::Slice<const Word>> in,
+            std::type_identity_t<backend::Slice<Word>> out) {
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  queue.rns<Word>().extend(tables, plan.level(limbs), plan.key_layout().digits,
+                           basis_of(plan, limbs, true), ring::Lift::exact, in, out);
+}
+template <class Word>
+void mod_down(const backend::Queue& queue, const backend::RnsTables<Word>& tables, std::uint64_t t,
+              unsigned limbs, std::size_t parts,
+              std::type_identity_t<backend::Slice<const Word>> in,
+              std::type_identity_t<backend::Slice<const Word>> added, std::uint32_t g,
+              std::type_identity_t<backend::Slice<Word>> out) {
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  queue.rns<Word>().divide(tables, basis_of(plan, limbs, true), plan.level(limbs), t, parts, in,
+                           added, g, out);
+}
+template <class Word>
+void rescale(const backend::Queue& queue, const backend::RnsTables<Word>& tables, std::uint64_t t,
+             unsigned limbs, std::size_t parts, std::type_identity_t<backend::Slice<const Word>> in,
+             std::type_identity_t<backend::Slice<Word>> out) {
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  queue.rns<Word>().divide(tables, plan.level(limbs), plan.level(limbs - 1), t, parts, in, out);
 }
 
 /// (parts, basis, batch, N) residues.

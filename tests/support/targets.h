@@ -14,39 +14,9 @@
 #include "backend/contract/ring.h"
 #include "backend/contract/rns.h"
 #include "backend/contract/rotation.h"
-#include "hwy/highway.h"
-#include "hwy/targets.h"
+#include "support/simd_targets.h"
 
 namespace whorl::test {
-
-/// While it lives, dynamic dispatch takes this target only.
-class TargetGuard {
- public:
-  explicit TargetGuard(std::int64_t target)
-      : trace_(__FILE__, __LINE__, std::string("SIMD target ") + hwy::TargetName(target)) {
-    choose(target);
-  }
-  ~TargetGuard() { choose(0); }
-  TargetGuard(const TargetGuard&) = delete;
-  TargetGuard& operator=(const TargetGuard&) = delete;
-
- private:
-  static void choose(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-  ::testing::ScopedTrace trace_;
-};
-
-/// body() on every target; devices are made inside, so that they see it.
-template <class Body>
-void on_each_target(const Body& body) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    const TargetGuard guard(target);
-    body();
-    if (::testing::Test::HasFatalFailure()) return;
-  }
-}
 
 inline std::unique_ptr<backend::Queue> cpu(unsigned threads = 1) {
   return backend::open_queue("cpu", {threads, {}});

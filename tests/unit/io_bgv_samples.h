@@ -8,9 +8,9 @@
 #include <random>
 #include <vector>
 
-#include "io/bgv_files.h"
 #include "math/primes.h"
 #include "unit/io_samples.h"
+#include "whorl/bgv.h"
 
 namespace whorl::io::samples {
 
@@ -57,9 +57,12 @@ inline bgv::Ciphertexts bgv_ciphertexts(const bgv::Parameters& parameters, std::
   std::uint64_t factor = 0;
   while (std::gcd(factor, parameters.t()) != 1) factor = random() % parameters.t();
   const bgv::CiphertextInfo info{packing, count, parts, limbs, factor, 20.5};
-  return {parameters, random_array<16>(random), info,
+  return {parameters,
+          random_array<16>(random),
+          info,
           bgv_words(random, parameters, parts * limbs, count * parameters.N(),
                     {parameters.literal().chain.data(), limbs}),
+          std::nullopt,
           std::nullopt};
 }
 
@@ -97,8 +100,19 @@ inline bgv::EvaluationKeys bgv_evaluation_keys(const bgv::Parameters& parameters
 }
 
 /// Bytes of the literal at the head of every payload.
-inline std::size_t bgv_literal_bytes(const bgv::ParameterLiteral& literal) {
-  return 32 + 8 * (literal.chain.size() + literal.special.size()) + 2 + literal.name.size();
+inline std::size_t bgv_literal_bytes(const bgv::ParameterLiteral& l) {
+  const bgv::ParameterLiteral absent;
+  return TaggedBytes()
+      .field(l.N, absent.N)
+      .field(l.t, absent.t)
+      .field(l.chain)
+      .field(l.special)
+      .field(l.digit_limbs, absent.digit_limbs)
+      .field(l.sigma, absent.sigma)
+      .field(l.depth, absent.depth)
+      .field(l.name)
+      .total();
 }
+inline constexpr std::uint16_t bgv_N_tag = 1, bgv_t_tag = 2, bgv_name_tag = 8;
 
 }  // namespace whorl::io::samples

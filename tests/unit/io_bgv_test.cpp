@@ -4,24 +4,23 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <functional>
 #include <limits>
 #include <random>
 
 #include "io/frame.h"
 #include "unit/io_bgv_samples.h"
+#include "unit/io_expectations.h"
 #include "unit/io_temporary_folder.h"
 
 namespace whorl::io {
 namespace {
 
+using samples::expect_same_words;
+using samples::insecure;
+using samples::loading;
 using samples::Random;
-
-LoadOptions insecure() {
-  LoadOptions options;
-  options.allow_insecure = true;
-  return options;
-}
+using samples::Sample;
+using samples::thrown;
 
 class IoBgv : public testing::Test {
  protected:
@@ -31,12 +30,6 @@ class IoBgv : public testing::Test {
   testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
   TemporaryFolder folder;
 };
-
-void expect_same_words(const WordArray& a, const WordArray& b) {
-  ASSERT_EQ(a.size(), b.size());
-  ASSERT_EQ(a.word_bytes(), b.word_bytes());
-  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0);
-}
 
 std::size_t aligned(std::size_t at) { return (at + 63) / 64 * 64; }
 
@@ -48,8 +41,8 @@ TEST_F(IoBgv, Parameters) {
     const auto value = samples::bgv_parameters(literal);
     const Bytes bytes = dump(value);
     save(folder / "file", value);
-    EXPECT_EQ(load_bgv_parameters(bytes, insecure()).literal(), literal);
-    EXPECT_EQ(load_bgv_parameters(folder / "file", insecure()).literal(), literal);
+    EXPECT_EQ(load<bgv::Parameters>(bytes, insecure()).literal(), literal);
+    EXPECT_EQ(load<bgv::Parameters>(folder / "file", insecure()).literal(), literal);
     EXPECT_EQ(bytes.size(),
               samples::payload_at + samples::bgv_literal_bytes(literal) + samples::trailer_bytes);
     const FrameInfo said = info(bytes);
@@ -59,7 +52,7 @@ TEST_F(IoBgv, Parameters) {
   // Secure ones need no leave.
   bgv::Requirements needs;
   const auto chosen = bgv::Parameters::choose(needs);
-  EXPECT_EQ(load_bgv_parameters(dump(chosen)).literal(), chosen.literal());
+  EXPECT_EQ(load<bgv::Parameters>(dump(chosen)).literal(), chosen.literal());
 }
 
 TEST_F(IoBgv, Ciphertexts) {
@@ -76,8 +69,8 @@ TEST_F(IoBgv, Ciphertexts) {
         ASSERT_EQ(value.seed.has_value(), seeded);
         const Bytes bytes = dump(value);
         save(folder / "file", value);
-        for (const auto& loaded : {load_bgv_ciphertexts(bytes, insecure()),
-                                   load_bgv_ciphertexts(folder / "file", insecure())}) {
+        for (const auto& loaded : {load<bgv::Ciphertexts>(bytes, insecure()),
+                                   load<bgv::Ciphertexts>(folder / "file", insecure())}) {
           EXPECT_EQ(loaded.parameters.literal(), literal);
           EXPECT_EQ(loaded.key_id, value.key_id);
           EXPECT_EQ(loaded.info.packing, value.info.packing);
@@ -91,7 +84,7 @@ TEST_F(IoBgv, Ciphertexts) {
           EXPECT_EQ(dump(loaded), bytes);
         }
         const std::size_t head = aligned(samples::payload_at + samples::bgv_literal_bytes(literal) +
-                                         40 + (seeded ? 32 : 0));
+                                         40 + (seeded ? 32 : 0) + samples::no_shape_bytes);
         EXPECT_EQ(bytes.size(),
                   head + value.data.bytes() / (seeded ? 2 : 1) + samples::trailer_bytes);
       }
@@ -105,8 +98,8 @@ TEST_F(IoBgv, PublicKey) {
     const auto value = samples::bgv_public_key(samples::bgv_parameters(literal), random);
     const Bytes bytes = dump(value);
     save(folder / "file", value);
-    for (const auto& loaded : {load_bgv_public_key(bytes, insecure()),
-                               load_bgv_public_key(folder / "file", insecure())}) {
+    for (const auto& loaded : {load<bgv::PublicKey>(bytes, insecure()),
+                               load<bgv::PublicKey>(folder / "file", insecure())}) {
       EXPECT_EQ(loaded.parameters.literal(), literal);
       EXPECT_EQ(loaded.key_id, value.key_id);
       EXPECT_EQ(loaded.seed, value.seed);
@@ -124,8 +117,8 @@ TEST_F(IoBgv, EvaluationKeys) {
     save(folder / "file", value);
     for (const bool from_file : {false, true}) {
       // The words outlive the name of the file that they are mapped from.
-      const auto loaded = from_file ? load_bgv_evaluation_keys(folder / "file", insecure())
-                                    : load_bgv_evaluation_keys(bytes, insecure());
+      const auto loaded = from_file ? load<bgv::EvaluationKeys>(folder / "file", insecure())
+                                    : load<bgv::EvaluationKeys>(bytes, insecure());
       if (from_file) std::filesystem::remove(folder / "file");
       EXPECT_EQ(loaded.parameters.literal(), literal);
       EXPECT_EQ(loaded.key_id, value.key_id);
@@ -149,7 +142,7 @@ TEST_F(IoBgv, EvaluationKeysFromUnalignedBytes) {
   Bytes bytes = dump(value);
   bytes.insert(bytes.begin(), 0);
   const auto loaded =
-      load_bgv_evaluation_keys(std::span<const std::uint8_t>(bytes).subspan(1), insecure());
+      load<bgv::EvaluationKeys>(std::span<const std::uint8_t>(bytes).subspan(1), insecure());
   expect_same_words(loaded.keys[1].b, value.keys[1].b);
 }
 
@@ -157,12 +150,12 @@ TEST_F(IoBgv, SecretKey) {
   for (const auto& literal : samples::bgv_literals()) {
     SCOPED_TRACE(literal.name);
     const auto value = samples::bgv_secret_key(samples::bgv_parameters(literal), random);
-    const Bytes bytes = dump_secret_key(value, samples::passphrase, samples::cheap_cost);
-    const auto loaded = load_bgv_secret_key(bytes, samples::passphrase, insecure());
+    const Bytes bytes = dump_secret(value, samples::passphrase, samples::cheap_cost);
+    const auto loaded = load<bgv::SecretKey>(bytes, samples::passphrase, insecure());
     EXPECT_EQ(loaded.parameters().literal(), literal);
     EXPECT_EQ(loaded.key_id(), value.key_id());
     EXPECT_TRUE(std::ranges::equal(loaded.coefficients(), value.coefficients()));
-    EXPECT_THROW(load_bgv_secret_key(bytes, "another", insecure()), PassphraseError);
+    EXPECT_THROW(load<bgv::SecretKey>(bytes, "another", insecure()), PassphraseError);
     // Nothing of the key is there in clear.
     const auto clear = bytes_of(value.coefficients()).first(64);
     EXPECT_EQ(std::search(bytes.begin(), bytes.end(), clear.begin(), clear.end()), bytes.end());
@@ -174,7 +167,7 @@ TEST_F(IoBgv, SecretKey) {
   struct stat status;
   ASSERT_EQ(::stat((folder / "file").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600U);
-  EXPECT_EQ(load_bgv_secret_key(folder / "file", samples::passphrase, insecure()).key_id(),
+  EXPECT_EQ(load<bgv::SecretKey>(folder / "file", samples::passphrase, insecure()).key_id(),
             value.key_id());
 }
 
@@ -190,11 +183,11 @@ TEST_F(IoBgv, ACircuitOverFiles) {
   for (auto& value : values) value = static_cast<std::int64_t>(random() % parameters.t());
   save(folder / "keys", client.evaluation_keys({3, {1}, false}));
   save(folder / "public", client.public_key());
-  save(folder / "c", encrypt(load_bgv_public_key(folder / "public", insecure()), values));
-  const bgv::Server server(load_bgv_evaluation_keys(folder / "keys", insecure()), {"cpu", 1, {}});
-  const auto c = server.upload(load_bgv_ciphertexts(folder / "c", insecure()));
+  save(folder / "c", encrypt(load<bgv::PublicKey>(folder / "public", insecure()), values));
+  const bgv::Server server(load<bgv::EvaluationKeys>(folder / "keys", insecure()), {"cpu", 1, {}});
+  const auto c = server.upload(load<bgv::Ciphertexts>(folder / "c", insecure()));
   save(folder / "result", server.download(server.rotate(server.multiply(c, c), 1)));
-  const auto result = client.decrypt(load_bgv_ciphertexts(folder / "result", insecure()));
+  const auto result = client.decrypt(load<bgv::Ciphertexts>(folder / "result", insecure()));
   const auto row = static_cast<std::size_t>(parameters.N()) / 2;
   for (std::size_t j = 0; j < parameters.N(); ++j) {
     const auto x = static_cast<std::uint64_t>(values[j / row * row + (j % row + 1) % row]);
@@ -247,68 +240,19 @@ TEST_F(IoBgv, RefusesToWriteBrokenObjects) {
 
 // ---- bad bytes
 
-template <class Action>
-std::string thrown(Action&& action) {
-  try {
-    action();
-  } catch (const TruncatedError&) {
-    return "Truncated";
-  } catch (const OversizedError&) {
-    return "Oversized";
-  } catch (const TypeMismatchError&) {
-    return "TypeMismatch";
-  } catch (const VersionError&) {
-    return "Version";
-  } catch (const CorruptionError&) {
-    return "Corruption";
-  } catch (const RangeError&) {
-    return "Range";
-  } catch (const FormatError&) {
-    return "Format";
-  } catch (const ParameterMismatchError&) {
-    return "ParameterMismatch";
-  } catch (const KeyMismatchError&) {
-    return "KeyMismatch";
-  } catch (const PassphraseError&) {
-    return "Passphrase";
-  } catch (const EncodingError&) {
-    return "Encoding";
-  } catch (const ParameterError&) {
-    return "Parameter";
-  } catch (const Error& error) {
-    return std::string("Error: ") + error.what();
-  }
-  return "nothing";
-}
-
-struct Sample {
-  FrameType type;
-  Bytes frame;
-  std::function<void(std::span<const std::uint8_t>, const LoadOptions&)> load;
-};
-
 /// One small frame a type, ciphertexts with and without seed, all under the first literal.
 std::vector<Sample> make_samples(Random& random) {
   const auto parameters = samples::bgv_parameters(samples::bgv_literals()[0]);
-  const auto ciphertexts = [](auto bytes, const LoadOptions& options) {
-    load_bgv_ciphertexts(bytes, options);
-  };
   return {
-      {FrameType::bgv_parameters, dump(parameters),
-       [](auto bytes, const LoadOptions& options) { load_bgv_parameters(bytes, options); }},
-      {FrameType::bgv_secret_key,
-       dump_secret_key(samples::bgv_secret_key(parameters, random), samples::passphrase,
-                       samples::cheap_cost),
-       [](auto bytes, const LoadOptions& options) {
-         load_bgv_secret_key(bytes, samples::passphrase, options);
-       }},
-      {FrameType::bgv_evaluation_keys, dump(samples::bgv_evaluation_keys(parameters, random)),
-       [](auto bytes, const LoadOptions& options) { load_bgv_evaluation_keys(bytes, options); }},
-      {FrameType::bgv_ciphertexts, dump(samples::bgv_ciphertexts(parameters, 2, 3, 1, random)),
-       ciphertexts},
-      {FrameType::bgv_ciphertexts, dump(samples::bgv_fresh(parameters, 2, random)), ciphertexts},
-      {FrameType::bgv_public_key, dump(samples::bgv_public_key(parameters, random)),
-       [](auto bytes, const LoadOptions& options) { load_bgv_public_key(bytes, options); }}};
+      samples::sample_of(FrameType::bgv_parameters, parameters),
+      samples::secret_sample(FrameType::bgv_secret_key, samples::bgv_secret_key(parameters, random),
+                             samples::passphrase),
+      samples::sample_of(FrameType::bgv_evaluation_keys,
+                         samples::bgv_evaluation_keys(parameters, random)),
+      samples::sample_of(FrameType::bgv_ciphertexts,
+                         samples::bgv_ciphertexts(parameters, 2, 3, 1, random)),
+      samples::sample_of(FrameType::bgv_ciphertexts, samples::bgv_fresh(parameters, 2, random)),
+      samples::sample_of(FrameType::bgv_public_key, samples::bgv_public_key(parameters, random))};
 }
 
 class IoBgvBadInput : public IoBgv {
@@ -316,11 +260,6 @@ class IoBgvBadInput : public IoBgv {
   std::vector<Sample> all = make_samples(random);
   std::size_t literal_bytes = samples::bgv_literal_bytes(samples::bgv_literals()[0]);
 };
-
-std::string loading(const Sample& sample, std::span<const std::uint8_t> bytes,
-                    const LoadOptions& options = insecure()) {
-  return thrown([&] { sample.load(bytes, options); });
-}
 
 TEST_F(IoBgvBadInput, EveryTruncation) {
   for (const Sample& sample : all) {
@@ -376,7 +315,7 @@ TEST_F(IoBgvBadInput, LengthsThatDoNotFit) {
 
 TEST_F(IoBgvBadInput, OtherTypeParametersAndKey) {
   const Bytes binfhe = dump(samples::tiny_parameters());
-  EXPECT_THROW(load_parameters(all[0].frame, insecure()), TypeMismatchError);
+  EXPECT_THROW(load<binfhe::Parameters>(all[0].frame, insecure()), TypeMismatchError);
   for (const Sample& sample : all) {
     SCOPED_TRACE(frame_type_name(sample.type));
     EXPECT_EQ(loading(sample, binfhe), "TypeMismatch");
@@ -401,22 +340,14 @@ TEST_F(IoBgvBadInput, OtherTypeParametersAndKey) {
     EXPECT_EQ(loading(sample, sample.frame, options), keyed ? "KeyMismatch" : "nothing");
     (*options.expect_parameters)[0] ^= 1;
     EXPECT_EQ(loading(sample, sample.frame, options), "ParameterMismatch");
-    // The header names others than the payload holds: t is the third field.
-    EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::payload_at + 8,
-                                               std::uint64_t{18433})),
-              "ParameterMismatch");
-    EXPECT_EQ(
-        loading(sample, samples::patched(sample.frame, samples::payload_at, std::uint32_t{1000})),
-        "Parameter");
-    // Lengths of the chain and of the name.
-    for (const int count : {0, 2, 0xffff})
-      EXPECT_NE(loading(sample, samples::patched(sample.frame, samples::payload_at + 28,
-                                                 static_cast<std::uint16_t>(count))),
-                "nothing");
-    EXPECT_EQ(
-        loading(sample, samples::patched(sample.frame, samples::payload_at + literal_bytes - 1,
-                                         std::uint8_t{0x1b})),
-        "Format");
+    // The header names others than the payload holds.
+    const auto with = [&](std::uint16_t tag, auto value) {
+      return loading(sample,
+                     samples::patched(sample.frame, samples::field_at(sample.frame, tag), value));
+    };
+    EXPECT_EQ(with(samples::bgv_t_tag, std::uint64_t{18433}), "ParameterMismatch");
+    EXPECT_EQ(with(samples::bgv_N_tag, std::uint32_t{1000}), "Parameter");
+    EXPECT_EQ(with(samples::bgv_name_tag, std::uint8_t{0x1b}), "Format");
   }
 }
 
@@ -448,7 +379,7 @@ TEST_F(IoBgvBadInput, FieldsOfCiphertexts) {
     EXPECT_EQ(with(factor, std::uint64_t{0}), "Range");
     EXPECT_EQ(with(factor, std::uint64_t{12289}), "Range");
     EXPECT_EQ(with(noise, std::numeric_limits<double>::quiet_NaN()), "Range");
-    const std::size_t words = aligned(noise + 8 + (seeded ? 32 : 0));
+    const std::size_t words = aligned(noise + 8 + (seeded ? 32 : 0) + samples::no_shape_bytes);
     const auto prime = static_cast<std::uint32_t>(samples::bgv_literals()[0].chain[0]);
     const std::size_t last = sample.frame.size() - samples::trailer_bytes - 4;
     for (const std::size_t at : {words, last, words + 4 * (random() % 1024)}) {
@@ -486,7 +417,7 @@ TEST_F(IoBgvBadInput, FieldsOfKeys) {
                       first = count + 8, second = first + 40, bodies = aligned(second + 40);
     const auto with = [&](std::size_t at, auto patch) {
       return thrown(
-          [&] { load_bgv_evaluation_keys(samples::patched(frame, at, patch), insecure()); });
+          [&] { load<bgv::EvaluationKeys>(samples::patched(frame, at, patch), insecure()); });
     };
     EXPECT_NE(with(count, std::uint32_t{3}), "nothing");
     EXPECT_EQ(with(count, std::uint32_t{0xffffffff}), "Truncated");

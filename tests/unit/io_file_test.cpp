@@ -66,7 +66,7 @@ TEST_F(IoFile, Modes) {
   ::umask(before);
   EXPECT_EQ(mode_of(folder / "parameters"), 0644U);
   EXPECT_EQ(mode_of(folder / "secret"), 0600U);
-  EXPECT_NO_THROW(load_secret_key(folder / "secret", samples::passphrase, options));
+  EXPECT_NO_THROW(load<binfhe::SecretKey>(folder / "secret", samples::passphrase, options));
 }
 
 TEST_F(IoFile, ReplacesTheOldFileWhole) {
@@ -75,7 +75,7 @@ TEST_F(IoFile, ReplacesTheOldFileWhole) {
   const auto second = samples::ciphertexts(parameters, 3, false, random);
   save(path, first);
   save(path, second);
-  EXPECT_EQ(load_ciphertexts(path, options).data, second.data);
+  EXPECT_EQ(load<binfhe::Ciphertexts>(path, options).data, second.data);
   EXPECT_EQ(files(), 1U);
 }
 
@@ -84,7 +84,7 @@ TEST_F(IoFile, ReplacingAMappedFile) {
   const auto path = folder / "keys";
   const auto first = samples::evaluation_keys(parameters, random);
   save(path, first);
-  const auto mapped = load_evaluation_keys(path, options);
+  const auto mapped = load<binfhe::EvaluationKeys>(path, options);
   save(path, samples::evaluation_keys(parameters, random));
   EXPECT_EQ(dump(mapped), dump(first));
   save(path, mapped);
@@ -145,13 +145,13 @@ TEST_F(IoFile, RefusalsNamePathAndReason) {
     return "";
   };
   const auto absent = folder / "absent";
-  EXPECT_EQ(message([&] { load_parameters(absent); }),
+  EXPECT_EQ(message([&] { load<binfhe::Parameters>(absent); }),
             absent.string() + ": cannot open: No such file or directory");
   EXPECT_EQ(message([&] { info(absent); }),
             absent.string() + ": cannot open: No such file or directory");
   EXPECT_EQ(message([&] { save(absent / "file", parameters); }),
             (absent / "file").string() + ": cannot write: No such file or directory");
-  EXPECT_EQ(message([&] { load_evaluation_keys(folder.path()); }),
+  EXPECT_EQ(message([&] { load<binfhe::EvaluationKeys>(folder.path()); }),
             folder.path().string() + ": cannot read: not a regular file");
   EXPECT_EQ(
       message([&] { save(folder.path(), parameters); }),
@@ -159,7 +159,8 @@ TEST_F(IoFile, RefusalsNamePathAndReason) {
   // A rename would replace a device or a pipe; reading one might never end.
   const auto pipe = folder / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(message([&] { load_lut(pipe); }), pipe.string() + ": cannot read: not a regular file");
+  EXPECT_EQ(message([&] { load<binfhe::Lut>(pipe); }),
+            pipe.string() + ": cannot read: not a regular file");
   EXPECT_EQ(message([&] { save(pipe, parameters); }),
             pipe.string() + ": cannot write: there is something other than a regular file");
   EXPECT_EQ(files(), 1U);
@@ -170,25 +171,25 @@ TEST_F(IoFile, SymbolicLinksAreFollowed) {
   std::filesystem::create_symlink("real", folder / "link");
   save(folder / "link", parameters);
   EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
-  EXPECT_EQ(load_parameters(folder / "real", options), parameters);
+  EXPECT_EQ(load<binfhe::Parameters>(folder / "real", options), parameters);
 }
 
 TEST_F(IoFile, BadFiles) {
   std::ofstream(folder / "empty").flush();
-  EXPECT_THROW(load_parameters(folder / "empty"), TruncatedError);
+  EXPECT_THROW(load<binfhe::Parameters>(folder / "empty"), TruncatedError);
   EXPECT_THROW(info(folder / "empty"), TruncatedError);
   std::ofstream(folder / "text") << "not a frame";
-  EXPECT_THROW(load_evaluation_keys(folder / "text"), FormatError);
+  EXPECT_THROW(load<binfhe::EvaluationKeys>(folder / "text"), FormatError);
   const auto path = folder / "keys";
   save(path, samples::evaluation_keys(parameters, random));
   const auto size = std::filesystem::file_size(path);
   std::filesystem::resize_file(path, size - 1);
-  EXPECT_THROW(load_evaluation_keys(path, options), TruncatedError);
+  EXPECT_THROW(load<binfhe::EvaluationKeys>(path, options), TruncatedError);
   std::filesystem::resize_file(path, size + 4096);
-  EXPECT_THROW(load_evaluation_keys(path, options), OversizedError);
+  EXPECT_THROW(load<binfhe::EvaluationKeys>(path, options), OversizedError);
   std::filesystem::resize_file(path, 64);
   EXPECT_EQ(info(path).type, FrameType::evaluation_keys);
-  EXPECT_THROW(load_evaluation_keys(path, options), TruncatedError);
+  EXPECT_THROW(load<binfhe::EvaluationKeys>(path, options), TruncatedError);
 }
 
 // ---- large keys
@@ -212,7 +213,7 @@ TEST_F(IoFile, KeysAreUsedWhereTheyLie) {
     SCOPED_TRACE(literal.name);
     save(path, samples::evaluation_keys(samples::parameters(literal), random));
     {
-      const auto keys = load_evaluation_keys(path, options);
+      const auto keys = load<binfhe::EvaluationKeys>(path, options);
       const auto [first, last] = mapping_of(path);
       ASSERT_NE(first, 0U);
       for (const WordArray* words : {&keys.rotation_b, &keys.switch_b}) {
@@ -286,7 +287,7 @@ TEST_F(IoFile, LargeKeysAreStreamed) {
   ASSERT_GT(std::filesystem::file_size(path), bytes);
   ASSERT_TRUE(reset_peak());
   const std::size_t before = memory("VmRSS");
-  const auto keys = load_evaluation_keys(path, options);
+  const auto keys = load<binfhe::EvaluationKeys>(path, options);
   EXPECT_LE(memory("VmHWM"), before + bound);
   // The measurement sees what it should: reading all of it does make it resident.
   std::uint64_t any = 0;

@@ -14,9 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "io/binfhe_files.h"
+#include "io/frame.h"
+#include "io/secret_codec.h"
 #include "math/random.h"
+#include "whorl/binfhe.h"
 #include "whorl/io.h"
+#include "whorl/io_secret.h"
 
 namespace whorl::io::samples {
 
@@ -117,7 +120,7 @@ inline WordArray random_word_array(Random& random, std::size_t count, std::size_
 /// Not encryptions of anything, but residues such as those are.
 inline binfhe::Ciphertexts ciphertexts(const binfhe::Parameters& parameters, std::size_t count,
                                        bool seeded, Random& random) {
-  binfhe::Ciphertexts value{parameters, random_array<16>(random), {4, seeded}, count, {}, {}};
+  binfhe::Ciphertexts value{parameters, random_array<16>(random), {4, seeded}, count, {}, {}, {}};
   value.data = random_words<std::uint32_t>(random, count * value.row(), parameters.q());
   if (seeded) {
     value.seed = random_array<32>(random);
@@ -130,7 +133,7 @@ inline binfhe::Ciphertexts ciphertexts(const binfhe::Parameters& parameters, std
 
 inline binfhe::EvaluationKeys evaluation_keys(const binfhe::Parameters& parameters,
                                               Random& random) {
-  const std::size_t rotation_width = parameters.Q() < (std::uint64_t{1} << 32) ? 4 : 8;
+  const std::size_t rotation_width = ring_word_bytes(parameters.Q());
   return {parameters,
           random_array<16>(random),
           random_array<32>(random),
@@ -204,9 +207,75 @@ inline Bytes with_payload_bytes(Bytes frame, std::uint64_t payload_bytes) {
   return frame;
 }
 
+/// What tagged fields cost: a tag and a length each, for those that are not at their default.
+class TaggedBytes {
+ public:
+  template <class T>
+  TaggedBytes& field(const T& value, const T& absent) {
+    return field(value != absent, sizeof(T));
+  }
+  template <class T>
+  TaggedBytes& field(const std::vector<T>& value) {
+    return field(!value.empty(), sizeof(T) * value.size());
+  }
+  TaggedBytes& field(const std::string& value) { return field(!value.empty(), value.size()); }
+  std::size_t total() const { return 4 + bytes_; }
+
+ private:
+  TaggedBytes& field(bool there, std::size_t bytes) {
+    if (there) bytes_ += 6 + bytes;
+    return *this;
+  }
+  std::size_t bytes_ = 0;
+};
+
 /// Bytes of the literal at the head of every payload.
-inline std::size_t literal_bytes(const binfhe::ParameterLiteral& literal) {
-  return 69 + 12 * literal.gadget.size() + 2 + literal.name.size() + 2 + literal.source.size();
+inline std::size_t literal_bytes(const binfhe::ParameterLiteral& l) {
+  const binfhe::ParameterLiteral absent;
+  return TaggedBytes()
+      .field(l.n, absent.n)
+      .field(l.q, absent.q)
+      .field(l.N, absent.N)
+      .field(l.Q, absent.Q)
+      .field(l.Q_ks, absent.Q_ks)
+      .field(l.key_switch, absent.key_switch)
+      .field(l.lwe_secret, absent.lwe_secret)
+      .field(l.ring_secret, absent.ring_secret)
+      .field(l.transform, absent.transform)
+      .field(l.padding, absent.padding)
+      .field(l.log_B_ks, absent.log_B_ks)
+      .field(l.ks_digits, absent.ks_digits)
+      .field(l.max_p, absent.max_p)
+      .field(l.sigma_lwe, absent.sigma_lwe)
+      .field(l.sigma_ring, absent.sigma_ring)
+      .field(l.gadget)
+      .field(l.name)
+      .field(l.source)
+      .total();
+}
+
+/// Bytes of the fields of an array without a shape.
+inline constexpr std::size_t no_shape_bytes = 4;
+
+/// Where the value of a field of the literal lies in a frame; it must be there.
+inline std::size_t field_at(std::span<const std::uint8_t> frame, std::uint16_t wanted) {
+  for (std::size_t at = payload_at + 4;;) {
+    std::uint16_t tag;
+    std::uint32_t bytes;
+    std::memcpy(&tag, &frame[at], sizeof tag);
+    std::memcpy(&bytes, &frame[at + 2], sizeof bytes);
+    if (tag == wanted) return at + 6;
+    if (tag > wanted) throw Error("no field " + std::to_string(wanted));
+    at += 6 + bytes;
+  }
+}
+
+// ---- loading
+
+inline LoadOptions insecure() {
+  LoadOptions options;
+  options.allow_insecure = true;
+  return options;
 }
 
 }  // namespace whorl::io::samples

@@ -1,7 +1,6 @@
 // Batches of BGV ciphertexts in the host's memory, and the evaluation keys a server needs.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,13 +8,10 @@
 #include <vector>
 
 #include "whorl/bgv/parameters.h"
+#include "whorl/common.h"
 #include "whorl/word_array.h"
 
 namespace whorl::bgv {
-
-/// Random label that a secret key, its evaluation keys and its ciphertexts share.
-using KeyId = std::array<std::uint8_t, 16>;
-using Seed = std::array<std::uint8_t, 32>;
 
 /// How N values modulo t sit in a plaintext polynomial.
 enum class Packing : std::uint8_t {
@@ -42,6 +38,8 @@ struct Ciphertexts {
   /// Set on fresh encryptions under the secret key only: c_1 is expanded from it, so files carry
   /// the seed and c_0 alone.
   std::optional<Seed> seed;
+  /// Of the array that these are, row-major; their product is info.count. None: (count,).
+  std::optional<Shape> shape{};
 };
 
 /// Encrypts under the public key: b = -a·s + t·e; a expanded from the seed.

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "whorl/bgv/ciphertexts.h"
 #include "whorl/bgv/parameters.h"
+#include "whorl/common.h"
 
 namespace whorl::bgv {
 
@@ -28,9 +28,6 @@ class SecretKey {
   explicit SecretKey(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };
-
-/// Called with (done, total) from the calling thread; return false to stop (InterruptedError).
-using Progress = std::function<bool(std::size_t done, std::size_t total)>;
 
 class Client {
  public:

@@ -2,12 +2,14 @@
 // choice of one from what a circuit needs.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "whorl/common.h"
+#include "whorl/word_array.h"
 
 namespace whorl::bgv {
 
@@ -39,8 +41,6 @@ struct Requirements {
   bool slots = true;  ///< whether N must allow t to be packed in slots: t = 1 mod 2N, a prime
 };
 
-using Digest = std::array<std::uint8_t, 16>;
-
 /// Validated, immutable parameters; cheap to copy.
 class Parameters {
  public:
@@ -58,7 +58,7 @@ class Parameters {
   unsigned special() const { return static_cast<unsigned>(literal().special.size()); }
   unsigned digits() const { return (limbs() + literal().digit_limbs - 1) / literal().digit_limbs; }
   /// 4 or 8: the words of its residues.
-  unsigned word_bytes() const { return literal().chain[0] < (1ULL << 31) ? 4 : 8; }
+  unsigned word_bytes() const { return ring_word_bytes(literal().chain[0]); }
   /// Whether vectors are packed in slots: t is a prime = 1 mod 2N.
   bool has_slots() const;
 

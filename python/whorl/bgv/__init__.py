@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._arrays import EncryptedArray, Plaintexts, concatenate, stack
+from .._array import concatenate, stack
+from ._arrays import EncryptedArray, Plaintexts
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey
 from ._parameters import ParameterLiteral, Parameters, parameters

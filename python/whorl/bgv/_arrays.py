@@ -2,144 +2,36 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, Union, overload
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias, Union
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from .._core import BgvArray, BgvPlaintexts
-from ..errors import ShapeError
-from . import _ciphertexts
-from ._ciphertexts import Ciphertexts, Positions, as_integers
+from .._array import DeviceArray
+from .._literal import Part
+from .._server import bgv as _lib
+from ._ciphertexts import Accounted, Ciphertexts
 from ._parameters import Parameters
-from ._values import Shape
 
 if TYPE_CHECKING:
     from ._server import Server
 
 Operand: TypeAlias = Union["EncryptedArray", "Plaintexts", Ciphertexts, ArrayLike]
-Self = TypeVar("Self", bound="_OnDevice")
 
 
-class _OnDevice:
-    """NumPy's shapes and indexing, over what lies on the device of a server."""
+class _OnDevice(DeviceArray):
+    """What both kinds have."""
 
-    __slots__ = ("_core", "_server", "_shape")
+    __slots__ = ()
 
-    # NumPy is to leave operators, and conversions to arrays, to these classes.
-    __array_ufunc__ = None
-    __hash__ = None  # type: ignore[assignment]
-
-    _core: Any
     _server: Server
-    _shape: Shape
 
-    @classmethod
-    def _wrap(cls: type[Self], core: Any, server: Server, shape: Shape) -> Self:
-        self = cls.__new__(cls)
-        self._core = core
-        self._server = server
-        self._shape = shape
-        return self
-
-    def _take(self: Self, positions: Positions) -> Self:
-        """Those at `positions` of the flat array; the whole in order is not copied."""
-        flat = positions.reshape(-1)
-        if flat.size == 0:
-            raise ShapeError("nothing is left: arrays on a device are not empty")
-        core = self._core
-        if flat.size != self.size or not np.array_equal(flat, np.arange(self.size)):
-            core = self._server._core.take(core, np.ascontiguousarray(flat, dtype=np.uint32))
-        return self._wrap(core, self._server, positions.shape)
-
-    def _positions(self) -> Positions:
-        return np.arange(self.size).reshape(self._shape)
-
-    @property
-    def shape(self) -> Shape:
-        """Lengths of the axes; () for a single one."""
-        return self._shape
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self._shape)
-
-    @property
-    def size(self) -> int:
-        """Number of ciphertexts or plaintexts."""
-        return math.prod(self._shape)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes on the device."""
-        nbytes: int = self._core.nbytes
-        return nbytes
-
-    @property
-    def packing(self) -> str:
-        """`slots` or `coefficients`."""
-        packing: str = self._core.packing
-        return packing
-
-    @property
-    def parameters(self) -> Parameters:
-        """Parameters of the server."""
-        return self._server.parameters
+    parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
 
     @property
     def server(self) -> Server:
         """Server whose device they are on."""
         return self._server
-
-    @property
-    def device(self) -> str:
-        """Where they lie: `cpu (AVX3, 8 threads)`, `cuda:0 (NVIDIA H200)`."""
-        return self._server.device
-
-    def __len__(self) -> int:
-        if not self._shape:
-            raise TypeError(f"len() of a 0-d {type(self).__name__}")
-        return self._shape[0]
-
-    def __iter__(self: Self) -> Iterator[Self]:
-        if not self._shape:
-            raise TypeError(f"iteration over a 0-d {type(self).__name__}")
-        return (self[i] for i in range(len(self)))
-
-    def __getitem__(self: Self, key: Any) -> Self:
-        """NumPy's indexing: integers, slices, ..., None, masks and arrays of integers.
-
-        Copies what it takes, on the device. Raises `IndexError` as NumPy does, `ShapeError` if
-        nothing is left.
-        """
-        return self._take(np.asarray(self._positions()[key]))
-
-    def reshape(self: Self, *shape: int | Sequence[int]) -> Self:
-        """The same in C order in another shape, one length of which may be -1; free.
-
-        Raises `ValueError` if the sizes differ.
-        """
-        return self._take(self._positions().reshape(as_integers(shape)))
-
-    def ravel(self: Self) -> Self:
-        """All in C order, shape (size,); free."""
-        return self.reshape(self.size)
-
-    def broadcast_to(self: Self, shape: Shape) -> Self:
-        """Repeated along new axes and axes of length 1, as NumPy does. Raises `ValueError`.
-
-        Operators broadcast by themselves, and copy nothing where one meets all.
-        """
-        return self._take(np.broadcast_to(self._positions(), shape))
-
-    def __array__(self, *_: object, **__: object) -> NoReturn:
-        raise TypeError(f"{type(self).__name__} is no array of numbers")
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("what is on a device does not travel; send Ciphertexts, or values")
 
 
 class Plaintexts(_OnDevice):
@@ -159,10 +51,9 @@ class Plaintexts(_OnDevice):
 
     __slots__ = ()
 
-    _core: BgvPlaintexts
+    _core: _lib.Plaintexts
 
-    def __init__(self) -> None:
-        raise TypeError("plaintexts on a device are made by Server.encode")
+    packing = Part[str]("_core.packing", "`slots` or `coefficients`.")
 
     def __repr__(self) -> str:
         return (
@@ -171,7 +62,7 @@ class Plaintexts(_OnDevice):
         )
 
 
-class EncryptedArray(_OnDevice):
+class EncryptedArray(Accounted, _OnDevice):
     """An immutable array of ciphertexts on the device of a `Server`, each of N integers modulo t.
 
     `Server.upload` and operations make them; nothing leaves the device before `to_host`. With
@@ -194,53 +85,12 @@ class EncryptedArray(_OnDevice):
 
     __slots__ = ()
 
-    _core: BgvArray
+    _core: _lib.Array
 
-    def __init__(self) -> None:
-        raise TypeError("encrypted arrays are made by Server.upload and by operations")
-
-    # ---- what it is
-
-    @property
-    def key_id(self) -> str:
-        """Label of the secret key, 32 hexadecimal digits."""
-        return self._server.key_id
-
-    @property
-    def parts(self) -> int:
-        """Polynomials of each: 2, or more of a product that is not relinearised."""
-        return self._core.parts
-
-    @property
-    def limbs(self) -> int:
-        """Primes of the chain that are left."""
-        return self._core.limbs
-
-    @property
-    def level(self) -> int:
-        """Primes of the chain that are gone; 0 for fresh ones (OpenFHE: GetLevel)."""
-        return self.parameters.limbs - self.limbs
-
-    @property
-    def factor(self) -> int:
-        """Plaintexts are messages times this, modulo t; operations keep the account."""
-        return self._core.factor
-
-    @property
-    def noise_budget(self) -> float:
-        """Bits left by the bound of the noise, which is public: log2(Q/2) - noise.
-
-        Decryption is right while it is positive. `Client.noise_budget` measures it.
-        """
-        return self._core.noise_budget
+    key_id = Part[str]("_server.key_id", "Label of the secret key, 32 hexadecimal digits.")
 
     def __repr__(self) -> str:
-        return (
-            f"<EncryptedArray of shape {self.shape}, {self.packing} of N={self.parameters.N} "
-            f"modulo {self.parameters.t}, level {self.level} ({self.limbs} of "
-            f"{self.parameters.limbs} limbs), {self.parts} parts, {self.noise_budget:.0f} bits of "
-            f"budget, on {self.device}>"
-        )
+        return self._describe(f"on {self.device}")
 
     def to_host(self) -> Ciphertexts:
         """Waits, and copies to the host's memory. `shrink` first makes that less."""
@@ -308,61 +158,3 @@ class EncryptedArray(_OnDevice):
 
     def __pow__(self, exponent: int) -> EncryptedArray:
         return self._server.power(self, exponent)
-
-    # ---- what they cannot do
-
-    def __eq__(self, other: object) -> NoReturn:
-        raise TypeError("ciphertexts cannot be compared; decrypt them")
-
-    def __bool__(self) -> NoReturn:
-        raise TypeError("a ciphertext has no truth value; decrypt it")
-
-
-@overload
-def concatenate(arrays: Sequence[Ciphertexts], axis: int = 0) -> Ciphertexts: ...
-@overload
-def concatenate(arrays: Sequence[EncryptedArray], axis: int = 0) -> EncryptedArray: ...
-@overload
-def concatenate(
-    arrays: Sequence[EncryptedArray | Ciphertexts], axis: int = 0
-) -> EncryptedArray | Ciphertexts: ...
-def concatenate(
-    arrays: Sequence[EncryptedArray | Ciphertexts], axis: int = 0
-) -> EncryptedArray | Ciphertexts:
-    """Joins arrays along an existing axis, as `numpy.concatenate`.
-
-    `Ciphertexts` give `Ciphertexts`, of one level, factor and number of parts, or `ShapeError`. If
-    some are on a device, the others are uploaded and so is the result; it has the level of the
-    lowest and the noise of the noisiest. Raises `ValueError` for shapes that do not fit, a child of
-    `MismatchError` for other parameters or keys, `DeviceError` for arrays of several servers,
-    `EncodingError` (on the host `ShapeError`) for another packing, `ShapeError` for another number
-    of parts.
-    """
-    return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
-
-
-@overload
-def stack(arrays: Sequence[Ciphertexts], axis: int = 0) -> Ciphertexts: ...
-@overload
-def stack(arrays: Sequence[EncryptedArray], axis: int = 0) -> EncryptedArray: ...
-@overload
-def stack(
-    arrays: Sequence[EncryptedArray | Ciphertexts], axis: int = 0
-) -> EncryptedArray | Ciphertexts: ...
-def stack(
-    arrays: Sequence[EncryptedArray | Ciphertexts], axis: int = 0
-) -> EncryptedArray | Ciphertexts:
-    """Joins arrays of equal shape along a new axis, as `numpy.stack`. Errors as `concatenate`."""
-    return _join(arrays, lambda positions: np.stack(positions, axis=axis))
-
-
-def _join(
-    arrays: Sequence[EncryptedArray | Ciphertexts], join: Callable[[list[Positions]], Positions]
-) -> EncryptedArray | Ciphertexts:
-    arrays = list(arrays)
-    server = next((a.server for a in arrays if isinstance(a, EncryptedArray)), None)
-    if server is None:
-        return _ciphertexts.join(arrays, join)  # type: ignore[arg-type]
-    lifted = [server.upload(array) for array in arrays]
-    positions = _ciphertexts.joined_positions(lifted, join)
-    return server._concatenate(lifted)._take(positions)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _core
+from .._client import bgv as _lib
+from .._keyholder import KeyHolder, Report
+from .._literal import Part
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey
 from ._parameters import Parameters, as_request
 from ._values import Packing, Values, as_rows
 
-Report = Callable[[int, int], object]
 
-
-class Client:
+class Client(KeyHolder):
     """Holds a secret key, in locked memory that is wiped; encrypts and decrypts.
 
     `Client(parameters)` generates a key (OpenFHE: KeyGen); `load` reads one. A client cannot be
@@ -31,25 +30,13 @@ class Client:
     array([ 1,  2, -3,  0])
     """
 
-    __slots__ = ("_core", "_parameters")
+    __slots__ = ()
 
-    def __init__(self, parameters: Parameters) -> None:
-        if not isinstance(parameters, Parameters):
-            raise TypeError(
-                f"parameters: {type(parameters).__name__} is not what whorl.bgv.parameters() makes"
-            )
-        self._core = _core.BgvClient.generate(parameters._core)
-        self._parameters = parameters
+    _core: _lib.Client
+    _maker = _lib.Client
+    _parameters_type, _keys_type, _host_type = Parameters, EvaluationKeys, Ciphertexts
 
-    @property
-    def parameters(self) -> Parameters:
-        """Parameters of the key."""
-        return self._parameters
-
-    @property
-    def key_id(self) -> str:
-        """Random label of the key, 32 hexadecimal digits; not secret."""
-        return self._core.key_id.hex()
+    parameters = Part[Parameters]("_parameters", "Parameters of the key.")
 
     def encrypt(self, values: ArrayLike, packing: Packing = "slots") -> Ciphertexts:
         """Encrypts rows of integers, one ciphertext each.
@@ -64,7 +51,7 @@ class Client:
         """
         rows, shape = as_rows(values, self._parameters, "values")
         batch = self._core.encrypt(rows, packing)
-        return Ciphertexts._from_batch(batch, shape, self._parameters)
+        return Ciphertexts._wrap(batch, shape, self._parameters)
 
     def decrypt(self, ciphertexts: Ciphertexts | EncryptedArray, signed: bool = False) -> Values:
         """Values 0 … t-1, or with `signed` -t/2 … t/2: int64 of shape `ciphertexts.shape` + (N,).
@@ -73,8 +60,8 @@ class Client:
         without a sign of it, where the noise has passed its bound: `noise_budget` tells.
         (OpenFHE: Decrypt, which is signed.)
         """
-        host = _on_host(ciphertexts)
-        values = self._core.decrypt(host._batch).astype(np.int64)
+        host = self._on_host(ciphertexts)
+        values = self._core.decrypt(host._core).astype(np.int64)
         if signed:
             t = self._parameters.t
             values[values > t // 2] -= t
@@ -88,8 +75,8 @@ class Client:
         log2(Q/2) less log2 of the largest coefficient of the noise: exact while positive, near 0
         where decryption fails. As secret as the key: do not publish it.
         """
-        host = _on_host(ciphertexts)
-        return self._core.noise_budget(host._batch).reshape(host.shape)
+        host = self._on_host(ciphertexts)
+        return self._core.noise_budget(host._core).reshape(host.shape)
 
     def public_key(self) -> PublicKey:
         """A key for those who may only encrypt."""
@@ -120,15 +107,9 @@ class Client:
 
         `key_size` tells the size before. `ParameterError` for a number out of range.
         """
-        if threads < 0:
-            raise ValueError(f"threads: {threads} is below 0")
         request = as_request(relinearise, rotations, swap_rows, inner_sum)
-        if progress is True:
-            from .._progress import bar
-
-            with bar("evaluation keys") as report:
-                return EvaluationKeys(self._core.evaluation_keys(*request, threads, report))
-        return EvaluationKeys(self._core.evaluation_keys(*request, threads, progress or None))
+        keys: EvaluationKeys = self._generate_keys(threads, progress, *request)
+        return keys
 
     def key_size(
         self,
@@ -138,55 +119,4 @@ class Client:
         inner_sum: int = 0,
     ) -> int:
         """Bytes of the keys that `evaluation_keys` with these arguments would make."""
-        return self._parameters.key_size(relinearise, rotations, swap_rows, inner_sum)
-
-    def save(self, path: str | os.PathLike[str], passphrase: str | bytes) -> None:
-        """Writes the secret key, encrypted under `passphrase`, to a file of mode 0600.
-
-        Argon2id and XChaCha20-Poly1305. `ValueError` for an empty passphrase, `IoError` if the
-        system refuses.
-        """
-        self._core.save(os.fspath(path), _passphrase(passphrase))
-
-    @classmethod
-    def load(
-        cls,
-        path: str | os.PathLike[str],
-        passphrase: str | bytes,
-        allow_insecure: bool = False,
-    ) -> Client:
-        """Reads a file that `save` wrote.
-
-        `PassphraseError` for another passphrase; children of `FormatError` for a file that is
-        damaged or of another type; `ParameterError` for parameters under 128 bits unless
-        `allow_insecure`.
-        """
-        client = cls.__new__(cls)
-        phrase = _passphrase(passphrase)
-        client._core = _core.BgvClient.load(os.fspath(path), phrase, allow_insecure)
-        client._parameters = Parameters(client._core.parameters)
-        return client
-
-    def __repr__(self) -> str:
-        return f"<Client of key {self.key_id[:8]}…, {self.parameters.name or 'unnamed'}>"
-
-    def __reduce_ex__(self, _: Any) -> NoReturn:
-        raise TypeError(
-            "a client holds a secret key and can be neither pickled nor copied; "
-            "use save(path, passphrase)"
-        )
-
-
-def _on_host(ciphertexts: Ciphertexts | EncryptedArray) -> Ciphertexts:
-    if isinstance(ciphertexts, EncryptedArray):
-        return ciphertexts.to_host()
-    if not isinstance(ciphertexts, Ciphertexts):
-        raise TypeError(f"ciphertexts are needed, not {type(ciphertexts).__name__}")
-    return ciphertexts
-
-
-def _passphrase(passphrase: str | bytes) -> bytes:
-    encoded = passphrase.encode() if isinstance(passphrase, str) else bytes(passphrase)
-    if not encoded:
-        raise ValueError("passphrase: empty")
-    return encoded
+        return self.parameters.key_size(relinearise, rotations, swap_rows, inner_sum)

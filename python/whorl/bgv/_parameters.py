@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import numbers
-import os
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypedDict
 
-from .. import _core
+from .._literal import (
+    CheckedParameters,
+    Part,
+    as_integer,
+    as_long,
+    as_real,
+    as_text,
+    as_word,
+    list_of,
+)
+from .._server import bgv as _lib
 from ..errors import ParameterError
-
-_FIELDS = ("name", "N", "t", "chain", "special", "digit_limbs", "sigma", "depth")
-_REQUIRED = ("N", "t", "chain", "special")
 
 
 class ParameterLiteral(TypedDict, total=False):
@@ -39,121 +45,63 @@ class ParameterLiteral(TypedDict, total=False):
     """Multiplications in sequence that the chain was chosen for. Default 0."""
 
 
-def as_integer(field: str, value: Any, low: int, high: int) -> int:
-    """`value` as an int; `ParameterError` unless it is an integer in `low` … `high`."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise ParameterError(f"{field}: {value!r} is not an integer")
-    if not low <= int(value) <= high:
-        raise ParameterError(f"{field}: {value} is outside {low} … {high}")
-    return int(value)
-
-
-def _real(field: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ParameterError(f"{field}: {value!r} is not a number")
-    return float(value)
-
-
-def _build_literal(fields: Mapping[str, Any]) -> _core.BgvParameterLiteral:
-    """The C++ literal of a mapping; `ParameterError` names a field that is unknown or missing."""
-    unknown = sorted(set(fields) - set(_FIELDS))
-    if unknown:
-        raise ParameterError(f"{unknown[0]}: no such field; there are {', '.join(_FIELDS)}")
-    missing = [field for field in _REQUIRED if field not in fields]
-    if missing:
-        raise ParameterError(
-            f"{missing[0]}: missing; a literal has at least {', '.join(_REQUIRED)}"
-        )
-    literal = _core.BgvParameterLiteral()
-    for field, value in fields.items():
-        if field in ("chain", "special"):
-            if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-                raise ParameterError(f"{field}: {value!r} is not a list of primes")
-            value = [as_integer(field, prime, 0, 2**64 - 1) for prime in value]
-        elif field == "sigma":
-            value = _real(field, value)
-        elif field == "name":
-            if not isinstance(value, str):
-                raise ParameterError(f"{field}: {value!r} is not a string")
-        else:
-            value = as_integer(field, value, 0, (2**64 if field == "t" else 2**32) - 1)
-        setattr(literal, field, value)
-    return literal
-
-
-class Parameters:
+class Parameters(CheckedParameters):
     """Validated, immutable parameters; `parameters` makes them.
 
-    Two are equal if their digests are, that is, if all fields that change ciphertexts or keys are.
-    They can be pickled, saved and loaded, and used as keys of dictionaries.
+    They can be pickled, saved and loaded, compared, and used as keys of dictionaries.
 
     >>> p = parameters(depth=2)
     >>> p.t, p.has_slots, p.security_bits >= 128
     (65537, True, True)
     """
 
-    __slots__ = ("_core", "_literal")
+    __slots__ = ()
 
-    def __init__(self, core: _core.BgvParameters) -> None:
-        if not isinstance(core, _core.BgvParameters):
-            raise TypeError("parameters are made by whorl.bgv.parameters()")
-        self._core = core
-        self._literal = core.literal
+    _core: _lib.Parameters
+    _literal: _lib.ParameterLiteral
+    _reader, _literal_type = _lib.Parameters, _lib.ParameterLiteral
+    _required = ("N", "t", "chain", "special")
+    _fields = MappingProxyType(
+        {"name": as_text, "N": as_word, "t": as_long}
+        | dict.fromkeys(("chain", "special"), list_of(as_long, "primes"))
+        | {"digit_limbs": as_word, "sigma": as_real, "depth": as_word}
+    )
 
-    @property
-    def name(self) -> str:
-        """What they were chosen for, or a literal's name."""
-        return self._literal.name
-
-    @property
-    def N(self) -> int:
-        """Ring dimension; slots of a ciphertext (OpenFHE: GetRingDimension)."""
-        return self._literal.N
-
-    @property
-    def t(self) -> int:
-        """Plaintext modulus: values are integers modulo t (OpenFHE: GetPlaintextModulus)."""
-        return self._literal.t
-
-    @property
-    def chain(self) -> tuple[int, ...]:
-        """Primes of the ciphertext modulus Q; a fresh ciphertext has all of them."""
-        return tuple(self._literal.chain)
-
-    @property
-    def special(self) -> tuple[int, ...]:
-        """Primes of P, which key switching needs beside."""
-        return tuple(self._literal.special)
-
-    @property
-    def limbs(self) -> int:
-        """Number of primes of the chain."""
-        return len(self._literal.chain)
-
-    @property
-    def digit_limbs(self) -> int:
-        """Primes of the chain to a digit of key switching."""
-        return self._literal.digit_limbs
-
-    @property
-    def digits(self) -> int:
-        """Digits of key switching at the top level (OpenFHE: NumLargeDigits)."""
-        return self._core.digits
-
-    @property
-    def sigma(self) -> float:
-        """Standard deviation of errors."""
-        return self._literal.sigma
-
-    @property
-    def depth(self) -> int:
-        """Multiplications in sequence that they were chosen for (OpenFHE: MultiplicativeDepth)."""
-        return self._literal.depth
-
-    @property
-    def has_slots(self) -> bool:
-        """Whether t is a prime that is 1 modulo 2N, so that vectors are packed in N slots."""
-        return self._core.has_slots
+    name = Part[str]("_literal.name", "What they were chosen for, or a literal's name.")
+    N = Part[int](
+        "_literal.N", "Ring dimension; slots of a ciphertext (OpenFHE: GetRingDimension)."
+    )
+    t = Part[int](
+        "_literal.t",
+        "Plaintext modulus: values are integers modulo t (OpenFHE: GetPlaintextModulus).",
+    )
+    chain = Part[tuple[int, ...]](
+        "_literal.chain", "Primes of the ciphertext modulus Q; a fresh ciphertext has all.", tuple
+    )
+    special = Part[tuple[int, ...]](
+        "_literal.special", "Primes of P, which key switching needs beside.", tuple
+    )
+    limbs = Part[int]("_literal.chain", "Number of primes of the chain.", len)
+    digit_limbs = Part[int](
+        "_literal.digit_limbs", "Primes of the chain to a digit of key switching."
+    )
+    digits = Part[int](
+        "_core.digits", "Digits of key switching at the top level (OpenFHE: NumLargeDigits)."
+    )
+    sigma = Part[float]("_literal.sigma", "Standard deviation of errors.")
+    depth = Part[int](
+        "_literal.depth",
+        "Multiplications in sequence that they were chosen for (OpenFHE: MultiplicativeDepth).",
+    )
+    has_slots = Part[bool](
+        "_core.has_slots",
+        "Whether t is a prime that is 1 modulo 2N, so that vectors are packed in N slots.",
+    )
+    log2_P = Part[float]("_core.log2_P", "Bits of the product of the special primes.")
+    security_bits = Part[float](
+        "_core.security_bits",
+        "Lower bound of the estimated security of the keys, which live modulo Q·P.",
+    )
 
     @property
     def word_bits(self) -> int:
@@ -164,21 +112,6 @@ class Parameters:
     def log2_Q(self) -> float:
         """Bits of the ciphertext modulus at the top level."""
         return self._core.log2_Q(self.limbs)
-
-    @property
-    def log2_P(self) -> float:
-        """Bits of the product of the special primes."""
-        return self._core.log2_P
-
-    @property
-    def security_bits(self) -> float:
-        """Lower bound of the estimated security of the keys, which live modulo Q·P."""
-        return self._core.security_bits
-
-    @property
-    def digest(self) -> str:
-        """BLAKE2b-128 over all fields that change ciphertexts or keys, in hexadecimal."""
-        return self._core.digest.hex()
 
     def describe(self) -> str:
         """What was picked, for people; several lines.
@@ -203,36 +136,8 @@ class Parameters:
 
     def literal(self) -> ParameterLiteral:
         """The fields as a dictionary; `parameters(literal=p.literal())` gives `p` again."""
-        result: Any = {field: getattr(self._literal, field) for field in _FIELDS}
-        literal: ParameterLiteral = result
-        return literal
-
-    def to_bytes(self) -> bytes:
-        """The frame that `save` writes."""
-        return self._core.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes, allow_insecure: bool = False) -> Parameters:
-        """Inverse of `to_bytes`; a child of `FormatError`, or `ParameterError`, for bad bytes."""
-        return cls(_core.BgvParameters.from_bytes(data, allow_insecure))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a file that `load` reads. `IoError` if the system refuses."""
-        self._core.save(os.fspath(path))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], allow_insecure: bool = False) -> Parameters:
-        """Reads and checks a file; children of `FormatError`, `ParameterError`, `IoError`."""
-        return cls(_core.BgvParameters.load(os.fspath(path), allow_insecure))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Parameters.from_bytes, (self.to_bytes(), True)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Parameters) and self._core.digest == other._core.digest
-
-    def __hash__(self) -> int:
-        return hash(self._core.digest)
+        fields: ParameterLiteral = self._values()
+        return fields
 
     def __repr__(self) -> str:
         slots = "slots" if self.has_slots else "coefficients only"
@@ -298,15 +203,15 @@ def parameters(
     if literal is not None:
         if not isinstance(literal, Mapping):
             raise TypeError(f"literal: a mapping is needed, not {type(literal).__name__}")
-        return Parameters(_core.BgvParameters.create(_build_literal(literal), allow_insecure))
+        return Parameters._create(literal, allow_insecure)
     return Parameters(
-        _core.BgvParameters.choose(
+        _lib.Parameters.choose(
             as_integer("depth", depth, 0, 1000),
             as_integer("plain_modulus", plain_modulus, 0, 2**64 - 1),
             0 if N is None else _ring(N),
             as_integer("dnum", dnum, 1, 16),
             as_integer("prime_bits", prime_bits, 26, 60),
-            _real("sums", sums),
+            as_real("sums", sums),
             bool(slots),
         )
     )

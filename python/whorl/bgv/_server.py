@@ -5,25 +5,27 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
-from typing import NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _core
-from ..errors import ParameterError
+from .._array import Shape
+from .._literal import Part, as_integer
+from .._server import bgv as _lib
+from .._session import Session, spread
+from ..errors import DeviceError, ParameterError
 from ._arrays import EncryptedArray, Plaintexts
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys
-from ._parameters import Parameters, as_integer
-from ._values import Packing, Shape, Values, as_rows, as_scalar
+from ._parameters import Parameters
+from ._values import Packing, Values, as_rows, as_scalar
 
 Encrypted = EncryptedArray | Ciphertexts
 MAX_COLUMNS = 2**62
 MAX_POWER = 2**16
 
 
-class Server:
+class Server(Session[Ciphertexts, EncryptedArray]):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
     Args:
@@ -60,6 +62,13 @@ class Server:
     array([13, 31, 55,  1])
     """
 
+    __slots__ = ()
+
+    _core: _lib.Server
+    _parameters: Parameters
+    _maker = _lib.Server
+    _keys_type, _host_type, _device_type = EvaluationKeys, Ciphertexts, EncryptedArray
+
     def __init__(
         self,
         keys: EvaluationKeys | str | os.PathLike[str],
@@ -67,56 +76,9 @@ class Server:
         threads: int = 0,
         allow_insecure: bool = False,
     ) -> None:
-        if not isinstance(keys, EvaluationKeys):
-            keys = EvaluationKeys.load(keys, allow_insecure)
-        if device is None:
-            device = os.environ.get("WHORL_DEVICE", "")
-        if threads < 0:
-            raise ValueError(f"threads: {threads} is below 0")
-        self._core = _core.BgvServer.create(keys._core, device, threads)
-        self._parameters = Parameters(self._core.parameters)
+        self._open(keys, device, threads, allow_insecure)
 
-    @property
-    def parameters(self) -> Parameters:
-        """Parameters of the keys."""
-        return self._parameters
-
-    @property
-    def key_id(self) -> str:
-        """Label of the keys, 32 hexadecimal digits."""
-        return self._core.key_id.hex()
-
-    @property
-    def device(self) -> str:
-        """The hardware used: `cpu (AVX3, 8 threads)`, `cuda:0 (NVIDIA H200)`."""
-        return self._core.device
-
-    @property
-    def key_bytes(self) -> int:
-        """Bytes of the keys as they lie on the device."""
-        return self._core.key_bytes
-
-    def __repr__(self) -> str:
-        return f"<Server of key {self.key_id[:8]}…, {self.parameters.name}, {self.device}>"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a server cannot be pickled; send its EvaluationKeys")
-
-    # ---- to and from the device
-
-    def upload(self, ciphertexts: Encrypted) -> EncryptedArray:
-        """The ciphertexts on the device. `RangeError` for residues not below their primes."""
-        if isinstance(ciphertexts, EncryptedArray):
-            return ciphertexts
-        if not isinstance(ciphertexts, Ciphertexts):
-            raise TypeError(f"ciphertexts are needed, not {type(ciphertexts).__name__}")
-        return self._wrap(self._core.upload(ciphertexts._batch), ciphertexts.shape)
-
-    def download(self, a: EncryptedArray) -> Ciphertexts:
-        """Waits for the array and copies it to the host's memory."""
-        if not isinstance(a, EncryptedArray):
-            raise TypeError(f"an encrypted array is needed, not {type(a).__name__}")
-        return Ciphertexts._from_batch(self._core.download(a._core), a.shape, self._parameters)
+    parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
 
     def encode(self, values: ArrayLike, packing: Packing = "slots") -> Plaintexts:
         """Rows of integers as plaintexts on the device, to be used many times.
@@ -142,7 +104,7 @@ class Server:
         (OpenFHE: EvalAdd.)
         """
         if isinstance(b, (EncryptedArray, Ciphertexts)):
-            x, y, shape = self._pair(a, b)
+            (x, y), shape = self._meet(a, b)
             return self._wrap(self._core.add(x._core, y._core), shape)
         x = self.upload(a)
         scalar = as_scalar(b)
@@ -154,7 +116,7 @@ class Server:
     def sub(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:
         """a - b; b as in `add` (OpenFHE: EvalSub)."""
         if isinstance(b, (EncryptedArray, Ciphertexts)):
-            x, y, shape = self._pair(a, b)
+            (x, y), shape = self._meet(a, b)
             return self._wrap(self._core.sub(x._core, y._core), shape)
         x = self.upload(a)
         scalar = as_scalar(b)
@@ -178,7 +140,7 @@ class Server:
         the products. (OpenFHE: EvalMult, EvalMultNoRelin.)
         """
         if isinstance(b, (EncryptedArray, Ciphertexts)):
-            x, y, shape = self._pair(a, b)
+            (x, y), shape = self._meet(a, b)
             return self._wrap(self._core.multiply(x._core, y._core, bool(relinearise)), shape)
         x = self.upload(a)
         scalar = as_scalar(b)
@@ -226,7 +188,7 @@ class Server:
     def rotate_many(self, a: Encrypted, columns: Iterable[int]) -> list[EncryptedArray]:
         """`rotate` by each of `columns`, decomposed once (OpenFHE: EvalFastRotation)."""
         x = self.upload(a)
-        wanted = [_columns(each) for each in columns]
+        wanted = np.array([_columns(each) for each in columns], dtype=np.int64)
         return [self._wrap(each, x.shape) for each in self._core.rotate_many(x._core, wanted)]
 
     def swap_rows(self, a: Encrypted) -> EncryptedArray:
@@ -269,42 +231,24 @@ class Server:
 
     # ---- operands
 
-    def _wrap(self, core: _core.BgvArray, shape: Shape) -> EncryptedArray:
-        return EncryptedArray._wrap(core, self, shape)
-
     def _residue(self, value: int) -> int:
         return value % self._parameters.t
 
-    def _pair(self, a: Encrypted, b: Encrypted) -> tuple[EncryptedArray, EncryptedArray, Shape]:
-        """Both on the device, of as many ciphertexts or one for all."""
-        shape = np.broadcast_shapes(a.shape, b.shape)
-        return _spread(self.upload(a), shape), _spread(self.upload(b), shape), shape
-
     def _plain(
         self, a: EncryptedArray, values: Plaintexts | ArrayLike
-    ) -> tuple[EncryptedArray, Values | _core.BgvPlaintexts, Shape]:
-        """The same with plaintexts; those that are not on the device are rows of N values."""
+    ) -> tuple[EncryptedArray, Values | _lib.Plaintexts, Shape]:
+        """As `_meet`, with plaintexts; those that are not on the device are rows of N values."""
         if isinstance(values, Plaintexts):
+            if values._server is not self:
+                raise DeviceError("plaintexts of another server")
             shape = np.broadcast_shapes(a.shape, values.shape)
-            return _spread(a, shape), _spread(values, shape)._core, shape
+            return spread(a, shape), spread(values, shape)._core, shape
         rows, prefix = as_rows(values, self._parameters, "plaintext")
         shape = np.broadcast_shapes(a.shape, prefix)
         if math.prod(prefix) not in (1, math.prod(shape)):
             N = self._parameters.N
             rows = np.broadcast_to(rows.reshape(*prefix, N), (*shape, N)).reshape(-1)
-        return _spread(a, shape), rows, shape
-
-    def _concatenate(self, arrays: list[EncryptedArray]) -> EncryptedArray:
-        core = self._core.concatenate([array._core for array in arrays])
-        return self._wrap(core, (sum(array.size for array in arrays),))
-
-
-Spread = TypeVar("Spread", EncryptedArray, Plaintexts)
-
-
-def _spread(a: Spread, shape: Shape) -> Spread:
-    """Broadcast, unless it is one, which meets all without being copied, or complete already."""
-    return a if a.size in (1, math.prod(shape)) else a.broadcast_to(shape)
+        return spread(a, shape), rows, shape
 
 
 def _columns(columns: int) -> int:

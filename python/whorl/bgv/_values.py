@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._array import Shape
 from ..errors import ShapeError
 from ._parameters import Parameters
 
 Packing = Literal["slots", "coefficients"]
-Shape = tuple[int, ...]
 Values = np.ndarray[Any, np.dtype[np.int64]]
 
 

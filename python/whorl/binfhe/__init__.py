@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._ciphertexts import Ciphertexts, concatenate, stack
+from .._array import concatenate, stack
+from ._ciphertexts import Ciphertexts, EncryptedArray
 from ._keys import EvaluationKeys
 from ._lut import Lut
 from ._parameters import ParameterLiteral, Parameters, parameter_sets, parameters
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Ciphertexts",
     "Client",
+    "EncryptedArray",
     "EvaluationKeys",
     "Lut",
     "ParameterLiteral",

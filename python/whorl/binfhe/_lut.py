@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _core
+from .._literal import Part
+from .._saved import Saved
+from .._server import binfhe as _lib
 from ._messages import as_messages
 from ._parameters import Parameters
 
 
-class Lut:
+class Lut(Saved):
     """A checked, immutable table of a function from 0 … p-1 to 0 … p_out-1.
 
     Args:
@@ -41,6 +42,10 @@ class Lut:
 
     __slots__ = ("_core", "_key")
 
+    _core: _lib.Lut
+    _reader = _lib.Lut
+    _most = 1 << 30
+
     def __init__(
         self,
         parameters: Parameters,
@@ -59,28 +64,17 @@ class Lut:
             if values.ndim != 1:
                 raise ValueError(f"table: {values.ndim} dimensions, expected 1")
         p = len(values) if p is None else p
+        p_out = p if p_out is None else p_out
         padding = bool(padding)
-        self._init(
-            _core.Lut.create(
-                parameters._core,
-                values,
-                p,
-                padding,
-                p if p_out is None else p_out,
-                padding if padding_out is None else padding_out,
-            )
-        )
+        padding_out = padding if padding_out is None else padding_out
+        self._init(_lib.Lut.create(parameters._core, values, (p, padding), (p_out, padding_out)))
 
-    def _init(self, core: _core.Lut) -> None:
+    def _init(self, core: _lib.Lut) -> None:
         self._core = core
-        self._key = (
-            core.parameters.digest,
-            tuple(core.values),
-            (core.p, core.padding, core.p_out, core.padding_out),
-        )
+        self._key = (core.parameters.digest, tuple(core.values), core.input, core.output)
 
     @classmethod
-    def _wrap(cls, core: _core.Lut) -> Lut:
+    def _wrap(cls, core: _lib.Lut) -> Lut:
         lut = cls.__new__(cls)
         lut._init(core)
         return lut
@@ -98,54 +92,32 @@ class Lut:
     @property
     def p(self) -> int:
         """Number of inputs."""
-        return self._core.p
+        return self._core.input[0]
 
     @property
     def padding(self) -> bool:
         """Whether inputs carry a padding bit."""
-        return self._core.padding
+        return self._core.input[1]
 
     @property
     def p_out(self) -> int:
         """Number of outputs."""
-        return self._core.p_out
+        return self._core.output[0]
 
     @property
     def padding_out(self) -> bool:
         """Whether outputs carry a padding bit."""
-        return self._core.padding_out
+        return self._core.output[1]
 
-    @property
-    def kind(self) -> str:
-        """`negacyclic` or `padded` (one blind rotation), or `arbitrary` (two)."""
-        return self._core.kind
+    kind = Part[str](
+        "_core.kind", "`negacyclic` or `padded` (one blind rotation), or `arbitrary` (two)."
+    )
 
     def __call__(self, m: int) -> int:
         """f(m) in the clear; `IndexError` unless 0 ≤ m < p."""
         if not 0 <= m < self.p:
             raise IndexError(f"m: {m} is outside 0 … {self.p - 1}")
         return self._core.values[m]
-
-    def to_bytes(self) -> bytes:
-        """The frame that `save` writes."""
-        return self._core.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes, allow_insecure: bool = False) -> Lut:
-        """Inverse of `to_bytes`; children of `FormatError` for bad bytes."""
-        return cls._wrap(_core.Lut.from_bytes(data, allow_insecure))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a file that `load` reads. `IoError` if the system refuses."""
-        self._core.save(os.fspath(path))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], allow_insecure: bool = False) -> Lut:
-        """Reads and checks a file; children of `FormatError`, `ParameterError`, `IoError`."""
-        return cls._wrap(_core.Lut.load(os.fspath(path), allow_insecure))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Lut.from_bytes, (self.to_bytes(), True)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Lut) and self._key == other._key

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import numbers
-import os
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, TypedDict
 
-from .. import _core
-from ..errors import ParameterError
+from .._literal import (
+    CheckedParameters,
+    Part,
+    as_flag,
+    as_long,
+    as_real,
+    as_text,
+    as_word,
+    list_of,
+    tuple_of,
+)
+from .._server import binfhe as _lib
 
 Distribution = Literal["binary", "ternary", "gaussian"]
 Transform = Literal["ntt", "fft"]
-
-_WORD32 = ("n", "N", "log_B_ks", "ks_digits", "max_p")
-_WORD64 = ("q", "Q", "Q_ks")
-_REAL = ("sigma_lwe", "sigma_ring")
-_TEXT = ("name", "source", "key_switch", "lwe_secret", "ring_secret", "transform")
-_FIELDS = (
-    *("name", "source", "n", "q", "N", "Q", "Q_ks", "key_switch", "log_B_ks", "ks_digits"),
-    *("gadget", "lwe_secret", "ring_secret", "sigma_lwe", "sigma_ring", "transform"),
-    *("max_p", "padding"),
-)
-_REQUIRED = ("n", "q", "N", "Q", "Q_ks", "log_B_ks", "gadget")
 
 
 class ParameterLiteral(TypedDict, total=False):
@@ -107,55 +105,7 @@ class NoiseEstimate:
     """Of the rounding from q to 2N before a blind rotation, at 2N."""
 
 
-def _integer(field: str, value: Any, bits: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise ParameterError(f"{field}: {value!r} is not an integer")
-    if not 0 <= int(value) < 2**bits:
-        raise ParameterError(f"{field}: {value} is outside 0 … 2^{bits} - 1")
-    return int(value)
-
-
-def _build_literal(fields: Mapping[str, Any]) -> _core.ParameterLiteral:
-    """The C++ literal of a mapping; `ParameterError` names a field that is unknown or missing."""
-    unknown = sorted(set(fields) - set(_FIELDS))
-    if unknown:
-        raise ParameterError(f"{unknown[0]}: no such field; there are {', '.join(_FIELDS)}")
-    missing = [field for field in _REQUIRED if field not in fields]
-    if missing:
-        raise ParameterError(
-            f"{missing[0]}: missing; a literal has at least {', '.join(_REQUIRED)}"
-        )
-    literal = _core.ParameterLiteral()
-    for field, value in fields.items():
-        if field in _WORD32:
-            value = _integer(field, value, 32)
-        elif field in _WORD64:
-            value = _integer(field, value, 64)
-        elif field in _REAL:
-            if isinstance(value, bool) or not isinstance(value, numbers.Real):
-                raise ParameterError(f"{field}: {value!r} is not a number")
-            value = float(value)
-        elif field in _TEXT:
-            if not isinstance(value, str):
-                raise ParameterError(f"{field}: {value!r} is not a string")
-        elif field == "padding":
-            if not isinstance(value, bool):
-                raise ParameterError(f"{field}: {value!r} is not a bool")
-        else:
-            try:
-                ranges = [tuple(each) for each in value]
-            except TypeError:
-                ranges = [()]
-            if any(len(each) != 3 for each in ranges):
-                raise ParameterError(
-                    f"{field}: {value!r} is not a list of (count, log_base, digits)"
-                )
-            value = [tuple(_integer(field, number, 32) for number in each) for each in ranges]
-        setattr(literal, field, value)
-    return literal
-
-
-class Parameters:
+class Parameters(CheckedParameters):
     """Validated, immutable parameters; `parameters` makes them.
 
     Two are equal if their digests are, that is, if all fields that change ciphertexts or keys are.
@@ -166,123 +116,60 @@ class Parameters:
     (True, True)
     """
 
-    __slots__ = ("_core", "_literal")
+    __slots__ = ()
 
-    def __init__(self, core: _core.Parameters) -> None:
-        if not isinstance(core, _core.Parameters):
-            raise TypeError("parameters are made by whorl.binfhe.parameters()")
-        self._core = core
-        self._literal = core.literal
+    _core: _lib.Parameters
+    _literal: _lib.ParameterLiteral
+    _reader = _lib.Parameters
+    _literal_type = _lib.ParameterLiteral
+    _fields = MappingProxyType(
+        {"name": as_text, "source": as_text, "n": as_word, "q": as_long, "N": as_word}
+        | {"Q": as_long, "Q_ks": as_long, "key_switch": as_text}
+        | {"log_B_ks": as_word, "ks_digits": as_word}
+        | {"gadget": list_of(tuple_of(as_word, "count, log_base, digits"), "tuples")}
+        | {"lwe_secret": as_text, "ring_secret": as_text}
+        | {"sigma_lwe": as_real, "sigma_ring": as_real}
+        | {"transform": as_text, "max_p": as_word, "padding": as_flag}
+    )
+    _required = ("n", "q", "N", "Q", "Q_ks", "log_B_ks", "gadget")
 
-    @property
-    def name(self) -> str:
-        """Name of the set."""
-        return self._literal.name
-
-    @property
-    def source(self) -> str:
-        """Where the set comes from."""
-        return self._literal.source
-
-    @property
-    def n(self) -> int:
-        """LWE dimension: a ciphertext has n + 1 words."""
-        return self._literal.n
-
-    @property
-    def q(self) -> int:
-        """LWE ciphertext modulus."""
-        return self._literal.q
-
-    @property
-    def N(self) -> int:
-        """Ring dimension."""
-        return self._literal.N
-
-    @property
-    def Q(self) -> int:
-        """Ring modulus."""
-        return self._literal.Q
-
-    @property
-    def Q_ks(self) -> int:
-        """Key-switching modulus."""
-        return self._literal.Q_ks
-
-    @property
-    def key_switch(self) -> str:
-        """`table` or `product`."""
-        return self._literal.key_switch
-
-    @property
-    def log_B_ks(self) -> int:
-        """Bits of a key-switching digit."""
-        return self._literal.log_B_ks
-
-    @property
-    def key_switch_digits(self) -> int:
-        """Digits of key switching in use."""
-        return self._core.key_switch_digits
-
-    @property
-    def key_switch_rows(self) -> int:
-        """LWE rows of the key-switching key."""
-        return self._core.key_switch_rows
-
-    @property
-    def gadget(self) -> tuple[tuple[int, int, int], ...]:
-        """Ranges (count, log_base, digits) of successive LWE coefficients."""
-        return tuple(self._literal.gadget)
-
-    @property
-    def keys_per_coefficient(self) -> int:
-        """Secret polynomials encrypted per LWE coefficient: 1 for binary keys, 2 for ternary."""
-        return self._core.keys_per_coefficient
-
-    @property
-    def rotation_key_rows(self) -> int:
-        """RLWE rows of the blind-rotation key."""
-        return self._core.rotation_key_rows
-
-    @property
-    def lwe_secret(self) -> str:
-        """Distribution of the LWE key's coefficients."""
-        return self._literal.lwe_secret
-
-    @property
-    def ring_secret(self) -> str:
-        """Distribution of the ring key's coefficients."""
-        return self._literal.ring_secret
-
-    @property
-    def sigma_lwe(self) -> float:
-        """Standard deviation of errors at Q_ks, and of fresh encryptions at q."""
-        return self._literal.sigma_lwe
-
-    @property
-    def sigma_ring(self) -> float:
-        """Standard deviation of errors at Q."""
-        return self._literal.sigma_ring
-
-    @property
-    def transform(self) -> str:
-        """`ntt` or `fft`: the default of a server."""
-        return self._literal.transform
-
-    @property
-    def max_p(self) -> int:
-        """Largest p of an arbitrary look-up table that the set is meant for."""
-        return self._literal.max_p
-
-    @property
-    def padding(self) -> bool:
-        """Whether `max_p` counts messages under a padding bit."""
-        return self._literal.padding
+    name = Part[str]("_literal.name", "Name of the set.")
+    source = Part[str]("_literal.source", "Where the set comes from.")
+    n = Part[int]("_literal.n", "LWE dimension: a ciphertext has n + 1 words.")
+    q = Part[int]("_literal.q", "LWE ciphertext modulus.")
+    N = Part[int]("_literal.N", "Ring dimension.")
+    Q = Part[int]("_literal.Q", "Ring modulus.")
+    Q_ks = Part[int]("_literal.Q_ks", "Key-switching modulus.")
+    key_switch = Part[str]("_literal.key_switch", "`table` or `product`.")
+    log_B_ks = Part[int]("_literal.log_B_ks", "Bits of a key-switching digit.")
+    key_switch_digits = Part[int]("_core.key_switch_digits", "Digits of key switching in use.")
+    key_switch_rows = Part[int]("_core.key_switch_rows", "LWE rows of the key-switching key.")
+    gadget = Part[tuple[tuple[int, int, int], ...]](
+        "_literal.gadget", "Ranges (count, log_base, digits) of successive LWE coefficients.", tuple
+    )
+    keys_per_coefficient = Part[int](
+        "_core.keys_per_coefficient",
+        "Secret polynomials encrypted per LWE coefficient: 1 for binary keys, 2 for ternary.",
+    )
+    rotation_key_rows = Part[int]("_core.rotation_key_rows", "RLWE rows of the rotation key.")
+    lwe_secret = Part[str]("_literal.lwe_secret", "Distribution of the LWE key's coefficients.")
+    ring_secret = Part[str]("_literal.ring_secret", "Distribution of the ring key's coefficients.")
+    sigma_lwe = Part[float](
+        "_literal.sigma_lwe", "Standard deviation of errors at Q_ks, and of fresh ones at q."
+    )
+    sigma_ring = Part[float]("_literal.sigma_ring", "Standard deviation of errors at Q.")
+    transform = Part[str]("_literal.transform", "`ntt` or `fft`: the default of a server.")
+    max_p = Part[int](
+        "_literal.max_p", "Largest p of an arbitrary look-up table that the set is meant for."
+    )
+    padding = Part[bool]("_literal.padding", "Whether `max_p` counts messages under a padding bit.")
 
     @property
     def security(self) -> Security:
         """Estimated security, in bits."""
         return Security(*self._core.security)
+
+    security_bits = Part[float]("security.bits", "Estimated security of the weaker key, in bits.")
 
     @property
     def failure_log2(self) -> float:
@@ -318,43 +205,10 @@ class Parameters:
         """Noise variances predicted for one bootstrap, with `transform` (default: the set's)."""
         return NoiseEstimate(**self._core.noise(transform or self.transform))
 
-    @property
-    def digest(self) -> str:
-        """BLAKE2b-128 over all fields that change ciphertexts or keys, in hexadecimal."""
-        return self._core.digest.hex()
-
     def literal(self) -> ParameterLiteral:
         """The fields as a dictionary; `parameters(p.literal())` gives `p` again."""
-        result: Any = {field: getattr(self._literal, field) for field in _FIELDS}
-        literal: ParameterLiteral = result
+        literal: ParameterLiteral = self._values()
         return literal
-
-    def to_bytes(self) -> bytes:
-        """The frame that `save` writes."""
-        return self._core.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes, allow_insecure: bool = False) -> Parameters:
-        """Inverse of `to_bytes`; a child of `FormatError`, or `ParameterError`, for bad bytes."""
-        return cls(_core.Parameters.from_bytes(data, allow_insecure))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a file that `load` reads. `IoError` if the system refuses."""
-        self._core.save(os.fspath(path))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], allow_insecure: bool = False) -> Parameters:
-        """Reads and checks a file; children of `FormatError`, `ParameterError`, `IoError`."""
-        return cls(_core.Parameters.load(os.fspath(path), allow_insecure))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Parameters.from_bytes, (self.to_bytes(), True)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Parameters) and self._core.digest == other._core.digest
-
-    def __hash__(self) -> int:
-        return hash(self._core.digest)
 
     def __repr__(self) -> str:
         return (
@@ -387,9 +241,9 @@ def parameters(
     if isinstance(literal, Parameters):
         return literal
     if isinstance(literal, str):
-        return Parameters(_core.Parameters.named(literal, allow_insecure))
+        return Parameters(_lib.Parameters.named(literal, allow_insecure))
     if isinstance(literal, Mapping):
-        return Parameters(_core.Parameters.create(_build_literal(literal), allow_insecure))
+        return Parameters._create(literal, allow_insecure)
     raise TypeError(f"a name or a mapping is needed, not {type(literal).__name__}")
 
 
@@ -399,4 +253,4 @@ def parameter_sets() -> list[str]:
     >>> "W128_P64" in parameter_sets()
     True
     """
-    return _core.Parameters.names()
+    return _lib.Parameters.names()

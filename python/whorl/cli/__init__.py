@@ -1,5 +1,6 @@
 """The command `whorl`; documentation in docs/cli.md."""
 
-from ._main import main
+from ._main import app, main
+from ._scheme import Scheme, register
 
-__all__ = ["main"]
+__all__ = ["Scheme", "app", "main", "register"]

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
-import json
 import os
-import re
-import statistics
-import subprocess
-import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -19,7 +11,8 @@ import typer
 
 from ..binfhe import Ciphertexts, Client, Lut, Parameters, Server, parameters
 from ..binfhe._server import GATES
-from ._output import duration, out, pairs, table
+from . import _records as shared
+from ._output import out, pairs, table
 
 app = typer.Typer(help="Measure gates, look-up tables, key generation, BGV.", no_args_is_help=True)
 
@@ -29,8 +22,6 @@ TABLES = ("lut4", "evalfunc")
 """Operations beside gates: a padded table of 4 bits; an arbitrary one of the set's max_p."""
 
 Params = Annotated[str, typer.Option("--params", help="Parameter set.")]
-Threads = Annotated[int, typer.Option(min=0, help="0: all cores.")]
-Runs = Annotated[int, typer.Option(min=1, help="Timed runs; the median is shown.")]
 BatchSize = Annotated[
     int,
     typer.Option("--batch", min=0, help=f"Ciphertexts; 0: 16 a thread, {GPU_BATCH} on GPUs."),
@@ -42,103 +33,6 @@ RotationOption = Annotated[
     str,
     typer.Option("--rotation", help="auto, single, cluster or shared: how GPUs spread the work."),
 ]
-Device = Annotated[
-    str | None,
-    typer.Option(help="cpu, cuda, cuda:1, cuda:0,1, cuda:all; default: WHORL_DEVICE, or best."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print records instead of a table.")]
-Record = Annotated[Path | None, typer.Option(help="Append records to this .jsonl file.")]
-
-
-def _time(work: Callable[[], object], runs: int) -> list[float]:
-    """Seconds of each run, after one that is not counted."""
-    work()
-    seconds = []
-    for _ in range(runs):
-        started = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - started)
-    return seconds
-
-
-def _commit(inside: Path = Path(__file__).parent) -> str | None:
-    """Commit of Whorl's source tree that `inside` lies in; None outside one or in another tree."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(inside), "rev-parse", "--show-toplevel", "--short", "HEAD"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except OSError:
-        return None
-    if done.returncode != 0:
-        return None
-    tree, commit = done.stdout.splitlines()
-    return commit if (Path(tree) / "include" / "whorl").is_dir() else None
-
-
-def hardware(devices: Sequence[str]) -> tuple[str, int]:
-    """Name for records and number of a server's devices.
-
-    >>> hardware(["cuda:0 (NVIDIA H200)", "cuda:1 (NVIDIA H200)"])
-    ('h200x2', 2)
-    >>> hardware(["cpu (AVX3, 8 threads)"])
-    ('cpu', 1)
-    """
-    kinds = []
-    for device in devices:
-        where, _, model = device.partition(" (")
-        if where == "cpu" or not model:
-            slug = where
-        else:
-            model = re.sub(r"^NVIDIA\s+", "", model.removesuffix(")"))
-            slug = re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")
-        kinds.append(slug)
-    counts = Counter(kinds)
-    named = (kind if n == 1 else f"{kind}x{n}" for kind, n in counts.items())
-    return "+".join(named), len(kinds)
-
-
-def make_record(
-    bench: str,
-    op: str,
-    scheme: str,
-    params: str,
-    security_bits: float,
-    device: tuple[str, int],
-    threads: int,
-    batch: int,
-    transfers: str,
-    unit: str,
-    values: list[float],
-    failure_log2: float | None,
-) -> dict[str, Any]:
-    """A benchmark record: times in s, throughputs in 1/s; the failure probability is the op's."""
-    return {
-        "bench": bench,
-        "op": op,
-        "scheme": scheme,
-        "params": params,
-        "device": device[0],
-        "device_count": device[1],
-        "threads": threads,
-        "batch": batch,
-        "transfers": transfers,
-        "unit": unit,
-        "median": statistics.median(values),
-        "min": min(values),
-        "max": max(values),
-        "runs": len(values),
-        "peer": None,
-        "peer_version": None,
-        "peer_median": None,
-        "ratio": None,
-        "security_bits": round(security_bits, 1),
-        "pfail_log2": None if failure_log2 is None else round(failure_log2, 1),
-        "commit": _commit(),
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-    }
 
 
 def _record(
@@ -152,21 +46,10 @@ def _record(
     values: list[float],
     failure_log2: float,
 ) -> dict[str, Any]:
-    return make_record(
+    return shared.make_record(
         *(bench, op, "binfhe", chosen.name, chosen.security.bits, device, threads, batch),
         *("included", unit, values, failure_log2),
     )
-
-
-def publish(records: list[dict[str, Any]], as_json: bool, file: Path | None) -> None:
-    """Appends records to a file, and prints them if asked for."""
-    lines = [json.dumps(record) for record in records]
-    if file is not None:
-        with file.open("a", encoding="utf-8") as stream:
-            stream.writelines(line + "\n" for line in lines)
-    if as_json:
-        for line in lines:
-            typer.echo(line)
 
 
 def _start(
@@ -199,17 +82,6 @@ def _headline(chosen: Parameters, server: Server, batch: int, runs: int) -> None
     out.print()
 
 
-def spread(record: dict[str, Any]) -> str:
-    """Median, smallest and largest of a record of times."""
-    low, high = duration(record["min"]), duration(record["max"])
-    return f"{duration(record['median'])}  ({low} – {high})"
-
-
-def rate_spread(record: dict[str, Any]) -> str:
-    """Median, smallest and largest of a record of throughputs."""
-    return f"{record['median']:.1f} /s  ({record['min']:.1f} – {record['max']:.1f})"
-
-
 def _measure(
     bench: str,
     op: str,
@@ -221,9 +93,9 @@ def _measure(
     many: Callable[[], object],
 ) -> list[dict[str, Any]]:
     """Latency of a single ciphertext, and throughput of a batch."""
-    chosen, device = server.parameters, hardware(server.devices)
-    single = _time(one, runs)
-    rates = [batch / seconds for seconds in _time(many, runs)]
+    chosen, device = server.parameters, shared.hardware(server.devices)
+    single = shared.seconds_of(one, runs)
+    rates = [batch / seconds for seconds in shared.seconds_of(many, runs)]
     return [
         _record(bench, op, chosen, device, server.threads, 1, "s", single, failure_log2),
         _record(bench, op, chosen, device, server.threads, batch, "1/s", rates, failure_log2),
@@ -260,7 +132,8 @@ def _measure_gate(
     singles = [each[:1] for each in inputs]
 
     def call(batches: list[Ciphertexts]) -> object:
-        return server.mux(*batches) if name == "mux" else server.gate(name, *batches)
+        out = server.mux(*batches) if name == "mux" else server.gate(name, *batches)
+        return out.to_host()
 
     return _measure(
         "gates",
@@ -290,14 +163,14 @@ def _measure_table(
         batch,
         runs,
         chosen.lut_failure_log2(p, padding, not padding, server.transform),
-        lambda: server.apply(table_, one),
-        lambda: server.apply(table_, many),
+        lambda: server.apply(table_, one).to_host(),
+        lambda: server.apply(table_, many).to_host(),
     )
 
 
 def _row(name: str, records: list[dict[str, Any]]) -> list[str]:
     single, many = records
-    return [name, spread(single), rate_spread(many), f"2^{single['pfail_log2']}"]
+    return [name, shared.spread(single), shared.rate_spread(many), f"2^{single['pfail_log2']}"]
 
 
 def _check_ops(names: Sequence[str], chosen: Parameters) -> None:
@@ -315,14 +188,14 @@ def run(
         list[str] | None, typer.Option(help="A gate, mux, lut4 or evalfunc; default: nand.")
     ] = None,
     params: Params = "W128_P64",
-    device: Device = None,
+    device: shared.Device = None,
     batch: BatchSize = 0,
-    runs: Runs = 5,
-    threads: Threads = 0,
+    runs: shared.Runs = 5,
+    threads: shared.Threads = 0,
     transform: TransformOption = None,
     rotation: RotationOption = "auto",
-    as_json: Json = False,
-    record: Record = None,
+    as_json: shared.Json = False,
+    record: shared.Record = None,
 ) -> None:
     """Any operation: time of a single one, and how many a second in batches.
 
@@ -345,20 +218,20 @@ def run(
         records += pair
     if not as_json:
         table(["operation", "one", "a second", "failure"], rows)
-    publish(records, as_json, record)
+    shared.publish(records, as_json, record)
 
 
 @app.command()
 def gates(
     params: Params = "W128_P64",
-    threads: Threads = 0,
+    threads: shared.Threads = 0,
     batch: BatchSize = 0,
-    runs: Runs = 5,
+    runs: shared.Runs = 5,
     transform: TransformOption = None,
     rotation: RotationOption = "auto",
-    device: Device = None,
-    as_json: Json = False,
-    record: Record = None,
+    device: shared.Device = None,
+    as_json: shared.Json = False,
+    record: shared.Record = None,
     gate: Annotated[list[str] | None, typer.Option(help="Gates; default: nand, xor, mux.")] = None,
 ) -> None:
     """Milliseconds a gate at batch 1, and gates a second in batches."""
@@ -372,21 +245,21 @@ def gates(
     if not as_json:
         rows = [_row(name, pair) for name, pair in zip(names, pairs_, strict=True)]
         table(["gate", "one gate", "gates a second", "failure"], rows)
-    publish([each for pair in pairs_ for each in pair], as_json, record)
+    shared.publish([each for pair in pairs_ for each in pair], as_json, record)
 
 
 @app.command()
 def lut(
     params: Params = "W128_P64",
     p: Annotated[int, typer.Option("-p", "--p", help="Default: the set's max_p.")] = 0,
-    threads: Threads = 0,
+    threads: shared.Threads = 0,
     batch: BatchSize = 0,
-    runs: Runs = 5,
+    runs: shared.Runs = 5,
     transform: TransformOption = None,
     rotation: RotationOption = "auto",
-    device: Device = None,
-    as_json: Json = False,
-    record: Record = None,
+    device: shared.Device = None,
+    as_json: shared.Json = False,
+    record: shared.Record = None,
 ) -> None:
     """Look-up tables: padded (one blind rotation) if the set is for it, and arbitrary (two)."""
     client, server, batch = _start(params, device, threads, transform, rotation, batch)
@@ -401,21 +274,21 @@ def lut(
         rows.append(_row(f"p = {p}, {table_.kind}", pair))
     if not as_json:
         table(["table", "one table", "tables a second", "failure"], rows)
-    publish(records, as_json, record)
+    shared.publish(records, as_json, record)
 
 
 @app.command()
 def keygen(
     params: Params = "W128_P64",
-    threads: Threads = 0,
-    runs: Runs = 3,
-    as_json: Json = False,
-    record: Record = None,
+    threads: shared.Threads = 0,
+    runs: shared.Runs = 3,
+    as_json: shared.Json = False,
+    record: shared.Record = None,
 ) -> None:
     """Generation of the evaluation keys."""
     chosen = parameters(params, allow_insecure=True)
     client = Client(chosen)
-    seconds = _time(lambda: client.evaluation_keys(threads), runs)
+    seconds = shared.seconds_of(lambda: client.evaluation_keys(threads), runs)
     cores = threads or len(os.sched_getaffinity(0))
     entry = _record(
         "keygen", "keygen", chosen, ("cpu", 1), cores, 1, "s", seconds, chosen.failure_log2
@@ -426,7 +299,7 @@ def keygen(
                 ("set", f"{chosen.name} ({chosen.security.bits:.1f} bits)"),
                 ("threads", str(cores)),
                 ("evaluation keys", f"{client.evaluation_keys(threads).nbytes / 2**20:.1f} MiB"),
-                ("generation", spread(entry)),
+                ("generation", shared.spread(entry)),
             ]
         )
-    publish([entry], as_json, record)
+    shared.publish([entry], as_json, record)

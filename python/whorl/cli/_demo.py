@@ -13,7 +13,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from ..binfhe import Ciphertexts, Client, Server, parameters, stack
+from ..binfhe import Client, EncryptedArray, Server, parameters, stack
 from ._output import duration, out
 
 DEFAULT = "tree"
@@ -41,7 +41,7 @@ def _list(applications: dict[str, Path]) -> None:
         out.print(f"  whorl demo {name:<10} {_summary(script)}", markup=False, soft_wrap=True)
 
 
-def add(server: Server, a: Ciphertexts, b: Ciphertexts) -> Ciphertexts:
+def add(server: Server, a: EncryptedArray, b: EncryptedArray) -> EncryptedArray:
     """Sum of numbers given as bits along axis 0, lowest first, and one bit longer."""
     carry = server.trivial(np.zeros(a.shape[1:], dtype=np.int64))
     bits = []
@@ -67,7 +67,7 @@ def _adder(params: str) -> None:
     numbers = np.random.default_rng().integers(0, 16, size=(2, 4))
     bits = (numbers[:, None, :] >> np.arange(4)[None, :, None]) & 1
     out.print("The client encrypts every bit; the server adds without reading any.", markup=False)
-    a, b = (client.encrypt(each) for each in bits)
+    a, b = (server.upload(client.encrypt(each)) for each in bits)
     started = time.perf_counter()
     total = add(server, a, b)
     took = time.perf_counter() - started

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__, _core, cpu_target, devices
+from .. import __version__, _server, cpu_target, devices
 from ..binfhe import parameter_sets, parameters
 from ..errors import DeviceError, OutOfMemoryError
 from ._output import pairs, size
@@ -43,7 +43,7 @@ def _devices() -> list[tuple[str, str]]:
     else:
         reason = "best found: no GPU can be used"
     try:
-        rows = [("device used", f"{_core.device_name(wanted)} ({reason})")]
+        rows = [("device used", f"{_server.device_name(wanted)} ({reason})")]
     except (DeviceError, OutOfMemoryError) as error:
         rows = [("device used", f"none ({reason}): {error}")]
     for device in found:
@@ -56,7 +56,7 @@ def _devices() -> list[tuple[str, str]]:
 
 
 def _file(path: Path) -> list[tuple[str, str]]:
-    frame = _core.frame_info(os.fspath(path))
+    frame = _server.frame_info(os.fspath(path))
     digest = frame["parameters_digest"].hex()
     named = [
         name for name in parameter_sets() if parameters(name, allow_insecure=True).digest == digest

@@ -10,7 +10,9 @@ import typer
 from .. import __version__
 from ..errors import Error
 from . import _bench, _bench_bgv, _data, _demo, _info, _params
+from ._bgv import BGV
 from ._output import err
+from ._scheme import register
 
 app = typer.Typer(
     name="whorl",
@@ -24,6 +26,7 @@ app.command("keygen")(_data.keygen)
 app.command("encrypt")(_data.encrypt)
 app.command("eval")(_data.evaluate)
 app.command("decrypt")(_data.decrypt)
+register(app, BGV)
 app.add_typer(_params.app, name="params")
 app.command("info")(_info.info)
 _bench.app.command("bgv")(_bench_bgv.bgv)

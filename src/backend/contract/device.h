@@ -15,6 +15,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "backend/contract/blind_rotation.h"
 #include "backend/contract/slice.h"
 #include "whorl/devices.h"
 #include "whorl/error.h"
@@ -29,16 +30,6 @@ template <class Word>
 class RotationOps;
 class FftOps;
 class LweOps;
-
-/// Ways to spread blind rotations over a GPU's multiprocessors, for comparison; `automatic` takes
-/// the one that is fastest for the batch. A CPU has one way and ignores it.
-enum class BlindRotation : std::uint8_t {
-  automatic,
-  single,   ///< one ciphertext in a thread block
-  cluster,  ///< one ciphertext over several thread blocks, a cluster where the GPU has them
-  grid,     ///< the same, meeting in device memory as GPUs without clusters do
-  shared    ///< several ciphertexts in a thread block, which read each step of the key together
-};
 
 struct DeviceOptions {
   /// Of the host; 0: all cores. On a GPU they prepare keys, and up to four copy.
@@ -160,14 +151,12 @@ class Queue {
 
  private:
   friend class Relay;  // calls those above of the queue behind it
-  using Families =
-      std::tuple<std::shared_ptr<const RingOps<std::uint32_t>>,
-                 std::shared_ptr<const RingOps<std::uint64_t>>,
-                 std::shared_ptr<const RnsOps<std::uint32_t>>,
-                 std::shared_ptr<const RnsOps<std::uint64_t>>,
-                 std::shared_ptr<const RotationOps<std::uint32_t>>,
-                 std::shared_ptr<const RotationOps<std::uint64_t>>, std::shared_ptr<const FftOps>,
-                 std::shared_ptr<const LweOps>>;
+  using Families = std::tuple<
+      std::shared_ptr<const RingOps<std::uint32_t>>, std::shared_ptr<const RingOps<std::uint64_t>>,
+      std::shared_ptr<const RnsOps<std::uint32_t>>, std::shared_ptr<const RnsOps<std::uint64_t>>,
+      std::shared_ptr<const RotationOps<std::uint32_t>>,
+      std::shared_ptr<const RotationOps<std::uint64_t>>, std::shared_ptr<const FftOps>,
+      std::shared_ptr<const LweOps>>;
 
   template <class Family>
   const Family& family(const char* what, std::size_t word_bytes) const {
@@ -187,12 +176,13 @@ class Queue {
   Families families_;
 };
 
-/// f(), whose operations on the queue belong together: steps of one whole, none of which is waited
-/// for alone. What f throws is thrown; what it began is done all the same.
-template <class F>
-auto together(const Queue& queue, const F& f) {
+/// f(), whose operations on the queue (or on several, as run::Fleet's) belong together: steps of
+/// one whole, none of which is waited for alone. What f throws is thrown; what it began is done all
+/// the same.
+template <class Queues, class F>
+auto together(const Queues& queue, const F& f) {
   struct Scope {
-    const Queue& queue;
+    const Queues& queue;
     bool open = true;
     ~Scope() {
       if (!open) return;

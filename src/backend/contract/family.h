@@ -18,8 +18,8 @@ namespace whorl::backend {
 template <class Word>
 using RowSource = std::function<void(std::size_t row, std::span<Word> a, std::span<Word> b)>;
 
-/// Public entries are not virtual: they check shapes, owners and ranges, once for every backend, and
-/// call protected virtual ones with views that are right. Those enqueue, and return.
+/// Public entries are not virtual: they check shapes, owners and ranges, once for every backend,
+/// and call protected virtual ones with views that are right. Those enqueue, and return.
 class Family {
  public:
   explicit Family(const Queue& queue) : queue_(queue) {}
@@ -50,8 +50,7 @@ class Family {
   /// ParameterError unless a word holds residues up to `largest`.
   template <class Word>
   static void check_word(const char* what, std::uint64_t largest) {
-    if (largest > std::numeric_limits<Word>::max())
-      refuse_word(what, largest, 8 * sizeof(Word));
+    if (largest > std::numeric_limits<Word>::max()) refuse_word(what, largest, 8 * sizeof(Word));
   }
   [[noreturn]] static void refuse_word(const char* what, std::uint64_t largest, std::size_t bits);
 

@@ -9,11 +9,11 @@ namespace whorl::backend {
 std::unique_ptr<const SwitchKey> LweOps::prepare_switch_key(
     const SwitchShape& shape, const RowSource<std::uint64_t>& rows) const {
   return prepare_switch_key(
-      shape, SwitchRows<std::uint64_t>([&](std::size_t first, std::size_t count,
-                                           std::uint64_t* out, std::size_t stride) {
-        for (std::size_t r = 0; r < count; ++r, out += stride)
-          rows(first + r, {out, shape.n}, {out + shape.n, 1});
-      }));
+      shape, SwitchRows<std::uint64_t>(
+                 [&](std::size_t first, std::size_t count, std::uint64_t* out, std::size_t stride) {
+                   for (std::size_t r = 0; r < count; ++r, out += stride)
+                     rows(first + r, {out, shape.n}, {out + shape.n, 1});
+                 }));
 }
 
 /// Moduli of two or more; centred, sums of `row` rounding errors of up to from/2 must fit 63 bits.
@@ -32,11 +32,10 @@ std::size_t LweOps::check_modulus_switch(std::uint64_t from, std::uint64_t to, s
 
 void LweOps::check_switch_shape(const SwitchShape& shape, std::size_t word_bytes) {
   if (shape.N == 0 || shape.n == 0)
-    throw ParameterError("key-switching key: from N = " + std::to_string(shape.N) + " to n = " +
-                         std::to_string(shape.n) + "; both at least 1");
+    throw ParameterError("key-switching key: from N = " + std::to_string(shape.N) +
+                         " to n = " + std::to_string(shape.n) + "; both at least 1");
   if (shape.Q_ks < 2)
-    throw ParameterError("key-switching key: Q_ks = " + std::to_string(shape.Q_ks) +
-                         " is below 2");
+    throw ParameterError("key-switching key: Q_ks = " + std::to_string(shape.Q_ks) + " is below 2");
   if (shape.gadget.modulus() != shape.Q_ks)
     throw ParameterError("key-switching key: its gadget is for " +
                          std::to_string(shape.gadget.modulus()) + ", Q_ks is " +

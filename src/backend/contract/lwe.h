@@ -1,5 +1,5 @@
-// LWE ciphertexts, rows (a_1 … a_n, b): sums, rounding to another modulus, key switching. Words of 32
-// or 64 bits; keys also of 16.
+// LWE ciphertexts, rows (a_1 … a_n, b): sums, rounding to another modulus, key switching. Words of
+// 32 or 64 bits; keys also of 16.
 #pragma once
 
 #include <cstddef>
@@ -80,21 +80,20 @@ class LweOps : public Family {
     if (count) run_modulus_switch({from, to, row, centre}, count, view(in), view(out));
   }
 
-  /// Key rows are LWE encryptions modulo Q_ks, in any words that hold it (2, 4 or 8 bytes); those of
-  /// word_bytes_for(Q_ks) need no conversion.
+  /// Key rows are LWE encryptions modulo Q_ks, in any words that hold it (2, 4 or 8 bytes); those
+  /// of word_bytes_for(Q_ks) need no conversion.
   template <class Word>
   std::unique_ptr<const SwitchKey> prepare_switch_key(const SwitchShape& shape,
                                                       const SwitchRows<Word>& rows) const {
     check_switch_shape(shape, sizeof(Word));
-    return own(make_switch_key(
-        shape, {sizeof(Word), [&rows](std::size_t first, std::size_t count, void* out,
-                                      std::size_t stride) {
-                  rows(first, count, static_cast<Word*>(out), stride);
-                }}));
+    return own(make_switch_key(shape, {sizeof(Word), [&rows](std::size_t first, std::size_t count,
+                                                             void* out, std::size_t stride) {
+                                         rows(first, count, static_cast<Word*>(out), stride);
+                                       }}));
   }
   /// The same from rows made one by one (a: n words, b: one word).
-  std::unique_ptr<const SwitchKey> prepare_switch_key(
-      const SwitchShape& shape, const RowSource<std::uint64_t>& rows) const;
+  std::unique_ptr<const SwitchKey> prepare_switch_key(const SwitchShape& shape,
+                                                      const RowSource<std::uint64_t>& rows) const;
 
   /// in (B, N+1), out (B, n+1), residues modulo Q_ks: (0, b) - sum_ij digit_j(a_i)·K_ij. Words that
   /// hold Q_ks: 32 bits where they do, for half the traffic.
@@ -160,8 +159,8 @@ class LweOps : public Family {
   virtual void run_key_switch(const SwitchKey& key, std::size_t count, ConstWords in,
                               Words out) const = 0;
   virtual void run_linear(std::uint64_t q, std::size_t row, std::span<const std::int64_t> weights,
-                          std::span<const ConstWords> in, std::uint64_t constant,
-                          std::size_t count, Words out) const = 0;
+                          std::span<const ConstWords> in, std::uint64_t constant, std::size_t count,
+                          Words out) const = 0;
   virtual void run_matrix(const Matrix& matrix, ConstWords in, Words out) const = 0;
 
  private:

@@ -25,9 +25,8 @@ void RingOps<Word>::transform_checked(NttPlans<Word> plans, bool forward, Output
   const std::uint32_t N = plans[0]->N();
   for (std::size_t l = 0; l < plans.size(); ++l)
     if (plans[l]->N() != N)
-      throw ShapeError("ntt: limb " + std::to_string(l) +
-                       " has N = " + std::to_string(plans[l]->N()) + ", limb 0 has " +
-                       std::to_string(N));
+      throw ShapeError("ntt: limb " + std::to_string(l) + " has N = " +
+                       std::to_string(plans[l]->N()) + ", limb 0 has " + std::to_string(N));
   const std::size_t batch = this->rows_of("ntt", data.size, plans.size() * N);
   if (batch) transform(plans, forward, batch, data.data);
 }

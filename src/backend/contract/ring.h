@@ -108,8 +108,8 @@ class FftOps : public Family {
  protected:
   virtual void forward(const ring::FftPlan& plan, std::size_t batch, const double* in,
                        std::complex<double>* out) const = 0;
-  virtual void inverse(const ring::FftPlan& plan, std::size_t batch,
-                       const std::complex<double>* in, double* out) const = 0;
+  virtual void inverse(const ring::FftPlan& plan, std::size_t batch, const std::complex<double>* in,
+                       double* out) const = 0;
 
  private:
   friend class RelayFft;

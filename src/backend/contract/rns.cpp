@@ -88,8 +88,7 @@ void RnsOps<Word>::transform_checked(const Tables& tables, const ring::Basis& ba
   this->check(data);
   this->check_owner("RNS tables", tables);
   tables.plan().check_basis("rns_ntt", basis);
-  const std::size_t batch =
-      batch_of("rns_ntt", data.size, parts * basis.size(), tables.plan().N());
+  const std::size_t batch = batch_of("rns_ntt", data.size, parts * basis.size(), tables.plan().N());
   if (batch) transform(tables, basis, forward, parts, batch, data.data);
 }
 
@@ -192,8 +191,7 @@ void RnsOps<Word>::tensor(const Tables& tables, const ring::Basis& basis, std::s
     check_rows("tensor: b", b.size, b_parts * limbs, batch, plan.N());
   check_rows("tensor: output", out.size, (a_parts + b_parts - 1) * limbs, batch, plan.N());
   const bool one_b = b.size < b_parts * limbs * batch * N;
-  if (batch)
-    run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a.data, b.data, out.data);
+  if (batch) run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a.data, b.data, out.data);
 }
 
 template class RnsOps<std::uint32_t>;

@@ -98,8 +98,7 @@ class RnsOps : public Family {
   using Tables = RnsTables<Word>;
   using Key = RnsSwitchKey<Word>;
 
-  std::unique_ptr<const Tables> prepare(
-      std::shared_ptr<const ring::RnsPlan<Word>> plan) const;
+  std::unique_ptr<const Tables> prepare(std::shared_ptr<const ring::RnsPlan<Word>> plan) const;
   std::unique_ptr<const Conversion<Word>> prepare_conversion(
       const ring::BaseConversion<Word>& rule) const;
   std::unique_ptr<const Key> prepare_key(const Tables& tables, const ring::KeyLayout& layout,
@@ -122,25 +121,24 @@ class RnsOps : public Family {
   void convert(const Conversion<Word>& conversion, std::uint32_t N, Input in, Output out) const;
 
   /// in (from, B, N); out (D, to, B, N): each of the D digits that `from` has of `digits`, a base
-  /// conversion of its own limbs to the rest of `to`, which contains `from`. ModRaise is the case of
-  /// one digit, all of `from`.
+  /// conversion of its own limbs to the rest of `to`, which contains `from`. ModRaise is the case
+  /// of one digit, all of `from`.
   void extend(const Tables& tables, const ring::Basis& from, std::span<const ring::Basis> digits,
               const ring::Basis& to, ring::Lift lift, Input in, Output out) const;
   /// digits (D, rows, B, N), out (2, rows, B, N), rows = `basis` and the key's special primes:
-  /// sum_d digits_d(X^g)·key_d over the D digits that `basis`, a part of the key's chain, has; part 0
-  /// by the key's b, part 1 by its a.
+  /// sum_d digits_d(X^g)·key_d over the D digits that `basis`, a part of the key's chain, has; part
+  /// 0 by the key's b, part 1 by its a.
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                      std::uint32_t g, Input digits, Output out) const;
   /// in (parts, from, B, N), out (parts, to, B, N). With D the product of the primes that go and E
-  /// that of those that come, y = (E·x - delta)/D for delta = E·x mod D, delta = 0 mod t, |delta| <=
-  /// t·D/2 or a hair more: mod_down and rescale where none comes, rational rescaling where some do
-  /// (Cheddar: Kim, Choi, Kim, Ahn, ASPLOS 2026, §4). To the first parts `added` is added, at X^g:
-  /// (some of the parts or none, to, B, N); it may be the same place of `out` if g = 1.
-  void divide(const Tables& tables, const ring::Basis& from, const ring::Basis& to,
-              std::uint64_t t, std::size_t parts, Input in, Input added, std::uint32_t g,
-              Output out) const;
-  void divide(const Tables& tables, const ring::Basis& from, const ring::Basis& to,
-              std::uint64_t t, std::size_t parts, Input in, Output out) const {
+  /// that of those that come, y = (E·x - delta)/D for delta = E·x mod D, delta = 0 mod t, |delta|
+  /// <= t·D/2 or a hair more: mod_down and rescale where none comes, rational rescaling where some
+  /// do (Cheddar: Kim, Choi, Kim, Ahn, ASPLOS 2026, §4). To the first parts `added` is added, at
+  /// X^g: (some of the parts or none, to, B, N); it may be the same place of `out` if g = 1.
+  void divide(const Tables& tables, const ring::Basis& from, const ring::Basis& to, std::uint64_t t,
+              std::size_t parts, Input in, Input added, std::uint32_t g, Output out) const;
+  void divide(const Tables& tables, const ring::Basis& from, const ring::Basis& to, std::uint64_t t,
+              std::size_t parts, Input in, Output out) const {
     divide(tables, from, to, t, parts, in, {}, 1, out);
   }
   /// Ciphertexts as polynomials in the secret: a (m, basis, B, N), b (n, basis, B or 1, N),

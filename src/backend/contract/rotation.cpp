@@ -74,11 +74,10 @@ template <class Word>
 void RotationOps<Word>::require_ginx(const RotationShape& shape) const {
   constexpr const char* names[] = {"GINX", "unrolled", "AP", "automorphism"};
   if (shape.kind == RotationKind::ginx && shape.raised_by == 1) return;
-  throw DeviceError(this->queue().name() + " has no kernel for " +
-                    names[static_cast<unsigned>(shape.kind)] + " rotations" +
-                    (shape.raised_by == 1
-                         ? std::string()
-                         : " modulo Q·" + std::to_string(shape.raised_by)));
+  throw DeviceError(
+      this->queue().name() + " has no kernel for " + names[static_cast<unsigned>(shape.kind)] +
+      " rotations" +
+      (shape.raised_by == 1 ? std::string() : " modulo Q·" + std::to_string(shape.raised_by)));
 }
 
 template <class Word>
@@ -114,8 +113,8 @@ void RotationOps<Word>::rotate_extract(const RotationKey& key, const Rotations<W
                                        std::uint64_t constant, Slice<Word> out) const {
   const std::size_t N = key.shape().N;
   if (offsets.size() != 1 || offsets[0] != 0) {
-    const Buffer<Word> accumulators = this->queue().template allocate<Word>(
-        batch.index.size * std::size_t{2} * N);
+    const Buffer<Word> accumulators =
+        this->queue().template allocate<Word>(batch.index.size * std::size_t{2} * N);
     const Slice<const Word> all = accumulators.slice();
     rotate(key, batch, {const_cast<Word*>(all.data), all.size, all.queue});
     return extract(key.shape().Q, key.shape().N, offsets, constant, all, out);

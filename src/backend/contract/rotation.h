@@ -36,7 +36,7 @@ struct RotationShape {
   std::vector<ring::Gadget> gadgets;
   Arithmetic arithmetic = Arithmetic::fft;
   RotationKind kind = RotationKind::ginx;
-  unsigned group = 1;          ///< coefficients of a step, the base of AP's digits, or the window
+  unsigned group = 1;           ///< coefficients of a step, the base of AP's digits, or the window
   std::uint64_t raised_by = 1;  ///< P where products are made modulo P·Q and divided by P
 
   /// RLWE rows of the step that LWE coefficient i begins: a digit of either component for each key.
@@ -95,8 +95,8 @@ class RotationOps : public Family {
   /// multiplying by X^a - 1 afterwards (Xiao et al., TCHES 2025, Algorithm 1). Other kinds of keys
   /// encrypt the same.
   void rotate(const RotationKey& key, const Rotations<Word>& batch, Slice<Word> out) const;
-  /// `extract` of rotate's ACC: (B, offsets, N+1). A backend may compute no more of the last step's b
-  /// than coefficient 0, if that is all that is asked for (Shi et al., VeloFHE, §4.3).
+  /// `extract` of rotate's ACC: (B, offsets, N+1). A backend may compute no more of the last step's
+  /// b than coefficient 0, if that is all that is asked for (Shi et al., VeloFHE, §4.3).
   void rotate_extract(const RotationKey& key, const Rotations<Word>& batch,
                       std::span<const std::uint32_t> offsets, std::uint64_t constant,
                       Slice<Word> out) const;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "whorl/error.h"
@@ -18,7 +19,11 @@ struct Slice {
   T* data = nullptr;
   std::size_t size = 0;
   const Queue* queue = nullptr;
-  operator Slice<const T>() const { return {data, size, queue}; }
+  template <class Const>  // a template, as nvcc warns of a conversion of const to itself
+    requires(std::is_same_v<Const, const T> && !std::is_const_v<T>)
+  operator Slice<Const>() const {
+    return {data, size, queue};
+  }
   Slice part(std::size_t offset, std::size_t count) const {
     if (offset > size || count > size - offset)
       throw ShapeError("slice [" + std::to_string(offset) + ", " + std::to_string(offset + count) +

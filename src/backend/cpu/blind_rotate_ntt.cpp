@@ -281,8 +281,7 @@ void blind_rotate_ntt(const RotationKey& any_key, const RotationBatch<Word>& bat
     throw DeviceError("the key was prepared for vectors of " + std::to_string(key.tables.lanes) +
                       " words, the device now uses " +
                       std::to_string(HWY_DYNAMIC_DISPATCH(ntt_lanes)(sizeof(Word))));
-  const std::size_t bytes =
-      key.shape().N * (2 * key.shape().most_digits() + 5) * sizeof(Word);
+  const std::size_t bytes = key.shape().N * (2 * key.shape().most_digits() + 5) * sizeof(Word);
   const std::size_t tile = rotation_tile(batch.count, bytes, workers.threads);
   parallel_for((batch.count + tile - 1) / tile, workers, [&](std::size_t t) {
     rotate_any(key, batch, t * tile, std::min(tile, batch.count - t * tile));

@@ -52,8 +52,7 @@ class CpuQueue final : public Queue {
 
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(Workers workers)
-      : host_{std::move(workers), std::make_shared<BlockCache>()} {}
+  explicit CpuDevice(Workers workers) : host_{std::move(workers), std::make_shared<BlockCache>()} {}
 
   std::string name() const override {
     const unsigned threads = host_.workers.threads;
@@ -102,9 +101,8 @@ std::vector<std::shared_ptr<const Device>> make(const std::string& name,
                                                 const DeviceOptions& options) {
   if (name != "cpu") throw DeviceError("device \"" + name + "\": no such device");
   const unsigned threads = options.threads ? options.threads : available_cores();
-  return {std::make_shared<CpuDevice>(
-      Workers{threads, options.interrupt,
-              threads > 1 ? std::make_shared<Crew>(threads - 1) : nullptr})};
+  return {std::make_shared<CpuDevice>(Workers{
+      threads, options.interrupt, threads > 1 ? std::make_shared<Crew>(threads - 1) : nullptr})};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The CPU as a device of the contract. Its families split batches over threads and call the kernels.
+// The CPU as a device of the contract. Its families split batches over threads and call the
+// kernels.
 #pragma once
 
 #include <memory>

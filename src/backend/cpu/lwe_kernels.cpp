@@ -194,8 +194,7 @@ void key_switch_tile(const CpuSwitchKey& key, ConstWords in, Words out, std::siz
                      std::size_t count) {
   with_word_bytes(in.bytes, [&]<class Residue>(Residue) {
     with_word_bytes<2>(static_cast<unsigned>(key.word_bytes), [&]<class Word>(Word) {
-      switch_tile<Word>(key,
-                        static_cast<const Residue*>(in.data) + begin * (key.shape().N + 1),
+      switch_tile<Word>(key, static_cast<const Residue*>(in.data) + begin * (key.shape().N + 1),
                         static_cast<Residue*>(out.data) + begin * (key.shape().n + 1), count);
     });
   });

@@ -36,12 +36,12 @@ struct Host {
   /// microseconds of work, and some pieces for each thread.
   std::size_t piece(std::size_t values) const {
     constexpr std::size_t most = 1 << 16;
-    return std::clamp(std::bit_ceil(values / (4 * std::max(1u, workers.threads)) + 1),
-                      least_piece, most);
+    return std::clamp(std::bit_ceil(values / (4 * std::max(1u, workers.threads)) + 1), least_piece,
+                      most);
   }
   static constexpr std::size_t least_piece = 1 << 12;
-  /// body(i) for i < count, of `values` values each, grouped so that a piece has about as many values
-  /// as it should.
+  /// body(i) for i < count, of `values` values each, grouped so that a piece has about as many
+  /// values as it should.
   template <class Body>
   void each(std::size_t count, std::size_t values, const Body& body) const {
     const std::size_t group =

@@ -3,9 +3,7 @@
 #include <atomic>
 
 #include "backend/cpu/cpu_device.h"
-#include "ring/host/fft_tables.h"
 #include "backend/cpu/kernels.h"
-#include "ring/host/ntt_tables.h"
 #include "backend/cpu/rns_kernels.h"
 #include "ring/automorphism.h"
 
@@ -19,8 +17,7 @@ class CpuRing final : public RingOps<Word> {
   CpuRing(const Queue& queue, const Host& host) : RingOps<Word>(queue), host_(host) {}
 
  protected:
-  void transform(NttPlans<Word> plans, bool forward, std::size_t batch,
-                 Word* data) const override {
+  void transform(NttPlans<Word> plans, bool forward, std::size_t batch, Word* data) const override {
     const std::size_t N = plans[0]->N();
     for (std::size_t l = 0; l < plans.size(); ++l) {
       const NttTables<Word> tables(*plans[l], simd_words(sizeof(Word)));

@@ -138,8 +138,7 @@ void extend(const CpuRnsTables<Word>& tables, const Extension& extension, std::s
   };
   // A digit of a polynomial is worked on by itself.
   const Phase phases[] = {
-      {limbs * batch, lift,
-       [&](std::size_t i) { return digit_of[i / batch] * batch + i % batch; }},
+      {limbs * batch, lift, [&](std::size_t i) { return digit_of[i / batch] * batch + i % batch; }},
       {ranges * groups * stretches, convert, [&](std::size_t i) { return i / stretches % groups; }},
       {items, finish, [&](std::size_t i) { return i % groups; }},
       {split * blocks, finish_block}};

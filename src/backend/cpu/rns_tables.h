@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "backend/contract/rns.h"
-#include "ring/host/ntt_tables.h"
 #include "backend/cpu/rns_kernels.h"
 #include "backend/key_memory.h"
 #include "backend/parallel.h"
+#include "ring/host/ntt_tables.h"
 
 namespace whorl::backend::cpu {
 

@@ -73,62 +73,41 @@ HWY_INLINE void inverse_i(Complex& u, Complex& v, Complex w) {
   v = mul_conjugate(t, w);
 }
 
-/// All levels of a node of 2^log_radix values in registers; w is loaded by `twiddle(i)`.
+/// Butterflies of x[i] with x[i + distance], i < distance; the twiddle is w, or i·w.
+template <bool is_forward, bool times_i, int distance>
+HWY_INLINE void butterflies(Complex* x, const Complex& w) {
+  for (int i = 0; i < distance; ++i) {
+    if constexpr (is_forward && !times_i) forward(x[i], x[i + distance], w);
+    if constexpr (is_forward && times_i) forward_i(x[i], x[i + distance], w);
+    if constexpr (!is_forward && !times_i) inverse(x[i], x[i + distance], w);
+    if constexpr (!is_forward && times_i) inverse_i(x[i], x[i + distance], w);
+  }
+}
+/// Level 1, 2 or 3 of a node of 2^log_radix values, w being loaded by `twiddle(i)`.
+template <bool is_forward, int log_radix, int level, class Twiddle>
+HWY_INLINE void node_level(Complex* x, const Twiddle& twiddle) {
+  constexpr int distance = 1 << (log_radix - level);
+  const Complex w = twiddle(level - 1);
+  butterflies<is_forward, false, distance>(x, w);
+  if constexpr (level >= 2) butterflies<is_forward, true, distance>(x + 2 * distance, w);
+  if constexpr (level == 3) {
+    const Complex w4 = twiddle(3);
+    butterflies<is_forward, false, distance>(x + 4 * distance, w4);
+    butterflies<is_forward, true, distance>(x + 6 * distance, w4);
+  }
+}
+/// All levels of a node of 2^log_radix values in registers.
 template <int log_radix, class Twiddle>
 HWY_INLINE void forward_node(Complex* x, const Twiddle& twiddle) {
-  if constexpr (log_radix == 1) {
-    forward(x[0], x[1], twiddle(0));
-  } else if constexpr (log_radix == 2) {
-    const Complex w1 = twiddle(0), w2 = twiddle(1);
-    forward(x[0], x[2], w1);
-    forward(x[1], x[3], w1);
-    forward(x[0], x[1], w2);
-    forward_i(x[2], x[3], w2);
-  } else {
-    const Complex w1 = twiddle(0);
-    forward(x[0], x[4], w1);
-    forward(x[1], x[5], w1);
-    forward(x[2], x[6], w1);
-    forward(x[3], x[7], w1);
-    const Complex w2 = twiddle(1);
-    forward(x[0], x[2], w2);
-    forward(x[1], x[3], w2);
-    forward_i(x[4], x[6], w2);
-    forward_i(x[5], x[7], w2);
-    const Complex w3 = twiddle(2), w4 = twiddle(3);
-    forward(x[0], x[1], w3);
-    forward_i(x[2], x[3], w3);
-    forward(x[4], x[5], w4);
-    forward_i(x[6], x[7], w4);
-  }
+  node_level<true, log_radix, 1>(x, twiddle);
+  if constexpr (log_radix >= 2) node_level<true, log_radix, 2>(x, twiddle);
+  if constexpr (log_radix >= 3) node_level<true, log_radix, 3>(x, twiddle);
 }
 template <int log_radix, class Twiddle>
 HWY_INLINE void inverse_node(Complex* x, const Twiddle& twiddle) {
-  if constexpr (log_radix == 1) {
-    inverse(x[0], x[1], twiddle(0));
-  } else if constexpr (log_radix == 2) {
-    const Complex w1 = twiddle(0), w2 = twiddle(1);
-    inverse(x[0], x[1], w2);
-    inverse_i(x[2], x[3], w2);
-    inverse(x[0], x[2], w1);
-    inverse(x[1], x[3], w1);
-  } else {
-    const Complex w3 = twiddle(2), w4 = twiddle(3);
-    inverse(x[0], x[1], w3);
-    inverse_i(x[2], x[3], w3);
-    inverse(x[4], x[5], w4);
-    inverse_i(x[6], x[7], w4);
-    const Complex w2 = twiddle(1);
-    inverse(x[0], x[2], w2);
-    inverse(x[1], x[3], w2);
-    inverse_i(x[4], x[6], w2);
-    inverse_i(x[5], x[7], w2);
-    const Complex w1 = twiddle(0);
-    inverse(x[0], x[4], w1);
-    inverse(x[1], x[5], w1);
-    inverse(x[2], x[6], w1);
-    inverse(x[3], x[7], w1);
-  }
+  if constexpr (log_radix >= 3) node_level<false, log_radix, 3>(x, twiddle);
+  if constexpr (log_radix >= 2) node_level<false, log_radix, 2>(x, twiddle);
+  node_level<false, log_radix, 1>(x, twiddle);
 }
 
 /// Transposes kLanes vectors: each round moves the lowest lane bit to the top of the vector number.

@@ -144,60 +144,48 @@ unsigned simd_words(std::size_t word_bytes) {
 }
 std::string simd_name() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
 
-template <>
-void ntt_polynomial(const NttTables<std::uint32_t>& tables, const std::uint32_t* in,
-                    std::uint32_t* out) {
-  HWY_DYNAMIC_DISPATCH(ntt_32)(tables, in, out);
+#define WHORL_BY_WORD(kernel, ...)                         \
+  if constexpr (sizeof(Word) == 4)                         \
+    return HWY_DYNAMIC_DISPATCH(kernel##_32)(__VA_ARGS__); \
+  else                                                     \
+    return HWY_DYNAMIC_DISPATCH(kernel##_64)(__VA_ARGS__)
+
+template <class Word>
+void ntt_polynomial(const NttTables<Word>& tables, const Word* in, Word* out) {
+  WHORL_BY_WORD(ntt, tables, in, out);
 }
-template <>
-void ntt_polynomial(const NttTables<std::uint64_t>& tables, const std::uint64_t* in,
-                    std::uint64_t* out) {
-  HWY_DYNAMIC_DISPATCH(ntt_64)(tables, in, out);
+template <class Word>
+std::size_t ntt_block_count(const NttTables<Word>& tables) {
+  WHORL_BY_WORD(blocks, tables);
 }
-template <>
-std::size_t ntt_block_count(const NttTables<std::uint32_t>& tables) {
-  return HWY_DYNAMIC_DISPATCH(blocks_32)(tables);
+template <class Word>
+void ntt_above_blocks(const NttTables<Word>& tables, Word* data) {
+  WHORL_BY_WORD(above, tables, data);
 }
-template <>
-void ntt_above_blocks(const NttTables<std::uint32_t>& tables, std::uint32_t* data) {
-  HWY_DYNAMIC_DISPATCH(above_32)(tables, data);
+template <class Word>
+void ntt_block_of(const NttTables<Word>& tables, std::size_t block, Word* data) {
+  WHORL_BY_WORD(block, tables, block, data);
 }
-template <>
-void ntt_block_of(const NttTables<std::uint32_t>& tables, std::size_t block, std::uint32_t* data) {
-  HWY_DYNAMIC_DISPATCH(block_32)(tables, block, data);
+template <class Word>
+void intt_scaled(const NttTables<Word>& tables, Word scale, Word shoup, const Word* in, Word* out) {
+  WHORL_BY_WORD(intt, tables, scale, shoup, in, out);
 }
-template <>
-std::size_t ntt_block_count(const NttTables<std::uint64_t>& tables) {
-  return HWY_DYNAMIC_DISPATCH(blocks_64)(tables);
-}
-template <>
-void ntt_above_blocks(const NttTables<std::uint64_t>& tables, std::uint64_t* data) {
-  HWY_DYNAMIC_DISPATCH(above_64)(tables, data);
-}
-template <>
-void ntt_block_of(const NttTables<std::uint64_t>& tables, std::size_t block, std::uint64_t* data) {
-  HWY_DYNAMIC_DISPATCH(block_64)(tables, block, data);
-}
-template <>
-void intt_scaled(const NttTables<std::uint32_t>& tables, std::uint32_t scale, std::uint32_t shoup,
-                 const std::uint32_t* in, std::uint32_t* out) {
-  HWY_DYNAMIC_DISPATCH(intt_32)(tables, scale, shoup, in, out);
-}
-template <>
-void intt_polynomial(const NttTables<std::uint32_t>& tables, const std::uint32_t* in,
-                     std::uint32_t* out) {
+template <class Word>
+void intt_polynomial(const NttTables<Word>& tables, const Word* in, Word* out) {
   intt_scaled(tables, tables.inverse_N, tables.inverse_N_shoup, in, out);
 }
-template <>
-void intt_scaled(const NttTables<std::uint64_t>& tables, std::uint64_t scale, std::uint64_t shoup,
-                 const std::uint64_t* in, std::uint64_t* out) {
-  HWY_DYNAMIC_DISPATCH(intt_64)(tables, scale, shoup, in, out);
-}
-template <>
-void intt_polynomial(const NttTables<std::uint64_t>& tables, const std::uint64_t* in,
-                     std::uint64_t* out) {
-  intt_scaled(tables, tables.inverse_N, tables.inverse_N_shoup, in, out);
-}
+#undef WHORL_BY_WORD
+
+#define WHORL_INSTANTIATE(Word)                                                      \
+  template void ntt_polynomial(const NttTables<Word>&, const Word*, Word*);          \
+  template std::size_t ntt_block_count(const NttTables<Word>&);                      \
+  template void ntt_above_blocks(const NttTables<Word>&, Word*);                     \
+  template void ntt_block_of(const NttTables<Word>&, std::size_t, Word*);            \
+  template void intt_scaled(const NttTables<Word>&, Word, Word, const Word*, Word*); \
+  template void intt_polynomial(const NttTables<Word>&, const Word*, Word*);
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+
 void fft_polynomial(const FftTables& tables, const double* in, std::complex<double>* out,
                     double* work) {
   const auto own = work ? nullptr : hwy::AllocateAligned<double>(std::size_t{2} * tables.M);

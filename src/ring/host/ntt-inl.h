@@ -55,6 +55,13 @@ struct Butterfly {
       v = reduce_once(product<same>(t, w, w_shoup), q);
     }
   }
+  template <bool is_forward, bool same>
+  HWY_INLINE void step(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
+    if constexpr (is_forward)
+      forward<same>(u, v, w, w_shoup);
+    else
+      inverse<same>(u, v, w, w_shoup);
+  }
   /// Into [0, q).
   HWY_INLINE Vw<Word> finish(Vw<Word> x) const {
     return lazy ? reduce_once(reduce_once(x, two_q), q) : x;
@@ -79,62 +86,37 @@ HWY_INLINE void transpose_words([[maybe_unused]] Vw<Word>* x) {
 
 /// `levels` (1 or 2) levels over nodes first … first + count - 1 of m, which are those of
 /// `node_vectors` vectors.
-template <class Word, bool lazy, int levels, class Load, class Store>
-HWY_INLINE void ntt_forward_pass(const NttTables<Word>& t, std::size_t m, std::size_t first,
-                                 std::size_t count, const Load& load, const Store& store) {
+template <class Word, bool lazy, bool is_forward, int levels, class Load, class Store>
+HWY_INLINE void ntt_pass(const NttTables<Word>& t, std::size_t m, std::size_t first,
+                         std::size_t count, const Load& load, const Store& store) {
   const Butterfly<Word, lazy> butterfly(t.q);
   const Dw<Word> d;
+  const Word* const roots = is_forward ? t.roots : t.inverse_roots;
+  const Word* const roots_shoup = is_forward ? t.roots_shoup : t.inverse_roots_shoup;
   constexpr int radix = 1 << levels;
   const std::size_t node_vectors = t.vectors / m, stride = node_vectors / radix;
   for (std::size_t node = first; node < first + count; ++node) {
     Vw<Word> w[3], s[3];
-    w[0] = hn::Set(d, t.roots[m + node]);
-    s[0] = hn::Set(d, t.roots_shoup[m + node]);
+    w[0] = hn::Set(d, roots[m + node]);
+    s[0] = hn::Set(d, roots_shoup[m + node]);
     if constexpr (levels == 2)
       for (std::size_t i = 0; i < 2; ++i) {
-        w[1 + i] = hn::Set(d, t.roots[2 * (m + node) + i]);
-        s[1 + i] = hn::Set(d, t.roots_shoup[2 * (m + node) + i]);
+        w[1 + i] = hn::Set(d, roots[2 * (m + node) + i]);
+        s[1 + i] = hn::Set(d, roots_shoup[2 * (m + node) + i]);
       }
     const std::size_t base = node * node_vectors;
     for (std::size_t r = base; r < base + stride; ++r) {
       Vw<Word> x[radix];
       for (int i = 0; i < radix; ++i) x[i] = load(r + i * stride);
-      for (int i = 0; i < radix / 2; ++i)
-        butterfly.template forward<true>(x[i], x[i + radix / 2], w[0], s[0]);
-      if constexpr (levels == 2) {
-        butterfly.template forward<true>(x[0], x[1], w[1], s[1]);
-        butterfly.template forward<true>(x[2], x[3], w[2], s[2]);
-      }
-      for (int i = 0; i < radix; ++i) store(r + i * stride, x[i]);
-    }
-  }
-}
-template <class Word, bool lazy, int levels, class Load, class Store>
-HWY_INLINE void ntt_inverse_pass(const NttTables<Word>& t, std::size_t m, std::size_t first,
-                                 std::size_t count, const Load& load, const Store& store) {
-  const Butterfly<Word, lazy> butterfly(t.q);
-  const Dw<Word> d;
-  constexpr int radix = 1 << levels;
-  const std::size_t node_vectors = t.vectors / m, stride = node_vectors / radix;
-  for (std::size_t node = first; node < first + count; ++node) {
-    Vw<Word> w[3], s[3];
-    w[0] = hn::Set(d, t.inverse_roots[m + node]);
-    s[0] = hn::Set(d, t.inverse_roots_shoup[m + node]);
-    if constexpr (levels == 2)
-      for (std::size_t i = 0; i < 2; ++i) {
-        w[1 + i] = hn::Set(d, t.inverse_roots[2 * (m + node) + i]);
-        s[1 + i] = hn::Set(d, t.inverse_roots_shoup[2 * (m + node) + i]);
-      }
-    const std::size_t base = node * node_vectors;
-    for (std::size_t r = base; r < base + stride; ++r) {
-      Vw<Word> x[radix];
-      for (int i = 0; i < radix; ++i) x[i] = load(r + i * stride);
-      if constexpr (levels == 2) {
-        butterfly.template inverse<true>(x[0], x[1], w[1], s[1]);
-        butterfly.template inverse<true>(x[2], x[3], w[2], s[2]);
-      }
-      for (int i = 0; i < radix / 2; ++i)
-        butterfly.template inverse<true>(x[i], x[i + radix / 2], w[0], s[0]);
+      if constexpr (is_forward)
+        for (int i = 0; i < radix / 2; ++i)
+          butterfly.template forward<true>(x[i], x[i + radix / 2], w[0], s[0]);
+      if constexpr (levels == 2)
+        for (int i = 0; i < 2; ++i)
+          butterfly.template step<is_forward, true>(x[2 * i], x[2 * i + 1], w[1 + i], s[1 + i]);
+      if constexpr (!is_forward)
+        for (int i = 0; i < radix / 2; ++i)
+          butterfly.template inverse<true>(x[i], x[i + radix / 2], w[0], s[0]);
       for (int i = 0; i < radix; ++i) store(r + i * stride, x[i]);
     }
   }
@@ -180,10 +162,7 @@ HWY_INLINE void ntt_lane_pass(const NttTables<Word>& t, std::size_t first_group,
         const Vw<Word> root = hn::Load(d, at), shoup = hn::Load(d, at + lanes);
         Vw<Word>* first = x + node * 2 * half;
         for (std::size_t i = 0; i < half; ++i) {
-          if constexpr (is_forward)
-            butterfly.template forward<false>(first[i], first[i + half], root, shoup);
-          else
-            butterfly.template inverse<false>(first[i], first[i + half], root, shoup);
+          butterfly.template step<is_forward, false>(first[i], first[i + half], root, shoup);
         }
       }
     }
@@ -216,9 +195,9 @@ template <class Word, bool lazy, class Load>
 HWY_INLINE void ntt_forward_above(const NttTables<Word>& t, const Load& load, Word* out) {
   const LoadWords<Word> from{out};
   const StoreWords<Word> to{out};
-  ntt_forward_pass<Word, lazy, 2>(t, 1, 0, 1, load, to);
+  ntt_pass<Word, lazy, true, 2>(t, 1, 0, 1, load, to);
   const std::size_t start = ntt_blocks(t);
-  for (std::size_t m = 4; m < start; m *= 4) ntt_forward_pass<Word, lazy, 2>(t, m, 0, m, from, to);
+  for (std::size_t m = 4; m < start; m *= 4) ntt_pass<Word, lazy, true, 2>(t, m, 0, m, from, to);
 }
 /// One of `blocks` blocks after those: ntt_blocks(t), or 1 for all of what is left.
 template <class Word, bool lazy, bool standard_order, class Finish>
@@ -228,9 +207,9 @@ HWY_INLINE void ntt_forward_block(const NttTables<Word>& t, std::size_t block, s
   const StoreWords<Word> to{out};
   std::size_t m = ntt_blocks(t);
   for (; 4 * m <= t.vectors; m *= 4)
-    ntt_forward_pass<Word, lazy, 2>(t, m, m / blocks * block, m / blocks, from, to);
+    ntt_pass<Word, lazy, true, 2>(t, m, m / blocks * block, m / blocks, from, to);
   if (2 * m <= t.vectors)
-    ntt_forward_pass<Word, lazy, 1>(t, m, m / blocks * block, m / blocks, from, to);
+    ntt_pass<Word, lazy, true, 1>(t, m, m / blocks * block, m / blocks, from, to);
   const std::size_t groups = t.vectors / kWords<Word> / blocks;
   ntt_lane_pass<Word, lazy, true, standard_order>(t, groups * block, groups, from, finish);
 }
@@ -263,13 +242,13 @@ HWY_INLINE void ntt_inverse(const NttTables<Word>& t, const Load& load, Word* da
     const std::size_t groups = t.vectors / kWords<Word> / blocks;
     ntt_lane_pass<Word, lazy, false, standard_order>(t, groups * block, groups, load, to);
     if (2 * last <= t.vectors)
-      ntt_inverse_pass<Word, lazy, 1>(t, last, last / blocks * block, last / blocks, from, to);
+      ntt_pass<Word, lazy, false, 1>(t, last, last / blocks * block, last / blocks, from, to);
     for (std::size_t m = last / 4; m >= start; m /= 4)
-      ntt_inverse_pass<Word, lazy, 2>(t, m, m / blocks * block, m / blocks, from, to);
+      ntt_pass<Word, lazy, false, 2>(t, m, m / blocks * block, m / blocks, from, to);
   }
   for (std::size_t m = start / 4; m >= 4; m /= 4)
-    ntt_inverse_pass<Word, lazy, 2>(t, m, 0, m, from, to);
-  ntt_inverse_pass<Word, lazy, 2>(t, 1, 0, 1, from, store);
+    ntt_pass<Word, lazy, false, 2>(t, m, 0, m, from, to);
+  ntt_pass<Word, lazy, false, 2>(t, 1, 0, 1, from, store);
 }
 template <class Word, bool lazy, bool standard_order = false, class Store>
 HWY_INLINE void ntt_inverse(const NttTables<Word>& t, Word* data, const Store& store) {

@@ -6,13 +6,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "io/codec.h"
 #include "io/frame.h"
-#include "io/parameter_codec.h"
 #include "unit/io_samples.h"
 #include "unit/io_temporary_folder.h"
 
@@ -24,6 +25,12 @@ inline LoadOptions options() {
   result.allow_insecure = true;
   result.max_bytes = 1 << 20;
   return result;
+}
+
+/// The kept file of format 1.
+inline Bytes format1(const std::string& name) {
+  std::ifstream file(WHORL_SOURCE_DIR "/tests/data/format1/" + name + ".whorl", std::ios::binary);
+  return Bytes(std::istreambuf_iterator<char>(file), {});
 }
 
 /// Writes the seeds to a temporary folder and adds it to the arguments, unless they name a file to
@@ -47,24 +54,25 @@ inline int add_seeds(int* argc, char*** argv, const std::vector<Bytes>& seeds) {
   return 0;
 }
 
-/// The same bytes with magic, version, type, length, parameter digest, check and digest as they
-/// would be, were the payload good.
-inline Bytes repaired(std::span<const std::uint8_t> input, FrameType type) {
+/// The same bytes with magic, version (1 stays 1), type, length, parameter digest, check and digest
+/// as they would be, were the payload good.
+template <class Parameters>
+Bytes repaired(std::span<const std::uint8_t> input, const FrameKind& kind) {
   Bytes frame(input.begin(), input.end());
   if (frame.size() < samples::payload_at + samples::trailer_bytes) return frame;
   const std::size_t payload_bytes = frame.size() - samples::payload_at - samples::trailer_bytes;
+  const std::uint16_t version = frame[samples::version_at] == 1 ? 1 : format_version;
+  const bool seeded = kind.seeded && (frame[samples::flags_at] & 1) != 0;
   std::copy_n("WHRL", 4, frame.begin());
-  samples::put(frame, samples::version_at, format_version);
-  samples::put(frame, samples::type_at, type);
-  const bool seeded = type == FrameType::ciphertexts && (frame[samples::flags_at] & 1) != 0;
+  samples::put(frame, samples::version_at, version);
+  samples::put(frame, samples::type_at, kind.type);
   samples::put(frame, samples::flags_at, std::uint32_t{seeded});
   samples::put(frame, samples::reserved_at, std::uint32_t{0});
   samples::put(frame, samples::length_at, std::uint64_t{payload_bytes});
-  if (type == FrameType::parameters || type == FrameType::lut)
-    samples::put(frame, samples::key_id_at, binfhe::KeyId{});
+  if (!kind.keyed) samples::put(frame, samples::key_id_at, KeyId{});
   try {
     ByteReader reader(std::span<std::uint8_t>(frame).subspan(samples::payload_at, payload_bytes));
-    const auto parameters = binfhe::Parameters::create(decode_literal(reader), true);
+    const auto parameters = Parameters::create(read_literal<Parameters>(reader, version), true);
     samples::put(frame, samples::digest_at, parameters.digest());
   } catch (const Error&) {
     // The loader will say the same.
@@ -74,23 +82,26 @@ inline Bytes repaired(std::span<const std::uint8_t> input, FrameType type) {
 }
 
 /// Loads; what is refused must be refused by one of Whorl's exceptions (others end the program),
-/// and what is accepted must be just what dump writes.
-template <class Load>
-void load_and_dump(std::span<const std::uint8_t> bytes, Load&& load) {
+/// and what is accepted must be just what dump writes, or, of an older format, must be accepted
+/// again as that.
+template <class T>
+void load_and_dump(std::span<const std::uint8_t> bytes) {
   Bytes again;
   try {
-    again = dump(load(bytes, options()));
+    again = dump(load<T>(bytes, options()));
   } catch (const Error&) {
     return;
   }
-  if (!std::ranges::equal(bytes, again)) std::abort();
+  if (info(bytes).version == format_version ? !std::ranges::equal(bytes, again)
+                                            : dump(load<T>(again, options())) != again)
+    std::abort();
 }
 
 /// Tries the input as it is and repaired.
-template <class Load>
-void try_both(std::span<const std::uint8_t> input, FrameType type, Load&& load) {
-  load_and_dump(input, load);
-  load_and_dump(repaired(input, type), load);
+template <class T>
+void try_both(std::span<const std::uint8_t> input, const FrameKind& kind) {
+  load_and_dump<T>(input);
+  load_and_dump<T>(repaired<ParametersOf<T>>(input, kind));
 }
 
 }  // namespace whorl::io::fuzz

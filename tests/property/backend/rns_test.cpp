@@ -84,16 +84,17 @@ std::vector<Word> column(const std::vector<Word>& data, std::size_t row, std::si
   return out;
 }
 
-/// Coefficients of data (parts, limbs [+ K], B, N), by Device::intt.
+/// Coefficients of data (parts, limbs [+ K], B, N), by RingOps::intt.
 template <class Word>
-std::vector<Word> coefficients(const Device& device, const ring::RnsPlan<Word>& plan,
-                               unsigned limbs, bool with_special, std::size_t parts,
+std::vector<Word> coefficients(const Queue& queue, const ring::RnsPlan<Word>& plan, unsigned limbs,
+                               bool with_special, std::size_t parts,
                                const std::vector<Word>& data) {
-  const auto plans = plan.ntts_of(limbs, with_special);
-  auto buffer = put(device, data);
+  const auto plans = plan.ntts_of(test::basis_of(plan, limbs, with_special));
+  auto buffer = put(queue, data);
   for (std::size_t part = 0; part < parts; ++part)
-    device.intt(plans, buffer.slice().part(part * data.size() / parts, data.size() / parts));
-  return get(device, buffer);
+    queue.ring<Word>().intt(plans,
+                            buffer.slice().part(part * data.size() / parts, data.size() / parts));
+  return get(queue, buffer);
 }
 
 /// Primes of a source basis of which 128 bits hold the product.
@@ -165,10 +166,11 @@ TYPED_TEST(BackendRns, BaseConversion) {
             from[l].mul(residue(from[l], z), static_cast<Word>(c.t % from[l].value()));
     }
     test::on_each_device([&](const Executor& on) {
-      const auto device = on.device(2);
+      const auto device = on.queue(2);
       const auto x = put(*device, in);
       auto out = device->template allocate<Word>(to.size() * row);
-      device->base_convert(conversion, c.N, x.slice(), out.slice());
+      device->rns<Word>().convert(*device->rns<Word>().prepare_conversion(conversion), c.N,
+                                  x.slice(), out.slice());
       const auto got = get(*device, out);
       for (std::size_t j = 0; j < row; ++j)
         ASSERT_TRUE(converts<Word>(from, to, c.t, column(in, row, 0, from.size(), j),
@@ -182,15 +184,18 @@ TYPED_TEST(BackendRns, Transforms) {
   using Word = TypeParam;
   cases<Word>(8, [](const Case& c, const auto& plan, test::Random& random) {
     for (const bool with_special : {false, true}) {
-      const auto data = test::random_rows(*plan, c.used, with_special, c.parts, c.batch, random);
+      const auto data = test::random_rows(*plan, test::basis_of(*plan, c.used, with_special),
+                                          c.parts, c.batch, random);
       test::on_each_device([&](const Executor& on) {
-        const auto device = on.device(2);
-        const auto tables = device->prepare_rns(plan, c.t);
+        const auto device = on.queue(2);
+        const auto tables = device->rns<Word>().prepare(plan);
         auto x = put(*device, data);
-        device->rns_intt(*tables, c.used, with_special, c.parts, x.slice());
+        device->rns<Word>().intt(*tables, test::basis_of(*plan, c.used, with_special), c.parts,
+                                 x.slice());
         ASSERT_TRUE(get(*device, x) ==
                     coefficients(*device, *plan, c.used, with_special, c.parts, data));
-        device->rns_ntt(*tables, c.used, with_special, c.parts, x.slice());
+        device->rns<Word>().ntt(*tables, test::basis_of(*plan, c.used, with_special), c.parts,
+                                x.slice());
         ASSERT_TRUE(get(*device, x) == data);
       });
     }
@@ -201,15 +206,16 @@ TYPED_TEST(BackendRns, ModUp) {
   using Word = TypeParam;
   cases<Word>(20, [](const Case& c, const auto& plan, test::Random& random) {
     const std::size_t row = c.batch * c.N, rows = c.used + c.special;
-    const auto in = test::random_rows(*plan, c.used, false, 1, c.batch, random);
+    const auto in =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, false), 1, c.batch, random);
     const unsigned digits = plan->digits(c.used);
-    const auto moduli = plan->moduli_of(c.used, true);
+    const auto moduli = plan->moduli_of(test::basis_of(*plan, c.used, true));
     test::on_each_device([&](const Executor& on) {
-      const auto device = on.device(2);
-      const auto tables = device->prepare_rns(plan, c.t);
+      const auto device = on.queue(2);
+      const auto tables = device->rns<Word>().prepare(plan);
       const auto x = put(*device, in);
       auto out = device->template allocate<Word>(digits * rows * row);
-      device->mod_up(*tables, c.used, x.slice(), out.slice());
+      test::mod_up(*device, *tables, c.used, x.slice(), out.slice());
       const auto values = get(*device, out);
       const auto source = coefficients(*device, *plan, c.used, false, 1, in);
       const auto got = coefficients(*device, *plan, c.used, true, digits, values);
@@ -237,9 +243,10 @@ TYPED_TEST(BackendRns, InnerProduct) {
   cases<Word>(12, [](const Case& c, const auto& plan, test::Random& random) {
     const std::size_t rows = c.used + c.special, all = plan->moduli().size(), N = c.N;
     const unsigned digits = plan->digits(c.used), bits = std::bit_width(c.N) - 1u;
-    const auto moduli = plan->moduli_of(c.used, true);
+    const auto moduli = plan->moduli_of(test::basis_of(*plan, c.used, true));
     const test::RnsKeyRows<Word> key(*plan, random);
-    const auto data = test::random_rows(*plan, c.used, true, digits, c.batch, random);
+    const auto data =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, true), digits, c.batch, random);
     for (const std::uint32_t g : {1u, static_cast<std::uint32_t>(2 * random.below(N) + 1)}) {
       SCOPED_TRACE("g = " + std::to_string(g));
       // Value j is at psi^(2·brv(j) + 1).
@@ -261,13 +268,14 @@ TYPED_TEST(BackendRns, InnerProduct) {
               expected.push_back(sum);
             }
       test::on_each_device([&](const Executor& on) {
-        const auto device = on.device(2);
-        const auto tables = device->prepare_rns(plan, c.t);
-        const auto prepared = device->prepare_rns_key(*tables, key.source());
+        const auto device = on.queue(2);
+        const auto tables = device->rns<Word>().prepare(plan);
+        const auto prepared = device->rns<Word>().prepare_key(*tables, key.source());
         EXPECT_EQ(prepared->bytes(), key.words.size() * sizeof(Word));
         const auto x = put(*device, data);
         auto out = device->template allocate<Word>(expected.size());
-        device->inner_product(*prepared, *tables, c.used, g, x.slice(), out.slice());
+        device->rns<Word>().inner_product(*prepared, *tables, plan->level(c.used), g, x.slice(),
+                                          out.slice());
         ASSERT_TRUE(get(*device, out) == expected);
       });
     }
@@ -302,17 +310,19 @@ void check_division(const ring::RnsPlan<Word>& plan, Moduli<Word> dropped, unsig
 TYPED_TEST(BackendRns, ModDown) {
   using Word = TypeParam;
   cases<Word>(20, [](const Case& c, const auto& plan, test::Random& random) {
-    const auto in = test::random_rows(*plan, c.used, true, c.parts, c.batch, random);
-    const auto before = test::random_rows(*plan, c.used, false, c.parts, c.batch, random);
+    const auto in =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, true), c.parts, c.batch, random);
+    const auto before =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, false), c.parts, c.batch, random);
     test::on_each_device([&](const Executor& on) {
-      const auto device = on.device(2);
-      const auto tables = device->prepare_rns(plan, c.t);
+      const auto device = on.queue(2);
+      const auto tables = device->rns<Word>().prepare(plan);
       for (std::size_t added = 0; added <= c.parts; ++added) {
         const auto x = put(*device, in);
         auto out = put(*device, before);
-        device->mod_down(*tables, c.used, c.parts, x.slice(),
-                         std::as_const(out).slice().part(0, out.size() / c.parts * added), 1,
-                         out.slice());
+        test::mod_down(*device, *tables, c.t, c.used, c.parts, x.slice(),
+                       std::as_const(out).slice().part(0, out.size() / c.parts * added), 1,
+                       out.slice());
         // From elsewhere, and at X^g.
         const auto y = put(*device, before);
         const auto g = static_cast<std::uint32_t>(2 * random.below(c.N) + 1);
@@ -320,15 +330,15 @@ TYPED_TEST(BackendRns, ModDown) {
           const std::size_t size = out.size() / c.parts * added;
           auto moved = put(*device, before), same = device->template allocate<Word>(out.size()),
                got = device->template allocate<Word>(out.size());
-          const auto moduli = plan->moduli_of(c.used, false);
+          const auto moduli = plan->moduli_of(test::basis_of(*plan, c.used, false));
           for (std::size_t part = 0; part < added; ++part)
-            device->automorphism(moduli, c.N, by, true,
-                                 y.slice().part(part * size / added, size / added),
-                                 moved.slice().part(part * size / added, size / added));
-          device->mod_down(*tables, c.used, c.parts, x.slice(),
-                           std::as_const(moved).slice().part(0, size), 1, same.slice());
-          device->mod_down(*tables, c.used, c.parts, x.slice(), y.slice().part(0, size), by,
-                           got.slice());
+            device->ring<Word>().automorphism(
+                moduli, c.N, by, true, y.slice().part(part * size / added, size / added),
+                moved.slice().part(part * size / added, size / added));
+          test::mod_down(*device, *tables, c.t, c.used, c.parts, x.slice(),
+                         std::as_const(moved).slice().part(0, size), 1, same.slice());
+          test::mod_down(*device, *tables, c.t, c.used, c.parts, x.slice(), y.slice().part(0, size),
+                         by, got.slice());
           EXPECT_EQ(get(*device, got), get(*device, same)) << "g = " << by;
           if (by == 1) EXPECT_EQ(get(*device, got), get(*device, out));
         }
@@ -347,19 +357,21 @@ TYPED_TEST(BackendRns, ModDown) {
 TYPED_TEST(BackendRns, Rescale) {
   using Word = TypeParam;
   cases<Word>(20, [](const Case& c, const auto& plan, test::Random& random) {
-    const auto in = test::random_rows(*plan, c.used, false, c.parts, c.batch, random);
+    const auto in =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, false), c.parts, c.batch, random);
     test::on_each_device([&](const Executor& on) {
-      const auto device = on.device(2);
-      const auto tables = device->prepare_rns(plan, c.t);
+      const auto device = on.queue(2);
+      const auto tables = device->rns<Word>().prepare(plan);
       const auto x = put(*device, in);
       const unsigned kept = c.used - 1;
       const std::size_t size = c.parts * kept * c.batch * c.N;
       auto out = device->template allocate<Word>(size);
       if (kept == 0) {
-        EXPECT_THROW(device->rescale(*tables, 1, c.parts, x.slice(), out.slice()), ParameterError);
+        EXPECT_THROW(test::rescale(*device, *tables, c.t, 1, c.parts, x.slice(), out.slice()),
+                     ParameterError);
         return;
       }
-      device->rescale(*tables, c.used, c.parts, x.slice(), out.slice());
+      test::rescale(*device, *tables, c.t, c.used, c.parts, x.slice(), out.slice());
       check_division<Word>(*plan, Moduli<Word>(plan->moduli()).subspan(kept, 1), kept, c,
                            coefficients(*device, *plan, c.used, false, c.parts, in),
                            std::vector<Word>(size, 0),
@@ -372,8 +384,10 @@ TYPED_TEST(BackendRns, Tensor) {
   using Word = TypeParam;
   cases<Word>(20, [](const Case& c, const auto& plan, test::Random& random) {
     const std::size_t m = c.parts, n = 1 + random.below(3), row = c.batch * c.N;
-    const auto a = test::random_rows(*plan, c.used, false, m, c.batch, random);
-    const auto b = test::random_rows(*plan, c.used, false, n, c.batch, random);
+    const auto a =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, false), m, c.batch, random);
+    const auto b =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, false), n, c.batch, random);
     const auto product = [&](const std::vector<Word>& x, std::size_t xs, const std::vector<Word>& y,
                              std::size_t ys) {
       std::vector<Word> out((xs + ys - 1) * c.used * row, 0);
@@ -388,7 +402,7 @@ TYPED_TEST(BackendRns, Tensor) {
       return out;
     };
     const auto expected = product(a, m, b, n), square = product(a, m, a, m);
-    const auto one = test::random_rows(*plan, c.used, false, n, 1, random);
+    const auto one = test::random_rows(*plan, test::basis_of(*plan, c.used, false), n, 1, random);
     std::vector<Word> repeated;
     for (std::size_t r = 0; r < n * c.used; ++r)
       for (std::size_t i = 0; i < c.batch; ++i)
@@ -396,17 +410,20 @@ TYPED_TEST(BackendRns, Tensor) {
                         one.begin() + static_cast<std::ptrdiff_t>((r + 1) * c.N));
     const auto by_one = product(a, m, repeated, n);
     test::on_each_device([&](const Executor& on) {
-      const auto device = on.device(2);
-      const auto tables = device->prepare_rns(plan, c.t);
+      const auto device = on.queue(2);
+      const auto tables = device->rns<Word>().prepare(plan);
       const auto x = put(*device, a), y = put(*device, b);
       auto out = device->template allocate<Word>(expected.size());
-      device->tensor(*tables, c.used, m, x.slice(), n, y.slice(), out.slice());
+      device->rns<Word>().tensor(*tables, plan->level(c.used), m, x.slice(), n, y.slice(),
+                                 out.slice());
       ASSERT_TRUE(get(*device, out) == expected) << m << " by " << n << " parts";
       auto squared = device->template allocate<Word>(square.size());
-      device->tensor(*tables, c.used, m, x.slice(), m, x.slice(), squared.slice());
+      device->rns<Word>().tensor(*tables, plan->level(c.used), m, x.slice(), m, x.slice(),
+                                 squared.slice());
       ASSERT_TRUE(get(*device, squared) == square) << m << " parts squared";
       const auto y_one = put(*device, one);
-      device->tensor(*tables, c.used, m, x.slice(), n, y_one.slice(), out.slice());
+      device->rns<Word>().tensor(*tables, plan->level(c.used), m, x.slice(), n, y_one.slice(),
+                                 out.slice());
       ASSERT_TRUE(get(*device, out) == by_one) << m << " by " << n << " parts of a batch of 1";
     });
   });
@@ -420,20 +437,21 @@ TYPED_TEST(BackendRns, Empty) {
   const ring::BaseConversion<Word> conversion(Moduli<Word>(plan->moduli()).first(2),
                                               plan->moduli());
   test::on_each_device([&](const Executor& on) {
-    const auto device = on.device();
-    const auto tables = device->prepare_rns(plan, 65537);
+    const auto device = on.queue();
+    const auto tables = device->rns<Word>().prepare(plan);
     const test::RnsKeyRows<Word> rows(*plan, random);
-    const auto key = device->prepare_rns_key(*tables, rows.source());
+    const auto key = device->rns<Word>().prepare_key(*tables, rows.source());
     auto none = device->template allocate<Word>(0);
     const auto in = std::as_const(none).slice();
-    device->rns_ntt(*tables, 3, true, 2, none.slice());
-    device->rns_intt(*tables, 3, true, 2, none.slice());
-    device->base_convert(conversion, 256, in, none.slice());
-    device->mod_up(*tables, 3, in, none.slice());
-    device->inner_product(*key, *tables, 3, 3, in, none.slice());
-    device->mod_down(*tables, 3, 2, in, in, 1, none.slice());
-    device->rescale(*tables, 3, 2, in, none.slice());
-    device->tensor(*tables, 3, 2, in, 2, in, none.slice());
+    device->rns<Word>().ntt(*tables, test::basis_of(*plan, 3, true), 2, none.slice());
+    device->rns<Word>().intt(*tables, test::basis_of(*plan, 3, true), 2, none.slice());
+    device->rns<Word>().convert(*device->rns<Word>().prepare_conversion(conversion), 256, in,
+                                none.slice());
+    test::mod_up(*device, *tables, 3, in, none.slice());
+    device->rns<Word>().inner_product(*key, *tables, plan->level(3), 3, in, none.slice());
+    test::mod_down(*device, *tables, 1, 3, 2, in, in, 1, none.slice());
+    test::rescale(*device, *tables, 1, 3, 2, in, none.slice());
+    device->rns<Word>().tensor(*tables, plan->level(3), 2, in, 2, in, none.slice());
     EXPECT_TRUE(get(*device, none).empty());
   });
 }
@@ -445,44 +463,59 @@ TYPED_TEST(BackendRns, Errors) {
   const auto plan = test::random_rns_plan<Word>(256, 3, 1, 2, random);
   const auto other = test::random_rns_plan<Word>(256, 3, 0, 2, random);
   test::on_each_device([&](const Executor& on) {
-    const auto device = on.device();
-    const auto tables = device->prepare_rns(plan, 1), plain = device->prepare_rns(other, 1);
+    const auto device = on.queue();
+    const auto tables = device->rns<Word>().prepare(plan),
+               plain = device->rns<Word>().prepare(other);
     const test::RnsKeyRows<Word> rows(*plan, random);
-    const auto key = device->prepare_rns_key(*tables, rows.source());
+    const auto key = device->rns<Word>().prepare_key(*tables, rows.source());
     auto x = device->template allocate<Word>(3 * 256), y = device->template allocate<Word>(9 * 256);
     const auto in = std::as_const(x).slice(), digits = std::as_const(y).slice();
-    EXPECT_THROW(device->prepare_rns_key(*plain, rows.source()), ParameterError);
-    EXPECT_THROW(device->rns_ntt(*tables, 4, false, 1, x.slice()), ParameterError);
-    EXPECT_THROW(device->rns_ntt(*tables, 3, true, 1, x.slice()), ShapeError);
-    EXPECT_THROW(device->rns_ntt(*tables, 3, false, 0, x.slice()), ShapeError);
-    EXPECT_THROW(device->mod_up(*tables, 3, in, y.slice()), ShapeError);
-    EXPECT_THROW(device->mod_up(*plain, 3, in, y.slice()), ParameterError);
-    EXPECT_THROW(device->mod_up(*tables, 0, in, y.slice()), ParameterError);
-    EXPECT_THROW(device->inner_product(*key, *tables, 3, 1, digits, x.slice()), ShapeError);
-    EXPECT_THROW(device->inner_product(*key, *tables, 3, 2, digits, x.slice()), ParameterError);
-    EXPECT_THROW(device->inner_product(*key, *tables, 3, 513, digits, x.slice()), ParameterError);
+    EXPECT_THROW(device->rns<Word>().prepare_key(*plain, rows.source()), ParameterError);
+    EXPECT_THROW(device->rns<Word>().ntt(*tables, test::basis_of(*plan, 4, false), 1, x.slice()),
+                 ParameterError);
+    EXPECT_THROW(device->rns<Word>().ntt(*tables, test::basis_of(*plan, 3, true), 1, x.slice()),
+                 ShapeError);
+    EXPECT_THROW(device->rns<Word>().ntt(*tables, test::basis_of(*plan, 3, false), 0, x.slice()),
+                 ShapeError);
+    EXPECT_THROW(test::mod_up(*device, *tables, 3, in, y.slice()), ShapeError);
+    EXPECT_THROW(test::mod_up(*device, *plain, 3, in, y.slice()), ParameterError);
+    EXPECT_THROW(test::mod_up(*device, *tables, 0, in, y.slice()), ParameterError);
+    EXPECT_THROW(
+        device->rns<Word>().inner_product(*key, *tables, plan->level(3), 1, digits, x.slice()),
+        ShapeError);
+    EXPECT_THROW(
+        device->rns<Word>().inner_product(*key, *tables, plan->level(3), 2, digits, x.slice()),
+        ParameterError);
+    EXPECT_THROW(
+        device->rns<Word>().inner_product(*key, *tables, plan->level(3), 513, digits, x.slice()),
+        ParameterError);
     const auto four = digits.part(0, 4 * 256);  // three limbs and a special prime
-    EXPECT_THROW(device->mod_down(*plain, 3, 1, digits, {}, 1, x.slice()), ParameterError);
-    EXPECT_THROW(device->mod_down(*tables, 3, 1, in, {}, 1, x.slice()), ShapeError);
-    EXPECT_THROW(device->mod_down(*tables, 3, 1, four, digits, 1, x.slice()), ShapeError);
-    EXPECT_THROW(device->mod_down(*tables, 3, 1, four, in.part(0, 256), 1, x.slice()), ShapeError);
+    EXPECT_THROW(test::mod_down(*device, *plain, 1, 3, 1, digits, {}, 1, x.slice()),
+                 ParameterError);
+    EXPECT_THROW(test::mod_down(*device, *tables, 1, 3, 1, in, {}, 1, x.slice()), ShapeError);
+    EXPECT_THROW(test::mod_down(*device, *tables, 1, 3, 1, four, digits, 1, x.slice()), ShapeError);
+    EXPECT_THROW(test::mod_down(*device, *tables, 1, 3, 1, four, in.part(0, 256), 1, x.slice()),
+                 ShapeError);
     for (const std::uint32_t g : {0u, 2u, 513u})
-      EXPECT_THROW(device->mod_down(*tables, 3, 1, four, {}, g, x.slice()), ParameterError);
+      EXPECT_THROW(test::mod_down(*device, *tables, 1, 3, 1, four, {}, g, x.slice()),
+                   ParameterError);
     // In the output only where it is added, and at X itself.
     auto wide = device->template allocate<Word>(7 * 256);
     const Slice<const Word> inside = std::as_const(wide).slice();
-    EXPECT_THROW(device->mod_down(*tables, 3, 1, four, inside.part(0, 3 * 256), 3,
-                                  wide.slice().part(0, 3 * 256)),
+    EXPECT_THROW(test::mod_down(*device, *tables, 1, 3, 1, four, inside.part(0, 3 * 256), 3,
+                                wide.slice().part(0, 3 * 256)),
                  ShapeError);
-    EXPECT_THROW(device->mod_down(*tables, 3, 1, four, inside.part(256, 3 * 256), 1,
-                                  wide.slice().part(0, 3 * 256)),
+    EXPECT_THROW(test::mod_down(*device, *tables, 1, 3, 1, four, inside.part(256, 3 * 256), 1,
+                                wide.slice().part(0, 3 * 256)),
                  ShapeError);
-    EXPECT_THROW(device->rescale(*tables, 3, 1, in, y.slice()), ShapeError);
-    EXPECT_THROW(device->rescale(*tables, 1, 1, in, y.slice()), ParameterError);
-    EXPECT_THROW(device->tensor(*tables, 3, 1, in, 1, digits, y.slice()), ShapeError);
-    EXPECT_THROW(device->tensor(*tables, 1, 1, in, 0, in, y.slice()), ShapeError);
-    const auto sibling = device->sibling();
-    EXPECT_THROW(sibling->mod_up(*tables, 3, in, y.slice()), DeviceError);  // buffers stay
+    EXPECT_THROW(test::rescale(*device, *tables, 1, 3, 1, in, y.slice()), ShapeError);
+    EXPECT_THROW(test::rescale(*device, *tables, 1, 1, 1, in, y.slice()), ParameterError);
+    EXPECT_THROW(device->rns<Word>().tensor(*tables, plan->level(3), 1, in, 1, digits, y.slice()),
+                 ShapeError);
+    EXPECT_THROW(device->rns<Word>().tensor(*tables, plan->level(1), 1, in, 0, in, y.slice()),
+                 ShapeError);
+    const auto another = device->device().open();
+    EXPECT_THROW(test::mod_up(*another, *tables, 3, in, y.slice()), DeviceError);  // buffers stay
   });
 }
 

@@ -43,7 +43,7 @@ test::RotationRows<Word> random_key(const Case& c, Arithmetic arithmetic, test::
     const auto& [log_base, digits] = c.ranges[i * c.ranges.size() / c.n];
     key.shape.gadgets.emplace_back(Q, log_base, digits);
   }
-  for (std::size_t r = 0; r < test::row_count(key.shape); ++r) {
+  for (std::size_t r = 0; r < key.shape.first_rows().back(); ++r) {
     key.a.push_back(random.residues<Word>(c.N, Q));
     key.b.push_back(random.residues<Word>(c.N, Q));
   }
@@ -61,35 +61,37 @@ std::vector<std::uint32_t> exponents(const Case& c, std::size_t count, test::Ran
 }
 
 template <class Word>
-std::vector<Word> rotate(const Device& device, const RotationKey& key,
+std::vector<Word> rotate(const Queue& queue, const RotationKey& key,
                          const std::vector<std::uint32_t>& lwe, const std::vector<Word>& luts,
                          const std::vector<std::uint32_t>& index) {
-  const auto x = put(device, lwe);
-  const auto tables = put(device, luts);
-  const auto which = put(device, index);
-  auto out = device.allocate<Word>(index.size() * 2 * key.shape().N);
-  device.blind_rotate(key, x.slice(), tables.slice(), which.slice(), out.slice());
-  return get(device, out);
+  const auto x = put(queue, lwe);
+  const auto tables = put(queue, luts);
+  const auto which = put(queue, index);
+  auto out = queue.allocate<Word>(index.size() * 2 * key.shape().N);
+  queue.rotation<Word>().rotate(key, {x.slice(), tables.slice(), which.slice()}, out.slice());
+  return get(queue, out);
 }
 
 /// blind_rotate_extract's samples are those of blind_rotate's accumulators.
 template <class Word>
-void check_samples(const Device& device, const RotationKey& key,
+void check_samples(const Queue& queue, const RotationKey& key,
                    const std::vector<std::uint32_t>& lwe, const std::vector<Word>& luts,
                    const std::vector<std::uint32_t>& index, test::Random& random) {
   const std::uint64_t constant = random.below(key.shape().Q);
   const std::uint32_t N = key.shape().N;
-  const auto x = put(device, lwe);
-  const auto tables = put(device, luts);
-  const auto which = put(device, index);
-  auto accumulators = device.allocate<Word>(index.size() * 2 * N);
-  device.blind_rotate(key, x.slice(), tables.slice(), which.slice(), accumulators.slice());
-  auto two = device.allocate<Word>(index.size() * (N + 1));
-  device.sample_extract(key.shape().Q, N, constant, std::as_const(accumulators).slice(),
-                        two.slice());
-  auto one = device.allocate<Word>(index.size() * (N + 1));
-  device.blind_rotate_extract(key, x.slice(), tables.slice(), which.slice(), constant, one.slice());
-  EXPECT_TRUE(get(device, one) == get(device, two));
+  const auto x = put(queue, lwe);
+  const auto tables = put(queue, luts);
+  const auto which = put(queue, index);
+  auto accumulators = queue.allocate<Word>(index.size() * 2 * N);
+  queue.rotation<Word>().rotate(key, {x.slice(), tables.slice(), which.slice()},
+                                accumulators.slice());
+  auto two = queue.allocate<Word>(index.size() * (N + 1));
+  queue.rotation<Word>().extract(key.shape().Q, N, constant, std::as_const(accumulators).slice(),
+                                 two.slice());
+  auto one = queue.allocate<Word>(index.size() * (N + 1));
+  queue.rotation<Word>().rotate_extract(key, {x.slice(), tables.slice(), which.slice()}, constant,
+                                        one.slice());
+  EXPECT_TRUE(get(queue, one) == get(queue, two));
 }
 
 template <class Word>
@@ -113,7 +115,7 @@ void check_exact(const Case& c, std::size_t count, test::Random& random) {
   }
   test::on_each_device([&](const Executor& on) {
     for (const auto& [name, way, device] : on.variants()) {
-      const auto prepared = device->prepare_rotation_key(key.shape, key.source());
+      const auto prepared = device->template rotation<Word>().prepare(key.shape, key.source());
       ASSERT_TRUE(rotate(*device, *prepared, lwe, luts, index) == expected) << name;
       check_samples(*device, *prepared, lwe, luts, index, random);
     }
@@ -174,7 +176,7 @@ void check_fft(const Case& c, test::Random& random) {
   }
   test::on_each_device([&](const Executor& on) {
     for (const auto& [name, way, device] : on.variants()) {
-      const auto prepared = device->prepare_rotation_key(key.shape, key.source());
+      const auto prepared = device->template rotation<Word>().prepare(key.shape, key.source());
       const auto got = rotate(*device, *prepared, lwe, luts, index);
       double largest = 0;
       for (std::size_t j = 0; j < got.size(); ++j) {
@@ -185,8 +187,8 @@ void check_fft(const Case& c, test::Random& random) {
       EXPECT_LE(largest, bound) << name;
     }
   });
-  const auto cpu = backend::make_device("cpu");  // on a GPU b is summed in another order
-  const auto prepared = cpu->prepare_rotation_key(key.shape, key.source());
+  const auto cpu = backend::open_queue("cpu");  // on a GPU b is summed in another order
+  const auto prepared = cpu->template rotation<Word>().prepare(key.shape, key.source());
   check_samples(*cpu, *prepared, lwe, luts, index, random);
 }
 
@@ -222,7 +224,7 @@ void check_determinism(const Case& c, Arithmetic arithmetic, test::Random& rando
         if (way == BlindRotation::automatic) continue;
         all.clear();
       }
-      const auto prepared = device->prepare_rotation_key(key.shape, key.source());
+      const auto prepared = device->template rotation<Word>().prepare(key.shape, key.source());
       const auto whole = rotate(*device, *prepared, lwe, luts, index);
       if (all.empty()) all = whole;
       ASSERT_TRUE(whole == all) << name;

@@ -37,9 +37,9 @@ void check_ntt(const Numbers& line) {
        known_answers("psi " + std::to_string(line[0]) + " " + std::to_string(q)))
     EXPECT_EQ(plan.psi(), root[0]);
   test::on_each_device([&](const test::Executor& on) {
-    const auto device = on.device();
+    const auto device = on.queue();
     auto data = test::put(*device, test::expanded<Word>(12, 0, q, 256));
-    device->ntt(plans, data.slice());
+    device->ring<Word>().ntt(plans, data.slice());
     const auto got = test::get(*device, data);
     EXPECT_EQ(Numbers(got.begin(), got.end()), tail(line, 2)) << "q = " << q;
   });
@@ -64,11 +64,11 @@ TEST(KnownAnswers, GadgetDigits) {
 }
 
 TEST(KnownAnswers, ModulusSwitch) {
-  const auto device = backend::make_device(test::tested_device);
+  const auto device = backend::open_queue(test::tested_device);
   for (const Numbers& line : known_answers("switch")) {
     const auto in = test::put(*device, test::expanded<std::uint32_t>(14, 0, line[0], 41));
     auto out = device->allocate<std::uint32_t>(41);
-    device->modulus_switch(line[0], line[1], 41, line[2] == 1, in.slice(), out.slice());
+    device->lwe().modulus_switch(line[0], line[1], 41, line[2] == 1, in.slice(), out.slice());
     const auto got = test::get(*device, out);
     EXPECT_EQ(Numbers(got.begin(), got.end()), tail(line, 3)) << line[0] << " to " << line[1];
   }

@@ -15,8 +15,8 @@ using test::get;
 using test::Int128;
 using test::put;
 
-std::unique_ptr<Device> tested(unsigned threads) {
-  return make_device(test::tested_device, {threads, {}});
+std::unique_ptr<Queue> tested(unsigned threads) {
+  return open_queue(test::tested_device, {threads, {}});
 }
 
 Int128 floor_div(Int128 a, Int128 b) { return a / b - (a % b < 0 ? 1 : 0); }
@@ -48,13 +48,13 @@ void check_modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row,
   auto x = put(*device, in);
   if constexpr (std::is_same_v<In, Out>) {
     if (in_place) {
-      device->modulus_switch(from, to, row, centre, std::as_const(x).slice(), x.slice());
+      device->lwe().modulus_switch(from, to, row, centre, std::as_const(x).slice(), x.slice());
       ASSERT_TRUE(get(*device, x) == expected);
       return;
     }
   }
   auto y = device->template allocate<Out>(in.size());
-  device->modulus_switch(from, to, row, centre, std::as_const(x).slice(), y.slice());
+  device->lwe().modulus_switch(from, to, row, centre, std::as_const(x).slice(), y.slice());
   ASSERT_TRUE(get(*device, y) == expected);
 }
 
@@ -100,14 +100,14 @@ TEST(BackendModulusSwitch, TheLargestSumOfErrors) {
   const std::uint64_t from = 1ULL << 57, to = from / 2;
   const std::vector<std::uint64_t> most(128, from - 1), more(129, from - 1);
   auto x = put(*device, most), y = put(*device, more);
-  device->modulus_switch(from, to, most.size(), true, std::as_const(x).slice(), x.slice());
+  device->lwe().modulus_switch(from, to, most.size(), true, std::as_const(x).slice(), x.slice());
   // b of 2^57 - 1 is 2^56 - 1/2; 127 errors of a half each add half their sum, 31 3/4.
   const auto got = get(*device, x);
   EXPECT_EQ(got[0], 0u);
   EXPECT_EQ(got[127], 31u);
-  EXPECT_THROW(
-      device->modulus_switch(from, to, more.size(), true, std::as_const(y).slice(), y.slice()),
-      ParameterError);
+  EXPECT_THROW(device->lwe().modulus_switch(from, to, more.size(), true, std::as_const(y).slice(),
+                                            y.slice()),
+               ParameterError);
 }
 
 // The scheme rounds ciphertexts where they lie.
@@ -139,7 +139,7 @@ TEST(BackendModulusSwitch, CentringHalvesTheErrorUnderABinaryKey) {
   const auto x = put(*device, in);
   auto y = device->allocate<std::uint32_t>(in.size());
   for (const bool centre : {false, true}) {
-    device->modulus_switch(from, to, n + 1, centre, x.slice(), y.slice());
+    device->lwe().modulus_switch(from, to, n + 1, centre, x.slice(), y.slice());
     const auto out = get(*device, y);
     double squares = 0, sum = 0, ones = 0;
     for (std::size_t k = 0; k < n; ++k) ones += static_cast<double>(key[k]);
@@ -172,7 +172,7 @@ void check_extract(std::uint32_t N, std::uint64_t Q, test::Random& random) {
   const auto device = tested(2);
   const auto x = put(*device, in);
   auto y = device->template allocate<Word>(count * (N + 1));
-  device->sample_extract(Q, N, constant, x.slice(), y.slice());
+  device->rotation<Word>().extract(Q, N, constant, x.slice(), y.slice());
   const auto out = get(*device, y);
   std::vector<std::int64_t> s(N);
   for (auto& v : s) v = random.between(-1, 1);
@@ -243,11 +243,11 @@ void check_key_switch(const test::Executor& on, std::uint32_t N, std::uint32_t n
     b[0] = key[r * (n + 1) + n];
   };
   for (const unsigned threads : {1u, 3u}) {
-    const auto device = on.device(threads);
-    const auto prepared = device->prepare_switch_key({N, n, Q_ks, gadget, table}, source);
+    const auto device = on.queue(threads);
+    const auto prepared = device->lwe().prepare_switch_key({N, n, Q_ks, gadget, table}, source);
     const auto x = put(*device, in);
     auto y = device->allocate<std::uint64_t>(count * (n + 1));
-    device->lwe_key_switch(*prepared, x.slice(), y.slice());
+    device->lwe().key_switch<std::uint64_t>(*prepared, x.slice(), y.slice());
     ASSERT_TRUE(get(*device, y) == expected);
   }
 }
@@ -295,7 +295,7 @@ TEST(BackendLweLinear, AgainstBigIntegers) {
     for (const auto& buffer : buffers) slices.push_back(buffer.slice());
     const std::uint64_t constant = random.below(2) ? random.below(q) : random.word();
     auto out = device->allocate<std::uint32_t>(rows * row);
-    device->lwe_linear(q, row, weights, slices, constant, out.slice());
+    device->lwe().linear<std::uint32_t>(q, row, weights, slices, constant, out.slice());
     const auto got = get(*device, out);
     for (std::size_t j = 0; j < got.size(); ++j) {
       Int128 sum = (j + 1) % row == 0 ? static_cast<Int128>(constant) : 0;

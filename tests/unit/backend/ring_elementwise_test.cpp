@@ -23,7 +23,7 @@ void check(const Executor& on, std::size_t count, std::vector<Word> qs, bool in_
     }
     scalars.push_back(static_cast<Word>(random.below(4) == 0 ? ~Word{0} : random.word()));
   }
-  const auto device = on.device(2);
+  const auto device = on.queue(2);
   const std::size_t offset = random.below(3);
   SCOPED_TRACE("count = " + std::to_string(count) + ", first q = " + std::to_string(qs[0]) +
                ", limbs = " + std::to_string(qs.size()) + ", offset = " + std::to_string(offset));
@@ -47,37 +47,38 @@ void check(const Executor& on, std::size_t count, std::vector<Word> qs, bool in_
     }
   };
   run(
-      "add", [&](auto x, auto y, auto z) { device->add(limbs, x, y, z); },
+      "add", [&](auto x, auto y, auto z) { device->ring<Word>().add(limbs, x, y, z); },
       [&](std::size_t i) { return I{a[i]} + b[i]; });
   run(
-      "sub", [&](auto x, auto y, auto z) { device->sub(limbs, x, y, z); },
+      "sub", [&](auto x, auto y, auto z) { device->ring<Word>().sub(limbs, x, y, z); },
       [&](std::size_t i) { return I{a[i]} - I{b[i]}; });
   run(
-      "neg", [&](auto x, auto, auto z) { device->neg(limbs, x, z); },
+      "neg", [&](auto x, auto, auto z) { device->ring<Word>().neg(limbs, x, z); },
       [&](std::size_t i) { return -I{a[i]}; });
   run(
-      "mul", [&](auto x, auto y, auto z) { device->mul(limbs, x, y, z); },
+      "mul", [&](auto x, auto y, auto z) { device->ring<Word>().mul(limbs, x, y, z); },
       [&](std::size_t i) { return I{a[i]} * b[i]; });
   run(
-      "mul_add", [&](auto x, auto y, auto z) { device->mul_add(limbs, x, y, z); },
+      "mul_add", [&](auto x, auto y, auto z) { device->ring<Word>().mul_add(limbs, x, y, z); },
       [&](std::size_t i) { return I{c[i]} + I{a[i]} * b[i]; });
   run(
       "mul_scalar",
       [&](auto x, auto, auto z) {
-        device->mul_scalar(limbs, x, std::span<const Word>(scalars), z);
+        device->ring<Word>().mul_scalar(limbs, x, std::span<const Word>(scalars), z);
       },
       [&](std::size_t i) { return I{a[i]} * static_cast<I>(scalars[i / count] % qs[i / count]); });
 
   Buffer<Word> given;
-  EXPECT_TRUE(device->all_below(limbs, view(given, a)));
+  EXPECT_TRUE(device->ring<Word>().all_below(limbs, view(given, a)));
   if (count == 0) return;
   const std::size_t place = random.below(a.size());
   for (const Word too_large : {qs[place / count], static_cast<Word>(~Word{0})}) {
     auto changed = a;
     changed[place] = too_large;
-    EXPECT_FALSE(device->all_below(limbs, view(given, changed))) << too_large << " at " << place;
+    EXPECT_FALSE(device->ring<Word>().all_below(limbs, view(given, changed)))
+        << too_large << " at " << place;
     changed[place] = qs[place / count] - 1;
-    EXPECT_TRUE(device->all_below(limbs, view(given, changed)));
+    EXPECT_TRUE(device->ring<Word>().all_below(limbs, view(given, changed)));
   }
 }
 

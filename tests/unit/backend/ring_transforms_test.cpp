@@ -45,7 +45,7 @@ void check_ntt(const Executor& on, std::uint32_t N, test::Random& random) {
   for (const Word q : qs) plans.emplace_back(N, q);
   for (const auto& plan : plans) pointers.push_back(&plan);
   const auto log_N = static_cast<unsigned>(std::bit_width(N) - 1);
-  const auto device = on.device(2);
+  const auto device = on.queue(2);
   const std::size_t batch = N > 4096 ? 1 : 1 + random.below(3), offset = random.below(4);
   SCOPED_TRACE("N = " + std::to_string(N) + ", batch = " + std::to_string(batch) +
                ", offset = " + std::to_string(offset));
@@ -59,7 +59,7 @@ void check_ntt(const Executor& on, std::uint32_t N, test::Random& random) {
   auto buffer = put(*device, std::vector<Word>(in.size() + offset + 1, guard));
   const auto view = buffer.slice().part(offset, in.size());
   device->template upload<Word>(std::span<const Word>(in), view);
-  device->ntt(pointers, view);
+  device->ring<Word>().ntt(pointers, view);
   const std::vector<Word> out = get<Word>(*device, view);
   for (std::size_t l = 0; l < qs.size(); ++l)
     for (std::size_t b = 0; b < batch; ++b) {
@@ -76,7 +76,7 @@ void check_ntt(const Executor& on, std::uint32_t N, test::Random& random) {
         ASSERT_EQ(y[i], test::evaluate(x, N, at, qs[l])) << "q = " << qs[l] << ", result " << i;
       }
     }
-  device->intt(pointers, view);
+  device->ring<Word>().intt(pointers, view);
   ASSERT_EQ(get<Word>(*device, view), in);
   const std::vector<Word> whole = get(*device, buffer);
   ASSERT_EQ(whole[offset + in.size()], guard);
@@ -102,13 +102,14 @@ void check_products(const Executor& on, test::Random& random) {
       const ring::NttPlan<Word> plan(N, q);
       const ring::NttPlan<Word>* plans[] = {&plan};
       const math::Modulus<Word> modulus(q);
-      const auto device = on.device(1);
+      const auto device = on.queue(1);
       const auto a = random.residues<Word>(N, q), b = random.residues<Word>(N, q);
       auto x = put(*device, a), y = put(*device, b);
-      device->ntt(plans, x.slice());
-      device->ntt(plans, y.slice());
-      device->mul({&modulus, 1}, std::as_const(x).slice(), std::as_const(y).slice(), x.slice());
-      device->intt(plans, x.slice());
+      device->ring<Word>().ntt(plans, x.slice());
+      device->ring<Word>().ntt(plans, y.slice());
+      device->ring<Word>().mul({&modulus, 1}, std::as_const(x).slice(), std::as_const(y).slice(),
+                               x.slice());
+      device->ring<Word>().intt(plans, x.slice());
       // Centred, the sums of 60-bit products stay below 2^126.
       std::vector<std::int64_t> ca(N), cb(N);
       for (std::size_t j = 0; j < N; ++j)
@@ -131,10 +132,10 @@ TEST(BackendNtt, ProductsAgainstSchoolbook) {
 TEST(BackendNtt, EmptyBatch) {
   const ring::NttPlan<std::uint32_t> plan(256, 7681);
   const ring::NttPlan<std::uint32_t>* plans[] = {&plan};
-  const auto device = make_device(test::tested_device);
+  const auto device = open_queue(test::tested_device);
   auto none = device->allocate<std::uint32_t>(0);
-  EXPECT_NO_THROW(device->ntt(plans, none.slice()));
-  EXPECT_NO_THROW(device->intt(plans, none.slice()));
+  EXPECT_NO_THROW(device->ring<std::uint32_t>().ntt(plans, none.slice()));
+  EXPECT_NO_THROW(device->ring<std::uint32_t>().intt(plans, none.slice()));
 }
 
 TEST(BackendFft, ValuesInOrderAndBack) {
@@ -143,13 +144,13 @@ TEST(BackendFft, ValuesInOrderAndBack) {
     for (std::uint32_t N = 256; N <= 1u << 17; N *= 2) {
       SCOPED_TRACE("N = " + std::to_string(N));
       const ring::FftPlan plan(N);
-      const auto device = on.device(2);
+      const auto device = on.queue(2);
       const std::size_t batch = N > 4096 ? 1 : random.below(4);
       std::vector<double> in(batch * N);
       for (double& x : in) x = static_cast<double>(random.between(-(1 << 20), 1 << 20));
       const auto x = put(*device, in);
       auto spectrum = device->allocate<std::complex<double>>(batch * plan.M());
-      device->fft(plan, x.slice(), spectrum.slice());
+      device->fft().fft(plan, x.slice(), spectrum.slice());
       const auto values = get(*device, spectrum);
       // A value is a sum of N terms below 2^20; each of log2 M + 1 levels rounds at a relative
       // 2^-53 of the root of the sum of squares, hugely generously of the sum itself.
@@ -168,7 +169,7 @@ TEST(BackendFft, ValuesInOrderAndBack) {
           ASSERT_LT(std::abs(std::complex<long double>(got) - sum), most * 1e-15) << "value " << s;
         }
       auto back = device->allocate<double>(batch * N);
-      device->ifft(plan, std::as_const(spectrum).slice(), back.slice());
+      device->fft().ifft(plan, std::as_const(spectrum).slice(), back.slice());
       const auto out = get(*device, back);
       for (std::size_t j = 0; j < out.size(); ++j) ASSERT_NEAR(out[j], in[j], 1e-7) << j;
     }
@@ -181,7 +182,7 @@ TEST(BackendFft, ProductsAgainstExactIntegers) {
     for (const std::uint32_t N : {256u, 1024u, 2048u}) {
       SCOPED_TRACE("N = " + std::to_string(N));
       const ring::FftPlan plan(N);
-      const auto device = on.device(1);
+      const auto device = on.queue(1);
       std::vector<std::int64_t> a(N), b(N);
       for (auto& v : a) v = random.between(-128, 127);
       for (auto& v : b) v = random.between(-(1LL << 26), 1LL << 26);
@@ -190,13 +191,13 @@ TEST(BackendFft, ProductsAgainstExactIntegers) {
       std::copy(b.begin(), b.end(), in.begin() + N);
       const auto x = put(*device, in);
       auto spectra = device->allocate<std::complex<double>>(2 * plan.M());
-      device->fft(plan, x.slice(), spectra.slice());
+      device->fft().fft(plan, x.slice(), spectra.slice());
       auto values = get(*device, spectra);
       for (std::size_t s = 0; s < plan.M(); ++s) values[s] *= values[plan.M() + s];
       values.resize(plan.M());
       const auto product = put(*device, values);
       auto back = device->allocate<double>(N);
-      device->ifft(plan, product.slice(), back.slice());
+      device->fft().ifft(plan, product.slice(), back.slice());
       const auto got = get(*device, back);
       const auto expected = test::negacyclic(a, b);
       // Sums of N·2^7·2^26 at most, 2^44; in doubles an exact product must round to the right one.
@@ -217,7 +218,7 @@ void check_automorphism(const Executor& on, test::Random& random) {
     std::vector<math::Modulus<Word>> limbs;
     for (const Word q : qs) plans.emplace_back(N, q), limbs.emplace_back(q);
     for (const auto& plan : plans) pointers.push_back(&plan);
-    const auto device = on.device(2);
+    const auto device = on.queue(2);
     const std::size_t batch = 2;
     std::vector<Word> in;
     for (const Word q : qs) {
@@ -229,7 +230,7 @@ void check_automorphism(const Executor& on, test::Random& random) {
       SCOPED_TRACE("N = " + std::to_string(N) + ", g = " + std::to_string(g));
       auto x = put(*device, in);
       auto y = device->template allocate<Word>(in.size());
-      device->automorphism(limbs, N, g, false, std::as_const(x).slice(), y.slice());
+      device->ring<Word>().automorphism(limbs, N, g, false, std::as_const(x).slice(), y.slice());
       const auto coefficients = get(*device, y);
       for (std::size_t i = 0; i < in.size(); ++i) {
         const Word q = qs[i / (batch * N)];
@@ -238,9 +239,9 @@ void check_automorphism(const Executor& on, test::Random& random) {
         ASSERT_EQ(coefficients[i / N * N + to % N], expected);
       }
       auto z = device->template allocate<Word>(in.size());
-      device->ntt(pointers, x.slice());
-      device->automorphism(limbs, N, g, true, std::as_const(x).slice(), z.slice());
-      device->intt(pointers, z.slice());
+      device->ring<Word>().ntt(pointers, x.slice());
+      device->ring<Word>().automorphism(limbs, N, g, true, std::as_const(x).slice(), z.slice());
+      device->ring<Word>().intt(pointers, z.slice());
       ASSERT_EQ(get(*device, z), coefficients);
     }
   }
@@ -262,10 +263,10 @@ void check_take(const Executor& on, test::Random& random) {
       for (Word& x : *values) x = static_cast<Word>(random.word());
     std::vector<std::uint32_t> index(taken);
     for (auto& i : index) i = static_cast<std::uint32_t>(random.below(batch));
-    const auto device = on.device(2);
+    const auto device = on.queue(2);
     const auto x = put(*device, in);
     auto y = put(*device, expected);
-    device->take(rows, N, index, x.slice(), before, y.slice());
+    device->ring<Word>().take(rows, N, index, x.slice(), before, y.slice());
     for (std::size_t r = 0; r < rows; ++r)
       for (std::size_t i = 0; i < taken; ++i)
         for (std::size_t j = 0; j < N; ++j)

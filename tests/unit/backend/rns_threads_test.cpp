@@ -1,7 +1,6 @@
 // RNS operations on several threads: work is split otherwise, results are the same bits.
 #include <gtest/gtest.h>
 
-#include "backend/ops.h"
 #include "support/rns.h"
 #include "support/targets.h"
 
@@ -29,8 +28,8 @@ std::vector<Word> results(const Case<Word>& c, unsigned threads) {
   const ring::RnsPlan<Word>& plan = *c.plan;
   const unsigned limbs = plan.limbs();
   const std::size_t rows = limbs + plan.special(), row = c.batch * plan.N(), part = limbs * row;
-  const auto tables = device->prepare_rns(c.plan, 65537);
-  const auto key = device->prepare_rns_key(*tables, c.key.source());
+  const auto tables = device->rns<Word>().prepare(c.plan);
+  const auto key = device->rns<Word>().prepare_key(*tables, c.key.source());
   std::vector<Word> out;
   const auto keep = [&](const Buffer<Word>& buffer) {
     const auto words = test::get(*device, buffer);
@@ -40,21 +39,24 @@ std::vector<Word> results(const Case<Word>& c, unsigned threads) {
     return test::put(*device, std::vector<Word>(words));
   };
   const Buffer<Word> a = test::put(*device, c.a), b = test::put(*device, c.b);
-  const std::vector<math::Modulus<Word>> moduli = plan.moduli_of(limbs, false);
+  const std::vector<math::Modulus<Word>> moduli = plan.moduli_of(plan.level(limbs));
 
   auto product = fresh(3 * part);
-  device->tensor(*tables, limbs, 2, a.slice(), 2, b.slice(), product.slice());
+  device->rns<Word>().tensor(*tables, plan.level(limbs), 2, a.slice(), 2, b.slice(),
+                             product.slice());
   keep(product);
   auto digits = fresh(plan.digits(limbs) * rows * row);
-  device->mod_up(*tables, limbs, a.slice().part(0, part), digits.slice());
+  test::mod_up(*device, *tables, limbs, a.slice().part(0, part), digits.slice());
   keep(digits);
   const Buffer<Word>& read = digits;
   for (const std::uint32_t g : {1u, c.g}) {
     auto switched = fresh(2 * rows * row);
-    device->inner_product(*key, *tables, limbs, g, read.slice(), switched.slice());
+    device->rns<Word>().inner_product(*key, *tables, plan.level(limbs), g, read.slice(),
+                                      switched.slice());
     keep(switched);
     const auto down = [&](Slice<const Word> added, std::uint32_t g, Buffer<Word>& out) {
-      device->mod_down(*tables, limbs, 2, std::as_const(switched).slice(), added, g, out.slice());
+      test::mod_down(*device, *tables, 65537, limbs, 2, std::as_const(switched).slice(), added, g,
+                     out.slice());
       keep(out);
     };
     const auto sum = test::put(*device, c.sum);
@@ -68,19 +70,19 @@ std::vector<Word> results(const Case<Word>& c, unsigned threads) {
   }
   if (limbs > 1) {
     auto dropped = fresh(2 * (part - row));
-    device->rescale(*tables, limbs, 2, a.slice(), dropped.slice());
+    test::rescale(*device, *tables, 65537, limbs, 2, a.slice(), dropped.slice());
     keep(dropped);
   }
   for (const bool evaluation_form : {false, true}) {
     auto moved = fresh(part);
-    device->automorphism(moduli, plan.N(), c.g, evaluation_form, a.slice().part(0, part),
-                         moved.slice());
+    device->ring<Word>().automorphism(moduli, plan.N(), c.g, evaluation_form,
+                                      a.slice().part(0, part), moved.slice());
     keep(moved);
   }
   auto added = fresh(part);
-  device->add(moduli, a.slice().part(0, part), b.slice().part(0, part), added.slice());
+  device->ring<Word>().add(moduli, a.slice().part(0, part), b.slice().part(0, part), added.slice());
   keep(added);
-  device->rns_intt(*tables, limbs, false, 3, product.slice());
+  device->rns<Word>().intt(*tables, plan.level(limbs), 3, product.slice());
   keep(product);
   return out;
 }
@@ -97,7 +99,7 @@ TYPED_TEST(BackendRnsThreads, AreTheBitsOfOne) {
     const test::RnsKeyRows<Word> key(*plan, random);
     const std::size_t batch = 1 + random.below(2);
     const auto polynomials = [&] {
-      return test::random_rows(*plan, limbs, false, 2, batch, random);
+      return test::random_rows(*plan, plan->level(limbs), 2, batch, random);
     };
     const Case<Word> c{
         plan,         key,           static_cast<std::uint32_t>(2 * random.below(N) + 1),

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "math/keystream.h"
-#include "unit/unit/math/test_statistics.h"
+#include "unit/math/test_statistics.h"
 #include "whorl/error.h"
 
 namespace whorl::math {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "unit/unit/math/test_statistics.h"
+#include "unit/math/test_statistics.h"
 #include "whorl/error.h"
 
 namespace whorl::math {

@@ -166,6 +166,26 @@ TEST_F(StoredPieces, WhatIsGoneIsForgotten) {
   EXPECT_EQ(spilled, 1);
 }
 
+TEST_F(StoredPieces, LeaveForABatchThatPassesThrough) {
+  limits_[0]->bytes = 10 * 400;
+  const auto pieces = fleet_->pieces(1000, 100);
+  const auto words = random_.residues<Word>(1000, q_);
+  const Pieces x = upload(pieces, words, false);
+  std::vector<Word> out(50);
+  const Job job{
+      .memory = 4,
+      .work = [&](const backend::Queue& queue, std::size_t, Range range) -> Job::Fetch {
+        auto there = queue.allocate<Word>(range.count);
+        queue.upload<Word>(std::span(words).subspan(range.begin, range.count), there.slice());
+        return [&queue, &out, there, range] {
+          queue.download<Word>(there.slice(), std::span(out).subspan(range.begin, range.count));
+        };
+      }};
+  fleet_->stream(job, out.size());
+  EXPECT_EQ(out, std::vector<Word>(words.begin(), words.begin() + 50));
+  EXPECT_EQ(on_host(x), 5u);
+}
+
 class StoredOnTwo : public StoredPieces {
  protected:
   StoredOnTwo() : StoredPieces(2) {}

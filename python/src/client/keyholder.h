@@ -1,0 +1,53 @@
+// What clients of every scheme have. Nothing here hands a secret to Python.
+#pragma once
+
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
+#include "common/calls.h"
+#include "common/files.h"
+#include "whorl/io_secret.h"
+
+namespace whorl::python {
+
+/// Generation, decryption and files; a scheme adds `encrypt` and `evaluation_keys`.
+template <class Client>
+nb::class_<Client> bind_keyholder(nb::module_& module) {
+  using namespace nb::literals;
+  using Key = std::remove_cvref_t<decltype(std::declval<Client>().secret_key())>;
+  constexpr std::uint64_t most_bytes = 1U << 24U;
+  nb::class_<Client> type(module, "Client");
+  bind_origin(type);
+  type.def_static(
+          "generate",
+          [](const std::remove_cvref_t<decltype(std::declval<Client>().parameters())>& parameters) {
+            return without_gil([&] { return Client(parameters); });
+          },
+          "parameters"_a)
+      .def("decrypt", calling(&Client::decrypt), "batch"_a)
+      .def(
+          "save",
+          [](const Client& client, const std::string& path, const nb::bytes& passphrase) {
+            const std::string_view phrase(passphrase.c_str(), passphrase.size());
+            without_gil(
+                [&] { io::save(std::filesystem::path(path), client.secret_key(), phrase); });
+          },
+          "path"_a, "passphrase"_a)
+      .def_static(
+          "load",
+          [](const std::string& path, const nb::bytes& passphrase, bool allow_insecure) {
+            const std::string_view phrase(passphrase.c_str(), passphrase.size());
+            const auto options = load_options(allow_insecure, most_bytes);
+            return without_gil([&] {
+              return Client(io::load<Key>(std::filesystem::path(path), phrase, options));
+            });
+          },
+          "path"_a, "passphrase"_a, "allow_insecure"_a)
+      .def("__reduce__", [](const Client&) -> nb::object {
+        throw nb::type_error("a client holds a secret key and cannot be pickled; use save()");
+      });
+  return type;
+}
+
+}  // namespace whorl::python

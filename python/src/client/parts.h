@@ -1,0 +1,11 @@
+// The parts of the module _client.
+#pragma once
+
+#include "common/bindings.h"
+
+namespace whorl::python {
+
+void bind_binfhe_client(nb::module_& module);
+void bind_bgv_client(nb::module_& module);
+
+}  // namespace whorl::python

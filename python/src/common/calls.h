@@ -1,0 +1,145 @@
+// Long calls from Python: without the GIL, stopped by Ctrl-C; and methods of the library as methods
+// in Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <chrono>
+#include <type_traits>
+
+#include "bindings.h"
+#include "whorl/common.h"
+#include "whorl/error.h"
+
+namespace whorl::python {
+
+/// Whether the calling thread runs Python's signal handlers. Set on entry of each call.
+inline thread_local bool on_main_thread = false;
+
+inline bool is_main_thread() {
+  const auto threading = nanobind::module_::import_("threading");
+  return threading.attr("get_ident")().equal(threading.attr("main_thread")().attr("ident"));
+}
+
+/// Polled by the library from the calling thread, which holds no GIL. A handler that raises
+/// (Ctrl-C) leaves its exception pending in this thread, where raise_pending finds it.
+inline bool interrupted() {
+  using clock = std::chrono::steady_clock;
+  constexpr auto period = std::chrono::milliseconds(20);  // taking the GIL may mean waiting for it
+  thread_local clock::time_point last{};
+  if (!on_main_thread) return false;
+  const auto now = clock::now();
+  if (now - last < period) return false;
+  last = now;
+  nanobind::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+inline void raise_pending() {
+  if (PyErr_Occurred() != nullptr) throw nanobind::python_error();
+}
+
+/// Runs `work`, which must not touch Python objects, without the GIL.
+template <class Work>
+auto without_gil(Work&& work) {
+  on_main_thread = is_main_thread();
+  const auto run = [&work] {
+    nanobind::gil_scoped_release release;
+    return work();
+  };
+  try {
+    if constexpr (std::is_void_v<std::invoke_result_t<Work>>) {
+      run();
+      raise_pending();
+    } else {
+      auto result = run();
+      raise_pending();
+      return result;
+    }
+  } catch (const InterruptedError&) {
+    raise_pending();
+    throw;
+  }
+}
+
+// ---- a method of the library, taking what Python has and giving what Python wants
+
+/// How Python hands over an argument of type T, and how the library gets it. As it is, but:
+template <class T>
+struct Handed {
+  using Type = T;
+  static T open(T value) { return value; }
+};
+/// numbers in NumPy's arrays,
+template <class T>
+requires std::is_arithmetic_v<T>
+struct Handed<std::span<const T>> {
+  using Type = const Input<T>&;
+  static std::span<const T> open(Type value) { return as_span(value); }
+};
+/// objects in lists,
+template <class T>
+requires std::is_class_v<T>
+struct Handed<std::span<const T>> {
+  using Type = const std::vector<T>&;
+  static std::span<const T> open(Type value) { return value; }
+};
+template <class T>
+struct Handed<std::span<const T* const>> {
+  using Type = const std::vector<const T*>&;
+  static std::span<const T* const> open(Type value) { return value; }
+};
+/// enumerations by name.
+template <Named Enum>
+struct Handed<Enum> {
+  using Type = const std::string&;
+  static Enum open(Type name) { return from_name<Enum>(name); }
+};
+
+template <class T>
+auto shown(T value) {
+  return value;
+}
+/// Vectors of numbers as NumPy's arrays.
+template <class T>
+requires std::is_arithmetic_v<T>
+auto shown(std::vector<T> values) { return as_numpy(std::move(values)); }
+
+/// Held during a call.
+template <class Class>
+struct Turn {};
+
+/// A const method of `Class`, without the GIL; where there are several of a name, the one with the
+/// `Result`, and the first `Arguments`, that are given.
+template <class Class, class Result, class... Arguments>
+auto calling(Result (Class::*method)(Arguments...) const) {
+  return [method](const Class& self, typename Handed<Arguments>::Type... arguments) {
+    const auto work = [&] {
+      [[maybe_unused]] const Turn<Class> turn;
+      return (self.*method)(Handed<Arguments>::open(arguments)...);
+    };
+    if constexpr (std::is_void_v<Result>)
+      without_gil(work);
+    else
+      return shown(without_gil(work));
+  };
+}
+
+/// The library's reports of progress, handed to a callable of Python's or to none; what that raises
+/// stops the work and is raised once it has wound down.
+inline Progress reporting(const std::optional<nb::callable>& report) {
+  return [&report](std::size_t done, std::size_t total) {
+    if (!report) return !interrupted();
+    nb::gil_scoped_acquire gil;
+    if (on_main_thread && PyErr_CheckSignals() != 0) return false;
+    try {
+      (*report)(done, total);
+    } catch (nb::python_error& error) {
+      error.restore();
+      return false;
+    }
+    return true;
+  };
+}
+
+}  // namespace whorl::python

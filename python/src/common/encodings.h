@@ -1,0 +1,35 @@
+// Encodings of FHEW/TFHE's messages, which Python has as pairs (p, padding).
+#pragma once
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+
+#include <optional>
+#include <utility>
+
+#include "calls.h"
+#include "whorl/binfhe/parameters.h"
+
+namespace whorl::python {
+
+using EncodingPair = std::pair<std::uint32_t, bool>;
+
+inline EncodingPair as_pair(const binfhe::Encoding& encoding) {
+  return {encoding.p, encoding.padding};
+}
+
+template <>
+struct Handed<binfhe::Encoding> {
+  using Type = EncodingPair;
+  static binfhe::Encoding open(Type pair) { return {pair.first, pair.second}; }
+};
+template <>
+struct Handed<std::optional<binfhe::Encoding>> {
+  using Type = std::optional<EncodingPair>;
+  static std::optional<binfhe::Encoding> open(Type pair) {
+    if (!pair) return std::nullopt;
+    return binfhe::Encoding{pair->first, pair->second};
+  }
+};
+
+}  // namespace whorl::python

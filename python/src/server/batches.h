@@ -1,0 +1,99 @@
+// Batches of ciphertexts in the host's memory: some of one, and several as one.
+#pragma once
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+
+#include "common/files.h"
+
+namespace whorl::python {
+
+/// How a batch lies in memory: `outer` blocks of a row of `inner` words for each ciphertext.
+struct Layout {
+  std::size_t outer, inner;
+};
+
+/// Block by block, the rows at `index` of `count`; any may come several times.
+template <class Word>
+std::vector<Word> take_rows(std::span<const Word> words, Layout layout, std::size_t count,
+                            std::span<const std::uint32_t> index) {
+  std::vector<Word> out(layout.outer * index.size() * layout.inner);
+  Word* to = out.data();
+  for (std::size_t block = 0; block < layout.outer; ++block)
+    for (const std::uint32_t i : index) {
+      if (i >= count)
+        throw ShapeError("index: " + std::to_string(i) + ", not below " + std::to_string(count));
+      std::copy_n(words.data() + (block * count + i) * layout.inner, layout.inner, to);
+      to += layout.inner;
+    }
+  return out;
+}
+
+/// Block by block, the rows of all batches in sequence.
+template <class Word>
+std::vector<Word> join_rows(const std::vector<std::span<const Word>>& batches, Layout layout) {
+  std::size_t size = 0;
+  for (const auto& words : batches) size += words.size();
+  std::vector<Word> out;
+  out.reserve(size);
+  for (std::size_t block = 0; block < layout.outer; ++block)
+    for (const auto& words : batches) {
+      const auto part = words.subspan(block * (words.size() / layout.outer));
+      out.insert(out.end(), part.begin(), part.begin() + words.size() / layout.outer);
+    }
+  return out;
+}
+
+/// Throws unless two batches are under the same parameters and key.
+template <class Ciphertexts>
+void check_origin(const Ciphertexts& a, const Ciphertexts& b) {
+  if (a.parameters != b.parameters)
+    throw ParameterMismatchError("parameters: those of " + a.parameters.literal().name +
+                                 " beside those of " + b.parameters.literal().name);
+  if (a.key_id != b.key_id) throw KeyMismatchError("key_id: of one key beside that of another");
+}
+
+/// What batches of every scheme have. `take` is given a batch and indices, `join` batches of one
+/// origin, at least one; neither result has a seed.
+template <class Ciphertexts, class Take, class Join>
+void bind_batch(nb::class_<Ciphertexts>& type, Take take, Join join) {
+  using namespace nb::literals;
+  bind_origin(type);
+  type.def_prop_ro("seed",
+                   [](const Ciphertexts& c) -> std::optional<nb::bytes> {
+                     if (!c.seed) return std::nullopt;
+                     return as_bytes(*c.seed);
+                   })
+      .def_prop_ro("shape",
+                   [](const Ciphertexts& c) -> nb::object {
+                     if (!c.shape) return nb::none();
+                     return nb::tuple(nb::cast(*c.shape));
+                   })
+      .def(
+          "with_shape",
+          [](const Ciphertexts& c, Shape shape) {
+            Ciphertexts result = c;
+            result.shape = std::move(shape);
+            return result;
+          },
+          "shape"_a)
+      .def(
+          "take",
+          [take](const Ciphertexts& c, const Input<std::uint32_t>& index) {
+            return without_gil([&] { return take(c, as_span(index)); });
+          },
+          "index"_a)
+      .def_static(
+          "concatenate",
+          [join](const std::vector<const Ciphertexts*>& batches) {
+            if (batches.empty()) throw ShapeError("batches: none");
+            for (const Ciphertexts* batch : batches) check_origin(*batch, *batches.front());
+            return without_gil([&] { return join(batches); });
+          },
+          "batches"_a);
+  bind_files(type);
+}
+
+}  // namespace whorl::python

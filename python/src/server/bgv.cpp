@@ -1,0 +1,79 @@
+// BGV: arrays and plaintexts on a server's devices, and the server.
+#include "whorl/bgv/server.h"
+
+#include <nanobind/stl/vector.h>
+
+#include "common/packing.h"
+#include "interim.h"
+#include "parts.h"
+#include "session.h"
+
+namespace whorl::python {
+
+using namespace nb::literals;
+using bgv::Array;
+using bgv::EvaluationKeys;
+using bgv::Plaintexts;
+using bgv::Server;
+using Values = std::span<const std::int64_t>;
+
+namespace {
+
+Server make_server(const EvaluationKeys& keys, const std::string& device, unsigned threads) {
+  const bgv::ServerOptions options{device, threads, &interrupted};
+  return without_gil([&] { return Server(keys, options); });
+}
+
+}  // namespace
+
+// Python drops arrays and plaintexts from any thread, perhaps while another is inside a call: their
+// memory allows it, and does not ask for the GIL.
+void bind_bgv_server(nb::module_& module) {
+  nb::class_<Plaintexts>(module, "Plaintexts")
+      .def_prop_ro("packing", [](const Plaintexts& p) { return to_name(p.packing()); })
+      .def_prop_ro("nbytes", &Plaintexts::bytes);
+
+  nb::class_<Array>(module, "Array")
+      .def_prop_ro("packing", [](const Array& a) { return to_name(a.info().packing); })
+      .def_prop_ro("count", [](const Array& a) { return a.info().count; })
+      .def_prop_ro("parts", [](const Array& a) { return a.info().parts; })
+      .def_prop_ro("limbs", [](const Array& a) { return a.info().limbs; })
+      .def_prop_ro("factor", [](const Array& a) { return a.info().factor; })
+      .def_prop_ro("noise_budget", &Array::noise_budget)
+      .def_prop_ro("nbytes", &Array::bytes);
+
+  bind_session<Server, Array>(module)
+      .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a)
+      .def("add", calling(&Server::add), "a"_a, "b"_a)
+      .def("sub", calling(&Server::sub), "a"_a, "b"_a)
+      .def("negate", calling(&Server::negate), "a"_a)
+      .def("add_plain", calling<Server, Array, const Array&, Values>(&Server::add_plain), "a"_a,
+           "values"_a)
+      .def("sub_plain", calling<Server, Array, const Array&, Values>(&Server::sub_plain), "a"_a,
+           "values"_a)
+      .def("multiply_plain", calling<Server, Array, const Array&, Values>(&Server::multiply_plain),
+           "a"_a, "values"_a)
+      .def("add_plain", calling<Server, Array, const Array&, const Plaintexts&>(&Server::add_plain),
+           "a"_a, "values"_a)
+      .def("sub_plain", calling<Server, Array, const Array&, const Plaintexts&>(&Server::sub_plain),
+           "a"_a, "values"_a)
+      .def("multiply_plain",
+           calling<Server, Array, const Array&, const Plaintexts&>(&Server::multiply_plain), "a"_a,
+           "values"_a)
+      .def("encode", calling(&Server::encode), "values"_a, "packing"_a)
+      .def("take", calling<Server, Plaintexts>(&Server::take), "a"_a, "index"_a)
+      .def("add_scalar", calling(&Server::add_scalar), "a"_a, "value"_a)
+      .def("multiply_scalar", calling(&Server::multiply_scalar), "a"_a, "value"_a)
+      .def("multiply", calling(&Server::multiply), "a"_a, "b"_a, "relinearised"_a)
+      .def("square", calling(&Server::square), "a"_a, "relinearised"_a)
+      .def("relinearise", calling(&Server::relinearise), "a"_a)
+      .def("rotate", calling(&Server::rotate), "a"_a, "columns"_a)
+      .def("rotate_many", calling(&Server::rotate_many), "a"_a, "columns"_a)
+      .def("swap_rows", calling(&Server::swap_rows), "a"_a)
+      .def("inner_sum", calling(&Server::inner_sum), "a"_a, "columns"_a)
+      .def("mod_switch", calling(&Server::mod_switch), "a"_a, "limbs"_a)
+      .def("shrink", calling(&Server::shrink), "a"_a, "spare_bits"_a)
+      .def("synchronise", calling(&Server::synchronise));
+}
+
+}  // namespace whorl::python

@@ -1,0 +1,63 @@
+// BGV: parameters and their literals.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "common/files.h"
+#include "parts.h"
+
+namespace whorl::python {
+
+using namespace nb::literals;
+using bgv::ParameterLiteral;
+using bgv::Parameters;
+
+namespace {
+
+Parameters choose(unsigned depth, std::uint64_t plain_modulus, std::uint32_t N, unsigned dnum,
+                  unsigned prime_bits, double sums, bool slots) {
+  return without_gil([&] {
+    return Parameters::choose({depth, plain_modulus, N, dnum, prime_bits, sums, slots});
+  });
+}
+
+double log2_Q(const Parameters& p, unsigned limbs) {
+  if (limbs > p.limbs())
+    throw ParameterError("limbs: " + std::to_string(limbs) + ", at most " +
+                         std::to_string(p.limbs()));
+  return p.log2_Q(limbs);
+}
+
+}  // namespace
+
+void bind_bgv_parameters(nb::module_& module) {
+  nb::class_<ParameterLiteral>(module, "ParameterLiteral")
+      .def(nb::init<>())
+      .def_rw("name", &ParameterLiteral::name)
+      .def_rw("N", &ParameterLiteral::N)
+      .def_rw("t", &ParameterLiteral::t)
+      .def_rw("chain", &ParameterLiteral::chain)
+      .def_rw("special", &ParameterLiteral::special)
+      .def_rw("digit_limbs", &ParameterLiteral::digit_limbs)
+      .def_rw("sigma", &ParameterLiteral::sigma)
+      .def_rw("depth", &ParameterLiteral::depth);
+
+  auto type = bind_parameters<Parameters, ParameterLiteral>(module);
+  type.def_static("choose", &choose, "depth"_a, "plain_modulus"_a, "N"_a, "dnum"_a, "prime_bits"_a,
+                  "sums"_a, "slots"_a)
+      .def_prop_ro("digits", &Parameters::digits)
+      .def_prop_ro("word_bytes", &Parameters::word_bytes)
+      .def_prop_ro("has_slots", &Parameters::has_slots)
+      .def("log2_Q", &log2_Q, "limbs"_a)
+      .def_prop_ro("log2_P", &Parameters::log2_P)
+      .def_prop_ro("security_bits", &Parameters::security_bits)
+      .def("describe", &Parameters::describe)
+      .def(
+          "key_bytes",
+          [](const Parameters& p, unsigned relinearise, const std::vector<std::int64_t>& rotations,
+             bool swap_rows) {
+            return bgv::key_bytes(p, {relinearise, rotations, swap_rows});
+          },
+          "relinearise"_a, "rotations"_a, "swap_rows"_a);
+}
+
+}  // namespace whorl::python

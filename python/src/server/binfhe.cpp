@@ -1,0 +1,63 @@
+// FHEW/TFHE: arrays on a server's devices, and the server.
+#include "whorl/binfhe/server.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include "binfhe_choices.h"
+#include "common/encodings.h"
+#include "interim.h"
+#include "parts.h"
+#include "session.h"
+
+namespace whorl::python {
+
+using namespace nb::literals;
+using binfhe::EvaluationKeys;
+using interim::Array;
+using interim::Server;
+
+namespace {
+
+Server make_server(const EvaluationKeys& keys, const std::string& device, unsigned threads,
+                   const std::optional<std::string>& transform, const std::string& rotation) {
+  binfhe::ServerOptions options;
+  options.device = device;
+  options.threads = threads;
+  if (transform) options.transform = from_name<Transform>(*transform);
+  options.interrupt = &interrupted;
+  options.rotation = from_name<RotationSchedule>(rotation);
+  return without_gil([&] { return Server(keys, options); });
+}
+
+}  // namespace
+
+void bind_binfhe_server(nb::module_& module) {
+  nb::class_<Array>(module, "Array")
+      .def_prop_ro("encoding", [](const Array& a) { return as_pair(a.encoding()); })
+      .def_prop_ro("count", &Array::count)
+      .def_prop_ro("nbytes", &Array::bytes);
+
+  bind_session<Server, Array>(module)
+      .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "transform"_a.none(),
+                  "rotation"_a)
+      .def_prop_ro("rotation", [](const Server& s) { return to_name(s.rotation()); })
+      .def_prop_ro("transform", [](const Server& s) { return to_name(s.transform()); })
+      .def_prop_ro("threads", &Server::threads)
+      .def("gate", calling<Server, Array>(&Server::gate), "name"_a, "inputs"_a, "output"_a.none())
+      .def("not_", calling<Server, Array>(&Server::not_), "a"_a)
+      .def("mux", calling<Server, Array>(&Server::mux), "select"_a, "a"_a, "b"_a)
+      .def("bootstrap", calling<Server, Array>(&Server::bootstrap), "a"_a, "output"_a.none())
+      .def("apply", calling<Server, Array>(&Server::apply), "luts"_a, "index"_a, "a"_a)
+      .def("linear", calling<Server, Array>(&Server::linear), "weights"_a, "inputs"_a, "constant"_a)
+      .def("trivial", calling(&Server::trivial_array), "messages"_a, "encoding"_a);
+
+  module.def("gates", [] {
+    std::vector<std::pair<std::string, unsigned>> result;
+    for (const auto& [name, gate] : choice<Gate>.names)
+      result.emplace_back(name, binfhe::gate_inputs(gate));
+    return result;
+  });
+}
+
+}  // namespace whorl::python

@@ -1,0 +1,85 @@
+// FHEW/TFHE: what travels: batches of ciphertexts, evaluation keys, look-up tables.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "batches.h"
+#include "binfhe_choices.h"
+#include "common/encodings.h"
+#include "common/files.h"
+#include "parts.h"
+
+namespace whorl::python {
+
+using namespace nb::literals;
+using binfhe::Ciphertexts;
+using binfhe::EvaluationKeys;
+using binfhe::Lut;
+using binfhe::Parameters;
+
+namespace {
+
+/// The words where they lie; `self` keeps them alive. Read-only, so that the seed stays true.
+nb::ndarray<nb::numpy, const std::uint32_t, nb::ndim<2>> words(nb::handle self) {
+  const auto& batch = nb::cast<const Ciphertexts&>(self);
+  return {batch.data.data(), {batch.count, batch.row()}, self};
+}
+
+Ciphertexts with(const Ciphertexts& batch, std::vector<std::uint32_t> data) {
+  const std::size_t count = data.size() / batch.row();
+  return {batch.parameters, batch.key_id, batch.encoding, count, std::move(data), std::nullopt};
+}
+
+Ciphertexts take(const Ciphertexts& batch, std::span<const std::uint32_t> index) {
+  return with(batch, take_rows<std::uint32_t>(batch.data, {1, batch.row()}, batch.count, index));
+}
+
+Ciphertexts join(const std::vector<const Ciphertexts*>& batches) {
+  const Ciphertexts& first = *batches.front();
+  std::vector<std::span<const std::uint32_t>> parts;
+  for (const Ciphertexts* batch : batches) {
+    if (batch->encoding != first.encoding)
+      throw EncodingError("p, padding: " + std::to_string(batch->encoding.p) + ", " +
+                          std::to_string(batch->encoding.padding) + " beside " +
+                          std::to_string(first.encoding.p) + ", " +
+                          std::to_string(first.encoding.padding));
+    parts.emplace_back(batch->data);
+  }
+  return with(first, join_rows(parts, {1, first.row()}));
+}
+
+void bind_lut(nb::module_& module) {
+  nb::class_<Lut> type(module, "Lut");
+  type.def_static(
+          "create",
+          [](const Parameters& parameters, const Input<std::uint32_t>& values, EncodingPair input,
+             EncodingPair output) {
+            const auto span = as_span(values);
+            return Lut::create(parameters, {span.begin(), span.end()}, {input.first, input.second},
+                               {output.first, output.second});
+          },
+          "parameters"_a, "values"_a, "input"_a, "output"_a)
+      .def_prop_ro("parameters", [](const Lut& lut) { return lut.parameters(); })
+      .def_prop_ro("values",
+                   [](const Lut& lut) {
+                     const auto values = lut.values();
+                     return std::vector<std::uint32_t>(values.begin(), values.end());
+                   })
+      .def_prop_ro("input", [](const Lut& lut) { return as_pair(lut.input()); })
+      .def_prop_ro("output", [](const Lut& lut) { return as_pair(lut.output()); })
+      .def_prop_ro("kind", [](const Lut& lut) { return to_name(lut.kind()); });
+  bind_files(type);
+}
+
+}  // namespace
+
+void bind_binfhe_data(nb::module_& module) {
+  nb::class_<Ciphertexts> batch(module, "Ciphertexts");
+  batch.def_prop_ro("encoding", [](const Ciphertexts& c) { return as_pair(c.encoding); })
+      .def_prop_ro("count", [](const Ciphertexts& c) { return c.count; })
+      .def_prop_ro("data", &words);
+  bind_batch(batch, &take, &join);
+  bind_evaluation_keys<EvaluationKeys>(module);
+  bind_lut(module);
+}
+
+}  // namespace whorl::python

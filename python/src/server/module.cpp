@@ -1,0 +1,26 @@
+// whorl._server: what a server has of the library, a submodule a scheme. Thin: shapes,
+// broadcasting, defaults and documentation are Python's.
+#include <nanobind/stl/string.h>
+
+#include <string>
+
+#include "parts.h"
+#include "whorl/version.h"
+
+NB_MODULE(_server, module) {
+  using namespace whorl::python;
+  module.doc() = "The server's half of Whorl's C++ library. Use the package `whorl`.";
+  bind_errors(module);
+  bind_devices(module);
+  bind_frames(module);
+  auto binfhe = module.def_submodule("binfhe");
+  bind_binfhe_parameters(binfhe);
+  bind_binfhe_data(binfhe);
+  bind_binfhe_server(binfhe);
+  auto bgv = module.def_submodule("bgv");
+  bind_bgv_parameters(bgv);
+  bind_bgv_data(bgv);
+  bind_bgv_server(bgv);
+  module.def("version", [] { return std::string(whorl::version()); });
+  module.def("cpu_target", [] { return whorl::cpu_target(); });
+}

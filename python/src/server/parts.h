@@ -1,0 +1,19 @@
+// The parts of the module _server. It has nothing that makes, loads or uses a secret key.
+#pragma once
+
+#include "common/bindings.h"
+
+namespace whorl::python {
+
+void bind_errors(nb::module_& module);
+void bind_devices(nb::module_& module);
+void bind_frames(nb::module_& module);
+
+void bind_binfhe_parameters(nb::module_& module);
+void bind_binfhe_data(nb::module_& module);
+void bind_binfhe_server(nb::module_& module);
+void bind_bgv_parameters(nb::module_& module);
+void bind_bgv_data(nb::module_& module);
+void bind_bgv_server(nb::module_& module);
+
+}  // namespace whorl::python

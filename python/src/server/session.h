@@ -1,0 +1,42 @@
+// What servers of every scheme have.
+#pragma once
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "common/calls.h"
+
+namespace whorl::python {
+
+/// Properties, and moves between host and devices; a scheme adds `create` and its operations.
+template <class Server, class Array>
+nb::class_<Server> bind_session(nb::module_& module) {
+  using namespace nb::literals;
+  nb::class_<Server> type(module, "Server");
+  bind_origin(type);
+  type.def_prop_ro("device", [](const Server& s) { return s.device(); })
+      .def_prop_ro("devices",
+                   [](const Server& s) {
+                     if constexpr (requires { s.devices(); })
+                       return s.devices();
+                     else
+                       return std::vector<std::string>{s.device()};
+                   })
+      .def_prop_ro("failed_devices",
+                   [](const Server& s) {
+                     std::vector<std::pair<std::string, std::string>> result;
+                     if constexpr (requires { s.failed_devices(); })
+                       for (const auto& failed : s.failed_devices())
+                         result.emplace_back(failed.name, failed.message);
+                     return result;
+                   })
+      .def_prop_ro("key_bytes", &Server::key_bytes)
+      .def("upload", calling<Server, Array>(&Server::upload), "batch"_a)
+      .def("download", calling(&Server::download), "a"_a)
+      .def("take", calling<Server, Array>(&Server::take), "a"_a, "index"_a)
+      .def("concatenate", calling<Server, Array>(&Server::concatenate), "arrays"_a);
+  return type;
+}
+
+}  // namespace whorl::python

@@ -1,0 +1,280 @@
+"""Arrays of ciphertexts: NumPy's shapes and indexing over batches that are flat, on host or device.
+
+What NumPy would do is worked out on positions, an array of numbers of the same shape; a batch then
+only has to know how to take those at given positions, and how to be joined.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+
+import numpy as np
+
+from ._literal import Part
+from ._saved import Saved
+from .errors import ShapeError
+
+if TYPE_CHECKING:
+    from ._session import Session
+
+Shape = tuple[int, ...]
+Positions = np.ndarray[Any, np.dtype[np.intp]]
+A = TypeVar("A", bound="Array")
+H = TypeVar("H", bound="HostArray")
+D = TypeVar("D", bound="DeviceArray")
+
+
+class Array:
+    """An immutable array of any shape over a flat batch of the C++ library, `_core`."""
+
+    __slots__ = ("_core", "_shape")
+
+    # NumPy is to leave operators, and conversions to arrays, to these classes.
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+
+    _may_be_empty: ClassVar[bool] = False
+    _core: Any
+    _shape: Shape
+
+    def _like(self: A, core: Any, shape: Shape) -> A:
+        """The same in everything but contents and shape."""
+        raise NotImplementedError
+
+    def _gather(self, flat: np.ndarray[Any, np.dtype[np.uint32]]) -> Any:
+        """A batch of those at `flat`."""
+        raise NotImplementedError
+
+    def _joined(self: A, arrays: Sequence[A]) -> A:
+        """All in sequence; shape (count,)."""
+        raise NotImplementedError
+
+    def _take(self: A, positions: Positions) -> A:
+        """Those at `positions` of the flat array; the whole in order is not copied."""
+        flat = positions.reshape(-1)
+        if flat.size == 0 and not self._may_be_empty:
+            raise ShapeError(f"nothing is left: arrays of {type(self).__name__} are not empty")
+        core = self._core
+        if flat.size != self.size or not np.array_equal(flat, np.arange(self.size)):
+            core = self._gather(np.ascontiguousarray(flat, dtype=np.uint32))
+        return self._like(core, positions.shape)
+
+    def _positions(self) -> Positions:
+        return np.arange(self.size).reshape(self._shape)
+
+    # ---- what it is
+
+    @property
+    def shape(self) -> Shape:
+        """Lengths of the axes; () for a single one."""
+        return self._shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self._shape)
+
+    @property
+    def size(self) -> int:
+        """How many it holds."""
+        return math.prod(self._shape)
+
+    # ---- as an array
+
+    def __len__(self) -> int:
+        if not self._shape:
+            raise TypeError(f"len() of a 0-d {type(self).__name__}")
+        return self._shape[0]
+
+    def __iter__(self: A) -> Iterator[A]:
+        if not self._shape:
+            raise TypeError(f"iteration over a 0-d {type(self).__name__}")
+        return (self[i] for i in range(len(self)))
+
+    def __getitem__(self: A, key: Any) -> A:
+        """NumPy's indexing: integers, slices, ..., None, masks and arrays of integers.
+
+        Copies what it takes. Raises `IndexError` as NumPy does, and `ShapeError` if nothing is left
+        where arrays are not empty.
+        """
+        return self._take(np.asarray(self._positions()[key]))
+
+    def reshape(self: A, *shape: int | Sequence[int]) -> A:
+        """The same in C order in another shape, one length of which may be -1; free.
+
+        Raises `ValueError` if the sizes differ.
+        """
+        return self._take(self._positions().reshape(_integers(shape)))
+
+    def ravel(self: A) -> A:
+        """All in C order, shape (size,); free."""
+        return self.reshape(self.size)
+
+    def copy(self: A) -> A:
+        """The same; what cannot be changed is not copied."""
+        return self._like(self._core, self._shape)
+
+    def transpose(self: A, *axes: int | Sequence[int]) -> A:
+        """Axes in reverse, or in the order given. Raises `ValueError` if that is no permutation."""
+        return self._take(self._positions().transpose(_integers(axes) if axes else None))
+
+    @property
+    def T(self: A) -> A:
+        """Axes in reverse."""
+        return self.transpose()
+
+    def broadcast_to(self: A, shape: Shape) -> A:
+        """Repeated along new axes and axes of length 1, as NumPy does. Raises `ValueError`.
+
+        Operations broadcast by themselves, and copy nothing where one meets all.
+        """
+        return self._take(np.broadcast_to(self._positions(), shape))
+
+    # ---- what they cannot do
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError("ciphertexts cannot be compared; decrypt them, or compute under encryption")
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a ciphertext has no truth value; decrypt it")
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} is no array of numbers")
+
+
+class HostArray(Array, Saved):
+    """Ciphertexts in the host's memory: what is encrypted, sent, kept and decrypted."""
+
+    __slots__ = ("_parameters",)
+
+    _parameters_type: ClassVar[Any]
+    _parameters: Any
+
+    def __init__(self) -> None:
+        raise TypeError(
+            "ciphertexts are made by Client.encrypt, by EncryptedArray.to_host, or by "
+            "Ciphertexts.load"
+        )
+
+    @classmethod
+    def _wrap(cls: type[H], core: Any, shape: Shape | None = None, parameters: Any = None) -> H:
+        self = cls.__new__(cls)
+        self._core = core
+        self._shape = _kept(core) if shape is None else shape
+        self._parameters = parameters or cls._parameters_type(core.parameters)
+        return self
+
+    def _like(self: H, core: Any, shape: Shape) -> H:
+        return self._wrap(core, shape, self._parameters)
+
+    def _gather(self, flat: np.ndarray[Any, np.dtype[np.uint32]]) -> Any:
+        return self._core.take(flat)
+
+    def _joined(self: H, arrays: Sequence[H]) -> H:
+        for array in arrays:
+            if not isinstance(array, type(self)):
+                raise TypeError(f"ciphertexts are needed, not {type(array).__name__}")
+        core = self._core.concatenate([array._core for array in arrays])
+        return self._wrap(core, None, self._parameters)
+
+    nbytes = Part[int]("_core.data.nbytes", "Bytes in memory. Files of fresh ones are smaller.")
+
+    @property
+    def key_id(self) -> str:
+        """Label of the secret key, 32 hexadecimal digits."""
+        label: str = self._core.key_id.hex()
+        return label
+
+    def _frame(self) -> Any:
+        core = self._core
+        return core if self._shape == _kept(core) else core.with_shape(self._shape)
+
+    def _no_operator(self, *others: object) -> Any:
+        if others and isinstance(others[0], DeviceArray):
+            return NotImplemented  # it has the operator
+        raise TypeError("operators need a server: write server.upload(a) first")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __pow__ = __neg__ = _no_operator
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _no_operator
+
+
+def _kept(core: Any) -> Shape:
+    """The shape that a batch was saved with, if any."""
+    return (core.count,) if core.shape is None else core.shape
+
+
+class DeviceArray(Array):
+    """What lies on the device of a server, which it knows."""
+
+    __slots__ = ("_server",)
+
+    _server: Any
+
+    def __init__(self) -> None:
+        raise TypeError(f"{type(self).__name__} is made by a Server: upload, encode, operations")
+
+    @classmethod
+    def _wrap(cls: type[D], core: Any, server: Session[Any, Any], shape: Shape) -> D:
+        self = cls.__new__(cls)
+        self._core = core
+        self._server = server
+        self._shape = shape
+        return self
+
+    def _like(self: D, core: Any, shape: Shape) -> D:
+        return self._wrap(core, self._server, shape)
+
+    def _gather(self, flat: np.ndarray[Any, np.dtype[np.uint32]]) -> Any:
+        return self._server._core.take(self._core, flat)
+
+    def _joined(self: D, arrays: Sequence[D]) -> D:
+        core = self._server._core.concatenate([array._core for array in arrays])
+        return self._like(core, (sum(array.size for array in arrays),))
+
+    nbytes = Part[int]("_core.nbytes", "Bytes on the device.")
+    device = Part[str]("_server.device", "Where it lies: `cuda:0 (NVIDIA H200)`.")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("what is on a device does not travel; send Ciphertexts, or values")
+
+
+def concatenate(arrays: Sequence[A], axis: int = 0) -> A:
+    """Joins arrays along an existing axis, as `numpy.concatenate`.
+
+    Arrays on the host give one on the host. If some are on a device, the others are uploaded and
+    so is the result. Raises `ValueError` for shapes that do not fit, a child of `MismatchError` for
+    other parameters or keys, `DeviceError` for arrays of several servers, `EncodingError` or
+    `ShapeError` for ciphertexts that cannot be in one batch.
+    """
+    return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
+
+
+def stack(arrays: Sequence[A], axis: int = 0) -> A:
+    """Joins arrays of equal shape along a new axis, as `numpy.stack`. Errors as `concatenate`."""
+    return _join(arrays, lambda positions: np.stack(positions, axis=axis))
+
+
+def _join(arrays: Sequence[A], join: Callable[[list[Positions]], Positions]) -> A:
+    given: list[Any] = list(arrays)
+    server = next((array._server for array in given if isinstance(array, DeviceArray)), None)
+    if server is not None:
+        given = [server.upload(array) for array in given]
+    for array in given:
+        if not isinstance(array, Array):
+            raise TypeError(f"ciphertexts are needed, not {type(array).__name__}")
+    if not given:
+        raise ValueError("at least one array is needed")
+    whole = given[0]._joined(given)
+    starts = np.cumsum([0, *(array.size for array in given)])
+    places = zip(given, starts, strict=False)
+    result: A = whole._take(join([array._positions() + start for array, start in places]))
+    return result
+
+
+def _integers(given: tuple[int | Sequence[int], ...]) -> Shape:
+    """Integers given one by one or as one sequence, as NumPy's methods take them."""
+    items: Any = given[0] if len(given) == 1 and isinstance(given[0], Sequence) else given
+    return tuple(operator.index(item) for item in items)

@@ -1,0 +1,103 @@
+"""A client of any scheme: what makes, holds and uses a secret key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn, TypeVar
+
+from ._array import DeviceArray, HostArray
+from ._literal import CheckedParameters
+
+K = TypeVar("K", bound="KeyHolder")
+Report = Callable[[int, int], object]
+
+
+class KeyHolder:
+    """A secret key in locked memory that is wiped. A scheme adds encryption and decryption."""
+
+    __slots__ = ("_core", "_parameters")
+
+    _maker: ClassVar[Any]
+    """Class of the C++ library, with `generate` and `load`."""
+    _parameters_type: ClassVar[type[CheckedParameters]]
+    _host_type: ClassVar[type[HostArray]]
+    _keys_type: ClassVar[Any]
+    _core: Any
+    _parameters: Any
+
+    def __init__(self, parameters: Any) -> None:
+        if not isinstance(parameters, self._parameters_type):
+            raise TypeError(
+                f"parameters: {type(parameters).__name__} is not what parameters() makes"
+            )
+        self._core = self._maker.generate(parameters._core)
+        self._parameters = parameters
+
+    @property
+    def key_id(self) -> str:
+        """Random label of the key, 32 hexadecimal digits; not secret."""
+        label: str = self._core.key_id.hex()
+        return label
+
+    def save(self, path: str | os.PathLike[str], passphrase: str | bytes) -> None:
+        """Writes the secret key, encrypted under `passphrase`, to a file of mode 0600.
+
+        Argon2id and XChaCha20-Poly1305. `ValueError` for an empty passphrase, `IoError` if the
+        system refuses.
+        """
+        self._core.save(os.fspath(path), _passphrase(passphrase))
+
+    @classmethod
+    def load(
+        cls: type[K],
+        path: str | os.PathLike[str],
+        passphrase: str | bytes,
+        allow_insecure: bool = False,
+    ) -> K:
+        """Reads a file that `save` wrote.
+
+        `PassphraseError` for another passphrase; children of `FormatError` for a file that is
+        damaged or of another type; `ParameterError` for parameters under 128 bits unless
+        `allow_insecure`.
+        """
+        client = cls.__new__(cls)
+        client._core = cls._maker.load(os.fspath(path), _passphrase(passphrase), allow_insecure)
+        client._parameters = cls._parameters_type(client._core.parameters)
+        return client
+
+    def _generate_keys(self, threads: int, progress: bool | Report | None, *request: Any) -> Any:
+        """Evaluation keys; `progress` as True draws a bar on terminals."""
+        if threads < 0:
+            raise ValueError(f"threads: {threads} is below 0")
+        make = self._core.evaluation_keys
+        if progress is True:
+            from ._progress import bar
+
+            with bar("evaluation keys") as report:
+                return self._keys_type(make(*request, threads, report))
+        return self._keys_type(make(*request, threads, progress or None))
+
+    def _on_host(self, ciphertexts: Any) -> Any:
+        """The same in the host's memory."""
+        if isinstance(ciphertexts, DeviceArray):
+            ciphertexts = ciphertexts._server.download(ciphertexts)
+        if not isinstance(ciphertexts, self._host_type):
+            raise TypeError(f"ciphertexts are needed, not {type(ciphertexts).__name__}")
+        return ciphertexts
+
+    def __repr__(self) -> str:
+        return f"<Client of key {self.key_id[:8]}…, {self._parameters.name or 'unnamed'}>"
+
+    def __reduce_ex__(self, _: Any) -> NoReturn:
+        raise TypeError(
+            "a client holds a secret key and can be neither pickled nor copied; "
+            "use save(path, passphrase)"
+        )
+
+
+def _passphrase(passphrase: str | bytes) -> bytes:
+    encoded = passphrase.encode() if isinstance(passphrase, str) else bytes(passphrase)
+    if not encoded:
+        raise ValueError("passphrase: empty")
+    return encoded

@@ -1,0 +1,162 @@
+"""Parameters of every scheme: literals of plain data, checked field by field."""
+
+from __future__ import annotations
+
+import numbers
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+from ._saved import Saved
+from .errors import ParameterError
+
+T = TypeVar("T")
+P = TypeVar("P", bound="CheckedParameters")
+Check = Callable[[str, Any], Any]
+
+
+def as_integer(field: str, value: Any, low: int, high: int) -> int:
+    """`value` as an int; `ParameterError` unless it is an integer in `low` … `high`."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise ParameterError(f"{field}: {value!r} is not an integer")
+    if not low <= int(value) <= high:
+        raise ParameterError(f"{field}: {value} is outside {low} … {high}")
+    return int(value)
+
+
+def as_real(field: str, value: Any) -> float:
+    """`value` as a float; `ParameterError` unless it is a number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ParameterError(f"{field}: {value!r} is not a number")
+    return float(value)
+
+
+def as_text(field: str, value: Any) -> str:
+    """`value`; `ParameterError` unless it is a string."""
+    if not isinstance(value, str):
+        raise ParameterError(f"{field}: {value!r} is not a string")
+    return value
+
+
+def as_flag(field: str, value: Any) -> bool:
+    """`value`; `ParameterError` unless it is a bool."""
+    if not isinstance(value, bool):
+        raise ParameterError(f"{field}: {value!r} is not a bool")
+    return value
+
+
+def as_word(field: str, value: Any) -> int:
+    """`value` as an int of 32 bits, without sign."""
+    return as_integer(field, value, 0, 2**32 - 1)
+
+
+def as_long(field: str, value: Any) -> int:
+    """`value` as an int of 64 bits, without sign."""
+    return as_integer(field, value, 0, 2**64 - 1)
+
+
+def list_of(check: Check, what: str) -> Check:
+    """A check of lists; `what` says of what, for people."""
+
+    def as_list(field: str, value: Any) -> list[Any]:
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise ParameterError(f"{field}: {value!r} is not a list of {what}")
+        return [check(field, each) for each in value]
+
+    return as_list
+
+
+def tuple_of(check: Check, what: str) -> Check:
+    """A check of tuples as long as `what` has words, such as "count, log_base, digits"."""
+    length = len(what.split(", "))
+
+    def as_tuple(field: str, value: Any) -> tuple[Any, ...]:
+        if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+            raise ParameterError(f"{field}: {value!r} is no ({what})")
+        parts = tuple(value)
+        if len(parts) != length:
+            raise ParameterError(f"{field}: {value!r} is no ({what})")
+        return tuple(check(field, each) for each in parts)
+
+    return as_tuple
+
+
+class Part(Generic[T]):
+    """A read-only property that hands on an attribute of what lies beneath; `path` says which."""
+
+    def __init__(self, path: str, doc: str, convert: Callable[[Any], T] | None = None) -> None:
+        self._get = operator.attrgetter(path)
+        self._convert = convert
+        self.__doc__ = doc
+
+    def __get__(self, owner: Any, _: Any = None) -> T:
+        if owner is None:
+            return self  # type: ignore[return-value]
+        value = self._get(owner)
+        return self._convert(value) if self._convert else value
+
+    def __set__(self, owner: Any, value: Any) -> None:
+        raise AttributeError(f"{type(owner).__name__} cannot be changed")
+
+
+class CheckedParameters(Saved):
+    """Validated, immutable parameters around the C++ library's.
+
+    Two are equal if their digests are, that is, if all fields that change ciphertexts or keys are.
+    """
+
+    __slots__ = ("_core", "_literal")
+
+    _most = 1 << 20
+    _literal_type: ClassVar[Any]
+    _fields: ClassVar[Mapping[str, Check]]
+    """All fields of a literal, and how each is checked."""
+    _required: ClassVar[tuple[str, ...]]
+    """Those without a default."""
+
+    def __init__(self, core: Any) -> None:
+        if not isinstance(core, self._reader):
+            scheme = type(self).__module__.rpartition(".")[0]
+            raise TypeError(f"parameters are made by {scheme}.parameters()")
+        self._core = core
+        self._literal = core.literal
+
+    @classmethod
+    def _wrap(cls: type[P], core: Any) -> P:
+        return cls(core)
+
+    @classmethod
+    def _create(cls: type[P], fields: Mapping[str, Any], allow_insecure: bool) -> P:
+        """Of a mapping; `ParameterError` names a field that is unknown, missing or wrong."""
+        unknown = sorted(set(fields) - set(cls._fields))
+        if unknown:
+            raise ParameterError(f"{unknown[0]}: no such field; there are {', '.join(cls._fields)}")
+        missing = [field for field in cls._required if field not in fields]
+        if missing:
+            known = ", ".join(cls._required)
+            raise ParameterError(f"{missing[0]}: missing; a literal has at least {known}")
+        literal = cls._literal_type()
+        for field, value in fields.items():
+            setattr(literal, field, cls._fields[field](field, value))
+        return cls(cls._reader.create(literal, allow_insecure))
+
+    def _values(self) -> Any:
+        """The literal's fields as a dictionary."""
+        return {field: getattr(self._literal, field) for field in self._fields}
+
+    @property
+    def parameters(self: P) -> P:
+        """Itself, as what is made under it has it."""
+        return self
+
+    @property
+    def digest(self) -> str:
+        """BLAKE2b-128 over all fields that change ciphertexts or keys, in hexadecimal."""
+        digest: str = self._core.digest.hex()
+        return digest
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, type(self)) and self._core.digest == other._core.digest
+
+    def __hash__(self) -> int:
+        return hash(self._core.digest)

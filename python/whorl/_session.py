@@ -1,0 +1,131 @@
+"""A server of any scheme: evaluation keys on devices, and arrays bound to it."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from typing import Any, ClassVar, Generic, NoReturn, TypeVar
+
+import numpy as np
+
+from ._array import DeviceArray, HostArray, Shape
+from ._literal import Part
+from ._saved import Keys
+from .errors import DeviceError
+
+H = TypeVar("H", bound=HostArray)
+D = TypeVar("D", bound=DeviceArray)
+
+
+class Session(Generic[H, D]):
+    """Evaluation keys on devices. A scheme names its classes and adds operations.
+
+    The device is an argument, or `WHORL_DEVICE`, or the best one found.
+    """
+
+    __slots__ = ("_core", "_parameters", "_warned_of")
+
+    _maker: ClassVar[Any]
+    """Class of the C++ library, with `create(keys, device, threads, …)`."""
+    _keys_type: ClassVar[type[Keys]]
+    _host_type: type[H]
+    _device_type: type[D]
+
+    def _open(
+        self, keys: Any, device: str | None, threads: int, allow_insecure: bool, *options: Any
+    ) -> None:
+        if not isinstance(keys, self._keys_type):
+            keys = self._keys_type.load(keys, allow_insecure)
+        if device is None:
+            device = os.environ.get("WHORL_DEVICE", "")
+        if threads < 0:
+            raise ValueError(f"threads: {threads} is below 0")
+        self._core = self._maker.create(keys._core, device, threads, *options)
+        self._parameters = keys.parameters
+        self._warned_of = 0
+
+    @property
+    def key_id(self) -> str:
+        """Label of the keys, 32 hexadecimal digits."""
+        label: str = self._core.key_id.hex()
+        return label
+
+    device = Part[str](
+        "_core.device",
+        "The hardware used: `cpu (AVX3, 8 threads)`, `cuda:0 (NVIDIA H200)`; several in a row.",
+    )
+    devices = Part[tuple[str, ...]]("_core.devices", "Each device, named as in `device`.", tuple)
+    failed_devices = Part[tuple[tuple[str, str], ...]](
+        "_core.failed_devices",
+        "Those of several `devices` that failed and are not used any more, and why.",
+        tuple,
+    )
+    key_bytes = Part[int]("_core.key_bytes", "Bytes of the keys as they lie on the devices.")
+
+    def _about(self) -> str:
+        """What else to say of it, for people."""
+        return ""
+
+    def __repr__(self) -> str:
+        name = self._parameters.name or "unnamed"
+        return f"<Server on {self.device}{self._about()}, {name}, key {self.key_id[:8]}…>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a server holds a device and cannot be pickled; send its EvaluationKeys")
+
+    # ---- to and from the device
+
+    def upload(self, ciphertexts: H | D) -> D:
+        """The ciphertexts on the device, as an array whose operators know this server.
+
+        One that is there already is given back. `RangeError` for residues that are none,
+        `ParameterMismatchError`, `KeyMismatchError`; `DeviceError` for an array of another server.
+        """
+        if isinstance(ciphertexts, self._device_type):
+            if ciphertexts._server is not self:
+                raise DeviceError("an array of another server; to_host() brings it back")
+            return ciphertexts
+        if not isinstance(ciphertexts, self._host_type):
+            raise TypeError(f"ciphertexts are needed, not {type(ciphertexts).__name__}")
+        return self._wrap(self._core.upload(ciphertexts._core), ciphertexts.shape)
+
+    def download(self, a: D) -> H:
+        """Waits for the array and copies it to the host's memory."""
+        if not isinstance(a, self._device_type):
+            raise TypeError(f"an encrypted array is needed, not {type(a).__name__}")
+        if a._server is not self:
+            raise DeviceError("an array of another server")
+        core = self._core.download(a._core)
+        self._warn()
+        host: H = self._host_type._wrap(core, a.shape, self._parameters)
+        return host
+
+    # ---- operands and results
+
+    def _wrap(self, core: Any, shape: Shape) -> D:
+        self._warn()
+        return self._device_type._wrap(core, self, shape)
+
+    def _meet(self, *operands: H | D) -> tuple[list[D], Shape]:
+        """All on the device, each of as many as the broadcast shape has, or one that meets all."""
+        arrays = [self.upload(operand) for operand in operands]
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        return [spread(array, shape) for array in arrays], shape
+
+    def _warn(self) -> None:
+        """Warns of each device that has failed, once."""
+        failed = self.failed_devices
+        new, self._warned_of = failed[self._warned_of :], len(failed)
+        for name, message in new:
+            warnings.warn(
+                f"{name} has failed and is not used any more: {message}",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
+
+def spread(a: D, shape: Shape) -> D:
+    """Broadcast, unless it is one, which meets all without being copied, or complete already."""
+    total = math.prod(shape)
+    return a if a.size == total or (a.size == 1 and total) else a.broadcast_to(shape)

@@ -1,0 +1,14 @@
+"""The server's half of both schemes: evaluation keys, ciphertexts, operations; nothing secret.
+
+>>> from whorl.server import bgv, binfhe
+>>> hasattr(binfhe, "Server"), hasattr(binfhe, "Client")
+(True, False)
+
+Importing this package brings in no name that makes, loads or uses a secret key, and not the
+compiled module that has them, `whorl._client`, without which it works. Its loaders refuse a file
+that holds a secret (`TypeMismatchError`).
+"""
+
+from . import bgv, binfhe
+
+__all__ = ["bgv", "binfhe"]

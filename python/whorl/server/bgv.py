@@ -1,0 +1,13 @@
+"""BGV without its client."""
+
+from ..bgv import Ciphertexts as Ciphertexts
+from ..bgv import EncryptedArray as EncryptedArray
+from ..bgv import EvaluationKeys as EvaluationKeys
+from ..bgv import ParameterLiteral as ParameterLiteral
+from ..bgv import Parameters as Parameters
+from ..bgv import Plaintexts as Plaintexts
+from ..bgv import PublicKey as PublicKey
+from ..bgv import Server as Server
+from ..bgv import concatenate as concatenate
+from ..bgv import parameters as parameters
+from ..bgv import stack as stack

@@ -1,0 +1,103 @@
+// How a type becomes a frame and back. A scheme describes its literal and, for each type that is
+// saved, the fields behind it; all else is here, once.
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "io/frame.h"
+#include "io/payload.h"
+#include "io/sink.h"
+#include "io/tagged.h"
+#include "whorl/io.h"
+
+namespace whorl::io {
+
+/// Of a scheme's parameters:
+///   using Literal = …;
+///   static constexpr std::tuple fields{Field{1, "n", &Literal::n}, …};
+///   static Literal format1(ByteReader&);  // where there are files of format 1
+template <class Parameters>
+struct LiteralCodec;
+
+/// Of a type that is saved:
+///   static constexpr FrameKind kind;
+///   static void write(const T& value, PayloadWriter& out);  // checks the value
+///   static T read(PayloadReader& in, const Parameters& parameters);
+/// `read` takes all fields and arrays, calls in.finish(), and only then allocates.
+template <class T>
+struct Codec;
+
+/// Nothing behind the literal.
+template <class Parameters, FrameType type>
+struct ParametersCodec {
+  static constexpr FrameKind kind{type, false};
+  static void write(const Parameters&, PayloadWriter&) {}
+  static Parameters read(PayloadReader& in, const Parameters& parameters) {
+    in.finish();
+    return parameters;
+  }
+};
+
+/// The parameters of a value, which are its own, or itself.
+template <class T>
+decltype(auto) parameters_of(const T& value) {
+  if constexpr (requires { value.parameters(); })
+    return value.parameters();
+  else if constexpr (requires { value.parameters; })
+    return (value.parameters);
+  else
+    return (value);
+}
+template <class T>
+using ParametersOf = std::remove_cvref_t<decltype(parameters_of(std::declval<const T&>()))>;
+
+template <class Parameters>
+void write_literal(const Parameters& parameters, ByteWriter& out) {
+  write_fields(parameters.literal(), LiteralCodec<Parameters>::fields, out);
+}
+
+template <class Parameters>
+auto read_literal(ByteReader& in, std::uint16_t version) {
+  using Literals = LiteralCodec<Parameters>;
+  if (version == 1) {
+    if constexpr (requires { Literals::format1(in); })
+      return Literals::format1(in);
+    else
+      throw VersionError("format version: 1, frames of this type begin with 2");
+  }
+  return read_fields<typename Literals::Literal>(in, Literals::fields, "parameters");
+}
+
+/// Rebuilds the parameters at the head of a payload, which must be those that the header names.
+template <class Parameters>
+Parameters read_parameters(PayloadReader& in) {
+  auto parameters = Parameters::create(read_literal<Parameters>(in.fields(), in.header().version),
+                                       in.options().allow_insecure);
+  if (parameters.digest() != in.header().parameters_digest)
+    throw ParameterMismatchError(
+        "parameter digest: the header names other parameters than the payload holds");
+  return parameters;
+}
+
+template <class T>
+void write_frame(Sink& sink, const T& value) {
+  const auto& parameters = parameters_of(value);
+  PayloadWriter out;
+  write_literal(parameters, out.fields());
+  Codec<T>::write(value, out);
+  KeyId key_id{};
+  if constexpr (Codec<T>::kind.keyed) key_id = value.key_id;
+  out.write_frame(sink, Codec<T>::kind.type, parameters.digest(), key_id);
+}
+
+template <class T>
+T read_frame(ByteSpan bytes, const LoadOptions& options, const Mapping& mapping) {
+  constexpr FrameKind kind = Codec<T>::kind;
+  const OpenFrame frame = open_frame(bytes, kind, options, mapping.get());
+  PayloadReader in(frame, options, kind.mapped ? mapping : nullptr);
+  return Codec<T>::read(in, read_parameters<ParametersOf<T>>(in));
+}
+
+}  // namespace whorl::io

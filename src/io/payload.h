@@ -1,0 +1,108 @@
+// A payload between a codec's fields and the frame: small fields first, then arrays of words. What
+// the writer puts down the reader takes up in the same order.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/bytes.h"
+#include "io/frame.h"
+#include "io/words.h"
+#include "whorl/common.h"
+#include "whorl/io.h"
+
+namespace whorl::io {
+
+/// Gathers small fields and refers to arrays, which must outlive it.
+class PayloadWriter {
+ public:
+  ByteWriter& fields() { return head_; }
+  /// Sets the frame's flag where there is one.
+  void seed(const std::optional<Seed>& seed);
+  /// Of an array of ciphertexts. ShapeError unless `count` is its product.
+  void shape(const std::optional<Shape>& shape, std::uint64_t count);
+
+  // ---- after the last field
+
+  /// Zeros up to the next aligned offset.
+  void align();
+  /// The first `rows` rows of an array that is checked as a whole. ShapeError, RangeError.
+  void words(const WordArray& words, const WordRule& rule, std::uint64_t rows);
+  void words(const WordArray& all, const WordRule& rule) { words(all, rule, rule.rows); }
+  /// `bytes` bytes that `write` writes.
+  void stream(std::uint64_t bytes, std::function<void(FrameWriter&)> write);
+
+  /// The whole frame.
+  void write_frame(Sink& sink, FrameType type, const Digest& parameters, const KeyId& key_id) const;
+
+ private:
+  std::uint64_t size() const { return parts_.empty() ? head_.size() : size_; }
+
+  ByteWriter head_;
+  std::vector<std::function<void(FrameWriter&)>> parts_;
+  std::uint64_t size_ = 0;  ///< with all parts
+  std::uint32_t flags_ = 0;
+};
+
+/// An array whose bytes are known to be there, and which nothing has been allocated for.
+struct TakenWords {
+  WordRule rule;
+  ByteSpan bytes;
+};
+
+class PayloadReader {
+ public:
+  /// `mapping`: of the file, if words are to stay where they lie.
+  PayloadReader(const OpenFrame& frame, const LoadOptions& options, Mapping mapping)
+      : header_(frame.header),
+        options_(options),
+        mapping_(std::move(mapping)),
+        what_(frame_type_name(frame.header.type)),
+        reader_(frame.payload) {}
+
+  ByteReader& fields() { return reader_; }
+  const Header& header() const { return header_; }
+  const LoadOptions& options() const { return options_; }
+
+  std::optional<Seed> seed();
+  /// None before format 2. FormatError unless `count` is its product.
+  std::optional<Shape> shape(std::uint64_t count);
+  void align();
+  /// `rows` rows of an array, TruncatedError unless they are there; the others come from a seed.
+  TakenWords take(WordRule rule, std::uint64_t rows);
+  TakenWords take(WordRule rule) {
+    const std::uint64_t rows = rule.rows;
+    return take(std::move(rule), rows);
+  }
+  /// To be called when all is taken, before anything is allocated: OversizedError if something is
+  /// left, or if `count` ciphertexts unpack to more `bytes` than the caller accepts.
+  void finish() const { reader_.finish(what_); }
+  void finish(std::uint64_t count, std::uint64_t bytes) const;
+
+  /// The words of a whole array. RangeError.
+  WordArray words(const TakenWords& taken) const;
+  /// Words whose rows beyond those taken are still 0. RangeError.
+  template <class Word>
+  std::vector<Word> part(const TakenWords& taken) const {
+    std::vector<Word> words;
+    reserve(words, taken.rule.count(), taken.rule.field);
+    words.resize(static_cast<std::size_t>(taken.rule.count()));
+    if (!taken.bytes.empty()) std::memcpy(words.data(), taken.bytes.data(), taken.bytes.size());
+    check_range(WordArray(nullptr, words.data(), taken.bytes.size() / sizeof(Word), sizeof(Word)),
+                taken.rule);
+    return words;
+  }
+
+ private:
+  const Header& header_;
+  const LoadOptions& options_;
+  Mapping mapping_;
+  std::string what_;
+  ByteReader reader_;
+};
+
+}  // namespace whorl::io

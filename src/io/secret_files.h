@@ -1,0 +1,71 @@
+// Bodies of what whorl/io_secret.h declares, for the source files that have the codecs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "io/files.h"
+#include "io/secret_codec.h"
+#include "whorl/io_secret.h"
+
+namespace whorl::io {
+
+template <class Key>
+void write_secret(Sink& sink, const Key& key, std::string_view passphrase, const KdfCost& cost) {
+  PayloadWriter out;
+  write_literal(key.parameters(), out.fields());
+  write_wrapped(sink, SecretCodec<Key>::kind.type, key.parameters().digest(), key.key_id(), out,
+                SecretCodec<Key>::parts(key), passphrase, cost);
+}
+
+template <class Key>
+Bytes dump_secret(const Key& key, std::string_view passphrase, const KdfCost& cost) {
+  return dump_frame([&](Sink& sink) { write_secret(sink, key, passphrase, cost); });
+}
+
+template <class Key>
+Key load_secret(ByteSpan bytes, std::string_view passphrase, const LoadOptions& options,
+                const KdfCost& limit) {
+  const OpenFrame frame = open_frame(bytes, SecretCodec<Key>::kind, options);
+  PayloadReader in(frame, options, nullptr);
+  const auto parameters = read_parameters<ParametersOf<Key>>(in);
+  const auto coefficients =
+      read_wrapped(in, bytes, SecretCodec<Key>::coefficients(parameters), passphrase, limit);
+  return SecretCodec<Key>::make(parameters, frame.header.key_id, coefficients.span());
+}
+
+template <SavedSecret Key>
+Bytes dump(const Key& value, std::string_view passphrase) {
+  return dump_secret(value, passphrase, kdf_default);
+}
+
+template <SavedSecret Key>
+void save(const std::filesystem::path& path, const Key& value, std::string_view passphrase) {
+  save_frame(path, secret_mode,
+             [&](Sink& sink) { write_secret(sink, value, passphrase, kdf_default); });
+}
+
+template <SavedSecret Key>
+Key load(std::span<const std::uint8_t> bytes, std::string_view passphrase,
+         const LoadOptions& options) {
+  return load_secret<Key>(bytes, passphrase, options, kdf_limit);
+}
+
+template <SavedSecret Key>
+Key load(const std::filesystem::path& path, std::string_view passphrase,
+         const LoadOptions& options) {
+  return load<Key>(MappedFile::open(path)->bytes(), passphrase, options);
+}
+
+/// Makes them for a type of secret key; in one source file, beside its codec.
+#define WHORL_INSTANTIATE_SECRET_FILES(Key)                                                    \
+  template Bytes dump_secret(const Key&, std::string_view, const KdfCost&);                    \
+  template Key load_secret(ByteSpan, std::string_view, const LoadOptions&, const KdfCost&);    \
+  template Bytes dump<Key>(const Key&, std::string_view);                                      \
+  template void save<Key>(const std::filesystem::path&, const Key&, std::string_view);         \
+  template Key load<Key>(std::span<const std::uint8_t>, std::string_view, const LoadOptions&); \
+  template Key load<Key>(const std::filesystem::path&, std::string_view, const LoadOptions&)
+
+}  // namespace whorl::io

@@ -1,0 +1,153 @@
+"""Arrays on a device behave as NumPy's."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import whorl
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from support import BgvKit
+from whorl.bgv import (
+    Ciphertexts,
+    Client,
+    EncryptedArray,
+    Server,
+    concatenate,
+    stack,
+)
+
+
+@given(data=st.data())
+def test_device_arrays_index_as_numpy_does(toy_bgv: BgvKit, data: st.DataObject) -> None:
+    shape = data.draw(hnp.array_shapes(max_dims=3, max_side=3))
+    numbers = np.arange(int(np.prod(shape))).reshape(shape)
+    a = toy_bgv.server.upload(toy_bgv.client.encrypt(numbers[..., None]))
+    table = toy_bgv.server.encode(numbers[..., None])
+    key: Any = data.draw(
+        st.one_of(
+            hnp.basic_indices(shape, allow_newaxis=True),
+            hnp.integer_array_indices(shape),
+            hnp.arrays(np.bool_, shape),
+        )
+    )
+    expected = numbers[key]
+    if expected.size == 0:
+        for whole in (a, table):
+            with pytest.raises(whorl.ShapeError, match="empty"):
+                whole[key]
+        return
+    part, rows = a[key], table[key]
+    assert part.shape == rows.shape == expected.shape
+    assert np.array_equal(toy_bgv.client.decrypt(part)[..., 0], expected)
+    assert np.array_equal(toy_bgv.client.decrypt(part + rows)[..., 0], 2 * expected)
+
+
+def test_device_arrays_are_sequences(toy_bgv: BgvKit) -> None:
+    client, server = toy_bgv.client, toy_bgv.server
+    numbers = np.arange(6).reshape(2, 3)
+    a, table = server.upload(client.encrypt(numbers[..., None])), server.encode(numbers[..., None])
+    for whole in (a, table):
+        assert len(whole) == 2 and [each.shape for each in whole] == [(3,), (3,)]
+        assert whole[-1, ::2].shape == (2,) and whole.ravel().shape == (6,)
+        assert whole.reshape(3, -1).nbytes == whole[...].nbytes == whole.nbytes
+        assert whole[1].nbytes == whole.nbytes // 2
+        with pytest.raises(IndexError, match="index 2 is out of bounds for axis 0 with size 2"):
+            whole[2]
+        with pytest.raises(IndexError, match="index -4 is out of bounds for axis 1 with size 3"):
+            whole[0, -4]
+        with pytest.raises(IndexError, match="boolean"):
+            whole[np.array([True, False, True])]
+        with pytest.raises(IndexError):
+            whole["x"]
+        for wrong in (len, iter):
+            with pytest.raises(TypeError, match="0-d"):
+                wrong(whole[0, 0])
+        with pytest.raises(ValueError):
+            whole.broadcast_to((5, 3))
+    assert [client.decrypt(row)[:, 0].tolist() for row in a] == numbers.tolist()
+    # A product of three parts, on another level: the account goes along.
+    bare = a.mod_switch(9).multiply(a, relinearise=False)
+    part = bare[1, [2, 0]]
+    assert (part.parts, part.limbs, part.factor) == (3, bare.limbs, bare.factor)
+    assert part.noise_budget == bare.noise_budget
+    assert client.decrypt(part)[:, 0].tolist() == [25, 9]
+
+
+def test_concatenate_on_the_device(toy_bgv: BgvKit) -> None:
+    client, server = toy_bgv.client, toy_bgv.server
+    numbers = np.arange(6).reshape(2, 3)
+    host = client.encrypt(numbers[..., None])
+    a = server.upload(host)
+
+    def plain(c: EncryptedArray | Ciphertexts) -> list[Any]:
+        assert isinstance(c, EncryptedArray)
+        return client.decrypt(c)[..., 0].tolist()
+
+    for axis in (0, 1, -1):
+        expected = np.concatenate([numbers, numbers**2], axis).tolist()
+        assert plain(concatenate([a, a * a], axis)) == expected
+        expected = np.stack([numbers, numbers**2, numbers], axis).tolist()
+        assert plain(stack([a, a * a, host], axis)) == expected
+    assert plain(concatenate([host, a[:1]])) == [*numbers.tolist(), [0, 1, 2]]
+    assert plain(concatenate([a])) == numbers.tolist()
+    powers = [a**k for k in (1, 2, 4, 1)]
+    together = concatenate(powers)
+    assert together.limbs == min(each.limbs for each in powers)
+    assert together.noise_budget > 0
+    expected = np.concatenate([numbers**k for k in (1, 2, 4, 1)]).tolist()
+    assert plain(together) == (np.array(expected) % toy_bgv.t).tolist()
+    for join, wrong in (
+        (concatenate, [a, a[:, :2]]),
+        (concatenate, [a[0, 0], a[0, 0]]),
+        (stack, [a, a[:1]]),
+    ):
+        with pytest.raises(ValueError):
+            join(wrong)
+    bare = a.multiply(a, relinearise=False)
+    with pytest.raises(whorl.ShapeError, match="2 and of 3 parts"):
+        concatenate([a, bare])
+    with pytest.raises(whorl.EncodingError):
+        concatenate([a, client.encrypt([[[1]] * 3], "coefficients")])
+    with pytest.raises(whorl.KeyMismatchError):
+        concatenate([a, Client(toy_bgv.parameters).encrypt([[[1]] * 3])])
+    other = Server(toy_bgv.keys, device="cpu").upload(host)
+    with pytest.raises(whorl.DeviceError):
+        concatenate([a, other])
+    with pytest.raises(TypeError):
+        concatenate([a, numbers])  # type: ignore[list-item]
+
+
+def test_arrays_tell_what_they_are(toy_bgv: BgvKit) -> None:
+    server = toy_bgv.server
+    a = server.upload(toy_bgv.client.encrypt(np.ones((2, 3, 4), int)))
+    assert (a.shape, a.ndim, a.size, len(a)) == ((2, 3), 2, 6, 2)
+    assert a.server is server and a.device == server.device and "cpu" in a.device
+    assert (a.level, a.limbs, a.parts, a.factor, a.packing) == (0, 12, 2, 1, "slots")
+    assert a.nbytes == 2 * 12 * 6 * 1024 * 4
+    assert a.key_id == toy_bgv.client.key_id and a.parameters == toy_bgv.parameters
+    product_ = a.square().square().square()
+    assert product_.level > 0 and product_.noise_budget < a.noise_budget
+    assert product_.nbytes == 2 * product_.limbs * 6 * 1024 * 4, "of its third part nothing"
+    for part in ("(2, 3)", "level 0 (12 of 12 limbs)", "2 parts", "bits of budget", "on cpu"):
+        assert part in repr(a)
+    assert a.shrink().nbytes < a.nbytes
+    host = product_.to_host()
+    assert host.shape == (2, 3) and host.noise_budget == pytest.approx(product_.noise_budget)
+    with pytest.raises(TypeError, match="0-d"):
+        len(server.upload(host[0, 0]))
+    with pytest.raises(TypeError, match="compared"):
+        a == a  # noqa: B015
+    for wrong in (bool, np.asarray, pickle.dumps, hash):
+        with pytest.raises(TypeError):
+            wrong(a)
+    with pytest.raises(TypeError):
+        EncryptedArray()
+    with pytest.raises(TypeError):
+        Ciphertexts()
+    with pytest.raises(TypeError, match="EvaluationKeys"):
+        pickle.dumps(server)

@@ -1,0 +1,159 @@
+"""Encryption, and arrays in the host's memory."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import whorl
+from bgv_values import packing
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from support import BgvKit, make_bgv_kit
+from whorl.bgv import (
+    Ciphertexts,
+    Client,
+    concatenate,
+    stack,
+)
+
+
+@given(shape=hnp.array_shapes(min_dims=0, max_dims=2, max_side=3), k=st.integers(1, 1024))
+def test_round_trip(any_bgv: BgvKit, shape: tuple[int, ...], k: int) -> None:
+    values = np.random.default_rng().integers(-(2**62), 2**62, size=(*shape, k))
+    for encrypted in (
+        any_bgv.client.encrypt(values, packing(any_bgv)),
+        any_bgv.client.public_key().encrypt(values, packing(any_bgv)),
+    ):
+        assert encrypted.shape == shape and encrypted.size == int(np.prod(shape))
+        assert (encrypted.level, encrypted.parts, encrypted.factor) == (0, 2, 1)
+        decrypted = any_bgv.client.decrypt(encrypted)
+        assert decrypted.shape == (*shape, any_bgv.N) and decrypted.dtype == np.int64
+        assert np.array_equal(decrypted[..., :k], values % any_bgv.t)
+        assert not decrypted[..., k:].any()
+        assert np.all(any_bgv.client.noise_budget(encrypted) > encrypted.noise_budget)
+
+
+def test_signed_values(any_bgv: BgvKit) -> None:
+    t = any_bgv.t
+    values = np.array([0, 1, -1, t // 2, -(t // 2) + 1, t - 1])
+    encrypted = any_bgv.client.encrypt(values, packing(any_bgv))
+    signed = any_bgv.client.decrypt(encrypted, signed=True)[: values.size]
+    assert np.array_equal(signed % t, values % t)
+    assert signed.min() >= -(t // 2) and signed.max() <= t // 2
+    assert signed[2] == -1 and signed[5] == -1
+
+
+def test_what_is_encrypted(toy_bgv: BgvKit) -> None:
+    client, N, t = toy_bgv.client, toy_bgv.N, toy_bgv.t
+    for values in (
+        np.array([1, 0, 1], dtype=np.uint8),
+        np.array([True, False]),
+        np.array([2**64 - 1], dtype=np.uint64),
+        [3, 4, 5],
+        np.arange(2 * 8).reshape(2, 8)[:, ::2],
+    ):
+        expected = np.asarray(values).astype(object) % t
+        got = client.decrypt(client.encrypt(values))
+        assert np.array_equal(got[..., : expected.shape[-1]], expected.astype(np.int64))
+    for wrong in (3, np.zeros((0, 4), int), np.zeros((2, 0), int), np.zeros(N + 1, int)):
+        with pytest.raises(whorl.ShapeError):
+            client.encrypt(wrong)
+    for wrong in ([1.5], ["a"], [None], [2**70]):
+        with pytest.raises(TypeError, match="integers"):
+            client.encrypt(wrong)
+    with pytest.raises(whorl.EncodingError, match="packing"):
+        client.encrypt([1], "rows")  # type: ignore[arg-type]
+    no_slots = make_bgv_kit(t=1000, limbs=3)
+    with pytest.raises(whorl.EncodingError, match="slots"):
+        no_slots.client.encrypt([1])
+    with pytest.raises(whorl.EncodingError, match="slots"):
+        no_slots.client.public_key().encrypt([1])
+
+
+def test_encryptions_differ(toy_bgv: BgvKit) -> None:
+    for source in (toy_bgv.client, toy_bgv.client.public_key()):
+        a, b = source.encrypt([1]), source.encrypt([1])
+        assert not np.array_equal(a.data, b.data)
+
+
+@given(data=st.data(), shape=hnp.array_shapes(min_dims=1, max_dims=3, max_side=3))
+def test_host_indexing(toy_bgv: BgvKit, data: st.DataObject, shape: tuple[int, ...]) -> None:
+    numbers = np.arange(1, 1 + np.prod(shape)).reshape(shape)
+    encrypted = toy_bgv.client.encrypt(numbers[..., None])
+    key = data.draw(
+        st.one_of(
+            hnp.basic_indices(shape, allow_newaxis=True),
+            hnp.integer_array_indices(shape),
+            hnp.arrays(bool, shape),
+        )
+    )
+    expected = numbers[key]
+    if expected.size == 0:
+        with pytest.raises(whorl.ShapeError, match="empty"):
+            encrypted[key]
+        return
+    part = encrypted[key]
+    assert part.shape == expected.shape
+    assert np.array_equal(toy_bgv.client.decrypt(part)[..., 0], expected)
+
+
+def test_host_arrays(toy_bgv: BgvKit) -> None:
+    client = toy_bgv.client
+    numbers = np.arange(6).reshape(2, 3)
+    x = client.encrypt(numbers[..., None])
+
+    def plain(c: Ciphertexts) -> list[Any]:
+        return client.decrypt(c)[..., 0].tolist()
+
+    assert (len(x), x.ndim, x.size, x.limbs) == (2, 2, 6, toy_bgv.parameters.limbs)
+    assert x.data.shape == (2, x.limbs, 6, toy_bgv.N) and x.nbytes == x.data.nbytes
+    assert [plain(row) for row in x] == numbers.tolist()
+    assert plain(x.reshape(3, -1)) == numbers.reshape(3, 2).tolist()
+    assert plain(x.ravel()) == numbers.ravel().tolist()
+    assert plain(x[0].broadcast_to((2, 3))) == [[0, 1, 2]] * 2
+    assert plain(concatenate([x, x[:1]])) == [*numbers.tolist(), [0, 1, 2]]
+    assert plain(concatenate([x, x], axis=1)) == np.concatenate([numbers] * 2, 1).tolist()
+    assert plain(stack([x, x], axis=1)) == np.stack([numbers] * 2, 1).tolist()
+    assert x.key_id == client.key_id and x.parameters == toy_bgv.parameters
+    for part in ("(2, 3)", "slots", "level 0", "N=1024", x.key_id[:8]):
+        assert part in repr(x)
+    for wrong in (lambda: x.reshape(5), lambda: concatenate([x, x[0]]), lambda: concatenate([])):
+        with pytest.raises(ValueError):
+            wrong()
+    with pytest.raises(IndexError):
+        x[2]
+    with pytest.raises(ValueError, match="read-only"):
+        x.data[...] = 0
+    lower = toy_bgv.server.mod_switch(x).to_host()
+    with pytest.raises(whorl.ShapeError, match="limbs"):
+        concatenate([x, lower])
+    with pytest.raises(whorl.KeyMismatchError):
+        concatenate([x, Client(toy_bgv.parameters).encrypt([[[1]]])])
+    with pytest.raises(TypeError, match="server"):
+        x + x
+    with pytest.raises(TypeError, match="compared"):
+        x == x  # noqa: B015
+    with pytest.raises(TypeError):
+        bool(x)
+    with pytest.raises(TypeError):
+        np.asarray(x)
+    single = x[0, 0]
+    for work in (len, iter):
+        with pytest.raises(TypeError, match="0-d"):
+            work(single)
+
+
+def test_fresh_wholes_travel_as_seeds(toy_bgv: BgvKit) -> None:
+    fresh = toy_bgv.client.encrypt(np.arange(4)[:, None])
+    whole = len(toy_bgv.server.upload(fresh).to_host().to_bytes())
+    assert len(fresh.to_bytes()) < 0.51 * whole
+    assert len(fresh.reshape(2, 2).to_bytes()) < 0.51 * whole
+    assert len(fresh[:2].to_bytes()) > 0.49 * whole
+    again = pickle.loads(pickle.dumps(fresh.reshape(2, 2)))
+    assert again.shape == (2, 2) and np.array_equal(again.data, fresh.data)
+    assert np.array_equal(copy.deepcopy(fresh[1:]).data, fresh[1:].data)

@@ -1,0 +1,96 @@
+"""What does not belong together, and arguments out of range."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import whorl
+from support import BgvKit, make_bgv_kit
+from whorl.bgv import (
+    Client,
+    EvaluationKeys,
+    Parameters,
+    Server,
+)
+
+
+def test_others_ciphertexts_and_keys(toy_bgv: BgvKit) -> None:
+    other_key = Client(toy_bgv.parameters)
+    other = make_bgv_kit(limbs=3)
+    a = toy_bgv.server.upload(toy_bgv.client.encrypt([1]))
+    for wrong, error in (
+        (other_key.encrypt([1]), whorl.KeyMismatchError),
+        (other.client.encrypt([1]), whorl.ParameterMismatchError),
+        (other.server.upload(other.client.encrypt([1])), whorl.DeviceError),
+    ):
+        with pytest.raises(error):
+            a + wrong
+    with pytest.raises(whorl.KeyMismatchError):
+        toy_bgv.client.decrypt(other_key.encrypt([1]))
+    with pytest.raises(whorl.ParameterMismatchError):
+        toy_bgv.client.noise_budget(other.client.encrypt([1]))
+    with pytest.raises(whorl.EncodingError, match="packed"):
+        a + toy_bgv.client.encrypt([1], "coefficients")
+    with pytest.raises(whorl.EncodingError, match="coefficients"):
+        toy_bgv.server.rotate(toy_bgv.client.encrypt([1], "coefficients"), 1)
+
+
+def test_missing_keys_are_named(toy_bgv: BgvKit) -> None:
+    x = toy_bgv.client.encrypt([1])
+    bare = Server(toy_bgv.client.evaluation_keys(relinearise=2), device="cpu")
+    a = bare.upload(x)
+    for work, match in (
+        (lambda: a * a, "relinearise = 3"),
+        (lambda: a.rotate(1), "rotation"),
+        (lambda: a.swap_rows(), "exchange of rows"),
+        (lambda: a.inner_sum(4), "rotation"),
+    ):
+        with pytest.raises(whorl.KeyMismatchError, match=match):
+            work()
+    assert bare.key_bytes == 0
+    assert toy_bgv.client.decrypt(a.multiply(a, relinearise=False))[0] == 1
+    b = toy_bgv.server.upload(x)
+    cube = b.multiply(b, relinearise=False).multiply(b, relinearise=False)
+    assert cube.parts == 4 and cube.relinearise().parts == 2
+    with pytest.raises(whorl.KeyMismatchError, match="relinearise = 5"):
+        cube.multiply(b)
+
+
+def test_arguments_out_of_range(toy_bgv: BgvKit) -> None:
+    a = toy_bgv.server.upload(toy_bgv.client.encrypt([1]))
+    for work in (
+        lambda: a.mod_switch(0),
+        lambda: a.mod_switch(13),
+        lambda: a.mod_switch(1).mod_switch(),
+        lambda: a.inner_sum(3),
+        lambda: a.inner_sum(1024),
+        lambda: a.rotate(1.5),  # type: ignore[arg-type]
+        lambda: a.rotate(2**70),
+        lambda: toy_bgv.client.evaluation_keys(relinearise=1),
+        lambda: toy_bgv.client.evaluation_keys(relinearise=9),
+        lambda: toy_bgv.client.evaluation_keys(rotations=[1.5]),  # type: ignore[list-item]
+        lambda: toy_bgv.client.evaluation_keys(inner_sum=3),
+    ):
+        with pytest.raises(whorl.ParameterError):
+            work()
+    for wrong in ([1.5], "a", None, [2**70]):
+        with pytest.raises(TypeError):
+            a + wrong  # type: ignore[operator]
+        with pytest.raises(TypeError):
+            a * wrong  # type: ignore[operator]
+    with pytest.raises(whorl.ShapeError):
+        a + np.ones(1025, int)
+    for work in (
+        lambda: Client("W128"),  # type: ignore[arg-type]
+        lambda: toy_bgv.client.decrypt([1]),  # type: ignore[arg-type]
+        lambda: toy_bgv.server.upload([1]),  # type: ignore[arg-type]
+        lambda: toy_bgv.server.download([1]),  # type: ignore[arg-type]
+        lambda: EvaluationKeys(3),  # type: ignore[arg-type]
+        lambda: Parameters(3),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(TypeError):
+            work()
+    with pytest.raises(whorl.DeviceError):
+        Server(toy_bgv.keys, device="abacus")
+    with pytest.raises(ValueError, match="threads"):
+        Server(toy_bgv.keys, threads=-1)

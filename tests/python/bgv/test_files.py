@@ -1,0 +1,170 @@
+"""Files of BGV: what is saved is what is loaded; each kind of bad input has its own exception."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import whorl
+from support import BgvKit, Kit, check_bad_files, make_bgv_kit
+from whorl import binfhe
+from whorl.bgv import (
+    Ciphertexts,
+    Client,
+    EvaluationKeys,
+    Parameters,
+    PublicKey,
+    Server,
+    parameters,
+)
+
+Load = Callable[[Path], object]
+PASSPHRASE = "correct horse"
+LOADERS: dict[str, Load] = {
+    "parameters": lambda path: Parameters.load(path, True),
+    "keys": lambda path: EvaluationKeys.load(path, True),
+    "ciphertexts": lambda path: Ciphertexts.load(path, True),
+    "results": lambda path: Ciphertexts.load(path, True),
+    "public": lambda path: PublicKey.load(path, True),
+    "secret": lambda path: Client.load(path, PASSPHRASE, True),
+}
+SAME_TYPE = {"ciphertexts": "results", "results": "ciphertexts"}
+
+
+@pytest.fixture(scope="module")
+def files(toy_bgv: BgvKit, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("files")
+    paths = {name: folder / f"{name}.whorl" for name in LOADERS}
+    fresh = toy_bgv.client.encrypt([[1, 2], [3, 4]])
+    toy_bgv.parameters.save(paths["parameters"])
+    toy_bgv.keys.save(paths["keys"])
+    fresh.save(paths["ciphertexts"])
+    a = toy_bgv.server.upload(fresh)
+    (a * a).to_host().save(paths["results"])
+    toy_bgv.client.public_key().save(paths["public"])
+    toy_bgv.client.save(paths["secret"], PASSPHRASE)
+    return paths
+
+
+def test_round_trips(toy_bgv: BgvKit, files: dict[str, Path]) -> None:
+    chosen = Parameters.load(files["parameters"], True)
+    assert chosen == toy_bgv.parameters and chosen.literal() == toy_bgv.parameters.literal()
+    secure = parameters(depth=1)
+    assert Parameters.from_bytes(secure.to_bytes()) == secure
+    client = Client.load(files["secret"], PASSPHRASE.encode(), True)
+    assert client.key_id == toy_bgv.client.key_id
+    assert client.decrypt(Ciphertexts.load(files["ciphertexts"], True))[:, :2].tolist() == [
+        [1, 2],
+        [3, 4],
+    ]
+    results = Ciphertexts.load(files["results"], True)
+    assert results.shape == (2,) and results.level == toy_bgv.parameters.limbs - results.limbs
+    assert client.decrypt(results)[:, :2].tolist() == [[1, 4], [9, 16]]
+    keys = EvaluationKeys.load(files["keys"], True)
+    assert (keys.rotations, keys.relinearise) == (toy_bgv.keys.rotations, 4)
+    public = PublicKey.load(files["public"], True)
+    assert public.key_id == client.key_id and public.parameters == chosen
+    assert client.decrypt(public.encrypt([7, 8]))[:2].tolist() == [7, 8]
+    for part in ("PublicKey", "toy", "MiB"):
+        assert part in repr(public)
+    assert files["secret"].stat().st_mode & 0o777 == 0o600
+
+
+def test_what_may_travel_can_be_pickled(toy_bgv: BgvKit) -> None:
+    assert pickle.loads(pickle.dumps(toy_bgv.parameters)) == toy_bgv.parameters
+    keys = pickle.loads(pickle.dumps(toy_bgv.keys))
+    public = pickle.loads(pickle.dumps(toy_bgv.client.public_key()))
+    x = public.encrypt([[1, 2], [3, 4]])
+    y = pickle.loads(pickle.dumps(x.reshape(2, 1)))
+    assert y.shape == (2, 1) and np.array_equal(x.data, y.data)
+    # The same bits come out whoever made the server.
+    one, other = (Server(k, device="cpu", threads=1).multiply(x, x) for k in (keys, toy_bgv.keys))
+    assert np.array_equal(one.to_host().data, other.to_host().data)
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_bad_files(files: dict[str, Path], tmp_path: Path, name: str) -> None:
+    others = [path for other, path in files.items() if other not in (name, SAME_TYPE.get(name))]
+    check_bad_files(LOADERS[name], files[name], others, tmp_path)
+
+
+def test_the_schemes_do_not_read_each_others_files(
+    kit: Kit, files: dict[str, Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "keys.whorl"
+    kit.keys.save(path)
+    with pytest.raises(whorl.TypeMismatchError, match="expected BGV evaluation keys"):
+        EvaluationKeys.load(path, True)
+    with pytest.raises(whorl.TypeMismatchError, match="BGV evaluation keys"):
+        binfhe.EvaluationKeys.load(files["keys"], True)
+
+
+def test_a_server_refuses_secrets(files: dict[str, Path]) -> None:
+    for load in (
+        lambda: Server(files["secret"], allow_insecure=True),
+        lambda: EvaluationKeys.load(files["secret"], True),
+        lambda: Ciphertexts.load(files["secret"], True),
+        lambda: PublicKey.load(files["secret"], True),
+    ):
+        with pytest.raises(whorl.TypeMismatchError, match="a BGV secret key"):
+            load()
+
+
+def test_passphrases(toy_bgv: BgvKit, files: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(whorl.PassphraseError):
+        Client.load(files["secret"], "wrong horse", True)
+    for empty in ("", b""):
+        with pytest.raises(ValueError, match="empty"):
+            toy_bgv.client.save(tmp_path / "other", empty)
+
+
+def test_insecure_parameters_need_consent(files: dict[str, Path]) -> None:
+    for load in (
+        lambda: Parameters.load(files["parameters"]),
+        lambda: EvaluationKeys.load(files["keys"]),
+        lambda: Ciphertexts.load(files["ciphertexts"]),
+        lambda: PublicKey.load(files["public"]),
+        lambda: Client.load(files["secret"], PASSPHRASE),
+        lambda: Server(files["keys"]),
+    ):
+        with pytest.raises(whorl.ParameterError, match="128"):
+            load()
+
+
+def test_size_limits(files: dict[str, Path]) -> None:
+    with pytest.raises(whorl.OversizedError):
+        EvaluationKeys.load(files["keys"], True, max_bytes=1000)
+    with pytest.raises(whorl.OversizedError):
+        PublicKey.load(files["public"], True, max_bytes=1000)
+    # Fresh ones are half as large in the file as in memory; the limit is for both.
+    size = files["ciphertexts"].stat().st_size
+    assert Ciphertexts.load(files["ciphertexts"], True, max_bytes=2 * size).size == 2
+    with pytest.raises(whorl.OversizedError, match="unpack"):
+        Ciphertexts.load(files["ciphertexts"], True, max_bytes=size)
+
+
+def test_a_server_from_a_path(toy_bgv: BgvKit, files: dict[str, Path], tmp_path: Path) -> None:
+    path = tmp_path / "keys.whorl"
+    path.write_bytes(files["keys"].read_bytes())
+    server = Server(path, device="cpu", allow_insecure=True)
+    path.unlink()
+    a = server.upload(Ciphertexts.load(files["ciphertexts"], True))
+    assert toy_bgv.client.decrypt((a * a).rotate(1))[:, 0].tolist() == [4, 16]
+
+
+def test_files_of_other_keys_and_parameters_are_refused_in_use(
+    toy_bgv: BgvKit, files: dict[str, Path]
+) -> None:
+    fresh = Ciphertexts.load(files["ciphertexts"], True)
+    other_key, other = Client(toy_bgv.parameters), make_bgv_kit(limbs=3)
+    with pytest.raises(whorl.KeyMismatchError):
+        other_key.decrypt(fresh)
+    with pytest.raises(whorl.KeyMismatchError):
+        Server(other_key.evaluation_keys(), device="cpu").upload(fresh)
+    with pytest.raises(whorl.ParameterMismatchError):
+        other.client.decrypt(fresh)
+    with pytest.raises(whorl.ParameterMismatchError):
+        other.server.upload(fresh)

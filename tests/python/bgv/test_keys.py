@@ -1,0 +1,72 @@
+"""Keys hold what was asked for; what is secret stays where it is."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from support import BgvKit, run_python
+from whorl.bgv import (
+    Server,
+)
+
+
+def test_keys_hold_what_was_asked_for(toy_bgv: BgvKit) -> None:
+    client, half = toy_bgv.client, toy_bgv.N // 2
+    keys = client.evaluation_keys(3, np.array([1, 2, -1, 0, 1]), swap_rows=True)
+    assert keys.relinearise == 3 and keys.swap_rows
+    assert keys.rotations == (1, 2, half - 1)
+    assert client.evaluation_keys(inner_sum=8).rotations == (1, 2, 4)
+    assert client.evaluation_keys(2).nbytes == 0
+    for part in ("relinearise=3", "3 rotations", "swap_rows", "MiB"):
+        assert part in repr(keys)
+    for request in ({}, {"rotations": [1, -1, 4]}, {"relinearise": 5, "swap_rows": True}):
+        size = client.key_size(**request)  # type: ignore[arg-type]
+        assert size == toy_bgv.parameters.key_size(**request)  # type: ignore[arg-type]
+        made = client.evaluation_keys(**request)  # type: ignore[arg-type]
+        assert size == made.nbytes
+        assert size <= len(made.to_bytes()) <= size + 1024
+        # On a device the uniform halves are there, too.
+        assert Server(made, device="cpu").key_bytes >= 2 * (size - 1024)
+
+
+def test_progress(toy_bgv: BgvKit) -> None:
+    seen: list[tuple[int, int]] = []
+    toy_bgv.client.evaluation_keys(3, [1, 2], progress=lambda *report: seen.append(report))
+    assert seen[-1] == (9, 9) and all(total == 9 for _, total in seen)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt(f"{done} of {total}")
+
+    with pytest.raises(KeyboardInterrupt):
+        toy_bgv.client.evaluation_keys(3, progress=stop)
+    toy_bgv.client.evaluation_keys(3, progress=True)
+
+
+def test_a_client_shows_and_sends_nothing(toy_bgv: BgvKit) -> None:
+    client = toy_bgv.client
+    for secret in (client, client._core, [client]):
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            with pytest.raises(TypeError, match="secret key"):
+                pickle.dumps(secret, protocol)
+        with pytest.raises(TypeError, match="secret key"):
+            copy.deepcopy(secret)
+    assert repr(client) == f"<Client of key {client.key_id[:8]}…, toy>"
+    public = {name for name in dir(client._core) if not name.startswith("_")}
+    assert public == {
+        *("parameters", "key_id", "generate", "encrypt", "decrypt", "noise_budget"),
+        *("public_key", "evaluation_keys", "save", "load"),
+    }
+
+
+def test_a_server_process_has_no_client() -> None:
+    done = run_python(
+        "import sys, whorl.bgv\n"
+        "whorl.bgv.Server, whorl.bgv.EvaluationKeys, whorl.bgv.parameters(1)\n"
+        "assert 'whorl.bgv._client' not in sys.modules\n"
+        "print('alone')"
+    )
+    assert done.stdout == "alone\n", done.stderr

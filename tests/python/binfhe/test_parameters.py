@@ -1,0 +1,79 @@
+"""Parameters: named sets, and literals of one's own."""
+
+from __future__ import annotations
+
+import pytest
+import whorl
+from support import TOY, Kit
+from whorl.binfhe import (
+    parameter_sets,
+    parameters,
+)
+
+
+def test_every_named_set_exists_and_says_what_it_is() -> None:
+    assert parameter_sets()[0].startswith("W128")
+    for name in parameter_sets():
+        chosen = parameters(name, allow_insecure=True)
+        assert chosen.name == name
+        assert f"{chosen.security.bits:.1f} bits" in repr(chosen)
+        assert "failure 2^-" in repr(chosen)
+        assert parameters(chosen.literal(), allow_insecure=True) == chosen
+        assert chosen.noise().refreshed > 0
+        if chosen.security.bits < 128:
+            with pytest.raises(whorl.ParameterError):
+                parameters(name)
+        else:
+            assert parameters(name) == chosen
+
+
+def test_parameters_are_immutable_values(kit: Kit) -> None:
+    with pytest.raises(AttributeError):
+        kit.parameters.n = 3  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        kit.parameters.anything = 3  # type: ignore[attr-defined]
+    kit.parameters.literal()["n"] = 3
+    assert kit.parameters.n == TOY["n"]
+    same = parameters(TOY, allow_insecure=True)
+    assert same == kit.parameters and hash(same) == hash(kit.parameters)
+    assert same.digest == kit.parameters.digest and len(same.digest) == 32
+    assert parameters({**TOY, "q": 1024}, allow_insecure=True) != kit.parameters
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"n": 15}, "n"),
+        ({"n": -1}, "n"),
+        ({"n": 2**40}, "n"),
+        ({"n": 32.0}, "n"),
+        ({"N": 1000}, "N"),
+        ({"Q": 134215683}, "Q"),
+        ({"q": 1000}, "q"),
+        ({"Q_ks": 8}, "Q_ks"),
+        ({"gadget": [(31, 7, 4)]}, "gadget"),
+        ({"gadget": [7, 4]}, "gadget"),
+        ({"lwe_secret": "trinary"}, "lwe_secret"),
+        ({"transform": "dft"}, "transform"),
+        ({"sigma_lwe": -1.0}, "sigma_lwe"),
+        ({"sigma_lwe": "3"}, "sigma_lwe"),
+        ({"padding": 1}, "padding"),
+        ({"colour": 1}, "colour"),
+        ({"name": "x" * 65}, "name"),
+    ],
+)
+def test_a_bad_literal_names_the_field(changes: dict[str, object], field: str) -> None:
+    with pytest.raises(whorl.ParameterError, match=rf"\b{field}\b"):
+        parameters({**TOY, **changes}, allow_insecure=True)
+
+
+def test_a_literal_needs_its_fields() -> None:
+    for field in ("n", "q", "N", "Q", "Q_ks", "gadget"):
+        with pytest.raises(whorl.ParameterError, match=rf"\b{field}\b"):
+            parameters({key: TOY[key] for key in TOY if key != field}, allow_insecure=True)
+    with pytest.raises(TypeError):
+        parameters(3)  # type: ignore[arg-type]
+    with pytest.raises(whorl.ParameterError, match="W128_P64"):
+        parameters("W128_P46")
+    with pytest.raises(whorl.ParameterError):
+        parameters(TOY)

@@ -1,0 +1,376 @@
+"""The command, end to end, in processes of its own that share files only."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import whorl
+from cli_support import CLI, Shell
+from whorl.binfhe import _server
+from whorl.cli import _expressions, _records
+
+# Small and insecure, so that a key takes no time.
+SET = "openfhe_1_5/TOY"
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "phrase").write_text("correct horse\nignored\n", encoding="utf-8")
+    run = Shell(folder)
+    run("keygen", "--params", SET, "--allow-insecure", "--passphrase-file", "phrase")
+    return run
+
+
+PHRASE = ("--passphrase-file", "phrase", "--allow-insecure")
+
+
+def test_gates_from_end_to_end(shell: Shell) -> None:
+    shell("encrypt", "0", "0", "1", "1", "-o", "a.whorl", *PHRASE)
+    shell("encrypt", "0,1,0,1", "-o", "b.whorl", *PHRASE)
+    for gate, expected in (("NAND", "1 1 1 0"), ("xor", "0 1 1 0"), ("OR", "0 1 1 1")):
+        arguments = ("--gate", gate, "a.whorl", "b.whorl", "-o", f"{gate}.whorl")
+        shell("eval", *arguments, "--allow-insecure", "--threads", "2")
+        assert shell("decrypt", f"{gate}.whorl", *PHRASE) == expected + "\n"
+    shell("eval", "--gate", "NOT", "a.whorl", "-o", "n.whorl", "--allow-insecure")
+    assert shell("decrypt", "n.whorl", *PHRASE) == "1 1 0 0\n"
+    files = ("a.whorl", "b.whorl", "n.whorl")
+    shell("eval", "--gate", "mux", *files, "-o", "m.whorl", "--allow-insecure", "--device", "cpu")
+    assert shell("decrypt", "m.whorl", *PHRASE) == "1 1 0 1\n"
+
+
+def test_tables_and_arrays(shell: Shell) -> None:
+    np.save(shell.folder / "in.npy", np.array([[0, 1], [2, 3]]))
+    shell("encrypt", "in.npy", "-p", "4", "-o", "x.whorl", *PHRASE)
+    shell("eval", "--lut", "0,3,1,2", "x.whorl", "-o", "y.whorl", "--allow-insecure")
+    shell("decrypt", "y.whorl", "-o", "out.npy", *PHRASE)
+    assert np.load(shell.folder / "out.npy").tolist() == [0, 3, 1, 2]
+    shell("eval", "--lut", "x*x", "x.whorl", "-o", "z.whorl", "--allow-insecure")
+    shell("decrypt", "z.whorl", "-o", "out.txt", *PHRASE)
+    assert (shell.folder / "out.txt").read_text() == "0\n1\n0\n1\n"
+    (shell.folder / "in.csv").write_text("1,0\n1,1\n", encoding="utf-8")
+    shell("encrypt", "in.csv", "-o", "csv.whorl", *PHRASE)
+    assert shell("decrypt", "csv.whorl", *PHRASE) == "1 0 1 1\n"
+    shell("encrypt", "-", "-o", "in.whorl", *PHRASE, input="0 1")
+    assert shell("decrypt", "in.whorl", *PHRASE) == "0 1\n"
+
+
+def test_info(shell: Shell) -> None:
+    machine = shell("info")
+    for part in (whorl.__version__, whorl.cpu_target(), "cores", "device used", "cuda"):
+        assert part in machine
+    for device in whorl.devices():
+        line = next(x for x in machine.splitlines() if x.split()[0] == device.name)
+        assert device.description in line and device.why in line
+        assert ("not usable" in line) == (not device.usable)
+        assert (" free" in line) == (device.memory > 0)
+    keys, secret = shell("info", "keys.whorl"), shell("info", "secret.whorl")
+    assert "evaluation keys" in keys and SET in keys
+    assert "secret key" in secret
+    label = keys.split("key id")[1].split()[0]
+    assert label in secret
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "part"),
+    [
+        (("decrypt", "absent.whorl", *PHRASE), 1, "absent.whorl"),
+        (("decrypt", "keys.whorl", *PHRASE), 1, "TypeMismatchError"),
+        (("decrypt", "phrase", *PHRASE), 1, "Error"),
+        (("eval", "--gate", "NOT", "secret.whorl", "-o", "q", "--allow-insecure"), 1, "Type"),
+        (("eval", "--gate", "NOT", "phrase", "-o", "q", "--keys", "secret.whorl"), 1, "Type"),
+        (("encrypt", "1", "-o", "q", "--passphrase-file", "phrase"), 1, "ParameterError"),
+        (("encrypt", "7", "-o", "q", *PHRASE), 1, "EncodingError"),
+        (("encrypt", "x", "-o", "q", *PHRASE), 2, "'x'"),
+        (("encrypt", "1", "-o", "keys.whorl", *PHRASE), 2, "--force"),
+        (("encrypt", "1", "-o", "q", "--allow-insecure"), 2, "WHORL_PASSPHRASE"),
+        (("keygen", "--params", "none", "--secret", "s", "--keys", "k"), 1, "ParameterError"),
+        (("eval", "keys.whorl", "-o", "q"), 2, "--lut"),
+        (("eval", "--nonsense"), 2, "--nonsense"),
+        (("params", "show", "none"), 1, "ParameterError"),
+    ],
+)
+def test_errors_are_one_line(
+    shell: Shell, arguments: tuple[str, ...], code: int, part: str
+) -> None:
+    assert part in shell(*arguments, code=code)
+    assert not (shell.folder / "q").exists()
+
+
+def test_wrong_passphrase_and_environment(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHORL_PASSPHRASE", "wrong horse")
+    shell("encrypt", "1", "-o", "e.whorl", *PHRASE)
+    message = shell("decrypt", "e.whorl", "--allow-insecure", code=1)
+    assert "PassphraseError" in message
+    monkeypatch.setenv("WHORL_PASSPHRASE", "correct horse")
+    assert shell("decrypt", "e.whorl", "--allow-insecure") == "1\n"
+
+
+def test_absent_device(shell: Shell) -> None:
+    shell("encrypt", "1", "-o", "d.whorl", *PHRASE)
+    arguments = ("--gate", "NOT", "d.whorl", "-o", "q", "--allow-insecure", "--device", "abacus")
+    assert "DeviceError" in shell("eval", *arguments, code=1)
+
+
+def test_params(shell: Shell) -> None:
+    listed = shell("params", "list")
+    for name in whorl.binfhe.parameter_sets():
+        assert name in listed
+    rows = [json.loads(line) for line in shell("params", "list", "--json").splitlines()]
+    assert [row["name"] for row in rows] == whorl.binfhe.parameter_sets()
+    assert all(row["security_bits"] >= 0 > row["pfail_log2"] for row in rows)
+    assert shell("params", "list", "--markdown").splitlines()[1].startswith("|---|")
+    literal = json.loads(shell("params", "show", "W128_P64", "--json"))
+    assert whorl.binfhe.parameters(literal) == whorl.binfhe.parameters("W128_P64")
+    assert "security" in shell("params", "show", "W128_P64")
+
+
+def test_bench_records(shell: Shell) -> None:
+    arguments = ("--params", SET, "--runs", "2", "--record", "bench.jsonl")
+    shown = shell("bench", "gates", *arguments, "--batch", "8", "--threads", "1")
+    for part in (SET, "security", "failure", "threads", "nand"):
+        assert part in shown
+    shell("bench", "lut", *arguments, "--batch", "4")
+    shell("bench", "keygen", *arguments)
+    lines = (shell.folder / "bench.jsonl").read_text(encoding="utf-8").splitlines()
+    records = [json.loads(line) for line in lines]
+    fields = (
+        "bench op scheme params device device_count threads batch transfers unit median min max"
+    )
+    fields += " runs peer peer_version peer_median ratio security_bits pfail_log2 commit date"
+    for record in records:
+        assert list(record) == fields.split()
+        assert 0 < record["min"] <= record["median"] <= record["max"]
+    assert {(r["op"], r["unit"]) for r in records} >= {
+        ("nand", "s"),
+        ("nand", "1/s"),
+        ("evalfunc", "1/s"),
+        ("keygen", "s"),
+    }
+    printed = shell("bench", "keygen", "--params", SET, "--runs", "1", "--json")
+    assert json.loads(printed)["op"] == "keygen"
+
+
+@pytest.mark.parametrize("gate", [*_server.GATES, "MUX"])
+def test_bench_measures_every_gate(shell: Shell, gate: str) -> None:
+    printed = shell(
+        "bench", "gates", "--gate", gate, "--params", SET, "--runs", "1", "--batch", "2", "--json"
+    )
+    records = [json.loads(line) for line in printed.splitlines()]
+    assert [(r["op"], r["batch"]) for r in records] == [(gate.lower(), 1), (gate.lower(), 2)]
+    worst = whorl.binfhe.parameters(SET, allow_insecure=True).failure_log2
+    wide = gate in ("majority", "and3", "or3", "and4", "or4", "MUX")
+    assert all((r["pfail_log2"] > round(worst, 1)) == wide for r in records)
+
+
+def test_info_tells_why_a_device_is_used(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def used() -> str:
+        return next(x for x in shell("info").splitlines() if x.startswith("device used"))
+
+    monkeypatch.delenv("WHORL_DEVICE", raising=False)
+    gpu = any(device.usable for device in whorl.devices()[1:])
+    assert ("cuda:0" if gpu else "no GPU can be used") in used()
+    monkeypatch.setenv("WHORL_DEVICE", "cpu")
+    assert "WHORL_DEVICE=cpu" in used() and "none" not in used()
+    monkeypatch.setenv("WHORL_DEVICE", "abacus")
+    assert "none (WHORL_DEVICE=abacus)" in used() and "cuda:all" in used()
+
+
+def test_bench_run(shell: Shell) -> None:
+    arguments = ("--params", SET, "--runs", "2", "--batch", "3", "--device", "cpu")
+    ops = ("--op", "NAND", "--op", "mux", "--op", "evalfunc")
+    shown = shell("bench", "run", *arguments, *ops, "--rotation", "single")
+    for part in (SET, "rotation", "single", "nand", "mux", "evalfunc: p = 4, arbitrary"):
+        assert part in shown
+    printed = shell("bench", "run", *arguments, *ops, "--json", "--record", "run.jsonl")
+    assert (shell.folder / "run.jsonl").read_text(encoding="utf-8") == printed
+    records = [json.loads(line) for line in printed.splitlines()]
+    assert [(r["op"], r["batch"], r["unit"]) for r in records] == [
+        (op, batch, unit)
+        for op in ("nand", "mux", "evalfunc")
+        for batch, unit in ((1, "s"), (3, "1/s"))
+    ]
+    assert {(r["device"], r["device_count"], r["transfers"]) for r in records} == {
+        ("cpu", 1, "included")
+    }
+    lines = shell("bench", "run", *arguments, "--json").splitlines()
+    assert [json.loads(line)["op"] for line in lines] == ["nand", "nand"]
+
+
+def test_bench_run_refuses(shell: Shell) -> None:
+    assert "and5" in shell("bench", "run", "--op", "and5", "--params", SET, code=2)
+    assert "4 bits" in shell("bench", "run", "--op", "lut4", "--params", SET, code=2)
+    wrong = shell("bench", "run", "--params", SET, "--rotation", "spiral", code=1)
+    assert "ParameterError" in wrong and "cluster" in wrong
+    assert "cuda:all" in shell("bench", "run", "--params", SET, "--device", "cuda:x", code=1)
+
+
+def test_bench_bgv(shell: Shell) -> None:
+    arguments = ("--depth", "1", "--runs", "2", "--device", "cpu")
+    ops = [
+        *("add", "mult_plain", "mult", "mult_relin", "square", "rotate", "rotate_many"),
+        *("swap_rows", "rescale", "encrypt", "decrypt", "keygen", "end_to_end"),
+    ]
+    chosen = [part for op in ops for part in ("--op", op)]
+    printed = shell("bench", "bgv", *arguments, *chosen, "--json", "--record", "bgv.jsonl")
+    assert (shell.folder / "bgv.jsonl").read_text(encoding="utf-8") == printed
+    records = [json.loads(line) for line in printed.splitlines()]
+    assert [r["op"] for r in records] == ops
+    for r in records:
+        assert (r["bench"], r["scheme"], r["batch"], r["unit"]) == ("bgv", "bgv", 1, "s")
+        assert (r["device"], r["runs"], r["security_bits"] >= 128) == ("cpu", 2, True)
+        assert r["transfers"] == ("included" if r["op"] == "end_to_end" else "excluded")
+        assert 0 < r["min"] <= r["median"] <= r["max"]
+    shown = shell("bench", "bgv", *arguments, "--batch", "3", "--limbs", "2")
+    for part in ("N = 8192, t = 65537", "keys", "cpu", "mult_relin", "rotate", "/s"):
+        assert part in shown
+    lines = shell("bench", "bgv", *arguments, "--batch", "3", "--op", "add", "--json").splitlines()
+    assert [(json.loads(x)["batch"], json.loads(x)["unit"]) for x in lines] == [
+        (1, "s"),
+        (3, "1/s"),
+    ]
+    coefficients = ("--plain-modulus", "1000", "--coefficients")
+    assert "coefficients only" in shell("bench", "bgv", *arguments, *coefficients, "--op", "add")
+
+
+def test_bench_bgv_refuses(shell: Shell) -> None:
+    assert "bootstrap" in shell("bench", "bgv", "--op", "bootstrap", code=2)
+    assert "depth 90" in shell("bench", "bgv", "--depth", "90", code=1)
+    assert "EncodingError" in shell(
+        *("bench", "bgv", "--depth", "1", "--plain-modulus", "1000", "--coefficients"),
+        *("--op", "rotate"),
+        code=1,
+    )
+
+
+def test_info_of_a_bgv_file(shell: Shell) -> None:
+    whorl.bgv.parameters(depth=1).save(shell.folder / "p.whorl")
+    assert "BGV parameters" in shell("info", "p.whorl")
+
+
+@pytest.mark.parametrize(
+    ("devices", "name", "count"),
+    [
+        (["cpu (AVX3, 2 threads)"], "cpu", 1),
+        (["cuda:0 (NVIDIA H200)"], "h200", 1),
+        (["cuda:0 (NVIDIA H200)", "cuda:3 (NVIDIA H200)"], "h200x2", 2),
+        (["cuda:0 (NVIDIA GeForce RTX 4090)"], "geforce-rtx-4090", 1),
+        (["cuda:0 (NVIDIA H200)", "cuda:1 (NVIDIA A100-SXM4-80GB)"], "h200+a100-sxm4-80gb", 2),
+    ],
+)
+def test_bench_names_the_hardware(devices: list[str], name: str, count: int) -> None:
+    assert _records.hardware(devices) == (name, count)
+
+
+def test_bench_refuses_an_unknown_gate(shell: Shell) -> None:
+    assert "and5" in shell("bench", "gates", "--gate", "and5", "--params", SET, code=2)
+
+
+def test_bench_records_commits_of_this_tree_only(tmp_path: Path) -> None:
+    def git(*args: str) -> str:
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+        command = ["git", "-C", str(tmp_path), *identity, *args]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    assert _records._commit(tmp_path) is None
+    git("init", "-q")
+    assert _records._commit(tmp_path) is None  # no commit yet
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    assert _records._commit(tmp_path) is None  # somebody else's tree
+    (tmp_path / "include" / "whorl").mkdir(parents=True)
+    assert _records._commit(tmp_path / "include") == git("rev-parse", "--short", "HEAD")
+
+
+def test_search_from_the_command_line(shell: Shell) -> None:
+    found = json.loads(shell("params", "search", "--top", "1", "--json"))
+    assert whorl.binfhe.parameters(found).failure_log2 <= -64
+    assert "no set" in shell("params", "search", "-p", "1024", "--padding", code=2)
+
+
+def test_demo_without_the_source_tree(tmp_path: Path) -> None:
+    shown = Shell(tmp_path)("demo", "--built-in")
+    assert shown.count(" + ") == 4
+    assert "gates in" in shown
+
+
+def test_demo_lists_the_applications() -> None:
+    shell = Shell(Path(__file__).resolve().parents[3])
+    assert "nosuch: not among lookup, tree" in shell("demo", "nosuch", code=2)
+    listed = shell("demo", "--list").splitlines()
+    assert [line.split()[:3] for line in listed] == [
+        *(["whorl", "demo", name] for name in ("lookup", "tree"))
+    ]
+    assert all(len(line.split()) > 6 for line in listed), listed  # each says what it does
+
+
+def test_version_and_help(shell: Shell) -> None:
+    assert shell("--version") == f"whorl {whorl.__version__}\n"
+    shown = shell("--help")
+    for command in ("keygen", "encrypt", "eval", "decrypt", "params", "info", "bench", "demo"):
+        assert command in shown
+
+
+def test_ctrl_c_stops_the_command(shell: Shell) -> None:
+    package = str(Path(whorl.__file__).parent.parent)
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-c", CLI, "bench", "gates", "--params", SET),
+            *("--batch", "500000", "--device", "cpu"),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": package},
+        text=True,
+    )
+    time.sleep(4)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    sent = time.perf_counter()
+    _, errors = process.communicate(timeout=60)
+    assert time.perf_counter() - sent < 2
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    ("text", "p", "expected"),
+    [
+        ("0,1,4,9", 4, [0, 1, 4, 9]),
+        ("x", 4, [0, 1, 2, 3]),
+        ("x**3 + 1", 5, [1, 2, 4, 3, 0]),
+        ("-x", 4, [0, 3, 2, 1]),
+        ("x > 1", 4, [0, 0, 1, 1]),
+        ("1 if x == 2 else 0", 4, [0, 0, 1, 0]),
+        ("max(x, 2) ^ (x & 1)", 4, [2, 3, 2, 2]),
+        ("x // 2 + x % 2 + (x >> 1)", 8, [0, 1, 2, 3, 4, 5, 6, 7]),
+    ],
+)
+def test_expressions(text: str, p: int, expected: list[int]) -> None:
+    assert _expressions.table(text, p, max(expected) + 1 if "," in text else p) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os')",
+        "y",
+        "x.real",
+        "open('f')",
+        "x +",
+        "1 // x",
+        "[x]",
+        "x ** 65",
+        "lambda: 0",
+    ],
+)
+def test_expressions_run_nothing_else(text: str) -> None:
+    with pytest.raises(ValueError):
+        _expressions.table(text, 4, 4)

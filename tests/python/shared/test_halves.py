@@ -1,0 +1,92 @@
+"""The server's half has nothing that makes, loads or uses a secret key."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import whorl
+import whorl._client
+import whorl._server
+from support import ROOT, BgvKit, Kit, run_python
+
+LABEL = re.compile(r'PrivateStream \w+\("([^"]+)"\)')
+OF_SECRET_FILES = (b"crypto_pwhash", b"crypto_aead_xchacha20poly1305_ietf_decrypt", b"sodium_mlock")
+"""What the library takes from libsodium for secret keys alone."""
+
+
+def compiled(name: str) -> bytes:
+    path = getattr(whorl, name).__file__
+    assert path is not None
+    return Path(path).read_bytes()
+
+
+def test_the_servers_module_links_no_client() -> None:
+    """Streams of randomness have labels, which are in the file of whatever draws from them."""
+    sources = (ROOT / "src").rglob("*.cpp")
+    labels = {each for path in sources for each in LABEL.findall(path.read_text(encoding="utf-8"))}
+    labels.remove("a secret key")  # also what such a file is called when it is refused
+    assert len(labels) >= 6
+    server, client = compiled("_server"), compiled("_client")
+    marks = {*(label.encode() for label in labels), *OF_SECRET_FILES}
+    assert {mark for mark in marks if mark not in client} == set()
+    assert {mark for mark in marks if mark in server} == set()
+
+
+def test_the_server_half_has_no_client() -> None:
+    done = run_python(
+        "import sys, whorl.server as s\n"
+        "for half in (s, s.binfhe, s.bgv):\n"
+        "    names = {n for n in vars(half) if 'client' in n.lower() or 'secret' in n.lower()}\n"
+        "    assert not names and not hasattr(half, 'Client'), names\n"
+        "s.binfhe.Server, s.binfhe.EvaluationKeys, s.binfhe.parameters('W128_P64')\n"
+        "s.bgv.Server, s.bgv.PublicKey, s.bgv.parameters(1)\n"
+        "assert not [m for m in sys.modules if m.startswith('whorl') and 'client' in m]\n"
+        "print('alone')"
+    )
+    assert done.stdout == "alone\n", done.stderr
+
+
+def test_the_server_half_works_without_the_clients_module(
+    kit: Kit, toy_bgv: BgvKit, tmp_path: Path
+) -> None:
+    """In a copy of the package that lacks it."""
+    package = Path(whorl.__file__).parent
+    ignored = shutil.ignore_patterns("_client*", "client", "cli", "__pycache__")
+    shutil.copytree(package, tmp_path / "whorl", ignore=ignored)
+    assert not list((tmp_path / "whorl").rglob("*client*"))
+    bits, row = kit.client.encrypt([0, 1]), toy_bgv.client.encrypt([2, 3])
+    path = tmp_path / "work"
+    path.write_bytes(pickle.dumps((kit.keys, bits, toy_bgv.keys, row)))
+    code = (
+        "import pickle, sys\n"
+        "sys.path.insert(0, sys.argv[2])\n"
+        "import whorl\n"
+        "from whorl.server import bgv, binfhe\n"
+        "gate_keys, bits, keys, row = pickle.load(open(sys.argv[1], 'rb'))\n"
+        "gates, vectors = (binfhe.Server(gate_keys, 'cpu'), bgv.Server(keys, 'cpu'))\n"
+        "results = (gates.nand(bits, bits).to_host(), (vectors.upload(row) ** 2).to_host())\n"
+        "pickle.dump(results, open(sys.argv[1], 'wb'))\n"
+        "try:\n"
+        "    import whorl.client\n"
+        "except ImportError:\n"
+        "    print(whorl.__file__)"
+    )
+    done = run_python(code, str(path), str(tmp_path))
+    assert done.stdout == f"{tmp_path / 'whorl' / '__init__.py'}\n", done.stderr
+    nand, square = pickle.loads(path.read_bytes())
+    assert kit.client.decrypt(nand).tolist() == [1, 0]
+    assert toy_bgv.client.decrypt(square)[:2].tolist() == [4, 9]
+
+
+@pytest.mark.parametrize("half", ["client", "server"])
+def test_halves_have_both_schemes(half: str) -> None:
+    module = getattr(whorl, half)
+    main = {"client": "Client", "server": "Server"}[half]
+    for scheme in ("binfhe", "bgv"):
+        part = getattr(module, scheme)
+        assert getattr(part, main) is getattr(getattr(whorl, scheme), main)
+        assert part.Ciphertexts is getattr(whorl, scheme).Ciphertexts

@@ -1,0 +1,210 @@
+"""What is secret stays where it is: pickling, representation, halves, forks."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import whorl
+from support import Kit, make_kit, run_python
+from whorl.binfhe import Ciphertexts, Client, EvaluationKeys, Lut, Parameters, Server
+
+
+def test_a_client_cannot_be_pickled_or_copied(kit: Kit) -> None:
+    for secret in (kit.client, kit.client._core, [kit.client], {"c": kit.client._core}):
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            with pytest.raises(TypeError, match="secret key"):
+                pickle.dumps(secret, protocol)
+        with pytest.raises(TypeError, match="secret key"):
+            copy.deepcopy(secret)
+    with pytest.raises(TypeError, match="secret key"):
+        copy.copy(kit.client)
+    with pytest.raises(TypeError, match="EvaluationKeys"):
+        pickle.dumps(kit.server)
+
+
+def test_what_may_travel_can_be_pickled(kit: Kit) -> None:
+    lut = Lut(kit.parameters, [0, 1, 3, 2])
+    assert pickle.loads(pickle.dumps(kit.parameters)) == kit.parameters
+    assert pickle.loads(pickle.dumps(lut)) == lut
+    keys = pickle.loads(pickle.dumps(kit.keys))
+    assert keys.key_id == kit.keys.key_id
+    a = kit.client.encrypt([0, 1])
+    assert np.array_equal(
+        Server(keys).nand(a, a).to_host().data, kit.server.nand(a, a).to_host().data
+    )
+
+
+def test_no_secret_is_shown(kit: Kit) -> None:
+    assert repr(kit.client) == f"<Client of key {kit.client.key_id[:8]}…, toy>"
+    assert not hasattr(kit.client, "__dict__")
+    public = {name for name in dir(kit.client._core) if not name.startswith("_")}
+    assert public == {
+        *("parameters", "key_id", "generate", "encrypt", "decrypt", "noise"),
+        *("evaluation_keys", "save", "load"),
+    }
+
+
+def test_the_server_half_refuses_secret_files(kit: Kit, tmp_path: Path) -> None:
+    path = tmp_path / "secret.whorl"
+    kit.client.save(path, "correct horse")
+    assert path.stat().st_mode & 0o777 == 0o600
+    for load in (
+        lambda: EvaluationKeys.load(path, allow_insecure=True),
+        lambda: Server(path, allow_insecure=True),
+        lambda: Ciphertexts.load(path, allow_insecure=True),
+        lambda: Lut.load(path, allow_insecure=True),
+        lambda: Parameters.load(path, allow_insecure=True),
+    ):
+        with pytest.raises(whorl.TypeMismatchError):
+            load()
+
+
+def test_a_secret_key_survives_its_file(kit: Kit, tmp_path: Path) -> None:
+    path = tmp_path / "secret.whorl"
+    kit.client.save(path, "correct horse")
+    again = Client.load(path, b"correct horse", allow_insecure=True)
+    assert again.key_id == kit.client.key_id
+    assert again.decrypt(kit.client.encrypt([0, 1, 2, 3])).tolist() == [0, 1, 2, 3]
+    with pytest.raises(whorl.PassphraseError):
+        Client.load(path, "wrong horse", allow_insecure=True)
+    with pytest.raises(whorl.ParameterError):
+        Client.load(path, "correct horse")
+    for passphrase in ("", b""):
+        with pytest.raises(ValueError, match="empty"):
+            kit.client.save(tmp_path / "other", passphrase)
+
+
+def test_forked_children_share_no_randomness(kit: Kit) -> None:
+    """Both children encrypt the same bits after the parent has used its streams."""
+    kit.client.encrypt([0, 1])
+
+    def in_child() -> bytes:
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                a = kit.client.encrypt([0, 1, 1, 0])
+                other = Client(kit.parameters)
+                words = pickle.dumps((a._core.seed, a.data.copy(), other.key_id))
+                os.write(write, words)
+            finally:
+                os._exit(0)
+        os.close(write)
+        with os.fdopen(read, "rb") as stream:
+            result = stream.read()
+        os.waitpid(child, 0)
+        return result
+
+    parent = kit.client.encrypt([0, 1, 1, 0])
+    own = (parent._core.seed, parent.data.copy(), Client(kit.parameters).key_id)
+    drawn = [*(pickle.loads(in_child()) for _ in range(2)), own]
+    for i in range(3):
+        for j in range(i):
+            assert drawn[i][0] != drawn[j][0]
+            assert drawn[i][2] != drawn[j][2]
+            # 128 words below 2^11: chance of more than 8 equal ones is under 1e-9.
+            assert np.sum(drawn[i][1] == drawn[j][1]) <= 8
+
+
+def test_two_encryptions_differ(kit: Kit) -> None:
+    a, b = kit.client.encrypt([1]), kit.client.encrypt([1])
+    assert a._core.seed != b._core.seed
+    assert not np.array_equal(a.data, b.data)
+    assert make_kit().client.key_id != kit.client.key_id
+
+
+def test_resident_memory_with_std128_keys(tmp_path: Path) -> None:
+    """At most 300 MB with one STD128 evaluation key loaded in a server, in a process of its own."""
+    make = (
+        "import sys, whorl\n"
+        "p = whorl.binfhe.parameters('openfhe_1_6/STD128', allow_insecure=True)\n"
+        "whorl.binfhe.Client(p).evaluation_keys().save(sys.argv[1])"
+    )
+    serve = (
+        "import sys, whorl.server\n"
+        "server = whorl.server.binfhe.Server(sys.argv[1], device='cpu', allow_insecure=True)\n"
+        "lines = open('/proc/self/status').read().splitlines()\n"
+        "print(next(int(l.split()[1]) for l in lines if l.startswith('VmRSS:')))"
+    )
+    path = tmp_path / "keys.whorl"
+    assert run_python(make, str(path)).returncode == 0
+    assert path.stat().st_size < 91.5e6  # a tenth of OpenFHE's file
+    done = run_python(serve, str(path))
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) * 1024 <= 330e6  # a second copy would be 218 MB more
+
+
+def test_ctrl_c_stops_a_long_call() -> None:
+    """SIGINT after half a second into a call of minutes: KeyboardInterrupt within 2 s."""
+    code = (
+        "import os, signal, sys, threading, time\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "from support import make_kit\n"
+        "kit = make_kit()\n"
+        "a = kit.client.encrypt([1] * 200000)\n"
+        "sent = []\n"
+        "def send():\n"
+        "    time.sleep(0.5)\n"
+        "    sent.append(time.perf_counter())\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "threading.Thread(target=send).start()\n"
+        "try:\n"
+        "    kit.server.nand(a, a)\n"
+        "except KeyboardInterrupt:\n"
+        "    print(time.perf_counter() - sent[0])\n"
+        "assert kit.client.decrypt(kit.server.nand(a[:2], a[:2])).tolist() == [0, 0]\n"
+    )
+    done = run_python(code, str(Path(__file__).parents[1]))
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 2
+
+
+def test_progress_is_reported_and_stops(kit: Kit) -> None:
+    seen: list[tuple[int, int]] = []
+    kit.client.evaluation_keys(progress=lambda done, total: seen.append((done, total)))
+    assert seen
+    assert all(0 <= done <= total for done, total in seen)
+    assert seen == sorted(seen)
+
+    def stop(done: int, total: int) -> None:
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        kit.client.evaluation_keys(progress=stop)
+
+
+def test_a_new_process_reads_what_this_one_pickled(kit: Kit, tmp_path: Path) -> None:
+    path = tmp_path / "both"
+    a = kit.client.encrypt([[0, 1], [1, 1]])
+    path.write_bytes(pickle.dumps((kit.keys, a)))
+    done = run_python(
+        "import pickle, sys, whorl.server\n"
+        "keys, a = pickle.load(open(sys.argv[1], 'rb'))\n"
+        "result = whorl.server.binfhe.Server(keys).nand(a, a[0]).to_host()\n"
+        "pickle.dump(result, open(sys.argv[1], 'wb'))",
+        str(path),
+    )
+    assert done.returncode == 0, done.stderr
+    result = pickle.loads(path.read_bytes())
+    assert kit.client.decrypt(result).tolist() == [[1, 0], [1, 0]]
+
+
+def test_imports_bring_no_progress_bars() -> None:
+    """The package itself imports quickly: rich and typer are the command's."""
+    code = "import sys, whorl.binfhe; print([m for m in ('rich', 'typer') if m in sys.modules])"
+    package = str(Path(whorl.__file__).parent.parent)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": package},
+        check=True,
+    )
+    assert done.stdout == "[]\n"
