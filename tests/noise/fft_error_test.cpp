@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lattice/lwe/noise.h"
-#include "lattice/lwe/rgsw.h"
+#include "lattice/lwe/rotation_method.h"
 #include "math/sampling.h"
 #include "noise/measure.h"
 #include "support/targets.h"
@@ -50,9 +50,11 @@ struct Material {
     const std::vector<ring::Gadget> gadgets(n, gadget);
     const math::GaussianSampler error(kSigma);
     const auto seed = math::random_seed();
-    const auto bodies = lattice::rotation_key_bodies<Word>(lwe, ring, static_cast<Word>(s.Q),
-                                                           gadgets, s.keys, error, seed, 0, {});
-    backend::RotationShape shape{n, s.N, s.Q, s.keys, gadgets, backend::Arithmetic::ntt};
+    using lattice::lwe::RotationMethod;
+    backend::RotationShape shape = RotationMethod().shape(
+        s.N, s.Q, s.keys == 1 ? lattice::SecretKind::binary : lattice::SecretKind::ternary, gadgets,
+        backend::Arithmetic::ntt);
+    const auto bodies = RotationMethod::generate<Word>(shape, lwe, ring, error, seed, 0, {});
     ntt = std::make_unique<noise::Rotator<Word>>(shape, bodies.template as<Word>(), seed, 0,
                                                  test::tested_device);
     shape.arithmetic = backend::Arithmetic::fft;

@@ -48,19 +48,20 @@ class ModulusSwitch : public testing::TestWithParam<Switch> {};
 TEST_P(ModulusSwitch, RoundsWithTheVarianceOfItsFormula) {
   const Switch& s = GetParam();
   constexpr std::size_t kRows = 2048, kKeys = 16, n = 300;
-  const auto device = backend::make_device(test::tested_device);
+  const auto queue = backend::open_queue(test::tested_device);
   const double step =
       s.from % s.to == 0 ? static_cast<double>(s.to) / static_cast<double>(s.from) : 0;
   double measured = 0, variance = 0, means = 0;
   for (std::size_t k = 0; k < kKeys; ++k) {
     const auto key = secret(n, s.binary);
     const auto rows = noise::uniform<std::uint64_t>(kRows * (n + 1), s.from);
-    auto in = device->allocate<std::uint64_t>(rows.size());
-    auto out = device->allocate<std::uint64_t>(rows.size());
-    device->upload(std::span<const std::uint64_t>(rows), in.slice());
-    device->modulus_switch(s.from, s.to, n + 1, s.centre, std::as_const(in).slice(), out.slice());
+    auto in = queue->allocate<std::uint64_t>(rows.size());
+    auto out = queue->allocate<std::uint64_t>(rows.size());
+    queue->upload(std::span<const std::uint64_t>(rows), in.slice());
+    queue->lwe().modulus_switch(s.from, s.to, n + 1, s.centre, std::as_const(in).slice(),
+                                out.slice());
     const auto before = noise::lwe_phases<std::uint64_t>(rows, key, s.from);
-    const auto after = noise::lwe_phases<std::uint64_t>(test::get(*device, out), key, s.to);
+    const auto after = noise::lwe_phases<std::uint64_t>(test::get(*queue, out), key, s.to);
     // Phase mod to less phase·to/from, mod to.
     noise::Moments moments;
     for (std::size_t c = 0; c < kRows; ++c) {
@@ -119,7 +120,7 @@ TEST_P(KeySwitchNoise, IsItsFormula) {
   const double sigma = 3.19;
   const ring::Gadget gadget(s.Q_ks, s.log_base, s.digits);
   const math::GaussianSampler error(sigma);
-  const auto device = backend::make_device(test::tested_device);
+  const auto queue = backend::open_queue(test::tested_device);
   noise::Moments moments;
   for (std::size_t k = 0; k < kKeys; ++k) {
     const auto from = secret(N, false), to = secret(n, false);
@@ -133,7 +134,7 @@ TEST_P(KeySwitchNoise, IsItsFormula) {
       std::copy(words.begin(), words.end(), a.begin());
       b[0] = bodies.as<Word>()[r];
     };
-    const auto key = device->prepare_switch_key(
+    const auto key = queue->lwe().prepare_switch_key(
         {N, n, s.Q_ks, gadget, s.table},
         [&](std::size_t r, std::span<std::uint64_t> a, std::span<std::uint64_t> b) {
           switch (bodies.word_bytes()) {
@@ -146,12 +147,12 @@ TEST_P(KeySwitchNoise, IsItsFormula) {
           }
         });
     const auto rows = noise::uniform<std::uint64_t>(kRows * (N + 1), s.Q_ks);
-    auto in = device->allocate<std::uint64_t>(rows.size());
-    auto out = device->allocate<std::uint64_t>(kRows * (n + 1));
-    device->upload(std::span<const std::uint64_t>(rows), in.slice());
-    device->lwe_key_switch(*key, std::as_const(in).slice(), out.slice());
+    auto in = queue->allocate<std::uint64_t>(rows.size());
+    auto out = queue->allocate<std::uint64_t>(kRows * (n + 1));
+    queue->upload(std::span<const std::uint64_t>(rows), in.slice());
+    queue->lwe().key_switch<std::uint64_t>(*key, std::as_const(in).slice(), out.slice());
     const auto before = noise::lwe_phases<std::uint64_t>(rows, from, s.Q_ks);
-    const auto after = noise::lwe_phases<std::uint64_t>(test::get(*device, out), to, s.Q_ks);
+    const auto after = noise::lwe_phases<std::uint64_t>(test::get(*queue, out), to, s.Q_ks);
     for (std::size_t c = 0; c < kRows; ++c)
       moments.add(
           static_cast<double>(noise::centred((after[c] + s.Q_ks - before[c]) % s.Q_ks, s.Q_ks)));

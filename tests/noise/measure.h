@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/contract/rotation.h"
 #include "lattice/lwe/keys.h"
 #include "lattice/lwe/noise.h"
 #include "math/random.h"
-#include "ring/ntt_plan.h"
+#include "ring/host/transforms.h"
 #include "schemes/binfhe/derived.h"
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/client.h"
@@ -61,11 +61,8 @@ class Rotator {
   /// `bodies` as EvaluationKeys::rotation_b, for `shape.arithmetic`.
   Rotator(backend::RotationShape shape, std::span<const Word> bodies, const math::Seed& seed,
           unsigned threads, const std::string& device = "cpu")
-      : N_(shape.N),
-        n_(shape.n),
-        Q_(shape.Q),
-        device_(backend::make_device(device, {threads, {}})) {
-    key_ = device_->prepare_rotation_key(
+      : N_(shape.N), n_(shape.n), Q_(shape.Q), queue_(backend::open_queue(device, {threads, {}})) {
+    key_ = queue_->rotation<Word>().prepare(
         shape, backend::RowSource<Word>([&](std::size_t r, std::span<Word> a, std::span<Word> b) {
           math::expand_uniform<Word>(seed, r, Q_, a);
           std::copy_n(bodies.begin() + static_cast<std::ptrdiff_t>(r * N_), N_, b.begin());
@@ -73,35 +70,34 @@ class Rotator {
   }
   Rotator(const binfhe::Parameters& parameters, const binfhe::EvaluationKeys& keys,
           binfhe::Transform transform, unsigned threads)
-      : Rotator({parameters.n(), parameters.N(), parameters.Q(), parameters.keys_per_coefficient(),
-                 binfhe::rotation_gadgets(parameters),
-                 transform == binfhe::Transform::fft ? backend::Arithmetic::fft
-                                                     : backend::Arithmetic::ntt},
-                keys.rotation_b.as<Word>(), keys.rotation_seed, threads) {}
+      : Rotator(binfhe::rotation_shape(parameters, transform), keys.rotation_b.as<Word>(),
+                keys.rotation_seed, threads) {}
 
   /// lwe (B, n+1) modulo 2N, one test vector for all; (B, 2, N).
   std::vector<Word> rotate(std::span<const std::uint32_t> lwe, std::span<const Word> lut) const {
     const std::size_t count = lwe.size() / (n_ + 1);
-    auto in = device_->allocate<std::uint32_t>(lwe.size());
-    auto vector = device_->allocate<Word>(N_);
-    auto index = device_->allocate<std::uint32_t>(count);
-    auto out = device_->allocate<Word>(count * 2 * N_);
-    device_->upload(lwe, in.slice());
-    device_->upload(lut, vector.slice());
+    auto in = queue_->allocate<std::uint32_t>(lwe.size());
+    auto vector = queue_->allocate<Word>(N_);
+    auto index = queue_->allocate<std::uint32_t>(count);
+    auto out = queue_->allocate<Word>(count * 2 * N_);
+    queue_->upload(lwe, in.slice());
+    queue_->upload(lut, vector.slice());
     const std::vector<std::uint32_t> zeros(count, 0);
-    device_->upload(std::span<const std::uint32_t>(zeros), index.slice());
-    device_->blind_rotate(*key_, std::as_const(in).slice(), std::as_const(vector).slice(),
-                          std::as_const(index).slice(), out.slice());
+    queue_->upload(std::span<const std::uint32_t>(zeros), index.slice());
+    queue_->rotation<Word>().rotate(
+        *key_,
+        {std::as_const(in).slice(), std::as_const(vector).slice(), std::as_const(index).slice()},
+        out.slice());
     std::vector<Word> result(out.size());
-    device_->download(std::as_const(out).slice(), std::span<Word>(result));
+    queue_->download(std::as_const(out).slice(), std::span<Word>(result));
     return result;
   }
 
  private:
   std::size_t N_, n_;
   std::uint64_t Q_;
-  std::unique_ptr<backend::Device> device_;
-  std::unique_ptr<backend::RotationKey> key_;
+  std::unique_ptr<backend::Queue> queue_;
+  std::unique_ptr<const backend::RotationKey> key_;
 };
 
 /// Phases b - a·s of RLWE ciphertexts (B, 2, N): (B, N) residues.
@@ -109,35 +105,28 @@ template <class Word>
 class RingPhase {
  public:
   RingPhase(std::span<const std::int32_t> secret, std::uint64_t Q)
-      : plan_(static_cast<std::uint32_t>(secret.size()), static_cast<Word>(Q)),
-        device_(backend::make_device("cpu", {1, {}})),
-        secret_(device_->allocate<Word>(secret.size())) {
-    for (std::size_t i = 0; i < secret.size(); ++i)
-      secret_.slice().data[i] = static_cast<Word>(lattice::residue(secret[i], Q));
-    const ring::NttPlan<Word>* plans[] = {&plan_};
-    device_->ntt(plans, secret_.slice());
+      : ntt_(std::make_shared<const ring::NttPlan<Word>>(static_cast<std::uint32_t>(secret.size()),
+                                                         static_cast<Word>(Q))) {
+    for (const std::int32_t s : secret)
+      secret_.push_back(static_cast<Word>(lattice::residue(s, Q)));
+    ntt_.forward(secret_);
   }
   std::vector<Word> operator()(std::span<const Word> rlwe) const {
-    const std::size_t N = plan_.N(), count = rlwe.size() / (2 * N);
-    const ring::NttPlan<Word>* plans[] = {&plan_};
-    const auto& q = plan_.modulus();
-    auto a = device_->allocate<Word>(N);
-    std::vector<Word> out(count * N);
+    const std::size_t N = secret_.size(), count = rlwe.size() / (2 * N);
+    const auto& q = ntt_.plan().modulus();
+    std::vector<Word> a(N), out(count * N);
     for (std::size_t c = 0; c < count; ++c) {
-      device_->upload(rlwe.subspan(2 * c * N, N), a.slice());
-      device_->ntt(plans, a.slice());
-      device_->mul({&q, 1}, std::as_const(a).slice(), std::as_const(secret_).slice(), a.slice());
-      device_->intt(plans, a.slice());
-      for (std::size_t j = 0; j < N; ++j)
-        out[c * N + j] = q.sub(rlwe[(2 * c + 1) * N + j], a.slice().data[j]);
+      ntt_.forward(rlwe.subspan(2 * c * N, N), a);
+      for (std::size_t j = 0; j < N; ++j) a[j] = q.mul(a[j], secret_[j]);
+      ntt_.inverse(a);
+      for (std::size_t j = 0; j < N; ++j) out[c * N + j] = q.sub(rlwe[(2 * c + 1) * N + j], a[j]);
     }
     return out;
   }
 
  private:
-  ring::NttPlan<Word> plan_;
-  std::unique_ptr<backend::Device> device_;
-  backend::Buffer<Word> secret_;
+  ring::HostNtt<Word> ntt_;
+  std::vector<Word> secret_;
 };
 
 /// Errors (B, N) of blind rotations of `lut` by `lwe`, (B, n+1) modulo 2N, under the LWE key:

@@ -40,14 +40,10 @@ void check_keys(const EvaluationKeys& keys) {
   expect("key-switching key", keys.switch_b, p.key_switch_rows(), word_bytes_for(p.Q_ks()));
 }
 
-/// Ciphertexts that a device should have before a batch is spread over another. A GPU takes about
-/// as long for one as for a thousand.
-constexpr std::size_t usual_share = 1024;
-
 std::shared_ptr<const run::Fleet> open_fleet(const ServerOptions& options) {
   run::FleetOptions fleet;
   fleet.interrupt = options.interrupt;
-  fleet.least_share = usual_share;
+  fleet.least_share = options.least_share;
   return run::Fleet::open(
       options.device, {options.threads, options.interrupt, rotation_of(options.rotation)}, fleet);
 }

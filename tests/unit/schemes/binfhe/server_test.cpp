@@ -143,7 +143,7 @@ TEST(BinfheServer, LinearTrivialNot) {
   }
   const std::int32_t one[] = {1};
   EXPECT_THROW(server.linear(one, in), ShapeError);
-  EXPECT_THROW(server.linear({}, {}), ShapeError);
+  EXPECT_THROW(server.linear({}, std::span<const Ciphertexts* const>()), ShapeError);
   EXPECT_THROW(server.trivial(std::vector<std::uint32_t>{8}, encoding), EncodingError);
   EXPECT_THROW(server.trivial(y, {129, false}), EncodingError);
   const Ciphertexts shorter = pair.client.encrypt(std::vector<std::uint32_t>{1}, encoding);
