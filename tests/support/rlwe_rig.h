@@ -31,10 +31,20 @@ struct RlweRig {
       : plan(std::move(its_plan)),
         coefficients(lattice::rlwe::random_ternary_secret(plan->N())),
         secret(plan, {coefficients.data(), coefficients.size()}, sigma) {}
-  RlweRig(unsigned limbs, unsigned special, unsigned digit_limbs)
-      : RlweRig(random_rns_plan<Word>(256, limbs, special, digit_limbs, shapes)) {}
+  /// Primes of equal size, so that P is about as large as a digit of as many.
+  static RlweRig even(unsigned limbs, unsigned special, unsigned digit_limbs) {
+    const auto primes = math::ntt_primes(sizeof(Word) == 4 ? 30 : 55, 256, limbs + special);
+    const std::vector<Word> all(primes.begin(), primes.end());
+    return RlweRig(std::make_shared<const ring::RnsPlan<Word>>(
+        256, std::span(all).subspan(special), std::span(all).first(special), digit_limbs));
+  }
+  /// Primes of any sizes.
+  static RlweRig mixed(unsigned limbs, unsigned special, unsigned digit_limbs) {
+    Random shapes;
+    return RlweRig(random_rns_plan<Word>(256, limbs, special, digit_limbs, shapes));
+  }
 
-  Random shapes, random;
+  Random random;
   std::shared_ptr<const ring::RnsPlan<Word>> plan;
   math::SecretVector<std::int32_t> coefficients;
   lattice::rlwe::RnsSecret<Word> secret;

@@ -29,7 +29,7 @@ void expect_same(const WordArray& a, const WordArray& b, const std::string& what
 }
 
 TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
-  RlweRig<TypeParam> rig(5, 2, 2);
+  auto rig = RlweRig<TypeParam>::mixed(5, 2, 2);
   const auto& plan = *rig.plan;
   const std::uint32_t inverse = 2 * plan.N() - 1;
   const std::vector<SwitchKeyData> keys = {rig.key(1, 2), rig.key(1, 3), rig.key(3, 1),
@@ -106,7 +106,7 @@ TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
 }
 
 TYPED_TEST(RlweEvaluator, ArraysAreSplitByOneRule) {
-  RlweRig<TypeParam> rig(3, 1, 1);
+  auto rig = RlweRig<TypeParam>::mixed(3, 1, 1);
   const StrainedFleet two(2, 3);
   const auto e = rig.evaluator(two.fleet);
   EXPECT_EQ(e->most(), 3u);
@@ -122,7 +122,7 @@ TYPED_TEST(RlweEvaluator, ArraysAreSplitByOneRule) {
 
 /// Phases come out as integers say, up to what switching and rounding add.
 TYPED_TEST(RlweEvaluator, MeansWhatItSays) {
-  RlweRig<TypeParam> rig(4, 2, 2);
+  auto rig = RlweRig<TypeParam>::even(4, 2, 2);
   const std::uint32_t g = 5;
   const auto e = rig.evaluator(StrainedFleet(2).fleet);
   const std::vector<SwitchKeyData> data = {rig.key(1, 2), rig.key(g, 1)};
@@ -164,7 +164,7 @@ TYPED_TEST(RlweEvaluator, MeansWhatItSays) {
 
 /// Double hoisting against automorphisms that are multiplied and added, one by one.
 TYPED_TEST(RlweEvaluator, WeightedSumsAreHoistedTwice) {
-  RlweRig<TypeParam> rig(4, 2, 2);
+  auto rig = RlweRig<TypeParam>::even(4, 2, 2);
   const auto e = rig.evaluator(StrainedFleet(2).fleet);
   const std::vector<std::uint32_t> gs = {1, 3, 9, 511};
   std::vector<SwitchKeyData> data;
@@ -201,7 +201,7 @@ TYPED_TEST(RlweEvaluator, WeightedSumsAreHoistedTwice) {
 }
 
 TYPED_TEST(RlweEvaluator, Refusals) {
-  RlweRig<TypeParam> rig(4, 1, 2);
+  auto rig = RlweRig<TypeParam>::mixed(4, 1, 2);
   const auto e = rig.evaluator(StrainedFleet(2).fleet), other = rig.evaluator(StrainedFleet(1).fleet);
   const ring::Basis full = rig.plan->level(4), low = rig.plan->level(2);
   const Shape shape{2, full, 3};
