@@ -42,16 +42,22 @@ void time_key_switch(LweBench& bench, const char* name, const Records& records) 
                                                ? std::vector<std::size_t>{1, 64, 512, 8192}
                                                : std::vector<std::size_t>{1, 64, 512, 2048, 8192};
   const std::size_t most = batches.back();
-  std::vector<u64> in(most * (shape.N + 1));
-  for (std::size_t i = 0; i < in.size(); ++i) in[i] = mix(i) & (shape.Q_ks - 1);
-  const auto from = bench.stream.upload(in.data(), in.size());
-  const auto to = bench.stream.allocate<u64>(most * (shape.n + 1));
-  for (const std::size_t count : batches) {
-    const Times t = time_on_gpu(bench, [&] {
-      backend::cuda::lwe_key_switch<u64>(bench.stream, *key, count, from.data(), to.data());
+  // Ciphertexts in words that fit Q_ks, as servers have them.
+  const unsigned bytes = word <= 4 ? 4 : 8;
+  const auto switch_keys = backend::with_word_bytes(bytes, [&]<class Word>(Word) {
+    std::vector<Word> in(most * (shape.N + 1));
+    for (std::size_t i = 0; i < in.size(); ++i)
+      in[i] = static_cast<Word>(mix(i) & (shape.Q_ks - 1));
+    const auto from = bench.stream.upload(in.data(), in.size());
+    const auto to = bench.stream.allocate<Word>(most * (shape.n + 1));
+    return std::function<void(std::size_t)>([&bench, &key, from, to](std::size_t count) {
+      backend::cuda::lwe_key_switch<Word>(bench.stream, *key, count, from.data(), to.data());
     });
+  });
+  for (const std::size_t count : batches) {
+    const Times t = time_on_gpu(bench, [&] { switch_keys(count); });
     const double B = static_cast<double>(count), planes = (std::bit_width(shape.Q_ks - 1) + 7) / 8;
-    const double ciphertexts = B * 8 * (N + 1 + columns) / memory_rate;
+    const double ciphertexts = B * bytes * (N + 1 + columns) / memory_rate;
     // Either way the rows that are needed come from memory once; then they are multiplied, or
     // picked from shared memory.
     const double picked = N * shape.gadget.digits() * columns * static_cast<double>(word);

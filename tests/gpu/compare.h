@@ -366,7 +366,7 @@ struct RotationCase {
       const auto& [log_base, digits] = r.ranges[i * r.ranges.size() / r.n];
       key.shape.gadgets.emplace_back(Q, log_base, digits);
     }
-    const std::size_t rows = row_count(key.shape);
+    const std::size_t rows = key.shape.first_rows().back();
     for (std::size_t i = 0; i < rows; ++i) {
       key.a.push_back(random.residues<Word>(r.N, Q));
       key.b.push_back(random.residues<Word>(r.N, Q));

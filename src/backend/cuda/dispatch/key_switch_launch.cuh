@@ -253,9 +253,9 @@ void lay_out(const Stream& stream, const CudaSwitchKey& key, std::size_t first, 
 
 /// prepare_switch_key (dispatch/lwe.h), laid out by other numbers than those in use.
 template <class Word>
-std::unique_ptr<SwitchKey> make_switch_key(const Stream& stream, const SwitchShape& shape,
-                                           const SwitchRowWriter& rows, const Workers& workers,
-                                           const SwitchLayout& numbers = {}) {
+std::unique_ptr<CudaSwitchKey> make_switch_key(const Stream& stream, const SwitchShape& shape,
+                                               const SwitchRowWriter& rows, const Workers& workers,
+                                               const SwitchLayout& numbers = {}) {
   const CurrentGpu current(stream.gpu().ordinal);
   auto key = std::make_unique<CudaSwitchKey>(stream, shape, numbers);
   // Rows come in pieces: made by the host, copied, and laid out on the GPU while the next is made.
