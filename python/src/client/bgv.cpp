@@ -12,20 +12,24 @@ namespace whorl::python {
 using namespace nb::literals;
 using bgv::Client;
 
+namespace {
+
+bgv::EvaluationKeys make_keys(const Client& client, unsigned relinearise,
+                              const std::vector<std::int64_t>& rotations, bool swap_rows,
+                              unsigned threads, const std::optional<nb::callable>& report) {
+  const bgv::KeyRequest request{relinearise, rotations, swap_rows};
+  return without_gil([&] { return client.evaluation_keys(request, threads, reporting(report)); });
+}
+
+}  // namespace
+
 void bind_bgv_client(nb::module_& module) {
   bind_keyholder<Client>(module)
       .def("encrypt", calling(&Client::encrypt), "values"_a, "packing"_a)
       .def("noise_budget", calling(&Client::noise_budget), "batch"_a)
       .def("public_key", calling(&Client::public_key))
-      .def(
-          "evaluation_keys",
-          [](const Client& client, unsigned relinearise, const std::vector<std::int64_t>& rotations,
-             bool swap_rows, unsigned threads, const std::optional<nb::callable>& report) {
-            const bgv::KeyRequest request{relinearise, rotations, swap_rows};
-            return without_gil(
-                [&] { return client.evaluation_keys(request, threads, reporting(report)); });
-          },
-          "relinearise"_a, "rotations"_a, "swap_rows"_a, "threads"_a, "progress"_a.none());
+      .def("evaluation_keys", &make_keys, "relinearise"_a, "rotations"_a, "swap_rows"_a,
+           "threads"_a, "progress"_a.none());
 
   module.def(
       "encrypt",

@@ -26,6 +26,13 @@ class Accounted:
         "_core.parts", "Polynomials c_0 + c_1·s + c_2·s^2 + … of each: 2; more of bare products."
     )
     limbs = Part[int]("_core.limbs", "Primes of the chain that are left.")
+
+    @property
+    def level(self) -> int:
+        """Primes of the chain that are gone; 0 for fresh ones (OpenFHE: GetLevel)."""
+        limbs: int = self.parameters.limbs
+        return limbs - self.limbs
+
     factor = Part[int](
         "_core.factor",
         "Plaintexts are messages times this, modulo t; operations keep the account.",
@@ -37,12 +44,6 @@ class Accounted:
         Decryption is right while it is positive. `Client.noise_budget` measures it.
         """,
     )
-
-    @property
-    def level(self) -> int:
-        """Primes of the chain that are gone; 0 for fresh ones (OpenFHE: GetLevel)."""
-        limbs: int = self.parameters.limbs
-        return limbs - self.limbs
 
     def _describe(self: Any, where: str) -> str:
         chosen = self.parameters

@@ -11,20 +11,8 @@ import typer
 
 from ..binfhe import Ciphertexts, Client, Lut, Parameters, Server, parameters
 from ..binfhe._server import GATES
+from . import _records as shared
 from ._output import out, pairs, table
-from ._records import (
-    Device,
-    Json,
-    Record,
-    Runs,
-    Threads,
-    hardware,
-    make_record,
-    publish,
-    rate_spread,
-    seconds_of,
-    spread,
-)
 
 app = typer.Typer(help="Measure gates, look-up tables, key generation, BGV.", no_args_is_help=True)
 
@@ -58,7 +46,7 @@ def _record(
     values: list[float],
     failure_log2: float,
 ) -> dict[str, Any]:
-    return make_record(
+    return shared.make_record(
         *(bench, op, "binfhe", chosen.name, chosen.security.bits, device, threads, batch),
         *("included", unit, values, failure_log2),
     )
@@ -105,9 +93,9 @@ def _measure(
     many: Callable[[], object],
 ) -> list[dict[str, Any]]:
     """Latency of a single ciphertext, and throughput of a batch."""
-    chosen, device = server.parameters, hardware(server.devices)
-    single = seconds_of(one, runs)
-    rates = [batch / seconds for seconds in seconds_of(many, runs)]
+    chosen, device = server.parameters, shared.hardware(server.devices)
+    single = shared.seconds_of(one, runs)
+    rates = [batch / seconds for seconds in shared.seconds_of(many, runs)]
     return [
         _record(bench, op, chosen, device, server.threads, 1, "s", single, failure_log2),
         _record(bench, op, chosen, device, server.threads, batch, "1/s", rates, failure_log2),
@@ -182,7 +170,7 @@ def _measure_table(
 
 def _row(name: str, records: list[dict[str, Any]]) -> list[str]:
     single, many = records
-    return [name, spread(single), rate_spread(many), f"2^{single['pfail_log2']}"]
+    return [name, shared.spread(single), shared.rate_spread(many), f"2^{single['pfail_log2']}"]
 
 
 def _check_ops(names: Sequence[str], chosen: Parameters) -> None:
@@ -200,14 +188,14 @@ def run(
         list[str] | None, typer.Option(help="A gate, mux, lut4 or evalfunc; default: nand.")
     ] = None,
     params: Params = "W128_P64",
-    device: Device = None,
+    device: shared.Device = None,
     batch: BatchSize = 0,
-    runs: Runs = 5,
-    threads: Threads = 0,
+    runs: shared.Runs = 5,
+    threads: shared.Threads = 0,
     transform: TransformOption = None,
     rotation: RotationOption = "auto",
-    as_json: Json = False,
-    record: Record = None,
+    as_json: shared.Json = False,
+    record: shared.Record = None,
 ) -> None:
     """Any operation: time of a single one, and how many a second in batches.
 
@@ -230,20 +218,20 @@ def run(
         records += pair
     if not as_json:
         table(["operation", "one", "a second", "failure"], rows)
-    publish(records, as_json, record)
+    shared.publish(records, as_json, record)
 
 
 @app.command()
 def gates(
     params: Params = "W128_P64",
-    threads: Threads = 0,
+    threads: shared.Threads = 0,
     batch: BatchSize = 0,
-    runs: Runs = 5,
+    runs: shared.Runs = 5,
     transform: TransformOption = None,
     rotation: RotationOption = "auto",
-    device: Device = None,
-    as_json: Json = False,
-    record: Record = None,
+    device: shared.Device = None,
+    as_json: shared.Json = False,
+    record: shared.Record = None,
     gate: Annotated[list[str] | None, typer.Option(help="Gates; default: nand, xor, mux.")] = None,
 ) -> None:
     """Milliseconds a gate at batch 1, and gates a second in batches."""
@@ -257,21 +245,21 @@ def gates(
     if not as_json:
         rows = [_row(name, pair) for name, pair in zip(names, pairs_, strict=True)]
         table(["gate", "one gate", "gates a second", "failure"], rows)
-    publish([each for pair in pairs_ for each in pair], as_json, record)
+    shared.publish([each for pair in pairs_ for each in pair], as_json, record)
 
 
 @app.command()
 def lut(
     params: Params = "W128_P64",
     p: Annotated[int, typer.Option("-p", "--p", help="Default: the set's max_p.")] = 0,
-    threads: Threads = 0,
+    threads: shared.Threads = 0,
     batch: BatchSize = 0,
-    runs: Runs = 5,
+    runs: shared.Runs = 5,
     transform: TransformOption = None,
     rotation: RotationOption = "auto",
-    device: Device = None,
-    as_json: Json = False,
-    record: Record = None,
+    device: shared.Device = None,
+    as_json: shared.Json = False,
+    record: shared.Record = None,
 ) -> None:
     """Look-up tables: padded (one blind rotation) if the set is for it, and arbitrary (two)."""
     client, server, batch = _start(params, device, threads, transform, rotation, batch)
@@ -286,21 +274,21 @@ def lut(
         rows.append(_row(f"p = {p}, {table_.kind}", pair))
     if not as_json:
         table(["table", "one table", "tables a second", "failure"], rows)
-    publish(records, as_json, record)
+    shared.publish(records, as_json, record)
 
 
 @app.command()
 def keygen(
     params: Params = "W128_P64",
-    threads: Threads = 0,
-    runs: Runs = 3,
-    as_json: Json = False,
-    record: Record = None,
+    threads: shared.Threads = 0,
+    runs: shared.Runs = 3,
+    as_json: shared.Json = False,
+    record: shared.Record = None,
 ) -> None:
     """Generation of the evaluation keys."""
     chosen = parameters(params, allow_insecure=True)
     client = Client(chosen)
-    seconds = seconds_of(lambda: client.evaluation_keys(threads), runs)
+    seconds = shared.seconds_of(lambda: client.evaluation_keys(threads), runs)
     cores = threads or len(os.sched_getaffinity(0))
     entry = _record(
         "keygen", "keygen", chosen, ("cpu", 1), cores, 1, "s", seconds, chosen.failure_log2
@@ -311,7 +299,7 @@ def keygen(
                 ("set", f"{chosen.name} ({chosen.security.bits:.1f} bits)"),
                 ("threads", str(cores)),
                 ("evaluation keys", f"{client.evaluation_keys(threads).nbytes / 2**20:.1f} MiB"),
-                ("generation", spread(entry)),
+                ("generation", shared.spread(entry)),
             ]
         )
-    publish([entry], as_json, record)
+    shared.publish([entry], as_json, record)

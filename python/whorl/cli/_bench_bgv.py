@@ -12,19 +12,8 @@ import typer
 
 from ..bgv import Client, EncryptedArray, EvaluationKeys, Server, parameters
 from ..bgv._values import Packing
+from . import _records as shared
 from ._output import out, pairs, size, table
-from ._records import (
-    Device,
-    Json,
-    Record,
-    Runs,
-    Threads,
-    hardware,
-    make_record,
-    publish,
-    rate_spread,
-    spread,
-)
 
 COLUMNS = tuple(range(1, 9))
 """Rotations of rotate_many."""
@@ -99,13 +88,13 @@ def _measure(
     """Latency of a single ciphertext; and throughput of a batch, if there is one."""
     chosen = client.parameters
     on_client = op in ("encrypt", "decrypt", "keygen")
-    device = ("cpu", 1) if on_client else hardware([server.device])
+    device = ("cpu", 1) if on_client else shared.hardware([server.device])
     records = []
     for count in (1, batch) if batch > 1 and op != "keygen" else (1,):
         seconds = _times(_work(op, client, server, count, limbs), server, runs)
         values = seconds if count == 1 else [count / each for each in seconds]
         records.append(
-            make_record(
+            shared.make_record(
                 *("bgv", op, "bgv", chosen.name, chosen.security_bits, device, threads, count),
                 "included" if op == "end_to_end" else "excluded",
                 "s" if count == 1 else "1/s",
@@ -143,12 +132,12 @@ def bgv(
         bool, typer.Option("--slots/--coefficients", help="Which packing t must allow.")
     ] = True,
     limbs: Annotated[int, typer.Option(min=0, help="Of the operands; 0: as encrypted.")] = 0,
-    device: Device = None,
+    device: shared.Device = None,
     batch: Annotated[int, typer.Option("--batch", min=1, help="Ciphertexts.")] = 1,
-    runs: Runs = 5,
-    threads: Threads = 0,
-    as_json: Json = False,
-    record: Record = None,
+    runs: shared.Runs = 5,
+    threads: shared.Threads = 0,
+    as_json: shared.Json = False,
+    record: shared.Record = None,
 ) -> None:
     """BGV: time of a single operation, and how many a second in batches.
 
@@ -173,8 +162,10 @@ def bgv(
     for name in names:
         found = _measure(name, client, server, batch, runs, limbs, cores)
         records += found
-        many = rate_spread(found[1]) if len(found) > 1 else f"{1 / found[0]['median']:.1f} /s"
-        rows.append([name, spread(found[0]), many])
+        many = (
+            shared.rate_spread(found[1]) if len(found) > 1 else f"{1 / found[0]['median']:.1f} /s"
+        )
+        rows.append([name, shared.spread(found[0]), many])
     if not as_json:
         table(["operation", "one", "a second"], rows)
-    publish(records, as_json, record)
+    shared.publish(records, as_json, record)

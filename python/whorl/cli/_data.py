@@ -18,44 +18,26 @@ from ..binfhe import (
     concatenate,
     parameters,
 )
-from . import _expressions, _passphrase
-from ._files import (
-    KEYS,
-    SECRET,
-    Force,
-    Input,
-    Inputs,
-    Insecure,
-    Keys,
-    Output,
-    PassphraseFile,
-    Secret,
-    Values,
-    new_file,
-    new_keys,
-    read_integers,
-    timed,
-    write_integers,
-    written,
-)
+from . import _expressions
+from . import _files as files
+from . import _records as shared
 from ._output import err
-from ._records import Device, Threads
 
 PIECE = 1 << 20
 """Ciphertexts that are worked on at once: some GB with the largest sets."""
 
 
 def keygen(
-    secret: Secret = SECRET,
-    keys: Keys = KEYS,
+    secret: files.Secret = files.SECRET,
+    keys: files.Keys = files.KEYS,
     params: Annotated[str, typer.Option("--params", help="Parameter set.")] = "W128_P64",
-    passphrase_file: PassphraseFile = None,
-    threads: Threads = 0,
-    allow_insecure: Insecure = False,
-    force: Force = False,
+    passphrase_file: files.PassphraseFile = None,
+    threads: shared.Threads = 0,
+    allow_insecure: files.Insecure = False,
+    force: files.Force = False,
 ) -> None:
     """Make a secret key, and the evaluation keys that a server needs."""
-    new_keys(
+    files.new_keys(
         *(secret, keys, passphrase_file, force),
         lambda: Client(parameters(params, allow_insecure)),
         lambda client: client.evaluation_keys(threads, progress=True),
@@ -66,26 +48,26 @@ def encrypt(
     messages: Annotated[
         list[str], typer.Argument(help="Integers 0 … p-1, or one .npy, .csv or .txt file, or -.")
     ],
-    output: Output,
-    secret: Secret = SECRET,
+    output: files.Output,
+    secret: files.Secret = files.SECRET,
     p: Annotated[int, typer.Option("-p", "--p", help="Messages are 0 … p-1; bits: 4.")] = 4,
     padding: Annotated[bool, typer.Option("--padding", help="Leave a bit above messages.")] = False,
-    passphrase_file: PassphraseFile = None,
-    allow_insecure: Insecure = False,
-    force: Force = False,
+    passphrase_file: files.PassphraseFile = None,
+    allow_insecure: files.Insecure = False,
+    force: files.Force = False,
 ) -> None:
     """Encrypt bits or integers."""
-    values = read_integers(messages)
-    new_file(output, force)
-    client = Client.load(secret, _passphrase.read(passphrase_file, False), allow_insecure)
+    values = files.read_integers(messages)
+    files.new_file(output, force)
+    client = files.opened(Client, secret, passphrase_file, allow_insecure)
     client.encrypt(values, p, padding).save(output)
-    written(output, values.size)
+    files.written(output, values.size)
 
 
 def evaluate(
-    inputs: Inputs,
-    output: Output,
-    keys: Keys = KEYS,
+    inputs: files.Inputs,
+    output: files.Output,
+    keys: files.Keys = files.KEYS,
     gate: Annotated[
         str | None,
         typer.Option(
@@ -97,19 +79,19 @@ def evaluate(
         str | None, typer.Option(help='Table: values "0,1,4,9", or an expression in x: "x*x % 4".')
     ] = None,
     p_out: Annotated[int | None, typer.Option(help="p of a table's outputs; default: p.")] = None,
-    device: Device = None,
-    threads: Threads = 0,
+    device: shared.Device = None,
+    threads: shared.Threads = 0,
     transform: Annotated[str | None, typer.Option(help="ntt or fft; default: the set's.")] = None,
-    allow_insecure: Insecure = False,
-    force: Force = False,
+    allow_insecure: files.Insecure = False,
+    force: files.Force = False,
 ) -> None:
     """Evaluate a gate or a look-up table on ciphertexts; needs no secret."""
     if (gate is None) == (lut is None):
         raise ValueError("one of --gate and --lut is needed")
-    new_file(output, force)
+    files.new_file(output, force)
     server = Server(EvaluationKeys.load(keys, allow_insecure), device, threads, transform)
     arrays = [Ciphertexts.load(path, allow_insecure) for path in inputs]
-    with timed(output, server) as done:
+    with files.timed(output, server) as done:
         if gate is not None:
             done(_gate(server, gate.lower(), arrays, p_out))
         else:
@@ -161,16 +143,16 @@ def _lut(server: Server, text: str, arrays: list[Ciphertexts], p_out: int | None
 
 
 def decrypt(
-    ciphertexts: Input,
-    output: Values = None,
-    secret: Secret = SECRET,
-    passphrase_file: PassphraseFile = None,
-    allow_insecure: Insecure = False,
-    force: Force = False,
+    ciphertexts: files.Input,
+    output: files.Values = None,
+    secret: files.Secret = files.SECRET,
+    passphrase_file: files.PassphraseFile = None,
+    allow_insecure: files.Insecure = False,
+    force: files.Force = False,
 ) -> None:
     """Decrypt a ciphertext file."""
     if output is not None:
-        new_file(output, force)
-    client = Client.load(secret, _passphrase.read(passphrase_file, False), allow_insecure)
+        files.new_file(output, force)
+    client = files.opened(Client, secret, passphrase_file, allow_insecure)
     values = client.decrypt(Ciphertexts.load(ciphertexts, allow_insecure))
-    write_integers(values.reshape(-1), output)
+    files.write_integers(values.reshape(-1), output)

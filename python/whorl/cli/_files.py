@@ -111,3 +111,8 @@ def write_integers(values: Integers, output: Path | None) -> None:
     else:
         text = "".join(f"{value}\n" for value in values.reshape(-1))
         output.write_text(text, encoding="utf-8")
+
+
+def opened(client: Any, secret: Path, passphrase_file: Path | None, allow_insecure: bool) -> Any:
+    """A client of that class, of a file."""
+    return client.load(secret, _passphrase.read(passphrase_file, False), allow_insecure)

@@ -12,27 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from . import _passphrase
-from ._files import (
-    KEYS,
-    SECRET,
-    Force,
-    Input,
-    Inputs,
-    Insecure,
-    Keys,
-    Output,
-    PassphraseFile,
-    Secret,
-    Values,
-    new_file,
-    new_keys,
-    read_integers,
-    timed,
-    write_integers,
-    written,
-)
-from ._records import Device, Threads
+from . import _files as files
+from . import _records as shared
 
 Settings = Mapping[str, Any]
 
@@ -94,16 +75,16 @@ def register(app: typer.Typer, scheme: Scheme) -> None:
         wanted: Annotated[
             list[str] | None, typer.Option("--key", help="Of the evaluation keys: NAME=VALUE.")
         ] = None,
-        secret: Secret = SECRET,
-        keys: Keys = KEYS,
-        passphrase_file: PassphraseFile = None,
-        threads: Threads = 0,
-        force: Force = False,
+        secret: files.Secret = files.SECRET,
+        keys: files.Keys = files.KEYS,
+        passphrase_file: files.PassphraseFile = None,
+        threads: shared.Threads = 0,
+        force: files.Force = False,
     ) -> None:
         """Make a secret key, and the evaluation keys that a server needs."""
         chosen = scheme.part("parameters")(**{**scheme.parameters, **settings(params)})
         request = {"threads": threads, "progress": True, **settings(wanted)}
-        new_keys(
+        files.new_keys(
             *(secret, keys, passphrase_file, force),
             lambda: scheme.part("Client")(chosen),
             lambda client: client.evaluation_keys(**request),
@@ -114,61 +95,59 @@ def register(app: typer.Typer, scheme: Scheme) -> None:
         messages: Annotated[
             list[str], typer.Argument(help="Integers, or one .npy, .csv or .txt file, or -.")
         ],
-        output: Output,
-        secret: Secret = SECRET,
-        passphrase_file: PassphraseFile = None,
-        allow_insecure: Insecure = False,
-        force: Force = False,
+        output: files.Output,
+        secret: files.Secret = files.SECRET,
+        passphrase_file: files.PassphraseFile = None,
+        allow_insecure: files.Insecure = False,
+        force: files.Force = False,
     ) -> None:
         """Encrypt integers."""
-        values = read_integers(messages)
-        new_file(output, force)
-        phrase = _passphrase.read(passphrase_file, False)
-        client = scheme.part("Client").load(secret, phrase, allow_insecure)
+        values = files.read_integers(messages)
+        files.new_file(output, force)
+        client = files.opened(scheme.part("Client"), secret, passphrase_file, allow_insecure)
         encrypted = client.encrypt(values)
         encrypted.save(output)
-        written(output, encrypted.size)
+        files.written(output, encrypted.size)
 
     @group.command("eval", help=f"Evaluate one of {known} on ciphertexts; needs no secret.")
     def evaluate(
-        inputs: Inputs,
-        output: Output,
+        inputs: files.Inputs,
+        output: files.Output,
         op: Annotated[str, typer.Option("--op", help="What to evaluate.")],
-        keys: Keys = KEYS,
-        device: Device = None,
-        threads: Threads = 0,
-        allow_insecure: Insecure = False,
-        force: Force = False,
+        keys: files.Keys = files.KEYS,
+        device: shared.Device = None,
+        threads: shared.Threads = 0,
+        allow_insecure: files.Insecure = False,
+        force: files.Force = False,
     ) -> None:
         if op not in scheme.operations:
             raise ValueError(f"op: {op!r} is none of {known}")
         operands, work = scheme.operations[op]
         if len(inputs) != operands:
             raise ValueError(f"{op}: {len(inputs)} inputs, expected {operands}")
-        new_file(output, force)
+        files.new_file(output, force)
         evaluation = scheme.part("EvaluationKeys").load(keys, allow_insecure)
         server = scheme.part("Server")(evaluation, device=device, threads=threads)
         load = scheme.part("Ciphertexts").load
         arrays = [server.upload(load(path, allow_insecure)) for path in inputs]
-        with timed(output, server) as done:
+        with files.timed(output, server) as done:
             done(work(server, *arrays).to_host())
 
     @group.command()
     def decrypt(
-        ciphertexts: Input,
-        output: Values = None,
+        ciphertexts: files.Input,
+        output: files.Values = None,
         first: Annotated[int, typer.Option(min=0, help="Values of a row; 0: all.")] = 0,
-        secret: Secret = SECRET,
-        passphrase_file: PassphraseFile = None,
-        allow_insecure: Insecure = False,
-        force: Force = False,
+        secret: files.Secret = files.SECRET,
+        passphrase_file: files.PassphraseFile = None,
+        allow_insecure: files.Insecure = False,
+        force: files.Force = False,
     ) -> None:
         """Decrypt a ciphertext file."""
         if output is not None:
-            new_file(output, force)
-        phrase = _passphrase.read(passphrase_file, False)
-        client = scheme.part("Client").load(secret, phrase, allow_insecure)
+            files.new_file(output, force)
+        client = files.opened(scheme.part("Client"), secret, passphrase_file, allow_insecure)
         values = client.decrypt(scheme.part("Ciphertexts").load(ciphertexts, allow_insecure))
         if not scheme.row:
             values = values.reshape(-1)
-        write_integers(values[..., : first or None], output)
+        files.write_integers(values[..., : first or None], output)
