@@ -10,7 +10,6 @@ page says so.
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,7 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
-from plots import table
-
-ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs/bgv-performance.md"
-BEGIN, END = "<!-- measured: bench/bgv_report.py -->", "<!-- end of measured -->"
-
-Record = dict[str, Any]
+from common.records import RESULTS, ROOT, Record, read, table, write_measured
 
 DEVICES = {"cpu": "CPU, one thread", "h200": "H200"}
 DEPTHS = (1, 5, 12, 24)
@@ -77,11 +70,8 @@ class Records:
         self.device = device
         self._latest: dict[tuple[Any, ...], Record] = {}
         self.commits: set[str] = set()
-        path = ROOT / "bench/results" / device / "bgv.jsonl"
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         members = ("op", "batch", "part", "waited", "peer_scaling")
-        for line in lines:
-            record = json.loads(line)
+        for record in read(RESULTS / device / "bgv.jsonl"):
             key = (int(record["params"].split("depth=")[1].split(",")[0]),)
             self._latest[key + tuple(record.get(name) for name in members)] = record
 
@@ -411,9 +401,7 @@ def measured() -> list[str]:
 
 def main() -> int:
     plt.rcParams.update({"svg.hashsalt": "whorl", "svg.fonttype": "none", "font.size": 9})
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-    text = "\n".join([BEGIN, "", *measured()]).rstrip() + "\n\n"
-    PAGE.write_text(before + text + END + rest.split(END)[1], encoding="utf-8")
+    write_measured(ROOT / "docs/bgv-performance.md", "bench/bgv_report.py", measured())
     return 0
 
 

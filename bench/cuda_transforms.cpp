@@ -1,33 +1,35 @@
 // Batches of transforms on a GPU: checked against the CPU backend at every size, then timed.
 //
-// usage: bench_cuda_transforms [--device ORDINAL] [--seed SEED] [--time] [--record FILE --commit
-// ID]
+// usage: bench_cuda_transforms [--device ORDINAL] [--seed SEED] [--time]
+//                              [--record FILE --commit ID]
 //
 // NTTs must equal the CPU's bit for bit, FFTs within the bound of docs/fft-error.md. Times are of
 // the GPU's clock for one call on a batch of 256 MB that stays on the GPU. Exits with 1 if anything
 // is wrong.
-#include <cuda_runtime.h>
-
-#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "backend/contract/ring.h"
 #include "backend/cuda/dispatch/transforms.h"
 #include "backend/cuda/runtime/error.h"
-#include "backend/ops.h"
+#include "common/command_line.h"
+#include "common/cuda_timer.h"
+#include "common/devices.h"
+#include "common/rates.h"
+#include "common/records.h"
 #include "math/primes.h"
 
-namespace whorl::backend {
+namespace whorl::bench {
 namespace {
 
+namespace cuda = backend::cuda;
 using cuda::DeviceArray;
 using cuda::Stream;
 using cuda::TransformTables;
@@ -35,21 +37,12 @@ using cuda::TransformTables;
 constexpr unsigned kSmallest = 8, kLargest = 17;  // log2 N
 constexpr std::size_t kBatchBytes = std::size_t{256} << 20;
 constexpr int kWarmUps = 5, kRuns = 30;
-/// Bytes a second that a copy on an H200 reads and writes.
-constexpr double kCopy = 4.3e12;
-
-struct Options {
-  int device = 0;
-  std::uint64_t seed = 1;
-  bool time = false;
-  std::string record, commit;
-};
 
 struct Bench {
   const Stream& stream;
   const TransformTables& tables;
-  const Device& cpu;
-  const Options& options;
+  const Queue& cpu;
+  const Records& records;
   std::mt19937_64 random;
   int failures = 0;
 
@@ -73,15 +66,12 @@ std::vector<const ring::NttPlan<Word>*> pointers(const std::vector<ring::NttPlan
   return out;
 }
 
-template <class T>
-std::vector<T> on_cpu(const Device& cpu, const std::vector<T>& in,
-                      const std::function<void(Slice<T>)>& work) {
-  Buffer<T> buffer = cpu.allocate<T>(in.size());
-  cpu.upload<T>(in, buffer.slice());
-  work(buffer.slice());
-  std::vector<T> out(in.size());
-  cpu.download<T>(std::as_const(buffer).slice(), out);
-  return out;
+template <class Word>
+std::vector<Word> ntt_on_cpu(const Queue& cpu, const std::vector<const ring::NttPlan<Word>*>& plans,
+                             const std::vector<Word>& in) {
+  Buffer<Word> data = upload(cpu, in);
+  cpu.ring<Word>().ntt(plans, data.slice());
+  return download(cpu, data);
 }
 
 template <class Word>
@@ -96,7 +86,7 @@ void check_ntt(Bench& b, unsigned log_n, unsigned bits, std::size_t limbs) {
     const Word q = plans[i / (batch * N)].modulus().value();
     data[i] = b.random() % 16 == 0 ? q - 1 : static_cast<Word>(b.random() % q);
   }
-  const auto want = on_cpu<Word>(b.cpu, data, [&](Slice<Word> s) { b.cpu.ntt(plan_pointers, s); });
+  const auto want = ntt_on_cpu(b.cpu, plan_pointers, data);
   const DeviceArray<Word> there = b.stream.upload(data.data(), data.size());
   std::vector<Word> forward(data.size()), back(data.size());
   cuda::ntt<Word>(b.stream, b.tables, plan_pointers, batch, there.data(), true);
@@ -126,15 +116,12 @@ void check_fft(Bench& b, unsigned log_n) {
   const ring::FftPlan plan(N);
   const std::size_t batch = 2 * (b.random() % (log_n < 13 ? 20 : 3)) + 1, size = batch * N;
   std::vector<double> in(size), back(size);
-  std::vector<std::complex<double>> want(size / 2), got(size / 2);
+  std::vector<std::complex<double>> got(size / 2);
   for (double& x : in) x = static_cast<double>(b.random() % 8191) - 4095;
-  {
-    Buffer<double> reals = b.cpu.allocate<double>(size);
-    Buffer<std::complex<double>> values = b.cpu.allocate<std::complex<double>>(size / 2);
-    b.cpu.upload<double>(in, reals.slice());
-    b.cpu.fft(plan, std::as_const(reals).slice(), values.slice());
-    b.cpu.download<std::complex<double>>(std::as_const(values).slice(), want);
-  }
+  const Buffer<double> host_reals = upload(b.cpu, in);
+  auto host_values = b.cpu.allocate<std::complex<double>>(size / 2);
+  b.cpu.fft().fft(plan, host_reals.slice(), host_values.slice());
+  const auto want = download(b.cpu, host_values);
   const DeviceArray<double> reals = b.stream.upload(in.data(), size);
   const auto values = b.stream.allocate<std::complex<double>>(size / 2);
   cuda::fft(b.stream, b.tables, plan, batch, reals.data(), values.data());
@@ -155,83 +142,20 @@ void check_fft(Bench& b, unsigned log_n) {
   b.report(forward <= bound && inverse <= bound, text);
 }
 
-struct Times {
-  double median, min, max;  ///< transforms a second
-};
-
-/// `work` enqueues `count` transforms.
-Times measure(const Stream& stream, std::size_t count, const std::function<void()>& work) {
-  cudaEvent_t start = nullptr, stop = nullptr;
-  cuda::check(cudaEventCreate(&start), "cudaEventCreate");
-  cuda::check(cudaEventCreate(&stop), "cudaEventCreate");
-  std::vector<double> rates;
-  for (int run = 0; run < kWarmUps + kRuns; ++run) {
-    cuda::check(cudaEventRecord(start, stream.handle()), "cudaEventRecord");
-    work();
-    cuda::check(cudaEventRecord(stop, stream.handle()), "cudaEventRecord");
-    cuda::check(cudaEventSynchronize(stop), "cudaEventSynchronize");
-    float ms = 0;
-    cuda::check(cudaEventElapsedTime(&ms, start, stop), "cudaEventElapsedTime");
-    if (run >= kWarmUps) rates.push_back(1e3 * static_cast<double>(count) / ms);
-  }
-  cuda::check(cudaEventDestroy(start), "cudaEventDestroy");
-  cuda::check(cudaEventDestroy(stop), "cudaEventDestroy");
-  std::sort(rates.begin(), rates.end());
-  return {rates[rates.size() / 2], rates.front(), rates.back()};
-}
-
-struct Peer {
-  const char* name = nullptr;
-  double rate = 0;
-};
-/// Measured on an H200 under the same conditions; 32-bit words, forward.
-Peer ntt_peer(unsigned log_n) {
-  switch (log_n) {
-    case 10:
-      return {"GPU-NTT", 103.7e6};
-    case 11:
-      return {"GPU-NTT", 39.5e6};
-    case 12:
-      return {"GPU-NTT", 18.6e6};
-    case 16:
-      return {"Cheddar", 2.05e6};
-    default:
-      return {};
-  }
-}
-
-void print_and_record(const Bench& b, const std::string& op, const std::string& params,
-                      std::size_t batch, double bytes_each, const Times& t, const Peer& peer) {
+/// `work` enqueues `batch` transforms.
+void time_transforms(const Bench& b, const std::string& op, const std::string& params,
+                     std::size_t batch, double bytes_each, const std::function<void()>& work,
+                     const std::optional<Peer>& peer = {}) {
+  Record record{.op = op, .params = params, .batch = batch, .unit = "1/s"};
+  if (peer) record.peer = *peer;
+  const Times times = CudaTimer(b.stream).measure(kWarmUps, kRuns, work);
+  record.set(times, static_cast<double>(batch));
   std::printf("%-5s %-28s %9zu %10.3f %10.3f %10.3f %9.3f %6.2f", op.c_str(), params.c_str(), batch,
-              t.median / 1e6, t.min / 1e6, t.max / 1e6, kCopy / bytes_each / 1e6,
-              t.median * bytes_each / kCopy);
-  if (peer.name) std::printf("  %.2f x %s", t.median / peer.rate, peer.name);
+              *record.median / 1e6, *record.least / 1e6, *record.most / 1e6,
+              memory_rate / bytes_each / 1e6, *record.median * bytes_each / memory_rate);
+  if (peer) std::printf("  %.2f x %s", record.ratio().value_or(0), peer->name.c_str());
   std::printf("\n");
-  if (b.options.record.empty()) return;
-  std::FILE* file = std::fopen(b.options.record.c_str(), "a");
-  if (!file) throw Error("cannot write to " + b.options.record);
-  char date[16];
-  const std::time_t now = std::time(nullptr);
-  std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
-  std::fprintf(file,
-               "{\"bench\": \"cuda_transforms\", \"op\": \"%s\", \"scheme\": null, \"params\": "
-               "\"%s\", \"device\": \"h200\", \"device_count\": 1, \"threads\": 1, \"batch\": %zu, "
-               "\"transfers\": \"excluded\", \"unit\": \"1/s\", \"median\": %.6g, \"min\": %.6g, "
-               "\"max\": %.6g, \"runs\": %d, ",
-               op.c_str(), params.c_str(), batch, t.median, t.min, t.max, kRuns);
-  if (peer.name)
-    std::fprintf(file,
-                 "\"peer\": \"%s\", \"peer_version\": null, \"peer_median\": %.6g, \"ratio\": "
-                 "%.4g, ",
-                 peer.name, peer.rate, t.median / peer.rate);
-  else
-    std::fprintf(
-        file, "\"peer\": null, \"peer_version\": null, \"peer_median\": null, \"ratio\": null, ");
-  std::fprintf(file,
-               "\"security_bits\": null, \"pfail_log2\": null, \"commit\": \"%s\", \"date\": "
-               "\"%s\"}\n",
-               b.options.commit.c_str(), date);
-  std::fclose(file);
+  b.records.add(record);
 }
 
 template <class Word>
@@ -247,19 +171,17 @@ void time_ntt(Bench& b, const DeviceArray<Word>& data, unsigned log_n, unsigned 
   std::vector<Word> before(N), there(N), back(N);
   Word* last = data.data() + (batch - 1) * N;
   b.stream.copy_out(last, before.data(), N * sizeof(Word));
-  const auto want =
-      on_cpu<Word>(b.cpu, before, [&](Slice<Word> s) { b.cpu.ntt(plan_pointers, s); });
+  const auto want = ntt_on_cpu(b.cpu, plan_pointers, before);
   cuda::ntt<Word>(b.stream, b.tables, plan_pointers, batch, data.data(), true);
   b.stream.copy_out(last, there.data(), N * sizeof(Word));
   cuda::ntt<Word>(b.stream, b.tables, plan_pointers, batch, data.data(), false);
   b.stream.copy_out(last, back.data(), N * sizeof(Word));
   if (there != want || back != before) b.report(false, "large batch, " + params);
   for (const bool forward : {true, false}) {
-    const Times times = measure(b.stream, batch, [&] {
-      cuda::ntt<Word>(b.stream, b.tables, plan_pointers, batch, data.data(), forward);
-    });
-    print_and_record(b, forward ? "ntt" : "intt", params, batch, 2.0 * N * sizeof(Word), times,
-                     forward && sizeof(Word) == 4 ? ntt_peer(log_n) : Peer{});
+    time_transforms(
+        b, forward ? "ntt" : "intt", params, batch, 2.0 * N * sizeof(Word),
+        [&] { cuda::ntt<Word>(b.stream, b.tables, plan_pointers, batch, data.data(), forward); },
+        forward && sizeof(Word) == 4 ? ntt_peer(N) : std::nullopt);
   }
 }
 
@@ -270,16 +192,10 @@ void time_fft(Bench& b, const DeviceArray<double>& reals, const DeviceArray<doub
   const std::size_t batch = reals.size() / N;
   auto* complex = reinterpret_cast<std::complex<double>*>(values.data());
   const std::string params = "N=" + std::to_string(N) + " folded";
-  print_and_record(
-      b, "fft", params, batch, 16.0 * N,
-      measure(b.stream, batch,
-              [&] { cuda::fft(b.stream, b.tables, plan, batch, reals.data(), complex); }),
-      {});
-  print_and_record(
-      b, "ifft", params, batch, 16.0 * N,
-      measure(b.stream, batch,
-              [&] { cuda::ifft(b.stream, b.tables, plan, batch, complex, reals.data()); }),
-      {});
+  time_transforms(b, "fft", params, batch, 16.0 * N,
+                  [&] { cuda::fft(b.stream, b.tables, plan, batch, reals.data(), complex); });
+  time_transforms(b, "ifft", params, batch, 16.0 * N,
+                  [&] { cuda::ifft(b.stream, b.tables, plan, batch, complex, reals.data()); });
 }
 
 /// 256 MB of values below 2^bits, from a sequence that is quick to make.
@@ -294,11 +210,14 @@ DeviceArray<Word> random_batch(Bench& b, unsigned bits) {
   return b.stream.upload(data.data(), data.size());
 }
 
-int run(const Options& options) {
-  const Stream stream(cuda::describe_gpu(options.device));
+int run(CommandLine& line) {
+  KernelOptions options;
+  line.kernels(options).parse();
+  const Stream stream(cuda::describe_gpu(options.gpu));
   const TransformTables tables;
-  const auto cpu = make_device("cpu");
-  Bench b{stream, tables, *cpu, options, std::mt19937_64(options.seed)};
+  const auto cpu = open_queue("cpu");
+  const Records records("cuda_transforms", options, {record_name(stream.gpu().model)});
+  Bench b{stream, tables, *cpu, records, std::mt19937_64(options.seed)};
   std::printf("%s, %u multiprocessors; %s; seed %llu\n", stream.gpu().model.c_str(),
               stream.gpu().multiprocessors, cpu->name().c_str(),
               static_cast<unsigned long long>(options.seed));
@@ -309,7 +228,7 @@ int run(const Options& options) {
     }
     check_fft(b, log_n);
   }
-  if (options.time) {
+  if (options.time || !options.record.empty()) {
     std::printf("\n%-5s %-28s %9s %10s %10s %10s %9s %6s\n", "op", "params", "batch", "M/s median",
                 "min", "max", "floor", "of it");
     {
@@ -333,34 +252,8 @@ int run(const Options& options) {
 }
 
 }  // namespace
-}  // namespace whorl::backend
+}  // namespace whorl::bench
 
-int main(int argc, char** argv) {
-  whorl::backend::Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    if (flag == "--time")
-      options.time = true;
-    else if (flag == "--device" && i + 1 < argc)
-      options.device = std::atoi(argv[++i]);
-    else if (flag == "--seed" && i + 1 < argc)
-      options.seed = std::strtoull(argv[++i], nullptr, 10);
-    else if (flag == "--record" && i + 1 < argc)
-      options.record = argv[++i];
-    else if (flag == "--commit" && i + 1 < argc)
-      options.commit = argv[++i];
-    else {
-      std::fprintf(stderr,
-                   "usage: %s [--device ORDINAL] [--seed SEED] [--time] "
-                   "[--record FILE --commit ID]\n",
-                   argv[0]);
-      return 2;
-    }
-  }
-  try {
-    return whorl::backend::run(options);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 1;
-  }
+int main(int count, char** arguments) {
+  return whorl::bench::run_program(count, arguments, "bench_cuda_transforms", whorl::bench::run);
 }

@@ -1,21 +1,23 @@
 // Noise of bootstrapping against its formula: 2^14 NAND gates over 16 keys a set, measured on the
 // bootstrapped ciphertexts at q and on the blind rotation alone at Q. One JSON object a line.
 //
-// usage: bench_noise [--set NAME] [--gates LOG2] [--keys K] [--threads T] [--commit ID] > FILE
+// usage: bench_noise [--set NAME] [--gates LOG2] [--keys K] [--threads T] [--commit ID]
+//                    [--record FILE]
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "../tests/noise/measure.h"
+#include "common/binfhe.h"
+#include "common/command_line.h"
+#include "common/records.h"
 #include "whorl/binfhe/server.h"
 
-namespace whorl {
+namespace whorl::bench {
 namespace {
 
 using binfhe::Transform;
@@ -63,56 +65,47 @@ struct Outcome {
   }
 };
 
-class Report {
- public:
-  Report(std::string commit, unsigned threads) : commit_(std::move(commit)), threads_(threads) {
-    char text[32];
-    const std::time_t now = std::time(nullptr);
-    std::strftime(text, sizeof(text), "%Y-%m-%d", std::gmtime(&now));
-    date_ = text;
-  }
-  void line(const Case& c, const binfhe::Parameters& parameters, const char* op, const char* unit,
-            const Outcome& outcome, std::size_t runs, std::size_t wrong, double seconds) const {
-    const noise::Moments all = outcome.all();
-    const std::size_t keys = outcome.keys.size();
-    // The 99 % interval of the mean takes keys, not bootstraps, as its sample: under one key the
-    // mean is a constant of that key.
-    double mean = 0, spread = 0, fit = 0;
-    for (const auto& key : outcome.keys) mean += key.mean() / static_cast<double>(keys);
-    for (const auto& key : outcome.keys) {
-      spread += (key.mean() - mean) * (key.mean() - mean) / static_cast<double>(keys - 1);
-      fit += key.mean() * key.mean() / (outcome.predicted_mean + outcome.predicted / key.count);
-    }
-    const double half = kStudent.at(keys - 2) * std::sqrt(spread / static_cast<double>(keys));
-    std::printf(
-        "{\"bench\": \"noise\", \"op\": \"%s\", \"scheme\": \"binfhe\", \"params\": \"%s\", "
-        "\"device\": \"cpu\", \"device_count\": 1, \"threads\": %u, \"transform\": \"%s\", "
-        "\"unit\": \"%s\", \"runs\": %zu, \"keys\": %zu, \"deviation\": %.6g, "
-        "\"mean_square\": %.6g, \"predicted_mean_square\": %.6g, \"ratio_to_formula\": %.4f, "
-        "\"mean\": %.4g, \"mean_99\": [%.4g, %.4g], \"wrong\": %zu, \"seconds\": %.1f, ",
-        op, c.set, threads_, c.transform == Transform::fft ? "fft" : "ntt", unit, runs, keys,
-        std::sqrt(all.mean_square()), all.mean_square(), outcome.predicted,
-        all.mean_square() / outcome.predicted, mean, mean - half, mean + half, wrong, seconds);
-    if (outcome.predicted_mean > 0)
-      std::printf("\"predicted_mean_deviation\": %.4g, \"key_means_chi_square\": %.3f, ",
-                  std::sqrt(outcome.predicted_mean), fit);
-    if (c.peer_beta > 0 && std::string(op) == "nand")
-      std::printf("\"peer\": \"Xiao et al., TCHES 2025, FFT on a GPU\", \"peer_deviation\": %.2f, ",
-                  c.peer_beta);
-    std::printf(
-        "\"security_bits\": %.1f, \"pfail_log2\": %.1f, \"commit\": \"%s\", \"date\": \"%s\"}\n",
-        parameters.security().bits(), parameters.failure_log2(c.transform), commit_.c_str(),
-        date_.c_str());
-    std::fflush(stdout);
-  }
-
- private:
-  std::string commit_, date_;
-  unsigned threads_;
+/// What was measured of one thing under one set.
+struct Line {
+  const char *op, *unit;
+  std::size_t runs, wrong;
+  double seconds;
 };
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+void add(const Records& records, const Case& c, const binfhe::Parameters& parameters,
+         const Line& line, const Outcome& outcome) {
+  const noise::Moments all = outcome.all();
+  const std::size_t keys = outcome.keys.size();
+  // The 99 % interval of the mean takes keys, not bootstraps, as its sample: under one key the
+  // mean is a constant of that key.
+  double mean = 0, spread = 0, fit = 0;
+  for (const auto& key : outcome.keys) mean += key.mean() / static_cast<double>(keys);
+  for (const auto& key : outcome.keys) {
+    spread += (key.mean() - mean) * (key.mean() - mean) / static_cast<double>(keys - 1);
+    fit += key.mean() * key.mean() / (outcome.predicted_mean + outcome.predicted / key.count);
+  }
+  const double half = kStudent.at(keys - 2) * std::sqrt(spread / static_cast<double>(keys));
+  Record record{.op = line.op, .params = c.set, .unit = line.unit, .runs = line.runs};
+  describe(record, parameters, c.transform);
+  const Members members = {{"keys", std::uint64_t{keys}},
+                           {"deviation", std::sqrt(all.mean_square())},
+                           {"mean_square", all.mean_square()},
+                           {"predicted_mean_square", outcome.predicted},
+                           {"ratio_to_formula", all.mean_square() / outcome.predicted},
+                           {"mean", mean},
+                           {"mean_99", std::vector<double>{mean - half, mean + half}},
+                           {"wrong", std::uint64_t{line.wrong}},
+                           {"seconds", line.seconds}};
+  record.more.insert(record.more.end(), members.begin(), members.end());
+  if (outcome.predicted_mean > 0) {
+    record.more.emplace_back("predicted_mean_deviation", std::sqrt(outcome.predicted_mean));
+    record.more.emplace_back("key_means_chi_square", fit);
+  }
+  if (c.peer_beta > 0 && record.op == "nand") {
+    record.peer.name = "Xiao et al., TCHES 2025, FFT on a GPU";
+    record.more.emplace_back("peer_deviation", c.peer_beta);
+  }
+  records.add(record);
 }
 
 /// NAND of random bits: errors at q of what comes out.
@@ -151,7 +144,7 @@ void rotations(const binfhe::Client& client, const noise::Rotator<Word>& rotator
 }
 
 void measure(const Case& c, unsigned keys, unsigned gates_log2, unsigned threads,
-             const Report& report) {
+             const Records& records) {
   const auto parameters = binfhe::Parameters::named(c.set, true);
   const auto estimate = parameters.noise(c.transform);
   const std::size_t per_key = (std::size_t{1} << gates_log2) / keys;
@@ -170,11 +163,11 @@ void measure(const Case& c, unsigned keys, unsigned gates_log2, unsigned threads
       options.threads = threads;
       options.transform = c.transform;
       const binfhe::Server server(evaluation, std::move(options));
-      const auto start = std::chrono::steady_clock::now();
+      const double start = seconds_now();
       wrong += gates(client, server, per_key, refreshed.keys.emplace_back());
-      gate_seconds += seconds_since(start);
+      gate_seconds += seconds_now() - start;
     }
-    const auto start = std::chrono::steady_clock::now();
+    const double start = seconds_now();
     auto& all = every.keys.emplace_back();
     auto& first = extracted.keys.emplace_back();
     if (binfhe::narrow(parameters))
@@ -183,44 +176,38 @@ void measure(const Case& c, unsigned keys, unsigned gates_log2, unsigned threads
     else
       rotations<std::uint64_t>(client, {parameters, evaluation, c.transform, threads},
                                rotations_per_key, all, first);
-    rotation_seconds += seconds_since(start);
-    std::fprintf(stderr, "%s %s: key %u of %u\n", c.set,
-                 c.transform == Transform::fft ? "fft" : "ntt", k + 1, keys);
+    rotation_seconds += seconds_now() - start;
+    std::fprintf(stderr, "%s %s: key %u of %u\n", c.set, name_of(c.transform), k + 1, keys);
   }
-  report.line(c, parameters, "nand", "q", refreshed, per_key * keys, wrong, gate_seconds);
-  report.line(c, parameters, "blind_rotate, coefficient 0", "Q", extracted,
-              rotations_per_key * keys, 0, rotation_seconds);
-  report.line(c, parameters, "blind_rotate, all coefficients", "Q", every, rotations_per_key * keys,
-              0, rotation_seconds);
+  add(records, c, parameters, {"nand", "q", per_key * keys, wrong, gate_seconds}, refreshed);
+  const std::size_t rotated = rotations_per_key * keys;
+  add(records, c, parameters, {"blind_rotate, coefficient 0", "Q", rotated, 0, rotation_seconds},
+      extracted);
+  add(records, c, parameters, {"blind_rotate, all coefficients", "Q", rotated, 0, rotation_seconds},
+      every);
 }
 
-int run(int count, char** arguments) {
-  std::string set, commit = "unknown";
+int run(CommandLine& line) {
+  std::string set;
   unsigned gates_log2 = 0, keys = 0, threads = 0;
-  for (int i = 1; i + 1 < count; i += 2) {
-    const std::string option = arguments[i], value = arguments[i + 1];
-    if (option == "--set") set = value;
-    if (option == "--commit") commit = value;
-    if (option == "--gates") gates_log2 = static_cast<unsigned>(std::stoul(value));
-    if (option == "--keys") keys = static_cast<unsigned>(std::stoul(value));
-    if (option == "--threads") threads = static_cast<unsigned>(std::stoul(value));
-  }
-  const Report report(commit, threads);
+  Common options;
+  line.record(options)
+      .add("--set", set, "of parameters; all if absent")
+      .add("--gates", gates_log2, "log2 of the gates of a set")
+      .add("--keys", keys, "of a set")
+      .add("--threads", threads, "0: all cores")
+      .parse();
+  const Records records("noise", options, machine_of("cpu", threads), Records::To::file_and_stdout);
   for (const Case& c : kCases)
     if (set.empty() || set == c.set)
       measure(c, std::clamp(keys ? keys : c.keys, 2u, 16u), gates_log2 ? gates_log2 : c.gates_log2,
-              threads, report);
+              threads, records);
   return EXIT_SUCCESS;
 }
 
 }  // namespace
-}  // namespace whorl
+}  // namespace whorl::bench
 
 int main(int count, char** arguments) {
-  try {
-    return whorl::run(count, arguments);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_noise: %s\n", error.what());
-    return EXIT_FAILURE;
-  }
+  return whorl::bench::run_program(count, arguments, "bench_noise", whorl::bench::run);
 }

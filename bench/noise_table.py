@@ -3,18 +3,15 @@
 usage: python bench/noise_table.py
 """
 
-import json
-import pathlib
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- measured: bench/noise_table.py -->", "<!-- end of measured -->"
+from common.records import RESULTS, ROOT, Record, read, table, write_measured
 
 
-def row(record: dict) -> str:
+def row(record: Record) -> list[str]:
+    """Cells of one measurement."""
     unit = record["unit"]
     low, high = (edge / record["deviation"] for edge in record["mean_99"])
     peer = f"{record['peer_deviation']:.2f}" if "peer_deviation" in record else ""
-    cells = [
+    return [
         f"`{record['params']}`",
         record["transform"].upper(),
         record["op"],
@@ -25,21 +22,13 @@ def row(record: dict) -> str:
         f"{low:+.3f} … {high:+.3f}",
         peer,
     ]
-    return "| " + " | ".join(cells) + " |"
 
 
 def main() -> None:
-    lines = (ROOT / "bench/results/cpu/noise.jsonl").read_text().splitlines()
-    table = [
-        "| set | transform | what | runs / keys | σ by formula | σ measured | variance ÷ formula "
-        "| mean ÷ σ, 99 % | paper |",
-        "|---|---|---|---|---|---|---|---|---|",
-        *(row(json.loads(line)) for line in lines),
-    ]
-    page = ROOT / "docs/noise.md"
-    before, rest = page.read_text().split(BEGIN)
-    after = rest.split(END)[1]
-    page.write_text(before + "\n".join([BEGIN, "", *table, "", END]) + after)
+    head = ["set", "transform", "what", "runs / keys", "σ by formula", "σ measured"]
+    head += ["variance ÷ formula", "mean ÷ σ, 99 %", "paper"]
+    rows = [row(record) for record in read(RESULTS / "cpu" / "noise.jsonl")]
+    write_measured(ROOT / "docs/noise.md", "bench/noise_table.py", table(head, rows))
 
 
 if __name__ == "__main__":

@@ -13,46 +13,17 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from records import append, record
+from common.processes import Process
+from common.records import against, append, in_words, record
 from whorl import binfhe
 
 HERE = Path(__file__).resolve().parent
-
-
-class Peer:
-    """OpenFHE in its own process, one thread."""
-
-    def __init__(self, python: str) -> None:
-        self._process = subprocess.Popen(
-            [python, str(HERE / "peers" / "openfhe_worker.py")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.version = str(self._read()["version"])
-
-    def _read(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise SystemExit("the peer's process ended: is the wheel installed in its Python?")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def seconds(self, op: str, runs: int) -> float:
-        """CPU seconds of one operation, averaged over `runs` of them."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps({"op": op, "runs": runs}) + "\n")
-        self._process.stdin.flush()
-        return float(self._read()["seconds"])
 
 
 def cpu_seconds(body: Callable[[], object]) -> float:
@@ -99,7 +70,7 @@ def main() -> int:
     parser.add_argument("--peer-python", default="python3.10")
     parser.add_argument("--record", type=Path)
     options = parser.parse_args()
-    peer = Peer(options.peer_python)
+    peer = Process([options.peer_python, str(HERE / "peers" / "openfhe_worker.py")])
 
     large = "openfhe_1_6/LARGE_PRECISION"
     cases: list[tuple[str, str, int, int, Callable[[], Callable[[], float]]]] = [
@@ -122,29 +93,12 @@ def main() -> int:
         measure()  # caches warm on both sides: the rounds that follow measure a working server
         ours, theirs = [], []
         for _ in range(options.rounds):
-            theirs.append(peer.seconds(op, peer_runs))
+            theirs.append(peer.seconds(json.dumps({"op": op, "runs": peer_runs})))
             repeats = peer_runs if batch == 1 else 1
             ours.append(statistics.mean(measure() for _ in range(repeats)))
-        ratios = [t / o for t, o in zip(theirs, ours, strict=True)]
-        line = record(
-            "openfhe",
-            op,
-            name,
-            ours,
-            threads=1,
-            batch=batch,
-            unit="s",
-            peer="openfhe",
-            peer_version=peer.version,
-            peer_median=statistics.median(theirs),
-            ratio=statistics.median(ratios),
-        )
-        print(
-            f"{op:9s} {name:28s} batch {batch:3d}: {line['median'] * 1e3:8.2f} ms, OpenFHE "
-            f"{line['peer_median'] * 1e3:8.2f} ms: {line['ratio']:5.1f}x "
-            f"({min(ratios):.1f} … {max(ratios):.1f})",
-            flush=True,
-        )
+        versus = against("openfhe", peer.about["version"], ours, theirs)
+        line = record("openfhe", op, name, ours, batch=batch, **versus)
+        print(f"{op:9s} {name:28s} batch {batch:3d}: {in_words(line)}", flush=True)
         append(options.record, line)
     return 0
 

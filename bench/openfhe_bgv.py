@@ -13,12 +13,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
-import subprocess
 from pathlib import Path
-from typing import Any
 
-from records import append, stamped
+from common.processes import Process
+from common.records import against, append, in_words, stamped
 
 HERE = Path(__file__).resolve().parent
 
@@ -29,37 +27,6 @@ CONFIGURATIONS = [
     (12, 65537, 32768, 6, 2),
     (24, 786433, 65536, 2, 1),
 ]
-
-
-class Process:
-    """A program that says who it is and then answers a line with a line, in JSON."""
-
-    def __init__(self, command: list[str]) -> None:
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self.about = self._read()
-
-    def _read(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise SystemExit(f"{self._process.args}: ended without an answer")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def seconds(self, request: str) -> float:
-        """The CPU seconds that it answers."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(request + "\n")
-        self._process.stdin.flush()
-        return float(self._read()["seconds"])
-
-    def end(self) -> None:
-        """Closes its input and waits."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
 
 
 def main() -> int:
@@ -94,30 +61,20 @@ def main() -> int:
                 measure_peer()  # caches warm on both sides
                 measure()
                 pairs = [(measure_peer(), measure()) for _ in range(options.rounds)]
-                ratios = [theirs / own for theirs, own in pairs]
-                line = stamped(
-                    "bgv",
-                    op,
-                    "bgv",
-                    ours.about["params"],
+                versus = against(
+                    "openfhe",
+                    peer.about["version"],
                     [own for _, own in pairs],
-                    threads=1,
-                    batch=1,
+                    [theirs for theirs, _ in pairs],
+                )
+                line = stamped(
+                    *("bgv", op, "bgv", ours.about["params"], [own for _, own in pairs]),
                     transfers="excluded",
-                    unit="s",
-                    peer="openfhe",
-                    peer_version=peer.about["version"],
                     peer_scaling=scaling,
-                    peer_median=statistics.median(theirs for theirs, _ in pairs),
-                    ratio=statistics.median(ratios),
                     security_bits=round(ours.about["security_bits"], 1),
+                    **versus,
                 )
-                print(
-                    f"{op:10s} depth {depth:2d}: {line['median'] * 1e3:8.3f} ms, OpenFHE "
-                    f"({scaling}) {line['peer_median'] * 1e3:8.2f} ms: {line['ratio']:5.1f}x "
-                    f"({min(ratios):.1f} … {max(ratios):.1f})",
-                    flush=True,
-                )
+                print(f"{op:10s} depth {depth:2d}, {scaling}: {in_words(line)}", flush=True)
                 append(options.record, line)
             peer.end()
         ours.end()

@@ -9,7 +9,6 @@ the part of docs/gpu.md between its markers. Of several records of one thing the
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,11 +18,7 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
-
-ROOT = Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- measured: bench/plots.py -->", "<!-- end of measured -->"
-
-Record = dict[str, Any]
+from common.records import RESULTS, ROOT, Record, read, table, write_measured
 
 # Xiao et al., TCHES 2025, Table 5: milliseconds a ciphertext, batch 16384.
 XIAO_TABLE_5 = {
@@ -52,11 +47,9 @@ BASES = {"xiao/EVALFUNC": "2^27", "xiao/RELU": "2^18", "xiao/DECISION_TREE": "2^
 def load(path: Path) -> list[Record]:
     """The last record of each thing, in the order of first appearance."""
     latest: dict[tuple[Any, ...], Record] = {}
-    if path.exists():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            record = json.loads(line)
-            members = ("op", "params", "batch", "transfers", "transform", "way", "device_count")
-            latest[tuple(record.get(name) for name in members)] = record
+    for record in read(path):
+        members = ("op", "params", "batch", "transfers", "transform", "way", "device_count")
+        latest[tuple(record.get(name) for name in members)] = record
     return list(latest.values())
 
 
@@ -72,11 +65,6 @@ def rate(record: Record) -> float:
     """Operations a second."""
     median: float = record["median"]
     return median if record["unit"] == "1/s" else record["batch"] / median
-
-
-def table(head: list[str], rows: list[list[str]]) -> list[str]:
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
 
 
 def in_words(record: Record) -> str:
@@ -103,7 +91,7 @@ def overview(records: list[Record]) -> list[str]:
         names = ("op", "params", "batch", "transform", "device_count")
         same = {name: record.get(name) for name in names}
         bare = pick(records, **same, way=None, transfers="excluded")
-        peer = f"{record['peer']}: {record['ratio']:.2f}×" if "peer" in record else ""
+        peer = f"{record['peer']}: {record['ratio']:.2f}×" if record.get("peer") else ""
         rows.append(
             [
                 record["op"],
@@ -237,7 +225,7 @@ def narrow_ntts(records: list[Record]) -> list[str]:
             continue
         inverse = pick(records, op="intt", params=record["params"], batch=record["batch"])
         moved = 8 * record["N"] * rate(record)
-        peer = f"{record['peer']}: {record['ratio']:.2f}×" if "peer" in record else ""
+        peer = f"{record['peer']}: {record['ratio']:.2f}×" if record.get("peer") else ""
         rows.append(
             [
                 f"{record['N']:,}",
@@ -306,9 +294,11 @@ def plot_gates(records: list[Record], to: Path) -> bool:
     if len(bars) == len(theirs):
         return False
     figure, axis = plt.subplots(figsize=(8, 0.4 * len(bars) + 1))
-    axis.barh([bar[0] for bar in bars], [bar[1] for bar in bars], color=[bar[2] for bar in bars])
+    drawn = axis.barh(
+        [bar[0] for bar in bars], [bar[1] for bar in bars], color=[bar[2] for bar in bars]
+    )
     axis.invert_yaxis()
-    axis.bar_label(axis.containers[0], labels=[f"{bar[1]:,.0f}" for bar in bars], padding=3)
+    axis.bar_label(drawn, labels=[f"{bar[1]:,.0f}" for bar in bars], padding=3)
     axis.set_xlabel("NAND bootstraps a second, batch 16,384, transfers included")
     axis.margins(x=0.15)
     figure.tight_layout()
@@ -354,12 +344,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="h200")
     options = parser.parse_args()
-    results = ROOT / "bench/results"
-    records = load(results / options.device / "gpu.jsonl")
+    records = load(RESULTS / options.device / "gpu.jsonl")
     if not records:
         print(f"no records in bench/results/{options.device}/gpu.jsonl: bench_gpu writes them")
         return 1
-    several = load(results / f"{options.device}x2" / "gpu.jsonl")
+    several = load(RESULTS / f"{options.device}x2" / "gpu.jsonl")
     everything = records + several
     plots = ROOT / "docs/plots"
     plots.mkdir(exist_ok=True)
@@ -388,10 +377,7 @@ def main() -> int:
     if plot_ntt(records, plots / "ntt.svg"):
         lines += ["![Transforms of 32-bit words](plots/ntt.svg)", ""]
     lines += velofhe_table_4(records)
-    page = ROOT / "docs/gpu.md"
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    text = "\n".join([BEGIN, "", *lines]).rstrip() + "\n\n"
-    page.write_text(before + text + END + rest.split(END)[1], encoding="utf-8")
+    write_measured(ROOT / "docs/gpu.md", "bench/plots.py", lines)
     return 0
 
 

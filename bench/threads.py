@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common.records import append, record, stamped
 from openfhe_bgv import CONFIGURATIONS
-from records import append, record, stamped
 from whorl import bgv, binfhe
 
 LEAST_SECONDS = 0.1
@@ -119,7 +119,6 @@ def operations(options: argparse.Namespace) -> None:
                     *("threads", op, "bgv", params, each),
                     batch=batch,
                     transfers="excluded",
-                    unit="s",
                     security_bits=round(chosen.security_bits, 1),
                     **fields(threads, seconds, float),
                 )

@@ -1,70 +1,83 @@
-# bench/NAME.cpp is the program bench_NAME; Google Benchmark is there for those that include it.
-# bench/cuda_NAME.cpp is about kernels of the CUDA backend, and built with it. bench/tensor_cores.cu
-# has kernels of its own; bench/tune is one program, built when asked for.
-find_package(benchmark QUIET)
-file(GLOB whorl_bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
-if(NOT whorl_cuda)
-  list(FILTER whorl_bench_sources EXCLUDE REGEX "/bench/cuda_")
+# bench/NAME.cpp, or the folder bench/NAME, is the program bench_NAME. bench/cuda_NAME is about
+# kernels of the CUDA backend, and built with it; bench/tensor_cores has kernels of its own;
+# bench/tune is one program, built when asked for. bench/common is what they share.
+find_package(CLI11 QUIET)
+find_package(nlohmann_json QUIET)
+if(NOT CLI11_FOUND OR NOT nlohmann_json_FOUND)
+  message(
+    STATUS
+      "Skipping the benches: CLI11 (libcli11-dev) or nlohmann/json (nlohmann-json3-dev) is absent")
+  return()
 endif()
-foreach(source IN LISTS whorl_bench_sources)
-  file(STRINGS "${source}" whorl_uses_benchmark REGEX "include <benchmark/" LIMIT_COUNT 1)
-  if(whorl_uses_benchmark AND NOT benchmark_FOUND)
-    message(STATUS "Skipping ${source}: Google Benchmark (libbenchmark-dev) is absent")
-    continue()
+
+# What every program of bench/ is compiled with; .cu files as the library's are.
+function(whorl_bench_flags target)
+  get_target_property(sources ${target} SOURCES)
+  if(sources MATCHES "\\.cu(;|$)")
+    target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:whorl_backend,COMPILE_OPTIONS>)
+    target_compile_features(${target} PRIVATE cxx_std_20)
+    set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}"
+                                               CUDA_RUNTIME_LIBRARY Static)
+    target_link_libraries(${target} PRIVATE CUDA::cudart_static)
+  else()
+    whorl_target_flags(${target})
   endif()
-  get_filename_component(name "${source}" NAME_WE)
-  add_executable(bench_${name} "${source}")
-  whorl_target_flags(bench_${name})
+  target_include_directories(
+    ${target} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src"
+                      "${PROJECT_SOURCE_DIR}/bench")
+  target_link_libraries(${target} PRIVATE PkgConfig::whorl_hwy PkgConfig::whorl_sodium
+                                          Threads::Threads)
+endfunction()
+
+file(GLOB whorl_bench_common CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/common/*.cpp")
+add_library(bench_common STATIC EXCLUDE_FROM_ALL ${whorl_bench_common})
+whorl_bench_flags(bench_common)
+target_link_libraries(bench_common PRIVATE CLI11::CLI11 nlohmann_json::nlohmann_json)
+
+# The program bench_NAME of these sources.
+function(whorl_add_bench name)
+  add_executable(bench_${name} ${ARGN})
+  whorl_bench_flags(bench_${name})
   set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                                  "${PROJECT_BINARY_DIR}/bench")
-  target_include_directories(bench_${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(bench_${name} PRIVATE whorl PkgConfig::whorl_hwy PkgConfig::whorl_sodium
-                                              Threads::Threads)
-  if(whorl_uses_benchmark)
-    target_link_libraries(bench_${name} PRIVATE benchmark::benchmark)
-  endif()
-  if(name MATCHES "^cuda_")
+  target_link_libraries(bench_${name} PRIVATE bench_common whorl)
+  if(whorl_cuda)
     target_include_directories(bench_${name} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   endif()
+endfunction()
+
+set(whorl_benches "")
+file(GLOB whorl_bench_entries CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*")
+foreach(entry IN LISTS whorl_bench_entries)
+  get_filename_component(name "${entry}" NAME_WE)
+  if(IS_DIRECTORY "${entry}")
+    if(name MATCHES "^(common|tune)$")
+      continue()
+    endif()
+    file(GLOB sources CONFIGURE_DEPENDS "${entry}/*.cpp" "${entry}/*.cu")
+  elseif(entry MATCHES "\\.(cpp|cu)$")
+    set(sources "${entry}")
+  else()
+    set(sources "")
+  endif()
+  if(NOT sources OR (NOT whorl_cuda AND "${name};${sources}" MATCHES "^cuda_|\\.cu(;|$)"))
+    continue()
+  endif()
+  whorl_add_bench(${name} ${sources})
+  list(APPEND whorl_benches ${name})
 endforeach()
 
-# Those that want a GPU; tools/gpu-bundle.sh reads their names.
+# Those that want a GPU; tools/gpu-bundle.sh reads their names. Then bench_tune, which finds the
+# numbers of the CUDA kernels (make tune-gpu).
 if(whorl_cuda)
-  set(whorl_gpu_benches "")
-  foreach(source IN LISTS whorl_bench_sources)
-    get_filename_component(name "${source}" NAME_WE)
-    if(name MATCHES "^(cuda_.*|gpu|rns|bgv)$" AND TARGET bench_${name})
-      list(APPEND whorl_gpu_benches bench_${name})
-    endif()
-  endforeach()
-  add_executable(bench_tensor_cores "${PROJECT_SOURCE_DIR}/bench/tensor_cores.cu")
-  target_compile_options(bench_tensor_cores PRIVATE $<TARGET_PROPERTY:whorl,COMPILE_OPTIONS>)
-  set_target_properties(
-    bench_tensor_cores
-    PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}"
-               CUDA_RUNTIME_LIBRARY Static
-               RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
-  target_include_directories(bench_tensor_cores PRIVATE "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(bench_tensor_cores PRIVATE whorl PkgConfig::whorl_hwy
-                                                   PkgConfig::whorl_sodium CUDA::cudart_static
-                                                   Threads::Threads)
-  list(APPEND whorl_gpu_benches bench_tensor_cores)
+  list(FILTER whorl_benches INCLUDE REGEX "^(cuda_.*|gpu|rns|bgv|tensor_cores)$")
+  list(TRANSFORM whorl_benches PREPEND bench_ OUTPUT_VARIABLE whorl_gpu_benches)
   add_custom_target(gpu_benches DEPENDS ${whorl_gpu_benches})
   list(JOIN whorl_gpu_benches "\n" whorl_gpu_benches)
   file(WRITE "${PROJECT_BINARY_DIR}/gpu_benches.txt" "${whorl_gpu_benches}\n")
-endif()
 
-# Tunes the CUDA kernels (make tune-gpu); its kernels are compiled as the library's are.
-if(whorl_cuda)
   file(GLOB whorl_tune_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/tune/*.cu")
-  add_executable(tune_gpu EXCLUDE_FROM_ALL ${whorl_tune_sources})
-  target_compile_options(tune_gpu PRIVATE $<TARGET_PROPERTY:whorl,COMPILE_OPTIONS>)
-  set_target_properties(
-    tune_gpu
-    PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}"
-               CUDA_RUNTIME_LIBRARY Static
-               RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
-  target_include_directories(tune_gpu PRIVATE "${PROJECT_SOURCE_DIR}/src")
-  target_link_libraries(tune_gpu PRIVATE whorl PkgConfig::whorl_hwy PkgConfig::whorl_sodium
-                                                CUDA::cudart_static Threads::Threads)
+  whorl_add_bench(tune ${whorl_tune_sources})
+  set_target_properties(bench_tune PROPERTIES EXCLUDE_FROM_ALL ON OUTPUT_NAME tune_gpu)
+  add_custom_target(tune_gpu DEPENDS bench_tune)
 endif()

@@ -34,7 +34,7 @@ OUTSIDE_PACKAGE = ("apps", "tests", "tools", "bench")
 
 def layer_of_public_header(inside: Path) -> str:
     """Layer of include/whorl/`inside`; a header named after no layer or scheme is below all."""
-    name = inside.parts[0].removesuffix(".h")
+    name = inside.parts[0].removesuffix(".h").partition("_")[0]
     if name in SCHEMES:
         return "schemes"
     return name if name in RANK else "base"

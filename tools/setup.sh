@@ -61,7 +61,8 @@ system_packages=(
 test_packages=(
   "libgtest-dev:/usr/include/gtest/gtest.h"
   "librapidcheck-dev:/usr/include/rapidcheck.h"
-  "libbenchmark-dev:/usr/include/benchmark/benchmark.h"
+  "libcli11-dev:/usr/include/CLI/CLI.hpp"
+  "nlohmann-json3-dev:/usr/include/nlohmann/json.hpp"
   "clang:clang++"
   "clang-format:clang-format"
   "clang-tidy:clang-tidy"

@@ -8,11 +8,11 @@ The secret key is kept between the two under the passphrase in WHORL_APP_PASSPHR
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
 from common.files import read_json, write_json
+from common.halves import client_main
 from common.processes import passphrase_given
 from whorl.bgv import Ciphertexts, Client, parameters
 
@@ -66,18 +66,5 @@ def read(folder: Path) -> None:
     )
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(prog="lookup.client", description=__doc__)
-    parser.add_argument("action", choices=["prepare", "read"])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--threads", type=int, default=0, help="default: all cores")
-    arguments = parser.parse_args()
-    if arguments.action == "prepare":
-        prepare(arguments.folder, arguments.threads)
-    else:
-        read(arguments.folder)
-
-
 if __name__ == "__main__":
-    main()
+    client_main("lookup", __doc__, prepare, read)

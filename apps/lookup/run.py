@@ -11,20 +11,18 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import secrets
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-APPS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(APPS))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 try:
     import numpy as np
-    from common.files import read_json, write_json
+    from common.application import Exchange, costs, finish, parser_of
+    from common.files import write_json
     from common.output import rows, size
-    from common.processes import fresh_folder, process, send, stage
     from whorl import Error
 
     from lookup import circuit
@@ -32,9 +30,7 @@ try:
 except ModuleNotFoundError as missing:
     sys.exit(f"{missing}; the application needs Whorl: pip install .")
 
-QUERIES = 8
-MOST_QUERIES = 256
-MOST_SHOWN = 16
+QUERIES, MOST_QUERIES, MOST_SHOWN = 8, 256, 16
 
 
 def pick(table: Table, seed: int, count: int) -> list[int]:
@@ -50,40 +46,28 @@ def pick(table: Table, seed: int, count: int) -> list[int]:
 
 def look_up(table: Table, codes: list[int], arguments: argparse.Namespace) -> dict[str, Any]:
     """The protocol: what each process tells, and the bytes that went between them."""
-    server = fresh_folder(arguments.workdir / "server")
-    client = fresh_folder(arguments.workdir / "client")
-    passphrase = secrets.token_hex(16)
-    threads = ("--threads", str(arguments.threads))
-
+    sides = Exchange.begin("lookup", arguments.workdir)
     # What each side has at the start: the server its table, the client its codes and the offer.
-    table.save(server / "table.tsv")
-    write_json(client / "codes.json", codes)
+    table.save(sides.server / "table.tsv")
+    write_json(sides.client / "codes.json", codes)
     params = circuit.choose()
     offer = {"parameters": params.literal(), "grid": dataclasses.asdict(table.grid)}
-    write_json(client / "offer.json", offer)
+    write_json(sides.client / "offer.json", offer)
 
-    with stage("client: makes keys and encrypts the codes"):
-        process("lookup.client", "prepare", client, *threads, passphrase=passphrase)
-    sizes = {name: send(f"{name}.whorl", client, server) for name in ("keys", "query")}
-
-    options = [*threads, *(["--device", arguments.device] if arguments.device else [])]
-    with stage("server: reads the whole table under each encrypted code"):
-        seconds = process("lookup.server", server, *options)
-    sizes["answer"] = send("answer.whorl", server, client)
-
-    with stage("client: decrypts the rows"):
-        process("lookup.client", "read", client, passphrase=passphrase)
-    return {
-        "prepared": read_json(client / "prepared.json"),
-        "served": read_json(server / "served.json") | {"process_seconds": seconds},
-        "read": read_json(client / "rows.json"),
-        "bytes": sizes,
-    }
+    return sides.run(
+        arguments,
+        (
+            "client: makes keys and encrypts the codes",
+            "server: reads the whole table under each encrypted code",
+            "client: decrypts the rows",
+        ),
+        result="rows",
+    )
 
 
 def report(table: Table, codes: list[int], told: dict[str, Any]) -> dict[str, Any]:
     """All numbers, for people and for programs."""
-    served, sizes, count = told["served"], told["bytes"], len(codes)
+    served, count = told["served"], len(codes)
     found = told["read"]["rows"]
     if len(found) != count:
         sys.exit(f"{len(found)} answers for {count} codes")
@@ -99,24 +83,11 @@ def report(table: Table, codes: list[int], told: dict[str, Any]) -> dict[str, An
         "rows_encrypted": found,
         "rows_clear": clear,
         "right": sum(one == other for one, other in zip(found, clear, strict=True)),
-        "parameters": served["parameters"],
-        "security_bits": served["security_bits"],
-        "device": served["device"],
         "plaintexts": served["plaintexts"],
         "rotation_keys": told["prepared"]["rotation_keys"],
         "noise_budget": told["read"]["noise_budget"],
         "noise_budget_bound": served["noise_budget_bound"],
-        "seconds_per_query": served["batch_seconds"] / count,
-        "cpu_seconds_per_query": served["batch_cpu_seconds"] / count,
-        "seconds_one_query": served["one_query_seconds"],
-        "seconds_keys": told["prepared"]["keys_seconds"],
-        "seconds_encryption": told["prepared"]["encryption_seconds"],
-        "seconds_server_load": served["load_seconds"],
-        "seconds_decryption": told["read"]["decryption_seconds"],
-        "bytes_keys": sizes["keys"],
-        "bytes_query_per_code": sizes["query"] / count,
-        "bytes_answer_per_code": sizes["answer"] / count,
-        "server_modules": served["modules"],
+        **costs(told, count, "query", "code"),
     }
 
 
@@ -176,9 +147,7 @@ def code_of(text: str) -> int:
 
 def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     """Command line."""
-    parser = argparse.ArgumentParser(
-        prog="run.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of("lookup", __doc__)
     parser.add_argument(
         "codes", nargs="*", type=code_of, help="such as 20AC, U+1F989 or €; default: at random"
     )
@@ -191,16 +160,6 @@ def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--queries", type=int, default=QUERIES, help=f"at random, default {QUERIES}"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the codes at random")
-    parser.add_argument(
-        "--workdir",
-        type=Path,
-        default=APPS.parent / "build" / "lookup",
-        help="its folders server/ and client/ are made anew",
-    )
-    parser.add_argument("--json", type=Path, help="write all numbers there")
-    parser.add_argument("--device", help="of the server; default: the best found")
-    parser.add_argument("--threads", type=int, default=0, help="default: all cores")
     arguments = parser.parse_args(argv)
     if not 1 <= arguments.queries <= MOST_QUERIES or len(arguments.codes) > MOST_QUERIES:
         parser.error(f"--queries: 1 … {MOST_QUERIES} codes, not {arguments.queries}")
@@ -221,18 +180,9 @@ def main(argv: list[str] | None = None) -> int:
 
     result = report(table, codes, look_up(table, codes, arguments))
     tell(result)
-    result["seconds_total"] = time.perf_counter() - started
-    rows(("everything", f"{result['seconds_total']:.1f} s"))
-    if arguments.json:
-        write_json(arguments.json, result)
-
-    if result["right"] != len(codes):
-        print("\nFailed: a row decrypted is not that of the table.", file=sys.stderr)
-        return 1
-    if any("client" in module for module in result["server_modules"]):
-        print("\nFailed: the server's process had the client's half.", file=sys.stderr)
-        return 1
-    return 0
+    right = result["right"] == len(codes)
+    failure = None if right else "a row decrypted is not that of the table"
+    return finish(result, started, arguments, failure)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,12 @@ The secret key is kept between the two under the passphrase in WHORL_APP_PASSPHR
 
 from __future__ import annotations
 
-import argparse
 import time
 from pathlib import Path
 
 import numpy as np
 from common.files import read_json, write_json
+from common.halves import client_main
 from common.processes import passphrase_given
 from whorl.client.binfhe import Ciphertexts, Client
 
@@ -77,18 +77,5 @@ def read(folder: Path) -> None:
     )
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(prog="tree.client", description=__doc__)
-    parser.add_argument("action", choices=["prepare", "read"])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--threads", type=int, default=0, help="default: all cores")
-    arguments = parser.parse_args()
-    if arguments.action == "prepare":
-        prepare(arguments.folder, arguments.threads)
-    else:
-        read(arguments.folder)
-
-
 if __name__ == "__main__":
-    main()
+    client_main("tree", __doc__, prepare, read)

@@ -12,20 +12,18 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import math
-import secrets
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-APPS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(APPS))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 try:
     import numpy as np
-    from common.files import read_json, write_json
+    from common.application import Exchange, costs, finish, parser_of
+    from common.files import write_json
     from common.output import rows, size
-    from common.processes import fresh_folder, process, send, stage
     from sklearn.datasets import load_iris
     from sklearn.model_selection import train_test_split
     from sklearn.tree import DecisionTreeClassifier
@@ -37,8 +35,7 @@ try:
 except ModuleNotFoundError as missing:
     sys.exit(f"{missing}; the application needs: pip install '.[apps]'")
 
-TRAINING = 100
-TEST = 50
+TRAINING, TEST = 100, 50  # flowers
 AGREEMENT = 0.98
 
 
@@ -72,16 +69,12 @@ def classify(
     tree: Tree, quantiser: Quantiser, data: Data, arguments: argparse.Namespace
 ) -> dict[str, Any]:
     """The protocol: what each process tells, and the bytes that went between them."""
-    server = fresh_folder(arguments.workdir / "server")
-    client = fresh_folder(arguments.workdir / "client")
-    passphrase = secrets.token_hex(16)
-    threads = ("--threads", str(arguments.threads))
-
+    sides = Exchange.begin("tree", arguments.workdir)
     # What each side has at the start: the server its tree, the client its flowers and the offer.
-    tree.save(server / "tree.json")
-    np.save(client / "flowers.npy", data.test)
+    tree.save(sides.server / "tree.json")
+    np.save(sides.client / "flowers.npy", data.test)
     write_json(
-        client / "offer.json",
+        sides.client / "offer.json",
         {
             "parameters": arguments.params,
             "quantiser": dataclasses.asdict(quantiser),
@@ -89,33 +82,25 @@ def classify(
         },
     )
 
-    with stage("client: makes keys and encrypts the flowers"):
-        process("tree.client", "prepare", client, *threads, passphrase=passphrase)
-    sizes = {name: send(f"{name}.whorl", client, server) for name in ("keys", "query")}
-
-    options = [*threads, *(["--trace"] if arguments.trace else [])]
-    if arguments.device:
-        options += ["--device", arguments.device]
-    with stage("server: evaluates the tree on encrypted flowers"):
-        seconds = process("tree.server", server, *options)
-    names = ["answer", "trace"] if arguments.trace else ["answer"]
-    sizes |= {name: send(f"{name}.whorl", server, client) for name in names}
-
-    with stage("client: decrypts the classes"):
-        process("tree.client", "read", client, passphrase=passphrase)
-    return {
-        "prepared": read_json(client / "prepared.json"),
-        "served": read_json(server / "served.json") | {"process_seconds": seconds},
-        "read": read_json(client / "classes.json"),
-        "bytes": sizes,
-    }
+    trace = arguments.trace
+    return sides.run(
+        arguments,
+        (
+            "client: makes keys and encrypts the flowers",
+            "server: evaluates the tree on encrypted flowers",
+            "client: decrypts the classes",
+        ),
+        options=["--trace"] if trace else [],
+        answers=["answer", "trace"] if trace else ["answer"],
+        result="classes",
+    )
 
 
 def report(
     fitted: Any, tree: Tree, quantiser: Quantiser, data: Data, told: dict[str, Any]
 ) -> dict[str, Any]:
     """All numbers, for people and for programs."""
-    served, sizes = told["served"], told["bytes"]
+    served = told["served"]
     count = len(data.test)
     truth = data.test_classes
     clear = fitted.predict(data.test)
@@ -137,29 +122,16 @@ def report(
         "agreement_quantised": float(np.mean(encrypted == quantised)),
         "classes_encrypted": encrypted.tolist(),
         "classes_clear": clear.tolist(),
-        "parameters": served["parameters"],
-        "security_bits": served["security_bits"],
         "failure_log2": served["failure_log2"],
         "failure_log2_by_step": served["failure_log2_by_step"],
-        "device": served["device"],
         "transform": served["transform"],
         "threads": served["threads"],
         "rotations_per_flower": served["rotations_per_flower"],
-        "seconds_per_flower": served["batch_seconds"] / count,
-        "cpu_seconds_per_flower": served["batch_cpu_seconds"] / count,
-        "seconds_one_flower": served["one_flower_seconds"],
-        "seconds_keys": told["prepared"]["keys_seconds"],
-        "seconds_encryption": told["prepared"]["encryption_seconds"],
-        "seconds_server_load": served["load_seconds"],
-        "seconds_decryption": told["read"]["decryption_seconds"],
-        "bytes_keys": sizes["keys"],
-        "bytes_query_per_flower": sizes["query"] / count,
-        "bytes_answer_per_flower": sizes["answer"] / count,
+        **costs(told, count, "flower", "flower"),
         "bytes_query_one_flower": told["prepared"]["one_flower_bytes"],
         "bytes_answer_one_flower": told["read"]["one_flower_bytes"],
         "ciphertexts_in_per_flower": told["prepared"]["ciphertexts"] / count,
         "ciphertexts_out_per_flower": told["read"]["ciphertexts"] / count,
-        "server_modules": served["modules"],
         "leaves_encrypted": told["read"]["leaves"],
     }
 
@@ -210,22 +182,10 @@ What happened
 
 def arguments_of(argv: list[str] | None) -> argparse.Namespace:
     """Command line."""
-    parser = argparse.ArgumentParser(
-        prog="run.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of("tree", __doc__)
     parser.add_argument("--params", default="TREE_P40", help="TREE_P40 or a set of the library")
-    parser.add_argument("--seed", type=int, default=0, help="of split and training")
     parser.add_argument("--levels", type=int, help="of a feature; default: as many as are safe")
     parser.add_argument("--flowers", type=int, default=TEST, help=f"to classify, 1 … {TEST}")
-    parser.add_argument(
-        "--workdir",
-        type=Path,
-        default=APPS.parent / "build" / "tree",
-        help="its folders server/ and client/ are made anew",
-    )
-    parser.add_argument("--json", type=Path, help="write all numbers there")
-    parser.add_argument("--device", help="of the server; default: the best found")
-    parser.add_argument("--threads", type=int, default=0, help="default: all cores")
     parser.add_argument(
         "--no-trace",
         dest="trace",
@@ -281,18 +241,13 @@ def main(argv: list[str] | None = None) -> int:
             for end in tree.reach(quantiser(data.test))
         ]
         rows(("picture of the tree", str(path)))
-    result["seconds_total"] = time.perf_counter() - started
-    rows(("everything", f"{result['seconds_total']:.1f} s"))
-    if arguments.json:
-        write_json(arguments.json, result)
-
-    if min(result["agreement_clear"], result["agreement_quantised"]) < AGREEMENT:
-        print(f"\nFailed: encrypted and clear agree on less than {AGREEMENT:.0%}.", file=sys.stderr)
-        return 1
-    if any("client" in module for module in result["server_modules"]):
-        print("\nFailed: the server's process had the client's half.", file=sys.stderr)
-        return 1
-    return 0
+    agreement = min(result["agreement_clear"], result["agreement_quantised"])
+    failure = (
+        None
+        if agreement >= AGREEMENT
+        else f"encrypted and clear agree on less than {AGREEMENT:.0%}"
+    )
+    return finish(result, started, arguments, failure)
 
 
 if __name__ == "__main__":

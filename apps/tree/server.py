@@ -7,13 +7,12 @@ It imports `whorl.server` alone, which has no name that makes, loads or uses a s
 
 from __future__ import annotations
 
-import argparse
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from common.files import write_json
+from common.halves import answer_all, server_parser
 from whorl.server.binfhe import Ciphertexts, EncryptedArray, Lut, Server, stack
 
 from . import circuit as circuits
@@ -74,21 +73,18 @@ def serve(folder: Path, device: str | None, threads: int, with_trace: bool) -> N
     circuit = circuits.compile_tree(Tree.load(folder / "tree.json"))
     server = Server(folder / "keys.whorl", device=device, threads=threads)
     query = Ciphertexts.load(folder / "query.whorl").reshape(-1, FEATURES)
-    loaded = time.perf_counter()
-
     arithmetic = Encrypted(server)
-    one = circuits.evaluate(circuit, arithmetic, server.upload(query[:1])).to_host()
-    after_one = time.perf_counter()
+    bits = indicators = server.upload(query)  # of the last call, for the trace
 
-    cpu = time.process_time()
-    x = server.upload(query)
-    bits = circuits.compare_features(circuit, arithmetic, x)
-    indicators = circuits.find_leaves(circuit, arithmetic, bits, circuit.needed)
-    answer = circuits.sum_classes(circuit, arithmetic, indicators).to_host()
-    after_all, cpu = time.perf_counter(), time.process_time() - cpu
+    def answer_to(flowers: slice) -> Ciphertexts:
+        nonlocal bits, indicators
+        x = server.upload(query[flowers])
+        bits = circuits.compare_features(circuit, arithmetic, x)
+        indicators = circuits.find_leaves(circuit, arithmetic, bits, circuit.needed)
+        return circuits.sum_classes(circuit, arithmetic, indicators).to_host()
+
+    answer, told = answer_all(answer_to, started)
     answer.save(folder / "answer.whorl")
-    if one.to_bytes() != answer[:1].to_bytes():
-        raise SystemExit("one flower alone gave other bits than in the batch")
     if with_trace:
         trace = all_leaves(circuit, arithmetic, bits, indicators)
         trace.to_host().save(folder / "trace.whorl")
@@ -104,30 +100,17 @@ def serve(folder: Path, device: str | None, threads: int, with_trace: bool) -> N
             "device": server.device,
             "transform": server.transform,
             "threads": server.threads,
-            "flowers": len(x),
+            "flowers": len(query),
             "nodes": len(circuit.tests),
             "leaves": len(circuit.ways),
             "rotations_per_flower": circuit.rotations,
-            "load_seconds": loaded - started,
-            "one_flower_seconds": after_one - loaded,
-            "batch_seconds": after_all - after_one,
-            "batch_cpu_seconds": cpu,
-            # What the process has of Whorl: nothing of the client.
-            "modules": sorted(name for name in sys.modules if name.split(".")[0] == "whorl"),
-        },
+        }
+        | told,
     )
 
 
-def main() -> None:
-    """Command line."""
-    parser = argparse.ArgumentParser(prog="tree.server", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--device", help="default: the best found")
-    parser.add_argument("--threads", type=int, default=0, help="default: all cores")
+if __name__ == "__main__":
+    parser = server_parser("tree", __doc__)
     parser.add_argument("--trace", action="store_true", help="also tell the client the leaves")
     arguments = parser.parse_args()
     serve(arguments.folder, arguments.device, arguments.threads, arguments.trace)
-
-
-if __name__ == "__main__":
-    main()

@@ -12,10 +12,6 @@
 
 namespace whorl::tune {
 
-using backend::cuda::KernelShape;
-using backend::cuda::Padding;
-using backend::cuda::Split;
-using backend::cuda::TransformShape;
 using backend::cuda::TunedKernel;
 
 /// For tables: the passes of the bits of `cyclic` are cyclic (Split::cyclic).

@@ -5,19 +5,27 @@ namespace whorl::tune {
 using backend::cuda::CudaSwitchKey;
 
 SwitchProblem::SwitchProblem(Tuner& tuner, const backend::SwitchShape& shape, std::size_t most)
-    : tuner_(tuner), shape_(shape) {
-  std::vector<std::uint64_t> in(most * (shape.N + 1));
-  for (std::size_t i = 0; i < in.size(); ++i) in[i] = random_word(i) & (shape.Q_ks - 1);
-  in_ = tuner.stream().upload(in.data(), in.size());
+    : tuner_(tuner), shape_(shape), narrow_(shape.Q_ks <= std::uint64_t{1} << 32) {
+  const auto random = [&]<class Word>(Word) {
+    std::vector<Word> in(most * (shape.N + 1));
+    for (std::size_t i = 0; i < in.size(); ++i)
+      in[i] = static_cast<Word>(random_word(i) & (shape.Q_ks - 1));
+    in_ = tuner.stream().allocate<std::uint64_t>(in.size());
+    tuner.stream().copy_in(in.data(), in_.data(), bytes(in.size()));
+  };
+  narrow_ ? random(std::uint32_t{}) : random(std::uint64_t{});
   out_ = tuner.stream().allocate<std::uint64_t>(most * (shape.n + 1));
   reference_ = tuner.stream().allocate<std::uint64_t>(most * (shape.n + 1));
+  for (const auto* each : {&out_, &reference_})
+    tuner.stream().fill(each->data(), 0, each->size() * sizeof(std::uint64_t));
 }
 
 std::unique_ptr<CudaSwitchKey> SwitchProblem::key(
     const backend::cuda::SwitchLayout& numbers) const {
-  const backend::SwitchRows<std::uint64_t> rows = [n = shape_.n, mask = shape_.Q_ks - 1](
-                                                      std::size_t first, std::size_t count,
-                                                      std::uint64_t* out, std::size_t stride) {
+  const backend::cuda::SwitchRowWriter rows = [n = shape_.n, mask = shape_.Q_ks - 1](
+                                                  std::size_t first, std::size_t count, void* to,
+                                                  std::size_t stride) {
+    auto* const out = static_cast<std::uint64_t*>(to);
     for (std::size_t r = 0; r < count; ++r)
       for (std::size_t c = 0; c <= n; ++c)
         out[r * stride + c] = random_word(~((first + r) * (n + 1) + c)) & mask;
@@ -33,13 +41,34 @@ bool SwitchProblem::right(std::size_t count, const Launch& launch) {
     known_ = count;
     return true;
   }
-  tuner_.stream().fill(out_.data(), 0xff, size * sizeof(std::uint64_t));
+  tuner_.stream().fill(out_.data(), 0xff, bytes(size));
   launch(count, in_.data(), out_.data());
-  return tuner_.equal(out_.data(), reference_.data(), size);
+  return tuner_.equal(out_.data(), reference_.data(), (bytes(size) + 7) / 8);
 }
 
 float SwitchProblem::ms(std::size_t count, const Launch& launch) const {
   return tuner_.median_ms([&] { launch(count, in_.data(), out_.data()); });
+}
+
+Crossing measure_crossing(SwitchProblem& problem, std::size_t value, std::size_t count,
+                          const SwitchProblem::Launch& below, const SwitchProblem::Launch& above) {
+  Crossing out;
+  out.value = value;
+  out.right = problem.right(count, below);
+  out.right = problem.right(count, above) && out.right;
+  out.below_ms = problem.ms(count, below);
+  out.above_ms = problem.ms(count, above);
+  return out;
+}
+
+std::vector<Crossing> measure_crossings(SwitchProblem& problem,
+                                        std::initializer_list<std::size_t> counts,
+                                        const SwitchProblem::Launch& below,
+                                        const SwitchProblem::Launch& above) {
+  std::vector<Crossing> out;
+  for (const std::size_t count : counts)
+    out.push_back(measure_crossing(problem, count, count, below, above));
+  return out;
 }
 
 std::size_t print_crossings(Tuner& tuner, const std::string& title, std::size_t used,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,8 +17,8 @@ namespace whorl::tune {
 
 class SwitchProblem {
  public:
-  /// Enqueues the switch of so many ciphertexts.
-  using Launch = std::function<void(std::size_t, const std::uint64_t*, std::uint64_t*)>;
+  /// Enqueues the switch of so many ciphertexts, in words of 32 bits where Q_ks fits them.
+  using Launch = std::function<void(std::size_t, const void*, void*)>;
 
   /// Batches of at most `most`.
   SwitchProblem(Tuner& tuner, const backend::SwitchShape& shape, std::size_t most);
@@ -32,8 +33,10 @@ class SwitchProblem {
  private:
   Tuner& tuner_;
   backend::SwitchShape shape_;
-  backend::cuda::DeviceArray<std::uint64_t> in_, out_, reference_;
-  std::size_t known_ = 0;  ///< ciphertexts of `reference_`
+  std::size_t bytes(std::size_t words) const { return words * (narrow_ ? 4 : 8); }
+  bool narrow_;
+  backend::cuda::DeviceArray<std::uint64_t> in_, out_, reference_;  ///< of words of either size
+  std::size_t known_ = 0;                                           ///< ciphertexts of `reference_`
 };
 
 /// For numbers that say up to which value one kernel serves, and another beyond.
@@ -42,6 +45,14 @@ struct Crossing {
   float below_ms = 0, above_ms = 0;
   bool right = true;
 };
+/// Both launches, of so many ciphertexts: `value` with each.
+Crossing measure_crossing(SwitchProblem& problem, std::size_t value, std::size_t count,
+                          const SwitchProblem::Launch& below, const SwitchProblem::Launch& above);
+/// The same at each number of ciphertexts.
+std::vector<Crossing> measure_crossings(SwitchProblem& problem,
+                                        std::initializer_list<std::size_t> counts,
+                                        const SwitchProblem::Launch& below,
+                                        const SwitchProblem::Launch& above);
 /// Prints both at each value, ascending, and marks the one in use; `below` and `above` name the
 /// kernels. The number of values from the first on at which the one below is faster.
 std::size_t print_crossings(Tuner& tuner, const std::string& title, std::size_t used,

@@ -33,10 +33,10 @@ std::optional<Measured> measure(Tuner& tuner, SwitchProblem& problem) {
       backend::cuda::product_shared_bytes(planes, columns, stages, large_m_tiles);
   if (shared > tuner.gpu().shared_per_block) return {};
   const auto key = problem.key({all_columns, stages, tuning::largest_multiplied_table});
-  const SwitchProblem::Launch launch = [&](std::size_t count, const std::uint64_t* in,
-                                           std::uint64_t* out) {
-    backend::cuda::multiply<planes, columns, stages, large_m_tiles>(tuner.stream(), *key, count, in,
-                                                                    out);
+  using Word = backend::cuda::ProductWord<planes>;
+  const SwitchProblem::Launch launch = [&](std::size_t count, const void* in, void* out) {
+    backend::cuda::multiply<planes, columns, stages, large_m_tiles>(
+        tuner.stream(), *key, count, static_cast<const Word*>(in), static_cast<Word*>(out));
   };
   Measured out;
   out.right = problem.right(planes_batch, launch);
@@ -130,22 +130,15 @@ void tune_small_batches(Tuner& tuner) {
   const auto key = problem.key({tuning::warp_columns, stages, 8});
   if (!key->product) return;  // the GPU lacks shared memory
   const auto launch = [&]<unsigned m_tiles>() -> SwitchProblem::Launch {
-    return [&](std::size_t count, const std::uint64_t* in, std::uint64_t* out) {
-      backend::cuda::multiply<2, columns, stages, m_tiles>(tuner.stream(), *key, count, in, out);
+    return [&](std::size_t count, const void* in, void* out) {
+      backend::cuda::multiply<2, columns, stages, m_tiles>(tuner.stream(), *key, count,
+                                                           static_cast<const std::uint32_t*>(in),
+                                                           static_cast<std::uint32_t*>(out));
     };
   };
   const auto small = launch.template operator()<small_m_tiles>();
   const auto large = launch.template operator()<large_m_tiles>();
-  std::vector<Crossing> all;
-  for (const std::size_t count : {8, 16, 32, 64, 96, 128, 192, 256}) {
-    Crossing one;
-    one.value = count;
-    one.right = problem.right(count, small);
-    one.right = problem.right(count, large) && one.right;
-    one.below_ms = problem.ms(count, small);
-    one.above_ms = problem.ms(count, large);
-    all.push_back(one);
-  }
+  const auto all = measure_crossings(problem, {8, 16, 32, 64, 96, 128, 192, 256}, small, large);
   const std::size_t faster =
       print_crossings(tuner, "key switch, small_product_batch: batches by tiles of",
                       tuning::small_product_batch, "32 ciphertexts", "of 128", all);

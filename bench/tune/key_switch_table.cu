@@ -24,24 +24,33 @@ SwitchShape four_byte_table() { return table_shape(25, 5, 5); }
 /// Keys that are looked up.
 const SwitchLayout looked_up{tuning::warp_columns, tuning::product_stages, 0};
 
-template <class Word, unsigned warps>
-Launch staged(Tuner& tuner, const backend::cuda::CudaSwitchKey& key) {
-  return [&tuner, &key](std::size_t count, const std::uint64_t* in, std::uint64_t* out) {
+/// A look-up with what goes before it and after.
+template <class Word, class LookUp>
+Launch looking_up(Tuner& tuner, const backend::cuda::CudaSwitchKey& key, const LookUp& look_up) {
+  return [&tuner, &key, look_up](std::size_t count, const void* from, void* to) {
+    using Of = backend::cuda::LookupWord<Word>;
+    const auto* const in = static_cast<const Of*>(from);
+    auto* const out = static_cast<Of*>(to);
     backend::cuda::clear(tuner.stream(), key, count, out);
-    backend::cuda::look_up_staged<Word, warps>(tuner.stream(), key, count, in, out);
+    look_up(count, in, out);
     backend::cuda::finish(tuner.stream(), key, count, in, out);
   };
+}
+
+template <class Word, unsigned warps>
+Launch staged(Tuner& tuner, const backend::cuda::CudaSwitchKey& key) {
+  return looking_up<Word>(tuner, key, [&tuner, &key](std::size_t count, auto* in, auto* out) {
+    backend::cuda::look_up_staged<Word, warps>(tuner.stream(), key, count, in, out);
+  });
 }
 template <class Word, unsigned threads>
 Launch direct(Tuner& tuner, const backend::cuda::CudaSwitchKey& key,
               unsigned least_coefficients = tuning::direct_least_coefficients) {
-  return [&tuner, &key, least_coefficients](std::size_t count, const std::uint64_t* in,
-                                            std::uint64_t* out) {
-    backend::cuda::clear(tuner.stream(), key, count, out);
-    backend::cuda::look_up_directly<Word, false, threads>(tuner.stream(), key, least_coefficients,
-                                                          count, in, out);
-    backend::cuda::finish(tuner.stream(), key, count, in, out);
-  };
+  return looking_up<Word>(
+      tuner, key, [&tuner, &key, least_coefficients](std::size_t count, auto* in, auto* out) {
+        backend::cuda::look_up_directly<Word, false, threads>(tuner.stream(), key,
+                                                              least_coefficients, count, in, out);
+      });
 }
 
 Measured measure(SwitchProblem& problem, std::size_t count, const Launch& launch, unsigned number,
@@ -65,17 +74,13 @@ void tune_multiplied_tables(Tuner& tuner) {
     const auto table = problem.key(looked_up);
     const auto planes = problem.key({tuning::warp_columns, tuning::product_stages, largest});
     if (!planes->product) return;  // the GPU lacks shared memory
-    const Launch multiplied = [&](std::size_t count, const std::uint64_t* in, std::uint64_t* out) {
+    const Launch multiplied = [&](std::size_t count, const void* in, void* out) {
       backend::cuda::multiply<2, tuning::warp_columns[2], tuning::product_stages, large_m_tiles>(
-          tuner.stream(), *planes, count, in, out);
+          tuner.stream(), *planes, count, static_cast<const std::uint32_t*>(in),
+          static_cast<std::uint32_t*>(out));
     };
     const Launch look_up = staged<std::uint16_t, tuning::staged_warps>(tuner, *table);
-    Crossing one;
-    one.value = largest;
-    one.right = problem.right(batch, look_up) && problem.right(batch, multiplied);
-    one.below_ms = problem.ms(batch, multiplied);
-    one.above_ms = problem.ms(batch, look_up);
-    all.push_back(one);
+    all.push_back(measure_crossing(problem, largest, batch, multiplied, look_up));
   }
   const std::size_t faster = print_crossings(
       tuner,
@@ -92,16 +97,8 @@ void tune_staged_batch(Tuner& tuner) {
   const auto key = problem.key(looked_up);
   const Launch directly = direct<std::uint16_t, tuning::direct_threads>(tuner, *key);
   const Launch by_stages = staged<std::uint16_t, tuning::staged_warps>(tuner, *key);
-  std::vector<Crossing> all;
-  for (const std::size_t count : {16, 32, 64, 96, 128, 192, 256, 512, 1024}) {
-    Crossing one;
-    one.value = count;
-    one.right = problem.right(count, directly);
-    one.right = problem.right(count, by_stages) && one.right;
-    one.below_ms = problem.ms(count, directly);
-    one.above_ms = problem.ms(count, by_stages);
-    all.push_back(one);
-  }
+  const auto all =
+      measure_crossings(problem, {16, 32, 64, 96, 128, 192, 256, 512, 1024}, directly, by_stages);
   const std::size_t faster =
       print_crossings(tuner, "key switch, least_staged_batch: batches looked up",
                       tuning::least_staged_batch, "directly", "staged", all);

@@ -7,49 +7,41 @@
 // numbers in use are measured with the candidates and marked with *. Times are the GPU's clock, the
 // median of several calls on data that stays on the GPU. Exits with 1 if an output was wrong or
 // there is no GPU.
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
-#include <set>
+#include <algorithm>
 #include <string>
+#include <vector>
 
+#include "common/command_line.h"
 #include "tuner.h"
 
-int main(int argc, char** argv) {
-  using whorl::tune::Tuner;
-  struct Part {
-    const char* name;
-    void (*tune)(Tuner&);
-  };
-  constexpr Part parts[] = {{"ntt32", whorl::tune::tune_ntt_32},
-                            {"ntt64", whorl::tune::tune_ntt_64},
-                            {"fft", whorl::tune::tune_fft},
-                            {"rotation", whorl::tune::tune_rotation},
-                            {"key_switch", whorl::tune::tune_key_switch}};
+namespace whorl::tune {
+namespace {
+
+struct Part {
+  const char* name;
+  void (*tune)(Tuner&);
+};
+constexpr Part parts[] = {{"ntt32", tune_ntt_32},
+                          {"ntt64", tune_ntt_64},
+                          {"fft", tune_fft},
+                          {"rotation", tune_rotation},
+                          {"key_switch", tune_key_switch}};
+
+int run(bench::CommandLine& line) {
   int device = 0;
-  std::set<std::string> wanted;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    bool known = false;
-    for (const Part& part : parts) known = known || argument == part.name;
-    if (known) {
-      wanted.insert(argument);
-    } else if (argument == "--device" && i + 1 < argc) {
-      device = std::atoi(argv[++i]);
-    } else {
-      std::fprintf(stderr,
-                   "usage: %s [--device ORDINAL] [ntt32|ntt64|fft|rotation|key_switch]...\n",
-                   argv[0]);
-      return 2;
-    }
-  }
-  try {
-    Tuner tuner(device);
-    for (const Part& part : parts)
-      if (wanted.empty() || wanted.count(part.name) > 0) part.tune(tuner);
-    return tuner.finish() == 0 ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "tune_gpu: %s\n", error.what());
-    return 1;
-  }
+  std::vector<std::string> wanted, names;
+  for (const Part& part : parts) names.emplace_back(part.name);
+  line.gpu(device).words("PART", wanted, names).parse();
+  Tuner tuner(device);
+  for (const Part& part : parts)
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), part.name) != wanted.end())
+      part.tune(tuner);
+  return tuner.finish() == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace whorl::tune
+
+int main(int count, char** arguments) {
+  return whorl::bench::run_program(count, arguments, "tune_gpu", whorl::tune::run);
 }

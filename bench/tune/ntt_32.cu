@@ -4,9 +4,7 @@
 namespace whorl::tune {
 namespace {
 
-using backend::cuda::one_kernel;
 using backend::cuda::rows32;
-using backend::cuda::two_kernels;
 
 // clang-format off: a line a candidate, written as in tuning/transforms.h.
 struct Table {

@@ -7,6 +7,9 @@
 
 namespace whorl::tune {
 
+using backend::cuda::one_kernel;
+using backend::cuda::two_kernels;
+
 /// Candidates work on data in place, with a table of their own.
 template <class Word, int headroom, class Tuning>
 void measure_ntt(TransformTuner& tuner, const ring::NttPlan<Word>& plan) {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/contract/rotation.h"
 #include "backend/cuda/dispatch/launch_rotation.cuh"
-#include "backend/ops.h"
 #include "backend/parallel.h"
 #include "math/primes.h"
 #include "tuner.h"

@@ -55,7 +55,7 @@ void tune_fft_shape(Tuner& tuner, const std::string& kind, const backend::Rotati
   RotationProblem<Word> problem(tuner, shape);
   const auto prepared = backend::cuda::prepare_fft_key<Word>(
       tuner.stream(), shape, rotation_rows<Word>(shape), {backend::available_cores(), {}});
-  const auto& key = backend::own_key<backend::cuda::FftRotationKey>(*prepared);
+  const auto& key = static_cast<const backend::cuda::FftRotationKey&>(*prepared).arrays;
 
   std::vector<Rotation> all;
   int left_out = 0;

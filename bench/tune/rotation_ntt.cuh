@@ -20,7 +20,7 @@ void measure_ntt_rotations(Tuner& tuner, const backend::RotationShape& shape,
   RotationProblem<Word> problem(tuner, shape);
   const auto prepared = backend::cuda::prepare_ntt_key<Word>(
       tuner.stream(), shape, rotation_rows<Word>(shape), {backend::available_cores(), {}});
-  const auto& key = backend::own_key<backend::cuda::NttRotationKey<Word>>(*prepared);
+  const auto& key = static_cast<const backend::cuda::NttRotationKey<Word>&>(*prepared).arrays;
   backend::cuda::NttKeyView<Word> view = {};
   view.values = key.values.data();
   view.plan = {key.roots.data(), key.inverse_roots.data(), static_cast<Word>(shape.Q)};

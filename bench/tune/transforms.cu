@@ -8,11 +8,6 @@
 namespace whorl::tune {
 
 using backend::cuda::check;
-using backend::cuda::KernelShape;
-using backend::cuda::Padding;
-using backend::cuda::Split;
-using backend::cuda::TransformShape;
-
 namespace {
 
 constexpr unsigned grid_blocks = 1024, block_threads = 256;

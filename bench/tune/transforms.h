@@ -16,6 +16,11 @@
 
 namespace whorl::tune {
 
+using backend::cuda::KernelShape;
+using backend::cuda::Padding;
+using backend::cuda::Split;
+using backend::cuda::TransformShape;
+
 /// Bytes of a batch: several times the second-level cache.
 inline constexpr std::size_t batch_bytes = std::size_t{256} << 20;
 
@@ -45,8 +50,8 @@ class TransformTuner {
   /// tuning/transforms.h has.
   void begin_size(const std::string& family, int log_n, std::vector<std::string> in_use);
   /// Whether the GPU can run the shape; where not, the candidate is counted as left out.
-  bool can_run(const backend::cuda::TransformShape& shape, std::size_t value_bytes);
-  void measure(const backend::cuda::TransformShape& shape, const Run& forward, const Run& inverse);
+  bool can_run(const TransformShape& shape, std::size_t value_bytes);
+  void measure(const TransformShape& shape, const Run& forward, const Run& inverse);
   /// Prints the candidates of the size, fastest first.
   void end_size();
 
@@ -75,6 +80,6 @@ class TransformTuner {
 };
 
 /// The shape as tuning/transforms.h writes it.
-std::string shape_line(const backend::cuda::TransformShape& shape);
+std::string shape_line(const TransformShape& shape);
 
 }  // namespace whorl::tune

@@ -2,38 +2,9 @@
 
 #include <cstdio>
 
+#include "common/differences.cuh"
+
 namespace whorl::tune {
-
-using backend::cuda::check;
-
-namespace {
-
-constexpr int warm_ups = 2;
-constexpr unsigned grid_blocks = 1024, block_threads = 256;
-
-__device__ bool differ(std::uint64_t a, std::uint64_t b, double) { return a != b; }
-/// Also where one is not a number.
-__device__ bool differ(double a, double b, double tolerance) { return !(fabs(a - b) <= tolerance); }
-template <class T>
-__global__ void count_differences(const T* a, const T* b, std::size_t size, double tolerance,
-                                  unsigned long long* count) {
-  unsigned long long mine = 0;
-  for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < size;
-       i += std::size_t{gridDim.x} * blockDim.x)
-    mine += differ(a[i], b[i], tolerance);
-  if (mine != 0) atomicAdd(count, mine);
-}
-
-template <class T>
-bool are_equal(const Tuner& tuner, const T* a, const T* b, std::size_t size, double tolerance) {
-  return tuner.count([&](unsigned long long* count) {
-    count_differences<T>
-        <<<grid_blocks, block_threads, 0, tuner.stream().handle()>>>(a, b, size, tolerance, count);
-    backend::cuda::check_launch("count_differences", grid_blocks, block_threads, 0);
-  }) == 0;
-}
-
-}  // namespace
 
 std::string facts_text(const std::vector<KernelFacts>& kernels) {
   std::string out;
@@ -59,45 +30,23 @@ std::string slower_text(float used_ms, float best_ms) {
   return text;
 }
 
-Tuner::Tuner(int device) : stream_(backend::cuda::describe_gpu(device)), current_(device) {
-  check(cudaEventCreate(&start_), "cudaEventCreate");
-  check(cudaEventCreate(&stop_), "cudaEventCreate");
+Tuner::Tuner(int device)
+    : stream_(backend::cuda::describe_gpu(device)), current_(device), timer_(stream_) {
   std::printf("%s, %s\n", gpu().model.c_str(), backend::cuda::kernels_for(gpu()).c_str());
 }
 
-Tuner::~Tuner() {
-  cudaEventDestroy(start_);
-  cudaEventDestroy(stop_);
-}
-
 float Tuner::median_ms(const std::function<void()>& work, int runs) const {
-  std::vector<float> times;
-  for (int run = 0; run < warm_ups + runs; ++run) {
-    check(cudaEventRecord(start_, stream_.handle()), "cudaEventRecord");
-    work();
-    check(cudaEventRecord(stop_, stream_.handle()), "cudaEventRecord");
-    check(cudaEventSynchronize(stop_), "cudaEventSynchronize");
-    float ms = 0;
-    check(cudaEventElapsedTime(&ms, start_, stop_), "cudaEventElapsedTime");
-    if (run >= warm_ups) times.push_back(ms);
-  }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
+  return static_cast<float>(1e3 * timer_.measure(2, runs, work).median());
 }
 
 std::uint64_t Tuner::count(const std::function<void(unsigned long long*)>& work) const {
-  const auto counter = stream_.allocate<unsigned long long>(1);
-  stream_.fill(counter.data(), 0, sizeof(unsigned long long));
-  work(counter.data());
-  unsigned long long out = 0;
-  stream_.copy_out(counter.data(), &out, sizeof(out));
-  return out;
+  return bench::count_on_gpu(stream_, work);
 }
 bool Tuner::equal(const std::uint64_t* a, const std::uint64_t* b, std::size_t size) const {
-  return are_equal(*this, a, b, size, 0);
+  return bench::count_differences(stream_, a, b, size) == 0;
 }
 bool Tuner::equal(const double* a, const double* b, std::size_t size, double tolerance) const {
-  return are_equal(*this, a, b, size, tolerance);
+  return bench::count_differences(stream_, a, b, size, tolerance) == 0;
 }
 
 void Tuner::begin_ranking(const std::string& title) const { std::printf("\n%s\n", title.c_str()); }

@@ -13,6 +13,7 @@
 
 #include "backend/cuda/runtime/error.h"
 #include "backend/cuda/runtime/stream.h"
+#include "common/cuda_timer.h"
 
 namespace whorl::tune {
 
@@ -64,7 +65,6 @@ class Tuner {
  public:
   /// DeviceError if there is no such GPU.
   explicit Tuner(int device);
-  ~Tuner();
   Tuner(const Tuner&) = delete;
   Tuner& operator=(const Tuner&) = delete;
 
@@ -103,7 +103,7 @@ class Tuner {
 
   backend::cuda::Stream stream_;
   backend::cuda::CurrentGpu current_;
-  cudaEvent_t start_ = nullptr, stop_ = nullptr;
+  bench::CudaTimer timer_;
   int wrong_ = 0;
   std::map<std::string, std::string> winners_;
 };

@@ -16,6 +16,12 @@ struct DeviceInfo {
   std::size_t memory = 0, free_memory = 0;  ///< bytes; 0: unknown
 };
 
+/// One of several devices that has failed and is not used any more.
+struct FailedDevice {
+  std::string name;
+  std::string message;  ///< of the DeviceError
+};
+
 /// The CPU first. A CUDA entry is always there, and says why if no GPU can be used.
 std::vector<DeviceInfo> list_devices();
 

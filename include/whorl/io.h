@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "whorl/bgv/ciphertexts.h"
@@ -60,27 +61,14 @@ struct LoadOptions {
 FrameInfo info(std::span<const std::uint8_t> bytes);
 FrameInfo info(const std::filesystem::path& path);
 
-/// Which types are saved as they are: those below. A scheme adds its own beside its codec
-/// (src/io/codec.h).
-template <class T>
-inline constexpr bool is_saved = false;
-template <>
-inline constexpr bool is_saved<binfhe::Parameters> = true;
-template <>
-inline constexpr bool is_saved<binfhe::Ciphertexts> = true;
-template <>
-inline constexpr bool is_saved<binfhe::EvaluationKeys> = true;
-template <>
-inline constexpr bool is_saved<binfhe::Lut> = true;
-template <>
-inline constexpr bool is_saved<bgv::Parameters> = true;
-template <>
-inline constexpr bool is_saved<bgv::Ciphertexts> = true;
-template <>
-inline constexpr bool is_saved<bgv::EvaluationKeys> = true;
-template <>
-inline constexpr bool is_saved<bgv::PublicKey> = true;
+template <class T, class... Ts>
+inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 
+/// Which types are saved as they are. A scheme adds its own beside its codec (src/io/codec.h).
+template <class T>
+inline constexpr bool is_saved =
+    is_one_of<T, binfhe::Parameters, binfhe::Ciphertexts, binfhe::EvaluationKeys, binfhe::Lut,
+              bgv::Parameters, bgv::Ciphertexts, bgv::EvaluationKeys, bgv::PublicKey>;
 template <class T>
 concept Saved = is_saved<T>;
 

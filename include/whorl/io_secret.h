@@ -14,12 +14,7 @@ namespace whorl::io {
 
 /// Which types are saved under a passphrase only.
 template <class Key>
-inline constexpr bool is_saved_secret = false;
-template <>
-inline constexpr bool is_saved_secret<binfhe::SecretKey> = true;
-template <>
-inline constexpr bool is_saved_secret<bgv::SecretKey> = true;
-
+inline constexpr bool is_saved_secret = is_one_of<Key, binfhe::SecretKey, bgv::SecretKey>;
 template <class Key>
 concept SavedSecret = is_saved_secret<Key>;
 

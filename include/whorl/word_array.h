@@ -2,6 +2,7 @@
 // by key generation, or a file mapped into memory. Large keys are therefore never copied.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -57,9 +58,12 @@ class WordArray {
 /// to one side of it: any of their primes says which.
 constexpr unsigned ring_word_bytes(std::uint64_t modulus) { return modulus < (1ULL << 31) ? 4 : 8; }
 
-/// Of LWE words: bytes of the smallest word (2, 4 or 8) that holds every residue below `modulus`.
+/// Of LWE words: bytes of the smallest word (2, 4 or 8) that holds every residue below `modulus` and
+/// can be computed with: powers of two wrap around, so that they fill their words; others follow
+/// the ring's rule.
 constexpr std::size_t word_bytes_for(std::uint64_t modulus) {
-  return modulus <= (1ULL << 16) ? 2 : modulus <= (1ULL << 32) ? 4 : 8;
+  if (modulus <= (1ULL << 16)) return 2;
+  return std::has_single_bit(modulus) && modulus <= (1ULL << 32) ? 4 : ring_word_bytes(modulus);
 }
 
 }  // namespace whorl

@@ -129,6 +129,31 @@ struct FieldValue<std::optional<Value>> {
   }
 };
 
+/// What is written of a struct within an object: `static constexpr std::tuple fields`.
+template <class Struct>
+struct StructFields;
+
+template <class Object, class... Values>
+void write_fields(const Object& object, const std::tuple<Field<Object, Values>...>& fields,
+                  ByteWriter& out);
+template <class Object, class... Values>
+Object read_fields(ByteReader& in, const std::tuple<Field<Object, Values>...>& fields,
+                   const std::string& what);
+
+/// Tagged fields again, which may grow as others do.
+template <class Struct>
+requires requires { StructFields<Struct>::fields; }
+struct FieldValue<Struct> {
+  static void write(const Struct& value, std::uint64_t, const std::string&, ByteWriter& out) {
+    write_fields(value, StructFields<Struct>::fields, out);
+  }
+  static Struct read(ByteReader& in, std::uint64_t, const std::string& name) {
+    Struct value = read_fields<Struct>(in, StructFields<Struct>::fields, name);
+    in.finish(name);
+    return value;
+  }
+};
+
 template <class Object, class Value>
 void write_field(const Object& object, const Object& absent, const Field<Object, Value>& field,
                  ByteWriter& out) {

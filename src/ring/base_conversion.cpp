@@ -9,7 +9,8 @@ namespace whorl::ring {
 
 template <class Word>
 BaseConversion<Word>::BaseConversion(std::span<const math::Modulus<Word>> from,
-                                     std::span<const math::Modulus<Word>> to, std::uint64_t t)
+                                     std::span<const math::Modulus<Word>> to, std::uint64_t t,
+                                     Lift lift)
     : from_(from.begin(), from.end()), to_(to.begin(), to.end()) {
   if (from_.empty()) throw ParameterError("base conversion from no modulus");
   const std::size_t L = from_.size();
@@ -42,7 +43,7 @@ BaseConversion<Word>::BaseConversion(std::span<const math::Modulus<Word>> from,
       factors_.push_back(montgomery.to_montgomery(others));
       all = p.mul(all, p.reduce(from_[l].value()));
     }
-    factors_.push_back(montgomery.to_montgomery(p.neg(all)));
+    factors_.push_back(lift == Lift::exact ? montgomery.to_montgomery(p.neg(all)) : Word{0});
   }
 }
 

@@ -9,6 +9,10 @@
 
 namespace whorl::ring {
 
+/// Whether a conversion counts the multiple of the product that it must take off (`exact`), or
+/// leaves it there (`approximate`: x + u·Q for some 0 <= u < L).
+enum class Lift : std::uint8_t { exact, approximate };
+
 /// Fast base conversion with the multiple of the product counted (Halevi, Polyakov, Shoup, CT-RSA
 /// 2019, §2.2, with integers for their floating-point quotient): for x modulo Q = q_0·…·q_(L-1),
 ///   y_l = [x_l·(Q/q_l)^-1]_{q_l},   x = sum_l y_l·Q/q_l - u·Q,   u = round(sum_l y_l/q_l),
@@ -24,7 +28,7 @@ class BaseConversion {
  public:
   /// ParameterError if a modulus is even, below 2^fraction_bits, divides t, or is in `from` twice.
   BaseConversion(std::span<const math::Modulus<Word>> from, std::span<const math::Modulus<Word>> to,
-                 std::uint64_t t = 1);
+                 std::uint64_t t = 1, Lift lift = Lift::exact);
 
   /// Bits after the point in the sum that u is rounded from.
   static constexpr unsigned fraction_bits = sizeof(Word) == 4 ? 24 : 44;
@@ -38,7 +42,8 @@ class BaseConversion {
   const std::vector<Word>& inverse_shoup() const { return inverse_shoup_; }
   /// floor(2^(w + fraction_bits)/q_l).
   const std::vector<Word>& ratio() const { return ratio_; }
-  /// Row k, L + 1 words: t·Q/q_l mod p_k for each l, then -t·Q mod p_k; in Montgomery form.
+  /// Row k, L + 1 words: t·Q/q_l mod p_k for each l, then -t·Q mod p_k, or 0 of an approximate one;
+  /// in Montgomery form.
   std::span<const Word> factors(std::size_t k) const {
     return {factors_.data() + k * (from_.size() + 1), from_.size() + 1};
   }

@@ -1,5 +1,6 @@
 #include "ring/rns_plan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <string>
@@ -19,7 +20,10 @@ RnsPlan<Word>::RnsPlan(std::uint32_t N, std::span<const Word> chain, std::span<c
   if (digit_limbs == 0 || digit_limbs > chain.size())
     throw ParameterError("digits of " + std::to_string(digit_limbs) + " limbs; the chain has " +
                          std::to_string(chain.size()));
-  constexpr Word least = Word{1} << (sizeof(Word) == 4 ? 25 : 45);
+  if (chain.size() + special.size() > Basis::most)
+    throw ParameterError(std::to_string(chain.size() + special.size()) + " RNS primes; at most " +
+                         std::to_string(Basis::most));
+  constexpr Word least = Word{1} << (sizeof(Word) == 4 ? 24 : 44);
   std::set<Word> seen;
   for (const std::span<const Word> primes : {chain, special})
     for (const Word q : primes) {
@@ -38,21 +42,23 @@ RnsPlan<Word>::RnsPlan(std::uint32_t N, std::span<const Word> chain, std::span<c
     P_.push_back(product);
     inverse_P_.push_back(q.inverse(product));
   }
+  key_layout_.chain = level(limbs_);
+  key_layout_.special = special_basis();
+  for (unsigned first = 0; first < limbs_; first += digit_limbs_)
+    key_layout_.digits.push_back(Basis::range(first, std::min(digit_limbs_, limbs_ - first)));
 }
 
 template <class Word>
-std::vector<math::Modulus<Word>> RnsPlan<Word>::moduli_of(unsigned limbs, bool with_special) const {
-  std::vector<math::Modulus<Word>> out(moduli_.begin(), moduli_.begin() + limbs);
-  if (with_special) out.insert(out.end(), moduli_.begin() + limbs_, moduli_.end());
+std::vector<math::Modulus<Word>> RnsPlan<Word>::moduli_of(const Basis& basis) const {
+  std::vector<math::Modulus<Word>> out;
+  for (const unsigned i : basis.indices()) out.push_back(moduli_[i]);
   return out;
 }
 
 template <class Word>
-std::vector<const NttPlan<Word>*> RnsPlan<Word>::ntts_of(unsigned limbs, bool with_special) const {
+std::vector<const NttPlan<Word>*> RnsPlan<Word>::ntts_of(const Basis& basis) const {
   std::vector<const NttPlan<Word>*> out;
-  for (unsigned l = 0; l < limbs; ++l) out.push_back(&plans_[l]);
-  if (with_special)
-    for (unsigned k = 0; k < special_; ++k) out.push_back(&plans_[limbs_ + k]);
+  for (const unsigned i : basis.indices()) out.push_back(&plans_[i]);
   return out;
 }
 
@@ -76,6 +82,37 @@ void RnsPlan<Word>::check_limbs(const char* what, unsigned limbs) const {
   if (limbs == 0 || limbs > limbs_)
     throw ParameterError(std::string(what) + ": " + std::to_string(limbs) +
                          " limbs; the chain has 1 … " + std::to_string(limbs_));
+}
+
+template <class Word>
+void RnsPlan<Word>::check_basis(const char* what, const Basis& basis) const {
+  if (basis.empty()) throw ParameterError(std::string(what) + ": a basis without primes");
+  if (!all().includes(basis))
+    throw ParameterError(std::string(what) + ": basis " + basis.describe() + "; the plan has " +
+                         std::to_string(moduli_.size()) + " primes");
+}
+
+template <class Word>
+void RnsPlan<Word>::check_layout(const char* what, const KeyLayout& layout) const {
+  check_basis(what, layout.chain);
+  if (layout.special.empty())
+    throw ParameterError(std::string(what) + ": the plan or the key has no special primes");
+  check_basis(what, layout.special);
+  Basis seen;
+  for (const Basis& digit : layout.digits) {
+    check_basis(what, digit);
+    if (!(seen & digit).empty())
+      throw ParameterError(std::string(what) + ": digits share primes " +
+                           (seen & digit).describe());
+    seen = seen | digit;
+  }
+  if (seen != layout.chain)
+    throw ParameterError(std::string(what) + ": digits are of " + seen.describe() +
+                         ", the key's chain is " + layout.chain.describe());
+  if (!(layout.chain & layout.special).empty())
+    throw ParameterError(std::string(what) + ": primes " +
+                         (layout.chain & layout.special).describe() +
+                         " are of the chain and special");
 }
 
 template class RnsPlan<std::uint32_t>;

@@ -6,19 +6,22 @@
 #include <span>
 #include <vector>
 
+#include "ring/basis.h"
 #include "ring/ntt_plan.h"
 
 namespace whorl::ring {
 
-/// A chain of primes q_0 … q_(L-1), of which a ciphertext with l limbs has the first l, and special
-/// primes p_0 … p_(K-1), whose product P carries a key switching's noise (Gentry, Halevi, Smart,
-/// CRYPTO 2012; hybrid with digits: Han and Ki, CT-RSA 2020). Limbs are taken apart `digit_limbs`
-/// at a time: digit d has limbs d·digit_limbs … (d+1)·digit_limbs - 1, the last one fewer.
+/// Primes that arrays are over, a Basis of them each: a chain q_0 … q_(L-1) and special primes
+/// p_0 … p_(K-1) after them, whose product P carries a key switching's noise (Gentry, Halevi,
+/// Smart, CRYPTO 2012; hybrid with digits: Han and Ki, CT-RSA 2020). The usual ciphertext with l
+/// limbs has the first l of the chain, and the usual key takes limbs apart `digit_limbs` at a time:
+/// digit d has limbs d·digit_limbs … (d+1)·digit_limbs - 1, the last one fewer.
 template <class Word>
 class RnsPlan {
  public:
-  /// ParameterError unless all primes differ, are NTT primes for N and at least 2^25 (32-bit words)
-  /// or 2^45 (64-bit), and 1 <= digit_limbs <= L. K may be 0: then there is no key switching.
+  /// ParameterError unless all primes differ, are NTT primes for N, at least 2^24 (32-bit words) or
+  /// 2^44 (64-bit) and at most Basis::most, and 1 <= digit_limbs <= L. K may be 0: then there is no
+  /// usual key.
   RnsPlan(std::uint32_t N, std::span<const Word> chain, std::span<const Word> special,
           unsigned digit_limbs);
 
@@ -30,12 +33,17 @@ class RnsPlan {
   unsigned digits(unsigned limbs) const { return (limbs + digit_limbs_ - 1) / digit_limbs_; }
   unsigned digits() const { return digits(limbs_); }
 
+  Basis level(unsigned limbs) const { return Basis::range(0, limbs); }
+  Basis special_basis() const { return Basis::range(limbs_, special_); }
+  Basis all() const { return Basis::range(0, limbs_ + special_); }
+  /// The usual key's: all of the chain.
+  const KeyLayout& key_layout() const { return key_layout_; }
+
   /// The chain, then the special primes.
   const std::vector<math::Modulus<Word>>& moduli() const { return moduli_; }
   const NttPlan<Word>& ntt(unsigned limb) const { return plans_[limb]; }
-  /// Of `limbs` chain primes and, if asked for, all special ones.
-  std::vector<math::Modulus<Word>> moduli_of(unsigned limbs, bool with_special) const;
-  std::vector<const NttPlan<Word>*> ntts_of(unsigned limbs, bool with_special) const;
+  std::vector<math::Modulus<Word>> moduli_of(const Basis& basis) const;
+  std::vector<const NttPlan<Word>*> ntts_of(const Basis& basis) const;
   /// P mod q_l and P^-1 mod q_l.
   Word P(unsigned limb) const { return P_[limb]; }
   Word inverse_P(unsigned limb) const { return inverse_P_[limb]; }
@@ -45,6 +53,11 @@ class RnsPlan {
 
   /// ParameterError unless 1 <= limbs <= L.
   void check_limbs(const char* what, unsigned limbs) const;
+  /// ParameterError for an empty basis, or one with an index that is not below the number of
+  /// primes.
+  void check_basis(const char* what, const Basis& basis) const;
+  /// The same for a key's, and unless its digits partition its chain and leave the special primes.
+  void check_layout(const char* what, const KeyLayout& layout) const;
 
  private:
   std::uint32_t N_;
@@ -52,6 +65,7 @@ class RnsPlan {
   std::vector<math::Modulus<Word>> moduli_;
   std::vector<NttPlan<Word>> plans_;
   std::vector<Word> P_, inverse_P_;
+  KeyLayout key_layout_;
 };
 
 }  // namespace whorl::ring

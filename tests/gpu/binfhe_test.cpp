@@ -200,15 +200,15 @@ TEST(GpuBinfhe, BatchesLargerThanMemoryGoThroughInPieces) {
   ASSERT_EQ(pair.client.decrypt(whole), want);
 
   // All but 64 MB taken by someone else: 60,000 ciphertexts of 2 KB and more do not fit.
-  const auto device = test::cuda();
+  const auto queue = test::cuda();
   std::size_t free = 0;
-  for (const auto& info : backend::list_devices())
+  for (const auto& info : list_devices())
     if (info.name == "cuda:0") free = info.free_memory;
   std::vector<backend::Buffer<std::uint8_t>> taken;
   for (std::size_t part = free / 2; part >= (std::size_t{16} << 20) && free > (64u << 20);) {
     const std::size_t size = std::min(part, free - (std::size_t{64} << 20));
     try {
-      taken.push_back(device->allocate<std::uint8_t>(size));
+      taken.push_back(queue->allocate<std::uint8_t>(size));
       free -= size;
     } catch (const OutOfMemoryError&) {
       part /= 2;

@@ -17,12 +17,12 @@
 
 namespace whorl::test {
 
-/// A CPU and a GPU device. Making them takes milliseconds: one pair serves many comparisons.
+/// Queues of a CPU and of a GPU. Opening them takes milliseconds: one pair serves many comparisons.
 struct Two {
-  std::unique_ptr<backend::Device> cpu = backend::make_device("cpu"), gpu = cuda();
+  std::unique_ptr<backend::Queue> cpu = backend::open_queue("cpu"), gpu = cuda();
 };
 
-/// run(device) on both must give the same.
+/// run(queue) on both must give the same.
 template <class Run>
 void expect_same(const Two& two, const Run& run) {
   const auto expected = run(*two.cpu), got = run(*two.gpu);
@@ -55,7 +55,7 @@ std::vector<Word> random_limbs(const std::vector<Word>& qs, std::size_t each, Ra
   return out;
 }
 
-/// Device::ntt and intt of `limbs` moduli, `batch` polynomials each.
+/// ntt and intt of `limbs` moduli, `batch` polynomials each.
 template <class Word>
 void compare_ntt(const Two& two, std::uint32_t N, std::size_t limbs, std::size_t batch,
                  Random& random) {
@@ -69,10 +69,11 @@ void compare_ntt(const Two& two, std::uint32_t N, std::size_t limbs, std::size_t
   for (const auto& plan : plans) pointers.push_back(&plan);
   const auto data = random_limbs(qs, batch * N, random);
   for (const bool forward : {true, false})
-    expect_same(two, [&](const backend::Device& device) {
-      auto buffer = put(device, data);
-      forward ? device.ntt(pointers, buffer.slice()) : device.intt(pointers, buffer.slice());
-      return get(device, buffer);
+    expect_same(two, [&](const backend::Queue& queue) {
+      auto buffer = put(queue, data);
+      const auto& ops = queue.ring<Word>();
+      forward ? ops.ntt(pointers, buffer.slice()) : ops.intt(pointers, buffer.slice());
+      return get(queue, buffer);
     });
 }
 
@@ -95,30 +96,31 @@ void compare_elementwise(const Two& two, std::size_t each, std::size_t limbs, Ra
              c = random_limbs(qs, each, random);
   for (int op = 0; op < 6; ++op) {
     SCOPED_TRACE("operation " + std::to_string(op));
-    expect_same(two, [&](const backend::Device& device) {
-      const auto x = put(device, a), y = put(device, b);
-      auto z = put(device, c);
+    expect_same(two, [&](const backend::Queue& queue) {
+      const auto x = put(queue, a), y = put(queue, b);
+      auto z = put(queue, c);
       const backend::Slice<const Word> sx = x.slice(), sy = y.slice();
+      const auto& ops = queue.ring<Word>();
       switch (op) {
         case 0:
-          device.add(moduli, sx, sy, z.slice());
+          ops.add(moduli, sx, sy, z.slice());
           break;
         case 1:
-          device.sub(moduli, sx, sy, z.slice());
+          ops.sub(moduli, sx, sy, z.slice());
           break;
         case 2:
-          device.neg(moduli, sx, z.slice());
+          ops.neg(moduli, sx, z.slice());
           break;
         case 3:
-          device.mul(moduli, sx, sy, z.slice());
+          ops.mul(moduli, sx, sy, z.slice());
           break;
         case 4:
-          device.mul_add(moduli, sx, sy, z.slice());
+          ops.mul_add(moduli, sx, sy, z.slice());
           break;
         default:
-          device.mul_scalar(moduli, sx, std::span<const Word>(scalars), z.slice());
+          ops.mul_scalar(moduli, sx, std::span<const Word>(scalars), z.slice());
       }
-      return get(device, z);
+      return get(queue, z);
     });
   }
 }
@@ -135,11 +137,11 @@ void compare_automorphism(const Two& two, std::uint32_t N, std::size_t limbs, st
       SCOPED_TRACE("N = " + std::to_string(N) + ", " + std::to_string(limbs) + " limbs, batch " +
                    std::to_string(batch) + ", g = " + std::to_string(g) +
                    (evaluation_form ? ", evaluation form" : ", coefficient form"));
-      expect_same(two, [&](const backend::Device& device) {
-        const auto in = put(device, data);
-        auto out = device.allocate<Word>(data.size());
-        device.automorphism(moduli, N, g, evaluation_form, in.slice(), out.slice());
-        return get(device, out);
+      expect_same(two, [&](const backend::Queue& queue) {
+        const auto in = put(queue, data);
+        auto out = queue.allocate<Word>(data.size());
+        queue.ring<Word>().automorphism(moduli, N, g, evaluation_form, in.slice(), out.slice());
+        return get(queue, out);
       });
     }
 }
@@ -158,29 +160,36 @@ void compare_take(const Two& two, std::size_t rows, std::uint32_t N, std::size_t
   std::vector<std::uint32_t> index(taken);
   for (auto& i : index) i = static_cast<std::uint32_t>(random.below(batch));
   for (const std::size_t offset : {0, 1})  // vectors of 16 bytes, or words
-    expect_same(two, [&](const backend::Device& device) {
-      const auto x = put(device, in);
-      auto out = device.allocate<Word>(before.size() + offset);
+    expect_same(two, [&](const backend::Queue& queue) {
+      const auto x = put(queue, in);
+      auto out = queue.allocate<Word>(before.size() + offset);
       const auto part = out.slice().part(offset, before.size());
-      device.upload(std::span<const Word>(before), part);
-      device.take(rows, N, index, x.slice(), first, part);
-      return get<Word>(device, part);
+      queue.upload(std::span<const Word>(before), part);
+      queue.ring<Word>().take(rows, N, index, x.slice(), first, part);
+      return get<Word>(queue, part);
     });
 }
 
+/// Of coefficient 0, and of several at once, more than a launch takes.
 template <class Word>
 void compare_extract(const Two& two, std::uint32_t N, std::size_t count, Random& random) {
   const Word Q = random_primes<Word>(N, 1, random)[0];
   const std::uint64_t constant = random.below(Q);
-  SCOPED_TRACE("N = " + std::to_string(N) + ", Q = " + std::to_string(Q) + ", count " +
-               std::to_string(count));
   const auto data = random.residues<Word>(count * 2 * N, Q);
-  expect_same(two, [&](const backend::Device& device) {
-    const auto in = put(device, data);
-    auto out = device.allocate<Word>(count * (N + 1));
-    device.sample_extract(Q, N, constant, in.slice(), out.slice());
-    return get(device, out);
-  });
+  for (const std::size_t several : {1, 2, 5, 130}) {
+    if (several * count * N > (std::size_t{1} << 22)) break;
+    std::vector<std::uint32_t> offsets(several);
+    for (auto& k : offsets) k = static_cast<std::uint32_t>(random.below(N));
+    offsets.back() = several == 1 ? 0 : N - 1;
+    SCOPED_TRACE("N = " + std::to_string(N) + ", Q = " + std::to_string(Q) + ", count " +
+                 std::to_string(count) + ", " + std::to_string(several) + " coefficients");
+    expect_same(two, [&](const backend::Queue& queue) {
+      const auto in = put(queue, data);
+      auto out = queue.allocate<Word>(count * several * (N + 1));
+      queue.rotation<Word>().extract(Q, N, offsets, constant, in.slice(), out.slice());
+      return get(queue, out);
+    });
+  }
 }
 
 template <class In, class Out>
@@ -192,16 +201,17 @@ void compare_modulus_switch(const Two& two, std::uint64_t from, std::uint64_t to
     SCOPED_TRACE("from " + std::to_string(from) + " to " + std::to_string(to) + ", " +
                  std::to_string(rows) + " rows of " + std::to_string(row) +
                  (centre ? ", centred" : ""));
-    expect_same(two, [&](const backend::Device& device) {
-      const auto in = put(device, data);
-      auto out = device.allocate<Out>(data.size());
-      device.modulus_switch(from, to, row, centre, in.slice(), out.slice());
-      return get(device, out);
+    expect_same(two, [&](const backend::Queue& queue) {
+      const auto in = put(queue, data);
+      auto out = queue.allocate<Out>(data.size());
+      queue.lwe().modulus_switch<In, Out>(from, to, row, centre, in.slice(), out.slice());
+      return get(queue, out);
     });
   }
 }
 
-/// Rows made in words of `Word`, which hold Q_ks.
+/// Rows made in words of `Word`, which hold Q_ks; ciphertexts in 64-bit words, and in 32-bit ones
+/// where they hold it.
 template <class Word>
 void compare_key_switch(const Two& two, std::uint32_t N, std::uint32_t n, std::uint64_t Q_ks,
                         unsigned log_base, unsigned digits, bool table, std::size_t count,
@@ -214,43 +224,114 @@ void compare_key_switch(const Two& two, std::uint32_t N, std::uint32_t n, std::u
   std::size_t rows = 0;
   for (unsigned j = 0; j < digits; ++j) rows += N * (table ? gadget.bound(j) : 1);
   const auto key = random.residues<Word>(rows * (n + 1), Q_ks);
-  const auto data = random.residues<std::uint64_t>(count * (N + 1), Q_ks);
   const backend::SwitchRows<Word> source = [&](std::size_t first, std::size_t many, Word* out,
                                                std::size_t stride) {
     for (std::size_t r = first; r < first + many; ++r, out += stride)
       std::copy_n(key.begin() + static_cast<std::ptrdiff_t>(r * (n + 1)), n + 1, out);
   };
-  expect_same(two, [&](const backend::Device& device) {
-    const auto prepared = device.prepare_switch_key({N, n, Q_ks, gadget, table}, source);
-    const auto in = put(device, data);
-    auto out = device.allocate<std::uint64_t>(count * (n + 1));
-    device.lwe_key_switch(*prepared, in.slice(), out.slice());
-    return get(device, out);
+  const auto cpu_key = two.cpu->lwe().prepare_switch_key<Word>({N, n, Q_ks, gadget, table}, source);
+  const auto gpu_key = two.gpu->lwe().prepare_switch_key<Word>({N, n, Q_ks, gadget, table}, source);
+  const auto in_words = [&]<class Of>(Of) {
+    const auto data = random.residues<Of>(count * (N + 1), Q_ks);
+    expect_same(two, [&](const backend::Queue& queue) {
+      const auto in = put(queue, data);
+      auto out = queue.allocate<Of>(count * (n + 1));
+      queue.lwe().key_switch<Of>(&queue == two.cpu.get() ? *cpu_key : *gpu_key, in.slice(),
+                                 out.slice());
+      return get(queue, out);
+    });
+  };
+  in_words(std::uint64_t{});
+  if (Q_ks <= std::uint64_t{1} << 32) in_words(std::uint32_t{});
+}
+
+/// A power of two or any modulus, of up to so many bits.
+inline std::uint64_t random_lwe_modulus(unsigned most_bits, Random& random) {
+  const auto bits = static_cast<unsigned>(1 + random.below(most_bits));
+  const std::uint64_t power = std::uint64_t{1} << bits;
+  return random.below(2) ? power : std::max<std::uint64_t>(2, power - random.below(power));
+}
+inline std::int64_t random_weight(Random& random) {
+  switch (random.below(8)) {
+    case 0:
+      return INT64_MAX;
+    case 1:
+      return INT64_MIN;
+    case 2:
+      return 0;
+    default:
+      return random.between(-5, 5);
+  }
+}
+
+template <class Word>
+void compare_linear(const Two& two, std::size_t row, std::size_t rows, std::size_t terms,
+                    Random& random) {
+  const std::uint64_t q = random_lwe_modulus(sizeof(Word) == 4 ? 32 : 60, random);
+  SCOPED_TRACE("q = " + std::to_string(q) + ", " + std::to_string(terms) + " terms, " +
+               std::to_string(rows) + " rows of " + std::to_string(row));
+  std::vector<std::vector<Word>> data;
+  std::vector<std::int64_t> weights;
+  for (std::size_t k = 0; k < terms; ++k) {
+    data.push_back(random.residues<Word>(rows * row, q));
+    weights.push_back(random_weight(random));
+  }
+  const std::uint64_t constant = random.word();
+  expect_same(two, [&](const backend::Queue& queue) {
+    std::vector<backend::Buffer<Word>> in;
+    std::vector<backend::Slice<const Word>> slices;
+    for (const auto& values : data) in.push_back(put(queue, values));
+    for (const auto& buffer : in) slices.push_back(std::as_const(buffer).slice());
+    auto out = queue.allocate<Word>(rows * row);
+    queue.lwe().linear<Word>(q, row, weights, slices, constant, out.slice());
+    return get(queue, out);
   });
 }
 
-inline void compare_linear(const Two& two, std::size_t row, std::size_t rows, std::size_t terms,
-                           Random& random) {
-  const auto bits = static_cast<unsigned>(1 + random.below(32));
-  const std::uint64_t q = random.below(2) ? 1ULL << bits : 2 + random.below(1ULL << bits);
-  SCOPED_TRACE("q = " + std::to_string(q) + ", " + std::to_string(terms) + " terms, " +
-               std::to_string(rows) + " rows of " + std::to_string(row));
-  std::vector<std::vector<std::uint32_t>> data;
-  std::vector<std::int64_t> weights;
-  for (std::size_t k = 0; k < terms; ++k) {
-    data.push_back(random.residues<std::uint32_t>(rows * row, q));
-    weights.push_back(random.below(4) == 0 ? (random.below(2) ? INT64_MAX : INT64_MIN)
-                                           : random.between(-5, 5));
-  }
-  const std::uint64_t constant = random.word();
-  expect_same(two, [&](const backend::Device& device) {
-    std::vector<backend::Buffer<std::uint32_t>> in;
-    std::vector<backend::Slice<const std::uint32_t>> slices;
-    for (const auto& values : data) in.push_back(put(device, values));
-    for (const auto& buffer : in) slices.push_back(buffer.slice());
-    auto out = device.allocate<std::uint32_t>(rows * row);
-    device.lwe_linear(q, row, weights, slices, constant, out.slice());
-    return get(device, out);
+/// Of `inputs` arrays, `results` sums.
+template <class Word>
+void compare_matrix(const Two& two, std::size_t row, std::size_t rows, std::size_t inputs,
+                    std::size_t results, Random& random) {
+  const std::uint64_t q = random_lwe_modulus(sizeof(Word) == 4 ? 32 : 60, random);
+  SCOPED_TRACE("q = " + std::to_string(q) + ", " + std::to_string(results) + " sums of " +
+               std::to_string(inputs) + ", " + std::to_string(rows) + " rows of " +
+               std::to_string(row));
+  const auto data = random.residues<Word>(inputs * rows * row, q);
+  std::vector<std::int64_t> matrix(results * inputs);
+  for (auto& weight : matrix) weight = random_weight(random);
+  std::vector<std::uint64_t> constants(results);
+  for (auto& constant : constants) constant = random.word();
+  expect_same(two, [&](const backend::Queue& queue) {
+    const auto in = put(queue, data);
+    auto out = queue.allocate<Word>(results * rows * row);
+    queue.lwe().matrix<Word>(q, row, matrix, constants, in.slice(), out.slice());
+    return get(queue, out);
+  });
+}
+
+/// From one place of a buffer to another, which need not begin at 16 bytes.
+template <class Word>
+void compare_copy(const Two& two, std::size_t count, Random& random) {
+  const std::size_t from = random.below(5), to = random.below(5);
+  SCOPED_TRACE(std::to_string(count) + " words, from " + std::to_string(from) + " to " +
+               std::to_string(to));
+  const auto data = random.residues<Word>(count + from, 1 << 20);
+  expect_same(two, [&](const backend::Queue& queue) {
+    const auto in = put(queue, data);
+    auto out = put(queue, std::vector<Word>(count + to, 7));
+    queue.copy<Word>(in.slice().part(from, count), out.slice().part(to, count));
+    return get(queue, out);
+  });
+  // Among other operations, by a kernel.
+  expect_same(two, [&](const backend::Queue& queue) {
+    const auto in = put(queue, data);
+    auto out = put(queue, std::vector<Word>(count + to, 7)),
+         again = put(queue, std::vector<Word>(count + to, 8));
+    backend::together(queue, [&] {
+      queue.copy<Word>(in.slice().part(from, count), out.slice().part(to, count));
+      queue.copy<Word>(out.slice(), again.slice());
+    });
+    return get(queue, again);
   });
 }
 
@@ -301,17 +382,17 @@ struct RotationCase {
   }
 
   /// Ciphertexts first … first + count - 1.
-  std::vector<Word> rotate(const backend::Device& device, const backend::RotationKey& prepared,
+  std::vector<Word> rotate(const backend::Queue& queue, const backend::RotationKey& prepared,
                            std::size_t first, std::size_t count) const {
-    return run(device, first, count, 2 * key.shape.N, [&](auto x, auto t, auto which, auto out) {
-      device.blind_rotate(prepared, x, t, which, out);
+    return run(queue, first, count, 2 * key.shape.N, [&](const auto& batch, auto out) {
+      queue.rotation<Word>().rotate(prepared, batch, out);
     });
   }
   /// Their samples, `constant` added.
-  std::vector<Word> extract(const backend::Device& device, const backend::RotationKey& prepared,
+  std::vector<Word> extract(const backend::Queue& queue, const backend::RotationKey& prepared,
                             std::size_t first, std::size_t count) const {
-    return run(device, first, count, key.shape.N + 1, [&](auto x, auto t, auto which, auto out) {
-      device.blind_rotate_extract(prepared, x, t, which, constant(), out);
+    return run(queue, first, count, key.shape.N + 1, [&](const auto& batch, auto out) {
+      queue.rotation<Word>().rotate_extract(prepared, batch, constant(), out);
     });
   }
   /// What `extract` should give where accumulators are such.
@@ -331,27 +412,27 @@ struct RotationCase {
 
  private:
   template <class Work>
-  std::vector<Word> run(const backend::Device& device, std::size_t first, std::size_t count,
+  std::vector<Word> run(const backend::Queue& queue, std::size_t first, std::size_t count,
                         std::size_t out_row, const Work& work) const {
     const std::size_t row = key.shape.n + 1;
     const auto part = [](const auto& values, std::size_t from, std::size_t many) {
       const auto begin = values.begin() + static_cast<std::ptrdiff_t>(from);
       return std::decay_t<decltype(values)>(begin, begin + static_cast<std::ptrdiff_t>(many));
     };
-    const auto x = put(device, part(lwe, first * row, count * row));
-    const auto which = put(device, part(index, first, count));
-    const auto t = put(device, luts);
-    auto out = device.allocate<Word>(count * out_row);
-    work(x.slice(), t.slice(), which.slice(), out.slice());
-    return get(device, out);
+    const auto x = put(queue, part(lwe, first * row, count * row));
+    const auto which = put(queue, part(index, first, count));
+    const auto t = put(queue, luts);
+    auto out = queue.allocate<Word>(count * out_row);
+    work(backend::Rotations<Word>{x.slice(), t.slice(), which.slice()}, out.slice());
+    return get(queue, out);
   }
 
  public:
-  std::unique_ptr<backend::RotationKey> prepare(const backend::Device& device,
-                                                backend::Arithmetic arithmetic) const {
+  std::unique_ptr<const backend::RotationKey> prepare(const backend::Queue& queue,
+                                                      backend::Arithmetic arithmetic) const {
     backend::RotationShape shape = key.shape;
     shape.arithmetic = arithmetic;
-    return device.prepare_rotation_key(shape, key.source());
+    return queue.rotation<Word>().prepare(shape, key.source());
   }
 };
 
@@ -374,20 +455,20 @@ void compare_rotation(const Rotation& r, const std::vector<std::size_t>& batches
   const RotationCase<Word> c(r, most, most, random);  // a table each
   std::vector<Word> expected;
   {
-    const auto device = backend::make_device("cpu");
-    expected = c.rotate(*device, *c.prepare(*device, backend::Arithmetic::ntt), 0, most);
+    const auto queue = backend::open_queue("cpu");
+    expected = c.rotate(*queue, *c.prepare(*queue, backend::Arithmetic::ntt), 0, most);
   }
   for (const auto way : all_ways) {
-    const auto device = cuda(0, way);
-    const auto prepared = c.prepare(*device, backend::Arithmetic::ntt);
+    const auto queue = cuda(0, way);
+    const auto prepared = c.prepare(*queue, backend::Arithmetic::ntt);
     for (const std::size_t count : batches) {
-      const auto got = c.rotate(*device, *prepared, 0, count);
+      const auto got = c.rotate(*queue, *prepared, 0, count);
       const auto [ours, theirs] = std::mismatch(got.begin(), got.end(), expected.begin());
       const std::size_t at = static_cast<std::size_t>(ours - got.begin());
       ASSERT_TRUE(ours == got.end())
           << way_name(way) << ", batch " << count << ": ciphertext " << at / (2 * r.N)
           << ", coefficient " << at % (2 * r.N) << ": GPU " << *ours << ", CPU " << *theirs;
-      ASSERT_TRUE(c.extract(*device, *prepared, 0, count) == c.samples_of(got))
+      ASSERT_TRUE(c.extract(*queue, *prepared, 0, count) == c.samples_of(got))
           << way_name(way) << ", batch " << count << ": samples";
     }
   }

@@ -106,7 +106,33 @@ TEST(GpuLweLinear, UpToEightTerms) {
   Random random;
   const Two two;
   for (int i = 0; i < 80; ++i) {
-    compare_linear(two, 1 + random.below(1400), 1 + random.below(100), random.below(9), random);
+    compare_linear<U32>(two, 1 + random.below(1400), 1 + random.below(100), random.below(9),
+                        random);
+    compare_linear<U64>(two, 1 + random.below(1400), 1 + random.below(100), random.below(9),
+                        random);
+    if (HasFatalFailure()) return;
+  }
+  compare_linear<U32>(two, 77, 11, 40, random);  // more than a launch takes
+  compare_linear<U64>(two, 78, 11, 40, random);
+}
+
+TEST(GpuLweMatrix, RandomShapes) {
+  Random random;
+  const Two two;
+  for (int i = 0; i < 40; ++i) {
+    const std::size_t row = 1 + random.below(1100), rows = 1 + random.below(50);
+    compare_matrix<U32>(two, row, rows, 1 + random.below(20), 1 + random.below(9), random);
+    compare_matrix<U64>(two, row, rows, 1 + random.below(20), 1 + random.below(9), random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuCopy, FromAnyPlaceToAny) {
+  Random random;
+  const Two two;
+  for (int i = 0; i < 20; ++i) {
+    compare_copy<U32>(two, random.below(100000), random);
+    compare_copy<U64>(two, random.below(100000), random);
     if (HasFatalFailure()) return;
   }
 }
@@ -130,6 +156,8 @@ TEST(GpuKeySwitch, TableAndProductInEveryWord) {
     compare_key_switch<U32>(two, 256, n(), 134215681, 5, 4, table, count(), random);
     compare_key_switch<U64>(two, 256, n(), 1ULL << 35, 5, 7, table, count(), random);
     compare_key_switch<U64>(two, 256, n(), 1ULL << 40, 8, 3, table, count(), random);
+    compare_key_switch<U32>(two, 256, n(), (1ULL << 32) - 5, 6, 5, table, count(), random);
+    compare_key_switch<U32>(two, 256, n(), 1ULL << 31, 7, 4, table, count(), random);
     compare_key_switch<U64>(two, 256, n(), (1ULL << 45) - 229, 3, 2, table, count(), random);
     compare_key_switch<U64>(two, 256, n(), 1 << 9, 1, 9, table, count(), random);  // wider than due
     if (!table) {
@@ -150,13 +178,13 @@ TEST(GpuFft, WithinRoundingOfTheCpu) {
     SCOPED_TRACE("N = " + std::to_string(N) + ", batch " + std::to_string(batch));
     std::vector<double> in(batch * N);
     for (double& x : in) x = static_cast<double>(random.between(-(1 << 26), 1 << 26));
-    auto both = [&](const backend::Device& device) {
-      const auto x = put(device, in);
-      auto spectrum = device.allocate<std::complex<double>>(batch * plan.M());
-      auto back = device.allocate<double>(in.size());
-      device.fft(plan, x.slice(), spectrum.slice());
-      device.ifft(plan, std::as_const(spectrum).slice(), back.slice());
-      return std::pair(get(device, spectrum), get(device, back));
+    auto both = [&](const backend::Queue& queue) {
+      const auto x = put(queue, in);
+      auto spectrum = queue.allocate<std::complex<double>>(batch * plan.M());
+      auto back = queue.allocate<double>(in.size());
+      queue.fft().fft(plan, x.slice(), spectrum.slice());
+      queue.fft().ifft(plan, std::as_const(spectrum).slice(), back.slice());
+      return std::pair(get(queue, spectrum), get(queue, back));
     };
     const auto [cpu_values, cpu_back] = both(*two.cpu);
     const auto [gpu_values, gpu_back] = both(*two.gpu);

@@ -46,7 +46,7 @@ struct Nand {
 };
 
 std::size_t free_memory() {
-  for (const auto& info : backend::list_devices())
+  for (const auto& info : list_devices())
     if (info.name == "cuda:0") return info.free_memory;
   return 0;
 }
@@ -63,7 +63,7 @@ TEST(GpuErrors, DevicesThatAreNotThere) {
 }
 
 TEST(GpuErrors, TheListNamesModelAndMemory) {
-  const auto devices = backend::list_devices();
+  const auto devices = list_devices();
   ASSERT_GE(devices.size(), 2u);
   for (const auto& info : devices) {
     if (!info.usable || info.name == "cpu") continue;
@@ -77,6 +77,7 @@ TEST(GpuErrors, TheListNamesModelAndMemory) {
 TEST(GpuErrors, BuffersAndKeysOfOtherDevices) {
   const auto one = test::cuda(), other = test::cuda();
   const auto cpu = test::cpu();
+  const auto& ring = one->ring<std::uint32_t>();
   const math::Modulus<std::uint32_t> q(7681);
   const std::span<const math::Modulus<std::uint32_t>> limb{&q, 1};
   const std::vector<std::uint32_t> zeros(256, 0);
@@ -84,18 +85,18 @@ TEST(GpuErrors, BuffersAndKeysOfOtherDevices) {
        hosts = test::put(*cpu, zeros);
   using Const = backend::Slice<const std::uint32_t>;
   const Const a = mine.slice(), b = theirs.slice(), c = hosts.slice();
-  EXPECT_THROW(one->add(limb, a, b, mine.slice()), DeviceError);
-  EXPECT_THROW(one->add(limb, c, a, mine.slice()), DeviceError);
-  EXPECT_THROW(cpu->add(limb, a, a, hosts.slice()), DeviceError);
+  EXPECT_THROW(ring.add(limb, a, b, mine.slice()), DeviceError);
+  EXPECT_THROW(ring.add(limb, c, a, mine.slice()), DeviceError);
+  EXPECT_THROW(cpu->ring<std::uint32_t>().add(limb, a, a, hosts.slice()), DeviceError);
   const backend::SwitchShape shape{16, 8, 1 << 14, ring::Gadget(1 << 14, 5, 3), false};
-  const auto key = cpu->prepare_switch_key(
+  const auto key = cpu->lwe().prepare_switch_key(
       shape, [](std::size_t, std::span<std::uint64_t> x, std::span<std::uint64_t> y) {
         std::fill(x.begin(), x.end(), 0);
         std::fill(y.begin(), y.end(), 0);
       });
   const auto in = test::put(*one, std::vector<std::uint64_t>(17, 0));
   auto out = one->allocate<std::uint64_t>(9);
-  EXPECT_THROW(one->lwe_key_switch(*key, in.slice(), out.slice()), DeviceError);
+  EXPECT_THROW(one->lwe().key_switch<std::uint64_t>(*key, in.slice(), out.slice()), DeviceError);
 }
 
 TEST(GpuErrors, ABadLutIndexIsReportedAtTheNextDownloadAndOnlyThere) {
@@ -104,22 +105,22 @@ TEST(GpuErrors, ABadLutIndexIsReportedAtTheNextDownloadAndOnlyThere) {
     for (const auto way : test::forced_ways) {
       SCOPED_TRACE(test::way_name(way));
       test::RotationCase<std::uint32_t> c({3, 512, 27, 2, {{7, 3}}}, 9, 2, random);
-      const auto device = test::cuda(0, way);
-      const auto key = c.prepare(*device, arithmetic);
-      const auto right = c.rotate(*device, *key, 0, 9);
+      const auto queue = test::cuda(0, way);
+      const auto key = c.prepare(*queue, arithmetic);
+      const auto right = c.rotate(*queue, *key, 0, 9);
       const auto good = c.index;
       c.index[random.below(9)] = 2 + static_cast<std::uint32_t>(random.below(1u << 31));
-      EXPECT_THROW(c.rotate(*device, *key, 0, 9), ShapeError);
+      EXPECT_THROW(c.rotate(*queue, *key, 0, 9), ShapeError);
       c.index = good;
-      EXPECT_TRUE(c.rotate(*device, *key, 0, 9) == right);
+      EXPECT_TRUE(c.rotate(*queue, *key, 0, 9) == right);
     }
 }
 
 TEST(GpuErrors, MoreMemoryThanThereIs) {
-  const auto device = test::cuda();
+  const auto queue = test::cuda();
   const std::size_t most = free_memory();
   try {
-    device->allocate<std::uint8_t>(2 * most + (std::size_t{1} << 40));
+    queue->allocate<std::uint8_t>(2 * most + (std::size_t{1} << 40));
     ADD_FAILURE() << "allocated more than there is";
   } catch (const OutOfMemoryError& error) {
     const std::string message = error.what();
@@ -128,7 +129,7 @@ TEST(GpuErrors, MoreMemoryThanThereIs) {
     EXPECT_NE(message.find("free"), std::string::npos) << message;
   }
   const std::vector<std::uint32_t> values = {1, 2, 3};
-  EXPECT_EQ(test::get(*device, test::put(*device, values)), values);
+  EXPECT_EQ(test::get(*queue, test::put(*queue, values)), values);
 }
 
 // Of all streams of a GPU: what they keep for themselves is no reason to be short.
@@ -263,7 +264,7 @@ TEST(GpuConcurrency, ServersMadeAndUsedInSeveralThreads) {
 // A block that another thread drops is handed out again while work on it may be queued.
 TEST(GpuConcurrency, MemoryDroppedByAnotherThread) {
   test::Random random;
-  const auto device = test::cuda();
+  const auto queue = test::cuda();
   const math::Modulus<std::uint32_t> q(998244353);
   std::mutex mutex;
   std::vector<backend::Buffer<std::uint32_t>> unwanted;
@@ -279,16 +280,17 @@ TEST(GpuConcurrency, MemoryDroppedByAnotherThread) {
     const std::size_t count = 1 + random.below(random.below(2) ? 100 : 100000);
     const std::uint32_t x = static_cast<std::uint32_t>(random.below(1 << 29)),
                         y = static_cast<std::uint32_t>(random.below(1 << 28));
-    auto a = test::put(*device, std::vector<std::uint32_t>(count, x)),
-         b = test::put(*device, std::vector<std::uint32_t>(count, y)),
-         sum = device->allocate<std::uint32_t>(count);
-    device->add({&q, 1}, std::as_const(a).slice(), std::as_const(b).slice(), sum.slice());
+    auto a = test::put(*queue, std::vector<std::uint32_t>(count, x)),
+         b = test::put(*queue, std::vector<std::uint32_t>(count, y)),
+         sum = queue->allocate<std::uint32_t>(count);
+    queue->ring<std::uint32_t>().add({&q, 1}, std::as_const(a).slice(), std::as_const(b).slice(),
+                                     sum.slice());
     {
       const std::scoped_lock lock(mutex);
       unwanted.push_back(std::move(a));
       unwanted.push_back(std::move(b));
     }
-    const auto got = test::get(*device, sum);
+    const auto got = test::get(*queue, sum);
     EXPECT_TRUE(std::all_of(got.begin(), got.end(), [&](auto z) { return z == x + y; })) << i;
   }
   over = true;
@@ -300,7 +302,7 @@ TEST(GpuConcurrency, MemoryDroppedByAnotherThread) {
 TEST(GpuTransfers, MovingBetweenDevices) {
   test::Random random;
   const test::Two two;
-  const auto sibling = two.gpu->sibling();
+  const auto other = two.gpu->device().open();
   for (const std::size_t count :
        {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{1} << 20,
         (std::size_t{1} << 20) + 1, (std::size_t{5} << 20) + 7}) {
@@ -308,9 +310,9 @@ TEST(GpuTransfers, MovingBetweenDevices) {
     const auto there = test::put(*two.gpu, test::get(*two.cpu, test::put(*two.cpu, values)));
     const auto back = test::get(*two.gpu, there);
     ASSERT_TRUE(back == values) << count;
-    ASSERT_TRUE(test::get(*sibling, test::put(*sibling, back)) == values) << count;
+    ASSERT_TRUE(test::get(*other, test::put(*other, back)) == values) << count;
     if (count > 0) {
-      EXPECT_THROW(test::get(*sibling, there), DeviceError);
+      EXPECT_THROW(test::get(*other, there), DeviceError);
     }
   }
 }

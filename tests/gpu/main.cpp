@@ -8,7 +8,7 @@
 int main(int count, char** arguments) {
   ::testing::InitGoogleTest(&count, arguments);
   if (!::testing::GTEST_FLAG(list_tests) && whorl::test::usable_gpus().empty()) {
-    for (const auto& info : whorl::backend::list_devices())
+    for (const auto& info : whorl::list_devices())
       if (info.name != "cpu")
         std::printf("no GPU tests were run: %s: %s\n", info.name.c_str(), info.why.c_str());
     return 77;

@@ -7,7 +7,145 @@
 
 namespace whorl::test {
 
-/// Every RNS entry for one plan: calls with `used` limbs, g and t.
+/// A queue's tables of a plan, keys and conversions, prepared for one comparison.
+template <class Word>
+struct RnsOn {
+  const backend::Queue& queue;
+  const backend::RnsOps<Word>& ops;
+  std::unique_ptr<const backend::RnsTables<Word>> tables;
+
+  RnsOn(const backend::Queue& on, const std::shared_ptr<const ring::RnsPlan<Word>>& plan)
+      : queue(on), ops(on.rns<Word>()), tables(ops.prepare(plan)) {}
+};
+
+/// run(const RnsOn<Word>&) on both must give the same.
+template <class Word>
+class RnsPair {
+ public:
+  RnsPair(const Two& two, const std::shared_ptr<const ring::RnsPlan<Word>>& plan)
+      : two_(two), cpu_(*two.cpu, plan), gpu_(*two.gpu, plan) {}
+  template <class Run>
+  void same(const Run& run) const {
+    expect_same(two_, [&](const backend::Queue& queue) {
+      return run(&queue == &cpu_.queue ? cpu_ : gpu_);
+    });
+  }
+
+ private:
+  const Two& two_;
+  RnsOn<Word> cpu_, gpu_;
+};
+
+/// Transforms both ways, and products: of `parts` by 1 and by `parts`, and of every a by one b.
+template <class Word>
+void compare_products(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
+                      const ring::Basis& basis, std::size_t batch, std::size_t parts,
+                      Random& random) {
+  const auto x = random_rows(plan, basis, parts, batch, random),
+             y = random_rows(plan, basis, parts, batch, random);
+  const std::size_t row = basis.size() * plan.N();
+  for (const bool forward : {true, false})
+    both.same([&](const RnsOn<Word>& on) {
+      auto data = put(on.queue, x);
+      forward ? on.ops.ntt(*on.tables, basis, parts, data.slice())
+              : on.ops.intt(*on.tables, basis, parts, data.slice());
+      return get(on.queue, data);
+    });
+  const std::pair<std::size_t, std::size_t> factors[] = {{1, batch}, {parts, batch}, {parts, 1}};
+  for (const auto& [more, b_batch] : factors)
+    both.same([&, more = more, b_batch = b_batch](const RnsOn<Word>& on) {
+      const auto a = put(on.queue, x), b = put(on.queue, y);
+      auto out = on.queue.template allocate<Word>((parts + more - 1) * batch * row);
+      on.ops.tensor(*on.tables, basis, parts, a.slice(), more,
+                    b.slice().part(0, more * b_batch * row), out.slice());
+      return get(on.queue, out);
+    });
+}
+
+/// With nothing added, and with 1 … parts parts: in place, and at X^g.
+template <class Word>
+void compare_division(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
+                      const ring::Basis& from, const ring::Basis& to, std::uint64_t t,
+                      std::size_t batch, std::size_t parts, std::uint32_t g, Random& random) {
+  SCOPED_TRACE(from.describe() + " to " + to.describe() + ", t = " + std::to_string(t));
+  const auto x = random_rows(plan, from, parts, batch, random),
+             y = random_rows(plan, to, parts, batch, random);
+  for (std::size_t added = 0; added <= parts; ++added)
+    for (const std::uint32_t by : {0u, 1u, g})  // 0: in place
+      both.same([&](const RnsOn<Word>& on) {
+        const auto in = put(on.queue, x), more = put(on.queue, y);
+        auto out = put(on.queue, y);
+        const std::size_t size = added * to.size() * batch * plan.N();
+        on.ops.divide(
+            *on.tables, from, to, t, parts, in.slice(),
+            by == 0 ? std::as_const(out).slice().part(0, size) : more.slice().part(0, size),
+            std::max(1u, by), out.slice());
+        return get(on.queue, out);
+      });
+}
+
+/// Digits of `basis` extended, and their products with a key of the layout.
+template <class Word>
+void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
+                       const ring::KeyLayout& layout, const ring::Basis& basis, std::size_t batch,
+                       std::uint32_t g, Random& random) {
+  SCOPED_TRACE("basis " + basis.describe() + " of a key over " + layout.chain.describe() + " and " +
+               layout.special.describe());
+  const RnsKeyRows<Word> rows(plan, layout, random);
+  const auto x = random_rows(plan, basis, 1, batch, random);
+  const ring::Basis to = basis | layout.special;
+  std::size_t digits = 0;
+  for (const ring::Basis& digit : layout.digits) digits += !(digit & basis).empty();
+  for (const std::uint32_t by : {1u, g})
+    both.same([&](const RnsOn<Word>& on) {
+      const auto key = on.ops.prepare_key(*on.tables, layout, rows.source());
+      const auto in = put(on.queue, x);
+      const std::size_t part = to.size() * batch * plan.N();
+      auto raised = on.queue.template allocate<Word>(digits * part);
+      on.ops.extend(*on.tables, basis, layout.digits, to, ring::Lift::exact, in.slice(),
+                    raised.slice());
+      auto out = on.queue.template allocate<Word>(2 * part);
+      on.ops.inner_product(*key, *on.tables, basis, by, std::as_const(raised).slice(), out.slice());
+      auto all = get(on.queue, raised);
+      const auto sums = get(on.queue, out);
+      all.insert(all.end(), sums.begin(), sums.end());
+      return all;
+    });
+}
+
+/// All of `from` to `to`, exact and approximate.
+template <class Word>
+void compare_raise(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
+                   const ring::Basis& from, const ring::Basis& to, std::size_t batch,
+                   Random& random) {
+  SCOPED_TRACE(from.describe() + " raised to " + to.describe());
+  const auto x = random_rows(plan, from, 1, batch, random);
+  for (const ring::Lift lift : {ring::Lift::exact, ring::Lift::approximate})
+    both.same([&](const RnsOn<Word>& on) {
+      const auto in = put(on.queue, x);
+      auto out = on.queue.template allocate<Word>(to.size() * batch * plan.N());
+      on.ops.extend(*on.tables, from, std::span(&from, 1), to, lift, in.slice(), out.slice());
+      return get(on.queue, out);
+    });
+}
+
+/// A conversion alone, to a place that does not begin at 16 bytes.
+template <class Word>
+void compare_conversion(const Two& two, const ring::RnsPlan<Word>& plan, const ring::Basis& from,
+                        const ring::Basis& to, std::uint64_t t, std::size_t batch, Random& random) {
+  const ring::BaseConversion<Word> rule(plan.moduli_of(from), plan.moduli_of(to), t);
+  const auto x = random_rows(plan, from, 1, batch, random);
+  expect_same(two, [&](const backend::Queue& queue) {
+    const auto conversion = queue.rns<Word>().prepare_conversion(rule);
+    const auto in = put(queue, x);
+    const std::size_t size = to.size() * batch * plan.N();
+    auto out = put(queue, std::vector<Word>(size + 1, 7));
+    queue.rns<Word>().convert(*conversion, plan.N(), in.slice(), out.slice().part(1, size));
+    return get(queue, out);
+  });
+}
+
+/// Every RNS entry for one plan and the usual chains: calls with `used` limbs, g and t.
 template <class Word>
 void compare_rns(const Two& two, const std::shared_ptr<const ring::RnsPlan<Word>>& plan,
                  unsigned used, std::size_t batch, std::size_t parts, std::uint32_t g,
@@ -15,81 +153,51 @@ void compare_rns(const Two& two, const std::shared_ptr<const ring::RnsPlan<Word>
   SCOPED_TRACE(describe(*plan) + ", " + std::to_string(used) + " limbs used, batch " +
                std::to_string(batch) + ", " + std::to_string(parts) +
                " parts, g = " + std::to_string(g) + ", t = " + std::to_string(t));
-  const std::size_t row = batch * plan->N(), K = plan->special(), rows = used + K;
-  const unsigned digits = plan->digits(used);
-  const auto tables_of = [&](const backend::Device& device) { return device.prepare_rns(plan, t); };
-  const auto low = random_rows(*plan, used, false, parts, batch, random),
-             other = random_rows(*plan, used, false, parts, batch, random),
-             high = random_rows(*plan, used, true, parts, batch, random);
-  for (const bool forward : {true, false})
-    expect_same(two, [&](const backend::Device& device) {
-      auto x = put(device, forward ? low : high);
-      forward ? device.rns_ntt(*tables_of(device), used, false, parts, x.slice())
-              : device.rns_intt(*tables_of(device), used, true, parts, x.slice());
-      return get(device, x);
-    });
+  const RnsPair<Word> both(two, plan);
+  const ring::Basis level = plan->level(used), high = level | plan->special_basis();
+  compare_products(both, *plan, level, batch, parts, random);
+  if (high != level) compare_products(both, *plan, high, batch, parts, random);
   if (used > 1)
-    expect_same(two, [&](const backend::Device& device) {
-      const auto x = put(device, low);
-      auto out = device.allocate<Word>(parts * (used - 1) * row);
-      device.rescale(*tables_of(device), used, parts, x.slice(), out.slice());
-      return get(device, out);
-    });
-  for (const std::size_t more : {std::size_t{1}, parts})
-    expect_same(two, [&](const backend::Device& device) {
-      const auto x = put(device, low), y = put(device, other);
-      auto out = device.allocate<Word>((parts + more - 1) * used * row);
-      device.tensor(*tables_of(device), used, parts, x.slice(), more,
-                    y.slice().part(0, more * used * row), out.slice());
-      return get(device, out);
-    });
-  expect_same(two, [&](const backend::Device& device) {  // every a by one b
-    const auto x = put(device, low), y = put(device, other);
-    auto out = device.allocate<Word>((2 * parts - 1) * used * row);
-    device.tensor(*tables_of(device), used, parts, x.slice(), parts,
-                  y.slice().part(0, parts * used * plan->N()), out.slice());
-    return get(device, out);
-  });
-  expect_same(two, [&](const backend::Device& device) {  // one row on: rows may begin anywhere
-    const std::span<const math::Modulus<Word>> all = plan->moduli();
-    const ring::BaseConversion<Word> conversion(all.first(used), all.subspan(used), t);
-    const auto x = put(device, low);
-    auto out = device.allocate<Word>((all.size() - used) * row + 1);
-    device.upload(std::span<const Word>(std::vector<Word>(out.size(), 7)), out.slice());
-    device.base_convert(conversion, plan->N(), x.slice().part(0, used * row),
-                        out.slice().part(1, (all.size() - used) * row));
-    return get(device, out);
-  });
-  if (K == 0 || ::testing::Test::HasFatalFailure()) return;
+    compare_division(both, *plan, level, plan->level(used - 1), t, batch, parts, g, random);
+  compare_conversion(two, *plan, level, plan->all() - level, t, batch, random);
+  if (plan->special() == 0 || ::testing::Test::HasFatalFailure()) return;
+  compare_division(both, *plan, high, level, t, batch, parts, g, random);
+  compare_switching(both, *plan, plan->key_layout(), level, batch, g, random);
+}
 
-  for (std::size_t added = 0; added <= parts; ++added)
-    for (const std::uint32_t by : {0u, 1u, g})  // 0: in place
-      expect_same(two, [&](const backend::Device& device) {
-        const auto x = put(device, high), y = put(device, other);
-        auto out = put(device, by == 0 ? other : low);
-        const std::size_t size = added * used * row;
-        device.mod_down(
-            *tables_of(device), used, parts, x.slice(),
-            by == 0 ? std::as_const(out).slice().part(0, size) : y.slice().part(0, size),
-            std::max(1u, by), out.slice());
-        return get(device, out);
-      });
-  const RnsKeyRows<Word> key(*plan, random);
-  for (const std::uint32_t by : {1u, g})
-    expect_same(two, [&](const backend::Device& device) {
-      const auto tables = tables_of(device);
-      const auto prepared = device.prepare_rns_key(*tables, key.source());
-      const auto x = put(device, low);
-      auto raised = device.allocate<Word>(digits * rows * row);
-      device.mod_up(*tables, used, x.slice().part(0, used * row), raised.slice());
-      auto out = device.allocate<Word>(2 * rows * row);
-      device.inner_product(*prepared, *tables, used, by, std::as_const(raised).slice(),
-                           out.slice());
-      auto both = get(device, raised);
-      const auto sums = get(device, out);
-      both.insert(both.end(), sums.begin(), sums.end());
-      return both;
-    });
+/// Every RNS entry over bases of any primes of one plan, and keys of any layout.
+template <class Word>
+void compare_bases(const Two& two, const std::shared_ptr<const ring::RnsPlan<Word>>& plan,
+                   std::size_t batch, Random& random) {
+  SCOPED_TRACE(describe(*plan) + ", batch " + std::to_string(batch));
+  const RnsPair<Word> both(two, plan);
+  const std::size_t parts = 1 + random.below(3);
+  const auto g = static_cast<std::uint32_t>(2 * random.below(plan->N()) + 1);
+  const std::uint64_t t = random.below(2) ? 65537 : 1;
+  const ring::Basis all = plan->all(), some = random_part(all, random);
+  compare_products(both, *plan, some, batch, parts, random);
+  if (all.size() < 2) return;
+  // Primes go, and perhaps others come.
+  ring::Basis to = random_part(all, random);
+  while ((some - to).empty()) to = random_part(all, random);
+  compare_division(both, *plan, some, to, t, batch, parts, g, random);
+  if (some.size() > 1) {
+    const ring::Basis kept = some - ring::Basis{some.indices().back()};
+    compare_division(both, *plan, some, kept, t, batch, parts, g, random);
+  }
+  compare_raise(both, *plan, some, all, batch, random);
+  compare_conversion(two, *plan, some, all, t, batch, random);
+  if (::testing::Test::HasFatalFailure()) return;
+  // A key over some primes, whose digits are any partition of them.
+  ring::KeyLayout layout;
+  while (layout.chain.empty()) {
+    layout.special = random_part(all, random);
+    if (layout.special != all) layout.chain = random_part(all - layout.special, random);
+  }
+  for (ring::Basis left = layout.chain; !left.empty(); left = left - layout.digits.back())
+    layout.digits.push_back(random_part(left, random));
+  compare_switching(both, *plan, layout, layout.chain, batch, g, random);
+  compare_switching(both, *plan, layout, random_part(layout.chain, random), batch, g, random);
 }
 
 /// A random plan and call.

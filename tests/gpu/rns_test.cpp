@@ -98,12 +98,13 @@ TEST(GpuRns, ConversionToSmallModuli) {
   const math::Modulus<U32> to[] = {math::Modulus<U32>(12289), plan->moduli()[10]};
   const ring::BaseConversion<U32> conversion(
       std::span<const math::Modulus<U32>>(plan->moduli()).first(10), to, 65537);
-  const auto rows = random_rows(*plan, 10, false, 1, 3, random);
-  expect_same(two, [&](const backend::Device& device) {
-    const auto in = put(device, rows);
-    auto out = device.allocate<U32>(std::size_t{2} * 3 * 512);
-    device.base_convert(conversion, 512, in.slice(), out.slice());
-    return get(device, out);
+  const auto rows = random_rows(*plan, plan->level(10), 1, 3, random);
+  expect_same(two, [&](const backend::Queue& queue) {
+    const auto prepared = queue.rns<U32>().prepare_conversion(conversion);
+    const auto in = put(queue, rows);
+    auto out = queue.allocate<U32>(std::size_t{2} * 3 * 512);
+    queue.rns<U32>().convert(*prepared, 512, in.slice(), out.slice());
+    return get(queue, out);
   });
 }
 
@@ -117,14 +118,15 @@ TEST(GpuRns, ConversionsByWordsAndByBytes) {
     const unsigned limbs = size + 1 + static_cast<unsigned>(random.below(2 * size));
     const auto plan =
         random_rns_plan<U32>(512, limbs, size, size, random, random.below(2) ? 30 : 31);
-    const backend::cuda::CudaRnsTables<U32> tables(stream, transforms, plan, 65537);
+    const backend::cuda::CudaRnsTables<U32> tables(stream, transforms, plan);
     const unsigned used = limbs - static_cast<unsigned>(random.below(2));
     // Blocks go through several pieces of long rows.
     const std::size_t batch = size % 5 == 0 ? 700 : 1 + random.below(20), row = batch * 512;
     SCOPED_TRACE(describe(*plan) + ", batch " + std::to_string(batch));
-    const auto low = random_rows(*plan, used, false, 1, batch, random),
-               own = random_rows(*plan, used, false, 1, batch, random),
-               high = random_rows(*plan, used, true, 2, batch, random);
+    const ring::Basis level = plan->level(used);
+    const auto low = random_rows(*plan, level, 1, batch, random),
+               own = random_rows(*plan, level, 1, batch, random),
+               high = random_rows(*plan, level | plan->special_basis(), 1, batch, random);
     const auto from = stream.upload(low.data(), low.size()),
                kept = stream.upload(own.data(), own.size()),
                special = stream.upload(high.data() + used * row, size * row);
@@ -133,7 +135,7 @@ TEST(GpuRns, ConversionsByWordsAndByBytes) {
       const auto out = stream.allocate<U32>(up + down);
       backend::cuda::convert_up<U32>(stream, tables, used, batch, from.data(), kept.data(),
                                      out.data(), by);
-      backend::cuda::convert_down<U32>(stream, tables, used, 1, batch, special.data(),
+      backend::cuda::convert_down<U32>(stream, tables, 65537, used, 1, batch, special.data(),
                                        out.data() + up, by);
       std::vector<U32> values(up + down);
       stream.copy_out(out.data(), values.data(), values.size() * sizeof(U32));
@@ -154,55 +156,146 @@ TEST(GpuRns, ManyLimbs) {
                      random);
 }
 
+TEST(GpuRns, RandomBases) {
+  Random random;
+  const Two two;
+  for (int i = 0; i < 30; ++i) {
+    const U32 N = 1u << (8 + random.below(6));
+    const auto limbs = 1 + static_cast<unsigned>(random.below(7)),
+               special = static_cast<unsigned>(random.below(4)),
+               digit_limbs = 1 + static_cast<unsigned>(random.below(limbs));
+    const std::size_t batch = 1 + random.below(6);
+    compare_bases<U32>(two, random_rns_plan<U32>(N, limbs, special, digit_limbs, random), batch,
+                       random);
+    compare_bases<U64>(two, random_rns_plan<U64>(N, limbs, special, digit_limbs, random), batch,
+                       random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// More primes than a launch's parameters hold, than conversions keep in registers, and all there
+// may be.
+TEST(GpuRns, BasesOfManyPrimes) {
+  Random random;
+  const Two two;
+  compare_bases<U32>(two, random_rns_plan<U32>(256, 100, 28, 40, random), 1, random);
+  compare_bases<U64>(two, random_rns_plan<U64>(512, 60, 20, 20, random), 2, random);
+}
+
+/// Cheddar's chain: 43 main primes, 4 terminal ones and 12 special ones, of up to 31 bits.
+struct Cheddar {
+  static constexpr U32 N = 1 << 12;
+  ring::Basis main = ring::Basis::range(0, 43), terminal = ring::Basis::range(43, 4),
+              special = ring::Basis::range(47, 12);
+  std::shared_ptr<const ring::RnsPlan<U32>> plan;
+
+  Cheddar() {
+    const auto primes = math::ntt_primes(30, N, 59);
+    const std::vector<U32> all(primes.begin(), primes.end());
+    plan = std::make_shared<ring::RnsPlan<U32>>(N, std::span<const U32>(all).first(47),
+                                                std::span<const U32>(all).subspan(47), 12);
+  }
+};
+
+// Some primes go, others come back, of the terminal ones and of the main ones; batch of 1 and more.
+TEST(GpuRns, RationalRescaling) {
+  Random random;
+  const Two two;
+  const Cheddar c;
+  const RnsPair<U32> both(two, c.plan);
+  const ring::Basis two_terminal = ring::Basis::range(43, 2);
+  for (const std::size_t batch : {1u, 2u}) {
+    // Two main ones go, two terminal ones come; three terminal ones go, two main ones come; all
+    // special ones go.
+    compare_division(both, *c.plan, c.main | two_terminal, ring::Basis::range(0, 41) | c.terminal,
+                     1, batch, 2, 5, random);
+    compare_division(both, *c.plan, ring::Basis::range(0, 39) | c.terminal,
+                     ring::Basis::range(0, 41) | ring::Basis{43}, 1, batch, 2, 5, random);
+    const ring::Basis used = ring::Basis::range(0, 20) | two_terminal;
+    compare_division(both, *c.plan, used | c.special, used, 1, batch, 2, 5, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuRns, ModulusRaising) {
+  Random random;
+  const Two two;
+  const Cheddar c;
+  const RnsPair<U32> both(two, c.plan);
+  for (const std::size_t batch : {1u, 3u})
+    compare_raise(both, *c.plan, {0, 43}, c.main | c.terminal, batch, random);
+}
+
+TEST(GpuRns, KeysOverAFewPrimesOfTheirOwn) {
+  Random random;
+  const Two two;
+  const Cheddar c;
+  const RnsPair<U32> both(two, c.plan);
+  compare_switching(both, *c.plan, {{0}, {{0}}, {47}}, {0}, 3, 77, random);
+  compare_switching(both, *c.plan, {{0, 43, 44}, {{0, 44}, {43}}, {58}}, {0, 43, 44}, 2, 77,
+                    random);
+  // The usual key over a basis that is no prefix.
+  compare_switching(both, *c.plan, c.plan->key_layout(),
+                    ring::Basis::range(0, 30) | ring::Basis{43, 45}, 1, 77, random);
+}
+
 template <class Word>
 void foreign() {
   Random random;
   const Two two;
   const auto plan = random_rns_plan<Word>(256, 3, 1, 2, random);
   const RnsKeyRows<Word> rows(*plan, random);
-  const auto ours = two.gpu->prepare_rns(plan, 1), theirs = two.cpu->prepare_rns(plan, 1);
-  const auto key = two.cpu->prepare_rns_key(*theirs, rows.source());
+  const auto& gpu = two.gpu->rns<Word>();
+  const auto& cpu = two.cpu->rns<Word>();
+  const auto ours = gpu.prepare(plan), theirs = cpu.prepare(plan);
+  const auto key = cpu.prepare_key(*theirs, rows.source());
+  const auto& layout = plan->key_layout();
   auto x = two.gpu->allocate<Word>(3 * 256), y = two.gpu->allocate<Word>(8 * 256),
        z = two.gpu->allocate<Word>(8 * 256);
   const auto in = std::as_const(x).slice(), digits = std::as_const(y).slice();
-  EXPECT_THROW(two.gpu->prepare_rns_key(*theirs, rows.source()), DeviceError);
-  EXPECT_THROW(two.gpu->mod_up(*theirs, 3, in, y.slice()), DeviceError);
-  EXPECT_THROW(two.gpu->inner_product(*key, *ours, 3, 1, digits, z.slice()), DeviceError);
-  EXPECT_THROW(two.gpu->rns_ntt(*theirs, 3, false, 1, x.slice()), DeviceError);
-  two.gpu->mod_up(*ours, 3, in, y.slice());  // and still works
-  two.gpu->sibling()->prepare_rns_key(*ours, rows.source());
+  const ring::Basis level = plan->level(3);
+  const auto extend = [&](const backend::RnsTables<Word>& tables) {
+    gpu.extend(tables, level, layout.digits, layout.rows(), ring::Lift::exact, in, y.slice());
+  };
+  EXPECT_THROW(gpu.prepare_key(*theirs, rows.source()), DeviceError);
+  EXPECT_THROW(extend(*theirs), DeviceError);
+  EXPECT_THROW(gpu.inner_product(*key, *ours, level, 1, digits, z.slice()), DeviceError);
+  EXPECT_THROW(gpu.ntt(*theirs, level, 1, x.slice()), DeviceError);
+  extend(*ours);  // and still works
+  two.gpu->device().open()->rns<Word>().prepare_key(*ours, rows.source());
 
   const auto gpus = usable_gpus();
   if (gpus.size() < 2) return;
-  const auto second = backend::make_device(gpus[1]);
-  EXPECT_THROW(second->prepare_rns_key(*ours, rows.source()), DeviceError);
-  const auto tables = second->prepare_rns(plan, 1);
-  const auto other = second->prepare_rns_key(*tables, rows.source());
-  EXPECT_THROW(two.gpu->inner_product(*other, *ours, 3, 1, digits, z.slice()), DeviceError);
+  const auto queue = backend::open_queue(gpus[1]);
+  const auto& second = queue->rns<Word>();
+  EXPECT_THROW(second.prepare_key(*ours, rows.source()), DeviceError);
+  const auto tables = second.prepare(plan);
+  const auto other = second.prepare_key(*tables, rows.source());
+  EXPECT_THROW(gpu.inner_product(*other, *ours, level, 1, digits, z.slice()), DeviceError);
 }
 TEST(GpuRns, ForeignTablesAndKeys) {
   foreign<U32>();
   foreign<U64>();
 }
 
-// A sibling's queue uses the tables and keys at once.
-TEST(GpuRns, Siblings) {
+// Another queue of the device uses the tables and keys at once.
+TEST(GpuRns, OtherQueues) {
   Random random;
   const Two two;
   const auto plan = random_rns_plan<U32>(4096, 5, 2, 2, random);
   const RnsKeyRows<U32> rows(*plan, random);
-  const auto data = random_rows(*plan, 5, true, plan->digits(), 3, random);
-  const auto run = [&](const backend::Device& device, const backend::RnsTables<U32>& tables,
+  const auto data = random_rows(*plan, plan->all(), plan->digits(), 3, random);
+  const auto run = [&](const backend::Queue& queue, const backend::RnsTables<U32>& tables,
                        const backend::RnsSwitchKey<U32>& key) {
-    const auto x = put(device, data);
-    auto out = device.allocate<U32>(2 * 7 * 3 * 4096);
-    device.inner_product(key, tables, 5, 5, x.slice(), out.slice());
-    return get(device, out);
+    const auto x = put(queue, data);
+    auto out = queue.allocate<U32>(2 * 7 * 3 * 4096);
+    queue.rns<U32>().inner_product(key, tables, plan->level(5), 5, x.slice(), out.slice());
+    return get(queue, out);
   };
-  const auto tables = two.gpu->prepare_rns(plan, 1);
-  const auto key = two.gpu->prepare_rns_key(*tables, rows.source());
-  const auto sibling = two.gpu->sibling();
-  EXPECT_TRUE(run(*sibling, *tables, *key) == run(*two.gpu, *tables, *key));
+  const auto tables = two.gpu->rns<U32>().prepare(plan);
+  const auto key = two.gpu->rns<U32>().prepare_key(*tables, rows.source());
+  const auto other = two.gpu->device().open();
+  EXPECT_TRUE(run(*other, *tables, *key) == run(*two.gpu, *tables, *key));
 }
 
 }  // namespace

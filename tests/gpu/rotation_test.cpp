@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "gpu/compare.h"
-#include "lattice/noise.h"
+#include "lattice/lwe/noise.h"
 
 namespace whorl::test {
 namespace {
@@ -104,12 +104,12 @@ TEST(GpuBlindRotateNtt, EdgeExponents) {
       SCOPED_TRACE("all exponents " + std::to_string(a));
       RotationCase<U32> c({5, N, 27, 2, {P{7, 3}}}, 3, 3, random);
       std::fill(c.lwe.begin(), c.lwe.end(), a);
-      const auto cpu_device = backend::make_device("cpu");
+      const auto cpu_queue = backend::open_queue("cpu");
       const auto expected =
-          c.rotate(*cpu_device, *c.prepare(*cpu_device, backend::Arithmetic::ntt), 0, 3);
+          c.rotate(*cpu_queue, *c.prepare(*cpu_queue, backend::Arithmetic::ntt), 0, 3);
       for (const auto way : ways_of_few) {
-        const auto device = cuda(0, way);
-        ASSERT_TRUE(c.rotate(*device, *c.prepare(*device, backend::Arithmetic::ntt), 0, 3) ==
+        const auto queue = cuda(0, way);
+        ASSERT_TRUE(c.rotate(*queue, *c.prepare(*queue, backend::Arithmetic::ntt), 0, 3) ==
                     expected)
             << "N = " << N << ", " << way_name(way);
       }
@@ -125,9 +125,9 @@ void one_step(const Rotation& r, Random& random) {
   RotationCase<Word> c(r, 7, 3, random);
   c.lwe[0] = 1;  // one that does something
   avoid_ties(c.key.shape.gadgets[0], c.luts);
-  const auto cpu_device = backend::make_device("cpu");
+  const auto cpu_queue = backend::open_queue("cpu");
   const auto expected =
-      c.rotate(*cpu_device, *c.prepare(*cpu_device, backend::Arithmetic::ntt), 0, 7);
+      c.rotate(*cpu_queue, *c.prepare(*cpu_queue, backend::Arithmetic::ntt), 0, 7);
   const std::uint64_t Q = c.key.shape.Q;
   const ring::Gadget& gadget = c.key.shape.gadgets[0];
   double digit_squares = 0;
@@ -138,9 +138,9 @@ void one_step(const Rotation& r, Random& random) {
                 lattice::digit_spectrum_variance(gadget, Q, r.N, r.keys, 0);
   const double bound = 1.5 * 8 * std::sqrt(variance);
   for (const auto way : ways_of_few) {
-    const auto device = cuda(0, way);
-    const auto prepared = c.prepare(*device, backend::Arithmetic::fft);
-    const auto got = c.rotate(*device, *prepared, 0, 7);
+    const auto queue = cuda(0, way);
+    const auto prepared = c.prepare(*queue, backend::Arithmetic::fft);
+    const auto got = c.rotate(*queue, *prepared, 0, 7);
     double largest = 0;
     for (std::size_t j = 0; j < got.size(); ++j) {
       ASSERT_LT(got[j], Q);
@@ -149,7 +149,7 @@ void one_step(const Rotation& r, Random& random) {
     }
     EXPECT_LE(largest, bound) << way_name(way);
     // A sample's a has the same bits; its b is summed in another order.
-    const auto samples = c.extract(*device, *prepared, 0, 7), wanted = c.samples_of(got);
+    const auto samples = c.extract(*queue, *prepared, 0, 7), wanted = c.samples_of(got);
     for (std::size_t j = 0; j < wanted.size(); ++j) {
       const auto error = centred((samples[j] + Q - wanted[j]) % Q, Q);
       ASSERT_LE(std::abs(static_cast<double>(error)), j % (r.N + 1) == r.N ? 2 * bound : 0)
@@ -179,12 +179,12 @@ void same_for_any_batch(const Rotation& r, std::size_t count, Random& random) {
   SCOPED_TRACE(describe(r));
   const RotationCase<Word> c(r, count, 2, random);
   for (const auto way : forced_ways) {
-    const auto device = cuda(0, way);
-    const auto prepared = c.prepare(*device, backend::Arithmetic::fft);
-    const auto whole = c.rotate(*device, *prepared, 0, count);
+    const auto queue = cuda(0, way);
+    const auto prepared = c.prepare(*queue, backend::Arithmetic::fft);
+    const auto whole = c.rotate(*queue, *prepared, 0, count);
     for (std::size_t begin = 0; begin < count;) {
       const std::size_t size = std::min<std::size_t>(1 + random.below(90), count - begin);
-      const auto part = c.rotate(*device, *prepared, begin, size);
+      const auto part = c.rotate(*queue, *prepared, begin, size);
       ASSERT_TRUE(std::equal(part.begin(), part.end(),
                              whole.begin() + static_cast<std::ptrdiff_t>(begin * 2 * r.N)))
           << way_name(way) << ", ciphertexts " << begin << " + " << size << " of " << count;

@@ -28,8 +28,8 @@ TEST(GpuSmall, Transforms) {
     const auto x = put(*two.gpu, in);
     auto spectrum = two.gpu->allocate<std::complex<double>>(batch * plan.M());
     auto back = two.gpu->allocate<double>(in.size());
-    two.gpu->fft(plan, x.slice(), spectrum.slice());
-    two.gpu->ifft(plan, std::as_const(spectrum).slice(), back.slice());
+    two.gpu->fft().fft(plan, x.slice(), spectrum.slice());
+    two.gpu->fft().ifft(plan, std::as_const(spectrum).slice(), back.slice());
     const auto out = get(*two.gpu, back);
     for (std::size_t j = 0; j < in.size(); ++j) ASSERT_NEAR(out[j], in[j], 1e-6) << "N = " << N;
     if (HasFatalFailure()) return;
@@ -56,8 +56,13 @@ TEST(GpuSmall, Lwe) {
   compare_modulus_switch<U32, U64>(two, 134215681, 1 << 15, 257, 5, random);
   compare_modulus_switch<U64, U32>(two, 1 << 15, 2048, 101, 5, random);
   compare_modulus_switch<U64, U64>(two, 18014398509404161, 1ULL << 35, 257, 5, random);
-  compare_linear(two, 101, 5, 3, random);
-  compare_linear(two, 1, 1, 0, random);
+  compare_linear<U32>(two, 101, 5, 3, random);
+  compare_linear<U32>(two, 1, 1, 0, random);
+  compare_linear<U64>(two, 101, 5, 3, random);
+  compare_linear<U64>(two, 4, 4, 17, random);
+  compare_matrix<U32>(two, 11, 3, 4, 3, random);
+  compare_matrix<U64>(two, 11, 3, 4, 3, random);
+  compare_copy<U32>(two, 1001, random);
   for (const bool table : {false, true}) {
     compare_key_switch<U16>(two, 256, 40, 1 << 15, 5, 3, table, 3, random);
     compare_key_switch<U16>(two, 256, 70, 1 << 14, 7, 2, table, 70, random);
@@ -89,20 +94,30 @@ TEST(GpuSmall, Rns) {
                        size + 1, 1, 2, 77, 65537, random);
 }
 
+TEST(GpuSmall, RnsBases) {
+  Random random;
+  const Two two;
+  for (const std::size_t batch : {1u, 3u}) {
+    compare_bases<U32>(two, random_rns_plan<U32>(256, 6, 3, 2, random), batch, random);
+    compare_bases<U64>(two, random_rns_plan<U64>(256, 5, 2, 2, random), batch, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Many pieces of pinned memory, by several threads, in and out.
 TEST(GpuSmall, CopiesOfManyPieces) {
   Random random;
   backend::DeviceOptions options;
   options.threads = 4;
-  const auto device = backend::make_device("cuda:0", options);
+  const auto queue = backend::open_queue("cuda:0", options);
   for (const std::size_t size :
        {std::size_t{1}, (std::size_t{1} << 20) - 1, (std::size_t{20} << 20) + random.below(4096)}) {
     std::vector<std::uint8_t> there(size), back(size);
     for (std::size_t i = 0; i < size; ++i)
       there[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
-    auto buffer = device->allocate<std::uint8_t>(size);
-    device->upload<std::uint8_t>(there, buffer.slice());
-    device->download<std::uint8_t>(std::as_const(buffer).slice(), back);
+    auto buffer = queue->allocate<std::uint8_t>(size);
+    queue->upload<std::uint8_t>(there, buffer.slice());
+    queue->download<std::uint8_t>(std::as_const(buffer).slice(), back);
     ASSERT_TRUE(back == there) << size << " bytes";
   }
 }
@@ -114,12 +129,12 @@ TEST(GpuSmall, AnInterruptStopsThePreparationOfKeys) {
   backend::DeviceOptions options;
   options.threads = 2;
   options.interrupt = [&] { return stop; };
-  const auto device = backend::make_device("cuda:0", options);
-  EXPECT_THROW(c.prepare(*device, backend::Arithmetic::ntt), InterruptedError);
+  const auto queue = backend::open_queue("cuda:0", options);
+  EXPECT_THROW(c.prepare(*queue, backend::Arithmetic::ntt), InterruptedError);
   stop = false;
-  const auto cpu_device = backend::make_device("cpu");
-  EXPECT_TRUE(c.rotate(*device, *c.prepare(*device, backend::Arithmetic::ntt), 0, 1) ==
-              c.rotate(*cpu_device, *c.prepare(*cpu_device, backend::Arithmetic::ntt), 0, 1));
+  const auto cpu_queue = backend::open_queue("cpu");
+  EXPECT_TRUE(c.rotate(*queue, *c.prepare(*queue, backend::Arithmetic::ntt), 0, 1) ==
+              c.rotate(*cpu_queue, *c.prepare(*cpu_queue, backend::Arithmetic::ntt), 0, 1));
 }
 
 // In every way; over clusters of eight blocks (three digits) and of four.
@@ -157,14 +172,14 @@ void twice(const Rotation& r, Random& random) {
   SCOPED_TRACE(describe(r));
   const RotationCase<Word> c(r, 3, 2, random);
   for (const auto way : ways_of_few) {
-    const auto device = cuda(0, way);
-    const auto prepared = c.prepare(*device, backend::Arithmetic::fft);
-    const auto first = c.rotate(*device, *prepared, 0, 3);
+    const auto queue = cuda(0, way);
+    const auto prepared = c.prepare(*queue, backend::Arithmetic::fft);
+    const auto first = c.rotate(*queue, *prepared, 0, 3);
     ASSERT_LT(*std::max_element(first.begin(), first.end()), c.key.shape.Q) << way_name(way);
-    ASSERT_TRUE(c.rotate(*device, *prepared, 0, 3) == first) << way_name(way);
+    ASSERT_TRUE(c.rotate(*queue, *prepared, 0, 3) == first) << way_name(way);
     // Samples are those of the accumulators: a bit for bit, b summed in another order. A last step
     // that was not taken, or another taken for it, would leave b anywhere.
-    const auto samples = c.extract(*device, *prepared, 0, 3), wanted = c.samples_of(first);
+    const auto samples = c.extract(*queue, *prepared, 0, 3), wanted = c.samples_of(first);
     const std::uint64_t Q = c.key.shape.Q;
     for (std::size_t j = 0; j < wanted.size(); ++j) {
       const auto error = centred((samples[j] + Q - wanted[j]) % Q, Q);

@@ -17,10 +17,10 @@ using backend::cuda::LaunchQueue;
 /// Adds y to what is there, so many times: as many launches.
 struct Adding {
   math::Modulus<U32> q{998244353};
-  void operator()(const backend::Device& device, backend::Buffer<U32>& sum,
+  void operator()(const backend::Queue& queue, backend::Buffer<U32>& sum,
                   const backend::Buffer<U32>& y, std::size_t times) const {
     for (std::size_t i = 0; i < times; ++i)
-      device.add({&q, 1}, std::as_const(sum).slice(), y.slice(), sum.slice());
+      queue.ring<U32>().add({&q, 1}, std::as_const(sum).slice(), y.slice(), sum.slice());
   }
   U32 expected(U32 x, U32 y, std::size_t times) const {
     return q.add(x, q.mul(y, q.reduce(static_cast<U32>(times))));
@@ -36,27 +36,31 @@ TEST(GpuTogether, SmallKeySwitchesAgainAndAgain) {
     const auto plan = random_rns_plan<U32>(N, 4, 2, 2, random);
     const RnsKeyRows<U32> key(*plan, random);
     const std::size_t rows = 6, digits = 2;
-    const auto run = [&](const backend::Device& device, const backend::RnsTables<U32>& tables,
+    const ring::Basis level = plan->level(4);
+    const auto run = [&](const backend::Queue& queue, const backend::RnsTables<U32>& tables,
                          const backend::RnsSwitchKey<U32>& with, const std::vector<U32>& a, U32 g) {
-      const auto x = put(device, a);
-      auto out = device.allocate<U32>(2 * 4 * N);
-      backend::together(device, [&] {
-        auto raised = device.allocate<U32>(digits * rows * N),
-             sums = device.allocate<U32>(2 * rows * N);
-        device.mod_up(tables, 4, x.slice().part(4 * N, 4 * N), raised.slice());
-        device.inner_product(with, tables, 4, g, std::as_const(raised).slice(), sums.slice());
-        device.mod_down(tables, 4, 2, std::as_const(sums).slice(), x.slice().part(0, 4 * N), g,
-                        out.slice());
+      const auto x = put(queue, a);
+      const auto& ops = queue.rns<U32>();
+      auto out = queue.allocate<U32>(2 * 4 * N);
+      backend::together(queue, [&] {
+        auto raised = queue.allocate<U32>(digits * rows * N),
+             sums = queue.allocate<U32>(2 * rows * N);
+        ops.extend(tables, level, plan->key_layout().digits, plan->all(), ring::Lift::exact,
+                   x.slice().part(4 * N, 4 * N), raised.slice());
+        ops.inner_product(with, tables, level, g, std::as_const(raised).slice(), sums.slice());
+        ops.divide(tables, plan->all(), level, 65537, 2, std::as_const(sums).slice(),
+                   x.slice().part(0, 4 * N), g, out.slice());
       });
-      return get(device, out);
+      return get(queue, out);
     };
-    const auto cpu_tables = two.cpu->prepare_rns(plan, 65537),
-               gpu_tables = two.gpu->prepare_rns(plan, 65537);
-    const auto cpu_key = two.cpu->prepare_rns_key(*cpu_tables, key.source()),
-               gpu_key = two.gpu->prepare_rns_key(*gpu_tables, key.source());
+    const auto& cpu = two.cpu->rns<U32>();
+    const auto& gpu = two.gpu->rns<U32>();
+    const auto cpu_tables = cpu.prepare(plan), gpu_tables = gpu.prepare(plan);
+    const auto cpu_key = cpu.prepare_key(*cpu_tables, key.source()),
+               gpu_key = gpu.prepare_key(*gpu_tables, key.source());
     std::vector<backend::Buffer<U32>> elsewhere;  // moves what is allocated next
     for (int i = 0; i < 6; ++i) {
-      const auto a = random_rows(*plan, 4, false, 2, 1, random);
+      const auto a = random_rows(*plan, level, 2, 1, random);
       const auto g = static_cast<U32>(2 * random.below(N) + 1);
       EXPECT_EQ(run(*two.gpu, *gpu_tables, *gpu_key, a, g),
                 run(*two.cpu, *cpu_tables, *cpu_key, a, g))
@@ -67,18 +71,18 @@ TEST(GpuTogether, SmallKeySwitchesAgainAndAgain) {
 }
 
 /// x, then for each bit of `pattern` plus or minus y, in one operation.
-U32 add_or_subtract(const backend::Device& device, unsigned pattern, unsigned bits,
-                    std::size_t size, U32 x, U32 y) {
+U32 add_or_subtract(const backend::Queue& queue, unsigned pattern, unsigned bits, std::size_t size,
+                    U32 x, U32 y) {
   const Adding add;
-  auto sum = put(device, std::vector<U32>(size, x));
-  const auto by = put(device, std::vector<U32>(size, y));
-  backend::together(device, [&] {
+  auto sum = put(queue, std::vector<U32>(size, x));
+  const auto by = put(queue, std::vector<U32>(size, y));
+  backend::together(queue, [&] {
     for (unsigned k = 0; k < bits; ++k)
       pattern >> k & 1
-          ? device.sub({&add.q, 1}, std::as_const(sum).slice(), by.slice(), sum.slice())
-          : device.add({&add.q, 1}, std::as_const(sum).slice(), by.slice(), sum.slice());
+          ? queue.ring<U32>().sub({&add.q, 1}, std::as_const(sum).slice(), by.slice(), sum.slice())
+          : queue.ring<U32>().add({&add.q, 1}, std::as_const(sum).slice(), by.slice(), sum.slice());
   });
-  const auto got = get(device, sum);
+  const auto got = get(queue, sum);
   EXPECT_EQ(got, std::vector<U32>(size, got[0])) << pattern;
   return got[0];
 }
@@ -86,7 +90,7 @@ U32 add_or_subtract(const backend::Device& device, unsigned pattern, unsigned bi
 // More sequences than graphs are kept, several times each, so that graphs are dropped and made
 // again; with other sizes of the same kernels; by two queues at a time.
 TEST(GpuTogether, SmallSequencesOfManyKinds) {
-  const auto run = [](const backend::Device& device, std::uint64_t seed) {
+  const auto run = [](const backend::Queue& queue, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     const Adding add;
     constexpr unsigned bits = 7;
@@ -99,85 +103,87 @@ TEST(GpuTogether, SmallSequencesOfManyKinds) {
           U32 expected = x;
           for (unsigned k = 0; k < bits; ++k)
             expected = pattern >> k & 1 ? add.q.sub(expected, y) : add.q.add(expected, y);
-          EXPECT_EQ(add_or_subtract(device, pattern, bits, size, x, y), expected) << pattern;
+          EXPECT_EQ(add_or_subtract(queue, pattern, bits, size, x, y), expected) << pattern;
         }
   };
-  const auto device = cuda();
-  const auto other = device->sibling();
+  const auto queue = cuda();
+  const auto other = queue->device().open();
   std::thread beside([&] { run(*other, 1); });
-  run(*device, 2);
+  run(*queue, 2);
   beside.join();
 }
 
 // Of every length up to beyond what is launched at once, in scopes within scopes.
 TEST(GpuTogether, SmallSequencesOfManyLengths) {
   Random random;
-  const auto device = cuda();
+  const auto queue = cuda();
   const Adding add;
   for (std::size_t times = 0; times <= 3 * LaunchQueue::most + 5; times += 1 + times / 8)
     for (int again = 0; again < 4; ++again) {
       const auto x = static_cast<U32>(random.below(add.q.value())),
                  y = static_cast<U32>(random.below(add.q.value()));
-      auto sum = put(*device, std::vector<U32>(1000, x));
-      const auto by = put(*device, std::vector<U32>(1000, y));
-      backend::together(*device, [&] {
-        add(*device, sum, by, times / 2);
-        backend::together(*device, [&] { add(*device, sum, by, times - times / 2); });
+      auto sum = put(*queue, std::vector<U32>(1000, x));
+      const auto by = put(*queue, std::vector<U32>(1000, y));
+      backend::together(*queue, [&] {
+        add(*queue, sum, by, times / 2);
+        backend::together(*queue, [&] { add(*queue, sum, by, times - times / 2); });
       });
-      EXPECT_EQ(get(*device, sum), std::vector<U32>(1000, add.expected(x, y, times))) << times;
+      EXPECT_EQ(get(*queue, sum), std::vector<U32>(1000, add.expected(x, y, times))) << times;
     }
 }
 
 // Downloads, uploads, waits and errors in the midst.
 TEST(GpuTogether, SmallInterruptions) {
-  const auto device = cuda();
+  const auto queue = cuda();
   const Adding add;
   for (int again = 0; again < 3; ++again) {
-    auto sum = put(*device, std::vector<U32>(5000, 1));
-    const auto by = put(*device, std::vector<U32>(5000, 2));
-    const auto got = backend::together(*device, [&] {
-      add(*device, sum, by, 3);
-      EXPECT_EQ(get(*device, sum), std::vector<U32>(5000, 7));
-      add(*device, sum, by, 2);
-      device->upload(std::span<const U32>(std::vector<U32>(2500, 100)), sum.slice().part(0, 2500));
-      add(*device, sum, by, 2);
-      device->wait();
-      EXPECT_THROW(device->add({&add.q, 1}, by.slice(), by.slice().part(0, 10), sum.slice()),
-                   ShapeError);
-      add(*device, sum, by, 1);
-      return get(*device, sum);
+    auto sum = put(*queue, std::vector<U32>(5000, 1));
+    const auto by = put(*queue, std::vector<U32>(5000, 2));
+    const auto got = backend::together(*queue, [&] {
+      add(*queue, sum, by, 3);
+      EXPECT_EQ(get(*queue, sum), std::vector<U32>(5000, 7));
+      add(*queue, sum, by, 2);
+      queue->upload(std::span<const U32>(std::vector<U32>(2500, 100)), sum.slice().part(0, 2500));
+      add(*queue, sum, by, 2);
+      queue->wait();
+      EXPECT_THROW(
+          queue->ring<U32>().add({&add.q, 1}, by.slice(), by.slice().part(0, 10), sum.slice()),
+          ShapeError);
+      add(*queue, sum, by, 1);
+      return get(*queue, sum);
     });
     EXPECT_EQ(got[0], 106u);
     EXPECT_EQ(got[4999], 17u);
   }
-  auto sum = put(*device, std::vector<U32>(5000, 1));
-  const auto by = put(*device, std::vector<U32>(5000, 2));
-  EXPECT_THROW(backend::together(*device,
+  auto sum = put(*queue, std::vector<U32>(5000, 1));
+  const auto by = put(*queue, std::vector<U32>(5000, 2));
+  EXPECT_THROW(backend::together(*queue,
                                  [&] {
-                                   add(*device, sum, by, 4);
+                                   add(*queue, sum, by, 4);
                                    throw ShapeError("of whoever calls");
                                  }),
                ShapeError);
-  EXPECT_EQ(get(*device, sum), std::vector<U32>(5000, 9)) << "what was begun is done";
+  EXPECT_EQ(get(*queue, sum), std::vector<U32>(5000, 9)) << "what was begun is done";
 }
 
 // What is dropped before its kernels are launched is still theirs: another queue that takes memory
 // of that size does not get it, be it a kept block, which a lack of memory gives back, or one too
 // large to be kept.
 TEST(GpuTogether, MemoryDroppedBeforeItsKernelsAreLaunched) {
-  const auto device = cuda();
-  const auto other = device->sibling();
+  const auto queue = cuda();
+  const auto other = queue->device().open();
   const Adding add;
   for (const std::size_t count : {std::size_t{3} << 20, std::size_t{18} << 20}) {
     const std::vector<U32> ones(count, 1);
-    auto sum = device->allocate<U32>(count);
+    auto sum = queue->allocate<U32>(count);
     std::vector<backend::Buffer<U32>> taken;
-    backend::together(*device, [&] {
-      const auto ten = put(*device, std::vector<U32>(count, 10));
+    backend::together(*queue, [&] {
+      const auto ten = put(*queue, std::vector<U32>(count, 10));
       {
-        auto dropped = device->allocate<U32>(count);
-        device->add({&add.q, 1}, ten.slice(), ten.slice(), dropped.slice());
-        device->add({&add.q, 1}, std::as_const(dropped).slice(), ten.slice(), sum.slice());
+        auto dropped = queue->allocate<U32>(count);
+        queue->ring<U32>().add({&add.q, 1}, ten.slice(), ten.slice(), dropped.slice());
+        queue->ring<U32>().add({&add.q, 1}, std::as_const(dropped).slice(), ten.slice(),
+                               sum.slice());
       }
       backend::cuda::fail_allocation(1);  // as if memory were short
       EXPECT_THROW(other->allocate<U32>(count), OutOfMemoryError);
@@ -185,25 +191,25 @@ TEST(GpuTogether, MemoryDroppedBeforeItsKernelsAreLaunched) {
       for (int i = 0; i < 4; ++i) taken.push_back(put(*other, ones));
       other->wait();
     });
-    EXPECT_EQ(get(*device, sum), std::vector<U32>(count, 30)) << count;
+    EXPECT_EQ(get(*queue, sum), std::vector<U32>(count, 30)) << count;
     for (const auto& each : taken) EXPECT_TRUE(get(*other, each) == ones) << count;
   }
 }
 
 // Each allocation failing in turn, within an operation: a named error, and the next one is right.
 TEST(GpuTogether, SmallAllocationsFailingInTurn) {
-  const auto device = cuda();
+  const auto queue = cuda();
   const Adding add;
-  const auto by = put(*device, std::vector<U32>(3000, 2));
+  const auto by = put(*queue, std::vector<U32>(3000, 2));
   const auto whole = [&] {
-    auto sum = put(*device, std::vector<U32>(3000, 1));
-    backend::together(*device, [&] {
-      add(*device, sum, by, 2);
-      auto more = device->allocate<U32>(3000);
-      device->add({&add.q, 1}, std::as_const(sum).slice(), by.slice(), more.slice());
-      add(*device, sum, more, 1);
+    auto sum = put(*queue, std::vector<U32>(3000, 1));
+    backend::together(*queue, [&] {
+      add(*queue, sum, by, 2);
+      auto more = queue->allocate<U32>(3000);
+      queue->ring<U32>().add({&add.q, 1}, std::as_const(sum).slice(), by.slice(), more.slice());
+      add(*queue, sum, more, 1);
     });
-    return get(*device, sum);
+    return get(*queue, sum);
   };
   const std::vector<U32> expected(3000, 12);
   EXPECT_EQ(whole(), expected);

@@ -11,11 +11,10 @@
 #include <functional>
 #include <numbers>
 
-#include "lattice/rns_rlwe.h"
+#include "lattice/rlwe/secret.h"
 #include "ring/automorphism.h"
 #include "schemes/bgv/derived.h"
 #include "schemes/bgv/noise.h"
-#include "schemes/bgv/phase.h"
 #include "support/bgv_sets.h"
 #include "support/targets.h"
 
@@ -64,15 +63,14 @@ class Phases {
  public:
   explicit Phases(const Client& client)
       : p_(client.parameters()),
-        error_(p_.literal().sigma),
         plan_(plan_of<Word>(p_)),
-        secret_(plan_, client.secret_key().coefficients(), p_.t(), error_) {}
+        secret_(plan_, client.secret_key().coefficients(), p_.literal().sigma) {}
 
   const math::Modulus<Word>& prime(unsigned l) const { return plan_->moduli()[l]; }
   /// Of a batch of one.
   std::vector<Word> of(const Ciphertexts& c) const {
     std::vector<Word> out(c.info.limbs * p_.N());
-    secret_.phase(c.info.limbs, c.info.parts, c.data.as<Word>(), out);
+    secret_.phase(plan_->level(c.info.limbs), c.info.parts, c.data.as<Word>(), out);
     return out;
   }
   /// The centred integers of the first `limbs` rows, by mixed radix (Garner 1959).
@@ -104,9 +102,8 @@ class Phases {
 
  private:
   Parameters p_;
-  math::GaussianSampler error_;
   std::shared_ptr<const ring::RnsPlan<Word>> plan_;
-  lattice::RnsSecret<Word> secret_;
+  lattice::rlwe::RnsSecret<Word> secret_;
 };
 
 /// What was seen of one kind of step.

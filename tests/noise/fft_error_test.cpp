@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "lattice/noise.h"
-#include "lattice/rgsw.h"
+#include "lattice/lwe/noise.h"
+#include "lattice/lwe/rgsw.h"
 #include "math/sampling.h"
 #include "noise/measure.h"
 #include "support/targets.h"

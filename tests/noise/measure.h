@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "backend/ops.h"
-#include "lattice/lwe.h"
-#include "lattice/noise.h"
+#include "lattice/lwe/keys.h"
+#include "lattice/lwe/noise.h"
 #include "math/random.h"
 #include "ring/ntt_plan.h"
 #include "schemes/binfhe/derived.h"

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from applications import check_server_apart, numbers_of, run_application
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-ROOT = Path(__file__).resolve().parents[2]
-APPS = ROOT / "apps"
-sys.path.insert(0, str(APPS))
-
-from lookup import circuit, run  # noqa: E402
-from lookup.table import (  # noqa: E402
+from lookup import circuit, run
+from lookup.table import (
     LAYER_BYTES,
     MOST_LAYERS,
     PLACES,
@@ -33,7 +25,7 @@ from lookup.table import (  # noqa: E402
     pack,
     unpack,
 )
-from whorl.bgv import Client, Server  # noqa: E402
+from whorl.bgv import Client, Server
 
 # ---- arithmetic in the clear
 
@@ -223,62 +215,19 @@ def test_parameters_are_secure_and_leave_a_budget() -> None:
 # ---- the processes
 
 
-def run_application(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, APPS / "lookup" / "run.py", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def run_server(folder: Path) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(APPS), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
-        [sys.executable, "-m", "lookup.server", folder, "--device", "cpu"],
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_from_codes_to_rows_in_separate_processes(tmp_path: Path) -> None:
-    work, numbers = tmp_path / "work", tmp_path / "report.json"
-    done = run_application(
-        *("20AC", "U+1F989", "½", "D800", "--device", "cpu"),
-        *("--workdir", work, "--json", numbers),
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    told = json.loads(numbers.read_text())
+    work = tmp_path / "work"
+    codes = ("20AC", "U+1F989", "½", "D800")
+    told, words = numbers_of("lookup", work, *codes, "--device", "cpu")
     assert told["right"] == told["queries"] == 4 and told["table_rows"] >= 10_000
     assert [row and row.split("\t")[0] for row in told["rows_encrypted"]] == [
         *("EURO SIGN", "OWL", "VULGAR FRACTION ONE HALF", None)
     ]
     assert told["security_bits"] >= 128
     assert 0 < told["noise_budget_bound"] <= told["noise_budget"]
-    assert "EURO SIGN" in done.stdout
+    assert "EURO SIGN" in words
 
-    # The server's process: it was not given, and needs, nothing of the client's but two files.
-    assert "whorl.bgv" in told["server_modules"]
-    assert not [module for module in told["server_modules"] if "client" in module]
-    server, client = work / "server", work / "client"
-    assert {path.name for path in server.iterdir()} == {
-        *("table.tsv", "keys.whorl", "query.whorl", "answer.whorl", "served.json")
-    }
-    assert "table.tsv" not in {path.name for path in client.iterdir()}
-    answer = (server / "answer.whorl").read_bytes()
-    secret = (client / "secret.key").read_bytes()
-    shutil.rmtree(client)
-    (server / "answer.whorl").unlink()
-    again = run_server(server)
-    assert again.returncode == 0, again.stderr
-    assert (server / "answer.whorl").read_bytes() == answer  # evaluation is deterministic
-
-    # It refuses a secret key in place of evaluation keys.
-    (server / "keys.whorl").write_bytes(secret)
-    refused = run_server(server)
-    assert refused.returncode != 0 and "TypeMismatchError" in refused.stderr
+    check_server_apart("lookup", work, told, "whorl.bgv", "table.tsv", {"answer.whorl"})
 
 
 def test_questions_are_of_one_size(tmp_path: Path) -> None:
@@ -288,7 +237,7 @@ def test_questions_are_of_one_size(tmp_path: Path) -> None:
     Table({0x41: "first", 0x1234: "second"}).save(table)
     sizes = set()
     for code in ("41", "999999"):
-        done = run_application(code, "--table", table, "--workdir", tmp_path / "work")
+        done = run_application("lookup", code, "--table", table, "--workdir", tmp_path / "work")
         assert done.returncode == 0, done.stdout + done.stderr
         names = ("keys.whorl", "query.whorl", "answer.whorl")
         sizes.add(tuple((tmp_path / "work" / "server" / name).stat().st_size for name in names))
@@ -325,5 +274,5 @@ def test_bad_arguments_are_refused(tmp_path: Path) -> None:
         ("--queries", "0"),
         ("x",),
     ):
-        done = run_application(*arguments)
+        done = run_application("lookup", *arguments)
         assert done.returncode == 2 and "error" in done.stderr, arguments

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from applications import check_server_apart, numbers_of, run_application
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-ROOT = Path(__file__).resolve().parents[2]
-APPS = ROOT / "apps"
-sys.path.insert(0, str(APPS))
 
 sklearn_tree = pytest.importorskip("sklearn.tree", reason="needs scikit-learn (extra: apps)")
 pytest.importorskip("matplotlib", reason="needs matplotlib (extra: apps)")
@@ -287,34 +280,10 @@ def test_encrypted_trees_are_the_tables_in_the_clear(tree: Tree) -> None:
     assert (answer == tree.classify(levels)).all()
 
 
-def run_application(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, APPS / "tree" / "run.py", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def run_server(folder: Path) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(APPS), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
-        [sys.executable, "-m", "tree.server", folder, "--device", "cpu"],
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_from_flowers_to_classes_in_separate_processes(tmp_path: Path) -> None:
-    work, numbers = tmp_path / "work", tmp_path / "report.json"
-    done = run_application(
-        *("--params", "W128_P128", "--flowers", "4", "--seed", "0", "--device", "cpu"),
-        *("--workdir", work, "--json", numbers),
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    told = json.loads(numbers.read_text())
+    work = tmp_path / "work"
+    options = ("--params", "W128_P128", "--flowers", "4", "--seed", "0", "--device", "cpu")
+    told, _ = numbers_of("tree", work, *options)
     assert told["classes_encrypted"] == told["classes_clear"]
     assert told["agreement_clear"] == told["agreement_quantised"] == 1
     assert told["leaves_agree"]
@@ -322,32 +291,14 @@ def test_from_flowers_to_classes_in_separate_processes(tmp_path: Path) -> None:
     assert told["security_bits"] >= 128 and told["failure_log2"] <= security.LIMIT_LOG2
     assert (work / "tree.png").read_bytes()[:4] == b"\x89PNG"
 
-    # The server's process: it was not given, and needs, nothing of the client's but two files.
-    assert "whorl.server" in told["server_modules"]
-    assert not [module for module in told["server_modules"] if "client" in module]
-    server, client = work / "server", work / "client"
-    written = {"answer.whorl", "trace.whorl", "served.json"}
-    assert {path.name for path in server.iterdir()} - written == {
-        *("tree.json", "keys.whorl", "query.whorl")
-    }
-    assert "tree.json" not in {path.name for path in client.iterdir()}
-    answer = (server / "answer.whorl").read_bytes()
-    secret = (client / "secret.key").read_bytes()
-    shutil.rmtree(client)
-    (server / "answer.whorl").unlink()
-    again = run_server(server)
-    assert again.returncode == 0, again.stderr
-    assert (server / "answer.whorl").read_bytes() == answer  # evaluation is deterministic
-
-    # It refuses a secret key in place of evaluation keys.
-    (server / "keys.whorl").write_bytes(secret)
-    refused = run_server(server)
-    assert refused.returncode != 0 and "TypeMismatchError" in refused.stderr
+    answers = {"answer.whorl", "trace.whorl"}
+    check_server_apart("tree", work, told, "whorl.server", "tree.json", answers)
 
 
 def test_disagreement_is_a_failure(tmp_path: Path) -> None:
     """Two levels a feature classify other than scikit-learn's tree does."""
     done = run_application(
+        "tree",
         *("--params", "W128_P128", "--levels", "2", "--flowers", "10", "--no-trace"),
         *("--workdir", tmp_path),
     )
@@ -367,6 +318,6 @@ def test_disagreement_is_a_failure(tmp_path: Path) -> None:
 def test_bad_parameters_are_refused(
     arguments: tuple[str, ...], message: str, tmp_path: Path
 ) -> None:
-    done = run_application(*arguments, "--workdir", tmp_path)
+    done = run_application("tree", *arguments, "--workdir", tmp_path)
     assert done.returncode == 2
     assert message in done.stderr

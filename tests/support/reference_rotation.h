@@ -1,10 +1,10 @@
-// Blind rotation straight from the formula at Device::blind_rotate, in exact integers.
+// Blind rotation straight from the formula at RotationOps::rotate, in exact integers.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/contract/rotation.h"
 #include "support/schoolbook.h"
 
 namespace whorl::test {
@@ -22,13 +22,6 @@ struct RotationRows {
     };
   }
 };
-
-inline std::size_t row_count(const backend::RotationShape& shape) {
-  std::size_t rows = 0;
-  for (const ring::Gadget& gadget : shape.gadgets)
-    rows += std::size_t{2} * shape.keys * gadget.digits();
-  return rows;
-}
 
 /// Table values whose sums and differences are next to multiples of the gadget's unit and less than
 /// half a turn: with a single digit of a wide modulus a GPU keeps the accumulator to 2^-33 of a

@@ -6,9 +6,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
-#include "backend/rns.h"
+#include "backend/contract/rns.h"
 #include "math/primes.h"
 #include "ring/rns_plan.h"
 #include "support/random.h"
@@ -56,28 +57,72 @@ std::string describe(const ring::RnsPlan<Word>& plan) {
   return out;
 }
 
-/// (parts, limbs [+ K], batch, N) residues.
+/// The first limbs of the chain and, if asked for, the special primes.
 template <class Word>
-std::vector<Word> random_rows(const ring::RnsPlan<Word>& plan, unsigned limbs, bool with_special,
+ring::Basis basis_of(const ring::RnsPlan<Word>& plan, unsigned limbs, bool with_special) {
+  return with_special ? plan.level(limbs) | plan.special_basis() : plan.level(limbs);
+}
+
+// The entries as chains use them.
+template <class Word>
+void mod_up(const backend::Queue& queue, const backend::RnsTables<Word>& tables, unsigned limbs,
+            std::type_identity_t<backend::Slice<const Word>> in,
+            std::type_identity_t<backend::Slice<Word>> out) {
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  queue.rns<Word>().extend(tables, plan.level(limbs), plan.key_layout().digits,
+                           basis_of(plan, limbs, true), ring::Lift::exact, in, out);
+}
+template <class Word>
+void mod_down(const backend::Queue& queue, const backend::RnsTables<Word>& tables, std::uint64_t t,
+              unsigned limbs, std::size_t parts,
+              std::type_identity_t<backend::Slice<const Word>> in,
+              std::type_identity_t<backend::Slice<const Word>> added, std::uint32_t g,
+              std::type_identity_t<backend::Slice<Word>> out) {
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  queue.rns<Word>().divide(tables, basis_of(plan, limbs, true), plan.level(limbs), t, parts, in,
+                           added, g, out);
+}
+template <class Word>
+void rescale(const backend::Queue& queue, const backend::RnsTables<Word>& tables, std::uint64_t t,
+             unsigned limbs, std::size_t parts, std::type_identity_t<backend::Slice<const Word>> in,
+             std::type_identity_t<backend::Slice<Word>> out) {
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  queue.rns<Word>().divide(tables, plan.level(limbs), plan.level(limbs - 1), t, parts, in, out);
+}
+
+/// (parts, basis, batch, N) residues.
+template <class Word>
+std::vector<Word> random_rows(const ring::RnsPlan<Word>& plan, const ring::Basis& basis,
                               std::size_t parts, std::size_t batch, Random& random) {
   std::vector<Word> out;
   for (std::size_t part = 0; part < parts; ++part)
-    for (const auto& q : plan.moduli_of(limbs, with_special)) {
+    for (const auto& q : plan.moduli_of(basis)) {
       const auto row = random.residues<Word>(batch * plan.N(), q.value());
       out.insert(out.end(), row.begin(), row.end());
     }
   return out;
 }
 
-/// Rows of a switching key, which all devices are given: (digits, 2, L + K, N), a first.
+/// Some primes of a basis, at least one.
+inline ring::Basis random_part(const ring::Basis& whole, Random& random) {
+  ring::Basis out;
+  while (out.empty())
+    for (const unsigned i : whole.indices())
+      if (random.below(2) == 0) out.insert(i);
+  return out;
+}
+
+/// Rows of a switching key, which all devices are given: (digits, 2, rows, N), a first.
 template <class Word>
 struct RnsKeyRows {
   std::size_t row;  ///< words of one component
   std::vector<Word> words;
 
+  RnsKeyRows(const ring::RnsPlan<Word>& plan, const ring::KeyLayout& layout, Random& random)
+      : row(std::size_t{layout.rows().size()} * plan.N()),
+        words(random_rows(plan, layout.rows(), 2 * layout.digits.size(), 1, random)) {}
   RnsKeyRows(const ring::RnsPlan<Word>& plan, Random& random)
-      : row(plan.moduli().size() * plan.N()),
-        words(random_rows(plan, plan.limbs(), true, 2 * plan.digits(), 1, random)) {}
+      : RnsKeyRows(plan, plan.key_layout(), random) {}
   backend::RnsRowSource<Word> source() const {
     return [this](unsigned digit, std::span<Word> a, std::span<Word> b) {
       const Word* const from = words.data() + 2 * digit * row;

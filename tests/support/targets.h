@@ -10,53 +10,26 @@
 #include <utility>
 #include <vector>
 
-#include "backend/ops.h"
-#include "hwy/highway.h"
-#include "hwy/targets.h"
+#include "backend/contract/lwe.h"
+#include "backend/contract/ring.h"
+#include "backend/contract/rns.h"
+#include "backend/contract/rotation.h"
+#include "support/simd_targets.h"
 
 namespace whorl::test {
 
-/// While it lives, dynamic dispatch takes this target only.
-class TargetGuard {
- public:
-  explicit TargetGuard(std::int64_t target)
-      : trace_(__FILE__, __LINE__, std::string("SIMD target ") + hwy::TargetName(target)) {
-    choose(target);
-  }
-  ~TargetGuard() { choose(0); }
-  TargetGuard(const TargetGuard&) = delete;
-  TargetGuard& operator=(const TargetGuard&) = delete;
-
- private:
-  static void choose(std::int64_t target) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-  ::testing::ScopedTrace trace_;
-};
-
-/// body() on every target; devices are made inside, so that they see it.
-template <class Body>
-void on_each_target(const Body& body) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    const TargetGuard guard(target);
-    body();
-    if (::testing::Test::HasFatalFailure()) return;
-  }
+inline std::unique_ptr<backend::Queue> cpu(unsigned threads = 1) {
+  return backend::open_queue("cpu", {threads, {}});
 }
-
-inline std::unique_ptr<backend::Device> cpu(unsigned threads = 1) {
-  return backend::make_device("cpu", {threads, {}});
-}
-inline std::unique_ptr<backend::Device> cuda(
+inline std::unique_ptr<backend::Queue> cuda(
     unsigned ordinal = 0, backend::BlindRotation way = backend::BlindRotation::automatic) {
-  return backend::make_device("cuda:" + std::to_string(ordinal), {0, {}, way});
+  return backend::open_queue("cuda:" + std::to_string(ordinal), {0, {}, way});
 }
 
 /// Names of the GPUs that can be used: "cuda:0", …
 inline std::vector<std::string> usable_gpus() {
   std::vector<std::string> names;
-  for (const auto& info : backend::list_devices())
+  for (const auto& info : list_devices())
     if (info.usable && info.name.starts_with("cuda:")) names.push_back(info.name);
   return names;
 }
@@ -66,7 +39,7 @@ inline constexpr bool tests_on_gpus = true;
 #else
 inline constexpr bool tests_on_gpus = false;
 #endif
-/// What this program tests, as make_device takes it.
+/// What this program tests, as open_queue takes it.
 inline constexpr const char* tested_device = tests_on_gpus ? "cuda:0" : "cpu";
 
 inline const char* way_name(backend::BlindRotation way) {
@@ -74,21 +47,21 @@ inline const char* way_name(backend::BlindRotation way) {
   return names[static_cast<unsigned>(way)];
 }
 
-/// One device under test, which makes the objects to call.
+/// One device under test, which opens the queues to call.
 class Executor {
  public:
   explicit Executor(std::string name) : name_(std::move(name)) {}
-  /// As make_device takes it.
+  /// As open_queue takes it.
   const std::string& name() const { return name_; }
   bool gpu() const { return name_ != "cpu"; }
-  std::unique_ptr<backend::Device> device(unsigned threads = 1) const {
-    return backend::make_device(name_, {threads, {}});
+  std::unique_ptr<backend::Queue> queue(unsigned threads = 1) const {
+    return backend::open_queue(name_, {threads, {}});
   }
   /// One for each way to do the same: numbers of threads, or ways to spread blind rotations.
   struct Variant {
     std::string name;
     backend::BlindRotation way;
-    std::unique_ptr<backend::Device> device;
+    std::unique_ptr<backend::Queue> queue;
   };
   std::vector<Variant> variants() const {
     using backend::BlindRotation;
@@ -96,11 +69,11 @@ class Executor {
     if (gpu()) {
       for (const auto way : {BlindRotation::automatic, BlindRotation::single,
                              BlindRotation::cluster, BlindRotation::shared})
-        out.push_back({way_name(way), way, backend::make_device(name_, {0, {}, way})});
+        out.push_back({way_name(way), way, backend::open_queue(name_, {0, {}, way})});
     } else {
       for (const unsigned threads : {1u, 2u, 5u})
         out.push_back({std::to_string(threads) + " threads", BlindRotation::automatic,
-                       backend::make_device(name_, {threads, {}})});
+                       backend::open_queue(name_, {threads, {}})});
     }
     return out;
   }
@@ -124,20 +97,20 @@ void on_each_device(const Body& body) {
 }
 
 template <class T>
-backend::Buffer<T> put(const backend::Device& device, const std::vector<T>& values) {
-  auto buffer = device.allocate<T>(values.size());
-  device.upload<T>(std::span<const T>(values), buffer.slice());
+backend::Buffer<T> put(const backend::Queue& queue, const std::vector<T>& values) {
+  auto buffer = queue.allocate<T>(values.size());
+  queue.upload<T>(std::span<const T>(values), buffer.slice());
   return buffer;
 }
 template <class T>
-std::vector<T> get(const backend::Device& device, backend::Slice<const T> slice) {
+std::vector<T> get(const backend::Queue& queue, backend::Slice<const T> slice) {
   std::vector<T> out(slice.size);
-  device.download<T>(slice, std::span<T>(out));
+  queue.download<T>(slice, std::span<T>(out));
   return out;
 }
 template <class T>
-std::vector<T> get(const backend::Device& device, const backend::Buffer<T>& buffer) {
-  return get<T>(device, buffer.slice());
+std::vector<T> get(const backend::Queue& queue, const backend::Buffer<T>& buffer) {
+  return get<T>(queue, buffer.slice());
 }
 
 }  // namespace whorl::test

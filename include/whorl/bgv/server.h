@@ -11,41 +11,51 @@
 
 #include "whorl/bgv/ciphertexts.h"
 #include "whorl/bgv/parameters.h"
+#include "whorl/devices.h"
+
+namespace whorl::lattice::rlwe {
+class Array;
+}
 
 namespace whorl::bgv {
 
 struct ServerOptions {
-  std::string device;               ///< as whorl::binfhe::ServerOptions: "", "cpu", "cuda:0", …
+  /// "cpu"; "cuda" (the first GPU), "cuda:1", several as "cuda:0,1" or "cuda:all"; "" takes the
+  /// best there is. DeviceError for one that is not there: none is replaced by another.
+  std::string device;
   unsigned threads = 0;             ///< host threads; 0: all cores
   std::function<bool()> interrupt;  ///< polled in long calls; true: InterruptedError
+  /// Bytes that keys may take of each device; those used least recently make room. 0: no bound, and
+  /// keys are prepared when the server is made.
+  std::size_t key_budget = 0;
 };
 
-/// A batch of ciphertexts on a server's device. Copies share the memory, which is never written
-/// again. An array may outlive its server: it keeps what it needs of it alive. It may be dropped by
-/// any thread, also while another is inside a call of the server.
+/// A batch of ciphertexts on a server's devices, of several spread over all of them. Copies share
+/// the memory, which is never written again. An array may outlive its server: it keeps what it
+/// needs of it alive. It may be dropped by any thread, also while another is inside a call of the
+/// server.
 class Array {
  public:
   const CiphertextInfo& info() const { return info_; }
   /// Bits left by the noise bound: log2(Q/2) - noise.
   double noise_budget() const { return budget_; }
-  /// Bytes on the device.
+  /// Bytes on the devices.
   std::size_t bytes() const;
 
  private:
   friend class Server;
-  struct Storage;
   CiphertextInfo info_;
   double budget_ = 0;
-  std::shared_ptr<const Storage> storage_;
+  std::shared_ptr<const lattice::rlwe::Array> residues_;
 };
 
-/// Plaintexts on a server's device, encoded and uploaded once, for many ciphertexts of any level:
+/// Plaintexts on a server's devices, encoded and uploaded once, for many ciphertexts of any level:
 /// a row of N values each. Copies share the memory; lifetime and threads as for Array.
 class Plaintexts {
  public:
   std::size_t count() const;
   Packing packing() const;
-  /// Bytes on the device. In the host's memory there are 8·N more for each row.
+  /// Bytes on the devices. In the host's memory there are 8·N more for each row.
   std::size_t bytes() const;
 
  private:
@@ -56,16 +66,22 @@ class Plaintexts {
 
 /// Operations take two batches of equal packing and of equal count, or one of which is a single
 /// ciphertext or plaintext: it meets all of the other. Levels and factors are brought together by
-/// the server: whoever wants to do it by hand uses mod_switch and reads info(). Not for use by two
-/// threads at once.
+/// the server: whoever wants to do it by hand uses mod_switch and reads info(). Same input, same
+/// bits, whatever the devices and their number. May be called from several threads at once.
+///
+/// Batches beyond a device's memory are worked on in pieces, which wait in the host's; several
+/// devices share a batch. One of several that fails makes the call fail: the DeviceError names what
+/// is lost with it, and later calls do without the device (failed_devices).
 class Server {
  public:
   Server(const EvaluationKeys& keys, const ServerOptions& options = {});
 
   const Parameters& parameters() const;
   const KeyId& key_id() const;
-  const std::string& device() const;
-  std::size_t key_bytes() const;  ///< of the keys as they lie on the device
+  const std::string& device() const;  ///< "cuda:0 (NVIDIA H200)"; several joined by ", "
+  const std::vector<std::string>& devices() const;   ///< names, one each
+  std::vector<FailedDevice> failed_devices() const;  ///< of several, oldest failure first
+  std::size_t key_bytes() const;  ///< of the keys as they lie on the devices now
 
   /// ParameterMismatchError or KeyMismatchError for others' ciphertexts, RangeError for residues
   /// not below their primes.
@@ -125,8 +141,6 @@ class Server {
 
  private:
   struct State;
-  template <class Word>
-  struct Typed;
   std::shared_ptr<const State> state_;
 };
 

@@ -39,7 +39,8 @@ struct Ciphertexts {
 /// the order of use: LWE coefficient i; key k (0: indicator of s_i = 1, 1: of s_i = -1; binary has
 /// only the first); component c (0: rows multiplying digits of a, encrypting -s_ring·m·g_j, 1: rows
 /// multiplying digits of b, encrypting m·g_j); digit j from the lowest kept. The `a` half of row r
-/// is expand_uniform(rotation_seed, r) mod Q.
+/// is expand_uniform(rotation_seed, r) mod Q. (Of GINX. Other rotations have other keys k:
+/// src/lattice/lwe/rotation_method.h.)
 ///
 /// Key-switching key: key_switch_rows() words mod Q_ks, the b's. Rows: ring coefficient i; digit j
 /// from the lowest kept; for `table` value v = 1 … the digit's bound. Row r encrypts v·g_j·s_ring,i

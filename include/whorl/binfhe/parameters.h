@@ -25,6 +25,21 @@ enum class Transform : std::uint8_t { ntt = 0, fft = 1 };
 /// (least memory).
 enum class KeySwitch : std::uint8_t { table = 0, product = 1 };
 
+/// How blind rotation brings the exponents of an LWE ciphertext into its accumulator: GINX, with a
+/// key for each value of a coefficient (Chillotti et al. 2020); the same for groups of coefficients
+/// at once (Zhou et al. 2018); AP, with a key for each digit (Ducas and Micciancio 2015); by
+/// automorphisms (Lee et al. 2023).
+enum class RotationKind : std::uint8_t { ginx = 0, unrolled = 1, ap = 2, automorphism = 3 };
+
+/// A way of blind rotation and its number. CPUs and GPUs carry out GINX; for others a device that
+/// does has to be there. src/lattice/lwe/rotation_method.h says what their keys are.
+struct Rotation {
+  RotationKind kind = RotationKind::ginx;
+  std::uint32_t group = 1;      ///< coefficients of a group, base of the digits, or window
+  std::uint64_t raised_by = 1;  ///< P where products are modulo P·Q (Shi et al., VeloFHE), else 1
+  bool operator==(const Rotation&) const = default;
+};
+
 /// Gadget of `count` successive LWE coefficients: signed digits of `log_base` bits, `digits` of
 /// them kept from the top of log2 Q bits; what lies below is rounded away (approximate gadget, Lee
 /// et al., EUROCRYPT 2023). Exact if log_base·digits >= log2 Q.
@@ -59,18 +74,20 @@ struct ParameterLiteral {
   std::uint32_t log_B_ks = 0;       ///< bits of a key-switching digit, 1 … 16
   std::uint32_t ks_digits = 0;      ///< digits kept from the top of Q_ks; 0 means all
   std::vector<GadgetRange> gadget;  ///< counts add up to n
-  SecretDistribution lwe_secret = SecretDistribution::ternary;   ///< binary or ternary (GINX)
+  /// Binary or ternary for GINX, binary where it is unrolled, any otherwise.
+  SecretDistribution lwe_secret = SecretDistribution::ternary;
   SecretDistribution ring_secret = SecretDistribution::ternary;  ///< any
   double sigma_lwe = 3.19;   ///< standard deviation of errors at Q_ks and of fresh encryptions at q
   double sigma_ring = 3.19;  ///< standard deviation of errors at Q
   Transform transform = Transform::fft;  ///< the default; a server may choose the other
   std::uint32_t max_p = 4;  ///< largest p of an arbitrary look-up table that the set is meant for
   bool padding = false;     ///< whether max_p counts messages under a padding bit
+  Rotation rotation{};
   bool operator==(const ParameterLiteral&) const = default;
 };
 
 /// Noise variances predicted for one bootstrap; each formula is beside its operation in
-/// src/lattice/noise.h. Variances are in squared units of the modulus named.
+/// src/lattice/lwe/noise.h. Variances are in squared units of the modulus named.
 struct NoiseEstimate {
   double blind_rotation = 0;     ///< of an extracted coefficient, at Q
   double switch_to_ks = 0;       ///< rounding Q -> Q_ks, at Q_ks
@@ -107,10 +124,15 @@ class Parameters {
   std::uint64_t Q_ks() const { return literal().Q_ks; }
   const std::string& name() const { return literal().name; }
 
-  /// Secret polynomials encrypted per LWE coefficient: 1 for binary keys, 2 for ternary.
+  /// Secret polynomials encrypted per step of blind rotation: for GINX 1 with binary keys, 2 with
+  /// ternary.
   std::uint32_t keys_per_coefficient() const;
-  /// RLWE rows of the blind-rotation key: sum over ranges of count·keys·2·digits.
+  /// RLWE rows of the blind-rotation key: for GINX the sum over ranges of count·keys·2·digits.
   std::size_t rotation_key_rows() const;
+  /// Words of each row's halves: N, or 2N where the modulus is raised.
+  std::size_t rotation_row_words() const {
+    return N() * (literal().rotation.raised_by == 1 ? 1 : 2);
+  }
   /// Digits of key switching: ks_digits, or as many as cover Q_ks.
   std::uint32_t key_switch_digits() const;
   /// LWE rows of the key-switching key: N·digits for `product`; for `table` one for each absolute

@@ -8,11 +8,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/lut.h"
 #include "whorl/binfhe/parameters.h"
+#include "whorl/devices.h"
 
 namespace whorl::binfhe {
 
@@ -43,12 +45,27 @@ struct ServerOptions {
   /// Polled from the calling thread during long calls; true stops the call with InterruptedError.
   std::function<bool()> interrupt;
   RotationSchedule rotation = RotationSchedule::automatic;
+  /// Bytes that keys may take of each device; those used least recently make room. 0: no bound.
+  std::size_t key_budget = 0;
 };
 
-/// One of several devices that has failed and is not used any more.
-struct FailedDevice {
-  std::string name;
-  std::string message;  ///< of the DeviceError
+using whorl::FailedDevice;
+
+/// A batch of ciphertexts on a server's devices, of several spread over all of them. Copies share
+/// the memory, which is never written again. An array may outlive its server: it keeps what it
+/// needs of it alive. Any thread may drop it, also while another is inside a call of the server.
+class Array {
+ public:
+  Encoding encoding() const;
+  std::size_t count() const;
+  /// Bytes on the devices.
+  std::size_t bytes() const;
+
+ private:
+  friend class Server;
+  struct State;
+  explicit Array(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
 };
 
 /// Evaluates on batches of any size. Same input, same bits, whatever the batch, the thread count or
@@ -60,6 +77,12 @@ struct FailedDevice {
 /// ciphertext fits. Several devices share large batches by their measured speed; results are in
 /// order. One of several that fails is left out from then on and its share done by the others
 /// (failed_devices); DeviceError if none is left.
+///
+/// Arrays stay on the devices: (a ^ b) & c moves three batches in and one out. Operations on them
+/// take arrays of equal count, or of one ciphertext, which meets all of the others, and give the
+/// bits that the same operations on Ciphertexts give. MismatchError for those of another server. Of
+/// a device that fails, its part of each array is lost: DeviceError names the arrays of the call
+/// that it takes along, and later calls do without the device. What lies elsewhere is worked on.
 class Server {
  public:
   explicit Server(const EvaluationKeys& keys, ServerOptions options = {});
@@ -75,7 +98,7 @@ class Server {
   Transform transform() const;
   RotationSchedule rotation() const;  ///< as asked for
   unsigned threads() const;           ///< of the (first) device
-  std::size_t key_bytes() const;      ///< memory of the keys in transform form, on all devices
+  std::size_t key_bytes() const;      ///< memory of the keys as they lie on the devices now
 
   /// `inputs` has gate_inputs(gate) batches of equal count and encoding. Output bits carry
   /// `output` (default: the inputs' encoding).
@@ -99,10 +122,29 @@ class Server {
   /// An encryption of known messages without noise or mask; anyone can read it.
   Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
 
+  // ---- arrays that stay; each as its namesake above
+
+  Array upload(const Ciphertexts& ciphertexts) const;
+  /// Waits for what the array is made of.
+  Ciphertexts download(const Array& array) const;
+
+  Array gate(Gate gate, std::span<const Array* const> inputs,
+             std::optional<Encoding> output = {}) const;
+  Array not_(const Array& a) const;
+  Array mux(const Array& select, const Array& a, const Array& b) const;
+  Array bootstrap(const Array& a, std::optional<Encoding> output = {}) const;
+  Array apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
+              const Array& a) const;
+  Array linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
+               std::int32_t constant = 0) const;
+  Array trivial_array(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
+  /// Ciphertext i is a's number index[i]; ShapeError names one that is not there.
+  Array take(const Array& a, std::span<const std::uint32_t> index) const;
+  /// One after another; at least one, of one encoding.
+  Array concatenate(std::span<const Array> arrays) const;
+
  private:
   struct State;
-  friend struct ServerOnDevices;  // inside the library
-  explicit Server(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 

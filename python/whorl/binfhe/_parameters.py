@@ -86,7 +86,7 @@ class Security:
 class NoiseEstimate:
     """Variances predicted for one bootstrap, each in squared units of the modulus named.
 
-    The formulas, with their sources, are beside their operations in `src/lattice/noise.h`.
+    The formulas, with their sources, are beside their operations in `src/lattice/lwe/noise.h`.
     """
 
     blind_rotation: float

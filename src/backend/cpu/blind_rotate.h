@@ -7,8 +7,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/contract/rotation.h"
 #include "backend/parallel.h"
+#include "math/modulus.h"
 
 namespace whorl::backend::cpu {
 
@@ -19,8 +20,8 @@ template <class Word>
 std::unique_ptr<RotationKey> prepare_ntt_key(const RotationShape& shape,
                                              const RowSource<Word>& rows, const Workers& workers);
 
-/// A batch of blind rotations; the same meaning as Device::blind_rotate, or with `constant`, below
-/// Q, as Device::blind_rotate_extract.
+/// A batch of blind rotations; the same meaning as RotationOps::rotate, or with `constant`, below
+/// Q, as RotationOps::rotate_extract.
 template <class Word>
 struct RotationBatch {
   const std::uint32_t* lwe;  ///< (count, n+1) modulo 2N
@@ -38,12 +39,7 @@ void blind_rotate_ntt(const RotationKey& key, const RotationBatch<Word>& batch,
                       const Workers& workers);
 
 /// Most digits of a gadget and most ciphertexts of a tile.
-inline constexpr std::size_t most_digits = 16, most_tile = 8;
-
-/// Rows of a blind-rotation key that belong to each LWE coefficient: first[i] … first[i+1] - 1.
-std::vector<std::size_t> first_rows(const RotationShape& shape);
-
-unsigned largest_digit_count(const RotationShape& shape);
+inline constexpr std::size_t most_digits = RotationOps<std::uint32_t>::most_digits, most_tile = 8;
 
 /// ACC <- (0, lut·X^-b) in the doubled, centred form of rotation-inl.h: 2N values a polynomial.
 template <class Word, class Int = std::make_signed_t<Word>>

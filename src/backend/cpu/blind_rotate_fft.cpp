@@ -4,10 +4,10 @@
 #include "hwy/foreach_target.h"
 
 #include "backend/cpu/blind_rotate.h"
-#include "backend/cpu/fft-inl.h"
 #include "backend/cpu/rotation-inl.h"
 #include "backend/key_memory.h"
 #include "hwy/highway.h"
+#include "ring/host/fft-inl.h"
 
 #ifndef WHORL_BACKEND_CPU_BLIND_ROTATE_FFT_ONCE
 #define WHORL_BACKEND_CPU_BLIND_ROTATE_FFT_ONCE
@@ -26,24 +26,24 @@ class FftRotationKey final : public RotationKey {
  public:
   FftRotationKey(RotationShape shape, unsigned lanes, bool compact)
       : RotationKey(std::move(shape)),
-        plan(shape_.N),
+        plan(this->shape().N),
         tables(plan, lanes),
         compact(compact),
-        first(first_rows(shape_)),
-        scale(shape_.n, 1.0) {
+        first(this->shape().first_rows()),
+        scale(this->shape().n, 1.0) {
     // A row has two components of N/2 complex values.
-    const std::size_t values = first.back() * 2 * shape_.N;
+    const std::size_t values = first.back() * 2 * this->shape().N;
     if (compact)
       words = {values, "blind-rotation key"};
     else
       doubles = {values, "blind-rotation key"};
   }
   std::size_t bytes() const override {
-    return first.back() * 2 * shape_.N * (compact ? sizeof(std::int32_t) : sizeof(double));
+    return first.back() * 2 * this->shape().N * (compact ? sizeof(std::int32_t) : sizeof(double));
   }
 
   ring::FftPlan plan;
-  FftTables tables;
+  ring::FftTables tables;
   bool compact;
   std::vector<std::size_t> first;
   std::vector<double> scale;  ///< of each LWE coefficient's spectra
@@ -57,6 +57,7 @@ class FftRotationKey final : public RotationKey {
 HWY_BEFORE_NAMESPACE();
 namespace whorl::backend::cpu {
 namespace HWY_NAMESPACE {
+using namespace ring::HWY_NAMESPACE;
 
 template <class Int>
 using Di = hn::Rebind<Int, Df>;
@@ -199,7 +200,7 @@ struct FetchAhead {
 template <class Key, unsigned keys, class Int>
 HWY_NOINLINE void multiply_step(const FftRotationKey& key, const Key* HWY_RESTRICT step,
                                 std::size_t rows, const Carried<Int>* tile, std::size_t count) {
-  const FftTables& tables = key.tables;
+  const ring::FftTables& tables = key.tables;
   const std::size_t row_doubles = 2 * tables.M;
   constexpr std::size_t group_doubles = kLanes * 2 * kLanes;
   const Df d;
@@ -258,9 +259,9 @@ void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, st
   const RotationShape& shape = key.shape();
   const std::size_t N = shape.N, M = N / 2;
   const Int Q = static_cast<Int>(shape.Q), half = static_cast<Int>(shape.Q / 2);
-  const FftTables& tables = key.tables;
+  const ring::FftTables& tables = key.tables;
 
-  const std::size_t doubles = std::size_t{2} * largest_digit_count(shape) * 2 * M;
+  const std::size_t doubles = std::size_t{2} * shape.most_digits() * 2 * M;
   auto spectra = hwy::AllocateAligned<double>(count * doubles);
   auto ints = hwy::AllocateAligned<Int>(count * 5 * N);
   if (!spectra || !ints) throw OutOfMemoryError("blind rotation: no memory for a tile");
@@ -338,7 +339,7 @@ void rotate_tile_64(const FftRotationKey& key, const RotationBatch<std::uint64_t
   rotate_tile(key, batch, begin, count);
 }
 /// Spectrum, in internal order, of centred coefficients.
-void key_spectrum(const FftTables& tables, const double* coefficients, double* out) {
+void key_spectrum(const ring::FftTables& tables, const double* coefficients, double* out) {
   const std::size_t M = tables.M;
   fft_forward<false>(
       tables,
@@ -449,13 +450,13 @@ void rotate_any(const FftRotationKey& key, const RotationBatch<std::uint64_t>& b
 template <class Word>
 void blind_rotate_fft(const RotationKey& any_key, const RotationBatch<Word>& batch,
                       const Workers& workers) {
-  const auto& key = own_key<FftRotationKey>(any_key);
+  const auto& key = static_cast<const FftRotationKey&>(any_key);
   if (key.tables.lanes != HWY_DYNAMIC_DISPATCH(fft_lanes)())
     throw DeviceError("the key was prepared for vectors of " + std::to_string(key.tables.lanes) +
                       " doubles, the device now uses " +
                       std::to_string(HWY_DYNAMIC_DISPATCH(fft_lanes)()));
   const std::size_t bytes =
-      key.shape().N * (2 * largest_digit_count(key.shape()) * sizeof(double) + 5 * sizeof(Word));
+      key.shape().N * (2 * key.shape().most_digits() * sizeof(double) + 5 * sizeof(Word));
   const std::size_t tile = rotation_tile(batch.count, bytes, workers.threads);
   parallel_for((batch.count + tile - 1) / tile, workers, [&](std::size_t t) {
     rotate_any(key, batch, t * tile, std::min(tile, batch.count - t * tile));

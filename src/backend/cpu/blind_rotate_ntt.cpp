@@ -4,10 +4,10 @@
 #include "hwy/foreach_target.h"
 
 #include "backend/cpu/blind_rotate.h"
-#include "backend/cpu/ntt-inl.h"
 #include "backend/cpu/rotation-inl.h"
 #include "backend/key_memory.h"
 #include "hwy/highway.h"
+#include "ring/host/ntt-inl.h"
 
 #ifndef WHORL_BACKEND_CPU_BLIND_ROTATE_NTT_ONCE
 #define WHORL_BACKEND_CPU_BLIND_ROTATE_NTT_ONCE
@@ -22,28 +22,28 @@ class NttRotationKey final : public RotationKey {
  public:
   NttRotationKey(RotationShape shape, unsigned lanes)
       : RotationKey(std::move(shape)),
-        plan(shape_.N, static_cast<Word>(shape_.Q)),
+        plan(this->shape().N, static_cast<Word>(this->shape().Q)),
         tables(plan, lanes),
         montgomery(plan.modulus()),
-        first(first_rows(shape_)),
-        words(first.back() * 2 * shape_.N, "blind-rotation key"),
-        monomials(2 * shape_.N) {
+        first(this->shape().first_rows()),
+        words(first.back() * 2 * this->shape().N, "blind-rotation key"),
+        monomials(2 * this->shape().N) {
     Word power = montgomery.to_montgomery(1);
     const Word psi = montgomery.to_montgomery(plan.psi());
     for (Word& value : monomials) {
       value = power;
       power = montgomery.mul(power, psi);
     }
-    const unsigned bits = static_cast<unsigned>(std::bit_width(shape_.N) - 1);
+    const unsigned bits = static_cast<unsigned>(std::bit_width(this->shape().N) - 1);
     auto exponent = [&](std::uint32_t i) { return 2 * ring::bit_reverse(i, bits) + 1; };
     for (std::uint32_t v = 0; v < tables.vectors; ++v)
       vector_exponent.push_back(exponent(v / lanes * lanes * lanes + v % lanes));
     for (unsigned k = 0; k < lanes; ++k) lane_exponent.push_back(exponent(k * lanes) - 1);
   }
-  std::size_t bytes() const override { return first.back() * 2 * shape_.N * sizeof(Word); }
+  std::size_t bytes() const override { return first.back() * 2 * this->shape().N * sizeof(Word); }
 
   ring::NttPlan<Word> plan;
-  NttTables<Word> tables;
+  ring::NttTables<Word> tables;
   math::Montgomery<Word> montgomery;
   std::vector<std::size_t> first;
   KeyMemory<Word> words;
@@ -57,6 +57,7 @@ class NttRotationKey final : public RotationKey {
 HWY_BEFORE_NAMESPACE();
 namespace whorl::backend::cpu {
 namespace HWY_NAMESPACE {
+using namespace ring::HWY_NAMESPACE;
 
 template <class Word>
 using SignedTag = hn::ScalableTag<std::make_signed_t<Word>>;
@@ -145,7 +146,7 @@ void rotate_residue_tile(const NttRotationKey<Word>& key, const RotationBatch<Wo
   const std::size_t N = shape.N;
   const Int Q = static_cast<Int>(shape.Q), half = static_cast<Int>(shape.Q / 2);
   const Word q = key.tables.q;
-  const std::size_t own_values = 2 * largest_digit_count(shape) * N;
+  const std::size_t own_values = 2 * shape.most_digits() * N;
   auto values = hwy::AllocateAligned<Word>(count * own_values);
   auto ints = hwy::AllocateAligned<Int>(count * 5 * N);
   if (!values || !ints) throw OutOfMemoryError("blind rotation: no memory for a tile");
@@ -202,10 +203,10 @@ void rotate_residues_64(const NttRotationKey<std::uint64_t>& key,
 unsigned ntt_lanes(std::size_t word_bytes) {
   return static_cast<unsigned>(word_bytes == 4 ? kWords<std::uint32_t> : kWords<std::uint64_t>);
 }
-void key_values_32(const NttTables<std::uint32_t>& tables, std::uint32_t* data) {
+void key_values_32(const ring::NttTables<std::uint32_t>& tables, std::uint32_t* data) {
   ntt_forward<std::uint32_t, false>(tables, LoadWords<std::uint32_t>{data}, data);
 }
-void key_values_64(const NttTables<std::uint64_t>& tables, std::uint64_t* data) {
+void key_values_64(const ring::NttTables<std::uint64_t>& tables, std::uint64_t* data) {
   ntt_forward<std::uint64_t, false>(tables, LoadWords<std::uint64_t>{data}, data);
 }
 
@@ -232,10 +233,10 @@ void rotate_any(const NttRotationKey<std::uint64_t>& key, const RotationBatch<st
                 std::size_t begin, std::size_t count) {
   HWY_DYNAMIC_DISPATCH(rotate_residues_64)(key, batch, begin, count);
 }
-void key_values(const NttTables<std::uint32_t>& tables, std::uint32_t* data) {
+void key_values(const ring::NttTables<std::uint32_t>& tables, std::uint32_t* data) {
   HWY_DYNAMIC_DISPATCH(key_values_32)(tables, data);
 }
-void key_values(const NttTables<std::uint64_t>& tables, std::uint64_t* data) {
+void key_values(const ring::NttTables<std::uint64_t>& tables, std::uint64_t* data) {
   HWY_DYNAMIC_DISPATCH(key_values_64)(tables, data);
 }
 
@@ -275,13 +276,12 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const RotationShape& shape,
 template <class Word>
 void blind_rotate_ntt(const RotationKey& any_key, const RotationBatch<Word>& batch,
                       const Workers& workers) {
-  const auto& key = own_key<NttRotationKey<Word>>(any_key);
+  const auto& key = static_cast<const NttRotationKey<Word>&>(any_key);
   if (key.tables.lanes != HWY_DYNAMIC_DISPATCH(ntt_lanes)(sizeof(Word)))
     throw DeviceError("the key was prepared for vectors of " + std::to_string(key.tables.lanes) +
                       " words, the device now uses " +
                       std::to_string(HWY_DYNAMIC_DISPATCH(ntt_lanes)(sizeof(Word))));
-  const std::size_t bytes =
-      key.shape().N * (2 * largest_digit_count(key.shape()) + 5) * sizeof(Word);
+  const std::size_t bytes = key.shape().N * (2 * key.shape().most_digits() + 5) * sizeof(Word);
   const std::size_t tile = rotation_tile(batch.count, bytes, workers.threads);
   parallel_for((batch.count + tile - 1) / tile, workers, [&](std::size_t t) {
     rotate_any(key, batch, t * tile, std::min(tile, batch.count - t * tile));

@@ -24,16 +24,15 @@ class CpuSwitchKey final : public SwitchKey {
  public:
   explicit CpuSwitchKey(SwitchShape shape)
       : SwitchKey(std::move(shape)),
-        wraps(std::has_single_bit(shape_.Q_ks)),
-        word_bytes(!wraps || shape_.Q_ks > (1ULL << 32) ? 8
-                   : shape_.Q_ks > (1ULL << 16)         ? 4
-                                                        : 2),
-        row_words(shape_.n + 1) {
-    for (unsigned j = 0; j < shape_.gadget.digits(); ++j) {
+        wraps(std::has_single_bit(this->shape().Q_ks)),
+        word_bytes(wraps ? word_bytes_for(this->shape().Q_ks) : 8),
+        row_words(this->shape().n + 1) {
+    const ring::Gadget& gadget = this->shape().gadget;
+    for (unsigned j = 0; j < gadget.digits(); ++j) {
       first.push_back(per_coefficient);
-      per_coefficient += shape_.table ? shape_.gadget.bound(j) : 1;
+      per_coefficient += this->shape().table ? gadget.bound(j) : 1;
     }
-    rows = shape_.N * per_coefficient;
+    rows = this->shape().N * per_coefficient;
     storage = {bytes() + 64, "key-switching key"};  // a vector may be read past the end
   }
   std::size_t bytes() const override { return rows * row_words * word_bytes; }
@@ -121,9 +120,9 @@ void add_rows_reduced(const PickedRows<Word>& picked, std::size_t words, const S
       out[k] = static_cast<Word>(q.sub(out[k], picked.minus[j][k]));
 }
 
-template <class Word>
-void switch_tile(const CpuSwitchKey& key, const std::uint64_t* in, std::uint64_t* out,
-                 std::size_t count) {
+/// Word: of the key's rows and of sums; Residue: of ciphertexts.
+template <class Word, class Residue>
+void switch_tile(const CpuSwitchKey& key, const Residue* in, Residue* out, std::size_t count) {
   const SwitchShape& shape = key.shape();
   const std::size_t N = shape.N, words = key.row_words;
   const std::size_t stride = (words + 31) / 32 * 32;
@@ -186,19 +185,19 @@ void switch_tile(const CpuSwitchKey& key, const std::uint64_t* in, std::uint64_t
     body = key.wraps ? static_cast<Word>(body + b)
                      : static_cast<Word>((std::uint64_t{body} + b) % shape.Q_ks);
     for (std::size_t k = 0; k <= shape.n; ++k)
-      out[c * (shape.n + 1) + k] =
-          key.wraps ? sums[c * stride + k] & (shape.Q_ks - 1) : sums[c * stride + k];
+      out[c * (shape.n + 1) + k] = static_cast<Residue>(
+          key.wraps ? sums[c * stride + k] & (shape.Q_ks - 1) : sums[c * stride + k]);
   }
 }
 
-void key_switch_tile(const CpuSwitchKey& key, const std::uint64_t* in, std::uint64_t* out,
+void key_switch_tile(const CpuSwitchKey& key, ConstWords in, Words out, std::size_t begin,
                      std::size_t count) {
-  if (key.word_bytes == 2)
-    switch_tile<std::uint16_t>(key, in, out, count);
-  else if (key.word_bytes == 4)
-    switch_tile<std::uint32_t>(key, in, out, count);
-  else
-    switch_tile<std::uint64_t>(key, in, out, count);
+  with_word_bytes(in.bytes, [&]<class Residue>(Residue) {
+    with_word_bytes<2>(static_cast<unsigned>(key.word_bytes), [&]<class Word>(Word) {
+      switch_tile<Word>(key, static_cast<const Residue*>(in.data) + begin * (key.shape().N + 1),
+                        static_cast<Residue*>(out.data) + begin * (key.shape().n + 1), count);
+    });
+  });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -286,9 +285,6 @@ template <class Word>
 std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape& shape,
                                               const SwitchRows<Word>& rows,
                                               const Workers& workers) {
-  if (word_bytes_for(shape.Q_ks) > sizeof(Word))
-    throw ParameterError("a key-switching key modulo Q_ks = " + std::to_string(shape.Q_ks) +
-                         " was given in words of " + std::to_string(8 * sizeof(Word)) + " bits");
   auto key = std::make_unique<CpuSwitchKey>(shape);
   const std::size_t per_coefficient = key->per_coefficient;
   parallel_for(shape.N, workers, [&](std::size_t i) {
@@ -312,19 +308,18 @@ template std::unique_ptr<SwitchKey> prepare_switch_key(const SwitchShape&,
                                                        const SwitchRows<std::uint64_t>&,
                                                        const Workers&);
 
-void key_switch(const SwitchKey& any_key, const std::uint64_t* in, std::uint64_t* out,
-                std::size_t count, const Workers& workers) {
-  const auto& key = own_key<CpuSwitchKey>(any_key);
-  const std::size_t N = key.shape().N, n = key.shape().n;
+void key_switch(const SwitchKey& any_key, ConstWords in, Words out, std::size_t count,
+                const Workers& workers) {
+  const auto& key = static_cast<const CpuSwitchKey&>(any_key);
   // Ciphertexts that meet each row of the key together, so that it is fetched once for all: as many
   // as leave their sums in the second-level cache.
-  const std::size_t fits = std::clamp<std::size_t>((192u << 10) / (n * key.word_bytes), 1, 64);
+  const std::size_t fits =
+      std::clamp<std::size_t>((192u << 10) / (key.shape().n * key.word_bytes), 1, 64);
   const std::size_t share = (count + workers.threads - 1) / std::max(1u, workers.threads);
   const std::size_t tile = std::clamp<std::size_t>(share, 1, fits);
   parallel_for((count + tile - 1) / tile, workers, [&](std::size_t t) {
-    const std::size_t begin = t * tile, size = std::min(tile, count - begin);
-    HWY_DYNAMIC_DISPATCH(key_switch_tile)
-    (key, in + begin * (N + 1), out + begin * (n + 1), size);
+    const std::size_t begin = t * tile;
+    HWY_DYNAMIC_DISPATCH(key_switch_tile)(key, in, out, begin, std::min(tile, count - begin));
   });
 }
 

@@ -5,14 +5,15 @@
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rns_kernels.h"
-#include "backend/cpu/words-inl.h"
 #include "hwy/highway.h"
 #include "ring/automorphism.h"
+#include "ring/host/words-inl.h"
 #include "ring/ntt_plan.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace whorl::backend::cpu {
 namespace HWY_NAMESPACE {
+using namespace ring::HWY_NAMESPACE;
 
 /// Products that may be added to nothing, and to a corrected sum.
 struct Terms {

@@ -1,18 +1,12 @@
 // GPUs as devices of the contract.
 #pragma once
 
-#include <memory>
-
-#include "backend/ops.h"
+#include "backend/contract/device.h"
 
 namespace whorl::backend::cuda {
 
-std::unique_ptr<Device> make_cuda_device(int ordinal, DeviceOptions options);
-
-/// GPUs that this build's kernels run on; DeviceError says why there is none at all.
-std::vector<int> usable_gpus();
-
-/// One entry a GPU, or a single one that says why there is none.
-std::vector<DeviceInfo> list_gpus();
+/// "cuda" (the first GPU), "cuda:K", "cuda:0,1", "cuda:all". Its list has one entry a GPU, or a
+/// single one that says why there is none.
+DeviceKind kind();
 
 }  // namespace whorl::backend::cuda

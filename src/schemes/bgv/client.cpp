@@ -1,22 +1,18 @@
 #include "whorl/bgv/client.h"
 
-#include <sodium.h>
-
 #include <algorithm>
-#include <cmath>
 
-#include "backend/parallel.h"
-#include "lattice/rns_rlwe.h"
+#include "lattice/rlwe/public_key.h"
+#include "lattice/rlwe/secret.h"
 #include "math/random.h"
-#include "math/sampling.h"
-#include "math/secret.h"
 #include "schemes/bgv/derived.h"
 #include "schemes/bgv/encoder.h"
 #include "schemes/bgv/noise.h"
-#include "schemes/bgv/phase.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
+
+namespace rlwe = lattice::rlwe;
 
 struct SecretKey::State {
   Parameters parameters;
@@ -27,27 +23,14 @@ struct SecretKey::State {
 SecretKey SecretKey::generate(const Parameters& parameters) {
   KeyId id;
   math::random_bytes(id);
-  auto state = std::make_shared<State>(
-      State{parameters, id, math::SecretVector<std::int32_t>(parameters.N())});
-  math::PrivateStream stream("a secret key");
-  math::sample_ternary(stream, state->coefficients.span());
-  return SecretKey(std::move(state));
+  return SecretKey(
+      std::make_shared<State>(State{parameters, id, rlwe::random_ternary_secret(parameters.N())}));
 }
 
 SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId& key_id,
                                        std::span<const std::int32_t> coefficients) {
-  if (coefficients.size() != parameters.N())
-    throw ShapeError("a secret key of " + std::to_string(coefficients.size()) +
-                     " coefficients where N = " + std::to_string(parameters.N()) + " are due");
-  // The whole key is looked at, so that time tells nothing but good or bad.
-  std::uint32_t bad = 0;
-  for (const std::int32_t x : coefficients)
-    bad |= static_cast<std::uint32_t>(x) + 1u > 2u ? 1u : 0u;
-  if (bad != 0) throw RangeError("secret key: a coefficient is outside -1 … 1");
-  auto state = std::make_shared<State>(
-      State{parameters, key_id, math::SecretVector<std::int32_t>(parameters.N())});
-  std::copy(coefficients.begin(), coefficients.end(), state->coefficients.begin());
-  return SecretKey(std::move(state));
+  return SecretKey(std::make_shared<State>(
+      State{parameters, key_id, rlwe::ternary_secret(parameters.N(), coefficients)}));
 }
 
 const Parameters& SecretKey::parameters() const { return state_->parameters; }
@@ -58,32 +41,18 @@ std::span<const std::int32_t> SecretKey::coefficients() const {
 
 struct Client::State {
   explicit State(const SecretKey& key)
-      : error(key.parameters().literal().sigma), encoder(key.parameters()) {
-    if (key.parameters().word_bytes() == 4)
-      narrow = make<std::uint32_t>(key);
-    else
-      wide = make<std::uint64_t>(key);
-  }
-  template <class Word>
-  std::unique_ptr<lattice::RnsSecret<Word>> make(const SecretKey& key) const {
-    return std::make_unique<lattice::RnsSecret<Word>>(
-        plan_of<Word>(key.parameters()), key.coefficients(), key.parameters().t(), error);
-  }
-  template <class Word>
-  const lattice::RnsSecret<Word>& secret() const {
-    if constexpr (sizeof(Word) == 4)
-      return *narrow;
-    else
-      return *wide;
-  }
+      : encoder(key.parameters()),
+        secret(any_plan_of(key.parameters()), key.coefficients(),
+               key.parameters().literal().sigma) {}
 
-  math::GaussianSampler error;
   Encoder encoder;
-  std::unique_ptr<lattice::RnsSecret<std::uint32_t>> narrow;
-  std::unique_ptr<lattice::RnsSecret<std::uint64_t>> wide;
+  rlwe::Secret secret;
 };
 
 namespace {
+
+/// The basis of `limbs` primes of the chain.
+ring::Basis basis_of(unsigned limbs) { return ring::Basis::range(0, limbs); }
 
 void check_owner(const SecretKey& key, const Ciphertexts& c) {
   if (c.parameters != key.parameters())
@@ -101,35 +70,23 @@ void check_owner(const SecretKey& key, const Ciphertexts& c) {
   check_factor(i.factor, key.parameters().t());
 }
 
-/// One ciphertext of a batch, (parts, limbs, N).
-template <class Word>
-std::vector<Word> ciphertext_of(const Ciphertexts& c, std::size_t which) {
-  const std::size_t N = c.parameters.N(), rows = std::size_t{c.info.parts} * c.info.limbs;
-  const std::span<const Word> all = c.data.as<Word>();
-  std::vector<Word> out(rows * N);
-  for (std::size_t r = 0; r < rows; ++r)
-    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>((r * c.info.count + which) * N), N,
-                out.begin() + static_cast<std::ptrdiff_t>(r * N));
-  return out;
+/// What of a batch its residues are.
+rlwe::HostBatch residues_of(const Ciphertexts& c) {
+  return {basis_of(c.info.limbs), c.info.parts, c.info.count, c.data};
 }
 
-template <class Word>
-std::vector<math::Modulus<Word>> primes_of(const Parameters& parameters, unsigned limbs) {
-  std::vector<math::Modulus<Word>> out;
-  for (unsigned l = 0; l < limbs; ++l)
-    out.emplace_back(static_cast<Word>(parameters.literal().chain[l]));
-  return out;
+/// Writes row i of `values` as coefficients.
+rlwe::Encode encoding(const Encoder& encoder, std::span<const std::int64_t> values,
+                      Packing packing) {
+  return [&encoder, values, packing](std::size_t i, std::span<std::int64_t> coefficients) {
+    const std::size_t N = coefficients.size();
+    encoder.encode(values.subspan(i * N, N), packing, coefficients);
+  };
 }
 
-template <class Word>
-Ciphertexts assemble(const Parameters& parameters, const KeyId& id, Packing packing,
-                     std::size_t count, double noise, std::vector<Word> data,
-                     std::optional<Seed> seed) {
-  return {parameters,
-          id,
-          {packing, count, 2, parameters.limbs(), 1, noise},
-          WordArray(std::move(data)),
-          seed};
+Ciphertexts fresh(const Parameters& parameters, const KeyId& id, Packing packing, std::size_t count,
+                  double noise, WordArray data, std::optional<Seed> seed) {
+  return {parameters, id, {packing, count, 2, parameters.limbs(), 1, noise}, std::move(data), seed};
 }
 
 }  // namespace
@@ -139,150 +96,57 @@ Client::Client(SecretKey key) : key_(std::move(key)), state_(std::make_shared<St
 Ciphertexts Client::encrypt(std::span<const std::int64_t> values, Packing packing) const {
   const Parameters& p = parameters();
   state_->encoder.check(packing);
-  const std::size_t N = p.N(), count = state_->encoder.rows(values.size());
-  const unsigned L = p.limbs();
+  const std::size_t count = state_->encoder.rows(values.size());
   const Seed seed = math::random_seed();
-  return with_word(p, [&]<class Word>(Word) {
-    const lattice::RnsSecret<Word>& secret = state_->secret<Word>();
-    std::vector<Word> data(2 * L * count * N);
-    backend::parallel_for(count, {backend::available_cores(), {}}, [&](std::size_t i) {
-      math::PrivateStream stream("errors of fresh encryptions");
-      math::WipedVector<std::int64_t> message(N);
-      state_->encoder.encode(values.subspan(i * N, N), packing, message.span());
-      std::vector<Word> a(L * N), b(L * N);
-      lattice::ciphertext_uniform<Word>(secret.plan(), seed, i, L, a);
-      secret.encrypt(L, false, a, message.span(), stream, b);
-      for (std::size_t l = 0; l < L; ++l) {
-        std::copy_n(b.begin() + static_cast<std::ptrdiff_t>(l * N), N,
-                    data.begin() + static_cast<std::ptrdiff_t>((l * count + i) * N));
-        std::copy_n(a.begin() + static_cast<std::ptrdiff_t>(l * N), N,
-                    data.begin() + static_cast<std::ptrdiff_t>(((L + l) * count + i) * N));
-      }
-    });
-    return assemble<Word>(p, key_id(), packing, count, NoiseModel(p).fresh_secret(),
-                          std::move(data), seed);
-  });
+  return fresh(p, key_id(), packing, count, NoiseModel(p).fresh_secret(),
+               state_->secret.encrypt(basis_of(p.limbs()), p.t(), seed, count,
+                                      encoding(state_->encoder, values, packing)),
+               seed);
 }
 
 std::vector<std::uint64_t> Client::decrypt(const Ciphertexts& c) const {
   check_owner(key_, c);
   state_->encoder.check(c.info.packing);
-  const Parameters& p = parameters();
-  const std::size_t N = p.N();
-  const math::Modulus<std::uint64_t> t(p.t());
-  const std::uint64_t scale = t.inverse(c.info.factor);
-  std::vector<std::uint64_t> out(c.info.count * N);
-  with_word(p, [&]<class Word>(Word) {
-    const PhaseReader<Word> reader(primes_of<Word>(p, c.info.limbs), p.t());
-    backend::parallel_for(c.info.count, {backend::available_cores(), {}}, [&](std::size_t i) {
-      math::WipedVector<Word> phase(c.info.limbs * N);
-      state_->secret<Word>().phase(c.info.limbs, c.info.parts, ciphertext_of<Word>(c, i),
-                                   phase.span());
-      const std::span<std::uint64_t> to{out.data() + i * N, N};
-      reader.modulo_t(phase.span(), N, scale, to);
-      state_->encoder.decode(c.info.packing, to);
-    });
-  });
-  return out;
+  const std::uint64_t t = parameters().t();
+  return state_->secret.messages(residues_of(c), t,
+                                 math::Modulus<std::uint64_t>(t).inverse(c.info.factor),
+                                 [&](std::size_t, std::span<std::uint64_t> message) {
+                                   state_->encoder.decode(c.info.packing, message);
+                                 });
 }
 
 std::vector<double> Client::noise_budget(const Ciphertexts& c) const {
   check_owner(key_, c);
-  const Parameters& p = parameters();
-  std::vector<double> out(c.info.count);
-  with_word(p, [&]<class Word>(Word) {
-    const PhaseReader<Word> reader(primes_of<Word>(p, c.info.limbs), p.t());
-    backend::parallel_for(c.info.count, {backend::available_cores(), {}}, [&](std::size_t i) {
-      math::WipedVector<Word> phase(c.info.limbs * p.N());
-      state_->secret<Word>().phase(c.info.limbs, c.info.parts, ciphertext_of<Word>(c, i),
-                                   phase.span());
-      out[i] = p.log2_Q(c.info.limbs) - 1 - std::max(0.0, reader.log2_largest(phase.span(), p.N()));
-    });
-  });
+  std::vector<double> out = state_->secret.log2_phases(residues_of(c));
+  for (double& x : out) x = parameters().log2_Q(c.info.limbs) - 1 - std::max(0.0, x);
   return out;
 }
 
 PublicKey Client::public_key() const {
   const Parameters& p = parameters();
   const Seed seed = math::random_seed();
-  return with_word(p, [&]<class Word>(Word) {
-    const lattice::RnsSecret<Word>& secret = state_->secret<Word>();
-    std::vector<Word> a(p.limbs() * p.N()), b(a.size());
-    lattice::ciphertext_uniform<Word>(secret.plan(), seed, 0, p.limbs(), a);
-    math::PrivateStream stream("errors of a public key");
-    secret.encrypt(p.limbs(), false, a, {}, stream, b);
-    return PublicKey{p, key_id(), seed, WordArray(std::move(b))};
-  });
+  return {p, key_id(), seed, state_->secret.public_key_body(basis_of(p.limbs()), p.t(), seed)};
 }
 
 Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values, Packing packing) {
   const Parameters& p = key.parameters;
   const Encoder encoder(p);
   encoder.check(packing);
-  const std::size_t N = p.N(), count = encoder.rows(values.size());
-  const unsigned L = p.limbs();
-  if (key.b.size() != L * N || key.b.word_bytes() != p.word_bytes())
-    throw ShapeError("public key of " + std::to_string(key.b.size()) + " words where " +
-                     std::to_string(L * N) + " are due");
-  const math::GaussianSampler error(p.literal().sigma);
-  const auto t = static_cast<std::int64_t>(p.t());
-  return with_word(p, [&]<class Word>(Word) {
-    const auto plan = plan_of<Word>(p);
-    const auto device = backend::make_device("cpu", {1, {}});
-    const auto tables = device->prepare_rns(plan, p.t());
-    std::vector<Word> a(L * N), data(2 * L * count * N);
-    lattice::ciphertext_uniform<Word>(*plan, key.seed, 0, L, a);
-    const std::span<const Word> b = key.b.as<Word>();
-    math::PrivateStream stream("encryption under a public key");
-    math::WipedVector<std::int32_t> u(N), e0(N), e1(N);
-    math::WipedVector<std::int64_t> message(N);
-    // The device is the CPU: its memory is any memory (lattice/rns_rlwe.cpp).
-    math::WipedVector<Word> mask(L * N), first(L * N), second(L * N);
-    const auto transform = [&](math::WipedVector<Word>& x) {
-      device->rns_ntt(*tables, L, false, 1, {x.span().data(), x.size(), device.get()});
-    };
-    for (std::size_t i = 0; i < count; ++i) {
-      math::sample_ternary(stream, u.span());
-      error.sample(stream, e0.span());
-      error.sample(stream, e1.span());
-      encoder.encode(values.subspan(i * N, N), packing, message.span());
-      for (std::size_t l = 0; l < L; ++l) {
-        const math::Modulus<Word>& q = plan->moduli()[l];
-        for (std::size_t j = 0; j < N; ++j) {
-          mask.span()[l * N + j] = q.from_signed(u[j]);
-          first.span()[l * N + j] = q.from_signed(t * e0[j] + message[j]);
-          second.span()[l * N + j] = q.from_signed(t * e1[j]);
-        }
-      }
-      transform(mask);
-      transform(first);
-      transform(second);
-      for (std::size_t l = 0; l < L; ++l) {
-        const math::Modulus<Word>& q = plan->moduli()[l];
-        Word* const c0 = data.data() + (l * count + i) * N;
-        Word* const c1 = data.data() + ((L + l) * count + i) * N;
-        for (std::size_t j = 0; j < N; ++j) {
-          const std::size_t at = l * N + j;
-          c0[j] = q.add(q.mul(b[at], mask[at]), first[at]);
-          c1[j] = q.add(q.mul(a[at], mask[at]), second[at]);
-        }
-      }
-    }
-    return assemble<Word>(p, key.key_id, packing, count, NoiseModel(p).fresh_public(),
-                          std::move(data), std::nullopt);
-  });
+  const std::size_t count = encoder.rows(values.size());
+  const rlwe::PublicKey to(any_plan_of(p), basis_of(p.limbs()), key.seed, key.b, p.literal().sigma);
+  return fresh(p, key.key_id, packing, count, NoiseModel(p).fresh_public(),
+               to.encrypt(p.t(), count, encoding(encoder, values, packing)), std::nullopt);
 }
 
 namespace {
 
-/// (g, power) of each key of a request, without repetition.
-std::vector<std::pair<std::uint32_t, unsigned>> keys_of(const Parameters& p,
-                                                        const KeyRequest& request) {
+/// What each key of a request leads from, without repetition.
+std::vector<rlwe::SwitchSource> keys_of(const Parameters& p, const KeyRequest& request) {
   if (request.relinearise < 2 || request.relinearise > 8)
     throw ParameterError("relinearisation of " + std::to_string(request.relinearise) +
                          " parts; 2 (none) … 8");
-  std::vector<std::pair<std::uint32_t, unsigned>> out;
-  for (unsigned power = 2; power < request.relinearise; ++power) out.emplace_back(1, power);
+  std::vector<rlwe::SwitchSource> out;
+  for (unsigned power = 2; power < request.relinearise; ++power) out.push_back({1, power});
   std::vector<std::uint32_t> exponents;
   for (const std::int64_t columns : request.rotations)
     exponents.push_back(rotation_exponent(p.N(), columns));
@@ -290,7 +154,7 @@ std::vector<std::pair<std::uint32_t, unsigned>> keys_of(const Parameters& p,
   std::sort(exponents.begin(), exponents.end());
   exponents.erase(std::unique(exponents.begin(), exponents.end()), exponents.end());
   for (const std::uint32_t g : exponents)
-    if (g != 1) out.emplace_back(g, 1);
+    if (g != 1) out.push_back({g, 1});
   return out;
 }
 
@@ -299,23 +163,10 @@ std::vector<std::pair<std::uint32_t, unsigned>> keys_of(const Parameters& p,
 EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threads,
                                        const Progress& progress) const {
   const Parameters& p = parameters();
-  if (threads == 0) threads = backend::available_cores();
   EvaluationKeys out{p, key_id(), {}};
-  const auto wanted = keys_of(p, request);
-  const std::size_t total = wanted.size() * p.digits();
-  with_word(p, [&]<class Word>(Word) {
-    for (const auto& [g, power] : wanted) {
-      const Seed seed = math::random_seed();
-      std::function<bool(std::size_t, std::size_t)> part;
-      if (progress)
-        part = [&, before = out.keys.size() * p.digits()](std::size_t done, std::size_t) {
-          return progress(before + done, total);
-        };
-      out.keys.push_back({g, power, seed,
-                          state_->secret<Word>().switch_key_bodies(g, power, seed, threads, part)});
-    }
-  });
-  if (progress) progress(total, total);
+  for (rlwe::SwitchKeyData& key :
+       state_->secret.switch_keys(keys_of(p, request), p.t(), threads, progress))
+    out.keys.push_back({key.g, key.power, key.seed, std::move(key.b)});
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lattice/rlwe/plan.h"
 #include "ring/rns_plan.h"
 #include "whorl/bgv/ciphertexts.h"
 #include "whorl/bgv/parameters.h"
@@ -42,6 +43,11 @@ std::shared_ptr<const ring::RnsPlan<Word>> plan_of(const Parameters& parameters)
   const std::vector<Word> chain(p.chain.begin(), p.chain.end()),
       special(p.special.begin(), p.special.end());
   return std::make_shared<const ring::RnsPlan<Word>>(p.N, chain, special, p.digit_limbs);
+}
+
+inline lattice::rlwe::AnyPlan any_plan_of(const Parameters& parameters) {
+  if (parameters.word_bytes() == 4) return plan_of<std::uint32_t>(parameters);
+  return plan_of<std::uint64_t>(parameters);
 }
 
 /// Calls body(Word{}) with the word of the parameters' residues.

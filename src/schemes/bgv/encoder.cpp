@@ -1,6 +1,7 @@
 #include "schemes/bgv/encoder.h"
 
 #include <bit>
+#include <memory>
 
 #include "math/modulus.h"
 #include "math/secret.h"
@@ -20,8 +21,8 @@ std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t columns) {
 Encoder::Encoder(const Parameters& parameters) : parameters_(parameters) {
   if (!parameters_.has_slots()) return;
   const std::uint32_t N = parameters_.N();
-  device_ = backend::make_device("cpu", {1, {}});
-  plan_.emplace(N, static_cast<std::uint32_t>(parameters_.t()));
+  ntt_.emplace(std::make_shared<const ring::NttPlan<std::uint32_t>>(
+      N, static_cast<std::uint32_t>(parameters_.t())));
   const unsigned bits = static_cast<unsigned>(std::bit_width(N) - 1);
   place_.resize(N);
   std::uint64_t e = 1;
@@ -34,7 +35,7 @@ Encoder::Encoder(const Parameters& parameters) : parameters_(parameters) {
 }
 
 void Encoder::check(Packing packing) const {
-  if (packing == Packing::slots && !plan_)
+  if (packing == Packing::slots && !ntt_)
     throw EncodingError("t = " + std::to_string(parameters_.t()) +
                         " is not a prime = 1 mod 2N = " + std::to_string(2ULL * parameters_.N()) +
                         ": there are no slots, only coefficients");
@@ -59,8 +60,7 @@ void Encoder::encode(std::span<const std::int64_t> values, Packing packing,
   math::WipedVector<std::uint32_t> residues(N);
   for (std::size_t j = 0; j < N; ++j)
     residues.span()[place_[j]] = static_cast<std::uint32_t>(t.from_signed(values[j]));
-  const ring::NttPlan<std::uint32_t>* plans[] = {&*plan_};
-  device_->intt(plans, backend::Slice<std::uint32_t>{residues.span().data(), N, device_.get()});
+  ntt_->inverse(residues.span());
   for (std::size_t j = 0; j < N; ++j) coefficients[j] = t.centred(residues[j]);
 }
 
@@ -71,8 +71,7 @@ void Encoder::decode(Packing packing, std::span<std::uint64_t> coefficients) con
   math::WipedVector<std::uint32_t> residues(N);
   for (std::size_t j = 0; j < N; ++j)
     residues.span()[j] = static_cast<std::uint32_t>(coefficients[j]);
-  const ring::NttPlan<std::uint32_t>* plans[] = {&*plan_};
-  device_->ntt(plans, backend::Slice<std::uint32_t>{residues.span().data(), N, device_.get()});
+  ntt_->forward(residues.span());
   for (std::size_t j = 0; j < N; ++j) coefficients[j] = residues[place_[j]];
 }
 

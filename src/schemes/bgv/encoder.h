@@ -2,13 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
-#include "backend/ops.h"
-#include "ring/ntt_plan.h"
+#include "ring/host/transforms.h"
 #include "whorl/bgv/ciphertexts.h"
 
 namespace whorl::bgv {
@@ -32,9 +30,8 @@ class Encoder {
 
  private:
   Parameters parameters_;
-  std::unique_ptr<const backend::Device> device_;  ///< the CPU, one thread
-  std::optional<ring::NttPlan<std::uint32_t>> plan_;
-  std::vector<std::uint32_t> place_;  ///< of each slot among NttPlan's values
+  std::optional<ring::HostNtt<std::uint32_t>> ntt_;  ///< modulo t, where there are slots
+  std::vector<std::uint32_t> place_;                 ///< of each slot among NttPlan's values
 };
 
 }  // namespace whorl::bgv

@@ -2,218 +2,184 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <map>
-#include <numeric>
 #include <optional>
 #include <utility>
 
-#include "backend/ops.h"
-#include "lattice/rns_rlwe.h"
+#include "lattice/rlwe/evaluator.h"
+#include "lattice/rlwe/keys.h"
+#include "schemes/bgv/account.h"
 #include "schemes/bgv/derived.h"
-#include "schemes/bgv/server_state.h"
+#include "schemes/bgv/encoder.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
 
-using backend::together;
+namespace rlwe = lattice::rlwe;
 
-std::size_t Array::bytes() const { return storage_ ? storage_->bytes() : 0; }
+std::size_t Array::bytes() const { return residues_ ? residues_->bytes() : 0; }
 
-std::size_t Plaintexts::count() const { return storage_ ? storage_->count : 0; }
+struct Plaintexts::Storage {
+  rlwe::Array residues;
+  Packing packing = Packing::slots;
+  std::vector<std::int64_t> coefficients;  ///< (count, N), centred
+  double norm = 0;                         ///< log2, of the largest
+};
+
+std::size_t Plaintexts::count() const { return storage_ ? storage_->residues.count() : 0; }
 Packing Plaintexts::packing() const { return storage_ ? storage_->packing : Packing::slots; }
-std::size_t Plaintexts::bytes() const { return storage_ ? storage_->bytes() : 0; }
+std::size_t Plaintexts::bytes() const { return storage_ ? storage_->residues.bytes() : 0; }
 
 namespace {
 
-/// What the sizes of a plaintext's coefficients add up to bounds its canonical norm.
-double log2_norm(std::span<const std::int64_t> coefficients) {
-  double sum = 0;
-  for (const std::int64_t x : coefficients) sum += std::abs(static_cast<double>(x));
-  return std::log2(std::max(sum, 1.0));
+std::shared_ptr<run::KeyBudget> budget_of(const ServerOptions& options) {
+  return std::make_shared<run::KeyBudget>(
+      options.key_budget == 0 ? run::KeyBudget::unlimited : options.key_budget);
+}
+
+std::vector<rlwe::SwitchKeyData> switch_keys(const EvaluationKeys& keys) {
+  std::vector<rlwe::SwitchKeyData> out;
+  for (const SwitchKeyData& key : keys.keys) out.push_back({key.g, key.power, key.seed, key.b});
+  return out;
+}
+
+void check_packing(Packing a, Packing b) {
+  if (a != b) throw EncodingError("one batch is packed in slots, the other in coefficients");
+}
+void check_counts(std::size_t a, std::size_t b, const char* of_b) {
+  if (a != b && a != 1 && b != 1)
+    throw ShapeError("batches of " + std::to_string(a) + " ciphertexts and " + std::to_string(b) +
+                     " " + of_b + ": as many, or one of either");
 }
 
 }  // namespace
 
-template <class Word>
-struct Server::Typed final : Server::State {
-  using Plan = ring::RnsPlan<Word>;
-  using Buffer = backend::Buffer<Word>;
-  using Slice = backend::Slice<Word>;
-  using ConstSlice = backend::Slice<const Word>;
+/// The account says what is to be done, the evaluator does it.
+struct Server::State {
+  using Info = CiphertextInfo;
+  using Coefficients = std::vector<std::int64_t>;
 
-  Typed(const EvaluationKeys& data, const ServerOptions& options)
-      : State(data, options),
-        plan(plan_of<Word>(parameters)),
-        tables(device->prepare_rns(plan, parameters.t())) {
-    const std::size_t words = std::size_t{plan->digits()} * plan->moduli().size() * plan->N();
-    for (const SwitchKeyData& key : data.keys) {
-      if (key.b.size() != words || key.b.word_bytes() != sizeof(Word))
-        throw ShapeError("evaluation key of " + std::to_string(key.b.size()) + " words where " +
-                         std::to_string(words) + " are due");
-      if (key.g % 2 == 0 || key.g >= 2 * plan->N() || key.power < 1)
-        throw ParameterError("evaluation key for s(X^" + std::to_string(key.g) + ")^" +
-                             std::to_string(key.power));
-      auto prepared = device->prepare_rns_key(
-          *tables, lattice::key_rows<Word>(*plan, key.seed, key.b.as<Word>()));
-      key_bytes += prepared->bytes();
-      keys[{key.g, key.power}] = std::move(prepared);
-    }
-  }
+  State(const EvaluationKeys& data, const ServerOptions& options)
+      : parameters(data.parameters),
+        key_id(data.key_id),
+        fleet(run::Fleet::open(options.device, {options.threads, {}}, {options.interrupt})),
+        names(fleet->names()),
+        name(fleet->name()),
+        evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters))),
+        keys(evaluator, switch_keys(data), budget_of(options)),
+        account(parameters),
+        encoder(parameters),
+        t(account.plain_modulus()) {}
 
-  std::shared_ptr<const Plan> plan;
-  std::unique_ptr<const backend::RnsTables<Word>> tables;
-  std::map<std::pair<std::uint32_t, unsigned>, std::unique_ptr<const backend::RnsSwitchKey<Word>>>
-      keys;
+  Parameters parameters;
+  KeyId key_id;
+  std::shared_ptr<const run::Fleet> fleet;
+  std::vector<std::string> names;
+  std::string name;
+  std::shared_ptr<const rlwe::Evaluator> evaluator;
+  rlwe::Keys keys;
+  Account account;
+  Encoder encoder;
+  std::uint64_t t;  ///< of which divisions leave a multiple
 
-  const backend::RnsSwitchKey<Word>& key(std::uint32_t g, unsigned power) const {
-    const auto found = keys.find({g, power});
-    if (found != keys.end()) return *found->second;
-    if (power > 1)
-      throw KeyMismatchError("no relinearisation key for s^" + std::to_string(power) +
-                             ": ask the client for relinearise = " + std::to_string(power + 1));
-    throw KeyMismatchError("no rotation key for X -> X^" + std::to_string(g) +
-                           (g == 2 * plan->N() - 1 ? ", the exchange of rows" : ""));
-  }
+  // ---- arrays
 
-  template <class Values>
-  static const Buffer& buffer(const Values& a) {
-    if constexpr (sizeof(Word) == 4)
-      return a.storage_->narrow;
-    else
-      return a.storage_->wide;
-  }
-  std::size_t part_size(const CiphertextInfo& i) const {
-    return std::size_t{i.limbs} * i.count * plan->N();
-  }
-  ConstSlice all(const Array& a) const {
-    return buffer(a).slice().part(0, a.info_.parts * part_size(a.info_));
-  }
-  ConstSlice part(const Array& a, unsigned k) const {
-    return buffer(a).slice().part(k * part_size(a.info_), part_size(a.info_));
-  }
-  void put(Residues& storage, Buffer residues) const {
-    storage.server = this->shared_from_this();
-    if constexpr (sizeof(Word) == 4)
-      storage.narrow = std::move(residues);
-    else
-      storage.wide = std::move(residues);
-  }
-  Array finish(Array out, Buffer residues) const {
-    auto storage = std::make_shared<Array::Storage>();
-    put(*storage, std::move(residues));
-    out.storage_ = std::move(storage);
-    set_budget(out);
-    return out;
-  }
-  /// The chain's first `limbs` primes, `parts` times.
-  std::vector<math::Modulus<Word>> moduli(unsigned limbs, unsigned parts) const {
-    std::vector<math::Modulus<Word>> out;
-    for (unsigned k = 0; k < parts; ++k)
-      out.insert(out.end(), plan->moduli().begin(), plan->moduli().begin() + limbs);
-    return out;
-  }
-
-  Array upload(const Ciphertexts& c) const override {
-    const CiphertextInfo& i = c.info;
-    if (c.parameters != parameters)
-      throw ParameterMismatchError("ciphertexts under parameters \"" + c.parameters.literal().name +
-                                   "\" were given to a server of \"" + parameters.literal().name +
-                                   "\"");
-    if (c.key_id != key_id)
-      throw KeyMismatchError("ciphertexts of another key were given to this server");
-    encoder.check(i.packing);
-    plan->check_limbs("upload", i.limbs);
-    if (i.parts < 2 || i.parts > max_parts || i.count == 0)
-      throw ShapeError("ciphertexts of " + std::to_string(i.parts) + " parts, a batch of " +
-                       std::to_string(i.count) + "; 2 … " + std::to_string(max_parts) +
-                       " parts, at least one");
-    check_factor(i.factor, t.value());
-    if (!(i.noise >= 0 && i.noise < 1e6))
-      throw RangeError("noise bound 2^" + std::to_string(i.noise) + " is outside 2^0 … 2^(10^6)");
-    check_words(c, std::size_t{i.parts} * i.limbs * plan->N());
-    const std::span<const Word> words = c.data.as<Word>();
-    Buffer to = device->allocate<Word>(words.size());
-    device->upload<Word>(words, to.slice());
-    if (!device->all_below(moduli(i.limbs, i.parts), std::as_const(to).slice()))
-      throw_too_large(words, i);
+  Array put(Info info, rlwe::Array residues) const {
     Array out;
-    out.info_ = i;
-    return finish(std::move(out), std::move(to));
+    out.info_ = std::move(info);
+    out.budget_ = account.budget(out.info_);
+    out.residues_ = std::make_shared<const rlwe::Array>(std::move(residues));
+    return out;
   }
-  [[noreturn]] void throw_too_large(std::span<const Word> words, const CiphertextInfo& i) const {
-    const std::size_t row = i.count * plan->N();
-    for (std::size_t at = 0; at < words.size(); ++at)
-      if (const Word q = plan->moduli()[at / row % i.limbs].value(); words[at] >= q)
-        throw RangeError("residue " + std::to_string(words[at]) + " of row " +
-                         std::to_string(at / row) + " is not below its prime " + std::to_string(q));
-    throw RangeError("a residue that was not below its prime was changed during the upload");
+  static const rlwe::Array& residues(const Array& a) { return *a.residues_; }
+
+  void check_mine(const rlwe::Array* a) const {
+    if (!a) throw ShapeError("an empty array was given to a server");
+    if (!a->is_of(*evaluator))
+      throw DeviceError("an array of another server was given to " + name);
   }
-  Ciphertexts download(const Array& a) const override {
-    const ConstSlice from = all(a);
-    const auto words = host_memory->template take_array<Word>(from.size, "ciphertexts");
-    device->download<Word>(from, {words.get(), from.size});
-    return {parameters, key_id, a.info_, WordArray(words, words.get(), from.size, sizeof(Word)),
-            std::nullopt};
+  void check(const Array& a) const { check_mine(a.residues_.get()); }
+  void check(const Plaintexts& a) const {
+    check_mine(a.storage_ ? &a.storage_->residues : nullptr);
+  }
+  void check_pair(const Array& a, const Array& b) const {
+    check(a);
+    check(b);
+    check_counts(a.info_.count, b.info_.count, "ciphertexts");
+    check_packing(a.info_.packing, b.info_.packing);
+  }
+  void check_pair(const Array& a, const Plaintexts& b) const {
+    check(a);
+    check(b);
+    check_counts(a.info_.count, b.count(), "plaintexts");
+    check_packing(a.info_.packing, b.packing());
+  }
+  void check_slots(const Array& a) const {
+    check(a);
+    if (a.info_.packing != Packing::slots)
+      throw EncodingError("rotation of values packed as coefficients");
   }
 
-  Array combine(const Array& a, const Array& b, bool subtract) const override {
-    const bool a_longer = a.info_.parts >= b.info_.parts;
-    const unsigned common = std::min(a.info_.parts, b.info_.parts),
-                   most = std::max(a.info_.parts, b.info_.parts), limbs = a.info_.limbs;
-    const std::size_t size = part_size(a.info_);
-    Buffer to = device->allocate<Word>(most * size);
-    const auto both = moduli(limbs, common);
-    const auto head = to.slice().part(0, common * size);
-    const auto x = buffer(a).slice().part(0, common * size),
-               y = buffer(b).slice().part(0, common * size);
-    subtract ? device->sub(both, x, y, head) : device->add(both, x, y, head);
-    if (most > common) {
-      const auto rest = moduli(limbs, most - common);
-      const auto from =
-          buffer(a_longer ? a : b).slice().part(common * size, (most - common) * size);
-      const auto tail = to.slice().part(common * size, (most - common) * size);
-      if (a_longer || !subtract)
-        device->mul_scalar(rest, from, std::vector<Word>(rest.size(), 1), tail);
-      else
-        device->neg(rest, from, tail);
-    }
-    Array out = like(a);
-    out.info_.parts = most;
-    out.info_.noise = log2_sum(a.info_.noise, b.info_.noise);
-    return finish(std::move(out), std::move(to));
+  /// An operand, brought to what its account asks for.
+  rlwe::Array prepared(const Array& a, const Preparation& by) const {
+    rlwe::Array out = residues(a);
+    if (by.before != 1) out = evaluator->scale(out, by.before);
+    for (unsigned limbs = a.info_.limbs; limbs > by.limbs; --limbs)
+      out = evaluator->divide(out, evaluator->level(limbs - 1), t);
+    if (by.after != 1) out = evaluator->scale(out, by.after);
+    return out;
   }
 
-  Array scale(const Array& a, std::int64_t by, std::uint64_t factor) const override {
-    const auto primes = moduli(a.info_.limbs, a.info_.parts);
-    std::vector<Word> scalars;
-    scalars.reserve(primes.size());
-    for (const auto& q : primes) scalars.push_back(q.from_signed(by));
-    Buffer to = device->allocate<Word>(all(a).size);
-    device->mul_scalar(primes, all(a), scalars, to.slice());
-    Array out = like(a);
-    out.info_.factor = factor;
-    out.info_.noise += std::log2(std::max(1.0, std::abs(static_cast<double>(by))));
-    return finish(std::move(out), std::move(to));
+  Array add(const Array& a, const Array& b, bool subtract) const {
+    check_pair(a, b);
+    const Account::Two sum = account.add(a.info_, b.info_);
+    return fleet->together([&] {
+      const rlwe::Array x = prepared(a, sum.a), y = prepared(b, sum.b);
+      return put(sum.result, subtract ? evaluator->sub(x, y) : evaluator->add(x, y));
+    });
+  }
+  Array relinearised(const Info& info, const rlwe::Array& a) const {
+    return put(account.relinearise(info), evaluator->relinearise(a, keys, t));
+  }
+  Array product(const Account::Two& product, const Array& a, const Array& b,
+                bool relinearise) const {
+    return fleet->together([&] {
+      const rlwe::Array x = prepared(a, product.a),
+                        y = &a == &b ? x : prepared(b, product.b);
+      rlwe::Array tensor = evaluator->tensor(x, y);
+      return relinearise ? relinearised(product.result, tensor)
+                         : put(product.result, std::move(tensor));
+    });
+  }
+  std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs) const {
+    return fleet->together([&] {
+      const Array two = a.info_.parts > 2 ? relinearised(a.info_, residues(a)) : a;
+      const auto turned = evaluator->automorphisms(residues(two), gs, keys, t);
+      const Info info = account.automorphism(two.info_);
+      std::vector<Array> out;
+      for (std::size_t i = 0; i < gs.size(); ++i)
+        out.push_back(gs[i] == 1 ? two : put(info, turned[i]));
+      return out;
+    });
+  }
+  Array brought_to(const Array& a, const Account::One& to) const {
+    if (to.result.limbs == a.info_.limbs) return a;
+    return fleet->together([&] { return put(to.result, prepared(a, to.a)); });
   }
 
-  Plaintexts prepare(Coefficients m, Packing packing, unsigned limbs) const override {
-    std::vector<Word> residues(limbs * m.size());
-    for (unsigned l = 0; l < limbs; ++l)
-      std::transform(m.begin(), m.end(),
-                     residues.begin() + static_cast<std::ptrdiff_t>(l * m.size()),
-                     [&](std::int64_t x) { return plan->moduli()[l].from_signed(x); });
-    Buffer to = device->allocate<Word>(residues.size());
-    device->upload<Word>(residues, to.slice());
-    device->rns_ntt(*tables, limbs, false, 1, to.slice());
-    return finish(std::move(m), packing, std::move(to));
+  // ---- plaintexts
+
+  Coefficients encode(std::span<const std::int64_t> values, Packing packing) const {
+    const std::size_t N = parameters.N(), rows = encoder.rows(values.size());
+    Coefficients out(rows * N);
+    for (std::size_t r = 0; r < rows; ++r)
+      encoder.encode(values.subspan(r * N, N), packing, {out.data() + r * N, N});
+    return out;
   }
-  Plaintexts finish(Coefficients m, Packing packing, Buffer residues) const {
-    const std::size_t N = plan->N();
+  Plaintexts put(rlwe::Array residues, Coefficients m, Packing packing) const {
     auto storage = std::make_shared<Plaintexts::Storage>();
-    put(*storage, std::move(residues));
+    storage->residues = std::move(residues);
     storage->packing = packing;
-    storage->count = m.size() / N;
+    const std::size_t N = parameters.N();
     for (std::size_t at = 0; at < m.size(); at += N)
       storage->norm = std::max(storage->norm, log2_norm({m.data() + at, N}));
     storage->coefficients = std::move(m);
@@ -221,222 +187,100 @@ struct Server::Typed final : Server::State {
     out.storage_ = std::move(storage);
     return out;
   }
-  /// The first limbs of plaintexts, which may have more.
-  ConstSlice plain(const Plaintexts& m, unsigned limbs) const {
-    return buffer(m).slice().part(0, limbs * m.count() * plan->N());
+  Plaintexts plaintexts(Coefficients m, Packing packing, unsigned limbs) const {
+    rlwe::Array residues = evaluator->lift(m, evaluator->level(limbs));
+    return put(std::move(residues), std::move(m), packing);
+  }
+  /// For `a` alone: no more limbs than it has, and with its factor if they are to be added.
+  Plaintexts plaintexts_for(const Array& a, Coefficients m, std::uint64_t factor) const {
+    return plaintexts(account.with_factor(std::move(m), factor), a.info_.packing, a.info_.limbs);
+  }
+  Plaintexts encoded_for(const Array& a, std::span<const std::int64_t> values,
+                         std::uint64_t factor) const {
+    check_counts(a.info_.count, encoder.rows(values.size()), "plaintexts");
+    return plaintexts_for(a, encode(values, a.info_.packing), factor);
   }
 
-  Array add_polynomials(const Array& single, const Plaintexts& m, bool subtract) const override {
-    const std::size_t count = std::max<std::size_t>(single.info_.count, m.count());
-    const Array a = spread(single, count);
-    const std::size_t size = part_size(a.info_);
-    ConstSlice y = plain(m, a.info_.limbs);
-    Buffer repeated;
-    if (m.count() != count) {
-      repeated = device->allocate<Word>(size);
-      device->take(a.info_.limbs, plan->N(), std::vector<std::uint32_t>(count, 0), y, 0,
-                   repeated.slice());
-      y = repeated.slice();
-    }
-    Buffer to = device->allocate<Word>(all(a).size);
-    const auto primes = moduli(a.info_.limbs, 1);
-    const Slice first = to.slice().part(0, size);
-    subtract ? device->sub(primes, part(a, 0), y, first)
-             : device->add(primes, part(a, 0), y, first);
-    if (a.info_.parts > 1) {
-      const auto rest = moduli(a.info_.limbs, a.info_.parts - 1);
-      device->mul_scalar(rest, buffer(a).slice().part(size, (a.info_.parts - 1) * size),
-                         std::vector<Word>(rest.size(), 1),
-                         to.slice().part(size, (a.info_.parts - 1) * size));
-    }
-    Array out = like(a);
-    out.info_.noise = log2_sum(a.info_.noise, m.storage_->norm);
-    return finish(std::move(out), std::move(to));
+  /// With plaintexts that have the factor of `a`.
+  Array add_encoded(const Array& a, const Plaintexts& m, bool subtract) const {
+    const rlwe::Array &x = residues(a), &y = m.storage_->residues;
+    return put(account.add_plain(a.info_, m.count(), m.storage_->norm),
+               subtract ? evaluator->sub_plain(x, y) : evaluator->add_plain(x, y));
   }
-
-  Array multiply_polynomials(const Array& a, const Plaintexts& m) const override {
-    Array out = like(a);
-    out.info_.count = std::max<std::size_t>(a.info_.count, m.count());
-    out.info_.noise += m.storage_->norm;
-    return finish(std::move(out), tensor(a.info_.limbs, {a.info_.parts, a.info_.count, all(a)},
-                                         {1, m.count(), plain(m, a.info_.limbs)}));
+  Array add(const Array& a, const Plaintexts& m, bool subtract) const {
+    check_pair(a, m);
+    if (a.info_.factor == 1) return add_encoded(a, m, subtract);
+    return add_encoded(a, plaintexts_for(a, m.storage_->coefficients, a.info_.factor), subtract);
   }
-
-  /// Polynomials in the secret, or plaintexts, which are constant ones.
-  struct Polynomials {
-    unsigned parts;
-    std::size_t count;
-    ConstSlice residues;
-  };
-  /// Of equal counts, or one of which is 1.
-  Buffer tensor(unsigned limbs, const Polynomials& a, const Polynomials& b) const {
-    if (a.count < b.count) return tensor(limbs, b, a);
-    Buffer out = device->allocate<Word>((a.parts + b.parts - 1) * limbs * a.count * plan->N());
-    device->tensor(*tables, limbs, a.parts, a.residues, b.parts, b.residues, out.slice());
-    return out;
+  Array add(const Array& a, std::span<const std::int64_t> values, bool subtract) const {
+    check(a);
+    return add_encoded(a, encoded_for(a, values, a.info_.factor), subtract);
   }
-
-  Array tensor(const Array& a, const Array& b) const override {
-    const unsigned parts = a.info_.parts + b.info_.parts - 1;
-    if (parts > max_parts)
-      throw ShapeError("a product of " + std::to_string(parts) + " parts; at most " +
-                       std::to_string(max_parts) + ": relinearise before");
-    Array out = like(a);
-    out.info_.parts = parts;
-    out.info_.count = std::max(a.info_.count, b.info_.count);
-    out.info_.factor = t.mul(a.info_.factor, b.info_.factor);
-    out.info_.noise = a.info_.noise + b.info_.noise;
-    return finish(std::move(out), tensor(a.info_.limbs, {a.info_.parts, a.info_.count, all(a)},
-                                         {b.info_.parts, b.info_.count, all(b)}));
-  }
-
-  Array take(const Array& a, std::span<const std::uint32_t> indices) const override {
-    Array out = like(a);
-    out.info_.count = indices.size();
-    Buffer to = device->allocate<Word>(a.info_.parts * part_size(out.info_));
-    device->take(std::size_t{a.info_.parts} * a.info_.limbs, plan->N(), indices, all(a), 0,
-                 to.slice());
-    return finish(std::move(out), std::move(to));
-  }
-  Plaintexts take(const Plaintexts& a, std::span<const std::uint32_t> indices) const override {
-    const std::size_t N = plan->N(), row = a.count() * N;
-    const ConstSlice from = buffer(a).slice();
-    Buffer to = device->allocate<Word>(from.size / a.count() * indices.size());
-    device->take(from.size / row, plan->N(), indices, from, 0, to.slice());
-    Coefficients m;
-    m.reserve(indices.size() * N);
-    for (const std::uint32_t i : indices) {
-      const auto first = a.storage_->coefficients.begin() + static_cast<std::ptrdiff_t>(i * N);
-      m.insert(m.end(), first, first + static_cast<std::ptrdiff_t>(N));
-    }
-    return finish(std::move(m), a.packing(), std::move(to));
-  }
-  Array join(std::span<const Array> arrays) const override {
-    Array out = like(arrays[0]);
-    for (const Array& a : arrays.subspan(1)) {
-      out.info_.count += a.info_.count;
-      out.info_.noise = std::max(out.info_.noise, a.info_.noise);
-    }
-    Buffer to = device->allocate<Word>(out.info_.parts * part_size(out.info_));
-    std::size_t first = 0;
-    for (const Array& a : arrays) {
-      std::vector<std::uint32_t> every(a.info_.count);
-      std::iota(every.begin(), every.end(), 0u);
-      device->take(std::size_t{out.info_.parts} * out.info_.limbs, plan->N(), every, all(a), first,
-                   to.slice());
-      first += every.size();
-    }
-    return finish(std::move(out), std::move(to));
-  }
-
-  Buffer decompose(const Array& a, ConstSlice from) const {
-    const unsigned limbs = a.info_.limbs;
-    const std::size_t polynomials = a.info_.count * plan->N();
-    Buffer digits =
-        device->allocate<Word>(plan->digits(limbs) * (limbs + plan->special()) * polynomials);
-    device->mod_up(*tables, limbs, from, digits.slice());
-    return digits;
-  }
-  /// (2, limbs + K, count, N).
-  Buffer product(const Array& a, const Buffer& digits, const backend::RnsSwitchKey<Word>& with,
-                 std::uint32_t g) const {
-    const unsigned limbs = a.info_.limbs;
-    Buffer out = device->allocate<Word>(2 * (limbs + plan->special()) * a.info_.count * plan->N());
-    device->inner_product(with, *tables, limbs, g, digits.slice(), out.slice());
-    return out;
-  }
-
-  Array relinearise(Array a) const override {
-    if (a.info_.parts <= 2) return a;
-    const std::size_t size = part_size(a.info_);
-    for (unsigned power = 2; power < a.info_.parts; ++power) key(1, power);
-    Buffer to = device->allocate<Word>(2 * size);
-    ConstSlice sum = buffer(a).slice().part(0, 2 * size);
-    Array out = like(a);
-    out.info_.parts = 2;
-    for (unsigned power = 2; power < a.info_.parts; ++power) {
-      const Buffer digits = decompose(a, part(a, power));
-      const Buffer switched = product(a, digits, key(1, power), 1);
-      device->mod_down(*tables, a.info_.limbs, 2, switched.slice(), sum, 1, to.slice());
-      sum = std::as_const(to).slice();
-      out.info_.noise = log2_sum(out.info_.noise, model.key_switch(a.info_.limbs));
-    }
-    return finish(std::move(out), std::move(to));
-  }
-
-  std::vector<Array> automorphisms(const Array& a,
-                                   std::span<const std::uint32_t> gs) const override {
-    for (const std::uint32_t g : gs)
-      if (g != 1) key(g, 1);
-    std::optional<Buffer> digits;
-    std::vector<Array> outs;
-    for (const std::uint32_t g : gs) {
-      if (g == 1) {
-        outs.push_back(a);
-        continue;
-      }
-      if (!digits) digits = decompose(a, part(a, 1));
-      Buffer to = device->allocate<Word>(2 * part_size(a.info_));
-      const Buffer switched = product(a, *digits, key(g, 1), g);
-      device->mod_down(*tables, a.info_.limbs, 2, switched.slice(), part(a, 0), g, to.slice());
-      Array out = like(a);
-      out.info_.noise = log2_sum(a.info_.noise, model.key_switch(a.info_.limbs));
-      outs.push_back(finish(std::move(out), std::move(to)));
-    }
-    return outs;
-  }
-
-  Array drop_limb(const Array& a) const override {
-    const unsigned limbs = a.info_.limbs;
-    Array out = like(a);
-    out.info_.limbs = limbs - 1;
-    out.info_.noise = model.dropped(a.info_.noise, limbs, a.info_.parts);
-    out.info_.factor = factor_after(a.info_.factor, limbs, limbs - 1);
-    Buffer to = device->allocate<Word>(a.info_.parts * part_size(out.info_));
-    device->rescale(*tables, limbs, a.info_.parts, all(a), to.slice());
-    return finish(std::move(out), std::move(to));
+  Array multiply(const Array& a, const Plaintexts& m) const {
+    return put(account.multiply_plain(a.info_, m.count(), m.storage_->norm),
+               evaluator->multiply_plain(residues(a), m.storage_->residues));
   }
 };
 
 Server::Server(const EvaluationKeys& keys, const ServerOptions& options)
-    : state_(with_word(keys.parameters, [&]<class Word>(Word) -> std::shared_ptr<const State> {
-        return std::make_shared<const Typed<Word>>(keys, options);
-      })) {}
+    : state_(std::make_shared<const State>(keys, options)) {}
 
 const Parameters& Server::parameters() const { return state_->parameters; }
 const KeyId& Server::key_id() const { return state_->key_id; }
 const std::string& Server::device() const { return state_->name; }
-std::size_t Server::key_bytes() const { return state_->key_bytes; }
+const std::vector<std::string>& Server::devices() const { return state_->names; }
+std::vector<FailedDevice> Server::failed_devices() const {
+  std::vector<FailedDevice> out;
+  for (auto& [name, message] : state_->fleet->failed())
+    out.push_back({std::move(name), std::move(message)});
+  return out;
+}
+std::size_t Server::key_bytes() const { return state_->keys.bytes(); }
 
-Array Server::upload(const Ciphertexts& ciphertexts) const { return state_->upload(ciphertexts); }
+Array Server::upload(const Ciphertexts& c) const {
+  const CiphertextInfo& i = c.info;
+  if (c.parameters != state_->parameters)
+    throw ParameterMismatchError("ciphertexts under parameters \"" + c.parameters.literal().name +
+                                 "\" were given to a server of \"" + parameters().literal().name +
+                                 "\"");
+  if (c.key_id != state_->key_id)
+    throw KeyMismatchError("ciphertexts of another key were given to this server");
+  state_->encoder.check(i.packing);
+  const ring::Basis basis = state_->evaluator->level(i.limbs);
+  if (i.parts < 2 || i.parts > max_parts || i.count == 0)
+    throw ShapeError("ciphertexts of " + std::to_string(i.parts) + " parts, a batch of " +
+                     std::to_string(i.count) + "; 2 … " + std::to_string(max_parts) +
+                     " parts, at least one");
+  state_->account.check(i);
+  return state_->put(
+      i, state_->evaluator->upload(c.data, {i.parts, basis, i.count, rlwe::Form::evaluation}));
+}
 Ciphertexts Server::download(const Array& a) const {
   state_->check(a);
-  return state_->download(a);
+  return {state_->parameters, state_->key_id, a.info_, state_->evaluator->download(*a.residues_),
+          std::nullopt};
 }
 
-Array Server::add(const Array& a, const Array& b) const {
-  return together(*state_->device, [&] { return state_->add(a, b, false); });
-}
-Array Server::sub(const Array& a, const Array& b) const {
-  return together(*state_->device, [&] { return state_->add(a, b, true); });
-}
+Array Server::add(const Array& a, const Array& b) const { return state_->add(a, b, false); }
+Array Server::sub(const Array& a, const Array& b) const { return state_->add(a, b, true); }
 Array Server::negate(const Array& a) const {
   state_->check(a);
-  return state_->scale(a, -1, a.info().factor);
+  return state_->put(a.info_, state_->evaluator->negate(*a.residues_));
 }
 
 Plaintexts Server::encode(std::span<const std::int64_t> values, Packing packing) const {
   state_->encoder.check(packing);
-  return state_->prepare(state_->encode(values, packing), packing, parameters().limbs());
+  return state_->plaintexts(state_->encode(values, packing), packing, parameters().limbs());
 }
 Array Server::add_plain(const Array& a, std::span<const std::int64_t> values) const {
-  return state_->add_polynomials(a, state_->encode_for(a, values, a.info().factor), false);
+  return state_->add(a, values, false);
 }
 Array Server::sub_plain(const Array& a, std::span<const std::int64_t> values) const {
-  return state_->add_polynomials(a, state_->encode_for(a, values, a.info().factor), true);
+  return state_->add(a, values, true);
 }
 Array Server::multiply_plain(const Array& a, std::span<const std::int64_t> values) const {
-  return state_->multiply_polynomials(a, state_->encode_for(a, values, 1));
+  state_->check(a);
+  return state_->multiply(a, state_->encoded_for(a, values, 1));
 }
 Array Server::add_plain(const Array& a, const Plaintexts& b) const {
   return state_->add(a, b, false);
@@ -446,62 +290,49 @@ Array Server::sub_plain(const Array& a, const Plaintexts& b) const {
 }
 Array Server::multiply_plain(const Array& a, const Plaintexts& b) const {
   state_->check_pair(a, b);
-  return state_->multiply_polynomials(a, b);
+  return state_->multiply(a, b);
 }
 Array Server::add_scalar(const Array& a, std::int64_t value) const {
   state_->check(a);
   // The same in all slots is a constant polynomial.
   State::Coefficients m(parameters().N());
-  m[0] = state_->t.centred(state_->t.from_signed(value));
-  return state_->add_polynomials(a, state_->with_factor(std::move(m), a.info().factor, a), false);
+  m[0] = state_->account.residue(value);
+  return state_->add_encoded(a, state_->plaintexts_for(a, std::move(m), a.info_.factor), false);
 }
 Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
   state_->check(a);
-  return state_->scale(a, state_->t.centred(state_->t.from_signed(value)), a.info().factor);
+  const std::int64_t by = state_->account.residue(value);
+  return state_->put(state_->account.scale(a.info_, by),
+                     state_->evaluator->scale(*a.residues_, by));
 }
 
 Array Server::multiply(const Array& a, const Array& b, bool relinearised) const {
   state_->check_pair(a, b);
-  return together(*state_->device, [&] {
-    const auto [x, y] = state_->reduced(a, b);
-    Array product = state_->tensor(x, y);
-    return relinearised ? state_->relinearise(std::move(product)) : product;
-  });
+  return state_->product(state_->account.multiply(a.info_, b.info_), a, b, relinearised);
 }
 Array Server::square(const Array& a, bool relinearised) const {
-  state_->check(a);
-  return together(*state_->device, [&] {
-    const Array x = state_->to_limbs(a, state_->limbs_to_multiply(a));
-    Array product = state_->tensor(x, x);
-    return relinearised ? state_->relinearise(std::move(product)) : product;
-  });
+  return multiply(a, a, relinearised);
 }
 Array Server::relinearise(const Array& a) const {
   state_->check(a);
-  return together(*state_->device, [&] { return state_->relinearise(a); });
+  if (a.info_.parts == 2) return a;
+  return state_->fleet->together([&] { return state_->relinearised(a.info_, *a.residues_); });
 }
 
 std::vector<Array> Server::rotate_many(const Array& a,
                                        std::span<const std::int64_t> columns) const {
-  state_->check(a);
-  if (a.info().packing != Packing::slots)
-    throw EncodingError("rotation of values packed as coefficients");
+  state_->check_slots(a);
   std::vector<std::uint32_t> gs;
   for (const std::int64_t c : columns) gs.push_back(rotation_exponent(parameters().N(), c));
-  return together(*state_->device,
-                  [&] { return state_->automorphisms(state_->relinearise(a), gs); });
+  return state_->automorphisms(a, gs);
 }
 Array Server::rotate(const Array& a, std::int64_t columns) const {
   return rotate_many(a, std::span(&columns, 1))[0];
 }
 Array Server::swap_rows(const Array& a) const {
-  state_->check(a);
-  if (a.info().packing != Packing::slots)
-    throw EncodingError("rotation of values packed as coefficients");
+  state_->check_slots(a);
   const std::uint32_t g = 2 * parameters().N() - 1;
-  return together(*state_->device, [&] {
-    return state_->automorphisms(state_->relinearise(a), std::span(&g, 1))[0];
-  });
+  return state_->automorphisms(a, std::span(&g, 1))[0];
 }
 Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
   state_->check(a);
@@ -509,7 +340,7 @@ Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
     throw ParameterError(
         "inner_sum over " + std::to_string(columns) +
         " columns: a power of two up to N/2 = " + std::to_string(parameters().N() / 2));
-  return together(*state_->device, [&] {
+  return state_->fleet->together([&] {
     Array sum = a;
     for (std::uint32_t step = 1; step < columns; step *= 2) sum = add(sum, rotate(sum, step));
     return sum;
@@ -518,47 +349,52 @@ Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
 
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
   state_->check(a);
-  if (indices.empty()) throw ShapeError("take: no index; arrays are not empty");
-  return state_->take(a, indices);
+  return state_->put(state_->account.take(a.info_, indices.size()),
+                     state_->evaluator->take(*a.residues_, indices));
 }
 Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indices) const {
   state_->check(a);
-  if (indices.empty()) throw ShapeError("take: no index; arrays are not empty");
-  return state_->take(a, indices);
+  rlwe::Array residues = state_->evaluator->take(a.storage_->residues, indices);
+  const std::size_t N = parameters().N();
+  State::Coefficients m;
+  m.reserve(indices.size() * N);
+  for (const std::uint32_t i : indices) {
+    const auto first = a.storage_->coefficients.begin() + static_cast<std::ptrdiff_t>(i * N);
+    m.insert(m.end(), first, first + static_cast<std::ptrdiff_t>(N));
+  }
+  return state_->put(std::move(residues), std::move(m), a.packing());
 }
 Array Server::concatenate(std::span<const Array> arrays) const {
   if (arrays.empty()) throw ShapeError("concatenate: no array");
+  std::vector<CiphertextInfo> infos;
   for (const Array& a : arrays) {
     state_->check(a);
-    State::check_packing(a.info().packing, arrays[0].info().packing);
-    if (a.info().parts != arrays[0].info().parts)
-      throw ShapeError("concatenate: arrays of " + std::to_string(arrays[0].info().parts) +
-                       " and of " + std::to_string(a.info().parts) + " parts: relinearise before");
+    check_packing(a.info_.packing, arrays[0].info_.packing);
+    if (a.info_.parts != arrays[0].info_.parts)
+      throw ShapeError("concatenate: arrays of " + std::to_string(arrays[0].info_.parts) +
+                       " and of " + std::to_string(a.info_.parts) + " parts: relinearise before");
+    infos.push_back(a.info_);
   }
-  return arrays.size() == 1 ? arrays[0] : state_->join(state_->alike(arrays));
+  if (arrays.size() == 1) return arrays[0];
+  const Account::Many all = state_->account.concatenate(infos);
+  std::vector<rlwe::Array> each;
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    each.push_back(state_->prepared(arrays[i], all.each[i]));
+  return state_->put(all.result, state_->evaluator->join(each));
 }
 
 Array Server::mod_switch(const Array& a, unsigned limbs) const {
   state_->check(a);
-  if (limbs < 1 || limbs > a.info().limbs)
+  if (limbs < 1 || limbs > a.info_.limbs)
     throw ParameterError("mod_switch to " + std::to_string(limbs) + " limbs: 1 … " +
-                         std::to_string(a.info().limbs));
-  return together(*state_->device, [&] { return state_->to_limbs(a, limbs); });
+                         std::to_string(a.info_.limbs));
+  return state_->brought_to(a, state_->account.mod_switch(a.info_, limbs));
 }
 Array Server::shrink(const Array& a, double spare_bits) const {
   state_->check(a);
-  return together(*state_->device, [&] {
-    Array out = a;
-    while (out.info().limbs > 1) {
-      const CiphertextInfo& i = out.info();
-      const double noise = state_->model.dropped(i.noise, i.limbs, i.parts);
-      if (state_->model.budget(noise, i.limbs - 1) < spare_bits) break;
-      out = state_->drop_limb(out);
-    }
-    return out;
-  });
+  return state_->brought_to(a, state_->account.shrink(a.info_, spare_bits));
 }
 
-void Server::synchronise() const { state_->device->wait(); }
+void Server::synchronise() const { state_->evaluator->wait(); }
 
 }  // namespace whorl::bgv

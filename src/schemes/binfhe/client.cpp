@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "backend/parallel.h"
-#include "lattice/lwe.h"
-#include "lattice/rgsw.h"
+#include "lattice/lwe/keys.h"
+#include "lattice/lwe/rotation_method.h"
 #include "math/random.h"
 #include "math/sampling.h"
 #include "math/secret.h"
@@ -166,7 +165,6 @@ std::vector<std::int64_t> Client::noise(const Ciphertexts& ciphertexts,
 EvaluationKeys Client::evaluation_keys(unsigned threads, const Progress& progress) const {
   const Parameters& p = parameters();
   const ParameterLiteral& literal = p.literal();
-  if (threads == 0) threads = backend::available_cores();
   const std::size_t total = std::size_t{p.n()} + p.N();
   auto part = [&](std::size_t before) -> std::function<bool(std::size_t, std::size_t)> {
     if (!progress) return {};
@@ -176,15 +174,12 @@ EvaluationKeys Client::evaluation_keys(unsigned threads, const Progress& progres
   };
   EvaluationKeys keys{p, key_id(), math::random_seed(), {}, math::random_seed(), {}};
   const math::GaussianSampler ring_error(literal.sigma_ring), lwe_error(literal.sigma_lwe);
-  const auto gadgets = rotation_gadgets(p);
-  if (narrow(p))
-    keys.rotation_b = lattice::rotation_key_bodies<std::uint32_t>(
-        key_.lwe(), key_.ring(), static_cast<std::uint32_t>(p.Q()), gadgets,
-        p.keys_per_coefficient(), ring_error, keys.rotation_seed, threads, part(0));
-  else
-    keys.rotation_b = lattice::rotation_key_bodies<std::uint64_t>(
-        key_.lwe(), key_.ring(), p.Q(), gadgets, p.keys_per_coefficient(), ring_error,
-        keys.rotation_seed, threads, part(0));
+  const backend::RotationShape shape = rotation_shape(p, literal.transform);
+  const auto rotation = [&]<class Word>(Word) {
+    return lattice::lwe::RotationMethod::generate<Word>(shape, key_.lwe(), key_.ring(), ring_error,
+                                                        keys.rotation_seed, threads, part(0));
+  };
+  keys.rotation_b = narrow(p) ? rotation(std::uint32_t{}) : rotation(std::uint64_t{});
   keys.switch_b = lattice::switch_key_bodies(key_.ring(), key_.lwe(), p.Q_ks(), switch_gadget(p),
                                              literal.key_switch == KeySwitch::table, lwe_error,
                                              keys.switch_seed, threads, part(p.n()));

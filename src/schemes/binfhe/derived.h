@@ -1,10 +1,13 @@
 // What follows from parameters inside the library: gadgets, word size, encodings.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "backend/contract/lwe.h"
+#include "lattice/lwe/rotation_method.h"
 #include "ring/gadget.h"
 #include "whorl/binfhe/parameters.h"
 #include "whorl/error.h"
@@ -18,6 +21,10 @@ inline bool narrow(const Parameters& parameters) { return ring_word_bytes(parame
 ring::Gadget switch_gadget(const Parameters& parameters);
 /// One gadget per LWE coefficient.
 std::vector<ring::Gadget> rotation_gadgets(const Parameters& parameters);
+lattice::lwe::RotationMethod rotation_method(const ParameterLiteral& literal);
+/// Of the blind-rotation key.
+backend::RotationShape rotation_shape(const Parameters& parameters, Transform transform);
+backend::SwitchShape switch_shape(const Parameters& parameters);
 
 /// round(message·modulus/sectors) mod modulus: where a message sits in Z_modulus.
 inline std::uint64_t encode(std::uint64_t message, Encoding encoding, std::uint64_t modulus) {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-#include "lattice/noise.h"
+#include "lattice/lwe/noise.h"
 #include "lattice/security.h"
 #include "math/primes.h"
 #include "schemes/binfhe/derived.h"
@@ -38,6 +38,25 @@ void need(bool ok, const std::string& field, T value, const std::string& bound) 
 }
 
 double log2_of(std::uint64_t x) { return std::log2(static_cast<double>(x)); }
+
+void check_rotation(const ParameterLiteral& p) {
+  const lattice::lwe::RotationMethod method = rotation_method(p);
+  method.check_secret(kind(p.lwe_secret));
+  std::uint32_t covered = 0;
+  for (const GadgetRange& range : p.gadget) {
+    need(covered % method.coefficients_a_step() == 0, "gadget count", covered,
+         "ranges must hold whole groups of " + std::to_string(method.coefficients_a_step()));
+    need(!method.raised() || range.digits == 1, "gadget digits", range.digits,
+         "must be 1 where the modulus is raised");
+    covered += range.count;
+  }
+  if (!method.raised()) return;
+  const std::uint64_t P = p.rotation.raised_by;
+  need((P - 1) % (2ULL * p.N) == 0 && math::is_prime(P) && P != p.Q, "rotation.raised_by", P,
+       "must be a prime = 1 mod 2N = " + std::to_string(2 * p.N) + ", and not Q");
+  need(ring_word_bytes(P) == ring_word_bytes(p.Q), "rotation.raised_by", P,
+       "must be computed with in words of Q");
+}
 
 void check(const ParameterLiteral& p) {
   need(p.name.size() <= 64, "length of name", p.name.size(), "at most 64 characters");
@@ -81,9 +100,9 @@ void check(const ParameterLiteral& p) {
     covered += range.count;
   }
   need(covered == p.n, "sum of gadget counts", covered, "must be n = " + std::to_string(p.n));
-  need(p.lwe_secret == SecretDistribution::binary || p.lwe_secret == SecretDistribution::ternary,
-       "lwe_secret", static_cast<int>(p.lwe_secret),
-       "must be binary (0) or ternary (1): GINX blind rotation encrypts indicators of its values");
+  need(p.lwe_secret <= SecretDistribution::gaussian, "lwe_secret", static_cast<int>(p.lwe_secret),
+       "must be binary (0), ternary (1) or gaussian (2)");
+  check_rotation(p);
   need(p.ring_secret <= SecretDistribution::gaussian, "ring_secret",
        static_cast<int>(p.ring_secret), "must be binary (0), ternary (1) or gaussian (2)");
   for (const auto& [field, sigma] :
@@ -106,6 +125,14 @@ double rounding_variance(const ParameterLiteral& p, std::uint64_t from, std::uin
       p.n, lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe), step);
 }
 
+/// Of what becomes exponents: odd ones are rounded to half as many values. Where there is nothing
+/// to round, all of the secret is added.
+double exponent_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
+  if (!rotation_method(p).odd()) return rounding_variance(p, from, to);
+  if (from < to) return p.n * lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe);
+  return 4 * rounding_variance(p, from, to / 2);
+}
+
 Digest digest_of(const ParameterLiteral& p) {
   std::vector<std::uint64_t> fields = {p.n,
                                        p.q,
@@ -121,6 +148,9 @@ Digest digest_of(const ParameterLiteral& p) {
                                        std::bit_cast<std::uint64_t>(p.sigma_ring)};
   for (const GadgetRange& range : p.gadget)
     fields.insert(fields.end(), {range.count, range.log_base, range.digits});
+  if (p.rotation != Rotation{})
+    fields.insert(fields.end(), {static_cast<std::uint64_t>(p.rotation.kind), p.rotation.group,
+                                 p.rotation.raised_by});
   std::vector<std::uint8_t> bytes;
   for (std::uint64_t field : fields)
     for (unsigned shift = 0; shift < 64; shift += 8)
@@ -153,8 +183,9 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   state->security = {lattice::estimate_security(literal.n, log2_of(literal.Q_ks), literal.sigma_lwe,
                                                 kind(literal.lwe_secret))
                          .bits,
-                     lattice::estimate_security(literal.N, log2_of(literal.Q), literal.sigma_ring,
-                                                kind(literal.ring_secret))
+                     lattice::estimate_security(
+                         literal.N, log2_of(literal.Q) + log2_of(literal.rotation.raised_by),
+                         literal.sigma_ring, kind(literal.ring_secret))
                          .bits};
   if (!allow_insecure && state->security.bits() < 128)
     throw ParameterError("security of " + (literal.name.empty() ? "the set" : literal.name) +
@@ -189,13 +220,10 @@ const Digest& Parameters::digest() const { return state_->digest; }
 SecurityEstimate Parameters::security() const { return state_->security; }
 
 std::uint32_t Parameters::keys_per_coefficient() const {
-  return literal().lwe_secret == SecretDistribution::binary ? 1 : 2;
+  return rotation_method(literal()).keys(N(), kind(literal().lwe_secret));
 }
 std::size_t Parameters::rotation_key_rows() const {
-  std::size_t rows = 0;
-  for (const GadgetRange& range : literal().gadget)
-    rows += std::size_t{2} * range.count * keys_per_coefficient() * range.digits;
-  return rows;
+  return rotation_shape(*this, literal().transform).rows();
 }
 std::uint32_t Parameters::key_switch_digits() const { return switch_gadget(*this).digits(); }
 std::size_t Parameters::key_switch_rows() const {
@@ -221,6 +249,24 @@ std::vector<ring::Gadget> rotation_gadgets(const Parameters& parameters) {
   return gadgets;
 }
 
+lattice::lwe::RotationMethod rotation_method(const ParameterLiteral& literal) {
+  const Rotation& rotation = literal.rotation;
+  return lattice::lwe::RotationMethod(static_cast<backend::RotationKind>(rotation.kind),
+                                      rotation.group, rotation.raised_by);
+}
+
+backend::RotationShape rotation_shape(const Parameters& parameters, Transform transform) {
+  return rotation_method(parameters.literal())
+      .shape(parameters.N(), parameters.Q(), kind(parameters.literal().lwe_secret),
+             rotation_gadgets(parameters),
+             transform == Transform::fft ? backend::Arithmetic::fft : backend::Arithmetic::ntt);
+}
+
+backend::SwitchShape switch_shape(const Parameters& parameters) {
+  return {parameters.N(), parameters.n(), parameters.Q_ks(), switch_gadget(parameters),
+          parameters.literal().key_switch == KeySwitch::table};
+}
+
 NoiseEstimate Parameters::noise(Transform transform) const {
   const ParameterLiteral& p = literal();
   const double lwe = lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe);
@@ -230,15 +276,12 @@ NoiseEstimate Parameters::noise(Transform transform) const {
     row += lattice::key_spectrum_variance(p.Q, p.N, 32) * (1 + p.N * ring);
 
   NoiseEstimate out;
-  for (const GadgetRange& range : p.gadget) {
-    const ring::Gadget gadget(p.Q, range.log_base, range.digits);
-    double step =
-        lattice::external_product_variance(gadget, p.N, keys_per_coefficient(), row, lwe, ring);
-    if (transform == Transform::fft)
-      step += lattice::fft_rounding_variance(gadget, p.Q, p.N, keys_per_coefficient(), ring);
-    // A step whose exponent is 0 (1 in 2N) changes nothing.
-    out.blind_rotation += range.count * (1 - 1 / (2.0 * p.N)) * step;
-  }
+  const lattice::lwe::RotationMethod method = rotation_method(p);
+  const lattice::lwe::RotationMethod::Noise at{p.n, p.N, p.Q,  keys_per_coefficient(),
+                                               row, lwe, ring, transform == Transform::fft};
+  for (const GadgetRange& range : p.gadget)
+    out.blind_rotation +=
+        method.variance(at, ring::Gadget(p.Q, range.log_base, range.digits), range.count);
   const double Q = static_cast<double>(p.Q), Q_ks = static_cast<double>(p.Q_ks),
                q = static_cast<double>(p.q);
   out.switch_to_ks = p.Q_ks == p.Q ? 0 : lattice::modulus_switch_variance(p.N, ring);
@@ -249,7 +292,7 @@ NoiseEstimate Parameters::noise(Transform transform) const {
       Q_ks / Q * (Q_ks / Q) * out.blind_rotation + out.switch_to_ks + out.key_switch;
   out.refreshed = q / Q_ks * (q / Q_ks) * at_ks + out.switch_to_q;
   out.fresh = p.sigma_lwe * p.sigma_lwe;
-  out.rotation_rounding = rounding_variance(p, p.q, 2ULL * p.N);
+  out.rotation_rounding = exponent_variance(p, p.q, 2ULL * p.N);
   return out;
 }
 
@@ -271,7 +314,7 @@ double Parameters::lut_failure_log2(Encoding encoding, bool arbitrary, Transform
   const NoiseEstimate estimate = noise(transform);
   const ParameterLiteral& p = literal();
   const double scale = p.N / static_cast<double>(p.q);
-  const double rounding = rounding_variance(p, p.q, p.N);
+  const double rounding = exponent_variance(p, p.q, p.N);
   const double input = estimate.refreshed * scale * scale + rounding;
   const double to_two_n = 2.0 * p.N / static_cast<double>(p.Q_ks);
   const double Q_ratio = static_cast<double>(p.Q_ks) / static_cast<double>(p.Q);

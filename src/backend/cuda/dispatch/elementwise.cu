@@ -3,6 +3,7 @@
 
 #include "backend/cuda/dispatch/elementwise.h"
 #include "backend/cuda/dispatch/launch.cuh"
+#include "backend/cuda/kernels/copy.cuh"
 #include "backend/cuda/kernels/elementwise.cuh"
 #include "backend/cuda/runtime/error.h"
 
@@ -149,6 +150,25 @@ bool all_below(const Stream& stream, Moduli<Word> moduli, std::size_t size, cons
   std::uint32_t any = 0;
   stream.copy_out(found.data(), &any, sizeof any);
   return any == 0;
+}
+
+void copy(const Stream& stream, std::size_t bytes, const void* in, void* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  const auto with = [&]<class Vector>(Vector) {
+    const std::size_t count = bytes / sizeof(Vector), most = 64 * stream.gpu().multiprocessors;
+    const auto blocks = static_cast<unsigned>(
+        std::clamp<std::size_t>((count + copy_threads - 1) / copy_threads, 1, most));
+    launch_chained(stream, "copy_vectors", copy_vectors<Vector>, {blocks, copy_threads}, count,
+                   static_cast<const Vector*>(in), static_cast<Vector*>(out));
+  };
+  const std::uintptr_t places =
+      bytes | reinterpret_cast<std::uintptr_t>(in) | reinterpret_cast<std::uintptr_t>(out);
+  if (places % 16 == 0)
+    with(uint4{});
+  else if (places % 4 == 0)
+    with(std::uint32_t{});
+  else
+    with(std::uint8_t{});
 }
 
 template <class Word>

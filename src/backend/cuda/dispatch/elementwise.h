@@ -1,17 +1,15 @@
 // Element-wise arithmetic of residues, limb-major (L, B, N), on a GPU: meanings as in
-// backend/ops.h.
+// backend/contract/ring.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "backend/contract/ring.h"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
 
 namespace whorl::backend::cuda {
-
-enum class Elementwise : std::uint8_t { add, sub, neg, mul, mul_add };
 
 /// `size` values in moduli.size() limbs of equal length; `b` is not read by neg; `out` may be `a`.
 template <class Word>
@@ -26,6 +24,10 @@ void automorphism(const Stream& stream, Moduli<Word> moduli, std::uint32_t N, st
 /// Waits for the answer.
 template <class Word>
 bool all_below(const Stream& stream, Moduli<Word> moduli, std::size_t size, const Word* a);
+
+/// By a kernel, which may be launched with those before and after it; Stream::copy_within's copy is
+/// none.
+void copy(const Stream& stream, std::size_t bytes, const void* in, void* out);
 
 /// out[r][i] = in[r][index[i]]: polynomials of N words in rows of `in_batch` and `out_batch`.
 template <class Word>

@@ -8,20 +8,31 @@ namespace whorl::backend::cuda {
 
 namespace {
 
-constexpr unsigned most_planes = 8;
-using Multiply = void (*)(const Stream&, const CudaSwitchKey&, std::size_t, const std::uint64_t*,
-                          std::uint64_t*);
-template <unsigned m_tiles, unsigned... planes>
-constexpr std::array<Multiply, most_planes> multiply_table(
+constexpr unsigned most_planes = 8, narrow_planes = 4;
+template <class Word>
+using Multiply = void (*)(const Stream&, const CudaSwitchKey&, std::size_t, const Word*, Word*);
+/// For first + 1 … first + sizeof...(planes) byte planes.
+template <class Word, unsigned m_tiles, unsigned first, unsigned... planes>
+constexpr std::array<Multiply<Word>, sizeof...(planes)> multiply_table(
     std::integer_sequence<unsigned, planes...>) {
-  return {
-      multiply<planes + 1, tuning::warp_columns[planes + 1], tuning::product_stages, m_tiles>...};
+  return {multiply<first + planes + 1, tuning::warp_columns[first + planes + 1],
+                   tuning::product_stages, m_tiles>...};
 }
-constexpr std::make_integer_sequence<unsigned, most_planes> all_planes;
+/// By words of ciphertexts.
+template <class Word>
+void multiply_planes(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
+                     const Word* in, Word* out) {
+  constexpr unsigned first = sizeof(Word) == 4 ? 0 : narrow_planes;
+  constexpr std::make_integer_sequence<unsigned, most_planes - narrow_planes> planes;
+  static constexpr auto small = multiply_table<Word, small_m_tiles, first>(planes),
+                        large = multiply_table<Word, large_m_tiles, first>(planes);
+  const auto& table = count <= tuning::small_product_batch ? small : large;
+  table[key.layout.planes - first - 1](stream, key, count, in, out);
+}
 
 template <class Word>
 void look_up(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
-             const std::uint64_t* in, std::uint64_t* out) {
+             const LookupWord<Word>* in, LookupWord<Word>* out) {
   constexpr unsigned threads = tuning::direct_threads, warps = tuning::staged_warps;
   constexpr unsigned least = tuning::direct_least_coefficients;
   clear(stream, key, count, out);
@@ -36,45 +47,59 @@ void look_up(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
   finish(stream, key, count, in, out);
 }
 
+/// With ciphertexts in the key's words.
+void switch_keys(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
+                 const std::uint32_t* in, std::uint32_t* out) {
+  if (key.product) return multiply_planes(stream, key, count, in, out);
+  key.word_bytes == 2 ? look_up<std::uint16_t>(stream, key, count, in, out)
+                      : look_up<std::uint32_t>(stream, key, count, in, out);
+}
+void switch_keys(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
+                 const std::uint64_t* in, std::uint64_t* out) {
+  if (key.product) return multiply_planes(stream, key, count, in, out);
+  look_up<std::uint64_t>(stream, key, count, in, out);
+}
+
+/// Rows of words as rows of words of another size.
+template <class In, class Out>
+void convert_words(const Stream& stream, std::size_t rows, unsigned columns, const In* in,
+                   Out* out) {
+  const auto blocks = static_cast<unsigned>(std::min<std::size_t>(rows, 1u << 20));
+  lay_out_rows<In, Out><<<blocks, 256, 0, stream.handle()>>>(in, columns, rows, columns, out);
+  check_launch("lay_out_rows", blocks, 256, 0);
+}
+
 }  // namespace
 
-template <class Word>
 std::unique_ptr<SwitchKey> prepare_switch_key(const Stream& stream, const SwitchShape& shape,
-                                              const SwitchRows<Word>& rows,
+                                              unsigned word_bytes, const SwitchRowWriter& rows,
                                               const Workers& workers) {
-  return make_switch_key<Word>(stream, shape, rows, workers);
+  return with_word_bytes<2>(word_bytes, [&]<class Word>(Word) {
+    return make_switch_key<Word>(stream, shape, rows, workers);
+  });
 }
 
+template <class Word>
 void lwe_key_switch(const Stream& stream, const SwitchKey& any_key, std::size_t count,
-                    const std::uint64_t* in, std::uint64_t* out) {
+                    const Word* in, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
-  const auto& key = own_key<CudaSwitchKey>(any_key);
-  if (key.ordinal != stream.gpu().ordinal)
-    throw DeviceError("a key-switching key of cuda:" + std::to_string(key.ordinal) +
-                      " was given to " + stream.gpu().name());
-  if (count == 0) return;
-  if (key.product) {
-    static constexpr auto small = multiply_table<small_m_tiles>(all_planes),
-                          large = multiply_table<large_m_tiles>(all_planes);
-    const auto& table = count <= tuning::small_product_batch ? small : large;
-    return table[key.layout.planes - 1](stream, key, count, in, out);
+  const auto& key = static_cast<const CudaSwitchKey&>(any_key);
+  if constexpr (sizeof(Word) == 8) {
+    if (key.ciphertext_bytes() == 4) {
+      const unsigned columns_in = key.shape().N + 1, columns_out = key.shape().n + 1;
+      const auto narrow_in = stream.allocate<std::uint32_t>(count * columns_in),
+                 narrow_out = stream.allocate<std::uint32_t>(count * columns_out);
+      convert_words(stream, count, columns_in, in, narrow_in.data());
+      switch_keys(stream, key, count, narrow_in.data(), narrow_out.data());
+      return convert_words(stream, count, columns_out, narrow_out.data(), out);
+    }
   }
-  if (key.word_bytes == 2)
-    look_up<std::uint16_t>(stream, key, count, in, out);
-  else if (key.word_bytes == 4)
-    look_up<std::uint32_t>(stream, key, count, in, out);
-  else
-    look_up<std::uint64_t>(stream, key, count, in, out);
+  switch_keys(stream, key, count, in, out);
 }
 
-template std::unique_ptr<SwitchKey> prepare_switch_key(const Stream&, const SwitchShape&,
-                                                       const SwitchRows<std::uint16_t>&,
-                                                       const Workers&);
-template std::unique_ptr<SwitchKey> prepare_switch_key(const Stream&, const SwitchShape&,
-                                                       const SwitchRows<std::uint32_t>&,
-                                                       const Workers&);
-template std::unique_ptr<SwitchKey> prepare_switch_key(const Stream&, const SwitchShape&,
-                                                       const SwitchRows<std::uint64_t>&,
-                                                       const Workers&);
+template void lwe_key_switch(const Stream&, const SwitchKey&, std::size_t, const std::uint32_t*,
+                             std::uint32_t*);
+template void lwe_key_switch(const Stream&, const SwitchKey&, std::size_t, const std::uint64_t*,
+                             std::uint64_t*);
 
 }  // namespace whorl::backend::cuda

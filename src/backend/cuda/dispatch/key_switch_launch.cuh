@@ -14,6 +14,7 @@
 #include "backend/cuda/runtime/error.h"
 #include "backend/cuda/tuning/key_switch.h"
 #include "backend/parallel.h"
+#include "math/modulus.h"
 #include "whorl/word_array.h"
 
 namespace whorl::backend::cuda {
@@ -31,49 +32,51 @@ struct SwitchLayout {
 /// A key as byte planes for the matrix product, or as rows of words for look-ups.
 class CudaSwitchKey final : public SwitchKey {
  public:
-  CudaSwitchKey(const Stream& stream, const SwitchShape& shape, const SwitchLayout& numbers = {})
-      : SwitchKey(shape), ordinal(stream.gpu().ordinal) {
-    const ring::Gadget& g = shape_.gadget;
-    digits = {shape_.Q_ks, g.offset(), g.dropped(), g.log_base(), g.digits(), 0, shape_.table};
+  CudaSwitchKey(const Stream& stream, const SwitchShape& of, const SwitchLayout& numbers = {})
+      : SwitchKey(of) {
+    const SwitchShape& shape = this->shape();
+    const ring::Gadget& g = shape.gadget;
+    digits = {shape.Q_ks, g.offset(), g.dropped(), g.log_base(), g.digits(), 0, shape.table};
     std::uint64_t largest = 0, sum = 0;
     for (unsigned j = 0; j < g.digits(); ++j) {
       largest = std::max(largest, g.bound(j));
       sum += g.bound(j);
     }
-    const std::uint64_t per_coefficient = shape_.table ? sum : g.digits();
+    const std::uint64_t per_coefficient = shape.table ? sum : g.digits();
     if (largest > std::numeric_limits<std::int32_t>::max() ||
         per_coefficient > std::numeric_limits<std::uint32_t>::max() / direct_entries)
       throw ParameterError("key-switching key: digits up to " + std::to_string(largest) +
                            " are too large");
     digits.per_coefficient = static_cast<unsigned>(per_coefficient);
-    rows = std::size_t{shape_.N} * per_coefficient;
-    wraps = std::has_single_bit(shape_.Q_ks);
-    if (!wraps) static_cast<void>(math::Modulus<std::uint64_t>(shape_.Q_ks));  // below 2^61
+    rows = std::size_t{shape.N} * per_coefficient;
+    wraps = std::has_single_bit(shape.Q_ks);
+    if (!wraps) static_cast<void>(math::Modulus<std::uint64_t>(shape.Q_ks));  // below 2^61
 
     // Digits must fit signed bytes, and sums of digits times bytes 32 bits.
-    const std::uint64_t addends = shape_.table ? g.digits() : sum;
-    const bool small = shape_.table ? largest <= numbers.largest_multiplied_table
-                                    : g.log_base() <= 8 && g.bound(g.digits() - 1) <= 127;
-    const auto planes = static_cast<unsigned>(std::bit_width(shape_.Q_ks - 1) + 7) / 8;
+    const std::uint64_t addends = shape.table ? g.digits() : sum;
+    const bool small = shape.table ? largest <= numbers.largest_multiplied_table
+                                   : g.log_base() <= 8 && g.bound(g.digits() - 1) <= 127;
+    const auto planes = static_cast<unsigned>(std::bit_width(shape.Q_ks - 1) + 7) / 8;
     const unsigned columns = numbers.warp_columns[planes];
-    product = wraps && small && shape_.N * addends * 255 < (std::uint64_t{1} << 31) &&
+    product = wraps && small && shape.N * addends * 255 < (std::uint64_t{1} << 31) &&
               product_shared_bytes(planes, columns, numbers.product_stages, large_m_tiles) <=
                   stream.gpu().shared_per_block;
-    word_bytes = word_bytes_for(shape_.Q_ks);
+    word_bytes = word_bytes_for(shape.Q_ks);
     if (product) {
       layout = {planes, columns, 0};
-      layout.column_blocks = (shape_.n + 1 + layout.block_columns() - 1) / layout.block_columns();
+      layout.column_blocks = (shape.n + 1 + layout.block_columns() - 1) / layout.block_columns();
       k_blocks = static_cast<unsigned>((rows + k_block - 1) / k_block);
       storage = stream.allocate<std::uint8_t>(k_blocks * layout.all_rows() * k_block);
       stream.fill(storage.data(), 0, storage.size());  // the padding
     } else {
-      stride = ((shape_.n + 1) * word_bytes + 15) / 16 * 16;
+      stride = ((shape.n + 1) * word_bytes + 15) / 16 * 16;
       storage = stream.allocate<std::uint8_t>(rows * stride);
     }
   }
   std::size_t bytes() const override { return storage.size(); }
+  /// Of ciphertexts as kernels take them: 4 where Q_ks fits, or 8.
+  unsigned ciphertext_bytes() const { return word_bytes <= 4 ? 4 : 8; }
 
-  int ordinal;
   SwitchDigits digits;
   std::size_t rows = 0;
   bool wraps = true, product = false;
@@ -113,12 +116,13 @@ std::size_t slots_of(const Stream& stream, Kernel* kernel, unsigned threads, std
   return std::size_t{stream.gpu().multiprocessors} * static_cast<unsigned>(std::max(1, resident));
 }
 
-inline void clear(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
-                  std::uint64_t* out) {
-  stream.fill(out, 0, count * (key.shape().n + 1) * sizeof(std::uint64_t));
+template <class Word>
+void clear(const Stream& stream, const CudaSwitchKey& key, std::size_t count, Word* out) {
+  stream.fill(out, 0, count * (key.shape().n + 1) * sizeof(Word));
 }
-inline void finish(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
-                   const std::uint64_t* in, std::uint64_t* out) {
+template <class Word>
+void finish(const Stream& stream, const CudaSwitchKey& key, std::size_t count, const Word* in,
+            Word* out) {
   const auto blocks = static_cast<unsigned>(std::min<std::size_t>(count, 1u << 20));
   finish_switch<<<blocks, 256, 0, stream.handle()>>>(key.shape().Q_ks, in, key.shape().N,
                                                      key.shape().n, count, out);
@@ -129,7 +133,8 @@ inline void finish(const Stream& stream, const CudaSwitchKey& key, std::size_t c
 
 template <unsigned planes, unsigned columns, unsigned stages, unsigned m_tiles>
 void multiply(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
-              const std::uint64_t* in, std::uint64_t* out) {
+              const ProductWord<planes>* in, ProductWord<planes>* out) {
+  using Word = ProductWord<planes>;
   constexpr unsigned block_m = product_warps_m * 16 * m_tiles;
   const std::size_t shared = product_shared_bytes(planes, columns, stages, m_tiles);
   const std::size_t k = std::size_t{key.k_blocks} * k_block;
@@ -143,25 +148,25 @@ void multiply(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
   for (std::size_t begin = 0; begin < count; begin += piece) {
     const std::size_t size = std::min(piece, count - begin);
     const std::size_t padded = (size + block_m - 1) / block_m * block_m;
-    const std::uint64_t* from = in + begin * (shape.N + 1);
-    std::uint64_t* to = out + begin * (shape.n + 1);
+    const Word* from = in + begin * (shape.N + 1);
+    Word* to = out + begin * (shape.n + 1);
     const dim3 expand((key.k_blocks + expand_k_blocks - 1) / expand_k_blocks,
                       static_cast<unsigned>((padded + 63) / 64));
     expand_ciphertexts<<<expand, 256, 0, stream.handle()>>>(key.digits, from, shape.N, size, padded,
                                                             key.k_blocks, expanded.data());
     check_launch("expand_ciphertexts", expand, 256, 0);
 
-    const ProductArguments arguments{expanded.data(),
-                                     key.storage.data(),
-                                     from,
-                                     to,
-                                     size,
-                                     padded,
-                                     shape.N,
-                                     shape.n,
-                                     key.layout.column_blocks,
-                                     key.k_blocks,
-                                     shape.Q_ks - 1};
+    const ProductArguments<Word> arguments{expanded.data(),
+                                           key.storage.data(),
+                                           from,
+                                           to,
+                                           size,
+                                           padded,
+                                           shape.N,
+                                           shape.n,
+                                           key.layout.column_blocks,
+                                           key.k_blocks,
+                                           static_cast<Word>(shape.Q_ks - 1)};
     const std::size_t tiles = padded / block_m;
     const unsigned splits =
         best_splits(tiles * key.layout.column_blocks, slots, key.k_blocks / (2 * stages));
@@ -175,14 +180,15 @@ void multiply(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
 
 // ---------------------------------------------------------------------------------------------
 
-inline LookupArguments lookup_arguments(const CudaSwitchKey& key, std::size_t count,
-                                        const std::uint64_t* in, std::uint64_t* out) {
+template <class Word>
+LookupArguments<Word> lookup_arguments(const CudaSwitchKey& key, std::size_t count, const Word* in,
+                                       Word* out) {
   return {key.digits, key.storage.data(), key.stride, in, out, count, key.shape().N, key.shape().n};
 }
 
 template <class Word, unsigned warps>
 void look_up_staged(const Stream& stream, const CudaSwitchKey& key, std::size_t count,
-                    const std::uint64_t* in, std::uint64_t* out) {
+                    const LookupWord<Word>* in, LookupWord<Word>* out) {
   constexpr unsigned threads = 32 * warps, tile = warps * staged_ciphertexts;
   const std::size_t shared = staged_shared_bytes(key.digits, warps);
   auto* kernel = switch_staged<Word, warps>;
@@ -198,7 +204,7 @@ void look_up_staged(const Stream& stream, const CudaSwitchKey& key, std::size_t 
 /// `least_coefficients`: of a block.
 template <class Word, bool reduced, unsigned threads>
 void look_up_directly(const Stream& stream, const CudaSwitchKey& key, unsigned least_coefficients,
-                      std::size_t count, const std::uint64_t* in, std::uint64_t* out) {
+                      std::size_t count, const LookupWord<Word>* in, LookupWord<Word>* out) {
   const SwitchShape& shape = key.shape();
   const std::size_t vectors = key.stride / 16;
   const std::size_t chunks = (vectors + threads - 1) / threads;
@@ -206,7 +212,7 @@ void look_up_directly(const Stream& stream, const CudaSwitchKey& key, unsigned l
   DeviceModulus<std::uint64_t> q;
   if constexpr (reduced) {  // partial sums are added unreduced
     q = DeviceModulus<std::uint64_t>(shape.Q_ks);
-    most = std::min<std::size_t>(most, ~std::uint64_t{0} / shape.Q_ks);
+    most = std::min<std::size_t>(most, std::numeric_limits<LookupWord<Word>>::max() / shape.Q_ks);
   }
   // Some eight blocks a multiprocessor keep its memory requests coming.
   const std::size_t wanted = 8 * std::size_t{stream.gpu().multiprocessors};
@@ -247,13 +253,10 @@ void lay_out(const Stream& stream, const CudaSwitchKey& key, std::size_t first, 
 
 /// prepare_switch_key (dispatch/lwe.h), laid out by other numbers than those in use.
 template <class Word>
-std::unique_ptr<CudaSwitchKey> make_switch_key(const Stream& stream, const SwitchShape& shape,
-                                               const SwitchRows<Word>& rows, const Workers& workers,
-                                               const SwitchLayout& numbers = {}) {
+std::unique_ptr<SwitchKey> make_switch_key(const Stream& stream, const SwitchShape& shape,
+                                           const SwitchRowWriter& rows, const Workers& workers,
+                                           const SwitchLayout& numbers = {}) {
   const CurrentGpu current(stream.gpu().ordinal);
-  if (word_bytes_for(shape.Q_ks) > sizeof(Word))
-    throw ParameterError("a key-switching key modulo Q_ks = " + std::to_string(shape.Q_ks) +
-                         " was given in words of " + std::to_string(8 * sizeof(Word)) + " bits");
   auto key = std::make_unique<CudaSwitchKey>(stream, shape, numbers);
   // Rows come in pieces: made by the host, copied, and laid out on the GPU while the next is made.
   const std::size_t columns = std::size_t{shape.n} + 1;

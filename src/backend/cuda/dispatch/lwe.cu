@@ -6,6 +6,7 @@
 #include "backend/cuda/dispatch/lwe.h"
 #include "backend/cuda/kernels/lwe.cuh"
 #include "backend/cuda/runtime/error.h"
+#include "math/modulus.h"
 
 namespace whorl::backend::cuda {
 
@@ -46,15 +47,26 @@ void switch_with(const Stream& stream, std::uint64_t from, std::uint64_t to, std
 }  // namespace
 
 template <class Word>
-void sample_extract(const Stream& stream, std::uint64_t Q, std::uint32_t N, std::uint64_t constant,
+void sample_extract(const Stream& stream, std::uint64_t Q, std::uint32_t N,
+                    std::span<const std::uint32_t> offsets, std::uint64_t constant,
                     std::size_t count, const Word* rlwe, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
-  if (count == 0) return;
   const math::Modulus<Word> q(static_cast<Word>(Q));
-  const auto blocks = static_cast<unsigned>(std::min<std::size_t>(count, 1u << 20));
-  extract_samples<Word><<<blocks, lwe_threads, 0, stream.handle()>>>(
-      q.value(), static_cast<Word>(constant % Q), N, count, rlwe, out);
-  check_launch("extract_samples", blocks, lwe_threads, 0);
+  for (std::size_t first = 0; first < offsets.size(); first += most_extracted) {
+    const auto some =
+        offsets.subspan(first, std::min<std::size_t>(most_extracted, offsets.size() - first));
+    ExtractArguments<Word> a = {};
+    a.Q = q.value();
+    a.constant = static_cast<Word>(constant % Q);
+    a.N = N;
+    a.offsets = static_cast<std::uint32_t>(some.size());
+    std::copy(some.begin(), some.end(), a.offset);
+    a.out_stride = offsets.size() * (std::size_t{N} + 1);
+    const auto blocks = static_cast<unsigned>(std::min<std::size_t>(count * some.size(), 1u << 20));
+    extract_samples<Word><<<blocks, lwe_threads, 0, stream.handle()>>>(
+        a, count * some.size(), rlwe, out + first * (std::size_t{N} + 1));
+    check_launch("extract_samples", blocks, lwe_threads, 0);
+  }
 }
 
 template <class In, class Out>
@@ -70,30 +82,35 @@ void modulus_switch(const Stream& stream, std::uint64_t from, std::uint64_t to, 
     switch_with<unsigned __int128>(stream, from, to, row, centre, count, in, out);
 }
 
+template <class Word>
 void lwe_linear(const Stream& stream, std::uint64_t q, std::size_t row,
-                std::span<const std::int64_t> weights, std::span<const std::uint32_t* const> in,
-                std::uint64_t constant, std::size_t count, std::uint32_t* out) {
+                std::span<const std::int64_t> weights,
+                std::type_identity_t<std::span<const Word* const>> in, std::uint64_t constant,
+                std::size_t count, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
+  constexpr unsigned width = 16 / sizeof(Word);
   const std::size_t size = count * row;
   if (size == 0) return;
+  if constexpr (sizeof(Word) == 8) static_cast<void>(math::Modulus<Word>(q));  // below 2^61
   // More inputs than one launch takes: the sum so far becomes an input of the next, in memory of
   // its own, as `out` may be an input still to come.
-  DeviceArray<std::uint32_t> so_far;
+  DeviceArray<Word> so_far;
   std::size_t next = 0;
   bool first = true;
   while (first || next < in.size()) {
-    LinearArguments p{};
+    LinearArguments<Word> p{};
     p.q = q;
     p.barrett = ~std::uint64_t{0} / q;
     p.row = row;
     p.size = size;
-    auto add = [&](const std::uint32_t* from, std::uint64_t factor) {
+    auto add = [&](const Word* from, std::uint64_t factor) {
       p.in[p.inputs] = from;
-      p.factor[p.inputs] = static_cast<std::uint32_t>(factor);
-      p.factor_shoup[p.inputs++] = static_cast<std::uint32_t>((factor << 32) / q);
+      p.factor[p.inputs] = static_cast<Word>(factor);
+      p.factor_shoup[p.inputs++] =
+          static_cast<Word>((math::Wide<std::uint64_t>{factor} << (8 * sizeof(Word))) / q);
     };
     if (first)
-      p.constant = static_cast<std::uint32_t>(constant % q);
+      p.constant = static_cast<Word>(constant % q);
     else
       add(so_far.data(), 1 % q);
     while (p.inputs < most_linear_inputs && next < in.size()) {
@@ -102,25 +119,31 @@ void lwe_linear(const Stream& stream, std::uint64_t q, std::size_t row,
       ++next;
     }
     const bool last = next == in.size();
-    if (!last && !so_far.data()) so_far = stream.allocate<std::uint32_t>(size);
-    std::uint32_t* to = last ? out : so_far.data();
+    if (!last && !so_far.data()) so_far = stream.allocate<Word>(size);
+    Word* to = last ? out : so_far.data();
     const bool vectors =
-        size % 4 == 0 && aligned(to, 16) &&
-        std::all_of(p.in, p.in + p.inputs, [](const std::uint32_t* x) { return aligned(x, 16); });
-    const unsigned blocks = blocks_for(stream, vectors ? size / 4 : size, lwe_threads);
+        size % width == 0 && aligned(to, 16) &&
+        std::all_of(p.in, p.in + p.inputs, [](const Word* x) { return aligned(x, 16); });
+    const unsigned blocks = blocks_for(stream, vectors ? size / width : size, lwe_threads);
     if (vectors)
-      combine_linearly<4><<<blocks, lwe_threads, 0, stream.handle()>>>(p, to);
+      combine_linearly<Word, width><<<blocks, lwe_threads, 0, stream.handle()>>>(p, to);
     else
-      combine_linearly<1><<<blocks, lwe_threads, 0, stream.handle()>>>(p, to);
+      combine_linearly<Word, 1><<<blocks, lwe_threads, 0, stream.handle()>>>(p, to);
     check_launch("combine_linearly", blocks, lwe_threads, 0);
     first = false;
   }
 }
 
-template void sample_extract(const Stream&, std::uint64_t, std::uint32_t, std::uint64_t,
-                             std::size_t, const std::uint32_t*, std::uint32_t*);
-template void sample_extract(const Stream&, std::uint64_t, std::uint32_t, std::uint64_t,
-                             std::size_t, const std::uint64_t*, std::uint64_t*);
+#define WHORL_INSTANTIATE(Word)                                                            \
+  template void sample_extract(const Stream&, std::uint64_t, std::uint32_t,                \
+                               std::span<const std::uint32_t>, std::uint64_t, std::size_t, \
+                               const Word*, Word*);                                        \
+  template void lwe_linear(const Stream&, std::uint64_t, std::size_t,                      \
+                           std::span<const std::int64_t>, std::span<const Word* const>,    \
+                           std::uint64_t, std::size_t, Word*);
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+#undef WHORL_INSTANTIATE
 #define WHORL_INSTANTIATE(In, Out)                                                             \
   template void modulus_switch(const Stream&, std::uint64_t, std::uint64_t, std::size_t, bool, \
                                std::size_t, const In*, Out*);

@@ -1,20 +1,23 @@
-// LWE ciphertexts around the blind rotation, on a GPU: meanings as in backend/ops.h.
+// LWE ciphertexts around the blind rotation, on a GPU: meanings as in the contract.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <type_traits>
 
+#include "backend/contract/lwe.h"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
 #include "backend/parallel.h"
 
 namespace whorl::backend::cuda {
 
-/// rlwe (count, 2, N), out (count, N+1); Word: uint32_t or uint64_t.
+/// rlwe (count, 2, N), out (count, offsets, N+1); Word: uint32_t or uint64_t.
 template <class Word>
-void sample_extract(const Stream& stream, std::uint64_t Q, std::uint32_t N, std::uint64_t constant,
+void sample_extract(const Stream& stream, std::uint64_t Q, std::uint32_t N,
+                    std::span<const std::uint32_t> offsets, std::uint64_t constant,
                     std::size_t count, const Word* rlwe, Word* out);
 
 /// `count` rows; `out` may be `in` where the words are of one size.
@@ -22,17 +25,35 @@ template <class In, class Out>
 void modulus_switch(const Stream& stream, std::uint64_t from, std::uint64_t to, std::size_t row,
                     bool centre, std::size_t count, const In* in, Out* out);
 
-/// Word: uint16_t, uint32_t or uint64_t, at least word_bytes_for(Q_ks). Rows are made by
-/// `workers`. The key is complete on the device when this returns: other streams may use it.
+/// Writes rows first … first + count - 1 of a key-switching key, row first + r at r·stride words.
+using SwitchRowWriter =
+    std::function<void(std::size_t first, std::size_t count, void* out, std::size_t stride)>;
+/// Words of 2, 4 or 8 bytes, at least word_bytes_for(Q_ks). Rows are made by `workers`. The key is
+/// complete on the device when this returns: other streams may use it.
+std::unique_ptr<SwitchKey> prepare_switch_key(const Stream& stream, const SwitchShape& shape,
+                                              unsigned word_bytes, const SwitchRowWriter& rows,
+                                              const Workers& workers);
 template <class Word>
 std::unique_ptr<SwitchKey> prepare_switch_key(const Stream& stream, const SwitchShape& shape,
-                                              const SwitchRows<Word>& rows, const Workers& workers);
-void lwe_key_switch(const Stream& stream, const SwitchKey& key, std::size_t count,
-                    const std::uint64_t* in, std::uint64_t* out);
+                                              const SwitchRows<Word>& rows,
+                                              const Workers& workers) {
+  const SwitchRowWriter writer = [&](std::size_t first, std::size_t count, void* out,
+                                     std::size_t stride) {
+    rows(first, count, static_cast<Word*>(out), stride);
+  };
+  return prepare_switch_key(stream, shape, sizeof(Word), writer, workers);
+}
+/// Words of 32 bits where Q_ks fits them are those that kernels work on: others are converted.
+template <class Word>
+void lwe_key_switch(const Stream& stream, const SwitchKey& key, std::size_t count, const Word* in,
+                    Word* out);
 
-/// out = sum_k weights[k]·in[k] + (0, …, 0, constant) modulo q; `out` may be one of `in`.
+/// out = sum_k weights[k]·in[k] + (0, …, 0, constant) modulo q; `out` may be one of `in`. q up to
+/// 2^32 for 32-bit words, below 2^61 for 64-bit ones.
+template <class Word>
 void lwe_linear(const Stream& stream, std::uint64_t q, std::size_t row,
-                std::span<const std::int64_t> weights, std::span<const std::uint32_t* const> in,
-                std::uint64_t constant, std::size_t count, std::uint32_t* out);
+                std::span<const std::int64_t> weights,
+                std::type_identity_t<std::span<const Word* const>> in, std::uint64_t constant,
+                std::size_t count, Word* out);
 
 }  // namespace whorl::backend::cuda

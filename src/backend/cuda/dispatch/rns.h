@@ -1,16 +1,20 @@
-// RNS operations on a GPU: meanings as in backend/ops.h, shapes being checked by the caller. Arrays
-// begin at 16 bytes.
+// RNS operations on a GPU: meanings as in the contract, shapes being checked by the caller. Arrays
+// begin at 16 bytes. Chains, the first limbs with or without the special primes, have kernels of
+// their own (rns.cu); other bases go through the general ones (rns_sets.cu). The bits are the same.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 
+#include "backend/contract/rns.h"
 #include "backend/cuda/dispatch/ntt_rows.h"
 #include "backend/cuda/runtime/stream.h"
 #include "backend/parallel.h"
-#include "backend/rns.h"
 #include "ring/base_conversion.h"
 
 namespace whorl::backend::cuda {
@@ -19,6 +23,8 @@ template <class Word>
 struct RnsModulus;
 template <class Word>
 struct RnsSource;
+template <class Word>
+struct DivisionRow;
 
 /// Conversions to the same moduli from at most `size`, as kernels read them (kernels/rns.cuh and
 /// convert_int8.cuh).
@@ -38,72 +44,121 @@ enum class Products : std::uint8_t {
   bytes_by_more,  ///< the same, 64 a warp
 };
 
+/// The conversions of a chain's divisions with one plain modulus.
+template <class Word>
+struct ChainDivision {
+  Conversions<Word> down;  ///< from the special primes to the chain
+  Conversions<Word> last;  ///< number l >= 1: from limb l to those before it
+};
+/// What transforms and products over any basis need.
+template <class Word>
+struct BasisTables {
+  NttLimbs<Word> ntt;
+  DeviceArray<RnsModulus<Word>> moduli;
+};
+/// A division between any bases: from the dropped primes, their values times the product of the
+/// taken ones, to all that stay or come.
+template <class Word>
+struct SetDivision {
+  Conversions<Word> conversion;
+  DeviceArray<DivisionRow<Word>> rows;
+};
+
+/// Those of chains are made with it, the others when they are first asked for; and kept.
 template <class Word>
 class CudaRnsTables final : public RnsTables<Word> {
  public:
   CudaRnsTables(const Stream& stream, const TransformTables& transforms,
-                std::shared_ptr<const ring::RnsPlan<Word>> plan, std::uint64_t plain_modulus);
+                std::shared_ptr<const ring::RnsPlan<Word>> plan);
 
-  int ordinal;
   NttLimbs<Word> ntt;
   DeviceArray<RnsModulus<Word>> moduli;
-  Conversions<Word> up;    ///< number digit·digit_limbs + limbs - 1: from a digit's first limbs
-  Conversions<Word> down;  ///< from the special primes to the chain
-  Conversions<Word> last;  ///< number l >= 1: from limb l to those before it
+  Conversions<Word> up;  ///< number digit·digit_limbs + limbs - 1: from a digit's first limbs
   DeviceArray<Twiddle<Word>> inverse_P;     ///< P^-1 modulo each limb
   DeviceArray<Twiddle<Word>> inverse_last;  ///< q_k^-1 modulo q_l at k·L + l, l < k
+
+  const ChainDivision<Word>& chain_division(const Stream& stream, std::uint64_t t) const;
+  const BasisTables<Word>& of(const Stream& stream, const ring::Basis& basis) const;
+  const Conversions<Word>& conversion(const Stream& stream, const ring::Basis& from,
+                                      const ring::Basis& to, ring::Lift lift) const;
+  const SetDivision<Word>& division(const Stream& stream, const Division& division) const;
+
+ private:
+  struct Bases {
+    ring::Basis from, to;
+    ring::Lift lift;
+    std::uint64_t t;
+    auto operator<=>(const Bases&) const = default;
+  };
+  /// The value of `key`, made where there is none and then waited for: other streams may use it.
+  template <class Key, class Value, class Make>
+  const Value& kept(const Stream& stream, std::map<Key, Value>& values, const Key& key,
+                    const Make& make) const;
+
+  mutable std::mutex mutex_;
+  mutable std::map<std::uint64_t, ChainDivision<Word>> chain_divisions_;
+  mutable std::map<ring::Basis, BasisTables<Word>> bases_;
+  mutable std::map<Bases, Conversions<Word>> conversions_;
+  mutable std::map<Bases, SetDivision<Word>> divisions_;
 };
 
-/// Values in Montgomery form as (digits, 2, L + K, N), a first: the order of rows in which inner
+template <class Word>
+class CudaConversion final : public Conversion<Word> {
+ public:
+  CudaConversion(const Stream& stream, const ring::BaseConversion<Word>& rule);
+
+  Conversions<Word> tables;
+};
+
+/// Values in Montgomery form as (digits, 2, rows, N), a first: the order of rows in which inner
 /// products read them.
 template <class Word>
 class CudaRnsSwitchKey final : public RnsSwitchKey<Word> {
  public:
   CudaRnsSwitchKey(const Stream& stream, const CudaRnsTables<Word>& tables,
-                   const RnsRowSource<Word>& rows, const Workers& workers);
+                   const ring::KeyLayout& layout, const RnsRowSource<Word>& rows,
+                   const Workers& workers);
   std::size_t bytes() const override { return values.size() * sizeof(Word); }
 
-  int ordinal;
+  bool usual;  ///< of the plan's usual layout
   DeviceArray<Word> values;
 };
 
 template <class Word>
-void rns_transform(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-                   bool with_special, bool forward, std::size_t parts, std::size_t batch,
+void rns_transform(const Stream& stream, const CudaRnsTables<Word>& tables,
+                   const ring::Basis& basis, bool forward, std::size_t parts, std::size_t batch,
                    Word* data);
-/// The conversion's tables are uploaded with each call.
 template <class Word>
-void base_convert(const Stream& stream, const ring::BaseConversion<Word>& conversion,
-                  std::uint32_t N, std::size_t batch, const Word* in, Word* out);
-/// mod_up's base conversion alone: `in` (limbs, B, N) in coefficient form, each digit to all rows
-/// of `out` (digits, limbs + special, B, N) but its own, which are copied from `own` (limbs, B, N).
+void base_convert(const Stream& stream, const CudaConversion<Word>& conversion, std::uint32_t N,
+                  std::size_t batch, const Word* in, Word* out);
+/// The base conversion of an extension of a chain of `limbs` alone: `in` (limbs, B, N) in
+/// coefficient form, each digit to all rows of `out` (digits, limbs + special, B, N) but its own,
+/// which are copied from `own` (limbs, B, N).
 template <class Word>
 void convert_up(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
                 std::size_t batch, const Word* in, const Word* own, Word* out,
                 Products products = Products::automatic);
-/// mod_down's: the special primes' rows (parts, special, B, N) to the chain's (parts, limbs, B, N).
+/// That of a division by the special primes: their rows (parts, special, B, N) to the chain's
+/// (parts, limbs, B, N).
 template <class Word>
-void convert_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-                  std::size_t parts, std::size_t batch, const Word* in, Word* out,
+void convert_down(const Stream& stream, const CudaRnsTables<Word>& tables, std::uint64_t t,
+                  unsigned limbs, std::size_t parts, std::size_t batch, const Word* in, Word* out,
                   Products products = Products::automatic);
 template <class Word>
-void mod_up(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+void extend(const Stream& stream, const CudaRnsTables<Word>& tables, const Extension& extension,
             std::size_t batch, const Word* in, Word* out);
 template <class Word>
 void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
-                   const CudaRnsSwitchKey<Word>& key, unsigned limbs, std::uint32_t g,
+                   const CudaRnsSwitchKey<Word>& key, const InnerProduct& product,
                    std::size_t batch, const Word* digits, Word* out);
 /// `added`: whole parts.
 template <class Word>
-void mod_down(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-              std::size_t parts, std::size_t batch, const Word* in, std::span<const Word> added,
-              std::uint32_t g, Word* out);
-template <class Word>
-void rescale(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-             std::size_t parts, std::size_t batch, const Word* in, Word* out);
+void divide(const Stream& stream, const CudaRnsTables<Word>& tables, const Division& division,
+            std::size_t parts, std::size_t batch, const Word* in, std::span<const Word> added,
+            std::uint32_t g, Word* out);
 /// `one_b`: b has a batch of 1.
 template <class Word>
-void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
             std::size_t a_parts, std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
             const Word* b, Word* out);
 

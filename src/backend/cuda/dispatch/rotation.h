@@ -1,4 +1,4 @@
-// Blind rotation on a GPU: meanings as in backend/ops.h.
+// Blind rotation on a GPU: meanings as in the contract.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "backend/contract/rotation.h"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
 #include "backend/parallel.h"
 
 namespace whorl::backend::cuda {
@@ -21,8 +21,8 @@ std::unique_ptr<RotationKey> prepare_rotation_key(const Stream& stream, const Ro
                                                   const Workers& workers);
 
 /// lwe (count, n+1), luts (tables, N), index (count), out (count, 2, N); with `constant`, which is
-/// below Q, samples (count, N+1): Device::blind_rotate_extract. An index that is not below `tables`
-/// sets *bad_index and takes table 0.
+/// below Q, samples (count, N+1): RotationOps::rotate_extract of coefficient 0. An index that is
+/// not below `tables` sets *bad_index and takes table 0.
 template <class Word>
 void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation way,
                   std::size_t count, const std::uint32_t* lwe, const Word* luts, std::size_t tables,

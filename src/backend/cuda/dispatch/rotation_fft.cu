@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "backend/cuda/dispatch/rotation_fft_launch.h"
 #include "backend/cuda/dispatch/rotation_key.h"
 #include "backend/cuda/dispatch/transforms.h"
 #include "backend/cuda/kernels/key_spectra.cuh"
@@ -67,29 +66,32 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
                                              const RowSource<Word>& rows, const Workers& workers) {
   const CurrentGpu current(stream.gpu().ordinal);
   constexpr bool wide = sizeof(Word) == 8;
-  auto key = std::make_unique<FftRotationKey>(shape, wide);
-  key->ordinal = stream.gpu().ordinal;
+  auto made = std::make_unique<FftRotationKey>(shape);
+  auto& key = made->arrays;
+  key.N = shape.N;
+  key.Q = shape.Q;
+  key.keys = shape.keys;
   const std::size_t N = shape.N, M = N / 2;
-  const std::vector<std::size_t> first = first_rows(shape);
+  const std::vector<std::size_t> first = shape.first_rows();
   const ring::FftPlan plan(shape.N);
   const TransformTables transform_tables;
 
   const std::vector<GadgetRange> ranges = gadget_ranges(shape);
-  key->ranges = stream.upload(ranges.data(), ranges.size());
-  key->range_count = static_cast<std::uint32_t>(ranges.size());
-  key->most_digits = most_digits(shape);
-  key->slots = std::max(key->most_digits, wide ? 1u : 2u);
+  key.ranges = stream.upload(ranges.data(), ranges.size());
+  key.range_count = static_cast<std::uint32_t>(ranges.size());
+  key.most_digits = shape.most_digits();
+  key.slots = std::max(key.most_digits, wide ? 1u : 2u);
   with_fft_shape(shape.N, [&]<class Shape, class ClusterShape>() {
     const std::vector<double2> tables = group_fft_tables<Shape>(plan);
-    key->tables = stream.upload(tables.data(), tables.size());
+    key.tables = stream.upload(tables.data(), tables.size());
     const std::vector<double2> cluster_tables = group_fft_tables<ClusterShape>(plan);
-    key->cluster_tables = stream.upload(cluster_tables.data(), cluster_tables.size());
+    key.cluster_tables = stream.upload(cluster_tables.data(), cluster_tables.size());
   });
   std::vector<double2> roots;
   for (const auto& w : plan.roots()) roots.push_back({w.real(), w.imag()});
-  key->roots = stream.upload(roots.data(), roots.size());
-  key->values = stream.allocate<std::uint8_t>(first.back() * 2 * M * (wide ? 16 : 8));
-  key->inverse_scale = stream.allocate<double>(shape.n);
+  key.roots = stream.upload(roots.data(), roots.size());
+  key.values = stream.allocate<std::uint8_t>(first.back() * 2 * M * (wide ? 16 : 8));
+  key.inverse_scale = stream.allocate<double>(shape.n);
   // The product over Q of one step: rows of digits up to B/2 with residues up to Q/2. 12 deviations
   // of the sum, taken as random signs, must stay below 2^22 where it is not reduced first.
   double digit_squares = 0;
@@ -99,7 +101,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
       sum += std::pow(static_cast<double>(gadget.bound(j)), 2);
     digit_squares = std::max(digit_squares, sum);
   }
-  key->large =
+  key.large =
       12 * std::sqrt(2.0 * shape.keys * static_cast<double>(N) * digit_squares / 12) > 4194304.0;
 
   std::vector<double> inverse_scales(shape.n);
@@ -146,21 +148,20 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
               <<<static_cast<unsigned>(polynomials), 256, 0, stream.handle()>>>(
                   reinterpret_cast<const double2*>(spectra.data()), device_places.data(),
                   device_scales.data(),
-                  reinterpret_cast<std::conditional_t<wide, double2, int2>*>(key->values.data()));
+                  reinterpret_cast<std::conditional_t<wide, double2, int2>*>(key.values.data()));
           check_launch("place_spectra", dim3(static_cast<unsigned>(polynomials)), dim3(256), 0);
         });
       });
-  stream.copy_in(inverse_scales.data(), key->inverse_scale.data(), shape.n * sizeof(double));
+  stream.copy_in(inverse_scales.data(), key.inverse_scale.data(), shape.n * sizeof(double));
   stream.wait();
   stream.trim();
-  return key;
+  return made;
 }
 
 template <class Word>
 void blind_rotate_fft(const Stream& stream, const RotationKey& any_key, BlindRotation way,
                       const RotationBatch<Word>& batch) {
-  const auto& key = own_key<FftRotationKey>(any_key);
-  check_gpu(stream.gpu(), key.ordinal);
+  const auto& key = static_cast<const FftRotationKey&>(any_key).arrays;
   if constexpr (sizeof(Word) == 8)
     key.most_digits == 1 ? launch_rotate_fft_coarse(stream, key, way, batch)
                          : launch_rotate_fft_wide(stream, key, way, batch);

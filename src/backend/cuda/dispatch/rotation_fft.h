@@ -3,13 +3,23 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
+#include "backend/contract/rotation.h"
+#include "backend/cuda/dispatch/rotation_fft_launch.h"
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
 #include "backend/parallel.h"
 
 namespace whorl::backend::cuda {
+
+class FftRotationKey final : public RotationKey {
+ public:
+  explicit FftRotationKey(RotationShape shape) : RotationKey(std::move(shape)) {}
+  std::size_t bytes() const override { return arrays.values.size(); }
+
+  FftKeyArrays arrays;
+};
 
 template <class Word>
 std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const RotationShape& shape,

@@ -10,7 +10,7 @@
 namespace whorl::backend::cuda {
 
 template <bool wide>
-FftKeyView<wide> view_of(const FftRotationKey& key) {
+FftKeyView<wide> view_of(const FftKeyArrays& key) {
   return {reinterpret_cast<const std::conditional_t<wide, double2, int2>*>(key.values.data()),
           key.inverse_scale.data(),
           key.tables.data(),
@@ -18,7 +18,7 @@ FftKeyView<wide> view_of(const FftRotationKey& key) {
           key.ranges.data(),
           key.range_count,
           key.slots,
-          key.shape().Q,
+          key.Q,
           key.large,
           nullptr,
           false};
@@ -28,8 +28,8 @@ FftKeyView<wide> view_of(const FftRotationKey& key) {
 /// cannot run all blocks at once.
 template <class Shape, class KeyShape, int keys, bool wide, bool coarse, int blocks, bool clustered,
           class Word>
-bool launch_cluster(const Stream& stream, const FftRotationKey& key,
-                    const RotationBatch<Word>& batch, unsigned waves) {
+bool launch_cluster(const Stream& stream, const FftKeyArrays& key, const RotationBatch<Word>& batch,
+                    unsigned waves) {
   const unsigned digits = key.most_digits;
   const FftClusterMemory<Shape, wide, coarse> memory{(digits + blocks / 2 - 1) / (blocks / 2),
                                                      2 * digits, keys};
@@ -44,7 +44,7 @@ bool launch_cluster(const Stream& stream, const FftRotationKey& key,
 
 /// As many blocks as blocks_for says; four where they meet in device memory.
 template <class Shape, class KeyShape, int keys, bool wide, bool coarse, class Word>
-bool launch_any_cluster(const Stream& stream, const FftRotationKey& key,
+bool launch_any_cluster(const Stream& stream, const FftKeyArrays& key,
                         const RotationBatch<Word>& batch, bool clustered, unsigned waves) {
   if (!clustered)
     return launch_cluster<Shape, KeyShape, keys, wide, coarse, 4, false>(stream, key, batch, waves);
@@ -54,7 +54,7 @@ bool launch_any_cluster(const Stream& stream, const FftRotationKey& key,
 }
 
 template <class Shape, class ClusterShape, int keys, bool wide, bool coarse, class Word>
-void choose_rotate_fft(const Stream& stream, const FftRotationKey& key, BlindRotation way,
+void choose_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                        const RotationBatch<Word>& batch) {
   using Tuning = FftRotationTuning<Shape, keys, wide, coarse>;
   using Memory = FftPolynomialMemory<Shape, wide, coarse>;
@@ -93,10 +93,10 @@ void choose_rotate_fft(const Stream& stream, const FftRotationKey& key, BlindRot
 }
 
 template <bool wide, bool coarse, class Word>
-void dispatch_rotate_fft(const Stream& stream, const FftRotationKey& key, BlindRotation way,
+void dispatch_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                          const RotationBatch<Word>& batch) {
-  with_fft_shape(key.shape().N, [&]<class Shape, class ClusterShape>() {
-    if (key.shape().keys == 1)
+  with_fft_shape(key.N, [&]<class Shape, class ClusterShape>() {
+    if (key.keys == 1)
       choose_rotate_fft<Shape, ClusterShape, 1, wide, coarse>(stream, key, way, batch);
     else
       choose_rotate_fft<Shape, ClusterShape, 2, wide, coarse>(stream, key, way, batch);

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <string>
 
+#include "backend/contract/blind_rotation.h"
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/kernels/group_fft.cuh"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
+#include "whorl/error.h"
 
 namespace whorl::backend::cuda {
 
@@ -35,13 +36,12 @@ void with_fft_shape(std::uint32_t N, const Body& body) {
   }
 }
 
-class FftRotationKey final : public RotationKey {
- public:
-  FftRotationKey(RotationShape shape, bool wide) : RotationKey(std::move(shape)), wide(wide) {}
-  std::size_t bytes() const override { return values.size(); }
-
-  bool wide;
-  int ordinal = 0;  ///< of its GPU
+/// A key as kernels read it. RotationKey is not known here: what includes this takes minutes to
+/// compile.
+struct FftKeyArrays {
+  std::uint32_t N = 0;
+  std::uint64_t Q = 0;
+  unsigned keys = 1;
   DeviceArray<std::uint8_t> values;
   DeviceArray<double> inverse_scale;
   DeviceArray<double2> tables, cluster_tables, roots;
@@ -50,12 +50,12 @@ class FftRotationKey final : public RotationKey {
   bool large = false;
 };
 
-void launch_rotate_fft_narrow(const Stream& stream, const FftRotationKey& key, BlindRotation way,
+void launch_rotate_fft_narrow(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                               const RotationBatch<std::uint32_t>& batch);
-void launch_rotate_fft_wide(const Stream& stream, const FftRotationKey& key, BlindRotation way,
+void launch_rotate_fft_wide(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                             const RotationBatch<std::uint64_t>& batch);
 /// For keys with one digit a step.
-void launch_rotate_fft_coarse(const Stream& stream, const FftRotationKey& key, BlindRotation way,
+void launch_rotate_fft_coarse(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                               const RotationBatch<std::uint64_t>& batch);
 
 }  // namespace whorl::backend::cuda

@@ -2,7 +2,7 @@
 
 namespace whorl::backend::cuda {
 
-void launch_rotate_fft_narrow(const Stream& stream, const FftRotationKey& key, BlindRotation way,
+void launch_rotate_fft_narrow(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                               const RotationBatch<std::uint32_t>& batch) {
   dispatch_rotate_fft<false, false>(stream, key, way, batch);
 }

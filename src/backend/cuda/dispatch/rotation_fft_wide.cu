@@ -2,7 +2,7 @@
 
 namespace whorl::backend::cuda {
 
-void launch_rotate_fft_wide(const Stream& stream, const FftRotationKey& key, BlindRotation way,
+void launch_rotate_fft_wide(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                             const RotationBatch<std::uint64_t>& batch) {
   dispatch_rotate_fft<true, false>(stream, key, way, batch);
 }

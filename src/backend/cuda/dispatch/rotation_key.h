@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "backend/contract/rotation.h"
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/runtime/gpu.h"
-#include "backend/ops.h"
 #include "backend/parallel.h"
 
 namespace whorl::backend::cuda {
@@ -36,21 +36,6 @@ inline std::vector<GadgetRange> gadget_ranges(const RotationShape& shape) {
     rows += std::uint64_t{2} * shape.keys * g.digits();
   }
   return ranges;
-}
-
-/// Kernels of one GPU cannot read another's memory.
-inline void check_gpu(const Gpu& gpu, int of_key) {
-  if (of_key != gpu.ordinal)
-    throw DeviceError("a blind-rotation key of cuda:" + std::to_string(of_key) + " was given to " +
-                      gpu.name());
-}
-
-/// Rows before each LWE coefficient's, and in all.
-inline std::vector<std::size_t> first_rows(const RotationShape& shape) {
-  std::vector<std::size_t> first(shape.n + 1, 0);
-  for (std::uint32_t i = 0; i < shape.n; ++i)
-    first[i + 1] = first[i] + std::size_t{2} * shape.keys * shape.gadgets[i].digits();
-  return first;
 }
 
 /// Calls body(begin, end, words) for runs of LWE coefficients of some 4,096 rows, which bounds the
@@ -88,12 +73,6 @@ inline std::vector<std::size_t> places_of_rows(const RotationShape& shape,
         for (std::size_t component = 0; component < 2; ++component)
           places.push_back((first[i] * 2 + (row * shape.keys + k) * 2 + component) * size);
   return places;
-}
-
-inline unsigned most_digits(const RotationShape& shape) {
-  unsigned most = 1;
-  for (const ring::Gadget& gadget : shape.gadgets) most = std::max(most, gadget.digits());
-  return most;
 }
 
 }  // namespace whorl::backend::cuda

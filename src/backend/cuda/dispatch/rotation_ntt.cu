@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "backend/cuda/dispatch/rotation_key.h"
-#include "backend/cuda/dispatch/rotation_ntt_launch.h"
 #include "backend/cuda/dispatch/transforms.h"
 #include "backend/cuda/kernels/rotate_ntt.cuh"
 #include "backend/cuda/runtime/error.h"
@@ -36,24 +35,27 @@ template <class Word>
 std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const RotationShape& shape,
                                              const RowSource<Word>& rows, const Workers& workers) {
   const CurrentGpu current(stream.gpu().ordinal);
-  auto key = std::make_unique<NttRotationKey<Word>>(shape);
-  key->ordinal = stream.gpu().ordinal;
+  auto made = std::make_unique<NttRotationKey<Word>>(shape);
+  auto& key = made->arrays;
+  key.N = shape.N;
+  key.Q = static_cast<Word>(shape.Q);
+  key.keys = shape.keys;
   const std::size_t N = shape.N;
-  const std::vector<std::size_t> first = first_rows(shape);
+  const std::vector<std::size_t> first = shape.first_rows();
   const ring::NttPlan<Word> plan(shape.N, static_cast<Word>(shape.Q));
   const math::Modulus<Word>& modulus = plan.modulus();
   const math::Montgomery<Word> montgomery(modulus);
   const TransformTables transform_tables;
 
   const std::vector<GadgetRange> ranges = gadget_ranges(shape);
-  key->ranges = stream.upload(ranges.data(), ranges.size());
-  key->range_count = static_cast<std::uint32_t>(ranges.size());
-  key->slots = most_digits(shape);
-  key->montgomery = montgomery.inverse();
+  key.ranges = stream.upload(ranges.data(), ranges.size());
+  key.range_count = static_cast<std::uint32_t>(ranges.size());
+  key.slots = shape.most_digits();
+  key.montgomery = montgomery.inverse();
   const auto roots = paired(plan.roots(), plan.roots_shoup());
   const auto inverse_roots = paired(plan.inverse_roots(), plan.inverse_roots_shoup());
-  key->roots = stream.upload(roots.data(), roots.size());
-  key->inverse_roots = stream.upload(inverse_roots.data(), inverse_roots.size());
+  key.roots = stream.upload(roots.data(), roots.size());
+  key.inverse_roots = stream.upload(inverse_roots.data(), inverse_roots.size());
   std::vector<Word> monomials(2 * N);
   const Word psi = montgomery.to_montgomery(plan.psi());
   Word power = montgomery.to_montgomery(1);
@@ -61,8 +63,8 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
     value = power;
     power = montgomery.mul(power, psi);
   }
-  key->monomials = stream.upload(monomials.data(), monomials.size());
-  key->values = stream.allocate<Word>(first.back() * 2 * N);
+  key.monomials = stream.upload(monomials.data(), monomials.size());
+  key.values = stream.allocate<Word>(first.back() * 2 * N);
   const Word factor = montgomery.to_montgomery(plan.inverse_N());
   const Twiddle<Word> scale{factor, modulus.shoup(factor)};
 
@@ -77,20 +79,19 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
         const auto device_places = stream.upload(places.data(), places.size());
         with_ntt_shape<Word>(shape.N, [&]<class Shape, class>() {
           place_values<Shape><<<static_cast<unsigned>(polynomials), 256, 0, stream.handle()>>>(
-              values.data(), device_places.data(), scale, modulus.value(), key->values.data());
+              values.data(), device_places.data(), scale, modulus.value(), key.values.data());
           check_launch("place_values", dim3(static_cast<unsigned>(polynomials)), dim3(256), 0);
         });
       });
   stream.wait();
   stream.trim();
-  return key;
+  return made;
 }
 
 template <class Word>
 void blind_rotate_ntt(const Stream& stream, const RotationKey& any_key, BlindRotation way,
                       const RotationBatch<Word>& batch) {
-  const auto& key = own_key<NttRotationKey<Word>>(any_key);
-  check_gpu(stream.gpu(), key.ordinal);
+  const auto& key = static_cast<const NttRotationKey<Word>&>(any_key).arrays;
   launch_rotate_ntt(stream, key, way, batch);
 }
 

@@ -3,13 +3,24 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
+#include "backend/contract/rotation.h"
+#include "backend/cuda/dispatch/rotation_ntt_launch.h"
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
 #include "backend/parallel.h"
 
 namespace whorl::backend::cuda {
+
+template <class Word>
+class NttRotationKey final : public RotationKey {
+ public:
+  explicit NttRotationKey(RotationShape shape) : RotationKey(std::move(shape)) {}
+  std::size_t bytes() const override { return arrays.values.size() * sizeof(Word); }
+
+  NttKeyArrays<Word> arrays;
+};
 
 template <class Word>
 std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const RotationShape& shape,

@@ -2,7 +2,7 @@
 
 namespace whorl::backend::cuda {
 
-template void launch_rotate_ntt(const Stream&, const NttRotationKey<std::uint64_t>&, BlindRotation,
+template void launch_rotate_ntt(const Stream&, const NttKeyArrays<std::uint64_t>&, BlindRotation,
                                 const RotationBatch<std::uint64_t>&);
 
 }  // namespace whorl::backend::cuda

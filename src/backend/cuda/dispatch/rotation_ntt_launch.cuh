@@ -12,21 +12,17 @@
 namespace whorl::backend::cuda {
 
 template <class Word>
-NttKeyView<Word> view_of(const NttRotationKey<Word>& key) {
-  return {key.values.data(),
-          {key.roots.data(), key.inverse_roots.data(), static_cast<Word>(key.shape().Q)},
-          key.monomials.data(),
-          key.ranges.data(),
-          key.range_count,
-          key.slots,
-          key.montgomery,
-          nullptr};
+NttKeyView<Word> view_of(const NttKeyArrays<Word>& key) {
+  return {key.values.data(),    {key.roots.data(), key.inverse_roots.data(), key.Q},
+          key.monomials.data(), key.ranges.data(),
+          key.range_count,      key.slots,
+          key.montgomery,       nullptr};
 }
 
 /// One ciphertext over `blocks` blocks. False where it does not fit, or the GPU has no clusters and
 /// cannot run all blocks at once.
 template <class Shape, class KeyShape, int keys, int blocks, bool clustered, class Word>
-bool launch_cluster(const Stream& stream, const NttRotationKey<Word>& key,
+bool launch_cluster(const Stream& stream, const NttKeyArrays<Word>& key,
                     const RotationBatch<Word>& batch, unsigned waves) {
   constexpr unsigned carriers = blocks / 2;
   NttClusterMemory<Shape> memory{(key.slots + carriers - 1) / carriers, 2 * key.slots, keys, true,
@@ -51,7 +47,7 @@ bool launch_cluster(const Stream& stream, const NttRotationKey<Word>& key,
 
 /// As many blocks as blocks_for says; four where they meet in device memory.
 template <class Shape, class KeyShape, int keys, class Word>
-bool launch_any_cluster(const Stream& stream, const NttRotationKey<Word>& key,
+bool launch_any_cluster(const Stream& stream, const NttKeyArrays<Word>& key,
                         const RotationBatch<Word>& batch, bool clustered, unsigned waves) {
   if (!clustered) return launch_cluster<Shape, KeyShape, keys, 4, false>(stream, key, batch, waves);
   if (blocks_for(key.slots) == 8)
@@ -60,7 +56,7 @@ bool launch_any_cluster(const Stream& stream, const NttRotationKey<Word>& key,
 }
 
 template <class Shape, class ClusterShape, int keys, class Word = typename Shape::Word>
-void choose_rotate_ntt(const Stream& stream, const NttRotationKey<Word>& key, BlindRotation way,
+void choose_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, BlindRotation way,
                        const RotationBatch<Word>& batch) {
   using Tuning = NttRotationTuning<Shape>;
   using Memory = NttBlockMemory<Shape>;
@@ -94,10 +90,10 @@ void choose_rotate_ntt(const Stream& stream, const NttRotationKey<Word>& key, Bl
 }
 
 template <class Word>
-void launch_rotate_ntt(const Stream& stream, const NttRotationKey<Word>& key, BlindRotation way,
+void launch_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, BlindRotation way,
                        const RotationBatch<Word>& batch) {
-  with_ntt_shape<Word>(key.shape().N, [&]<class Shape, class ClusterShape>() {
-    if (key.shape().keys == 1)
+  with_ntt_shape<Word>(key.N, [&]<class Shape, class ClusterShape>() {
+    if (key.keys == 1)
       choose_rotate_ntt<Shape, ClusterShape, 1>(stream, key, way, batch);
     else
       choose_rotate_ntt<Shape, ClusterShape, 2>(stream, key, way, batch);

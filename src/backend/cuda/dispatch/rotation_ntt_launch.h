@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <string>
 
+#include "backend/contract/blind_rotation.h"
 #include "backend/cuda/kernels/accumulator.cuh"
 #include "backend/cuda/kernels/group_ntt.cuh"
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
+#include "whorl/error.h"
 
 namespace whorl::backend::cuda {
 
@@ -35,13 +36,13 @@ void with_ntt_shape(std::uint32_t N, const Body& body) {
   }
 }
 
+/// A key as kernels read it. RotationKey is not known here: what includes this takes minutes to
+/// compile.
 template <class Word>
-class NttRotationKey final : public RotationKey {
- public:
-  explicit NttRotationKey(RotationShape shape) : RotationKey(std::move(shape)) {}
-  std::size_t bytes() const override { return values.size() * sizeof(Word); }
-
-  int ordinal = 0;  ///< of its GPU
+struct NttKeyArrays {
+  std::uint32_t N = 0;
+  Word Q = 0;
+  unsigned keys = 1;
   DeviceArray<Word> values, monomials;
   DeviceArray<Twiddle<Word>> roots, inverse_roots;
   DeviceArray<GadgetRange> ranges;
@@ -50,7 +51,7 @@ class NttRotationKey final : public RotationKey {
 };
 
 template <class Word>
-void launch_rotate_ntt(const Stream& stream, const NttRotationKey<Word>& key, BlindRotation way,
+void launch_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, BlindRotation way,
                        const RotationBatch<Word>& batch);
 
 }  // namespace whorl::backend::cuda

@@ -6,11 +6,17 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "backend/cuda/runtime/stream.h"
-#include "backend/ops.h"
+#include "ring/fft_plan.h"
+#include "ring/ntt_plan.h"
 
 namespace whorl::backend::cuda {
+
+/// As in the contract, which kernels that take minutes to compile do not include.
+template <class Word>
+using NttPlans = std::span<const ring::NttPlan<Word>* const>;
 
 /// Twiddle tables on one GPU, made once a plan and kept.
 class TransformTables {
@@ -24,12 +30,12 @@ class TransformTables {
   std::unique_ptr<State> state_;
 };
 
-/// Device::ntt (or intt): data (L, B, N), limb l by plans[l], all of one N.
+/// RingOps::ntt (or intt): data (L, B, N), limb l by plans[l], all of one N.
 template <class Word>
 void ntt(const Stream& stream, const TransformTables& tables, NttPlans<Word> plans,
          std::size_t batch, Word* data, bool forward);
 
-/// Device::fft and ifft: (B, N) reals, (B, N/2) values.
+/// FftOps::fft and ifft: (B, N) reals, (B, N/2) values.
 void fft(const Stream& stream, const TransformTables& tables, const ring::FftPlan& plan,
          std::size_t batch, const double* in, std::complex<double>* out);
 void ifft(const Stream& stream, const TransformTables& tables, const ring::FftPlan& plan,

@@ -29,7 +29,7 @@ struct RotationBatch {
   Word* out;  ///< (count, 2, N), or (count, N+1) samples
   std::uint32_t* bad_index;
   std::uint32_t count, tables, n;
-  bool extract;   ///< write samples: Device::blind_rotate_extract
+  bool extract;   ///< write samples: RotationOps::rotate_extract
   Word constant;  ///< added to a sample's b, below Q
 
   /// Whether step i leaves nothing of b to be used but coefficient 0 (Shi et al., VeloFHE, §4.3).

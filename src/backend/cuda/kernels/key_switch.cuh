@@ -124,8 +124,9 @@ __global__ void lay_out_planes(const In* __restrict__ in, unsigned columns, std:
 // Ciphertexts' digits
 
 /// Eight bytes, rows k … k+7, of a ciphertext `a` of N coefficients.
-__host__ __device__ inline uint2 expand_digits(const SwitchDigits& d, const std::uint64_t* a,
-                                               unsigned N, unsigned k) {
+template <class Word>
+__host__ __device__ uint2 expand_digits(const SwitchDigits& d, const Word* a, unsigned N,
+                                        unsigned k) {
   unsigned i = k / d.per_coefficient, r = k % d.per_coefficient;
   // The top digit's table may be longer than the others'.
   unsigned j = d.table ? r >> (d.log_base - 1) : r;
@@ -159,8 +160,9 @@ __host__ __device__ inline uint2 expand_digits(const SwitchDigits& d, const std:
 /// in (count, N+1) -> digits as above of `padded` ciphertexts. A block takes 64 of them and some
 /// k-blocks, whose coefficients share lines of memory.
 inline constexpr unsigned expand_k_blocks = 8;
-static __global__ void __launch_bounds__(256, 4)
-    expand_ciphertexts(SwitchDigits digits, const std::uint64_t* __restrict__ in, unsigned N,
+template <class Word>
+__global__ void __launch_bounds__(256, 4)
+    expand_ciphertexts(SwitchDigits digits, const Word* __restrict__ in, unsigned N,
                        std::size_t count, std::size_t padded, unsigned k_blocks,
                        std::uint8_t* __restrict__ out) {
   const std::size_t tile = std::size_t{blockIdx.y} * 4 + threadIdx.x / 64;
@@ -177,6 +179,11 @@ static __global__ void __launch_bounds__(256, 4)
     auto* to = reinterpret_cast<uint4*>(out + b * padded * k_block + tile * m_tile_bytes);
     to[threadIdx.x % 64] = {x.x, y.x, x.y, y.y};
   }
+}
+
+__device__ inline void add_atomically(std::uint32_t* to, std::uint32_t x) { atomicAdd(to, x); }
+__device__ inline void add_atomically(std::uint64_t* to, std::uint64_t x) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(x));
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -201,14 +208,19 @@ __device__ inline void multiply_tiles(int (&sums)[4], const uint4& a, unsigned b
       : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b0), "r"(b1));
 }
 
+/// Words of ciphertexts: those of Q_ks with so many byte planes.
+template <unsigned planes>
+using ProductWord = std::conditional_t<planes <= 4, std::uint32_t, std::uint64_t>;
+
+template <class Word>
 struct ProductArguments {
   const std::uint8_t* expanded;  ///< digits of `padded` ciphertexts
   const std::uint8_t* key;       ///< PlaneLayout
-  const std::uint64_t* in;       ///< (count, N+1)
-  std::uint64_t* out;            ///< (count, n+1); zeros if there are several splits
+  const Word* in;                ///< (count, N+1)
+  Word* out;                     ///< (count, n+1); zeros if there are several splits
   std::size_t count, padded;
   unsigned N, n, column_blocks, k_blocks;
-  std::uint64_t mask;  ///< Q_ks - 1
+  Word mask;  ///< Q_ks - 1
 };
 
 constexpr std::size_t product_shared_bytes(unsigned planes, unsigned columns, unsigned stages,
@@ -221,7 +233,8 @@ constexpr std::size_t product_shared_bytes(unsigned planes, unsigned columns, un
 /// `columns`: of the key, a warp; `m_tiles`: tiles of ciphertexts, a warp; `stages`: of shared
 /// memory, a k-block each.
 template <unsigned planes, unsigned columns, unsigned stages, unsigned m_tiles>
-__global__ void __launch_bounds__(product_threads, 1) switch_product(ProductArguments p) {
+__global__ void __launch_bounds__(product_threads, 1)
+    switch_product(ProductArguments<ProductWord<planes>> p) {
   constexpr unsigned n_tiles = planes * columns / 8;
   constexpr unsigned block_m = product_warps_m * 16 * m_tiles;
   constexpr unsigned block_n = product_warps_n * planes * columns;
@@ -283,7 +296,7 @@ __global__ void __launch_bounds__(product_threads, 1) switch_product(ProductArgu
   }
   wait_copies<0>();
 
-  using Sum = std::conditional_t<planes <= 4, std::uint32_t, std::uint64_t>;
+  using Sum = ProductWord<planes>;
 #pragma unroll
   for (unsigned i = 0; i < m_tiles; ++i)
 #pragma unroll
@@ -299,26 +312,26 @@ __global__ void __launch_bounds__(product_threads, 1) switch_product(ProductArgu
         const unsigned column =
             (blockIdx.x * product_warps_n + warp_n) * columns + j * 8 + fragment.result_column(e);
         if (m >= p.count || column > p.n) continue;
-        std::uint64_t* out = p.out + m * (p.n + 1) + column;
+        Sum* out = p.out + m * (p.n + 1) + column;
         if (gridDim.z == 1) {
-          const std::uint64_t body = column == p.n ? p.in[m * (p.N + 1) + p.N] : 0;
+          const Sum body = column == p.n ? p.in[m * (p.N + 1) + p.N] : 0;
           *out = (body - sum) & p.mask;
         } else {
-          atomicAdd(reinterpret_cast<unsigned long long*>(out), std::uint64_t{0} - sum);
+          add_atomically(out, Sum{0} - sum);
         }
       }
 }
 
 /// After several blocks have added to `out`: adds the body and reduces.
-static __global__ void finish_switch(std::uint64_t Q_ks, const std::uint64_t* __restrict__ in,
-                                     unsigned N, unsigned n, std::size_t count,
-                                     std::uint64_t* __restrict__ out) {
+template <class Word>
+__global__ void finish_switch(std::uint64_t Q_ks, const Word* __restrict__ in, unsigned N,
+                              unsigned n, std::size_t count, Word* __restrict__ out) {
   const bool wraps = (Q_ks & (Q_ks - 1)) == 0;
   for (std::size_t m = blockIdx.x; m < count; m += gridDim.x)
     for (unsigned c = threadIdx.x; c <= n; c += blockDim.x) {
-      std::uint64_t& x = out[m * (n + 1) + c];
+      Word& x = out[m * (n + 1) + c];
       const std::uint64_t body = c == n ? in[m * (N + 1) + N] : 0;
-      x = wraps ? (x + body) & (Q_ks - 1) : (x % Q_ks + body) % Q_ks;
+      x = static_cast<Word>(wraps ? (x + body) & (Q_ks - 1) : (x % Q_ks + body) % Q_ks);
     }
 }
 
@@ -338,12 +351,17 @@ __device__ inline uint2 add_words(uint2 a, uint2 b) {
   }
 }
 
+/// Words of ciphertexts: 32 bits with such words of the key and narrower ones.
+template <class KeyWord>
+using LookupWord = std::conditional_t<sizeof(KeyWord) <= 4, std::uint32_t, std::uint64_t>;
+
+template <class Word>
 struct LookupArguments {
   SwitchDigits digits;
   const std::uint8_t* key;
-  std::size_t stride;       ///< bytes of a row
-  const std::uint64_t* in;  ///< (count, N+1)
-  std::uint64_t* out;       ///< (count, n+1), zeros: blocks add to it
+  std::size_t stride;  ///< bytes of a row
+  const Word* in;      ///< (count, N+1)
+  Word* out;           ///< (count, n+1), zeros: blocks add to it
   std::size_t count;
   unsigned N, n;
 };
@@ -365,7 +383,8 @@ inline std::size_t staged_shared_bytes(const SwitchDigits& digits, unsigned warp
 /// is subtracted is complemented instead, one less than the negative; the ones are added at the
 /// end.
 template <class Word, unsigned warps>
-__global__ void __launch_bounds__(32 * warps, 16 / warps) switch_staged(LookupArguments p) {
+__global__ void __launch_bounds__(32 * warps, 16 / warps)
+    switch_staged(LookupArguments<LookupWord<Word>> p) {
   constexpr unsigned mine = staged_ciphertexts, lane_words = 8 / sizeof(Word);
   constexpr unsigned staged_threads = 32 * warps, staged_tile = warps * mine;
   static_assert(staged_tile == staged_threads, "a thread finds the digits of one ciphertext");
@@ -398,7 +417,7 @@ __global__ void __launch_bounds__(32 * warps, 16 / warps) switch_staged(LookupAr
   };
   // An entry is the picked row's place in shared memory; its top bit says: complement.
   const bool present = tile + threadIdx.x < p.count;
-  const std::uint64_t* a = p.in + (present ? tile + threadIdx.x : 0) * (p.N + 1);
+  const LookupWord<Word>* a = p.in + (present ? tile + threadIdx.x : 0) * (p.N + 1);
   unsigned complemented = 0;
   auto find_digits = [&](unsigned i, std::uint64_t value) {
     const std::int64_t centred = p.digits.centred(value);
@@ -452,8 +471,9 @@ __global__ void __launch_bounds__(32 * warps, 16 / warps) switch_staged(LookupAr
     for (unsigned w = 0; w < lane_words; ++w) {
       const unsigned column = static_cast<unsigned>(piece / sizeof(Word)) + lane * lane_words + w;
       if (column <= p.n)
-        atomicAdd(reinterpret_cast<unsigned long long*>(p.out + m * (p.n + 1) + column),
-                  ones + static_cast<Word>(words >> (8 * sizeof(Word) * w) % 64));
+        add_atomically(p.out + m * (p.n + 1) + column,
+                       static_cast<LookupWord<Word>>(
+                           ones + static_cast<Word>(words >> (8 * sizeof(Word) * w) % 64)));
     }
   }
 }
@@ -464,7 +484,8 @@ __global__ void __launch_bounds__(32 * warps, 16 / warps) switch_staged(LookupAr
 inline constexpr unsigned direct_entries = 1024;
 template <class Word, bool reduced, unsigned threads>
 __global__ void __launch_bounds__(threads)
-    switch_direct(LookupArguments p, DeviceModulus<std::uint64_t> q, unsigned column_chunks) {
+    switch_direct(LookupArguments<LookupWord<Word>> p, DeviceModulus<std::uint64_t> q,
+                  unsigned column_chunks) {
   constexpr unsigned lanes = 16 / sizeof(Word);
   using Sum = std::conditional_t<reduced || sizeof(Word) == 8, std::uint64_t, std::uint32_t>;
   struct Entry {
@@ -520,8 +541,8 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
   for (unsigned l = 0; l < lanes; ++l)
     if (vector * lanes + l <= p.n)
-      atomicAdd(reinterpret_cast<unsigned long long*>(p.out + m * (p.n + 1) + vector * lanes + l),
-                std::uint64_t{sums[l]});
+      add_atomically(p.out + m * (p.n + 1) + vector * lanes + l,
+                     static_cast<LookupWord<Word>>(sums[l]));
 }
 
 }  // namespace whorl::backend::cuda

@@ -14,17 +14,30 @@ namespace whorl::backend::cuda {
 
 inline constexpr unsigned lwe_threads = 256;
 
-/// A block takes a ciphertext at a time.
+/// Coefficients that one launch extracts.
+inline constexpr unsigned most_extracted = 128;
+template <class Word>
+struct ExtractArguments {
+  Word Q, constant;
+  std::uint32_t N, offsets;
+  std::size_t out_stride;  ///< of the samples of one ciphertext, words
+  std::uint32_t offset[most_extracted];
+};
+
+/// A block takes a sample at a time, of (ciphertexts, offsets).
 template <class Word>
 __global__ void __launch_bounds__(lwe_threads)
-    extract_samples(Word Q, Word constant, std::uint32_t N, std::size_t count,
+    extract_samples(const __grid_constant__ ExtractArguments<Word> p, std::size_t samples,
                     const Word* __restrict__ rlwe, Word* __restrict__ out) {
-  for (std::size_t m = blockIdx.x; m < count; m += gridDim.x) {
+  const std::uint32_t N = p.N;
+  for (std::size_t sample = blockIdx.x; sample < samples; sample += gridDim.x) {
+    const std::size_t m = sample / p.offsets, which = sample - m * p.offsets;
+    const std::uint32_t k = p.offset[which];
     const Word* a = rlwe + m * 2 * N;
-    Word* to = out + m * (N + 1);
+    Word* to = out + m * p.out_stride + which * (N + 1);
     for (std::uint32_t j = threadIdx.x; j < N; j += lwe_threads)
-      to[j] = j == 0 ? a[0] : neg_mod<Word>(a[N - j], Q);
-    if (threadIdx.x == 0) to[N] = add_mod<Word>(a[N], constant, Q);
+      to[j] = j <= k ? a[k - j] : neg_mod<Word>(a[N + k - j], p.Q);
+    if (threadIdx.x == 0) to[N] = add_mod<Word>(a[N + k], p.constant, p.Q);
   }
 }
 
@@ -146,34 +159,40 @@ __global__ void __launch_bounds__(lwe_threads)
 
 inline constexpr unsigned most_linear_inputs = 16;
 
+template <class Word>
 struct LinearArguments {
-  const std::uint32_t* in[most_linear_inputs];
-  std::uint32_t factor[most_linear_inputs];        ///< below q
-  std::uint32_t factor_shoup[most_linear_inputs];  ///< floor(factor·2^32/q)
+  const Word* in[most_linear_inputs];
+  Word factor[most_linear_inputs];        ///< below q
+  Word factor_shoup[most_linear_inputs];  ///< floor(factor·2^w/q), w bits of a word
   unsigned inputs;
-  std::uint64_t q;        ///< at most 2^32
+  std::uint64_t q;        ///< at most 2^32, or below 2^61 for 64-bit words
   std::uint64_t barrett;  ///< floor((2^64 - 1)/q)
-  std::uint32_t constant;
+  Word constant;
   std::size_t row, size;
 };
 
-/// Each product is left in [0, 2q) (Harvey 2014, section 2), so that the sum stays below 2^38.
-__host__ __device__ inline std::uint64_t linear_term(std::uint32_t x, std::uint32_t w,
-                                                     std::uint32_t w_shoup, std::uint64_t q) {
-  return std::uint64_t{x} * w - mul_high<std::uint32_t>(x, w_shoup) * q;
+/// The sum with one product more. Of 32-bit words each is left in [0, 2q) (Harvey 2014, section 2),
+/// so that the sum stays below 2^38; of 64-bit ones the sum is reduced.
+template <class Word>
+__host__ __device__ inline std::uint64_t add_linear_term(std::uint64_t sum, Word x, Word w,
+                                                         Word w_shoup, std::uint64_t q) {
+  if constexpr (sizeof(Word) == 4)
+    return sum + (std::uint64_t{x} * w - mul_high<std::uint32_t>(x, w_shoup) * q);
+  else
+    return add_mod<Word>(sum, mul_shoup<Word>(x, w, w_shoup, q), q);
 }
 /// Barrett (CRYPTO 1986); the quotient is short by at most one.
-__host__ __device__ inline std::uint32_t linear_reduce(std::uint64_t sum, std::uint64_t q,
+__host__ __device__ inline std::uint64_t linear_reduce(std::uint64_t sum, std::uint64_t q,
                                                        std::uint64_t barrett) {
   sum -= mul_high<std::uint64_t>(sum, barrett) * q;
-  return static_cast<std::uint32_t>(sum >= q ? sum - q : sum);
+  return sum >= q ? sum - q : sum;
 }
 
 /// `out` may be one of the inputs.
-template <unsigned width>
+template <class Word, unsigned width>
 __global__ void __launch_bounds__(lwe_threads)
-    combine_linearly(const __grid_constant__ LinearArguments p, std::uint32_t* out) {
-  using Vector = LweVector<std::uint32_t, width>;
+    combine_linearly(const __grid_constant__ LinearArguments<Word> p, Word* out) {
+  using Vector = LweVector<Word, width>;
   const std::size_t vectors = p.size / width;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < vectors;
        i += std::size_t{gridDim.x} * blockDim.x) {
@@ -193,11 +212,13 @@ __global__ void __launch_bounds__(lwe_threads)
       const Vector x = reinterpret_cast<const Vector*>(p.in[input])[i];
 #pragma unroll
       for (unsigned k = 0; k < width; ++k)
-        sums[k] += linear_term(x.word[k], p.factor[input], p.factor_shoup[input], p.q);
+        sums[k] =
+            add_linear_term<Word>(sums[k], x.word[k], p.factor[input], p.factor_shoup[input], p.q);
     }
     Vector result;
 #pragma unroll
-    for (unsigned k = 0; k < width; ++k) result.word[k] = linear_reduce(sums[k], p.q, p.barrett);
+    for (unsigned k = 0; k < width; ++k)
+      result.word[k] = static_cast<Word>(linear_reduce(sums[k], p.q, p.barrett));
     reinterpret_cast<Vector*>(out)[i] = result;
   }
 }

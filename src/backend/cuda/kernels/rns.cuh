@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "backend/cuda/kernels/chain.cuh"
 #include "backend/cuda/kernels/conversion.cuh"
@@ -14,6 +15,7 @@
 #include "backend/cuda/kernels/ntt.cuh"
 #include "backend/cuda/kernels/vectors.cuh"
 #include "ring/base_conversion.h"
+#include "ring/basis.h"
 
 namespace whorl::backend::cuda {
 
@@ -209,12 +211,22 @@ struct InnerArguments {
   RnsRows rows;
 };
 
+/// The same where rows and digits are some of the key's, in any order: a row's modulus and its row
+/// in the key, and numbers of the key's digits. `key_limbs` is the number of the key's rows.
+template <class Word>
+struct IndexedInnerArguments : InnerArguments<Word> {
+  std::uint8_t limb[ring::Basis::most], key_row[ring::Basis::most], digit[ring::Basis::most];
+};
+template <class Word, bool indexed>
+using InnerArgumentsOf =
+    std::conditional_t<indexed, IndexedInnerArguments<Word>, InnerArguments<Word>>;
+
 /// Both components of rns_width values of `group` ciphertexts, for which a key's values are read
 /// once. Grid: (pieces of N × groups of the batch, the latter first, so that blocks with the same
 /// key values run together; rows). Bound by memory: count·(1 + 2/group) + 2 words a value.
-template <class Word, unsigned group, bool permuted>
+template <class Word, unsigned group, bool permuted, bool indexed = false>
 __global__ void __launch_bounds__(rns_threads)
-    sum_digit_products(const __grid_constant__ InnerArguments<Word> a) {
+    sum_digit_products(const __grid_constant__ InnerArgumentsOf<Word, indexed> a) {
   join_chain();
   constexpr unsigned width = rns_width<Word>;
   using Vector = RnsVector<Word>;
@@ -223,12 +235,19 @@ __global__ void __launch_bounds__(rns_threads)
   const std::uint32_t j = (piece * rns_threads + threadIdx.x) * width;
   const std::uint32_t N = 1u << a.log_N;
   if (j >= N) return;
-  const std::uint32_t row = blockIdx.y, limb = a.rows.limb(row);
+  const std::uint32_t row = blockIdx.y;
+  std::uint32_t limb, key_row;
+  if constexpr (indexed) {
+    limb = a.limb[row];
+    key_row = a.key_row[row];
+  } else {
+    limb = key_row = a.rows.limb(row);
+  }
   const Gathered<Word> gathered(j, a.log_N, permuted ? a.g : 1);
   const std::size_t row_words = static_cast<std::size_t>(a.batch) << a.log_N;
   const std::size_t key_words = static_cast<std::size_t>(a.key_limbs) << a.log_N;
   const RnsModulus<Word> m = a.moduli[limb];
-  const Word* key = a.key + (static_cast<std::size_t>(limb) << a.log_N) + j;
+  const Word* key = a.key + (static_cast<std::size_t>(key_row) << a.log_N) + j;
   const Word* x = a.digits + row * row_words + (static_cast<std::size_t>(first) << a.log_N) +
                   (permuted ? gathered.block : j);
   // Places that are missing from the last group repeat its last ciphertext.
@@ -238,6 +257,8 @@ __global__ void __launch_bounds__(rns_threads)
   ProductSum<Word> sum[group][2][width];
 #pragma unroll 2
   for (std::uint32_t d = 0; d < a.count; ++d) {
+    if constexpr (indexed)
+      key = a.key + (static_cast<std::size_t>(key_row) << a.log_N) + j + a.digit[d] * 2 * key_words;
     const Vector key_a = *reinterpret_cast<const Vector*>(key);
     const Vector key_b = *reinterpret_cast<const Vector*>(key + key_words);
     Vector v[group];
@@ -260,7 +281,7 @@ __global__ void __launch_bounds__(rns_threads)
 #pragma unroll
           for (unsigned k = 0; k < width; ++k) sum[i][c][k].correct(m.q);
     }
-    key += 2 * key_words;
+    if constexpr (!indexed) key += 2 * key_words;
     x += a.row_count * row_words;
   }
 #pragma unroll

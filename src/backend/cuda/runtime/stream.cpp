@@ -230,6 +230,13 @@ void Stream::copy_out(const void* device, void* host, std::size_t bytes) const {
   check(cudaGetLastError(), "work before a copy from " + gpu_.name());
 }
 
+void Stream::copy_within(const void* from, void* to, std::size_t bytes) const {
+  const CurrentGpu current(gpu_.ordinal);
+  submit();
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, state_->handle),
+        "cudaMemcpyAsync of " + std::to_string(bytes) + " bytes within " + gpu_.name());
+}
+
 void Stream::fill(void* device, int byte, std::size_t bytes) const {
   const CurrentGpu current(gpu_.ordinal);
   submit();

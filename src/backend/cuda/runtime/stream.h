@@ -76,6 +76,7 @@ class Stream {
   void copy_in(const void* host, void* device, std::size_t bytes) const;
   /// Waits for all work before it, and for the copy.
   void copy_out(const void* device, void* host, std::size_t bytes) const;
+  void copy_within(const void* from, void* to, std::size_t bytes) const;
   void fill(void* device, int byte, std::size_t bytes) const;
   /// Gives unused memory that the stream and its pool keep back to the driver.
   void trim() const;

@@ -1,0 +1,124 @@
+"""An application: its command line, its two processes one after the other, what they cost."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import secrets
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from .files import read_json, write_json
+from .halves import with_device
+from .output import rows
+from .processes import APPS, fresh_folder, process, send, stage
+
+
+def parser_of(name: str, description: str | None) -> argparse.ArgumentParser:
+    """The options that every application has."""
+    parser = argparse.ArgumentParser(
+        prog="run.py",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of what is chosen at random")
+    parser.add_argument(
+        "--workdir",
+        type=Path,
+        default=APPS.parent / "build" / name,
+        help="its folders server/ and client/ are made anew",
+    )
+    parser.add_argument("--json", type=Path, help="write all numbers there")
+    return with_device(parser)
+
+
+@dataclasses.dataclass(frozen=True)
+class Exchange:
+    """Folders of a client and a server that know nothing of each other but what is sent."""
+
+    name: str
+    server: Path
+    client: Path
+
+    @classmethod
+    def begin(cls, name: str, workdir: Path) -> Exchange:
+        """Both folders, empty."""
+        return cls(name, fresh_folder(workdir / "server"), fresh_folder(workdir / "client"))
+
+    def run(
+        self,
+        arguments: argparse.Namespace,
+        stages: tuple[str, str, str],
+        options: Iterable[str] = (),
+        answers: Iterable[str] = ("answer",),
+        result: str = "read",
+    ) -> dict[str, Any]:
+        """The protocol: what each process tells, and the bytes that went between them.
+
+        `stages` says what the client, the server and the client again do; `options` are the
+        server's own. It gives the files `answers`; the client writes what it read to
+        `result`.json.
+        """
+        passphrase = secrets.token_hex(16)
+        threads = ("--threads", str(arguments.threads))
+        client = f"{self.name}.client"
+        with stage(stages[0]):
+            process(client, "prepare", self.client, *threads, passphrase=passphrase)
+        sizes = {
+            name: send(f"{name}.whorl", self.client, self.server) for name in ("keys", "query")
+        }
+        device = ["--device", arguments.device] if arguments.device else []
+        with stage(stages[1]):
+            seconds = process(f"{self.name}.server", self.server, *threads, *device, *options)
+        sizes |= {name: send(f"{name}.whorl", self.server, self.client) for name in answers}
+        with stage(stages[2]):
+            process(client, "read", self.client, passphrase=passphrase)
+        return {
+            "prepared": read_json(self.client / "prepared.json"),
+            "served": read_json(self.server / "served.json") | {"process_seconds": seconds},
+            "read": read_json(self.client / f"{result}.json"),
+            "bytes": sizes,
+        }
+
+
+def costs(told: dict[str, Any], count: int, question: str, item: str) -> dict[str, Any]:
+    """Of any application: what `count` questions took and weighed, each asking for an `item`."""
+    prepared, served, sizes = told["prepared"], told["served"], told["bytes"]
+    return {
+        "parameters": served["parameters"],
+        "security_bits": served["security_bits"],
+        "device": served["device"],
+        f"seconds_per_{question}": served["batch_seconds"] / count,
+        f"cpu_seconds_per_{question}": served["batch_cpu_seconds"] / count,
+        f"seconds_one_{question}": served["one_seconds"],
+        "seconds_keys": prepared["keys_seconds"],
+        "seconds_encryption": prepared["encryption_seconds"],
+        "seconds_server_load": served["load_seconds"],
+        "seconds_decryption": told["read"]["decryption_seconds"],
+        "bytes_keys": sizes["keys"],
+        f"bytes_query_per_{item}": sizes["query"] / count,
+        f"bytes_answer_per_{item}": sizes["answer"] / count,
+        "server_modules": served["modules"],
+    }
+
+
+def finish(
+    result: dict[str, Any], started: float, arguments: argparse.Namespace, failure: str | None
+) -> int:
+    """Ends with the time of everything and the file of numbers; gives the exit status.
+
+    `failure` says what went wrong, if anything did. The server's process must not have had the
+    client's half.
+    """
+    result["seconds_total"] = time.perf_counter() - started
+    rows(("everything", f"{result['seconds_total']:.1f} s"))
+    if arguments.json:
+        write_json(arguments.json, result)
+    if not failure and any("client" in module for module in result["server_modules"]):
+        failure = "the server's process had the client's half"
+    if failure:
+        print(f"\nFailed: {failure}.", file=sys.stderr)
+    return 1 if failure else 0

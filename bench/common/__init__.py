@@ -1,0 +1,1 @@
+"""What the benches share: C++ as a library, Python as these modules."""

@@ -1,0 +1,39 @@
+"""Programs that are measured in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+
+class Process:
+    """A program that says who it is and then answers a line with a line, in JSON."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._command = " ".join(command)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.about = self._read()
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise SystemExit(f"{self._command}: ended without an answer")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def seconds(self, request: str) -> float:
+        """The CPU seconds that it answers."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(request + "\n")
+        self._process.stdin.flush()
+        return float(self._read()["seconds"])
+
+    def end(self) -> None:
+        """Closes its input and waits."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()

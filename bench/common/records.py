@@ -1,0 +1,111 @@
+"""Benchmark records: what every one of them says, how they are written, read and shown."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import statistics
+import subprocess
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "bench" / "results"
+
+
+def stamped(
+    bench: str, op: str, scheme: str, params: str, values: list[float], **fields: Any
+) -> Record:
+    """A record of `values` (seconds, or 1/s if `unit` says so) measured on this CPU."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=ROOT
+    ).stdout.strip()
+    common = {
+        "bench": bench,
+        "op": op,
+        "scheme": scheme,
+        "params": params,
+        "device": "cpu",
+        "device_count": 1,
+        "threads": 1,
+        "batch": 1,
+        "transfers": "included",
+        "unit": "s",
+        "median": statistics.median(values),
+        "min": min(values),
+        "max": max(values),
+        "runs": len(values),
+    }
+    absent = ("peer", "peer_version", "peer_median", "ratio", "security_bits", "pfail_log2")
+    known = {**common, **dict.fromkeys(absent), **fields}
+    return {**known, "commit": commit, "date": datetime.date.today().isoformat()}
+
+
+def against(
+    peer: str, version: str | None, ours: list[float], theirs: list[float]
+) -> dict[str, Any]:
+    """Members of a record of seconds, measured in turn with a peer's; the ratio is of rounds."""
+    ratios = [t / o for t, o in zip(theirs, ours, strict=True)]
+    return {
+        "peer": peer,
+        "peer_version": version,
+        "peer_median": statistics.median(theirs),
+        "ratio": statistics.median(ratios),
+        "ratio_least": min(ratios),
+        "ratio_most": max(ratios),
+    }
+
+
+def in_words(line: Record) -> str:
+    """Milliseconds of a record and of its peer."""
+    return (
+        f"{line['median'] * 1e3:8.3f} ms, {line['peer']} {line['peer_median'] * 1e3:8.2f} ms: "
+        f"{line['ratio']:5.1f}x ({line['ratio_least']:.1f} … {line['ratio_most']:.1f})"
+    )
+
+
+def record(bench: str, op: str, params: str, values: list[float], **fields: Any) -> Record:
+    """The same under a parameter set of binfhe, with what its security and failures are."""
+    from whorl import binfhe
+
+    parameters = binfhe.parameters(params, allow_insecure=True)
+    return stamped(
+        bench,
+        op,
+        "binfhe",
+        params,
+        values,
+        security_bits=round(min(parameters.security.lwe_bits, parameters.security.ring_bits), 1),
+        pfail_log2=round(parameters.failure_log2, 1),
+        **fields,
+    )
+
+
+def append(path: Path | None, line: Record) -> None:
+    """Adds a record to a .jsonl file, if one is named."""
+    if path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def read(path: Path) -> list[Record]:
+    """All records of a file; none if there is no file."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def table(head: list[str], rows: list[list[str]]) -> list[str]:
+    """Lines of a Markdown table, and an empty one."""
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
+
+
+def write_measured(page: Path, script: str, lines: list[str]) -> None:
+    """Puts lines between the markers that a page has for what a script measured."""
+    begin, end = f"<!-- measured: {script} -->", "<!-- end of measured -->"
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    text = "\n".join([begin, "", *lines]).rstrip() + "\n\n"
+    page.write_text(before + text + end + rest.split(end)[1], encoding="utf-8")

@@ -1,0 +1,36 @@
+# One target a layer: whorl_math, whorl_ring, …, each of which sees the headers of its own layer and of
+# those before it, and no others. A step back does not compile.
+set(whorl_layers math ring backend run lattice schemes circuits io)
+
+set_source_files_properties("${PROJECT_SOURCE_DIR}/src/backend/version.cpp"
+                            PROPERTIES COMPILE_DEFINITIONS "WHORL_VERSION=\"${PROJECT_VERSION}\"")
+
+set(whorl_built_layers "")
+set(seen "")
+foreach(layer IN LISTS whorl_layers)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${layer}/*.cpp")
+  # What needs CUDA's headers comes with whorl_add_cuda().
+  list(FILTER sources EXCLUDE REGEX "/src/backend/cuda/")
+  if(NOT sources)
+    continue()
+  endif()
+  list(APPEND seen ${layer})
+  # A folder with links to what the layer may include.
+  set(view "${PROJECT_BINARY_DIR}/layers/${layer}")
+  file(MAKE_DIRECTORY "${view}")
+  foreach(visible IN LISTS seen)
+    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/src/${visible}" "${view}/${visible}" SYMBOLIC)
+  endforeach()
+
+  add_library(whorl_${layer} OBJECT ${sources})
+  whorl_target_flags(whorl_${layer})
+  set_target_properties(whorl_${layer} PROPERTIES LINKER_LANGUAGE CXX POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(whorl_${layer} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${view}")
+  target_link_libraries(whorl_${layer} PRIVATE PkgConfig::whorl_hwy PkgConfig::whorl_sodium
+                                               Threads::Threads)
+  list(APPEND whorl_built_layers ${layer})
+endforeach()
+
+if(whorl_cuda)
+  whorl_add_cuda(whorl_backend)
+endif()

@@ -1,0 +1,40 @@
+#include "backend/contract/family.h"
+
+namespace whorl::backend {
+
+void Queue::refuse_slice() const {
+  throw DeviceError("a buffer of another queue was given to " + name());
+}
+
+void Queue::refuse_family(const char* what, std::size_t word_bytes) const {
+  throw DeviceError(name() + " has no " + what +
+                    (word_bytes == 0 ? std::string()
+                                     : " in words of " + std::to_string(8 * word_bytes) + " bits"));
+}
+
+void Family::check_owner(const char* what, const Prepared& prepared) const {
+  if (prepared.owner() == &queue_.device()) return;
+  throw DeviceError(std::string(what) + " prepared by " +
+                    (prepared.owner() ? prepared.owner()->name() : std::string("nobody")) +
+                    " were given to " + queue_.name());
+}
+
+void Family::check_size(const char* what, std::size_t got, std::size_t want) {
+  if (got != want)
+    throw ShapeError(std::string(what) + ": " + std::to_string(got) + " elements where " +
+                     std::to_string(want) + " are due");
+}
+
+std::size_t Family::rows_of(const char* what, std::size_t size, std::size_t row) {
+  if (row == 0 || size % row != 0)
+    throw ShapeError(std::string(what) + ": " + std::to_string(size) +
+                     " elements are not a whole number of rows of " + std::to_string(row));
+  return size / row;
+}
+
+void Family::refuse_word(const char* what, std::uint64_t largest, std::size_t bits) {
+  throw ParameterError(std::string(what) + ": residues up to " + std::to_string(largest) +
+                       " do not fit words of " + std::to_string(bits) + " bits");
+}
+
+}  // namespace whorl::backend

@@ -1,0 +1,75 @@
+#include "backend/contract/lwe.h"
+
+#include <bit>
+
+#include "whorl/word_array.h"
+
+namespace whorl::backend {
+
+std::unique_ptr<const SwitchKey> LweOps::prepare_switch_key(
+    const SwitchShape& shape, const RowSource<std::uint64_t>& rows) const {
+  return prepare_switch_key(
+      shape, SwitchRows<std::uint64_t>(
+                 [&](std::size_t first, std::size_t count, std::uint64_t* out, std::size_t stride) {
+                   for (std::size_t r = 0; r < count; ++r, out += stride)
+                     rows(first + r, {out, shape.n}, {out + shape.n, 1});
+                 }));
+}
+
+/// Moduli of two or more; centred, sums of `row` rounding errors of up to from/2 must fit 63 bits.
+std::size_t LweOps::check_modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row,
+                                         bool centre, std::size_t in, std::size_t out) {
+  check_size("modulus_switch: output", out, in);
+  if (from < 2 || to < 2)
+    throw ParameterError("modulus_switch: moduli " + std::to_string(from) + " and " +
+                         std::to_string(to) + " must be at least 2");
+  if (centre && row > 1 && from / 2 > (UINT64_MAX >> 1) / (row - 1))
+    throw ParameterError("modulus_switch, centred: rounding errors of " + std::to_string(row - 1) +
+                         " elements modulo " + std::to_string(from) +
+                         " may add up to 2^63 or more");
+  return rows_of("modulus_switch", in, row);
+}
+
+void LweOps::check_switch_shape(const SwitchShape& shape, std::size_t word_bytes) {
+  if (shape.N == 0 || shape.n == 0)
+    throw ParameterError("key-switching key: from N = " + std::to_string(shape.N) +
+                         " to n = " + std::to_string(shape.n) + "; both at least 1");
+  if (shape.Q_ks < 2)
+    throw ParameterError("key-switching key: Q_ks = " + std::to_string(shape.Q_ks) + " is below 2");
+  if (shape.gadget.modulus() != shape.Q_ks)
+    throw ParameterError("key-switching key: its gadget is for " +
+                         std::to_string(shape.gadget.modulus()) + ", Q_ks is " +
+                         std::to_string(shape.Q_ks));
+  if (word_bytes < word_bytes_for(shape.Q_ks))
+    refuse_word("key-switching key", shape.Q_ks - 1, 8 * word_bytes);
+}
+
+std::size_t LweOps::check_key_switch(const SwitchKey& key, std::size_t in, std::size_t out) const {
+  check_owner("key-switching keys", key);
+  const std::size_t count = rows_of("key_switch", in, std::size_t{key.shape().N} + 1);
+  check_size("key_switch: output", out, count * (std::size_t{key.shape().n} + 1));
+  return count;
+}
+
+std::size_t LweOps::check_linear(std::uint64_t q, std::size_t row, std::size_t weights,
+                                 std::size_t inputs, std::size_t out) {
+  check_size("lwe_linear: weights", weights, inputs);
+  if (q < 2) throw ParameterError("lwe_linear: modulus " + std::to_string(q) + " is below 2");
+  return rows_of("lwe_linear", out, row);
+}
+
+LweOps::Matrix LweOps::check_matrix(std::uint64_t q, std::size_t row,
+                                    std::span<const std::int64_t> matrix,
+                                    std::span<const std::uint64_t> constants, std::size_t in,
+                                    std::size_t out) {
+  if (q < 2) throw ParameterError("lwe_matrix: modulus " + std::to_string(q) + " is below 2");
+  if (constants.empty() || matrix.empty() || matrix.size() % constants.size() != 0)
+    throw ShapeError("lwe_matrix: " + std::to_string(matrix.size()) + " entries for " +
+                     std::to_string(constants.size()) + " results");
+  const std::size_t inputs = matrix.size() / constants.size();
+  const std::size_t batch = rows_of("lwe_matrix", in, inputs * row);
+  check_size("lwe_matrix: output", out, constants.size() * batch * row);
+  return {q, row, batch, matrix, constants};
+}
+
+}  // namespace whorl::backend

@@ -1,0 +1,188 @@
+// LWE ciphertexts, rows (a_1 … a_n, b): sums, rounding to another modulus, key switching. Words of
+// 32 or 64 bits; keys also of 16.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/contract/family.h"
+#include "ring/gadget.h"
+
+namespace whorl::backend {
+
+/// Writes rows first … first + count - 1 of a key-switching key, each n words of `a` and then `b`:
+/// row first + r begins at out + r·stride. Called from several threads at once.
+template <class Word>
+using SwitchRows =
+    std::function<void(std::size_t first, std::size_t count, Word* out, std::size_t stride)>;
+
+/// Shape of an LWE key-switching key from dimension N to n at modulus Q_ks (a power of two, or any
+/// for 64-bit words). Digits are unsigned-carry-free signed digits of ring::Gadget over Q_ks.
+struct SwitchShape {
+  std::uint32_t N = 0;
+  std::uint32_t n = 0;
+  std::uint64_t Q_ks = 0;
+  ring::Gadget gadget{2, 1, 1};
+  bool table =
+      false;  ///< rows for v·g_j, v = 1 … gadget.bound(j), looked up; else rows for g_j, multiplied
+};
+
+class SwitchKey : public Prepared {
+ public:
+  virtual std::size_t bytes() const = 0;
+  const SwitchShape& shape() const { return shape_; }
+
+ protected:
+  explicit SwitchKey(SwitchShape shape) : shape_(std::move(shape)) {}
+
+ private:
+  SwitchShape shape_;
+};
+
+/// Words of a size known at run time.
+struct ConstWords {
+  const void* data;
+  unsigned bytes;  ///< of a word
+};
+struct Words {
+  void* data;
+  unsigned bytes;
+};
+/// body(Word{}) for words of 4 or 8 bytes; with `bytes` 2 too where `narrowest` is 2.
+template <unsigned narrowest = 4, class Body>
+decltype(auto) with_word_bytes(unsigned bytes, const Body& body) {
+  if constexpr (narrowest == 2)
+    if (bytes == 2) return body(std::uint16_t{});
+  return bytes == 4 ? body(std::uint32_t{}) : body(std::uint64_t{});
+}
+
+class LweOps : public Family {
+ public:
+  using Family::Family;
+
+  /// Rows of `row` residues: out = round(in·to/from) mod to; `out` may be `in`. With `centre`, the
+  /// last element of each row is corrected by half the sum of the others' rounding errors, which is
+  /// the error's expected value under a binary key: its variance falls from n/24 to n/48 (Bernard,
+  /// Joye, Smart, Walter, 2024/1718, "drifting"); ParameterError if their sum could reach 2^63.
+  template <class In, class Out>
+  void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
+                      Slice<const In> in, Slice<Out> out) const {
+    check(in, out);
+    const std::size_t count = check_modulus_switch(from, to, row, centre, in.size, out.size);
+    check_word<In>("modulus_switch", from - 1);
+    check_word<Out>("modulus_switch", to - 1);
+    if (count) run_modulus_switch({from, to, row, centre}, count, view(in), view(out));
+  }
+
+  /// Key rows are LWE encryptions modulo Q_ks, in any words that hold it (2, 4 or 8 bytes); those
+  /// of word_bytes_for(Q_ks) need no conversion.
+  template <class Word>
+  std::unique_ptr<const SwitchKey> prepare_switch_key(const SwitchShape& shape,
+                                                      const SwitchRows<Word>& rows) const {
+    check_switch_shape(shape, sizeof(Word));
+    return own(make_switch_key(shape, {sizeof(Word), [&rows](std::size_t first, std::size_t count,
+                                                             void* out, std::size_t stride) {
+                                         rows(first, count, static_cast<Word*>(out), stride);
+                                       }}));
+  }
+  /// The same from rows made one by one (a: n words, b: one word).
+  std::unique_ptr<const SwitchKey> prepare_switch_key(const SwitchShape& shape,
+                                                      const RowSource<std::uint64_t>& rows) const;
+
+  /// in (B, N+1), out (B, n+1), residues modulo Q_ks: (0, b) - sum_ij digit_j(a_i)·K_ij. Words that
+  /// hold Q_ks: 32 bits where they do, for half the traffic.
+  template <class Word>
+  void key_switch(const SwitchKey& key, Slice<const Word> in, Slice<Word> out) const {
+    check(in, out);
+    check_word<Word>("key_switch", key.shape().Q_ks - 1);
+    const std::size_t count = check_key_switch(key, in.size, out.size);
+    if (count) run_key_switch(key, count, view(in), view(out));
+  }
+
+  /// out = sum_k weights[k]·in[k] + (0, …, 0, constant) modulo q, rows of `row` residues; `out` may
+  /// be one of `in`.
+  template <class Word>
+  void linear(std::uint64_t q, std::size_t row, std::span<const std::int64_t> weights,
+              std::span<const Slice<const Word>> in, std::uint64_t constant,
+              Slice<Word> out) const {
+    check(out);
+    std::vector<ConstWords> inputs;
+    for (const auto& slice : in) {
+      check(slice);
+      check_size("lwe_linear: input", slice.size, out.size);
+      inputs.push_back(view(slice));
+    }
+    const std::size_t count = check_linear(q, row, weights.size(), in.size(), out.size);
+    check_word<Word>("lwe_linear", q - 1);
+    if (count) run_linear(q, row, weights, inputs, constant % q, count, view(out));
+  }
+  /// in (K, B, row), out (R, B, row): out_r = sum_k matrix[r·K + k]·in_k + (0, …, constants[r])
+  /// modulo q. `out` must not be `in`.
+  template <class Word>
+  void matrix(std::uint64_t q, std::size_t row, std::span<const std::int64_t> matrix,
+              std::span<const std::uint64_t> constants, Slice<const Word> in,
+              Slice<Word> out) const {
+    check(in, out);
+    if (in.data == out.data && in.size) throw ShapeError("lwe_matrix: output is the input");
+    const Matrix shape = check_matrix(q, row, matrix, constants, in.size, out.size);
+    check_word<Word>("lwe_matrix", q - 1);
+    if (shape.batch) run_matrix(shape, view(in), view(out));
+  }
+
+ protected:
+  struct Rounding {
+    std::uint64_t from, to;
+    std::size_t row;
+    bool centre;
+  };
+  struct SwitchRowSource {
+    unsigned word_bytes;  ///< 2, 4 or 8
+    std::function<void(std::size_t first, std::size_t count, void* out, std::size_t stride)> rows;
+  };
+  struct Matrix {
+    std::uint64_t q;
+    std::size_t row, batch;
+    std::span<const std::int64_t> entries;     ///< (R, K)
+    std::span<const std::uint64_t> constants;  ///< R
+    std::size_t inputs() const { return entries.size() / constants.size(); }
+  };
+  virtual void run_modulus_switch(const Rounding& rounding, std::size_t count, ConstWords in,
+                                  Words out) const = 0;
+  virtual std::unique_ptr<SwitchKey> make_switch_key(const SwitchShape& shape,
+                                                     const SwitchRowSource& source) const = 0;
+  virtual void run_key_switch(const SwitchKey& key, std::size_t count, ConstWords in,
+                              Words out) const = 0;
+  virtual void run_linear(std::uint64_t q, std::size_t row, std::span<const std::int64_t> weights,
+                          std::span<const ConstWords> in, std::uint64_t constant, std::size_t count,
+                          Words out) const = 0;
+  virtual void run_matrix(const Matrix& matrix, ConstWords in, Words out) const = 0;
+
+ private:
+  friend class RelayLwe;
+  template <class T>
+  static ConstWords view(const Slice<const T>& slice) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8);
+    return {slice.data, sizeof(T)};
+  }
+  template <class T>
+  static Words view(const Slice<T>& slice) {
+    return {slice.data, sizeof(T)};
+  }
+  static std::size_t check_modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row,
+                                          bool centre, std::size_t in, std::size_t out);
+  static void check_switch_shape(const SwitchShape& shape, std::size_t word_bytes);
+  std::size_t check_key_switch(const SwitchKey& key, std::size_t in, std::size_t out) const;
+  static std::size_t check_linear(std::uint64_t q, std::size_t row, std::size_t weights,
+                                  std::size_t inputs, std::size_t out);
+  static Matrix check_matrix(std::uint64_t q, std::size_t row, std::span<const std::int64_t> matrix,
+                             std::span<const std::uint64_t> constants, std::size_t in,
+                             std::size_t out);
+};
+
+}  // namespace whorl::backend

@@ -1,0 +1,232 @@
+// A device that forwards all to another: the base of test doubles, and of hardware that does a few
+// things itself. A family that does something else derives from its relay, overrides what it
+// changes, and is offered by the queue in the place of the relay.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "backend/contract/lwe.h"
+#include "backend/contract/ring.h"
+#include "backend/contract/rns.h"
+#include "backend/contract/rotation.h"
+
+namespace whorl::backend {
+
+template <class Word>
+class RelayRing : public RingOps<Word> {
+ public:
+  RelayRing(const Queue& queue, const Queue& behind)
+      : RingOps<Word>(queue), behind_(behind.ring<Word>()) {}
+
+ protected:
+  void transform(NttPlans<Word> plans, bool forward, std::size_t batch, Word* data) const override {
+    behind_.transform(plans, forward, batch, data);
+  }
+  void elementwise(Elementwise op, Moduli<Word> q, std::size_t size, const Word* a, const Word* b,
+                   Word* out) const override {
+    behind_.elementwise(op, q, size, a, b, out);
+  }
+  void multiply_scalar(Moduli<Word> q, std::span<const Word> scalars, std::size_t size,
+                       const Word* a, Word* out) const override {
+    behind_.multiply_scalar(q, scalars, size, a, out);
+  }
+  void permute(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form,
+               std::size_t size, const Word* a, Word* out) const override {
+    behind_.permute(q, N, g, evaluation_form, size, a, out);
+  }
+  bool below(Moduli<Word> q, std::size_t size, const Word* a) const override {
+    return behind_.below(q, size, a);
+  }
+  void gather(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,
+              std::size_t in_batch, const Word* in, std::size_t out_batch,
+              Word* out) const override {
+    behind_.gather(rows, N, index, in_batch, in, out_batch, out);
+  }
+
+ private:
+  const RingOps<Word>& behind_;
+};
+
+class RelayFft : public FftOps {
+ public:
+  RelayFft(const Queue& queue, const Queue& behind) : FftOps(queue), behind_(behind.fft()) {}
+
+ protected:
+  void forward(const ring::FftPlan& plan, std::size_t batch, const double* in,
+               std::complex<double>* out) const override {
+    behind_.forward(plan, batch, in, out);
+  }
+  void inverse(const ring::FftPlan& plan, std::size_t batch, const std::complex<double>* in,
+               double* out) const override {
+    behind_.inverse(plan, batch, in, out);
+  }
+
+ private:
+  const FftOps& behind_;
+};
+
+template <class Word>
+class RelayRns : public RnsOps<Word> {
+ public:
+  using typename RnsOps<Word>::Tables;
+  using typename RnsOps<Word>::Key;
+  RelayRns(const Queue& queue, const Queue& behind)
+      : RnsOps<Word>(queue), behind_(behind.rns<Word>()) {}
+
+ protected:
+  std::unique_ptr<Tables> make_tables(
+      std::shared_ptr<const ring::RnsPlan<Word>> plan) const override {
+    return behind_.make_tables(std::move(plan));
+  }
+  std::unique_ptr<Conversion<Word>> make_conversion(
+      const ring::BaseConversion<Word>& rule) const override {
+    return behind_.make_conversion(rule);
+  }
+  std::unique_ptr<Key> make_key(const Tables& tables, const ring::KeyLayout& layout,
+                                const RnsRowSource<Word>& rows) const override {
+    return behind_.make_key(tables, layout, rows);
+  }
+  void transform(const Tables& tables, const ring::Basis& basis, bool forward, std::size_t parts,
+                 std::size_t batch, Word* data) const override {
+    behind_.transform(tables, basis, forward, parts, batch, data);
+  }
+  void run_conversion(const Conversion<Word>& conversion, std::uint32_t N, std::size_t batch,
+                      const Word* in, Word* out) const override {
+    behind_.run_conversion(conversion, N, batch, in, out);
+  }
+  void run_extension(const Tables& tables, const Extension& extension, std::size_t batch,
+                     const Word* in, Word* out) const override {
+    behind_.run_extension(tables, extension, batch, in, out);
+  }
+  void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
+                         std::size_t batch, const Word* digits, Word* out) const override {
+    behind_.run_inner_product(key, tables, product, batch, digits, out);
+  }
+  void run_division(const Tables& tables, const Division& division, std::size_t parts,
+                    std::size_t batch, const Word* in, std::span<const Word> added, std::uint32_t g,
+                    Word* out) const override {
+    behind_.run_division(tables, division, parts, batch, in, added, g, out);
+  }
+  void run_tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
+                  std::size_t b_parts, std::size_t batch, bool one_b, const Word* a, const Word* b,
+                  Word* out) const override {
+    behind_.run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a, b, out);
+  }
+
+ private:
+  const RnsOps<Word>& behind_;
+};
+
+template <class Word>
+class RelayRotation : public RotationOps<Word> {
+ public:
+  RelayRotation(const Queue& queue, const Queue& behind)
+      : RotationOps<Word>(queue), behind_(behind.rotation<Word>()) {}
+
+ protected:
+  using typename RotationOps<Word>::Batch;
+  std::unique_ptr<RotationKey> make_key(const RotationShape& shape,
+                                        const RowSource<Word>& rows) const override {
+    return behind_.make_key(shape, rows);
+  }
+  void run_rotations(const RotationKey& key, const Batch& batch) const override {
+    behind_.run_rotations(key, batch);
+  }
+  void run_extraction(std::uint64_t Q, std::uint32_t N, std::span<const std::uint32_t> offsets,
+                      Word constant, std::size_t count, const Word* rlwe,
+                      Word* out) const override {
+    behind_.run_extraction(Q, N, offsets, constant, count, rlwe, out);
+  }
+
+ private:
+  const RotationOps<Word>& behind_;
+};
+
+class RelayLwe : public LweOps {
+ public:
+  RelayLwe(const Queue& queue, const Queue& behind) : LweOps(queue), behind_(behind.lwe()) {}
+
+ protected:
+  void run_modulus_switch(const Rounding& rounding, std::size_t count, ConstWords in,
+                          Words out) const override {
+    behind_.run_modulus_switch(rounding, count, in, out);
+  }
+  std::unique_ptr<SwitchKey> make_switch_key(const SwitchShape& shape,
+                                             const SwitchRowSource& source) const override {
+    return behind_.make_switch_key(shape, source);
+  }
+  void run_key_switch(const SwitchKey& key, std::size_t count, ConstWords in,
+                      Words out) const override {
+    behind_.run_key_switch(key, count, in, out);
+  }
+  void run_linear(std::uint64_t q, std::size_t row, std::span<const std::int64_t> weights,
+                  std::span<const ConstWords> in, std::uint64_t constant, std::size_t count,
+                  Words out) const override {
+    behind_.run_linear(q, row, weights, in, constant, count, out);
+  }
+  void run_matrix(const Matrix& matrix, ConstWords in, Words out) const override {
+    behind_.run_matrix(matrix, in, out);
+  }
+
+ private:
+  const LweOps& behind_;
+};
+
+/// A queue whose work another does. A deriving one offers the families that it changes, and may
+/// override what moves bytes.
+class Relay : public Queue {
+ public:
+  Relay(std::shared_ptr<const Device> device, std::unique_ptr<Queue> behind);
+
+  const Queue& behind() const { return *behind_; }
+  std::size_t batch_limit(std::size_t bytes) const override { return behind_->batch_limit(bytes); }
+  void wait() const override { behind_->wait(); }
+  void begin_together() const override { behind_->begin_together(); }
+  void end_together() const override { behind_->end_together(); }
+
+ protected:
+  std::shared_ptr<void> allocate_bytes(std::size_t bytes) const override {
+    return behind_->allocate_bytes(bytes);
+  }
+  void copy_in(const void* host, void* device, std::size_t bytes) const override {
+    behind_->copy_in(host, device, bytes);
+  }
+  void copy_out(const void* device, void* host, std::size_t bytes) const override {
+    behind_->copy_out(device, host, bytes);
+  }
+  void copy_within(const void* from, void* to, std::size_t bytes) const override {
+    behind_->copy_within(from, to, bytes);
+  }
+
+ private:
+  std::unique_ptr<Queue> behind_;
+};
+
+/// A device named `name` whose queues are `Relaying`, made of the device, a queue of `behind`, and
+/// what else it takes: `shared`, the same for all of them.
+template <class Relaying = Relay, class... Shared>
+class RelayDevice : public Device {
+ public:
+  RelayDevice(std::string name, std::shared_ptr<const Device> behind, Shared... shared)
+      : name_(std::move(name)), behind_(std::move(behind)), shared_(std::move(shared)...) {}
+  std::string name() const override { return name_; }
+  unsigned threads() const override { return behind_->threads(); }
+  unsigned queues() const override { return behind_->queues(); }
+  std::unique_ptr<Queue> open() const override {
+    return std::apply(
+        [this](const Shared&... shared) -> std::unique_ptr<Queue> {
+          return std::make_unique<Relaying>(shared_from_this(), behind_->open(), shared...);
+        },
+        shared_);
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<const Device> behind_;
+  std::tuple<Shared...> shared_;
+};
+
+}  // namespace whorl::backend

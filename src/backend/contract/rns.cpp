@@ -1,0 +1,200 @@
+#include "backend/contract/rns.h"
+
+#include <functional>
+#include <string>
+
+#include "ring/automorphism.h"
+
+namespace whorl::backend {
+
+namespace {
+
+/// B for an array of (rows, B, N).
+std::size_t batch_of(const char* what, std::size_t size, std::size_t rows, std::uint32_t N) {
+  if (rows == 0) throw ShapeError(std::string(what) + ": no part");
+  if (size % (rows * N) != 0)
+    throw ShapeError(std::string(what) + ": " + std::to_string(size) + " residues are not " +
+                     std::to_string(rows) + " rows of a batch of polynomials of " +
+                     std::to_string(N));
+  return size / (rows * N);
+}
+
+void check_rows(const char* what, std::size_t size, std::size_t rows, std::size_t batch,
+                std::uint32_t N) {
+  if (size != rows * batch * N)
+    throw ShapeError(std::string(what) + ": " + std::to_string(size) + " residues where " +
+                     std::to_string(rows) + " rows of " + std::to_string(batch) +
+                     " polynomials of " + std::to_string(N) + " are due");
+}
+
+template <class Word>
+void check_exponent(const char* what, const ring::RnsPlan<Word>& plan, std::uint32_t g) {
+  if (g % 2 == 0 || g >= 2 * plan.N())
+    throw ParameterError(std::string(what) + ": g = " + std::to_string(g) +
+                         " is not odd and below 2N = " + std::to_string(2 * plan.N()));
+}
+
+/// ParameterError unless `part` is a part of `whole`.
+void check_part(const char* what, const ring::Basis& part, const char* of,
+                const ring::Basis& whole) {
+  if (!whole.includes(part))
+    throw ParameterError(std::string(what) + ": primes " + (part - whole).describe() +
+                         " are not of " + of + ", " + whole.describe());
+}
+
+/// What is to be added to a division's output must lie apart from it, or where it is added.
+template <class Word>
+void check_added(std::size_t parts, std::size_t part, std::span<const Word> added, std::uint32_t g,
+                 std::span<const Word> out) {
+  if (added.size() > out.size() || (part > 0 && added.size() % part != 0))
+    throw ShapeError("divide: " + std::to_string(added.size()) +
+                     " residues to be added are not some of " + std::to_string(parts) +
+                     " parts of " + std::to_string(part));
+  const bool apart = added.empty() ||
+                     std::less_equal<>()(added.data() + added.size(), out.data()) ||
+                     std::less_equal<>()(out.data() + out.size(), added.data());
+  if (!apart && (g != 1 || added.data() != out.data()))
+    throw ShapeError("divide: what is to be added lies in the output, " +
+                     (g == 1 ? std::string("elsewhere than where it is added")
+                             : "and g = " + std::to_string(g) + " is not 1"));
+}
+
+}  // namespace
+
+template <class Word>
+std::unique_ptr<const RnsTables<Word>> RnsOps<Word>::prepare(
+    std::shared_ptr<const ring::RnsPlan<Word>> plan) const {
+  if (!plan) throw ParameterError("prepare: no plan");
+  return this->own(make_tables(std::move(plan)));
+}
+
+template <class Word>
+std::unique_ptr<const Conversion<Word>> RnsOps<Word>::prepare_conversion(
+    const ring::BaseConversion<Word>& rule) const {
+  return this->own(make_conversion(rule));
+}
+
+template <class Word>
+std::unique_ptr<const RnsSwitchKey<Word>> RnsOps<Word>::prepare_key(
+    const Tables& tables, const ring::KeyLayout& layout, const RnsRowSource<Word>& rows) const {
+  this->check_owner("RNS tables", tables);
+  tables.plan().check_layout("prepare_key", layout);
+  return this->own(make_key(tables, layout, rows));
+}
+
+template <class Word>
+void RnsOps<Word>::transform_checked(const Tables& tables, const ring::Basis& basis, bool forward,
+                                     std::size_t parts, Output data) const {
+  this->check(data);
+  this->check_owner("RNS tables", tables);
+  tables.plan().check_basis("rns_ntt", basis);
+  const std::size_t batch = batch_of("rns_ntt", data.size, parts * basis.size(), tables.plan().N());
+  if (batch) transform(tables, basis, forward, parts, batch, data.data);
+}
+
+template <class Word>
+void RnsOps<Word>::convert(const Conversion<Word>& conversion, std::uint32_t N, Input in,
+                           Output out) const {
+  this->check(in, out);
+  this->check_owner("conversions", conversion);
+  ring::check_ring_dimension(N);
+  const ring::BaseConversion<Word>& rule = conversion.rule();
+  const std::size_t batch = batch_of("convert", in.size, rule.from().size(), N);
+  check_rows("convert: output", out.size, rule.to().size(), batch, N);
+  if (batch && !rule.to().empty()) run_conversion(conversion, N, batch, in.data, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::extend(const Tables& tables, const ring::Basis& from,
+                          std::span<const ring::Basis> digits, const ring::Basis& to,
+                          ring::Lift lift, Input in, Output out) const {
+  this->check(in, out);
+  this->check_owner("RNS tables", tables);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  plan.check_basis("extend", from);
+  plan.check_basis("extend", to);
+  check_part("extend", from, "what it is extended to", to);
+  Extension extension{from, to, {}, lift};
+  ring::Basis seen;
+  for (const ring::Basis& digit : digits) {
+    const ring::Basis own = digit & from;
+    if (own.empty()) continue;
+    if (!(seen & own).empty())
+      throw ParameterError("extend: digits share primes " + (seen & own).describe());
+    seen = seen | own;
+    extension.digits.push_back(own);
+  }
+  check_part("extend", from, "the digits", seen);
+  const std::size_t batch = batch_of("extend", in.size, from.size(), plan.N());
+  check_rows("extend: output", out.size, extension.digits.size() * to.size(), batch, plan.N());
+  if (batch) run_extension(tables, extension, batch, in.data, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
+                                 std::uint32_t g, Input digits, Output out) const {
+  this->check(digits, out);
+  this->check_owner("switching keys", key);
+  this->check_owner("RNS tables", tables);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  if (&key.plan() != &plan)
+    throw ParameterError("inner_product: the key was prepared with another plan's tables");
+  plan.check_basis("inner_product", basis);
+  check_part("inner_product", basis, "the key's chain", key.layout().chain);
+  check_exponent("inner_product", plan, g);
+  InnerProduct product{basis | key.layout().special, {}, g};
+  for (unsigned d = 0; d < key.layout().digits.size(); ++d)
+    if (!(key.layout().digits[d] & basis).empty()) product.digits.push_back(d);
+  const std::size_t rows = product.rows.size();
+  const std::size_t batch =
+      batch_of("inner_product", digits.size, product.digits.size() * rows, plan.N());
+  check_rows("inner_product: output", out.size, 2 * rows, batch, plan.N());
+  if (batch) run_inner_product(key, tables, product, batch, digits.data, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::divide(const Tables& tables, const ring::Basis& from, const ring::Basis& to,
+                          std::uint64_t t, std::size_t parts, Input in, Input added,
+                          std::uint32_t g, Output out) const {
+  this->check(in, added, out);
+  this->check_owner("RNS tables", tables);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  plan.check_basis("divide", from);
+  plan.check_basis("divide", to);
+  check_exponent("divide", plan, g);
+  const Division division{from, to, t};
+  if (division.dropped().empty())
+    throw ParameterError("divide: no prime of " + from.describe() + " goes, to " + to.describe());
+  for (const unsigned i : division.dropped().indices())
+    if (t % plan.moduli()[i].value() == 0)
+      throw ParameterError("divide: t = " + std::to_string(t) + " is a multiple of prime " +
+                           std::to_string(plan.moduli()[i].value()));
+  const std::size_t batch = batch_of("divide", in.size, parts * from.size(), plan.N());
+  check_rows("divide: output", out.size, parts * to.size(), batch, plan.N());
+  check_added<Word>(parts, to.size() * batch * plan.N(), {added.data, added.size}, g,
+                    {out.data, out.size});
+  if (batch)
+    run_division(tables, division, parts, batch, in.data, {added.data, added.size}, g, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
+                          Input a, std::size_t b_parts, Input b, Output out) const {
+  this->check(a, b, out);
+  this->check_owner("RNS tables", tables);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  plan.check_basis("tensor", basis);
+  const std::size_t limbs = basis.size(), N = plan.N();
+  const std::size_t batch = batch_of("tensor: a", a.size, a_parts * limbs, plan.N());
+  if (b_parts == 0) throw ShapeError("tensor: no part");
+  if (b.size != b_parts * limbs * N)
+    check_rows("tensor: b", b.size, b_parts * limbs, batch, plan.N());
+  check_rows("tensor: output", out.size, (a_parts + b_parts - 1) * limbs, batch, plan.N());
+  const bool one_b = b.size < b_parts * limbs * batch * N;
+  if (batch) run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a.data, b.data, out.data);
+}
+
+template class RnsOps<std::uint32_t>;
+template class RnsOps<std::uint64_t>;
+
+}  // namespace whorl::backend

@@ -1,0 +1,180 @@
+// Arrays over a basis of RNS primes: conversion between bases, key switching, products.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "backend/contract/family.h"
+#include "ring/base_conversion.h"
+#include "ring/rns_plan.h"
+
+namespace whorl::backend {
+
+/// A device's tables for a plan: twiddles, factors of conversions, made when first needed and kept.
+template <class Word>
+class RnsTables : public Prepared {
+ public:
+  const ring::RnsPlan<Word>& plan() const { return *plan_; }
+  const std::shared_ptr<const ring::RnsPlan<Word>>& shared_plan() const { return plan_; }
+
+ protected:
+  explicit RnsTables(std::shared_ptr<const ring::RnsPlan<Word>> plan) : plan_(std::move(plan)) {}
+
+ private:
+  std::shared_ptr<const ring::RnsPlan<Word>> plan_;
+};
+
+/// A base conversion's factors where the device reads them.
+template <class Word>
+class Conversion : public Prepared {
+ public:
+  const ring::BaseConversion<Word>& rule() const { return rule_; }
+
+ protected:
+  explicit Conversion(ring::BaseConversion<Word> rule) : rule_(std::move(rule)) {}
+
+ private:
+  ring::BaseConversion<Word> rule_;
+};
+
+/// Writes the row of a switching key that multiplies digit `digit`: a and b, residues in evaluation
+/// form modulo the primes of the key's rows, (rows, N). Called from several threads at once.
+template <class Word>
+using RnsRowSource = std::function<void(unsigned digit, std::span<Word> a, std::span<Word> b)>;
+
+/// A key of hybrid key switching, laid out in a backend's order of use.
+template <class Word>
+class RnsSwitchKey : public Prepared {
+ public:
+  virtual std::size_t bytes() const = 0;
+  const ring::RnsPlan<Word>& plan() const { return *plan_; }
+  const ring::KeyLayout& layout() const { return layout_; }
+
+ protected:
+  RnsSwitchKey(std::shared_ptr<const ring::RnsPlan<Word>> plan, ring::KeyLayout layout)
+      : plan_(std::move(plan)), layout_(std::move(layout)) {}
+
+ private:
+  std::shared_ptr<const ring::RnsPlan<Word>> plan_;
+  ring::KeyLayout layout_;
+};
+
+/// An array over `from` taken apart: digit d is what it has of the primes of digits[d], none of
+/// which is empty; each is extended to all of `to`.
+struct Extension {
+  ring::Basis from, to;
+  std::vector<ring::Basis> digits;
+  ring::Lift lift = ring::Lift::exact;
+};
+
+/// Which rows of a key meet the digits of an array over a part of the key's chain.
+struct InnerProduct {
+  ring::Basis rows;              ///< of digits and results: the part, and the key's special primes
+  std::vector<unsigned> digits;  ///< numbers of the key's digits that the part has
+  std::uint32_t g = 1;
+};
+
+struct Division {
+  ring::Basis from, to;
+  std::uint64_t t = 1;
+  ring::Basis kept() const { return from & to; }
+  ring::Basis dropped() const { return from - to; }
+  ring::Basis taken() const { return to - from; }
+};
+
+/// All in evaluation form but for `convert`; rows of an array over a basis come in the order of its
+/// indices. Outputs are not inputs. Shapes: B is the batch.
+template <class Word>
+class RnsOps : public Family {
+ public:
+  using Family::Family;
+  using Input = Slice<const Word>;
+  using Output = Slice<Word>;
+  using Tables = RnsTables<Word>;
+  using Key = RnsSwitchKey<Word>;
+
+  std::unique_ptr<const Tables> prepare(std::shared_ptr<const ring::RnsPlan<Word>> plan) const;
+  std::unique_ptr<const Conversion<Word>> prepare_conversion(
+      const ring::BaseConversion<Word>& rule) const;
+  std::unique_ptr<const Key> prepare_key(const Tables& tables, const ring::KeyLayout& layout,
+                                         const RnsRowSource<Word>& rows) const;
+  /// With the plan's usual layout.
+  std::unique_ptr<const Key> prepare_key(const Tables& tables,
+                                         const RnsRowSource<Word>& rows) const {
+    return prepare_key(tables, tables.plan().key_layout(), rows);
+  }
+
+  /// Transforms of data (parts, basis, B, N), as RingOps::ntt and intt.
+  void ntt(const Tables& tables, const ring::Basis& basis, std::size_t parts, Output data) const {
+    transform_checked(tables, basis, true, parts, data);
+  }
+  void intt(const Tables& tables, const ring::Basis& basis, std::size_t parts, Output data) const {
+    transform_checked(tables, basis, false, parts, data);
+  }
+  /// in (L, B, N), coefficient form modulo from(); out (K, B, N) modulo to(): what
+  /// ring::BaseConversion says.
+  void convert(const Conversion<Word>& conversion, std::uint32_t N, Input in, Output out) const;
+
+  /// in (from, B, N); out (D, to, B, N): each of the D digits that `from` has of `digits`, a base
+  /// conversion of its own limbs to the rest of `to`, which contains `from`. ModRaise is the case
+  /// of one digit, all of `from`.
+  void extend(const Tables& tables, const ring::Basis& from, std::span<const ring::Basis> digits,
+              const ring::Basis& to, ring::Lift lift, Input in, Output out) const;
+  /// digits (D, rows, B, N), out (2, rows, B, N), rows = `basis` and the key's special primes:
+  /// sum_d digits_d(X^g)·key_d over the D digits that `basis`, a part of the key's chain, has; part
+  /// 0 by the key's b, part 1 by its a.
+  void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
+                     std::uint32_t g, Input digits, Output out) const;
+  /// in (parts, from, B, N), out (parts, to, B, N). With D the product of the primes that go and E
+  /// that of those that come, y = (E·x - delta)/D for delta = E·x mod D, delta = 0 mod t, |delta|
+  /// <= t·D/2 or a hair more: mod_down and rescale where none comes, rational rescaling where some
+  /// do (Cheddar: Kim, Choi, Kim, Ahn, ASPLOS 2026, §4). To the first parts `added` is added, at
+  /// X^g: (some of the parts or none, to, B, N); it may be the same place of `out` if g = 1.
+  void divide(const Tables& tables, const ring::Basis& from, const ring::Basis& to, std::uint64_t t,
+              std::size_t parts, Input in, Input added, std::uint32_t g, Output out) const;
+  void divide(const Tables& tables, const ring::Basis& from, const ring::Basis& to, std::uint64_t t,
+              std::size_t parts, Input in, Output out) const {
+    divide(tables, from, to, t, parts, in, {}, 1, out);
+  }
+  /// Ciphertexts as polynomials in the secret: a (m, basis, B, N), b (n, basis, B or 1, N),
+  /// out (m + n - 1, basis, B, N): out_k = sum_i a_i·b_(k-i); one b is multiplied with every a.
+  /// `a` may be `b`.
+  void tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts, Input a,
+              std::size_t b_parts, Input b, Output out) const;
+
+ protected:
+  virtual std::unique_ptr<Tables> make_tables(
+      std::shared_ptr<const ring::RnsPlan<Word>> plan) const = 0;
+  virtual std::unique_ptr<Conversion<Word>> make_conversion(
+      const ring::BaseConversion<Word>& rule) const = 0;
+  virtual std::unique_ptr<Key> make_key(const Tables& tables, const ring::KeyLayout& layout,
+                                        const RnsRowSource<Word>& rows) const = 0;
+  virtual void transform(const Tables& tables, const ring::Basis& basis, bool forward,
+                         std::size_t parts, std::size_t batch, Word* data) const = 0;
+  virtual void run_conversion(const Conversion<Word>& conversion, std::uint32_t N,
+                              std::size_t batch, const Word* in, Word* out) const = 0;
+  virtual void run_extension(const Tables& tables, const Extension& extension, std::size_t batch,
+                             const Word* in, Word* out) const = 0;
+  virtual void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
+                                 std::size_t batch, const Word* digits, Word* out) const = 0;
+  virtual void run_division(const Tables& tables, const Division& division, std::size_t parts,
+                            std::size_t batch, const Word* in, std::span<const Word> added,
+                            std::uint32_t g, Word* out) const = 0;
+  /// `one_b`: b has a batch of 1.
+  virtual void run_tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
+                          std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
+                          const Word* b, Word* out) const = 0;
+
+ private:
+  template <class>
+  friend class RelayRns;
+  void transform_checked(const Tables& tables, const ring::Basis& basis, bool forward,
+                         std::size_t parts, Output data) const;
+};
+
+}  // namespace whorl::backend

@@ -1,0 +1,154 @@
+#include "backend/contract/rotation.h"
+
+#include <algorithm>
+
+#include "ring/ntt_plan.h"
+
+namespace whorl::backend {
+
+std::size_t RotationShape::rows_of(std::uint32_t i) const {
+  std::size_t in_step = keys;
+  if (kind == RotationKind::unrolled) {
+    if (i % group != 0) return 0;
+    in_step = (std::size_t{1} << std::min(group, n - i)) - 1;
+  }
+  return 2 * in_step * gadgets[i].digits();
+}
+
+std::size_t RotationShape::rows() const {
+  const std::size_t of_steps = first_rows().back();
+  if (kind != RotationKind::automorphism) return of_steps;
+  return of_steps + (std::size_t{group} + 1) * gadgets[0].digits();
+}
+
+std::vector<std::size_t> RotationShape::first_rows() const {
+  std::vector<std::size_t> first(n + 1, 0);
+  for (std::uint32_t i = 0; i < n; ++i) first[i + 1] = first[i] + rows_of(i);
+  return first;
+}
+
+unsigned RotationShape::most_digits() const {
+  unsigned most = 1;
+  for (const ring::Gadget& gadget : gadgets) most = std::max(most, gadget.digits());
+  return most;
+}
+
+namespace {
+
+/// Moduli below 2^31 are computed with in 32-bit words, others in 64-bit ones.
+template <class Word>
+void check_ring_word(std::uint64_t Q) {
+  const bool narrow = Q < (1ULL << 31);
+  if (narrow != (sizeof(Word) == 4))
+    throw ParameterError("blind rotation: Q = " + std::to_string(Q) + " needs words of " +
+                         (narrow ? "32" : "64") + " bits");
+}
+
+}  // namespace
+
+template <class Word>
+std::unique_ptr<const RotationKey> RotationOps<Word>::prepare(const RotationShape& shape,
+                                                              const RowSource<Word>& rows) const {
+  const auto refuse = [](const std::string& what) {
+    throw ParameterError("blind-rotation key: " + what);
+  };
+  ring::check_ring_dimension(shape.N);
+  if (shape.N > most_N)
+    refuse("N = " + std::to_string(shape.N) + " is above " + std::to_string(most_N));
+  if (shape.n == 0) refuse("n = 0");
+  this->check_size("blind-rotation key: gadgets", shape.gadgets.size(), shape.n);
+  if (shape.keys == 0) refuse("no key a step");
+  if (shape.kind == RotationKind::ginx && shape.keys > 2)
+    refuse(std::to_string(shape.keys) + " keys a coefficient; 1 (binary) or 2 (ternary)");
+  for (std::size_t i = 0; i < shape.gadgets.size(); ++i)
+    if (shape.gadgets[i].modulus() != shape.Q)
+      refuse("gadget " + std::to_string(i) + " is for " +
+             std::to_string(shape.gadgets[i].modulus()) + ", Q is " + std::to_string(shape.Q));
+  if (shape.most_digits() > most_digits)
+    refuse(std::to_string(shape.most_digits()) + " digits; at most " + std::to_string(most_digits));
+  check_ring_word<Word>(shape.Q);
+  return this->own(make_key(shape, rows));
+}
+
+template <class Word>
+void RotationOps<Word>::require_ginx(const RotationShape& shape) const {
+  constexpr const char* names[] = {"GINX", "unrolled", "AP", "automorphism"};
+  if (shape.kind == RotationKind::ginx && shape.raised_by == 1) return;
+  throw DeviceError(
+      this->queue().name() + " has no kernel for " + names[static_cast<unsigned>(shape.kind)] +
+      " rotations" +
+      (shape.raised_by == 1 ? std::string() : " modulo Q·" + std::to_string(shape.raised_by)));
+}
+
+template <class Word>
+typename RotationOps<Word>::Batch RotationOps<Word>::check_batch(
+    const RotationKey& key, const Rotations<Word>& batch) const {
+  this->check(batch.lwe, batch.index);
+  this->check(batch.luts);
+  this->check_owner("blind-rotation keys", key);
+  const RotationShape& shape = key.shape();
+  check_ring_word<Word>(shape.Q);
+  const std::size_t count = batch.index.size;
+  this->check_size("blind_rotate: ciphertexts", batch.lwe.size, count * (shape.n + 1));
+  const std::size_t tables =
+      this->rows_of("blind_rotate: look-up tables", batch.luts.size, shape.N);
+  if (tables == 0) throw ShapeError("blind_rotate: no look-up table");
+  return {count, tables, batch.lwe.data, batch.luts.data, batch.index.data, {}, nullptr};
+}
+
+template <class Word>
+void RotationOps<Word>::rotate(const RotationKey& key, const Rotations<Word>& batch,
+                               Slice<Word> out) const {
+  this->check(out);
+  Batch checked = check_batch(key, batch);
+  this->check_size("blind_rotate: output", out.size,
+                   checked.count * std::size_t{2} * key.shape().N);
+  checked.out = out.data;
+  if (checked.count) run_rotations(key, checked);
+}
+
+template <class Word>
+void RotationOps<Word>::rotate_extract(const RotationKey& key, const Rotations<Word>& batch,
+                                       std::span<const std::uint32_t> offsets,
+                                       std::uint64_t constant, Slice<Word> out) const {
+  const std::size_t N = key.shape().N;
+  if (offsets.size() != 1 || offsets[0] != 0) {
+    const Buffer<Word> accumulators =
+        this->queue().template allocate<Word>(batch.index.size * std::size_t{2} * N);
+    const Slice<const Word> all = accumulators.slice();
+    rotate(key, batch, {const_cast<Word*>(all.data), all.size, all.queue});
+    return extract(key.shape().Q, key.shape().N, offsets, constant, all, out);
+  }
+  this->check(out);
+  Batch checked = check_batch(key, batch);
+  this->check_size("blind_rotate: output", out.size, checked.count * (N + 1));
+  checked.out = out.data;
+  checked.constant = static_cast<Word>(constant % key.shape().Q);
+  if (checked.count) run_rotations(key, checked);
+}
+
+template <class Word>
+void RotationOps<Word>::extract(std::uint64_t Q, std::uint32_t N,
+                                std::span<const std::uint32_t> offsets, std::uint64_t constant,
+                                Slice<const Word> rlwe, Slice<Word> out) const {
+  this->check(rlwe);
+  this->check(out);
+  if (Q < 2) throw ParameterError("sample_extract: modulus " + std::to_string(Q) + " is below 2");
+  this->template check_word<Word>("sample_extract", Q - 1);
+  ring::check_ring_dimension(N);
+  if (offsets.empty()) throw ShapeError("sample_extract: no coefficient");
+  for (const std::uint32_t k : offsets)
+    if (k >= N)
+      throw ShapeError("sample_extract: coefficient " + std::to_string(k) + " of " +
+                       std::to_string(N));
+  const std::size_t count = this->rows_of("sample_extract", rlwe.size, std::size_t{2} * N);
+  this->check_size("sample_extract: output", out.size,
+                   count * offsets.size() * (std::size_t{N} + 1));
+  if (count)
+    run_extraction(Q, N, offsets, static_cast<Word>(constant % Q), count, rlwe.data, out.data);
+}
+
+template class RotationOps<std::uint32_t>;
+template class RotationOps<std::uint64_t>;
+
+}  // namespace whorl::backend

@@ -1,0 +1,147 @@
+// Blind rotation, and what is extracted from its accumulators.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/contract/family.h"
+#include "ring/gadget.h"
+
+namespace whorl::backend {
+
+enum class Arithmetic : std::uint8_t { ntt, fft };
+
+/// How exponents meet the accumulator, which decides the rows of the key.
+enum class RotationKind : std::uint8_t {
+  ginx,         ///< a key for each value of an LWE coefficient but 0 (Chillotti et al. 2020)
+  unrolled,     ///< the same for groups of `group` coefficients (Zhou et al., Bourse et al. 2018)
+  ap,           ///< a key for each digit of each exponent, base `group` (Ducas, Micciancio 2015)
+  automorphism  ///< keys of automorphisms beside one for each coefficient (Lee et al. 2023)
+};
+
+/// Shape of a blind-rotation key: what a backend needs to know of its rows. `gadgets[i]` belongs to
+/// LWE coefficient i. lattice::lwe::RotationMethod says what the rows encrypt, and how many a step
+/// has; a backend that has no kernel for a kind refuses it when the key is prepared.
+struct RotationShape {
+  std::uint32_t n = 0;
+  std::uint32_t N = 0;
+  std::uint64_t Q = 0;
+  unsigned keys = 1;  ///< of each (full) step: GINX has 1 (binary secrets) or 2 (ternary)
+  std::vector<ring::Gadget> gadgets;
+  Arithmetic arithmetic = Arithmetic::fft;
+  RotationKind kind = RotationKind::ginx;
+  unsigned group = 1;           ///< coefficients of a step, the base of AP's digits, or the window
+  std::uint64_t raised_by = 1;  ///< P where products are made modulo P·Q and divided by P
+
+  /// RLWE rows of the step that LWE coefficient i begins: a digit of either component for each key.
+  /// 0 where it begins none; a last group of fewer coefficients has fewer keys.
+  std::size_t rows_of(std::uint32_t i) const;
+  /// Rows before each coefficient's step, and of all steps: n + 1 numbers.
+  std::vector<std::size_t> first_rows() const;
+  /// With those of automorphisms, which come after the steps: digits of a alone.
+  std::size_t rows() const;
+  /// Words of a row's a or b: N residues modulo Q, and after them as many modulo P where the modulus
+  /// is raised.
+  std::size_t row_words() const { return std::size_t{N} * (raised_by == 1 ? 1 : 2); }
+  unsigned most_digits() const;
+};
+
+/// A blind-rotation key in transform form, laid out in a backend's order of use.
+class RotationKey : public Prepared {
+ public:
+  virtual std::size_t bytes() const = 0;
+  const RotationShape& shape() const { return shape_; }
+
+ protected:
+  explicit RotationKey(RotationShape shape) : shape_(std::move(shape)) {}
+
+ private:
+  RotationShape shape_;
+};
+
+/// A batch of rotations: rows (a_1 … a_n, b) of `lwe`, residues modulo 2N, and test vectors t =
+/// luts[index] of (L, N) modulo Q.
+template <class Word>
+struct Rotations {
+  Slice<const std::uint32_t> lwe;
+  Slice<const Word> luts;
+  Slice<const std::uint32_t> index;
+};
+
+template <class Word>
+class RotationOps : public Family {
+ public:
+  using Family::Family;
+
+  static constexpr std::uint32_t most_N = 8192;
+  static constexpr unsigned most_digits = 16;
+
+  /// Transforms a key; rows are RLWE rows (a, b) of N coefficients modulo Q, in the order of
+  /// lattice::lwe::RotationMethod.
+  std::unique_ptr<const RotationKey> prepare(const RotationShape& shape,
+                                             const RowSource<Word>& rows) const;
+
+  /// For each row:
+  ///   ACC <- (0, t·X^-b);  for i = 1 … n:  D <- decompose((X^a_i - 1)·ACC),
+  ///   ACC <- ACC + D ⊡ K_i,1 - X^-a_i·(D ⊡ K_i,2)   (second term for ternary keys only)
+  /// and writes ACC (B, 2, N) modulo Q, a first. ACC encrypts t·X^(-b + <a, s>). The ternary form
+  /// follows from X^-a - 1 = -X^-a·(X^a - 1); it decomposes once and has half the noise of
+  /// multiplying by X^a - 1 afterwards (Xiao et al., TCHES 2025, Algorithm 1). Other kinds of keys
+  /// encrypt the same.
+  void rotate(const RotationKey& key, const Rotations<Word>& batch, Slice<Word> out) const;
+  /// `extract` of rotate's ACC: (B, offsets, N+1). A backend may compute no more of the last step's
+  /// b than coefficient 0, if that is all that is asked for (Shi et al., VeloFHE, §4.3).
+  void rotate_extract(const RotationKey& key, const Rotations<Word>& batch,
+                      std::span<const std::uint32_t> offsets, std::uint64_t constant,
+                      Slice<Word> out) const;
+  /// Coefficient 0 alone: (B, N+1).
+  void rotate_extract(const RotationKey& key, const Rotations<Word>& batch, std::uint64_t constant,
+                      Slice<Word> out) const {
+    const std::uint32_t zero = 0;
+    rotate_extract(key, batch, std::span(&zero, 1), constant, out);
+  }
+
+  /// LWE encryptions (B, offsets, N+1) of the coefficients k = offsets[…] of each RLWE (B, 2, N),
+  /// modulo Q: (a_k, …, a_0, -a_(N-1), …, -a_(k+1), b_k + constant).
+  void extract(std::uint64_t Q, std::uint32_t N, std::span<const std::uint32_t> offsets,
+               std::uint64_t constant, Slice<const Word> rlwe, Slice<Word> out) const;
+  void extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant, Slice<const Word> rlwe,
+               Slice<Word> out) const {
+    const std::uint32_t zero = 0;
+    extract(Q, N, std::span(&zero, 1), constant, rlwe, out);
+  }
+
+ protected:
+  /// As the entries have it, and checked: `count` rows, `tables` test vectors.
+  struct Batch {
+    std::size_t count, tables;
+    const std::uint32_t* lwe;
+    const Word* luts;
+    const std::uint32_t* index;
+    /// With it: samples of coefficient 0, (count, N+1); it is below Q.
+    std::optional<Word> constant;
+    Word* out;
+  };
+  virtual std::unique_ptr<RotationKey> make_key(const RotationShape& shape,
+                                                const RowSource<Word>& rows) const = 0;
+  /// For backends that have kernels for nothing else: DeviceError names what was asked for.
+  void require_ginx(const RotationShape& shape) const;
+  /// An index that is not below `tables` is reported: ShapeError, here or at the next download.
+  virtual void run_rotations(const RotationKey& key, const Batch& batch) const = 0;
+  virtual void run_extraction(std::uint64_t Q, std::uint32_t N,
+                              std::span<const std::uint32_t> offsets, Word constant,
+                              std::size_t count, const Word* rlwe, Word* out) const = 0;
+
+ private:
+  template <class>
+  friend class RelayRotation;
+  Batch check_batch(const RotationKey& key, const Rotations<Word>& batch) const;
+};
+
+}  // namespace whorl::backend

@@ -1,0 +1,53 @@
+// Memory of a queue, and views of it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "whorl/error.h"
+
+namespace whorl::backend {
+
+class Queue;
+
+/// A view of a queue's memory. Operations of another queue on it throw DeviceError.
+template <class T>
+struct Slice {
+  T* data = nullptr;
+  std::size_t size = 0;
+  const Queue* queue = nullptr;
+  template <class Const>  // a template, as nvcc warns of a conversion of const to itself
+    requires(std::is_same_v<Const, const T> && !std::is_const_v<T>)
+  operator Slice<Const>() const {
+    return {data, size, queue};
+  }
+  Slice part(std::size_t offset, std::size_t count) const {
+    if (offset > size || count > size - offset)
+      throw ShapeError("slice [" + std::to_string(offset) + ", " + std::to_string(offset + count) +
+                       ") of a buffer of " + std::to_string(size));
+    return {data + offset, count, queue};
+  }
+};
+
+/// Memory that belongs to one queue; moved explicitly by Queue::upload and download. Any thread may
+/// drop it.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(std::shared_ptr<void> storage, std::size_t size, const Queue* queue)
+      : storage_(std::move(storage)), size_(size), queue_(queue) {}
+  Slice<T> slice() { return {static_cast<T*>(storage_.get()), size_, queue_}; }
+  Slice<const T> slice() const { return {static_cast<const T*>(storage_.get()), size_, queue_}; }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::shared_ptr<void> storage_;
+  std::size_t size_ = 0;
+  const Queue* queue_ = nullptr;
+};
+
+}  // namespace whorl::backend

@@ -1,0 +1,112 @@
+// LWE ciphertexts on the CPU.
+#include <type_traits>
+
+#include "backend/cpu/cpu_device.h"
+#include "backend/cpu/kernels.h"
+
+namespace whorl::backend::cpu {
+
+namespace {
+
+class CpuLwe final : public LweOps {
+ public:
+  CpuLwe(const Queue& queue, const Host& host) : LweOps(queue), host_(host) {}
+
+ protected:
+  void run_modulus_switch(const Rounding& r, std::size_t count, ConstWords in,
+                          Words out) const override {
+    with_word_bytes(in.bytes, [&]<class In>(In) {
+      with_word_bytes(out.bytes, [&]<class Out>(Out) {
+        host_.each(count, 8 * r.row, [&](std::size_t i) {
+          switch_modulus_row<In, Out>(r.from, r.to, r.centre,
+                                      {static_cast<const In*>(in.data) + i * r.row, r.row},
+                                      {static_cast<Out*>(out.data) + i * r.row, r.row});
+        });
+      });
+    });
+  }
+
+  std::unique_ptr<SwitchKey> make_switch_key(const SwitchShape& shape,
+                                             const SwitchRowSource& source) const override {
+    return with_word_bytes<2>(source.word_bytes, [&]<class Word>(Word) {
+      return cpu::prepare_switch_key<Word>(
+          shape,
+          [&source](std::size_t first, std::size_t count, Word* out, std::size_t stride) {
+            source.rows(first, count, out, stride);
+          },
+          host_.workers);
+    });
+  }
+  void run_key_switch(const SwitchKey& key, std::size_t count, ConstWords in,
+                      Words out) const override {
+    cpu::key_switch(key, in, out, count, host_.workers);
+  }
+
+  void run_linear(std::uint64_t q, std::size_t row, std::span<const std::int64_t> weights,
+                  std::span<const ConstWords> in, std::uint64_t constant, std::size_t count,
+                  Words out) const override {
+    with_word_bytes(out.bytes, [&]<class Word>(Word) {
+      std::vector<const Word*> rows;
+      for (const ConstWords& each : in) rows.push_back(static_cast<const Word*>(each.data));
+      const Sums<Word> sums(q, weights);
+      host_.each(count, row * (in.size() + 1), [&](std::size_t i) {
+        sums.row(rows, weights.size(), 0, i * row, row, constant,
+                 static_cast<Word*>(out.data) + i * row);
+      });
+    });
+  }
+  void run_matrix(const Matrix& m, ConstWords in, Words out) const override {
+    with_word_bytes(out.bytes, [&]<class Word>(Word) {
+      const std::size_t K = m.inputs(), block = m.batch * m.row;
+      std::vector<const Word*> rows;
+      for (std::size_t k = 0; k < K; ++k)
+        rows.push_back(static_cast<const Word*>(in.data) + k * block);
+      const Sums<Word> sums(m.q, m.entries);
+      host_.each(m.constants.size() * m.batch, m.row * (K + 1), [&](std::size_t i) {
+        const std::size_t r = i / m.batch;
+        sums.row(rows, K, r * K, i % m.batch * m.row, m.row, m.constants[r] % m.q,
+                 static_cast<Word*>(out.data) + i * m.row);
+      });
+    });
+  }
+
+ private:
+  /// Sums of rows times integers modulo q.
+  template <class Word>
+  class Sums {
+   public:
+    Sums(std::uint64_t q, std::span<const std::int64_t> weights) : q_(q) {
+      using Wide = __int128;
+      for (const std::int64_t w : weights)
+        factors_.push_back(static_cast<std::uint64_t>(
+            (static_cast<Wide>(w) % static_cast<Wide>(q) + static_cast<Wide>(q)) %
+            static_cast<Wide>(q)));
+    }
+    /// out = sum_k factors[first + k]·in[k], from word `at` on, plus `constant` in the last.
+    void row(const std::vector<const Word*>& in, std::size_t count, std::size_t first,
+             std::size_t at, std::size_t words, std::uint64_t constant, Word* out) const {
+      // Of 32-bit words products fit 64 bits, with a sum below q besides.
+      using Wide = std::conditional_t<sizeof(Word) == 4, std::uint64_t, unsigned __int128>;
+      for (std::size_t j = 0; j < words; ++j) {
+        Wide sum = j + 1 == words ? constant : 0;
+        for (std::size_t k = 0; k < count; ++k)
+          sum = (sum + static_cast<Wide>(factors_[first + k]) * in[k][at + j]) % q_;
+        out[j] = static_cast<Word>(sum);
+      }
+    }
+
+   private:
+    std::uint64_t q_;
+    std::vector<std::uint64_t> factors_;
+  };
+
+  Host host_;
+};
+
+}  // namespace
+
+std::shared_ptr<const LweOps> make_lwe(const Queue& queue, const Host& host) {
+  return std::make_shared<CpuLwe>(queue, host);
+}
+
+}  // namespace whorl::backend::cpu

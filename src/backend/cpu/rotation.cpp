@@ -1,0 +1,64 @@
+// Blind rotation on the CPU: which arithmetic, and samples of accumulators.
+#include "backend/cpu/blind_rotate.h"
+#include "backend/cpu/cpu_device.h"
+
+namespace whorl::backend::cpu {
+
+namespace {
+
+template <class Word>
+class CpuRotation final : public RotationOps<Word> {
+ public:
+  CpuRotation(const Queue& queue, const Host& host) : RotationOps<Word>(queue), host_(host) {}
+
+ protected:
+  using typename RotationOps<Word>::Batch;
+
+  std::unique_ptr<RotationKey> make_key(const RotationShape& shape,
+                                        const RowSource<Word>& rows) const override {
+    this->require_ginx(shape);
+    return shape.arithmetic == Arithmetic::fft ? prepare_fft_key(shape, rows, host_.workers)
+                                               : prepare_ntt_key(shape, rows, host_.workers);
+  }
+
+  void run_rotations(const RotationKey& key, const Batch& batch) const override {
+    for (std::size_t i = 0; i < batch.count; ++i)
+      if (batch.index[i] >= batch.tables)
+        throw ShapeError("blind_rotate: ciphertext " + std::to_string(i) + " asks for table " +
+                         std::to_string(batch.index[i]) + " of " + std::to_string(batch.tables));
+    const RotationBatch<Word> rotations{batch.lwe,      batch.luts, batch.index,
+                                        batch.constant, batch.out,  batch.count};
+    if (key.shape().arithmetic == Arithmetic::fft)
+      blind_rotate_fft(key, rotations, host_.workers);
+    else
+      blind_rotate_ntt(key, rotations, host_.workers);
+  }
+
+  void run_extraction(std::uint64_t Q, std::uint32_t N, std::span<const std::uint32_t> offsets,
+                      Word constant, std::size_t count, const Word* rlwe,
+                      Word* out) const override {
+    const math::Modulus<Word> q(static_cast<Word>(Q));
+    host_.each(count * offsets.size(), 3 * std::size_t{N}, [&](std::size_t i) {
+      const std::size_t k = offsets[i % offsets.size()];
+      const Word* const a = rlwe + i / offsets.size() * 2 * N;
+      Word* const to = out + i * (std::size_t{N} + 1);
+      for (std::size_t j = 0; j <= k; ++j) to[j] = a[k - j];
+      for (std::size_t j = k + 1; j < N; ++j) to[j] = q.neg(a[N + k - j]);
+      to[N] = q.add(a[N + k], constant);
+    });
+  }
+
+ private:
+  Host host_;
+};
+
+}  // namespace
+
+template <class Word>
+std::shared_ptr<const RotationOps<Word>> make_rotation(const Queue& queue, const Host& host) {
+  return std::make_shared<CpuRotation<Word>>(queue, host);
+}
+template std::shared_ptr<const RotationOps<std::uint32_t>> make_rotation(const Queue&, const Host&);
+template std::shared_ptr<const RotationOps<std::uint64_t>> make_rotation(const Queue&, const Host&);
+
+}  // namespace whorl::backend::cpu

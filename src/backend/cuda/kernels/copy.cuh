@@ -1,0 +1,24 @@
+// A copy among other kernels.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "backend/cuda/kernels/chain.cuh"
+
+namespace whorl::backend::cuda {
+
+inline constexpr unsigned copy_threads = 256;
+
+/// Threads go on in strides.
+template <class Vector>
+__global__ void __launch_bounds__(copy_threads)
+    copy_vectors(std::size_t count, const Vector* in, Vector* out) {
+  join_chain();
+  for (std::size_t i = std::size_t{blockIdx.x} * copy_threads + threadIdx.x; i < count;
+       i += std::size_t{gridDim.x} * copy_threads)
+    out[i] = in[i];
+}
+
+}  // namespace whorl::backend::cuda

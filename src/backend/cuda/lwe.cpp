@@ -1,0 +1,78 @@
+// LWE ciphertexts on a GPU.
+#include "backend/cuda/dispatch/lwe.h"
+
+#include <vector>
+
+#include "backend/cuda/queue.h"
+
+namespace whorl::backend::cuda {
+
+namespace {
+
+class CudaLwe final : public LweOps {
+ public:
+  explicit CudaLwe(const CudaQueue& queue)
+      : LweOps(queue), stream_(queue.stream()), gpu_(queue.gpu()) {}
+
+ protected:
+  void run_modulus_switch(const Rounding& rounding, std::size_t count, ConstWords in,
+                          Words out) const override {
+    with_word_bytes(in.bytes, [&]<class In>(In) {
+      with_word_bytes(out.bytes, [&]<class Out>(Out) {
+        cuda::modulus_switch(stream_, rounding.from, rounding.to, rounding.row, rounding.centre,
+                             count, static_cast<const In*>(in.data), static_cast<Out*>(out.data));
+      });
+    });
+  }
+  std::unique_ptr<SwitchKey> make_switch_key(const SwitchShape& shape,
+                                             const SwitchRowSource& source) const override {
+    return cuda::prepare_switch_key(stream_, shape, source.word_bytes, source.rows, gpu_.workers());
+  }
+  void run_key_switch(const SwitchKey& key, std::size_t count, ConstWords in,
+                      Words out) const override {
+    with_word_bytes(in.bytes, [&]<class Word>(Word) {
+      cuda::lwe_key_switch(stream_, key, count, static_cast<const Word*>(in.data),
+                           static_cast<Word*>(out.data));
+    });
+  }
+  void run_linear(std::uint64_t q, std::size_t row, std::span<const std::int64_t> weights,
+                  std::span<const ConstWords> in, std::uint64_t constant, std::size_t count,
+                  Words out) const override {
+    const auto combine = [&]<class Word>(Word) {
+      std::vector<const Word*> from;
+      for (const ConstWords& each : in) from.push_back(static_cast<const Word*>(each.data));
+      cuda::lwe_linear<Word>(stream_, q, row, weights, from, constant, count,
+                             static_cast<Word*>(out.data));
+    };
+    with_word_bytes(out.bytes, combine);
+  }
+  /// A linear combination for each result, of the inputs that are in it.
+  void run_matrix(const Matrix& matrix, ConstWords in, Words out) const override {
+    with_word_bytes(out.bytes, [&]<class Word>(Word) {
+      const std::size_t inputs = matrix.inputs(), size = matrix.batch * matrix.row;
+      for (std::size_t r = 0; r < matrix.constants.size(); ++r) {
+        std::vector<const Word*> from;
+        std::vector<std::int64_t> weights;
+        for (std::size_t k = 0; k < inputs; ++k) {
+          const std::int64_t weight = matrix.entries[r * inputs + k];
+          if (weight == 0) continue;
+          from.push_back(static_cast<const Word*>(in.data) + k * size);
+          weights.push_back(weight);
+        }
+        cuda::lwe_linear<Word>(stream_, matrix.q, matrix.row, weights, from,
+                               matrix.constants[r] % matrix.q, matrix.batch,
+                               static_cast<Word*>(out.data) + r * size);
+      }
+    });
+  }
+
+ private:
+  const Stream& stream_;
+  const CudaDevice& gpu_;
+};
+
+}  // namespace
+
+void CudaQueue::offer_lwe() { offer<LweOps>(std::make_shared<CudaLwe>(*this)); }
+
+}  // namespace whorl::backend::cuda

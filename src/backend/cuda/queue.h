@@ -1,0 +1,89 @@
+// A GPU, and its queues: CUDA streams that offer the families of operations.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "backend/contract/lwe.h"
+#include "backend/contract/ring.h"
+#include "backend/contract/rns.h"
+#include "backend/contract/rotation.h"
+#include "backend/cuda/dispatch/transforms.h"
+#include "backend/cuda/runtime/gpu.h"
+#include "backend/cuda/runtime/stream.h"
+#include "backend/parallel.h"
+
+namespace whorl::backend::cuda {
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(int ordinal, DeviceOptions options);
+
+  std::string name() const override { return gpu_.name() + " (" + gpu_.model + ")"; }
+  unsigned threads() const override { return options_.threads; }
+  unsigned queues() const override { return 2; }
+  std::unique_ptr<Queue> open() const override;
+
+  const Gpu& gpu() const { return gpu_; }
+  const TransformTables& tables() const { return tables_; }
+  BlindRotation rotation() const { return options_.rotation; }
+  /// For the host's part in preparing keys.
+  Workers workers() const { return {options_.threads, options_.interrupt}; }
+
+ private:
+  Gpu gpu_;
+  DeviceOptions options_;
+  TransformTables tables_;
+};
+
+class CudaQueue final : public Queue {
+ public:
+  explicit CudaQueue(std::shared_ptr<const CudaDevice> device);
+
+  const CudaDevice& gpu() const { return static_cast<const CudaDevice&>(device()); }
+  const Stream& stream() const { return stream_; }
+  /// What a rotation sets if it finds a table's index out of range. It is looked at by the next
+  /// download.
+  std::uint32_t* bad_index() const {
+    rotated_ = true;
+    return bad_index_.data();
+  }
+
+  std::size_t batch_limit(std::size_t bytes) const override;
+  void wait() const override { stream_.wait(); }
+  void begin_together() const override {
+    ++together_;
+    stream_.begin_together();
+  }
+  void end_together() const override {
+    --together_;
+    stream_.end_together();
+  }
+
+ protected:
+  std::shared_ptr<void> allocate_bytes(std::size_t bytes) const override {
+    return stream_.allocate_bytes(bytes);
+  }
+  void copy_in(const void* host, void* device, std::size_t bytes) const override {
+    stream_.copy_in(host, device, bytes);
+  }
+  /// Also reports what kernels found wrong with their input since the last download.
+  void copy_out(const void* device, void* host, std::size_t bytes) const override;
+  void copy_within(const void* from, void* to, std::size_t bytes) const override;
+
+ private:
+  // Each in the file of its family.
+  void offer_ring();
+  void offer_rns();
+  void offer_rotation();
+  void offer_lwe();
+
+  Stream stream_;
+  DeviceArray<std::uint32_t> bad_index_;
+  mutable unsigned together_ = 0;  ///< how deep begin_together() is nested
+  mutable bool rotated_ = false;   ///< bad_index_ may have been set since it was last read
+};
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,107 @@
+// Arrays over RNS bases on a GPU.
+#include "backend/cuda/dispatch/rns.h"
+
+#include "backend/cuda/aligned.h"
+#include "backend/cuda/queue.h"
+
+namespace whorl::backend::cuda {
+
+namespace {
+
+template <class Word>
+class CudaRns final : public RnsOps<Word> {
+ public:
+  using typename RnsOps<Word>::Tables;
+  using typename RnsOps<Word>::Key;
+  explicit CudaRns(const CudaQueue& queue)
+      : RnsOps<Word>(queue), stream_(queue.stream()), gpu_(queue.gpu()) {}
+
+ protected:
+  std::unique_ptr<Tables> make_tables(
+      std::shared_ptr<const ring::RnsPlan<Word>> plan) const override {
+    return std::make_unique<CudaRnsTables<Word>>(stream_, gpu_.tables(), std::move(plan));
+  }
+  std::unique_ptr<Conversion<Word>> make_conversion(
+      const ring::BaseConversion<Word>& rule) const override {
+    return std::make_unique<CudaConversion<Word>>(stream_, rule);
+  }
+  std::unique_ptr<Key> make_key(const Tables& tables, const ring::KeyLayout& layout,
+                                const RnsRowSource<Word>& rows) const override {
+    return std::make_unique<CudaRnsSwitchKey<Word>>(stream_, own(tables), layout, rows,
+                                                    gpu_.workers());
+  }
+  void transform(const Tables& tables, const ring::Basis& basis, bool forward, std::size_t parts,
+                 std::size_t batch, Word* data) const override {
+    const Aligned<Word> values(stream_, data, parts * words(tables, basis, batch));
+    cuda::rns_transform(stream_, own(tables), basis, forward, parts, batch, values.data());
+    values.write_back();
+  }
+  void run_conversion(const Conversion<Word>& conversion, std::uint32_t N, std::size_t batch,
+                      const Word* in, Word* out) const override {
+    const std::size_t row = batch * N;
+    const Aligned<const Word> from(stream_, in, conversion.rule().from().size() * row);
+    const Aligned<Word> to(stream_, out, conversion.rule().to().size() * row);
+    cuda::base_convert(stream_, static_cast<const CudaConversion<Word>&>(conversion), N, batch,
+                       from.data(), to.data());
+    to.write_back();
+  }
+  void run_extension(const Tables& tables, const Extension& extension, std::size_t batch,
+                     const Word* in, Word* out) const override {
+    const Aligned<const Word> from(stream_, in, words(tables, extension.from, batch));
+    const Aligned<Word> to(stream_, out,
+                           extension.digits.size() * words(tables, extension.to, batch));
+    cuda::extend(stream_, own(tables), extension, batch, from.data(), to.data());
+    to.write_back();
+  }
+  void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
+                         std::size_t batch, const Word* digits, Word* out) const override {
+    const std::size_t part = words(tables, product.rows, batch);
+    const Aligned<const Word> from(stream_, digits, product.digits.size() * part);
+    const Aligned<Word> to(stream_, out, 2 * part);
+    cuda::inner_product(stream_, own(tables), static_cast<const CudaRnsSwitchKey<Word>&>(key),
+                        product, batch, from.data(), to.data());
+    to.write_back();
+  }
+  void run_division(const Tables& tables, const Division& division, std::size_t parts,
+                    std::size_t batch, const Word* in, std::span<const Word> added, std::uint32_t g,
+                    Word* out) const override {
+    const Aligned<const Word> from(stream_, in, parts * words(tables, division.from, batch)),
+        more(stream_, added.data(), added.size());
+    const Aligned<Word> to(stream_, out, parts * words(tables, division.to, batch));
+    cuda::divide(stream_, own(tables), division, parts, batch, from.data(),
+                 {more.data(), added.size()}, g, to.data());
+    to.write_back();
+  }
+  void run_tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
+                  std::size_t b_parts, std::size_t batch, bool one_b, const Word* a, const Word* b,
+                  Word* out) const override {
+    const std::size_t part = words(tables, basis, batch);
+    const Aligned<const Word> x(stream_, a, a_parts * part),
+        y(stream_, b, b_parts * words(tables, basis, one_b ? 1 : batch));
+    const Aligned<Word> to(stream_, out, (a_parts + b_parts - 1) * part);
+    cuda::tensor(stream_, own(tables), basis, a_parts, b_parts, batch, one_b, x.data(), y.data(),
+                 to.data());
+    to.write_back();
+  }
+
+ private:
+  static const CudaRnsTables<Word>& own(const Tables& tables) {
+    return static_cast<const CudaRnsTables<Word>&>(tables);
+  }
+  /// Of one part over a basis.
+  static std::size_t words(const Tables& tables, const ring::Basis& basis, std::size_t batch) {
+    return basis.size() * batch * tables.plan().N();
+  }
+
+  const Stream& stream_;
+  const CudaDevice& gpu_;
+};
+
+}  // namespace
+
+void CudaQueue::offer_rns() {
+  offer<RnsOps<std::uint32_t>>(std::make_shared<CudaRns<std::uint32_t>>(*this));
+  offer<RnsOps<std::uint64_t>>(std::make_shared<CudaRns<std::uint64_t>>(*this));
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,45 @@
+// Blind rotation on a GPU.
+#include "backend/cuda/dispatch/rotation.h"
+
+#include "backend/cuda/dispatch/lwe.h"
+#include "backend/cuda/queue.h"
+
+namespace whorl::backend::cuda {
+
+namespace {
+
+template <class Word>
+class CudaRotation final : public RotationOps<Word> {
+ public:
+  using typename RotationOps<Word>::Batch;
+  explicit CudaRotation(const CudaQueue& queue) : RotationOps<Word>(queue), queue_(queue) {}
+
+ protected:
+  std::unique_ptr<RotationKey> make_key(const RotationShape& shape,
+                                        const RowSource<Word>& rows) const override {
+    this->require_ginx(shape);
+    return cuda::prepare_rotation_key(queue_.stream(), shape, rows, queue_.gpu().workers());
+  }
+  void run_rotations(const RotationKey& key, const Batch& batch) const override {
+    cuda::blind_rotate(queue_.stream(), key, queue_.gpu().rotation(), batch.count, batch.lwe,
+                       batch.luts, batch.tables, batch.index, batch.constant, batch.out,
+                       queue_.bad_index());
+  }
+  void run_extraction(std::uint64_t Q, std::uint32_t N, std::span<const std::uint32_t> offsets,
+                      Word constant, std::size_t count, const Word* rlwe,
+                      Word* out) const override {
+    cuda::sample_extract(queue_.stream(), Q, N, offsets, constant, count, rlwe, out);
+  }
+
+ private:
+  const CudaQueue& queue_;
+};
+
+}  // namespace
+
+void CudaQueue::offer_rotation() {
+  offer<RotationOps<std::uint32_t>>(std::make_shared<CudaRotation<std::uint32_t>>(*this));
+  offer<RotationOps<std::uint64_t>>(std::make_shared<CudaRotation<std::uint64_t>>(*this));
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,177 @@
+// What schemes over RNS rings have in common in frames: arrays of residues of ciphertexts, public
+// keys, switching keys. Parameters have N(), limbs(), digits(), word_bytes(), and a literal with
+// the primes of `chain` and `special`.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/codec.h"
+#include "math/random.h"
+#include "whorl/common.h"
+#include "whorl/word_array.h"
+
+namespace whorl::io {
+
+/// Residues (parts, limbs, count, N).
+template <class Parameters>
+WordRule ciphertext_rule(const Parameters& p, std::uint64_t parts, std::uint64_t limbs,
+                         std::uint64_t count, const char* field) {
+  const auto chain = p.literal().chain.begin();
+  return {checked_product(parts, limbs, field),
+          checked_product(count, p.N(), field),
+          p.word_bytes(),
+          {chain, chain + static_cast<std::ptrdiff_t>(limbs)},
+          field};
+}
+
+/// c_1 of `count` fresh encryptions: limb l of row i is expand_uniform(seed, i·L + l, q_l).
+template <class Word, class Parameters>
+void expand_masks(const Parameters& p, const Seed& seed, std::size_t count, std::span<Word> out) {
+  const std::size_t N = p.N(), L = p.limbs();
+  for (std::size_t l = 0; l < L; ++l)
+    for (std::size_t i = 0; i < count; ++i)
+      math::expand_uniform<Word>(seed, i * L + l, p.literal().chain[l],
+                                 out.subspan((l * count + i) * N, N));
+}
+
+/// All of an array, or c_0 of a seeded one of two parts. MismatchError for a seed that c_1 does not
+/// come from: whoever altered `data` and kept the seed would find other ciphertexts in the file.
+template <class Parameters>
+void write_ciphertexts(PayloadWriter& out, const Parameters& p, const WordArray& data,
+                       const WordRule& rule, std::uint64_t count, const std::optional<Seed>& seed) {
+  out.words(data, rule, seed ? rule.rows / 2 : rule.rows);
+  if (!seed) return;
+  with_word(p.word_bytes(), [&]<class Word>(Word) {
+    const auto masks = data.as<Word>().subspan(data.size() / 2);
+    std::vector<Word> expected(masks.size());
+    expand_masks<Word>(p, *seed, static_cast<std::size_t>(count), expected);
+    if (!std::equal(expected.begin(), expected.end(), masks.begin()))
+      throw MismatchError("seed: c_1 does not come from it; whoever changes data must clear seed");
+  });
+}
+
+/// Takes and unpacks the last array of a payload.
+template <class Parameters>
+WordArray read_ciphertexts(PayloadReader& in, const Parameters& p, const WordRule& rule,
+                           std::uint64_t count, const std::optional<Seed>& seed) {
+  const TakenWords taken = in.take(rule, seed ? rule.rows / 2 : rule.rows);
+  in.finish(count, rule.bytes());
+  return with_word(p.word_bytes(), [&]<class Word>(Word) {
+    std::vector<Word> data = in.part<Word>(taken);
+    if (seed)
+      expand_masks<Word>(p, *seed, static_cast<std::size_t>(count),
+                         std::span(data).subspan(data.size() / 2));
+    return WordArray(std::move(data));
+  });
+}
+
+/// A seed, and b of (limbs, N).
+template <class Key, FrameType type>
+struct PublicKeyCodec {
+  static constexpr FrameKind kind{type};
+
+  static void write(const Key& value, PayloadWriter& out) {
+    out.fields().bytes(value.seed);
+    out.align();
+    out.words(value.b, rule(value.parameters));
+  }
+
+  template <class Parameters>
+  static Key read(PayloadReader& in, const Parameters& parameters) {
+    const auto seed = in.fields().array<32>("seed");
+    in.align();
+    const auto b = in.take(rule(parameters));
+    in.finish();
+    return {parameters, in.header().key_id, seed, in.words(b)};
+  }
+
+ private:
+  template <class Parameters>
+  static WordRule rule(const Parameters& p) {
+    return ciphertext_rule(p, 1, p.limbs(), 1, "b");
+  }
+};
+
+/// Of each key g, power and seed; then the bodies (digits, limbs + special, N) of them all.
+template <class Keys, FrameType type>
+struct SwitchKeysCodec {
+  static constexpr FrameKind kind{.type = type, .mapped = true};
+
+  static void write(const Keys& value, PayloadWriter& out) {
+    Entries entries(value.parameters.N());
+    out.fields().value(static_cast<std::uint32_t>(value.keys.size()));
+    out.fields().zeros(4);
+    for (const auto& key : value.keys) {
+      entries.check(key.g, key.power);
+      out.fields().value(key.g);
+      out.fields().value(static_cast<std::uint32_t>(key.power));
+      out.fields().bytes(key.seed);
+    }
+    out.align();
+    // N is a multiple of 64: each key ends aligned.
+    const WordRule rule = body_rule(value.parameters);
+    for (const auto& key : value.keys) out.words(key.b, rule);
+  }
+
+  template <class Parameters>
+  static Keys read(PayloadReader& in, const Parameters& parameters) {
+    const auto count = in.fields().value<std::uint32_t>(what);
+    in.fields().zeros(4, what);
+    ByteReader heads(in.fields().take(std::uint64_t{count} * entry_bytes, what));
+    in.align();
+    const WordRule rule = body_rule(parameters);
+    const std::uint64_t body_bytes = rule.bytes();
+    ByteReader bodies(in.fields().take(checked_product(count, body_bytes, what), what));
+    in.finish();
+
+    Keys result{parameters, in.header().key_id, {}};
+    reserve(result.keys, count, what);
+    Entries entries(parameters.N());
+    for (std::uint32_t k = 0; k < count; ++k) {
+      const auto g = heads.value<std::uint32_t>(what);
+      const auto power = heads.value<std::uint32_t>(what);
+      const auto seed = heads.array<32>(what);
+      entries.check(g, power);
+      result.keys.push_back({g, power, seed, in.words({rule, bodies.take(body_bytes, what)})});
+    }
+    return result;
+  }
+
+ private:
+  static constexpr const char* what = "evaluation keys";
+  static constexpr unsigned max_power = 7;
+  static constexpr std::size_t entry_bytes = 40;
+
+  /// FormatError for a power of s(X^g) that no client makes a key of, or that is there twice.
+  class Entries {
+   public:
+    explicit Entries(std::uint32_t N) : N_(N) {}
+    void check(std::uint32_t g, std::uint32_t power) {
+      const bool relinearises = g == 1 && power >= 2 && power <= max_power;
+      const bool rotates = power == 1 && g > 1 && g % 2 == 1 && g < 2 * N_;
+      const std::string which = "for s(X^" + std::to_string(g) + ")^" + std::to_string(power);
+      if (!relinearises && !rotates) throw FormatError(std::string(what) + ": one " + which);
+      if (!seen_.emplace(g, power).second) throw FormatError(std::string(what) + ": two " + which);
+    }
+
+   private:
+    std::uint32_t N_;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> seen_;
+  };
+
+  template <class Parameters>
+  static WordRule body_rule(const Parameters& p) {
+    std::vector<std::uint64_t> primes = p.literal().chain;
+    primes.insert(primes.end(), p.literal().special.begin(), p.literal().special.end());
+    return {std::uint64_t{p.digits()} * primes.size(), p.N(), p.word_bytes(), primes, "b"};
+  }
+};
+
+}  // namespace whorl::io

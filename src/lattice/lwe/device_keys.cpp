@@ -1,0 +1,72 @@
+#include "lattice/lwe/device_keys.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lattice/lwe/rotation_method.h"
+
+namespace whorl::lattice::lwe {
+
+namespace {
+
+std::shared_ptr<const void> prepare_rotation(const backend::Queue& queue, const KeyMaterial& keys) {
+  const auto with = [&]<class Word>(Word) -> std::shared_ptr<const void> {
+    const auto bodies = keys.rotation_b.as<Word>();
+    const backend::RotationShape& shape = keys.rotation;
+    const std::size_t words = shape.row_words();
+    const backend::RowSource<Word> rows = [&](std::size_t r, std::span<Word> a, std::span<Word> b) {
+      RotationMethod::expand<Word>(shape, keys.rotation_seed, r, a);
+      std::copy_n(bodies.begin() + static_cast<std::ptrdiff_t>(r * words), words, b.begin());
+    };
+    return queue.rotation<Word>().prepare(shape, rows);
+  };
+  return backend::with_word_bytes(keys.rotation_b.word_bytes(), with);
+}
+
+std::shared_ptr<const void> prepare_switch(const backend::Queue& queue, const KeyMaterial& keys) {
+  const auto with = [&]<class Word>(Word) -> std::shared_ptr<const void> {
+    const auto bodies = keys.switch_b.as<Word>();
+    const backend::SwitchShape& shape = keys.key_switch;
+    const backend::SwitchRows<Word> rows = [&](std::size_t first, std::size_t count, Word* out,
+                                               std::size_t stride) {
+      math::expand_uniform_rows<Word>(keys.switch_seed, first, shape.Q_ks,
+                                      {out, count, shape.n, stride});
+      for (std::size_t r = 0; r < count; ++r) out[r * stride + shape.n] = bodies[first + r];
+    };
+    return queue.lwe().prepare_switch_key(shape, rows);
+  };
+  return backend::with_word_bytes<2>(static_cast<unsigned>(keys.switch_b.word_bytes()), with);
+}
+
+/// Of a device's memory, about: rows padded to whole words of their own.
+std::size_t switch_bytes(const KeyMaterial& keys) {
+  return keys.switch_b.size() * (keys.key_switch.n + 1) * keys.switch_b.word_bytes();
+}
+
+}  // namespace
+
+Keys::Keys(const std::shared_ptr<run::KeyBudget>& budget, KeyMaterial material)
+    : material_(std::make_shared<const KeyMaterial>(std::move(material))),
+      rotation_(budget, RotationMethod::bytes(material_->rotation),
+                [keys = material_](const backend::Queue& queue) {
+                  return prepare_rotation(queue, *keys);
+                }),
+      key_switch_(budget, switch_bytes(*material_),
+                  [keys = material_](const backend::Queue& queue) {
+                    return prepare_switch(queue, *keys);
+                  }) {}
+
+DeviceKeys Keys::on(const run::Lane& lane) const {
+  return {rotation_.on<backend::RotationKey>(lane), key_switch_.on<backend::SwitchKey>(lane)};
+}
+
+bool Keys::are_on(const run::Lane& lane) const {
+  return rotation_.is_on(lane) && key_switch_.is_on(lane);
+}
+
+void Keys::release(const run::Lane& lane) const {
+  rotation_.release(lane);
+  key_switch_.release(lane);
+}
+
+}  // namespace whorl::lattice::lwe

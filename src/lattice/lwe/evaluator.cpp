@@ -1,0 +1,392 @@
+#include "lattice/lwe/evaluator.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "whorl/error.h"
+
+namespace whorl::lattice::lwe {
+
+namespace {
+
+/// Of a and b, both of one batch.
+run::Range common(run::Range a, run::Range b) {
+  const std::size_t begin = std::max(a.begin, b.begin),
+                    end = std::min(a.begin + a.count, b.begin + b.count);
+  return {begin, end > begin ? end - begin : 0};
+}
+
+std::vector<const Rows*> pointers(const std::vector<Rows>& rows) {
+  std::vector<const Rows*> out;
+  out.reserve(rows.size());
+  for (const Rows& one : rows) out.push_back(&one);
+  return out;
+}
+
+std::vector<Rows> one(Rows rows) {
+  std::vector<Rows> out;
+  out.push_back(std::move(rows));
+  return out;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<const Keys> keys,
+                     std::size_t row_bytes)
+    : fleet_(std::move(fleet)), keys_(std::move(keys)), most_(~std::size_t{0}) {
+  for (std::size_t l = 0; l < fleet_->size(); ++l) {
+    const auto held = fleet_->lane(l)->hold();
+    most_ =
+        std::min(most_, std::max<std::size_t>(1, fleet_->lane(l)->queue().batch_limit(row_bytes)));
+  }
+}
+
+DeviceKeys Evaluator::keys_on(std::size_t lane, bool with_keys) const {
+  return with_keys && keys_ ? keys_->on(*fleet_->lane(lane)) : DeviceKeys{};
+}
+
+void Evaluator::check(std::span<const Array* const> in) const {
+  for (std::size_t k = 0; k < in.size(); ++k)
+    if (&in[k]->fleet() != fleet_.get())
+      throw MismatchError("input " + std::to_string(k) + " lies on the devices of another server");
+}
+
+void Evaluator::check_not_lost(std::span<const Array* const> in) const {
+  std::string all;
+  for (std::size_t k = 0; k < in.size(); ++k) {
+    const std::string lost = in[k]->lost();
+    if (!lost.empty())
+      all.append(all.empty() ? "" : "; ")
+          .append("input " + std::to_string(k) + " is lost: " + lost);
+  }
+  if (all.empty()) return;
+  for (const auto& [name, message] : fleet_->failed()) all += " (" + name + ": " + message + ")";
+  throw DeviceError(all);
+}
+
+// ---- operands
+
+Evaluator::Operands Evaluator::gather(const run::Piece& piece, std::vector<Want> wants) const {
+  Operands out{std::move(wants), {}};
+  out.moved.resize(out.wants.size());
+  for (std::size_t w = 0; w < out.wants.size(); ++w) {
+    const auto& [array, range] = out.wants[w];
+    const bool there = std::all_of(
+        array->parts().begin(), array->parts().end(), [&, range = range](const Array::Part& part) {
+          return part.piece().lane == piece.lane || common(part.piece().range, range).count == 0;
+        });
+    if (there) continue;
+    const std::size_t row_bytes = array->form().row_bytes();
+    Words& words = out.moved[w];
+    words.resize((range.count * row_bytes + 7) / 8);
+    for (const Array::Part& part : array->parts()) {
+      const run::Range from = part.piece().range, both = common(from, range);
+      if (both.count == 0) continue;
+      Words all((from.count * row_bytes + 7) / 8);
+      try {
+        part.download(all.data());
+      } catch (const DeviceError& error) {
+        fleet_->mark_failed(part.piece().lane, error.what());
+        throw;
+      }
+      std::copy_n(reinterpret_cast<const char*>(all.data()) + (both.begin - from.begin) * row_bytes,
+                  both.count * row_bytes,
+                  reinterpret_cast<char*>(words.data()) + (both.begin - range.begin) * row_bytes);
+    }
+  }
+  return out;
+}
+
+std::vector<Rows> Evaluator::place(const Stages& stages, const Operands& operands) const {
+  std::vector<Rows> out;
+  for (std::size_t w = 0; w < operands.wants.size(); ++w) {
+    const auto& [array, range] = operands.wants[w];
+    if (!operands.moved[w].empty()) {
+      out.push_back(stages.upload(array->form(), range.count, operands.moved[w].data()));
+      continue;
+    }
+    std::vector<Rows> views;
+    std::vector<run::Range> ranges;
+    for (const Array::Part& part : array->parts()) {
+      const run::Range from = part.piece().range, both = common(from, range);
+      if (both.count == 0) continue;
+      views.push_back(part.rows(array->form()));
+      ranges.push_back({both.begin - from.begin, both.count});
+    }
+    const bool whole = views.size() == 1 && ranges[0].count == views[0].count();
+    out.push_back(whole ? std::move(views[0]) : stages.join(pointers(views), ranges));
+  }
+  return out;
+}
+
+// ---- work on arrays
+
+std::vector<Array> Evaluator::attempt(std::size_t count, std::span<const Form> out, bool with_keys,
+                                      const Wants& wants, const Work& work) const {
+  const std::vector<run::Piece> pieces = fleet_->pieces(count, most_);
+  std::vector<Operands> operands;
+  for (const run::Piece& piece : pieces) operands.push_back(gather(piece, wants(piece.range)));
+  std::vector<std::vector<std::optional<Array::Part>>> parts(pieces.size());
+  fleet_->each(pieces, with_keys, [&](std::size_t k) {
+    const run::Lane& lane = *fleet_->lane(pieces[k].lane);
+    const auto spill_done = [&] {
+      bool any = false;
+      for (std::size_t d = 0; d < pieces.size(); ++d)  // those of this lane's thread
+        if (pieces[d].lane == pieces[k].lane)
+          for (const auto& part : parts[d]) any = (part && part->spill()) || any;
+      return any;
+    };
+    run::with_room(lane, spill_done, [&] {
+      parts[k].clear();
+      const Stages stages(lane.queue(), keys_on(pieces[k].lane, with_keys));
+      const std::vector<Rows> in = place(stages, operands[k]);
+      for (Rows& rows : work(stages, pointers(in), pieces[k].range))
+        parts[k].emplace_back(std::in_place, pieces[k], lane,
+                              rows.alone() ? std::move(rows) : stages.copy(rows));
+    });
+  });
+  std::vector<Array> results;
+  for (std::size_t r = 0; r < out.size(); ++r) {
+    std::vector<Array::Part> all;
+    for (auto& piece : parts) all.push_back(std::move(*piece.at(r)));
+    results.emplace_back(fleet_, out[r], count, std::move(all));
+  }
+  return results;
+}
+
+std::vector<Array> Evaluator::run(std::size_t count, std::span<const Array* const> in,
+                                  std::span<const Form> out, bool with_keys, const Wants& wants,
+                                  const Work& work) const {
+  for (;;) {
+    const std::size_t failed = fleet_->failed().size();
+    check_not_lost(in);
+    try {
+      return attempt(count, out, with_keys, wants, work);
+    } catch (const DeviceError&) {
+      if (fleet_->failed().size() == failed) throw;
+    }
+  }
+}
+
+std::vector<Array> Evaluator::map(std::span<const Array* const> in, std::span<const Form> out,
+                                  bool with_keys, const Work& work) const {
+  check(in);
+  if (in.empty()) throw ShapeError("no input");
+  std::size_t count = 1;
+  for (const Array* array : in)
+    if (array->count() != 1) count = array->count();
+  for (std::size_t k = 0; k < in.size(); ++k)
+    if (in[k]->count() != count && in[k]->count() != 1)
+      throw ShapeError("input " + std::to_string(k) + " has " + std::to_string(in[k]->count()) +
+                       " ciphertexts, another has " + std::to_string(count));
+  const auto wants = [&](run::Range range) {
+    std::vector<Want> all;
+    for (const Array* array : in)
+      all.push_back({array, array->count() == count ? range : run::Range{0, 1}});
+    return all;
+  };
+  return run(count, in, out, with_keys, wants,
+             [&](const Stages& stages, std::span<const Rows* const> operands, run::Range range) {
+               std::vector<Rows> repeated;
+               repeated.reserve(operands.size());
+               std::vector<const Rows*> all(operands.begin(), operands.end());
+               for (const Rows*& rows : all) {
+                 if (rows->count() == range.count) continue;
+                 repeated.push_back(stages.take(*rows, std::vector<std::uint32_t>(range.count, 0)));
+                 rows = &repeated.back();
+               }
+               return work(stages, all, range);
+             });
+}
+
+Array Evaluator::upload(const Form& form, std::size_t count, const void* words) const {
+  const Form out[] = {form};
+  return run(
+      count, {}, out, false, [](run::Range) { return std::vector<Want>(); },
+      [&](const Stages& stages, std::span<const Rows* const>, run::Range range) {
+        return one(stages.upload(form, range.count,
+                                 static_cast<const char*>(words) + range.begin * form.row_bytes()));
+      })[0];
+}
+
+void Evaluator::download(const Array& array, void* words) const {
+  const Array* in[] = {&array};
+  check(in);
+  check_not_lost(in);
+  std::vector<run::Piece> pieces;
+  for (const Array::Part& part : array.parts()) pieces.push_back(part.piece());
+  const std::size_t failed = fleet_->failed().size();
+  try {
+    fleet_->each(pieces, true, [&](std::size_t k) {
+      array.parts()[k].download(static_cast<char*>(words) +
+                                pieces[k].range.begin * array.form().row_bytes());
+    });
+  } catch (const DeviceError&) {
+    if (fleet_->failed().size() != failed) check_not_lost(in);
+    throw;
+  }
+}
+
+Array Evaluator::linear(std::span<const std::int64_t> weights, std::span<const Array* const> in,
+                        std::uint64_t constant) const {
+  if (in.empty()) throw ShapeError("linear: no input");
+  const Form out[] = {in[0]->form()};
+  return map(in, out, false,
+             [&](const Stages& stages, std::span<const Rows* const> operands, run::Range) {
+               return one(stages.linear(weights, operands, constant));
+             })[0];
+}
+
+std::vector<Array> Evaluator::matrix(std::span<const std::int64_t> entries,
+                                     std::span<const std::uint64_t> constants,
+                                     std::span<const Array* const> in) const {
+  if (in.empty()) throw ShapeError("matrix: no input");
+  const std::vector<Form> out(constants.size(), in[0]->form());
+  return map(in, out, false,
+             [&](const Stages& stages, std::span<const Rows* const> operands, run::Range) {
+               return stages.matrix(entries, constants, operands);
+             });
+}
+
+Array Evaluator::modulus_switch(const Array& in, std::uint64_t to, bool centre) const {
+  Form form = in.form();
+  form.modulus = to;
+  form.word_bytes = array_word_bytes(to);
+  const Array* inputs[] = {&in};
+  return map(inputs, std::span(&form, 1), false,
+             [&](const Stages& stages, std::span<const Rows* const> operands, run::Range) {
+               return one(stages.modulus_switch(*operands[0], to, centre));
+             })[0];
+}
+
+Array Evaluator::key_switch(const Array& in) const {
+  if (!keys_) throw DeviceError("key_switch: there are no keys");
+  const backend::SwitchShape& shape = keys_->key_switch();
+  const Form form{shape.Q_ks, shape.n, Under::lwe, in.form().word_bytes};
+  const Array* inputs[] = {&in};
+  return map(inputs, std::span(&form, 1), true,
+             [&](const Stages& stages, std::span<const Rows* const> operands, run::Range) {
+               return one(stages.key_switch(*operands[0]));
+             })[0];
+}
+
+Array Evaluator::to_exponents(const Array& in, std::uint64_t to, std::uint64_t offset,
+                              bool centre) const {
+  Form form = in.form();
+  form.modulus = to;
+  form.word_bytes = array_word_bytes(to);
+  const Array* inputs[] = {&in};
+  return map(inputs, std::span(&form, 1), true,
+             [&](const Stages& stages, std::span<const Rows* const> operands, run::Range) {
+               return one(stages.to_exponents(stages.copy(*operands[0]), to, offset, centre));
+             })[0];
+}
+
+std::vector<Array> Evaluator::rotate(const Array& exponents, const Tables& tables,
+                                     std::span<const std::uint32_t> offsets,
+                                     std::uint64_t constant) const {
+  if (!keys_) throw DeviceError("rotate: there are no keys");
+  if (offsets.empty()) throw ShapeError("rotate: no coefficient is asked for");
+  const std::vector<Form> out(offsets.size(), extracted_form(keys_->rotation()));
+  const Array* inputs[] = {&exponents};
+  return map(inputs, out, true,
+             [&](const Stages& stages, std::span<const Rows* const> operands, run::Range range) {
+               Rows all = stages.rotate(*operands[0], tables, range, offsets, constant);
+               if (offsets.size() == 1) return one(std::move(all));
+               std::vector<Rows> each;
+               std::vector<std::uint32_t> index(range.count);
+               for (std::size_t k = 0; k < offsets.size(); ++k) {
+                 for (std::size_t i = 0; i < index.size(); ++i)
+                   index[i] = static_cast<std::uint32_t>(i * offsets.size() + k);
+                 each.push_back(stages.take(all, index));
+               }
+               return each;
+             });
+}
+
+Array Evaluator::take(const Array& in, std::span<const std::uint32_t> index) const {
+  const Array* inputs[] = {&in};
+  check(inputs);
+  for (std::size_t i = 0; i < index.size(); ++i)
+    if (index[i] >= in.count())
+      throw ShapeError("take: index " + std::to_string(index[i]) + " at place " +
+                       std::to_string(i) + " is out of range for " + std::to_string(in.count()) +
+                       " ciphertexts");
+  const auto span_of = [&](run::Range range) {
+    const auto some = index.subspan(range.begin, range.count);
+    const auto [least, most] = std::minmax_element(some.begin(), some.end());
+    return run::Range{*least, std::size_t{*most} - *least + 1};
+  };
+  return run(
+      index.size(), inputs, std::span(&in.form(), 1), false,
+      [&](run::Range range) {
+        return std::vector<Want>{{&in, span_of(range)}};
+      },
+      [&](const Stages& stages, std::span<const Rows* const> operands, run::Range range) {
+        std::vector<std::uint32_t> local(
+            index.begin() + static_cast<std::ptrdiff_t>(range.begin),
+            index.begin() + static_cast<std::ptrdiff_t>(range.begin + range.count));
+        const std::size_t first = span_of(range).begin;
+        for (std::uint32_t& i : local) i -= static_cast<std::uint32_t>(first);
+        return one(stages.take(*operands[0], local));
+      })[0];
+}
+
+Array Evaluator::join(std::span<const Array> in) const {
+  if (in.empty()) throw ShapeError("join: no array");
+  std::vector<const Array*> inputs;
+  std::size_t count = 0;
+  for (const Array& array : in) {
+    if (array.form() != in[0].form())
+      throw ShapeError("join: ciphertexts " + array.form().describe() + " and others " +
+                       in[0].form().describe());
+    inputs.push_back(&array);
+    count += array.count();
+  }
+  check(inputs);
+  const auto wants = [&](run::Range range) {
+    std::vector<Want> out;
+    std::size_t before = 0;
+    for (const Array& array : in) {
+      const run::Range both = common(range, {before, array.count()});
+      if (both.count > 0) out.push_back({&array, {both.begin - before, both.count}});
+      before += array.count();
+    }
+    return out;
+  };
+  return run(count, inputs, std::span(&in[0].form(), 1), false, wants,
+             [&](const Stages& stages, std::span<const Rows* const> operands, run::Range) {
+               std::vector<run::Range> ranges;
+               for (const Rows* rows : operands) ranges.push_back({0, rows->count()});
+               return one(stages.join(operands, ranges));
+             })[0];
+}
+
+// ---- batches of the host
+
+void Evaluator::stream(std::size_t count, std::size_t memory, std::span<const HostRows> in,
+                       bool with_keys, const Work& work, const std::function<void*()>& room) const {
+  run::Job job;
+  job.memory = memory;
+  job.work = [&](const backend::Queue& queue, std::size_t lane,
+                 run::Range range) -> run::Job::Fetch {
+    const Stages stages(queue, keys_on(lane, with_keys));
+    std::vector<Rows> operands;
+    operands.reserve(in.size());
+    for (const HostRows& rows : in)
+      operands.push_back(stages.upload(
+          rows.form, range.count,
+          static_cast<const char*>(rows.words) + range.begin * rows.form.row_bytes()));
+    auto results = std::make_shared<std::vector<Rows>>(work(stages, pointers(operands), range));
+    return [stages, results, range, &room] {
+      const Rows& rows = results->front();
+      stages.download(rows, static_cast<char*>(room()) + range.begin * rows.form().row_bytes());
+      results->clear();
+    };
+  };
+  fleet_->stream(job, count);
+}
+
+}  // namespace whorl::lattice::lwe

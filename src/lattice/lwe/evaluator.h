@@ -1,0 +1,108 @@
+// Operations on LWE ciphertexts over the devices of a fleet: on arrays that stay there, and on
+// batches of the host that pass through. Both take the same stages, piece by piece.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lattice/lwe/array.h"
+#include "lattice/lwe/device_keys.h"
+#include "lattice/lwe/stages.h"
+
+namespace whorl::lattice::lwe {
+
+/// What is done with a piece of a batch: enqueues, does not wait, and gives the rows of each
+/// result. Operands have as many rows as the range.
+using Work = std::function<std::vector<Rows>(
+    const Stages& stages, std::span<const Rows* const> operands, run::Range range)>;
+
+/// Rows of a batch that lie on the host.
+struct HostRows {
+  Form form;
+  const void* words = nullptr;
+};
+
+/// All methods may be called from several threads at once.
+class Evaluator {
+ public:
+  /// Keys may be missing. `row_bytes`: of a device's memory, what a ciphertext takes in the
+  /// operation that needs the most; pieces of arrays are cut by it.
+  Evaluator(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<const Keys> keys,
+            std::size_t row_bytes);
+
+  const run::Fleet& fleet() const { return *fleet_; }
+  const Keys* keys() const { return keys_.get(); }
+
+  // ---- arrays. Operands have equal counts, or one ciphertext, which meets all of the others.
+
+  /// Any work: arrays of the forms `out`, which has as many as the work gives results.
+  /// `with_keys`: it uses them, and takes long enough for a thread a device. What a failing device
+  /// was to do is done by the others, unless an operand lay there: DeviceError names it then.
+  std::vector<Array> map(std::span<const Array* const> in, std::span<const Form> out,
+                         bool with_keys, const Work& work) const;
+
+  Array upload(const Form& form, std::size_t count, const void* words) const;
+  /// Waits; `words` has room for all.
+  void download(const Array& array, void* words) const;
+  Array linear(std::span<const std::int64_t> weights, std::span<const Array* const> in,
+               std::uint64_t constant) const;
+  /// out_r = sum_k entries[r·K + k]·in_k + (0, constants[r]).
+  std::vector<Array> matrix(std::span<const std::int64_t> entries,
+                            std::span<const std::uint64_t> constants,
+                            std::span<const Array* const> in) const;
+  Array modulus_switch(const Array& in, std::uint64_t to, bool centre) const;
+  Array key_switch(const Array& in) const;
+  /// What rotate takes; see Stages.
+  Array to_exponents(const Array& in, std::uint64_t to, std::uint64_t offset, bool centre) const;
+  /// An array for each of `offsets`: several functions of one input.
+  std::vector<Array> rotate(const Array& exponents, const Tables& tables,
+                            std::span<const std::uint32_t> offsets, std::uint64_t constant) const;
+  /// Ciphertext i is in[index[i]].
+  Array take(const Array& in, std::span<const std::uint32_t> index) const;
+  /// One after another, of one form.
+  Array join(std::span<const Array> in) const;
+
+  // ---- batches of the host
+
+  /// The same work on `count` rows of the host, in pieces that take `memory` bytes a row of a
+  /// device. `room` is asked for the results' place when the first is there, by several threads at
+  /// once.
+  void stream(std::size_t count, std::size_t memory, std::span<const HostRows> in, bool with_keys,
+              const Work& work, const std::function<void*()>& room) const;
+
+ private:
+  /// Rows of an array that a piece reads.
+  struct Want {
+    const Array* array;
+    run::Range range;
+  };
+  using Wants = std::function<std::vector<Want>(run::Range piece)>;
+  using Words = std::vector<std::uint64_t>;  ///< any bytes
+  /// Of one piece: what it reads, and the words of what comes from other devices (empty: is there).
+  struct Operands {
+    std::vector<Want> wants;
+    std::vector<Words> moved;
+  };
+
+  /// Arrays of `count`, of work on what `wants` says; `in` are all that it may name.
+  std::vector<Array> run(std::size_t count, std::span<const Array* const> in,
+                         std::span<const Form> out, bool with_keys, const Wants& wants,
+                         const Work& work) const;
+  std::vector<Array> attempt(std::size_t count, std::span<const Form> out, bool with_keys,
+                             const Wants& wants, const Work& work) const;
+  void check(std::span<const Array* const> in) const;
+  void check_not_lost(std::span<const Array* const> in) const;
+  Operands gather(const run::Piece& piece, std::vector<Want> wants) const;
+  std::vector<Rows> place(const Stages& stages, const Operands& operands) const;
+  DeviceKeys keys_on(std::size_t lane, bool with_keys) const;
+
+  std::shared_ptr<const run::Fleet> fleet_;
+  std::shared_ptr<const Keys> keys_;
+  std::size_t most_;  ///< ciphertexts of a piece
+};
+
+}  // namespace whorl::lattice::lwe

@@ -1,0 +1,191 @@
+#include "lattice/lwe/rotation_method.h"
+
+#include <cmath>
+#include <utility>
+
+#include "lattice/lwe/noise.h"
+#include "whorl/error.h"
+
+namespace whorl::lattice::lwe {
+
+RotationMethod::RotationMethod(Kind kind, unsigned group, std::uint64_t raised_by)
+    : kind_(kind), group_(group), raised_by_(raised_by) {
+  const auto need = [&](unsigned least, unsigned most, const char* what) {
+    if (group_ < least || group_ > most)
+      throw ParameterError(std::string(what) + " = " + std::to_string(group_) + " is not in " +
+                           std::to_string(least) + " … " + std::to_string(most));
+  };
+  switch (kind_) {
+    case Kind::ginx:
+      need(1, 1, "rotation: group of GINX");
+      break;
+    case Kind::unrolled:
+      need(1, 8, "rotation: group of an unrolled one");
+      break;
+    case Kind::ap:
+      need(2, 1u << 12, "rotation: base of AP");
+      break;
+    case Kind::automorphism:
+      need(1, 256, "rotation: window of automorphisms");
+      break;
+    default:
+      throw ParameterError("rotation: kind " + std::to_string(static_cast<int>(kind_)) +
+                           " is not in 0 … 3");
+  }
+  if (raised_by_ == 0 || raised_by_ >= (1ULL << 60))
+    throw ParameterError("rotation: raised by P = " + std::to_string(raised_by_) +
+                         ", which is not in 1 … 2^60 - 1");
+}
+
+std::string RotationMethod::describe() const {
+  const std::string number = std::to_string(group_);
+  std::string out;
+  switch (kind_) {
+    case Kind::ginx:
+      out = "GINX";
+      break;
+    case Kind::unrolled:
+      out = "unrolled (groups of " + number + ")";
+      break;
+    case Kind::ap:
+      out = "AP (base " + number + ")";
+      break;
+    case Kind::automorphism:
+      out = "automorphisms (window " + number + ")";
+      break;
+  }
+  return raised() ? out + ", modulus raised by " + std::to_string(raised_by_) : out;
+}
+
+void RotationMethod::check_secret(SecretKind lwe) const {
+  const bool fits = kind_ == Kind::ginx       ? lwe != SecretKind::gaussian
+                    : kind_ == Kind::unrolled ? lwe == SecretKind::binary
+                                              : true;
+  if (!fits)
+    throw ParameterError("lwe_secret = " + std::to_string(static_cast<int>(lwe)) + ": must be " +
+                         (kind_ == Kind::ginx ? "binary (0) or ternary (1): " : "binary (0): ") +
+                         describe() + " encrypts indicators of its values");
+}
+
+unsigned RotationMethod::places(std::uint32_t N) const {
+  unsigned places = 0;
+  for (std::uint64_t reach = 1; reach < 2ULL * N; reach *= group_) ++places;
+  return places;
+}
+
+unsigned RotationMethod::keys(std::uint32_t N, SecretKind lwe) const {
+  switch (kind_) {
+    case Kind::ginx:
+      return lwe == SecretKind::binary ? 1 : 2;
+    case Kind::unrolled:
+      return (1u << group_) - 1;
+    case Kind::ap: {
+      std::uint64_t top = 1;  // the weight of the top place
+      for (unsigned j = 0; j + 1 < places(N); ++j) top *= group_;
+      return (places(N) - 1) * (group_ - 1) + static_cast<unsigned>((2ULL * N - 1) / top);
+    }
+    case Kind::automorphism:
+      break;
+  }
+  return 1;
+}
+
+backend::RotationShape RotationMethod::shape(std::uint32_t N, std::uint64_t Q, SecretKind lwe,
+                                             std::vector<ring::Gadget> gadgets,
+                                             backend::Arithmetic arithmetic) const {
+  check_secret(lwe);
+  backend::RotationShape out;
+  out.n = static_cast<std::uint32_t>(gadgets.size());
+  out.N = N;
+  out.Q = Q;
+  out.keys = keys(N, lwe);
+  out.gadgets = std::move(gadgets);
+  out.arithmetic = arithmetic;
+  out.kind = kind_;
+  out.group = group_;
+  out.raised_by = raised_by_;
+  for (std::uint32_t i = 0; i < out.n; ++i)
+    if (raised() && out.gadgets[i].digits() != 1)
+      throw ParameterError("gadget digits = " + std::to_string(out.gadgets[i].digits()) +
+                           ": must be 1 where the modulus is raised");
+  return out;
+}
+
+std::size_t RotationMethod::bytes(const backend::RotationShape& shape) {
+  const bool narrow = ring_word_bytes(shape.Q) == 4 && shape.arithmetic == backend::Arithmetic::ntt;
+  return shape.rows() * 2 * shape.row_words() * (narrow ? 4 : 8);
+}
+
+double RotationMethod::products(std::uint32_t N) const {
+  if (kind_ == Kind::unrolled) return 1.0 / group_;
+  if (kind_ != Kind::ap) return 1;
+  // A digit v of d values is 0 once in d.
+  double sum = 0;
+  std::uint64_t left = 2ULL * N;
+  for (; left > group_; left = (left + group_ - 1) / group_) sum += 1 - 1.0 / group_;
+  return sum + 1 - 1.0 / static_cast<double>(left);
+}
+
+double RotationMethod::automorphisms(std::uint32_t n, std::uint32_t N) const {
+  // The n exponents fall into N classes ±5^k, each used with probability p. The walk goes through
+  // them in order, w at a time: a gap of g classes takes ceil(g/w) automorphisms, and for geometric
+  // gaps E[ceil(g/w)] = 1/(1 - (1 - p)^w). One more changes the sign.
+  const double p = -std::expm1(n * std::log1p(-1.0 / N));
+  return N * p / -std::expm1(group_ * std::log1p(-p)) + 1;
+}
+
+double RotationMethod::variance(const Noise& at, const ring::Gadget& gadget,
+                                std::uint32_t count) const {
+  if (raised()) {
+    // Shi et al., §4.2: a digit is a whole coefficient, of mean square Q^2/12; what it multiplies
+    // is divided by P, whose rounding the secret multiplies. X^±a - 1 doubles what a key of GINX
+    // adds.
+    const double Q = static_cast<double>(at.Q), P = static_cast<double>(raised_by_);
+    const double doubled = kind_ == Kind::ginx || kind_ == Kind::unrolled ? 2 : 1;
+    const double keys = kind_ == Kind::ginx || kind_ == Kind::unrolled ? at.keys : 1;
+    const double step = doubled * keys * 2 * at.N * (Q * Q / 12) * at.row_variance / (P * P) +
+                        (1 + at.N * at.ring_mean_square) / 12;
+    return count * products(at.N) * step;
+  }
+  const auto product = [&](unsigned keys, double message_mean_square) {
+    double out = external_product_variance(gadget, at.N, keys, at.row_variance, message_mean_square,
+                                           at.ring_mean_square);
+    if (at.fft) out += fft_rounding_variance(gadget, at.Q, at.N, keys, at.ring_mean_square);
+    return out;
+  };
+  // A step whose exponent is 0 (1 in 2N) changes nothing.
+  const double moved = count * (1 - 1 / (2.0 * at.N));
+  switch (kind_) {
+    case Kind::ginx:
+      return moved * product(at.keys, at.lwe_mean_square);
+    case Kind::unrolled: {
+      // The bundle sum_S (X^a_S - 1)·K_S has twice the variance of each key's rows, and multiplies
+      // what the gadget drops of ACC itself by X^a_S - 1, of mean square 2 unless no s_i is 1.
+      const double any = 1 - std::ldexp(1.0, -static_cast<int>(group_));
+      return count * products(at.N) * product(2 * ((1u << group_) - 1), 2 * any);
+    }
+    case Kind::ap:
+      // Ducas and Micciancio 2015, §5: a product with an encryption of a monomial for each digit.
+      return count * products(at.N) * product(1, 1);
+    case Kind::automorphism:
+      break;
+  }
+  // Lee et al. 2023, §4.3: products with encryptions of monomials; an automorphism's key switching
+  // decomposes a alone: half the rows, and the dropped bits of a only.
+  const double b_alone = external_product_variance(gadget, at.N, 0, 0, 1, 0);
+  const double half =
+      (product(1, 1) - b_alone) / 2 +
+      (external_product_variance(gadget, at.N, 0, 0, 1, at.ring_mean_square) - b_alone) / 2;
+  return count * product(1, 1) + count * automorphisms(at.n, at.N) / at.n * half;
+}
+
+double RotationMethod::transforms(const ring::Gadget& gadget, std::uint32_t n, std::uint32_t N,
+                                  std::uint32_t count) const {
+  const double digits = raised() ? 1 : gadget.digits();
+  double out = count * products(N) * (2 * digits + 2);
+  // An automorphism decomposes a only; ACC's b is permuted.
+  if (kind_ == Kind::automorphism) out += count * automorphisms(n, N) / n * (digits + 2);
+  return out;
+}
+
+}  // namespace whorl::lattice::lwe

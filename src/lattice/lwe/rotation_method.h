@@ -1,0 +1,121 @@
+// How blind rotation brings secret exponents into an accumulator: the one place that knows the rows
+// of a blind-rotation key, what they encrypt and what they cost. Backends read them as
+// backend::RotationShape says, which is made here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/contract/rotation.h"
+#include "lattice/security.h"
+#include "math/random.h"
+#include "math/sampling.h"
+#include "ring/gadget.h"
+#include "whorl/word_array.h"
+
+namespace whorl::lattice::lwe {
+
+/// A method and its number, immutable:
+///
+/// - GINX (Chillotti et al. 2020; ternary: Xiao et al. 2025, Algorithm 1). A step for each LWE
+///   coefficient; key k encrypts whether s_i = 1 (k = 0) or s_i = -1 (k = 1, ternary only).
+/// - Unrolled (Zhou et al. 2018, Bourse et al. 2018), binary secrets. A step for `group`
+///   coefficients; key k encrypts whether those of their secrets that are 1 are the ones set in
+///   k + 1: 2^group - 1 keys K_S, and ACC <- ACC + ACC ⊡ sum_S (X^a_S - 1)·K_S, where a_S is the
+///   sum of the a_i of S. A last group may be shorter.
+/// - AP (Ducas and Micciancio 2015), any secrets. Exponents are taken apart to the base `group`:
+///   ACC <- ACC ⊡ K_(j,v) for each digit v of place j that is not 0; key (j, v), number
+///   j·(group - 1) + v - 1, encrypts X^(v·group^j·s_i). The top place has as many as 2N leaves it.
+/// - Automorphisms (Lee et al. 2023), any secrets. Key 0 of each coefficient encrypts X^s_i; keys
+///   that switch from s(X^g) to s follow those of all coefficients, for g = 5, 5^2 … 5^group and
+///   then -5 modulo 2N, `group` being the window. Exponents have to be odd.
+///
+/// Rows: in the order of steps; within one key by key, of each the rows that digits of a multiply,
+/// which encrypt -s·m·g_j, then those for b, which encrypt m·g_j, both from the lowest digit. A key
+/// of an automorphism has digits of a only, and encrypts -s(X^g)·g_j.
+///
+/// With a raised modulus (VeloFHE's MR: Shi et al., Algorithms 2 and 3) rows are modulo P·Q, as N
+/// residues modulo Q and then N modulo P, and encrypt P·m instead of m·g_j, one for a and one for
+/// b: a product is divided by P.
+class RotationMethod {
+ public:
+  using Kind = backend::RotationKind;
+  /// ParameterError unless it is one of the above: group 1 … 8 (unrolled), base 2 … 2^12 (AP),
+  /// window 1 … 256, P below 2^60.
+  explicit RotationMethod(Kind kind = Kind::ginx, unsigned group = 1, std::uint64_t raised_by = 1);
+
+  Kind kind() const { return kind_; }
+  unsigned group() const { return group_; }
+  std::uint64_t raised_by() const { return raised_by_; }
+  bool raised() const { return raised_by_ != 1; }
+  /// "GINX", "unrolled (groups of 2)", …, as messages have it.
+  std::string describe() const;
+  bool operator==(const RotationMethod&) const = default;
+
+  // ---- what is asked of parameters and of the input
+
+  /// ParameterError for a distribution of LWE secrets that the keys do not cover.
+  void check_secret(SecretKind lwe) const;
+  /// Whether exponents a_i have to be odd.
+  bool odd() const { return kind_ == Kind::automorphism; }
+  /// Coefficients that a step takes together: a gadget serves whole steps.
+  unsigned coefficients_a_step() const { return kind_ == Kind::unrolled ? group_ : 1; }
+
+  // ---- rows
+
+  /// Keys of a (full) step.
+  unsigned keys(std::uint32_t N, SecretKind lwe) const;
+  /// `gadgets`: one for each LWE coefficient.
+  backend::RotationShape shape(std::uint32_t N, std::uint64_t Q, SecretKind lwe,
+                               std::vector<ring::Gadget> gadgets,
+                               backend::Arithmetic arithmetic) const;
+  /// The b halves of all rows, whose a halves are those of expand: words of `Word`, which is that
+  /// of Q. Takes neither branch nor index from a secret. `progress(done, total)` counts LWE
+  /// coefficients and is polled from the calling thread; false stops. threads 0: all cores.
+  template <class Word>
+  static WordArray generate(const backend::RotationShape& shape, std::span<const std::int32_t> lwe,
+                            std::span<const std::int32_t> ring, const math::GaussianSampler& error,
+                            const math::Seed& seed, unsigned threads,
+                            const std::function<bool(std::size_t, std::size_t)>& progress);
+  /// The a half of row r, shape.row_words() words: expand_uniform(seed, r) modulo Q; where the
+  /// modulus is raised, (seed, 2r) modulo Q and then (seed, 2r + 1) modulo P.
+  template <class Word>
+  static void expand(const backend::RotationShape& shape, const math::Seed& seed, std::size_t row,
+                     std::span<Word> a);
+  /// Of a device's memory, about: each row's a and b, in words or doubles.
+  static std::size_t bytes(const backend::RotationShape& shape);
+
+  // ---- cost
+
+  struct Noise {
+    std::uint32_t n = 0, N = 0;
+    std::uint64_t Q = 0;
+    unsigned keys = 1;
+    double row_variance = 0;  ///< of a key's row
+    double lwe_mean_square = 0, ring_mean_square = 0;
+    bool fft = false;
+  };
+  /// What steps over `count` coefficients with this gadget add to the variance of each coefficient
+  /// of an accumulator, at Q.
+  double variance(const Noise& noise, const ring::Gadget& gadget, std::uint32_t count) const;
+  /// Expected transforms of N coefficients for `count` LWE coefficients of n; those modulo P·Q
+  /// count once.
+  double transforms(const ring::Gadget& gadget, std::uint32_t n, std::uint32_t N,
+                    std::uint32_t count) const;
+
+ private:
+  /// Places of an exponent below 2N to the base `group`.
+  unsigned places(std::uint32_t N) const;
+  /// Expected external products and automorphisms for one LWE coefficient of n.
+  double products(std::uint32_t N) const;
+  double automorphisms(std::uint32_t n, std::uint32_t N) const;
+
+  Kind kind_;
+  unsigned group_;
+  std::uint64_t raised_by_;
+};
+
+}  // namespace whorl::lattice::lwe

@@ -1,0 +1,286 @@
+#include "lattice/lwe/stages.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "backend/contract/ring.h"
+#include "lattice/lwe/rotation_method.h"
+#include "whorl/error.h"
+
+namespace whorl::lattice::lwe {
+
+namespace {
+
+template <class Word>
+std::vector<backend::Slice<const Word>> slices_of(std::span<const Rows* const> in) {
+  std::vector<backend::Slice<const Word>> out;
+  out.reserve(in.size());
+  for (const Rows* rows : in) out.push_back(rows->slice<Word>());
+  return out;
+}
+
+/// That operands of a sum belong together.
+void check_alike(const char* what, std::span<const Rows* const> in) {
+  if (in.empty()) throw ShapeError(std::string(what) + ": no input");
+  for (std::size_t k = 1; k < in.size(); ++k)
+    if (in[k]->form() != in[0]->form() || in[k]->count() != in[0]->count())
+      throw ShapeError(std::string(what) + ": input " + std::to_string(k) + " has " +
+                       std::to_string(in[k]->count()) + " ciphertexts " + in[k]->form().describe() +
+                       "; input 0 has " + std::to_string(in[0]->count()) + " " +
+                       in[0]->form().describe());
+}
+
+}  // namespace
+
+// ---- tables
+
+Tables::Tables(std::uint32_t N, std::uint64_t Q, std::size_t tables,
+               std::span<const std::uint32_t> index)
+    : N_(N), index_(index.begin(), index.end()) {
+  if (ring_word_bytes(Q) == 4)
+    words_ = std::vector<std::uint32_t>(tables * N);
+  else
+    words_ = std::vector<std::uint64_t>(tables * N);
+}
+
+Tables::Tables(std::uint32_t N, std::uint64_t Q, std::uint64_t value)
+    : Tables(N, Q, 1, {}, [value](std::size_t, std::uint32_t) { return value; }) {}
+
+template <class Word>
+Tables::Used<Word> Tables::used(run::Range range) const {
+  Used<Word> out{all<Word>(), std::vector<std::uint32_t>(range.count, 0), {}};
+  if (index_.empty()) return out;
+  const std::size_t tables = out.vectors.size() / N_;
+  std::copy_n(index_.begin() + static_cast<std::ptrdiff_t>(range.begin), range.count,
+              out.index.begin());
+  if (tables <= range.count) return out;
+  // More tables than ciphertexts: the device gets only those that are used.
+  constexpr std::uint32_t unused = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> number(tables, unused);
+  std::uint32_t next = 0;
+  for (std::uint32_t& i : out.index) {
+    if (number[i] == unused) {
+      number[i] = next++;
+      const auto vector = out.vectors.subspan(std::size_t{i} * N_, N_);
+      out.own.insert(out.own.end(), vector.begin(), vector.end());
+    }
+    i = number[i];
+  }
+  out.vectors = out.own;
+  return out;
+}
+
+// ---- bytes
+
+Rows Stages::upload(const Form& form, std::size_t count, const void* words) const {
+  Rows out(queue_, form, count);
+  with_words(form, [&]<class Word>(Word) {
+    queue_.upload(std::span(static_cast<const Word*>(words), count * form.row()),
+                  out.slice<Word>());
+  });
+  return out;
+}
+
+void Stages::download(const Rows& rows, void* words) const {
+  with_words(rows.form(), [&]<class Word>(Word) {
+    const auto slice = rows.slice<Word>();
+    queue_.download(slice, std::span(static_cast<Word*>(words), slice.size));
+  });
+}
+
+Rows Stages::join(std::span<const Rows* const> in, std::span<const run::Range> ranges) const {
+  std::size_t count = 0;
+  for (const run::Range& range : ranges) count += range.count;
+  const Form& form = in[0]->form();
+  Rows out(queue_, form, count);
+  with_words(form, [&]<class Word>(Word) {
+    std::size_t at = 0;
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      const auto some = in[k]->slice<Word>(ranges[k]);
+      queue_.copy(some, out.slice<Word>().part(at, some.size));
+      at += some.size;
+    }
+  });
+  return out;
+}
+
+Rows Stages::copy(const Rows& in) const {
+  const Rows* one[] = {&in};
+  const run::Range all[] = {{0, in.count()}};
+  return join(one, all);
+}
+
+Rows Stages::take(const Rows& in, std::span<const std::uint32_t> index) const {
+  Rows out(queue_, in.form(), index.size());
+  with_words(in.form(), [&]<class Word>(Word) {
+    queue_.ring<Word>().take(1, static_cast<std::uint32_t>(in.form().row()), index,
+                             in.slice<Word>(), 0, out.slice<Word>());
+  });
+  return out;
+}
+
+// ---- sums
+
+Rows Stages::linear(std::span<const std::int64_t> weights, std::span<const Rows* const> in,
+                    std::uint64_t constant) const {
+  check_alike("linear", in);
+  const Form& form = in[0]->form();
+  Rows out(queue_, form, in[0]->count());
+  with_words(form, [&]<class Word>(Word) {
+    queue_.lwe().linear<Word>(form.modulus, form.row(), weights, slices_of<Word>(in), constant,
+                              out.slice<Word>());
+  });
+  return out;
+}
+
+void Stages::add_constant(Rows& rows, std::uint64_t constant) const {
+  const Form& form = rows.form();
+  if (constant % form.modulus == 0) return;
+  const std::int64_t one[] = {1};
+  with_words(form, [&]<class Word>(Word) {
+    const backend::Slice<const Word> in[] = {std::as_const(rows).slice<Word>()};
+    queue_.lwe().linear<Word>(form.modulus, form.row(), one, in, constant, rows.slice<Word>());
+  });
+}
+
+std::vector<Rows> Stages::matrix(std::span<const std::int64_t> entries,
+                                 std::span<const std::uint64_t> constants,
+                                 std::span<const Rows* const> in) const {
+  check_alike("matrix", in);
+  const std::size_t results = constants.size();
+  if (results == 0 || entries.size() != results * in.size())
+    throw ShapeError("matrix: " + std::to_string(entries.size()) + " entries for " +
+                     std::to_string(results) + " results of " + std::to_string(in.size()) +
+                     " inputs");
+  const std::size_t count = in[0]->count();
+  const std::vector<run::Range> whole(in.size(), {0, count});
+  const Rows together = join(in, whole);
+  const Form& form = together.form();
+  Rows out(queue_, form, results * count);
+  with_words(form, [&]<class Word>(Word) {
+    queue_.lwe().matrix<Word>(form.modulus, form.row(), entries, constants, together.slice<Word>(),
+                              out.slice<Word>());
+  });
+  return std::move(out).split(results);
+}
+
+// ---- moduli and keys
+
+Rows Stages::modulus_switch(const Rows& in, std::uint64_t to, bool centre) const {
+  Form form = in.form();
+  form.modulus = to;
+  form.word_bytes = array_word_bytes(to);
+  Rows out(queue_, form, in.count());
+  with_words(in.form(), [&]<class In>(In) {
+    with_words(form, [&]<class Out>(Out) {
+      queue_.lwe().modulus_switch(in.form().modulus, to, form.row(), centre, in.slice<In>(),
+                                  out.slice<Out>());
+    });
+  });
+  return out;
+}
+
+Rows Stages::modulus_switch(Rows&& in, std::uint64_t to, bool centre) const {
+  Rows rows = std::move(in);
+  const Form form = rows.form();
+  if (array_word_bytes(to) != form.word_bytes)
+    return modulus_switch(std::as_const(rows), to, centre);
+  with_words(form, [&]<class Word>(Word) {
+    queue_.lwe().modulus_switch(form.modulus, to, form.row(), centre,
+                                std::as_const(rows).slice<Word>(), rows.slice<Word>());
+  });
+  rows.read_modulo(to);
+  return rows;
+}
+
+Rows Stages::key_switch(const Rows& in) const {
+  if (!keys_.key_switch) throw DeviceError("no key-switching key on " + queue_.name());
+  const backend::SwitchShape& shape = keys_.key_switch->shape();
+  const Form& form = in.form();
+  if (form.modulus != shape.Q_ks || form.dimension != shape.N || form.under != Under::ring)
+    throw ShapeError("key_switch takes ciphertexts modulo " + std::to_string(shape.Q_ks) +
+                     ", n = " + std::to_string(shape.N) + ", under the ring key, not " +
+                     form.describe());
+  Rows out(queue_, {shape.Q_ks, shape.n, Under::lwe, form.word_bytes}, in.count());
+  with_words(form, [&]<class Word>(Word) {
+    queue_.lwe().key_switch<Word>(*keys_.key_switch, in.slice<Word>(), out.slice<Word>());
+  });
+  return out;
+}
+
+// ---- rotations
+
+Form extracted_form(const backend::RotationShape& shape) {
+  return {shape.Q, shape.N, Under::ring, ring_word_bytes(shape.Q)};
+}
+
+const backend::RotationKey& Stages::rotation_key() const {
+  if (!keys_.rotation) throw DeviceError("no blind-rotation key on " + queue_.name());
+  return *keys_.rotation;
+}
+
+Rows Stages::ones(const Rows& like) const {
+  const Form& form = like.form();
+  return with_words(form, [&]<class Word>(Word) {
+    std::vector<Word> row(form.row(), 1);
+    row.back() = 0;
+    return take(upload(form, 1, row.data()), std::vector<std::uint32_t>(like.count(), 0));
+  });
+}
+
+Rows Stages::to_exponents(Rows rows, std::uint64_t to, std::uint64_t offset, bool centre) const {
+  const backend::RotationShape& shape = rotation_key().shape();
+  if (!RotationMethod(shape.kind, shape.group, shape.raised_by).odd()) {
+    Rows out = modulus_switch(std::move(rows), to, centre);
+    add_constant(out, offset);
+    return out;
+  }
+  // a -> 2·round((a·to/q - 1)/2) + 1, so that rounding errors have mean 0.
+  const std::int64_t unit = static_cast<std::int64_t>(rows.form().modulus / to);
+  if (unit != 0) {
+    const Rows shift = ones(rows);
+    const Rows* both[] = {&rows, &shift};
+    const std::int64_t weights[] = {1, -unit};
+    rows = linear(weights, both, 0);
+  }
+  Rows half = modulus_switch(std::move(rows), to / 2, centre);
+  half.read_modulo(to);
+  const Rows odd = ones(half);
+  const Rows* both[] = {&half, &odd};
+  const std::int64_t weights[] = {2, 1};
+  return linear(weights, both, offset);
+}
+
+Rows Stages::rotate(const Rows& exponents, const Tables& tables, run::Range range,
+                    std::span<const std::uint32_t> offsets, std::uint64_t constant) const {
+  const backend::RotationShape& shape = rotation_key().shape();
+  const Form& form = exponents.form();
+  if (form.modulus != 2ULL * shape.N || form.dimension != shape.n || form.word_bytes != 4 ||
+      exponents.count() != range.count)
+    throw ShapeError("rotate takes " + std::to_string(range.count) + " ciphertexts modulo " +
+                     std::to_string(2ULL * shape.N) + ", n = " + std::to_string(shape.n) +
+                     ", not " + std::to_string(exponents.count()) + " " + form.describe());
+  Rows out(queue_, extracted_form(shape), range.count * offsets.size());
+  with_words(out.form(), [&]<class Word>(Word) {
+    const auto used = tables.used<Word>(range);
+    auto vectors = queue_.allocate<Word>(used.vectors.size());
+    queue_.upload(used.vectors, vectors.slice());
+    auto index = queue_.allocate<std::uint32_t>(used.index.size());
+    queue_.upload(std::span<const std::uint32_t>(used.index), index.slice());
+    queue_.rotation<Word>().rotate_extract(
+        rotation_key(),
+        {exponents.slice<std::uint32_t>(), std::as_const(vectors).slice(),
+         std::as_const(index).slice()},
+        offsets, constant, out.slice<Word>());
+  });
+  return out;
+}
+
+#define WHORL_INSTANTIATE(Word) template Tables::Used<Word> Tables::used(run::Range) const;
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+#undef WHORL_INSTANTIATE
+
+}  // namespace whorl::lattice::lwe

@@ -1,0 +1,122 @@
+// What is done with LWE ciphertexts on one queue of a device. Everything is enqueued; only download
+// waits. Results depend on operands alone: nothing here knows what is encrypted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lattice/lwe/array.h"
+#include "lattice/lwe/device_keys.h"
+
+namespace whorl::lattice::lwe {
+
+/// Test vectors (tables, N) modulo Q on the host, and which a ciphertext is rotated into.
+class Tables {
+ public:
+  /// The constant polynomial `value`.
+  Tables(std::uint32_t N, std::uint64_t Q, std::uint64_t value);
+  /// value(table, coefficient) below Q; index[i] is the table of ciphertext i of the whole batch,
+  /// and no index means table 0 for all.
+  template <class Value>
+  Tables(std::uint32_t N, std::uint64_t Q, std::size_t tables, std::span<const std::uint32_t> index,
+         const Value& value)
+      : Tables(N, Q, tables, index) {
+    backend::with_word_bytes(word_bytes(), [&]<class Word>(Word) {
+      std::vector<Word>& words = std::get<std::vector<Word>>(words_);
+      for (std::size_t t = 0; t < tables; ++t)
+        for (std::uint32_t j = 0; j < N; ++j) words[t * N + j] = static_cast<Word>(value(t, j));
+    });
+  }
+
+  unsigned word_bytes() const { return words_.index() == 0 ? 4 : 8; }
+  template <class Word>
+  std::span<const Word> all() const {
+    return std::get<std::vector<Word>>(words_);
+  }
+
+  /// Those that a range of the batch uses, each once, and each ciphertext's number among them.
+  template <class Word>
+  struct Used {
+    std::span<const Word> vectors;
+    std::vector<std::uint32_t> index;
+    std::vector<Word> own;
+  };
+  template <class Word>
+  Used<Word> used(run::Range range) const;
+
+ private:
+  Tables(std::uint32_t N, std::uint64_t Q, std::size_t tables,
+         std::span<const std::uint32_t> index);
+
+  std::uint32_t N_;
+  std::variant<std::vector<std::uint32_t>, std::vector<std::uint64_t>> words_;
+  std::vector<std::uint32_t> index_;
+};
+
+class Stages {
+ public:
+  /// `queue` outlives it. Keys may be missing where no stage needs them.
+  explicit Stages(const backend::Queue& queue, DeviceKeys keys = {})
+      : queue_(queue), keys_(std::move(keys)) {}
+
+  const backend::Queue& queue() const { return queue_; }
+  const DeviceKeys& keys() const { return keys_; }
+
+  /// `words` has those of `count` rows of the form.
+  Rows upload(const Form& form, std::size_t count, const void* words) const;
+  /// Waits for what the rows are made of; `words` has room for all.
+  void download(const Rows& rows, void* words) const;
+  Rows copy(const Rows& in) const;
+  /// Rows of `in` one after another.
+  Rows join(std::span<const Rows* const> in, std::span<const run::Range> ranges) const;
+  /// Row i is in[index[i]].
+  Rows take(const Rows& in, std::span<const std::uint32_t> index) const;
+
+  /// sum_k weights[k]·in[k] + (0, constant), of one form and count.
+  Rows linear(std::span<const std::int64_t> weights, std::span<const Rows* const> in,
+              std::uint64_t constant) const;
+  /// rows <- rows + (0, constant).
+  void add_constant(Rows& rows, std::uint64_t constant) const;
+  /// out_r = sum_k entries[r·K + k]·in_k + (0, constants[r]).
+  std::vector<Rows> matrix(std::span<const std::int64_t> entries,
+                           std::span<const std::uint64_t> constants,
+                           std::span<const Rows* const> in) const;
+
+  /// To another modulus, and to its words; see LweOps::modulus_switch.
+  Rows modulus_switch(const Rows& in, std::uint64_t to, bool centre) const;
+  /// The same of rows that are not needed any more: in place, where the words are as wide.
+  Rows modulus_switch(Rows&& in, std::uint64_t to, bool centre) const;
+  /// What blind rotation reads: residues modulo `to` (2N, or N) with `offset` added to the phase;
+  /// odd a_i where the key's method asks for them.
+  Rows to_exponents(Rows rows, std::uint64_t to, std::uint64_t offset, bool centre) const;
+  /// From the ring key to the LWE key, both modulo Q_ks.
+  Rows key_switch(const Rows& in) const;
+
+  /// Rotates into the tables by rows modulo 2N, ciphertexts `range` of the batch that the tables
+  /// are for, and extracts the coefficients `offsets`, with `constant` added: rows (range, offsets)
+  /// modulo Q under the ring key.
+  Rows rotate(const Rows& exponents, const Tables& tables, run::Range range,
+              std::span<const std::uint32_t> offsets, std::uint64_t constant) const;
+  Rows rotate(const Rows& exponents, const Tables& tables, run::Range range,
+              std::uint64_t constant) const {
+    const std::uint32_t zero = 0;
+    return rotate(exponents, tables, range, std::span(&zero, 1), constant);
+  }
+
+ private:
+  const backend::RotationKey& rotation_key() const;
+  /// Rows (1, …, 1, 0), as many as `like` has, of its form.
+  Rows ones(const Rows& like) const;
+
+  const backend::Queue& queue_;
+  DeviceKeys keys_;
+};
+
+/// Of what is extracted from accumulators modulo Q.
+Form extracted_form(const backend::RotationShape& shape);
+
+}  // namespace whorl::lattice::lwe

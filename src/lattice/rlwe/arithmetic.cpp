@@ -1,0 +1,311 @@
+// What is done value by value, between forms and between sets of primes, and products.
+#include <algorithm>
+#include <functional>
+
+#include "lattice/rlwe/typed.h"
+
+namespace whorl::lattice::rlwe {
+
+template <class Word>
+std::vector<math::Modulus<Word>> Typed<Word>::moduli(const ring::Basis& basis,
+                                                     unsigned parts) const {
+  const auto once = plan_->moduli_of(basis);
+  std::vector<math::Modulus<Word>> out;
+  out.reserve(parts * once.size());
+  for (unsigned k = 0; k < parts; ++k) out.insert(out.end(), once.begin(), once.end());
+  return out;
+}
+
+template <class Word>
+auto Typed<Word>::repeated(const Site& site, std::size_t rows, std::size_t count, ConstSlice of,
+                           Buffer& keep) const -> ConstSlice {
+  if (count == site.count) return of;
+  keep = site.polynomials(rows);
+  site.ring().take(rows, plan_->N(), std::vector<std::uint32_t>(site.count, 0), of, 0,
+                   keep.slice());
+  return std::as_const(keep).slice();
+}
+
+template <class Word>
+auto Typed<Word>::over(const Site& site, const View& plain, const ring::Basis& basis,
+                       Buffer& keep) const -> ConstSlice {
+  const ring::Basis& has = plain.shape.basis;
+  if (has == basis) return plain.all;
+  const std::vector<unsigned> wanted = basis.indices();
+  if (has.rank(wanted.back()) + 1 == wanted.size()) return plain.rows(0, wanted.size());
+  const std::size_t row = plain.count * plain.N;
+  keep = site.queue.template allocate<Word>(wanted.size() * row);
+  // Rows that follow one another in both go together.
+  for (std::size_t first = 0, next = 0; first < wanted.size(); first = next) {
+    const unsigned from = has.rank(wanted[first]);
+    for (next = first + 1; next < wanted.size() && has.rank(wanted[next]) == from + next - first;)
+      ++next;
+    site.queue.template copy<Word>(plain.rows(from, next - first),
+                                   keep.slice().part(first * row, (next - first) * row));
+  }
+  return std::as_const(keep).slice();
+}
+
+template <class Word>
+void Typed<Word>::check_plain(const char* what, const Array& a, const Array& m) const {
+  this->check(what, a);
+  this->check(what, m);
+  if (m.parts() != 1 || m.form() != a.form())
+    throw ShapeError(std::string(what) + ": plaintexts of " + std::to_string(m.parts()) +
+                     " parts, or of another form; they have one part");
+  if (!m.basis().includes(a.basis()))
+    throw ShapeError(std::string(what) + ": plaintexts over primes " + m.basis().describe() +
+                     " do not have " + (a.basis() - m.basis()).describe());
+}
+
+template <class Word>
+Array Typed<Word>::copy(const Array& a) const {
+  this->check("copy", a);
+  return make(
+      a.shape(),
+      [](const Site& site, Slice out, const View& x) {
+        site.queue.template copy<Word>(x.all, out);
+      },
+      a);
+}
+
+template <class Word>
+Array Typed<Word>::combine(const Array& a, const Array& b, bool subtract) const {
+  const char* const what = subtract ? "sub" : "add";
+  this->check(what, a);
+  this->check(what, b);
+  this->check_basis(what, b.basis(), a.basis());
+  if (a.form() != b.form()) throw ShapeError(std::string(what) + ": one array of each form");
+  const unsigned common = std::min(a.parts(), b.parts()), most = std::max(a.parts(), b.parts());
+  const Shape shape{most, a.basis(), this->common_count(what, a, b), a.form()};
+  const auto both = moduli(a.basis(), common), rest = moduli(a.basis(), most - common);
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& first, const View& second) {
+        Buffer keep_x, keep_y;
+        const View x = spread(site, first, keep_x), y = spread(site, second, keep_y);
+        const std::size_t part = shape.basis.size() * site.count * site.N;
+        const Slice head = out.part(0, common * part);
+        subtract ? site.ring().sub(both, x.parts(0, common), y.parts(0, common), head)
+                 : site.ring().add(both, x.parts(0, common), y.parts(0, common), head);
+        if (most == common) return;
+        const bool x_longer = x.shape.parts > common;
+        const ConstSlice from = (x_longer ? x : y).parts(common, most - common);
+        const Slice tail = out.part(common * part, (most - common) * part);
+        if (x_longer || !subtract)
+          site.queue.template copy<Word>(from, tail);
+        else
+          site.ring().neg(rest, from, tail);
+      },
+      a, b);
+}
+
+template <class Word>
+Array Typed<Word>::combine_plain(const Array& a, const Array& m, bool subtract) const {
+  const char* const what = subtract ? "sub_plain" : "add_plain";
+  check_plain(what, a, m);
+  Shape shape = a.shape();
+  shape.count = this->common_count(what, a, m);
+  const auto primes = moduli(a.basis(), 1);
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& single, const View& plain) {
+        Buffer keep_x, keep_rows, keep_y;
+        const View x = spread(site, single, keep_x);
+        const ConstSlice y =
+            repeated(site, primes.size(), plain.count, over(site, plain, shape.basis, keep_rows),
+                     keep_y);
+        const std::size_t part = primes.size() * site.count * site.N;
+        const Slice first = out.part(0, part);
+        subtract ? site.ring().sub(primes, x.parts(0, 1), y, first)
+                 : site.ring().add(primes, x.parts(0, 1), y, first);
+        if (shape.parts > 1)
+          site.queue.template copy<Word>(x.parts(1, shape.parts - 1),
+                                         out.part(part, (shape.parts - 1) * part));
+      },
+      a, m);
+}
+
+template <class Word>
+Array Typed<Word>::negate(const Array& a) const {
+  this->check("negate", a);
+  const auto primes = moduli(a.basis(), a.parts());
+  return make(
+      a.shape(),
+      [&](const Site& site, Slice out, const View& x) { site.ring().neg(primes, x.all, out); }, a);
+}
+
+template <class Word>
+Array Typed<Word>::scale(const Array& a, std::int64_t by) const {
+  this->check("scale", a);
+  std::vector<Word> scalars;
+  for (const auto& q : moduli(a.basis(), 1)) scalars.push_back(q.from_signed(by));
+  return scaled(a, scalars);
+}
+
+template <class Word>
+Array Typed<Word>::scale(const Array& a, std::span<const std::uint64_t> by) const {
+  this->check("scale", a);
+  const auto primes = moduli(a.basis(), 1);
+  if (by.size() != primes.size())
+    throw ShapeError("scale: " + std::to_string(by.size()) + " residues for " +
+                     std::to_string(primes.size()) + " primes");
+  for (std::size_t l = 0; l < by.size(); ++l)
+    if (by[l] >= primes[l].value())
+      throw RangeError("scale: residue " + std::to_string(by[l]) + " is not below its prime " +
+                       std::to_string(primes[l].value()));
+  return scaled(a, {by.begin(), by.end()});
+}
+
+template <class Word>
+Array Typed<Word>::scaled(const Array& a, const std::vector<Word>& each) const {
+  const auto primes = moduli(a.basis(), a.parts());
+  std::vector<Word> scalars;
+  for (unsigned k = 0; k < a.parts(); ++k)
+    scalars.insert(scalars.end(), each.begin(), each.end());
+  return make(
+      a.shape(),
+      [&](const Site& site, Slice out, const View& x) {
+        site.ring().mul_scalar(primes, x.all, scalars, out);
+      },
+      a);
+}
+
+template <class Word>
+Array Typed<Word>::transform(const Array& a, Form form) const {
+  this->check("transform", a);
+  if (a.form() == form) return a;
+  Shape shape = a.shape();
+  shape.form = form;
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& x) {
+        site.queue.template copy<Word>(x.all, out);
+        if (form == Form::evaluation)
+          site.rns().ntt(site.tables, shape.basis, shape.parts, out);
+        else
+          site.rns().intt(site.tables, shape.basis, shape.parts, out);
+      },
+      a);
+}
+
+template <class Word>
+Array Typed<Word>::restrict(const Array& a, const ring::Basis& basis) const {
+  this->check("restrict", a);
+  plan_->check_basis("restrict", basis);
+  if (!a.basis().includes(basis))
+    throw ParameterError("restrict: primes " + (basis - a.basis()).describe() +
+                         " are not of the array's, " + a.basis().describe());
+  if (a.basis() == basis) return a;
+  Shape shape = a.shape(), one = shape;
+  shape.basis = basis;
+  one.parts = 1;
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& x) {
+        const std::size_t part = basis.size() * site.count * site.N;
+        for (unsigned k = 0; k < shape.parts; ++k) {
+          Buffer keep;
+          site.queue.template copy<Word>(over(site, {one, x.count, x.N, x.parts(k, 1)}, basis, keep),
+                                         out.part(k * part, part));
+        }
+      },
+      a);
+}
+
+template <class Word>
+Array Typed<Word>::divide(const Array& a, const ring::Basis& to, std::uint64_t t) const {
+  this->check_evaluation("divide", a);
+  plan_->check_basis("divide", to);
+  Shape shape = a.shape();
+  shape.basis = to;
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& x) {
+        site.rns().divide(site.tables, x.shape.basis, to, t, shape.parts, x.all, out);
+      },
+      a);
+}
+
+template <class Word>
+Array Typed<Word>::extend(const Array& a, const ring::Basis& to, ring::Lift lift) const {
+  this->check_evaluation("extend", a);
+  plan_->check_basis("extend", to);
+  Shape shape = a.shape();
+  shape.basis = to;
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& x) {
+        const std::size_t part = to.size() * site.count * site.N;
+        for (unsigned k = 0; k < shape.parts; ++k)
+          site.rns().extend(site.tables, a.basis(), std::span(&a.basis(), 1), to, lift,
+                            x.parts(k, 1), out.part(k * part, part));
+      },
+      a);
+}
+
+template <class Word>
+void Typed<Word>::multiply(const Site& site, const ring::Basis& basis, const View& a, ConstSlice b,
+                           unsigned b_parts, std::size_t b_count, Slice out) const {
+  if (a.count >= b_count)
+    site.rns().tensor(site.tables, basis, a.shape.parts, a.all, b_parts, b, out);
+  else
+    site.rns().tensor(site.tables, basis, b_parts, b, a.shape.parts, a.all, out);
+}
+
+template <class Word>
+Array Typed<Word>::multiply_plain(const Array& a, const Array& m) const {
+  this->check_evaluation("multiply_plain", a);
+  check_plain("multiply_plain", a, m);
+  Shape shape = a.shape();
+  shape.count = this->common_count("multiply_plain", a, m);
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& x, const View& plain) {
+        Buffer keep;
+        multiply(site, shape.basis, x, over(site, plain, shape.basis, keep), 1, plain.count, out);
+      },
+      a, m);
+}
+
+template <class Word>
+Array Typed<Word>::tensor(const Array& a, const Array& b) const {
+  this->check_evaluation("tensor", a);
+  this->check_evaluation("tensor", b);
+  this->check_basis("tensor", b.basis(), a.basis());
+  const Shape shape{a.parts() + b.parts() - 1, a.basis(), this->common_count("tensor", a, b),
+                    Form::evaluation};
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& x, const View& y) {
+        multiply(site, shape.basis, x, y.all, y.shape.parts, y.count, out);
+      },
+      a, b);
+}
+
+#define WHORL_INSTANTIATE(Word)                                                                    \
+  template std::vector<math::Modulus<Word>> Typed<Word>::moduli(const ring::Basis&, unsigned)      \
+      const;                                                                                       \
+  template auto Typed<Word>::repeated(const Site&, std::size_t, std::size_t, ConstSlice, Buffer&)  \
+      const->ConstSlice;                                                                           \
+  template auto Typed<Word>::over(const Site&, const View&, const ring::Basis&, Buffer&)           \
+      const->ConstSlice;                                                                           \
+  template void Typed<Word>::check_plain(const char*, const Array&, const Array&) const;           \
+  template Array Typed<Word>::copy(const Array&) const;                                            \
+  template Array Typed<Word>::combine(const Array&, const Array&, bool) const;                     \
+  template Array Typed<Word>::combine_plain(const Array&, const Array&, bool) const;               \
+  template Array Typed<Word>::negate(const Array&) const;                                          \
+  template Array Typed<Word>::scale(const Array&, std::int64_t) const;                             \
+  template Array Typed<Word>::scale(const Array&, std::span<const std::uint64_t>) const;           \
+  template Array Typed<Word>::transform(const Array&, Form) const;                                 \
+  template Array Typed<Word>::restrict(const Array&, const ring::Basis&) const;                    \
+  template Array Typed<Word>::divide(const Array&, const ring::Basis&, std::uint64_t) const;       \
+  template Array Typed<Word>::extend(const Array&, const ring::Basis&, ring::Lift) const;          \
+  template void Typed<Word>::multiply(const Site&, const ring::Basis&, const View&, ConstSlice,    \
+                                      unsigned, std::size_t, Slice) const;                         \
+  template Array Typed<Word>::multiply_plain(const Array&, const Array&) const;                    \
+  template Array Typed<Word>::tensor(const Array&, const Array&) const;
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+
+}  // namespace whorl::lattice::rlwe

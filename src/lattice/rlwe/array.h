@@ -1,0 +1,70 @@
+// Ring-LWE ciphertexts over RNS primes, and plaintexts, that stay on a fleet's devices.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ring/basis.h"
+#include "run/fleet.h"
+
+namespace whorl::lattice::rlwe {
+
+class Evaluator;
+
+/// Values at the roots, in the order of ring::NttPlan, or coefficients.
+enum class Form : std::uint8_t { evaluation, coefficient };
+
+/// What an array has: residues (parts, basis, count, N).
+struct Shape {
+  unsigned parts = 0;  ///< c_0 + c_1·s + c_2·s^2 + …; a plaintext has one
+  ring::Basis basis;
+  std::size_t count = 0;
+  Form form = Form::evaluation;
+
+  std::size_t rows() const { return std::size_t{parts} * basis.size(); }
+};
+
+/// Copies share the memory, which is never written again. It keeps its evaluator alive, and any
+/// thread may drop it, also while another is inside a call. It knows residues alone: no plaintext
+/// modulus, no scale, no noise.
+class Array {
+ public:
+  Array() = default;
+
+  explicit operator bool() const { return storage_ != nullptr; }
+  const Shape& shape() const { return storage_->shape; }
+  unsigned parts() const { return shape().parts; }
+  const ring::Basis& basis() const { return shape().basis; }
+  std::size_t count() const { return shape().count; }
+  Form form() const { return shape().form; }
+  /// Bytes of the residues, without replicas.
+  std::size_t bytes() const { return storage_ ? storage_->bytes : 0; }
+  /// Where the batch lies: see run::Fleet::pieces.
+  const std::vector<run::Piece>& pieces() const { return storage_->pieces; }
+  bool is_of(const Evaluator& evaluator) const {
+    return storage_ && storage_->evaluator.get() == &evaluator;
+  }
+
+ private:
+  friend class Evaluator;
+  /// Whatever the word is.
+  struct Storage {
+    Storage(std::shared_ptr<const Evaluator> of, Shape its_shape, std::vector<run::Piece> where)
+        : evaluator(std::move(of)), shape(std::move(its_shape)), pieces(std::move(where)) {}
+    Storage(const Storage&) = delete;
+    Storage& operator=(const Storage&) = delete;
+    virtual ~Storage() = default;
+
+    std::shared_ptr<const Evaluator> evaluator;
+    Shape shape;
+    std::vector<run::Piece> pieces;
+    std::size_t bytes = 0;
+  };
+  explicit Array(std::shared_ptr<const Storage> storage) : storage_(std::move(storage)) {}
+
+  std::shared_ptr<const Storage> storage_;
+};
+
+}  // namespace whorl::lattice::rlwe

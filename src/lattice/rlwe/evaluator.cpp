@@ -1,0 +1,60 @@
+#include "lattice/rlwe/evaluator.h"
+
+#include <algorithm>
+
+#include "lattice/rlwe/typed.h"
+#include "whorl/error.h"
+
+namespace whorl::lattice::rlwe {
+
+std::shared_ptr<const Evaluator> Evaluator::make(std::shared_ptr<const run::Fleet> fleet,
+                                                 const AnyPlan& plan) {
+  return std::visit(
+      [&]<class Word>(const std::shared_ptr<const ring::RnsPlan<Word>>& typed)
+          -> std::shared_ptr<const Evaluator> {
+        return std::make_shared<const Typed<Word>>(std::move(fleet), typed);
+      },
+      plan);
+}
+
+ring::Basis Evaluator::level(unsigned limbs) const {
+  if (limbs < 1 || limbs > limbs_)
+    throw ParameterError(std::to_string(limbs) + " limbs: 1 … " + std::to_string(limbs_));
+  return ring::Basis::range(0, limbs);
+}
+
+void Evaluator::wait() const {
+  for (std::size_t lane = 0; lane < fleet_->size(); ++lane) {
+    if (fleet_->has_failed(lane)) continue;
+    const auto held = fleet_->lane(lane)->hold();
+    fleet_->lane(lane)->queue().wait();
+  }
+}
+
+void Evaluator::check(const char* what, const Array& a) const {
+  if (!a) throw ShapeError(std::string(what) + ": an empty array");
+  if (!a.is_of(*this))
+    throw DeviceError(std::string(what) + ": an array of another server was given to " +
+                      fleet_->name());
+}
+
+void Evaluator::check_evaluation(const char* what, const Array& a) const {
+  check(what, a);
+  if (a.form() != Form::evaluation)
+    throw ShapeError(std::string(what) + ": an array of coefficients; transform it before");
+}
+
+void Evaluator::check_basis(const char* what, const ring::Basis& got, const ring::Basis& want) {
+  if (got != want)
+    throw ShapeError(std::string(what) + ": arrays over primes " + want.describe() + " and " +
+                     got.describe());
+}
+
+std::size_t Evaluator::common_count(const char* what, const Array& a, const Array& b) {
+  if (a.count() != b.count() && a.count() != 1 && b.count() != 1)
+    throw ShapeError(std::string(what) + ": batches of " + std::to_string(a.count()) + " and " +
+                     std::to_string(b.count()) + ": as many, or one of either");
+  return std::max(a.count(), b.count());
+}
+
+}  // namespace whorl::lattice::rlwe

@@ -1,0 +1,154 @@
+// What can be done with arrays of ring-LWE ciphertexts on a server's devices. Results depend on
+// operands alone: what a scheme knows of them (plaintext modulus, scale, noise) stays in its account.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lattice/rlwe/array.h"
+#include "lattice/rlwe/plan.h"
+#include "lattice/rlwe/switch_key.h"
+#include "ring/base_conversion.h"
+#include "ring/basis.h"
+#include "run/fleet.h"
+#include "run/keys.h"
+#include "whorl/common.h"
+#include "whorl/word_array.h"
+
+namespace whorl::lattice::rlwe {
+
+class Key;
+class Keys;
+
+/// Operands are of this evaluator (DeviceError for others'), in evaluation form unless it says
+/// otherwise, of equal count, or of which one is a single: it meets all of the other. May be called
+/// from several threads at once; calls that belong together are one run::Fleet::together.
+///
+/// Batches lie on the fleet's devices as run::Fleet::pieces splits them; what lies elsewhere, after a
+/// device has failed, is moved. A device that fails makes the call fail: the DeviceError names what
+/// is lost with it, and later calls do without the device.
+class Evaluator : public std::enable_shared_from_this<Evaluator> {
+ public:
+  /// DeviceError for devices without RNS operations.
+  static std::shared_ptr<const Evaluator> make(std::shared_ptr<const run::Fleet> fleet,
+                                               const AnyPlan& plan);
+  virtual ~Evaluator() = default;
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
+
+  const run::Fleet& fleet() const { return *fleet_; }
+  std::uint32_t N() const { return N_; }
+  /// The first `limbs` primes of the chain; ParameterError for none, or more than there are.
+  ring::Basis level(unsigned limbs) const;
+  ring::Basis special() const { return ring::Basis::range(limbs_, special_); }
+  /// Ciphertexts that a device works on at once: larger batches are cut.
+  std::size_t most() const { return most_; }
+
+  // ---- to and from the host
+
+  /// Residues (parts, basis, count, N). ShapeError for another number or width of words, RangeError
+  /// names residue, row and prime of one that is not below its prime.
+  virtual Array upload(const WordArray& words, const Shape& shape) const = 0;
+  /// Polynomials (count, N) of small integers, as plaintexts over `basis`.
+  virtual Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const = 0;
+  virtual WordArray download(const Array& a) const = 0;
+  /// Waits for all work so far.
+  void wait() const;
+
+  // ---- value by value, in either form
+
+  virtual Array copy(const Array& a) const = 0;
+  /// Of equal basis and form; the parts that one has more stay as they are (or are negated).
+  Array add(const Array& a, const Array& b) const { return combine(a, b, false); }
+  Array sub(const Array& a, const Array& b) const { return combine(a, b, true); }
+  virtual Array negate(const Array& a) const = 0;
+  virtual Array scale(const Array& a, std::int64_t by) const = 0;
+  /// By a residue modulo each prime of the basis.
+  virtual Array scale(const Array& a, std::span<const std::uint64_t> by) const = 0;
+  /// With plaintexts: arrays of one part, over the primes of `a` and perhaps more.
+  Array add_plain(const Array& a, const Array& m) const { return combine_plain(a, m, false); }
+  Array sub_plain(const Array& a, const Array& m) const { return combine_plain(a, m, true); }
+
+  // ---- between forms, counts and primes
+
+  virtual Array transform(const Array& a, Form form) const = 0;
+  /// Those at `indices`, in this order; ShapeError names an index that is not below the count.
+  virtual Array take(const Array& a, std::span<const std::uint32_t> indices) const = 0;
+  /// One batch of all in sequence, of equal parts, basis and form.
+  virtual Array join(std::span<const Array> arrays) const = 0;
+  /// The same residues modulo fewer primes.
+  virtual Array restrict(const Array& a, const ring::Basis& basis) const = 0;
+  /// backend::RnsOps::divide: exact division by the primes that go, to a multiple of t, extension to
+  /// those that come.
+  virtual Array divide(const Array& a, const ring::Basis& to, std::uint64_t t) const = 0;
+  /// ModRaise: the centred representative, modulo more primes.
+  virtual Array extend(const Array& a, const ring::Basis& to, ring::Lift lift) const = 0;
+
+  // ---- products
+
+  virtual Array multiply_plain(const Array& a, const Array& m) const = 0;
+  /// As polynomials in the secret; one basis.
+  virtual Array tensor(const Array& a, const Array& b) const = 0;
+
+  // ---- key switching; divisions leave a multiple of t
+
+  virtual std::shared_ptr<const Key> prepare(const SwitchKeyData& data,
+                                             std::shared_ptr<run::KeyBudget> budget) const = 0;
+  /// Part `part` of `a` taken apart, as a key of that layout wants it: an array of as many parts as
+  /// its basis has digits, over it and the special primes of the layout.
+  virtual Array digits(const Array& a, unsigned part, const ring::KeyLayout& layout) const = 0;
+  /// sum_d digits_d(X^g)·key_d: two parts over the digits' basis.
+  virtual Array inner_product(const Array& digits, const Key& key, std::uint32_t g) const = 0;
+  /// c_0 + c_1·s' to two parts under s, of a key from s' = s(X^g)^power: the parts at X^(key.g()).
+  virtual Array key_switch(const Array& a, const Key& key, std::uint64_t t) const = 0;
+  /// To two parts, by the keys of s^2 … s^(parts - 1).
+  virtual Array relinearise(const Array& a, const Keys& keys, std::uint64_t t) const = 0;
+  /// a(X^g) for each g, of two parts, decomposed once (hoisted); g = 1 is `a` itself.
+  virtual std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs,
+                                           const Keys& keys, std::uint64_t t) const = 0;
+  /// A term of `weighted_sum`: a(X^g), times a plaintext.
+  struct Term {
+    std::uint32_t g;
+    Array plain;
+  };
+  /// sum_i plain_i·a(X^(g_i)), of two parts. With plaintexts over the special primes too it is
+  /// accumulated over all of them and divided once (double hoisting: Bossuat, Mouchet, Troncoso-
+  /// Pastoriza, Hubaux, EUROCRYPT 2021, §4); otherwise automorphisms are multiplied and added.
+  virtual Array weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
+                             std::uint64_t t) const = 0;
+
+ protected:
+  template <class Word>
+  Evaluator(std::shared_ptr<const run::Fleet> fleet, const ring::RnsPlan<Word>& plan)
+      : fleet_(std::move(fleet)), N_(plan.N()), limbs_(plan.limbs()), special_(plan.special()) {}
+
+  virtual Array combine(const Array& a, const Array& b, bool subtract) const = 0;
+  virtual Array combine_plain(const Array& a, const Array& m, bool subtract) const = 0;
+
+  // What an implementation sees of arrays.
+  using Storage = Array::Storage;
+  static Array wrap(std::shared_ptr<const Storage> storage) { return Array(std::move(storage)); }
+  static const std::shared_ptr<const Storage>& storage_of(const Array& a) { return a.storage_; }
+
+  // Checks of operands, in words of the caller's.
+  /// ShapeError for an empty array, DeviceError for another evaluator's.
+  void check(const char* what, const Array& a) const;
+  void check_evaluation(const char* what, const Array& a) const;
+  static void check_basis(const char* what, const ring::Basis& got, const ring::Basis& want);
+  /// The larger of equal counts, or of which one is 1.
+  static std::size_t common_count(const char* what, const Array& a, const Array& b);
+
+  std::size_t most_ = 1;
+
+ private:
+  std::shared_ptr<const run::Fleet> fleet_;
+  std::uint32_t N_;
+  unsigned limbs_, special_;
+};
+
+}  // namespace whorl::lattice::rlwe

@@ -1,0 +1,48 @@
+#include "lattice/rlwe/keys.h"
+
+#include <string>
+
+#include "whorl/error.h"
+
+namespace whorl::lattice::rlwe {
+
+Keys::Keys(std::shared_ptr<const Evaluator> evaluator, std::span<const SwitchKeyData> keys,
+           std::shared_ptr<run::KeyBudget> budget)
+    : evaluator_(std::move(evaluator)) {
+  const run::Fleet& fleet = evaluator_->fleet();
+  for (const SwitchKeyData& data : keys) {
+    auto key = evaluator_->prepare(data, budget);
+    if (budget->bytes() == run::KeyBudget::unlimited)
+      for (std::size_t lane = 0; lane < fleet.size(); ++lane)
+        key->devices().on<void>(*fleet.lane(lane));
+    keys_[{data.g, data.power}] = std::move(key);
+  }
+}
+
+const Key& Keys::get(std::uint32_t g, unsigned power) const {
+  const auto found = keys_.find({g, power});
+  if (found != keys_.end()) return *found->second;
+  if (power > 1)
+    throw KeyMismatchError("no relinearisation key for s^" + std::to_string(power) +
+                           ": ask the client for relinearise = " + std::to_string(power + 1));
+  throw KeyMismatchError("no rotation key for X -> X^" + std::to_string(g) +
+                         (g == 2 * evaluator_->N() - 1 ? ", the exchange of rows" : ""));
+}
+
+std::size_t Keys::bytes() const {
+  const run::Fleet& fleet = evaluator_->fleet();
+  std::size_t sum = 0;
+  for (const auto& [name, key] : keys_)
+    for (std::size_t lane = 0; lane < fleet.size(); ++lane)
+      if (key->devices().is_on(*fleet.lane(lane))) sum += key->bytes();
+  return sum;
+}
+
+void Keys::release() const {
+  const run::Fleet& fleet = evaluator_->fleet();
+  for (const auto& [name, key] : keys_)
+    for (std::size_t lane = 0; lane < fleet.size(); ++lane)
+      key->devices().release(*fleet.lane(lane));
+}
+
+}  // namespace whorl::lattice::rlwe

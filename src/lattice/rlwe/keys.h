@@ -1,0 +1,64 @@
+// Switching keys on a server's devices.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "lattice/rlwe/evaluator.h"
+#include "run/keys.h"
+
+namespace whorl::lattice::rlwe {
+
+/// One switching key, prepared on the devices that have used it: see run::KeyOnDevices.
+class Key {
+ public:
+  Key(std::uint32_t g, unsigned power, ring::KeyLayout layout, std::size_t bytes,
+      std::shared_ptr<run::KeyBudget> budget,
+      std::function<std::shared_ptr<const void>(const backend::Queue&)> prepare)
+      : g_(g),
+        power_(power),
+        layout_(std::move(layout)),
+        bytes_(bytes),
+        devices_(std::move(budget), bytes, std::move(prepare)) {}
+
+  std::uint32_t g() const { return g_; }
+  unsigned power() const { return power_; }
+  const ring::KeyLayout& layout() const { return layout_; }
+  std::size_t bytes() const { return bytes_; }  ///< on one device
+  const run::KeyOnDevices& devices() const { return devices_; }
+
+ private:
+  std::uint32_t g_;
+  unsigned power_;
+  ring::KeyLayout layout_;
+  std::size_t bytes_;
+  run::KeyOnDevices devices_;
+};
+
+/// The keys of one secret, by what they switch from: s(X^g)^power.
+class Keys {
+ public:
+  /// ShapeError, ParameterError for data that are no keys of the evaluator's primes. They are
+  /// prepared on all devices at once where the budget has no end, and when they are first used
+  /// otherwise.
+  Keys(std::shared_ptr<const Evaluator> evaluator, std::span<const SwitchKeyData> keys,
+       std::shared_ptr<run::KeyBudget> budget);
+
+  bool has(std::uint32_t g, unsigned power) const { return keys_.contains({g, power}); }
+  /// KeyMismatchError names the key that is missing.
+  const Key& get(std::uint32_t g, unsigned power) const;
+  /// Bytes on all devices, as of now.
+  std::size_t bytes() const;
+  /// Takes them off all devices; they come back when they are used.
+  void release() const;
+
+ private:
+  std::shared_ptr<const Evaluator> evaluator_;
+  std::map<std::pair<std::uint32_t, unsigned>, std::shared_ptr<const Key>> keys_;
+};
+
+}  // namespace whorl::lattice::rlwe

@@ -1,0 +1,40 @@
+// From residues of a phase to the message modulo t, and to the size of the noise.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "math/modulus.h"
+
+namespace whorl::lattice::rlwe {
+
+/// Residues of integers v in (-Q/2, Q/2) modulo the primes of Q: (primes, count).
+template <class Word>
+class PhaseReader {
+ public:
+  explicit PhaseReader(std::vector<math::Modulus<Word>> primes);
+
+  /// What reading modulo t needs to know.
+  struct PlainModulus {
+    math::Modulus<std::uint64_t> t;
+    std::vector<std::uint64_t> quotient;  ///< Q/q_l mod t
+    std::uint64_t minus_Q;                ///< -Q mod t
+  };
+  PlainModulus plain_modulus(std::uint64_t t) const;
+
+  /// v·scale mod t, as many as `out` has room for. No branch on values, no division.
+  void modulo(const PlainModulus& plain, std::span<const Word> residues, std::uint64_t scale,
+              std::span<std::uint64_t> out) const;
+  /// log2 of the largest |v|; -inf if all are 0. Not in constant time: for measurements.
+  double log2_largest(std::span<const Word> residues) const;
+
+ private:
+  std::vector<math::Modulus<Word>> primes_;
+  std::vector<Word> inverse_, inverse_shoup_;  ///< (Q/q_l)^-1 mod q_l
+  std::vector<std::uint64_t> ratio_;           ///< floor(2^(63 + bits of q_l)/q_l)
+  /// Modulo q_l: products of the first 0 … l primes, then the inverse of the last of these.
+  std::vector<std::vector<Word>> garner_;
+};
+
+}  // namespace whorl::lattice::rlwe

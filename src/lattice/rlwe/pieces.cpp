@@ -1,0 +1,428 @@
+// Where the pieces of arrays lie: from and to the host, between devices, gathered anew.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "lattice/rlwe/typed.h"
+
+namespace whorl::lattice::rlwe {
+
+namespace {
+
+/// Bytes of device memory that a product of two ciphertexts takes at the top of the chain, with its
+/// operands, its digits and its result.
+template <class Word>
+std::size_t bytes_of_product(const ring::RnsPlan<Word>& plan) {
+  const std::size_t rows = plan.moduli().size();
+  return (std::size_t{9} * plan.limbs() + (plan.digits() + 2) * rows) * plan.N() * sizeof(Word);
+}
+
+}  // namespace
+
+template <class Word>
+Typed<Word>::Typed(std::shared_ptr<const run::Fleet> of,
+                   std::shared_ptr<const ring::RnsPlan<Word>> plan)
+    : Evaluator(std::move(of), *plan), plan_(std::move(plan)) {
+  for (std::size_t l = 0; l < fleet().size(); ++l) {
+    const run::Lane& lane = *fleet().lane(l);
+    const auto held = lane.hold();
+    lane.queue().ring<Word>();  // DeviceError now, if there are none
+    tables_.push_back(lane.queue().rns<Word>().prepare(plan_));
+    const std::size_t limit = lane.queue().batch_limit(bytes_of_product(*plan_));
+    most_ = l == 0 ? limit : std::min(most_, limit);
+  }
+}
+
+template <class Word>
+auto Typed<Word>::draft(const Shape& shape, Pieces pieces) const -> std::shared_ptr<Residues> {
+  auto out = std::make_shared<Residues>(this->shared_from_this(), shape, std::move(pieces));
+  out->buffers.resize(out->pieces.size());
+  out->bytes = shape.rows() * shape.count * plan_->N() * sizeof(Word);
+  return out;
+}
+
+// ---- from and to the host
+
+template <class Word>
+Array Typed<Word>::upload(const WordArray& words, const Shape& shape) const {
+  plan_->check_basis("upload", shape.basis);
+  const std::size_t N = plan_->N(), each = shape.rows() * N;
+  if (shape.parts == 0 || shape.count == 0)
+    throw ShapeError("upload: " + std::to_string(shape.parts) + " parts, a batch of " +
+                     std::to_string(shape.count) + "; at least one of both");
+  if (words.word_bytes() != sizeof(Word) || words.size() / each != shape.count ||
+      words.size() % each != 0)
+    throw ShapeError(std::to_string(words.size()) + " words of " +
+                     std::to_string(words.word_bytes()) + " bytes where " +
+                     std::to_string(shape.count) + " times " + std::to_string(each) + " of " +
+                     std::to_string(sizeof(Word)) + " are due");
+  const std::span<const Word> from = words.as<Word>();
+  const auto primes = moduli(shape.basis, shape.parts);
+  const auto refuse = [&] {
+    const std::size_t row = shape.count * N;
+    for (std::size_t at = 0; at < from.size(); ++at)
+      if (const Word q = primes[at / row].value(); from[at] >= q)
+        throw RangeError("residue " + std::to_string(from[at]) + " of row " +
+                         std::to_string(at / row) + " is not below its prime " + std::to_string(q));
+    throw RangeError("a residue that was not below its prime was changed during the upload");
+  };
+  const auto out = draft(shape, pieces_for(shape.count));
+  out->buffers =
+      run::each_result<Word>(fleet(), out->pieces, true, [&](std::size_t i) {
+        const Site here = site(i, out->pieces[i]);
+        Buffer to = here.polynomials(shape.rows());
+        put(here, from, out->pieces[i].range.begin, to.slice());
+        if (!here.ring().all_below(primes, std::as_const(to).slice())) refuse();
+        return to;
+      });
+  return wrap(out);
+}
+
+/// To a piece (rows, count, N), those from `begin` on of (rows, all, N).
+template <class Word>
+void Typed<Word>::put(const Site& site, std::span<const Word> from, std::size_t begin,
+                      Slice to) const {
+  if (to.size == from.size()) return site.queue.template upload<Word>(from, to);
+  const std::size_t row = site.count * site.N, rows = to.size / row, stride = from.size() / rows;
+  for (std::size_t r = 0; r < rows; ++r)
+    site.queue.template upload<Word>(from.subspan(r * stride + begin * site.N, row),
+                                     to.part(r * row, row));
+}
+
+template <class Word>
+Array Typed<Word>::lift(std::span<const std::int64_t> polynomials,
+                        const ring::Basis& basis) const {
+  plan_->check_basis("lift", basis);
+  const std::size_t N = plan_->N(), size = polynomials.size();
+  if (size == 0 || size % N != 0)
+    throw ShapeError("lift: " + std::to_string(size) + " integers are not polynomials of " +
+                     std::to_string(N));
+  std::vector<Word> residues(basis.size() * size);
+  auto row = residues.begin();
+  for (const auto& q : moduli(basis, 1))
+    row = std::transform(polynomials.begin(), polynomials.end(), row,
+                         [&](std::int64_t x) { return q.from_signed(x); });
+  const auto out = draft({1, basis, size / N, Form::evaluation}, pieces_for(size / N));
+  out->buffers =
+      run::each_result<Word>(fleet(), out->pieces, true, [&](std::size_t i) {
+        const Site here = site(i, out->pieces[i]);
+        Buffer to = here.polynomials(basis.size());
+        put(here, std::span<const Word>(residues), out->pieces[i].range.begin, to.slice());
+        here.rns().ntt(here.tables, basis, 1, to.slice());
+        return to;
+      });
+  return wrap(out);
+}
+
+template <class Word>
+WordArray Typed<Word>::download(const Array& a) const {
+  this->check("download", a);
+  const Held from = held(a);
+  const std::size_t N = plan_->N(), rows = a.shape().rows(), size = rows * a.count() * N;
+  const auto words = host_memory_->take_array<Word>(size, "ciphertexts");
+  std::vector<Stored> places;
+  for (std::size_t i = 0; i < from->pieces.size(); ++i) places.push_back(place(*from, i));
+  const auto one = [&](std::size_t i) {
+    const Stored& piece = places[i];
+    if (piece.size() == size) return piece.download({words.get(), size});
+    const run::Range range = from->pieces[i].range;
+    const std::size_t row = range.count * N;
+    std::vector<Word> here;
+    std::shared_ptr<const Buffer> there;
+    if (piece.on_host())
+      here = piece.words();
+    else
+      there = piece.on(piece.lane());
+    for (std::size_t r = 0; r < rows; ++r) {
+      Word* const to = words.get() + (r * a.count() + range.begin) * N;
+      if (there)
+        piece.lane().queue().template download<Word>(there->slice().part(r * row, row), {to, row});
+      else
+        std::copy_n(here.data() + r * row, row, to);
+    }
+  };
+  try {
+    fleet().each(from->pieces, true, one);
+  } catch (const DeviceError& error) {
+    rethrow(error, std::span(&from, 1));
+  }
+  return WordArray(words, words.get(), size, sizeof(Word));
+}
+
+// ---- operands where they are needed
+
+template <class Word>
+std::string Typed<Word>::lost(const Residues& source) const {
+  std::string out;
+  for (std::size_t i = 0; i < source.pieces.size(); ++i) {
+    const auto& [lane, range] = source.pieces[i];
+    if (!fleet().has_failed(lane) || source.buffers[i].on_host()) continue;
+    const std::size_t last = range.begin + range.count - 1;
+    out += (out.empty() ? "" : ", ") + std::to_string(range.begin);
+    if (last > range.begin) out += " … " + std::to_string(last);
+    out += " on " + fleet().lane(lane)->name();
+  }
+  return out.empty() ? out
+                     : "items " + out + " of an array of " + std::to_string(source.shape.count) +
+                           ", (parts, primes) = (" + std::to_string(source.shape.parts) + ", " +
+                           std::to_string(source.shape.basis.size()) + ")";
+}
+
+template <class Word>
+void Typed<Word>::rethrow(const DeviceError& error, std::span<const Held> held) const {
+  std::string all;
+  for (const Held& operand : held)
+    if (const std::string one = lost(*operand); !one.empty())
+      all += (all.empty() ? "; lost with it: " : "; ") + one;
+  throw DeviceError(error.what() + all);
+}
+
+template <class Word>
+auto Typed<Word>::place(const Residues& source, std::size_t piece) const -> Stored {
+  const Stored& own = source.buffers[piece];
+  if (!fleet().has_failed(source.pieces[piece].lane) || own.on_host()) return own;
+  if (source.shape.count == 1)
+    for (std::size_t lane = 0; lane < fleet().size(); ++lane)
+      if (auto there = replica_on(source, *fleet().lane(lane)); there && !fleet().has_failed(lane))
+        return *there;
+  throw DeviceError("lost with a device that failed: " + lost(source));
+}
+
+template <class Word>
+auto Typed<Word>::replica_on(const Residues& single, const run::Lane& lane) const
+    -> std::optional<Stored> {
+  const std::scoped_lock lock(single.mutex);
+  for (const Stored& replica : single.replicas)
+    if (&replica.lane() == &lane) return replica;
+  return std::nullopt;
+}
+
+template <class Word>
+void Typed<Word>::replicate(const Residues& single, const Pieces& pieces) const {
+  Pieces wanting;
+  for (const run::Piece& piece : pieces)
+    if (piece.lane != single.pieces[0].lane && !replica_on(single, *fleet().lane(piece.lane)) &&
+        std::ranges::none_of(wanting, [&](const auto& w) { return w.lane == piece.lane; }))
+      wanting.push_back({piece.lane, {0, 1}});
+  if (wanting.empty()) return;
+  const std::vector<Word> words = place(single, 0).words();
+  const auto made = run::each_result<Word>(fleet(), wanting, false, [&](std::size_t i) {
+    return run::place<Word>(*fleet().lane(wanting[i].lane), words);
+  });
+  const std::scoped_lock lock(single.mutex);
+  single.replicas.insert(single.replicas.end(), made.begin(), made.end());
+}
+
+template <class Word>
+auto Typed<Word>::aligned(const Array& a, const Pieces& pieces, std::size_t count) const -> Held {
+  Held operand = held(a);
+  if (a.count() == 1) {
+    replicate(*operand, pieces);
+    return operand;
+  }
+  if (operand->pieces == pieces) return operand;
+  if (a.count() != count)
+    throw ShapeError("a batch of " + std::to_string(a.count()) + " where " + std::to_string(count) +
+                     " are due");
+  std::vector<Origin> same(count);
+  for (std::uint32_t i = 0; i < count; ++i) same[i] = {0, i};
+  return gather(a.shape(), std::span(&operand, 1), same);
+}
+
+template <class Word>
+auto Typed<Word>::view(const Residues& operand, const Site& site) const -> View {
+  const bool single = operand.shape.count == 1;
+  const Stored* values = &operand.buffers[single ? 0 : site.piece];
+  std::optional<Stored> replica;
+  if (&values->lane() != &site.lane) {
+    replica = replica_on(operand, site.lane);
+    values = &*replica;
+  }
+  auto buffer = values->on(site.lane);
+  const ConstSlice all = buffer->slice();
+  return {operand.shape, single ? 1 : site.count, site.N, all, std::move(buffer)};
+}
+
+// ---- gathered anew
+
+/// Ciphertexts of one piece of a source that a piece of the result needs, in the order in which they
+/// are first needed.
+template <class Word>
+struct Typed<Word>::Fetch {
+  Stored from;
+  std::vector<std::uint32_t> indices;
+  std::size_t first = 0;         ///< where they go
+  std::vector<Word> moved = {};  ///< (rows, indices, N), on their way between devices
+};
+/// What a piece of the result is made of.
+template <class Word>
+struct Typed<Word>::Share {
+  std::vector<Fetch> fetches;
+  std::vector<std::uint32_t> order;  ///< of what was fetched; empty: as it came
+};
+
+template <class Word>
+auto Typed<Word>::share_of(const run::Piece& piece, std::span<const Held> sources,
+                           std::span<const Origin> origins) const -> Share {
+  Share share;
+  std::map<std::pair<std::uint32_t, std::size_t>, std::uint32_t> known;  // piece of a source
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> where;            // fetch, place in it
+  for (const Origin& origin : origins.subspan(piece.range.begin, piece.range.count)) {
+    const Residues& source = *sources[origin.source];
+    std::size_t at = 0;
+    while (origin.item >= source.pieces[at].range.begin + source.pieces[at].range.count) ++at;
+    const auto [found, is_new] = known.try_emplace(
+        {origin.source, at}, static_cast<std::uint32_t>(share.fetches.size()));
+    if (is_new) {
+      const auto replica = replica_on(source, *fleet().lane(piece.lane));
+      share.fetches.push_back({replica ? *replica : place(source, at), {}});
+    }
+    auto& indices = share.fetches[found->second].indices;
+    where.emplace_back(found->second, static_cast<std::uint32_t>(indices.size()));
+    indices.push_back(static_cast<std::uint32_t>(origin.item - source.pieces[at].range.begin));
+  }
+  std::size_t first = 0;
+  for (Fetch& each : share.fetches) each.first = std::exchange(first, first + each.indices.size());
+  bool in_order = true;
+  for (const auto& [number, at] : where) {
+    const std::size_t place = share.fetches[number].first + at;
+    in_order = in_order && place == share.order.size();
+    share.order.push_back(static_cast<std::uint32_t>(place));
+  }
+  if (in_order) share.order.clear();
+  return share;
+}
+
+/// What is wanted elsewhere, to the host.
+template <class Word>
+void Typed<Word>::send(std::size_t rows, Fetch& fetch) const {
+  const std::size_t N = plan_->N(), wanted = fetch.indices.size();
+  fetch.moved.resize(rows * wanted * N);
+  if (fetch.from.on_host()) {
+    const std::vector<Word> words = fetch.from.words();
+    const std::size_t row = words.size() / rows;
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t i = 0; i < wanted; ++i)
+        std::copy_n(words.data() + r * row + fetch.indices[i] * N, N,
+                    fetch.moved.data() + (r * wanted + i) * N);
+    return;
+  }
+  const backend::Queue& queue = fetch.from.lane().queue();
+  const auto all = fetch.from.on(fetch.from.lane());
+  Buffer some = queue.template allocate<Word>(fetch.moved.size());
+  queue.template ring<Word>().take(rows, plan_->N(), fetch.indices, all->slice(), 0, some.slice());
+  queue.template download<Word>(std::as_const(some).slice(), fetch.moved);
+}
+
+template <class Word>
+void Typed<Word>::fetch(const Site& site, std::size_t rows, const Fetch& fetch, Slice out) const {
+  if (fetch.moved.empty()) {
+    const auto all = fetch.from.on(site.lane);
+    site.ring().take(rows, plan_->N(), fetch.indices, all->slice(), fetch.first, out);
+    return;
+  }
+  if (fetch.moved.size() == out.size)
+    return site.queue.template upload<Word>(std::span<const Word>(fetch.moved), out);
+  const Buffer all = run::place<Word>(site.lane, fetch.moved);
+  std::vector<std::uint32_t> each(fetch.indices.size());
+  std::iota(each.begin(), each.end(), 0u);
+  site.ring().take(rows, plan_->N(), each, all.slice(), fetch.first, out);
+}
+
+template <class Word>
+auto Typed<Word>::gather(const Shape& shape, std::span<const Held> sources,
+                         std::span<const Origin> origins) const -> Held {
+  const std::size_t rows = shape.rows();
+  const auto out = draft(shape, pieces_for(shape.count));
+  for (const Held& source : sources)
+    if (source->shape.count == 1) replicate(*source, out->pieces);
+  std::vector<Share> shares;
+  Pieces senders;
+  std::vector<Fetch*> sent;
+  for (const run::Piece& piece : out->pieces)
+    shares.push_back(share_of(piece, sources, origins));
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    for (Fetch& each : shares[i].fetches)
+      for (std::size_t lane = 0; lane < fleet().size(); ++lane)
+        if (lane != out->pieces[i].lane && fleet().lane(lane).get() == &each.from.lane()) {
+          senders.push_back({lane, {}});
+          sent.push_back(&each);
+        }
+  const auto no_result = [] { return false; };
+  const auto one = [&](std::size_t i) {
+    const Site here = site(i, out->pieces[i]);
+    const Share& share = shares[i];
+    Buffer to = here.polynomials(rows);
+    Buffer staged;
+    if (!share.order.empty()) staged = here.polynomials(rows);
+    for (const Fetch& each : share.fetches)
+      fetch(here, rows, each, share.order.empty() ? to.slice() : staged.slice());
+    if (!share.order.empty())
+      here.ring().take(rows, plan_->N(), share.order, staged.slice(), 0, to.slice());
+    return to;
+  };
+  try {
+    fleet().each(senders, false, [&](std::size_t s) {
+      run::with_room(*fleet().lane(senders[s].lane), no_result, [&] { send(rows, *sent[s]); });
+    });
+    out->buffers = run::each_result<Word>(fleet(), out->pieces, false, one);
+  } catch (const DeviceError& error) {
+    rethrow(error, sources);
+  }
+  return out;
+}
+
+template <class Word>
+Array Typed<Word>::take(const Array& a, std::span<const std::uint32_t> indices) const {
+  this->check("take", a);
+  if (indices.empty()) throw ShapeError("take: no index; arrays are not empty");
+  std::vector<Origin> origins(indices.size());
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] >= a.count())
+      throw ShapeError("take: index " + std::to_string(indices[i]) + " at place " +
+                       std::to_string(i) + " is out of range for a batch of " +
+                       std::to_string(a.count()));
+    origins[i] = {0, indices[i]};
+  }
+  Shape shape = a.shape();
+  shape.count = indices.size();
+  const Held source = held(a);
+  return wrap(gather(shape, std::span(&source, 1), origins));
+}
+
+template <class Word>
+Array Typed<Word>::join(std::span<const Array> arrays) const {
+  if (arrays.empty()) throw ShapeError("join: no array");
+  std::vector<Held> sources;
+  std::vector<Origin> origins;
+  for (const Array& a : arrays) {
+    this->check("join", a);
+    this->check_basis("join", a.basis(), arrays[0].basis());
+    if (a.parts() != arrays[0].parts() || a.form() != arrays[0].form())
+      throw ShapeError("join: arrays of " + std::to_string(arrays[0].parts()) + " and of " +
+                       std::to_string(a.parts()) + " parts, or of both forms");
+    for (std::uint32_t i = 0; i < a.count(); ++i)
+      origins.push_back({static_cast<std::uint32_t>(sources.size()), i});
+    sources.push_back(held(a));
+  }
+  Shape shape = arrays[0].shape();
+  shape.count = origins.size();
+  return wrap(gather(shape, sources, origins));
+}
+
+#define WHORL_INSTANTIATE(Word)                                                                  \
+  template Typed<Word>::Typed(std::shared_ptr<const run::Fleet>,                                 \
+                              std::shared_ptr<const ring::RnsPlan<Word>>);                       \
+  template auto Typed<Word>::draft(const Shape&, Pieces) const->std::shared_ptr<Residues>;       \
+  template auto Typed<Word>::aligned(const Array&, const Pieces&, std::size_t) const->Held;      \
+  template auto Typed<Word>::view(const Residues&, const Site&) const->View;                       \
+  template void Typed<Word>::rethrow(const DeviceError&, std::span<const Held>) const;           \
+  template Array Typed<Word>::upload(const WordArray&, const Shape&) const;                      \
+  template Array Typed<Word>::lift(std::span<const std::int64_t>, const ring::Basis&) const;     \
+  template WordArray Typed<Word>::download(const Array&) const;                                  \
+  template Array Typed<Word>::take(const Array&, std::span<const std::uint32_t>) const;          \
+  template Array Typed<Word>::join(std::span<const Array>) const;
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+
+}  // namespace whorl::lattice::rlwe

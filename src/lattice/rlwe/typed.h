@@ -1,0 +1,243 @@
+// The evaluator of one word. An operation is done piece by piece, on the device where the piece of
+// its result is to lie; operands are brought there before, if they are not there yet.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/block_cache.h"
+#include "backend/contract/ring.h"
+#include "backend/contract/rns.h"
+#include "lattice/rlwe/evaluator.h"
+#include "lattice/rlwe/keys.h"
+#include "ring/rns_plan.h"
+#include "run/stored.h"
+#include "whorl/error.h"
+
+namespace whorl::lattice::rlwe {
+
+template <class Word>
+class Typed final : public Evaluator {
+ public:
+  Typed(std::shared_ptr<const run::Fleet> fleet,
+        std::shared_ptr<const ring::RnsPlan<Word>> plan);
+
+  Array upload(const WordArray& words, const Shape& shape) const override;
+  Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const override;
+  WordArray download(const Array& a) const override;
+
+  Array copy(const Array& a) const override;
+  Array negate(const Array& a) const override;
+  Array scale(const Array& a, std::int64_t by) const override;
+  Array scale(const Array& a, std::span<const std::uint64_t> by) const override;
+
+  Array transform(const Array& a, Form form) const override;
+  Array take(const Array& a, std::span<const std::uint32_t> indices) const override;
+  Array join(std::span<const Array> arrays) const override;
+  Array restrict(const Array& a, const ring::Basis& basis) const override;
+  Array divide(const Array& a, const ring::Basis& to, std::uint64_t t) const override;
+  Array extend(const Array& a, const ring::Basis& to, ring::Lift lift) const override;
+
+  Array multiply_plain(const Array& a, const Array& m) const override;
+  Array tensor(const Array& a, const Array& b) const override;
+
+  std::shared_ptr<const Key> prepare(const SwitchKeyData& data,
+                                     std::shared_ptr<run::KeyBudget> budget) const override;
+  Array digits(const Array& a, unsigned part, const ring::KeyLayout& layout) const override;
+  Array inner_product(const Array& digits, const Key& key, std::uint32_t g) const override;
+  Array key_switch(const Array& a, const Key& key, std::uint64_t t) const override;
+  Array relinearise(const Array& a, const Keys& keys, std::uint64_t t) const override;
+  std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs,
+                                   const Keys& keys, std::uint64_t t) const override;
+  Array weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
+                     std::uint64_t t) const override;
+
+ protected:
+  Array combine(const Array& a, const Array& b, bool subtract) const override;
+  Array combine_plain(const Array& a, const Array& m, bool subtract) const override;
+
+ private:
+  using Plan = ring::RnsPlan<Word>;
+  using Tables = backend::RnsTables<Word>;
+  using PreparedKey = backend::RnsSwitchKey<Word>;
+  using Buffer = backend::Buffer<Word>;
+  using Slice = backend::Slice<Word>;
+  using ConstSlice = backend::Slice<const Word>;
+  using Pieces = std::vector<run::Piece>;
+
+  using Stored = run::Stored<Word>;
+
+  /// What an array keeps: (parts, basis, count of the piece, N) of each piece.
+  struct Residues final : Storage {
+    using Storage::Storage;
+    std::vector<Stored> buffers;
+    mutable std::mutex mutex;  ///< of the replicas
+    /// Of a single that met batches: on other lanes than its own.
+    mutable std::vector<Stored> replicas;
+  };
+  using Held = std::shared_ptr<const Residues>;
+
+  /// Where a piece is worked on; under the lane's hold.
+  struct Site {
+    std::size_t piece;
+    const run::Lane& lane;
+    const backend::Queue& queue;
+    const Tables& tables;
+    std::size_t count;  ///< ciphertexts of the piece
+    std::size_t N;
+
+    const backend::RingOps<Word>& ring() const { return queue.ring<Word>(); }
+    const backend::RnsOps<Word>& rns() const { return queue.rns<Word>(); }
+    Buffer polynomials(std::size_t rows) const {
+      return queue.allocate<Word>(rows * count * N);
+    }
+  };
+  /// An operand there: of the piece's count, or a single.
+  struct View {
+    const Shape& shape;
+    std::size_t count, N;
+    ConstSlice all;
+    std::shared_ptr<const Buffer> keep = {};
+
+    ConstSlice rows(std::size_t first, std::size_t number) const {
+      return all.part(first * count * N, number * count * N);
+    }
+    ConstSlice parts(unsigned first, unsigned number) const {
+      return rows(std::size_t{first} * shape.basis.size(),
+                  std::size_t{number} * shape.basis.size());
+    }
+  };
+
+  // ---- pieces.cpp
+
+  void put(const Site& site, std::span<const Word> from, std::size_t begin, Slice to) const;
+  Site site(std::size_t piece, const run::Piece& at) const {
+    const run::Lane& lane = *fleet().lane(at.lane);
+    return {piece, lane, lane.queue(), *tables_[at.lane], at.range.count, plan_->N()};
+  }
+  Pieces pieces_for(std::size_t count) const { return fleet().pieces(count, most_); }
+  /// With room for each piece.
+  std::shared_ptr<Residues> draft(const Shape& shape, Pieces pieces) const;
+  static Held held(const Array& a) {
+    return std::static_pointer_cast<const Residues>(storage_of(a));
+  }
+  /// The same array cut as `pieces` are, or a single on their lanes.
+  Held aligned(const Array& a, const Pieces& pieces, std::size_t count) const;
+  View view(const Residues& operand, const Site& site) const;
+  /// Where piece `piece` of an array can be had: there, or a replica on a lane that works.
+  /// DeviceError if it is lost.
+  Stored place(const Residues& source, std::size_t piece) const;
+  /// Which pieces of an array are lost with devices; "" if none is.
+  std::string lost(const Residues& source) const;
+  [[noreturn]] void rethrow(const DeviceError& error, std::span<const Held> held) const;
+  void replicate(const Residues& single, const Pieces& pieces) const;
+  std::optional<Stored> replica_on(const Residues& single, const run::Lane& lane) const;
+
+  /// Item `item` of array `source` of some.
+  struct Origin {
+    std::uint32_t source, item;
+  };
+  struct Fetch;
+  struct Share;
+  Held gather(const Shape& shape, std::span<const Held> sources,
+              std::span<const Origin> origins) const;
+  Share share_of(const run::Piece& piece, std::span<const Held> sources,
+                 std::span<const Origin> origins) const;
+  void send(std::size_t rows, Fetch& fetch) const;
+  void fetch(const Site& site, std::size_t rows, const Fetch& fetch, Slice out) const;
+
+  /// body(site, views of the operands), on each piece, again where memory was short and results
+  /// that are there could leave. A DeviceError says what is lost with the device.
+  template <std::size_t operands, class Body>
+  void work(std::span<Residues* const> outs, const Pieces& pieces,
+            const std::array<Held, operands>& held, const Body& body) const {
+    const auto one = [&](std::size_t i) {
+      const Site here = site(i, pieces[i]);
+      const auto spill_done = [&] {
+        bool any = false;
+        for (const Residues* out : outs)
+          for (const Stored& done : out->buffers)
+            if (done && &done.lane() == &here.lane) any = done.spill() || any;
+        return any;
+      };
+      run::with_room(here.lane, spill_done, [&] {
+        [&]<std::size_t... k>(std::index_sequence<k...>) {
+          body(here, view(*held[k], here)...);
+        }(std::make_index_sequence<operands>{});
+      });
+    };
+    try {
+      fleet().each(pieces, false, one);
+    } catch (const DeviceError& error) {
+      rethrow(error, held);
+    }
+  }
+  /// The array that body(site, out, views) makes of arrays of equal count, or singles.
+  template <class Body, class... Operands>
+  Array make(const Shape& shape, const Body& body, const Operands&... operands) const {
+    const auto out = draft(shape, pieces_for(shape.count));
+    Residues* const made = out.get();
+    work(std::span(&made, 1), out->pieces,
+         std::array<Held, sizeof...(Operands)>{aligned(operands, out->pieces, shape.count)...},
+         [&](const Site& here, const auto&... views) {
+           Buffer buffer = here.polynomials(shape.rows());
+           body(here, buffer.slice(), views...);
+           out->buffers[here.piece] = Stored(here.lane, std::move(buffer));
+         });
+    return wrap(out);
+  }
+
+  // ---- arithmetic.cpp
+
+  /// Primes of a basis, `parts` times.
+  std::vector<math::Modulus<Word>> moduli(const ring::Basis& basis, unsigned parts) const;
+  /// (rows, N) as often as the piece has ciphertexts; `keep` holds what is made for that.
+  ConstSlice repeated(const Site& site, std::size_t rows, std::size_t count, ConstSlice of,
+                      Buffer& keep) const;
+  View spread(const Site& site, const View& view, Buffer& keep) const {
+    return {view.shape, site.count, site.N,
+            repeated(site, view.shape.rows(), view.count, view.all, keep)};
+  }
+  /// A plaintext's residues over `basis`, which it may have more primes than.
+  ConstSlice over(const Site& site, const View& plain, const ring::Basis& basis,
+                  Buffer& keep) const;
+  void check_plain(const char* what, const Array& a, const Array& m) const;
+  Array scaled(const Array& a, const std::vector<Word>& each) const;
+  /// Products of polynomials of the piece's count, or of which one is a single.
+  void multiply(const Site& site, const ring::Basis& basis, const View& a, ConstSlice b,
+                unsigned b_parts, std::size_t b_count, Slice out) const;
+
+  // ---- switching.cpp
+
+  static std::shared_ptr<const PreparedKey> key_on(const Site& site, const Key& key) {
+    return key.devices().template on<PreparedKey>(site.lane);
+  }
+  static std::size_t digits_over(const ring::Basis& basis, const ring::KeyLayout& layout);
+  /// (digits, basis and special, B, N) of a polynomial over `basis`.
+  Buffer digits_of(const Site& site, const ring::Basis& basis, const ring::KeyLayout& layout,
+                   ConstSlice part) const;
+  /// (2, basis and special, B, N).
+  Buffer product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
+                    std::uint32_t g, const Buffer& digits) const;
+  /// out <- (added(X^g), 0) + digits(X^g)·key / P, two parts.
+  void switched(const Site& site, const Key& key, const ring::Basis& basis, std::uint32_t g,
+                const Buffer& digits, ConstSlice added, std::uint64_t t, Slice out) const;
+  void check_switch(const char* what, const Array& a, const Key& key) const;
+  struct Sum;
+  bool hoists_twice(const Array& a, std::span<const Term> terms, const Keys& keys) const;
+  Array added_up(const Array& a, std::size_t count, std::span<const Term> terms, const Keys& keys,
+                 std::uint64_t t) const;
+
+  std::shared_ptr<const Plan> plan_;
+  std::vector<std::unique_ptr<const Tables>> tables_;  ///< of each lane
+  /// What downloads are written to: fresh pages cost more than the copy.
+  std::shared_ptr<backend::BlockCache> host_memory_ = std::make_shared<backend::BlockCache>();
+};
+
+}  // namespace whorl::lattice::rlwe

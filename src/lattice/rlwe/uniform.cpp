@@ -1,0 +1,56 @@
+#include "lattice/rlwe/uniform.h"
+
+#include <algorithm>
+
+#include "whorl/error.h"
+
+namespace whorl::lattice::rlwe {
+
+template <class Word>
+void key_uniform(const ring::RnsPlan<Word>& plan, const ring::KeyLayout& layout,
+                 const math::Seed& seed, unsigned digit, std::span<Word> a) {
+  const std::vector<unsigned> primes = layout.rows().indices();
+  for (std::size_t r = 0; r < primes.size(); ++r)
+    math::expand_uniform<Word>(seed, digit * primes.size() + r, plan.moduli()[primes[r]].value(),
+                               a.subspan(r * plan.N(), plan.N()));
+}
+
+template <class Word>
+void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basis,
+                        const math::Seed& seed, std::size_t index, std::span<Word> a) {
+  if (!plan.level(plan.limbs()).includes(basis))
+    throw ParameterError("fresh ciphertexts over " + basis.describe() + "; the chain has " +
+                         std::to_string(plan.limbs()) + " primes");
+  std::size_t r = 0;
+  for (const unsigned l : basis.indices())
+    math::expand_uniform<Word>(seed, index * plan.limbs() + l, plan.moduli()[l].value(),
+                               a.subspan(r++ * plan.N(), plan.N()));
+}
+
+template <class Word>
+KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>> plan,
+                       const ring::KeyLayout& layout, const math::Seed& seed,
+                       const WordArray& bodies) {
+  const std::size_t row = std::size_t{layout.rows().size()} * plan->N();
+  if (bodies.size() != layout.digits.size() * row)
+    throw ShapeError("bodies of a switching key: " + std::to_string(bodies.size()) +
+                     " words where " + std::to_string(layout.digits.size()) + " digits of " +
+                     std::to_string(row) + " are due");
+  return [plan = std::move(plan), layout, seed, bodies, words = bodies.as<Word>(), row](
+             unsigned digit, std::span<Word> a, std::span<Word> b) {
+    key_uniform<Word>(*plan, layout, seed, digit, a);
+    std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(digit * row), row, b.begin());
+  };
+}
+
+#define WHORL_INSTANTIATE(Word)                                                                    \
+  template void key_uniform(const ring::RnsPlan<Word>&, const ring::KeyLayout&, const math::Seed&, \
+                            unsigned, std::span<Word>);                                            \
+  template void ciphertext_uniform(const ring::RnsPlan<Word>&, const ring::Basis&,                 \
+                                   const math::Seed&, std::size_t, std::span<Word>);               \
+  template KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>>,                      \
+                                  const ring::KeyLayout&, const math::Seed&, const WordArray&);
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+
+}  // namespace whorl::lattice::rlwe

@@ -1,0 +1,38 @@
+// The public halves of keys and of fresh ciphertexts, which travel as seeds.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "math/random.h"
+#include "ring/rns_plan.h"
+#include "whorl/word_array.h"
+
+namespace whorl::lattice::rlwe {
+
+/// The a half of row `digit` of a switching key, (rows, N) in evaluation form: for the r-th of the
+/// layout's R rows, modulo q, expand_uniform(seed, digit·R + r, q).
+template <class Word>
+void key_uniform(const ring::RnsPlan<Word>& plan, const ring::KeyLayout& layout,
+                 const math::Seed& seed, unsigned digit, std::span<Word> a);
+
+/// The uniform part of ciphertext `index` of a fresh batch, (basis, N) in evaluation form: limb l
+/// of the chain's L is expand_uniform(seed, index·L + l, q_l). ParameterError for special primes.
+template <class Word>
+void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basis,
+                        const math::Seed& seed, std::size_t index, std::span<Word> a);
+
+/// Writes row `digit` of a switching key: a and b, (rows, N) each. For several threads.
+template <class Word>
+using KeyRows = std::function<void(unsigned digit, std::span<Word> a, std::span<Word> b)>;
+
+/// The rows of a switching key from its seed and its bodies, (digits, rows, N). ShapeError unless
+/// that is what `bodies` are.
+template <class Word>
+KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>> plan,
+                       const ring::KeyLayout& layout, const math::Seed& seed,
+                       const WordArray& bodies);
+
+}  // namespace whorl::lattice::rlwe

@@ -1,0 +1,262 @@
+// The negacyclic NTT, written once for every SIMD width and both word sizes.
+#if defined(WHORL_RING_HOST_NTT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef WHORL_RING_HOST_NTT_INL_H_
+#undef WHORL_RING_HOST_NTT_INL_H_
+#else
+#define WHORL_RING_HOST_NTT_INL_H_
+#endif
+
+#include "hwy/cache_control.h"
+#include "ring/host/ntt_tables.h"
+#include "ring/host/words-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace whorl::ring {
+namespace HWY_NAMESPACE {
+
+/// Butterflies with values below 4q between levels where 4q fits a word ("lazy", Harvey 2014), else
+/// below q.
+template <class Word, bool lazy>
+struct Butterfly {
+  Vw<Word> q, two_q;
+  HWY_INLINE explicit Butterfly(Word modulus)
+      : q(hn::Set(Dw<Word>(), modulus)),
+        two_q(hn::Set(Dw<Word>(), static_cast<Word>(2 * modulus))) {}
+
+  /// `same`: w is one word throughout.
+  template <bool same>
+  HWY_INLINE Vw<Word> product(Vw<Word> x, Vw<Word> w, Vw<Word> w_shoup) const {
+    return same ? mul_shoup_lazy_same(x, w, w_shoup, q) : mul_shoup_lazy(x, w, w_shoup, q);
+  }
+  /// (u, v) <- (u + w·v, u - w·v); lazy: in and out below 4q.
+  template <bool same>
+  HWY_INLINE void forward(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
+    Vw<Word> t = product<same>(v, w, w_shoup);
+    if constexpr (lazy) {
+      u = reduce_once(u, two_q);
+      v = hn::Add(hn::Sub(u, t), two_q);
+      u = hn::Add(u, t);
+    } else {
+      t = reduce_once(t, q);
+      v = sub_mod(u, t, q);
+      u = add_mod(u, t, q);
+    }
+  }
+  /// (u, v) <- (u + v, w·(u - v)); lazy: in and out below 2q.
+  template <bool same>
+  HWY_INLINE void inverse(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
+    if constexpr (lazy) {
+      const Vw<Word> t = hn::Add(hn::Sub(u, v), two_q);
+      u = reduce_once(hn::Add(u, v), two_q);
+      v = product<same>(t, w, w_shoup);
+    } else {
+      const Vw<Word> t = sub_mod(u, v, q);
+      u = add_mod(u, v, q);
+      v = reduce_once(product<same>(t, w, w_shoup), q);
+    }
+  }
+  template <bool is_forward, bool same>
+  HWY_INLINE void step(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
+    if constexpr (is_forward)
+      forward<same>(u, v, w, w_shoup);
+    else
+      inverse<same>(u, v, w, w_shoup);
+  }
+  /// Into [0, q).
+  HWY_INLINE Vw<Word> finish(Vw<Word> x) const {
+    return lazy ? reduce_once(reduce_once(x, two_q), q) : x;
+  }
+};
+
+template <class Word>
+HWY_INLINE void transpose_words([[maybe_unused]] Vw<Word>* x) {
+#if HWY_TARGET != HWY_SCALAR
+  const Dw<Word> d;
+  constexpr std::size_t lanes = kWords<Word>, half = lanes / 2;
+  for (int round = 0; round < kLogWords<Word>; ++round) {
+    Vw<Word> y[lanes];
+    for (std::size_t i = 0; i < half; ++i) {
+      y[i] = hn::ConcatEven(d, x[2 * i + 1], x[2 * i]);
+      y[i + half] = hn::ConcatOdd(d, x[2 * i + 1], x[2 * i]);
+    }
+    for (std::size_t i = 0; i < lanes; ++i) x[i] = y[i];
+  }
+#endif
+}
+
+/// `levels` (1 or 2) levels over nodes first … first + count - 1 of m, which are those of
+/// `node_vectors` vectors.
+template <class Word, bool lazy, bool is_forward, int levels, class Load, class Store>
+HWY_INLINE void ntt_pass(const NttTables<Word>& t, std::size_t m, std::size_t first,
+                         std::size_t count, const Load& load, const Store& store) {
+  const Butterfly<Word, lazy> butterfly(t.q);
+  const Dw<Word> d;
+  const Word* const roots = is_forward ? t.roots : t.inverse_roots;
+  const Word* const roots_shoup = is_forward ? t.roots_shoup : t.inverse_roots_shoup;
+  constexpr int radix = 1 << levels;
+  const std::size_t node_vectors = t.vectors / m, stride = node_vectors / radix;
+  for (std::size_t node = first; node < first + count; ++node) {
+    Vw<Word> w[3], s[3];
+    w[0] = hn::Set(d, roots[m + node]);
+    s[0] = hn::Set(d, roots_shoup[m + node]);
+    if constexpr (levels == 2)
+      for (std::size_t i = 0; i < 2; ++i) {
+        w[1 + i] = hn::Set(d, roots[2 * (m + node) + i]);
+        s[1 + i] = hn::Set(d, roots_shoup[2 * (m + node) + i]);
+      }
+    const std::size_t base = node * node_vectors;
+    for (std::size_t r = base; r < base + stride; ++r) {
+      Vw<Word> x[radix];
+      for (int i = 0; i < radix; ++i) x[i] = load(r + i * stride);
+      if constexpr (is_forward)
+        for (int i = 0; i < radix / 2; ++i)
+          butterfly.template forward<true>(x[i], x[i + radix / 2], w[0], s[0]);
+      if constexpr (levels == 2)
+        for (int i = 0; i < 2; ++i)
+          butterfly.template step<is_forward, true>(x[2 * i], x[2 * i + 1], w[1 + i], s[1 + i]);
+      if constexpr (!is_forward)
+        for (int i = 0; i < radix / 2; ++i)
+          butterfly.template inverse<true>(x[i], x[i + radix / 2], w[0], s[0]);
+      for (int i = 0; i < radix; ++i) store(r + i * stride, x[i]);
+    }
+  }
+}
+
+template <class Word>
+struct LoadWords {
+  const Word* data;
+  HWY_INLINE Vw<Word> operator()(std::size_t v) const {
+    return hn::LoadU(Dw<Word>(), data + v * kWords<Word>);
+  }
+};
+template <class Word>
+struct StoreWords {
+  Word* data;
+  HWY_INLINE void operator()(std::size_t v, Vw<Word> x) const {
+    hn::StoreU(x, Dw<Word>(), data + v * kWords<Word>);
+  }
+};
+
+/// Levels within a vector, for groups first … first + count - 1 of `lanes` vectors; internal order
+/// (results transposed) unless `standard_order`.
+template <class Word, bool lazy, bool is_forward, bool standard_order, class Load, class Store>
+HWY_INLINE void ntt_lane_pass(const NttTables<Word>& t, std::size_t first_group, std::size_t count,
+                              const Load& load, const Store& store) {
+  constexpr std::size_t lanes = kWords<Word>;
+  const Butterfly<Word, lazy> butterfly(t.q);
+  const Dw<Word> d;
+  const Word* table = is_forward ? t.forward_lanes : t.inverse_lanes;
+  for (std::size_t group = first_group; group < first_group + count; ++group) {
+    constexpr std::size_t words = (lanes - 1) * 2 * lanes;
+    const Word* w = table + group * words;
+    // Used in no order that hardware would foresee, and too much for a cache to keep.
+    for (std::size_t i = 0; i < words; i += 64 / sizeof(Word)) hwy::Prefetch(w + 2 * words + i);
+    Vw<Word> x[lanes];
+    for (std::size_t i = 0; i < lanes; ++i) x[i] = load(group * lanes + i);
+    if constexpr (is_forward || standard_order) transpose_words<Word>(x);
+    for (int l = 0; l < kLogWords<Word>; ++l) {
+      const int level = is_forward ? l : kLogWords<Word> - 1 - l;
+      const std::size_t half = lanes >> (level + 1);
+      for (std::size_t node = 0; node < std::size_t{1} << level; ++node) {
+        const Word* at = w + ((std::size_t{1} << level) - 1 + node) * 2 * lanes;
+        const Vw<Word> root = hn::Load(d, at), shoup = hn::Load(d, at + lanes);
+        Vw<Word>* first = x + node * 2 * half;
+        for (std::size_t i = 0; i < half; ++i) {
+          butterfly.template step<is_forward, false>(first[i], first[i + half], root, shoup);
+        }
+      }
+    }
+    if constexpr (!is_forward || standard_order) transpose_words<Word>(x);
+    for (std::size_t i = 0; i < lanes; ++i) store(group * lanes + i, x[i]);
+  }
+}
+
+/// Blocks that fit half of a small first-level cache are finished one after another.
+template <class Word>
+inline constexpr std::size_t kBlockVectors = 16384 / sizeof(Word) / kWords<Word>;
+
+/// Nodes of which each is such a block, after whole passes with m = 1, 4, ….
+template <class Word>
+HWY_INLINE std::size_t ntt_blocks(const NttTables<Word>& t) {
+  std::size_t m = 4;
+  while (t.vectors / m > kBlockVectors<Word>) m *= 4;
+  return m;
+}
+/// The number of nodes below which less than two levels of whole vectors are left.
+template <class Word>
+HWY_INLINE std::size_t ntt_last(const NttTables<Word>& t) {
+  std::size_t m = 4;
+  while (4 * m <= t.vectors) m *= 4;
+  return m;
+}
+
+/// The levels of a forward transform that come before its blocks.
+template <class Word, bool lazy, class Load>
+HWY_INLINE void ntt_forward_above(const NttTables<Word>& t, const Load& load, Word* out) {
+  const LoadWords<Word> from{out};
+  const StoreWords<Word> to{out};
+  ntt_pass<Word, lazy, true, 2>(t, 1, 0, 1, load, to);
+  const std::size_t start = ntt_blocks(t);
+  for (std::size_t m = 4; m < start; m *= 4) ntt_pass<Word, lazy, true, 2>(t, m, 0, m, from, to);
+}
+/// One of `blocks` blocks after those: ntt_blocks(t), or 1 for all of what is left.
+template <class Word, bool lazy, bool standard_order, class Finish>
+HWY_INLINE void ntt_forward_block(const NttTables<Word>& t, std::size_t block, std::size_t blocks,
+                                  Word* out, const Finish& finish) {
+  const LoadWords<Word> from{out};
+  const StoreWords<Word> to{out};
+  std::size_t m = ntt_blocks(t);
+  for (; 4 * m <= t.vectors; m *= 4)
+    ntt_pass<Word, lazy, true, 2>(t, m, m / blocks * block, m / blocks, from, to);
+  if (2 * m <= t.vectors)
+    ntt_pass<Word, lazy, true, 1>(t, m, m / blocks * block, m / blocks, from, to);
+  const std::size_t groups = t.vectors / kWords<Word> / blocks;
+  ntt_lane_pass<Word, lazy, true, standard_order>(t, groups * block, groups, from, finish);
+}
+
+/// Forward transform of residues below q read by `load`; `finish` gets results below 4q (lazy) or
+/// q, to be stored in `out`, which holds intermediate results as well.
+template <class Word, bool lazy, bool standard_order = false, class Load, class Finish>
+HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* out,
+                            const Finish& finish) {
+  ntt_forward_above<Word, lazy>(t, load, out);
+  const std::size_t blocks = t.vectors > kBlockVectors<Word> ? ntt_blocks(t) : 1;
+  for (std::size_t block = 0; block < blocks; ++block)
+    ntt_forward_block<Word, lazy, standard_order>(t, block, blocks, out, finish);
+}
+template <class Word, bool lazy, bool standard_order = false, class Load>
+HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* out) {
+  ntt_forward<Word, lazy, standard_order>(t, load, out, StoreWords<Word>{out});
+}
+
+/// Inverse transform, times N, of values below 2q (lazy) or q read by `load`; what `store` gets is
+/// below 2q (lazy) or q. `data` holds intermediate results.
+template <class Word, bool lazy, bool standard_order = false, class Load, class Store>
+HWY_INLINE void ntt_inverse(const NttTables<Word>& t, const Load& load, Word* data,
+                            const Store& store) {
+  const LoadWords<Word> from{data};
+  const StoreWords<Word> to{data};
+  const std::size_t start = ntt_blocks(t), last = ntt_last(t);
+  const std::size_t blocks = t.vectors > kBlockVectors<Word> ? start : 1;
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const std::size_t groups = t.vectors / kWords<Word> / blocks;
+    ntt_lane_pass<Word, lazy, false, standard_order>(t, groups * block, groups, load, to);
+    if (2 * last <= t.vectors)
+      ntt_pass<Word, lazy, false, 1>(t, last, last / blocks * block, last / blocks, from, to);
+    for (std::size_t m = last / 4; m >= start; m /= 4)
+      ntt_pass<Word, lazy, false, 2>(t, m, m / blocks * block, m / blocks, from, to);
+  }
+  for (std::size_t m = start / 4; m >= 4; m /= 4)
+    ntt_pass<Word, lazy, false, 2>(t, m, 0, m, from, to);
+  ntt_pass<Word, lazy, false, 2>(t, 1, 0, 1, from, store);
+}
+template <class Word, bool lazy, bool standard_order = false, class Store>
+HWY_INLINE void ntt_inverse(const NttTables<Word>& t, Word* data, const Store& store) {
+  ntt_inverse<Word, lazy, standard_order>(t, LoadWords<Word>{data}, data, store);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace whorl::ring
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,178 @@
+// A call spread over devices and queues. Batches that stay on devices are split by one rule, so
+// that operands of equal count lie together; batches that pass through from the host are split by
+// the devices' measured speed. A device that fails is left out from then on.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "run/lane.h"
+
+namespace whorl::run {
+
+/// Items begin … begin + count - 1 of a batch.
+struct Range {
+  std::size_t begin = 0, count = 0;
+  bool operator==(const Range&) const = default;
+};
+
+/// A range of a batch on one device of a fleet.
+struct Piece {
+  std::size_t lane = 0;  ///< its number in the fleet
+  Range range;
+  bool operator==(const Piece&) const = default;
+};
+
+/// An operation on a batch that comes from the host and goes back to it.
+struct Job {
+  std::size_t memory = 0;  ///< bytes of device memory that an item takes on its way
+  /// Fetches a piece's results, and waits for them.
+  using Fetch = std::function<void()>;
+  /// Enqueues the work of a piece on a queue of lane `lane` and does not wait. What it returns is
+  /// called once, when the queue is needed again, so that copies of one piece run beside the
+  /// kernels of the other. Called from several threads at once, and again for a range that did not
+  /// succeed.
+  std::function<Fetch(const backend::Queue& queue, std::size_t lane, Range range)> work;
+};
+
+struct FleetOptions {
+  /// Polled from the thread that made the call: true stops it with InterruptedError. For
+  /// DeviceOptions::interrupt of the fleet's devices too: see guarded().
+  std::function<bool()> interrupt = {};
+  /// Items a device should have before a batch is spread over another: a GPU takes about as long
+  /// for one LWE ciphertext as for a thousand, and one ring ciphertext fills it.
+  std::size_t least_share = 1;
+};
+
+/// Asks `interrupt`, which must be called from the thread that made the call only; in the fleet's
+/// own threads it tells whether that one has said stop.
+std::function<bool()> guarded(std::function<bool()> interrupt);
+
+class Fleet {
+ public:
+  /// At least one device; DeviceError otherwise.
+  Fleet(std::vector<std::shared_ptr<const backend::Device>> devices, FleetOptions options);
+  /// The devices that a name asks for (backend::make_devices), with `options.interrupt` guarded.
+  static std::shared_ptr<const Fleet> open(const std::string& name, backend::DeviceOptions device,
+                                           FleetOptions options);
+
+  std::size_t size() const { return lanes_.size(); }
+  const std::shared_ptr<const Lane>& lane(std::size_t number) const { return lanes_[number]; }
+  std::vector<std::string> names() const;
+  std::string name() const;  ///< all of them, joined by ", "
+  /// (name, message) of the devices that failed and are not used any more, oldest first.
+  std::vector<std::pair<std::string, std::string>> failed() const;
+  bool has_failed(std::size_t lane) const {
+    return out_of_use_[lane].load(std::memory_order_relaxed);
+  }
+  /// Of a fleet of several. A device alone stays in use: it may recover.
+  void mark_failed(std::size_t lane, const std::string& message) const;
+
+  // ---- batches that stay
+
+  /// The rule: contiguous ranges, of equal size, over as many working devices as the batch is
+  /// worth, each cut into equal pieces of at most `most` items. The same for the same count, until
+  /// a device fails. DeviceError if all have.
+  std::vector<Piece> pieces(std::size_t count, std::size_t most) const;
+
+  /// f(), alone on the lanes, whose operations on each belong together (backend::together). Nests.
+  /// A DeviceError of what was kept until the end marks its device as failed.
+  template <class F>
+  auto together(const F& f) const;
+  /// Its two ends, for backend::together.
+  void begin_together() const;
+  void end_together() const;
+
+  /// body(number of the piece), each under its lane's hold: one after another in this thread, as
+  /// what enqueues may be, or `waits`: devices side by side, a thread each (not inside together(),
+  /// where other threads cannot come in). With `waits`, body keeps to its piece's lane.
+  /// A DeviceError marks the device as failed, ends what was to be done on it, and is thrown once
+  /// the pieces of the others are done; another error is thrown at once.
+  template <class Body>
+  void each(std::span<const Piece> pieces, bool waits, const Body& body) const;
+
+  // ---- batches that pass through
+
+  /// Does items 0 … count - 1, in pieces that fit memory. Where memory is short a piece is halved,
+  /// down to single items. What a failing device leaves is done by the others; DeviceError names
+  /// all of them if none is left. May be called from several threads at once.
+  void stream(const Job& job, std::size_t count) const;
+
+ private:
+  struct Share {
+    std::size_t lane = 0;
+    Range range;
+  };
+  struct Outcome;
+  struct Standing {
+    double speed = 1;       ///< items/s relative to the others'
+    std::size_t calls = 0;  ///< in progress
+  };
+
+  void run_on(std::size_t lane, const Job& job, Range range) const;
+  std::vector<Share> split(Range range, const std::vector<bool>& excluded) const;
+  std::vector<Outcome> work(const Job& job, const std::vector<Share>& shares) const;
+  void learn(const std::vector<Share>& shares, const std::vector<Outcome>& outcomes) const;
+  [[noreturn]] void refuse_all_failed() const;
+
+  bool one_lane(std::span<const Piece> pieces) const;
+  bool holds_any(std::span<const Piece> pieces) const;
+  void side_by_side(std::span<const Piece> pieces,
+                    const std::function<void(std::size_t)>& body) const;
+  /// Called where it is handled: marks its device, keeps the first.
+  void note(std::size_t lane, const std::string& message, std::exception_ptr& first) const;
+
+  std::vector<std::shared_ptr<const Lane>> lanes_;
+  FleetOptions options_;
+  std::unique_ptr<std::atomic<bool>[]> out_of_use_;  ///< a lane each: it failed
+  mutable std::mutex mutex_;                         ///< of those below
+  mutable std::vector<Standing> standing_;
+  mutable std::vector<std::pair<std::string, std::string>> failures_;
+};
+
+/// Pieces of a range on a device of `queues` that takes `limit` at once: of equal size, and one for
+/// each queue at least where they stay large enough to fill a GPU. (More of them are slower:
+/// docs/perf-log.md.)
+std::vector<Range> pieces_of(Range range, std::size_t limit, unsigned queues);
+
+// ---- in line: calls of 36 us pass here
+
+template <class F>
+auto Fleet::together(const F& f) const {
+  return backend::together(*this, f);
+}
+
+template <class Body>
+void Fleet::each(std::span<const Piece> pieces, bool waits, const Body& body) const {
+  if (waits && !one_lane(pieces) && !holds_any(pieces)) {
+    side_by_side(pieces, std::cref(body));
+    return;
+  }
+  std::exception_ptr first;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const std::size_t lane = pieces[i].lane;
+    if (first && has_failed(lane)) continue;
+    const auto held = lanes_[lane]->hold();
+    if (size() == 1) {
+      body(i);
+      continue;
+    }
+    try {
+      body(i);
+    } catch (const DeviceError& error) {
+      note(lane, error.what(), first);
+    }
+  }
+  if (first) std::rethrow_exception(first);
+}
+
+}  // namespace whorl::run

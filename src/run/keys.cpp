@@ -1,0 +1,213 @@
+#include "run/keys.h"
+
+#include <algorithm>
+#include <string>
+
+#include "whorl/error.h"
+
+namespace whorl::run {
+
+/// Marks, under the budget's lock, that this thread waits: for a lane, or for room. What it holds
+/// is not to be waited for then, or two might wait for one another.
+class KeyBudget::Waiting {
+ public:
+  explicit Waiting(const KeyBudget& budget) : budget_(budget) {
+    budget_.waiting_.push_back(std::this_thread::get_id());
+    budget_.freed_.notify_all();
+  }
+  /// Under the lock again.
+  ~Waiting() {
+    auto& all = budget_.waiting_;
+    all.erase(std::ranges::find(all, std::this_thread::get_id()));
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  const KeyBudget& budget_;
+};
+
+// ---- KeyBudget
+
+std::size_t KeyBudget::used_locked(const backend::Device& device) const {
+  std::size_t sum = 0;
+  for (const Entry& entry : entries_)
+    if (&entry.lane->device() == &device) sum += entry.bytes;
+  return sum;
+}
+
+std::size_t KeyBudget::used(const Lane& lane) const {
+  const std::scoped_lock lock(mutex_);
+  return used_locked(lane.device());
+}
+
+KeyBudget::Entries KeyBudget::take_unused(const backend::Device& device, std::size_t bytes) const {
+  Entries out;
+  std::size_t sum = 0;
+  for (auto at = entries_.begin(); at != entries_.end() && sum < bytes;) {
+    const auto entry = at++;
+    if (&entry->lane->device() != &device || !entry->holders.empty()) continue;
+    sum += entry->bytes;
+    entry->key->leave(entry);
+    out.splice(out.end(), entries_, entry);
+  }
+  return out;
+}
+
+std::size_t KeyBudget::make_room(const Lane& lane, std::size_t bytes) const {
+  Lock lock(mutex_);
+  const Entries leaving = take_unused(lane.device(), bytes);
+  lock.unlock();
+  std::size_t sum = 0;
+  for (const Entry& entry : leaving) sum += entry.bytes;
+  return sum;
+}
+
+bool KeyBudget::will_free(const backend::Device& device) const {
+  const auto goes_on = [&](std::thread::id holder) {
+    return holder != std::this_thread::get_id() &&
+           std::ranges::find(waiting_, holder) == waiting_.end();
+  };
+  return std::ranges::any_of(entries_, [&](const Entry& entry) {
+    return &entry.lane->device() == &device && std::ranges::any_of(entry.holders, goes_on);
+  });
+}
+
+void KeyBudget::reserve(Lock& lock, const backend::Device& device, std::size_t bytes) const {
+  while (true) {
+    const std::size_t used = used_locked(device);
+    if (used <= bytes_ && bytes <= bytes_ - used) return;
+    if (bytes <= bytes_) {
+      const std::size_t missing = used - (bytes_ - bytes);
+      Entries leaving = take_unused(device, missing);
+      if (!leaving.empty()) {
+        lock.unlock();
+        leaving.clear();
+        lock.lock();
+        continue;
+      }
+      if (will_free(device)) {
+        const Waiting waiting(*this);
+        freed_.wait(lock);
+        continue;
+      }
+    }
+    throw OutOfMemoryError("a key of " + std::to_string(bytes) + " bytes does not fit " +
+                           device.name() + ": keys may take " + std::to_string(bytes_) +
+                           " bytes there, and those in use take " + std::to_string(used));
+  }
+}
+
+std::shared_ptr<const void> KeyBudget::hold(Entries::iterator entry) const {
+  const auto holder = std::this_thread::get_id();
+  entry->holders.push_back(holder);
+  entries_.splice(entries_.end(), entries_, entry);
+  return {entry->prepared.get(), [budget = shared_from_this(), entry, holder](const void*) {
+            budget->let_go(entry, holder);
+          }};
+}
+
+void KeyBudget::let_go(Entries::iterator entry, std::thread::id holder) const {
+  Entries leaving;
+  const std::scoped_lock lock(mutex_);
+  entry->holders.erase(std::ranges::find(entry->holders, holder));
+  if (!entry->holders.empty()) return;
+  if (!entry->key) leaving.splice(leaving.end(), entries_, entry);
+  if (!waiting_.empty()) freed_.notify_all();
+}
+
+// ---- KeyOnDevices
+
+KeyOnDevices::KeyOnDevices(
+    std::shared_ptr<KeyBudget> budget, std::size_t bytes,
+    std::function<std::shared_ptr<const void>(const backend::Queue&)> prepare)
+    : budget_(std::move(budget)), bytes_(bytes), prepare_(std::move(prepare)) {}
+
+KeyOnDevices::~KeyOnDevices() {
+  KeyBudget::Entries leaving;
+  const std::scoped_lock lock(budget_->mutex_);
+  while (!places_.empty()) {
+    const Place place = places_.back();
+    leave(place);
+    if (place->holders.empty()) leaving.splice(leaving.end(), budget_->entries_, place);
+  }
+}
+
+KeyOnDevices::Place KeyOnDevices::find(const Lane& lane) const {
+  for (const Place place : places_)
+    if (place->lane.get() == &lane) return place;
+  return budget_->entries_.end();
+}
+
+void KeyOnDevices::leave(Place place) const {
+  std::erase(places_, place);
+  place->key = nullptr;
+}
+
+bool KeyOnDevices::is_on(const Lane& lane) const {
+  const std::scoped_lock lock(budget_->mutex_);
+  return find(lane) != budget_->entries_.end();
+}
+
+void KeyOnDevices::release(const Lane& lane) const {
+  KeyBudget::Entries leaving;
+  const std::scoped_lock lock(budget_->mutex_);
+  const Place place = find(lane);
+  if (place == budget_->entries_.end()) return;
+  leave(place);
+  if (place->holders.empty()) leaving.splice(leaving.end(), budget_->entries_, place);
+}
+
+std::shared_ptr<const void> KeyOnDevices::get(const Lane& lane) const {
+  KeyBudget::Lock lock(budget_->mutex_);
+  const auto none = budget_->entries_.end();
+  if (const Place place = find(lane); place != none) return budget_->hold(place);
+  if (lane.held()) return prepare(lane, lock);
+
+  std::unique_lock<const Lane> held;
+  {
+    const KeyBudget::Waiting waiting(*budget_);
+    lock.unlock();
+    held = lane.hold();
+    lock.lock();
+  }
+  // A call in another thread may have prepared it meanwhile.
+  if (const Place place = find(lane); place != none) return budget_->hold(place);
+  return prepare(lane, lock);
+}
+
+std::shared_ptr<const void> KeyOnDevices::prepare(const Lane& lane, KeyBudget::Lock& lock) const {
+  KeyBudget& budget = *budget_;
+  const backend::Device& device = lane.device();
+  budget.reserve(lock, device, bytes_);
+  const Place place = budget.entries_.insert(
+      budget.entries_.end(),
+      {this, lane.shared_from_this(), bytes_, nullptr, {std::this_thread::get_id()}});
+  lock.unlock();
+  std::shared_ptr<const void> prepared;
+  try {
+    prepared = prepare_with_room(lane);
+  } catch (...) {
+    lock.lock();
+    budget.entries_.erase(place);
+    budget.freed_.notify_all();
+    throw;
+  }
+  lock.lock();
+  place->prepared = std::move(prepared);
+  places_.push_back(place);
+  place->holders.clear();  // hold() enters it
+  return budget.hold(place);
+}
+
+std::shared_ptr<const void> KeyOnDevices::prepare_with_room(const Lane& lane) const {
+  while (true) {
+    try {
+      return prepare_(lane.queue());
+    } catch (const OutOfMemoryError&) {
+      if (budget_->make_room(lane, bytes_) == 0 && !lane.residents().spill()) throw;
+    }
+  }
+}
+
+}  // namespace whorl::run

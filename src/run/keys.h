@@ -1,0 +1,108 @@
+// Keys as objects that are put on a device when they are used there, and taken off again.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "run/lane.h"
+
+namespace whorl::run {
+
+class KeyOnDevices;
+
+/// What keys may take of each device's memory. Those used least recently leave a device when
+/// another needs the room; one that a call holds stays until the call is done. Shared by the
+/// servers of a service, whose keys then take turns on one GPU. Held by shared_ptr.
+class KeyBudget : public std::enable_shared_from_this<KeyBudget> {
+ public:
+  static constexpr std::size_t unlimited = ~std::size_t{0};
+  explicit KeyBudget(std::size_t bytes_a_device = unlimited) : bytes_(bytes_a_device) {}
+
+  std::size_t bytes() const { return bytes_; }
+  /// Bytes of keys on a lane's device.
+  std::size_t used(const Lane& lane) const;
+  /// Takes keys that no call holds off a lane's device, the longest unused first, until they were
+  /// `bytes` or none is left: for arrays that are short of memory. Returns the bytes freed.
+  std::size_t make_room(const Lane& lane, std::size_t bytes) const;
+
+ private:
+  friend class KeyOnDevices;
+  struct Entry {
+    const KeyOnDevices* key;  ///< nullptr: it leaves when nobody holds it
+    std::shared_ptr<const Lane> lane;
+    std::size_t bytes;
+    std::shared_ptr<const void> prepared;  ///< nullptr while it is being prepared
+    std::vector<std::thread::id> holders;  ///< threads that asked for it, once for each hold
+  };
+  using Entries = std::list<Entry>;
+  using Lock = std::unique_lock<std::mutex>;
+
+  std::size_t used_locked(const backend::Device& device) const;
+  /// Unused ones, at least `bytes` if there are so many, out of the list: for the caller to destroy
+  /// when it has let go of the lock.
+  Entries take_unused(const backend::Device& device, std::size_t bytes) const;
+  /// Makes room for `bytes`, and waits for calls in other threads where they hold what is in the
+  /// way.
+  void reserve(Lock& lock, const backend::Device& device, std::size_t bytes) const;
+  class Waiting;
+  /// Whether a call in another thread, which waits for nothing here, holds a key on the device.
+  bool will_free(const backend::Device& device) const;
+  std::shared_ptr<const void> hold(Entries::iterator entry) const;
+  void let_go(Entries::iterator entry, std::thread::id holder) const;
+
+  std::size_t bytes_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable freed_;
+  mutable Entries entries_;                       ///< the longest unused first
+  mutable std::vector<std::thread::id> waiting_;  ///< threads that wait for a lane, or for room
+};
+
+/// One key, prepared on the lanes that have used it.
+class KeyOnDevices {
+ public:
+  /// `prepare` makes it through a lane's queue, from what the host keeps: called again after the
+  /// key had to leave. `bytes`: what it takes of a device, about.
+  KeyOnDevices(std::shared_ptr<KeyBudget> budget, std::size_t bytes,
+               std::function<std::shared_ptr<const void>(const backend::Queue&)> prepare);
+  ~KeyOnDevices();
+  KeyOnDevices(const KeyOnDevices&) = delete;
+  KeyOnDevices& operator=(const KeyOnDevices&) = delete;
+
+  std::size_t bytes() const { return bytes_; }
+  /// Prepares it if it is not there, under the lane's hold. Waits for calls of other threads whose
+  /// keys are in the way; OutOfMemoryError if it is larger than the budget or the device, or what
+  /// is in the way waits for this thread. Hold what is returned until work on Lane::queue() that
+  /// reads it has been enqueued, work on a leased queue done.
+  template <class Prepared>
+  std::shared_ptr<const Prepared> on(const Lane& lane) const {
+    return std::static_pointer_cast<const Prepared>(get(lane));
+  }
+  bool is_on(const Lane& lane) const;
+  /// Frees its memory there; a call that holds it keeps it until it is done.
+  void release(const Lane& lane) const;
+
+ private:
+  friend class KeyBudget;
+  using Place = KeyBudget::Entries::iterator;
+  std::shared_ptr<const void> get(const Lane& lane) const;
+  std::shared_ptr<const void> prepare(const Lane& lane, KeyBudget::Lock& lock) const;
+  /// Where memory is short, unused keys leave the device, and then arrays that are longest unused.
+  std::shared_ptr<const void> prepare_with_room(const Lane& lane) const;
+  /// Where it is on the lane, or the list's end. Under the budget's lock, as the one below.
+  Place find(const Lane& lane) const;
+  void leave(Place place) const;
+
+  std::shared_ptr<KeyBudget> budget_;
+  std::size_t bytes_;
+  std::function<std::shared_ptr<const void>(const backend::Queue&)> prepare_;
+  mutable std::vector<Place> places_;  ///< under the budget's lock
+};
+
+}  // namespace whorl::run

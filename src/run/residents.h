@@ -1,0 +1,41 @@
+// What lies in a device's memory and could lie on the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace whorl::run {
+
+/// Something on a lane that can leave it for a while.
+class Resident {
+ public:
+  virtual ~Resident() = default;
+  /// Gives its device memory back; false if it has none there, or is in use. Under the lane's hold.
+  virtual bool spill() = 0;
+
+ private:
+  friend class Residents;
+  std::uint64_t used_ = 0;  ///< a clock
+};
+
+/// Those of one lane. To be called under its hold; any thread may drop a resident.
+class Residents {
+ public:
+  void enroll(const std::shared_ptr<Resident>& resident);
+  /// It is needed now: of those there are it leaves last.
+  void touch(Resident& resident) { resident.used_ = ++clock_; }
+  /// Now, by the clock of uses.
+  std::uint64_t now() const { return clock_; }
+  /// Of those not used after `since` the longer unused half leave, one at least. False if none
+  /// could.
+  bool spill(std::uint64_t since = ~std::uint64_t{0});
+
+ private:
+  std::vector<std::weak_ptr<Resident>> all_;
+  std::size_t tidy_at_ = 64;  ///< when so many are known, those gone are forgotten
+  std::uint64_t clock_ = 0;
+};
+
+}  // namespace whorl::run

@@ -1,0 +1,133 @@
+// Pieces of arrays that lie on a device, or on the host while the device has no room for them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "run/fleet.h"
+#include "run/move.h"
+#include "run/residents.h"
+
+namespace whorl::run {
+
+/// A value that is not changed any more: a buffer on its lane, or words on the host, or both.
+/// Copies share it. What is called takes the lane's hold; any thread may drop it.
+template <class Word>
+class Stored {
+ public:
+  Stored() = default;
+  /// A buffer of the lane's queue. Nobody writes into it from now on.
+  Stored(const Lane& lane, backend::Buffer<Word> buffer)
+      : value_(std::make_shared<Value>(lane, buffer.size())) {
+    const auto held = lane.hold();
+    value_->buffer = std::make_shared<const backend::Buffer<Word>>(std::move(buffer));
+    lane.residents().enroll(value_);
+  }
+
+  explicit operator bool() const { return value_ != nullptr; }
+  std::size_t size() const { return value_ ? value_->size : 0; }
+  const Lane& lane() const { return *value_->lane; }
+  bool on_host() const {
+    const auto held = lane().hold();
+    return !value_->buffer;
+  }
+
+  /// The value on a lane, brought back to its own if it had to leave; on another it is a copy.
+  /// OutOfMemoryError if there is no room. To be held while slices of it are used: it does not
+  /// leave meanwhile.
+  std::shared_ptr<const backend::Buffer<Word>> on(const Lane& lane) const {
+    Value& value = *value_;
+    if (&lane != value.lane.get())
+      return std::make_shared<const backend::Buffer<Word>>(place<Word>(lane, words()));
+    const auto held = lane.hold();
+    if (!value.buffer) {
+      value.buffer = std::make_shared<const backend::Buffer<Word>>(
+          place<Word>(lane, std::span<const Word>(value.words)));
+      lane.residents().enroll(value_);
+    }
+    lane.residents().touch(value);
+    return value.buffer;
+  }
+  /// out: size() words, from where they are.
+  void download(std::span<Word> out) const {
+    const auto held = lane().hold();
+    if (value_->buffer)
+      lane().queue().template download<Word>(value_->buffer->slice(), out);
+    else
+      std::copy(value_->words.begin(), value_->words.end(), out.begin());
+  }
+  std::vector<Word> words() const {
+    std::vector<Word> out(size());
+    download(out);
+    return out;
+  }
+  /// Off the device, to the host; false if it is there already, or in use.
+  bool spill() const {
+    const auto held = lane().hold();
+    return value_->spill();
+  }
+
+ private:
+  struct Value final : Resident {
+    Value(const Lane& of, std::size_t count) : lane(of.shared_from_this()), size(count) {}
+    bool spill() override {
+      if (!buffer || buffer.use_count() > 1) return false;
+      if (words.empty()) words = fetch<Word>(*lane, buffer->slice());
+      buffer.reset();
+      return true;
+    }
+    std::shared_ptr<const Lane> lane;
+    std::size_t size;
+    // Under the lane's hold; words stay when the buffer is back, and need not be fetched again.
+    std::shared_ptr<const backend::Buffer<Word>> buffer;
+    std::vector<Word> words;
+  };
+  std::shared_ptr<Value> value_;
+};
+
+/// attempt(), under the lane's hold. Where the device's memory is short, `first()` says whether it
+/// has made room; after it what lies there longest unused leaves; and it is tried again, until
+/// nothing is left that could leave: OutOfMemoryError then.
+template <class First, class Attempt>
+void with_room(const Lane& lane, const First& first, const Attempt& attempt) {
+  const auto held = lane.hold();
+  const std::uint64_t since =
+      lane.residents().now();  // what an attempt has used stays for the next
+  for (bool tried = false;; tried = true) {
+    try {
+      return attempt();
+    } catch (const OutOfMemoryError&) {
+      const bool made = (!tried && first()) || lane.residents().spill(since);
+      if (!made) throw;
+    }
+    // What has left may be used by work that is still to be done.
+    lane.queue().wait();
+  }
+}
+
+/// Fleet::each for pieces of a result: body(i), a Buffer<Word> on the piece's lane, is called again
+/// where memory was short; results of this call that are done leave for the host first.
+template <class Word, class Body>
+std::vector<Stored<Word>> each_result(const Fleet& fleet, std::span<const Piece> pieces, bool waits,
+                                      const Body& body) {
+  std::vector<Stored<Word>> out(pieces.size());
+  fleet.each(pieces, waits, [&](std::size_t i) {
+    const std::size_t number = pieces[i].lane;
+    const Lane& lane = *fleet.lane(number);
+    const auto spill_done = [&] {
+      bool any = false;
+      for (std::size_t k = 0; k < pieces.size(); ++k)  // those of this lane's thread
+        if (pieces[k].lane == number && out[k]) any = out[k].spill() || any;
+      return any;
+    };
+    with_room(lane, spill_done, [&] { out[i] = Stored<Word>(lane, body(i)); });
+  });
+  return out;
+}
+
+}  // namespace whorl::run

@@ -1,0 +1,308 @@
+#include "schemes/bgv/account.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <string>
+
+#include "schemes/bgv/derived.h"
+#include "whorl/error.h"
+
+namespace whorl::bgv {
+
+namespace {
+
+/// Bits that a ciphertext's noise grows by, multiplied with an integer.
+double log2_size(std::int64_t x) { return std::log2(std::abs(static_cast<double>(x))); }
+
+}  // namespace
+
+double log2_norm(std::span<const std::int64_t> coefficients) {
+  double sum = 0;
+  for (const std::int64_t x : coefficients) sum += std::abs(static_cast<double>(x));
+  return std::log2(std::max(sum, 1.0));
+}
+
+Account::Account(const Parameters& parameters)
+    : parameters_(parameters),
+      noise_(parameters),
+      schedule_(noise_.schedule()),
+      t_(parameters.t()) {
+  for (const std::uint64_t q : parameters.literal().chain)
+    inverse_primes_.push_back(t_.inverse(t_.reduce(q)));
+}
+
+void Account::check(const Info& a) const {
+  check_factor(a.factor, t_.value());
+  if (!(a.noise >= 0 && a.noise < 1e6))
+    throw RangeError("noise bound 2^" + std::to_string(a.noise) + " is outside 2^0 … 2^(10^6)");
+}
+
+// ---- steps
+
+Account::Info Account::scaled(Info a, std::int64_t by, std::uint64_t factor) const {
+  a.factor = factor;
+  a.noise += std::log2(std::max(1.0, std::abs(static_cast<double>(by))));
+  return a;
+}
+
+Account::Info Account::dropped(Info a) const {
+  a.noise = noise_.dropped(a.noise, a.limbs, a.parts);
+  a.factor = factor_after(a.factor, a.limbs, a.limbs - 1);
+  --a.limbs;
+  return a;
+}
+
+Account::Info Account::dropped_to(Info a, unsigned limbs) const {
+  while (a.limbs > limbs) a = dropped(a);
+  return a;
+}
+
+Account::Operand Account::prepared(Info a, const Preparation& by) const {
+  const auto times = [&](std::int64_t scalar) {
+    if (scalar != 1) a = scaled(a, scalar, t_.mul(a.factor, t_.from_signed(scalar)));
+  };
+  times(by.before);
+  a = dropped_to(a, by.limbs);
+  times(by.after);
+  return {by, a};
+}
+
+double Account::noise_at(double noise, const Info& a, unsigned limbs) const {
+  for (unsigned l = a.limbs; l > limbs; --l) noise = noise_.dropped(noise, l, a.parts);
+  return noise;
+}
+
+std::uint64_t Account::factor_after(std::uint64_t factor, unsigned limbs, unsigned left) const {
+  for (; limbs > left; --limbs)
+    factor = t_.mul(factor, inverse_primes_[limbs - 1]);
+  return factor;
+}
+
+/// Those that leave the least noise, for x and y of log2 `noise_a` and `noise_b`: steps of the
+/// extended Euclidean algorithm.
+Account::Factors Account::least_factors(std::uint64_t a, std::uint64_t b, double noise_a,
+                                        double noise_b) const {
+  const auto with = [&](std::int64_t alpha, std::int64_t beta) {
+    return Factors{alpha, beta, log2_sum(noise_a + log2_size(alpha), noise_b + log2_size(beta))};
+  };
+  // s·ratio = r mod t at each step.
+  const std::uint64_t ratio = t_.mul(a, t_.inverse(b));
+  const auto t = static_cast<std::int64_t>(t_.value());
+  std::int64_t r0 = t, r1 = static_cast<std::int64_t>(ratio);
+  std::int64_t s0 = 0, s1 = 1;
+  Factors best = with(1, t_.centred(ratio));
+  while (r1 != 0) {
+    // A composite t has steps that are no units.
+    if (std::gcd(s1, t) == 1)
+      if (const Factors now = with(s1, r1); now.noise < best.noise) best = now;
+    const std::int64_t quotient = r0 / r1;
+    r0 = std::exchange(r1, r0 - quotient * r1);
+    s0 = std::exchange(s1, s0 - quotient * s1);
+  }
+  return best;
+}
+
+// ---- sums
+
+std::pair<Account::Operand, Account::Operand> Account::aligned(const Info& a,
+                                                               const Info& b) const {
+  const unsigned limbs = std::min(a.limbs, b.limbs);
+  Preparation of_a{limbs}, of_b{limbs};
+  const bool first_is_higher = a.limbs > b.limbs;
+  const Info &high = first_is_higher ? a : b, &low = first_is_higher ? b : a;
+  if (high.limbs > limbs) {
+    // A factor multiplied in before primes are dropped costs no noise but what drops leave of it:
+    // done where that is less than what two factors afterwards cost.
+    const std::uint64_t without = factor_after(high.factor, high.limbs, limbs);
+    const std::uint64_t by = t_.mul(low.factor, t_.inverse(without));
+    const std::int64_t scalar = t_.centred(by);
+    const double early = noise_at(high.noise + log2_size(scalar), high, limbs),
+                 late = noise_at(high.noise, high, limbs);
+    const Factors after = least_factors(without, low.factor, late, low.noise);
+    if (by != 1 && log2_sum(early, low.noise) <= after.noise)
+      (first_is_higher ? of_a : of_b).before = scalar;
+  }
+  std::pair<Operand, Operand> out{prepared(a, of_a), prepared(b, of_b)};
+  Info &x = out.first.now, &y = out.second.now;
+  if (x.factor == y.factor) return out;
+  const Factors f = least_factors(x.factor, y.factor, x.noise, y.noise);
+  const std::uint64_t factor = t_.mul(t_.from_signed(f.alpha), x.factor);
+  // By 1 there is nothing to do.
+  if (f.alpha != 1) x = scaled(x, f.alpha, factor);
+  if (f.beta != 1) y = scaled(y, f.beta, factor);
+  out.first.by.after = f.alpha;
+  out.second.by.after = f.beta;
+  return out;
+}
+
+Account::Two Account::add(const Info& a, const Info& b) const {
+  const auto [x, y] = aligned(a, b);
+  Info out = x.now;
+  out.noise = log2_sum(x.now.noise, y.now.noise);
+  out.count = std::max(a.count, b.count);
+  out.parts = std::max(a.parts, b.parts);
+  return {out, x.by, y.by};
+}
+
+Account::Many Account::concatenate(std::span<const Info> arrays) const {
+  unsigned limbs = arrays[0].limbs;
+  for (const Info& a : arrays) limbs = std::min(limbs, a.limbs);
+  // What is multiplied before it loses primes loses most of what that costs.
+  const auto scalar_to = [&](const Info& i, std::uint64_t factor) {
+    return t_.centred(t_.mul(factor, t_.inverse(factor_after(i.factor, i.limbs, limbs))));
+  };
+  const auto noise_with = [&](const Info& i, std::uint64_t factor) {
+    return noise_at(i.noise + log2_size(scalar_to(i, factor)), i, limbs);
+  };
+  std::map<std::uint64_t, double> noises;  // of the factors that they would have
+  for (const Info& a : arrays) {
+    const std::uint64_t factor = factor_after(a.factor, a.limbs, limbs);
+    double& noise = noises[factor];
+    noise = std::max(noise, noise_with(a, factor));
+  }
+  std::vector<std::uint64_t> candidates;
+  for (auto one = noises.begin(); one != noises.end(); ++one) {
+    candidates.push_back(one->first);
+    for (auto other = std::next(one); other != noises.end(); ++other) {
+      const Factors f = least_factors(one->first, other->first, one->second, other->second);
+      candidates.push_back(t_.mul(t_.from_signed(f.alpha), one->first));
+    }
+  }
+  const auto worst = [&](std::uint64_t factor) {
+    double noise = 0;
+    for (const Info& a : arrays) noise = std::max(noise, noise_with(a, factor));
+    return noise;
+  };
+  std::uint64_t best = candidates[0];
+  double least = worst(best);
+  for (const std::uint64_t each : candidates)
+    if (const double noise = worst(each); noise < least) {
+      best = each;
+      least = noise;
+    }
+  Many out;
+  for (const Info& a : arrays) {
+    out.each.push_back({limbs, scalar_to(a, best)});
+    const Info now = prepared(a, out.each.back()).now;
+    if (out.each.size() == 1) {
+      out.result = now;
+      continue;
+    }
+    out.result.count += now.count;
+    out.result.noise = std::max(out.result.noise, now.noise);
+  }
+  return out;
+}
+
+// ---- products
+
+unsigned Account::limbs_to_multiply(const Info& a) const {
+  if (a.parts == 2)
+    for (const NoiseModel::Level& level : schedule_)
+      if (level.limbs == a.limbs && level.least <= a.noise && a.noise <= level.most)
+        return level.left;
+  return noise_.limbs_to_multiply(a.noise, a.limbs, a.parts);
+}
+
+std::pair<Account::Operand, Account::Operand> Account::reduced(const Info& a,
+                                                               const Info& b) const {
+  const unsigned of_a = limbs_to_multiply(a), of_b = limbs_to_multiply(b);
+  const Preparation plain{std::min(of_a, of_b)};
+  if (of_a == of_b) return {prepared(a, plain), prepared(b, plain)};
+  if (of_a < of_b) {
+    auto [y, x] = reduced(b, a);
+    return {std::move(x), std::move(y)};
+  }
+  // a loses more than it would by itself: it takes the factor of b where that is free, so that
+  // products by a and by others like b have one factor.
+  Operand y = prepared(b, plain);
+  const std::uint64_t by =
+      t_.mul(y.now.factor, t_.inverse(factor_after(a.factor, a.limbs, plain.limbs)));
+  const std::int64_t scalar = t_.centred(by);
+  const double with = noise_at(a.noise + log2_size(scalar), a, plain.limbs),
+               without = noise_at(a.noise, a, plain.limbs);
+  if (by == 1 || with > without + 0.5) return {prepared(a, plain), std::move(y)};
+  return {prepared(a, {plain.limbs, scalar}), std::move(y)};
+}
+
+Account::Two Account::multiply(const Info& a, const Info& b) const {
+  const unsigned parts = a.parts + b.parts - 1;
+  if (parts > max_parts)
+    throw ShapeError("a product of " + std::to_string(parts) + " parts; at most " +
+                     std::to_string(max_parts) + ": relinearise before");
+  const auto [x, y] = reduced(a, b);
+  Info out = x.now;
+  out.parts = parts;
+  out.count = std::max(a.count, b.count);
+  out.factor = t_.mul(x.now.factor, y.now.factor);
+  out.noise = x.now.noise + y.now.noise;
+  return {out, x.by, y.by};
+}
+
+Account::One Account::square(const Info& a) const {
+  const Two product = multiply(a, a);
+  return {product.result, product.a};
+}
+
+Account::Info Account::relinearise(const Info& a) const {
+  Info out = a;
+  for (unsigned power = 2; power < a.parts; ++power)
+    out.noise = log2_sum(out.noise, noise_.key_switch(a.limbs));
+  out.parts = std::min(a.parts, 2u);
+  return out;
+}
+
+Account::Info Account::automorphism(const Info& a) const {
+  Info out = a;
+  out.noise = log2_sum(a.noise, noise_.key_switch(a.limbs));
+  return out;
+}
+
+// ---- levels
+
+Account::One Account::mod_switch(const Info& a, unsigned limbs) const {
+  return {dropped_to(a, limbs), {limbs}};
+}
+
+Account::One Account::shrink(const Info& a, double spare_bits) const {
+  Info out = a;
+  while (out.limbs > 1) {
+    const Info next = dropped(out);
+    if (budget(next) < spare_bits) break;
+    out = next;
+  }
+  return {out, {out.limbs}};
+}
+
+// ---- plaintexts, and the rest
+
+Account::Info Account::take(const Info& a, std::size_t count) const {
+  Info out = a;
+  out.count = count;
+  return out;
+}
+
+Account::Info Account::add_plain(const Info& a, std::size_t count, double norm) const {
+  Info out = a;
+  out.count = std::max(a.count, count);
+  out.noise = log2_sum(a.noise, norm);
+  return out;
+}
+
+Account::Info Account::multiply_plain(const Info& a, std::size_t count, double norm) const {
+  Info out = a;
+  out.count = std::max(a.count, count);
+  out.noise += norm;
+  return out;
+}
+
+std::vector<std::int64_t> Account::with_factor(std::vector<std::int64_t> coefficients,
+                                               std::uint64_t factor) const {
+  if (factor != 1)
+    for (std::int64_t& x : coefficients) x = t_.centred(t_.mul(t_.from_signed(x), factor));
+  return coefficients;
+}
+
+}  // namespace whorl::bgv

@@ -1,0 +1,112 @@
+// What is known of BGV ciphertexts besides their residues: factor, noise, level. One function an
+// operation says what operands must be brought to first, and what is known of the result. Beside
+// the encoder, only this knows the plaintext modulus. docs/bgv-noise.md has the reasons.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "math/modulus.h"
+#include "schemes/bgv/noise.h"
+#include "whorl/bgv/ciphertexts.h"
+
+namespace whorl::bgv {
+
+/// What the evaluator must do to an operand first, in this order: multiply it by `before`, drop its
+/// last primes one by one until `limbs` are left, multiply it by `after`.
+struct Preparation {
+  unsigned limbs = 0;
+  std::int64_t before = 1, after = 1;
+};
+
+class Account {
+ public:
+  using Info = CiphertextInfo;
+
+  explicit Account(const Parameters& parameters);
+
+  std::uint64_t plain_modulus() const { return t_.value(); }
+  const NoiseModel& noise() const { return noise_; }
+  double budget(const Info& a) const { return noise_.budget(a.noise, a.limbs); }
+  /// Of ciphertexts from outside: RangeError for a factor that is no unit, or noise out of range.
+  void check(const Info& a) const;
+
+  struct One {
+    Info result;
+    Preparation a;
+  };
+  struct Two {
+    Info result;
+    Preparation a, b;
+  };
+  struct Many {
+    Info result;
+    std::vector<Preparation> each;
+  };
+
+  /// Sum or difference, of equal packing.
+  Two add(const Info& a, const Info& b) const;
+  /// Product of a.parts + b.parts - 1 parts; ShapeError beyond the most.
+  Two multiply(const Info& a, const Info& b) const;
+  One square(const Info& a) const;
+  /// Of equal packing and parts: at the level of the lowest, with one factor, of those that cost
+  /// the noisiest the least.
+  Many concatenate(std::span<const Info> arrays) const;
+  One mod_switch(const Info& a, unsigned limbs) const;
+  /// To as few limbs as leave `spare_bits`.
+  One shrink(const Info& a, double spare_bits) const;
+
+  Info relinearise(const Info& a) const;
+  Info automorphism(const Info& a) const;
+  /// The message times an integer, which stands for itself.
+  Info scale(const Info& a, std::int64_t by) const { return scaled(a, by, a.factor); }
+  Info take(const Info& a, std::size_t count) const;
+  /// With plaintexts of log2 canonical norm `norm`: see with_factor().
+  Info add_plain(const Info& a, std::size_t count, double norm) const;
+  Info multiply_plain(const Info& a, std::size_t count, double norm) const;
+
+  /// `value` modulo t, centred.
+  std::int64_t residue(std::int64_t value) const { return t_.centred(t_.from_signed(value)); }
+  /// Plaintext coefficients as they are added to ciphertexts of that factor. Encoding with it, and
+  /// not multiplying by it, keeps them below t/2.
+  std::vector<std::int64_t> with_factor(std::vector<std::int64_t> coefficients,
+                                        std::uint64_t factor) const;
+
+ private:
+  /// Units alpha, beta with alpha·a = beta·b mod t, and the noise of alpha·x + beta·y.
+  struct Factors {
+    std::int64_t alpha, beta;
+    double noise;
+  };
+  Factors least_factors(std::uint64_t a, std::uint64_t b, double noise_a, double noise_b) const;
+  Info scaled(Info a, std::int64_t by, std::uint64_t factor) const;
+  Info dropped(Info a) const;
+  Info dropped_to(Info a, unsigned limbs) const;
+  /// An operand, how it is prepared, and what is known of it then.
+  struct Operand {
+    Preparation by;
+    Info now;
+  };
+  Operand prepared(Info a, const Preparation& by) const;
+  double noise_at(double noise, const Info& a, unsigned limbs) const;
+  /// Of a ciphertext that loses its limbs from `limbs` down to `left`.
+  std::uint64_t factor_after(std::uint64_t factor, unsigned limbs, unsigned left) const;
+  /// Limbs that `a` is better multiplied with: those of the schedule while it keeps to it.
+  unsigned limbs_to_multiply(const Info& a) const;
+  /// With the same limbs and factor; with the limbs that the product is to have.
+  std::pair<Operand, Operand> aligned(const Info& a, const Info& b) const;
+  std::pair<Operand, Operand> reduced(const Info& a, const Info& b) const;
+
+  Parameters parameters_;
+  NoiseModel noise_;
+  std::vector<NoiseModel::Level> schedule_;
+  math::Modulus<std::uint64_t> t_;
+  std::vector<std::uint64_t> inverse_primes_;  ///< of the chain, modulo t
+};
+
+/// What the sizes of a plaintext's coefficients add up to bounds its canonical norm: log2 of it.
+double log2_norm(std::span<const std::int64_t> coefficients);
+
+}  // namespace whorl::bgv

@@ -1,0 +1,276 @@
+#include "schemes/binfhe/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "schemes/binfhe/derived.h"
+
+namespace whorl::binfhe {
+
+using lattice::lwe::Rows;
+using lattice::lwe::Stages;
+using lattice::lwe::Tables;
+using run::Range;
+
+namespace {
+
+constexpr std::array<GateRule, 11> gate_rules{{{"and", 2, 2, false, false},
+                                               {"or", 2, 1, false, false},
+                                               {"nand", 2, 2, true, false},
+                                               {"nor", 2, 1, true, false},
+                                               {"xor", 2, 1, false, true},
+                                               {"xnor", 2, 1, true, true},
+                                               {"majority", 3, 2, false, false},
+                                               {"and3", 3, 3, false, false},
+                                               {"or3", 3, 1, false, false},
+                                               {"and4", 4, 4, false, false},
+                                               {"or4", 4, 1, false, false}}};
+
+using Operands = std::span<const Rows* const>;
+
+std::vector<Rows> one(Rows rows) {
+  std::vector<Rows> out;
+  out.push_back(std::move(rows));
+  return out;
+}
+
+/// Phase offset in Z_2N that puts sums from `threshold` on into [0, N): -(threshold - 1/2)
+/// sectors.
+std::uint64_t threshold_offset(const Parameters& parameters, unsigned threshold,
+                               Encoding encoding) {
+  const std::uint64_t sectors = encoding.sectors(), two_n = 2ULL * parameters.N();
+  return two_n - ((2 * threshold - 1) * two_n + sectors) / (2 * sectors);
+}
+
+/// Rounding is centred where the secret has a mean and something is rounded at all.
+bool centred(const Parameters& parameters, std::uint64_t from, std::uint64_t to) {
+  return parameters.literal().lwe_secret == SecretDistribution::binary && to % from != 0;
+}
+
+/// Ciphertexts modulo q as exponents modulo `to`: 2N, or N.
+Rows to_exponents(const Parameters& parameters, const Stages& stages, Rows rows, std::uint64_t to,
+                  std::uint64_t offset) {
+  return stages.to_exponents(std::move(rows), to, offset, centred(parameters, parameters.q(), to));
+}
+
+/// LWE modulo Q under the ring key -> LWE modulo `modulus` under the LWE key. Key switching is done
+/// in the words of Q_ks.
+Rows switch_key(const Parameters& parameters, const Stages& stages, const Rows& extracted,
+                std::uint64_t modulus) {
+  const std::uint64_t Q_ks = parameters.Q_ks();
+  Rows switched = stages.key_switch(stages.modulus_switch(extracted, Q_ks, false));
+  return stages.modulus_switch(std::move(switched), modulus, centred(parameters, Q_ks, modulus));
+}
+
+/// Rounds to 2N and decides. Bits: 1 where the phase plus `offset` lies in [0, N) (0 there if
+/// negated). The test vector is the constant polynomial of value half, half an output sector: its
+/// extract is ±half, plus half.
+class Decision {
+ public:
+  Decision(const Parameters& parameters, std::uint64_t offset, bool negated, Encoding output)
+      : parameters_(parameters), offset_(offset), half_(half_sector(parameters, output)) {
+    tables_ = std::make_shared<const Tables>(parameters.N(), parameters.Q(),
+                                             negated ? parameters.Q() - half_ : half_);
+  }
+  Rows operator()(const Stages& stages, Rows lwe, Range range) const {
+    return stages.rotate(
+        to_exponents(parameters_, stages, std::move(lwe), 2ULL * parameters_.N(), offset_),
+        *tables_, range, half_);
+  }
+
+ private:
+  static std::uint64_t half_sector(const Parameters& parameters, Encoding output) {
+    check_encoding(parameters, output);
+    return (encode(1, output, parameters.Q()) + 1) / 2;
+  }
+  Parameters parameters_;
+  std::uint64_t offset_, half_;
+  std::shared_ptr<const Tables> tables_;
+};
+
+/// Ciphertexts modulo N, read modulo 2N, have phase x or x + N for x in [0, N). A rotation by the
+/// constant -Q/4 gives -Q/4 or Q/4 for these; with Q/4 added, that is 0 or N at modulus 2N, and
+/// is subtracted (Liu, Micciancio, Polyakov 2022, §5.1, Algorithm 3).
+class TopBit {
+ public:
+  explicit TopBit(const Parameters& parameters)
+      : parameters_(parameters),
+        tables_(std::make_shared<const Tables>(parameters.N(), parameters.Q(),
+                                               parameters.Q() - parameters.Q() / 4)),
+        step_(rotation_method(parameters.literal()).odd() ? 2 : 1) {}
+  Rows remove(const Stages& stages, Rows lwe, Range range) const {
+    const std::uint64_t two_n = 2ULL * parameters_.N();
+    lwe.read_modulo(two_n);
+    const Rows sign = stages.rotate(lwe, *tables_, range, parameters_.Q() / 4);
+    // Odd exponents stay odd less an even bit.
+    Rows bit = switch_key(parameters_, stages, sign, two_n / static_cast<std::uint64_t>(step_));
+    bit.read_modulo(two_n);
+    const std::int64_t weights[] = {1, -step_};
+    const Rows* in[] = {&lwe, &bit};
+    return stages.linear(weights, in, 0);
+  }
+
+ private:
+  Parameters parameters_;
+  std::shared_ptr<const Tables> tables_;
+  std::int64_t step_;
+};
+
+/// What an operation does with a ciphertext, as far as its memory is concerned.
+struct Footprint {
+  std::size_t inputs = 1;
+  bool rotates = true;
+  bool keeps_extract = false;  ///< of one rotation during the next
+  bool own_table = false;      ///< a test vector for every ciphertext, at worst
+};
+/// Bytes of device memory that one ciphertext takes where the stages need the most.
+std::size_t memory_of(const Parameters& parameters, const Footprint& footprint) {
+  const std::size_t word = narrow(parameters) ? sizeof(std::uint32_t) : sizeof(std::uint64_t);
+  const std::size_t N = parameters.N(), row = std::size_t{parameters.n()} + 1;
+  const std::size_t lwe = row * sizeof(std::uint32_t), extract = (N + 1) * word;
+  const std::size_t inputs = footprint.inputs * lwe;
+  if (!footprint.rotates) return inputs + lwe;
+  const std::size_t rotating = lwe + sizeof(std::uint32_t) + extract +
+                               (footprint.own_table ? N * word : 0) +
+                               (footprint.keeps_extract ? extract : 0);
+  // `lwe` twice: an arbitrary table keeps its input while the top bit is switched.
+  const std::size_t ks_word = lattice::lwe::array_word_bytes(parameters.Q_ks());
+  const std::size_t switching = 2 * lwe + extract + (N + 1 + row) * ks_word;
+  return inputs + std::max(rotating, switching);
+}
+
+/// Whether weighted sums of bits reach `offset`.
+Plan plan_decision(const Parameters& parameters, std::vector<std::int64_t> weights,
+                   std::uint64_t offset, bool negated, Encoding output) {
+  const std::size_t memory = memory_of(parameters, {.inputs = weights.size()});
+  return {[parameters, weights = std::move(weights),
+           decide = Decision(parameters, offset, negated, output)](const Stages& stages,
+                                                                   Operands in, Range range) {
+            const Rows decided = decide(stages, stages.linear(weights, in, 0), range);
+            return one(switch_key(parameters, stages, decided, parameters.q()));
+          },
+          output, true, memory};
+}
+
+}  // namespace
+
+std::string describe(Encoding encoding) {
+  return "p = " + std::to_string(encoding.p) + (encoding.padding ? " with padding" : "");
+}
+
+const GateRule& rule_of(Gate gate) {
+  const auto i = static_cast<std::size_t>(gate);
+  if (i >= gate_rules.size()) throw EncodingError("gate number " + std::to_string(i) + " of 11");
+  return gate_rules[i];
+}
+
+lattice::lwe::Form form_of(const Parameters& parameters) {
+  return {parameters.q(), parameters.n(), lattice::lwe::Under::lwe,
+          lattice::lwe::array_word_bytes(parameters.q())};
+}
+
+std::size_t most_memory(const Parameters& parameters) {
+  return memory_of(parameters, {.inputs = 4, .keeps_extract = true});
+}
+
+Plan plan_gate(const Parameters& parameters, Gate gate, Encoding input,
+               std::optional<Encoding> output) {
+  const GateRule& rule = rule_of(gate);
+  const std::uint64_t sectors = input.sectors();
+  std::uint64_t offset = 0;
+  if (rule.doubled) {
+    if (sectors != 4)
+      throw EncodingError(std::string(rule.name) + " needs bits with p = 4, not " +
+                          describe(input));
+    // Twice the sum is 0, q/2 or q: 1 in (q/4, 3q/4).
+    const std::uint64_t two_n = 2ULL * parameters.N();
+    offset = two_n - two_n / 4;
+  } else {
+    // Sums 0 … threshold-1 and threshold … inputs must fit into half circles.
+    const std::uint64_t least =
+        2 * std::max<std::uint64_t>(rule.threshold, rule.inputs - rule.threshold + 1);
+    if (sectors % 2 != 0 || sectors < least)
+      throw EncodingError(std::string(rule.name) + " needs bits with an even p of at least " +
+                          std::to_string(least) + ", not " + describe(input) +
+                          ": encrypt with p = " + std::to_string(least) +
+                          " or give the gates before it output p = " + std::to_string(least));
+    offset = threshold_offset(parameters, rule.threshold, input);
+  }
+  return plan_decision(parameters, std::vector<std::int64_t>(rule.inputs, rule.doubled ? 2 : 1),
+                       offset, rule.negated, output.value_or(input));
+}
+
+Plan plan_bootstrap(const Parameters& parameters, Encoding input, std::optional<Encoding> output) {
+  if (input.sectors() % 2 != 0)
+    throw EncodingError("bootstrap refreshes bits with an even p, not " + describe(input) +
+                        ": look other messages up in a table");
+  return plan_decision(parameters, {1}, threshold_offset(parameters, 1, input), false,
+                       output.value_or(input));
+}
+
+Plan plan_mux(const Parameters& parameters, Encoding input) {
+  if (input.sectors() % 2 != 0 || input.sectors() < 4)
+    throw EncodingError("mux needs bits with an even p of at least 4, not " + describe(input));
+  // AND(select, a) + AND(not select, b): at most one of them is 1 (Chillotti et al. 2020, §6).
+  const Decision decide(parameters, threshold_offset(parameters, 2, input), false, input);
+  const std::uint64_t one_at_q = encode(1, input, parameters.q());
+  return {
+      [parameters, decide, one_at_q](const Stages& stages, Operands in, Range range) {
+        const std::int64_t both[] = {1, 1}, without[] = {-1, 1};
+        const Rows *first[] = {in[0], in[1]}, *second[] = {in[0], in[2]};
+        const Rows a = decide(stages, stages.linear(both, first, 0), range);
+        const Rows b = decide(stages, stages.linear(without, second, one_at_q), range);
+        const Rows* decided[] = {&a, &b};
+        return one(switch_key(parameters, stages, stages.linear(both, decided, 0), parameters.q()));
+      },
+      input, true, memory_of(parameters, {.inputs = 3, .keeps_extract = true})};
+}
+
+Plan plan_linear(const Parameters& parameters, std::span<const std::int32_t> weights,
+                 std::int32_t constant, Encoding input) {
+  const auto sectors = static_cast<std::int64_t>(input.sectors());
+  const std::int64_t wrapped = (constant % sectors + sectors) % sectors;
+  const std::uint64_t shift = encode(static_cast<std::uint64_t>(wrapped), input, parameters.q());
+  return {
+      [wide = std::vector<std::int64_t>(weights.begin(), weights.end()), shift](
+          const Stages& stages, Operands in, Range) { return one(stages.linear(wide, in, shift)); },
+      input, false, memory_of(parameters, {.inputs = weights.size(), .rotates = false})};
+}
+
+Plan plan_look_up(const Parameters& parameters, std::span<const Lut> luts,
+                  std::span<const std::uint32_t> index) {
+  const LutKind kind = luts[0].kind();
+  const std::uint32_t N = parameters.N();
+  const std::uint64_t sectors = luts[0].input().sectors();
+  // Coefficient j is the value looked up for phases of j (half a sector above the message's lower
+  // border): floor(j·sectors/2N) counts sectors of the half circle. An arbitrary table spreads all
+  // of p over it; its input's top bit is removed first.
+  const std::uint64_t across = kind == LutKind::negacyclic ? 2ULL * N : N;
+  const auto tables = std::make_shared<const Tables>(
+      N, parameters.Q(), luts.size(), index, [&](std::size_t l, std::uint64_t j) {
+        const Lut& lut = luts[l];
+        return encode(lut.values()[j * lut.input().p / across], lut.output(), parameters.Q());
+      });
+  const std::size_t memory = memory_of(parameters, {.own_table = luts.size() > 1});
+  return {[parameters, kind, N, sectors, tables, top_bit = TopBit(parameters)](
+              const Stages& stages, Operands in, Range range) {
+            const std::int64_t weights[] = {1};
+            Rows lwe = stages.linear(weights, in, 0);
+            if (kind == LutKind::arbitrary) {
+              lwe = to_exponents(parameters, stages, std::move(lwe), N,
+                                 (N + sectors) / (2 * sectors));
+              lwe = top_bit.remove(stages, std::move(lwe), range);
+            } else {
+              lwe = to_exponents(parameters, stages, std::move(lwe), 2ULL * N,
+                                 (2ULL * N + sectors) / (2 * sectors));
+            }
+            const Rows found = stages.rotate(lwe, *tables, range, 0);
+            return one(switch_key(parameters, stages, found, parameters.q()));
+          },
+          luts[0].output(), true, memory};
+}
+
+}  // namespace whorl::binfhe

@@ -1,0 +1,523 @@
+// RNS entries against exact integers, on every device and SIMD target. Source bases are small
+// enough for their product to fit 128 bits.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "ring/base_conversion.h"
+#include "support/random.h"
+#include "support/rns.h"
+#include "support/targets.h"
+#include "whorl/error.h"
+
+namespace whorl::backend {
+namespace {
+
+using test::Executor;
+using test::get;
+using test::put;
+using Signed = __int128;
+
+template <class Word>
+using Moduli = std::span<const math::Modulus<Word>>;
+
+/// x modulo the product of the primes, 0 <= x, from its residues: Garner's mixed radix.
+template <class Word>
+Signed garner(Moduli<Word> primes, std::vector<Word> x) {
+  for (std::size_t l = 0; l < primes.size(); ++l)
+    for (std::size_t m = l + 1; m < primes.size(); ++m) {
+      const auto& q = primes[m];
+      x[m] = q.mul(q.sub(x[m], q.reduce(x[l])), q.inverse(q.reduce(primes[l].value())));
+    }
+  Signed out = 0;
+  for (std::size_t l = primes.size(); l-- > 0;)
+    out = out * static_cast<Signed>(primes[l].value()) + static_cast<Signed>(x[l]);
+  return out;
+}
+
+template <class Word>
+Word residue(const math::Modulus<Word>& p, Signed x) {
+  const auto q = static_cast<Signed>(p.value());
+  return static_cast<Word>((x % q + q) % q);
+}
+
+/// The integers z for which t·z may represent x: [x/t]_Q in (-Q/2, Q/2], and its neighbour where
+/// it is near an end.
+template <class Word>
+std::vector<Signed> quotients(Moduli<Word> from, std::uint64_t t, std::vector<Word> x) {
+  Signed Q = 1;
+  for (std::size_t l = 0; l < from.size(); ++l) {
+    Q *= static_cast<Signed>(from[l].value());
+    x[l] = from[l].mul(x[l], from[l].inverse(static_cast<Word>(t % from[l].value())));
+  }
+  Signed z = garner<Word>(from, std::move(x));
+  if (z > Q / 2) z -= Q;
+  const Signed margin =
+      (Q >> ring::BaseConversion<Word>::fraction_bits) * static_cast<Signed>(from.size()) * 3 / 2 +
+      1;
+  std::vector<Signed> out = {z};
+  if (z <= -Q / 2 + margin) out.push_back(z + Q);
+  return out;
+}
+
+/// Residues x of a basis, and what a conversion made of them modulo `to`, but for targets to skip.
+template <class Word>
+::testing::AssertionResult converts(Moduli<Word> from, Moduli<Word> to, std::uint64_t t,
+                                    const std::vector<Word>& x, const std::vector<Word>& got) {
+  for (const Signed z : quotients<Word>(from, t, x)) {
+    bool same = true;
+    for (std::size_t k = 0; k < to.size(); ++k)
+      same &= got[k] == to[k].mul(residue(to[k], z), static_cast<Word>(t % to[k].value()));
+    if (same) return ::testing::AssertionSuccess();
+  }
+  return ::testing::AssertionFailure()
+         << "first source residue " << x[0] << ", first result " << (got.empty() ? 0 : got[0]);
+}
+
+/// Word j of rows `first` … of an array with rows of `row` words.
+template <class Word>
+std::vector<Word> column(const std::vector<Word>& data, std::size_t row, std::size_t first,
+                         std::size_t count, std::size_t j) {
+  std::vector<Word> out(count);
+  for (std::size_t r = 0; r < count; ++r) out[r] = data[(first + r) * row + j];
+  return out;
+}
+
+/// Coefficients of data (parts, limbs [+ K], B, N), by RingOps::intt.
+template <class Word>
+std::vector<Word> coefficients(const Queue& queue, const ring::RnsPlan<Word>& plan, unsigned limbs,
+                               bool with_special, std::size_t parts,
+                               const std::vector<Word>& data) {
+  const auto plans = plan.ntts_of(test::basis_of(plan, limbs, with_special));
+  auto buffer = put(queue, data);
+  for (std::size_t part = 0; part < parts; ++part)
+    queue.ring<Word>().intt(plans,
+                            buffer.slice().part(part * data.size() / parts, data.size() / parts));
+  return get(queue, buffer);
+}
+
+/// Primes of a source basis of which 128 bits hold the product.
+template <class Word>
+inline constexpr unsigned most_sources = sizeof(Word) == 4 ? 3 : 2;
+
+struct Case {
+  std::uint32_t N;
+  unsigned limbs, special, digit_limbs, used;  ///< used: limbs of the call
+  std::size_t batch, parts;
+  std::uint64_t t;
+};
+template <class Word>
+Case random_case(test::Random& random) {
+  Case c = {};
+  c.N = 1u << (8 + random.below(2));
+  c.limbs = 1 + static_cast<unsigned>(random.below(7));
+  c.special = 1 + static_cast<unsigned>(random.below(most_sources<Word>));
+  c.digit_limbs = 1 + static_cast<unsigned>(random.below(std::min(most_sources<Word>, c.limbs)));
+  c.used = 1 + static_cast<unsigned>(random.below(c.limbs));
+  c.batch = 1 + random.below(3);
+  c.parts = 1 + random.below(3);
+  c.t = random.below(2) ? 65537 : 1;
+  return c;
+}
+
+/// body(case, plan, random) for some random plans.
+template <class Word, class Body>
+void cases(unsigned count, const Body& body) {
+  test::Random random;
+  for (unsigned i = 0; i < count; ++i) {
+    const Case c = random_case<Word>(random);
+    // Two 61-bit primes and a sign are more than 128 bits hold with room for a neighbour.
+    const auto plan = test::random_rns_plan<Word>(c.N, c.limbs, c.special, c.digit_limbs, random,
+                                                  sizeof(Word) == 4 ? 31 : 60);
+    SCOPED_TRACE(test::describe(*plan) + ", " + std::to_string(c.used) + " limbs used, batch " +
+                 std::to_string(c.batch) + ", " + std::to_string(c.parts) +
+                 " parts, t = " + std::to_string(c.t));
+    body(c, plan, random);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+template <class Word>
+class BackendRns : public ::testing::Test {};
+using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(BackendRns, Words);
+
+TYPED_TEST(BackendRns, BaseConversion) {
+  using Word = TypeParam;
+  cases<Word>(20, [](const Case& c, const auto& plan, test::Random& random) {
+    const Moduli<Word> all = plan->moduli();
+    const auto from = all.subspan(plan->limbs()), to = all.first(plan->limbs());
+    const ring::BaseConversion<Word> conversion(from, to, c.t);
+    const std::size_t row = c.batch * c.N;
+    std::vector<Word> in;
+    Signed P = 1;
+    for (const auto& p : from) {
+      const auto limb = random.residues<Word>(row, p.value());
+      in.insert(in.end(), limb.begin(), limb.end());
+      P *= static_cast<Signed>(p.value());
+    }
+    // t times the integers about P/2, -P/2 and 0, where rounding decides.
+    for (std::size_t j = 0; j < 64; ++j) {
+      const Signed middle = j % 2 ? 0 : P / 2;
+      const Signed z = middle + random.between(-3, 3);
+      for (std::size_t l = 0; l < from.size(); ++l)
+        in[l * row + j] =
+            from[l].mul(residue(from[l], z), static_cast<Word>(c.t % from[l].value()));
+    }
+    test::on_each_device([&](const Executor& on) {
+      const auto device = on.queue(2);
+      const auto x = put(*device, in);
+      auto out = device->template allocate<Word>(to.size() * row);
+      device->rns<Word>().convert(*device->rns<Word>().prepare_conversion(conversion), c.N,
+                                  x.slice(), out.slice());
+      const auto got = get(*device, out);
+      for (std::size_t j = 0; j < row; ++j)
+        ASSERT_TRUE(converts<Word>(from, to, c.t, column(in, row, 0, from.size(), j),
+                                   column(got, row, 0, to.size(), j)))
+            << "coefficient " << j;
+    });
+  });
+}
+
+TYPED_TEST(BackendRns, Transforms) {
+  using Word = TypeParam;
+  cases<Word>(8, [](const Case& c, const auto& plan, test::Random& random) {
+    for (const bool with_special : {false, true}) {
+      const auto data = test::random_rows(*plan, test::basis_of(*plan, c.used, with_special),
+                                          c.parts, c.batch, random);
+      test::on_each_device([&](const Executor& on) {
+        const auto device = on.queue(2);
+        const auto tables = device->rns<Word>().prepare(plan);
+        auto x = put(*device, data);
+        device->rns<Word>().intt(*tables, test::basis_of(*plan, c.used, with_special), c.parts,
+                                 x.slice());
+        ASSERT_TRUE(get(*device, x) ==
+                    coefficients(*device, *plan, c.used, with_special, c.parts, data));
+        device->rns<Word>().ntt(*tables, test::basis_of(*plan, c.used, with_special), c.parts,
+                                x.slice());
+        ASSERT_TRUE(get(*device, x) == data);
+      });
+    }
+  });
+}
+
+TYPED_TEST(BackendRns, ModUp) {
+  using Word = TypeParam;
+  cases<Word>(20, [](const Case& c, const auto& plan, test::Random& random) {
+    const std::size_t row = c.batch * c.N, rows = c.used + c.special;
+    const auto in =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, false), 1, c.batch, random);
+    const unsigned digits = plan->digits(c.used);
+    const auto moduli = plan->moduli_of(test::basis_of(*plan, c.used, true));
+    test::on_each_device([&](const Executor& on) {
+      const auto device = on.queue(2);
+      const auto tables = device->rns<Word>().prepare(plan);
+      const auto x = put(*device, in);
+      auto out = device->template allocate<Word>(digits * rows * row);
+      test::mod_up(*device, *tables, c.used, x.slice(), out.slice());
+      const auto values = get(*device, out);
+      const auto source = coefficients(*device, *plan, c.used, false, 1, in);
+      const auto got = coefficients(*device, *plan, c.used, true, digits, values);
+      for (unsigned d = 0; d < digits; ++d) {
+        const std::size_t first = d * c.digit_limbs;
+        const std::size_t size = std::min<std::size_t>(c.digit_limbs, c.used - first);
+        ASSERT_TRUE(
+            std::equal(in.begin() + static_cast<std::ptrdiff_t>(first * row),
+                       in.begin() + static_cast<std::ptrdiff_t>((first + size) * row),
+                       values.begin() + static_cast<std::ptrdiff_t>((d * rows + first) * row)))
+            << "own limbs of digit " << d;
+        // A digit's t is 1; its own limbs represent it as well.
+        for (std::size_t j = 0; j < row; ++j)
+          ASSERT_TRUE(converts<Word>(Moduli<Word>(moduli).subspan(first, size), moduli, 1,
+                                     column(source, row, first, size, j),
+                                     column(got, row, d * rows, rows, j)))
+              << "digit " << d << ", coefficient " << j;
+      }
+    });
+  });
+}
+
+TYPED_TEST(BackendRns, InnerProduct) {
+  using Word = TypeParam;
+  cases<Word>(12, [](const Case& c, const auto& plan, test::Random& random) {
+    const std::size_t rows = c.used + c.special, all = plan->moduli().size(), N = c.N;
+    const unsigned digits = plan->digits(c.used), bits = std::bit_width(c.N) - 1u;
+    const auto moduli = plan->moduli_of(test::basis_of(*plan, c.used, true));
+    const test::RnsKeyRows<Word> key(*plan, random);
+    const auto data =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, true), digits, c.batch, random);
+    for (const std::uint32_t g : {1u, static_cast<std::uint32_t>(2 * random.below(N) + 1)}) {
+      SCOPED_TRACE("g = " + std::to_string(g));
+      // Value j is at psi^(2·brv(j) + 1).
+      std::vector<std::size_t> place(2 * N), from(N);
+      for (std::uint32_t j = 0; j < N; ++j) place[2 * ring::bit_reverse(j, bits) + 1] = j;
+      for (std::uint32_t j = 0; j < N; ++j)
+        from[j] = place[std::uint64_t{2 * ring::bit_reverse(j, bits) + 1} * g % (2 * N)];
+      std::vector<Word> expected;
+      for (std::size_t part = 0; part < 2; ++part)
+        for (std::size_t r = 0; r < rows; ++r)
+          for (std::size_t b = 0; b < c.batch; ++b)
+            for (std::size_t j = 0; j < N; ++j) {
+              const auto& q = moduli[r];
+              const std::size_t limb = r < c.used ? r : plan->limbs() + r - c.used;
+              Word sum = 0;
+              for (unsigned d = 0; d < digits; ++d)
+                sum = q.add(sum, q.mul(data[((d * rows + r) * c.batch + b) * N + from[j]],
+                                       key.words[((2 * d + 1 - part) * all + limb) * N + j]));
+              expected.push_back(sum);
+            }
+      test::on_each_device([&](const Executor& on) {
+        const auto device = on.queue(2);
+        const auto tables = device->rns<Word>().prepare(plan);
+        const auto prepared = device->rns<Word>().prepare_key(*tables, key.source());
+        EXPECT_EQ(prepared->bytes(), key.words.size() * sizeof(Word));
+        const auto x = put(*device, data);
+        auto out = device->template allocate<Word>(expected.size());
+        device->rns<Word>().inner_product(*prepared, *tables, plan->level(c.used), g, x.slice(),
+                                          out.slice());
+        ASSERT_TRUE(get(*device, out) == expected);
+      });
+    }
+  });
+}
+
+/// `got`, minus `before`, must be (in - delta)/D: in has `rows` rows a part, the last of which,
+/// modulo `dropped`, give delta.
+template <class Word>
+void check_division(const ring::RnsPlan<Word>& plan, Moduli<Word> dropped, unsigned kept,
+                    const Case& c, const std::vector<Word>& in, const std::vector<Word>& before,
+                    const std::vector<Word>& got) {
+  const std::size_t row = c.batch * c.N, rows = kept + dropped.size();
+  const Moduli<Word> chain = Moduli<Word>(plan.moduli()).first(kept);
+  for (std::size_t part = 0; part < c.parts; ++part)
+    for (std::size_t j = 0; j < row; ++j) {
+      const auto x = column(in, row, part * rows, kept, j);
+      auto delta = column(got, row, part * kept, kept, j);
+      for (std::size_t l = 0; l < kept; ++l) {
+        const auto& q = chain[l];
+        Word product = 1;
+        for (const auto& p : dropped) product = q.mul(product, q.reduce(p.value()));
+        const Word quotient = q.sub(delta[l], before[(part * kept + l) * row + j]);
+        delta[l] = q.sub(x[l], q.mul(quotient, product));
+      }
+      ASSERT_TRUE(converts<Word>(dropped, chain, c.t,
+                                 column(in, row, part * rows + kept, dropped.size(), j), delta))
+          << "part " << part << ", coefficient " << j;
+    }
+}
+
+TYPED_TEST(BackendRns, ModDown) {
+  using Word = TypeParam;
+  cases<Word>(20, [](const Case& c, const auto& plan, test::Random& random) {
+    const auto in =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, true), c.parts, c.batch, random);
+    const auto before =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, false), c.parts, c.batch, random);
+    test::on_each_device([&](const Executor& on) {
+      const auto device = on.queue(2);
+      const auto tables = device->rns<Word>().prepare(plan);
+      for (std::size_t added = 0; added <= c.parts; ++added) {
+        const auto x = put(*device, in);
+        auto out = put(*device, before);
+        test::mod_down(*device, *tables, c.t, c.used, c.parts, x.slice(),
+                       std::as_const(out).slice().part(0, out.size() / c.parts * added), 1,
+                       out.slice());
+        // From elsewhere, and at X^g.
+        const auto y = put(*device, before);
+        const auto g = static_cast<std::uint32_t>(2 * random.below(c.N) + 1);
+        for (const std::uint32_t by : {1u, g}) {
+          const std::size_t size = out.size() / c.parts * added;
+          auto moved = put(*device, before), same = device->template allocate<Word>(out.size()),
+               got = device->template allocate<Word>(out.size());
+          const auto moduli = plan->moduli_of(test::basis_of(*plan, c.used, false));
+          for (std::size_t part = 0; part < added; ++part)
+            device->ring<Word>().automorphism(
+                moduli, c.N, by, true, y.slice().part(part * size / added, size / added),
+                moved.slice().part(part * size / added, size / added));
+          test::mod_down(*device, *tables, c.t, c.used, c.parts, x.slice(),
+                         std::as_const(moved).slice().part(0, size), 1, same.slice());
+          test::mod_down(*device, *tables, c.t, c.used, c.parts, x.slice(), y.slice().part(0, size),
+                         by, got.slice());
+          EXPECT_EQ(get(*device, got), get(*device, same)) << "g = " << by;
+          if (by == 1) EXPECT_EQ(get(*device, got), get(*device, out));
+        }
+        auto start = coefficients(*device, *plan, c.used, false, c.parts, before);
+        std::fill(start.begin() + static_cast<std::ptrdiff_t>(start.size() / c.parts * added),
+                  start.end(), 0);
+        check_division<Word>(
+            *plan, Moduli<Word>(plan->moduli()).subspan(plan->limbs()), c.used, c,
+            coefficients(*device, *plan, c.used, true, c.parts, in), start,
+            coefficients(*device, *plan, c.used, false, c.parts, get(*device, out)));
+      }
+    });
+  });
+}
+
+TYPED_TEST(BackendRns, Rescale) {
+  using Word = TypeParam;
+  cases<Word>(20, [](const Case& c, const auto& plan, test::Random& random) {
+    const auto in =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, false), c.parts, c.batch, random);
+    test::on_each_device([&](const Executor& on) {
+      const auto device = on.queue(2);
+      const auto tables = device->rns<Word>().prepare(plan);
+      const auto x = put(*device, in);
+      const unsigned kept = c.used - 1;
+      const std::size_t size = c.parts * kept * c.batch * c.N;
+      auto out = device->template allocate<Word>(size);
+      if (kept == 0) {
+        EXPECT_THROW(test::rescale(*device, *tables, c.t, 1, c.parts, x.slice(), out.slice()),
+                     ParameterError);
+        return;
+      }
+      test::rescale(*device, *tables, c.t, c.used, c.parts, x.slice(), out.slice());
+      check_division<Word>(*plan, Moduli<Word>(plan->moduli()).subspan(kept, 1), kept, c,
+                           coefficients(*device, *plan, c.used, false, c.parts, in),
+                           std::vector<Word>(size, 0),
+                           coefficients(*device, *plan, kept, false, c.parts, get(*device, out)));
+    });
+  });
+}
+
+TYPED_TEST(BackendRns, Tensor) {
+  using Word = TypeParam;
+  cases<Word>(20, [](const Case& c, const auto& plan, test::Random& random) {
+    const std::size_t m = c.parts, n = 1 + random.below(3), row = c.batch * c.N;
+    const auto a =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, false), m, c.batch, random);
+    const auto b =
+        test::random_rows(*plan, test::basis_of(*plan, c.used, false), n, c.batch, random);
+    const auto product = [&](const std::vector<Word>& x, std::size_t xs, const std::vector<Word>& y,
+                             std::size_t ys) {
+      std::vector<Word> out((xs + ys - 1) * c.used * row, 0);
+      for (std::size_t i = 0; i < xs; ++i)
+        for (std::size_t k = 0; k < ys; ++k)
+          for (std::size_t l = 0; l < c.used; ++l)
+            for (std::size_t j = 0; j < row; ++j) {
+              const auto& q = plan->moduli()[l];
+              Word& sum = out[((i + k) * c.used + l) * row + j];
+              sum = q.add(sum, q.mul(x[(i * c.used + l) * row + j], y[(k * c.used + l) * row + j]));
+            }
+      return out;
+    };
+    const auto expected = product(a, m, b, n), square = product(a, m, a, m);
+    const auto one = test::random_rows(*plan, test::basis_of(*plan, c.used, false), n, 1, random);
+    std::vector<Word> repeated;
+    for (std::size_t r = 0; r < n * c.used; ++r)
+      for (std::size_t i = 0; i < c.batch; ++i)
+        repeated.insert(repeated.end(), one.begin() + static_cast<std::ptrdiff_t>(r * c.N),
+                        one.begin() + static_cast<std::ptrdiff_t>((r + 1) * c.N));
+    const auto by_one = product(a, m, repeated, n);
+    test::on_each_device([&](const Executor& on) {
+      const auto device = on.queue(2);
+      const auto tables = device->rns<Word>().prepare(plan);
+      const auto x = put(*device, a), y = put(*device, b);
+      auto out = device->template allocate<Word>(expected.size());
+      device->rns<Word>().tensor(*tables, plan->level(c.used), m, x.slice(), n, y.slice(),
+                                 out.slice());
+      ASSERT_TRUE(get(*device, out) == expected) << m << " by " << n << " parts";
+      auto squared = device->template allocate<Word>(square.size());
+      device->rns<Word>().tensor(*tables, plan->level(c.used), m, x.slice(), m, x.slice(),
+                                 squared.slice());
+      ASSERT_TRUE(get(*device, squared) == square) << m << " parts squared";
+      const auto y_one = put(*device, one);
+      device->rns<Word>().tensor(*tables, plan->level(c.used), m, x.slice(), n, y_one.slice(),
+                                 out.slice());
+      ASSERT_TRUE(get(*device, out) == by_one) << m << " by " << n << " parts of a batch of 1";
+    });
+  });
+}
+
+// Empty batches are nothing to do.
+TYPED_TEST(BackendRns, Empty) {
+  using Word = TypeParam;
+  test::Random random;
+  const auto plan = test::random_rns_plan<Word>(256, 3, 1, 2, random);
+  const ring::BaseConversion<Word> conversion(Moduli<Word>(plan->moduli()).first(2),
+                                              plan->moduli());
+  test::on_each_device([&](const Executor& on) {
+    const auto device = on.queue();
+    const auto tables = device->rns<Word>().prepare(plan);
+    const test::RnsKeyRows<Word> rows(*plan, random);
+    const auto key = device->rns<Word>().prepare_key(*tables, rows.source());
+    auto none = device->template allocate<Word>(0);
+    const auto in = std::as_const(none).slice();
+    device->rns<Word>().ntt(*tables, test::basis_of(*plan, 3, true), 2, none.slice());
+    device->rns<Word>().intt(*tables, test::basis_of(*plan, 3, true), 2, none.slice());
+    device->rns<Word>().convert(*device->rns<Word>().prepare_conversion(conversion), 256, in,
+                                none.slice());
+    test::mod_up(*device, *tables, 3, in, none.slice());
+    device->rns<Word>().inner_product(*key, *tables, plan->level(3), 3, in, none.slice());
+    test::mod_down(*device, *tables, 1, 3, 2, in, in, 1, none.slice());
+    test::rescale(*device, *tables, 1, 3, 2, in, none.slice());
+    device->rns<Word>().tensor(*tables, plan->level(3), 2, in, 2, in, none.slice());
+    EXPECT_TRUE(get(*device, none).empty());
+  });
+}
+
+// What does not fit, on every device.
+TYPED_TEST(BackendRns, Errors) {
+  using Word = TypeParam;
+  test::Random random;
+  const auto plan = test::random_rns_plan<Word>(256, 3, 1, 2, random);
+  const auto other = test::random_rns_plan<Word>(256, 3, 0, 2, random);
+  test::on_each_device([&](const Executor& on) {
+    const auto device = on.queue();
+    const auto tables = device->rns<Word>().prepare(plan),
+               plain = device->rns<Word>().prepare(other);
+    const test::RnsKeyRows<Word> rows(*plan, random);
+    const auto key = device->rns<Word>().prepare_key(*tables, rows.source());
+    auto x = device->template allocate<Word>(3 * 256), y = device->template allocate<Word>(9 * 256);
+    const auto in = std::as_const(x).slice(), digits = std::as_const(y).slice();
+    EXPECT_THROW(device->rns<Word>().prepare_key(*plain, rows.source()), ParameterError);
+    EXPECT_THROW(device->rns<Word>().ntt(*tables, test::basis_of(*plan, 4, false), 1, x.slice()),
+                 ParameterError);
+    EXPECT_THROW(device->rns<Word>().ntt(*tables, test::basis_of(*plan, 3, true), 1, x.slice()),
+                 ShapeError);
+    EXPECT_THROW(device->rns<Word>().ntt(*tables, test::basis_of(*plan, 3, false), 0, x.slice()),
+                 ShapeError);
+    EXPECT_THROW(test::mod_up(*device, *tables, 3, in, y.slice()), ShapeError);
+    EXPECT_THROW(test::mod_up(*device, *plain, 3, in, y.slice()), ParameterError);
+    EXPECT_THROW(test::mod_up(*device, *tables, 0, in, y.slice()), ParameterError);
+    EXPECT_THROW(
+        device->rns<Word>().inner_product(*key, *tables, plan->level(3), 1, digits, x.slice()),
+        ShapeError);
+    EXPECT_THROW(
+        device->rns<Word>().inner_product(*key, *tables, plan->level(3), 2, digits, x.slice()),
+        ParameterError);
+    EXPECT_THROW(
+        device->rns<Word>().inner_product(*key, *tables, plan->level(3), 513, digits, x.slice()),
+        ParameterError);
+    const auto four = digits.part(0, 4 * 256);  // three limbs and a special prime
+    EXPECT_THROW(test::mod_down(*device, *plain, 1, 3, 1, digits, {}, 1, x.slice()),
+                 ParameterError);
+    EXPECT_THROW(test::mod_down(*device, *tables, 1, 3, 1, in, {}, 1, x.slice()), ShapeError);
+    EXPECT_THROW(test::mod_down(*device, *tables, 1, 3, 1, four, digits, 1, x.slice()), ShapeError);
+    EXPECT_THROW(test::mod_down(*device, *tables, 1, 3, 1, four, in.part(0, 256), 1, x.slice()),
+                 ShapeError);
+    for (const std::uint32_t g : {0u, 2u, 513u})
+      EXPECT_THROW(test::mod_down(*device, *tables, 1, 3, 1, four, {}, g, x.slice()),
+                   ParameterError);
+    // In the output only where it is added, and at X itself.
+    auto wide = device->template allocate<Word>(7 * 256);
+    const Slice<const Word> inside = std::as_const(wide).slice();
+    EXPECT_THROW(test::mod_down(*device, *tables, 1, 3, 1, four, inside.part(0, 3 * 256), 3,
+                                wide.slice().part(0, 3 * 256)),
+                 ShapeError);
+    EXPECT_THROW(test::mod_down(*device, *tables, 1, 3, 1, four, inside.part(256, 3 * 256), 1,
+                                wide.slice().part(0, 3 * 256)),
+                 ShapeError);
+    EXPECT_THROW(test::rescale(*device, *tables, 1, 3, 1, in, y.slice()), ShapeError);
+    EXPECT_THROW(test::rescale(*device, *tables, 1, 1, 1, in, y.slice()), ParameterError);
+    EXPECT_THROW(device->rns<Word>().tensor(*tables, plan->level(3), 1, in, 1, digits, y.slice()),
+                 ShapeError);
+    EXPECT_THROW(device->rns<Word>().tensor(*tables, plan->level(1), 1, in, 0, in, y.slice()),
+                 ShapeError);
+    const auto another = device->device().open();
+    EXPECT_THROW(test::mod_up(*another, *tables, 3, in, y.slice()), DeviceError);  // buffers stay
+  });
+}
+
+}  // namespace
+}  // namespace whorl::backend

@@ -1,0 +1,40 @@
+// A device with little memory: the CPU, whose allocations fail above a limit.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "backend/contract/relay.h"
+
+namespace whorl::test {
+
+struct MemoryLimit {
+  std::atomic<std::size_t> bytes, used = 0;
+};
+
+class LimitedQueue final : public backend::Relay {
+ public:
+  LimitedQueue(std::shared_ptr<const backend::Device> device, std::unique_ptr<Queue> behind,
+               std::shared_ptr<MemoryLimit> limit)
+      : Relay(std::move(device), std::move(behind)), limit_(std::move(limit)) {}
+
+ protected:
+  std::shared_ptr<void> allocate_bytes(std::size_t bytes) const override {
+    if (limit_->used + bytes > limit_->bytes)
+      throw OutOfMemoryError(name() + ": no " + std::to_string(bytes) + " bytes");
+    const std::shared_ptr<void> block = Relay::allocate_bytes(bytes);
+    limit_->used += bytes;
+    return {block.get(), [block, bytes, limit = limit_](void*) { limit->used -= bytes; }};
+  }
+
+ private:
+  std::shared_ptr<MemoryLimit> limit_;
+};
+
+inline std::shared_ptr<const backend::Device> limited_device(std::shared_ptr<MemoryLimit> limit) {
+  return std::make_shared<backend::RelayDevice<LimitedQueue, std::shared_ptr<MemoryLimit>>>(
+      "limited", backend::make_device("cpu", {1, {}}), std::move(limit));
+}
+
+}  // namespace whorl::test

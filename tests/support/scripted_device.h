@@ -1,0 +1,95 @@
+// A device that does what a script says: fails, is short of memory, is slow. It stands for a GPU.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "backend/contract/relay.h"
+
+namespace whorl::test {
+
+/// How a scripted device behaves, and what was seen of it. Its work is Queue::copy of words of 32
+/// bits, an item a word.
+struct Script {
+  std::string name = "scripted:0";
+  unsigned queues = 1;
+  std::size_t batch_limit = 512;
+  /// Copies of more items than this are OutOfMemoryError.
+  std::atomic<std::size_t> memory = SIZE_MAX;
+  /// The k-th copy from now on (1: the next) and all after it throw DeviceError; 0: none.
+  std::atomic<int> fails_in = 0;
+  std::atomic<bool> lost = false;
+  /// The k-th download from now on is OutOfMemoryError; 0: none.
+  std::atomic<int> download_fails_in = 0;
+  std::atomic<bool> end_fails = false;   ///< end_together() throws DeviceError
+  std::chrono::microseconds pause{0};    ///< for each item copied
+  std::function<bool()> interrupt = {};  ///< polled before each copy
+
+  std::mutex mutex;
+  std::vector<std::size_t> pieces;  ///< sizes of the copies done
+  std::atomic<std::size_t> done = 0;
+  std::atomic<int> opened = 0;
+  std::atomic<int> together = 0;                       ///< begun and not ended
+  std::atomic<int> in_flight = 0, most_in_flight = 0;  ///< results not yet downloaded
+};
+
+class ScriptedQueue final : public backend::Relay {
+ public:
+  ScriptedQueue(std::shared_ptr<const backend::Device> device, std::unique_ptr<Queue> behind,
+                std::shared_ptr<Script> script)
+      : Relay(std::move(device), std::move(behind)), script_(std::move(script)) {
+    ++script_->opened;
+  }
+  std::size_t batch_limit(std::size_t) const override { return script_->batch_limit; }
+  void begin_together() const override { ++script_->together; }
+  void end_together() const override {
+    --script_->together;
+    if (script_->end_fails) throw DeviceError(name() + ": code 998");
+  }
+
+ protected:
+  void copy_within(const void* from, void* to, std::size_t bytes) const override {
+    const std::size_t count = bytes / 4;
+    if (script_->interrupt && script_->interrupt()) throw InterruptedError("by the device");
+    if (script_->fails_in > 0 && --script_->fails_in == 0) script_->lost = true;
+    if (script_->lost) throw DeviceError(name() + ": code 999");
+    if (count > script_->memory)
+      throw OutOfMemoryError(name() + ": no memory for " + std::to_string(count) + " items");
+    std::this_thread::sleep_for(script_->pause * count);
+    Relay::copy_within(from, to, bytes);
+    const std::scoped_lock lock(script_->mutex);
+    script_->pieces.push_back(count);
+    script_->done += count;
+    script_->most_in_flight = std::max<int>(script_->most_in_flight, ++script_->in_flight);
+  }
+  void copy_out(const void* device, void* host, std::size_t bytes) const override {
+    if (script_->download_fails_in > 0 && --script_->download_fails_in == 0)
+      throw OutOfMemoryError(name() + ": no pinned memory for " + std::to_string(bytes) + " bytes");
+    Relay::copy_out(device, host, bytes);
+    --script_->in_flight;
+  }
+
+ private:
+  std::shared_ptr<Script> script_;
+};
+
+class ScriptedDevice final : public backend::RelayDevice<ScriptedQueue, std::shared_ptr<Script>> {
+ public:
+  explicit ScriptedDevice(std::shared_ptr<Script> script)
+      : RelayDevice(script->name, backend::make_device("cpu", {1, {}}), script),
+        script_(std::move(script)) {}
+  unsigned queues() const override { return script_->queues; }
+
+ private:
+  std::shared_ptr<Script> script_;
+};
+
+}  // namespace whorl::test

@@ -1,0 +1,267 @@
+// Every refusal of the device: shapes, devices, parameters.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "backend/parallel.h"
+#include "support/targets.h"
+#include "whorl/error.h"
+
+namespace whorl::backend {
+namespace {
+
+using test::put;
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
+constexpr U32 q32 = 7681;  // 1 mod 512
+
+struct BackendErrors : testing::Test {
+  std::unique_ptr<Queue> device = open_queue(test::tested_device),
+                         other = open_queue(test::tested_device);
+  math::Modulus<U32> q{q32};
+  std::span<const math::Modulus<U32>> limb{&q, 1};
+  Buffer<U32> a = device->allocate<U32>(512), b = device->allocate<U32>(512),
+              small = device->allocate<U32>(511), foreign = other->allocate<U32>(512);
+  Slice<const U32> ca = std::as_const(a).slice(), cs = std::as_const(small).slice(),
+                   cf = std::as_const(foreign).slice();
+};
+
+TEST_F(BackendErrors, Slices) {
+  EXPECT_THROW(a.slice().part(1, 512), ShapeError);
+  EXPECT_THROW(a.slice().part(513, 0), ShapeError);
+  EXPECT_THROW(a.slice().part(1, SIZE_MAX), ShapeError);
+  EXPECT_NO_THROW(a.slice().part(512, 0));
+}
+
+TEST_F(BackendErrors, Transfers) {
+  std::vector<U32> host(512);
+  EXPECT_THROW(device->upload<U32>(std::span<const U32>(host), small.slice()), ShapeError);
+  EXPECT_THROW(device->download<U32>(cs, std::span<U32>(host)), ShapeError);
+  EXPECT_THROW(device->upload<U32>(std::span<const U32>(host), foreign.slice()), DeviceError);
+  EXPECT_THROW(device->download<U32>(cf, std::span<U32>(host)), DeviceError);
+}
+
+TEST_F(BackendErrors, Elementwise) {
+  EXPECT_THROW(device->ring<U32>().add(limb, ca, cs, b.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().add(limb, ca, ca, small.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().mul(limb, cf, ca, b.slice()), DeviceError);
+  EXPECT_THROW(device->ring<U32>().mul(limb, ca, cf, b.slice()), DeviceError);
+  EXPECT_THROW(device->ring<U32>().mul_add(limb, ca, ca, foreign.slice()), DeviceError);
+  EXPECT_THROW(device->ring<U32>().neg(limb, ca, small.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().sub({}, ca, ca, b.slice()), ShapeError);
+  const math::Modulus<U32> three[] = {q, q, q};
+  EXPECT_THROW(device->ring<U32>().add(three, ca, ca, b.slice()),
+               ShapeError);  // 512 is not a multiple of 3
+  const U32 scalars[] = {1, 2};
+  EXPECT_THROW(device->ring<U32>().mul_scalar(limb, ca, scalars, b.slice()), ShapeError);
+}
+
+TEST_F(BackendErrors, Transforms) {
+  const ring::NttPlan<U32> plan(256, q32), larger(512, 12289);
+  const ring::NttPlan<U32>* one[] = {&plan};
+  const ring::NttPlan<U32>* mixed[] = {&plan, &larger};
+  EXPECT_THROW(device->ring<U32>().ntt(one, small.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().ntt(std::span<const ring::NttPlan<U32>* const>{}, a.slice()),
+               ShapeError);
+  EXPECT_THROW(device->ring<U32>().ntt(mixed, a.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().intt(one, foreign.slice()), DeviceError);
+  const ring::FftPlan fft(256);
+  auto reals = device->allocate<double>(512);
+  auto values = device->allocate<std::complex<double>>(128);
+  EXPECT_THROW(device->fft().fft(fft, std::as_const(reals).slice(), values.slice()), ShapeError);
+  EXPECT_THROW(device->fft().ifft(fft, std::as_const(values).slice(), reals.slice()), ShapeError);
+  EXPECT_THROW(other->fft().fft(fft, std::as_const(reals).slice().part(0, 256), values.slice()),
+               DeviceError);
+}
+
+TEST_F(BackendErrors, Automorphism) {
+  for (const U32 g : {0u, 2u, 512u, 513u, 511u + 512u})
+    EXPECT_THROW(device->ring<U32>().automorphism(limb, 256, g, false, ca, b.slice()),
+                 ParameterError)
+        << g;
+  EXPECT_THROW(device->ring<U32>().automorphism(limb, 100, 3, false, ca, b.slice()),
+               ParameterError);
+  EXPECT_THROW(device->ring<U32>().automorphism(limb, 256, 3, false, ca, a.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().automorphism(limb, 256, 3, true, cs, small.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().automorphism({}, 256, 3, true, ca, b.slice()), ShapeError);
+}
+
+TEST_F(BackendErrors, Take) {  // 512 words are two polynomials of 256, `small` is one
+  const U32 good[] = {1, 0}, bad[] = {1, 2};
+  EXPECT_NO_THROW(device->ring<U32>().take(1, 256, good, ca, 0, b.slice()));
+  EXPECT_NO_THROW(device->ring<U32>().take(1, 256, {}, ca, 2, b.slice()));
+  EXPECT_THROW(device->ring<U32>().take(1, 256, bad, ca, 0, b.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().take(2, 256, good, ca, 0, b.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().take(0, 256, good, ca, 0, b.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().take(3, 256, good, ca, 0, b.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().take(1, 100, good, ca, 0, b.slice()), ParameterError);
+  EXPECT_THROW(device->ring<U32>().take(1, 256, good, ca, 1, b.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().take(1, 256, {}, ca, 3, b.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().take(1, 256, good, ca, ~std::size_t{0}, b.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().take(1, 256, good, ca, 0, small.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().take(1, 256, good, ca, 0, a.slice()), ShapeError);
+  EXPECT_THROW(device->ring<U32>().take(1, 256, good, cf, 0, b.slice()), DeviceError);
+  EXPECT_THROW(device->ring<U32>().take(1, 256, good, ca, 0, foreign.slice()), DeviceError);
+}
+
+TEST_F(BackendErrors, LweOperations) {
+  EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 100, false, ca, b.slice()), ShapeError);
+  EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 0, false, ca, b.slice()), ShapeError);
+  EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 512, false, ca, small.slice()), ShapeError);
+  EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 512, false, cf, b.slice()), DeviceError);
+  EXPECT_THROW(device->rotation<U32>().extract(q32, 256, 0, ca, b.slice()), ShapeError);
+  EXPECT_THROW(device->rotation<U32>().extract(q32, 200, 0, ca, b.slice()), ParameterError);
+  const std::int64_t weights[] = {1, 2};
+  const Slice<const U32> one[] = {ca}, wrong[] = {ca, cs}, theirs[] = {ca, cf};
+  EXPECT_THROW(device->lwe().linear<std::uint32_t>(16, 64, weights, one, 0, b.slice()), ShapeError);
+  EXPECT_THROW(device->lwe().linear<std::uint32_t>(16, 64, weights, wrong, 0, b.slice()),
+               ShapeError);
+  EXPECT_THROW(device->lwe().linear<std::uint32_t>(16, 64, weights, theirs, 0, b.slice()),
+               DeviceError);
+  EXPECT_THROW(device->lwe().linear<std::uint32_t>(16, 100, weights, wrong, 0, b.slice()),
+               ShapeError);
+}
+
+// Moduli that do not fit the words in which residues are given would be cut without notice.
+TEST_F(BackendErrors, ModuliBeyondTheirWords) {
+  auto extracted = device->allocate<U32>(257);
+  EXPECT_THROW(device->rotation<U32>().extract((1ULL << 32) + q32, 256, 0, ca, extracted.slice()),
+               ParameterError);
+  EXPECT_THROW(device->lwe().modulus_switch(1024, 1ULL << 33, 512, false, ca, b.slice()),
+               ParameterError);
+  const std::int64_t weights[] = {1};
+  const Slice<const U32> one[] = {ca};
+  EXPECT_THROW(device->lwe().linear<std::uint32_t>(1ULL << 33, 64, weights, one, 0, b.slice()),
+               ParameterError);
+}
+
+RotationShape shape(U64 Q, unsigned keys, Arithmetic arithmetic) {
+  return {2, 256, Q, keys, {2, ring::Gadget(Q, 7, 2)}, arithmetic};
+}
+template <class Word>
+RowSource<Word> zeros() {
+  return [](std::size_t, std::span<Word> a, std::span<Word> b) {
+    std::fill(a.begin(), a.end(), Word{0});
+    std::fill(b.begin(), b.end(), Word{0});
+  };
+}
+
+TEST_F(BackendErrors, RotationKeys) {
+  constexpr U64 wide = 17179791361;
+  for (const Arithmetic arithmetic : {Arithmetic::ntt, Arithmetic::fft}) {
+    EXPECT_THROW(device->rotation<U64>().prepare(shape(q32, 1, arithmetic), zeros<U64>()),
+                 ParameterError);
+    EXPECT_THROW(device->rotation<U32>().prepare(shape(wide, 1, arithmetic), zeros<U32>()),
+                 ParameterError);
+    RotationShape bad = shape(q32, 1, arithmetic);
+    bad.gadgets.pop_back();
+    EXPECT_THROW(device->rotation<U32>().prepare(bad, zeros<U32>()), ShapeError);
+    bad = shape(q32, 1, arithmetic);
+    bad.N = 300;
+    EXPECT_THROW(device->rotation<U32>().prepare(bad, zeros<U32>()), ParameterError);
+    for (const unsigned keys : {0u, 3u})
+      EXPECT_THROW(device->rotation<U32>().prepare(shape(q32, keys, arithmetic), zeros<U32>()),
+                   ParameterError)
+          << keys;
+    bad = shape(q32, 1, arithmetic);
+    bad.gadgets[1] = ring::Gadget(12289, 7, 2);
+    EXPECT_THROW(device->rotation<U32>().prepare(bad, zeros<U32>()), ParameterError);
+  }
+}
+
+TEST_F(BackendErrors, BlindRotation) {
+  for (const Arithmetic arithmetic : {Arithmetic::ntt, Arithmetic::fft}) {
+    const auto key = device->rotation<U32>().prepare(shape(q32, 1, arithmetic), zeros<U32>());
+    const auto lwe = put(*device, std::vector<U32>(3, 0));
+    const Slice<const U32> cl = lwe.slice();
+    device->upload<U32>(std::vector<U32>(512, 0), a.slice());
+    // A device that works behind the caller's back says so when results are fetched.
+    auto with_index = [&](U32 value) {
+      const auto index = put(*device, std::vector<U32>{value});
+      device->rotation<U32>().rotate(*key, {cl, ca, index.slice()}, b.slice());
+      test::get(*device, b);
+    };
+    EXPECT_NO_THROW(with_index(1));
+    EXPECT_THROW(with_index(2), ShapeError);
+    EXPECT_NO_THROW(with_index(0));
+    const auto index = put(*device, std::vector<U32>{0});
+    const Slice<const U32> ci = index.slice();
+    EXPECT_THROW(device->rotation<U32>().rotate(*key, {cl.part(0, 2), ca, ci}, b.slice()),
+                 ShapeError);
+    EXPECT_THROW(device->rotation<U32>().rotate(*key, {cl, cs, ci}, b.slice()), ShapeError);
+    EXPECT_THROW(device->rotation<U32>().rotate(*key, {cl, ca.part(0, 0), ci}, b.slice()),
+                 ShapeError);
+    EXPECT_THROW(device->rotation<U32>().rotate(*key, {cl, ca, ci}, small.slice()), ShapeError);
+    EXPECT_THROW(device->rotation<U32>().rotate(*key, {cl, ca, ci}, foreign.slice()), DeviceError);
+    EXPECT_THROW(device->rotation<U32>().rotate_extract(*key, {cl, ca, ci}, 0, b.slice()),
+                 ShapeError);
+    EXPECT_NO_THROW(
+        device->rotation<U32>().rotate_extract(*key, {cl, ca, ci}, 0, b.slice().part(0, 257)));
+    EXPECT_NO_THROW(device->rotation<U32>().rotate(*key, {cl.part(0, 0), ca, ci.part(0, 0)},
+                                                   b.slice().part(0, 0)));
+    // A key of the other word size.
+    auto wide_luts = device->allocate<U64>(256), wide_out = device->allocate<U64>(512);
+    EXPECT_THROW(device->rotation<U64>().rotate(*key, {cl, std::as_const(wide_luts).slice(), ci},
+                                                wide_out.slice()),
+                 Error);
+  }
+}
+
+TEST_F(BackendErrors, SwitchKeys) {
+  const SwitchShape shape{16, 8, 1 << 14, ring::Gadget(1 << 14, 5, 3), false};
+  const auto key = device->lwe().prepare_switch_key(shape, zeros<U64>());
+  const auto in = put(*device, std::vector<U64>(17, 0));
+  auto out = device->allocate<U64>(9);
+  EXPECT_NO_THROW(
+      device->lwe().key_switch<std::uint64_t>(*key, std::as_const(in).slice(), out.slice()));
+  EXPECT_THROW(device->lwe().key_switch<std::uint64_t>(*key, std::as_const(in).slice().part(0, 16),
+                                                       out.slice()),
+               ShapeError);
+  EXPECT_THROW(device->lwe().key_switch<std::uint64_t>(*key, std::as_const(in).slice(),
+                                                       out.slice().part(0, 8)),
+               ShapeError);
+  EXPECT_THROW(other->lwe().key_switch<std::uint64_t>(*key, std::as_const(in).slice(), out.slice()),
+               DeviceError);
+}
+
+TEST(BackendDevice, NamesAndThreads) {
+  EXPECT_THROW(open_queue("abacus"), DeviceError);
+  try {
+    open_queue("abacus");
+  } catch (const DeviceError& error) {
+    EXPECT_NE(std::string(error.what()).find("abacus"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("cpu"), std::string::npos);
+  }
+  EXPECT_EQ(open_queue("cpu", {3, {}})->device().threads(), 3u);
+  EXPECT_EQ(open_queue("cpu")->device().threads(), available_cores());
+  EXPECT_NE(open_queue("")->name().find(test::usable_gpus().empty() ? "cpu" : "cuda"),
+            std::string::npos);
+}
+
+TEST(BackendParallel, EveryItemOnceAndTheFirstError) {
+  for (const unsigned threads : {0u, 1u, 2u, 7u}) {
+    std::vector<std::atomic<int>> seen(100);
+    parallel_for(100, {threads, {}}, [&](std::size_t i) { ++seen[i]; });
+    for (const auto& count : seen) EXPECT_EQ(count, 1);
+    EXPECT_THROW(parallel_for(100, {threads, {}},
+                              [](std::size_t i) {
+                                if (i == 57) throw ShapeError("57");
+                              }),
+                 ShapeError);
+    std::atomic<int> done = 0;
+    EXPECT_THROW(parallel_for(100, {threads, [&] { return done > 0; }},
+                              [&](std::size_t) {
+                                ++done;
+                                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                              }),
+                 InterruptedError);
+    EXPECT_LT(done, 100);
+    parallel_for(0, {threads, [] { return true; }}, [](std::size_t) { FAIL(); });
+  }
+}
+
+}  // namespace
+}  // namespace whorl::backend

@@ -1,0 +1,120 @@
+// RNS operations on several threads: work is split otherwise, results are the same bits.
+#include <gtest/gtest.h>
+
+#include "support/rns.h"
+#include "support/targets.h"
+
+namespace whorl::backend {
+namespace {
+
+template <class Word>
+class BackendRnsThreads : public ::testing::Test {};
+using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(BackendRnsThreads, Words);
+
+template <class Word>
+struct Case {
+  std::shared_ptr<const ring::RnsPlan<Word>> plan;
+  const test::RnsKeyRows<Word>& key;
+  std::uint32_t g;
+  std::size_t batch;
+  std::vector<Word> a, b, sum;  ///< (2, limbs, batch, N), and of mod_down before
+};
+
+/// All results on so many threads, one after another.
+template <class Word>
+std::vector<Word> results(const Case<Word>& c, unsigned threads) {
+  const auto device = test::cpu(threads);
+  const ring::RnsPlan<Word>& plan = *c.plan;
+  const unsigned limbs = plan.limbs();
+  const std::size_t rows = limbs + plan.special(), row = c.batch * plan.N(), part = limbs * row;
+  const auto tables = device->rns<Word>().prepare(c.plan);
+  const auto key = device->rns<Word>().prepare_key(*tables, c.key.source());
+  std::vector<Word> out;
+  const auto keep = [&](const Buffer<Word>& buffer) {
+    const auto words = test::get(*device, buffer);
+    out.insert(out.end(), words.begin(), words.end());
+  };
+  const auto fresh = [&](std::size_t words) {
+    return test::put(*device, std::vector<Word>(words));
+  };
+  const Buffer<Word> a = test::put(*device, c.a), b = test::put(*device, c.b);
+  const std::vector<math::Modulus<Word>> moduli = plan.moduli_of(plan.level(limbs));
+
+  auto product = fresh(3 * part);
+  device->rns<Word>().tensor(*tables, plan.level(limbs), 2, a.slice(), 2, b.slice(),
+                             product.slice());
+  keep(product);
+  auto digits = fresh(plan.digits(limbs) * rows * row);
+  test::mod_up(*device, *tables, limbs, a.slice().part(0, part), digits.slice());
+  keep(digits);
+  const Buffer<Word>& read = digits;
+  for (const std::uint32_t g : {1u, c.g}) {
+    auto switched = fresh(2 * rows * row);
+    device->rns<Word>().inner_product(*key, *tables, plan.level(limbs), g, read.slice(),
+                                      switched.slice());
+    keep(switched);
+    const auto down = [&](Slice<const Word> added, std::uint32_t g, Buffer<Word>& out) {
+      test::mod_down(*device, *tables, 65537, limbs, 2, std::as_const(switched).slice(), added, g,
+                     out.slice());
+      keep(out);
+    };
+    const auto sum = test::put(*device, c.sum);
+    for (const std::size_t added : {std::size_t{0}, part, 2 * part})
+      for (const std::uint32_t g : {1u, c.g}) {
+        auto out = fresh(2 * part);
+        down(sum.slice().part(0, added), g, out);
+      }
+    auto in_place = test::put(*device, c.sum);
+    down(std::as_const(in_place).slice().part(0, part), 1, in_place);
+  }
+  if (limbs > 1) {
+    auto dropped = fresh(2 * (part - row));
+    test::rescale(*device, *tables, 65537, limbs, 2, a.slice(), dropped.slice());
+    keep(dropped);
+  }
+  for (const bool evaluation_form : {false, true}) {
+    auto moved = fresh(part);
+    device->ring<Word>().automorphism(moduli, plan.N(), c.g, evaluation_form,
+                                      a.slice().part(0, part), moved.slice());
+    keep(moved);
+  }
+  auto added = fresh(part);
+  device->ring<Word>().add(moduli, a.slice().part(0, part), b.slice().part(0, part), added.slice());
+  keep(added);
+  device->rns<Word>().intt(*tables, plan.level(limbs), 3, product.slice());
+  keep(product);
+  return out;
+}
+
+TYPED_TEST(BackendRnsThreads, AreTheBitsOfOne) {
+  using Word = TypeParam;
+  test::Random random;
+  for (int round = 0; round < 4; ++round) {
+    const auto N = static_cast<std::uint32_t>(1u << (12 + random.below(3)));
+    const auto limbs = 1 + static_cast<unsigned>(random.below(4)),
+               special = 1 + static_cast<unsigned>(random.below(2)),
+               digit_limbs = 1 + static_cast<unsigned>(random.below(std::min(2u, limbs)));
+    const auto plan = test::random_rns_plan<Word>(N, limbs, special, digit_limbs, random);
+    const test::RnsKeyRows<Word> key(*plan, random);
+    const std::size_t batch = 1 + random.below(2);
+    const auto polynomials = [&] {
+      return test::random_rows(*plan, plan->level(limbs), 2, batch, random);
+    };
+    const Case<Word> c{
+        plan,         key,           static_cast<std::uint32_t>(2 * random.below(N) + 1),
+        batch,        polynomials(), polynomials(),
+        polynomials()};
+    SCOPED_TRACE(test::describe(*plan) + ", batch " + std::to_string(batch) +
+                 ", g = " + std::to_string(c.g));
+    test::on_each_target([&] {
+      const std::vector<Word> expected = results(c, 1);
+      for (const unsigned threads : {2u, 3u, 2 + static_cast<unsigned>(random.below(7))})
+        ASSERT_TRUE(results(c, threads) == expected) << threads << " threads";
+    });
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace whorl::backend

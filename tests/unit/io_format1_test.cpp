@@ -1,0 +1,149 @@
+// Files of format version 1 load, decrypt and evaluate; tests/data/format1/README.md says what they
+// hold.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "support/bgv_sets.h"
+#include "unit/io_expectations.h"
+#include "unit/io_samples.h"
+#include "whorl/bgv.h"
+#include "whorl/binfhe.h"
+
+namespace whorl::io {
+namespace {
+
+using samples::insecure;
+using samples::thrown;
+
+std::filesystem::path file(const std::string& name) {
+  return std::filesystem::path(WHORL_SOURCE_DIR) / "tests/data/format1" / (name + ".whorl");
+}
+
+/// Loaded from its file; the same comes from its bytes, and again from format 2.
+template <class T>
+T kept(const std::string& name) {
+  std::ifstream stream(file(name), std::ios::binary);
+  const Bytes bytes{std::istreambuf_iterator<char>(stream), {}};
+  EXPECT_EQ(info(bytes).version, 1);
+  T value = load<T>(file(name), insecure());
+  const Bytes again = dump(value);
+  EXPECT_EQ(info(again).version, 2);
+  EXPECT_EQ(info(again).parameters_digest, info(bytes).parameters_digest);
+  EXPECT_EQ(info(again).key_id, info(bytes).key_id);
+  EXPECT_EQ(dump(load<T>(again, insecure())), again);
+  EXPECT_EQ(dump(load<T>(bytes, insecure())), again);
+  return value;
+}
+
+template <class Key>
+Key kept_secret(const std::string& name) {
+  EXPECT_THROW(load<Key>(file(name), "format two", insecure()), PassphraseError);
+  return load<Key>(file(name), "format one", insecure());
+}
+
+TEST(IoFormat1, Binfhe) {
+  for (const std::string set : {"binfhe", "binfhe-wide"}) {
+    SCOPED_TRACE(set);
+    const auto parameters = kept<binfhe::Parameters>(set + "-parameters");
+    const binfhe::Client client(kept_secret<binfhe::SecretKey>(set + "-secret-key"));
+    EXPECT_EQ(client.parameters().literal(), parameters.literal());
+    const auto fresh = kept<binfhe::Ciphertexts>(set + "-fresh");
+    const auto nand = kept<binfhe::Ciphertexts>(set + "-nand");
+    EXPECT_TRUE(fresh.seed.has_value());
+    EXPECT_FALSE(nand.seed.has_value());
+    EXPECT_EQ(fresh.shape, std::nullopt);
+    EXPECT_EQ(client.decrypt(fresh), (std::vector<std::uint32_t>{0, 0, 1, 1, 1}));
+    EXPECT_EQ(client.decrypt(nand), (std::vector<std::uint32_t>{1, 1, 1, 0, 1}));
+    const auto lut = kept<binfhe::Lut>(set + "-lut");
+    EXPECT_TRUE(std::ranges::equal(lut.values(), std::vector<std::uint32_t>{1, 0, 3, 2}));
+    EXPECT_EQ(lut.kind(), binfhe::LutKind::padded);
+
+    const binfhe::Server server(kept<binfhe::EvaluationKeys>(set + "-evaluation-keys"));
+    const binfhe::Ciphertexts* const inputs[] = {&fresh, &nand};
+    EXPECT_EQ(client.decrypt(server.gate(binfhe::Gate::and_, inputs)),
+              (std::vector<std::uint32_t>{0, 0, 1, 0, 1}));
+    const std::vector<std::uint32_t> messages = {0, 1, 2, 3};
+    const auto looked_up =
+        server.apply({&lut, 1}, {}, client.encrypt(messages, binfhe::Encoding{4, true}));
+    EXPECT_EQ(client.decrypt(looked_up), (std::vector<std::uint32_t>{1, 0, 3, 2}));
+  }
+  const auto literal = kept<binfhe::Parameters>("binfhe-wide-parameters").literal();
+  EXPECT_EQ(literal.name, "format 1, wide");
+  EXPECT_EQ(literal.ring_secret, binfhe::SecretDistribution::gaussian);
+  EXPECT_EQ(literal.transform, binfhe::Transform::ntt);
+  EXPECT_TRUE(literal.padding);
+  EXPECT_EQ(literal.gadget, (std::vector<binfhe::GadgetRange>{{6, 23, 1}, {10, 24, 1}}));
+  EXPECT_EQ(kept<binfhe::Parameters>("binfhe-parameters").literal().source,
+            "tests; kept as format 1 wrote it: Größe ≤ 32");
+}
+
+TEST(IoFormat1, Bgv) {
+  for (const std::string set : {"bgv", "bgv-wide"}) {
+    SCOPED_TRACE(set);
+    const auto parameters = kept<bgv::Parameters>(set + "-parameters");
+    const bgv::Client client(kept_secret<bgv::SecretKey>(set + "-secret-key"));
+    EXPECT_EQ(client.parameters().literal(), parameters.literal());
+    const bool slots = parameters.has_slots();
+    test::Clear clear{parameters.N(), parameters.t(),
+                      slots ? bgv::Packing::slots : bgv::Packing::coefficients,
+                      std::vector<std::uint64_t>(parameters.N())};
+    for (std::size_t i = 0; i < clear.values.size(); ++i)
+      clear.values[i] = (7 * i + 3) % parameters.t();
+
+    const auto fresh = kept<bgv::Ciphertexts>(set + "-fresh");
+    const auto square = kept<bgv::Ciphertexts>(set + "-square");
+    EXPECT_TRUE(fresh.seed.has_value());
+    EXPECT_FALSE(square.seed.has_value());
+    EXPECT_EQ(client.decrypt(fresh), clear.values);
+    EXPECT_EQ(client.decrypt(square), (clear * clear).values);
+    EXPECT_EQ(square.info.factor != 1, slots);
+    const auto key = kept<bgv::PublicKey>(set + "-public-key");
+    EXPECT_EQ(client.decrypt(encrypt(key, clear.as_signed(), clear.packing)), clear.values);
+
+    const bgv::Server server(kept<bgv::EvaluationKeys>(set + "-evaluation-keys"));
+    auto product = server.multiply(server.upload(fresh), server.upload(fresh));
+    if (slots) product = server.rotate(product, 1);
+    EXPECT_EQ(client.decrypt(server.download(product)),
+              (slots ? (clear * clear).rotated(1) : clear * clear).values);
+  }
+  const auto literal = kept<bgv::Parameters>("bgv-wide-parameters").literal();
+  EXPECT_EQ(literal.name, "format 1, wide");
+  EXPECT_EQ(literal.sigma, 3.2);
+  EXPECT_EQ(literal.depth, 1U);
+}
+
+TEST(IoFormat1, IsCheckedAsFormat2Is) {
+  std::ifstream stream(file("binfhe-parameters"), std::ios::binary);
+  const Bytes frame{std::istreambuf_iterator<char>(stream), {}};
+  const auto loading = [](const Bytes& bytes) {
+    return thrown([&] { load<binfhe::Parameters>(bytes, insecure()); });
+  };
+  const auto with = [&](std::size_t at, auto value) {
+    return loading(samples::patched(frame, samples::payload_at + at, value));
+  };
+  constexpr std::size_t key_switch = 32, enumerators = 5, ranges = 65, name = 69 + 12;
+  EXPECT_EQ(loading(frame), "nothing");
+  for (std::size_t k = 0; k < enumerators; ++k)
+    EXPECT_EQ(with(key_switch + k, std::uint8_t{3}), "Format") << k;
+  EXPECT_EQ(with(ranges, ~std::uint32_t{0}), "Truncated");
+  EXPECT_EQ(with(0, std::uint32_t{0}), "Parameter");
+  EXPECT_EQ(with(4, std::uint64_t{0}), "Parameter");
+  ASSERT_EQ(frame[samples::payload_at + name + 2], 'f');
+  for (const int letter : {0x00, 0x1b, 0x7f, 0x80, 0xc3, 0xff})
+    EXPECT_EQ(with(name + 2, static_cast<std::uint8_t>(letter)), "Format") << letter;
+  EXPECT_NE(with(name, std::uint16_t{0xffff}), "nothing");
+  const std::size_t payload = frame.size() - samples::payload_at - samples::trailer_bytes;
+  for (std::size_t length = 0; length < payload; ++length)
+    EXPECT_EQ(loading(samples::with_payload_bytes(frame, length)), "Truncated") << length;
+  EXPECT_EQ(loading(samples::with_payload_bytes(frame, payload + 1)), "Oversized");
+  // One version's bytes under the other's number.
+  EXPECT_NE(loading(samples::patched(frame, samples::version_at, std::uint16_t{2})), "nothing");
+  const Bytes later = dump(load<binfhe::Parameters>(frame, insecure()));
+  EXPECT_NE(loading(samples::patched(later, samples::version_at, std::uint16_t{1})), "nothing");
+}
+
+}  // namespace
+}  // namespace whorl::io

@@ -1,0 +1,287 @@
+// Tagged fields: the literals at the head of every payload, and the shape of an array.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <utility>
+
+#include "io/bgv_literal.h"
+#include "io/binfhe_literal.h"
+#include "unit/io_expectations.h"
+#include "unit/io_samples.h"
+
+namespace whorl::io {
+namespace {
+
+using samples::insecure;
+using samples::Random;
+using samples::thrown;
+
+using Literals = LiteralCodec<binfhe::Parameters>;
+
+struct Record {
+  std::uint16_t tag;
+  Bytes value;
+};
+template <class T>
+Record record(std::uint16_t tag, T value) {
+  const ByteSpan bytes = bytes_of(std::span<const T>(&value, 1));
+  return {tag, Bytes(bytes.begin(), bytes.end())};
+}
+Record text(std::uint16_t tag, std::string_view value) {
+  return {tag, Bytes(value.begin(), value.end())};
+}
+
+Bytes section(const std::vector<Record>& records) {
+  ByteWriter fields;
+  for (const Record& one : records) {
+    fields.value(one.tag);
+    fields.value(static_cast<std::uint32_t>(one.value.size()));
+    fields.bytes(one.value);
+  }
+  ByteWriter out;
+  out.value(static_cast<std::uint32_t>(fields.size()));
+  out.bytes(fields.data());
+  return out.data();
+}
+
+binfhe::ParameterLiteral read(const Bytes& bytes) {
+  ByteReader reader(bytes);
+  auto literal = read_literal<binfhe::Parameters>(reader, 2);
+  reader.finish("test");
+  return literal;
+}
+std::string refusal_of(const Bytes& bytes) {
+  try {
+    read(bytes);
+  } catch (const FormatError& error) {
+    return error.what();
+  }
+  return "";
+}
+std::string refusal(const std::vector<Record>& records) { return refusal_of(section(records)); }
+
+TEST(IoTagged, NothingButDefaults) {
+  EXPECT_EQ(read(section({})), binfhe::ParameterLiteral{});
+  ByteWriter out;
+  write_fields(binfhe::ParameterLiteral{}, Literals::fields, out);
+  EXPECT_EQ(out.data(), Bytes(4));
+}
+
+// Files leave defaults out: they are part of the format.
+TEST(IoTagged, DefaultsNeverChange) {
+  binfhe::ParameterLiteral binfhe;
+  binfhe.n = binfhe.N = binfhe.log_B_ks = binfhe.ks_digits = 0;
+  binfhe.q = binfhe.Q = binfhe.Q_ks = 0;
+  binfhe.key_switch = binfhe::KeySwitch::table;
+  binfhe.lwe_secret = binfhe.ring_secret = binfhe::SecretDistribution::ternary;
+  binfhe.transform = binfhe::Transform::fft;
+  binfhe.sigma_lwe = binfhe.sigma_ring = 3.19;
+  binfhe.max_p = 4;
+  binfhe.padding = false;
+  EXPECT_EQ(read(section({})), binfhe);
+  bgv::ParameterLiteral bgv;
+  bgv.N = bgv.depth = 0;
+  bgv.t = 0;
+  bgv.digit_limbs = 1;
+  bgv.sigma = 3.19;
+  const Bytes none = section({});
+  ByteReader reader(none);
+  EXPECT_EQ(read_literal<bgv::Parameters>(reader, 2), bgv);
+}
+
+TEST(IoTagged, FieldsAreReadByTheirTags) {
+  const auto literal = read(section({record<std::uint32_t>(1, 16), record<std::uint64_t>(4, 12289),
+                                     record<std::uint8_t>(10, 1), text(17, "é")}));
+  binfhe::ParameterLiteral expected;
+  expected.n = 16;
+  expected.Q = 12289;
+  expected.padding = true;
+  expected.name = "é";
+  EXPECT_EQ(literal, expected);
+}
+
+TEST(IoTagged, RefusalsNameTheField) {
+  EXPECT_EQ(refusal({record<std::uint32_t>(99, 1)}),
+            "parameters: field 99 is unknown to this build");
+  EXPECT_EQ(refusal({record<std::uint32_t>(0, 1)}), "parameters: field 0 is unknown to this build");
+  EXPECT_EQ(refusal({record<std::uint32_t>(1, 16), record<std::uint32_t>(1, 16)}),
+            "parameters: field 1 (n) is there twice");
+  EXPECT_EQ(refusal({record<std::uint32_t>(3, 256), record<std::uint32_t>(1, 16)}),
+            "parameters: field 1 (n) stands behind field 3");
+  EXPECT_EQ(refusal({record<std::uint32_t>(13, 4)}), "max_p: its default, which is left out");
+  EXPECT_EQ(refusal({text(17, "")}), "name: its default, which is left out");
+  EXPECT_EQ(refusal({record<std::uint64_t>(1, 16)}), "n: 8 bytes, expected 4");
+  EXPECT_EQ(refusal({record<std::uint16_t>(1, 16)}), "n: 2 bytes, expected 4");
+  EXPECT_EQ(refusal({text(2, "")}), "q: 0 bytes, expected 8");
+  EXPECT_EQ(refusal({record<std::uint8_t>(6, 2)}), "key_switch: 2, at most 1");
+  EXPECT_EQ(refusal({record<std::uint8_t>(7, 3)}), "lwe_secret: 3, at most 2");
+  EXPECT_EQ(refusal({record<std::uint16_t>(7, 0)}), "lwe_secret: 2 bytes, expected 1");
+  EXPECT_EQ(refusal({record<std::uint8_t>(10, 2)}), "padding: 2, at most 1");
+  EXPECT_EQ(refusal({{16, Bytes(13)}}), "gadget: 13 bytes, expected a multiple of 12");
+  EXPECT_EQ(refusal({{16, Bytes(std::size_t{12} * 17)}}), "gadget: 17 elements, at most 16");
+  EXPECT_EQ(refusal({{17, Bytes(65, 'x')}}), "name: 65 bytes, at most 64");
+  EXPECT_EQ(refusal({{18, Bytes(1025, 'x')}}), "source: 1025 bytes, at most 1024");
+}
+
+TEST(IoTagged, LengthsThatDoNotFit) {
+  const Bytes good = section({record<std::uint32_t>(1, 16), text(17, "name")});
+  EXPECT_NO_THROW(read(good));
+  for (std::size_t bytes = 0; bytes < good.size(); ++bytes)
+    EXPECT_THROW(read(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(bytes))),
+                 TruncatedError);
+  // The whole, then the name, is said to be longer or shorter than it is.
+  for (const std::size_t at : {std::size_t{0}, good.size() - 8})
+    for (const std::uint32_t change : {1U, 100U, 0xffff0000U, ~0U}) {
+      Bytes bad = good;
+      std::uint32_t length;
+      std::memcpy(&length, &bad[at], 4);
+      length += change;
+      std::memcpy(&bad[at], &length, 4);
+      EXPECT_THROW(read(bad), FormatError) << at << " " << change;
+    }
+}
+
+TEST(IoTagged, Texts) {
+  for (const std::string_view letter : {"\x1b", "\x7f", "\x80", "\xc3", "\xff"})
+    EXPECT_EQ(refusal({text(17, letter)}), "name: not printable UTF-8");
+  EXPECT_EQ(refusal({{18, {0}}}), "source: not printable UTF-8");
+  for (const auto& [written, good] : {std::pair{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x8c\x80", true},
+                                      std::pair{"\xc0\xaf", false},          // overlong
+                                      std::pair{"\xed\xa0\x80", false},      // surrogate
+                                      std::pair{"\xf4\x90\x80\x80", false},  // beyond U+10FFFF
+                                      std::pair{"\xc2\x85", false},          // control
+                                      std::pair{"\xe2\x82", false}}) {
+    auto literal = samples::literals()[0];
+    literal.source = written;
+    EXPECT_EQ(thrown([&] { dump(samples::parameters(literal)); }), good ? "nothing" : "Parameter");
+    EXPECT_EQ(refusal({text(18, written)}).empty(), good);
+  }
+}
+
+TEST(IoTagged, WhatIsReadIsChecked) {
+  const Bytes frame = dump(samples::tiny_parameters());
+  const auto with = [&](std::uint16_t tag, auto value) {
+    return thrown([&] {
+      load<binfhe::Parameters>(samples::patched(frame, samples::field_at(frame, tag), value),
+                               insecure());
+    });
+  };
+  EXPECT_EQ(with(1, std::uint32_t{15}), "Parameter");
+  EXPECT_EQ(with(2, std::uint64_t{3}), "Parameter");
+  EXPECT_EQ(with(2, std::uint64_t{1024}), "ParameterMismatch");
+  EXPECT_EQ(with(17, std::uint8_t{'T'}), "nothing");  // the digest does not cover names
+}
+
+// ---- structs within
+
+struct Inner {
+  std::uint8_t kind = 0;
+  std::uint64_t size = 1;
+  bool operator==(const Inner&) const = default;
+};
+struct Outer {
+  std::uint32_t n = 0;
+  Inner inner{};
+};
+
+}  // namespace
+
+template <>
+struct StructFields<Inner> {
+  static constexpr std::tuple fields{Field{1, "kind", &Inner::kind},
+                                     Field{2, "size", &Inner::size}};
+};
+
+namespace {
+
+TEST(IoTagged, StructsAreFieldsAgain) {
+  constexpr std::tuple fields{Field{1, "n", &Outer::n}, Field{2, "inner", &Outer::inner}};
+  for (const Inner& inner : {Inner{}, Inner{3, 1}, Inner{0, 7}, Inner{3, 7}}) {
+    ByteWriter out;
+    write_fields(Outer{5, inner}, fields, out);
+    ByteReader reader(out.data());
+    const auto loaded = read_fields<Outer>(reader, fields, "outer");
+    EXPECT_EQ(loaded.n, 5U);
+    EXPECT_EQ(loaded.inner, inner);
+  }
+  const auto reading = [&](const Bytes& inner) {
+    const Bytes bytes = section({{2, inner}});
+    ByteReader reader(bytes);
+    return thrown([&] { read_fields<Outer>(reader, fields, "outer"); });
+  };
+  Bytes longer = section({record<std::uint8_t>(1, 3)});
+  EXPECT_EQ(reading(longer), "nothing");
+  longer.push_back(0);
+  EXPECT_EQ(reading(longer), "Oversized");
+  EXPECT_EQ(reading(section({record<std::uint8_t>(3, 3)})), "Format");
+  EXPECT_EQ(reading(section({})), "Format");  // the default
+}
+
+// ---- shapes
+
+class IoShape : public testing::Test {
+ protected:
+  std::uint64_t seed = std::random_device{}();
+  Random random{seed};
+  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
+  binfhe::Parameters parameters = samples::tiny_parameters();
+
+  binfhe::Ciphertexts of(std::size_t count, std::optional<Shape> shape, bool seeded = true) {
+    auto value = samples::ciphertexts(parameters, count, seeded, random);
+    value.shape = std::move(shape);
+    return value;
+  }
+};
+
+TEST_F(IoShape, Returns) {
+  for (const bool seeded : {false, true})
+    for (const auto& [count, shape] :
+         {std::pair{6U, Shape{2, 3}}, std::pair{1U, Shape{}}, std::pair{6U, Shape{1, 6, 1}},
+          std::pair{0U, Shape{4, 0}}, std::pair{1U, Shape(32, 1)}}) {
+      const auto value = of(count, shape, seeded);
+      const Bytes bytes = dump(value);
+      const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure());
+      EXPECT_EQ(loaded.shape, shape);
+      EXPECT_EQ(loaded.data, value.data);
+      EXPECT_EQ(dump(loaded), bytes);
+    }
+}
+
+TEST_F(IoShape, ARowNeedsNone) {
+  auto value = of(5, Shape{5});
+  const Bytes bytes = dump(value);
+  EXPECT_EQ(load<binfhe::Ciphertexts>(bytes, insecure()).shape, std::nullopt);
+  value.shape.reset();
+  EXPECT_EQ(dump(value), bytes);
+}
+
+TEST_F(IoShape, IsThatOfTheCount) {
+  EXPECT_THROW(dump(of(6, Shape{2, 4})), ShapeError);
+  EXPECT_THROW(dump(of(6, Shape{})), ShapeError);
+  EXPECT_THROW(dump(of(6, Shape{7})), ShapeError);
+  EXPECT_THROW(dump(of(1, Shape(33, 1))), ShapeError);
+  EXPECT_THROW(dump(of(0, Shape{std::uint64_t{1} << 32, std::uint64_t{1} << 32})), OversizedError);
+}
+
+TEST_F(IoShape, BadBytes) {
+  const Bytes frame = dump(of(6, Shape{2, 3}));
+  // Behind literal, encoding, count and seed: length of the fields, tag, length, two axes.
+  const std::size_t at =
+      samples::payload_at + samples::literal_bytes(parameters.literal()) + 16 + 32;
+  const auto with = [&](std::size_t offset, auto value) {
+    return thrown([&] {
+      load<binfhe::Ciphertexts>(samples::patched(frame, at + offset, value), insecure());
+    });
+  };
+  EXPECT_EQ(with(10, std::uint64_t{3}), "Format");
+  EXPECT_EQ(with(10, std::uint64_t{0}), "Format");
+  EXPECT_EQ(with(10, ~std::uint64_t{0}), "Oversized");
+  EXPECT_EQ(with(4, std::uint16_t{2}), "Format");
+  EXPECT_EQ(with(6, std::uint32_t{15}), "Format");
+  EXPECT_EQ(with(6, std::uint32_t{17}), "Truncated");
+  EXPECT_EQ(with(0, std::uint32_t{23}), "Truncated");
+  EXPECT_EQ(with(0, ~std::uint32_t{0}), "Truncated");
+}
+
+}  // namespace
+}  // namespace whorl::io

@@ -1,0 +1,264 @@
+// Operations on arrays of ciphertexts: what they mean, and that bits do not depend on where pieces
+// lie.
+#include "lattice/rlwe/evaluator.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "support/rlwe_rig.h"
+
+namespace whorl::lattice::rlwe {
+namespace {
+
+using test::any_keys;
+using test::RlweRig;
+using test::StrainedFleet;
+
+template <class Word>
+class RlweEvaluator : public ::testing::Test {};
+using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(RlweEvaluator, Words);
+
+void expect_same(const WordArray& a, const WordArray& b, const std::string& what) {
+  ASSERT_EQ(a.bytes(), b.bytes()) << what;
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.bytes()), 0) << what;
+}
+
+TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
+  auto rig = RlweRig<TypeParam>::mixed(5, 2, 2);
+  const auto& plan = *rig.plan;
+  const std::uint32_t inverse = 2 * plan.N() - 1;
+  const std::vector<SwitchKeyData> keys = {rig.key(1, 2), rig.key(1, 3), rig.key(3, 1),
+                                           rig.key(inverse, 1)};
+  const std::size_t many = 2 + rig.random.below(9);
+  SCOPED_TRACE(many);
+  const ring::Basis full = plan.level(5), low = plan.level(3);
+  const Shape two{2, full, many}, single{2, full, 1}, plain{1, plan.all(), many},
+      one_plain{1, plan.all(), 1}, few{2, low, many};
+  const WordArray a = rig.residues(two), b = rig.residues(two), s = rig.residues(single),
+                  m = rig.residues(plain), o = rig.residues(one_plain), f = rig.residues(few);
+  std::vector<std::uint32_t> some(1 + rig.random.below(12));
+  for (auto& i : some) i = static_cast<std::uint32_t>(rig.random.below(many));
+  const auto scalar = rig.random.between(-1000, 1000);
+
+  const auto circuit = [&](const std::shared_ptr<const Evaluator>& e) {
+    const Keys held(e, keys, any_keys());
+    const Array x = e->upload(a, two), y = e->upload(b, two), one = e->upload(s, single),
+                p = e->upload(m, plain), q = e->upload(o, one_plain), z = e->upload(f, few);
+    std::vector<Array> out = {x, one, p};
+    const auto keep = [&](Array array) -> const Array& { return out.emplace_back(array); };
+    keep(e->copy(x));
+    keep(e->add(x, y));
+    keep(e->sub(x, one));
+    keep(e->sub(one, y));
+    keep(e->negate(x));
+    keep(e->scale(x, scalar));
+    keep(e->add_plain(x, p));
+    keep(e->sub_plain(x, q));
+    keep(e->add_plain(one, p));
+    keep(e->multiply_plain(z, p));
+    keep(e->multiply_plain(one, p));
+    keep(e->multiply_plain(x, q));
+    const Array three = e->tensor(x, y), four = e->tensor(three, one);
+    keep(three);
+    keep(four);
+    keep(e->add(four, x));
+    keep(e->sub(x, three));
+    keep(e->relinearise(three, held, 1));
+    keep(e->relinearise(four, held, 65537));
+    const std::vector<std::uint32_t> gs = {3, 1, inverse};
+    for (const Array& turned : e->automorphisms(x, gs, held, 2)) keep(turned);
+    keep(e->key_switch(z, held.get(3, 1), 1));
+    keep(e->divide(x, low, 65537));
+    keep(e->divide(x, plan.level(2) | plan.special_basis(), 1));
+    keep(e->extend(z, plan.all(), ring::Lift::exact));
+    keep(e->restrict(x, ring::Basis{0, 2, 3}));
+    keep(e->transform(e->transform(x, Form::coefficient), Form::evaluation));
+    const Array digits = e->digits(z, 1, plan.key_layout());
+    keep(digits);
+    keep(e->inner_product(digits, held.get(3, 1), 3));
+    keep(e->take(x, some));
+    keep(e->take(one, std::vector<std::uint32_t>(many, 0)));
+    const std::vector<Array> arrays = {x, one, e->take(y, some), x};
+    keep(e->join(arrays));
+    keep(e->take(e->join(arrays), some));
+    keep(e->weighted_sum(x, std::vector<Evaluator::Term>{{3, p}, {1, q}, {inverse, q}}, held, 1));
+    keep(e->weighted_sum(one, std::vector<Evaluator::Term>{{3, p}, {inverse, p}}, held, 2));
+    e->wait();
+    std::vector<WordArray> words;
+    for (const Array& each : out) words.push_back(e->download(each));
+    return words;
+  };
+  const auto due = circuit(rig.evaluator(StrainedFleet(1).fleet));
+  for (const auto& [devices, most] :
+       {std::pair<std::size_t, std::size_t>{1, 2}, {2, 512}, {2, 1}, {3, 2}}) {
+    const auto got = circuit(rig.evaluator(StrainedFleet(devices, most).fleet));
+    ASSERT_EQ(got.size(), due.size());
+    for (std::size_t i = 0; i < got.size(); ++i)
+      expect_same(got[i], due[i],
+                  "result " + std::to_string(i) + " on " + std::to_string(devices) +
+                      " devices, pieces of " + std::to_string(most));
+  }
+}
+
+TYPED_TEST(RlweEvaluator, ArraysAreSplitByOneRule) {
+  auto rig = RlweRig<TypeParam>::mixed(3, 1, 1);
+  const StrainedFleet two(2, 3);
+  const auto e = rig.evaluator(two.fleet);
+  EXPECT_EQ(e->most(), 3u);
+  for (const std::size_t count : {1u, 2u, 5u, 12u}) {
+    const Shape shape{2, rig.plan->level(3), count};
+    const Array a = e->upload(rig.residues(shape), shape), b = e->add(a, a);
+    EXPECT_EQ(a.pieces(), two.fleet->pieces(count, 3));
+    EXPECT_EQ(b.pieces(), a.pieces());
+    EXPECT_EQ(a.bytes(), 6 * count * rig.N() * sizeof(TypeParam));
+    for (const run::Piece& piece : a.pieces()) EXPECT_LE(piece.range.count, 3u);
+  }
+}
+
+/// Phases come out as integers say, up to what switching and rounding add.
+TYPED_TEST(RlweEvaluator, MeansWhatItSays) {
+  auto rig = RlweRig<TypeParam>::even(4, 2, 2);
+  const std::uint32_t g = 5;
+  const auto e = rig.evaluator(StrainedFleet(2).fleet);
+  const std::vector<SwitchKeyData> data = {rig.key(1, 2), rig.key(g, 1)};
+  const Keys keys(e, data, any_keys());
+  const ring::Basis basis = rig.plan->level(4);
+  const Shape shape{2, basis, 3};
+  const auto m = rig.integers(3, 1000), n = rig.integers(3, 1000), p = rig.integers(1, 20);
+  const Array a = e->upload(rig.encrypt(basis, m), shape), b = e->upload(rig.encrypt(basis, n), shape);
+  const auto near = [&](const Array& got, const std::vector<std::int64_t>& due, std::int64_t bound,
+                        const char* what) {
+    EXPECT_LE(rig.largest_difference(rig.phases(*e, got), due), bound) << what;
+  };
+  std::vector<std::int64_t> sum(m.size()), less(m.size());
+  for (std::size_t i = 0; i < m.size(); ++i) {
+    sum[i] = m[i] + n[i];
+    less[i] = m[i] - n[i];
+  }
+  near(a, m, 40, "fresh");
+  near(e->add(a, b), sum, 80, "add");
+  near(e->sub(a, b), less, 80, "sub");
+  near(e->automorphisms(a, std::span(&g, 1), keys, 1)[0], rig.turned(m, g), 400, "automorphism");
+  near(e->key_switch(a, keys.get(g, 1), 1), rig.turned(m, g), 400, "key_switch");
+  const Array plain = e->lift(p, rig.plan->all());
+  near(e->multiply_plain(a, plain), rig.product(m, p), 40 * 20 * 256, "multiply_plain");
+  std::vector<std::int64_t> with = m;
+  for (std::size_t i = 0; i < with.size(); ++i) with[i] -= p[i % rig.N()];
+  near(e->sub_plain(a, plain), with, 40, "sub_plain");
+  // Products of small messages fit one prime of 26 bits.
+  const auto x = rig.integers(3, 1), y = rig.integers(3, 1);
+  const Array small = e->tensor(e->upload(rig.encrypt(basis, x), shape),
+                                e->upload(rig.encrypt(basis, y), shape));
+  const auto xy = rig.product(x, y);
+  near(small, xy, 256 * 40 * 40, "tensor");
+  const Array two = e->relinearise(small, keys, 1);
+  EXPECT_EQ(two.parts(), 2u);
+  EXPECT_LE(rig.largest_difference(rig.phases(*e, two), rig.phases(*e, small)), 400)
+      << "relinearise";
+}
+
+/// Double hoisting against automorphisms that are multiplied and added, one by one.
+TYPED_TEST(RlweEvaluator, WeightedSumsAreHoistedTwice) {
+  auto rig = RlweRig<TypeParam>::even(4, 2, 2);
+  const auto e = rig.evaluator(StrainedFleet(2).fleet);
+  const std::vector<std::uint32_t> gs = {1, 3, 9, 511};
+  std::vector<SwitchKeyData> data;
+  for (const std::uint32_t g : gs)
+    if (g != 1) data.push_back(rig.key(g, 1));
+  const Keys keys(e, data, any_keys());
+  const ring::Basis basis = rig.plan->level(3), low = rig.plan->level(4);
+  for (const auto& [count, plains] :
+       {std::pair<std::size_t, std::size_t>{3, 1}, {3, 3}, {1, 4}, {1, 1}}) {
+    const auto m = rig.integers(count, 1000);
+    const Array a = e->upload(rig.encrypt(basis, m), {2, basis, count});
+    std::vector<Evaluator::Term> twice, once;
+    std::vector<std::int64_t> due(std::max(count, plains) * rig.N());
+    for (const std::uint32_t g : gs) {
+      const auto p = rig.integers(plains, 3);
+      twice.push_back({g, e->lift(p, rig.plan->all())});
+      once.push_back({g, e->lift(p, low)});
+      auto turned = rig.turned(m, g);
+      if (count == 1)
+        for (std::size_t i = 1; i < plains; ++i) turned.insert(turned.end(), &turned[0], &turned[rig.N() - 1] + 1);
+      const auto term = rig.product(turned, p);
+      for (std::size_t i = 0; i < due.size(); ++i) due[i] += term[i];
+    }
+    const Array got = e->weighted_sum(a, twice, keys, 1), plain = e->weighted_sum(a, once, keys, 1);
+    EXPECT_EQ(got.count(), std::max(count, plains));
+    EXPECT_EQ(got.basis(), basis);
+    const std::int64_t bound = 4 * 3 * 256 * 60;
+    EXPECT_LE(rig.largest_difference(rig.phases(*e, got), due), bound);
+    EXPECT_LE(rig.largest_difference(rig.phases(*e, plain), due), bound);
+    // Terms without a key alone are not divided at all.
+    const Array still = e->weighted_sum(a, std::span(twice).first(1), keys, 1);
+    expect_same(e->download(still), e->download(e->multiply_plain(a, twice[0].plain)), "no key");
+  }
+}
+
+TYPED_TEST(RlweEvaluator, Refusals) {
+  auto rig = RlweRig<TypeParam>::mixed(4, 1, 2);
+  const auto e = rig.evaluator(StrainedFleet(2).fleet), other = rig.evaluator(StrainedFleet(1).fleet);
+  const ring::Basis full = rig.plan->level(4), low = rig.plan->level(2);
+  const Shape shape{2, full, 3};
+  const WordArray words = rig.residues(shape);
+  const Array a = e->upload(words, shape), empty;
+  // Residues from outside.
+  const auto good = words.as<TypeParam>();
+  std::vector<TypeParam> bad(good.begin(), good.end());
+  const std::size_t row = 5, at = row * 3 * rig.N() + 2 * rig.N() + 7;
+  const TypeParam q = rig.plan->moduli()[1].value();
+  bad[at] = q;
+  try {
+    e->upload(WordArray(bad), shape);
+    ADD_FAILURE() << "accepted";
+  } catch (const RangeError& error) {
+    for (const auto& part : {"residue " + std::to_string(q), std::string("row 5"),
+                            "prime " + std::to_string(q)})
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(e->upload(words, {2, full, 4}), ShapeError);
+  EXPECT_THROW(e->upload(words, {0, full, 3}), ShapeError);
+  EXPECT_THROW(e->upload(words, {2, full, 0}), ShapeError);
+  EXPECT_THROW(e->upload(words, {2, ring::Basis{9}, 3}), ParameterError);
+  EXPECT_THROW(e->upload(words, {2, ring::Basis(), 3}), ParameterError);
+  EXPECT_THROW(e->upload(WordArray(std::vector<std::uint16_t>(good.size())), shape), ShapeError);
+  EXPECT_THROW(e->lift(std::vector<std::int64_t>(rig.N() + 1), full), ShapeError);
+  // Others' arrays, none, other primes, other counts.
+  EXPECT_THROW(other->download(a), DeviceError);
+  EXPECT_THROW(other->add(a, a), DeviceError);
+  EXPECT_THROW(e->negate(empty), ShapeError);
+  const Array few = e->divide(a, low, 1), two = e->take(a, std::vector<std::uint32_t>{0, 2});
+  EXPECT_THROW(e->add(a, few), ShapeError);
+  EXPECT_THROW(e->tensor(a, few), ShapeError);
+  EXPECT_THROW(e->add(a, two), ShapeError);
+  EXPECT_THROW(e->tensor(a, two), ShapeError);
+  EXPECT_THROW(e->take(a, {}), ShapeError);
+  EXPECT_THROW(e->join({}), ShapeError);
+  EXPECT_THROW(e->join(std::vector<Array>{a, few}), ShapeError);
+  EXPECT_THROW(e->add_plain(a, a), ShapeError);
+  EXPECT_THROW(e->add_plain(a, e->lift(rig.integers(1, 1), low)), ShapeError);
+  EXPECT_THROW(e->restrict(few, full), ParameterError);
+  EXPECT_THROW(e->divide(few, full, 1), ParameterError);
+  EXPECT_THROW(e->scale(a, std::vector<std::uint64_t>(3)), ShapeError);
+  EXPECT_THROW(e->scale(a, std::vector<std::uint64_t>(4, q)), RangeError);
+  const Array coefficients = e->transform(a, Form::coefficient);
+  EXPECT_THROW(e->tensor(a, coefficients), ShapeError);
+  EXPECT_THROW(e->add(a, coefficients), ShapeError);
+  EXPECT_THROW(e->divide(coefficients, low, 1), ShapeError);
+  EXPECT_THROW(e->level(0), ParameterError);
+  EXPECT_THROW(e->level(5), ParameterError);
+  try {
+    e->take(a, std::vector<std::uint32_t>{1, 3});
+    ADD_FAILURE() << "accepted";
+  } catch (const ShapeError& error) {
+    EXPECT_NE(std::string(error.what()).find("index 3 at place 1"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace whorl::lattice::rlwe

@@ -1,0 +1,173 @@
+#include "math/sampling.h"
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+#include "unit/math/test_statistics.h"
+#include "whorl/error.h"
+
+namespace whorl::math {
+namespace {
+
+// Where the value x is kept in a vector that starts at -reach.
+size_t cell(int64_t x, int64_t reach) { return static_cast<size_t>(x + reach); }
+
+// The discrete Gaussian by its definition, for x = -reach .. reach.
+std::vector<double> exact_gaussian(double sigma, int reach) {
+  std::vector<double> p;
+  double total = 0;
+  for (int x = -reach; x <= reach; ++x) {
+    p.push_back(std::exp(-x * x / (2 * sigma * sigma)));
+    total += p.back();
+  }
+  for (double& value : p) value /= total;
+  return p;
+}
+
+std::vector<size_t> histogram(const std::vector<int32_t>& samples, int reach) {
+  std::vector<size_t> counts(static_cast<size_t>(2 * reach + 1));
+  for (const int32_t x : samples) ++counts.at(cell(x, reach));
+  return counts;
+}
+
+class MathGaussian : public testing::TestWithParam<double> {};
+
+// 2^21 samples: chi-square over all values, mean and variance. Bounds at 6 standard deviations for
+// the moments (2 * 10^-9 each); false alarm of the whole test below 3 * 10^-7.
+TEST_P(MathGaussian, follows_the_exact_distribution) {
+  constexpr size_t samples = 1 << 21;
+  const double sigma = GetParam();
+  const GaussianSampler sampler(sigma);
+  PrivateStream stream("test");
+  std::vector<int32_t> drawn(samples);
+  sampler.sample(stream, drawn);
+  const int reach = sampler.bound();
+  const ChiSquare statistic =
+      chi_square(histogram(drawn, reach), exact_gaussian(sigma, reach), samples);
+  EXPECT_GE(statistic.degrees, 4U);
+  EXPECT_LT(statistic.value, chi_square_bound(statistic.degrees));
+
+  double sum = 0;
+  double sum_of_squares = 0;
+  for (const int32_t x : drawn) {
+    sum += x;
+    sum_of_squares += static_cast<double>(x) * x;
+  }
+  double fourth = 0;
+  const std::vector<double> exact = exact_gaussian(sigma, reach);
+  for (int x = -reach; x <= reach; ++x) {
+    fourth += std::pow(x, 4) * exact[cell(x, reach)];
+  }
+  const double variance = sampler.variance();
+  EXPECT_LT(std::abs(sum / samples), 6 * std::sqrt(variance / samples));
+  EXPECT_LT(std::abs(sum_of_squares / samples - variance),
+            6 * std::sqrt((fourth - variance * variance) / samples));
+}
+
+TEST_P(MathGaussian, table_is_exact) {
+  const double sigma = GetParam();
+  const GaussianSampler sampler(sigma);
+  const int bound = sampler.bound();
+  // The cut: what lies beyond has probability below 2^-63, what lies just before has not.
+  EXPECT_GE(bound, 8 * sigma);
+  EXPECT_LE(bound, 10 * sigma + 1);
+  const std::vector<double> exact = exact_gaussian(sigma, bound + 20);
+  double tail = 0;
+  double variance = 0;
+  for (int x = bound + 20; x > 0; --x) {
+    tail += 2 * exact[cell(x, bound + 20)];
+    variance += 2.0 * x * x * exact[cell(x, bound + 20)];
+    if (x <= bound) {
+      const auto in_table =
+          static_cast<double>(sampler.tails()[static_cast<size_t>(x - 1)]) * std::ldexp(1, -63);
+      EXPECT_NEAR(in_table, tail, 1e-14 * tail + std::ldexp(1, -63)) << x;
+    }
+  }
+  EXPECT_NEAR(sampler.variance(), variance, 1e-12 * variance);
+  EXPECT_EQ(sampler.sigma(), sigma);
+}
+
+// Every instruction set gives what the definition gives, for every length.
+TEST_P(MathGaussian, all_targets_match_the_definition) {
+  const GaussianSampler sampler(GetParam());
+  const Seed seed = random_seed();
+  for (const size_t size : {0, 1, 7, 63, 64, 65, 511, 512, 513, 2000}) {
+    std::vector<int32_t> expected(size);
+    std::vector<uint64_t> words((size + 63) / 64 * 64);
+    PrivateStream::reproducible_for_tests(seed).fill(
+        {reinterpret_cast<uint8_t*>(words.data()), words.size() * sizeof(uint64_t)});
+    for (size_t i = 0; i < size; ++i) {
+      for (const uint64_t tail : sampler.tails()) expected[i] += (words[i] >> 1) < tail ? 1 : 0;
+      if ((words[i] & 1) != 0) expected[i] = -expected[i];
+    }
+    for (int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
+      hwy::SetSupportedTargetsForTest(targets & -targets);
+      PrivateStream stream = PrivateStream::reproducible_for_tests(seed);
+      std::vector<int32_t> drawn(size);
+      sampler.sample(stream, drawn);
+      EXPECT_EQ(drawn, expected) << hwy::TargetName(targets & -targets) << ", size " << size;
+      hwy::SetSupportedTargetsForTest(0);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sigmas, MathGaussian, testing::Values(0.5, 1.0, 3.19, 3.2, 17.25, 64.0));
+
+TEST(MathSampling, sigma_range_is_enforced) {
+  for (const double bad : {0.0, 0.49, 64.01, -3.2, std::nan(""), HUGE_VAL}) {
+    EXPECT_THROW(GaussianSampler{bad}, ParameterError) << bad;
+  }
+}
+
+// 3 * 2^20 samples each; chi-square of single values and of pairs of neighbours, bound at 10^-7:
+// false alarm below 10^-6 in all.
+template <class Sample>
+void check_small_uniform(Sample sample, int lowest, size_t values) {
+  constexpr size_t samples = 3 << 20;
+  PrivateStream stream("test");
+  std::vector<int32_t> drawn(samples);
+  sample(stream, drawn);
+  std::vector<size_t> singles(values);
+  std::vector<size_t> pairs(values * values);
+  for (size_t i = 0; i < samples; i += 2) {
+    const size_t a = static_cast<size_t>(drawn[i] - lowest);
+    const size_t b = static_cast<size_t>(drawn[i + 1] - lowest);
+    ASSERT_LT(a, values);
+    ASSERT_LT(b, values);
+    ++singles[a];
+    ++singles[b];
+    ++pairs[a * values + b];
+  }
+  const auto check = [](const std::vector<size_t>& counts, size_t total) {
+    const std::vector<double> equal(counts.size(), 1.0 / static_cast<double>(counts.size()));
+    const ChiSquare statistic = chi_square(counts, equal, total);
+    ASSERT_EQ(statistic.degrees, counts.size() - 1);
+    // Wilson-Hilferty is loose for 1 and 2 degrees: there 40 is beyond 10^-8.
+    EXPECT_LT(statistic.value, std::max(40.0, chi_square_bound(statistic.degrees)));
+  };
+  check(singles, samples);
+  check(pairs, samples / 2);
+}
+
+TEST(MathSampling, binary_is_uniform) { check_small_uniform(sample_binary, 0, 2); }
+TEST(MathSampling, ternary_is_uniform) { check_small_uniform(sample_ternary, -1, 3); }
+
+TEST(MathSampling, every_length_is_filled) {
+  for (const size_t size : {0, 1, 7, 8, 9, 511, 513, 4095, 4096, 4097, 10000}) {
+    std::vector<int32_t> binary(size, 77);
+    std::vector<int32_t> ternary(size, 77);
+    PrivateStream stream("test");
+    sample_binary(stream, binary);
+    sample_ternary(stream, ternary);
+    EXPECT_EQ(std::count(binary.begin(), binary.end(), 77), 0) << size;
+    EXPECT_EQ(std::count(ternary.begin(), ternary.end(), 77), 0) << size;
+  }
+}
+
+}  // namespace
+}  // namespace whorl::math

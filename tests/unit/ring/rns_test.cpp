@@ -1,0 +1,239 @@
+// Tables of base conversions, plans of RNS chains and automorphisms against their definitions.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "math/primes.h"
+#include "ring/automorphism.h"
+#include "ring/base_conversion.h"
+#include "ring/rns_plan.h"
+#include "support/rns.h"
+#include "support/schoolbook.h"
+#include "whorl/error.h"
+
+namespace whorl::ring {
+namespace {
+
+template <class Word>
+class RingRns : public ::testing::Test {};
+using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(RingRns, Words);
+
+template <class Word>
+std::uint64_t product_mod(const std::vector<math::Modulus<Word>>& primes, std::size_t without,
+                          std::uint64_t t, std::uint64_t p) {
+  std::uint64_t out = t % p;
+  for (std::size_t l = 0; l < primes.size(); ++l)
+    if (l != without) out = test::reduce(static_cast<test::Int128>(out) * primes[l].value(), p);
+  return out;
+}
+
+TYPED_TEST(RingRns, ConversionTablesAreTheirFormulas) {
+  using Word = TypeParam;
+  test::Random random;
+  for (const std::uint64_t t : {1ULL, 2ULL, 65537ULL, 1000000ULL, (1ULL << 31) - 1}) {
+    const std::size_t L = 1 + random.below(9), K = 1 + random.below(5);
+    const auto plan = test::random_rns_plan<Word>(256, static_cast<unsigned>(L),
+                                                  static_cast<unsigned>(K), 1, random);
+    const std::vector<math::Modulus<Word>> from = plan->moduli_of(
+                                               plan->level(static_cast<unsigned>(L))),
+                                           to(plan->moduli().begin() + L, plan->moduli().end());
+    const BaseConversion<Word> conversion(from, to, t);
+    Word largest = 0;
+    for (std::size_t l = 0; l < L; ++l) {
+      const std::uint64_t q = from[l].value();
+      largest = std::max(largest, from[l].value());
+      const std::uint64_t inverse = conversion.inverse()[l];
+      EXPECT_EQ(test::reduce(static_cast<test::Int128>(inverse) * product_mod(from, l, t, q), q),
+                1u);
+      EXPECT_EQ(conversion.inverse_shoup()[l], from[l].shoup(conversion.inverse()[l]));
+      EXPECT_EQ(conversion.ratio()[l],
+                static_cast<Word>((static_cast<unsigned __int128>(1)
+                                   << (8 * sizeof(Word) + BaseConversion<Word>::fraction_bits)) /
+                                  q));
+    }
+    EXPECT_EQ(conversion.largest(), largest);
+    for (std::size_t k = 0; k < K; ++k) {
+      const std::uint64_t p = to[k].value();
+      const auto R =
+          static_cast<std::uint64_t>((static_cast<unsigned __int128>(1) << (8 * sizeof(Word))) % p);
+      const auto row = conversion.factors(k);
+      ASSERT_EQ(row.size(), L + 1);
+      for (std::size_t l = 0; l < L; ++l)
+        EXPECT_EQ(row[l],
+                  test::reduce(static_cast<test::Int128>(R) * product_mod(from, l, t, p), p));
+      EXPECT_EQ(row[L],
+                test::reduce(-static_cast<test::Int128>(R) * product_mod(from, L, t, p), p));
+    }
+  }
+}
+
+/// The conversion's own formula, in plain integers, gives the centred x but within its window of
+/// -Q/2, where it may give the neighbour.
+TYPED_TEST(RingRns, IntegerQuotientIsExactOutsideItsWindow) {
+  using Word = TypeParam;
+  using test::Int128;
+  test::Random random;
+  constexpr unsigned point = BaseConversion<Word>::fraction_bits;
+  for (int round = 0; round < 20; ++round) {
+    const auto L = static_cast<unsigned>(1 + random.below(sizeof(Word) == 4 ? 3 : 2));
+    const auto plan =
+        test::random_rns_plan<Word>(256, L, 1, 1, random, sizeof(Word) == 4 ? 31 : 58);
+    const auto from = plan->moduli_of(plan->level(L));
+    const std::vector<math::Modulus<Word>> to(plan->moduli().begin() + L, plan->moduli().end());
+    const BaseConversion<Word> conversion(from, to);
+    Int128 Q = 1;
+    for (const auto& q : from) Q *= static_cast<Int128>(q.value());
+    const Int128 window = (Q >> point) * L * 3 / 2 + 2;
+    int neighbours = 0;
+    for (int i = 0; i < 300; ++i) {
+      // Near an end in two of three cases: below it, and in its window.
+      Int128 x = static_cast<Int128>(random.word() >> 2) * static_cast<Int128>(random.word()) % Q;
+      if (i % 3 == 1) x = Q / 2 - window - x % (Q / 1000);
+      if (i % 3 == 2) x = Q / 2 - x % window;
+      if (x > Q / 2) x -= Q;
+      if (random.below(2)) x = -x;
+      Word u = Word{1} << (point - 1);
+      Int128 sum = 0;
+      for (unsigned l = 0; l < L; ++l) {
+        const auto& q = from[l];
+        const auto q_wide = static_cast<Int128>(q.value());
+        const Word y =
+            q.mul(static_cast<Word>((x % q_wide + q_wide) % q_wide), conversion.inverse()[l]);
+        u += math::mul_high<Word>(y, conversion.ratio()[l]);
+        sum += static_cast<Int128>(y) * (Q / q_wide);
+      }
+      const Int128 got = sum - static_cast<Int128>(u >> point) * Q;
+      if (got != x) {
+        ++neighbours;
+        // Rounded down: only -Q/2 and what is just above is taken for its neighbour.
+        ASSERT_TRUE(got == x + Q) << "round " << round << ", " << i;
+        ASSERT_LE(x, window - Q / 2) << "round " << round << ", " << i;
+      }
+    }
+    EXPECT_LE(neighbours, 100);
+  }
+}
+
+TYPED_TEST(RingRns, ConversionRefusals) {
+  using Word = TypeParam;
+  using M = math::Modulus<Word>;
+  test::Random random;
+  const auto primes = test::random_rns_primes<Word>(256, 3, random);
+  const std::vector<M> to = {M(primes[2])};
+  const auto make = [&](std::vector<M> from, std::uint64_t t) {
+    return BaseConversion<Word>(from, to, t);
+  };
+  EXPECT_NO_THROW(make({M(primes[0]), M(primes[1])}, 65537));
+  EXPECT_THROW(make({}, 1), ParameterError);
+  EXPECT_THROW(make({M(primes[0]), M(primes[0])}, 1), ParameterError);
+  EXPECT_THROW(make({M(primes[0] - 1)}, 1), ParameterError);
+  EXPECT_THROW(make({M(65537)}, 1), ParameterError);
+  EXPECT_THROW(make({M(primes[0])}, primes[0]), ParameterError);
+}
+
+TYPED_TEST(RingRns, Plan) {
+  using Word = TypeParam;
+  test::Random random;
+  for (int round = 0; round < 20; ++round) {
+    const auto L = static_cast<unsigned>(1 + random.below(9));
+    const auto K = static_cast<unsigned>(random.below(4));
+    const auto alpha = static_cast<unsigned>(1 + random.below(L));
+    const auto plan = test::random_rns_plan<Word>(256, L, K, alpha, random);
+    SCOPED_TRACE(test::describe(*plan));
+    EXPECT_EQ(plan->limbs(), L);
+    EXPECT_EQ(plan->special(), K);
+    ASSERT_EQ(plan->moduli().size(), L + K);
+    double log2_P = 0;
+    for (unsigned k = 0; k < K; ++k)
+      log2_P += std::log2(static_cast<double>(plan->moduli()[L + k].value()));
+    EXPECT_NEAR(plan->log2_P(), log2_P, 1e-9);
+    double log2_Q = 0;
+    for (unsigned l = 0; l < L; ++l) {
+      const std::uint64_t q = plan->moduli()[l].value();
+      log2_Q += std::log2(static_cast<double>(q));
+      EXPECT_NEAR(plan->log2_Q(l + 1), log2_Q, 1e-9);
+      EXPECT_EQ(plan->digits(l + 1), l / alpha + 1);
+      std::uint64_t P = 1;
+      for (unsigned k = 0; k < K; ++k)
+        P = test::reduce(static_cast<test::Int128>(P) * plan->moduli()[L + k].value(), q);
+      EXPECT_EQ(plan->P(l), P);
+      EXPECT_EQ(test::reduce(static_cast<test::Int128>(plan->inverse_P(l)) * P, q), 1u);
+      EXPECT_EQ(plan->ntt(l).modulus().value(), q);
+    }
+    const auto used = static_cast<unsigned>(1 + random.below(L));
+    const auto moduli = plan->moduli_of(plan->level(used) | plan->special_basis());
+    const auto ntts = plan->ntts_of(plan->level(used) | plan->special_basis());
+    ASSERT_EQ(moduli.size(), used + K);
+    ASSERT_EQ(ntts.size(), used + K);
+    for (unsigned r = 0; r < used + K; ++r) {
+      EXPECT_TRUE(moduli[r] == plan->moduli()[r < used ? r : L + r - used]);
+      EXPECT_TRUE(ntts[r]->modulus() == moduli[r]);
+    }
+    EXPECT_EQ(plan->moduli_of(plan->level(used)).size(), used);
+    EXPECT_NO_THROW(plan->check_limbs("here", L));
+    EXPECT_THROW(plan->check_limbs("here", 0), ParameterError);
+    EXPECT_THROW(plan->check_limbs("here", L + 1), ParameterError);
+  }
+}
+
+TYPED_TEST(RingRns, PlanRefusals) {
+  using Word = TypeParam;
+  const unsigned bits = sizeof(Word) == 4 ? 28 : 50;
+  const auto wide = math::ntt_primes(bits, 256, 4);
+  const std::vector<Word> primes(wide.begin(), wide.end());
+  const std::span<const Word> all = primes;
+  const auto make = [&](std::vector<Word> chain, std::vector<Word> special, unsigned alpha) {
+    return RnsPlan<Word>(256, chain, special, alpha);
+  };
+  EXPECT_NO_THROW(make({all[0], all[1]}, {all[2]}, 2));
+  EXPECT_NO_THROW(make({all[0]}, {}, 1));
+  EXPECT_THROW(make({}, {all[2]}, 1), ParameterError);
+  EXPECT_THROW(make({all[0], all[1]}, {all[2]}, 0), ParameterError);
+  EXPECT_THROW(make({all[0], all[1]}, {all[2]}, 3), ParameterError);
+  EXPECT_THROW(make({all[0], all[0]}, {all[2]}, 1), ParameterError);
+  EXPECT_THROW(make({all[0], all[1]}, {all[1]}, 1), ParameterError);
+  EXPECT_THROW(make({all[0] + 2}, {all[2]}, 1), ParameterError);
+  const auto small = math::ntt_primes(sizeof(Word) == 4 ? 24 : 44, 256, 1)[0];
+  EXPECT_THROW(make({static_cast<Word>(small)}, {all[2]}, 1), ParameterError);
+}
+
+TEST(RingAutomorphism, PermutationsAreThoseOfPolynomials) {
+  test::Random random;
+  const std::uint32_t N = 256, q = 12289;
+  const NttPlan<std::uint32_t> plan(N, q);
+  const unsigned bits = 8;
+  const auto values = [&](const std::vector<std::uint32_t>& a) {
+    std::vector<std::uint64_t> out(N);
+    for (std::uint32_t j = 0; j < N; ++j)
+      out[j] =
+          test::evaluate(a.data(), N, test::power(plan.psi(), 2 * bit_reverse(j, bits) + 1, q), q);
+    return out;
+  };
+  for (int round = 0; round < 10; ++round) {
+    const auto g = static_cast<std::uint32_t>(2 * random.below(N) + 1);
+    const auto a = random.residues<std::uint32_t>(N, q);
+    // a(X^g), term by term.
+    std::vector<std::uint32_t> moved(N);
+    for (std::uint32_t j = 0; j < N; ++j) {
+      const std::uint64_t e = std::uint64_t{j} * g % (2 * N);
+      moved[e % N] = e < N ? a[j] : (q - a[j]) % q;
+    }
+    const auto to = coefficient_permutation(N, g);
+    std::vector<std::uint32_t> by_table(N);
+    for (std::uint32_t j = 0; j < N; ++j) by_table[to[j] % N] = to[j] < N ? a[j] : (q - a[j]) % q;
+    EXPECT_EQ(by_table, moved) << "g = " << g;
+    const auto from = evaluation_permutation(N, g);
+    const auto before = values(a), after = values(moved);
+    for (std::uint32_t j = 0; j < N; ++j) ASSERT_EQ(after[j], before[from[j]]) << "g = " << g;
+  }
+  for (const std::uint32_t g : {0u, 2u, 2 * N, 2 * N + 1}) {
+    EXPECT_THROW(evaluation_permutation(N, g), ParameterError);
+    EXPECT_THROW(coefficient_permutation(N, g), ParameterError);
+  }
+  EXPECT_THROW(evaluation_permutation(100, 3), ParameterError);
+}
+
+}  // namespace
+}  // namespace whorl::ring

@@ -1,0 +1,255 @@
+// Keys on devices: within a budget, taking turns, shared by threads, short of memory.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "run/keys.h"
+#include "run/move.h"
+#include "run/stored.h"
+#include "support/limited_device.h"
+#include "support/random.h"
+
+namespace whorl::run {
+namespace {
+
+using Key = backend::Buffer<std::uint8_t>;
+constexpr std::size_t key_bytes = 1000;
+
+class Keys : public ::testing::Test {
+ protected:
+  std::unique_ptr<const KeyOnDevices> key(const std::shared_ptr<KeyBudget>& budget,
+                                          std::uint8_t value, std::size_t bytes = key_bytes) {
+    return std::make_unique<const KeyOnDevices>(
+        budget, bytes, [this, value, bytes](const backend::Queue& queue) {
+          ++prepared_;
+          auto out = std::make_shared<Key>(queue.allocate<std::uint8_t>(bytes));
+          queue.upload<std::uint8_t>(std::vector<std::uint8_t>(bytes, value), out->slice());
+          return out;
+        });
+  }
+  std::shared_ptr<const Lane> lane() const {
+    return std::make_shared<const Lane>(test::limited_device(limit_));
+  }
+  static std::uint8_t value(const Lane& lane, const KeyOnDevices& key) {
+    const auto held = lane.hold();
+    const auto there = key.on<Key>(lane);
+    return fetch<std::uint8_t>(lane, there->slice())[key.bytes() - 1];
+  }
+
+  std::shared_ptr<test::MemoryLimit> limit_ = [] {
+    auto limit = std::make_shared<test::MemoryLimit>();
+    limit->bytes = 1 << 20;
+    return limit;
+  }();
+  std::atomic<int> prepared_ = 0;
+};
+
+TEST_F(Keys, ArePreparedOnceALane) {
+  const auto budget = std::make_shared<KeyBudget>();
+  const auto first = lane(), second = lane();
+  {
+    const auto k = key(budget, 1);
+    EXPECT_FALSE(k->is_on(*first));
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(value(*first, *k), 1);
+    EXPECT_EQ(prepared_, 1);
+    EXPECT_TRUE(k->is_on(*first));
+    EXPECT_FALSE(k->is_on(*second));
+    value(*second, *k);
+    EXPECT_EQ(prepared_, 2);
+    EXPECT_EQ(budget->used(*first), key_bytes);
+    EXPECT_EQ(limit_->used, 2 * key_bytes);
+    k->release(*first);
+    EXPECT_FALSE(k->is_on(*first));
+    EXPECT_EQ(budget->used(*first), 0u);
+    EXPECT_EQ(budget->used(*second), key_bytes);
+    EXPECT_EQ(limit_->used, key_bytes);
+    k->release(*first);
+    EXPECT_EQ(value(*first, *k), 1);
+    EXPECT_EQ(prepared_, 3);
+  }
+  EXPECT_EQ(budget->used(*first), 0u);
+  EXPECT_EQ(limit_->used, 0u);
+}
+
+TEST_F(Keys, TakeTurnsWhereThereIsRoomForOne) {
+  const auto budget = std::make_shared<KeyBudget>(key_bytes * 3 / 2);
+  const auto there = lane();
+  const auto a = key(budget, 1), b = key(budget, 2);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(value(*there, *a), 1);
+    EXPECT_EQ(value(*there, *b), 2);
+    EXPECT_FALSE(a->is_on(*there));
+    EXPECT_LE(limit_->used, budget->bytes());
+  }
+  EXPECT_EQ(prepared_, 6);
+}
+
+TEST_F(Keys, TheLongestUnusedLeaves) {
+  const auto budget = std::make_shared<KeyBudget>(3 * key_bytes);
+  const auto there = lane();
+  const auto a = key(budget, 1), b = key(budget, 2), c = key(budget, 3), d = key(budget, 4);
+  for (const auto* k : {&a, &b, &c, &a}) value(*there, **k);
+  value(*there, *d);
+  EXPECT_TRUE(a->is_on(*there));
+  EXPECT_FALSE(b->is_on(*there));
+  EXPECT_TRUE(c->is_on(*there) && d->is_on(*there));
+  const auto large = key(budget, 5, 2 * key_bytes);
+  value(*there, *large);
+  EXPECT_TRUE(d->is_on(*there) && large->is_on(*there));
+  EXPECT_FALSE(a->is_on(*there) || c->is_on(*there));
+}
+
+TEST_F(Keys, OneTooLargeIsRefused) {
+  const auto budget = std::make_shared<KeyBudget>(key_bytes - 1);
+  const auto there = lane();
+  const auto k = key(budget, 1);
+  try {
+    value(*there, *k);
+    FAIL() << "no error";
+  } catch (const OutOfMemoryError& error) {
+    EXPECT_NE(std::string(error.what()).find("a key of 1000 bytes"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("may take 999 bytes"), std::string::npos);
+  }
+  EXPECT_EQ(prepared_, 0);
+  EXPECT_FALSE(there->held());
+}
+
+TEST_F(Keys, OneInUseStays) {
+  const auto budget = std::make_shared<KeyBudget>(key_bytes);
+  const auto there = lane();
+  const auto a = key(budget, 1), b = key(budget, 2);
+  auto held = a->on<Key>(*there);
+  EXPECT_THROW(b->on<Key>(*there), OutOfMemoryError) << "this thread would wait for itself";
+  EXPECT_TRUE(a->is_on(*there));
+  a->release(*there);
+  EXPECT_FALSE(a->is_on(*there));
+  EXPECT_EQ(limit_->used, key_bytes) << "the call goes on with it";
+  EXPECT_EQ(budget->used(*there), key_bytes);
+  held.reset();
+  EXPECT_EQ(limit_->used, 0u);
+  EXPECT_EQ(value(*there, *b), 2);
+}
+
+TEST_F(Keys, ACallWithTheKeyOutlivesIt) {
+  const auto budget = std::make_shared<KeyBudget>();
+  const auto there = lane();
+  auto a = key(budget, 9);
+  const auto held = a->on<Key>(*there);
+  a.reset();
+  EXPECT_EQ(fetch<std::uint8_t>(*there, held->slice())[0], 9);
+  EXPECT_EQ(budget->used(*there), key_bytes);
+}
+
+TEST_F(Keys, AnotherThreadsCallIsWaitedFor) {
+  const auto budget = std::make_shared<KeyBudget>(key_bytes);
+  const auto there = lane();
+  const auto a = key(budget, 1), b = key(budget, 2);
+  std::atomic<bool> done = false;
+  auto held = a->on<Key>(*there);
+  std::jthread other([&] {
+    EXPECT_EQ(value(*there, *b), 2);
+    done = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(done);
+  held.reset();
+  other.join();
+  EXPECT_TRUE(b->is_on(*there));
+  EXPECT_FALSE(a->is_on(*there));
+}
+
+TEST_F(Keys, ThreadsThatWantEachOthersKeysAreNotStuck) {
+  const auto budget = std::make_shared<KeyBudget>(key_bytes);
+  const auto there = lane();
+  const auto a = key(budget, 1), b = key(budget, 2);
+  std::atomic<int> refused = 0, done = 0;
+  const auto both = [&](const KeyOnDevices& first, const KeyOnDevices& second) {
+    for (int i = 0; i < 50; ++i) {
+      try {
+        const auto one = first.on<Key>(*there);
+        const auto two = second.on<Key>(*there);
+        ++done;
+      } catch (const OutOfMemoryError&) {
+        ++refused;
+      }
+    }
+  };
+  {
+    const std::jthread one([&] { both(*a, *b); }), two([&] { both(*b, *a); });
+  }
+  EXPECT_EQ(done, 0);
+  EXPECT_EQ(refused, 100);
+  EXPECT_EQ(value(*there, *a), 1) << "nothing is left behind";
+}
+
+TEST_F(Keys, SeveralThreadsManyKeys) {
+  const auto budget = std::make_shared<KeyBudget>(4 * key_bytes);
+  const auto first = lane(), second = lane();
+  std::vector<std::unique_ptr<const KeyOnDevices>> keys;
+  for (std::uint8_t k = 0; k < 10; ++k) keys.push_back(key(budget, k));
+  std::atomic<int> wrong = 0;
+  {
+    std::vector<std::jthread> callers;
+    for (std::uint64_t t = 0; t < 4; ++t)
+      callers.emplace_back([&, t] {
+        test::Random random(17, t);
+        for (int i = 0; i < 200; ++i) {
+          const auto k = static_cast<std::uint8_t>(random.below(keys.size()));
+          const auto& lane = random.below(2) ? first : second;
+          // Under the lane's hold as resident arrays', or without as a batch's that passes through.
+          if (random.below(2))
+            wrong += value(*lane, *keys[k]) != k;
+          else
+            wrong += keys[k]->on<Key>(*lane)->slice().data[0] != k;
+          if (random.below(20) == 0) keys[k]->release(*lane);
+        }
+      });
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(budget->used(*first), budget->bytes());
+  keys.clear();
+  EXPECT_EQ(budget->used(*first) + budget->used(*second), 0u);
+  EXPECT_EQ(limit_->used, 0u);
+}
+
+TEST_F(Keys, ADeviceShortOfMemoryLetsUnusedOnesGo) {
+  const auto budget = std::make_shared<KeyBudget>();  // more than the device has
+  limit_->bytes = 2 * key_bytes + 10;
+  const auto there = lane();
+  const auto a = key(budget, 1), b = key(budget, 2), c = key(budget, 3);
+  for (const auto* k : {&a, &b, &c}) value(*there, **k);
+  EXPECT_FALSE(a->is_on(*there));
+  EXPECT_TRUE(b->is_on(*there) && c->is_on(*there));
+  EXPECT_EQ(budget->make_room(*there, 1), key_bytes);
+  EXPECT_FALSE(b->is_on(*there));
+
+  // Arrays leave for keys, too.
+  Stored<std::uint8_t> array(*there, place<std::uint8_t>(*there, std::vector<std::uint8_t>(900)));
+  const auto held = c->on<Key>(*there);
+  EXPECT_EQ(value(*there, *b), 2);
+  EXPECT_TRUE(array.on_host());
+  limit_->bytes = key_bytes;
+  b->release(*there);
+  EXPECT_THROW(value(*there, *b), OutOfMemoryError);
+  EXPECT_FALSE(b->is_on(*there));
+}
+
+TEST_F(Keys, AFailureOfPreparationLeavesNothing) {
+  const auto budget = std::make_shared<KeyBudget>();
+  const auto there = lane();
+  bool fails = true;
+  const KeyOnDevices k(budget, key_bytes,
+                       [&](const backend::Queue& queue) -> std::shared_ptr<const void> {
+                         if (fails) throw DeviceError("lost");
+                         return std::make_shared<Key>(queue.allocate<std::uint8_t>(key_bytes));
+                       });
+  EXPECT_THROW(k.on<Key>(*there), DeviceError);
+  EXPECT_EQ(budget->used(*there), 0u);
+  EXPECT_FALSE(there->held());
+  fails = false;
+  EXPECT_NE(k.on<Key>(*there), nullptr);
+}
+
+}  // namespace
+}  // namespace whorl::run
