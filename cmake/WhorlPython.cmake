@@ -27,5 +27,3 @@ foreach(part server client)
   whorl_add_python_module(_${part} ${whorl_part_sources})
   install(TARGETS _${part} LIBRARY DESTINATION whorl COMPONENT python)
 endforeach()
-# whorl/devices.h is the library's to implement; until then server/interim.cpp does.
-target_include_directories(_server PRIVATE "${PROJECT_SOURCE_DIR}/src")

@@ -44,6 +44,28 @@ def test_bgv_has_the_cpus_bits(bits: int) -> None:
     assert np.array_equal(kit.client.decrypt(x * x), values * values % kit.t)
 
 
+@pytest.mark.skipif(len(GPUS) < 2, reason="one GPU")
+def test_several_gpus_have_the_bits_of_one() -> None:
+    vectors, gates = make_bgv_kit(), make_kit()
+    values = np.arange(5 * vectors.N).reshape(5, vectors.N) % vectors.t
+    rows = vectors.client.encrypt(values)
+    bits = np.random.default_rng(1).integers(0, 2, (2, 100))
+    a, b = (gates.client.encrypt(row) for row in bits)
+    for name in (GPUS[0], "cuda:all"):
+        server = bgv.Server(vectors.keys, device=name)
+        x = server.upload(rows)
+        product = (x * x[::-1] + x[0]).rotate(1)
+        gate_server = binfhe.Server(gates.keys, device=name, transform="ntt", rotation="single")
+        y = gate_server.upload(a)
+        nested = ~((y ^ b) & y)[::3]
+        if name == GPUS[0]:
+            one = product.to_host().to_bytes(), nested.to_host().to_bytes()
+    assert len(server.devices) == len(gate_server.devices) == len(GPUS)
+    assert one == (product.to_host().to_bytes(), nested.to_host().to_bytes())
+    expected = 1 - ((bits[0] ^ bits[1]) & bits[0])[::3]
+    assert np.array_equal(gates.client.decrypt(nested), expected)
+
+
 def test_arrays_dropped_while_the_server_works() -> None:
     kit = make_bgv_kit()
     server = bgv.Server(kit.keys, device=GPUS[0])

@@ -105,19 +105,12 @@ template <class T>
 requires std::is_arithmetic_v<T>
 auto shown(std::vector<T> values) { return as_numpy(std::move(values)); }
 
-/// Held during a call.
-template <class Class>
-struct Turn {};
-
 /// A const method of `Class`, without the GIL; where there are several of a name, the one with the
 /// `Result`, and the first `Arguments`, that are given.
 template <class Class, class Result, class... Arguments>
 auto calling(Result (Class::*method)(Arguments...) const) {
   return [method](const Class& self, typename Handed<Arguments>::Type... arguments) {
-    const auto work = [&] {
-      [[maybe_unused]] const Turn<Class> turn;
-      return (self.*method)(Handed<Arguments>::open(arguments)...);
-    };
+    const auto work = [&] { return (self.*method)(Handed<Arguments>::open(arguments)...); };
     if constexpr (std::is_void_v<Result>)
       without_gil(work);
     else

@@ -4,7 +4,6 @@
 #include <nanobind/stl/vector.h>
 
 #include "common/packing.h"
-#include "interim.h"
 #include "parts.h"
 #include "session.h"
 

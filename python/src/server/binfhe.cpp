@@ -6,16 +6,15 @@
 
 #include "binfhe_choices.h"
 #include "common/encodings.h"
-#include "interim.h"
 #include "parts.h"
 #include "session.h"
 
 namespace whorl::python {
 
 using namespace nb::literals;
+using binfhe::Array;
 using binfhe::EvaluationKeys;
-using interim::Array;
-using interim::Server;
+using binfhe::Server;
 
 namespace {
 

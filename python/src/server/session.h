@@ -16,19 +16,12 @@ nb::class_<Server> bind_session(nb::module_& module) {
   nb::class_<Server> type(module, "Server");
   bind_origin(type);
   type.def_prop_ro("device", [](const Server& s) { return s.device(); })
-      .def_prop_ro("devices",
-                   [](const Server& s) {
-                     if constexpr (requires { s.devices(); })
-                       return s.devices();
-                     else
-                       return std::vector<std::string>{s.device()};
-                   })
+      .def_prop_ro("devices", [](const Server& s) { return s.devices(); })
       .def_prop_ro("failed_devices",
                    [](const Server& s) {
                      std::vector<std::pair<std::string, std::string>> result;
-                     if constexpr (requires { s.failed_devices(); })
-                       for (const auto& failed : s.failed_devices())
-                         result.emplace_back(failed.name, failed.message);
+                     for (const auto& failed : s.failed_devices())
+                       result.emplace_back(failed.name, failed.message);
                      return result;
                    })
       .def_prop_ro("key_bytes", &Server::key_bytes)

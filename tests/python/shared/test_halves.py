@@ -14,7 +14,7 @@ import whorl._server
 from support import ROOT, BgvKit, Kit, run_python
 
 LABEL = re.compile(r'PrivateStream \w+\("([^"]+)"\)')
-OF_SECRET_FILES = (b"crypto_pwhash", b"crypto_aead_xchacha20poly1305_ietf_decrypt", b"sodium_mlock")
+OF_SECRET_FILES = (b"crypto_pwhash", b"crypto_aead_xchacha20poly1305_ietf_decrypt")
 """What the library takes from libsodium for secret keys alone."""
 
 
