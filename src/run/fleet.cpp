@@ -37,7 +37,7 @@ std::string Fleet::name() const {
   return out;
 }
 
-std::vector<std::pair<std::string, std::string>> Fleet::failed() const {
+std::vector<FailedDevice> Fleet::failed() const {
   const std::scoped_lock lock(mutex_);
   return failures_;
 }
@@ -46,7 +46,7 @@ void Fleet::mark_failed(std::size_t lane, const std::string& message) const {
   if (size() == 1) return;
   const std::scoped_lock lock(mutex_);
   if (out_of_use_[lane].exchange(true)) return;  // a call in another thread was first
-  failures_.emplace_back(lanes_[lane]->name(), message);
+  failures_.push_back({lanes_[lane]->name(), message});
 }
 
 void Fleet::refuse_all_failed() const {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "run/lane.h"
+#include "whorl/devices.h"
 
 namespace whorl::run {
 
@@ -69,8 +70,8 @@ class Fleet {
   const std::shared_ptr<const Lane>& lane(std::size_t number) const { return lanes_[number]; }
   std::vector<std::string> names() const;
   std::string name() const;  ///< all of them, joined by ", "
-  /// (name, message) of the devices that failed and are not used any more, oldest first.
-  std::vector<std::pair<std::string, std::string>> failed() const;
+  /// Devices that are not used any more, oldest failure first.
+  std::vector<FailedDevice> failed() const;
   bool has_failed(std::size_t lane) const {
     return out_of_use_[lane].load(std::memory_order_relaxed);
   }
@@ -136,7 +137,7 @@ class Fleet {
   std::unique_ptr<std::atomic<bool>[]> out_of_use_;  ///< a lane each: it failed
   mutable std::mutex mutex_;                         ///< of those below
   mutable std::vector<Standing> standing_;
-  mutable std::vector<std::pair<std::string, std::string>> failures_;
+  mutable std::vector<FailedDevice> failures_;
 };
 
 /// Pieces of a range on a device of `queues` that takes `limit` at once: of equal size, and one for

@@ -68,13 +68,12 @@ class Parameters {
   /// Lower bound of the security of the keys, which live modulo Q·P, in bits.
   double security_bits() const;
 
-  /// What was picked and why, for people; several lines.
-  std::string describe() const;
-
-  /// BLAKE2b-128 over the canonical bytes of all fields that change ciphertexts or keys.
+  /// BLAKE2b-128 over all fields that change ciphertexts or keys.
   const Digest& digest() const;
   bool operator==(const Parameters& other) const { return digest() == other.digest(); }
-  bool operator!=(const Parameters& other) const { return !(*this == other); }
+
+  /// What was picked and why, for people; several lines.
+  std::string describe() const;
 
  private:
   struct State;

@@ -156,7 +156,6 @@ class Parameters {
   /// BLAKE2b-128 over the canonical bytes of all fields that change ciphertexts or keys.
   const Digest& digest() const;
   bool operator==(const Parameters& other) const { return digest() == other.digest(); }
-  bool operator!=(const Parameters& other) const { return !(*this == other); }
 
  private:
   struct State;

@@ -227,12 +227,7 @@ const Parameters& Server::parameters() const { return state_->parameters; }
 const KeyId& Server::key_id() const { return state_->key_id; }
 const std::string& Server::device() const { return state_->name; }
 const std::vector<std::string>& Server::devices() const { return state_->names; }
-std::vector<FailedDevice> Server::failed_devices() const {
-  std::vector<FailedDevice> out;
-  for (auto& [name, message] : state_->fleet->failed())
-    out.push_back({std::move(name), std::move(message)});
-  return out;
-}
+std::vector<FailedDevice> Server::failed_devices() const { return state_->fleet->failed(); }
 std::size_t Server::key_bytes() const { return state_->keys.bytes(); }
 
 Array Server::upload(const Ciphertexts& c) const {

@@ -258,11 +258,7 @@ const Parameters& Server::parameters() const { return state_->parameters; }
 const KeyId& Server::key_id() const { return state_->key_id; }
 const std::string& Server::device() const { return state_->all_devices; }
 const std::vector<std::string>& Server::devices() const { return state_->device_names; }
-std::vector<FailedDevice> Server::failed_devices() const {
-  std::vector<FailedDevice> out;
-  for (auto& [name, message] : state_->fleet->failed()) out.push_back({name, message});
-  return out;
-}
+std::vector<FailedDevice> Server::failed_devices() const { return state_->fleet->failed(); }
 Transform Server::transform() const { return state_->transform; }
 RotationSchedule Server::rotation() const { return state_->rotation; }
 unsigned Server::threads() const { return state_->fleet->lane(0)->device().threads(); }

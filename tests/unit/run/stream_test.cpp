@@ -144,8 +144,8 @@ TEST_F(FleetStream, OneThatFailsIsNamedAndReplaced) {
     const Words in = words(60 + random_.below(20));
     EXPECT_TRUE(passed(*three, in) == in);
     ASSERT_EQ(three->failed().size(), 1u);
-    EXPECT_EQ(three->failed()[0].first, "scripted:0");
-    EXPECT_EQ(three->failed()[0].second, "scripted:0: code 999");
+    EXPECT_EQ(three->failed()[0].name, "scripted:0");
+    EXPECT_EQ(three->failed()[0].message, "scripted:0: code 999");
     bad->lost = false;  // it is not asked again
     const std::size_t done = bad->done;
     EXPECT_TRUE(passed(*three, in) == in);
@@ -255,7 +255,7 @@ TEST_F(FleetStream, CallsFromSeveralThreads) {
   }
   EXPECT_EQ(wrong, 0);
   ASSERT_EQ(two->failed().size(), 1u);
-  EXPECT_EQ(two->failed()[0].first, "scripted:1");
+  EXPECT_EQ(two->failed()[0].name, "scripted:1");
   EXPECT_LE(first->opened, 9) << "queues are made for calls that meet, not for each call";
 }
 
