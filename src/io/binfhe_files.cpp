@@ -82,8 +82,12 @@ void check_seed(const Ciphertexts& value) {
   }
 }
 
+/// Each row modulo Q, then modulo P where the modulus is raised by it.
 WordRule rotation_rule(const Parameters& p) {
-  return {p.rotation_key_rows(), p.N(), ring_word_bytes(p.Q()), {p.Q()}, "rotation_b"};
+  std::vector<std::uint64_t> moduli = {p.Q()};
+  if (const std::uint64_t P = p.literal().rotation.raised_by; P != 1) moduli.push_back(P);
+  return {p.rotation_key_rows() * moduli.size(), p.N(), ring_word_bytes(p.Q()), moduli,
+          "rotation_b"};
 }
 WordRule switch_rule(const Parameters& p) {
   return {1, p.key_switch_rows(), word_bytes_for(p.Q_ks()), {p.Q_ks()}, "switch_b"};

@@ -9,6 +9,16 @@
 namespace whorl::io {
 
 template <>
+struct StructFields<binfhe::Rotation> {
+  using Rotation = binfhe::Rotation;
+  static constexpr std::tuple fields{
+      Field{1, "rotation.kind", &Rotation::kind,
+            static_cast<std::uint64_t>(binfhe::RotationKind::automorphism)},
+      Field{2, "rotation.group", &Rotation::group},
+      Field{3, "rotation.raised_by", &Rotation::raised_by}};
+};
+
+template <>
 struct LiteralCodec<binfhe::Parameters> {
   using Literal = binfhe::ParameterLiteral;
   static constexpr auto last_secret =
@@ -32,7 +42,8 @@ struct LiteralCodec<binfhe::Parameters> {
                                      Field{15, "sigma_ring", &Literal::sigma_ring},
                                      Field{16, "gadget", &Literal::gadget, 16},
                                      Field{17, "name", &Literal::name, max_name_bytes},
-                                     Field{18, "source", &Literal::source, max_source_bytes}};
+                                     Field{18, "source", &Literal::source, max_source_bytes},
+                                     Field{19, "rotation", &Literal::rotation}};
   static Literal format1(ByteReader& in);
 };
 

@@ -107,6 +107,39 @@ TEST_F(IoRoundtrip, EvaluationKeys) {
   }
 }
 
+TEST_F(IoRoundtrip, OtherWaysOfRotation) {
+  using binfhe::RotationKind;
+  for (const binfhe::Rotation& rotation :
+       {binfhe::Rotation{RotationKind::unrolled, 2, 1}, binfhe::Rotation{RotationKind::ap, 32, 1},
+        binfhe::Rotation{RotationKind::automorphism, 10, 1},
+        binfhe::Rotation{RotationKind::ginx, 1, 134215681}}) {
+    auto literal = samples::literals()[0];
+    literal.rotation = rotation;
+    const auto parameters = samples::parameters(literal);
+    SCOPED_TRACE(static_cast<unsigned>(rotation.kind));
+    EXPECT_EQ(load<binfhe::Parameters>(dump(parameters), insecure).literal(), literal);
+    auto value = samples::evaluation_keys(parameters, random);
+    const std::uint64_t P = rotation.raised_by;
+    if (P != 1) {
+      EXPECT_THROW(dump(value), ShapeError);
+      std::vector<std::uint32_t> words(value.rotation_b.size() * 2,
+                                       static_cast<std::uint32_t>(literal.Q) - 1);
+      // Q is the smaller one: N words below it, N below P.
+      ASSERT_LT(literal.Q, P);
+      words[literal.N] = static_cast<std::uint32_t>(P) - 1;
+      value.rotation_b = WordArray(words);
+      const auto loaded = load<binfhe::EvaluationKeys>(dump(value), insecure);
+      expect_same_words(loaded.rotation_b, value.rotation_b);
+      words[0] = static_cast<std::uint32_t>(P) - 1;
+      value.rotation_b = WordArray(words);
+      EXPECT_THROW(dump(value), RangeError);
+    } else {
+      const auto loaded = load<binfhe::EvaluationKeys>(dump(value), insecure);
+      expect_same_words(loaded.rotation_b, value.rotation_b);
+    }
+  }
+}
+
 TEST_F(IoRoundtrip, EvaluationKeysFromUnalignedBytes) {
   const auto value = samples::evaluation_keys(samples::parameters(samples::literals()[2]), random);
   Bytes bytes = dump(value);

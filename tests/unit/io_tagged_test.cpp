@@ -78,6 +78,7 @@ TEST(IoTagged, DefaultsNeverChange) {
   binfhe.sigma_lwe = binfhe.sigma_ring = 3.19;
   binfhe.max_p = 4;
   binfhe.padding = false;
+  binfhe.rotation = {binfhe::RotationKind::ginx, 1, 1};
   EXPECT_EQ(read(section({})), binfhe);
   bgv::ParameterLiteral bgv;
   bgv.N = bgv.depth = 0;
@@ -119,6 +120,7 @@ TEST(IoTagged, RefusalsNameTheField) {
   EXPECT_EQ(refusal({record<std::uint8_t>(10, 2)}), "padding: 2, at most 1");
   EXPECT_EQ(refusal({{16, Bytes(13)}}), "gadget: 13 bytes, expected a multiple of 12");
   EXPECT_EQ(refusal({{16, Bytes(std::size_t{12} * 17)}}), "gadget: 17 elements, at most 16");
+  EXPECT_EQ(refusal({{19, section({record<std::uint8_t>(1, 4)})}}), "rotation.kind: 4, at most 3");
   EXPECT_EQ(refusal({{17, Bytes(65, 'x')}}), "name: 65 bytes, at most 64");
   EXPECT_EQ(refusal({{18, Bytes(1025, 'x')}}), "source: 1025 bytes, at most 1024");
 }
