@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "../tests/noise/measure.h"
+#include "../tests/noise/schemes/binfhe/measure.h"
 #include "common/binfhe.h"
 #include "common/command_line.h"
 #include "common/records.h"

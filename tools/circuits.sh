@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Random BGV circuits by as many processes as there are cores: tests/property/bgv_circuits_test.cpp
+# Random BGV circuits by as many processes as there are cores: tests/property/schemes/bgv/circuits_test.cpp
 # says what one is. Shows each process's line and one for all.
 #
 # usage: tools/circuits.sh PROGRAM [CIRCUITS [PROCESSES]]      (default: 100,000, one a core)

@@ -1,7 +1,7 @@
 // All loaders of BGV: the type in the input's header says which one the repaired input is for.
 #include "fuzz/support/frames.h"
 #include "io/bgv_literal.h"
-#include "unit/io_bgv_samples.h"
+#include "unit/io/bgv_samples.h"
 
 using namespace whorl;
 using namespace whorl::io;

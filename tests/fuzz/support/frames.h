@@ -14,8 +14,8 @@
 
 #include "io/codec.h"
 #include "io/frame.h"
-#include "unit/io_samples.h"
-#include "unit/io_temporary_folder.h"
+#include "unit/io/samples.h"
+#include "unit/io/temporary_folder.h"
 
 namespace whorl::io::fuzz {
 

@@ -3,8 +3,8 @@
 
 #include "math/primes.h"
 #include "support/binfhe_sets.h"
-#include "unit/io_expectations.h"
-#include "unit/io_samples.h"
+#include "unit/io/expectations.h"
+#include "unit/io/samples.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::io {

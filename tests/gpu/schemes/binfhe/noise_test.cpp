@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "noise/measure.h"
+#include "noise/schemes/binfhe/measure.h"
 #include "support/targets.h"
 #include "whorl/binfhe.h"
 

@@ -1,6 +1,6 @@
 // RNS on a GPU: random plans, every number of limbs a conversion has a kernel for, large batches.
 #include "backend/cuda/dispatch/rns.h"
-#include "gpu/rns_compare.h"
+#include "gpu/backend/rns_compare.h"
 
 namespace whorl::test {
 namespace {

@@ -7,8 +7,8 @@
 #include <iterator>
 
 #include "support/bgv_sets.h"
-#include "unit/io_expectations.h"
-#include "unit/io_samples.h"
+#include "unit/io/expectations.h"
+#include "unit/io/samples.h"
 #include "whorl/bgv.h"
 #include "whorl/binfhe.h"
 

@@ -5,8 +5,8 @@
 
 #include "backend/cuda/runtime/launch_queue.h"
 #include "backend/cuda/runtime/stream.h"
-#include "gpu/compare.h"
-#include "gpu/rns_compare.h"
+#include "gpu/backend/compare.h"
+#include "gpu/backend/rns_compare.h"
 
 namespace whorl::test {
 namespace {

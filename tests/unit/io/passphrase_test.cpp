@@ -4,7 +4,7 @@
 #include <limits>
 #include <random>
 
-#include "unit/io_samples.h"
+#include "unit/io/samples.h"
 
 namespace whorl::io {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "noise/measure.h"
+#include "noise/schemes/binfhe/measure.h"
 #include "support/targets.h"
 #include "whorl/binfhe/server.h"
 

@@ -6,9 +6,9 @@
 
 #include "io/files.h"
 #include "io/secret_files.h"
-#include "unit/io_expectations.h"
-#include "unit/io_samples.h"
-#include "unit/io_temporary_folder.h"
+#include "unit/io/expectations.h"
+#include "unit/io/samples.h"
+#include "unit/io/temporary_folder.h"
 
 namespace whorl::idle {
 

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "io/frame.h"
-#include "unit/io_expectations.h"
-#include "unit/io_samples.h"
+#include "unit/io/expectations.h"
+#include "unit/io/samples.h"
 
 namespace whorl::io {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "math/primes.h"
-#include "unit/io_samples.h"
+#include "unit/io/samples.h"
 #include "whorl/bgv.h"
 
 namespace whorl::io::samples {

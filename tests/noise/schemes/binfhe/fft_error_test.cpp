@@ -9,7 +9,7 @@
 #include "lattice/lwe/noise.h"
 #include "lattice/lwe/rotation_method.h"
 #include "math/sampling.h"
-#include "noise/measure.h"
+#include "noise/schemes/binfhe/measure.h"
 #include "support/targets.h"
 
 namespace whorl {

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "unit/io_samples.h"
+#include "unit/io/samples.h"
 #include "whorl/error.h"
 #include "whorl/io.h"
 

@@ -8,9 +8,9 @@
 #include <random>
 
 #include "io/frame.h"
-#include "unit/io_bgv_samples.h"
-#include "unit/io_expectations.h"
-#include "unit/io_temporary_folder.h"
+#include "unit/io/bgv_samples.h"
+#include "unit/io/expectations.h"
+#include "unit/io/temporary_folder.h"
 
 namespace whorl::io {
 namespace {

@@ -2,7 +2,7 @@
 // against exact integers, and the same bits for any batch.
 #include <cmath>
 
-#include "gpu/compare.h"
+#include "gpu/backend/compare.h"
 #include "lattice/lwe/noise.h"
 
 namespace whorl::test {

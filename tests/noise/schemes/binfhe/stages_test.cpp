@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "math/sampling.h"
-#include "noise/measure.h"
+#include "noise/schemes/binfhe/measure.h"
 #include "support/targets.h"
 
 namespace whorl {

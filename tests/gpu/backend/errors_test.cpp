@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backend/cuda/runtime/stream.h"
-#include "gpu/compare.h"
+#include "gpu/backend/compare.h"
 #include "support/binfhe_sets.h"
 #include "whorl/binfhe.h"
 

@@ -5,9 +5,9 @@
 #include <random>
 
 #include "io/frame.h"
-#include "unit/io_expectations.h"
-#include "unit/io_samples.h"
-#include "unit/io_temporary_folder.h"
+#include "unit/io/expectations.h"
+#include "unit/io/samples.h"
+#include "unit/io/temporary_folder.h"
 
 namespace whorl::io {
 namespace {

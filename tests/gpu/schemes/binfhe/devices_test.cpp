@@ -1,5 +1,5 @@
 // Several GPUs give what one gives, bit for bit and in order.
-#include "gpu/compare.h"
+#include "gpu/backend/compare.h"
 #include "support/binfhe_sets.h"
 #include "support/random.h"
 #include "support/targets.h"

@@ -1,8 +1,8 @@
 // Every kernel once on a small shape: what tools/sanitize-gpu.sh runs, under tools that slow it
 // down a hundred times. Names contain "Small".
 #include "backend/cuda/runtime/gpu.h"
-#include "gpu/compare.h"
-#include "gpu/rns_compare.h"
+#include "gpu/backend/compare.h"
+#include "gpu/backend/rns_compare.h"
 
 namespace whorl::test {
 namespace {

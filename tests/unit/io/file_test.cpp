@@ -13,8 +13,8 @@
 #include <sstream>
 
 #include "io/atomic_file.h"
-#include "unit/io_samples.h"
-#include "unit/io_temporary_folder.h"
+#include "unit/io/samples.h"
+#include "unit/io/temporary_folder.h"
 
 namespace whorl::io {
 namespace {

@@ -1,7 +1,7 @@
 // RNS entries on both devices, bit for bit.
 #pragma once
 
-#include "gpu/compare.h"
+#include "gpu/backend/compare.h"
 #include "ring/base_conversion.h"
 #include "support/rns.h"
 

@@ -1,5 +1,5 @@
 // Every integer entry of the contract on random shapes: GPU against CPU, bit for bit.
-#include "gpu/compare.h"
+#include "gpu/backend/compare.h"
 
 namespace whorl::test {
 namespace {
