@@ -87,7 +87,7 @@ fi
 part build 'error:|^\[[0-9]+/[0-9]+\]|no work to do' build_cpp
 part ctest 'tests passed|tests failed' run_ctest
 if [[ "$mode" == full ]]; then
-  part circuits 'PASSED|FAILED' tools/circuits.sh "$build/tests/whorl_tests_property" 100000 "$jobs"
+  part circuits 'PASSED|FAILED' tools/circuits.sh "$build/tests/whorl_tests_property_schemes" 100000 "$jobs"
   part clang 'tests passed|tests failed' preset clang
   part asan 'tests passed|tests failed' preset asan
   part tsan 'tests passed|tests failed' preset tsan
