@@ -101,6 +101,10 @@ class Session(Generic[H, D]):
         host: H = self._host_type._wrap(core, a.shape, self._parameters)
         return host
 
+    def synchronise(self) -> None:
+        """Waits for all work so far: a GPU's operations return before they are done."""
+        self._core.synchronise()
+
     # ---- operands and results
 
     def _wrap(self, core: Any, shape: Shape) -> D:
