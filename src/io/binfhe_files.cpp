@@ -83,7 +83,12 @@ void check_seed(const Ciphertexts& value) {
 }
 
 WordRule rotation_rule(const Parameters& p) {
-  return {p.rotation_key_rows(), p.N(), ring_word_bytes(p.Q()), {p.Q()}, "rotation_b"};
+  // Where the modulus is raised, a row has N words modulo Q, and then as many modulo P.
+  const std::uint64_t P = p.literal().rotation.raised_by;
+  const std::vector<std::uint64_t> moduli =
+      P == 1 ? std::vector{p.Q()} : std::vector<std::uint64_t>{p.Q(), P};
+  return {p.rotation_key_rows() * moduli.size(), p.N(), ring_word_bytes(p.Q()), moduli,
+          "rotation_b"};
 }
 WordRule switch_rule(const Parameters& p) {
   return {1, p.key_switch_rows(), word_bytes_for(p.Q_ks()), {p.Q_ks()}, "switch_b"};
