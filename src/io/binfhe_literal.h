@@ -8,26 +8,6 @@
 
 namespace whorl::io {
 
-/// Kind, group, P.
-template <>
-struct FieldValue<binfhe::Rotation> {
-  static void write(const binfhe::Rotation& value, std::uint64_t, const std::string&,
-                    ByteWriter& out) {
-    out.value(static_cast<std::uint8_t>(value.kind));
-    out.value(value.group);
-    out.value(value.raised_by);
-  }
-  static binfhe::Rotation read(ByteReader& in, std::uint64_t, const std::string& name) {
-    if (in.remaining() != 13)
-      throw FormatError(name + ": " + std::to_string(in.remaining()) + " bytes, expected 13");
-    const auto kind = in.value<std::uint8_t>(name);
-    if (kind > static_cast<std::uint8_t>(binfhe::RotationKind::automorphism))
-      throw FormatError(name + ": kind " + std::to_string(kind) + ", at most 3");
-    const auto group = in.value<std::uint32_t>(name);
-    return {static_cast<binfhe::RotationKind>(kind), group, in.value<std::uint64_t>(name)};
-  }
-};
-
 template <>
 struct StructFields<binfhe::Rotation> {
   using Rotation = binfhe::Rotation;
