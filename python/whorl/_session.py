@@ -32,6 +32,15 @@ class Session(Generic[H, D]):
     _host_type: type[H]
     _device_type: type[D]
 
+    def __init__(
+        self,
+        keys: Any,
+        device: str | None = None,
+        threads: int = 0,
+        allow_insecure: bool = False,
+    ) -> None:
+        self._open(keys, device, threads, allow_insecure)
+
     def _open(
         self, keys: Any, device: str | None, threads: int, allow_insecure: bool, *options: Any
     ) -> None:

@@ -46,6 +46,34 @@ std::vector<Word> join_rows(const std::vector<std::span<const Word>>& batches, L
   return out;
 }
 
+/// The same of words of 4 or 8 bytes.
+inline WordArray take_words(const WordArray& words, Layout layout, std::size_t count,
+                            std::span<const std::uint32_t> index) {
+  const auto take = [&]<class Word>(Word) {
+    return WordArray(take_rows(words.as<Word>(), layout, count, index));
+  };
+  return words.word_bytes() == 4 ? take(std::uint32_t{}) : take(std::uint64_t{});
+}
+template <class Ciphertexts>
+WordArray join_words(const std::vector<const Ciphertexts*>& batches, Layout layout) {
+  const auto join = [&]<class Word>(Word) {
+    std::vector<std::span<const Word>> words;
+    for (const Ciphertexts* batch : batches) words.push_back(batch->data.template as<Word>());
+    return WordArray(join_rows(words, layout));
+  };
+  return batches.front()->data.word_bytes() == 4 ? join(std::uint32_t{}) : join(std::uint64_t{});
+}
+
+/// The words where they lie; `owner` keeps them alive. Read-only, so that a seed stays true.
+inline nb::object view(const WordArray& words, const std::vector<std::size_t>& shape,
+                       nb::handle owner) {
+  const auto view = [&]<class Word>(Word) {
+    return nb::cast(nb::ndarray<nb::numpy, const Word>(words.as<Word>().data(), shape.size(),
+                                                       shape.data(), owner));
+  };
+  return words.word_bytes() == 4 ? view(std::uint32_t{}) : view(std::uint64_t{});
+}
+
 /// Throws unless two batches are under the same parameters and key.
 template <class Ciphertexts>
 void check_origin(const Ciphertexts& a, const Ciphertexts& b) {
@@ -94,6 +122,30 @@ void bind_batch(nb::class_<Ciphertexts>& type, Take take, Join join) {
           },
           "batches"_a);
   bind_files(type);
+}
+
+/// The same of batches that are `count` and `data` alone, which lies as `layout` of one says, and
+/// these.
+template <class Ciphertexts, class LayoutOf>
+void bind_batch(nb::class_<Ciphertexts>& type, LayoutOf layout) {
+  const auto with = [layout](const Ciphertexts& like, WordArray data) {
+    Ciphertexts made{like.parameters, like.key_id};
+    made.count = data.size() / (layout(like).outer * layout(like).inner);
+    made.data = std::move(data);
+    return made;
+  };
+  type.def_ro("count", &Ciphertexts::count).def_prop_ro("data", [layout](nb::handle self) {
+    const auto& c = nb::cast<const Ciphertexts&>(self);
+    return view(c.data, {layout(c).outer, c.count, layout(c).inner}, self);
+  });
+  bind_batch(
+      type,
+      [=](const Ciphertexts& c, std::span<const std::uint32_t> index) {
+        return with(c, take_words(c.data, layout(c), c.count, index));
+      },
+      [=](const std::vector<const Ciphertexts*>& batches) {
+        return with(*batches.front(), join_words(batches, layout(*batches.front())));
+      });
 }
 
 }  // namespace whorl::python

@@ -16,20 +16,9 @@ using bgv::PublicKey;
 
 namespace {
 
-/// Calls `work` with a zero of the type of the words.
-template <class Work>
-auto with_word(std::size_t word_bytes, Work&& work) {
-  return word_bytes == 4 ? work(std::uint32_t{}) : work(std::uint64_t{});
-}
-
-/// The words where they lie; `self` keeps them alive. Read-only, so that the seed stays true.
 nb::object residues(nb::handle self) {
   const auto& c = nb::cast<const Ciphertexts&>(self);
-  const std::size_t shape[] = {c.info.parts, c.info.limbs, c.info.count, c.parameters.N()};
-  return with_word(c.data.word_bytes(), [&]<class Word>(Word) {
-    return nb::cast(
-        nb::ndarray<nb::numpy, const Word, nb::ndim<4>>(c.data.as<Word>().data(), 4, shape, self));
-  });
+  return view(c.data, {c.info.parts, c.info.limbs, c.info.count, c.parameters.N()}, self);
 }
 
 Layout layout(const Ciphertexts& c) {
@@ -46,10 +35,7 @@ Ciphertexts with(const Ciphertexts& c, WordArray data, double noise) {
 }
 
 Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> index) {
-  return with_word(c.data.word_bytes(), [&]<class Word>(Word) {
-    auto rows = take_rows(c.data.as<Word>(), layout(c), c.info.count, index);
-    return with(c, WordArray(std::move(rows)), c.info.noise);
-  });
+  return with(c, take_words(c.data, layout(c), c.info.count, index), c.info.noise);
 }
 
 template <class Value>
@@ -71,11 +57,7 @@ Ciphertexts join(const std::vector<const Ciphertexts*>& batches) {
     check_same("factor", batch->info.factor, first.info.factor);
     noise = std::max(noise, batch->info.noise);
   }
-  return with_word(first.data.word_bytes(), [&]<class Word>(Word) {
-    std::vector<std::span<const Word>> parts;
-    for (const Ciphertexts* batch : batches) parts.push_back(batch->data.as<Word>());
-    return with(first, WordArray(join_rows(parts, layout(first))), noise);
-  });
+  return with(first, join_words(batches, layout(first)), noise);
 }
 
 }  // namespace

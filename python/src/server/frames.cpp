@@ -25,7 +25,9 @@ constexpr std::pair<FrameType, const char*> type_names[] = {
 std::string type_name(FrameType type) {
   for (const auto& [known, name] : type_names)
     if (type == known) return name;
-  throw FormatError("type: " + std::to_string(static_cast<unsigned>(type)) + " is unknown");
+  const std::string number = std::to_string(static_cast<unsigned>(type));
+  if (type >= FrameType::first_foreign) return "type " + number + ", of another scheme";
+  throw FormatError("type: " + number + " is unknown");
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ class Scheme:
     """Whether a ciphertext holds a row of integers, not one."""
     parameters: Settings = field(default_factory=dict)
     """Further arguments of `parameters`."""
+    client: bool = True
+    """Whether the module has `parameters` and `Client`: what keygen, encrypt and decrypt need."""
 
     def part(self, name: str) -> Any:
         """A class or function of the scheme's module, imported when it is needed."""
@@ -65,8 +67,12 @@ def register(app: typer.Typer, scheme: Scheme) -> None:
     """Adds the group `whorl NAME` with the scheme's commands."""
     group = typer.Typer(help=scheme.help, no_args_is_help=True)
     app.add_typer(group, name=scheme.name)
-    known = ", ".join(scheme.operations)
+    if scheme.client:
+        _add_client(group, scheme)
+    _add_server(group, scheme)
 
+
+def _add_client(group: typer.Typer, scheme: Scheme) -> None:
     @group.command()
     def keygen(
         params: Annotated[
@@ -109,6 +115,29 @@ def register(app: typer.Typer, scheme: Scheme) -> None:
         encrypted.save(output)
         files.written(output, encrypted.size)
 
+    @group.command()
+    def decrypt(
+        ciphertexts: files.Input,
+        output: files.Values = None,
+        first: Annotated[int, typer.Option(min=0, help="Values of a row; 0: all.")] = 0,
+        secret: files.Secret = files.SECRET,
+        passphrase_file: files.PassphraseFile = None,
+        allow_insecure: files.Insecure = False,
+        force: files.Force = False,
+    ) -> None:
+        """Decrypt a ciphertext file."""
+        if output is not None:
+            files.new_file(output, force)
+        client = files.opened(scheme.part("Client"), secret, passphrase_file, allow_insecure)
+        values = client.decrypt(scheme.part("Ciphertexts").load(ciphertexts, allow_insecure))
+        if not scheme.row:
+            values = values.reshape(-1)
+        files.write_integers(values[..., : first or None], output)
+
+
+def _add_server(group: typer.Typer, scheme: Scheme) -> None:
+    known = ", ".join(scheme.operations)
+
     @group.command("eval", help=f"Evaluate one of {known} on ciphertexts; needs no secret.")
     def evaluate(
         inputs: files.Inputs,
@@ -131,23 +160,4 @@ def register(app: typer.Typer, scheme: Scheme) -> None:
         load = scheme.part("Ciphertexts").load
         arrays = [server.upload(load(path, allow_insecure)) for path in inputs]
         with files.timed(output, server) as done:
-            done(work(server, *arrays).to_host())
-
-    @group.command()
-    def decrypt(
-        ciphertexts: files.Input,
-        output: files.Values = None,
-        first: Annotated[int, typer.Option(min=0, help="Values of a row; 0: all.")] = 0,
-        secret: files.Secret = files.SECRET,
-        passphrase_file: files.PassphraseFile = None,
-        allow_insecure: files.Insecure = False,
-        force: files.Force = False,
-    ) -> None:
-        """Decrypt a ciphertext file."""
-        if output is not None:
-            files.new_file(output, force)
-        client = files.opened(scheme.part("Client"), secret, passphrase_file, allow_insecure)
-        values = client.decrypt(scheme.part("Ciphertexts").load(ciphertexts, allow_insecure))
-        if not scheme.row:
-            values = values.reshape(-1)
-        files.write_integers(values[..., : first or None], output)
+            done(server.download(work(server, *arrays)))

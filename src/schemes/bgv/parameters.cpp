@@ -1,14 +1,14 @@
 #include "whorl/bgv/parameters.h"
 
-#include <sodium.h>
-
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <set>
+#include <string_view>
 
 #include "lattice/security.h"
+#include "math/digest.h"
 #include "math/primes.h"
 #include "schemes/bgv/noise.h"
 #include "whorl/error.h"
@@ -69,24 +69,9 @@ void check(const ParameterLiteral& p) {
 }
 
 Digest digest_of(const ParameterLiteral& p) {
-  std::vector<std::uint8_t> bytes;
-  auto put = [&](std::uint64_t value) {
-    for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
-  };
-  for (const char c : std::string("whorl bgv parameters 1")) put(static_cast<std::uint8_t>(c));
-  put(p.N);
-  put(p.t);
-  for (const auto* primes : {&p.chain, &p.special}) {
-    put(primes->size());
-    for (const std::uint64_t q : *primes) put(q);
-  }
-  put(p.digit_limbs);
-  std::uint64_t sigma = 0;
-  std::memcpy(&sigma, &p.sigma, sizeof sigma);
-  put(sigma);
-  Digest digest;
-  crypto_generichash(digest.data(), digest.size(), bytes.data(), bytes.size(), nullptr, 0);
-  return digest;
+  return math::digest_of(std::string_view("whorl bgv parameters 1"), p.N, p.t, p.chain.size(),
+                         p.chain, p.special.size(), p.special, p.digit_limbs,
+                         std::bit_cast<std::uint64_t>(p.sigma));
 }
 
 double log2_of(std::uint64_t q) { return std::log2(static_cast<double>(q)); }

@@ -1,5 +1,3 @@
-#include <sodium.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -9,6 +7,7 @@
 
 #include "lattice/lwe/noise.h"
 #include "lattice/security.h"
+#include "math/digest.h"
 #include "math/primes.h"
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/named_sets.h"
@@ -151,13 +150,7 @@ Digest digest_of(const ParameterLiteral& p) {
   if (p.rotation != Rotation{})
     fields.insert(fields.end(), {static_cast<std::uint64_t>(p.rotation.kind), p.rotation.group,
                                  p.rotation.raised_by});
-  std::vector<std::uint8_t> bytes;
-  for (std::uint64_t field : fields)
-    for (unsigned shift = 0; shift < 64; shift += 8)
-      bytes.push_back(static_cast<std::uint8_t>(field >> shift));
-  Digest digest;
-  crypto_generichash(digest.data(), digest.size(), bytes.data(), bytes.size(), nullptr, 0);
-  return digest;
+  return math::digest_of(fields);
 }
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

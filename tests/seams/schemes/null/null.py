@@ -1,0 +1,29 @@
+"""The scheme that does nothing, in Python: its classes name those of the library."""
+
+from types import MappingProxyType
+
+import _null
+from whorl._array import DeviceArray, HostArray
+from whorl._literal import CheckedParameters, Part, as_long, as_text, as_word, list_of
+from whorl._session import Session
+from whorl.cli import Scheme
+
+
+class Parameters(CheckedParameters):
+    _reader = _literal_type = _null.Parameters
+    _fields = MappingProxyType({"name": as_text, "N": as_word, "chain": list_of(as_long, "primes")})
+    _required, name, security_bits = ("N", "chain"), Part[str]("_literal.name", ""), 0
+
+
+class Ciphertexts(HostArray):
+    _reader, _parameters_type = _null.Ciphertexts, Parameters
+    parameters = Part[Parameters]("_parameters", "That they were made under.")
+
+
+class Server(Session[Ciphertexts, DeviceArray]):
+    _maker, _keys_type = _null.Server, Parameters
+    _host_type, _device_type = Ciphertexts, DeviceArray
+
+
+EvaluationKeys = Parameters  # there are none
+COMMANDS = Scheme("null", "Nothing.", "null", {"nothing": (1, lambda server, a: a)}, client=False)
