@@ -34,11 +34,15 @@ class Server(Session[Ciphertexts, EncryptedArray]):
             that can be used, else the CPU. Default: the environment's WHORL_DEVICE, else `""`.
         threads: of the CPU; default 0: all cores.
         allow_insecure: with a path, accept parameters under 128 bits.
+        key_budget: bytes that keys may take of each device; those used least recently make room.
+            Default 0: no bound, and all keys lie on the device from the start.
 
     Raises:
         DeviceError: a device that is not there, or a name that is none; there is no silent
             fallback.
-        OutOfMemoryError: the keys do not fit into the device's memory.
+        OutOfMemoryError: the keys do not fit into the device's memory, or one alone not into
+            `key_budget`.
+        ParameterError: a key budget that is no integer in 0 … 2^64 - 1.
         TypeMismatchError: a file that does not hold evaluation keys, as a secret one; with a path
             also the other errors of `EvaluationKeys.load`.
 
@@ -75,8 +79,9 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         device: str | None = None,
         threads: int = 0,
         allow_insecure: bool = False,
+        key_budget: int = 0,
     ) -> None:
-        self._open(keys, device, threads, allow_insecure)
+        self._open(keys, device, threads, allow_insecure, key_budget)
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
 

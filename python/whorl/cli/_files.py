@@ -64,9 +64,32 @@ def new_keys(
     out.print(f"{keys}: evaluation keys for a server, {shown}", markup=False)
 
 
-def written(output: Path, count: int) -> None:
-    """Tells of a file of ciphertexts."""
-    out.print(f"{output}: {count} ciphertexts, {size(output.stat().st_size)}", markup=False)
+def encrypt(
+    work: Callable[[Any, Integers], Any],
+    open_client: Callable[[], Any],
+    messages: list[str],
+    output: Path,
+    force: bool,
+) -> None:
+    """Reads integers, and writes what `work` makes of a client and them."""
+    values = read_integers(messages)
+    new_file(output, force)
+    encrypted = work(open_client(), values)
+    encrypted.save(output)
+    shown = size(output.stat().st_size)
+    out.print(f"{output}: {encrypted.size} ciphertexts, {shown}", markup=False)
+
+
+def decrypt(
+    work: Callable[[Any], Integers],
+    open_client: Callable[[], Any],
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Writes what `work` makes of a client."""
+    if output is not None:
+        new_file(output, force)
+    write_integers(work(open_client()), output)
 
 
 @contextmanager

@@ -23,8 +23,7 @@ def test_keys_hold_what_was_asked_for(toy_bgv: BgvKit) -> None:
     for part in ("relinearise=3", "3 rotations", "swap_rows", "MiB"):
         assert part in repr(keys)
     for request in ({}, {"rotations": [1, -1, 4]}, {"relinearise": 5, "swap_rows": True}):
-        size = client.key_size(**request)  # type: ignore[arg-type]
-        assert size == toy_bgv.parameters.key_size(**request)  # type: ignore[arg-type]
+        size = toy_bgv.parameters.key_size(**request)  # type: ignore[arg-type]
         made = client.evaluation_keys(**request)  # type: ignore[arg-type]
         assert size == made.nbytes
         assert size <= len(made.to_bytes()) <= size + 1024
