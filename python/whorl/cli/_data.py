@@ -45,9 +45,7 @@ def keygen(
 
 
 def encrypt(
-    messages: Annotated[
-        list[str], typer.Argument(help="Integers 0 … p-1, or one .npy, .csv or .txt file, or -.")
-    ],
+    messages: files.Messages,
     output: files.Output,
     secret: files.Secret = files.SECRET,
     passphrase_file: files.PassphraseFile = None,

@@ -27,6 +27,9 @@ Insecure = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Secret = Annotated[Path, typer.Option("--secret", help="Secret key.")]
 Keys = Annotated[Path, typer.Option("--keys", help="Evaluation keys.")]
+Messages = Annotated[
+    list[str], typer.Argument(help="Integers, or one .npy, .csv or .txt file, or -.")
+]
 Input = Annotated[Path, typer.Argument(help="Ciphertext file.")]
 Inputs = Annotated[list[Path], typer.Argument(help="Ciphertext files.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Ciphertext file to write.")]

@@ -92,9 +92,7 @@ def register(app: typer.Typer, scheme: Scheme) -> None:
 
     @group.command()
     def encrypt(
-        messages: Annotated[
-            list[str], typer.Argument(help="Integers, or one .npy, .csv or .txt file, or -.")
-        ],
+        messages: files.Messages,
         output: files.Output,
         secret: files.Secret = files.SECRET,
         passphrase_file: files.PassphraseFile = None,

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "io/atomic_file.h"
+#include "support/sanitizers.h"
 #include "unit/io/samples.h"
 #include "unit/io/temporary_folder.h"
 
@@ -243,17 +244,10 @@ bool reset_peak() {
   return file.good();
 }
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool thread_sanitizer = true;
-#elif defined(__has_feature)
-constexpr bool thread_sanitizer = __has_feature(thread_sanitizer);
-#else
-constexpr bool thread_sanitizer = false;
-#endif
-
 // 256 MiB of blind-rotation key: neither saving nor loading it may need memory for it.
 TEST_F(IoFile, LargeKeysAreStreamed) {
-  if (thread_sanitizer) GTEST_SKIP() << "ThreadSanitizer's own memory grows with what is read";
+  if (test::under_thread_sanitizer)
+    GTEST_SKIP() << "ThreadSanitizer's own memory grows with what is read";
   auto literal = samples::literals()[2];
   literal.n = literal.N = 2048;
   literal.gadget = {{literal.n, 25, 2}};
