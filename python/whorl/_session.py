@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 import numpy as np
 
 from ._array import DeviceArray, HostArray, Shape
-from ._literal import Part, as_long
+from ._literal import Part
 from ._saved import Keys
 from .errors import DeviceError
 
@@ -27,19 +27,13 @@ class Session(Generic[H, D]):
     __slots__ = ("_core", "_parameters", "_warned_of")
 
     _maker: ClassVar[Any]
-    """Class of the C++ library, with `create(keys, device, threads, key_budget, …)`."""
+    """Class of the C++ library, with `create(keys, device, threads, …)`."""
     _keys_type: ClassVar[type[Keys[Any]]]
     _host_type: type[H]
     _device_type: type[D]
 
     def _open(
-        self,
-        keys: Any,
-        device: str | None,
-        threads: int,
-        allow_insecure: bool,
-        key_budget: int,
-        *options: Any,
+        self, keys: Any, device: str | None, threads: int, allow_insecure: bool, *options: Any
     ) -> None:
         if not isinstance(keys, self._keys_type):
             keys = self._keys_type.load(keys, allow_insecure)
@@ -47,8 +41,7 @@ class Session(Generic[H, D]):
             device = os.environ.get("WHORL_DEVICE", "")
         if threads < 0:
             raise ValueError(f"threads: {threads} is below 0")
-        budget = as_long("key_budget", key_budget)
-        self._core = self._maker.create(keys._core, device, threads, budget, *options)
+        self._core = self._maker.create(keys._core, device, threads, *options)
         self._parameters = keys.parameters
         self._warned_of = 0
 
@@ -107,6 +100,10 @@ class Session(Generic[H, D]):
         self._warn()
         host: H = self._host_type._wrap(core, a.shape, self._parameters)
         return host
+
+    def synchronise(self) -> None:
+        """Waits for all work so far: a GPU's operations return before they are done."""
+        self._core.synchronise()
 
     # ---- operands and results
 

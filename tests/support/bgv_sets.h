@@ -145,10 +145,7 @@ struct Clear {
   }
 };
 
-struct BgvPair {
-  bgv::Client client;
-  bgv::EvaluationKeys keys;
-};
+using BgvPair = KeyPair<bgv::Client, bgv::EvaluationKeys>;
 /// A client and its keys, made once per parameters: parts up to 5, and, with slots, rotations by
 /// -1, 3, 1, 2, 16 and N/4, in small rings by all powers of two, and the exchange of rows.
 inline const BgvPair& bgv_pair(const bgv::Parameters& parameters) {

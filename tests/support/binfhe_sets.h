@@ -79,10 +79,7 @@ inline std::vector<binfhe::Parameters> varied_sets() {
   return sets;
 }
 
-struct Pair {
-  binfhe::Client client;
-  binfhe::EvaluationKeys keys;
-};
+using Pair = KeyPair<binfhe::Client, binfhe::EvaluationKeys>;
 /// A client and its keys, made once per parameters.
 inline const Pair& pair_of(const binfhe::Parameters& parameters) {
   return made_once<Pair>(parameters, [&] {

@@ -17,4 +17,11 @@ const T& made_once(const Parameters& parameters, const Make& make) {
   return *slot;
 }
 
+/// A client and the keys that it has made.
+template <class Client, class EvaluationKeys>
+struct KeyPair {
+  Client client;
+  EvaluationKeys keys;
+};
+
 }  // namespace whorl::test

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape
-from .._literal import Part, as_integer
+from .._literal import Part, as_integer, as_long
 from .._server import bgv as _lib
 from .._session import Session, spread
 from ..errors import DeviceError, ParameterError
@@ -81,7 +81,8 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         allow_insecure: bool = False,
         key_budget: int = 0,
     ) -> None:
-        self._open(keys, device, threads, allow_insecure, key_budget)
+        budget = as_long("key_budget", key_budget)
+        self._open(keys, device, threads, allow_insecure, budget)
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import concatenate
-from .._literal import Part
+from .._literal import Part, as_long
 from .._server import binfhe as _lib
 from .._session import Session
 from ..errors import EncodingError, ParameterMismatchError
@@ -100,7 +100,8 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         rotation: str = "auto",
         key_budget: int = 0,
     ) -> None:
-        self._open(keys, device, threads, allow_insecure, key_budget, transform, rotation)
+        budget = as_long("key_budget", key_budget)
+        self._open(keys, device, threads, allow_insecure, budget, transform, rotation)
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
     rotation = Part[str]("_core.rotation", "`auto`, `single`, `cluster` or `shared`, as asked for.")

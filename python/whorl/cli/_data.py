@@ -142,10 +142,10 @@ def _lut(server: Server, text: str, arrays: list[Ciphertexts], p_out: int | None
 
 def decrypt(
     ciphertexts: files.Input,
-    output: files.Values = None,
     secret: files.Secret = files.SECRET,
     passphrase_file: files.PassphraseFile = None,
     allow_insecure: files.Insecure = False,
+    output: files.Values = None,
     force: files.Force = False,
 ) -> None:
     """Decrypt a ciphertext file."""
