@@ -81,15 +81,20 @@ class ScriptedQueue final : public backend::Relay {
   std::shared_ptr<Script> script_;
 };
 
-class ScriptedDevice final : public backend::RelayDevice<ScriptedQueue, std::shared_ptr<Script>> {
+/// The CPU behind queues that do what a script says.
+template <class Queue, class Script>
+class DeviceByScript final : public backend::RelayDevice<Queue, std::shared_ptr<Script>> {
+  using Base = backend::RelayDevice<Queue, std::shared_ptr<Script>>;
+
  public:
-  explicit ScriptedDevice(std::shared_ptr<Script> script)
-      : RelayDevice(script->name, backend::make_device("cpu", {1, {}}), script),
+  explicit DeviceByScript(std::shared_ptr<Script> script)
+      : Base(script->name, backend::make_device("cpu", {1, {}}), script),
         script_(std::move(script)) {}
   unsigned queues() const override { return script_->queues; }
 
  private:
   std::shared_ptr<Script> script_;
 };
+using ScriptedDevice = DeviceByScript<ScriptedQueue, Script>;
 
 }  // namespace whorl::test

@@ -10,6 +10,7 @@
 #include "backend/contract/relay.h"
 #include "support/binfhe_sets.h"
 #include "support/random.h"
+#include "support/scripted_device.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
@@ -66,16 +67,7 @@ class FaultyQueue final : public backend::Relay {
   std::shared_ptr<Script> script_;
 };
 
-class FaultyDevice final : public backend::RelayDevice<FaultyQueue, std::shared_ptr<Script>> {
- public:
-  explicit FaultyDevice(std::shared_ptr<Script> script)
-      : RelayDevice(script->name, backend::make_device("cpu", {1, {}}), script),
-        script_(std::move(script)) {}
-  unsigned queues() const override { return script_->queues; }
-
- private:
-  std::shared_ptr<Script> script_;
-};
+using FaultyDevice = test::DeviceByScript<FaultyQueue, Script>;
 
 class BinfheDevices : public ::testing::Test {
  protected:
