@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "gpu/resident.h"
+#include "gpu/gpu.h"
 
 namespace whorl::bench {
 
@@ -33,6 +33,15 @@ const std::map<std::string, Peer> kGatePeers = {
     {"velofhe/GD_II", {"VeloFHE, RTX 4090, batch 16384", "Table 4, TFHE GD-II", 3249}},
 };
 
+/// Of a batch that is on the device and stays there.
+template <class Work>
+Times resident(const GpuOptions& options, const Server& server, const Work& work) {
+  return timed(options, [&] {
+    work();
+    server.synchronise();
+  });
+}
+
 struct Table {
   const char *op, *set;
   Encoding encoding;
@@ -52,9 +61,6 @@ void measure_gates(const GpuOptions& options, const Report& report) {
       const bool main = transform == parameters.literal().transform;
       if (!main && !options.one_device()) continue;
       const Server server(keys.evaluation, options.server(transform));
-      std::unique_ptr<Resident> resident;
-      if (options.one_device())
-        resident = std::make_unique<Resident>(options, keys.evaluation, transform);
       for (const std::size_t batch : batches) {
         if (batch > options.most || (!main && batch == 16384)) continue;
         const auto a = batch_of(keys.client, batch, {}), b = batch_of(keys.client, batch, {});
@@ -65,10 +71,10 @@ void measure_gates(const GpuOptions& options, const Report& report) {
         if (const auto peer = kGatePeers.find(set); peer != kGatePeers.end() && batch > 1)
           record.peer = peer->second;
         const Times included = timed(options, [&] { server.gate(Gate::nand, inputs); });
-        if (resident)
-          report.add_both(record, included, resident->nand(options, a, b));
-        else
-          report.add_included(record, included);
+        const Array x = server.upload(a), y = server.upload(b);
+        const Array* arrays[] = {&x, &y};
+        report.add_both(record, included,
+                        resident(options, server, [&] { server.gate(Gate::nand, arrays); }));
       }
     }
   }
@@ -96,7 +102,6 @@ void measure_tables(const GpuOptions& options, const Report& report) {
         t.encoding);
     const Transform transform = parameters.literal().transform;
     const Server server(keys.evaluation, options.server(transform));
-    const Resident resident(options, keys.evaluation, transform);
     for (const std::size_t batch : {std::size_t{1}, std::size_t{2048}, std::size_t{16384}}) {
       if (batch > options.most) continue;
       const auto a = batch_of(keys.client, batch, t.encoding);
@@ -104,12 +109,11 @@ void measure_tables(const GpuOptions& options, const Report& report) {
       record.unit = batch == 1 ? "s" : "1/s";
       record.peer = batch == 1 ? t.one : t.many;
       describe(record, parameters, transform);
-      report.add_both(record,
-                      timed(options,
-                            [&] {
-                              server.apply({&lut, 1}, {}, a);
-                            }),
-                      resident.apply(options, lut, a));
+      const Array x = server.upload(a);
+      const auto included = timed(options, [&] { server.apply({&lut, 1}, {}, a); });
+      report.add_both(record, included, resident(options, server, [&] {
+                        server.apply({&lut, 1}, {}, x);
+                      }));
     }
   }
 }

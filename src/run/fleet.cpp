@@ -49,6 +49,14 @@ void Fleet::mark_failed(std::size_t lane, const std::string& message) const {
   failures_.push_back({lanes_[lane]->name(), message});
 }
 
+void Fleet::wait() const {
+  for (std::size_t l = 0; l < size(); ++l) {
+    if (has_failed(l)) continue;
+    const auto held = lanes_[l]->hold();
+    lanes_[l]->queue().wait();
+  }
+}
+
 void Fleet::refuse_all_failed() const {
   std::string all;
   for (const auto& [name, message] : failed())

@@ -78,6 +78,9 @@ class Fleet {
   /// Of a fleet of several. A device alone stays in use: it may recover.
   void mark_failed(std::size_t lane, const std::string& message) const;
 
+  /// Waits for all work so far on the lanes' queues.
+  void wait() const;
+
   // ---- batches that stay
 
   /// The rule: contiguous ranges, of equal size, over as many working devices as the batch is

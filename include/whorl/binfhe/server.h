@@ -146,6 +146,9 @@ class Server {
   /// One after another; at least one, of one encoding.
   Array concatenate(std::span<const Array> arrays) const;
 
+  /// Waits for all work on arrays so far.
+  void synchronise() const;
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -72,8 +72,7 @@ void bind_bgv_server(nb::module_& module) {
       .def("swap_rows", calling(&Server::swap_rows), "a"_a)
       .def("inner_sum", calling(&Server::inner_sum), "a"_a, "columns"_a)
       .def("mod_switch", calling(&Server::mod_switch), "a"_a, "limbs"_a)
-      .def("shrink", calling(&Server::shrink), "a"_a, "spare_bits"_a)
-      .def("synchronise", calling(&Server::synchronise));
+      .def("shrink", calling(&Server::shrink), "a"_a, "spare_bits"_a);
 }
 
 }  // namespace whorl::python

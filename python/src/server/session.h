@@ -28,7 +28,8 @@ nb::class_<Server> bind_session(nb::module_& module) {
       .def("upload", calling<Server, Array>(&Server::upload), "batch"_a)
       .def("download", calling(&Server::download), "a"_a)
       .def("take", calling<Server, Array>(&Server::take), "a"_a, "index"_a)
-      .def("concatenate", calling<Server, Array>(&Server::concatenate), "arrays"_a);
+      .def("concatenate", calling<Server, Array>(&Server::concatenate), "arrays"_a)
+      .def("synchronise", calling(&Server::synchronise));
   return type;
 }
 

@@ -98,10 +98,6 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         rows, shape = as_rows(values, self._parameters, "values")
         return Plaintexts._wrap(self._core.encode(rows, packing), self, shape)
 
-    def synchronise(self) -> None:
-        """Waits for all work so far: a GPU's operations return before they are done."""
-        self._core.synchronise()
-
     # ---- sums and products
 
     def add(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:

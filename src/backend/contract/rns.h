@@ -133,7 +133,7 @@ class RnsOps : public Family {
   /// in (parts, from, B, N), out (parts, to, B, N). With D the product of the primes that go and E
   /// that of those that come, y = (E·x - delta)/D for delta = E·x mod D, delta = 0 mod t, |delta|
   /// <= t·D/2 or a hair more: mod_down and rescale where none comes, rational rescaling where some
-  /// do (Cheddar: Kim, Choi, Kim, Ahn, ASPLOS 2026, §4). To the first parts `added` is added, at
+  /// do (as in Cheddar: Choi, Kim, Ahn, ASPLOS 2026). To the first parts `added` is added, at
   /// X^g: (some of the parts or none, to, B, N); it may be the same place of `out` if g = 1.
   void divide(const Tables& tables, const ring::Basis& from, const ring::Basis& to, std::uint64_t t,
               std::size_t parts, Input in, Input added, std::uint32_t g, Output out) const;

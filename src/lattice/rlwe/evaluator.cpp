@@ -23,14 +23,6 @@ ring::Basis Evaluator::level(unsigned limbs) const {
   return ring::Basis::range(0, limbs);
 }
 
-void Evaluator::wait() const {
-  for (std::size_t lane = 0; lane < fleet_->size(); ++lane) {
-    if (fleet_->has_failed(lane)) continue;
-    const auto held = fleet_->lane(lane)->hold();
-    fleet_->lane(lane)->queue().wait();
-  }
-}
-
 void Evaluator::check(const char* what, const Array& a) const {
   if (!a) throw ShapeError(std::string(what) + ": an empty array");
   if (!a.is_of(*this))

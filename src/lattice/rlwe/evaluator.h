@@ -58,8 +58,6 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// Polynomials (count, N) of small integers, as plaintexts over `basis`.
   virtual Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const = 0;
   virtual WordArray download(const Array& a) const = 0;
-  /// Waits for all work so far.
-  void wait() const;
 
   // ---- value by value, in either form
 

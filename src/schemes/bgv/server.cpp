@@ -388,6 +388,6 @@ Array Server::shrink(const Array& a, double spare_bits) const {
   return state_->brought_to(a, state_->account.shrink(a.info_, spare_bits));
 }
 
-void Server::synchronise() const { state_->evaluator->wait(); }
+void Server::synchronise() const { state_->fleet->wait(); }
 
 }  // namespace whorl::bgv

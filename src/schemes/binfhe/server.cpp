@@ -356,5 +356,6 @@ Array Server::concatenate(std::span<const Array> arrays) const {
       state_->check_together("concatenate", std::span<const Array* const>(inputs));
   return state_->wrap(encoding, state_->evaluator.join(rows));
 }
+void Server::synchronise() const { state_->fleet->wait(); }
 
 }  // namespace whorl::binfhe

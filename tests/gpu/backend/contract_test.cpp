@@ -156,7 +156,7 @@ TEST(GpuKeySwitch, TableAndProductInEveryWord) {
     compare_key_switch<U32>(two, 256, n(), 134215681, 5, 4, table, count(), random);
     compare_key_switch<U64>(two, 256, n(), 1ULL << 35, 5, 7, table, count(), random);
     compare_key_switch<U64>(two, 256, n(), 1ULL << 40, 8, 3, table, count(), random);
-    compare_key_switch<U32>(two, 256, n(), (1ULL << 32) - 5, 6, 5, table, count(), random);
+    compare_key_switch<U64>(two, 256, n(), (1ULL << 32) - 5, 6, 5, table, count(), random);
     compare_key_switch<U32>(two, 256, n(), 1ULL << 31, 7, 4, table, count(), random);
     compare_key_switch<U64>(two, 256, n(), (1ULL << 45) - 229, 3, 2, table, count(), random);
     compare_key_switch<U64>(two, 256, n(), 1 << 9, 1, 9, table, count(), random);  // wider than due

@@ -471,14 +471,14 @@ TYPED_TEST(BackendRns, Errors) {
     auto x = device->template allocate<Word>(3 * 256), y = device->template allocate<Word>(9 * 256);
     const auto in = std::as_const(x).slice(), digits = std::as_const(y).slice();
     EXPECT_THROW(device->rns<Word>().prepare_key(*plain, rows.source()), ParameterError);
-    EXPECT_THROW(device->rns<Word>().ntt(*tables, test::basis_of(*plan, 4, false), 1, x.slice()),
+    EXPECT_THROW(device->rns<Word>().ntt(*tables, ring::Basis{0, 1, 4}, 1, x.slice()),
                  ParameterError);
     EXPECT_THROW(device->rns<Word>().ntt(*tables, test::basis_of(*plan, 3, true), 1, x.slice()),
                  ShapeError);
     EXPECT_THROW(device->rns<Word>().ntt(*tables, test::basis_of(*plan, 3, false), 0, x.slice()),
                  ShapeError);
     EXPECT_THROW(test::mod_up(*device, *tables, 3, in, y.slice()), ShapeError);
-    EXPECT_THROW(test::mod_up(*device, *plain, 3, in, y.slice()), ParameterError);
+    EXPECT_THROW(test::mod_up(*device, *plain, 3, in, y.slice()), ShapeError);
     EXPECT_THROW(test::mod_up(*device, *tables, 0, in, y.slice()), ParameterError);
     EXPECT_THROW(
         device->rns<Word>().inner_product(*key, *tables, plan->level(3), 1, digits, x.slice()),

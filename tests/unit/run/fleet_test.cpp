@@ -62,7 +62,7 @@ TEST_F(FleetPieces, LeaveOutDevicesThatFailed) {
   const std::vector<Piece> want{{0, {0, 2}}, {2, {2, 2}}};
   EXPECT_EQ(three->pieces(4, 100), want);
   ASSERT_EQ(three->failed().size(), 1u);
-  EXPECT_EQ(three->failed()[0].second, "code 1");
+  EXPECT_EQ(three->failed()[0].message, "code 1");
   three->mark_failed(0, "code 3");
   three->mark_failed(2, "code 4");
   try {
@@ -139,7 +139,7 @@ TEST_F(FleetPieces, ADeviceThatFailsIsMarkedAndTheOthersDoTheirs) {
                  DeviceError);
     for (std::size_t i = 0; i < pieces.size(); ++i) EXPECT_EQ(done[i], pieces[i].lane != 1);
     ASSERT_EQ(three->failed().size(), 1u);
-    EXPECT_EQ(three->failed()[0].second, "scripted:1: lost");
+    EXPECT_EQ(three->failed()[0].message, "scripted:1: lost");
     EXPECT_TRUE(three->has_failed(1));
     for (const Piece& piece : three->pieces(12, 2)) EXPECT_NE(piece.lane, 1u);
   }
@@ -208,7 +208,7 @@ TEST_F(FleetPieces, TogetherMarksADeviceWhoseEndFails) {
   scripts_[1]->end_fails = true;
   EXPECT_THROW(two->together([] {}), DeviceError);
   ASSERT_EQ(two->failed().size(), 1u);
-  EXPECT_EQ(two->failed()[0].first, "scripted:1");
+  EXPECT_EQ(two->failed()[0].name, "scripted:1");
   EXPECT_EQ(two->together([] { return 1; }), 1) << "it is not asked any more";
   EXPECT_EQ(scripts_[0]->together + scripts_[1]->together, 0);
   EXPECT_FALSE(two->lane(0)->held());

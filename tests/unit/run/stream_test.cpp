@@ -154,7 +154,7 @@ TEST_F(FleetStream, OneThatFailsIsNamedAndReplaced) {
     good->fails_in = 1;
     EXPECT_TRUE(passed(*three, in) == in);
     ASSERT_EQ(three->failed().size(), 2u);
-    EXPECT_EQ(three->failed()[1].first, "scripted:1");
+    EXPECT_EQ(three->failed()[1].name, "scripted:1");
   }
 }
 

@@ -115,7 +115,7 @@ void check_rotation_key(unsigned bits, unsigned keys, unsigned threads, test::Ra
   std::vector<std::int32_t> secret(n);
   for (std::size_t i = 0; i < n; ++i)
     secret[i] = static_cast<std::int32_t>(i < 3 ? (keys == 1 ? i % 2 : i) - (keys == 1 ? 0 : 1)
-                                             : random.between(keys == 1 ? 0 : -1, 1));
+                                                : random.between(keys == 1 ? 0 : -1, 1));
   const math::GaussianSampler error(3.19);
   const math::Seed seed = seed_of(random);
   const backend::RotationShape shape =

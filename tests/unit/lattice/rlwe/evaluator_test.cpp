@@ -88,7 +88,7 @@ TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
     keep(e->take(e->join(arrays), some));
     keep(e->weighted_sum(x, std::vector<Evaluator::Term>{{3, p}, {1, q}, {inverse, q}}, held, 1));
     keep(e->weighted_sum(one, std::vector<Evaluator::Term>{{3, p}, {inverse, p}}, held, 2));
-    e->wait();
+    e->fleet().wait();
     std::vector<WordArray> words;
     for (const Array& each : out) words.push_back(e->download(each));
     return words;

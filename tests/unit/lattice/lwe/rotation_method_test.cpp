@@ -1,0 +1,193 @@
+// What rows of rotation keys encrypt, of every kind, by exact integers; their number and their
+// cost.
+#include "lattice/lwe/rotation_method.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "math/primes.h"
+#include "support/random.h"
+#include "support/schoolbook.h"
+#include "whorl/error.h"
+
+namespace whorl::lattice::lwe {
+namespace {
+
+using Kind = RotationMethod::Kind;
+using test::Int128;
+
+constexpr std::uint32_t N = 256, n = 7;
+
+struct Case {
+  RotationMethod method;
+  SecretKind lwe;
+};
+
+/// m·X^e of each key of the step of coefficient i, as the comment at RotationMethod has it.
+std::vector<std::pair<int, std::uint64_t>> messages(const RotationMethod& method, SecretKind kind,
+                                                    const std::vector<std::int32_t>& s,
+                                                    std::uint32_t i) {
+  std::vector<std::pair<int, std::uint64_t>> out;
+  const unsigned group = method.group();
+  const auto monomial = [&](std::uint64_t times) {
+    const std::int64_t e = static_cast<std::int64_t>(times) * s[i] % (2 * N);
+    out.emplace_back(1, static_cast<std::uint64_t>(e < 0 ? e + 2 * N : e));
+  };
+  if (method.kind() == Kind::ginx) {
+    out.emplace_back(s[i] == 1, 0);
+    if (kind == SecretKind::ternary) out.emplace_back(s[i] == -1, 0);
+  } else if (method.kind() == Kind::unrolled) {
+    if (i % group != 0) return out;
+    const unsigned size = std::min(group, n - i);
+    for (unsigned set = 1; set < 1u << size; ++set) {
+      bool all = true;
+      for (unsigned t = 0; t < size; ++t) all = all && (s[i + t] == 1) == ((set >> t & 1) == 1);
+      out.emplace_back(all, 0);
+    }
+  } else if (method.kind() == Kind::ap) {
+    for (std::uint64_t weight = 1; weight < 2 * N; weight *= group)
+      for (unsigned v = 1; v < group && v * weight < 2 * N; ++v) monomial(v * weight);
+  } else {
+    monomial(1);
+  }
+  return out;
+}
+
+template <class Word>
+void check_rows(const Case& c, unsigned bits, test::Random& random) {
+  SCOPED_TRACE(c.method.describe() + ", " + std::to_string(bits) + " bits");
+  const auto Q = static_cast<Word>(math::ntt_primes(bits, N, 1)[0]);
+  const unsigned digits = c.method.raised() ? 1 : 3;
+  const std::vector<ring::Gadget> gadgets(n, ring::Gadget(Q, 7, digits));
+  const auto shape = c.method.shape(N, Q, c.lwe, gadgets, backend::Arithmetic::ntt);
+  std::vector<std::int32_t> lwe(n), ring(N);
+  for (auto& s : lwe) {
+    s = static_cast<std::int32_t>(c.lwe == SecretKind::binary    ? random.between(0, 1)
+                                  : c.lwe == SecretKind::ternary ? random.between(-1, 1)
+                                                                 : random.between(-9, 9));
+  }
+  for (auto& s : ring) s = static_cast<std::int32_t>(random.between(-1, 1));
+  const math::GaussianSampler error(3.19);
+  const math::Seed seed = math::random_seed();
+  const WordArray bodies = RotationMethod::generate<Word>(shape, lwe, ring, error, seed, 2, {});
+  ASSERT_EQ(bodies.size(), shape.rows() * shape.row_words());
+  const auto words = bodies.as<Word>();
+
+  /// Row r less what it should encrypt is an error, the same one modulo Q and modulo P.
+  std::size_t row = 0;
+  const auto check = [&](const std::vector<Int128>& polynomial, unsigned j) {
+    std::vector<Word> a(shape.row_words());
+    RotationMethod::expand<Word>(shape, seed, row, a);
+    std::vector<std::int64_t> errors;
+    for (std::size_t l = 0; l * N < shape.row_words(); ++l) {
+      const std::uint64_t q = l == 0 ? shape.Q : shape.raised_by;
+      const std::uint64_t factor =
+          shape.raised_by == 1 ? gadgets[0].factor(j) : shape.raised_by % q;
+      const std::vector<Word> half(a.begin() + static_cast<std::ptrdiff_t>(l * N),
+                                   a.begin() + static_cast<std::ptrdiff_t>((l + 1) * N));
+      const auto mask = test::negacyclic(ring, half, q);
+      for (std::uint32_t t = 0; t < N; ++t) {
+        const Int128 b = words[row * shape.row_words() + l * N + t];
+        const auto e = test::centred(
+            test::reduce(
+                b - static_cast<Int128>(mask[t]) - polynomial[t] * static_cast<Int128>(factor), q),
+            q);
+        ASSERT_LE(std::abs(e), error.bound()) << "row " << row << ", coefficient " << t;
+        if (l == 0)
+          errors.push_back(e);
+        else
+          ASSERT_EQ(e, errors[t]);
+      }
+    }
+    ++row;
+  };
+  const auto turned = [&](const std::vector<Int128>& x, std::uint64_t e) {
+    std::vector<Int128> out(N, 0);
+    for (std::uint32_t t = 0; t < N; ++t) {
+      const std::uint64_t to = (t + e) % (2 * N);
+      out[to % N] = to < N ? x[t] : -x[t];
+    }
+    return out;
+  };
+  std::vector<Int128> one(N, 0), minus_s(N, 0);
+  one[0] = 1;
+  for (std::uint32_t t = 0; t < N; ++t) minus_s[t] = -ring[t];
+  for (std::uint32_t i = 0; i < n; ++i) {
+    const auto keys = messages(c.method, c.lwe, lwe, i);
+    EXPECT_EQ(shape.rows_of(i), keys.size() * 2 * digits);
+    for (const auto& [m, e] : keys)
+      for (const auto& base : {minus_s, one})
+        for (unsigned j = 0; j < digits; ++j)
+          check(m ? turned(base, e) : std::vector<Int128>(N, 0), j);
+  }
+  if (c.method.kind() == Kind::automorphism) {
+    std::uint64_t g = 1;
+    for (unsigned k = 0; k <= c.method.group(); ++k) {
+      g = k < c.method.group() ? g * 5 % (2 * N) : 2 * N - 5;
+      std::vector<Int128> moved(N, 0);
+      for (std::uint64_t t = 0; t < N; ++t) {
+        const std::uint64_t to = t * g % (2 * N);
+        moved[to % N] = to < N ? minus_s[t] : -minus_s[t];
+      }
+      for (unsigned j = 0; j < digits; ++j) check(moved, j);
+    }
+  }
+  EXPECT_EQ(row, shape.rows());
+}
+
+TEST(RotationMethod, EveryRowOfEveryKindEncryptsItsMessage) {
+  test::Random random;
+  const std::uint64_t P = math::ntt_primes(20, N, 1)[0], wide = math::ntt_primes(40, N, 1)[0];
+  for (const Case& c : {Case{RotationMethod(), SecretKind::ternary},
+                        {RotationMethod(Kind::unrolled, 3), SecretKind::binary},
+                        {RotationMethod(Kind::ap, 8), SecretKind::gaussian},
+                        {RotationMethod(Kind::ap, 23), SecretKind::ternary},
+                        {RotationMethod(Kind::automorphism, 4), SecretKind::gaussian}}) {
+    check_rows<std::uint32_t>(c, 27, random);
+    check_rows<std::uint64_t>(c, 50, random);
+    const RotationMethod& m = c.method;
+    check_rows<std::uint32_t>({RotationMethod(m.kind(), m.group(), P), c.lwe}, 27, random);
+    check_rows<std::uint64_t>({RotationMethod(m.kind(), m.group(), wide), c.lwe}, 50, random);
+  }
+}
+
+TEST(RotationMethod, CostsAreThoseOfThePapers) {
+  // W128_P128's shape: n = 843, one digit; groups of m take n/m steps.
+  const ring::Gadget gadget(math::ntt_primes(48, 2048, 1)[0], 23, 1);
+  const RotationMethod ginx, two(Kind::unrolled, 2), ap(Kind::ap, 32), walk(Kind::automorphism, 1),
+      window(Kind::automorphism, 10);
+  EXPECT_EQ(ginx.transforms(gadget, 843, 2048, 843), 843 * 4);
+  EXPECT_EQ(two.transforms(gadget, 843, 2048, 842), 421 * 4);
+  // 2N = 2^11 has digits of 32, 32 and 2 values: 2 - 1/16 + 1/2 products.
+  EXPECT_NEAR(ap.transforms(gadget, 500, 1024, 500), 500 * 4 * 2.4375, 1e-6);
+  // Lee et al.: N automorphisms without a window; n = 554, N = 1024: some 430 with a wide one.
+  EXPECT_NEAR((walk.transforms(gadget, 554, 1024, 554) - 554 * 4) / 3, 1025, 1);
+  EXPECT_NEAR((window.transforms(gadget, 554, 1024, 554) - 554 * 4) / 3, 431, 4);
+  const RotationMethod::Noise at{842, 2048, gadget.modulus(), 1, 10, 0.5, 0.5, false};
+  // Unrolled by 2: half the steps, 3 keys whose rows count twice; what is dropped, 2·3/4 to 1/2.
+  const ring::Gadget exact(gadget.modulus(), 24, 2);
+  EXPECT_NEAR(two.variance(at, exact, 842) / ginx.variance(at, exact, 842), 3, 1e-3);
+  // A raised modulus: the formula of its own, 2·2N·Q²/12·σ²/P² a step and the rounding.
+  const double P = 1e6;
+  const RotationMethod raised(Kind::ginx, 1, 1'000'000);
+  const double Q = static_cast<double>(gadget.modulus());
+  EXPECT_NEAR(raised.variance(at, gadget, 1),
+              2.0 * 2 * 2048 * Q * Q / 12 * 10 / (P * P) + (1 + 1024.0) / 12, 1e-9 * Q * Q / P);
+}
+
+TEST(RotationMethod, RefusesWhatItCannot) {
+  EXPECT_THROW(RotationMethod(Kind::ginx, 2), ParameterError);
+  EXPECT_THROW(RotationMethod(Kind::unrolled, 0), ParameterError);
+  EXPECT_THROW(RotationMethod(Kind::unrolled, 9), ParameterError);
+  EXPECT_THROW(RotationMethod(Kind::ap, 1), ParameterError);
+  EXPECT_THROW(RotationMethod(Kind::automorphism, 257), ParameterError);
+  EXPECT_THROW(RotationMethod(static_cast<Kind>(4)), ParameterError);
+  EXPECT_THROW(RotationMethod(Kind::ginx, 1, 0), ParameterError);
+  EXPECT_THROW(RotationMethod().check_secret(SecretKind::gaussian), ParameterError);
+  EXPECT_THROW(RotationMethod(Kind::unrolled, 2).check_secret(SecretKind::ternary), ParameterError);
+  EXPECT_NO_THROW(RotationMethod(Kind::ap, 32).check_secret(SecretKind::gaussian));
+}
+
+}  // namespace
+}  // namespace whorl::lattice::lwe
