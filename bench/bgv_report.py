@@ -55,7 +55,7 @@ TABLE_4 = {1: (0.05, 531, 0.68), 5: (0.5, 603, 13), 12: (5, 836, 123), 24: (60, 
 FIGURE_5_REST = {1: 99.97, 24: 67.40}
 
 # Phantom on an H200, µs by depth, least and most of what was seen of it, by the table of goals that
-# Whorl's BGV was written to (issue 4, "How good"). Nothing here measures it.
+# Whorl's BGV was written to. Nothing here measures it.
 PHANTOM = {
     "mult_relin": {1: (134, 134), 5: (168, 230), 12: (322, 651), 24: (1106, 2987)},
     "rotate": {1: (131, 131), 5: (164, 224), 12: (310, 639), 24: (1055, 2935)},

@@ -41,7 +41,7 @@ def gate(name: str, batch: int, threads: int = 1) -> Callable[[], float]:
     bits = np.arange(batch) % 2
     a, b = client.encrypt(bits), client.encrypt(np.ones_like(bits))
     assert np.array_equal(client.decrypt(server.nand(a, b)), 1 - bits)
-    return lambda: cpu_seconds(lambda: server.nand(a, b)) / batch
+    return lambda: cpu_seconds(lambda: server.nand(a, b).to_host()) / batch
 
 
 def function(name: str, batch: int) -> Callable[[], float]:
@@ -53,7 +53,7 @@ def function(name: str, batch: int) -> Callable[[], float]:
     messages = np.arange(batch) % 8
     x = client.encrypt(messages, p=8)
     assert np.array_equal(client.decrypt(server.apply(lut, x)), messages**3 % 8)
-    return lambda: cpu_seconds(lambda: server.apply(lut, x)) / batch
+    return lambda: cpu_seconds(lambda: server.apply(lut, x).to_host()) / batch
 
 
 def keygen(name: str) -> Callable[[], float]:

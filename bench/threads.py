@@ -71,7 +71,7 @@ def gates(options: argparse.Namespace) -> None:
     calls: dict[int, Callable[[], object]] = {}
     for threads in options.threads:
         server = binfhe.Server(keys, device="cpu", threads=threads)
-        calls[threads] = lambda server=server: server.nand(bits, bits)  # type: ignore[misc]
+        calls[threads] = lambda server=server: server.nand(bits, bits).to_host()  # type: ignore[misc]
     seconds = rounds(calls, options.rounds, 1)
 
     def rate(each: float) -> float:

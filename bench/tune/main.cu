@@ -19,7 +19,7 @@ namespace {
 
 struct Part {
   const char* name;
-  void (*tune)(Tuner&);
+  Tuning* tune;
 };
 constexpr Part parts[] = {{"ntt32", tune_ntt_32},
                           {"ntt64", tune_ntt_64},

@@ -175,10 +175,7 @@ class RotationProblem {
   backend::cuda::DeviceArray<Word> luts_, out_, reference_;
 };
 
-void tune_rotation_fft_narrow(Tuner& tuner);
-void tune_rotation_fft_wide(Tuner& tuner);
-void tune_rotation_fft_coarse(Tuner& tuner);
-void tune_rotation_ntt_32(Tuner& tuner);
-void tune_rotation_ntt_64(Tuner& tuner);
+Tuning tune_rotation_fft_narrow, tune_rotation_fft_wide, tune_rotation_fft_coarse;
+Tuning tune_rotation_ntt_32, tune_rotation_ntt_64;
 
 }  // namespace whorl::tune

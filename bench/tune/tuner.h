@@ -109,10 +109,7 @@ class Tuner {
 };
 
 // The program's parts.
-void tune_ntt_32(Tuner& tuner);
-void tune_ntt_64(Tuner& tuner);
-void tune_fft(Tuner& tuner);
-void tune_rotation(Tuner& tuner);
-void tune_key_switch(Tuner& tuner);
+using Tuning = void(Tuner& tuner);
+Tuning tune_ntt_32, tune_ntt_64, tune_fft, tune_rotation, tune_key_switch;
 
 }  // namespace whorl::tune

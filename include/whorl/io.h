@@ -37,6 +37,9 @@ enum class FrameType : std::uint16_t {
   first_foreign = 0x8000
 };
 
+/// "secret key", "BGV ciphertexts", … or "type 32768" of what is not Whorl's own.
+std::string type_name(FrameType type);
+
 /// What a frame's header says.
 struct FrameInfo {
   FrameType type;

@@ -21,31 +21,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from . import errors
 from ._devices import DeviceInfo, devices
 from ._server import cpu_target
 from ._server import version as _version
-from .errors import (
-    CorruptionError,
-    DeviceError,
-    EncodingError,
-    Error,
-    FormatError,
-    InterruptedError,
-    IoError,
-    KeyMismatchError,
-    MismatchError,
-    OutOfMemoryError,
-    OversizedError,
-    ParameterError,
-    ParameterMismatchError,
-    PassphraseError,
-    RandomnessError,
-    RangeError,
-    ShapeError,
-    TruncatedError,
-    TypeMismatchError,
-    VersionError,
-)
+from .errors import *  # noqa: F403
 
 if TYPE_CHECKING:
     from . import bgv, binfhe, client, server
@@ -53,27 +33,7 @@ if TYPE_CHECKING:
 __version__ = _version()
 
 __all__ = [
-    "CorruptionError",
-    "DeviceError",
     "DeviceInfo",
-    "EncodingError",
-    "Error",
-    "FormatError",
-    "InterruptedError",
-    "IoError",
-    "KeyMismatchError",
-    "MismatchError",
-    "OutOfMemoryError",
-    "OversizedError",
-    "ParameterError",
-    "ParameterMismatchError",
-    "PassphraseError",
-    "RandomnessError",
-    "RangeError",
-    "ShapeError",
-    "TruncatedError",
-    "TypeMismatchError",
-    "VersionError",
     "__version__",
     "bgv",
     "binfhe",
@@ -82,6 +42,7 @@ __all__ = [
     "devices",
     "server",
 ]
+__all__ += errors.__all__
 
 # Imported at first use, so that `import whorl.server` does not bring the client in.
 _modules = ("bgv", "binfhe", "client", "server")

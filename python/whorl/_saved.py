@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 S = TypeVar("S", bound="Saved")
+P = TypeVar("P")
 
 
 class Saved:
@@ -79,7 +80,7 @@ class Saved:
         return type(self).from_bytes, (self.to_bytes(), self._bits() < 128)
 
 
-class Keys(Saved):
+class Keys(Saved, Generic[P]):
     """What a client gives away; nothing secret."""
 
     __slots__ = ("_core",)
@@ -95,6 +96,12 @@ class Keys(Saved):
     @classmethod
     def _wrap(cls: type[S], core: Any) -> S:
         return cls(core)  # type: ignore[call-arg]
+
+    @property
+    def parameters(self) -> P:
+        """Parameters that they were made under."""
+        made_under: P = self._parameters_type(self._core.parameters)
+        return made_under
 
     @property
     def key_id(self) -> str:

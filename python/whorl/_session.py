@@ -28,7 +28,7 @@ class Session(Generic[H, D]):
 
     _maker: ClassVar[Any]
     """Class of the C++ library, with `create(keys, device, threads, …)`."""
-    _keys_type: ClassVar[type[Keys]]
+    _keys_type: ClassVar[type[Keys[Any]]]
     _host_type: type[H]
     _device_type: type[D]
 

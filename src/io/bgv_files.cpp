@@ -47,13 +47,6 @@ void check_info(const Parameters& parameters, const CiphertextInfo& info, bool s
 }  // namespace
 
 template <>
-struct Codec<Parameters> : ParametersCodec<Parameters, FrameType::bgv_parameters> {};
-template <>
-struct Codec<PublicKey> : PublicKeyCodec<PublicKey, FrameType::bgv_public_key> {};
-template <>
-struct Codec<EvaluationKeys> : SwitchKeysCodec<EvaluationKeys, FrameType::bgv_evaluation_keys> {};
-
-template <>
 struct Codec<Ciphertexts> {
   static constexpr FrameKind kind{.type = FrameType::bgv_ciphertexts, .seeded = true};
 
@@ -96,6 +89,13 @@ struct Codec<Ciphertexts> {
     return {parameters, in.header().key_id, info, std::move(data), seed, shape};
   }
 };
+
+template <>
+struct Codec<Parameters> : ParametersCodec<Parameters, FrameType::bgv_parameters> {};
+template <>
+struct Codec<PublicKey> : PublicKeyCodec<PublicKey, FrameType::bgv_public_key> {};
+template <>
+struct Codec<EvaluationKeys> : SwitchKeysCodec<EvaluationKeys, FrameType::bgv_evaluation_keys> {};
 
 WHORL_INSTANTIATE_FILES(Parameters);
 WHORL_INSTANTIATE_FILES(Ciphertexts);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 namespace whorl::io {
 
@@ -46,18 +47,19 @@ std::array<std::uint8_t, digest_bytes> frame_digest(ByteSpan bytes, const Mapped
 
 struct NamedType {
   FrameType type;
-  const char* name;
+  std::string_view name;
+  bool one = false;  ///< "a" stands before it
 };
 constexpr NamedType known_types[] = {{FrameType::parameters, "parameters"},
-                                     {FrameType::secret_key, "a secret key"},
+                                     {FrameType::secret_key, "secret key", true},
                                      {FrameType::evaluation_keys, "evaluation keys"},
                                      {FrameType::ciphertexts, "ciphertexts"},
-                                     {FrameType::lut, "a look-up table"},
+                                     {FrameType::lut, "look-up table", true},
                                      {FrameType::bgv_parameters, "BGV parameters"},
-                                     {FrameType::bgv_secret_key, "a BGV secret key"},
+                                     {FrameType::bgv_secret_key, "BGV secret key", true},
                                      {FrameType::bgv_evaluation_keys, "BGV evaluation keys"},
                                      {FrameType::bgv_ciphertexts, "BGV ciphertexts"},
-                                     {FrameType::bgv_public_key, "a BGV public key"}};
+                                     {FrameType::bgv_public_key, "BGV public key", true}};
 
 const NamedType* find_type(FrameType type) {
   const auto* const found = std::find_if(std::begin(known_types), std::end(known_types),
@@ -91,8 +93,13 @@ void check_expectations(const Header& header, const FrameKind& expected,
 
 std::string frame_type_name(FrameType type) {
   const NamedType* const known = find_type(type);
-  return known != nullptr ? known->name
-                          : "type " + std::to_string(static_cast<std::uint16_t>(type));
+  return (known != nullptr && known->one ? "a " : "") + type_name(type);
+}
+
+std::string type_name(FrameType type) {
+  if (const NamedType* const known = find_type(type)) return known->name;
+  const std::string number = "type " + std::to_string(static_cast<std::uint16_t>(type));
+  return type >= FrameType::first_foreign ? number + ", of another scheme" : number;
 }
 
 std::array<std::uint8_t, header_bytes> encode_header(const Header& header) {

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "math/primes.h"
 #include "schemes/bgv/noise.h"
+#include "support/once.h"
 #include "support/random.h"
 #include "whorl/bgv/client.h"
 #include "whorl/bgv/server.h"
@@ -146,17 +145,11 @@ struct Clear {
   }
 };
 
-struct BgvPair {
-  bgv::Client client;
-  bgv::EvaluationKeys keys;
-};
+using BgvPair = KeyPair<bgv::Client, bgv::EvaluationKeys>;
 /// A client and its keys, made once per parameters: parts up to 5, and, with slots, rotations by
 /// -1, 3, 1, 2, 16 and N/4, in small rings by all powers of two, and the exchange of rows.
 inline const BgvPair& bgv_pair(const bgv::Parameters& parameters) {
-  static std::map<Digest, std::unique_ptr<BgvPair>> pairs;
-  auto& slot = pairs[parameters.digest()];
-  if (!slot) {
-    bgv::Client client(parameters);
+  return made_once<BgvPair>(parameters, [&] {
     bgv::KeyRequest request;
     request.relinearise = 5;
     if (parameters.has_slots()) {
@@ -166,10 +159,9 @@ inline const BgvPair& bgv_pair(const bgv::Parameters& parameters) {
           request.rotations.push_back(step);
       request.swap_rows = true;
     }
-    auto keys = client.evaluation_keys(request, 2);
-    slot = std::make_unique<BgvPair>(BgvPair{client, std::move(keys)});
-  }
-  return *slot;
+    const bgv::Client client(parameters);
+    return BgvPair{client, client.evaluation_keys(request, 2)};
+  });
 }
 
 }  // namespace whorl::test

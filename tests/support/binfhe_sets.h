@@ -1,12 +1,12 @@
 // Small parameter sets for tests, insecure and quick, and key pairs made once.
 #pragma once
 
-#include <map>
-#include <memory>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "math/primes.h"
+#include "support/once.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::test {
@@ -79,20 +79,13 @@ inline std::vector<binfhe::Parameters> varied_sets() {
   return sets;
 }
 
-struct Pair {
-  binfhe::Client client;
-  binfhe::EvaluationKeys keys;
-};
+using Pair = KeyPair<binfhe::Client, binfhe::EvaluationKeys>;
 /// A client and its keys, made once per parameters.
 inline const Pair& pair_of(const binfhe::Parameters& parameters) {
-  static std::map<Digest, std::unique_ptr<Pair>> pairs;
-  auto& slot = pairs[parameters.digest()];
-  if (!slot) {
-    binfhe::Client client(parameters);
-    auto keys = client.evaluation_keys(2);
-    slot = std::make_unique<Pair>(Pair{client, std::move(keys)});
-  }
-  return *slot;
+  return made_once<Pair>(parameters, [&] {
+    const binfhe::Client client(parameters);
+    return Pair{client, client.evaluation_keys(2)};
+  });
 }
 
 }  // namespace whorl::test

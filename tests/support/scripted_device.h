@@ -16,31 +16,46 @@
 
 namespace whorl::test {
 
-/// How a scripted device behaves, and what was seen of it. Its work is Queue::copy of words of 32
-/// bits, an item a word.
+/// How a scripted device behaves, and what was seen of it. What its work is, the queue says.
 struct Script {
   std::string name = "scripted:0";
   unsigned queues = 1;
   std::size_t batch_limit = 512;
-  /// Copies of more items than this are OutOfMemoryError.
+  /// Work on more items than this is OutOfMemoryError.
   std::atomic<std::size_t> memory = SIZE_MAX;
-  /// The k-th copy from now on (1: the next) and all after it throw DeviceError; 0: none.
+  /// The k-th work from now on (1: the next) and all after it throw DeviceError; 0: none.
   std::atomic<int> fails_in = 0;
   std::atomic<bool> lost = false;
   /// The k-th download from now on is OutOfMemoryError; 0: none.
   std::atomic<int> download_fails_in = 0;
   std::atomic<bool> end_fails = false;   ///< end_together() throws DeviceError
-  std::chrono::microseconds pause{0};    ///< for each item copied
-  std::function<bool()> interrupt = {};  ///< polled before each copy
+  std::chrono::microseconds pause{0};    ///< for each item
+  std::function<bool()> interrupt = {};  ///< polled before each work
 
   std::mutex mutex;
-  std::vector<std::size_t> pieces;  ///< sizes of the copies done
+  std::vector<std::size_t> pieces;  ///< items of each work done
   std::atomic<std::size_t> done = 0;
   std::atomic<int> opened = 0;
   std::atomic<int> together = 0;                       ///< begun and not ended
   std::atomic<int> in_flight = 0, most_in_flight = 0;  ///< results not yet downloaded
+
+  /// Before work on `count` items: throws if it is time to.
+  void begin(const std::string& device, std::size_t count) {
+    if (interrupt && interrupt()) throw InterruptedError("by the device");
+    if (fails_in > 0 && --fails_in == 0) lost = true;
+    if (lost) throw DeviceError(device + ": code 999");
+    if (count > memory)
+      throw OutOfMemoryError(device + ": no memory for " + std::to_string(count) + " items");
+    std::this_thread::sleep_for(pause * count);
+  }
+  void end(std::size_t count) {
+    const std::scoped_lock lock(mutex);
+    pieces.push_back(count);
+    done += count;
+  }
 };
 
+/// Its work is Queue::copy of words of 32 bits, an item a word.
 class ScriptedQueue final : public backend::Relay {
  public:
   ScriptedQueue(std::shared_ptr<const backend::Device> device, std::unique_ptr<Queue> behind,
@@ -58,16 +73,10 @@ class ScriptedQueue final : public backend::Relay {
  protected:
   void copy_within(const void* from, void* to, std::size_t bytes) const override {
     const std::size_t count = bytes / 4;
-    if (script_->interrupt && script_->interrupt()) throw InterruptedError("by the device");
-    if (script_->fails_in > 0 && --script_->fails_in == 0) script_->lost = true;
-    if (script_->lost) throw DeviceError(name() + ": code 999");
-    if (count > script_->memory)
-      throw OutOfMemoryError(name() + ": no memory for " + std::to_string(count) + " items");
-    std::this_thread::sleep_for(script_->pause * count);
+    script_->begin(name(), count);
     Relay::copy_within(from, to, bytes);
+    script_->end(count);
     const std::scoped_lock lock(script_->mutex);
-    script_->pieces.push_back(count);
-    script_->done += count;
     script_->most_in_flight = std::max<int>(script_->most_in_flight, ++script_->in_flight);
   }
   void copy_out(const void* device, void* host, std::size_t bytes) const override {
@@ -81,15 +90,20 @@ class ScriptedQueue final : public backend::Relay {
   std::shared_ptr<Script> script_;
 };
 
-class ScriptedDevice final : public backend::RelayDevice<ScriptedQueue, std::shared_ptr<Script>> {
+/// The CPU behind queues that do what a script says.
+template <class Queue>
+class DeviceByScript final : public backend::RelayDevice<Queue, std::shared_ptr<Script>> {
+  using Base = backend::RelayDevice<Queue, std::shared_ptr<Script>>;
+
  public:
-  explicit ScriptedDevice(std::shared_ptr<Script> script)
-      : RelayDevice(script->name, backend::make_device("cpu", {1, {}}), script),
+  explicit DeviceByScript(std::shared_ptr<Script> script)
+      : Base(script->name, backend::make_device("cpu", {1, {}}), script),
         script_(std::move(script)) {}
   unsigned queues() const override { return script_->queues; }
 
  private:
   std::shared_ptr<Script> script_;
 };
+using ScriptedDevice = DeviceByScript<ScriptedQueue>;
 
 }  // namespace whorl::test

@@ -47,6 +47,14 @@ void bind_files(nb::class_<T>& type) {
           "path"_a, "allow_insecure"_a, "max_bytes"_a);
 }
 
+/// Fields of plain data that Python reads and writes: name, member, name, member, …
+template <class Literal, class Member, class... More>
+void bind_fields(nb::class_<Literal>& type, const char* name, Member Literal::*member,
+                 More... more) {
+  type.def_rw(name, member);
+  if constexpr (sizeof...(more) > 0) bind_fields(type, more...);
+}
+
 /// What parameters of every scheme have; a scheme adds its own.
 template <class Parameters, class Literal>
 nb::class_<Parameters> bind_parameters(nb::module_& module) {

@@ -18,8 +18,9 @@ using Values = std::span<const std::int64_t>;
 
 namespace {
 
-Server make_server(const EvaluationKeys& keys, const std::string& device, unsigned threads) {
-  const bgv::ServerOptions options{device, threads, &interrupted};
+Server make_server(const EvaluationKeys& keys, const std::string& device, unsigned threads,
+                   std::size_t key_budget) {
+  const bgv::ServerOptions options{device, threads, &interrupted, key_budget};
   return without_gil([&] { return Server(keys, options); });
 }
 
@@ -42,7 +43,7 @@ void bind_bgv_server(nb::module_& module) {
       .def_prop_ro("nbytes", &Array::bytes);
 
   bind_session<Server, Array>(module)
-      .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a)
+      .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "key_budget"_a)
       .def("add", calling(&Server::add), "a"_a, "b"_a)
       .def("sub", calling(&Server::sub), "a"_a, "b"_a)
       .def("negate", calling(&Server::negate), "a"_a)

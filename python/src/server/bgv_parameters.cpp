@@ -30,16 +30,11 @@ double log2_Q(const Parameters& p, unsigned limbs) {
 }  // namespace
 
 void bind_bgv_parameters(nb::module_& module) {
-  nb::class_<ParameterLiteral>(module, "ParameterLiteral")
-      .def(nb::init<>())
-      .def_rw("name", &ParameterLiteral::name)
-      .def_rw("N", &ParameterLiteral::N)
-      .def_rw("t", &ParameterLiteral::t)
-      .def_rw("chain", &ParameterLiteral::chain)
-      .def_rw("special", &ParameterLiteral::special)
-      .def_rw("digit_limbs", &ParameterLiteral::digit_limbs)
-      .def_rw("sigma", &ParameterLiteral::sigma)
-      .def_rw("depth", &ParameterLiteral::depth);
+  nb::class_<ParameterLiteral> literal(module, "ParameterLiteral");
+  literal.def(nb::init<>());
+  using L = ParameterLiteral;
+  bind_fields(literal, "name", &L::name, "N", &L::N, "t", &L::t, "chain", &L::chain, "special",
+              &L::special, "digit_limbs", &L::digit_limbs, "sigma", &L::sigma, "depth", &L::depth);
 
   auto type = bind_parameters<Parameters, ParameterLiteral>(module);
   type.def_static("choose", &choose, "depth"_a, "plain_modulus"_a, "N"_a, "dnum"_a, "prime_bits"_a,

@@ -19,13 +19,15 @@ using binfhe::Server;
 namespace {
 
 Server make_server(const EvaluationKeys& keys, const std::string& device, unsigned threads,
-                   const std::optional<std::string>& transform, const std::string& rotation) {
+                   std::size_t key_budget, const std::optional<std::string>& transform,
+                   const std::string& rotation) {
   binfhe::ServerOptions options;
   options.device = device;
   options.threads = threads;
   if (transform) options.transform = from_name<Transform>(*transform);
   options.interrupt = &interrupted;
   options.rotation = from_name<RotationSchedule>(rotation);
+  options.key_budget = key_budget;
   return without_gil([&] { return Server(keys, options); });
 }
 
@@ -38,8 +40,8 @@ void bind_binfhe_server(nb::module_& module) {
       .def_prop_ro("nbytes", &Array::bytes);
 
   bind_session<Server, Array>(module)
-      .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "transform"_a.none(),
-                  "rotation"_a)
+      .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "key_budget"_a,
+                  "transform"_a.none(), "rotation"_a)
       .def_prop_ro("rotation", [](const Server& s) { return to_name(s.rotation()); })
       .def_prop_ro("transform", [](const Server& s) { return to_name(s.transform()); })
       .def_prop_ro("threads", &Server::threads)

@@ -46,21 +46,12 @@ void set_gadget(ParameterLiteral& literal, const std::vector<GadgetTuple>& range
 
 void bind_literal(nb::module_& module) {
   nb::class_<ParameterLiteral> type(module, "ParameterLiteral");
-  type.def(nb::init<>())
-      .def_rw("name", &ParameterLiteral::name)
-      .def_rw("source", &ParameterLiteral::source)
-      .def_rw("n", &ParameterLiteral::n)
-      .def_rw("q", &ParameterLiteral::q)
-      .def_rw("N", &ParameterLiteral::N)
-      .def_rw("Q", &ParameterLiteral::Q)
-      .def_rw("Q_ks", &ParameterLiteral::Q_ks)
-      .def_rw("log_B_ks", &ParameterLiteral::log_B_ks)
-      .def_rw("ks_digits", &ParameterLiteral::ks_digits)
-      .def_prop_rw("gadget", &gadget_tuples, &set_gadget)
-      .def_rw("sigma_lwe", &ParameterLiteral::sigma_lwe)
-      .def_rw("sigma_ring", &ParameterLiteral::sigma_ring)
-      .def_rw("max_p", &ParameterLiteral::max_p)
-      .def_rw("padding", &ParameterLiteral::padding);
+  type.def(nb::init<>()).def_prop_rw("gadget", &gadget_tuples, &set_gadget);
+  using L = ParameterLiteral;
+  bind_fields(type, "name", &L::name, "source", &L::source, "n", &L::n, "q", &L::q, "N", &L::N, "Q",
+              &L::Q, "Q_ks", &L::Q_ks, "log_B_ks", &L::log_B_ks, "ks_digits", &L::ks_digits,
+              "sigma_lwe", &L::sigma_lwe, "sigma_ring", &L::sigma_ring, "max_p", &L::max_p,
+              "padding", &L::padding);
   bind_choice(type, "key_switch", &ParameterLiteral::key_switch);
   bind_choice(type, "lwe_secret", &ParameterLiteral::lwe_secret);
   bind_choice(type, "ring_secret", &ParameterLiteral::ring_secret);

@@ -3,7 +3,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .parts import I64, U32, Batch, Checked, Keys, OnDevice, Session
+from .parts import I64, U32, Batch, Checked, Keys, OnDevice, Read, Session
 
 class ParameterLiteral:
     name: str
@@ -27,61 +27,39 @@ class Parameters(Checked[Parameters, ParameterLiteral]):
         sums: float,
         slots: bool,
     ) -> Parameters: ...
-    @property
-    def digits(self) -> int: ...
-    @property
-    def word_bytes(self) -> int: ...
-    @property
-    def has_slots(self) -> bool: ...
+    digits: Read[int]
+    word_bytes: Read[int]
+    has_slots: Read[bool]
     def log2_Q(self, limbs: int) -> float: ...
-    @property
-    def log2_P(self) -> float: ...
-    @property
-    def security_bits(self) -> float: ...
+    log2_P: Read[float]
+    security_bits: Read[float]
     def describe(self) -> str: ...
     def key_bytes(self, relinearise: int, rotations: Sequence[int], swap_rows: bool) -> int: ...
 
-class Ciphertexts(Batch[Ciphertexts, Parameters]):
-    @property
-    def packing(self) -> str: ...
-    @property
-    def factor(self) -> int: ...
-    @property
-    def parts(self) -> int: ...
-    @property
-    def limbs(self) -> int: ...
-    @property
-    def noise_budget(self) -> float: ...
-    @property
-    def data(self) -> np.ndarray[Any, Any]: ...
+class Accounted:
+    packing: Read[str]
+    factor: Read[int]
+    parts: Read[int]
+    limbs: Read[int]
+    noise_budget: Read[float]
+
+class Ciphertexts(Accounted, Batch[Ciphertexts, Parameters]):
+    data: Read[np.ndarray[Any, Any]]
 
 class EvaluationKeys(Keys[EvaluationKeys, Parameters]):
-    @property
-    def contents(self) -> list[tuple[int, int]]: ...
+    contents: Read[list[tuple[int, int]]]
 
 class PublicKey(Keys[PublicKey, Parameters]): ...
 
-class Array(OnDevice):
-    @property
-    def packing(self) -> str: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def parts(self) -> int: ...
-    @property
-    def limbs(self) -> int: ...
-    @property
-    def factor(self) -> int: ...
-    @property
-    def noise_budget(self) -> float: ...
+class Array(Accounted, OnDevice):
+    count: Read[int]
 
 class Plaintexts(OnDevice):
-    @property
-    def packing(self) -> str: ...
+    packing: Read[str]
 
 class Server(Session[Parameters, Ciphertexts, Array]):
     @staticmethod
-    def create(keys: EvaluationKeys, device: str, threads: int) -> Server: ...
+    def create(keys: EvaluationKeys, device: str, threads: int, key_budget: int) -> Server: ...
     @overload
     def take(self, a: Array, index: U32) -> Array: ...
     @overload

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._array import concatenate, stack
+from .._on_demand import client_on_demand
 from ._arrays import EncryptedArray, Plaintexts
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey
@@ -29,15 +30,4 @@ __all__ = [
     "stack",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    # At first use, so that a server process never has it.
-    if name == "Client":
-        from ._client import Client
-
-        return Client
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = client_on_demand(__name__, __all__)

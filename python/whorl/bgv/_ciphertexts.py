@@ -22,6 +22,10 @@ class Accounted:
     parameters: Any
 
     packing = Part[str]("_core.packing", "`slots` or `coefficients`.")
+    factor = Part[int](
+        "_core.factor",
+        "Plaintexts are messages times this, modulo t; operations keep the account.",
+    )
     parts = Part[int](
         "_core.parts", "Polynomials c_0 + c_1·s + c_2·s^2 + … of each: 2; more of bare products."
     )
@@ -33,10 +37,6 @@ class Accounted:
         limbs: int = self.parameters.limbs
         return limbs - self.limbs
 
-    factor = Part[int](
-        "_core.factor",
-        "Plaintexts are messages times this, modulo t; operations keep the account.",
-    )
     noise_budget = Part[float](
         "_core.noise_budget",
         """Bits left by the bound of the noise, which is public: log2(Q/2) - noise.

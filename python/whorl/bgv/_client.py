@@ -105,18 +105,8 @@ class Client(KeyHolder):
             progress: True for a bar on terminals, or a callable that is called with (done, total);
                 what it raises stops the generation.
 
-        `key_size` tells the size before. `ParameterError` for a number out of range.
+        `Parameters.key_size` tells the size before. `ParameterError` for a number out of range.
         """
         request = as_request(relinearise, rotations, swap_rows, inner_sum)
         keys: EvaluationKeys = self._generate_keys(threads, progress, *request)
         return keys
-
-    def key_size(
-        self,
-        relinearise: int = 3,
-        rotations: Iterable[int] = (),
-        swap_rows: bool = False,
-        inner_sum: int = 0,
-    ) -> int:
-        """Bytes of the keys that `evaluation_keys` with these arguments would make."""
-        return self.parameters.key_size(relinearise, rotations, swap_rows, inner_sum)

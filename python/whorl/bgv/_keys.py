@@ -14,17 +14,13 @@ MAX_BYTES = 1 << 34
 """Keys for 16 rotations at depth 24 take 3 GB."""
 
 
-class _Key(Keys):
+class _Key(Keys[Parameters]):
     """What both have."""
 
     __slots__ = ()
 
     _most = MAX_BYTES
-
-    @property
-    def parameters(self) -> Parameters:
-        """Parameters that it was made under."""
-        return Parameters(self._core.parameters)
+    _parameters_type = Parameters
 
 
 class EvaluationKeys(_Key):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape
-from .._literal import Part, as_integer
+from .._literal import Part, as_integer, as_long
 from .._server import bgv as _lib
 from .._session import Session, spread
 from ..errors import DeviceError, ParameterError
@@ -34,11 +34,15 @@ class Server(Session[Ciphertexts, EncryptedArray]):
             that can be used, else the CPU. Default: the environment's WHORL_DEVICE, else `""`.
         threads: of the CPU; default 0: all cores.
         allow_insecure: with a path, accept parameters under 128 bits.
+        key_budget: bytes that keys may take of each device; those used least recently make room.
+            Default 0: no bound, and all keys lie on the device from the start.
 
     Raises:
         DeviceError: a device that is not there, or a name that is none; there is no silent
             fallback.
-        OutOfMemoryError: the keys do not fit into the device's memory.
+        OutOfMemoryError: the keys do not fit into the device's memory, or one alone not into
+            `key_budget`.
+        ParameterError: a key budget that is no integer in 0 … 2^64 - 1.
         TypeMismatchError: a file that does not hold evaluation keys, as a secret one; with a path
             also the other errors of `EvaluationKeys.load`.
 
@@ -75,8 +79,10 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         device: str | None = None,
         threads: int = 0,
         allow_insecure: bool = False,
+        key_budget: int = 0,
     ) -> None:
-        self._open(keys, device, threads, allow_insecure)
+        budget = as_long("key_budget", key_budget)
+        self._open(keys, device, threads, allow_insecure, budget)
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
 
@@ -99,27 +105,17 @@ class Server(Session[Ciphertexts, EncryptedArray]):
 
         (OpenFHE: EvalAdd.)
         """
-        if isinstance(b, (EncryptedArray, Ciphertexts)):
-            (x, y), shape = self._meet(a, b)
-            return self._wrap(self._core.add(x._core, y._core), shape)
-        x = self.upload(a)
-        scalar = as_scalar(b)
-        if scalar is not None:
-            return self._wrap(self._core.add_scalar(x._core, self._residue(scalar)), x.shape)
-        x, plain, shape = self._plain(x, b)
-        return self._wrap(self._core.add_plain(x._core, plain), shape)
+        core = self._core
+        return self._operate(a, b, core.add, core.add_scalar, core.add_plain)
 
     def sub(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:
         """a - b; b as in `add` (OpenFHE: EvalSub)."""
-        if isinstance(b, (EncryptedArray, Ciphertexts)):
-            (x, y), shape = self._meet(a, b)
-            return self._wrap(self._core.sub(x._core, y._core), shape)
-        x = self.upload(a)
-        scalar = as_scalar(b)
-        if scalar is not None:
-            return self._wrap(self._core.add_scalar(x._core, self._residue(-scalar)), x.shape)
-        x, plain, shape = self._plain(x, b)
-        return self._wrap(self._core.sub_plain(x._core, plain), shape)
+        core = self._core
+
+        def sub_scalar(x: _lib.Array, value: int) -> _lib.Array:
+            return core.add_scalar(x, self._residue(-value))
+
+        return self._operate(a, b, core.sub, sub_scalar, core.sub_plain)
 
     def negate(self, a: Encrypted) -> EncryptedArray:
         """-a (OpenFHE: EvalNegate)."""
@@ -135,15 +131,12 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         may be relinearised once (`relinearise`). A plaintext's missing values are zeros, and so are
         the products. (OpenFHE: EvalMult, EvalMultNoRelin.)
         """
-        if isinstance(b, (EncryptedArray, Ciphertexts)):
-            (x, y), shape = self._meet(a, b)
-            return self._wrap(self._core.multiply(x._core, y._core, bool(relinearise)), shape)
-        x = self.upload(a)
-        scalar = as_scalar(b)
-        if scalar is not None:
-            return self._wrap(self._core.multiply_scalar(x._core, self._residue(scalar)), x.shape)
-        x, plain, shape = self._plain(x, b)
-        return self._wrap(self._core.multiply_plain(x._core, plain), shape)
+        core = self._core
+
+        def multiply(x: _lib.Array, y: _lib.Array) -> _lib.Array:
+            return core.multiply(x, y, bool(relinearise))
+
+        return self._operate(a, b, multiply, core.multiply_scalar, core.multiply_plain)
 
     def square(self, a: Encrypted, relinearise: bool = True) -> EncryptedArray:
         """a · a (OpenFHE: EvalSquare)."""
@@ -226,6 +219,25 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         return self._wrap(self._core.shrink(x._core, float(spare_bits)), x.shape)
 
     # ---- operands
+
+    def _operate(
+        self,
+        a: Encrypted,
+        b: Encrypted | Plaintexts | ArrayLike,
+        with_array: Callable[[_lib.Array, _lib.Array], _lib.Array],
+        with_scalar: Callable[[_lib.Array, int], _lib.Array],
+        with_plain: Callable[[_lib.Array, Values | _lib.Plaintexts], _lib.Array],
+    ) -> EncryptedArray:
+        """What the operation is for the kind of `b`."""
+        if isinstance(b, (EncryptedArray, Ciphertexts)):
+            (x, y), shape = self._meet(a, b)
+            return self._wrap(with_array(x._core, y._core), shape)
+        x = self.upload(a)
+        scalar = as_scalar(b)
+        if scalar is not None:
+            return self._wrap(with_scalar(x._core, self._residue(scalar)), x.shape)
+        x, plain, shape = self._plain(x, b)
+        return self._wrap(with_plain(x._core, plain), shape)
 
     def _residue(self, value: int) -> int:
         return value % self._parameters.t

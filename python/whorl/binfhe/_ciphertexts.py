@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from .._array import DeviceArray, HostArray
@@ -14,15 +15,26 @@ if TYPE_CHECKING:
     from ._server import Server
 
 
-def _describe(a: Any, where: str) -> str:
-    pad = ", padded" if a.padding else ""
-    name = a.parameters.name or "unnamed"
-    return (
-        f"<{type(a).__name__} of shape {a.shape}, p={a.p}{pad}, {name}, key {a.key_id[:8]}…{where}>"
+class Encoded:
+    """What is known of messages on the host or a device."""
+
+    __slots__ = ()
+
+    p = Part[int]("_core.encoding", "Messages are 0 … p-1.", itemgetter(0))
+    padding = Part[bool](
+        "_core.encoding", "Whether a padding bit lies above the message.", itemgetter(1)
     )
 
+    def _describe(self: Any, where: str) -> str:
+        pad = ", padded" if self.padding else ""
+        name = self.parameters.name or "unnamed"
+        return (
+            f"<{type(self).__name__} of shape {self.shape}, p={self.p}{pad}, {name}, "
+            f"key {self.key_id[:8]}…{where}>"
+        )
 
-class Ciphertexts(HostArray):
+
+class Ciphertexts(Encoded, HostArray):
     """An immutable array of LWE ciphertexts (a, b) under one key, of any shape.
 
     `Client.encrypt` and `EncryptedArray.to_host` make them. Shape, indexing, iteration, `reshape`,
@@ -47,26 +59,16 @@ class Ciphertexts(HostArray):
     parameters = Part[Parameters]("_parameters", "Parameters that they were made under.")
 
     @property
-    def p(self) -> int:
-        """Messages are 0 … p-1."""
-        return self._core.encoding[0]
-
-    @property
-    def padding(self) -> bool:
-        """Whether a padding bit lies above the message."""
-        return self._core.encoding[1]
-
-    @property
     def data(self) -> Words:
         """Words a_1 … a_n, b in Z_q: uint32 of shape `shape` + (n + 1,), read-only."""
         words = self._core.data
         return words.reshape(*self._shape, words.shape[-1])
 
     def __repr__(self) -> str:
-        return _describe(self, "")
+        return self._describe("")
 
 
-class EncryptedArray(DeviceArray):
+class EncryptedArray(Encoded, DeviceArray):
     """An immutable array of LWE ciphertexts on the devices of a `Server`.
 
     `Server.upload` and operations make them; nothing leaves the devices before `to_host`. With
@@ -90,10 +92,6 @@ class EncryptedArray(DeviceArray):
 
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
     key_id = Part[str]("_server.key_id", "Label of the secret key, 32 hexadecimal digits.")
-    p = Part[int]("_core.encoding", "Messages are 0 … p-1.", lambda encoding: encoding[0])
-    padding = Part[bool](
-        "_core.encoding", "Whether a padding bit lies above the message.", lambda each: each[1]
-    )
 
     @property
     def server(self) -> Server:
@@ -101,7 +99,7 @@ class EncryptedArray(DeviceArray):
         return self._server
 
     def __repr__(self) -> str:
-        return _describe(self, f", on {self.device}")
+        return self._describe(f", on {self.device}")
 
     def to_host(self) -> Ciphertexts:
         """Waits, and copies to the host's memory."""

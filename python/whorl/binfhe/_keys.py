@@ -7,7 +7,7 @@ from .._server import binfhe as _lib
 from ._parameters import Parameters
 
 
-class EvaluationKeys(Keys):
+class EvaluationKeys(Keys[Parameters]):
     """Blind-rotation and key-switching keys; `Client.evaluation_keys` makes them.
 
     They hold nothing secret: they may be saved, sent and pickled. The uniform halves travel as
@@ -17,10 +17,5 @@ class EvaluationKeys(Keys):
     __slots__ = ()
 
     _core: _lib.EvaluationKeys
-    _reader = _lib.EvaluationKeys
+    _reader, _parameters_type = _lib.EvaluationKeys, Parameters
     _made_by = "Client.evaluation_keys()"
-
-    @property
-    def parameters(self) -> Parameters:
-        """Parameters that the keys were made under."""
-        return Parameters(self._core.parameters)

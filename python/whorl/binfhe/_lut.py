@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -89,26 +90,10 @@ class Lut(Saved):
         """f(0) … f(p-1), shape (p,)."""
         return np.array(self._core.values, dtype=np.int64)
 
-    @property
-    def p(self) -> int:
-        """Number of inputs."""
-        return self._core.input[0]
-
-    @property
-    def padding(self) -> bool:
-        """Whether inputs carry a padding bit."""
-        return self._core.input[1]
-
-    @property
-    def p_out(self) -> int:
-        """Number of outputs."""
-        return self._core.output[0]
-
-    @property
-    def padding_out(self) -> bool:
-        """Whether outputs carry a padding bit."""
-        return self._core.output[1]
-
+    p = Part[int]("_core.input", "Number of inputs.", itemgetter(0))
+    padding = Part[bool]("_core.input", "Whether inputs carry a padding bit.", itemgetter(1))
+    p_out = Part[int]("_core.output", "Number of outputs.", itemgetter(0))
+    padding_out = Part[bool]("_core.output", "Whether outputs carry a padding bit.", itemgetter(1))
     kind = Part[str](
         "_core.kind", "`negacyclic` or `padded` (one blind rotation), or `arbitrary` (two)."
     )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import concatenate
-from .._literal import Part
+from .._literal import Part, as_long
 from .._server import binfhe as _lib
 from .._session import Session
 from ..errors import EncodingError, ParameterMismatchError
@@ -43,12 +43,16 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         rotation: how a GPU spreads blind rotations, for comparison: `"single"` (one ciphertext in a
             thread block), `"cluster"` (one over several blocks), `"shared"` (several in a block);
             default `"auto"`: the fastest for the batch. A CPU ignores it.
+        key_budget: bytes that keys may take of each device; those used least recently make room.
+            Default 0: no bound.
 
     Raises:
         DeviceError: a device that is not there, or a name that is none; there is no silent
             fallback.
-        OutOfMemoryError: the keys do not fit into a device's memory.
-        ParameterError: a transform or rotation that is not known.
+        OutOfMemoryError: the keys do not fit into a device's memory, or one alone not into
+            `key_budget`.
+        ParameterError: a transform or rotation that is not known; a key budget that is no integer
+            in 0 … 2^64 - 1.
         TypeMismatchError: a file that does not hold evaluation keys, as a secret one; with a path
             also
             the other errors of `EvaluationKeys.load`.
@@ -94,8 +98,10 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         transform: str | None = None,
         allow_insecure: bool = False,
         rotation: str = "auto",
+        key_budget: int = 0,
     ) -> None:
-        self._open(keys, device, threads, allow_insecure, transform, rotation)
+        budget = as_long("key_budget", key_budget)
+        self._open(keys, device, threads, allow_insecure, budget, transform, rotation)
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
     rotation = Part[str]("_core.rotation", "`auto`, `single`, `cluster` or `shared`, as asked for.")

@@ -173,39 +173,34 @@ def _row(name: str, records: list[dict[str, Any]]) -> list[str]:
     return [name, shared.spread(single), shared.rate_spread(many), f"2^{single['pfail_log2']}"]
 
 
-def _check_ops(names: Sequence[str], chosen: Parameters) -> None:
+def _ops(given: list[str] | None, params: str) -> list[str]:
+    """Operations in lower case; `ValueError` for one that is none, or not of the set."""
+    names = [name.lower() for name in given or ["nand"]]
+    chosen = parameters(params, allow_insecure=True)
     for name in names:
         if name not in TABLES and name != "mux" and name not in GATES:
             known = ", ".join([*GATES, "mux", *TABLES])
             raise ValueError(f"op: {name!r} is none of {known}")
         if name == "lut4" and not (chosen.padding and chosen.max_p >= 16):
             raise ValueError(f"op: {chosen.name} does not carry 4 bits under a padding bit")
+    return names
 
 
-@app.command()
-def run(
-    op: Annotated[
-        list[str] | None, typer.Option(help="A gate, mux, lut4 or evalfunc; default: nand.")
-    ] = None,
-    params: Params = "W128_P64",
-    device: shared.Device = None,
-    batch: BatchSize = 0,
-    runs: shared.Runs = 5,
-    threads: shared.Threads = 0,
-    transform: TransformOption = None,
-    rotation: RotationOption = "auto",
-    as_json: shared.Json = False,
-    record: shared.Record = None,
-) -> None:
-    """Any operation: time of a single one, and how many a second in batches.
+def _gates(given: list[str] | None, _: str) -> list[str]:
+    """Gates in lower case; `ValueError` for one that is none."""
+    names = [name.lower() for name in given or ["nand", "xor", "mux"]]
+    for name in names:
+        _operands(name)
+    return names
 
-    Times are those of the whole call, copies to and from a GPU included.
-    """
-    names = [name.lower() for name in op or ["nand"]]
-    _check_ops(names, parameters(params, allow_insecure=True))
-    client, server, batch = _start(params, device, threads, transform, rotation, batch)
-    if not as_json:
-        _headline(server.parameters, server, batch, runs)
+
+Measured = tuple[list[dict[str, Any]], list[list[str]]]
+"""Records, and rows of the table."""
+
+
+def _measure_ops(
+    names: list[str], client: Client, server: Server, batch: int, runs: int
+) -> Measured:
     records, rows = [], []
     for name in names:
         if name in TABLES:
@@ -216,65 +211,86 @@ def run(
             pair = _measure_gate(name, client, server, batch, runs)
             rows.append(_row(name, pair))
         records += pair
-    if not as_json:
-        table(["operation", "one", "a second", "failure"], rows)
-    shared.publish(records, as_json, record)
+    return records, rows
 
 
-@app.command()
-def gates(
-    params: Params = "W128_P64",
-    threads: shared.Threads = 0,
-    batch: BatchSize = 0,
-    runs: shared.Runs = 5,
-    transform: TransformOption = None,
-    rotation: RotationOption = "auto",
-    device: shared.Device = None,
-    as_json: shared.Json = False,
-    record: shared.Record = None,
-    gate: Annotated[list[str] | None, typer.Option(help="Gates; default: nand, xor, mux.")] = None,
-) -> None:
-    """Milliseconds a gate at batch 1, and gates a second in batches."""
-    names = [name.lower() for name in gate or ["nand", "xor", "mux"]]
-    for name in names:
-        _operands(name)
-    client, server, batch = _start(params, device, threads, transform, rotation, batch)
-    if not as_json:
-        _headline(server.parameters, server, batch, runs)
-    pairs_ = [_measure_gate(name, client, server, batch, runs) for name in names]
-    if not as_json:
-        rows = [_row(name, pair) for name, pair in zip(names, pairs_, strict=True)]
-        table(["gate", "one gate", "gates a second", "failure"], rows)
-    shared.publish([each for pair in pairs_ for each in pair], as_json, record)
-
-
-@app.command()
-def lut(
-    params: Params = "W128_P64",
-    p: Annotated[int, typer.Option("-p", "--p", help="Default: the set's max_p.")] = 0,
-    threads: shared.Threads = 0,
-    batch: BatchSize = 0,
-    runs: shared.Runs = 5,
-    transform: TransformOption = None,
-    rotation: RotationOption = "auto",
-    device: shared.Device = None,
-    as_json: shared.Json = False,
-    record: shared.Record = None,
-) -> None:
-    """Look-up tables: padded (one blind rotation) if the set is for it, and arbitrary (two)."""
-    client, server, batch = _start(params, device, threads, transform, rotation, batch)
+def _measure_tables(
+    given: int | None, client: Client, server: Server, batch: int, runs: int
+) -> Measured:
     chosen = server.parameters
-    p = p or chosen.max_p
-    if not as_json:
-        _headline(chosen, server, batch, runs)
+    p = given or chosen.max_p
     records, rows = [], []
     for padding in (True, False) if chosen.padding else (False,):
         table_, pair = _measure_table(p, padding, client, server, batch, runs)
         records += pair
         rows.append(_row(f"p = {p}, {table_.kind}", pair))
-    if not as_json:
-        table(["table", "one table", "tables a second", "failure"], rows)
-    shared.publish(records, as_json, record)
+    return records, rows
+
+
+def _register(
+    name: str,
+    description: str,
+    option: Any,
+    check: Callable[[Any, str], Any],
+    measure: Callable[[Any, Client, Server, int, int], Measured],
+    headings: Sequence[str],
+) -> None:
+    """Adds a command. All have the same options, and one of their own: what is to be measured."""
+
+    def command(
+        what: Any = None,
+        params: Params = "W128_P64",
+        device: shared.Device = None,
+        batch: BatchSize = 0,
+        runs: shared.Runs = 5,
+        threads: shared.Threads = 0,
+        transform: TransformOption = None,
+        rotation: RotationOption = "auto",
+        as_json: shared.Json = False,
+        record: shared.Record = None,
+    ) -> None:
+        checked = check(what, params)
+        client, server, batch = _start(params, device, threads, transform, rotation, batch)
+        if not as_json:
+            _headline(server.parameters, server, batch, runs)
+        records, rows = measure(checked, client, server, batch, runs)
+        if not as_json:
+            table([*headings, "failure"], rows)
+        shared.publish(records, as_json, record)
+
+    command.__annotations__["what"] = option
+    app.command(name, help=description)(command)
+
+
+_register(
+    "run",
+    """Any operation: time of a single one, and how many a second in batches.
+
+    Times are those of the whole call, copies to and from a GPU included.
+    """,
+    Annotated[
+        list[str] | None, typer.Option("--op", help="A gate, mux, lut4 or evalfunc; default: nand.")
+    ],
+    _ops,
+    _measure_ops,
+    ("operation", "one", "a second"),
+)
+_register(
+    "gates",
+    "Milliseconds a gate at batch 1, and gates a second in batches.",
+    Annotated[list[str] | None, typer.Option("--gate", help="Gates; default: nand, xor, mux.")],
+    _gates,
+    _measure_ops,
+    ("gate", "one gate", "gates a second"),
+)
+_register(
+    "lut",
+    "Look-up tables: padded (one blind rotation) if the set is for it, and arbitrary (two).",
+    Annotated[int | None, typer.Option("-p", "--p", help="Default: the set's max_p.")],
+    lambda p, _: p,
+    _measure_tables,
+    ("table", "one table", "tables a second"),
+)
 
 
 @app.command()

@@ -45,23 +45,21 @@ def keygen(
 
 
 def encrypt(
-    messages: Annotated[
-        list[str], typer.Argument(help="Integers 0 … p-1, or one .npy, .csv or .txt file, or -.")
-    ],
+    messages: files.Messages,
     output: files.Output,
     secret: files.Secret = files.SECRET,
+    passphrase_file: files.PassphraseFile = None,
     p: Annotated[int, typer.Option("-p", "--p", help="Messages are 0 … p-1; bits: 4.")] = 4,
     padding: Annotated[bool, typer.Option("--padding", help="Leave a bit above messages.")] = False,
-    passphrase_file: files.PassphraseFile = None,
     allow_insecure: files.Insecure = False,
     force: files.Force = False,
 ) -> None:
     """Encrypt bits or integers."""
-    values = files.read_integers(messages)
-    files.new_file(output, force)
-    client = files.opened(Client, secret, passphrase_file, allow_insecure)
-    client.encrypt(values, p, padding).save(output)
-    files.written(output, values.size)
+    files.encrypt(
+        lambda client, values: client.encrypt(values, p, padding),
+        lambda: files.opened(Client, secret, passphrase_file, allow_insecure),
+        *(messages, output, force),
+    )
 
 
 def evaluate(
@@ -144,15 +142,15 @@ def _lut(server: Server, text: str, arrays: list[Ciphertexts], p_out: int | None
 
 def decrypt(
     ciphertexts: files.Input,
-    output: files.Values = None,
     secret: files.Secret = files.SECRET,
     passphrase_file: files.PassphraseFile = None,
     allow_insecure: files.Insecure = False,
+    output: files.Values = None,
     force: files.Force = False,
 ) -> None:
     """Decrypt a ciphertext file."""
-    if output is not None:
-        files.new_file(output, force)
-    client = files.opened(Client, secret, passphrase_file, allow_insecure)
-    values = client.decrypt(Ciphertexts.load(ciphertexts, allow_insecure))
-    files.write_integers(values.reshape(-1), output)
+    files.decrypt(
+        lambda client: client.decrypt(Ciphertexts.load(ciphertexts, allow_insecure)).reshape(-1),
+        lambda: files.opened(Client, secret, passphrase_file, allow_insecure),
+        *(output, force),
+    )

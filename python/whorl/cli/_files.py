@@ -27,6 +27,9 @@ Insecure = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 Secret = Annotated[Path, typer.Option("--secret", help="Secret key.")]
 Keys = Annotated[Path, typer.Option("--keys", help="Evaluation keys.")]
+Messages = Annotated[
+    list[str], typer.Argument(help="Integers, or one .npy, .csv or .txt file, or -.")
+]
 Input = Annotated[Path, typer.Argument(help="Ciphertext file.")]
 Inputs = Annotated[list[Path], typer.Argument(help="Ciphertext files.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Ciphertext file to write.")]
@@ -64,9 +67,32 @@ def new_keys(
     out.print(f"{keys}: evaluation keys for a server, {shown}", markup=False)
 
 
-def written(output: Path, count: int) -> None:
-    """Tells of a file of ciphertexts."""
-    out.print(f"{output}: {count} ciphertexts, {size(output.stat().st_size)}", markup=False)
+def encrypt(
+    work: Callable[[Any, Integers], Any],
+    open_client: Callable[[], Any],
+    messages: list[str],
+    output: Path,
+    force: bool,
+) -> None:
+    """Reads integers, and writes what `work` makes of a client and them."""
+    values = read_integers(messages)
+    new_file(output, force)
+    encrypted = work(open_client(), values)
+    encrypted.save(output)
+    shown = size(output.stat().st_size)
+    out.print(f"{output}: {encrypted.size} ciphertexts, {shown}", markup=False)
+
+
+def decrypt(
+    work: Callable[[Any], Integers],
+    open_client: Callable[[], Any],
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Writes what `work` makes of a client."""
+    if output is not None:
+        new_file(output, force)
+    write_integers(work(open_client()), output)
 
 
 @contextmanager

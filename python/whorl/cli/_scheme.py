@@ -98,9 +98,7 @@ def _add_client(group: typer.Typer, scheme: Scheme) -> None:
 
     @group.command()
     def encrypt(
-        messages: Annotated[
-            list[str], typer.Argument(help="Integers, or one .npy, .csv or .txt file, or -.")
-        ],
+        messages: files.Messages,
         output: files.Output,
         secret: files.Secret = files.SECRET,
         passphrase_file: files.PassphraseFile = None,
@@ -108,31 +106,34 @@ def _add_client(group: typer.Typer, scheme: Scheme) -> None:
         force: files.Force = False,
     ) -> None:
         """Encrypt integers."""
-        values = files.read_integers(messages)
-        files.new_file(output, force)
-        client = files.opened(scheme.part("Client"), secret, passphrase_file, allow_insecure)
-        encrypted = client.encrypt(values)
-        encrypted.save(output)
-        files.written(output, encrypted.size)
+        files.encrypt(
+            lambda client, values: client.encrypt(values),
+            lambda: files.opened(scheme.part("Client"), secret, passphrase_file, allow_insecure),
+            *(messages, output, force),
+        )
 
     @group.command()
     def decrypt(
         ciphertexts: files.Input,
         output: files.Values = None,
-        first: Annotated[int, typer.Option(min=0, help="Values of a row; 0: all.")] = 0,
         secret: files.Secret = files.SECRET,
         passphrase_file: files.PassphraseFile = None,
+        first: Annotated[int, typer.Option(min=0, help="Values of a row; 0: all.")] = 0,
         allow_insecure: files.Insecure = False,
         force: files.Force = False,
     ) -> None:
         """Decrypt a ciphertext file."""
-        if output is not None:
-            files.new_file(output, force)
-        client = files.opened(scheme.part("Client"), secret, passphrase_file, allow_insecure)
-        values = client.decrypt(scheme.part("Ciphertexts").load(ciphertexts, allow_insecure))
-        if not scheme.row:
-            values = values.reshape(-1)
-        files.write_integers(values[..., : first or None], output)
+
+        def work(client: Any) -> files.Integers:
+            values = client.decrypt(scheme.part("Ciphertexts").load(ciphertexts, allow_insecure))
+            rows: files.Integers = values if scheme.row else values.reshape(-1)
+            return rows[..., : first or None]
+
+        files.decrypt(
+            work,
+            lambda: files.opened(scheme.part("Client"), secret, passphrase_file, allow_insecure),
+            *(output, force),
+        )
 
 
 def _add_server(group: typer.Typer, scheme: Scheme) -> None:

@@ -8,6 +8,7 @@ import pickle
 import numpy as np
 import pytest
 from support import BgvKit, run_python
+from whorl import OutOfMemoryError, ParameterError
 from whorl.bgv import (
     Server,
 )
@@ -23,8 +24,7 @@ def test_keys_hold_what_was_asked_for(toy_bgv: BgvKit) -> None:
     for part in ("relinearise=3", "3 rotations", "swap_rows", "MiB"):
         assert part in repr(keys)
     for request in ({}, {"rotations": [1, -1, 4]}, {"relinearise": 5, "swap_rows": True}):
-        size = client.key_size(**request)  # type: ignore[arg-type]
-        assert size == toy_bgv.parameters.key_size(**request)  # type: ignore[arg-type]
+        size = toy_bgv.parameters.key_size(**request)  # type: ignore[arg-type]
         made = client.evaluation_keys(**request)  # type: ignore[arg-type]
         assert size == made.nbytes
         assert size <= len(made.to_bytes()) <= size + 1024
@@ -70,3 +70,21 @@ def test_a_server_process_has_no_client() -> None:
         "print('alone')"
     )
     assert done.stdout == "alone\n", done.stderr
+
+
+def test_keys_take_turns_within_a_budget(toy_bgv: BgvKit) -> None:
+    keys, x = toy_bgv.keys, toy_bgv.client.encrypt([1, 2, 3])
+    everything = Server(keys, device="cpu")
+    assert everything.key_bytes % len(keys._core.contents) == 0
+    one = everything.key_bytes // len(keys._core.contents)
+    server = Server(keys, device="cpu", key_budget=2 * one)
+    assert server.key_bytes == 0
+    for columns in (1, 2, 4, 1):
+        turned, expected = server.rotate(x, columns), everything.rotate(x, columns)
+        assert np.array_equal(turned.to_host().data, expected.to_host().data)
+        assert 0 < server.key_bytes <= 2 * one
+    with pytest.raises(OutOfMemoryError):
+        Server(keys, device="cpu", key_budget=one - 1).rotate(x, 1)
+    for budget in (-1, 2**64, 1.5):
+        with pytest.raises(ParameterError, match="key_budget"):
+            Server(keys, device="cpu", key_budget=budget)  # type: ignore[arg-type]

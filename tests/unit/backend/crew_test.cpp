@@ -17,27 +17,13 @@
 
 #include "backend/parallel.h"
 #include "support/random.h"
+#include "support/sanitizers.h"
 #include "whorl/error.h"
 
 namespace whorl::backend {
 namespace {
 
 using namespace std::chrono_literals;
-
-#if defined(__SANITIZE_THREAD__)
-constexpr bool thread_sanitizer = true;
-#elif defined(__has_feature)
-constexpr bool thread_sanitizer = __has_feature(thread_sanitizer);
-#else
-constexpr bool thread_sanitizer = false;
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool address_sanitizer = true;
-#elif defined(__has_feature)
-constexpr bool address_sanitizer = __has_feature(address_sanitizer);
-#else
-constexpr bool address_sanitizer = false;
-#endif
 
 Workers workers_with(const std::shared_ptr<Crew>& crew, unsigned threads,
                      std::function<bool()> interrupt = {}) {
@@ -223,7 +209,8 @@ bool child_succeeds(const Body& body) {
 
 // A child has none of its parent's threads. It starts its own, whatever the parent was about.
 TEST(BackendCrew, WorksInForkedChildren) {
-  if (thread_sanitizer) GTEST_SKIP() << "ThreadSanitizer allows no thread in a forked child";
+  if (test::under_thread_sanitizer)
+    GTEST_SKIP() << "ThreadSanitizer allows no thread in a forked child";
   auto crew = std::make_shared<Crew>(2);
   const auto works = [&] {
     std::atomic<int> met{0};
@@ -249,7 +236,7 @@ TEST(BackendCrew, WorksInForkedChildren) {
     return good;
   })) << "dropped after use";
   // AddressSanitizer's allocator stays locked in a child if another thread had it (LLVM before 17).
-  if (!address_sanitizer) {
+  if (!test::under_address_sanitizer) {
     std::atomic<bool> enough{false};
     std::jthread other([&] {
       while (!enough) adds_up(workers_with(crew, 3), 50);

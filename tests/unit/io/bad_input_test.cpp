@@ -6,6 +6,7 @@
 #include <random>
 
 #include "io/frame.h"
+#include "support/message.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"
 
@@ -324,21 +325,13 @@ TEST_F(IoBadInput, Lut) {
 }
 
 TEST_F(IoBadInput, MessagesNameFieldValueAndBound) {
-  const auto message = [](auto&& action) -> std::string {
-    try {
-      action();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  };
   const Bytes& frame = all[3].frame;
   EXPECT_EQ(
-      message([&] {
+      test::message_of([&] {
         load<binfhe::Ciphertexts>(samples::patched(frame, samples::version_at, std::uint16_t{7}));
       }),
       "format version: 7, this build reads 1 … 2");
-  EXPECT_EQ(message([&] {
+  EXPECT_EQ(test::message_of([&] {
               load<binfhe::Ciphertexts>(
                   samples::patched(
                       frame, samples::payload_at + literal_bytes + 16 + samples::no_shape_bytes + 6,
@@ -348,7 +341,7 @@ TEST_F(IoBadInput, MessagesNameFieldValueAndBound) {
             "ciphertexts: word 3 is 600, its modulus 512");
   LoadOptions limited;
   limited.max_bytes = 10;
-  EXPECT_EQ(message([&] { load<binfhe::Ciphertexts>(frame, limited); }),
+  EXPECT_EQ(test::message_of([&] { load<binfhe::Ciphertexts>(frame, limited); }),
             "payload length: " + std::to_string(frame.size() - 96) +
                 " bytes announced, at most 10 accepted (max_bytes)");
 }

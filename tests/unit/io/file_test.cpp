@@ -13,6 +13,8 @@
 #include <sstream>
 
 #include "io/atomic_file.h"
+#include "support/message.h"
+#include "support/sanitizers.h"
 #include "unit/io/samples.h"
 #include "unit/io/temporary_folder.h"
 
@@ -136,32 +138,24 @@ TEST_F(IoFile, UncommittedFileLeavesNothing) {
 }
 
 TEST_F(IoFile, RefusalsNamePathAndReason) {
-  const auto message = [](auto&& action) -> std::string {
-    try {
-      action();
-    } catch (const IoError& error) {
-      return error.what();
-    }
-    return "";
-  };
   const auto absent = folder / "absent";
-  EXPECT_EQ(message([&] { load<binfhe::Parameters>(absent); }),
+  EXPECT_EQ(test::message_of<IoError>([&] { load<binfhe::Parameters>(absent); }),
             absent.string() + ": cannot open: No such file or directory");
-  EXPECT_EQ(message([&] { info(absent); }),
+  EXPECT_EQ(test::message_of<IoError>([&] { info(absent); }),
             absent.string() + ": cannot open: No such file or directory");
-  EXPECT_EQ(message([&] { save(absent / "file", parameters); }),
+  EXPECT_EQ(test::message_of<IoError>([&] { save(absent / "file", parameters); }),
             (absent / "file").string() + ": cannot write: No such file or directory");
-  EXPECT_EQ(message([&] { load<binfhe::EvaluationKeys>(folder.path()); }),
+  EXPECT_EQ(test::message_of<IoError>([&] { load<binfhe::EvaluationKeys>(folder.path()); }),
             folder.path().string() + ": cannot read: not a regular file");
   EXPECT_EQ(
-      message([&] { save(folder.path(), parameters); }),
+      test::message_of<IoError>([&] { save(folder.path(), parameters); }),
       folder.path().string() + ": cannot write: there is something other than a regular file");
   // A rename would replace a device or a pipe; reading one might never end.
   const auto pipe = folder / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(message([&] { load<binfhe::Lut>(pipe); }),
+  EXPECT_EQ(test::message_of<IoError>([&] { load<binfhe::Lut>(pipe); }),
             pipe.string() + ": cannot read: not a regular file");
-  EXPECT_EQ(message([&] { save(pipe, parameters); }),
+  EXPECT_EQ(test::message_of<IoError>([&] { save(pipe, parameters); }),
             pipe.string() + ": cannot write: there is something other than a regular file");
   EXPECT_EQ(files(), 1U);
 }
@@ -243,17 +237,10 @@ bool reset_peak() {
   return file.good();
 }
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool thread_sanitizer = true;
-#elif defined(__has_feature)
-constexpr bool thread_sanitizer = __has_feature(thread_sanitizer);
-#else
-constexpr bool thread_sanitizer = false;
-#endif
-
 // 256 MiB of blind-rotation key: neither saving nor loading it may need memory for it.
 TEST_F(IoFile, LargeKeysAreStreamed) {
-  if (thread_sanitizer) GTEST_SKIP() << "ThreadSanitizer's own memory grows with what is read";
+  if (test::under_thread_sanitizer)
+    GTEST_SKIP() << "ThreadSanitizer's own memory grows with what is read";
   auto literal = samples::literals()[2];
   literal.n = literal.N = 2048;
   literal.gadget = {{literal.n, 25, 2}};

@@ -29,57 +29,40 @@ inline constexpr std::string_view passphrase = "correct horse battery staple";
 /// Cheap enough to derive thousands of keys.
 inline constexpr KdfCost cheap_cost = {1, 8192};
 
+inline binfhe::ParameterLiteral literal(std::string name, std::uint32_t n, std::uint64_t q,
+                                        std::uint32_t N, std::uint64_t Q, std::uint64_t Q_ks) {
+  binfhe::ParameterLiteral made;
+  made.name = std::move(name), made.n = n, made.q = q, made.N = N, made.Q = Q, made.Q_ks = Q_ks;
+  return made;
+}
+
 /// Insecure and small; between them every width of word, kind of key and transform.
 inline std::vector<binfhe::ParameterLiteral> literals() {
   using namespace binfhe;
-  ParameterLiteral tiny;  // the smallest frames
-  tiny.name = "tiny";
-  tiny.n = 16;
-  tiny.q = 512;
-  tiny.N = 256;
-  tiny.Q = 133857281;
-  tiny.Q_ks = 1 << 14;
-  tiny.key_switch = KeySwitch::product;
-  tiny.log_B_ks = 7;
-  tiny.ks_digits = 1;
+  constexpr std::uint64_t small_Q = 133857281, large_Q = 1125899906826241;
+
+  auto tiny = literal("tiny", 16, 512, 256, small_Q, 1 << 14);  // the smallest frames
   tiny.gadget = {{16, 9, 1}};
   tiny.lwe_secret = SecretDistribution::binary;
+  tiny.key_switch = KeySwitch::product, tiny.log_B_ks = 7, tiny.ks_digits = 1;
 
-  ParameterLiteral table;  // 2-byte switching words
-  table.name = "table";
+  auto table = literal("table", 32, 1024, 256, small_Q, 1 << 14);  // 2-byte switching words
   table.source = "made up; Größe ≤ 32";
-  table.n = 32;
-  table.q = 1024;
-  table.N = 256;
-  table.Q = 133857281;
-  table.Q_ks = 1 << 14;
-  table.log_B_ks = 4;
   table.gadget = {{32, 7, 3}};
+  table.log_B_ks = 4;
 
-  ParameterLiteral wide;  // 8-byte words in both keys, several gadgets, Gaussian ring key
-  wide.name = "wide";
+  // 8-byte words in both keys, several gadgets, Gaussian ring key.
+  auto wide = literal("wide", 48, 4096, 512, large_Q, large_Q);
   wide.source = "made up";
-  wide.n = 48;
-  wide.q = 4096;
-  wide.N = 512;
-  wide.Q = 1125899906826241;
-  wide.Q_ks = 1125899906826241;
-  wide.key_switch = KeySwitch::product;
-  wide.log_B_ks = 10;
   wide.gadget = {{16, 15, 3}, {32, 20, 2}};
+  wide.key_switch = KeySwitch::product, wide.log_B_ks = 10;
   wide.ring_secret = SecretDistribution::gaussian;
   wide.transform = Transform::ntt;
 
-  ParameterLiteral large_q;  // 4-byte ciphertext words, 8-byte switching words
-  large_q.name = "large_q";
-  large_q.n = 40;
-  large_q.q = 1 << 20;
-  large_q.N = 1024;
-  large_q.Q = 1125899906826241;
-  large_q.Q_ks = std::uint64_t{1} << 35;
-  large_q.key_switch = KeySwitch::product;
-  large_q.log_B_ks = 7;
+  // 4-byte ciphertext words, 8-byte switching words.
+  auto large_q = literal("large_q", 40, 1 << 20, 1024, large_Q, std::uint64_t{1} << 35);
   large_q.gadget = {{40, 25, 2}};
+  large_q.key_switch = KeySwitch::product, large_q.log_B_ks = 7;
   return {tiny, table, wide, large_q};
 }
 

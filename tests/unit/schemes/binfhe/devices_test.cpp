@@ -10,27 +10,15 @@
 #include "backend/contract/relay.h"
 #include "support/binfhe_sets.h"
 #include "support/random.h"
+#include "support/scripted_device.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
 namespace {
 
-/// How a FaultyDevice behaves, and what was seen of it.
-struct Script {
-  std::string name = "faulty:0";
-  unsigned queues = 1;
-  std::size_t batch_limit = 512;
-  /// Blind rotations of more ciphertexts than this are OutOfMemoryError.
-  std::atomic<std::size_t> memory = SIZE_MAX;
-  /// The k-th blind rotation from now on (1: the next) and all after it throw DeviceError; 0: none.
-  std::atomic<int> fails_in = 0;
-  std::atomic<bool> lost = false;
+using test::Script;
 
-  std::mutex mutex;
-  std::vector<std::size_t> pieces;  ///< sizes of the blind rotations done
-  std::atomic<std::size_t> rotated = 0;
-};
-
+/// Its work is blind rotation, an item a ciphertext.
 class FaultyRotation final : public backend::RelayRotation<std::uint32_t> {
  public:
   FaultyRotation(const backend::Queue& queue, const backend::Queue& behind, Script& script)
@@ -38,14 +26,9 @@ class FaultyRotation final : public backend::RelayRotation<std::uint32_t> {
 
  protected:
   void run_rotations(const backend::RotationKey& key, const Batch& batch) const override {
-    if (script_.fails_in > 0 && --script_.fails_in == 0) script_.lost = true;
-    if (script_.lost) throw DeviceError(queue().name() + ": code 999");
-    if (batch.count > script_.memory)
-      throw OutOfMemoryError(queue().name() + ": no memory for " + std::to_string(batch.count));
+    script_.begin(queue().name(), batch.count);
     RelayRotation::run_rotations(key, batch);
-    const std::scoped_lock lock(script_.mutex);
-    script_.pieces.push_back(batch.count);
-    script_.rotated += batch.count;
+    script_.end(batch.count);
   }
 
  private:
@@ -66,16 +49,7 @@ class FaultyQueue final : public backend::Relay {
   std::shared_ptr<Script> script_;
 };
 
-class FaultyDevice final : public backend::RelayDevice<FaultyQueue, std::shared_ptr<Script>> {
- public:
-  explicit FaultyDevice(std::shared_ptr<Script> script)
-      : RelayDevice(script->name, backend::make_device("cpu", {1, {}}), script),
-        script_(std::move(script)) {}
-  unsigned queues() const override { return script_->queues; }
-
- private:
-  std::shared_ptr<Script> script_;
-};
+using FaultyDevice = test::DeviceByScript<FaultyQueue>;
 
 class BinfheDevices : public ::testing::Test {
  protected:
@@ -175,7 +149,7 @@ TEST_F(BinfheDevices, EveryOperationGivesTheSameBits) {
       for (std::size_t op = 0; op < want.size(); ++op)
         ASSERT_TRUE(got[op] == want[op]) << "operation " << op << " on arrays";
       for (const auto& script : scripts) {
-        EXPECT_GT(script->rotated, 0u);
+        EXPECT_GT(script->done, 0u);
         for (const std::size_t size : script->pieces) EXPECT_LE(size, script->batch_limit);
       }
       EXPECT_TRUE(several.failed_devices().empty());
@@ -199,9 +173,9 @@ TEST_F(BinfheDevices, OneThatFailsIsNamedAndReplaced) {
     EXPECT_EQ(three.failed_devices()[0].name, "faulty:0");
     EXPECT_EQ(three.failed_devices()[0].message, "faulty:0: code 999");
     bad->lost = false;  // it is not asked again
-    const std::size_t rotated = bad->rotated;
+    const std::size_t rotated = bad->done;
     EXPECT_TRUE(nand(three, a, b).data == expected(a, b));
-    EXPECT_EQ(bad->rotated, rotated);
+    EXPECT_EQ(bad->done, rotated);
     EXPECT_EQ(three.failed_devices().size(), 1u);
     good->fails_in = 1;
     EXPECT_TRUE(nand(three, b, a).data == expected(b, a));
@@ -303,12 +277,12 @@ TEST_F(BinfheDevices, ASmallBatchGoesToOneDevice) {
   const Server two = server(10);
   const Ciphertexts a = bits(19), b = bits(19);
   EXPECT_TRUE(nand(two, a, b).data == expected(a, b));
-  EXPECT_EQ(first->rotated + second->rotated, 19u);
-  EXPECT_TRUE(first->rotated == 0 || second->rotated == 0);
+  EXPECT_EQ(first->done + second->done, 19u);
+  EXPECT_TRUE(first->done == 0 || second->done == 0);
   const Ciphertexts c = bits(20);
   nand(two, c, c);
-  EXPECT_EQ(first->rotated + second->rotated, 39u);
-  EXPECT_TRUE(first->rotated >= 10 && second->rotated >= 10);
+  EXPECT_EQ(first->done + second->done, 39u);
+  EXPECT_TRUE(first->done >= 10 && second->done >= 10);
   EXPECT_TRUE(nand(two, bits(0), bits(0)).data.empty());
 }
 
