@@ -1,7 +1,7 @@
 """Enforce the direction of dependencies: no file may use a layer above its own.
 
-math -> ring -> backend -> run -> lattice -> schemes -> circuits -> io -> python, and below all of them
-the public headers that belong to no layer (errors, plain buffers). Beyond the order:
+math -> ring -> backend -> run -> lattice -> schemes -> circuits -> io -> python, and below all of
+them the public headers that belong to no layer (errors, plain buffers). Beyond the order:
 
 - public headers include public or system headers only and name no device;
 - what is outside src/backend uses its contract, never a device's folder;

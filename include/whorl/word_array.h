@@ -58,9 +58,9 @@ class WordArray {
 /// to one side of it: any of their primes says which.
 constexpr unsigned ring_word_bytes(std::uint64_t modulus) { return modulus < (1ULL << 31) ? 4 : 8; }
 
-/// Of LWE words: bytes of the smallest word (2, 4 or 8) that holds every residue below `modulus` and
-/// can be computed with: powers of two wrap around, so that they fill their words; others follow
-/// the ring's rule.
+/// Of LWE words: bytes of the smallest word (2, 4 or 8) that holds every residue below `modulus`
+/// and can be computed with: powers of two wrap around, so that they fill their words; others
+/// follow the ring's rule.
 constexpr std::size_t word_bytes_for(std::uint64_t modulus) {
   if (modulus <= (1ULL << 16)) return 2;
   return std::has_single_bit(modulus) && modulus <= (1ULL << 32) ? 4 : ring_word_bytes(modulus);

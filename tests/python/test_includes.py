@@ -18,10 +18,14 @@ GOOD_TREE = {
     "src/math/modulus.h": '#include "whorl/error.h"\n',
     "src/ring/ntt.cpp": '#include "math/modulus.h"\n#include <hwy/highway.h>\n',
     "src/backend/contract/ring.h": '#include "ring/ntt.h"\n',
-    "src/backend/cpu/ring.cpp": '#include "backend/contract/ring.h"\n#include "backend/cpu/kernels.h"\n',
+    "src/backend/cpu/ring.cpp": (
+        '#include "backend/contract/ring.h"\n#include "backend/cpu/kernels.h"\n'
+    ),
     "src/run/fleet.h": '#include "backend/contract/ring.h"\n',
     "src/lattice/lwe/keys.h": '#include "run/fleet.h"\n',
-    "src/schemes/binfhe/server.cpp": '#include "backend/contract/ring.h"\n#include "lattice/lwe/keys.h"\n',
+    "src/schemes/binfhe/server.cpp": (
+        '#include "backend/contract/ring.h"\n#include "lattice/lwe/keys.h"\n'
+    ),
     "src/io/frame.cpp": '#include "schemes/binfhe/keys.h"\n',
     "python/src/client/module.cpp": '#include "whorl/io_secret.h"\n',
     "python/src/server/module.cpp": '#include "io/frame.h"\n#include "whorl/binfhe/server.h"\n',

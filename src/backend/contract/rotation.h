@@ -46,8 +46,8 @@ struct RotationShape {
   std::vector<std::size_t> first_rows() const;
   /// With those of automorphisms, which come after the steps: digits of a alone.
   std::size_t rows() const;
-  /// Words of a row's a or b: N residues modulo Q, and after them as many modulo P where the modulus
-  /// is raised.
+  /// Words of a row's a or b: N residues modulo Q, and after them as many modulo P where the
+  /// modulus is raised.
   std::size_t row_words() const { return std::size_t{N} * (raised_by == 1 ? 1 : 2); }
   unsigned most_digits() const;
 };

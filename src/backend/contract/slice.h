@@ -20,8 +20,7 @@ struct Slice {
   std::size_t size = 0;
   const Queue* queue = nullptr;
   template <class Const>  // a template, as nvcc warns of a conversion of const to itself
-    requires(std::is_same_v<Const, const T> && !std::is_const_v<T>)
-  operator Slice<Const>() const {
+  requires(std::is_same_v<Const, const T> && !std::is_const_v<T>) operator Slice<Const>() const {
     return {data, size, queue};
   }
   Slice part(std::size_t offset, std::size_t count) const {
