@@ -205,6 +205,17 @@ class Relay : public Queue {
   std::unique_ptr<Queue> behind_;
 };
 
+/// A relay with `Other` in the place of one family, made of the queue, the one behind it and
+/// `shared`.
+template <class Family, class Other, class... Shared>
+class RelayWith final : public Relay {
+ public:
+  RelayWith(std::shared_ptr<const Device> device, std::unique_ptr<Queue> behind, Shared... shared)
+      : Relay(std::move(device), std::move(behind)) {
+    offer<Family>(std::make_shared<Other>(*this, this->behind(), std::move(shared)...));
+  }
+};
+
 /// A device named `name` whose queues are `Relaying`, made of the device, a queue of `behind`, and
 /// what else it takes: `shared`, the same for all of them.
 template <class Relaying = Relay, class... Shared>
