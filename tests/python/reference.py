@@ -4,7 +4,7 @@ Nothing here is shared with the library: keys are read out of the file format
 (docs/file-format.md), uniform halves are expanded by a ChaCha20 written out below (Bernstein 2008),
 polynomials are multiplied as integers (Kronecker substitution) instead of by transforms. The steps
 are those of GINX blind rotation (Chillotti, Gama, Georgieva, Izabachène, J. Cryptology 2020; for
-ternary keys Micciancio, Polyakov, WAHC 2021) and of the contract in src/backend/ops.h.
+ternary keys Micciancio, Polyakov, WAHC 2021) and of the contract in src/backend/contract.
 """
 
 from __future__ import annotations
