@@ -1,12 +1,18 @@
 # One target a layer: whorl_math, whorl_ring, …, each of which sees the headers of its own layer and of
-# those before it, and no others. A step back does not compile.
+# those before it, public ones too, and no others. A step back does not compile.
 set(whorl_layers math ring backend run lattice schemes circuits io)
+
+# Public headers that belong to no layer, and what each layer adds to them.
+set(whorl_public_base common.h devices.h error.h version.h word_array.h)
+set(whorl_public_schemes bgv bgv.h binfhe binfhe.h)
+set(whorl_public_io io.h io_secret.h)
 
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/backend/version.cpp"
                             PROPERTIES COMPILE_DEFINITIONS "WHORL_VERSION=\"${PROJECT_VERSION}\"")
 
 set(whorl_built_layers "")
 set(seen "")
+set(public ${whorl_public_base})
 foreach(layer IN LISTS whorl_layers)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${layer}/*.cpp")
   # What needs CUDA's headers comes with whorl_add_cuda().
@@ -15,17 +21,22 @@ foreach(layer IN LISTS whorl_layers)
     continue()
   endif()
   list(APPEND seen ${layer})
+  list(APPEND public ${whorl_public_${layer}})
   # A folder with links to what the layer may include.
   set(view "${PROJECT_BINARY_DIR}/layers/${layer}")
-  file(MAKE_DIRECTORY "${view}")
+  file(MAKE_DIRECTORY "${view}/whorl")
   foreach(visible IN LISTS seen)
     file(CREATE_LINK "${PROJECT_SOURCE_DIR}/src/${visible}" "${view}/${visible}" SYMBOLIC)
+  endforeach()
+  foreach(visible IN LISTS public)
+    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/include/whorl/${visible}" "${view}/whorl/${visible}"
+         SYMBOLIC)
   endforeach()
 
   add_library(whorl_${layer} OBJECT ${sources})
   whorl_target_flags(whorl_${layer})
   set_target_properties(whorl_${layer} PROPERTIES LINKER_LANGUAGE CXX POSITION_INDEPENDENT_CODE ON)
-  target_include_directories(whorl_${layer} PRIVATE "${PROJECT_SOURCE_DIR}/include" "${view}")
+  target_include_directories(whorl_${layer} PRIVATE "${view}")
   target_link_libraries(whorl_${layer} PRIVATE PkgConfig::whorl_hwy PkgConfig::whorl_sodium
                                                Threads::Threads)
   list(APPEND whorl_built_layers ${layer})
