@@ -369,7 +369,7 @@ def measured() -> list[str]:
         "Milliseconds of one operation, data where it is computed on, the host waiting. OpenFHE "
         "and Whorl on one thread of the CPU are interleaved in one run, with OpenFHE's default "
         "scaling. Phantom's figures on an H200 were not measured here: they stand in the table of "
-        "goals that this BGV was written to (issue 4), as a range where several were seen; the "
+        "goals that this BGV was written to, as a range where several were seen; the "
         "grey band.",
         "",
     ]
