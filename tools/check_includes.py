@@ -4,6 +4,7 @@ math -> ring -> backend -> run -> lattice -> schemes -> circuits -> io -> python
 them the public headers that belong to no layer (errors, plain buffers). Beyond the order:
 
 - public headers include public or system headers only and name no device;
+- the folders of src/lattice do not use one another, nor do those of src/schemes;
 - what is outside src/backend uses its contract, never a device's folder;
 - the extension module for servers includes no header of a client's and none for secret keys;
 - the Python package imports neither applications nor tests nor tools, and nothing imports its CLI.
@@ -36,6 +37,8 @@ DEVICE_FILE = re.compile(r"backend/(?!contract/)\w+/")
 # What has secret keys, and what must not: python/src/server, and python/src/common beneath it.
 SECRET_HEADER = re.compile(r"(?:\.\./)*(?:client/.*|whorl/(?:\w+/client|io_secret)\.h)$")
 SERVER_FOLDERS = (("python", "src", "server"), ("python", "src", "common"))
+# Layers whose folders are apart.
+APART = ("lattice", "schemes")
 # Folders whose code the package may not import.
 OUTSIDE_PACKAGE = ("apps", "tests", "tools", "bench")
 
@@ -68,6 +71,17 @@ def cpp_files(root: Path) -> Iterator[tuple[Path, str]]:
             yield path, "python"
 
 
+def neighbour_of(where: Path, included: str) -> bool:
+    """Whether a file of one scheme, or of one lattice, includes another's."""
+    if where.parts[0] != "src" or where.parts[1] not in APART or len(where.parts) < 4:
+        return False
+    own, used = where.parts[2], Path(included).parts
+    if used[0] == "whorl" and len(used) > 1:
+        scheme = used[1].removesuffix(".h")
+        return where.parts[1] == "schemes" and scheme in SCHEMES and scheme != own
+    return len(used) > 2 and used[0] == where.parts[1] and used[1] != own
+
+
 def check_cpp(root: Path) -> Iterator[str]:
     """One line a wrong include or name in C++ code."""
     for path, layer in cpp_files(root):
@@ -83,6 +97,8 @@ def check_cpp(root: Path) -> Iterator[str]:
             target = layer_of_include(included)
             if target is not None and RANK[target] > RANK[layer]:
                 yield f"{where}:{line}: {layer} includes {included}, which is {target}: a step back"
+            if neighbour_of(where, included):
+                yield f"{where}:{line}: includes {included}, of a neighbour"
             if DEVICE_FILE.match(included) and layer != "backend":
                 yield f"{where}:{line}: {layer} includes {included}, a device's own file"
             if where.parts[:3] in SERVER_FOLDERS and SECRET_HEADER.match(included):

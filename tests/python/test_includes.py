@@ -68,6 +68,14 @@ BREACHES = {
         "python/src/common/values.h",
         '#include "../client/bgv.h"\n',
     ),
+    "a lattice uses the other": (
+        "src/lattice/lwe/keys.h",
+        '#include "lattice/rlwe/evaluator.h"\n',
+    ),
+    "a scheme uses another": (
+        "src/schemes/binfhe/server.cpp",
+        '#include "whorl/bgv/server.h"\n',
+    ),
     "a folder that is no layer": ("src/utils/misc.h", "#pragma once\n"),
     "package imports an application": ("python/whorl/arrays.py", "from apps.tree import train\n"),
     "package imports tests": ("python/whorl/arrays.py", "import tests.helpers\n"),
