@@ -67,24 +67,21 @@ void Fleet::refuse_all_failed() const {
 std::vector<Piece> Fleet::pieces(std::size_t count, std::size_t most) const {
   const std::size_t worth =
       std::max<std::size_t>(1, count / std::max<std::size_t>(1, options_.least_share));
-  std::size_t working = 0;
-  for (std::size_t l = 0; l < size(); ++l) working += !has_failed(l);
-  if (working == 0) refuse_all_failed();
-  const std::size_t used = std::min(worth, working);
+  std::vector<std::size_t> working;  // looked at once: another thread may find one failed
+  for (std::size_t l = 0; l < size() && working.size() < worth; ++l)
+    if (!has_failed(l)) working.push_back(l);
+  if (working.empty()) refuse_all_failed();
+  const std::size_t used = working.size();
   most = std::max<std::size_t>(1, most);
 
   std::vector<Piece> out;
-  std::size_t lane = 0;
-  for (std::size_t k = 0; k < used; ++k, ++lane) {
-    while (has_failed(lane)) {
-      if (++lane == size()) refuse_all_failed();  // one failed since they were counted
-    }
+  for (std::size_t k = 0; k < used; ++k) {
     const std::size_t begin = count * k / used, share = count * (k + 1) / used - begin;
     const std::size_t parts = share / most + (share % most != 0);
     if (k == 0) out.reserve(used * parts);
     for (std::size_t p = 0; p < parts; ++p) {
       const std::size_t from = share * p / parts, to = share * (p + 1) / parts;
-      out.push_back({lane, {begin + from, to - from}});
+      out.push_back({working[k], {begin + from, to - from}});
     }
   }
   return out;

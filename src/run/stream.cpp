@@ -80,6 +80,21 @@ void Fleet::run_on(std::size_t number, const Job& job, Range range) const {
     Range range;
   };
   std::vector<Pending> pending(queues.size());
+  // What pieces hold, keys among it, must not go while a queue still works with it.
+  struct Drain {
+    const Lease& queues;
+    ~Drain() {
+      if (std::uncaught_exceptions() == before) return;
+      for (std::size_t k = 0; k < queues.size(); ++k) {
+        try {
+          queues[k].wait();
+        } catch (const std::exception&) {
+          // The call fails by what came first.
+        }
+      }
+    }
+    int before = std::uncaught_exceptions();
+  } const drain{queues};
   /// Called where OutOfMemoryError is handled: rethrows it if the piece cannot be halved, and no
   /// array leaves the device for it. A call that holds the lane is not waited for: it may wait for
   /// keys that this one has.

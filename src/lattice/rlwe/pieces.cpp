@@ -223,7 +223,7 @@ auto Typed<Word>::aligned(const Array& a, const Pieces& pieces, std::size_t coun
                      " are due");
   std::vector<Origin> same(count);
   for (std::uint32_t i = 0; i < count; ++i) same[i] = {0, i};
-  return gather(a.shape(), std::span(&operand, 1), same);
+  return gather(a.shape(), std::span(&operand, 1), same, pieces);
 }
 
 template <class Word>
@@ -233,6 +233,8 @@ auto Typed<Word>::view(const Residues& operand, const Site& site) const -> View 
   std::optional<Stored> replica;
   if (&values->lane() != &site.lane) {
     replica = replica_on(operand, site.lane);
+    if (!replica)
+      throw DeviceError(site.lane.name() + ": an operand is not there: another device has failed");
     values = &*replica;
   }
   auto buffer = values->on(site.lane);
@@ -328,9 +330,9 @@ void Typed<Word>::fetch(const Site& site, std::size_t rows, const Fetch& fetch, 
 
 template <class Word>
 auto Typed<Word>::gather(const Shape& shape, std::span<const Held> sources,
-                         std::span<const Origin> origins) const -> Held {
+                         std::span<const Origin> origins, Pieces pieces) const -> Held {
   const std::size_t rows = shape.rows();
-  const auto out = draft(shape, pieces_for(shape.count));
+  const auto out = draft(shape, std::move(pieces));
   for (const Held& source : sources)
     if (source->shape.count == 1) replicate(*source, out->pieces);
   std::vector<Share> shares;
@@ -383,7 +385,7 @@ Array Typed<Word>::take(const Array& a, std::span<const std::uint32_t> indices) 
   Shape shape = a.shape();
   shape.count = indices.size();
   const Held source = held(a);
-  return wrap(gather(shape, std::span(&source, 1), origins));
+  return wrap(gather(shape, std::span(&source, 1), origins, pieces_for(shape.count)));
 }
 
 template <class Word>
@@ -403,7 +405,7 @@ Array Typed<Word>::join(std::span<const Array> arrays) const {
   }
   Shape shape = arrays[0].shape();
   shape.count = origins.size();
-  return wrap(gather(shape, sources, origins));
+  return wrap(gather(shape, sources, origins, pieces_for(shape.count)));
 }
 
 #define WHORL_INSTANTIATE(Word)                                                              \

@@ -142,8 +142,9 @@ class Typed final : public Evaluator {
   };
   struct Fetch;
   struct Share;
-  Held gather(const Shape& shape, std::span<const Held> sources,
-              std::span<const Origin> origins) const;
+  /// Item i of the result, which is cut as `pieces` are, is origins[i].
+  Held gather(const Shape& shape, std::span<const Held> sources, std::span<const Origin> origins,
+              Pieces pieces) const;
   Share share_of(const run::Piece& piece, std::span<const Held> sources,
                  std::span<const Origin> origins) const;
   void send(std::size_t rows, Fetch& fetch) const;
