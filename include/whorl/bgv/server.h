@@ -28,6 +28,9 @@ struct ServerOptions {
   /// Bytes that keys may take of each device; those used least recently make room. 0: no bound, and
   /// keys are prepared when the server is made.
   std::size_t key_budget = 0;
+  /// Room for keys that several servers share, instead of a budget of this server's own; keys are
+  /// prepared when they are used. ParameterError if key_budget is given as well.
+  std::optional<KeyCache> key_cache = {};
 };
 
 /// A batch of ciphertexts on a server's devices, of several spread over all of them. Copies share
