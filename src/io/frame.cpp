@@ -97,7 +97,7 @@ std::string frame_type_name(FrameType type) {
 }
 
 std::string type_name(FrameType type) {
-  if (const NamedType* const known = find_type(type)) return known->name;
+  if (const NamedType* const known = find_type(type)) return std::string(known->name);
   const std::string number = "type " + std::to_string(static_cast<std::uint16_t>(type));
   return type >= FrameType::first_foreign ? number + ", of another scheme" : number;
 }
