@@ -73,8 +73,9 @@ class Plaintexts {
 /// bits, whatever the devices and their number. May be called from several threads at once.
 ///
 /// Batches beyond a device's memory are worked on in pieces, which wait in the host's; several
-/// devices share a batch. One of several that fails makes the call fail: the DeviceError names what
-/// is lost with it, and later calls do without the device (failed_devices).
+/// devices share a batch. One of several that fails makes the call fail, unless all that the call
+/// needs of it is elsewhere too: the DeviceError names what is lost with it. Later calls do without
+/// the device (failed_devices).
 class Server {
  public:
   Server(const EvaluationKeys& keys, const ServerOptions& options = {});
