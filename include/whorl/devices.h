@@ -2,10 +2,18 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace whorl {
+
+class KeyCache;
+namespace run {
+class KeyBudget;
+std::shared_ptr<KeyBudget> budget_of(const std::optional<KeyCache>& cache, std::size_t key_budget);
+}  // namespace run
 
 /// A device that this machine has or might have.
 struct DeviceInfo {
@@ -20,6 +28,23 @@ struct DeviceInfo {
 struct FailedDevice {
   std::string name;
   std::string message;  ///< of the DeviceError
+};
+
+/// Room for the keys of several servers, of any scheme, on the devices that they share: keys used
+/// least recently leave a device when others need the room, and come back when they are used. Given
+/// to each server as ServerOptions::key_cache. Copies share the room; it lives as long as the last
+/// of them and of the servers. Threads may use it at once.
+class KeyCache {
+ public:
+  /// Bytes that the keys of all its servers together may take of each device, 1 or more;
+  /// ParameterError for 0. A key alone that is larger is OutOfMemoryError where it is used.
+  explicit KeyCache(std::size_t bytes_a_device);
+  std::size_t bytes_a_device() const;
+
+ private:
+  friend std::shared_ptr<run::KeyBudget> run::budget_of(const std::optional<KeyCache>& cache,
+                                                        std::size_t key_budget);
+  std::shared_ptr<run::KeyBudget> budget_;
 };
 
 /// The CPU first. A CUDA entry is always there, and says why if no GPU can be used.

@@ -29,24 +29,24 @@ class KeyBudget::Waiting {
 
 // ---- KeyBudget
 
-std::size_t KeyBudget::used_locked(const backend::Device& device) const {
+std::size_t KeyBudget::used_locked(const std::string& hardware) const {
   std::size_t sum = 0;
   for (const Entry& entry : entries_)
-    if (&entry.lane->device() == &device) sum += entry.bytes;
+    if (entry.lane->hardware() == hardware) sum += entry.bytes;
   return sum;
 }
 
 std::size_t KeyBudget::used(const Lane& lane) const {
   const std::scoped_lock lock(mutex_);
-  return used_locked(lane.device());
+  return used_locked(lane.hardware());
 }
 
-KeyBudget::Entries KeyBudget::take_unused(const backend::Device& device, std::size_t bytes) const {
+KeyBudget::Entries KeyBudget::take_unused(const std::string& hardware, std::size_t bytes) const {
   Entries out;
   std::size_t sum = 0;
   for (auto at = entries_.begin(); at != entries_.end() && sum < bytes;) {
     const auto entry = at++;
-    if (&entry->lane->device() != &device || !entry->holders.empty()) continue;
+    if (entry->lane->hardware() != hardware || !entry->holders.empty()) continue;
     sum += entry->bytes;
     entry->key->leave(entry);
     out.splice(out.end(), entries_, entry);
@@ -56,44 +56,45 @@ KeyBudget::Entries KeyBudget::take_unused(const backend::Device& device, std::si
 
 std::size_t KeyBudget::make_room(const Lane& lane, std::size_t bytes) const {
   Lock lock(mutex_);
-  const Entries leaving = take_unused(lane.device(), bytes);
+  const Entries leaving = take_unused(lane.hardware(), bytes);
   lock.unlock();
   std::size_t sum = 0;
   for (const Entry& entry : leaving) sum += entry.bytes;
   return sum;
 }
 
-bool KeyBudget::will_free(const backend::Device& device) const {
+bool KeyBudget::will_free(const std::string& hardware) const {
   const auto goes_on = [&](std::thread::id holder) {
     return holder != std::this_thread::get_id() &&
            std::ranges::find(waiting_, holder) == waiting_.end();
   };
   return std::ranges::any_of(entries_, [&](const Entry& entry) {
-    return &entry.lane->device() == &device && std::ranges::any_of(entry.holders, goes_on);
+    return entry.lane->hardware() == hardware && std::ranges::any_of(entry.holders, goes_on);
   });
 }
 
-void KeyBudget::reserve(Lock& lock, const backend::Device& device, std::size_t bytes) const {
+void KeyBudget::reserve(Lock& lock, const Lane& lane, std::size_t bytes) const {
+  const std::string& hardware = lane.hardware();
   while (true) {
-    const std::size_t used = used_locked(device);
+    const std::size_t used = used_locked(hardware);
     if (used <= bytes_ && bytes <= bytes_ - used) return;
     if (bytes <= bytes_) {
       const std::size_t missing = used - (bytes_ - bytes);
-      Entries leaving = take_unused(device, missing);
+      Entries leaving = take_unused(hardware, missing);
       if (!leaving.empty()) {
         lock.unlock();
         leaving.clear();
         lock.lock();
         continue;
       }
-      if (will_free(device)) {
+      if (will_free(hardware)) {
         const Waiting waiting(*this);
         freed_.wait(lock);
         continue;
       }
     }
     throw OutOfMemoryError("a key of " + std::to_string(bytes) + " bytes does not fit " +
-                           device.name() + ": keys may take " + std::to_string(bytes_) +
+                           lane.name() + ": keys may take " + std::to_string(bytes_) +
                            " bytes there, and those in use take " + std::to_string(used));
   }
 }
@@ -178,8 +179,7 @@ std::shared_ptr<const void> KeyOnDevices::get(const Lane& lane) const {
 
 std::shared_ptr<const void> KeyOnDevices::prepare(const Lane& lane, KeyBudget::Lock& lock) const {
   KeyBudget& budget = *budget_;
-  const backend::Device& device = lane.device();
-  budget.reserve(lock, device, bytes_);
+  budget.reserve(lock, lane, bytes_);
   const Place place = budget.entries_.insert(
       budget.entries_.end(),
       {this, lane.shared_from_this(), bytes_, nullptr, {std::this_thread::get_id()}});
@@ -210,4 +210,24 @@ std::shared_ptr<const void> KeyOnDevices::prepare_with_room(const Lane& lane) co
   }
 }
 
+std::shared_ptr<KeyBudget> budget_of(const std::optional<KeyCache>& cache, std::size_t key_budget) {
+  if (!cache)
+    return std::make_shared<KeyBudget>(key_budget == 0 ? KeyBudget::unlimited : key_budget);
+  if (key_budget != 0)
+    throw ParameterError("key_budget = " + std::to_string(key_budget) +
+                         " beside a key_cache, which has a bound of its own: one of both");
+  return cache->budget_;
+}
+
 }  // namespace whorl::run
+
+namespace whorl {
+
+KeyCache::KeyCache(std::size_t bytes_a_device) {
+  if (bytes_a_device == 0)
+    throw ParameterError("key cache: bytes_a_device = 0; at least 1 byte for each device");
+  budget_ = std::make_shared<run::KeyBudget>(bytes_a_device);
+}
+std::size_t KeyCache::bytes_a_device() const { return budget_->bytes(); }
+
+}  // namespace whorl

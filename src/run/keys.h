@@ -7,11 +7,14 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "run/lane.h"
+#include "whorl/devices.h"
 
 namespace whorl::run {
 
@@ -19,16 +22,17 @@ class KeyOnDevices;
 
 /// What keys may take of each device's memory. Those used least recently leave a device when
 /// another needs the room; one that a call holds stays until the call is done. Shared by the
-/// servers of a service, whose keys then take turns on one GPU. Held by shared_ptr.
+/// servers of a service, whose keys then take turns on one GPU: what counts is the hardware
+/// (Lane::hardware), through whichever fleet a key was put there. Held by shared_ptr.
 class KeyBudget : public std::enable_shared_from_this<KeyBudget> {
  public:
   static constexpr std::size_t unlimited = ~std::size_t{0};
   explicit KeyBudget(std::size_t bytes_a_device = unlimited) : bytes_(bytes_a_device) {}
 
   std::size_t bytes() const { return bytes_; }
-  /// Bytes of keys on a lane's device.
+  /// Bytes of keys on a lane's hardware.
   std::size_t used(const Lane& lane) const;
-  /// Takes keys that no call holds off a lane's device, the longest unused first, until they were
+  /// Takes keys that no call holds off a lane's hardware, the longest unused first, until they were
   /// `bytes` or none is left: for arrays that are short of memory. Returns the bytes freed.
   std::size_t make_room(const Lane& lane, std::size_t bytes) const;
 
@@ -44,16 +48,16 @@ class KeyBudget : public std::enable_shared_from_this<KeyBudget> {
   using Entries = std::list<Entry>;
   using Lock = std::unique_lock<std::mutex>;
 
-  std::size_t used_locked(const backend::Device& device) const;
+  std::size_t used_locked(const std::string& hardware) const;
   /// Unused ones, at least `bytes` if there are so many, out of the list: for the caller to destroy
   /// when it has let go of the lock.
-  Entries take_unused(const backend::Device& device, std::size_t bytes) const;
+  Entries take_unused(const std::string& hardware, std::size_t bytes) const;
   /// Makes room for `bytes`, and waits for calls in other threads where they hold what is in the
   /// way.
-  void reserve(Lock& lock, const backend::Device& device, std::size_t bytes) const;
+  void reserve(Lock& lock, const Lane& lane, std::size_t bytes) const;
   class Waiting;
-  /// Whether a call in another thread, which waits for nothing here, holds a key on the device.
-  bool will_free(const backend::Device& device) const;
+  /// Whether a call in another thread, which waits for nothing here, holds a key there.
+  bool will_free(const std::string& hardware) const;
   std::shared_ptr<const void> hold(Entries::iterator entry) const;
   void let_go(Entries::iterator entry, std::thread::id holder) const;
 
@@ -63,6 +67,10 @@ class KeyBudget : public std::enable_shared_from_this<KeyBudget> {
   mutable Entries entries_;                       ///< the longest unused first
   mutable std::vector<std::thread::id> waiting_;  ///< threads that wait for a lane, or for room
 };
+
+/// What a server's keys are counted against: the cache that it shares, or `key_budget` bytes of
+/// each device for it alone (0: no bound). ParameterError if both are given.
+std::shared_ptr<KeyBudget> budget_of(const std::optional<KeyCache>& cache, std::size_t key_budget);
 
 /// One key, prepared on the lanes that have used it.
 class KeyOnDevices {

@@ -8,7 +8,10 @@
 namespace whorl::run {
 
 Lane::Lane(std::shared_ptr<const backend::Device> device)
-    : device_(std::move(device)), name_(device_->name()), queue_(device_->open()) {}
+    : device_(std::move(device)),
+      name_(device_->name()),
+      queue_(device_->open()),
+      hardware_(name_.substr(0, name_.find(" ("))) {}
 
 Lane::Queues Lane::lease(std::size_t wanted, std::size_t least) const {
   const std::scoped_lock lock(spare_mutex_);

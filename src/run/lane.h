@@ -22,6 +22,9 @@ class Lane : public std::enable_shared_from_this<Lane> {
 
   const std::string& name() const { return name_; }
   const backend::Device& device() const { return *device_; }
+  /// What its memory is of, whoever opened it: the device's name up to the description, "cuda:0" of
+  /// "cuda:0 (NVIDIA H200)".
+  const std::string& hardware() const { return hardware_; }
   /// Of resident arrays: their buffers belong to it. To be used under hold() only.
   const backend::Queue& queue() const { return *queue_; }
 
@@ -67,6 +70,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   mutable std::mutex spare_mutex_;  ///< of those below
   mutable Queues spare_;
   mutable std::size_t made_ = 0;
+  std::string hardware_;
 };
 
 }  // namespace whorl::run

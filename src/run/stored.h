@@ -37,6 +37,13 @@ class Stored {
     return !value_->buffer;
   }
 
+  /// Whether the host has its words, also while it is on its lane: they outlive a device that
+  /// fails.
+  bool kept() const {
+    const auto held = lane().hold();
+    return !value_->words.empty();
+  }
+
   /// The value on a lane, brought back to its own if it had to leave; on another it is a copy.
   /// OutOfMemoryError if there is no room. To be held while slices of it are used: it does not
   /// leave meanwhile.
@@ -56,7 +63,7 @@ class Stored {
   /// out: size() words, from where they are.
   void download(std::span<Word> out) const {
     const auto held = lane().hold();
-    if (value_->buffer)
+    if (value_->words.empty())
       lane().queue().template download<Word>(value_->buffer->slice(), out);
     else
       std::copy(value_->words.begin(), value_->words.end(), out.begin());

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "backend/contract/relay.h"
 
@@ -32,9 +33,10 @@ class LimitedQueue final : public backend::Relay {
   std::shared_ptr<MemoryLimit> limit_;
 };
 
-inline std::shared_ptr<const backend::Device> limited_device(std::shared_ptr<MemoryLimit> limit) {
+inline std::shared_ptr<const backend::Device> limited_device(std::shared_ptr<MemoryLimit> limit,
+                                                             std::string name = "limited") {
   return std::make_shared<backend::RelayDevice<LimitedQueue, std::shared_ptr<MemoryLimit>>>(
-      "limited", backend::make_device("cpu", {1, {}}), std::move(limit));
+      std::move(name), backend::make_device("cpu", {1, {}}), std::move(limit));
 }
 
 }  // namespace whorl::test

@@ -28,6 +28,9 @@ struct ServerOptions {
   /// Bytes that keys may take of each device; those used least recently make room. 0: no bound, and
   /// keys are prepared when the server is made.
   std::size_t key_budget = 0;
+  /// Room for keys that several servers share, instead of a budget of this server's own; keys are
+  /// prepared when they are used. ParameterError if key_budget is given as well.
+  std::optional<KeyCache> key_cache = {};
 };
 
 /// A batch of ciphertexts on a server's devices, of several spread over all of them. Copies share
@@ -70,8 +73,9 @@ class Plaintexts {
 /// bits, whatever the devices and their number. May be called from several threads at once.
 ///
 /// Batches beyond a device's memory are worked on in pieces, which wait in the host's; several
-/// devices share a batch. One of several that fails makes the call fail: the DeviceError names what
-/// is lost with it, and later calls do without the device (failed_devices).
+/// devices share a batch. One of several that fails makes the call fail, unless all that the call
+/// needs of it is elsewhere too: the DeviceError names what is lost with it. Later calls do without
+/// the device (failed_devices).
 class Server {
  public:
   Server(const EvaluationKeys& keys, const ServerOptions& options = {});

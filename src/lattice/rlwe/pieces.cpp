@@ -126,7 +126,7 @@ WordArray Typed<Word>::download(const Array& a) const {
     const std::size_t row = range.count * N;
     std::vector<Word> here;
     std::shared_ptr<const Buffer> there;
-    if (piece.on_host())
+    if (piece.kept())
       here = piece.words();
     else
       there = piece.on(piece.lane());
@@ -153,7 +153,7 @@ std::string Typed<Word>::lost(const Residues& source) const {
   std::string out;
   for (std::size_t i = 0; i < source.pieces.size(); ++i) {
     const auto& [lane, range] = source.pieces[i];
-    if (!fleet().has_failed(lane) || source.buffers[i].on_host()) continue;
+    if (!fleet().has_failed(lane) || source.buffers[i].kept() || replica(source)) continue;
     const std::size_t last = range.begin + range.count - 1;
     out += (out.empty() ? "" : ", ") + std::to_string(range.begin);
     if (last > range.begin) out += " … " + std::to_string(last);
@@ -177,12 +177,18 @@ void Typed<Word>::rethrow(const DeviceError& error, std::span<const Held> held) 
 template <class Word>
 auto Typed<Word>::place(const Residues& source, std::size_t piece) const -> Stored {
   const Stored& own = source.buffers[piece];
-  if (!fleet().has_failed(source.pieces[piece].lane) || own.on_host()) return own;
+  if (!fleet().has_failed(source.pieces[piece].lane) || own.kept()) return own;
+  if (const auto there = replica(source)) return *there;
+  throw DeviceError("lost with a device that failed: " + lost(source));
+}
+
+template <class Word>
+auto Typed<Word>::replica(const Residues& source) const -> std::optional<Stored> {
   if (source.shape.count == 1)
     for (std::size_t lane = 0; lane < fleet().size(); ++lane)
       if (auto there = replica_on(source, *fleet().lane(lane)); there && !fleet().has_failed(lane))
-        return *there;
-  throw DeviceError("lost with a device that failed: " + lost(source));
+        return there;
+  return std::nullopt;
 }
 
 template <class Word>
@@ -297,7 +303,7 @@ template <class Word>
 void Typed<Word>::send(std::size_t rows, Fetch& fetch) const {
   const std::size_t N = plan_->N(), wanted = fetch.indices.size();
   fetch.moved.resize(rows * wanted * N);
-  if (fetch.from.on_host()) {
+  if (fetch.from.kept()) {
     const std::vector<Word> words = fetch.from.words();
     const std::size_t row = words.size() / rows;
     for (std::size_t r = 0; r < rows; ++r)

@@ -2,6 +2,7 @@
 // its result is to lie; operands are brought there before, if they are not there yet.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <mutex>
@@ -127,13 +128,16 @@ class Typed final : public Evaluator {
   /// The same array cut as `pieces` are, or a single on their lanes.
   Held aligned(const Array& a, const Pieces& pieces, std::size_t count) const;
   View view(const Residues& operand, const Site& site) const;
-  /// Where piece `piece` of an array can be had: there, or a replica on a lane that works.
+  /// Where piece `piece` of an array can be had: there, on the host, or a replica on a lane that
+  /// works.
   /// DeviceError if it is lost.
   Stored place(const Residues& source, std::size_t piece) const;
   /// Which pieces of an array are lost with devices; "" if none is.
   std::string lost(const Residues& source) const;
   [[noreturn]] void rethrow(const DeviceError& error, std::span<const Held> held) const;
   void replicate(const Residues& single, const Pieces& pieces) const;
+  /// Of a single, on a lane that works.
+  std::optional<Stored> replica(const Residues& source) const;
   std::optional<Stored> replica_on(const Residues& single, const run::Lane& lane) const;
 
   /// Item `item` of array `source` of some.
@@ -175,10 +179,23 @@ class Typed final : public Evaluator {
       rethrow(error, held);
     }
   }
-  /// The array that body(site, out, views) makes of arrays of equal count, or singles.
+  /// The array that body(site, out, views) makes of arrays of equal count, or singles. Done again,
+  /// once, over the devices that are left where one has failed with no operand lost.
   template <class Body, class... Operands>
   Array make(const Shape& shape, const Body& body, const Operands&... operands) const {
-    const auto out = draft(shape, pieces_for(shape.count));
+    const Pieces pieces = pieces_for(shape.count);
+    try {
+      return make_on(pieces, shape, body, operands...);
+    } catch (const DeviceError&) {
+      const auto failed = [&](const run::Piece& piece) { return fleet().has_failed(piece.lane); };
+      if (std::ranges::none_of(pieces, failed) || !(lost(*held(operands)).empty() && ...)) throw;
+    }
+    return make_on(pieces_for(shape.count), shape, body, operands...);
+  }
+  template <class Body, class... Operands>
+  Array make_on(const Pieces& pieces, const Shape& shape, const Body& body,
+                const Operands&... operands) const {
+    const auto out = draft(shape, pieces);
     Residues* const made = out.get();
     work(std::span(&made, 1), out->pieces,
          std::array<Held, sizeof...(Operands)>{aligned(operands, out->pieces, shape.count)...},

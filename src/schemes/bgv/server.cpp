@@ -31,11 +31,6 @@ std::size_t Plaintexts::bytes() const { return storage_ ? storage_->residues.byt
 
 namespace {
 
-std::shared_ptr<run::KeyBudget> budget_of(const ServerOptions& options) {
-  return std::make_shared<run::KeyBudget>(options.key_budget == 0 ? run::KeyBudget::unlimited
-                                                                  : options.key_budget);
-}
-
 std::vector<rlwe::SwitchKeyData> switch_keys(const EvaluationKeys& keys) {
   std::vector<rlwe::SwitchKeyData> out;
   for (const SwitchKeyData& key : keys.keys) out.push_back({key.g, key.power, key.seed, key.b});
@@ -65,7 +60,7 @@ struct Server::State {
         names(fleet->names()),
         name(fleet->name()),
         evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters))),
-        keys(evaluator, switch_keys(data), budget_of(options)),
+        keys(evaluator, switch_keys(data), run::budget_of(options.key_cache, options.key_budget)),
         account(parameters),
         encoder(parameters),
         t(account.plain_modulus()) {}

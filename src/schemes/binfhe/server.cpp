@@ -50,8 +50,7 @@ std::shared_ptr<const run::Fleet> open_fleet(const ServerOptions& options) {
 
 std::shared_ptr<const lattice::lwe::Keys> make_keys(const EvaluationKeys& keys, Transform transform,
                                                     const ServerOptions& options) {
-  const auto budget = std::make_shared<run::KeyBudget>(
-      options.key_budget == 0 ? run::KeyBudget::unlimited : options.key_budget);
+  const auto budget = run::budget_of(options.key_cache, options.key_budget);
   return std::make_shared<const lattice::lwe::Keys>(
       budget, lattice::lwe::KeyMaterial{
                   rotation_shape(keys.parameters, transform), keys.rotation_seed, keys.rotation_b,

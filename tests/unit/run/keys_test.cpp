@@ -28,8 +28,8 @@ class Keys : public ::testing::Test {
           return out;
         });
   }
-  std::shared_ptr<const Lane> lane() const {
-    return std::make_shared<const Lane>(test::limited_device(limit_));
+  std::shared_ptr<const Lane> lane(const std::string& name = "limited") const {
+    return std::make_shared<const Lane>(test::limited_device(limit_, name));
   }
   static std::uint8_t value(const Lane& lane, const KeyOnDevices& key) {
     const auto held = lane.hold();
@@ -47,7 +47,7 @@ class Keys : public ::testing::Test {
 
 TEST_F(Keys, ArePreparedOnceALane) {
   const auto budget = std::make_shared<KeyBudget>();
-  const auto first = lane(), second = lane();
+  const auto first = lane("limited:0"), second = lane("limited:1");
   {
     const auto k = key(budget, 1);
     EXPECT_FALSE(k->is_on(*first));
@@ -185,7 +185,7 @@ TEST_F(Keys, ThreadsThatWantEachOthersKeysAreNotStuck) {
 
 TEST_F(Keys, SeveralThreadsManyKeys) {
   const auto budget = std::make_shared<KeyBudget>(4 * key_bytes);
-  const auto first = lane(), second = lane();
+  const auto first = lane("limited:0"), second = lane("limited:1");
   std::vector<std::unique_ptr<const KeyOnDevices>> keys;
   for (std::uint8_t k = 0; k < 10; ++k) keys.push_back(key(budget, k));
   std::atomic<int> wrong = 0;

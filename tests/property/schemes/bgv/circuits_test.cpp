@@ -70,14 +70,16 @@ struct Shard {
   }
 };
 
-/// One server for each device that is present, the CPU's first. More of the CPU take part in some
-/// circuits: one of the least SIMD target, which is slow, and one of two threads, which wait for
-/// one another wherever else something runs.
+/// One server for each device that is present, the CPU's first, and one of all GPUs together. More
+/// of the CPU take part in some circuits: one of the least SIMD target, which is slow, and one of
+/// two threads, which wait for one another wherever else something runs.
 class Fleet {
  public:
   Fleet(const EvaluationKeys& keys, unsigned threads) : keys_(keys) {
     members_.push_back({"cpu", threads, 1, {}, {}});
-    for (const std::string& gpu : test::usable_gpus()) members_.push_back({gpu, 1, 1, {}, {}});
+    const std::vector<std::string> gpus = test::usable_gpus();
+    for (const std::string& gpu : gpus) members_.push_back({gpu, 1, 1, {}, {}});
+    if (gpus.size() > 1) members_.push_back({"cuda:all", 1, 1, {}, {}});
     if (const auto targets = hwy::SupportedAndGeneratedTargets(); targets.size() > 1)
       members_.push_back({"cpu", 1, 16, targets.back(), {}});
     members_.push_back({"cpu", 2, 64, {}, {}});
@@ -409,7 +411,9 @@ class Overall : public ::testing::Environment {
     for (const Totals& set : sets_) totals.add(set);
     if (totals.circuits == 0) return;
     std::string devices = "cpu";
-    for (const std::string& gpu : test::usable_gpus()) devices += "+" + gpu;
+    const std::vector<std::string> gpus = test::usable_gpus();
+    for (const std::string& gpu : gpus) devices += "+" + gpu;
+    if (gpus.size() > 1) devices += "+cuda:all";
     const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
     std::printf("BGV-CIRCUITS shard=%s seed=%llu devices=%s %s seconds=%.1f\n",
                 Shard::chosen().text().c_str(), static_cast<unsigned long long>(seed_),
