@@ -36,11 +36,13 @@ unsigned RotationShape::most_digits() const {
 
 namespace {
 
+[[noreturn]] void refuse_ring_word(const char* what, std::uint64_t Q) {
+  throw ParameterError(std::string(what) + ": Q = " + std::to_string(Q) + " needs words of " +
+                       std::to_string(8 * ring_word_bytes(Q)) + " bits");
+}
 template <class Word>
 void check_ring_word(std::uint64_t Q) {
-  if (ring_word_bytes(Q) != sizeof(Word))
-    throw ParameterError("blind rotation: Q = " + std::to_string(Q) + " needs words of " +
-                         std::to_string(8 * ring_word_bytes(Q)) + " bits");
+  if (ring_word_bytes(Q) != sizeof(Word)) refuse_ring_word("blind rotation", Q);
 }
 
 }  // namespace
@@ -147,7 +149,7 @@ void RotationOps<Word>::extract(std::uint64_t Q, std::uint32_t N,
   this->check(rlwe);
   this->check(out);
   if (Q < 2) throw ParameterError("sample_extract: modulus " + std::to_string(Q) + " is below 2");
-  this->template check_word<Word>("sample_extract", Q - 1);
+  if (ring_word_bytes(Q) > sizeof(Word)) refuse_ring_word("sample_extract", Q);
   ring::check_ring_dimension(N);
   if (offsets.empty()) throw ShapeError("sample_extract: no coefficient");
   for (const std::uint32_t k : offsets)

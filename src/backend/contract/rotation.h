@@ -109,7 +109,8 @@ class RotationOps : public Family {
   }
 
   /// LWE encryptions (B, offsets, N+1) of the coefficients k = offsets[…] of each RLWE (B, 2, N),
-  /// modulo Q: (a_k, …, a_0, -a_(N-1), …, -a_(k+1), b_k + constant).
+  /// modulo Q, in words of ring_word_bytes(Q) or wider ones: (a_k, …, a_0, -a_(N-1), …, -a_(k+1),
+  /// b_k + constant).
   void extract(std::uint64_t Q, std::uint32_t N, std::span<const std::uint32_t> offsets,
                std::uint64_t constant, Slice<const Word> rlwe, Slice<Word> out) const;
   void extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant, Slice<const Word> rlwe,
