@@ -67,13 +67,15 @@ inline const BgvShape shapes[] = {{1024, 65537, 30, 6, 2},   {1024, 65537, 50, 4
 
 template <class Body>
 void on_each_scene(const Body& body) {
-  test::on_each_device([&](const test::Executor& executor) {
-    for (const BgvShape& shape : shapes) {
-      Scene scene(bgv_insecure(shape), executor);
-      body(scene);
-      if (::testing::Test::HasFatalFailure()) return;
-    }
-  });
+  test::on_each_device(
+      [&](const test::Executor& executor) {
+        for (const BgvShape& shape : shapes) {
+          Scene scene(bgv_insecure(shape), executor);
+          body(scene);
+          if (::testing::Test::HasFatalFailure()) return;
+        }
+      },
+      test::Relayed::no);
 }
 
 /// Bits, noise, factor and the rest.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/contract/lwe.h"
+#include "backend/contract/relay.h"
 #include "backend/contract/ring.h"
 #include "backend/contract/rns.h"
 #include "backend/contract/rotation.h"
@@ -47,13 +48,36 @@ inline const char* way_name(backend::BlindRotation way) {
   return names[static_cast<unsigned>(way)];
 }
 
+/// A device that forwards all to the CPU, so that tests find what is not forwarded.
+inline const char* relayed_device() {
+  using namespace backend;
+  static const bool once = [] {
+    register_devices(
+        {"relayed", "\"relayed\"",
+         [](const std::string&, const DeviceOptions& options) {
+           return std::vector<std::shared_ptr<const Device>>{
+               std::make_shared<RelayDevice<>>("relayed cpu", make_device("cpu", options))};
+         },
+         [] { return std::vector<DeviceInfo>(); }});
+    return true;
+  }();
+  static_cast<void>(once);
+  return "relayed";
+}
+
+/// For tests of whatever takes a device's name: the tested one, and the CPU by relay.
+inline std::vector<const char*> tested_devices() {
+  if (tests_on_gpus) return {tested_device};
+  return {tested_device, relayed_device()};
+}
+
 /// One device under test, which opens the queues to call.
 class Executor {
  public:
   explicit Executor(std::string name) : name_(std::move(name)) {}
   /// As open_queue takes it.
   const std::string& name() const { return name_; }
-  bool gpu() const { return name_ != "cpu"; }
+  bool gpu() const { return name_.starts_with("cuda"); }
   std::unique_ptr<backend::Queue> queue(unsigned threads = 1) const {
     return backend::open_queue(name_, {threads, {}});
   }
@@ -82,11 +106,16 @@ class Executor {
   std::string name_;
 };
 
-/// body(const Executor&) on every SIMD target, or on every GPU.
+enum class Relayed : std::uint8_t { no, yes };
+
+/// body(const Executor&) on every SIMD target, and by relay on the best, or on every GPU.
 template <class Body>
-void on_each_device(const Body& body) {
+void on_each_device(const Body& body, Relayed relayed = Relayed::yes) {
   if (!tests_on_gpus) {
     on_each_target([&] { body(Executor("cpu")); });
+    if (relayed == Relayed::no || ::testing::Test::HasFatalFailure()) return;
+    SCOPED_TRACE(relayed_device());
+    body(Executor(relayed_device()));
     return;
   }
   for (const std::string& name : usable_gpus()) {

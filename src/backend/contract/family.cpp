@@ -1,6 +1,16 @@
 #include "backend/contract/family.h"
 
+#include <functional>
+
 namespace whorl::backend {
+
+bool apart(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+  const auto end = [](const void* begin, std::size_t bytes) {
+    return static_cast<const void*>(static_cast<const char*>(begin) + bytes);
+  };
+  return a_bytes == 0 || b_bytes == 0 || std::less_equal<>()(end(a, a_bytes), b) ||
+         std::less_equal<>()(end(b, b_bytes), a);
+}
 
 void Queue::refuse_slice() const {
   throw DeviceError("a buffer of another queue was given to " + name());
@@ -30,6 +40,13 @@ std::size_t Family::rows_of(const char* what, std::size_t size, std::size_t row)
     throw ShapeError(std::string(what) + ": " + std::to_string(size) +
                      " elements are not a whole number of rows of " + std::to_string(row));
   return size / row;
+}
+
+void Family::refuse_overlap(const char* what, std::size_t in, std::size_t out,
+                            std::ptrdiff_t offset) {
+  throw ShapeError(std::string(what) + " of " + std::to_string(in) +
+                   " elements and the output of " + std::to_string(out) +
+                   " overlap: it begins at element " + std::to_string(offset));
 }
 
 void Family::refuse_word(const char* what, std::uint64_t largest, std::size_t bits) {

@@ -6,6 +6,16 @@
 
 namespace whorl::backend {
 
+namespace {
+
+void check_sum_modulus(const char* what, std::uint64_t q) {
+  if (q < 2 || q >= LweOps::modulus_bound)
+    throw ParameterError(std::string(what) + ": modulus " + std::to_string(q) + " is outside [2, " +
+                         std::to_string(LweOps::modulus_bound) + ")");
+}
+
+}  // namespace
+
 std::unique_ptr<const SwitchKey> LweOps::prepare_switch_key(
     const SwitchShape& shape, const RowSource<std::uint64_t>& rows) const {
   return prepare_switch_key(
@@ -42,6 +52,15 @@ void LweOps::check_switch_shape(const SwitchShape& shape, std::size_t word_bytes
                          std::to_string(shape.Q_ks));
   if (word_bytes < word_bytes_for(shape.Q_ks))
     refuse_word("key-switching key", shape.Q_ks - 1, 8 * word_bytes);
+  if (!std::has_single_bit(shape.Q_ks) && shape.Q_ks >= modulus_bound)
+    throw ParameterError("key-switching key: Q_ks = " + std::to_string(shape.Q_ks) +
+                         " is no power of two and not below " + std::to_string(modulus_bound));
+  std::uint64_t rows = 0;
+  for (unsigned j = 0; j < shape.gadget.digits(); ++j)
+    rows += shape.table ? shape.gadget.bound(j) : 1;
+  if (rows > most_switch_rows)
+    throw ParameterError("key-switching key: " + std::to_string(rows) +
+                         " rows a coefficient; at most " + std::to_string(most_switch_rows));
 }
 
 std::size_t LweOps::check_key_switch(const SwitchKey& key, std::size_t in, std::size_t out) const {
@@ -54,7 +73,7 @@ std::size_t LweOps::check_key_switch(const SwitchKey& key, std::size_t in, std::
 std::size_t LweOps::check_linear(std::uint64_t q, std::size_t row, std::size_t weights,
                                  std::size_t inputs, std::size_t out) {
   check_size("lwe_linear: weights", weights, inputs);
-  if (q < 2) throw ParameterError("lwe_linear: modulus " + std::to_string(q) + " is below 2");
+  check_sum_modulus("lwe_linear", q);
   return rows_of("lwe_linear", out, row);
 }
 
@@ -62,7 +81,7 @@ LweOps::Matrix LweOps::check_matrix(std::uint64_t q, std::size_t row,
                                     std::span<const std::int64_t> matrix,
                                     std::span<const std::uint64_t> constants, std::size_t in,
                                     std::size_t out) {
-  if (q < 2) throw ParameterError("lwe_matrix: modulus " + std::to_string(q) + " is below 2");
+  check_sum_modulus("lwe_matrix", q);
   if (constants.empty() || matrix.empty() || matrix.size() % constants.size() != 0)
     throw ShapeError("lwe_matrix: " + std::to_string(matrix.size()) + " entries for " +
                      std::to_string(constants.size()) + " results");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/contract/family.h"
+#include "math/modulus.h"
 #include "ring/gadget.h"
 
 namespace whorl::backend {
@@ -22,8 +23,9 @@ template <class Word>
 using SwitchRows =
     std::function<void(std::size_t first, std::size_t count, Word* out, std::size_t stride)>;
 
-/// Shape of an LWE key-switching key from dimension N to n at modulus Q_ks (a power of two, or any
-/// for 64-bit words). Digits are unsigned-carry-free signed digits of ring::Gadget over Q_ks.
+/// Shape of an LWE key-switching key from dimension N to n at modulus Q_ks: a power of two, or any
+/// below 2^61. Digits are unsigned-carry-free signed digits of ring::Gadget over Q_ks; a
+/// coefficient has at most LweOps::most_switch_rows rows.
 struct SwitchShape {
   std::uint32_t N = 0;
   std::uint32_t n = 0;
@@ -66,6 +68,11 @@ class LweOps : public Family {
  public:
   using Family::Family;
 
+  /// Bound of the moduli of sums of products: those of 64-bit words leave three bits to spare.
+  static constexpr std::uint64_t modulus_bound = math::max_modulus<std::uint64_t>;
+  /// Rows of a key-switching key for a coefficient: their numbers and a batch's fit 32 bits.
+  static constexpr std::uint64_t most_switch_rows = UINT32_MAX / 1024;
+
   /// Rows of `row` residues: out = round(in·to/from) mod to; `out` may be `in`. With `centre`, the
   /// last element of each row is corrected by half the sum of the others' rounding errors, which is
   /// the error's expected value under a binary key: its variance falls from n/24 to n/48 (Bernard,
@@ -105,8 +112,8 @@ class LweOps : public Family {
     if (count) run_key_switch(key, count, view(in), view(out));
   }
 
-  /// out = sum_k weights[k]·in[k] + (0, …, 0, constant) modulo q, rows of `row` residues; `out` may
-  /// be one of `in`.
+  /// out = sum_k weights[k]·in[k] + (0, …, 0, constant) modulo q, below 2^61, rows of `row`
+  /// residues; `out` may be one of `in`.
   template <class Word>
   void linear(std::uint64_t q, std::size_t row, std::span<const std::int64_t> weights,
               std::span<const Slice<const Word>> in, std::uint64_t constant,
@@ -123,13 +130,13 @@ class LweOps : public Family {
     if (count) run_linear(q, row, weights, inputs, constant % q, count, view(out));
   }
   /// in (K, B, row), out (R, B, row): out_r = sum_k matrix[r·K + k]·in_k + (0, …, constants[r])
-  /// modulo q. `out` must not be `in`.
+  /// modulo q, below 2^61. `out` lies apart from `in`.
   template <class Word>
   void matrix(std::uint64_t q, std::size_t row, std::span<const std::int64_t> matrix,
               std::span<const std::uint64_t> constants, Slice<const Word> in,
               Slice<Word> out) const {
     check(in, out);
-    if (in.data == out.data && in.size) throw ShapeError("lwe_matrix: output is the input");
+    check_apart("lwe_matrix: input", in, out);
     const Matrix shape = check_matrix(q, row, matrix, constants, in.size, out.size);
     check_word<Word>("lwe_matrix", q - 1);
     if (shape.batch) run_matrix(shape, view(in), view(out));

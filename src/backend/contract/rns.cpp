@@ -1,6 +1,5 @@
 #include "backend/contract/rns.h"
 
-#include <functional>
 #include <string>
 
 #include "ring/automorphism.h"
@@ -50,10 +49,8 @@ void check_added(std::size_t parts, std::size_t part, std::span<const Word> adde
     throw ShapeError("divide: " + std::to_string(added.size()) +
                      " residues to be added are not some of " + std::to_string(parts) +
                      " parts of " + std::to_string(part));
-  const bool apart = added.empty() ||
-                     std::less_equal<>()(added.data() + added.size(), out.data()) ||
-                     std::less_equal<>()(out.data() + out.size(), added.data());
-  if (!apart && (g != 1 || added.data() != out.data()))
+  if (!apart(added.data(), added.size_bytes(), out.data(), out.size_bytes()) &&
+      (g != 1 || added.data() != out.data()))
     throw ShapeError("divide: what is to be added lies in the output, " +
                      (g == 1 ? std::string("elsewhere than where it is added")
                              : "and g = " + std::to_string(g) + " is not 1"));
@@ -71,6 +68,9 @@ std::unique_ptr<const RnsTables<Word>> RnsOps<Word>::prepare(
 template <class Word>
 std::unique_ptr<const Conversion<Word>> RnsOps<Word>::prepare_conversion(
     const ring::BaseConversion<Word>& rule) const {
+  if (rule.from().size() > ring::Basis::most)
+    throw ParameterError("base conversion from " + std::to_string(rule.from().size()) +
+                         " primes; at most " + std::to_string(ring::Basis::most));
   return this->own(make_conversion(rule));
 }
 
@@ -101,6 +101,7 @@ void RnsOps<Word>::convert(const Conversion<Word>& conversion, std::uint32_t N, 
   const ring::BaseConversion<Word>& rule = conversion.rule();
   const std::size_t batch = batch_of("convert", in.size, rule.from().size(), N);
   check_rows("convert: output", out.size, rule.to().size(), batch, N);
+  this->check_apart("convert: input", in, out);
   if (batch && !rule.to().empty()) run_conversion(conversion, N, batch, in.data, out.data);
 }
 
@@ -127,6 +128,7 @@ void RnsOps<Word>::extend(const Tables& tables, const ring::Basis& from,
   check_part("extend", from, "the digits", seen);
   const std::size_t batch = batch_of("extend", in.size, from.size(), plan.N());
   check_rows("extend: output", out.size, extension.digits.size() * to.size(), batch, plan.N());
+  this->check_apart("extend: input", in, out);
   if (batch) run_extension(tables, extension, batch, in.data, out.data);
 }
 
@@ -149,6 +151,7 @@ void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const rin
   const std::size_t batch =
       batch_of("inner_product", digits.size, product.digits.size() * rows, plan.N());
   check_rows("inner_product: output", out.size, 2 * rows, batch, plan.N());
+  this->check_apart("inner_product: digits", digits, out);
   if (batch) run_inner_product(key, tables, product, batch, digits.data, out.data);
 }
 
@@ -191,6 +194,8 @@ void RnsOps<Word>::tensor(const Tables& tables, const ring::Basis& basis, std::s
     check_rows("tensor: b", b.size, b_parts * limbs, batch, plan.N());
   check_rows("tensor: output", out.size, (a_parts + b_parts - 1) * limbs, batch, plan.N());
   const bool one_b = b.size < b_parts * limbs * batch * N;
+  this->check_apart("tensor: a", a, out);
+  this->check_apart("tensor: b", b, out);
   if (batch) run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a.data, b.data, out.data);
 }
 

@@ -88,7 +88,8 @@ struct Division {
 };
 
 /// All in evaluation form but for `convert`; rows of an array over a basis come in the order of its
-/// indices. Outputs are not inputs. Shapes: B is the batch.
+/// indices. Outputs lie apart from inputs (ShapeError where a shared word would be lost). Shapes: B
+/// is the batch.
 template <class Word>
 class RnsOps : public Family {
  public:
@@ -99,6 +100,7 @@ class RnsOps : public Family {
   using Key = RnsSwitchKey<Word>;
 
   std::unique_ptr<const Tables> prepare(std::shared_ptr<const ring::RnsPlan<Word>> plan) const;
+  /// From at most ring::Basis::most primes.
   std::unique_ptr<const Conversion<Word>> prepare_conversion(
       const ring::BaseConversion<Word>& rule) const;
   std::unique_ptr<const Key> prepare_key(const Tables& tables, const ring::KeyLayout& layout,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ring/ntt_plan.h"
+#include "whorl/word_array.h"
 
 namespace whorl::backend {
 
@@ -35,13 +36,13 @@ unsigned RotationShape::most_digits() const {
 
 namespace {
 
-/// Moduli below 2^31 are computed with in 32-bit words, others in 64-bit ones.
+[[noreturn]] void refuse_ring_word(const char* what, std::uint64_t Q) {
+  throw ParameterError(std::string(what) + ": Q = " + std::to_string(Q) + " needs words of " +
+                       std::to_string(8 * ring_word_bytes(Q)) + " bits");
+}
 template <class Word>
 void check_ring_word(std::uint64_t Q) {
-  const bool narrow = Q < (1ULL << 31);
-  if (narrow != (sizeof(Word) == 4))
-    throw ParameterError("blind rotation: Q = " + std::to_string(Q) + " needs words of " +
-                         (narrow ? "32" : "64") + " bits");
+  if (ring_word_bytes(Q) != sizeof(Word)) refuse_ring_word("blind rotation", Q);
 }
 
 }  // namespace
@@ -83,17 +84,31 @@ void RotationOps<Word>::require_ginx(const RotationShape& shape) const {
 template <class Word>
 typename RotationOps<Word>::Batch RotationOps<Word>::check_batch(
     const RotationKey& key, const Rotations<Word>& batch) const {
-  this->check(batch.lwe, batch.index);
+  this->check(batch.lwe);
   this->check(batch.luts);
   this->check_owner("blind-rotation keys", key);
   const RotationShape& shape = key.shape();
   check_ring_word<Word>(shape.Q);
-  const std::size_t count = batch.index.size;
+  const std::size_t count = batch.index.size();
   this->check_size("blind_rotate: ciphertexts", batch.lwe.size, count * (shape.n + 1));
   const std::size_t tables =
       this->rows_of("blind_rotate: look-up tables", batch.luts.size, shape.N);
   if (tables == 0) throw ShapeError("blind_rotate: no look-up table");
-  return {count, tables, batch.lwe.data, batch.luts.data, batch.index.data, {}, nullptr};
+  for (std::size_t i = 0; i < count; ++i)
+    if (batch.index[i] >= tables)
+      throw ShapeError("blind_rotate: ciphertext " + std::to_string(i) + " asks for table " +
+                       std::to_string(batch.index[i]) + " of " + std::to_string(tables));
+  return {count, tables, batch.lwe.data, batch.luts.data, nullptr, {}, nullptr};
+}
+
+template <class Word>
+void RotationOps<Word>::run_checked(const RotationKey& key, std::span<const std::uint32_t> index,
+                                    Batch batch) const {
+  if (batch.count == 0) return;
+  auto tables = this->queue().template allocate<std::uint32_t>(batch.count);
+  this->queue().upload(index, tables.slice());
+  batch.index = tables.slice().data;
+  run_rotations(key, batch);
 }
 
 template <class Word>
@@ -104,7 +119,7 @@ void RotationOps<Word>::rotate(const RotationKey& key, const Rotations<Word>& ba
   this->check_size("blind_rotate: output", out.size,
                    checked.count * std::size_t{2} * key.shape().N);
   checked.out = out.data;
-  if (checked.count) run_rotations(key, checked);
+  run_checked(key, batch.index, checked);
 }
 
 template <class Word>
@@ -114,7 +129,7 @@ void RotationOps<Word>::rotate_extract(const RotationKey& key, const Rotations<W
   const std::size_t N = key.shape().N;
   if (offsets.size() != 1 || offsets[0] != 0) {
     const Buffer<Word> accumulators =
-        this->queue().template allocate<Word>(batch.index.size * std::size_t{2} * N);
+        this->queue().template allocate<Word>(batch.index.size() * std::size_t{2} * N);
     const Slice<const Word> all = accumulators.slice();
     rotate(key, batch, {const_cast<Word*>(all.data), all.size, all.queue});
     return extract(key.shape().Q, key.shape().N, offsets, constant, all, out);
@@ -124,7 +139,7 @@ void RotationOps<Word>::rotate_extract(const RotationKey& key, const Rotations<W
   this->check_size("blind_rotate: output", out.size, checked.count * (N + 1));
   checked.out = out.data;
   checked.constant = static_cast<Word>(constant % key.shape().Q);
-  if (checked.count) run_rotations(key, checked);
+  run_checked(key, batch.index, checked);
 }
 
 template <class Word>
@@ -134,7 +149,7 @@ void RotationOps<Word>::extract(std::uint64_t Q, std::uint32_t N,
   this->check(rlwe);
   this->check(out);
   if (Q < 2) throw ParameterError("sample_extract: modulus " + std::to_string(Q) + " is below 2");
-  this->template check_word<Word>("sample_extract", Q - 1);
+  if (ring_word_bytes(Q) > sizeof(Word)) refuse_ring_word("sample_extract", Q);
   ring::check_ring_dimension(N);
   if (offsets.empty()) throw ShapeError("sample_extract: no coefficient");
   for (const std::uint32_t k : offsets)

@@ -66,12 +66,13 @@ class RotationKey : public Prepared {
 };
 
 /// A batch of rotations: rows (a_1 … a_n, b) of `lwe`, residues modulo 2N, and test vectors t =
-/// luts[index] of (L, N) modulo Q.
+/// luts[index[i]] of (L, N) modulo Q for row i. The index lies on the host, and is needed no longer
+/// than the call: ShapeError names what is not below L.
 template <class Word>
 struct Rotations {
   Slice<const std::uint32_t> lwe;
   Slice<const Word> luts;
-  Slice<const std::uint32_t> index;
+  std::span<const std::uint32_t> index;
 };
 
 template <class Word>
@@ -108,7 +109,8 @@ class RotationOps : public Family {
   }
 
   /// LWE encryptions (B, offsets, N+1) of the coefficients k = offsets[…] of each RLWE (B, 2, N),
-  /// modulo Q: (a_k, …, a_0, -a_(N-1), …, -a_(k+1), b_k + constant).
+  /// modulo Q, in words of ring_word_bytes(Q) or wider ones: (a_k, …, a_0, -a_(N-1), …, -a_(k+1),
+  /// b_k + constant).
   void extract(std::uint64_t Q, std::uint32_t N, std::span<const std::uint32_t> offsets,
                std::uint64_t constant, Slice<const Word> rlwe, Slice<Word> out) const;
   void extract(std::uint64_t Q, std::uint32_t N, std::uint64_t constant, Slice<const Word> rlwe,
@@ -118,7 +120,8 @@ class RotationOps : public Family {
   }
 
  protected:
-  /// As the entries have it, and checked: `count` rows, `tables` test vectors.
+  /// As the entries have it, and checked: `count` rows, `tables` test vectors, each index below
+  /// `tables` and on the device.
   struct Batch {
     std::size_t count, tables;
     const std::uint32_t* lwe;
@@ -132,7 +135,6 @@ class RotationOps : public Family {
                                                 const RowSource<Word>& rows) const = 0;
   /// For backends that have kernels for nothing else: DeviceError names what was asked for.
   void require_ginx(const RotationShape& shape) const;
-  /// An index that is not below `tables` is reported: ShapeError, here or at the next download.
   virtual void run_rotations(const RotationKey& key, const Batch& batch) const = 0;
   virtual void run_extraction(std::uint64_t Q, std::uint32_t N,
                               std::span<const std::uint32_t> offsets, Word constant,
@@ -142,6 +144,7 @@ class RotationOps : public Family {
   template <class>
   friend class RelayRotation;
   Batch check_batch(const RotationKey& key, const Rotations<Word>& batch) const;
+  void run_checked(const RotationKey& key, std::span<const std::uint32_t> index, Batch batch) const;
 };
 
 }  // namespace whorl::backend

@@ -6,7 +6,6 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rns_kernels.h"
 #include "hwy/highway.h"
-#include "ring/automorphism.h"
 #include "ring/host/words-inl.h"
 #include "ring/ntt_plan.h"
 
@@ -473,7 +472,6 @@ std::vector<std::uint32_t> reversed(std::uint32_t count) {
 
 template <class Word>
 EvaluationPermutation<Word>::EvaluationPermutation(std::uint32_t N, std::uint32_t g) {
-  ring::check_exponent(N, g);
   const std::uint32_t W = simd_words(sizeof(Word)), count = N / W;
   const auto log_count = static_cast<unsigned>(std::bit_width(count) - 1);
   // j = W·high + low is at psi^e, e = 2·count·brv(low) + e0, e0 = 2·brv(high) + 1. Of g·e mod 2N,

@@ -22,10 +22,6 @@ class CpuRotation final : public RotationOps<Word> {
   }
 
   void run_rotations(const RotationKey& key, const Batch& batch) const override {
-    for (std::size_t i = 0; i < batch.count; ++i)
-      if (batch.index[i] >= batch.tables)
-        throw ShapeError("blind_rotate: ciphertext " + std::to_string(i) + " asks for table " +
-                         std::to_string(batch.index[i]) + " of " + std::to_string(batch.tables));
     const RotationBatch<Word> rotations{batch.lwe,      batch.luts, batch.index,
                                         batch.constant, batch.out,  batch.count};
     if (key.shape().arithmetic == Arithmetic::fft)

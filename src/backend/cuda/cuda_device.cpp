@@ -25,7 +25,6 @@ std::unique_ptr<Queue> CudaDevice::open() const {
 CudaQueue::CudaQueue(std::shared_ptr<const CudaDevice> device)
     : Queue(device), stream_(device->gpu(), device->threads()) {
   bad_index_ = stream_.allocate<std::uint32_t>(1);
-  stream_.fill(bad_index_.data(), 0, sizeof(std::uint32_t));
   offer_ring();
   offer_rns();
   offer_rotation();
@@ -36,17 +35,6 @@ std::size_t CudaQueue::batch_limit(std::size_t bytes) const {
   // A quarter for each queue; what is left is for scratch and others' allocations.
   const std::size_t share = stream_.free_memory() / 4;
   return std::clamp<std::size_t>(share / std::max<std::size_t>(bytes, 1), 1, std::size_t{1} << 16);
-}
-
-void CudaQueue::copy_out(const void* device, void* host, std::size_t bytes) const {
-  stream_.copy_out(device, host, bytes);
-  if (!rotated_) return;
-  rotated_ = false;
-  std::uint32_t bad = 0;
-  stream_.copy_out(bad_index_.data(), &bad, sizeof bad);
-  if (bad == 0) return;
-  stream_.fill(bad_index_.data(), 0, sizeof bad);
-  throw ShapeError("blind_rotate: a ciphertext asked for a table that is not among the tables");
 }
 
 void CudaQueue::copy_within(const void* from, void* to, std::size_t bytes) const {

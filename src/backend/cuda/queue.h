@@ -44,12 +44,9 @@ class CudaQueue final : public Queue {
 
   const CudaDevice& gpu() const { return static_cast<const CudaDevice&>(device()); }
   const Stream& stream() const { return stream_; }
-  /// What a rotation sets if it finds a table's index out of range. It is looked at by the next
-  /// download.
-  std::uint32_t* bad_index() const {
-    rotated_ = true;
-    return bad_index_.data();
-  }
+  /// What a rotation sets if it finds a table's index out of range. The entries have checked them:
+  /// nothing reads it.
+  std::uint32_t* bad_index() const { return bad_index_.data(); }
 
   std::size_t batch_limit(std::size_t bytes) const override;
   void wait() const override { stream_.wait(); }
@@ -69,8 +66,9 @@ class CudaQueue final : public Queue {
   void copy_in(const void* host, void* device, std::size_t bytes) const override {
     stream_.copy_in(host, device, bytes);
   }
-  /// Also reports what kernels found wrong with their input since the last download.
-  void copy_out(const void* device, void* host, std::size_t bytes) const override;
+  void copy_out(const void* device, void* host, std::size_t bytes) const override {
+    stream_.copy_out(device, host, bytes);
+  }
   void copy_within(const void* from, void* to, std::size_t bytes) const override;
 
  private:
@@ -83,7 +81,6 @@ class CudaQueue final : public Queue {
   Stream stream_;
   DeviceArray<std::uint32_t> bad_index_;
   mutable unsigned together_ = 0;  ///< how deep begin_together() is nested
-  mutable bool rotated_ = false;   ///< bad_index_ may have been set since it was last read
 };
 
 }  // namespace whorl::backend::cuda

@@ -267,13 +267,10 @@ Rows Stages::rotate(const Rows& exponents, const Tables& tables, run::Range rang
     const auto used = tables.used<Word>(range);
     auto vectors = queue_.allocate<Word>(used.vectors.size());
     queue_.upload(used.vectors, vectors.slice());
-    auto index = queue_.allocate<std::uint32_t>(used.index.size());
-    queue_.upload(std::span<const std::uint32_t>(used.index), index.slice());
     queue_.rotation<Word>().rotate_extract(
         rotation_key(),
-        {exponents.slice<std::uint32_t>(), std::as_const(vectors).slice(),
-         std::as_const(index).slice()},
-        offsets, constant, out.slice<Word>());
+        {exponents.slice<std::uint32_t>(), std::as_const(vectors).slice(), used.index}, offsets,
+        constant, out.slice<Word>());
   });
   return out;
 }

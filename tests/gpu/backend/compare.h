@@ -420,10 +420,10 @@ struct RotationCase {
       return std::decay_t<decltype(values)>(begin, begin + static_cast<std::ptrdiff_t>(many));
     };
     const auto x = put(queue, part(lwe, first * row, count * row));
-    const auto which = put(queue, part(index, first, count));
+    const auto which = part(index, first, count);
     const auto t = put(queue, luts);
     auto out = queue.allocate<Word>(count * out_row);
-    work(backend::Rotations<Word>{x.slice(), t.slice(), which.slice()}, out.slice());
+    work(backend::Rotations<Word>{x.slice(), t.slice(), which}, out.slice());
     return get(queue, out);
   }
 

@@ -99,7 +99,7 @@ TEST(GpuErrors, BuffersAndKeysOfOtherDevices) {
   EXPECT_THROW(one->lwe().key_switch<std::uint64_t>(*key, in.slice(), out.slice()), DeviceError);
 }
 
-TEST(GpuErrors, ABadLutIndexIsReportedAtTheNextDownloadAndOnlyThere) {
+TEST(GpuErrors, ABadLutIndexIsRefusedAtTheCall) {
   test::Random random;
   for (const auto arithmetic : {backend::Arithmetic::ntt, backend::Arithmetic::fft})
     for (const auto way : test::forced_ways) {
@@ -109,8 +109,16 @@ TEST(GpuErrors, ABadLutIndexIsReportedAtTheNextDownloadAndOnlyThere) {
       const auto key = c.prepare(*queue, arithmetic);
       const auto right = c.rotate(*queue, *key, 0, 9);
       const auto good = c.index;
-      c.index[random.below(9)] = 2 + static_cast<std::uint32_t>(random.below(1u << 31));
-      EXPECT_THROW(c.rotate(*queue, *key, 0, 9), ShapeError);
+      const std::size_t place = random.below(9);
+      c.index[place] = 2 + static_cast<std::uint32_t>(random.below(1u << 31));
+      try {
+        c.rotate(*queue, *key, 0, 9);
+        ADD_FAILURE() << "no error";
+      } catch (const ShapeError& error) {
+        const std::string due = "ciphertext " + std::to_string(place) + " asks for table " +
+                                std::to_string(c.index[place]) + " of 2";
+        EXPECT_NE(std::string(error.what()).find(due), std::string::npos) << error.what();
+      }
       c.index = good;
       EXPECT_TRUE(c.rotate(*queue, *key, 0, 9) == right);
     }

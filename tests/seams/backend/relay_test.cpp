@@ -119,8 +119,8 @@ Words rotations(const Queue& queue, const test::RotationRows<std::uint32_t>& row
   const auto& ops = queue.rotation<std::uint32_t>();
   const auto key = ops.prepare(rows.shape, rows.source());
   const auto x = test::put(queue, lwe), table = test::put(queue, lut);
-  const auto index = test::put(queue, Words(3, 0));
-  const Rotations<std::uint32_t> batch{x.slice(), table.slice(), index.slice()};
+  const Words index(3, 0);
+  const Rotations<std::uint32_t> batch{x.slice(), table.slice(), index};
   auto accumulators = queue.allocate<std::uint32_t>(6 * lut.size());
   auto samples = queue.allocate<std::uint32_t>(3 * (lut.size() + 1));
   ops.rotate(*key, batch, accumulators.slice());

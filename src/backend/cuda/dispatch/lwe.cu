@@ -91,7 +91,6 @@ void lwe_linear(const Stream& stream, std::uint64_t q, std::size_t row,
   constexpr unsigned width = 16 / sizeof(Word);
   const std::size_t size = count * row;
   if (size == 0) return;
-  if constexpr (sizeof(Word) == 8) static_cast<void>(math::Modulus<Word>(q));  // below 2^61
   // More inputs than one launch takes: the sum so far becomes an input of the next, in memory of
   // its own, as `out` may be an input still to come.
   DeviceArray<Word> so_far;

@@ -78,16 +78,12 @@ class Rotator {
     const std::size_t count = lwe.size() / (n_ + 1);
     auto in = queue_->allocate<std::uint32_t>(lwe.size());
     auto vector = queue_->allocate<Word>(N_);
-    auto index = queue_->allocate<std::uint32_t>(count);
     auto out = queue_->allocate<Word>(count * 2 * N_);
     queue_->upload(lwe, in.slice());
     queue_->upload(lut, vector.slice());
-    const std::vector<std::uint32_t> zeros(count, 0);
-    queue_->upload(std::span<const std::uint32_t>(zeros), index.slice());
+    const std::vector<std::uint32_t> first(count, 0);
     queue_->rotation<Word>().rotate(
-        *key_,
-        {std::as_const(in).slice(), std::as_const(vector).slice(), std::as_const(index).slice()},
-        out.slice());
+        *key_, {std::as_const(in).slice(), std::as_const(vector).slice(), first}, out.slice());
     std::vector<Word> result(out.size());
     queue_->download(std::as_const(out).slice(), std::span<Word>(result));
     return result;

@@ -66,9 +66,8 @@ std::vector<Word> rotate(const Queue& queue, const RotationKey& key,
                          const std::vector<std::uint32_t>& index) {
   const auto x = put(queue, lwe);
   const auto tables = put(queue, luts);
-  const auto which = put(queue, index);
   auto out = queue.allocate<Word>(index.size() * 2 * key.shape().N);
-  queue.rotation<Word>().rotate(key, {x.slice(), tables.slice(), which.slice()}, out.slice());
+  queue.rotation<Word>().rotate(key, {x.slice(), tables.slice(), index}, out.slice());
   return get(queue, out);
 }
 
@@ -81,15 +80,13 @@ void check_samples(const Queue& queue, const RotationKey& key,
   const std::uint32_t N = key.shape().N;
   const auto x = put(queue, lwe);
   const auto tables = put(queue, luts);
-  const auto which = put(queue, index);
   auto accumulators = queue.allocate<Word>(index.size() * 2 * N);
-  queue.rotation<Word>().rotate(key, {x.slice(), tables.slice(), which.slice()},
-                                accumulators.slice());
+  queue.rotation<Word>().rotate(key, {x.slice(), tables.slice(), index}, accumulators.slice());
   auto two = queue.allocate<Word>(index.size() * (N + 1));
   queue.rotation<Word>().extract(key.shape().Q, N, constant, std::as_const(accumulators).slice(),
                                  two.slice());
   auto one = queue.allocate<Word>(index.size() * (N + 1));
-  queue.rotation<Word>().rotate_extract(key, {x.slice(), tables.slice(), which.slice()}, constant,
+  queue.rotation<Word>().rotate_extract(key, {x.slice(), tables.slice(), index}, constant,
                                         one.slice());
   EXPECT_TRUE(get(queue, one) == get(queue, two));
 }

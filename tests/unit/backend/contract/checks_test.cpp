@@ -18,9 +18,19 @@ using U64 = std::uint64_t;
 
 constexpr U32 q32 = 7681;  // 1 mod 512
 
-struct BackendErrors : testing::Test {
-  std::unique_ptr<Queue> device = open_queue(test::tested_device),
-                         other = open_queue(test::tested_device);
+/// `call` throws an E that says `what`.
+template <class E, class Call>
+void expect_error(const Call& call, const std::string& what) {
+  try {
+    call();
+    ADD_FAILURE() << "no error; due: " << what;
+  } catch (const E& error) {
+    EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+  }
+}
+
+struct BackendErrors : testing::TestWithParam<const char*> {
+  std::unique_ptr<Queue> device = open_queue(GetParam()), other = open_queue(GetParam());
   math::Modulus<U32> q{q32};
   std::span<const math::Modulus<U32>> limb{&q, 1};
   Buffer<U32> a = device->allocate<U32>(512), b = device->allocate<U32>(512),
@@ -29,14 +39,16 @@ struct BackendErrors : testing::Test {
                    cf = std::as_const(foreign).slice();
 };
 
-TEST_F(BackendErrors, Slices) {
+INSTANTIATE_TEST_SUITE_P(Devices, BackendErrors, testing::ValuesIn(test::tested_devices()));
+
+TEST_P(BackendErrors, Slices) {
   EXPECT_THROW(a.slice().part(1, 512), ShapeError);
   EXPECT_THROW(a.slice().part(513, 0), ShapeError);
   EXPECT_THROW(a.slice().part(1, SIZE_MAX), ShapeError);
   EXPECT_NO_THROW(a.slice().part(512, 0));
 }
 
-TEST_F(BackendErrors, Transfers) {
+TEST_P(BackendErrors, Transfers) {
   std::vector<U32> host(512);
   EXPECT_THROW(device->upload<U32>(std::span<const U32>(host), small.slice()), ShapeError);
   EXPECT_THROW(device->download<U32>(cs, std::span<U32>(host)), ShapeError);
@@ -44,7 +56,7 @@ TEST_F(BackendErrors, Transfers) {
   EXPECT_THROW(device->download<U32>(cf, std::span<U32>(host)), DeviceError);
 }
 
-TEST_F(BackendErrors, Elementwise) {
+TEST_P(BackendErrors, Elementwise) {
   EXPECT_THROW(device->ring<U32>().add(limb, ca, cs, b.slice()), ShapeError);
   EXPECT_THROW(device->ring<U32>().add(limb, ca, ca, small.slice()), ShapeError);
   EXPECT_THROW(device->ring<U32>().mul(limb, cf, ca, b.slice()), DeviceError);
@@ -59,7 +71,7 @@ TEST_F(BackendErrors, Elementwise) {
   EXPECT_THROW(device->ring<U32>().mul_scalar(limb, ca, scalars, b.slice()), ShapeError);
 }
 
-TEST_F(BackendErrors, Transforms) {
+TEST_P(BackendErrors, Transforms) {
   const ring::NttPlan<U32> plan(256, q32), larger(512, 12289);
   const ring::NttPlan<U32>* one[] = {&plan};
   const ring::NttPlan<U32>* mixed[] = {&plan, &larger};
@@ -77,7 +89,7 @@ TEST_F(BackendErrors, Transforms) {
                DeviceError);
 }
 
-TEST_F(BackendErrors, Automorphism) {
+TEST_P(BackendErrors, Automorphism) {
   for (const U32 g : {0u, 2u, 512u, 513u, 511u + 512u})
     EXPECT_THROW(device->ring<U32>().automorphism(limb, 256, g, false, ca, b.slice()),
                  ParameterError)
@@ -89,7 +101,7 @@ TEST_F(BackendErrors, Automorphism) {
   EXPECT_THROW(device->ring<U32>().automorphism({}, 256, 3, true, ca, b.slice()), ShapeError);
 }
 
-TEST_F(BackendErrors, Take) {  // 512 words are two polynomials of 256, `small` is one
+TEST_P(BackendErrors, Take) {  // 512 words are two polynomials of 256, `small` is one
   const U32 good[] = {1, 0}, bad[] = {1, 2};
   EXPECT_NO_THROW(device->ring<U32>().take(1, 256, good, ca, 0, b.slice()));
   EXPECT_NO_THROW(device->ring<U32>().take(1, 256, {}, ca, 2, b.slice()));
@@ -107,7 +119,7 @@ TEST_F(BackendErrors, Take) {  // 512 words are two polynomials of 256, `small` 
   EXPECT_THROW(device->ring<U32>().take(1, 256, good, ca, 0, foreign.slice()), DeviceError);
 }
 
-TEST_F(BackendErrors, LweOperations) {
+TEST_P(BackendErrors, LweOperations) {
   EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 100, false, ca, b.slice()), ShapeError);
   EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 0, false, ca, b.slice()), ShapeError);
   EXPECT_THROW(device->lwe().modulus_switch(1024, 2048, 512, false, ca, small.slice()), ShapeError);
@@ -126,7 +138,7 @@ TEST_F(BackendErrors, LweOperations) {
 }
 
 // Moduli that do not fit the words in which residues are given would be cut without notice.
-TEST_F(BackendErrors, ModuliBeyondTheirWords) {
+TEST_P(BackendErrors, ModuliBeyondTheirWords) {
   auto extracted = device->allocate<U32>(257);
   EXPECT_THROW(device->rotation<U32>().extract((1ULL << 32) + q32, 256, 0, ca, extracted.slice()),
                ParameterError);
@@ -136,6 +148,41 @@ TEST_F(BackendErrors, ModuliBeyondTheirWords) {
   const Slice<const U32> one[] = {ca};
   EXPECT_THROW(device->lwe().linear<std::uint32_t>(1ULL << 33, 64, weights, one, 0, b.slice()),
                ParameterError);
+  // Ring elements are in 32-bit words below 2^31 alone.
+  expect_error<ParameterError>(
+      [&] { device->rotation<U32>().extract(1ULL << 31, 256, 0, ca, extracted.slice()); },
+      "Q = 2147483648 needs words of 64 bits");
+  // Sums of products take moduli below 2^61.
+  const auto wide = put(*device, std::vector<U64>(8, 1));
+  const Slice<const U64> inputs[] = {wide.slice()};
+  auto sum = device->allocate<U64>(8);
+  const std::uint64_t constants[] = {0};
+  for (const U64 q61 : {1ULL << 61, (1ULL << 62) + 1}) {
+    const std::string due =
+        "modulus " + std::to_string(q61) + " is outside [2, 2305843009213693952)";
+    expect_error<ParameterError>(
+        [&] { device->lwe().linear<U64>(q61, 8, weights, inputs, 0, sum.slice()); }, due);
+    expect_error<ParameterError>(
+        [&] { device->lwe().matrix<U64>(q61, 8, weights, constants, wide.slice(), sum.slice()); },
+        due);
+  }
+  EXPECT_NO_THROW(device->lwe().linear<U64>((1ULL << 61) - 1, 8, weights, inputs, 0, sum.slice()));
+}
+
+TEST_P(BackendErrors, OutputsThatOverlapInputs) {
+  const std::int64_t entries[] = {1};
+  const std::uint64_t constants[] = {0};
+  const auto matrix = [&](std::size_t from, std::size_t to) {
+    device->lwe().matrix<U32>(16, 64, entries, constants, ca.part(from, 128),
+                              a.slice().part(to, 128));
+  };
+  expect_error<ShapeError>([&] { matrix(0, 0); }, "begins at element 0");
+  expect_error<ShapeError>([&] { matrix(64, 191); },
+                           "input of 128 elements and the output of 128 overlap: it begins at "
+                           "element 127");
+  EXPECT_THROW(matrix(127, 0), ShapeError);
+  EXPECT_NO_THROW(matrix(128, 0));
+  EXPECT_NO_THROW(matrix(0, 128));
 }
 
 RotationShape shape(U64 Q, unsigned keys, Arithmetic arithmetic) {
@@ -149,7 +196,7 @@ RowSource<Word> zeros() {
   };
 }
 
-TEST_F(BackendErrors, RotationKeys) {
+TEST_P(BackendErrors, RotationKeys) {
   constexpr U64 wide = 17179791361;
   for (const Arithmetic arithmetic : {Arithmetic::ntt, Arithmetic::fft}) {
     EXPECT_THROW(device->rotation<U64>().prepare(shape(q32, 1, arithmetic), zeros<U64>()),
@@ -169,26 +216,36 @@ TEST_F(BackendErrors, RotationKeys) {
     bad = shape(q32, 1, arithmetic);
     bad.gadgets[1] = ring::Gadget(12289, 7, 2);
     EXPECT_THROW(device->rotation<U32>().prepare(bad, zeros<U32>()), ParameterError);
+    const auto refused = [&](const RotationShape& of, const char* due) {
+      expect_error<ParameterError>([&] { device->rotation<U32>().prepare(of, zeros<U32>()); }, due);
+    };
+    bad = shape(q32, 1, arithmetic);
+    bad.N = 16384;
+    refused(bad, "N = 16384 is above 8192");
+    bad = shape(q32, 1, arithmetic);
+    bad.n = 0;
+    bad.gadgets.clear();
+    refused(bad, "n = 0");
+    bad = shape(134215681, 1, arithmetic);
+    bad.gadgets[1] = ring::Gadget(134215681, 1, 17);
+    refused(bad, "17 digits; at most 16");
   }
 }
 
-TEST_F(BackendErrors, BlindRotation) {
+TEST_P(BackendErrors, BlindRotation) {
   for (const Arithmetic arithmetic : {Arithmetic::ntt, Arithmetic::fft}) {
     const auto key = device->rotation<U32>().prepare(shape(q32, 1, arithmetic), zeros<U32>());
     const auto lwe = put(*device, std::vector<U32>(3, 0));
     const Slice<const U32> cl = lwe.slice();
     device->upload<U32>(std::vector<U32>(512, 0), a.slice());
-    // A device that works behind the caller's back says so when results are fetched.
-    auto with_index = [&](U32 value) {
-      const auto index = put(*device, std::vector<U32>{value});
-      device->rotation<U32>().rotate(*key, {cl, ca, index.slice()}, b.slice());
-      test::get(*device, b);
+    const auto with_index = [&](U32 value) {
+      device->rotation<U32>().rotate(*key, {cl, ca, {&value, 1}}, b.slice());
     };
     EXPECT_NO_THROW(with_index(1));
-    EXPECT_THROW(with_index(2), ShapeError);
+    expect_error<ShapeError>([&] { with_index(2); }, "ciphertext 0 asks for table 2 of 2");
     EXPECT_NO_THROW(with_index(0));
-    const auto index = put(*device, std::vector<U32>{0});
-    const Slice<const U32> ci = index.slice();
+    const std::vector<U32> zero{0};
+    const std::span<const U32> ci = zero;
     EXPECT_THROW(device->rotation<U32>().rotate(*key, {cl.part(0, 2), ca, ci}, b.slice()),
                  ShapeError);
     EXPECT_THROW(device->rotation<U32>().rotate(*key, {cl, cs, ci}, b.slice()), ShapeError);
@@ -200,7 +257,7 @@ TEST_F(BackendErrors, BlindRotation) {
                  ShapeError);
     EXPECT_NO_THROW(
         device->rotation<U32>().rotate_extract(*key, {cl, ca, ci}, 0, b.slice().part(0, 257)));
-    EXPECT_NO_THROW(device->rotation<U32>().rotate(*key, {cl.part(0, 0), ca, ci.part(0, 0)},
+    EXPECT_NO_THROW(device->rotation<U32>().rotate(*key, {cl.part(0, 0), ca, ci.first(0)},
                                                    b.slice().part(0, 0)));
     // A key of the other word size.
     auto wide_luts = device->allocate<U64>(256), wide_out = device->allocate<U64>(512);
@@ -210,7 +267,7 @@ TEST_F(BackendErrors, BlindRotation) {
   }
 }
 
-TEST_F(BackendErrors, SwitchKeys) {
+TEST_P(BackendErrors, SwitchKeys) {
   const SwitchShape shape{16, 8, 1 << 14, ring::Gadget(1 << 14, 5, 3), false};
   const auto key = device->lwe().prepare_switch_key(shape, zeros<U64>());
   const auto in = put(*device, std::vector<U64>(17, 0));
@@ -225,6 +282,28 @@ TEST_F(BackendErrors, SwitchKeys) {
                ShapeError);
   EXPECT_THROW(other->lwe().key_switch<std::uint64_t>(*key, std::as_const(in).slice(), out.slice()),
                DeviceError);
+}
+
+TEST_P(BackendErrors, SwitchKeyShapes) {
+  const auto refused = [&](const SwitchShape& of, const char* due) {
+    expect_error<ParameterError>([&] { device->lwe().prepare_switch_key(of, zeros<U64>()); }, due);
+  };
+  const ring::Gadget gadget(1 << 14, 5, 3);
+  refused({0, 8, 1 << 14, gadget, false}, "from N = 0 to n = 8");
+  refused({16, 0, 1 << 14, gadget, false}, "from N = 16 to n = 0");
+  refused({16, 8, 1, gadget, false}, "Q_ks = 1 is below 2");
+  refused({16, 8, 1 << 15, gadget, false}, "its gadget is for 16384, Q_ks is 32768");
+  constexpr U64 wide = (1ULL << 61) + 1;
+  refused({16, 8, wide, ring::Gadget(wide, 5, 3), false},
+          "Q_ks = 2305843009213693953 is no power of two");
+  refused({16, 8, 1 << 30, ring::Gadget(1 << 30, 23, 1), true},
+          "4194304 rows a coefficient; at most 4194303");
+  expect_error<ParameterError>(
+      [&] {
+        device->lwe().prepare_switch_key({16, 8, 1 << 20, ring::Gadget(1 << 20, 5, 3), false},
+                                         SwitchRows<std::uint16_t>());
+      },
+      "do not fit words of 16 bits");
 }
 
 TEST(BackendDevice, NamesAndThreads) {

@@ -15,8 +15,9 @@ using test::get;
 using test::Int128;
 using test::put;
 
+using OnDevice = testing::TestWithParam<const char*>;
 std::unique_ptr<Queue> tested(unsigned threads) {
-  return open_queue(test::tested_device, {threads, {}});
+  return open_queue(OnDevice::GetParam(), {threads, {}});
 }
 
 Int128 floor_div(Int128 a, Int128 b) { return a / b - (a % b < 0 ? 1 : 0); }
@@ -58,7 +59,10 @@ void check_modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row,
   ASSERT_TRUE(get(*device, y) == expected);
 }
 
-TEST(BackendModulusSwitch, AgainstExactRationals) {
+using BackendModulusSwitch = OnDevice;
+INSTANTIATE_TEST_SUITE_P(Devices, BackendModulusSwitch, testing::ValuesIn(test::tested_devices()));
+
+TEST_P(BackendModulusSwitch, AgainstExactRationals) {
   test::Random random;
   auto modulus = [&](unsigned most_bits) {
     const auto bits = static_cast<unsigned>(2 + random.below(most_bits - 1));
@@ -95,7 +99,7 @@ TEST(BackendModulusSwitch, AgainstExactRationals) {
 }
 
 // Halves, all rounded up: the largest sum of errors that is taken, and the first that is not.
-TEST(BackendModulusSwitch, TheLargestSumOfErrors) {
+TEST_P(BackendModulusSwitch, TheLargestSumOfErrors) {
   const auto device = tested(2);
   const std::uint64_t from = 1ULL << 57, to = from / 2;
   const std::vector<std::uint64_t> most(128, from - 1), more(129, from - 1);
@@ -111,7 +115,7 @@ TEST(BackendModulusSwitch, TheLargestSumOfErrors) {
 }
 
 // The scheme rounds ciphertexts where they lie.
-TEST(BackendModulusSwitch, InPlace) {
+TEST_P(BackendModulusSwitch, InPlace) {
   test::Random random;
   for (int i = 0; i < 50; ++i)
     for (const bool centre : {false, true}) {
@@ -126,7 +130,7 @@ TEST(BackendModulusSwitch, InPlace) {
 // b - <a, s> of the result keeps half the variance of rounding under a binary key: (1 + n/4)/12.
 // With 4,000 samples of a nearly normal error the variance is known within 2.3 % (one deviation);
 // 15 % is beyond six (< 1e-8).
-TEST(BackendModulusSwitch, CentringHalvesTheErrorUnderABinaryKey) {
+TEST_P(BackendModulusSwitch, CentringHalvesTheErrorUnderABinaryKey) {
   test::Random random;
   const std::size_t n = 600, rows = 4000;
   const std::uint64_t from = 1ULL << 25, to = 2048;
@@ -190,7 +194,10 @@ void check_extract(std::uint32_t N, std::uint64_t Q, test::Random& random) {
   }
 }
 
-TEST(BackendSampleExtract, PhaseIsTheConstantCoefficient) {
+using BackendSampleExtract = OnDevice;
+INSTANTIATE_TEST_SUITE_P(Devices, BackendSampleExtract, testing::ValuesIn(test::tested_devices()));
+
+TEST_P(BackendSampleExtract, PhaseIsTheConstantCoefficient) {
   test::Random random;
   for (int i = 0; i < 10; ++i)
     for (const std::uint32_t N : {256u, 512u}) {
@@ -275,7 +282,10 @@ TEST(BackendKeySwitch, AgainstTheFormula) {
   });
 }
 
-TEST(BackendLweLinear, AgainstBigIntegers) {
+using BackendLweLinear = OnDevice;
+INSTANTIATE_TEST_SUITE_P(Devices, BackendLweLinear, testing::ValuesIn(test::tested_devices()));
+
+TEST_P(BackendLweLinear, AgainstBigIntegers) {
   test::Random random;
   for (int i = 0; i < 200; ++i) {
     const auto bits = static_cast<unsigned>(1 + random.below(32));

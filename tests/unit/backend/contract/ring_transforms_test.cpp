@@ -132,10 +132,12 @@ TEST(BackendNtt, ProductsAgainstSchoolbook) {
 TEST(BackendNtt, EmptyBatch) {
   const ring::NttPlan<std::uint32_t> plan(256, 7681);
   const ring::NttPlan<std::uint32_t>* plans[] = {&plan};
-  const auto device = open_queue(test::tested_device);
-  auto none = device->allocate<std::uint32_t>(0);
-  EXPECT_NO_THROW(device->ring<std::uint32_t>().ntt(plans, none.slice()));
-  EXPECT_NO_THROW(device->ring<std::uint32_t>().intt(plans, none.slice()));
+  for (const char* const name : test::tested_devices()) {
+    const auto device = open_queue(name);
+    auto none = device->allocate<std::uint32_t>(0);
+    EXPECT_NO_THROW(device->ring<std::uint32_t>().ntt(plans, none.slice()));
+    EXPECT_NO_THROW(device->ring<std::uint32_t>().intt(plans, none.slice()));
+  }
 }
 
 TEST(BackendFft, ValuesInOrderAndBack) {

@@ -54,16 +54,16 @@ std::vector<Word> results(const Case<Word>& c, unsigned threads) {
     device->rns<Word>().inner_product(*key, *tables, plan.level(limbs), g, read.slice(),
                                       switched.slice());
     keep(switched);
-    const auto down = [&](Slice<const Word> added, std::uint32_t g, Buffer<Word>& out) {
-      test::mod_down(*device, *tables, 65537, limbs, 2, std::as_const(switched).slice(), added, g,
-                     out.slice());
-      keep(out);
+    const auto down = [&](Slice<const Word> added, std::uint32_t by, Buffer<Word>& to) {
+      test::mod_down(*device, *tables, 65537, limbs, 2, std::as_const(switched).slice(), added, by,
+                     to.slice());
+      keep(to);
     };
     const auto sum = test::put(*device, c.sum);
     for (const std::size_t added : {std::size_t{0}, part, 2 * part})
-      for (const std::uint32_t g : {1u, c.g}) {
-        auto out = fresh(2 * part);
-        down(sum.slice().part(0, added), g, out);
+      for (const std::uint32_t by : {1u, c.g}) {
+        auto divided = fresh(2 * part);
+        down(sum.slice().part(0, added), by, divided);
       }
     auto in_place = test::put(*device, c.sum);
     down(std::as_const(in_place).slice().part(0, part), 1, in_place);
