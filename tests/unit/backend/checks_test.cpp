@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "backend/parallel.h"
+#include "support/rotation_shapes.h"
 #include "support/targets.h"
 #include "whorl/error.h"
 
@@ -139,7 +140,7 @@ TEST_F(BackendErrors, ModuliBeyondTheirWords) {
 }
 
 RotationShape shape(U64 Q, unsigned keys, Arithmetic arithmetic) {
-  return {2, 256, Q, keys, {2, ring::Gadget(Q, 7, 2)}, arithmetic};
+  return test::ginx_shape(256, Q, keys, {2, ring::Gadget(Q, 7, 2)}, arithmetic);
 }
 template <class Word>
 RowSource<Word> zeros() {
@@ -169,6 +170,22 @@ TEST_F(BackendErrors, RotationKeys) {
     bad = shape(q32, 1, arithmetic);
     bad.gadgets[1] = ring::Gadget(12289, 7, 2);
     EXPECT_THROW(device->rotation<U32>().prepare(bad, zeros<U32>()), ParameterError);
+    // Rows that do not fit each other, the steps or the kernels.
+    const auto refused = [&](const auto& change) {
+      RotationShape changed = shape(q32, 2, arithmetic);
+      change(changed);
+      EXPECT_THROW(device->rotation<U32>().prepare(changed, zeros<U32>()), ShapeError);
+    };
+    refused([](RotationShape& s) { s.first_row.pop_back(); });
+    refused([](RotationShape& s) { s.first_row = {0, 16, 8}; });
+    refused([](RotationShape& s) { s.first_row = {1, 8, 16}; });
+    refused([](RotationShape& s) { s.first_row = {0, 7, 16}; });
+    refused([](RotationShape& s) { s.first_row = {0, 6, 16}; });
+    refused([](RotationShape& s) { s.step_keys = {2}; });
+    refused([](RotationShape& s) { s.step_keys = {2, 3}; });
+    refused([](RotationShape& s) { s.step_keys = {2, 0}; });
+    refused([](RotationShape& s) { ++s.row_count; });
+    refused([](RotationShape& s) { --s.row_count; });
   }
 }
 
