@@ -66,4 +66,12 @@ constexpr std::size_t word_bytes_for(std::uint64_t modulus) {
   return std::has_single_bit(modulus) && modulus <= (1ULL << 32) ? 4 : ring_word_bytes(modulus);
 }
 
+/// Of LWE arrays: bytes of the words, 4 or 8, that stages compute on ciphertexts modulo `modulus`
+/// in. Sums go through 64 bits, so that any modulus up to 2^32 has 32-bit words, those between 2^31
+/// and 2^32 too, of which the ring has 64-bit ones: what is extracted from ring elements comes in
+/// the ring's words, and switching its modulus brings it into these.
+constexpr unsigned array_word_bytes(std::uint64_t modulus) {
+  return modulus <= (1ULL << 32) ? 4 : 8;
+}
+
 }  // namespace whorl

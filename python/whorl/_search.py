@@ -136,24 +136,31 @@ def ring_prime(log_Q: int, N: int) -> int:
     raise ValueError(f"no prime of {log_Q} bits is 1 mod {2 * N}")
 
 
+@cache
+def _rotation(n: int, N: int, Q: int, secret: str, gadget: tuple[Any, ...]) -> tuple[float, int]:
+    """The library's transforms of a blind rotation, and rows of its key."""
+    from whorl import binfhe
+
+    literal = {"n": n, "q": 2 * N, "N": N, "Q": Q, "Q_ks": 2 * N, "log_B_ks": 8, "gadget": gadget}
+    parameters = binfhe.parameters({**literal, "lwe_secret": secret}, allow_insecure=True)
+    return parameters.rotation_transforms, parameters.rotation_key_rows
+
+
 def cost(literal: Mapping[str, Any]) -> Cost:
     """Work and keys of one bootstrap.
 
-    Per LWE coefficient 2·digits forward and 2 inverse transforms of N/2 complex points (5 M log2 M
-    flops each) and keys·4·digits·M complex multiply-adds (8 flops). Key switching adds N·digits
-    rows. A byte of rotation key counts as half a flop (shared by a batch); a byte of a table row as
-    half too (each ciphertext gathers its own), and a 32-bit multiply-add as one flop.
+    Transforms of M = N/2 complex points (5 M log2 M flops each), and for each half of a row of the
+    rotation key M complex multiply-adds (8 flops). Key switching adds N·digits rows. A byte of
+    rotation key counts as half a flop (shared by a batch); a byte of a table row as half too (each
+    ciphertext gathers its own), and a 32-bit multiply-add as one flop.
     """
     n, N = literal["n"], literal["N"]
-    keys = 1 if literal["lwe_secret"] == "binary" else 2
     points = N // 2
     spectrum_bytes = 4 * N if literal["Q"] < 1 << 31 else 8 * N
-    flops = 0.0
-    rotation_bytes = 0
-    for count, _, digits in literal["gadget"]:
-        transforms = (2 * digits + 2) * 5 * points * math.log2(points)
-        flops += count * (transforms + keys * 4 * digits * points * 8)
-        rotation_bytes += count * keys * 2 * digits * 2 * spectrum_bytes
+    gadget = tuple(tuple(part) for part in literal["gadget"])
+    transforms, rows = _rotation(n, N, literal["Q"], literal["lwe_secret"], gadget)
+    flops = transforms * 5 * points * math.log2(points) + rows * 2 * points * 8
+    rotation_bytes = rows * 2 * spectrum_bytes
     log_q_ks = (literal["Q_ks"] - 1).bit_length()
     log_b = literal["log_B_ks"]
     digits = literal["ks_digits"] or -(-log_q_ks // log_b)

@@ -1,11 +1,11 @@
 // The payloads of BGV's frames; docs/file-format.md has the bytes.
 #include <cmath>
-#include <numeric>
 #include <string>
 
 #include "io/bgv_literal.h"
 #include "io/files.h"
 #include "io/rlwe_codec.h"
+#include "schemes/bgv/derived.h"
 
 namespace whorl::io {
 
@@ -17,8 +17,6 @@ using bgv::EvaluationKeys;
 using bgv::Packing;
 using bgv::Parameters;
 using bgv::PublicKey;
-
-constexpr unsigned max_parts = 16;
 
 WordRule rule_of(const Parameters& parameters, const CiphertextInfo& info, const char* field) {
   return ciphertext_rule(parameters, info.parts, info.limbs, info.count, field);
@@ -34,12 +32,9 @@ void check_info(const Parameters& parameters, const CiphertextInfo& info, bool s
   };
   if (info.packing == Packing::slots && !parameters.has_slots())
     throw EncodingError("packing: slots, which these parameters do not have");
-  within("parts", info.parts, seeded ? 2 : 1, seeded ? 2 : max_parts);
+  within("parts", info.parts, seeded ? 2 : 1, seeded ? 2 : bgv::max_parts);
   within("limbs", info.limbs, seeded ? parameters.limbs() : 1, parameters.limbs());
-  within("factor", info.factor, 1, parameters.t() - 1);
-  if (std::gcd(info.factor, parameters.t()) != 1)
-    throw RangeError("factor: " + std::to_string(info.factor) +
-                     " has no inverse modulo t = " + std::to_string(parameters.t()));
+  bgv::check_factor(info.factor, parameters.t());
   if (info.count == 0) throw RangeError("count: 0, at least 1");
   if (!std::isfinite(info.noise)) throw RangeError("noise: not a number");
 }

@@ -1,13 +1,16 @@
-// A device that takes blind_rotate alone, of kinds that no other has a kernel for: straight from
-// what lattice::lwe::RotationMethod says of their keys. The rest is left to the CPU.
+// A device that takes blind_rotate alone, of every kind and modulo P·Q too: straight from what
+// lattice::lwe::RotationMethod says of their keys. The rest is left to the CPU.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "backend/contract/relay.h"
 #include "support/schoolbook.h"
+#include "whorl/error.h"
 
 namespace whorl::test {
 
@@ -22,7 +25,9 @@ class SlowRotation final : public backend::RelayRotation<Word> {
 
   struct Key final : backend::RotationKey {
     explicit Key(backend::RotationShape shape) : RotationKey(std::move(shape)) {}
-    std::size_t bytes() const override { return 2 * a.size() * this->shape().N * sizeof(Word); }
+    std::size_t bytes() const override {
+      return 2 * a.size() * this->shape().row_words() * sizeof(Word);
+    }
     std::vector<Poly> a, b;
   };
   std::unique_ptr<backend::RotationKey> make_key(
@@ -44,11 +49,13 @@ class SlowRotation final : public backend::RelayRotation<Word> {
       Poly acc[2] = {
           Poly(N, 0),
           to_poly(times_monomial(Poly(lut, lut + N), (2 * N - row[shape.n]) % (2 * N), shape.Q))};
-      const std::vector<std::size_t> first = shape.first_rows();
+      using Kind = backend::RotationKind;
+      if (shape.kind == Kind::automorphism) automorphisms(key, row, acc);
       for (std::uint32_t i = 0; i < shape.n; ++i) {
-        if (shape.kind == backend::RotationKind::unrolled && i % shape.group == 0)
-          unrolled(key, i, first[i], row, acc);
-        if (shape.kind == backend::RotationKind::ap) ap(key, i, first[i], row[i], acc);
+        if (shape.kind == Kind::ginx) bundled(key, i, {row[i], 2 * N - row[i]}, acc);
+        if (shape.kind == Kind::unrolled && i % shape.group == 0)
+          bundled(key, i, powers(key, i, row), acc);
+        if (shape.kind == Kind::ap) ap(key, i, row[i], acc);
       }
       if (!batch.constant) {
         for (unsigned part = 0; part < 2; ++part)
@@ -71,69 +78,158 @@ class SlowRotation final : public backend::RelayRotation<Word> {
     for (std::size_t t = 0; t < out.size(); ++t)
       out[t] = static_cast<Word>((out[t] + turned[t]) % Q);
   }
-  /// decompose(acc) times rows, of which row(r, part) gives each half: (2, N).
+  static std::uint64_t modulus(const backend::RotationShape& shape, unsigned limb) {
+    return limb == 0 ? shape.Q : shape.raised_by;
+  }
+  /// decompose(parts) times rows, of which row(r, component, limb) gives N residues modulo Q or, as
+  /// limb 1, modulo P. With a raised modulus digits are whole coefficients, and what comes out is
+  /// divided by P: x -> (x - (x mod P))/P modulo Q.
   template <class Row>
-  static std::pair<Poly, Poly> product(const backend::RotationShape& shape,
-                                       const ring::Gadget& gadget, const Poly (&acc)[2],
-                                       const Row& row) {
-    Poly out[2] = {Poly(shape.N), Poly(shape.N)};
+  static void product(const backend::RotationShape& shape, const ring::Gadget& gadget,
+                      const std::vector<Poly>& parts, const Row& row, Poly (&out)[2]) {
+    const bool raised = shape.raised_by != 1;
     std::vector<std::vector<std::int64_t>> digits;
-    for (const Poly& part : acc)
+    for (const Poly& part : parts)
       for (unsigned j = 0; j < gadget.digits(); ++j) {
         digits.emplace_back(shape.N);
-        for (std::size_t t = 0; t < shape.N; ++t)
-          digits.back()[t] = gadget.digit(centred(part[t], shape.Q), j);
+        for (std::size_t t = 0; t < shape.N; ++t) {
+          const std::int64_t x = centred(part[t], shape.Q);
+          digits.back()[t] = raised ? x : gadget.digit(x, j);
+        }
       }
-    for (unsigned part = 0; part < 2; ++part) {
-      std::vector<Int128> sum(shape.N, 0);
-      for (std::size_t r = 0; r < digits.size(); ++r) {
-        const auto one = negacyclic(digits[r], row(r, part));
-        for (std::size_t t = 0; t < shape.N; ++t) sum[t] += one[t];
+    const std::uint64_t inverse = power(shape.raised_by % shape.Q, shape.Q - 2, shape.Q);
+    for (unsigned component = 0; component < 2; ++component) {
+      std::vector<std::uint64_t> sums[2];
+      for (unsigned limb = 0; limb < (raised ? 2u : 1u); ++limb) {
+        std::vector<Int128> sum(shape.N, 0);
+        for (std::size_t r = 0; r < digits.size(); ++r) {
+          const auto one = negacyclic(digits[r], row(r, component, limb));
+          for (std::size_t t = 0; t < shape.N; ++t) sum[t] += one[t];
+        }
+        for (const Int128 x : sum) sums[limb].push_back(reduce(x, modulus(shape, limb)));
       }
-      for (std::size_t t = 0; t < shape.N; ++t)
-        out[part][t] = static_cast<Word>(reduce(sum[t], shape.Q));
+      out[component].resize(shape.N);
+      for (std::size_t t = 0; t < shape.N; ++t) {
+        Int128 x = sums[0][t];
+        if (raised) x = (x - centred(sums[1][t], shape.raised_by)) * static_cast<Int128>(inverse);
+        out[component][t] = static_cast<Word>(reduce(x, shape.Q));
+      }
     }
-    return {out[0], out[1]};
+  }
+  static Poly half(const Key& key, std::size_t r, unsigned component, unsigned limb) {
+    const auto begin = (component == 0 ? key.a : key.b)[r].begin() +
+                       static_cast<std::ptrdiff_t>(limb * key.shape().N);
+    return Poly(begin, begin + static_cast<std::ptrdiff_t>(key.shape().N));
   }
 
-  /// ACC <- ACC + ACC ⊡ sum_S (X^a_S - 1)·K_S: the bundle is formed here.
-  static void unrolled(const Key& key, std::uint32_t i, std::size_t first, const std::uint32_t* row,
-                       Poly (&acc)[2]) {
+  /// Of an unrolled step's keys: the sums of the exponents that each stands for.
+  static std::vector<std::uint32_t> powers(const Key& key, std::uint32_t i,
+                                           const std::uint32_t* row) {
+    std::vector<std::uint32_t> out(key.shape().step_keys[i], 0);
+    for (std::size_t k = 0; k < out.size(); ++k)
+      for (unsigned t = 0; t < key.shape().group; ++t)
+        if ((k + 1) >> t & 1) out[k] += row[i + t];
+    return out;
+  }
+  /// ACC <- ACC + ACC ⊡ sum_k (X^powers[k] - 1)·K_k: the bundle is formed here.
+  static void bundled(const Key& key, std::uint32_t i, const std::vector<std::uint32_t>& powers,
+                      Poly (&acc)[2]) {
     const backend::RotationShape& shape = key.shape();
-    const ring::Gadget& gadget = shape.gadgets[i];
-    const std::size_t of_key = 2 * std::size_t{gadget.digits()};
-    const std::size_t keys = shape.rows_of(i) / of_key;
-    const auto bundle = [&](std::size_t r, unsigned part) {
+    const unsigned keys = shape.step_keys[i];
+    const std::size_t first = shape.first_row[i], of_key = shape.rows_of(i) / keys;
+    const auto bundle = [&](std::size_t r, unsigned component, unsigned limb) {
       Poly sum(shape.N, 0);
       for (std::size_t k = 0; k < keys; ++k) {
-        const Poly& from = (part == 0 ? key.a : key.b)[first + k * of_key + r];
-        std::uint64_t power = 0;
-        for (unsigned t = 0; t < shape.group; ++t)
-          if ((k + 1) >> t & 1) power += row[i + t];
-        add(sum, from, power % (2 * shape.N), shape.Q);
-        add(sum, from, shape.N, shape.Q);  // -1
+        const Poly from = half(key, first + k * of_key + r, component, limb);
+        add(sum, from, powers[k] % (2 * shape.N), modulus(shape, limb));
+        add(sum, from, shape.N, modulus(shape, limb));  // -1
       }
       return sum;
     };
-    const auto [a, b] = product(shape, gadget, acc, bundle);
-    add(acc[0], a, 0, shape.Q);
-    add(acc[1], b, 0, shape.Q);
+    Poly out[2];
+    product(shape, shape.gadgets[i], {acc[0], acc[1]}, bundle, out);
+    add(acc[0], out[0], 0, shape.Q);
+    add(acc[1], out[1], 0, shape.Q);
   }
-  /// ACC <- ACC ⊡ K_(j,v) for each digit v of the exponent.
-  static void ap(const Key& key, std::uint32_t i, std::size_t first, std::uint32_t exponent,
-                 Poly (&acc)[2]) {
+  /// ACC <- ACC ⊡ K, key number k of the step that coefficient i begins.
+  static void times(const Key& key, std::uint32_t i, std::size_t k, Poly (&acc)[2]) {
     const backend::RotationShape& shape = key.shape();
-    const ring::Gadget& gadget = shape.gadgets[i];
-    for (std::size_t j = 0; exponent != 0; ++j, exponent /= shape.group) {
-      const std::size_t v = exponent % shape.group;
-      if (v == 0) continue;
-      const std::size_t at =
-          first + (j * (shape.group - 1) + v - 1) * 2 * std::size_t{gadget.digits()};
-      auto [a, b] = product(shape, gadget, acc, [&](std::size_t r, unsigned part) -> const Poly& {
-        return (part == 0 ? key.a : key.b)[at + r];
-      });
-      acc[0] = std::move(a);
-      acc[1] = std::move(b);
+    const std::size_t first = shape.first_row[i] + k * (shape.rows_of(i) / shape.step_keys[i]);
+    Poly out[2];
+    product(
+        shape, shape.gadgets[i], {acc[0], acc[1]},
+        [&](std::size_t r, unsigned component, unsigned limb) {
+          return half(key, first + r, component, limb);
+        },
+        out);
+    acc[0] = std::move(out[0]);
+    acc[1] = std::move(out[1]);
+  }
+  /// A product for each digit v of the exponent that is not 0.
+  static void ap(const Key& key, std::uint32_t i, std::uint32_t exponent, Poly (&acc)[2]) {
+    const unsigned base = key.shape().group;
+    for (std::size_t j = 0; exponent != 0; ++j, exponent /= base)
+      if (const std::size_t v = exponent % base; v != 0) times(key, i, j * (base - 1) + v - 1, acc);
+  }
+
+  /// x(X^g)
+  static Poly moved(const Poly& x, std::uint32_t g, std::uint64_t Q) {
+    const std::uint64_t N = x.size();
+    Poly out(N);
+    for (std::uint64_t t = 0; t < N; ++t) {
+      const std::uint64_t to = t * g % (2 * N);
+      out[to % N] = to < N ? x[t] : static_cast<Word>((Q - x[t]) % Q);
+    }
+    return out;
+  }
+  /// ACC <- ACC(X^g), which key number k brings back under s.
+  static void automorphism(const Key& key, unsigned k, std::uint32_t g, Poly (&acc)[2]) {
+    const backend::RotationShape& shape = key.shape();
+    const std::size_t first =
+        shape.first_row.back() +
+        k * ((shape.row_count - shape.first_row.back()) / shape.automorphisms);
+    Poly out[2];
+    product(
+        shape, shape.gadgets[0], {moved(acc[0], g, shape.Q)},
+        [&](std::size_t r, unsigned component, unsigned limb) {
+          return half(key, first + r, component, limb);
+        },
+        out);
+    add(out[1], moved(acc[1], g, shape.Q), 0, shape.Q);
+    acc[0] = std::move(out[0]);
+    acc[1] = std::move(out[1]);
+  }
+  /// Lee et al. 2023, §3: exponents are ±5^k. X^s_i comes in where as many automorphisms X -> X^5
+  /// are to follow as make it X^(a_i·s_i); one X -> X^-5 parts the negative ones, which are first,
+  /// from the others. Together they are X -> X^(-1/5), which is undone before.
+  static void automorphisms(const Key& key, const std::uint32_t* row, Poly (&acc)[2]) {
+    const backend::RotationShape& shape = key.shape();
+    const std::uint32_t two_n = 2 * shape.N;
+    for (std::uint32_t i = 0; i < shape.n; ++i)
+      if (row[i] % 2 == 0) throw ShapeError("exponent " + std::to_string(row[i]) + " is not odd");
+    std::vector<std::uint32_t> fifth{1};  // powers of 5
+    while (fifth.size() < shape.N / 2) fifth.push_back(fifth.back() * 5 % two_n);
+    acc[1] = moved(acc[1], two_n - 5, shape.Q);
+    unsigned pending = 0;
+    const auto walk = [&] {
+      while (pending != 0) {
+        const unsigned step = std::min(pending, shape.group);
+        automorphism(key, step - 1, fifth[step], acc);
+        pending -= step;
+      }
+    };
+    for (const bool negative : {true, false}) {
+      for (std::size_t k = fifth.size(); k-- > 0;) {
+        const std::uint32_t wanted = negative ? two_n - fifth[k] : fifth[k];
+        for (std::uint32_t i = 0; i < shape.n; ++i) {
+          if (row[i] != wanted) continue;
+          walk();
+          times(key, i, 0, acc);
+        }
+        if (k != 0) ++pending;
+      }
+      walk();
+      if (negative) automorphism(key, shape.group, two_n - 5, acc);
     }
   }
 };

@@ -129,6 +129,8 @@ class Parameters {
   std::uint32_t keys_per_coefficient() const;
   /// RLWE rows of the blind-rotation key: for GINX the sum over ranges of count·keys·2·digits.
   std::size_t rotation_key_rows() const;
+  /// Expected transforms of N coefficients of one blind rotation.
+  double rotation_transforms() const;
   /// Words of each row's halves: N, or 2N where the modulus is raised.
   std::size_t rotation_row_words() const {
     return N() * (literal().rotation.raised_by == 1 ? 1 : 2);

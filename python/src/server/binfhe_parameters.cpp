@@ -87,6 +87,7 @@ void bind_binfhe_parameters(nb::module_& module) {
       .def_static("names", &Parameters::names)
       .def_prop_ro("keys_per_coefficient", &Parameters::keys_per_coefficient)
       .def_prop_ro("rotation_key_rows", &Parameters::rotation_key_rows)
+      .def_prop_ro("rotation_transforms", &Parameters::rotation_transforms)
       .def_prop_ro("key_switch_digits", &Parameters::key_switch_digits)
       .def_prop_ro("key_switch_rows", &Parameters::key_switch_rows)
       .def_prop_ro("security",

@@ -32,6 +32,7 @@ class Parameters(Checked[Parameters, ParameterLiteral]):
     def names() -> list[str]: ...
     keys_per_coefficient: Read[int]
     rotation_key_rows: Read[int]
+    rotation_transforms: Read[float]
     key_switch_digits: Read[int]
     key_switch_rows: Read[int]
     security: Read[tuple[float, float]]

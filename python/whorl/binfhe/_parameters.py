@@ -152,6 +152,9 @@ class Parameters(CheckedParameters):
         "Secret polynomials encrypted per LWE coefficient: 1 for binary keys, 2 for ternary.",
     )
     rotation_key_rows = Part[int]("_core.rotation_key_rows", "RLWE rows of the rotation key.")
+    rotation_transforms = Part[float](
+        "_core.rotation_transforms", "Expected transforms of N coefficients of one blind rotation."
+    )
     lwe_secret = Part[str]("_literal.lwe_secret", "Distribution of the LWE key's coefficients.")
     ring_secret = Part[str]("_literal.ring_secret", "Distribution of the ring key's coefficients.")
     sigma_lwe = Part[float](

@@ -7,27 +7,6 @@
 
 namespace whorl::backend {
 
-std::size_t RotationShape::rows_of(std::uint32_t i) const {
-  std::size_t in_step = keys;
-  if (kind == RotationKind::unrolled) {
-    if (i % group != 0) return 0;
-    in_step = (std::size_t{1} << std::min(group, n - i)) - 1;
-  }
-  return 2 * in_step * gadgets[i].digits();
-}
-
-std::size_t RotationShape::rows() const {
-  const std::size_t of_steps = first_rows().back();
-  if (kind != RotationKind::automorphism) return of_steps;
-  return of_steps + (std::size_t{group} + 1) * gadgets[0].digits();
-}
-
-std::vector<std::size_t> RotationShape::first_rows() const {
-  std::vector<std::size_t> first(n + 1, 0);
-  for (std::uint32_t i = 0; i < n; ++i) first[i + 1] = first[i] + rows_of(i);
-  return first;
-}
-
 unsigned RotationShape::most_digits() const {
   unsigned most = 1;
   for (const ring::Gadget& gadget : gadgets) most = std::max(most, gadget.digits());
@@ -43,6 +22,33 @@ namespace {
 template <class Word>
 void check_ring_word(std::uint64_t Q) {
   if (ring_word_bytes(Q) != sizeof(Word)) refuse_ring_word("blind rotation", Q);
+}
+
+/// Whether each step's rows lie behind those before it and can be dealt out to its keys.
+void check_rows(const RotationShape& shape) {
+  const auto refuse = [](const std::string& what) {
+    throw ShapeError("blind-rotation key: " + what);
+  };
+  if (shape.step_keys.size() != shape.n)
+    refuse("step_keys of " + std::to_string(shape.step_keys.size()) +
+           " coefficients; n = " + std::to_string(shape.n));
+  if (shape.first_row.size() != std::size_t{shape.n} + 1 || shape.first_row[0] != 0)
+    refuse("first_row must have n + 1 = " + std::to_string(std::size_t{shape.n} + 1) +
+           " numbers, from 0");
+  for (std::uint32_t i = 0; i < shape.n; ++i) {
+    const std::size_t begin = shape.first_row[i], end = shape.first_row[i + 1];
+    const unsigned keys = shape.step_keys[i];
+    if (end < begin || keys > shape.keys || (keys == 0 ? end != begin : (end - begin) % keys != 0))
+      refuse("coefficient " + std::to_string(i) + " has rows " + std::to_string(begin) + " … " +
+             std::to_string(end) + " for " + std::to_string(keys) + " keys; at most " +
+             std::to_string(shape.keys) + " of as many rows each");
+  }
+  const std::size_t steps = shape.first_row.back();
+  if (shape.row_count < steps ||
+      (shape.automorphisms == 0 ? shape.row_count != steps
+                                : (shape.row_count - steps) % shape.automorphisms != 0))
+    refuse("row_count = " + std::to_string(shape.row_count) + " with " + std::to_string(steps) +
+           " rows of steps and " + std::to_string(shape.automorphisms) + " automorphisms");
 }
 
 }  // namespace
@@ -68,13 +74,20 @@ std::unique_ptr<const RotationKey> RotationOps<Word>::prepare(const RotationShap
   if (shape.most_digits() > most_digits)
     refuse(std::to_string(shape.most_digits()) + " digits; at most " + std::to_string(most_digits));
   check_ring_word<Word>(shape.Q);
+  check_rows(shape);
   return this->own(make_key(shape, rows));
 }
 
 template <class Word>
 void RotationOps<Word>::require_ginx(const RotationShape& shape) const {
   constexpr const char* names[] = {"GINX", "unrolled", "AP", "automorphism"};
-  if (shape.kind == RotationKind::ginx && shape.raised_by == 1) return;
+  if (shape.kind == RotationKind::ginx && shape.raised_by == 1) {
+    // What those kernels read of each coefficient.
+    for (std::uint32_t i = 0; i < shape.n; ++i)
+      this->check_size("blind-rotation key: rows of a coefficient", shape.rows_of(i),
+                       std::size_t{2} * shape.keys * shape.gadgets[i].digits());
+    return;
+  }
   throw DeviceError(
       this->queue().name() + " has no kernel for " + names[static_cast<unsigned>(shape.kind)] +
       " rotations" +

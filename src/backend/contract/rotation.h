@@ -26,8 +26,9 @@ enum class RotationKind : std::uint8_t {
 };
 
 /// Shape of a blind-rotation key: what a backend needs to know of its rows. `gadgets[i]` belongs to
-/// LWE coefficient i. lattice::lwe::RotationMethod says what the rows encrypt, and how many a step
-/// has; a backend that has no kernel for a kind refuses it when the key is prepared.
+/// LWE coefficient i. lattice::lwe::RotationMethod alone knows what the rows encrypt and how many a
+/// step has: its `shape` makes these numbers, and `prepare` checks no more than that they fit each
+/// other. A backend that has no kernel for a kind refuses it when the key is prepared.
 struct RotationShape {
   std::uint32_t n = 0;
   std::uint32_t N = 0;
@@ -38,14 +39,18 @@ struct RotationShape {
   RotationKind kind = RotationKind::ginx;
   unsigned group = 1;           ///< coefficients of a step, the base of AP's digits, or the window
   std::uint64_t raised_by = 1;  ///< P where products are made modulo P·Q and divided by P
+  /// Keys of the step that each LWE coefficient begins, n numbers: 0 where it begins none; a last
+  /// group of fewer coefficients has fewer.
+  std::vector<unsigned> step_keys;
+  /// RLWE rows before each coefficient's step, and of all steps: n + 1 numbers.
+  std::vector<std::size_t> first_row;
+  unsigned automorphisms = 0;  ///< keys of those, whose rows come after the steps
+  std::size_t row_count = 0;   ///< with those of automorphisms
 
-  /// RLWE rows of the step that LWE coefficient i begins: a digit of either component for each key.
-  /// 0 where it begins none; a last group of fewer coefficients has fewer keys.
-  std::size_t rows_of(std::uint32_t i) const;
-  /// Rows before each coefficient's step, and of all steps: n + 1 numbers.
-  std::vector<std::size_t> first_rows() const;
-  /// With those of automorphisms, which come after the steps: digits of a alone.
-  std::size_t rows() const;
+  /// RLWE rows of the step that LWE coefficient i begins.
+  std::size_t rows_of(std::uint32_t i) const { return first_row[i + 1] - first_row[i]; }
+  const std::vector<std::size_t>& first_rows() const { return first_row; }
+  std::size_t rows() const { return row_count; }
   /// Words of a row's a or b: N residues modulo Q, and after them as many modulo P where the
   /// modulus is raised.
   std::size_t row_words() const { return std::size_t{N} * (raised_by == 1 ? 1 : 2); }

@@ -10,16 +10,12 @@
 
 #include "backend/contract/lwe.h"
 #include "run/stored.h"
+#include "whorl/word_array.h"
 
 namespace whorl::lattice::lwe {
 
 /// The secret that ciphertexts are under.
 enum class Under : std::uint8_t { lwe, ring };
-
-/// Bytes of the words that LWE ciphertexts modulo `modulus` are computed with: 4 or 8.
-constexpr unsigned array_word_bytes(std::uint64_t modulus) {
-  return modulus <= (1ULL << 32) ? 4 : 8;
-}
 
 /// What rows (a_1 … a_n, b) are.
 struct Form {

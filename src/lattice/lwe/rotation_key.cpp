@@ -70,7 +70,7 @@ class Generator {
   void step(std::size_t i, std::size_t first, std::span<Word> b) const {
     const unsigned digits = shape_.gadgets[i].digits();
     const std::size_t row_words = shape_.row_words();
-    const std::size_t keys = b.size() / (2 * digits * row_words);
+    const unsigned keys = shape_.step_keys[i];
     expand(first, b);
     // (a, (a - m·g_j)·s + e) is an encryption of -m·g_j·s, (a, a·s + e + m·g_j) one of m·g_j.
     const auto add_messages = [&](bool to_b, bool negative) {
@@ -176,7 +176,7 @@ WordArray RotationMethod::generate(const RotationShape& shape, std::span<const s
   // Not zeroed: every word is written.
   const auto out = std::make_shared_for_overwrite<Word[]>(rows * row_words);
   const Generator<Word> generator(shape, lwe, ring, error, seed);
-  const std::size_t others = shape.kind == RotationKind::automorphism ? shape.group + 1 : 0;
+  const std::size_t others = shape.automorphisms;
   std::atomic<std::size_t> done{0};
   const backend::Workers workers{threads == 0 ? backend::available_cores() : threads, [&] {
                                    return progress && !progress(std::min(done.load(), n), n);

@@ -1,5 +1,6 @@
 #include "lattice/lwe/rotation_method.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -104,10 +105,23 @@ backend::RotationShape RotationMethod::shape(std::uint32_t N, std::uint64_t Q, S
   out.kind = kind_;
   out.group = group_;
   out.raised_by = raised_by_;
-  for (std::uint32_t i = 0; i < out.n; ++i)
-    if (raised() && out.gadgets[i].digits() != 1)
-      throw ParameterError("gadget digits = " + std::to_string(out.gadgets[i].digits()) +
+  out.first_row.push_back(0);
+  for (std::uint32_t i = 0; i < out.n; ++i) {
+    const unsigned digits = out.gadgets[i].digits();
+    if (raised() && digits != 1)
+      throw ParameterError("gadget digits = " + std::to_string(digits) +
                            ": must be 1 where the modulus is raised");
+    unsigned in_step = out.keys;
+    if (kind_ == Kind::unrolled)
+      in_step = i % group_ != 0 ? 0 : (1u << std::min<std::uint32_t>(group_, out.n - i)) - 1;
+    out.step_keys.push_back(in_step);
+    out.first_row.push_back(out.first_row.back() + std::size_t{2} * in_step * digits);
+  }
+  out.row_count = out.first_row.back();
+  if (kind_ == Kind::automorphism && out.n != 0) {
+    out.automorphisms = group_ + 1;
+    out.row_count += std::size_t{out.automorphisms} * out.gadgets[0].digits();
+  }
   return out;
 }
 

@@ -1,6 +1,8 @@
 // What is known of BGV ciphertexts besides their residues: factor, noise, level. One function an
-// operation says what operands must be brought to first, and what is known of the result. Beside
-// the encoder, only this knows the plaintext modulus. docs/bgv-noise.md has the reasons.
+// operation says what operands must be brought to first, and what is known of the result. Of a
+// server's parts only this, with its noise model, and the encoder know the plaintext modulus t;
+// what the evaluator's divisions need of it the server asks of this. docs/bgv-noise.md has the
+// reasons.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +29,8 @@ class Account {
 
   explicit Account(const Parameters& parameters);
 
-  std::uint64_t plain_modulus() const { return t_.value(); }
+  /// What divisions by primes must leave a multiple of, so that messages stay: t.
+  std::uint64_t divisor() const { return t_.value(); }
   const NoiseModel& noise() const { return noise_; }
   double budget(const Info& a) const { return noise_.budget(a.noise, a.limbs); }
   /// Of ciphertexts from outside: RangeError for a factor that is no unit, or noise out of range.

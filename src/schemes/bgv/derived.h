@@ -31,7 +31,8 @@ inline void check_words(const Ciphertexts& c, std::size_t each) {
 /// RangeError unless `factor` is a unit modulo t.
 inline void check_factor(std::uint64_t factor, std::uint64_t t) {
   if (factor == 0 || factor >= t)
-    throw RangeError("factor " + std::to_string(factor) + " is outside 1 … t - 1");
+    throw RangeError("factor " + std::to_string(factor) +
+                     " is outside 1 … t - 1 = " + std::to_string(t - 1));
   if (std::gcd(factor, t) != 1)
     throw RangeError("factor " + std::to_string(factor) +
                      " has no inverse modulo t = " + std::to_string(t));

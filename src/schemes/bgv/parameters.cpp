@@ -30,11 +30,11 @@ namespace {
 void check_primes(const char* which, const std::vector<std::uint64_t>& primes, std::uint32_t N,
                   bool narrow) {
   for (const std::uint64_t q : primes) {
-    const std::uint64_t low = narrow ? 1ULL << 25 : 1ULL << 45,
-                        high = narrow ? 1ULL << 31 : 1ULL << 60;
-    if (q < low || q >= high)
+    const std::uint64_t low = narrow ? 1ULL << 25 : 1ULL << 45;
+    if (q < low || q >= (1ULL << 60) || (ring_word_bytes(q) == 4) != narrow)
       reject(std::string(which) + " prime " + std::to_string(q) + " is outside [" +
-             std::to_string(low) + ", " + std::to_string(high) + "), where the first prime's are");
+             std::to_string(low) + ", 2^" + (narrow ? "31" : "60") +
+             "), where the first prime's are");
     if (q % (2ULL * N) != 1 || !math::is_prime(q))
       reject(std::string(which) + " modulus " + std::to_string(q) +
              " is not a prime = 1 mod 2N = " + std::to_string(2ULL * N));
@@ -55,7 +55,7 @@ void check(const ParameterLiteral& p) {
   if (p.digit_limbs == 0 || p.digit_limbs > p.chain.size())
     reject("digit_limbs = " + std::to_string(p.digit_limbs) + " is outside 1 … " +
            std::to_string(p.chain.size()));
-  const bool narrow = p.chain[0] < (1ULL << 31);
+  const bool narrow = ring_word_bytes(p.chain[0]) == 4;
   check_primes("chain", p.chain, p.N, narrow);
   check_primes("special", p.special, p.N, narrow);
   std::set<std::uint64_t> seen(p.chain.begin(), p.chain.end());

@@ -62,8 +62,7 @@ struct Server::State {
         evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters))),
         keys(evaluator, switch_keys(data), run::budget_of(options.key_cache, options.key_budget)),
         account(parameters),
-        encoder(parameters),
-        t(account.plain_modulus()) {}
+        encoder(parameters) {}
 
   Parameters parameters;
   KeyId key_id;
@@ -74,7 +73,6 @@ struct Server::State {
   rlwe::Keys keys;
   Account account;
   Encoder encoder;
-  std::uint64_t t;  ///< of which divisions leave a multiple
 
   // ---- arrays
 
@@ -118,7 +116,7 @@ struct Server::State {
     rlwe::Array out = residues(a);
     if (by.before != 1) out = evaluator->scale(out, by.before);
     for (unsigned limbs = a.info_.limbs; limbs > by.limbs; --limbs)
-      out = evaluator->divide(out, evaluator->level(limbs - 1), t);
+      out = evaluator->divide(out, evaluator->level(limbs - 1), account.divisor());
     if (by.after != 1) out = evaluator->scale(out, by.after);
     return out;
   }
@@ -132,7 +130,7 @@ struct Server::State {
     });
   }
   Array relinearised(const Info& info, const rlwe::Array& a) const {
-    return put(account.relinearise(info), evaluator->relinearise(a, keys, t));
+    return put(account.relinearise(info), evaluator->relinearise(a, keys, account.divisor()));
   }
   Array product(const Account::Two& product, const Array& a, const Array& b,
                 bool relinearise) const {
@@ -146,7 +144,7 @@ struct Server::State {
   std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs) const {
     return fleet->together([&] {
       const Array two = a.info_.parts > 2 ? relinearised(a.info_, residues(a)) : a;
-      const auto turned = evaluator->automorphisms(residues(two), gs, keys, t);
+      const auto turned = evaluator->automorphisms(residues(two), gs, keys, account.divisor());
       const Info info = account.automorphism(two.info_);
       std::vector<Array> out;
       for (std::size_t i = 0; i < gs.size(); ++i)

@@ -218,6 +218,14 @@ std::uint32_t Parameters::keys_per_coefficient() const {
 std::size_t Parameters::rotation_key_rows() const {
   return rotation_shape(*this, literal().transform).rows();
 }
+double Parameters::rotation_transforms() const {
+  const lattice::lwe::RotationMethod method = rotation_method(literal());
+  double sum = 0;
+  for (const GadgetRange& range : literal().gadget)
+    sum +=
+        method.transforms(ring::Gadget(Q(), range.log_base, range.digits), n(), N(), range.count);
+  return sum;
+}
 std::uint32_t Parameters::key_switch_digits() const { return switch_gadget(*this).digits(); }
 std::size_t Parameters::key_switch_rows() const {
   const ring::Gadget gadget = switch_gadget(*this);

@@ -137,7 +137,7 @@ std::size_t memory_of(const Parameters& parameters, const Footprint& footprint) 
                                (footprint.own_table ? N * word : 0) +
                                (footprint.keeps_extract ? extract : 0);
   // `lwe` twice: an arbitrary table keeps its input while the top bit is switched.
-  const std::size_t ks_word = lattice::lwe::array_word_bytes(parameters.Q_ks());
+  const std::size_t ks_word = array_word_bytes(parameters.Q_ks());
   const std::size_t switching = 2 * lwe + extract + (N + 1 + row) * ks_word;
   return inputs + std::max(rotating, switching);
 }
@@ -169,7 +169,7 @@ const GateRule& rule_of(Gate gate) {
 
 lattice::lwe::Form form_of(const Parameters& parameters) {
   return {parameters.q(), parameters.n(), lattice::lwe::Under::lwe,
-          lattice::lwe::array_word_bytes(parameters.q())};
+          array_word_bytes(parameters.q())};
 }
 
 std::size_t most_memory(const Parameters& parameters) {

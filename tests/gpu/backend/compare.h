@@ -13,6 +13,7 @@
 #include "math/primes.h"
 #include "support/random.h"
 #include "support/reference_rotation.h"
+#include "support/rotation_shapes.h"
 #include "support/targets.h"
 
 namespace whorl::test {
@@ -361,11 +362,12 @@ struct RotationCase {
   RotationCase(const Rotation& r, std::size_t count, std::size_t table_count, Random& random)
       : tables(table_count) {
     const std::uint64_t Q = math::ntt_primes(r.bits, r.N, 1)[0];
-    key.shape = {r.n, r.N, Q, r.keys, {}, backend::Arithmetic::ntt};
+    std::vector<ring::Gadget> gadgets;
     for (std::uint32_t i = 0; i < r.n; ++i) {
       const auto& [log_base, digits] = r.ranges[i * r.ranges.size() / r.n];
-      key.shape.gadgets.emplace_back(Q, log_base, digits);
+      gadgets.emplace_back(Q, log_base, digits);
     }
+    key.shape = ginx_shape(r.N, Q, r.keys, std::move(gadgets), backend::Arithmetic::ntt);
     const std::size_t rows = key.shape.first_rows().back();
     for (std::size_t i = 0; i < rows; ++i) {
       key.a.push_back(random.residues<Word>(r.N, Q));

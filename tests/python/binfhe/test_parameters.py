@@ -20,6 +20,9 @@ def test_every_named_set_exists_and_says_what_it_is() -> None:
         assert "failure 2^-" in repr(chosen)
         assert parameters(chosen.literal(), allow_insecure=True) == chosen
         assert chosen.noise().refreshed > 0
+        # Of GINX: those of each digit of both components, and back.
+        transforms = sum(count * (2 * digits + 2) for count, _, digits in chosen.gadget)
+        assert chosen.rotation_transforms == transforms
         if chosen.security.bits < 128:
             with pytest.raises(whorl.ParameterError):
                 parameters(name)

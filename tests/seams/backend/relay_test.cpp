@@ -7,6 +7,7 @@
 #include "math/primes.h"
 #include "support/random.h"
 #include "support/reference_rotation.h"
+#include "support/rotation_shapes.h"
 #include "support/targets.h"
 
 namespace whorl::backend {
@@ -139,7 +140,7 @@ TEST(Relay, AnAcceleratorTakesTwoParameterSets) {
   for (const std::uint32_t N : {256u, 512u, 1024u}) {
     const std::uint64_t Q = math::ntt_primes(27, N, 1)[0];
     test::RotationRows<std::uint32_t> rows{
-        {2, N, Q, 2, {2, ring::Gadget(Q, 7, 3)}, Arithmetic::ntt}, {}, {}};
+        test::ginx_shape(N, Q, 2, {2, ring::Gadget(Q, 7, 3)}, Arithmetic::ntt), {}, {}};
     for (std::size_t r = 0; r < rows.shape.rows(); ++r) {
       rows.a.push_back(random.residues<std::uint32_t>(N, Q));
       rows.b.push_back(random.residues<std::uint32_t>(N, Q));

@@ -2,6 +2,7 @@
 // blind_rotate alone, and clients, keys and servers know nothing of it.
 #include <gtest/gtest.h>
 
+#include "math/primes.h"
 #include "support/binfhe_sets.h"
 #include "support/random.h"
 #include "support/slow_rotation.h"
@@ -30,7 +31,8 @@ ParameterLiteral with(Rotation rotation, SecretDistribution secret) {
 void check_gates_and_tables(const Parameters& parameters) {
   const Client client(parameters);
   const EvaluationKeys keys = client.evaluation_keys(2);
-  EXPECT_EQ(keys.rotation_b.size(), parameters.rotation_key_rows() * parameters.N());
+  EXPECT_EQ(keys.rotation_b.size(),
+            parameters.rotation_key_rows() * parameters.rotation_row_words());
   const Server server(keys, {"slow", 2, {}, {}});
   const std::vector<std::uint32_t> x = {0, 0, 1, 1}, y = {0, 1, 0, 1}, m = {0, 1, 2, 3};
   const Array a = server.upload(client.encrypt(x)), b = server.upload(client.encrypt(y));
@@ -62,6 +64,29 @@ TEST(RotationMethods, ADeviceTakesApAlone) {
     // 2N = 512 = 16·32: two places, of which the second has 15 values that are not 0.
     EXPECT_EQ(parameters.keys_per_coefficient(), 31u + 15u);
     check_gates_and_tables(parameters);
+  }
+}
+
+TEST(RotationMethods, ADeviceTakesAutomorphismsAlone) {
+  register_slow();
+  for (const auto secret : {SecretDistribution::ternary, SecretDistribution::gaussian}) {
+    const Parameters parameters = test::insecure(with({RotationKind::automorphism, 10}, secret));
+    // A key for each coefficient, and 11 of digits of a alone.
+    EXPECT_EQ(parameters.rotation_key_rows(), 16u * 2 * 3 + 11 * 3);
+    check_gates_and_tables(parameters);
+  }
+}
+
+TEST(RotationMethods, ADeviceTakesARaisedModulusAlone) {
+  register_slow();
+  const std::uint64_t P = math::ntt_primes(30, 256, 1)[0];
+  for (const auto& [kind, group] : {std::pair{RotationKind::ginx, 1u},
+                                    {RotationKind::unrolled, 2u},
+                                    {RotationKind::ap, 32u},
+                                    {RotationKind::automorphism, 10u}}) {
+    ParameterLiteral literal = with({kind, group, P}, SecretDistribution::binary);
+    literal.gadget[0].digits = 1;
+    check_gates_and_tables(test::insecure(literal));
   }
 }
 

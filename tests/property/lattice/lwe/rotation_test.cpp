@@ -9,6 +9,7 @@
 #include "math/primes.h"
 #include "support/random.h"
 #include "support/reference_rotation.h"
+#include "support/rotation_shapes.h"
 #include "support/targets.h"
 
 namespace whorl::backend {
@@ -38,11 +39,12 @@ template <class Word>
 test::RotationRows<Word> random_key(const Case& c, Arithmetic arithmetic, test::Random& random) {
   test::RotationRows<Word> key;
   const std::uint64_t Q = math::ntt_primes(c.bits, c.N, 1)[0];
-  key.shape = {c.n, c.N, Q, c.keys, {}, arithmetic};
+  std::vector<ring::Gadget> gadgets;
   for (std::uint32_t i = 0; i < c.n; ++i) {
     const auto& [log_base, digits] = c.ranges[i * c.ranges.size() / c.n];
-    key.shape.gadgets.emplace_back(Q, log_base, digits);
+    gadgets.emplace_back(Q, log_base, digits);
   }
+  key.shape = test::ginx_shape(c.N, Q, c.keys, std::move(gadgets), arithmetic);
   for (std::size_t r = 0; r < key.shape.first_rows().back(); ++r) {
     key.a.push_back(random.residues<Word>(c.N, Q));
     key.b.push_back(random.residues<Word>(c.N, Q));

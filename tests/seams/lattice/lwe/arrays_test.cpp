@@ -131,6 +131,9 @@ void check_coefficients(unsigned bits) {
   ASSERT_EQ(found.size(), 3u);
   for (std::size_t k = 0; k < 3; ++k) {
     ASSERT_EQ(found[k].count(), count);
+    ASSERT_EQ(found[k].form().word_bytes, ring_word_bytes(Q));
+    const Array switched = evaluator.modulus_switch(found[k], 1 << 14, false);
+    EXPECT_EQ(switched.form().word_bytes, array_word_bytes(1 << 14));
     const auto words = words_of<Word>(evaluator, found[k]);
     for (std::size_t i = 0; i < count; ++i) {
       const std::span<const Word> row(&words[i * (N + 1)], N + 1);
@@ -150,6 +153,8 @@ void check_coefficients(unsigned bits) {
 
 TEST(LweArrays, SeveralCoefficientsOfARotation) {
   check_coefficients<std::uint32_t>(27);
+  // Between 2^31 and 2^32 ring elements, and what is extracted from them, have 64-bit words.
+  check_coefficients<std::uint64_t>(32);
   check_coefficients<std::uint64_t>(50);
 }
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "backend/parallel.h"
+#include "support/rotation_shapes.h"
 #include "support/targets.h"
 #include "whorl/error.h"
 
@@ -186,7 +187,7 @@ TEST_P(BackendErrors, OutputsThatOverlapInputs) {
 }
 
 RotationShape shape(U64 Q, unsigned keys, Arithmetic arithmetic) {
-  return {2, 256, Q, keys, {2, ring::Gadget(Q, 7, 2)}, arithmetic};
+  return test::ginx_shape(256, Q, keys, {2, ring::Gadget(Q, 7, 2)}, arithmetic);
 }
 template <class Word>
 RowSource<Word> zeros() {
@@ -229,6 +230,22 @@ TEST_P(BackendErrors, RotationKeys) {
     bad = shape(134215681, 1, arithmetic);
     bad.gadgets[1] = ring::Gadget(134215681, 1, 17);
     refused(bad, "17 digits; at most 16");
+    // Rows that do not fit each other, the steps or the kernels.
+    const auto inconsistent = [&](const auto& change) {
+      RotationShape changed = shape(q32, 2, arithmetic);
+      change(changed);
+      EXPECT_THROW(device->rotation<U32>().prepare(changed, zeros<U32>()), ShapeError);
+    };
+    inconsistent([](RotationShape& s) { s.first_row.pop_back(); });
+    inconsistent([](RotationShape& s) { s.first_row = {0, 16, 8}; });
+    inconsistent([](RotationShape& s) { s.first_row = {1, 8, 16}; });
+    inconsistent([](RotationShape& s) { s.first_row = {0, 7, 16}; });
+    inconsistent([](RotationShape& s) { s.first_row = {0, 6, 16}; });
+    inconsistent([](RotationShape& s) { s.step_keys = {2}; });
+    inconsistent([](RotationShape& s) { s.step_keys = {2, 3}; });
+    inconsistent([](RotationShape& s) { s.step_keys = {2, 0}; });
+    inconsistent([](RotationShape& s) { ++s.row_count; });
+    inconsistent([](RotationShape& s) { --s.row_count; });
   }
 }
 

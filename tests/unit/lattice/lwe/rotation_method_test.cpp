@@ -8,6 +8,7 @@
 
 #include "math/primes.h"
 #include "support/random.h"
+#include "support/rotation_shapes.h"
 #include "support/schoolbook.h"
 #include "whorl/error.h"
 
@@ -174,6 +175,21 @@ TEST(RotationMethod, CostsAreThoseOfThePapers) {
   const double Q = static_cast<double>(gadget.modulus());
   EXPECT_NEAR(raised.variance(at, gadget, 1),
               2.0 * 2 * 2048 * Q * Q / 12 * 10 / (P * P) + (1 + 1024.0) / 12, 1e-9 * Q * Q / P);
+}
+
+TEST(RotationMethod, ShapesOfBackendTestsAreItsOwn) {
+  const std::uint64_t Q = math::ntt_primes(27, 256, 1)[0];
+  const std::vector<ring::Gadget> gadgets = {ring::Gadget(Q, 7, 2), ring::Gadget(Q, 7, 3)};
+  for (const unsigned keys : {1u, 2u}) {
+    const auto secret = keys == 1 ? SecretKind::binary : SecretKind::ternary;
+    const auto own = RotationMethod().shape(256, Q, secret, gadgets, backend::Arithmetic::ntt),
+               other = test::ginx_shape(256, Q, keys, gadgets, backend::Arithmetic::ntt);
+    EXPECT_EQ(own.keys, other.keys);
+    EXPECT_EQ(own.step_keys, other.step_keys);
+    EXPECT_EQ(own.first_row, other.first_row);
+    EXPECT_EQ(own.row_count, other.row_count);
+    EXPECT_EQ(own.automorphisms, 0u);
+  }
 }
 
 TEST(RotationMethod, RefusesWhatItCannot) {

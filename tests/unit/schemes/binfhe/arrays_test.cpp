@@ -7,6 +7,7 @@
 #include "support/binfhe_sets.h"
 #include "support/counting_device.h"
 #include "support/random.h"
+#include "support/targets.h"
 #include "whorl/binfhe.h"
 
 namespace whorl::binfhe {
@@ -29,7 +30,7 @@ TEST_F(BinfheArrays, OperationsGiveTheBitsOfHostBatches) {
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
       SCOPED_TRACE(parameters.name());
       const test::Pair& pair = test::pair_of(parameters);
-      const Server server(pair.keys, {"cpu", 2, transform, {}});
+      const Server server(pair.keys, {test::tested_device, 2, transform, {}});
       // More than a piece where that does not take long.
       std::vector<std::uint32_t> m(parameters == parameters_ ? 600 : 20);
       for (auto& b : m) b = static_cast<std::uint32_t>(random_.below(2));
@@ -63,7 +64,7 @@ TEST_F(BinfheArrays, OperationsGiveTheBitsOfHostBatches) {
 }
 
 TEST_F(BinfheArrays, ASingleMeetsAll) {
-  const Server server(pair_.keys, {"cpu", 2, {}, {}});
+  const Server server(pair_.keys, {test::tested_device, 2, {}, {}});
   const Ciphertexts x = bits(5), one = bits(1);
   const Array a = server.upload(x), b = server.upload(one);
   const Array *mixed[] = {&a, &b}, *other[] = {&b, &a};
@@ -79,7 +80,7 @@ TEST_F(BinfheArrays, ASingleMeetsAll) {
 }
 
 TEST_F(BinfheArrays, TakeAndConcatenate) {
-  const Server server(pair_.keys, {"cpu", 2, {}, {}});
+  const Server server(pair_.keys, {test::tested_device, 2, {}, {}});
   const std::vector<std::uint32_t> m = {0, 1, 2, 3};
   const Array a = server.upload(pair_.client.encrypt(m));
   const std::vector<std::uint32_t> index = {3, 0, 0, 2, 1};
@@ -96,36 +97,42 @@ TEST_F(BinfheArrays, TakeAndConcatenate) {
 }
 
 TEST_F(BinfheArrays, OnlyInputsComeInAndOneResultGoesOut) {
-  const auto traffic = std::make_shared<test::Traffic>();
-  backend::register_devices(
-      {"counting", "\"counting\"",
-       [&](const std::string&, const backend::DeviceOptions& options) {
-         return std::vector<std::shared_ptr<const backend::Device>>{std::make_shared<
-             backend::RelayDevice<test::CountingQueue, std::shared_ptr<test::Traffic>>>(
-             "counting:0", backend::make_device("cpu", options), traffic)};
-       },
-       [] { return std::vector<DeviceInfo>(); }});
-  const Server server(pair_.keys, {"counting", 2, {}, {}});
-  const Ciphertexts x = bits(100), y = bits(100), z = bits(100);
-  const std::size_t batch = x.data.size() * sizeof(std::uint32_t);
-  traffic->least = batch;  // a test vector and the numbers of tables are not the user's
-  traffic->in = traffic->out = 0;
-  const Array a = server.upload(x), b = server.upload(y), c = server.upload(z);
-  const Array* first[] = {&a, &b};
-  const Array d = server.gate(Gate::xor_, first);
-  const Array* second[] = {&d, &c};
-  const Ciphertexts e = server.download(server.gate(Gate::and_, second));
-  EXPECT_EQ(traffic->in, 3 * batch);
-  EXPECT_EQ(traffic->out, batch);
-  const auto p = pair_.client.decrypt(x), q = pair_.client.decrypt(y), r = pair_.client.decrypt(z),
-             got = pair_.client.decrypt(e);
-  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], (p[i] ^ q[i]) & r[i]);
+  test::on_each_device([&](const test::Executor& executor) {
+    const auto traffic = std::make_shared<test::Traffic>();
+    backend::register_devices(
+        {"counting", "\"counting\"",
+         [&](const std::string&, const backend::DeviceOptions& options) {
+           return std::vector<std::shared_ptr<const backend::Device>>{std::make_shared<
+               backend::RelayDevice<test::CountingQueue, std::shared_ptr<test::Traffic>>>(
+               "counting:0", backend::make_device(executor.name(), options), traffic)};
+         },
+         [] { return std::vector<DeviceInfo>(); }});
+    const Server server(pair_.keys, {"counting", 2, {}, {}});
+    const Ciphertexts x = bits(100), y = bits(100), z = bits(100);
+    const std::size_t batch = x.data.size() * sizeof(std::uint32_t);
+    traffic->in = traffic->out = 0;
+    const Array a = server.upload(x), b = server.upload(y), c = server.upload(z);
+    EXPECT_EQ(traffic->in, 3 * batch);
+    const Array* first[] = {&a, &b};
+    const Array d = server.gate(Gate::xor_, first);
+    const Array* second[] = {&d, &c};
+    const Array e = server.gate(Gate::and_, second);
+    // Each gate brings a test vector, and for each ciphertext the number of its vector.
+    EXPECT_LE(traffic->in, 3 * batch + 2 * (parameters_.N() + x.count) * sizeof(std::uint32_t));
+    EXPECT_EQ(traffic->out, 0u);
+    const Ciphertexts result = server.download(e);
+    EXPECT_EQ(traffic->out, batch);
+    const auto p = pair_.client.decrypt(x), q = pair_.client.decrypt(y),
+               r = pair_.client.decrypt(z), got = pair_.client.decrypt(result);
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], (p[i] ^ q[i]) & r[i]);
+  });
 }
 
 TEST_F(BinfheArrays, StrangersAreRefused) {
-  const Server server(pair_.keys, {"cpu", 1, {}, {}}), twin(pair_.keys, {"cpu", 1, {}, {}});
+  const Server server(pair_.keys, {test::tested_device, 1, {}, {}}),
+      twin(pair_.keys, {test::tested_device, 1, {}, {}});
   const Client other(parameters_);
-  const Server stranger(other.evaluation_keys(1), {"cpu", 1, {}, {}});
+  const Server stranger(other.evaluation_keys(1), {test::tested_device, 1, {}, {}});
   const Array a = server.upload(bits(2)), b = twin.upload(bits(2)),
               c = stranger.upload(other.encrypt(std::vector<std::uint32_t>{0, 1}));
   const Array *with_twin[] = {&a, &b}, *with_stranger[] = {&a, &c};
@@ -138,7 +145,7 @@ TEST_F(BinfheArrays, StrangersAreRefused) {
 TEST_F(BinfheArrays, MayOutliveTheirServerAndMeetInThreads) {
   std::vector<Array> kept;
   {
-    const Server server(pair_.keys, {"cpu", 2, {}, {}});
+    const Server server(pair_.keys, {test::tested_device, 2, {}, {}});
     const Array a = server.upload(bits(30));
     const Array* both[] = {&a, &a};
     const auto want = server.download(server.gate(Gate::nand, both)).data;
@@ -159,10 +166,10 @@ TEST_F(BinfheArrays, MayOutliveTheirServerAndMeetInThreads) {
 }
 
 TEST_F(BinfheArrays, KeysStayWithinTheirBudget) {
-  const Server free(pair_.keys, {"cpu", 1, {}, {}});
+  const Server free(pair_.keys, {test::tested_device, 1, {}, {}});
   const std::size_t bytes = free.key_bytes();
   EXPECT_GT(bytes, 0u);
-  ServerOptions options{"cpu", 1, {}, {}};
+  ServerOptions options{test::tested_device, 1, {}, {}};
   options.key_budget = 16 * bytes;
   const Server bounded(pair_.keys, options);
   const Ciphertexts x = bits(3);
