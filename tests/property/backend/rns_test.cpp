@@ -516,6 +516,30 @@ TYPED_TEST(BackendRns, Errors) {
                  ShapeError);
     EXPECT_THROW(device->rns<Word>().tensor(*tables, plan->level(1), 1, in, 0, in, y.slice()),
                  ShapeError);
+    // Outputs lie apart from inputs.
+    auto large = device->template allocate<Word>(16 * 256);
+    const Slice<const Word> read = std::as_const(large).slice();
+    const auto written = [&](std::size_t first, std::size_t rows_of_it) {
+      return large.slice().part(first * 256, rows_of_it * 256);
+    };
+    const auto raise = [&](std::size_t to) {
+      test::mod_up(*device, *tables, 3, read.part(0, 3 * 256), written(to, 8));
+    };
+    const auto inner = [&](std::size_t to) {
+      device->rns<Word>().inner_product(*key, *tables, plan->level(3), 1, read.part(0, 8 * 256),
+                                        written(to, 8));
+    };
+    const auto multiply = [&](std::size_t a, std::size_t b) {
+      device->rns<Word>().tensor(*tables, plan->level(1), 1, read.part(a * 256, 256), 1,
+                                 read.part(b * 256, 256), large.slice().part(128, 256));
+    };
+    EXPECT_THROW(raise(2), ShapeError);
+    EXPECT_NO_THROW(raise(3));
+    EXPECT_THROW(inner(7), ShapeError);
+    EXPECT_NO_THROW(inner(8));
+    EXPECT_THROW(multiply(0, 2), ShapeError);
+    EXPECT_THROW(multiply(2, 1), ShapeError);
+    EXPECT_NO_THROW(multiply(2, 3));
     const auto another = device->device().open();
     EXPECT_THROW(test::mod_up(*another, *tables, 3, in, y.slice()), DeviceError);  // buffers stay
   });
