@@ -16,6 +16,7 @@
 #include "backend/contract/rotation.h"
 #include "backend/cuda/dispatch/launch_rotation.cuh"
 #include "backend/parallel.h"
+#include "lattice/lwe/rotation_method.h"
 #include "math/primes.h"
 #include "tuner.h"
 
@@ -40,13 +41,11 @@ inline std::int32_t rotation_secret(std::uint32_t i, unsigned keys) {
 
 inline backend::RotationShape rotation_shape(std::uint32_t N, unsigned bits, unsigned keys,
                                              unsigned log_base, unsigned digits) {
-  backend::RotationShape shape;
-  shape.n = rotation_steps;
-  shape.N = N;
-  shape.Q = math::ntt_primes(bits, N, 1)[0];
-  shape.keys = keys;
-  shape.gadgets.assign(shape.n, ring::Gadget(shape.Q, log_base, digits));
-  return shape;
+  const std::uint64_t Q = math::ntt_primes(bits, N, 1)[0];
+  return lattice::lwe::RotationMethod().shape(
+      N, Q, keys == 1 ? SecretKind::binary : SecretKind::ternary,
+      std::vector<ring::Gadget>(rotation_steps, ring::Gadget(Q, log_base, digits)),
+      backend::Arithmetic::fft);
 }
 
 /// Rows of the key, as prepare_fft_key and prepare_ntt_key take them.

@@ -112,9 +112,9 @@ void KeyBudget::let_go(Entries::iterator entry, std::thread::id holder) const {
   Entries leaving;
   const std::scoped_lock lock(mutex_);
   entry->holders.erase(std::ranges::find(entry->holders, holder));
-  if (!entry->holders.empty()) return;
-  if (!entry->key) leaving.splice(leaving.end(), entries_, entry);
+  // Also where others hold it still: who waits asks anew whether any of them goes on.
   if (!waiting_.empty()) freed_.notify_all();
+  if (entry->holders.empty() && !entry->key) leaving.splice(leaving.end(), entries_, entry);
 }
 
 // ---- KeyOnDevices

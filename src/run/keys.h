@@ -33,7 +33,7 @@ class KeyBudget : public std::enable_shared_from_this<KeyBudget> {
   /// Bytes of keys on a lane's hardware.
   std::size_t used(const Lane& lane) const;
   /// Takes keys that no call holds off a lane's hardware, the longest unused first, until they were
-  /// `bytes` or none is left: for arrays that are short of memory. Returns the bytes freed.
+  /// `bytes` or none is left: for a key that is short of memory. Returns the bytes freed.
   std::size_t make_room(const Lane& lane, std::size_t bytes) const;
 
  private:

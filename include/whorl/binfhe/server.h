@@ -48,7 +48,8 @@ struct ServerOptions {
   /// Bytes that keys may take of each device; those used least recently make room. 0: no bound.
   std::size_t key_budget = 0;
   /// Room for keys that several servers share, instead of a budget of this server's own; keys are
-  /// prepared when they are used, and when the server is made. ParameterError if key_budget is given as well.
+  /// prepared when they are used, and when the server is made. ParameterError if key_budget is
+  /// given as well.
   std::optional<KeyCache> key_cache = {};
   /// Of several devices: ciphertexts that one should have before a batch is spread over another. A
   /// GPU takes about as long for one as for a thousand.

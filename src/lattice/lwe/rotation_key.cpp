@@ -1,6 +1,7 @@
 // RotationMethod::generate: the rows of a blind-rotation key, from the secret's side.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <memory>
 
 #include "backend/parallel.h"
@@ -140,7 +141,8 @@ class Generator {
       return;
     }
     // X^N = -1. The place is secret: all are gone through.
-    const Word wrapped = Word{0} - static_cast<Word>(message.exponent / shape_.N & 1);
+    const Word wrapped =
+        Word{0} - static_cast<Word>(message.exponent >> std::countr_zero(shape_.N) & 1);
     value = static_cast<Word>((value & ~wrapped) | (q.neg(value) & wrapped));
     for (std::uint32_t t = 0; t < shape_.N; ++t) {
       const Word here = Word{0} - static_cast<Word>(equal(t, message.exponent & (shape_.N - 1)));

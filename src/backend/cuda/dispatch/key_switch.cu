@@ -1,5 +1,6 @@
 // Which kernel switches keys of which shape.
 #include <array>
+#include <type_traits>
 #include <utility>
 
 #include "backend/cuda/dispatch/key_switch_launch.cuh"
@@ -84,15 +85,15 @@ void lwe_key_switch(const Stream& stream, const SwitchKey& any_key, std::size_t 
                     const Word* in, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
   const auto& key = static_cast<const CudaSwitchKey&>(any_key);
-  if constexpr (sizeof(Word) == 8) {
-    if (key.ciphertext_bytes() == 4) {
-      const unsigned columns_in = key.shape().N + 1, columns_out = key.shape().n + 1;
-      const auto narrow_in = stream.allocate<std::uint32_t>(count * columns_in),
-                 narrow_out = stream.allocate<std::uint32_t>(count * columns_out);
-      convert_words(stream, count, columns_in, in, narrow_in.data());
-      switch_keys(stream, key, count, narrow_in.data(), narrow_out.data());
-      return convert_words(stream, count, columns_out, narrow_out.data(), out);
-    }
+  if (key.ciphertext_bytes() != sizeof(Word)) {
+    // The kernels want words of the key's width: in both directions residues fit.
+    using Other = std::conditional_t<sizeof(Word) == 8, std::uint32_t, std::uint64_t>;
+    const unsigned columns_in = key.shape().N + 1, columns_out = key.shape().n + 1;
+    const auto other_in = stream.allocate<Other>(count * columns_in),
+               other_out = stream.allocate<Other>(count * columns_out);
+    convert_words(stream, count, columns_in, in, other_in.data());
+    switch_keys(stream, key, count, other_in.data(), other_out.data());
+    return convert_words(stream, count, columns_out, other_out.data(), out);
   }
   switch_keys(stream, key, count, in, out);
 }
