@@ -43,7 +43,7 @@ inline backend::RotationShape rotation_shape(std::uint32_t N, unsigned bits, uns
                                              unsigned log_base, unsigned digits) {
   const std::uint64_t Q = math::ntt_primes(bits, N, 1)[0];
   return lattice::lwe::RotationMethod().shape(
-      N, Q, keys == 1 ? SecretKind::binary : SecretKind::ternary,
+      N, Q, keys == 1 ? lattice::SecretKind::binary : lattice::SecretKind::ternary,
       std::vector<ring::Gadget>(rotation_steps, ring::Gadget(Q, log_base, digits)),
       backend::Arithmetic::fft);
 }
