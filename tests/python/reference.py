@@ -74,18 +74,19 @@ class Keys:
 
 
 def _word_bytes(modulus: int) -> int:
-    return 2 if modulus <= 2**16 else 4 if modulus <= 2**32 else 8
+    if modulus <= 2**16:
+        return 2
+    return 4 if modulus <= 2**31 or modulus == 2**32 else 8
 
 
 def read_keys(keys: EvaluationKeys) -> Keys:
     """Decodes the frame of the keys and expands their uniform halves."""
     frame, p = keys.to_bytes(), keys.parameters
-    at = HEADER + 69 + 12 * len(p.gadget)
-    for text in (p.name, p.source):
-        at += 2 + len(text.encode())
+    # Behind the literal, whose tagged fields have their length in front.
+    at = HEADER + 4 + int.from_bytes(frame[HEADER : HEADER + 4], "little")
     rotation_seed, switch_seed = frame[at : at + 32], frame[at + 32 : at + 64]
     at = -(-(at + 64) // 64) * 64
-    width = 4 if p.Q < 2**32 else 8
+    width = 4 if p.Q < 2**31 else 8
     bodies = np.frombuffer(frame, f"<u{width}", p.rotation_key_rows * p.N, at).reshape(-1, p.N)
     at = -(-(at + bodies.nbytes) // 64) * 64
     narrow = _word_bytes(p.Q_ks)
