@@ -80,12 +80,14 @@ class Array {
 /// with the batch: results then differ by rounding, within docs/fft-error.md). All methods are
 /// const and may be called from several threads at once.
 ///
-/// Batches beyond a device's memory go through it in pieces, OutOfMemoryError if not even one
-/// ciphertext fits. Several devices share large batches by their measured speed; results are in
+/// Batches of the host beyond a device's memory go through it in pieces, OutOfMemoryError if not
+/// even one ciphertext fits. Several devices share large batches by their measured speed; results are in
 /// order. One of several that fails is left out from then on and its share done by the others
 /// (failed_devices); DeviceError if none is left.
 ///
-/// Arrays stay on the devices: (a ^ b) & c moves three batches in and one out. Operations on them
+/// Arrays stay on the devices: (a ^ b) & c moves three batches in and one out. They are cut by the
+/// memory that was free when the server was made; where it is short later, what is not in use waits
+/// in the host's memory, and OutOfMemoryError says that one piece did not fit. Operations on them
 /// take arrays of equal count, or of one ciphertext, which meets all of the others, and give the
 /// bits that the same operations on Ciphertexts give. MismatchError for those of another server. Of
 /// a device that fails, its part of each array is lost: DeviceError names the arrays of the call
