@@ -1,7 +1,8 @@
 // BGV at the four configurations of docs/bgv.md: what a client and a server take for each
 // operation.
 //
-// usage: bench_bgv [--depth 1|5|12|24] [--device cpu|cuda:0|cuda:0,1] [--threads 1] [--batch N] [--quick]
+// usage: bench_bgv [--depth 1|5|12|24] [--device cpu|cuda:0|cuda:0,1] [--threads 1] [--batch N]
+// [--quick]
 //                  [--only OP,OP…] [--record FILE] [--commit ID] [--worker]
 //
 // OP: keygen, encrypt, mult_relin, square, rotate, add, mult_plain, rescale, copy, end_to_end,

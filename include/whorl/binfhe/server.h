@@ -81,9 +81,9 @@ class Array {
 /// const and may be called from several threads at once.
 ///
 /// Batches of the host beyond a device's memory go through it in pieces, OutOfMemoryError if not
-/// even one ciphertext fits. Several devices share large batches by their measured speed; results are in
-/// order. One of several that fails is left out from then on and its share done by the others
-/// (failed_devices); DeviceError if none is left.
+/// even one ciphertext fits. Several devices share large batches by their measured speed; results
+/// are in order. One of several that fails is left out from then on and its share done by the
+/// others (failed_devices); DeviceError if none is left.
 ///
 /// Arrays stay on the devices: (a ^ b) & c moves three batches in and one out. They are cut by the
 /// memory that was free when the server was made; where it is short later, what is not in use waits
