@@ -2,8 +2,7 @@
 // operation.
 //
 // usage: bench_bgv [--depth 1|5|12|24] [--device cpu|cuda:0|cuda:0,1] [--threads 1] [--batch N]
-// [--quick]
-//                  [--only OP,OP…] [--record FILE] [--commit ID] [--worker]
+//                  [--quick] [--only OP,OP…] [--record FILE] [--commit ID] [--worker]
 //
 // OP: keygen, encrypt, mult_relin, square, rotate, add, mult_plain, rescale, copy, end_to_end,
 // memory or example. Without --depth, all four. A latency ("waited": true) is of one operation and
