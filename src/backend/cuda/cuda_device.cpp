@@ -24,7 +24,6 @@ std::unique_ptr<Queue> CudaDevice::open() const {
 
 CudaQueue::CudaQueue(std::shared_ptr<const CudaDevice> device)
     : Queue(device), stream_(device->gpu(), device->threads()) {
-  bad_index_ = stream_.allocate<std::uint32_t>(1);
   offer_ring();
   offer_rns();
   offer_rotation();

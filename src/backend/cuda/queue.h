@@ -44,9 +44,6 @@ class CudaQueue final : public Queue {
 
   const CudaDevice& gpu() const { return static_cast<const CudaDevice&>(device()); }
   const Stream& stream() const { return stream_; }
-  /// What a rotation sets if it finds a table's index out of range. The entries have checked them:
-  /// nothing reads it.
-  std::uint32_t* bad_index() const { return bad_index_.data(); }
 
   std::size_t batch_limit(std::size_t bytes) const override;
   void wait() const override { stream_.wait(); }
@@ -79,7 +76,6 @@ class CudaQueue final : public Queue {
   void offer_lwe();
 
   Stream stream_;
-  DeviceArray<std::uint32_t> bad_index_;
   mutable unsigned together_ = 0;  ///< how deep begin_together() is nested
 };
 

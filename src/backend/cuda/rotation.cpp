@@ -22,8 +22,7 @@ class CudaRotation final : public RotationOps<Word> {
   }
   void run_rotations(const RotationKey& key, const Batch& batch) const override {
     cuda::blind_rotate(queue_.stream(), key, queue_.gpu().rotation(), batch.count, batch.lwe,
-                       batch.luts, batch.tables, batch.index, batch.constant, batch.out,
-                       queue_.bad_index());
+                       batch.luts, batch.index, batch.constant, batch.out);
   }
   void run_extraction(std::uint64_t Q, std::uint32_t N, std::span<const std::uint32_t> offsets,
                       Word constant, std::size_t count, const Word* rlwe,

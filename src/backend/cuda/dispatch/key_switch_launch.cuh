@@ -14,7 +14,6 @@
 #include "backend/cuda/runtime/error.h"
 #include "backend/cuda/tuning/key_switch.h"
 #include "backend/parallel.h"
-#include "math/modulus.h"
 #include "whorl/word_array.h"
 
 namespace whorl::backend::cuda {
@@ -43,14 +42,9 @@ class CudaSwitchKey final : public SwitchKey {
       sum += g.bound(j);
     }
     const std::uint64_t per_coefficient = shape.table ? sum : g.digits();
-    if (largest > std::numeric_limits<std::int32_t>::max() ||
-        per_coefficient > std::numeric_limits<std::uint32_t>::max() / direct_entries)
-      throw ParameterError("key-switching key: digits up to " + std::to_string(largest) +
-                           " are too large");
     digits.per_coefficient = static_cast<unsigned>(per_coefficient);
     rows = std::size_t{shape.N} * per_coefficient;
     wraps = std::has_single_bit(shape.Q_ks);
-    if (!wraps) static_cast<void>(math::Modulus<std::uint64_t>(shape.Q_ks));  // below 2^61
 
     // Digits must fit signed bytes, and sums of digits times bytes 32 bits.
     const std::uint64_t addends = shape.table ? g.digits() : sum;

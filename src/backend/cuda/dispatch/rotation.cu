@@ -15,9 +15,8 @@ std::unique_ptr<RotationKey> prepare_rotation_key(const Stream& stream, const Ro
 
 template <class Word>
 void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation way,
-                  std::size_t count, const std::uint32_t* lwe, const Word* luts, std::size_t tables,
-                  const std::uint32_t* index, std::optional<Word> constant, Word* out,
-                  std::uint32_t* bad_index) {
+                  std::size_t count, const std::uint32_t* lwe, const Word* luts,
+                  const std::uint32_t* index, std::optional<Word> constant, Word* out) {
   if (count == 0) return;
   const CurrentGpu current(stream.gpu().ordinal);
   // Grids and indices are of 32 bits.
@@ -29,9 +28,7 @@ void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation wa
                                     luts,
                                     index + begin,
                                     out + begin * row,
-                                    bad_index,
                                     static_cast<std::uint32_t>(std::min(most, count - begin)),
-                                    static_cast<std::uint32_t>(tables),
                                     shape.n,
                                     constant.has_value(),
                                     constant.value_or(0)};
@@ -42,12 +39,12 @@ void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation wa
   }
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                    \
-  template std::unique_ptr<RotationKey> prepare_rotation_key(                                      \
-      const Stream&, const RotationShape&, const RowSource<Word>&, const Workers&);                \
-  template void blind_rotate(const Stream&, const RotationKey&, BlindRotation, std::size_t,        \
-                             const std::uint32_t*, const Word*, std::size_t, const std::uint32_t*, \
-                             std::optional<Word>, Word*, std::uint32_t*);
+#define WHORL_INSTANTIATE(Word)                                                             \
+  template std::unique_ptr<RotationKey> prepare_rotation_key(                               \
+      const Stream&, const RotationShape&, const RowSource<Word>&, const Workers&);         \
+  template void blind_rotate(const Stream&, const RotationKey&, BlindRotation, std::size_t, \
+                             const std::uint32_t*, const Word*, const std::uint32_t*,       \
+                             std::optional<Word>, Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

@@ -20,13 +20,11 @@ std::unique_ptr<RotationKey> prepare_rotation_key(const Stream& stream, const Ro
                                                   const RowSource<Word>& rows,
                                                   const Workers& workers);
 
-/// lwe (count, n+1), luts (tables, N), index (count), out (count, 2, N); with `constant`, which is
-/// below Q, samples (count, N+1): RotationOps::rotate_extract of coefficient 0. An index that is
-/// not below `tables` sets *bad_index and takes table 0.
+/// lwe (count, n+1), luts (tables, N), index (count) of tables, out (count, 2, N); with `constant`,
+/// which is below Q, samples (count, N+1): RotationOps::rotate_extract of coefficient 0.
 template <class Word>
 void blind_rotate(const Stream& stream, const RotationKey& key, BlindRotation way,
-                  std::size_t count, const std::uint32_t* lwe, const Word* luts, std::size_t tables,
-                  const std::uint32_t* index, std::optional<Word> constant, Word* out,
-                  std::uint32_t* bad_index);
+                  std::size_t count, const std::uint32_t* lwe, const Word* luts,
+                  const std::uint32_t* index, std::optional<Word> constant, Word* out);
 
 }  // namespace whorl::backend::cuda

@@ -23,12 +23,11 @@ struct GadgetRange {
 /// What blind rotation reads and writes, but for the key.
 template <class Word>
 struct RotationBatch {
-  const std::uint32_t* lwe;  ///< (count, n+1) modulo 2N
-  const Word* luts;          ///< (tables, N)
-  const std::uint32_t* index;
-  Word* out;  ///< (count, 2, N), or (count, N+1) samples
-  std::uint32_t* bad_index;
-  std::uint32_t count, tables, n;
+  const std::uint32_t* lwe;    ///< (count, n+1) modulo 2N
+  const Word* luts;            ///< (tables, N)
+  const std::uint32_t* index;  ///< (count), each a table's
+  Word* out;                   ///< (count, 2, N), or (count, N+1) samples
+  std::uint32_t count, n;
   bool extract;   ///< write samples: RotationOps::rotate_extract
   Word constant;  ///< added to a sample's b, below Q
 
@@ -98,12 +97,7 @@ __device__ __forceinline__ void start_accumulator(const RotationBatch<Word>& bat
                                                   std::uint32_t ciphertext, int component, int t,
                                                   Int Q, Int* acc) {
   const std::uint32_t b = batch.lwe[std::uint64_t{ciphertext} * (batch.n + 1) + batch.n];
-  std::uint32_t table = batch.index[ciphertext];
-  if (table >= batch.tables) {
-    *batch.bad_index = 1;
-    table = 0;
-  }
-  const Word* lut = batch.luts + std::uint64_t{table} * N;
+  const Word* lut = batch.luts + std::uint64_t{batch.index[ciphertext]} * N;
   for (int j = t; j < N; j += G) {
     Int x = 0;
     if (component == 1) {

@@ -42,12 +42,7 @@ struct TorusAccumulator {
   __device__ void start(const RotationBatch<Word>& batch, std::uint32_t ciphertext, int component,
                         int t, Word Q) {
     const std::uint32_t b = batch.lwe[std::uint64_t{ciphertext} * (batch.n + 1) + batch.n];
-    std::uint32_t table = batch.index[ciphertext];
-    if (table >= batch.tables) {
-      *batch.bad_index = 1;
-      table = 0;
-    }
-    const Word* lut = batch.luts + std::uint64_t{table} * N;
+    const Word* lut = batch.luts + std::uint64_t{batch.index[ciphertext]} * N;
     for (int j = t; j < N; j += G) {
       Fraction x = 0;
       if (component == 1) {
