@@ -32,9 +32,6 @@ dim3 grid_for(const Stream& stream, std::size_t vectors, std::size_t limbs) {
 /// body(first limb, limbs, values per limb) for as many launches as the limbs need: one, usually.
 template <class Word, class Body>
 void launches(Moduli<Word> moduli, std::size_t size, const Body& body) {
-  if (moduli.empty() || size % moduli.size() != 0)
-    throw ShapeError("element-wise: " + std::to_string(size) + " values in " +
-                     std::to_string(moduli.size()) + " limbs");
   if (size == 0) return;
   for (std::size_t l = 0; l < moduli.size(); l += limbs_a_launch)
     body(l, std::min<std::size_t>(limbs_a_launch, moduli.size() - l), size / moduli.size());
@@ -86,9 +83,6 @@ template <class Word>
 void multiply_scalar(const Stream& stream, Moduli<Word> moduli, std::span<const Word> scalars,
                      std::size_t size, const Word* a, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
-  if (scalars.size() != moduli.size())
-    throw ShapeError("mul_scalar: " + std::to_string(scalars.size()) + " scalars for " +
-                     std::to_string(moduli.size()) + " limbs");
   launches<Word>(moduli, size, [&](std::size_t first, std::size_t limbs, std::size_t per_limb) {
     LimbFactors<Word> factors{};
     for (std::size_t l = 0; l < limbs; ++l) {
@@ -112,9 +106,6 @@ template <class Word>
 void automorphism(const Stream& stream, Moduli<Word> moduli, std::uint32_t N, std::uint32_t g,
                   bool evaluation_form, std::size_t size, const Word* a, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
-  if (!std::has_single_bit(N) || N > (1u << 30) || size % (moduli.size() * N) != 0)
-    throw ShapeError("automorphism: " + std::to_string(size) + " values in " +
-                     std::to_string(moduli.size()) + " limbs of N = " + std::to_string(N));
   std::uint32_t inverse = g;  // modulo 2^32: Newton, from three right bits
   for (int step = 0; step < 4; ++step) inverse *= 2 - g * inverse;
   const auto log_N = static_cast<std::uint32_t>(std::bit_width(N) - 1);

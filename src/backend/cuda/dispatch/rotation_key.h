@@ -17,12 +17,12 @@ namespace whorl::backend::cuda {
 /// Runs of LWE coefficients with equal gadgets.
 inline std::vector<GadgetRange> gadget_ranges(const RotationShape& shape) {
   std::vector<GadgetRange> ranges;
-  std::uint64_t rows = 0;
   for (std::uint32_t i = 0; i < shape.n; ++i) {
     const ring::Gadget& g = shape.gadgets[i];
     if (ranges.empty() || ranges.back().digits != g.digits() ||
         ranges.back().log_base != g.log_base()) {
-      GadgetRange range{i, i, g.digits(), g.log_base(), g.dropped(), g.offset(), rows, 0, 0};
+      GadgetRange range{i, i, g.digits(), g.log_base(), g.dropped(), g.offset(), shape.first_row[i],
+                        0, 0};
       if (g.digits() == 1) {
         const auto bits = static_cast<unsigned>(std::bit_width(shape.Q >> g.dropped()));
         range.factor_shift = 31 - bits;
@@ -33,7 +33,6 @@ inline std::vector<GadgetRange> gadget_ranges(const RotationShape& shape) {
       ranges.push_back(range);
     }
     ranges.back().end = i + 1;
-    rows += std::uint64_t{2} * shape.keys * g.digits();
   }
   return ranges;
 }
