@@ -1,6 +1,7 @@
 // Sets of a plan's primes: what a ciphertext, a key or a conversion is over.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <compare>
@@ -26,7 +27,13 @@ class Basis {
   /// first … first + count - 1.
   static Basis range(unsigned first, unsigned count) {
     Basis out;
-    for (unsigned i = first; i < first + count; ++i) out.insert(i);
+    if (count == 0) return out;
+    const unsigned end = first + count;
+    static_cast<void>(out.words_.at((end - 1) / 64));  // in range
+    for (unsigned w = 0; w < 2; ++w) {
+      const unsigned from = std::max(first, 64 * w), to = std::min(end, 64 * w + 64);
+      if (from < to) out.words_[w] = ~std::uint64_t{0} >> (64 - (to - from)) << (from - 64 * w);
+    }
     return out;
   }
 
@@ -45,12 +52,18 @@ class Basis {
   bool includes(const Basis& other) const {
     return (other.words_[0] & ~words_[0]) == 0 && (other.words_[1] & ~words_[1]) == 0;
   }
+  /// body(index), in ascending order.
+  template <class Body>
+  void for_each(const Body& body) const {
+    for (unsigned w = 0; w < 2; ++w)
+      for (std::uint64_t left = words_[w]; left != 0; left &= left - 1)
+        body(64 * w + static_cast<unsigned>(std::countr_zero(left)));
+  }
   /// In ascending order.
   std::vector<unsigned> indices() const {
     std::vector<unsigned> out;
-    for (unsigned w = 0; w < 2; ++w)
-      for (std::uint64_t left = words_[w]; left != 0; left &= left - 1)
-        out.push_back(64 * w + static_cast<unsigned>(std::countr_zero(left)));
+    out.reserve(size());
+    for_each([&](unsigned i) { out.push_back(i); });
     return out;
   }
   /// How many of its indices are below i: the row of i, if it is there.

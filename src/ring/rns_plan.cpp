@@ -51,14 +51,16 @@ RnsPlan<Word>::RnsPlan(std::uint32_t N, std::span<const Word> chain, std::span<c
 template <class Word>
 std::vector<math::Modulus<Word>> RnsPlan<Word>::moduli_of(const Basis& basis) const {
   std::vector<math::Modulus<Word>> out;
-  for (const unsigned i : basis.indices()) out.push_back(moduli_[i]);
+  out.reserve(basis.size());
+  basis.for_each([&](unsigned i) { out.push_back(moduli_[i]); });
   return out;
 }
 
 template <class Word>
 std::vector<const NttPlan<Word>*> RnsPlan<Word>::ntts_of(const Basis& basis) const {
   std::vector<const NttPlan<Word>*> out;
-  for (const unsigned i : basis.indices()) out.push_back(&plans_[i]);
+  out.reserve(basis.size());
+  basis.for_each([&](unsigned i) { out.push_back(&plans_[i]); });
   return out;
 }
 

@@ -49,12 +49,24 @@ void Fleet::mark_failed(std::size_t lane, const std::string& message) const {
   failures_.push_back({lanes_[lane]->name(), message});
 }
 
+std::size_t Fleet::failures() const {
+  if (size() == 1) return 0;
+  const std::scoped_lock lock(mutex_);
+  return failures_.size();
+}
+
 void Fleet::wait() const {
+  std::exception_ptr first;
   for (std::size_t l = 0; l < size(); ++l) {
     if (has_failed(l)) continue;
     const auto held = lanes_[l]->hold();
-    lanes_[l]->queue().wait();
+    try {
+      lanes_[l]->queue().wait();
+    } catch (const DeviceError& error) {
+      note(l, error.what(), first);
+    }
   }
+  if (first) std::rethrow_exception(first);
 }
 
 void Fleet::refuse_all_failed() const {
@@ -67,12 +79,13 @@ void Fleet::refuse_all_failed() const {
 std::vector<Piece> Fleet::pieces(std::size_t count, std::size_t most) const {
   const std::size_t worth =
       std::max<std::size_t>(1, count / std::max<std::size_t>(1, options_.least_share));
+  most = std::max<std::size_t>(1, most);
+  if (size() == 1 && count > 0 && count <= most) return {{0, {0, count}}};
   std::vector<std::size_t> working;  // looked at once: another thread may find one failed
   for (std::size_t l = 0; l < size() && working.size() < worth; ++l)
     if (!has_failed(l)) working.push_back(l);
   if (working.empty()) refuse_all_failed();
   const std::size_t used = working.size();
-  most = std::max<std::size_t>(1, most);
 
   std::vector<Piece> out;
   for (std::size_t k = 0; k < used; ++k) {
@@ -85,6 +98,11 @@ std::vector<Piece> Fleet::pieces(std::size_t count, std::size_t most) const {
     }
   }
   return out;
+}
+
+void Fleet::refuse_to_go_on(std::size_t done, std::size_t of) {
+  throw InterruptedError("stopped after " + std::to_string(done) + " of " + std::to_string(of) +
+                         " pieces of a batch");
 }
 
 bool Fleet::one_lane(std::span<const Piece> pieces) const {
@@ -116,7 +134,10 @@ void Fleet::side_by_side(std::span<const Piece> pieces,
         try {
           const auto held = lanes_[used[u]]->hold();
           for (std::size_t i = 0; i < pieces.size() && !ended; ++i)
-            if (pieces[i].lane == used[u]) body(i);
+            if (pieces[i].lane == used[u]) {
+              stop_if_asked(i, pieces.size());
+              body(i);
+            }
         } catch (const DeviceError& error) {
           note(used[u], error.what(), lost[u]);
         } catch (...) {

@@ -78,8 +78,14 @@ class Fleet {
   /// Of a fleet of several. A device alone stays in use: it may recover.
   void mark_failed(std::size_t lane, const std::string& message) const;
 
-  /// Waits for all work so far on the lanes' queues.
+  /// Waits for all work so far on the lanes' queues. A DeviceError of what was enqueued marks its
+  /// device as failed, and is thrown once the others are done.
   void wait() const;
+
+  /// f(), done again where a device has failed in it: it finds what the device had elsewhere, or
+  /// says what is lost. So f may be called several times. DeviceError with what each attempt said.
+  template <class F>
+  auto again(const F& f) const;
 
   // ---- batches that stay
 
@@ -89,7 +95,8 @@ class Fleet {
   std::vector<Piece> pieces(std::size_t count, std::size_t most) const;
 
   /// f(), alone on the lanes, whose operations on each belong together (backend::together). Nests.
-  /// A DeviceError of what was kept until the end marks its device as failed.
+  /// A DeviceError of what was kept until the end marks its device as failed, and f is called
+  /// again().
   template <class F>
   auto together(const F& f) const;
   /// Its two ends, for backend::together.
@@ -100,7 +107,8 @@ class Fleet {
   /// what enqueues may be, or `waits`: devices side by side, a thread each (not inside together(),
   /// where other threads cannot come in). With `waits`, body keeps to its piece's lane.
   /// A DeviceError marks the device as failed, ends what was to be done on it, and is thrown once
-  /// the pieces of the others are done; another error is thrown at once.
+  /// the pieces of the others are done; another error is thrown at once. Between pieces the caller
+  /// is asked whether to stop: InterruptedError.
   template <class Body>
   void each(std::span<const Piece> pieces, bool waits, const Body& body) const;
 
@@ -128,6 +136,12 @@ class Fleet {
   void learn(const std::vector<Share>& shares, const std::vector<Outcome>& outcomes) const;
   [[noreturn]] void refuse_all_failed() const;
 
+  /// How many devices have failed.
+  std::size_t failures() const;
+  void stop_if_asked(std::size_t done, std::size_t of) const {
+    if (done > 0 && options_.interrupt && options_.interrupt()) refuse_to_go_on(done, of);
+  }
+  [[noreturn]] static void refuse_to_go_on(std::size_t done, std::size_t of);
   bool one_lane(std::span<const Piece> pieces) const;
   bool holds_any(std::span<const Piece> pieces) const;
   void side_by_side(std::span<const Piece> pieces,
@@ -152,7 +166,21 @@ std::vector<Range> pieces_of(Range range, std::size_t limit, unsigned queues);
 
 template <class F>
 auto Fleet::together(const F& f) const {
-  return backend::together(*this, f);
+  return again([&] { return backend::together(*this, f); });
+}
+
+template <class F>
+auto Fleet::again(const F& f) const {
+  std::string said;
+  while (true) {
+    const std::size_t before = failures();
+    try {
+      return f();
+    } catch (const DeviceError& error) {
+      said += (said.empty() ? "" : "; ") + std::string(error.what());
+      if (failures() == before) throw DeviceError(said);
+    }
+  }
 }
 
 template <class Body>
@@ -164,6 +192,7 @@ void Fleet::each(std::span<const Piece> pieces, bool waits, const Body& body) co
   std::exception_ptr first;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const std::size_t lane = pieces[i].lane;
+    stop_if_asked(i, pieces.size());
     if (first && has_failed(lane)) continue;
     const auto held = lanes_[lane]->hold();
     if (size() == 1) {

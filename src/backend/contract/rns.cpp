@@ -116,6 +116,7 @@ void RnsOps<Word>::extend(const Tables& tables, const ring::Basis& from,
   plan.check_basis("extend", to);
   check_part("extend", from, "what it is extended to", to);
   Extension extension{from, to, {}, lift};
+  extension.digits.reserve(digits.size());
   ring::Basis seen;
   for (const ring::Basis& digit : digits) {
     const ring::Basis own = digit & from;
@@ -145,6 +146,7 @@ void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const rin
   check_part("inner_product", basis, "the key's chain", key.layout().chain);
   check_exponent("inner_product", plan, g);
   InnerProduct product{basis | key.layout().special, {}, g};
+  product.digits.reserve(key.layout().digits.size());
   for (unsigned d = 0; d < key.layout().digits.size(); ++d)
     if (!(key.layout().digits[d] & basis).empty()) product.digits.push_back(d);
   const std::size_t rows = product.rows.size();
@@ -168,10 +170,11 @@ void RnsOps<Word>::divide(const Tables& tables, const ring::Basis& from, const r
   const Division division{from, to, t};
   if (division.dropped().empty())
     throw ParameterError("divide: no prime of " + from.describe() + " goes, to " + to.describe());
-  for (const unsigned i : division.dropped().indices())
+  division.dropped().for_each([&](unsigned i) {
     if (t % plan.moduli()[i].value() == 0)
       throw ParameterError("divide: t = " + std::to_string(t) + " is a multiple of prime " +
                            std::to_string(plan.moduli()[i].value()));
+  });
   const std::size_t batch = batch_of("divide", in.size, parts * from.size(), plan.N());
   check_rows("divide: output", out.size, parts * to.size(), batch, plan.N());
   check_added<Word>(parts, to.size() * batch * plan.N(), {added.data, added.size}, g,

@@ -36,6 +36,36 @@ std::size_t CudaQueue::batch_limit(std::size_t bytes) const {
   return std::clamp<std::size_t>(share / std::max<std::size_t>(bytes, 1), 1, std::size_t{1} << 16);
 }
 
+namespace {
+
+/// body(offset, size) for parts of a copy that a bus moves in some milliseconds.
+template <class Body>
+void in_parts(const CudaDevice& gpu, std::size_t bytes, const Body& body) {
+  constexpr std::size_t part = std::size_t{256} << 20;
+  for (std::size_t at = 0; at < bytes; at += part) {
+    if (at > 0 && gpu.asked_to_stop())
+      throw InterruptedError("stopped after " + std::to_string(at) + " of " +
+                             std::to_string(bytes) + " bytes of a copy");
+    body(at, std::min(part, bytes - at));
+  }
+}
+
+}  // namespace
+
+void CudaQueue::copy_in(const void* host, void* to, std::size_t bytes) const {
+  in_parts(gpu(), bytes, [&](std::size_t at, std::size_t size) {
+    stream_.copy_in(static_cast<const std::byte*>(host) + at, static_cast<std::byte*>(to) + at,
+                    size);
+  });
+}
+
+void CudaQueue::copy_out(const void* from, void* host, std::size_t bytes) const {
+  in_parts(gpu(), bytes, [&](std::size_t at, std::size_t size) {
+    stream_.copy_out(static_cast<const std::byte*>(from) + at, static_cast<std::byte*>(host) + at,
+                     size);
+  });
+}
+
 void CudaQueue::copy_within(const void* from, void* to, std::size_t bytes) const {
   together_ > 0 ? cuda::copy(stream_, bytes, from, to) : stream_.copy_within(from, to, bytes);
 }

@@ -31,6 +31,7 @@ class CudaDevice final : public Device {
   BlindRotation rotation() const { return options_.rotation; }
   /// For the host's part in preparing keys.
   Workers workers() const { return {options_.threads, options_.interrupt}; }
+  bool asked_to_stop() const { return options_.interrupt && options_.interrupt(); }
 
  private:
   Gpu gpu_;
@@ -60,12 +61,9 @@ class CudaQueue final : public Queue {
   std::shared_ptr<void> allocate_bytes(std::size_t bytes) const override {
     return stream_.allocate_bytes(bytes);
   }
-  void copy_in(const void* host, void* device, std::size_t bytes) const override {
-    stream_.copy_in(host, device, bytes);
-  }
-  void copy_out(const void* device, void* host, std::size_t bytes) const override {
-    stream_.copy_out(device, host, bytes);
-  }
+  // Large ones ask in between whether to stop.
+  void copy_in(const void* host, void* device, std::size_t bytes) const override;
+  void copy_out(const void* device, void* host, std::size_t bytes) const override;
   void copy_within(const void* from, void* to, std::size_t bytes) const override;
 
  private:

@@ -9,10 +9,10 @@ namespace whorl::lattice::rlwe {
 template <class Word>
 std::vector<math::Modulus<Word>> Typed<Word>::moduli(const ring::Basis& basis,
                                                      unsigned parts) const {
-  const auto once = plan_->moduli_of(basis);
   std::vector<math::Modulus<Word>> out;
-  out.reserve(parts * once.size());
-  for (unsigned k = 0; k < parts; ++k) out.insert(out.end(), once.begin(), once.end());
+  out.reserve(std::size_t{parts} * basis.size());
+  for (unsigned k = 0; k < parts; ++k)
+    basis.for_each([&](unsigned i) { out.push_back(plan_->moduli()[i]); });
   return out;
 }
 

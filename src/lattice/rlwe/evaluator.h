@@ -31,10 +31,10 @@ class Keys;
 /// from several threads at once; calls that belong together are one run::Fleet::together.
 ///
 /// Batches lie on the fleet's devices as run::Fleet::pieces splits them; what lies elsewhere, after
-/// a device has failed, is moved. Where a device fails, an operation that makes one array of others
-/// is done again, once, over those that are left, if no operand is lost: the host has its pieces
-/// that lay there, or another device has a copy of a single. Any other call fails: the DeviceError
-/// names what is lost with the device. Later calls do without it.
+/// a device has failed, is moved. Where a device fails, the operation is done again over those that
+/// are left, if no operand is lost: the host has its pieces that lay there, or another device has a
+/// copy of a single. Otherwise the DeviceError names what is lost. Later calls do without the
+/// device.
 class Evaluator : public std::enable_shared_from_this<Evaluator> {
  public:
   /// DeviceError for devices without RNS operations.

@@ -66,15 +66,24 @@ Array Typed<Word>::upload(const WordArray& words, const Shape& shape) const {
                          std::to_string(at / row) + " is not below its prime " + std::to_string(q));
     throw RangeError("a residue that was not below its prime was changed during the upload");
   };
-  const auto out = draft(shape, pieces_for(shape.count));
-  out->buffers = run::each_result<Word>(fleet(), out->pieces, true, [&](std::size_t i) {
-    const Site here = site(i, out->pieces[i]);
+  return placed(shape, [&](const Site& here, std::size_t begin) {
     Buffer to = here.polynomials(shape.rows());
-    put(here, from, out->pieces[i].range.begin, to.slice());
+    put(here, from, begin, to.slice());
     if (!here.ring().all_below(primes, std::as_const(to).slice())) refuse();
     return to;
   });
-  return wrap(out);
+}
+
+template <class Word>
+template <class Body>
+Array Typed<Word>::placed(const Shape& shape, const Body& body) const {
+  return in_pieces(shape.count, [&](Pieces pieces) {
+    const auto out = draft(shape, std::move(pieces));
+    out->buffers = run::each_result<Word>(fleet(), out->pieces, true, [&](std::size_t i) {
+      return body(site(i, out->pieces[i]), out->pieces[i].range.begin);
+    });
+    return wrap(out);
+  });
 }
 
 /// To a piece (rows, count, N), those from `begin` on of (rows, all, N).
@@ -100,15 +109,12 @@ Array Typed<Word>::lift(std::span<const std::int64_t> polynomials, const ring::B
   for (const auto& q : moduli(basis, 1))
     row = std::transform(polynomials.begin(), polynomials.end(), row,
                          [&](std::int64_t x) { return q.from_signed(x); });
-  const auto out = draft({1, basis, size / N, Form::evaluation}, pieces_for(size / N));
-  out->buffers = run::each_result<Word>(fleet(), out->pieces, true, [&](std::size_t i) {
-    const Site here = site(i, out->pieces[i]);
+  return placed({1, basis, size / N, Form::evaluation}, [&](const Site& here, std::size_t begin) {
     Buffer to = here.polynomials(basis.size());
-    put(here, std::span<const Word>(residues), out->pieces[i].range.begin, to.slice());
+    put(here, std::span<const Word>(residues), begin, to.slice());
     here.rns().ntt(here.tables, basis, 1, to.slice());
     return to;
   });
-  return wrap(out);
 }
 
 template <class Word>
@@ -117,10 +123,7 @@ WordArray Typed<Word>::download(const Array& a) const {
   const Held from = held(a);
   const std::size_t N = plan_->N(), rows = a.shape().rows(), size = rows * a.count() * N;
   const auto words = host_memory_->take_array<Word>(size, "ciphertexts");
-  std::vector<Stored> places;
-  for (std::size_t i = 0; i < from->pieces.size(); ++i) places.push_back(place(*from, i));
-  const auto one = [&](std::size_t i) {
-    const Stored& piece = places[i];
+  const auto one = [&](std::size_t i, const Stored& piece) {
     if (piece.size() == size) return piece.download({words.get(), size});
     const run::Range range = from->pieces[i].range;
     const std::size_t row = range.count * N;
@@ -138,11 +141,11 @@ WordArray Typed<Word>::download(const Array& a) const {
         std::copy_n(here.data() + r * row, row, to);
     }
   };
-  try {
-    fleet().each(from->pieces, true, one);
-  } catch (const DeviceError& error) {
-    rethrow(error, std::span(&from, 1));
-  }
+  fleet().again([&] {
+    std::vector<Stored> places;
+    for (std::size_t i = 0; i < from->pieces.size(); ++i) places.push_back(place(*from, i));
+    fleet().each(from->pieces, true, [&](std::size_t i) { one(i, places[i]); });
+  });
   return WordArray(words, words.get(), size, sizeof(Word));
 }
 
@@ -163,15 +166,6 @@ std::string Typed<Word>::lost(const Residues& source) const {
                      : "items " + out + " of an array of " + std::to_string(source.shape.count) +
                            ", (parts, primes) = (" + std::to_string(source.shape.parts) + ", " +
                            std::to_string(source.shape.basis.size()) + ")";
-}
-
-template <class Word>
-void Typed<Word>::rethrow(const DeviceError& error, std::span<const Held> held) const {
-  std::string all;
-  for (const Held& operand : held)
-    if (const std::string one = lost(*operand); !one.empty())
-      all += (all.empty() ? "; lost with it: " : "; ") + one;
-  throw DeviceError(error.what() + all);
 }
 
 template <class Word>
@@ -240,7 +234,7 @@ auto Typed<Word>::view(const Residues& operand, const Site& site) const -> View 
   if (&values->lane() != &site.lane) {
     replica = replica_on(operand, site.lane);
     if (!replica)
-      throw DeviceError(site.lane.name() + ": an operand is not there: another device has failed");
+      throw Error(site.lane.name() + ": an operand is not there: another device has failed");
     values = &*replica;
   }
   auto buffer = values->on(site.lane);
@@ -365,15 +359,19 @@ auto Typed<Word>::gather(const Shape& shape, std::span<const Held> sources,
       here.ring().take(rows, plan_->N(), share.order, staged.slice(), 0, to.slice());
     return to;
   };
-  try {
-    fleet().each(senders, false, [&](std::size_t s) {
-      run::with_room(*fleet().lane(senders[s].lane), no_result, [&] { send(rows, *sent[s]); });
-    });
-    out->buffers = run::each_result<Word>(fleet(), out->pieces, false, one);
-  } catch (const DeviceError& error) {
-    rethrow(error, sources);
-  }
+  fleet().each(senders, false, [&](std::size_t s) {
+    run::with_room(*fleet().lane(senders[s].lane), no_result, [&] { send(rows, *sent[s]); });
+  });
+  out->buffers = run::each_result<Word>(fleet(), out->pieces, false, one);
   return out;
+}
+
+template <class Word>
+Array Typed<Word>::gathered(const Shape& shape, std::span<const Held> sources,
+                            std::span<const Origin> origins) const {
+  return in_pieces(shape.count, [&](Pieces pieces) {
+    return wrap(gather(shape, sources, origins, std::move(pieces)));
+  });
 }
 
 template <class Word>
@@ -391,7 +389,7 @@ Array Typed<Word>::take(const Array& a, std::span<const std::uint32_t> indices) 
   Shape shape = a.shape();
   shape.count = indices.size();
   const Held source = held(a);
-  return wrap(gather(shape, std::span(&source, 1), origins, pieces_for(shape.count)));
+  return gathered(shape, std::span(&source, 1), origins);
 }
 
 template <class Word>
@@ -411,7 +409,7 @@ Array Typed<Word>::join(std::span<const Array> arrays) const {
   }
   Shape shape = arrays[0].shape();
   shape.count = origins.size();
-  return wrap(gather(shape, sources, origins, pieces_for(shape.count)));
+  return gathered(shape, sources, origins);
 }
 
 #define WHORL_INSTANTIATE(Word)                                                              \
@@ -420,7 +418,6 @@ Array Typed<Word>::join(std::span<const Array> arrays) const {
   template auto Typed<Word>::draft(const Shape&, Pieces) const->std::shared_ptr<Residues>;   \
   template auto Typed<Word>::aligned(const Array&, const Pieces&, std::size_t) const->Held;  \
   template auto Typed<Word>::view(const Residues&, const Site&) const->View;                 \
-  template void Typed<Word>::rethrow(const DeviceError&, std::span<const Held>) const;       \
   template Array Typed<Word>::upload(const WordArray&, const Shape&) const;                  \
   template Array Typed<Word>::lift(std::span<const std::int64_t>, const ring::Basis&) const; \
   template WordArray Typed<Word>::download(const Array&) const;                              \

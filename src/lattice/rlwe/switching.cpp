@@ -149,33 +149,40 @@ std::vector<Array> Typed<Word>::automorphisms(const Array& a, std::span<const st
   this->check_evaluation("automorphisms", a);
   if (a.parts() != 2)
     throw ShapeError("automorphisms: " + std::to_string(a.parts()) + " parts where 2 are due");
-  std::vector<std::shared_ptr<Residues>> outs;
-  const Pieces pieces = pieces_for(a.count());
-  for (const std::uint32_t g : gs) {
+  for (const std::uint32_t g : gs)
     if (g != 1) check_switch("automorphisms", a, keys.get(g, 1));
-    outs.push_back(g == 1 ? nullptr : draft(a.shape(), pieces));
-  }
-  std::vector<Residues*> made;
-  for (const auto& out : outs)
-    if (out) made.push_back(out.get());
+  return in_pieces(a.count(), [&](const Pieces& pieces) { return turned(pieces, a, gs, keys, t); });
+}
+
+template <class Word>
+std::vector<Array> Typed<Word>::turned(const Pieces& pieces, const Array& a,
+                                       std::span<const std::uint32_t> gs, const Keys& keys,
+                                       std::uint64_t t) const {
+  std::vector<std::shared_ptr<Residues>> outs;  // but for g = 1
+  outs.reserve(gs.size());
+  for (const std::uint32_t g : gs)
+    if (g != 1) outs.push_back(draft(a.shape(), pieces));
   const auto one = [&](const Site& site, const View& x) {
     std::optional<Buffer> digits;
     const ring::KeyLayout* of = nullptr;
-    for (std::size_t i = 0; i < gs.size(); ++i) {
-      if (gs[i] == 1) continue;
-      const Key& key = keys.get(gs[i], 1);
+    auto image = outs.begin();
+    for (const std::uint32_t g : gs) {
+      if (g == 1) continue;
+      const Key& key = keys.get(g, 1);
       if (!digits || !(*of == key.layout())) {
         of = &key.layout();
         digits = digits_of(site, a.basis(), *of, x.parts(1, 1));
       }
       Buffer out = site.polynomials(a.shape().rows());
-      switched(site, key, a.basis(), gs[i], *digits, x.parts(0, 1), t, out.slice());
-      outs[i]->buffers[site.piece] = Stored(site.lane, std::move(out));
+      switched(site, key, a.basis(), g, *digits, x.parts(0, 1), t, out.slice());
+      (*image++)->buffers[site.piece] = Stored(site.lane, std::move(out));
     }
   };
-  work(made, pieces, std::array{aligned(a, pieces, a.count())}, one);
+  work(outs, pieces, std::array{aligned(a, pieces, a.count())}, one);
   std::vector<Array> arrays;
-  for (const auto& out : outs) arrays.push_back(out ? this->wrap(out) : a);
+  arrays.reserve(gs.size());
+  auto image = outs.begin();
+  for (const std::uint32_t g : gs) arrays.push_back(g == 1 ? a : this->wrap(*image++));
   return arrays;
 }
 
@@ -214,13 +221,16 @@ Array Typed<Word>::weighted_sum(const Array& a, std::span<const Term> terms, con
     if (term.plain.count() != 1 && term.plain.count() != count)
       throw ShapeError("weighted_sum: batches of " + std::to_string(count) + " and " +
                        std::to_string(term.plain.count()) + " plaintexts");
-  if (hoists_twice(a, terms, keys)) return added_up(a, count, terms, keys, t);
+  if (hoists_twice(a, terms, keys))
+    return in_pieces(count, [&](Pieces pieces) {
+      return added_up(std::move(pieces), a, count, terms, keys, t);
+    });
   std::vector<std::uint32_t> gs;
   for (const Term& term : terms) gs.push_back(term.g);
-  const std::vector<Array> turned = automorphisms(a, gs, keys, t);
-  Array sum = multiply_plain(turned[0], terms[0].plain);
+  const std::vector<Array> images = automorphisms(a, gs, keys, t);
+  Array sum = multiply_plain(images[0], terms[0].plain);
   for (std::size_t i = 1; i < terms.size(); ++i)
-    sum = this->add(sum, multiply_plain(turned[i], terms[i].plain));
+    sum = this->add(sum, multiply_plain(images[i], terms[i].plain));
   return sum;
 }
 
@@ -260,12 +270,12 @@ struct Typed<Word>::Sum {
 };
 
 template <class Word>
-Array Typed<Word>::added_up(const Array& a, std::size_t count, std::span<const Term> terms,
-                            const Keys& keys, std::uint64_t t) const {
+Array Typed<Word>::added_up(Pieces pieces, const Array& a, std::size_t count,
+                            std::span<const Term> terms, const Keys& keys, std::uint64_t t) const {
   const ring::Basis& basis = a.basis();
   Shape shape = a.shape();
   shape.count = count;
-  const auto out = draft(shape, pieces_for(count));
+  const auto out = draft(shape, std::move(pieces));
   // Those that need no key come first: they fill both parts of what is not divided.
   std::vector<const Term*> order;
   for (const bool switches : {false, true})
@@ -289,9 +299,9 @@ Array Typed<Word>::added_up(const Array& a, std::size_t count, std::span<const T
         low.add(2, x.all, plain);
         continue;
       }
-      Buffer turned = site.polynomials(basis.size());
-      site.ring().automorphism(primes, plan_->N(), g, true, x.parts(0, 1), turned.slice());
-      low.add(1, std::as_const(turned).slice(), plain);
+      Buffer image = site.polynomials(basis.size());
+      site.ring().automorphism(primes, plan_->N(), g, true, x.parts(0, 1), image.slice());
+      low.add(1, std::as_const(image).slice(), plain);
       const Key& key = keys.get(g, 1);
       if (!high) {
         digits = digits_of(site, basis, key.layout(), x.parts(1, 1));
@@ -311,8 +321,7 @@ Array Typed<Word>::added_up(const Array& a, std::size_t count, std::span<const T
     }
     out->buffers[site.piece] = Stored(site.lane, std::move(result));
   };
-  Residues* const made = out.get();
-  work(std::span(&made, 1), out->pieces, std::array{aligned(a, out->pieces, count)}, one);
+  work(std::span(&out, 1), out->pieces, std::array{aligned(a, out->pieces, count)}, one);
   return this->wrap(out);
 }
 

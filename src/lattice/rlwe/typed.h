@@ -115,11 +115,29 @@ class Typed final : public Evaluator {
   // ---- pieces.cpp
 
   void put(const Site& site, std::span<const Word> from, std::size_t begin, Slice to) const;
+  /// The array whose pieces body(site, first item) makes from what the host has.
+  template <class Body>
+  Array placed(const Shape& shape, const Body& body) const;
   Site site(std::size_t piece, const run::Piece& at) const {
     const run::Lane& lane = *fleet().lane(at.lane);
     return {piece, lane, lane.queue(), *tables_[at.lane], at.range.count, plan_->N()};
   }
-  Pieces pieces_for(std::size_t count) const { return fleet().pieces(count, most_); }
+  /// f(pieces) for a batch: again over those left where a device has failed, and in pieces of half
+  /// the size where memory is short that others have taken meanwhile.
+  template <class F>
+  auto in_pieces(std::size_t count, const F& f) const {
+    for (std::size_t most = most_;;) {
+      try {
+        return fleet().again([&] { return f(fleet().pieces(count, most)); });
+      } catch (const OutOfMemoryError&) {
+        std::size_t largest = 0;
+        for (const run::Piece& piece : fleet().pieces(count, most))
+          largest = std::max(largest, piece.range.count);
+        if (largest <= 1) throw;
+        most = (largest + 1) / 2;
+      }
+    }
+  }
   /// With room for each piece.
   std::shared_ptr<Residues> draft(const Shape& shape, Pieces pieces) const;
   static Held held(const Array& a) {
@@ -134,7 +152,6 @@ class Typed final : public Evaluator {
   Stored place(const Residues& source, std::size_t piece) const;
   /// Which pieces of an array are lost with devices; "" if none is.
   std::string lost(const Residues& source) const;
-  [[noreturn]] void rethrow(const DeviceError& error, std::span<const Held> held) const;
   void replicate(const Residues& single, const Pieces& pieces) const;
   /// Of a single, on a lane that works.
   std::optional<Stored> replica(const Residues& source) const;
@@ -149,21 +166,24 @@ class Typed final : public Evaluator {
   /// Item i of the result, which is cut as `pieces` are, is origins[i].
   Held gather(const Shape& shape, std::span<const Held> sources, std::span<const Origin> origins,
               Pieces pieces) const;
+  /// The same as an array, done again where a device fails.
+  Array gathered(const Shape& shape, std::span<const Held> sources,
+                 std::span<const Origin> origins) const;
   Share share_of(const run::Piece& piece, std::span<const Held> sources,
                  std::span<const Origin> origins) const;
   void send(std::size_t rows, Fetch& fetch) const;
   void fetch(const Site& site, std::size_t rows, const Fetch& fetch, Slice out) const;
 
   /// body(site, views of the operands), on each piece, again where memory was short and results
-  /// that are there could leave. A DeviceError says what is lost with the device.
+  /// that are there could leave.
   template <std::size_t operands, class Body>
-  void work(std::span<Residues* const> outs, const Pieces& pieces,
+  void work(std::span<const std::shared_ptr<Residues>> outs, const Pieces& pieces,
             const std::array<Held, operands>& held, const Body& body) const {
     const auto one = [&](std::size_t i) {
       const Site here = site(i, pieces[i]);
       const auto spill_done = [&] {
         bool any = false;
-        for (const Residues* out : outs)
+        for (const auto& out : outs)
           for (const Stored& done : out->buffers)
             if (done && &done.lane() == &here.lane) any = done.spill() || any;
         return any;
@@ -173,31 +193,20 @@ class Typed final : public Evaluator {
         (std::make_index_sequence<operands>{});
       });
     };
-    try {
-      fleet().each(pieces, false, one);
-    } catch (const DeviceError& error) {
-      rethrow(error, held);
-    }
+    fleet().each(pieces, false, one);
   }
-  /// The array that body(site, out, views) makes of arrays of equal count, or singles. Done again,
-  /// once, over the devices that are left where one has failed with no operand lost.
+  /// The array that body(site, out, views) makes of arrays of equal count, or singles.
   template <class Body, class... Operands>
   Array make(const Shape& shape, const Body& body, const Operands&... operands) const {
-    const Pieces pieces = pieces_for(shape.count);
-    try {
-      return make_on(pieces, shape, body, operands...);
-    } catch (const DeviceError&) {
-      const auto failed = [&](const run::Piece& piece) { return fleet().has_failed(piece.lane); };
-      if (std::ranges::none_of(pieces, failed) || !(lost(*held(operands)).empty() && ...)) throw;
-    }
-    return make_on(pieces_for(shape.count), shape, body, operands...);
+    return in_pieces(shape.count, [&](Pieces pieces) {
+      return make_on(std::move(pieces), shape, body, operands...);
+    });
   }
   template <class Body, class... Operands>
-  Array make_on(const Pieces& pieces, const Shape& shape, const Body& body,
+  Array make_on(Pieces pieces, const Shape& shape, const Body& body,
                 const Operands&... operands) const {
-    const auto out = draft(shape, pieces);
-    Residues* const made = out.get();
-    work(std::span(&made, 1), out->pieces,
+    const auto out = draft(shape, std::move(pieces));
+    work(std::span(&out, 1), out->pieces,
          std::array<Held, sizeof...(Operands)>{aligned(operands, out->pieces, shape.count)...},
          [&](const Site& here, const auto&... views) {
            Buffer buffer = here.polynomials(shape.rows());
@@ -245,10 +254,13 @@ class Typed final : public Evaluator {
   void switched(const Site& site, const Key& key, const ring::Basis& basis, std::uint32_t g,
                 const Buffer& digits, ConstSlice added, std::uint64_t t, Slice out) const;
   void check_switch(const char* what, const Array& a, const Key& key) const;
+  /// automorphisms(), of what has been checked.
+  std::vector<Array> turned(const Pieces& pieces, const Array& a, std::span<const std::uint32_t> gs,
+                            const Keys& keys, std::uint64_t t) const;
   struct Sum;
   bool hoists_twice(const Array& a, std::span<const Term> terms, const Keys& keys) const;
-  Array added_up(const Array& a, std::size_t count, std::span<const Term> terms, const Keys& keys,
-                 std::uint64_t t) const;
+  Array added_up(Pieces pieces, const Array& a, std::size_t count, std::span<const Term> terms,
+                 const Keys& keys, std::uint64_t t) const;
 
   std::shared_ptr<const Plan> plan_;
   std::vector<std::unique_ptr<const Tables>> tables_;  ///< of each lane

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "schemes/bgv/derived.h"
+
 namespace whorl::bgv {
 
 namespace {
@@ -21,6 +23,12 @@ const double log2_secret = 0.5 * std::log2(2.0 / 3.0);
 double log2_sum(double a, double b) {
   const double high = std::max(a, b), low = std::min(a, b);
   return high + std::log2(1 + std::exp2(low - high));
+}
+
+NoiseModel::NoiseModel(const Parameters& parameters) : parameters_(parameters) {
+  for (unsigned parts = 0; parts <= max_parts; ++parts) rounding_.push_back(rounding_of(parts));
+  for (unsigned limbs = 0; limbs <= parameters.limbs(); ++limbs)
+    key_switch_.push_back(key_switch_of(limbs));
 }
 
 double NoiseModel::plaintext() const {
@@ -44,7 +52,7 @@ double NoiseModel::fresh_public() const {
   return log2_sum(fresh_secret(), products);
 }
 
-double NoiseModel::rounding(unsigned parts) const {
+double NoiseModel::rounding_of(unsigned parts) const {
   const double log2_N = std::log2(static_cast<double>(parameters_.N()));
   // Each part is moved by a polynomial uniform in ±t/2, which meets a power of s. Beyond s^2 the
   // powers' own norm, at most 6·sqrt(2N/3) each, is multiplied.
@@ -59,7 +67,7 @@ double NoiseModel::rounding(unsigned parts) const {
   return sum;
 }
 
-double NoiseModel::key_switch(unsigned limbs) const {
+double NoiseModel::key_switch_of(unsigned limbs) const {
   const ParameterLiteral& p = parameters_.literal();
   const double log2_N = std::log2(static_cast<double>(p.N));
   double sum = rounding(2);

@@ -18,7 +18,7 @@ double log2_sum(double a, double b);
 
 class NoiseModel {
  public:
-  explicit NoiseModel(const Parameters& parameters) : parameters_(parameters) {}
+  explicit NoiseModel(const Parameters& parameters);
 
   /// A plaintext of which nothing is known: N coefficients of at most t/2.
   double plaintext() const;
@@ -26,9 +26,9 @@ class NoiseModel {
   double fresh_secret() const;
   double fresh_public() const;
   /// What dividing by primes and rounding to multiples of t adds to a ciphertext of `parts`.
-  double rounding(unsigned parts) const;
+  double rounding(unsigned parts) const { return rounding_[parts]; }
   /// What key switching adds to a ciphertext of `limbs`.
-  double key_switch(unsigned limbs) const;
+  double key_switch(unsigned limbs) const { return key_switch_[limbs]; }
   /// After the last limb of `limbs` is dropped.
   double dropped(double noise, unsigned limbs, unsigned parts) const;
   /// Bits left: log2(Q/2) - noise. Decryption is right while this is positive.
@@ -55,10 +55,13 @@ class NoiseModel {
   std::vector<Level> schedule() const;
 
  private:
+  double rounding_of(unsigned parts) const;
+  double key_switch_of(unsigned limbs) const;
   /// rated_budget, and the levels on the way.
   double follow(unsigned depth, double sums, std::vector<Level>* levels) const;
 
   Parameters parameters_;
+  std::vector<double> rounding_, key_switch_;  ///< of each number of parts and of limbs
 };
 
 }  // namespace whorl::bgv

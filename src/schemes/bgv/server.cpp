@@ -147,10 +147,14 @@ struct Server::State {
       const auto turned = evaluator->automorphisms(residues(two), gs, keys, account.divisor());
       const Info info = account.automorphism(two.info_);
       std::vector<Array> out;
+      out.reserve(gs.size());
       for (std::size_t i = 0; i < gs.size(); ++i)
         out.push_back(gs[i] == 1 ? two : put(info, turned[i]));
       return out;
     });
+  }
+  Array automorphism(const Array& a, std::uint32_t g) const {
+    return automorphisms(a, std::span(&g, 1))[0];
   }
   Array brought_to(const Array& a, const Account::One& to) const {
     if (to.result.limbs == a.info_.limbs) return a;
@@ -309,16 +313,17 @@ std::vector<Array> Server::rotate_many(const Array& a,
                                        std::span<const std::int64_t> columns) const {
   state_->check_slots(a);
   std::vector<std::uint32_t> gs;
+  gs.reserve(columns.size());
   for (const std::int64_t c : columns) gs.push_back(rotation_exponent(parameters().N(), c));
   return state_->automorphisms(a, gs);
 }
 Array Server::rotate(const Array& a, std::int64_t columns) const {
-  return rotate_many(a, std::span(&columns, 1))[0];
+  state_->check_slots(a);
+  return state_->automorphism(a, rotation_exponent(parameters().N(), columns));
 }
 Array Server::swap_rows(const Array& a) const {
   state_->check_slots(a);
-  const std::uint32_t g = 2 * parameters().N() - 1;
-  return state_->automorphisms(a, std::span(&g, 1))[0];
+  return state_->automorphism(a, 2 * parameters().N() - 1);
 }
 Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
   state_->check(a);
