@@ -177,8 +177,10 @@ auto Fleet::again(const F& f) const {
     try {
       return f();
     } catch (const DeviceError& error) {
+      const bool once_more = failures() > before;
+      if (!once_more && said.empty()) throw;
       said += (said.empty() ? "" : "; ") + std::string(error.what());
-      if (failures() == before) throw DeviceError(said);
+      if (!once_more) throw DeviceError(said);
     }
   }
 }

@@ -29,13 +29,14 @@ struct Script {
   /// The k-th download from now on is OutOfMemoryError; 0: none.
   std::atomic<int> download_fails_in = 0;
   std::atomic<bool> end_fails = false;   ///< end_together() throws DeviceError
+  std::atomic<bool> wait_fails = false;  ///< wait() throws DeviceError
   std::chrono::microseconds pause{0};    ///< for each item
   std::function<bool()> interrupt = {};  ///< polled before each work
 
   std::mutex mutex;
   std::vector<std::size_t> pieces;  ///< items of each work done
   std::atomic<std::size_t> done = 0;
-  std::atomic<int> opened = 0;
+  std::atomic<int> opened = 0, waits = 0;
   std::atomic<int> together = 0;                       ///< begun and not ended
   std::atomic<int> in_flight = 0, most_in_flight = 0;  ///< results not yet downloaded
 
@@ -64,6 +65,11 @@ class ScriptedQueue final : public backend::Relay {
     ++script_->opened;
   }
   std::size_t batch_limit(std::size_t) const override { return script_->batch_limit; }
+  void wait() const override {
+    if (script_->wait_fails) throw DeviceError(name() + ": code 997");
+    ++script_->waits;
+    Relay::wait();
+  }
   void begin_together() const override { ++script_->together; }
   void end_together() const override {
     --script_->together;

@@ -184,6 +184,56 @@ TEST_F(FleetPieces, InterruptStopsThoseThatWait) {
                InterruptedError);
 }
 
+TEST_F(FleetPieces, InterruptStopsBetweenPieces) {
+  for (const bool waits : {false, true}) {
+    std::atomic<std::size_t> done = 0;
+    add("scripted:0");
+    const auto one = fleet(1, [&] { return done == 3; });
+    try {
+      one->each(one->pieces(10, 2), waits, [&](std::size_t) { ++done; });
+      FAIL() << "not stopped";
+    } catch (const InterruptedError& error) {
+      EXPECT_STREQ(error.what(), "stopped after 3 of 5 pieces of a batch");
+    }
+    EXPECT_EQ(done, 3u);
+  }
+}
+
+TEST_F(FleetPieces, WaitMarksADeviceWhoseWorkFailed) {
+  const auto three = fleet_of(3);
+  scripts_[1]->wait_fails = true;
+  EXPECT_THROW(three->wait(), DeviceError);
+  EXPECT_EQ(scripts_[2]->waits, 1) << "the others are waited for";
+  EXPECT_TRUE(three->has_failed(1));
+  three->wait();
+  EXPECT_EQ(scripts_[2]->waits, 2);
+}
+
+TEST_F(FleetPieces, ACallIsDoneAgainAsOftenAsDevicesFail) {
+  const auto three = fleet_of(3);
+  int calls = 0;
+  const auto fail_on = [&](std::size_t lane) {
+    three->mark_failed(lane, "gone");
+    throw DeviceError("lane " + std::to_string(lane));
+  };
+  EXPECT_EQ(three->again([&] {
+    if (++calls == 1) fail_on(0);
+    if (calls == 2) fail_on(1);
+    return calls;
+  }),
+            3);
+  try {
+    three->again([&] {
+      if (++calls == 4) fail_on(2);
+      throw DeviceError("an operand is lost");
+    });
+    FAIL() << "no error";
+  } catch (const DeviceError& error) {
+    EXPECT_STREQ(error.what(), "lane 2; an operand is lost");
+  }
+  EXPECT_EQ(calls, 5);
+}
+
 // ---- together
 
 TEST_F(FleetPieces, TogetherBeginsAndEndsOnEachDevice) {
@@ -203,13 +253,14 @@ TEST_F(FleetPieces, TogetherBeginsAndEndsOnEachDevice) {
   EXPECT_FALSE(two->lane(0)->held() || two->lane(1)->held());
 }
 
-TEST_F(FleetPieces, TogetherMarksADeviceWhoseEndFails) {
+TEST_F(FleetPieces, TogetherIsDoneAgainWhereTheEndFailsOnADevice) {
   const auto two = fleet_of(2);
   scripts_[1]->end_fails = true;
-  EXPECT_THROW(two->together([] {}), DeviceError);
+  int calls = 0;
+  EXPECT_EQ(two->together([&] { return ++calls; }), 2);
   ASSERT_EQ(two->failed().size(), 1u);
   EXPECT_EQ(two->failed()[0].name, "scripted:1");
-  EXPECT_EQ(two->together([] { return 1; }), 1) << "it is not asked any more";
+  EXPECT_EQ(two->together([&] { return ++calls; }), 3) << "it is not asked any more";
   EXPECT_EQ(scripts_[0]->together + scripts_[1]->together, 0);
   EXPECT_FALSE(two->lane(0)->held());
 }

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "support/limited_device.h"
 #include "support/rlwe_rig.h"
 #include "whorl/error.h"
 
@@ -54,6 +58,91 @@ TEST_F(Failures, OperandsOnTheHost) {
     expect_same(e->download(x), a);
     expect_same(e->download(e->tensor(x, y)), due);
   }
+}
+
+TEST_F(Failures, EveryOperationIsDoneAgain) {
+  const auto data = rig.key(3, 1);
+  const auto plain = rig.residues({1, rig.plan->all(), 1});
+  const auto no_end = std::make_shared<run::KeyBudget>();
+  using Arrays = std::vector<Array>;
+  using Operation = std::function<Arrays(const Evaluator&, const Array&, const Keys&)>;
+  const std::vector<std::pair<const char*, Operation>> operations = {
+      {"automorphisms",
+       [](const auto& e, const Array& x, const Keys& keys) {
+         return e.automorphisms(x, std::vector<std::uint32_t>{3, 1}, keys, 1);
+       }},
+      {"weighted_sum",
+       [&](const auto& e, const Array& x, const Keys& keys) {
+         const Array m = e.upload(plain, {1, rig.plan->all(), 1});
+         return Arrays{e.weighted_sum(x, std::vector<Evaluator::Term>{{3, m}, {1, m}}, keys, 1)};
+       }},
+      {"take",
+       [](const auto& e, const Array& x, const Keys&) {
+         return Arrays{e.take(x, std::vector<std::uint32_t>{3, 0, 3, 2})};
+       }},
+      {"join",
+       [](const auto& e, const Array& x, const Keys&) {
+         return Arrays{e.join(std::vector<Array>{x, x})};
+       }},
+      {"upload",
+       [&](const auto& e, const Array&, const Keys&) { return Arrays{e.upload(b, many)}; }},
+      {"download", [&](const auto& e, const Array& x, const Keys&) {
+         return Arrays{e.upload(e.download(x), many)};
+       }}};
+  const auto all_words = [](const Evaluator& e, const Arrays& arrays) {
+    std::vector<WordArray> out;
+    for (const Array& each : arrays) out.push_back(e.download(each));
+    return out;
+  };
+  const Keys at_home(alone, std::span(&data, 1), no_end);
+  for (const auto& [name, operation] : operations) {
+    SCOPED_TRACE(name);
+    const auto due = all_words(*alone, operation(*alone, alone->upload(a, many), at_home));
+    bool in_time = false;
+    for (long calls = 0; !in_time; ++calls) {
+      SCOPED_TRACE(calls);
+      ASSERT_LT(calls, 80);
+      const StrainedFleet devices(2);
+      const auto e = rig.evaluator(devices.fleet);
+      const Keys keys(e, std::span(&data, 1), no_end);
+      const Array x = e->upload(a, many);
+      spill(devices, 1);
+      devices.strains[1]->calls_left = calls;
+      const Arrays made = operation(*e, x, keys);
+      in_time = !devices.fleet->has_failed(1);
+      if (in_time) break;
+      const auto words = all_words(*e, made);
+      ASSERT_EQ(words.size(), due.size());
+      for (std::size_t i = 0; i < due.size(); ++i) expect_same(words[i], due[i]);
+    }
+  }
+}
+
+TEST_F(Failures, MemoryThatOthersTookMeanwhile) {
+  const Shape eight{2, full, 8};
+  const WordArray words = rig.residues(eight);
+  const auto due =
+      alone->download(alone->tensor(alone->upload(words, eight), alone->upload(words, eight)));
+  const auto limit = std::make_shared<test::MemoryLimit>();
+  limit->bytes = SIZE_MAX;
+  const auto fleet = std::make_shared<const run::Fleet>(
+      std::vector<std::shared_ptr<const backend::Device>>{test::limited_device(limit)},
+      run::FleetOptions{});
+  const auto e = rig.evaluator(fleet);
+  const Array x = e->upload(words, eight);
+  ASSERT_EQ(x.pieces().size(), 1u);
+  // The operand and its product are 16 and 24 rows of polynomials each; the room is for less.
+  const std::size_t tables = limit->used - words.bytes();
+  for (const std::size_t percent : {240u, 200u, 160u}) {
+    SCOPED_TRACE(percent);
+    limit->bytes = tables + words.bytes() * percent / 100;
+    const Array product = e->tensor(x, x);
+    EXPECT_GT(product.pieces().size(), 1u);
+    expect_same(e->download(product), due);
+  }
+  limit->bytes = tables + words.bytes() / 8;
+  EXPECT_THROW(e->tensor(x, x), OutOfMemoryError);
+  expect_same(e->download(x), words);
 }
 
 TEST_F(Failures, ReplicatedSingles) {
