@@ -60,8 +60,8 @@ DeviceKeys Keys::on(const run::Lane& lane) const {
   return {rotation_.on<backend::RotationKey>(lane), key_switch_.on<backend::SwitchKey>(lane)};
 }
 
-bool Keys::are_on(const run::Lane& lane) const {
-  return rotation_.is_on(lane) && key_switch_.is_on(lane);
+std::size_t Keys::bytes_on(const run::Lane& lane) const {
+  return rotation_.bytes_on(lane) + key_switch_.bytes_on(lane);
 }
 
 void Keys::release(const run::Lane& lane) const {
