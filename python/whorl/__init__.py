@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import errors
 from ._devices import DeviceInfo, devices
+from ._key_cache import KeyCache
 from ._server import cpu_target
 from ._server import version as _version
 from .errors import *  # noqa: F403
@@ -34,6 +35,7 @@ __version__ = _version()
 
 __all__ = [
     "DeviceInfo",
+    "KeyCache",
     "__version__",
     "bgv",
     "binfhe",

@@ -119,10 +119,8 @@ void KeyBudget::let_go(Entries::iterator entry, std::thread::id holder) const {
 
 // ---- KeyOnDevices
 
-KeyOnDevices::KeyOnDevices(
-    std::shared_ptr<KeyBudget> budget, std::size_t bytes,
-    std::function<std::shared_ptr<const void>(const backend::Queue&)> prepare)
-    : budget_(std::move(budget)), bytes_(bytes), prepare_(std::move(prepare)) {}
+KeyOnDevices::KeyOnDevices(std::shared_ptr<KeyBudget> budget, std::size_t bytes, PrepareKey prepare)
+    : budget_(std::move(budget)), prepare_(std::move(prepare)), bytes_(bytes) {}
 
 KeyOnDevices::~KeyOnDevices() {
   KeyBudget::Entries leaving;
@@ -148,6 +146,12 @@ void KeyOnDevices::leave(Place place) const {
 bool KeyOnDevices::is_on(const Lane& lane) const {
   const std::scoped_lock lock(budget_->mutex_);
   return find(lane) != budget_->entries_.end();
+}
+
+std::size_t KeyOnDevices::bytes_on(const Lane& lane) const {
+  const std::scoped_lock lock(budget_->mutex_);
+  const Place place = find(lane);
+  return place == budget_->entries_.end() ? 0 : place->bytes;
 }
 
 void KeyOnDevices::release(const Lane& lane) const {
@@ -179,33 +183,43 @@ std::shared_ptr<const void> KeyOnDevices::get(const Lane& lane) const {
 
 std::shared_ptr<const void> KeyOnDevices::prepare(const Lane& lane, KeyBudget::Lock& lock) const {
   KeyBudget& budget = *budget_;
-  budget.reserve(lock, lane, bytes_);
+  const std::size_t about = bytes_;
+  budget.reserve(lock, lane, about);
   const Place place = budget.entries_.insert(
       budget.entries_.end(),
-      {this, lane.shared_from_this(), bytes_, nullptr, {std::this_thread::get_id()}});
+      {this, lane.shared_from_this(), about, nullptr, {std::this_thread::get_id()}});
   lock.unlock();
-  std::shared_ptr<const void> prepared;
+  SizedKey prepared;
   try {
-    prepared = prepare_with_room(lane);
+    prepared = prepare_with_room(lane, about);
+    lock.lock();
+    bytes_ = prepared.bytes;
+    if (prepared.bytes > about) {  // room for all of it, as if it were not there yet
+      place->bytes = 0;
+      budget.reserve(lock, lane, prepared.bytes);
+    }
   } catch (...) {
+    if (lock.owns_lock()) lock.unlock();
+    prepared = {};
     lock.lock();
     budget.entries_.erase(place);
     budget.freed_.notify_all();
     throw;
   }
-  lock.lock();
-  place->prepared = std::move(prepared);
+  place->bytes = prepared.bytes;
+  if (prepared.bytes < about) budget.freed_.notify_all();
+  place->prepared = std::move(prepared.key);
   places_.push_back(place);
   place->holders.clear();  // hold() enters it
   return budget.hold(place);
 }
 
-std::shared_ptr<const void> KeyOnDevices::prepare_with_room(const Lane& lane) const {
+SizedKey KeyOnDevices::prepare_with_room(const Lane& lane, std::size_t about) const {
   while (true) {
     try {
       return prepare_(lane.queue());
     } catch (const OutOfMemoryError&) {
-      if (budget_->make_room(lane, bytes_) == 0 && !lane.residents().spill()) throw;
+      if (budget_->make_room(lane, about) == 0 && !lane.residents().spill()) throw;
     }
   }
 }

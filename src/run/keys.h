@@ -68,6 +68,20 @@ class KeyBudget : public std::enable_shared_from_this<KeyBudget> {
   mutable std::vector<std::thread::id> waiting_;  ///< threads that wait for a lane, or for room
 };
 
+/// A key that a device has prepared, and what it takes of the device's memory.
+struct SizedKey {
+  std::shared_ptr<const void> key;
+  std::size_t bytes = 0;
+};
+/// Of one that knows its bytes.
+template <class Key>
+SizedKey sized(Key key) {
+  const std::size_t bytes = key->bytes();
+  return {std::move(key), bytes};
+}
+/// Makes a key through a lane's queue.
+using PrepareKey = std::function<SizedKey(const backend::Queue&)>;
+
 /// What a server's keys are counted against: the cache that it shares, or `key_budget` bytes of
 /// each device for it alone (0: no bound). ParameterError if both are given.
 std::shared_ptr<KeyBudget> budget_of(const std::optional<KeyCache>& cache, std::size_t key_budget);
@@ -75,15 +89,14 @@ std::shared_ptr<KeyBudget> budget_of(const std::optional<KeyCache>& cache, std::
 /// One key, prepared on the lanes that have used it.
 class KeyOnDevices {
  public:
-  /// `prepare` makes it through a lane's queue, from what the host keeps: called again after the
-  /// key had to leave. `bytes`: what it takes of a device, about.
-  KeyOnDevices(std::shared_ptr<KeyBudget> budget, std::size_t bytes,
-               std::function<std::shared_ptr<const void>(const backend::Queue&)> prepare);
+  /// `prepare` makes it from what the host keeps: called again after the key had to leave. `bytes`:
+  /// what it takes of a device, about, for which room is made before it is prepared. Then it counts
+  /// for the bytes that `prepare` tells, and room is made for so many the next time.
+  KeyOnDevices(std::shared_ptr<KeyBudget> budget, std::size_t bytes, PrepareKey prepare);
   ~KeyOnDevices();
   KeyOnDevices(const KeyOnDevices&) = delete;
   KeyOnDevices& operator=(const KeyOnDevices&) = delete;
 
-  std::size_t bytes() const { return bytes_; }
   /// Prepares it if it is not there, under the lane's hold. Waits for calls of other threads whose
   /// keys are in the way; OutOfMemoryError if it is larger than the budget or the device, or what
   /// is in the way waits for this thread. Hold what is returned until work on Lane::queue() that
@@ -93,6 +106,8 @@ class KeyOnDevices {
     return std::static_pointer_cast<const Prepared>(get(lane));
   }
   bool is_on(const Lane& lane) const;
+  /// What it takes of the lane's device, 0 where it is not.
+  std::size_t bytes_on(const Lane& lane) const;
   /// Frees its memory there; a call that holds it keeps it until it is done.
   void release(const Lane& lane) const;
 
@@ -102,15 +117,15 @@ class KeyOnDevices {
   std::shared_ptr<const void> get(const Lane& lane) const;
   std::shared_ptr<const void> prepare(const Lane& lane, KeyBudget::Lock& lock) const;
   /// Where memory is short, unused keys leave the device, and then arrays that are longest unused.
-  std::shared_ptr<const void> prepare_with_room(const Lane& lane) const;
+  SizedKey prepare_with_room(const Lane& lane, std::size_t about) const;
   /// Where it is on the lane, or the list's end. Under the budget's lock, as the one below.
   Place find(const Lane& lane) const;
   void leave(Place place) const;
 
   std::shared_ptr<KeyBudget> budget_;
-  std::size_t bytes_;
-  std::function<std::shared_ptr<const void>(const backend::Queue&)> prepare_;
-  mutable std::vector<Place> places_;  ///< under the budget's lock
+  PrepareKey prepare_;
+  mutable std::size_t bytes_;  ///< under the budget's lock, as what follows
+  mutable std::vector<Place> places_;
 };
 
 }  // namespace whorl::run

@@ -1,6 +1,7 @@
 // BGV: arrays and plaintexts on a server's devices, and the server.
 #include "whorl/bgv/server.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include "common/packing.h"
@@ -19,8 +20,8 @@ using Values = std::span<const std::int64_t>;
 namespace {
 
 Server make_server(const EvaluationKeys& keys, const std::string& device, unsigned threads,
-                   std::size_t key_budget) {
-  const bgv::ServerOptions options{device, threads, &interrupted, key_budget};
+                   std::size_t key_budget, const std::optional<KeyCache>& key_cache) {
+  const bgv::ServerOptions options{device, threads, &interrupted, key_budget, key_cache};
   return without_gil([&] { return Server(keys, options); });
 }
 
@@ -43,7 +44,8 @@ void bind_bgv_server(nb::module_& module) {
       .def_prop_ro("nbytes", &Array::bytes);
 
   bind_session<Server, Array>(module)
-      .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "key_budget"_a)
+      .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "key_budget"_a,
+                  "key_cache"_a.none())
       .def("add", calling(&Server::add), "a"_a, "b"_a)
       .def("sub", calling(&Server::sub), "a"_a, "b"_a)
       .def("negate", calling(&Server::negate), "a"_a)

@@ -19,8 +19,8 @@ using binfhe::Server;
 namespace {
 
 Server make_server(const EvaluationKeys& keys, const std::string& device, unsigned threads,
-                   std::size_t key_budget, const std::optional<std::string>& transform,
-                   const std::string& rotation) {
+                   std::size_t key_budget, const std::optional<KeyCache>& key_cache,
+                   const std::optional<std::string>& transform, const std::string& rotation) {
   binfhe::ServerOptions options;
   options.device = device;
   options.threads = threads;
@@ -28,6 +28,7 @@ Server make_server(const EvaluationKeys& keys, const std::string& device, unsign
   options.interrupt = &interrupted;
   options.rotation = from_name<RotationSchedule>(rotation);
   options.key_budget = key_budget;
+  options.key_cache = key_cache;
   return without_gil([&] { return Server(keys, options); });
 }
 
@@ -41,7 +42,7 @@ void bind_binfhe_server(nb::module_& module) {
 
   bind_session<Server, Array>(module)
       .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "key_budget"_a,
-                  "transform"_a.none(), "rotation"_a)
+                  "key_cache"_a.none(), "transform"_a.none(), "rotation"_a)
       .def_prop_ro("rotation", [](const Server& s) { return to_name(s.rotation()); })
       .def_prop_ro("transform", [](const Server& s) { return to_name(s.transform()); })
       .def_prop_ro("threads", &Server::threads)

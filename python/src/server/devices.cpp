@@ -1,4 +1,4 @@
-// Which devices there are.
+// Which devices there are, and room for keys on them.
 #include "whorl/devices.h"
 
 #include <nanobind/stl/string.h>
@@ -11,6 +11,9 @@ namespace whorl::python {
 
 void bind_devices(nb::module_& module) {
   using namespace nb::literals;
+  nb::class_<KeyCache>(module, "KeyCache")
+      .def(nb::init<std::size_t>(), "bytes_a_device"_a)
+      .def_prop_ro("bytes_a_device", &KeyCache::bytes_a_device);
   module.def(
       "device_name",
       [](const std::string& device) { return without_gil([&] { return device_name(device); }); },

@@ -3,6 +3,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from . import KeyCache
 from .parts import I64, U32, Batch, Checked, Keys, OnDevice, Read, Session
 
 class ParameterLiteral:
@@ -59,7 +60,13 @@ class Plaintexts(OnDevice):
 
 class Server(Session[Parameters, Ciphertexts, Array]):
     @staticmethod
-    def create(keys: EvaluationKeys, device: str, threads: int, key_budget: int) -> Server: ...
+    def create(
+        keys: EvaluationKeys,
+        device: str,
+        threads: int,
+        key_budget: int,
+        key_cache: KeyCache | None,
+    ) -> Server: ...
     @overload
     def take(self, a: Array, index: U32) -> Array: ...
     @overload

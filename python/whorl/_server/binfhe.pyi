@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 
+from . import KeyCache
 from .parts import I32, U32, Batch, Checked, Frame, Keys, OnDevice, Read, Session
 
 _Encoding = tuple[int, bool]
@@ -69,6 +70,7 @@ class Server(Session[Parameters, Ciphertexts, Array]):
         device: str,
         threads: int,
         key_budget: int,
+        key_cache: KeyCache | None,
         transform: str | None,
         rotation: str,
     ) -> Server: ...

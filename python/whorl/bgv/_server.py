@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape
-from .._literal import Part, as_integer, as_long
+from .._key_cache import KeyCache, room_for_keys
+from .._literal import Part, as_integer
 from .._server import bgv as _lib
 from .._session import Session, spread
 from ..errors import DeviceError, ParameterError
@@ -36,13 +37,15 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         allow_insecure: with a path, accept parameters under 128 bits.
         key_budget: bytes that keys may take of each device; those used least recently make room.
             Default 0: no bound, and all keys lie on the device from the start.
+        key_cache: a `whorl.KeyCache`, room for keys that several servers share, instead of a budget
+            of this server's own. Keys are prepared when they are used.
 
     Raises:
         DeviceError: a device that is not there, or a name that is none; there is no silent
             fallback.
         OutOfMemoryError: the keys do not fit into the device's memory, or one alone not into
-            `key_budget`.
-        ParameterError: a key budget that is no integer in 0 … 2^64 - 1.
+            `key_budget` or `key_cache`.
+        ParameterError: a key budget that is no integer in 0 … 2^64 - 1, or one beside a key cache.
         TypeMismatchError: a file that does not hold evaluation keys, as a secret one; with a path
             also the other errors of `EvaluationKeys.load`.
 
@@ -80,9 +83,10 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         threads: int = 0,
         allow_insecure: bool = False,
         key_budget: int = 0,
+        key_cache: KeyCache | None = None,
     ) -> None:
-        budget = as_long("key_budget", key_budget)
-        self._open(keys, device, threads, allow_insecure, budget)
+        room = room_for_keys(key_budget, key_cache)
+        self._open(keys, device, threads, allow_insecure, *room)
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import concatenate
-from .._literal import Part, as_long
+from .._key_cache import KeyCache, room_for_keys
+from .._literal import Part
 from .._server import binfhe as _lib
 from .._session import Session
 from ..errors import EncodingError, ParameterMismatchError
@@ -45,14 +46,16 @@ class Server(Session[Ciphertexts, EncryptedArray]):
             default `"auto"`: the fastest for the batch. A CPU ignores it.
         key_budget: bytes that keys may take of each device; those used least recently make room.
             Default 0: no bound.
+        key_cache: a `whorl.KeyCache`, room for keys that several servers share, instead of a budget
+            of this server's own. Keys are prepared when the server is made, and when they are used.
 
     Raises:
         DeviceError: a device that is not there, or a name that is none; there is no silent
             fallback.
         OutOfMemoryError: the keys do not fit into a device's memory, or one alone not into
-            `key_budget`.
+            `key_budget` or `key_cache`.
         ParameterError: a transform or rotation that is not known; a key budget that is no integer
-            in 0 … 2^64 - 1.
+            in 0 … 2^64 - 1, or one beside a key cache.
         TypeMismatchError: a file that does not hold evaluation keys, as a secret one; with a path
             also
             the other errors of `EvaluationKeys.load`.
@@ -99,9 +102,10 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         allow_insecure: bool = False,
         rotation: str = "auto",
         key_budget: int = 0,
+        key_cache: KeyCache | None = None,
     ) -> None:
-        budget = as_long("key_budget", key_budget)
-        self._open(keys, device, threads, allow_insecure, budget, transform, rotation)
+        room = room_for_keys(key_budget, key_cache)
+        self._open(keys, device, threads, allow_insecure, *room, transform, rotation)
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
     rotation = Part[str]("_core.rotation", "`auto`, `single`, `cluster` or `shared`, as asked for.")

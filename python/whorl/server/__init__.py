@@ -9,6 +9,7 @@ compiled module that has them, `whorl._client`, without which it works. Its load
 that holds a secret (`TypeMismatchError`).
 """
 
+from .._key_cache import KeyCache
 from . import bgv, binfhe
 
-__all__ = ["bgv", "binfhe"]
+__all__ = ["KeyCache", "bgv", "binfhe"]

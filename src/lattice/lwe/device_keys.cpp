@@ -9,8 +9,8 @@ namespace whorl::lattice::lwe {
 
 namespace {
 
-std::shared_ptr<const void> prepare_rotation(const backend::Queue& queue, const KeyMaterial& keys) {
-  const auto with = [&]<class Word>(Word) -> std::shared_ptr<const void> {
+run::SizedKey prepare_rotation(const backend::Queue& queue, const KeyMaterial& keys) {
+  const auto with = [&]<class Word>(Word) {
     const auto bodies = keys.rotation_b.as<Word>();
     const backend::RotationShape& shape = keys.rotation;
     const std::size_t words = shape.row_words();
@@ -18,13 +18,13 @@ std::shared_ptr<const void> prepare_rotation(const backend::Queue& queue, const 
       RotationMethod::expand<Word>(shape, keys.rotation_seed, r, a);
       std::copy_n(bodies.begin() + static_cast<std::ptrdiff_t>(r * words), words, b.begin());
     };
-    return queue.rotation<Word>().prepare(shape, rows);
+    return run::sized(queue.rotation<Word>().prepare(shape, rows));
   };
   return backend::with_word_bytes(keys.rotation_b.word_bytes(), with);
 }
 
-std::shared_ptr<const void> prepare_switch(const backend::Queue& queue, const KeyMaterial& keys) {
-  const auto with = [&]<class Word>(Word) -> std::shared_ptr<const void> {
+run::SizedKey prepare_switch(const backend::Queue& queue, const KeyMaterial& keys) {
+  const auto with = [&]<class Word>(Word) {
     const auto bodies = keys.switch_b.as<Word>();
     const backend::SwitchShape& shape = keys.key_switch;
     const backend::SwitchRows<Word> rows = [&](std::size_t first, std::size_t count, Word* out,
@@ -33,7 +33,7 @@ std::shared_ptr<const void> prepare_switch(const backend::Queue& queue, const Ke
                                       {out, count, shape.n, stride});
       for (std::size_t r = 0; r < count; ++r) out[r * stride + shape.n] = bodies[first + r];
     };
-    return queue.lwe().prepare_switch_key(shape, rows);
+    return run::sized(queue.lwe().prepare_switch_key(shape, rows));
   };
   return backend::with_word_bytes<2>(static_cast<unsigned>(keys.switch_b.word_bytes()), with);
 }
@@ -60,8 +60,8 @@ DeviceKeys Keys::on(const run::Lane& lane) const {
   return {rotation_.on<backend::RotationKey>(lane), key_switch_.on<backend::SwitchKey>(lane)};
 }
 
-bool Keys::are_on(const run::Lane& lane) const {
-  return rotation_.is_on(lane) && key_switch_.is_on(lane);
+std::size_t Keys::bytes_on(const run::Lane& lane) const {
+  return rotation_.bytes_on(lane) + key_switch_.bytes_on(lane);
 }
 
 void Keys::release(const run::Lane& lane) const {

@@ -38,8 +38,8 @@ class Keys {
   /// Prepares those that are not there. OutOfMemoryError if they do not fit the budget or the
   /// device; DeviceError if it has no kernel for them.
   DeviceKeys on(const run::Lane& lane) const;
-  /// Whether both are on a lane's device.
-  bool are_on(const run::Lane& lane) const;
+  /// What those that are on a lane's device take of it.
+  std::size_t bytes_on(const run::Lane& lane) const;
   void release(const run::Lane& lane) const;
 
  private:

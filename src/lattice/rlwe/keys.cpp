@@ -34,7 +34,7 @@ std::size_t Keys::bytes() const {
   std::size_t sum = 0;
   for (const auto& [name, key] : keys_)
     for (std::size_t lane = 0; lane < fleet.size(); ++lane)
-      if (key->devices().is_on(*fleet.lane(lane))) sum += key->bytes();
+      sum += key->devices().bytes_on(*fleet.lane(lane));
   return sum;
 }
 

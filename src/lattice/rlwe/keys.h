@@ -17,25 +17,21 @@ namespace whorl::lattice::rlwe {
 class Key {
  public:
   Key(std::uint32_t g, unsigned power, ring::KeyLayout layout, std::size_t bytes,
-      std::shared_ptr<run::KeyBudget> budget,
-      std::function<std::shared_ptr<const void>(const backend::Queue&)> prepare)
+      std::shared_ptr<run::KeyBudget> budget, run::PrepareKey prepare)
       : g_(g),
         power_(power),
         layout_(std::move(layout)),
-        bytes_(bytes),
         devices_(std::move(budget), bytes, std::move(prepare)) {}
 
   std::uint32_t g() const { return g_; }
   unsigned power() const { return power_; }
   const ring::KeyLayout& layout() const { return layout_; }
-  std::size_t bytes() const { return bytes_; }  ///< on one device
   const run::KeyOnDevices& devices() const { return devices_; }
 
  private:
   std::uint32_t g_;
   unsigned power_;
   ring::KeyLayout layout_;
-  std::size_t bytes_;
   run::KeyOnDevices devices_;
 };
 

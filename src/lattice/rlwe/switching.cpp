@@ -21,10 +21,10 @@ std::shared_ptr<const Key> Typed<Word>::prepare(const SwitchKeyData& data,
                          std::to_string(data.power));
   const auto self = std::static_pointer_cast<const Typed>(this->shared_from_this());
   const auto put_on = [self, layout, rows = key_rows<Word>(plan_, layout, data.seed, data.b)](
-                          const backend::Queue& queue) -> std::shared_ptr<const void> {
+                          const backend::Queue& queue) {
     std::size_t lane = 0;
     while (&self->fleet().lane(lane)->device() != &queue.device()) ++lane;
-    return queue.rns<Word>().prepare_key(*self->tables_[lane], layout, rows);
+    return run::sized(queue.rns<Word>().prepare_key(*self->tables_[lane], layout, rows));
   };
   return std::make_shared<const Key>(data.g, data.power, layout, 2 * words * sizeof(Word),
                                      std::move(budget), put_on);

@@ -86,10 +86,7 @@ struct Server::State {
         device_names(fleet->names()),
         all_devices(fleet->name()) {
     // Now rather than in the first call, so that a device that cannot is refused here.
-    for (std::size_t l = 0; l < fleet->size(); ++l) {
-      const lattice::lwe::DeviceKeys there = server_keys->on(*fleet->lane(l));
-      key_bytes.push_back(there.rotation->bytes() + there.key_switch->bytes());
-    }
+    for (std::size_t l = 0; l < fleet->size(); ++l) server_keys->on(*fleet->lane(l));
   }
 
   // ---- checks
@@ -242,7 +239,6 @@ struct Server::State {
   lattice::lwe::Evaluator evaluator;
   std::vector<std::string> device_names;
   std::string all_devices;
-  std::vector<std::size_t> key_bytes;  ///< on each device
 };
 
 Server::Server(const EvaluationKeys& keys, ServerOptions options) {
@@ -264,7 +260,7 @@ unsigned Server::threads() const { return state_->fleet->lane(0)->device().threa
 std::size_t Server::key_bytes() const {
   std::size_t sum = 0;
   for (std::size_t l = 0; l < state_->fleet->size(); ++l)
-    if (state_->server_keys->are_on(*state_->fleet->lane(l))) sum += state_->key_bytes[l];
+    sum += state_->server_keys->bytes_on(*state_->fleet->lane(l));
   return sum;
 }
 

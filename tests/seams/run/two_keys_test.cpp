@@ -21,10 +21,10 @@ struct Holder {
   Holder(const std::shared_ptr<KeyBudget>& budget, const std::shared_ptr<test::MemoryLimit>& limit,
          const std::string& device, std::uint32_t value)
       : fleet({test::limited_device(limit, device)}, {}),
-        key(budget, key_bytes, [value](const backend::Queue& queue) {
+        key(budget, key_bytes, [value](const backend::Queue& queue) -> SizedKey {
           auto out = std::make_shared<Words>(queue.allocate<std::uint32_t>(words));
           queue.upload<std::uint32_t>(std::vector<std::uint32_t>(words, value), out->slice());
-          return out;
+          return {out, key_bytes};
         }) {}
 
   const Lane& lane() const { return *fleet.lane(0); }

@@ -20,12 +20,18 @@ class Keys : public ::testing::Test {
  protected:
   std::unique_ptr<const KeyOnDevices> key(const std::shared_ptr<KeyBudget>& budget,
                                           std::uint8_t value, std::size_t bytes = key_bytes) {
+    return key_of_about(bytes, budget, value, bytes);
+  }
+  std::unique_ptr<const KeyOnDevices> key_of_about(std::size_t about,
+                                                   const std::shared_ptr<KeyBudget>& budget,
+                                                   std::uint8_t value,
+                                                   std::size_t bytes = key_bytes) {
     return std::make_unique<const KeyOnDevices>(
-        budget, bytes, [this, value, bytes](const backend::Queue& queue) {
+        budget, about, [this, value, bytes](const backend::Queue& queue) -> SizedKey {
           ++prepared_;
           auto out = std::make_shared<Key>(queue.allocate<std::uint8_t>(bytes));
           queue.upload<std::uint8_t>(std::vector<std::uint8_t>(bytes, value), out->slice());
-          return out;
+          return {out, bytes};
         });
   }
   std::shared_ptr<const Lane> lane(const std::string& name = "limited") const {
@@ -34,7 +40,7 @@ class Keys : public ::testing::Test {
   static std::uint8_t value(const Lane& lane, const KeyOnDevices& key) {
     const auto held = lane.hold();
     const auto there = key.on<Key>(lane);
-    return fetch<std::uint8_t>(lane, there->slice())[key.bytes() - 1];
+    return fetch<std::uint8_t>(lane, there->slice()).back();
   }
 
   std::shared_ptr<test::MemoryLimit> limit_ = [] {
@@ -55,6 +61,8 @@ TEST_F(Keys, ArePreparedOnceALane) {
     EXPECT_EQ(prepared_, 1);
     EXPECT_TRUE(k->is_on(*first));
     EXPECT_FALSE(k->is_on(*second));
+    EXPECT_EQ(k->bytes_on(*first), key_bytes);
+    EXPECT_EQ(k->bytes_on(*second), 0u);
     value(*second, *k);
     EXPECT_EQ(prepared_, 2);
     EXPECT_EQ(budget->used(*first), key_bytes);
@@ -113,6 +121,85 @@ TEST_F(Keys, OneTooLargeIsRefused) {
   }
   EXPECT_EQ(prepared_, 0);
   EXPECT_FALSE(there->held());
+}
+
+TEST_F(Keys, OneSmallerThanReservedCountsForWhatItTakes) {
+  const auto budget = std::make_shared<KeyBudget>(key_bytes * 5 / 2);
+  const auto there = lane();
+  const auto a = key_of_about(key_bytes * 3 / 2, budget, 1);
+  const auto b = key_of_about(key_bytes * 3 / 2, budget, 2);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(value(*there, *a), 1);
+    EXPECT_EQ(budget->used(*there), limit_->used);
+    EXPECT_EQ(value(*there, *b), 2);
+    EXPECT_EQ(budget->used(*there), 2 * key_bytes);
+  }
+  EXPECT_EQ(a->bytes_on(*there), key_bytes);
+  EXPECT_EQ(limit_->used, 2 * key_bytes);
+  EXPECT_EQ(prepared_, 2);
+}
+
+TEST_F(Keys, RoomIsMadeForWhatOneTookBefore) {
+  const auto budget = std::make_shared<KeyBudget>(2 * key_bytes);
+  const auto there = lane();
+  const auto a = key_of_about(key_bytes * 3 / 2, budget, 1);
+  const auto b = key_of_about(key_bytes * 3 / 2, budget, 2);
+  value(*there, *a);
+  value(*there, *b);
+  EXPECT_FALSE(a->is_on(*there)) << "nobody knew";
+  value(*there, *a);
+  EXPECT_TRUE(a->is_on(*there) && b->is_on(*there));
+  EXPECT_EQ(prepared_, 3);
+}
+
+TEST_F(Keys, OneLargerThanReservedGetsTheRestOfItsRoom) {
+  const auto there = lane();
+  const auto budget = std::make_shared<KeyBudget>(key_bytes * 3 / 2);
+  const auto a = key(budget, 1), b = key_of_about(key_bytes / 2, budget, 2);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(value(*there, *a), 1);
+    EXPECT_EQ(value(*there, *b), 2);
+    EXPECT_FALSE(a->is_on(*there));
+    EXPECT_EQ(budget->used(*there), key_bytes);
+    EXPECT_EQ(limit_->used, key_bytes);
+  }
+}
+
+TEST_F(Keys, OneFoundTooLargeIsRefusedAndLeavesNothing) {
+  const auto budget = std::make_shared<KeyBudget>(key_bytes - 1);
+  const auto there = lane();
+  const auto k = key_of_about(1, budget, 1);
+  for (int i = 0; i < 2; ++i) {
+    try {
+      value(*there, *k);
+      FAIL() << "no error";
+    } catch (const OutOfMemoryError& error) {
+      EXPECT_NE(std::string(error.what()).find("a key of 1000 bytes"), std::string::npos);
+      EXPECT_NE(std::string(error.what()).find("in use take 0"), std::string::npos);
+    }
+    EXPECT_EQ(prepared_, 1) << "from then on its size is known";
+    EXPECT_EQ(budget->used(*there), 0u);
+    EXPECT_EQ(limit_->used, 0u);
+    EXPECT_FALSE(k->is_on(*there) || there->held());
+  }
+}
+
+TEST_F(Keys, OneLargerThanReservedWaitsForAnotherThreadsCall) {
+  const auto budget = std::make_shared<KeyBudget>(key_bytes * 3 / 2);
+  const auto there = lane();
+  const auto a = key(budget, 1), b = key_of_about(key_bytes / 2, budget, 2);
+  std::atomic<bool> done = false;
+  auto held = a->on<Key>(*there);
+  std::jthread other([&] {
+    EXPECT_EQ(value(*there, *b), 2);
+    done = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(done);
+  held.reset();
+  other.join();
+  EXPECT_TRUE(b->is_on(*there));
+  EXPECT_FALSE(a->is_on(*there));
 }
 
 TEST_F(Keys, OneInUseStays) {
@@ -187,7 +274,9 @@ TEST_F(Keys, SeveralThreadsManyKeys) {
   const auto budget = std::make_shared<KeyBudget>(4 * key_bytes);
   const auto first = lane("limited:0"), second = lane("limited:1");
   std::vector<std::unique_ptr<const KeyOnDevices>> keys;
-  for (std::uint8_t k = 0; k < 10; ++k) keys.push_back(key(budget, k));
+  // Some take less than was reserved for them, some more.
+  for (std::uint8_t k = 0; k < 10; ++k)
+    keys.push_back(key_of_about(key_bytes * (1 + k % 3) / 2, budget, k));
   std::atomic<int> wrong = 0;
   {
     std::vector<std::jthread> callers;
@@ -239,11 +328,10 @@ TEST_F(Keys, AFailureOfPreparationLeavesNothing) {
   const auto budget = std::make_shared<KeyBudget>();
   const auto there = lane();
   bool fails = true;
-  const KeyOnDevices k(budget, key_bytes,
-                       [&](const backend::Queue& queue) -> std::shared_ptr<const void> {
-                         if (fails) throw DeviceError("lost");
-                         return std::make_shared<Key>(queue.allocate<std::uint8_t>(key_bytes));
-                       });
+  const KeyOnDevices k(budget, key_bytes, [&](const backend::Queue& queue) -> SizedKey {
+    if (fails) throw DeviceError("lost");
+    return {std::make_shared<Key>(queue.allocate<std::uint8_t>(key_bytes)), key_bytes};
+  });
   EXPECT_THROW(k.on<Key>(*there), DeviceError);
   EXPECT_EQ(budget->used(*there), 0u);
   EXPECT_FALSE(there->held());

@@ -45,7 +45,7 @@ TEST(KeyCache, ServersTakeTurns) {
 
   const std::size_t bgv_bytes = bgv::Server(one.keys, {"cpu", 1, {}}).key_bytes();
   const std::size_t gate_bytes = binfhe::Server(gates.keys, {"cpu", 1, {}, {}}).key_bytes();
-  // More than the larger: keys are counted about.
+  // More than the larger: room is made for keys about as large as they are.
   const std::size_t room = std::max(bgv_bytes, gate_bytes) * 8 / 5;
   ASSERT_GT(2 * bgv_bytes, room);
   ASSERT_GT(bgv_bytes + gate_bytes, room);
@@ -67,15 +67,38 @@ TEST(KeyCache, ServersTakeTurns) {
     one.expect_right(first);
     EXPECT_EQ(first.key_bytes(), bgv_bytes);
     EXPECT_LT(second.key_bytes(), bgv_bytes);
-    EXPECT_EQ(third.key_bytes(), 0u);
+    EXPECT_LT(third.key_bytes(), gate_bytes);
     other.expect_right(second);
     EXPECT_EQ(second.key_bytes(), bgv_bytes);
     EXPECT_LT(first.key_bytes(), bgv_bytes);
-    EXPECT_LE(first.key_bytes() + second.key_bytes(), room);
+    EXPECT_LE(first.key_bytes() + second.key_bytes() + third.key_bytes(), room);
     EXPECT_EQ(gates.client.decrypt(third.bootstrap(y)), bits);
     EXPECT_EQ(third.key_bytes(), gate_bytes);
     EXPECT_LT(second.key_bytes(), bgv_bytes);
     EXPECT_LE(first.key_bytes() + second.key_bytes() + third.key_bytes(), room);
+  }
+}
+
+TEST(KeyCache, GatesCountEachKeyThatIsThere) {
+  const test::Pair& gates = test::pair_of(test::insecure(test::small_literal()));
+  const std::vector<std::uint32_t> bits = {0, 1, 1, 0};
+  const binfhe::Ciphertexts x = gates.client.encrypt(bits);
+  const std::size_t each = binfhe::Server(gates.keys, {"cpu", 1, {}, {}}).key_bytes();
+  binfhe::ServerOptions options{"cpu", 1, {}, {}};
+  options.key_cache = KeyCache(2 * each - 1);
+  const binfhe::Server first(gates.keys, options), second(gates.keys, options);
+  const std::size_t one_key = first.key_bytes();  // the other has left for the second's
+  EXPECT_GT(one_key, 0u);
+  EXPECT_LT(one_key, each);
+  EXPECT_EQ(second.key_bytes(), each);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(gates.client.decrypt(first.bootstrap(x)), bits);
+    EXPECT_EQ(first.key_bytes(), each);
+    EXPECT_GT(second.key_bytes(), 0u);
+    EXPECT_LT(second.key_bytes(), each);
+    EXPECT_EQ(gates.client.decrypt(second.bootstrap(x)), bits);
+    EXPECT_EQ(second.key_bytes(), each);
+    EXPECT_TRUE(first.key_bytes() == one_key || first.key_bytes() == each - one_key);
   }
 }
 

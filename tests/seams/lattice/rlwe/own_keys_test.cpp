@@ -26,10 +26,10 @@ TYPED_TEST(OwnKeys, ALayoutOfFourPrimesAndOneOfTwo) {
     EXPECT_EQ(data.b.size(), layout.digits.size() * layout.rows().size() * rig.N());
     const auto key = e->prepare(data, test::any_keys());
     EXPECT_EQ(key->layout(), layout);
-    EXPECT_EQ(key->bytes(), 2 * data.b.bytes());
     const auto m = rig.integers(4, 1000);
     const Array a = e->upload(rig.encrypt(basis, m), {2, basis, 4});
     const Array b = e->key_switch(a, *key, 1);
+    EXPECT_EQ(key->devices().bytes_on(*e->fleet().lane(0)), 2 * data.b.bytes());
     EXPECT_EQ(b.basis(), basis);
     // A digit is one prime and P at least another, of the same size.
     EXPECT_LE(rig.largest_difference(rig.phases(*e, b), rig.turned(m, g)), 2000);
