@@ -183,6 +183,7 @@ std::shared_ptr<const void> KeyOnDevices::get(const Lane& lane) const {
 
 std::shared_ptr<const void> KeyOnDevices::prepare(const Lane& lane, KeyBudget::Lock& lock) const {
   KeyBudget& budget = *budget_;
+  lane.residents().know(budget_);
   const std::size_t about = bytes_;
   budget.reserve(lock, lane, about);
   const Place place = budget.entries_.insert(

@@ -24,7 +24,7 @@ class KeyOnDevices;
 /// another needs the room; one that a call holds stays until the call is done. Shared by the
 /// servers of a service, whose keys then take turns on one GPU: what counts is the hardware
 /// (Lane::hardware), through whichever fleet a key was put there. Held by shared_ptr.
-class KeyBudget : public std::enable_shared_from_this<KeyBudget> {
+class KeyBudget final : public RoomMaker, public std::enable_shared_from_this<KeyBudget> {
  public:
   static constexpr std::size_t unlimited = ~std::size_t{0};
   explicit KeyBudget(std::size_t bytes_a_device = unlimited) : bytes_(bytes_a_device) {}
@@ -33,8 +33,8 @@ class KeyBudget : public std::enable_shared_from_this<KeyBudget> {
   /// Bytes of keys on a lane's hardware.
   std::size_t used(const Lane& lane) const;
   /// Takes keys that no call holds off a lane's hardware, the longest unused first, until they were
-  /// `bytes` or none is left: for a key that is short of memory. Returns the bytes freed.
-  std::size_t make_room(const Lane& lane, std::size_t bytes) const;
+  /// `bytes` or none is left: for keys or arrays that are short of memory. Returns the bytes freed.
+  std::size_t make_room(const Lane& lane, std::size_t bytes) const override;
 
  private:
   friend class KeyOnDevices;

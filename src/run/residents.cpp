@@ -25,4 +25,17 @@ bool Residents::spill(std::uint64_t since) {
   return left > 0;
 }
 
+void Residents::know(const std::shared_ptr<const RoomMaker>& maker) {
+  std::erase_if(makers_, [](const auto& each) { return each.expired(); });
+  if (std::ranges::none_of(makers_, [&](const auto& each) { return each.lock() == maker; }))
+    makers_.push_back(maker);
+}
+
+bool Residents::ask_room_makers(const Lane& lane) {
+  std::size_t freed = 0;
+  for (const auto& each : makers_)
+    if (const auto maker = each.lock()) freed += maker->make_room(lane, ~std::size_t{0});
+  return freed > 0;
+}
+
 }  // namespace whorl::run

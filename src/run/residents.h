@@ -20,6 +20,16 @@ class Resident {
   std::uint64_t used_ = 0;  ///< a clock
 };
 
+class Lane;
+
+/// Whoever can free memory of a lane at once: a budget of keys, by those that no call holds.
+class RoomMaker {
+ public:
+  virtual ~RoomMaker() = default;
+  /// Frees `bytes`, or as much as it can; returns how much.
+  virtual std::size_t make_room(const Lane& lane, std::size_t bytes) const = 0;
+};
+
 /// Those of one lane. To be called under its hold; any thread may drop a resident.
 class Residents {
  public:
@@ -31,9 +41,14 @@ class Residents {
   /// Of those not used after `since` the longer unused half leave, one at least. False if none
   /// could.
   bool spill(std::uint64_t since = ~std::uint64_t{0});
+  /// To be asked where residents alone do not make room enough.
+  void know(const std::shared_ptr<const RoomMaker>& maker);
+  /// What these can free, all of it. False if that is nothing.
+  bool ask_room_makers(const Lane& lane);
 
  private:
   std::vector<std::weak_ptr<Resident>> all_;
+  std::vector<std::weak_ptr<const RoomMaker>> makers_;
   std::size_t tidy_at_ = 64;  ///< when so many are known, those gone are forgotten
   std::uint64_t clock_ = 0;
 };

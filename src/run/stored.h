@@ -98,19 +98,20 @@ class Stored {
 };
 
 /// attempt(), under the lane's hold. Where the device's memory is short, `first()` says whether it
-/// has made room; after it what lies there longest unused leaves; and it is tried again, until
-/// nothing is left that could leave: OutOfMemoryError then.
+/// has made room; after it what lies there longest unused leaves, and last, once, keys that no call
+/// holds; and it is tried again, until nothing is left that could leave: OutOfMemoryError then.
 template <class First, class Attempt>
 void with_room(const Lane& lane, const First& first, const Attempt& attempt) {
   const auto held = lane.hold();
   const std::uint64_t since =
       lane.residents().now();  // what an attempt has used stays for the next
-  for (bool tried = false;; tried = true) {
+  for (bool tried = false, asked = false;; tried = true) {
     try {
       return attempt();
     } catch (const OutOfMemoryError&) {
-      const bool made = (!tried && first()) || lane.residents().spill(since);
-      if (!made) throw;
+      if (!(!tried && first()) && !lane.residents().spill(since)) {
+        if (std::exchange(asked, true) || !lane.residents().ask_room_makers(lane)) throw;
+      }
     }
     // What has left may be used by work that is still to be done.
     lane.queue().wait();

@@ -324,6 +324,34 @@ TEST_F(Keys, ADeviceShortOfMemoryLetsUnusedOnesGo) {
   EXPECT_FALSE(b->is_on(*there));
 }
 
+TEST_F(Keys, UnusedOnesLeaveForArraysAfterOtherArrays) {
+  const auto budget = std::make_shared<KeyBudget>();
+  limit_->bytes = 2 * key_bytes + 1000;
+  const auto there = lane();
+  const auto used = key(budget, 1), unused = key(budget, 2);
+  value(*there, *used);
+  value(*there, *unused);
+  const auto array_of = [&](std::size_t bytes) {
+    Stored<std::uint8_t> out;
+    with_room(
+        *there, [] { return false; },
+        [&] {
+          const auto held = used->on<Key>(*there);
+          out = {*there, place<std::uint8_t>(*there, std::vector<std::uint8_t>(bytes, 7))};
+        });
+    return out;
+  };
+  const auto first = array_of(900), second = array_of(900);
+  EXPECT_TRUE(first.on_host());
+  EXPECT_TRUE(used->is_on(*there) && unused->is_on(*there));
+  const auto third = array_of(1900);
+  EXPECT_TRUE(second.on_host());
+  EXPECT_TRUE(used->is_on(*there));
+  EXPECT_FALSE(unused->is_on(*there));
+  EXPECT_EQ(prepared_, 3) << "the used one, which nobody held between the attempts, came back";
+  EXPECT_THROW(array_of(2100), OutOfMemoryError);
+}
+
 TEST_F(Keys, AFailureOfPreparationLeavesNothing) {
   const auto budget = std::make_shared<KeyBudget>();
   const auto there = lane();
