@@ -35,7 +35,7 @@ DEVICE_NAME = re.compile(r"\bcuda[A-Z]\w*|\bCU(?:stream|device|context)\b|__(?:d
 # A device's own file: any folder of src/backend but the contract.
 DEVICE_FILE = re.compile(r"backend/(?!contract/)\w+/")
 # What has secret keys, and what must not: python/src/server, and python/src/common beneath it.
-SECRET_HEADER = re.compile(r"(?:\.\./)*(?:client/.*|whorl/(?:\w+/client|io_secret)\.h)$")
+SECRET_HEADER = re.compile(r"(?:\.\./)*(?:client/.*|whorl/(?:\w+/client|io_secret|secret_key)\.h)$")
 SERVER_FOLDERS = (("python", "src", "server"), ("python", "src", "common"))
 # Layers whose folders are apart.
 APART = ("lattice", "schemes")

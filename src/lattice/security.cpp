@@ -49,27 +49,19 @@ const SlopeRange& relative_slopes() {
   return kRange;
 }
 
-/// Slopes to leave a family of rows (one secret, one modulus) with, downwards and upwards: its own
-/// or mere proportion (bits / n), whichever is more cautious. Of a single row, those that the whole
+/// Slope to leave a family of rows (one secret, one modulus) with, downwards or upwards: its own or
+/// mere proportion (bits / n), whichever is more cautious. Of a single row, the one that the whole
 /// table shows.
-double slope_below(std::span<const Row> family) {
-  const double proportion = family.front().bits / family.front().n;
-  if (family.size() == 1) return proportion * relative_slopes().steepest;
-  double steepest = proportion;
+double slope_beyond(std::span<const Row> family, bool downwards) {
+  const Row& edge = downwards ? family.front() : family.back();
+  double cautious = edge.bits / edge.n;
+  if (family.size() == 1)
+    return cautious * (downwards ? relative_slopes().steepest : relative_slopes().smallest);
   for (std::size_t i = 1; i < family.size(); ++i) {
-    steepest = std::max(steepest, slope(family[i - 1], family[i]));
+    const double own = slope(family[i - 1], family[i]);
+    cautious = downwards ? std::max(cautious, own) : std::min(cautious, own);
   }
-  return steepest;
-}
-
-double slope_above(std::span<const Row> family) {
-  const double proportion = family.back().bits / family.back().n;
-  if (family.size() == 1) return proportion * relative_slopes().smallest;
-  double smallest = proportion;
-  for (std::size_t i = 1; i < family.size(); ++i) {
-    smallest = std::min(smallest, slope(family[i - 1], family[i]));
-  }
-  return smallest;
+  return cautious;
 }
 
 /// Lower bound at dimension n from one family. Bits grow with n almost linearly. Between two rows
@@ -78,8 +70,8 @@ double slope_above(std::span<const Row> family) {
 double family_bound(std::span<const Row> family, double n) {
   const Row& first = family.front();
   const Row& last = family.back();
-  if (n < first.n) return first.bits - slope_below(family) * (first.n - n);
-  if (n >= last.n) return last.bits + slope_above(family) * (n - last.n);
+  if (n < first.n) return first.bits - slope_beyond(family, true) * (first.n - n);
+  if (n >= last.n) return last.bits + slope_beyond(family, false) * (n - last.n);
   std::size_t high = 1;
   while (family[high].n <= n) ++high;
   const std::size_t low = high - 1;

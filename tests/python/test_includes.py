@@ -35,52 +35,47 @@ GOOD_TREE = {
     "python/whorl/__main__.py": "from whorl.cli import main\n",
 }
 
+# What each file must not have, a line each.
 BREACHES = {
-    "math uses ring": ("src/math/modulus.h", '#include "ring/ntt.h"\n'),
-    "ring uses backend": ("src/ring/ntt.cpp", '  #  include "backend/contract/ring.h"\n'),
-    "backend uses lattice": ("src/backend/contract/ring.h", '#include "lattice/lwe/keys.h"\n'),
-    "backend uses schemes": ("src/backend/cpu/ring.cpp", '#include "schemes/binfhe/gates.h"\n'),
-    "backend uses a scheme's public header": (
-        "src/backend/contract/ring.h",
-        '#include "whorl/binfhe/server.h"\n',
-    ),
-    "lattice uses schemes": ("src/lattice/lwe/keys.h", '#include "schemes/binfhe/keys.h"\n'),
-    "backend uses run": ("src/backend/contract/ring.h", '#include "run/fleet.h"\n'),
-    "run uses lattice": ("src/run/fleet.h", '#include "lattice/lwe/keys.h"\n'),
-    "run uses a device": ("src/run/fleet.h", '#include "backend/cpu/ring.h"\n'),
-    "lattice uses io": ("src/lattice/lwe/keys.h", "#include <whorl/io.h>\n"),
-    "schemes use a device": ("src/schemes/binfhe/server.cpp", '#include "backend/cpu/ring.h"\n'),
-    "io uses a device": ("src/io/frame.cpp", '#include "backend/cuda/runtime/stream.h"\n'),
-    "public error uses a scheme": ("include/whorl/error.h", '#include "whorl/binfhe/server.h"\n'),
-    "public header uses a private one": ("include/whorl/io.h", '#include "lattice/lwe/keys.h"\n'),
-    "public header uses CUDA": ("include/whorl/io.h", "#include <cuda_runtime.h>\n"),
-    "public header names a CUDA type": ("include/whorl/io.h", "void f(cudaStream_t stream);\n"),
-    "public header names the backend": ("include/whorl/io.h", "void f(backend::Device& d);\n"),
-    "a server's module encrypts": (
-        "python/src/server/module.cpp",
-        '#include "whorl/binfhe/client.h"\n',
-    ),
-    "a server's module loads secret keys": (
-        "python/src/server/module.cpp",
-        '#include "whorl/io_secret.h"\n',
-    ),
-    "a server's module uses the client's": (
-        "python/src/common/values.h",
-        '#include "../client/bgv.h"\n',
-    ),
-    "a lattice uses the other": (
-        "src/lattice/lwe/keys.h",
-        '#include "lattice/rlwe/evaluator.h"\n',
-    ),
-    "a scheme uses another": (
-        "src/schemes/binfhe/server.cpp",
-        '#include "whorl/bgv/server.h"\n',
-    ),
-    "a folder that is no layer": ("src/utils/misc.h", "#pragma once\n"),
-    "package imports an application": ("python/whorl/arrays.py", "from apps.tree import train\n"),
-    "package imports tests": ("python/whorl/arrays.py", "import tests.helpers\n"),
-    "library imports the CLI": ("python/whorl/arrays.py", "from whorl.cli import main\n"),
-    "library imports the CLI, relatively": ("python/whorl/arrays.py", "from . import cli\n"),
+    "src/math/modulus.h": ['#include "ring/ntt.h"'],
+    "src/ring/ntt.cpp": ['  #  include "backend/contract/ring.h"'],
+    "src/backend/contract/ring.h": [
+        '#include "run/fleet.h"',
+        '#include "lattice/lwe/keys.h"',
+        '#include "whorl/binfhe/server.h"',
+    ],
+    "src/backend/cpu/ring.cpp": ['#include "schemes/binfhe/gates.h"'],
+    "src/run/fleet.h": ['#include "lattice/lwe/keys.h"', '#include "backend/cpu/ring.h"'],
+    "src/lattice/lwe/keys.h": [
+        '#include "lattice/rlwe/evaluator.h"',
+        '#include "schemes/binfhe/keys.h"',
+        "#include <whorl/io.h>",
+    ],
+    "src/schemes/binfhe/server.cpp": [
+        '#include "backend/cpu/ring.h"',
+        '#include "whorl/bgv/server.h"',
+    ],
+    "src/io/frame.cpp": ['#include "backend/cuda/runtime/stream.h"'],
+    "src/utils/misc.h": ["#pragma once"],  # a folder that is no layer
+    "include/whorl/error.h": ['#include "whorl/binfhe/server.h"'],
+    "include/whorl/io.h": [
+        '#include "lattice/lwe/keys.h"',
+        "#include <cuda_runtime.h>",
+        "void f(cudaStream_t stream);",
+        "void f(backend::Device& d);",
+    ],
+    "python/src/server/module.cpp": [
+        '#include "whorl/binfhe/client.h"',
+        '#include "whorl/io_secret.h"',
+        '#include "whorl/secret_key.h"',
+    ],
+    "python/src/common/values.h": ['#include "../client/bgv.h"'],
+    "python/whorl/arrays.py": [
+        "from apps.tree import train",
+        "import tests.helpers",
+        "from whorl.cli import main",
+        "from . import cli",
+    ],
 }
 
 
@@ -108,10 +103,11 @@ def test_a_good_tree_passes(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("breach", BREACHES)
-def test_a_breach_is_found(tmp_path: Path, breach: str) -> None:
-    name, text = BREACHES[breach]
-    write_tree(tmp_path, GOOD_TREE | {name: GOOD_TREE.get(name, "") + text})
+@pytest.mark.parametrize(
+    ("name", "line"), [(name, line) for name, lines in BREACHES.items() for line in lines]
+)
+def test_a_breach_is_found(tmp_path: Path, name: str, line: str) -> None:
+    write_tree(tmp_path, GOOD_TREE | {name: GOOD_TREE.get(name, "") + line + "\n"})
     result = run_checker(tmp_path)
     assert result.returncode == 1
     assert len(result.stdout.splitlines()) == 1, result.stdout

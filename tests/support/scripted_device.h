@@ -56,6 +56,27 @@ struct Script {
   }
 };
 
+/// Two devices for calls from several threads: the second fails in their midst.
+inline void fail_amid_calls(Script& first, Script& second) {
+  for (Script* const script : {&first, &second}) {
+    script->queues = 2;
+    script->batch_limit = 6;
+  }
+  second.fails_in = 9;
+}
+/// How many of 16 calls from four threads fail.
+inline int failed_calls(const std::function<bool()>& call) {
+  std::atomic<int> failed = 0;
+  {
+    std::vector<std::jthread> callers;
+    for (int t = 0; t < 4; ++t)
+      callers.emplace_back([&] {
+        for (int i = 0; i < 4; ++i) failed += !call();
+      });
+  }
+  return failed;
+}
+
 /// Its work is Queue::copy of words of 32 bits, an item a word.
 class ScriptedQueue final : public backend::Relay {
  public:

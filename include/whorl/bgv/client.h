@@ -9,35 +9,28 @@
 #include "whorl/bgv/ciphertexts.h"
 #include "whorl/bgv/parameters.h"
 #include "whorl/common.h"
+#include "whorl/secret_key.h"
 
 namespace whorl::bgv {
 
-/// A uniform ternary secret in locked memory, wiped on destruction. Copies share the memory.
-class SecretKey {
+/// A uniform ternary secret.
+class SecretKey : public SecretKeyHandle<Parameters, struct SecretCoefficients> {
  public:
+  std::span<const std::int32_t> coefficients() const;
   static SecretKey generate(const Parameters& parameters);
   /// Rebuilds a key from its N coefficients in -1 … 1 (a loader's job), else RangeError.
   static SecretKey from_coefficients(const Parameters& parameters, const KeyId& key_id,
                                      std::span<const std::int32_t> coefficients);
-  const Parameters& parameters() const;
-  const KeyId& key_id() const;
-  std::span<const std::int32_t> coefficients() const;
 
  private:
-  struct State;
-  explicit SecretKey(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-  std::shared_ptr<const State> state_;
+  using SecretKeyHandle::SecretKeyHandle;
 };
 
-class Client {
+class Client : public KeyHolder<Parameters, SecretKey> {
  public:
   /// Generates a key.
   explicit Client(const Parameters& parameters) : Client(SecretKey::generate(parameters)) {}
   explicit Client(SecretKey key);
-
-  const Parameters& parameters() const { return key_.parameters(); }
-  const KeyId& key_id() const { return key_.key_id(); }
-  const SecretKey& secret_key() const { return key_; }
 
   /// Encrypts rows of N values each, taken modulo t (negative ones too). ShapeError unless values
   /// are a whole number of rows; EncodingError for slots that the parameters do not have.
@@ -57,7 +50,6 @@ class Client {
 
  private:
   struct State;
-  SecretKey key_;
   std::shared_ptr<const State> state_;
 };
 

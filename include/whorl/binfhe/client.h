@@ -2,45 +2,35 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/parameters.h"
 #include "whorl/common.h"
+#include "whorl/secret_key.h"
 
 namespace whorl::binfhe {
 
-/// Secret LWE and ring keys in locked memory, wiped on destruction. Copies share the memory.
-class SecretKey {
+/// Secret LWE and ring keys.
+class SecretKey : public SecretKeyHandle<Parameters, struct SecretCoefficients> {
  public:
+  std::span<const std::int32_t> lwe() const;   ///< n coefficients
+  std::span<const std::int32_t> ring() const;  ///< N coefficients
   static SecretKey generate(const Parameters& parameters);
   /// Rebuilds a key from its coefficients (a loader's job): n and N values in the range of their
   /// distributions, else RangeError.
   static SecretKey from_coefficients(const Parameters& parameters, const KeyId& key_id,
                                      std::span<const std::int32_t> lwe,
                                      std::span<const std::int32_t> ring);
-  const Parameters& parameters() const;
-  const KeyId& key_id() const;
-  std::span<const std::int32_t> lwe() const;   ///< n coefficients
-  std::span<const std::int32_t> ring() const;  ///< N coefficients
 
  private:
-  struct State;
-  explicit SecretKey(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-  std::shared_ptr<const State> state_;
+  using SecretKeyHandle::SecretKeyHandle;
 };
 
-class Client {
+class Client : public KeyHolder<Parameters, SecretKey> {
  public:
-  /// Generates a key pair.
-  explicit Client(const Parameters& parameters) : Client(SecretKey::generate(parameters)) {}
-  explicit Client(SecretKey key) : key_(std::move(key)) {}
-
-  const Parameters& parameters() const { return key_.parameters(); }
-  const KeyId& key_id() const { return key_.key_id(); }
-  const SecretKey& secret_key() const { return key_; }
+  using KeyHolder::KeyHolder;
 
   /// Encrypts messages in 0 … p-1, one ciphertext each. EncodingError if a message is not below p
   /// or p is more than q/8 sectors carry.
@@ -53,9 +43,6 @@ class Client {
                                   std::span<const std::uint32_t> messages) const;
   /// Generates the keys that a server needs, on `threads` threads (0: all cores).
   EvaluationKeys evaluation_keys(unsigned threads = 0, const Progress& progress = {}) const;
-
- private:
-  SecretKey key_;
 };
 
 }  // namespace whorl::binfhe

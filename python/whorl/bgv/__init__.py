@@ -12,9 +12,6 @@ from ._keys import EvaluationKeys, PublicKey
 from ._parameters import ParameterLiteral, Parameters, parameters
 from ._server import Server
 
-if TYPE_CHECKING:
-    from ._client import Client
-
 __all__ = [
     "Ciphertexts",
     "Client",
@@ -31,3 +28,5 @@ __all__ = [
 ]
 
 __getattr__, __dir__ = client_on_demand(__name__, __all__)
+if TYPE_CHECKING:
+    from ._client import Client

@@ -18,6 +18,20 @@ namespace whorl::backend {
 template <class Word>
 using RowSource = std::function<void(std::size_t row, std::span<Word> a, std::span<Word> b)>;
 
+/// A key, laid out in a device's order of use; its shape says what the device needs to know of it.
+template <class Shape>
+class PreparedKey : public Prepared {
+ public:
+  virtual std::size_t bytes() const = 0;
+  const Shape& shape() const { return shape_; }
+
+ protected:
+  explicit PreparedKey(Shape shape) : shape_(std::move(shape)) {}
+
+ private:
+  Shape shape_;
+};
+
 /// Whether two ranges of bytes have none in common.
 bool apart(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes);
 

@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "backend/contract/family.h"
@@ -35,16 +34,8 @@ struct SwitchShape {
       false;  ///< rows for v·g_j, v = 1 … gadget.bound(j), looked up; else rows for g_j, multiplied
 };
 
-class SwitchKey : public Prepared {
- public:
-  virtual std::size_t bytes() const = 0;
-  const SwitchShape& shape() const { return shape_; }
-
- protected:
-  explicit SwitchKey(SwitchShape shape) : shape_(std::move(shape)) {}
-
- private:
-  SwitchShape shape_;
+class SwitchKey : public PreparedKey<SwitchShape> {
+  using PreparedKey::PreparedKey;
 };
 
 /// Words of a size known at run time.

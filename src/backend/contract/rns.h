@@ -94,10 +94,10 @@ template <class Word>
 class RnsOps : public Family {
  public:
   using Family::Family;
-  using Input = Slice<const Word>;
-  using Output = Slice<Word>;
   using Tables = RnsTables<Word>;
   using Key = RnsSwitchKey<Word>;
+  using Input = Slice<const Word>;
+  using Output = Slice<Word>;
 
   std::unique_ptr<const Tables> prepare(std::shared_ptr<const ring::RnsPlan<Word>> plan) const;
   /// From at most ring::Basis::most primes.

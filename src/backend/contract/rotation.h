@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "backend/contract/family.h"
@@ -58,16 +57,8 @@ struct RotationShape {
 };
 
 /// A blind-rotation key in transform form, laid out in a backend's order of use.
-class RotationKey : public Prepared {
- public:
-  virtual std::size_t bytes() const = 0;
-  const RotationShape& shape() const { return shape_; }
-
- protected:
-  explicit RotationKey(RotationShape shape) : shape_(std::move(shape)) {}
-
- private:
-  RotationShape shape_;
+class RotationKey : public PreparedKey<RotationShape> {
+  using PreparedKey::PreparedKey;
 };
 
 /// A batch of rotations: rows (a_1 … a_n, b) of `lwe`, residues modulo 2N, and test vectors t =

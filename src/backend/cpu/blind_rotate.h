@@ -2,23 +2,21 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
 #include <vector>
 
 #include "backend/contract/rotation.h"
+#include "backend/cpu/by_word.h"
 #include "backend/parallel.h"
+#include "hwy/aligned_allocator.h"
 #include "math/modulus.h"
+#include "whorl/error.h"
 
 namespace whorl::backend::cpu {
-
-template <class Word>
-std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
-                                             const RowSource<Word>& rows, const Workers& workers);
-template <class Word>
-std::unique_ptr<RotationKey> prepare_ntt_key(const RotationShape& shape,
-                                             const RowSource<Word>& rows, const Workers& workers);
 
 /// A batch of blind rotations; the same meaning as RotationOps::rotate, or with `constant`, below
 /// Q, as RotationOps::rotate_extract.
@@ -31,12 +29,15 @@ struct RotationBatch {
   Word* out;  ///< (count, 2, N) or (count, N+1)
   std::size_t count;
 };
+
+/// Blind rotation by one arithmetic.
 template <class Word>
-void blind_rotate_fft(const RotationKey& key, const RotationBatch<Word>& batch,
-                      const Workers& workers);
-template <class Word>
-void blind_rotate_ntt(const RotationKey& key, const RotationBatch<Word>& batch,
-                      const Workers& workers);
+struct BlindRotation {
+  std::unique_ptr<RotationKey> (*prepare)(const RotationShape& shape, const RowSource<Word>& rows,
+                                          const Workers& workers);
+  void (*rotate)(const RotationKey& key, const RotationBatch<Word>& batch, const Workers& workers);
+};
+extern const ByWord<BlindRotation> fft_rotation, ntt_rotation;
 
 /// Most digits of a gadget and most ciphertexts of a tile.
 inline constexpr std::size_t most_digits = RotationOps<std::uint32_t>::most_digits, most_tile = 8;
@@ -77,8 +78,60 @@ void write_accumulator(const RotationShape& shape, Int* const acc[2],
     for (std::size_t j = 0; j < N; ++j) out[component * N + j] = residue(acc[component][N + j]);
 }
 
-/// Ciphertexts that a thread carries through each step of the key together: enough to share its
-/// reading, few enough that their transforms stay in the second-level cache.
-std::size_t rotation_tile(std::size_t count, std::size_t bytes_per_ciphertext, unsigned threads);
+/// What one ciphertext needs while it is carried through the key.
+template <class Word, class Value>
+struct Carried {
+  using Int = std::make_signed_t<Word>;
+  Int* acc[2];    ///< a, b: 2N values each
+  Int* rotated;   ///< N values
+  Value* digits;  ///< transformed digit polynomials, N values each; results overwrite the first two
+  const std::uint32_t* lwe;  ///< n + 1 residues modulo 2N
+  std::uint32_t a;           ///< exponent of the step
+};
+
+/// Ciphertexts begin … begin + count - 1 of a batch, which a thread carries through each step of
+/// the key together, with their accumulators and digits.
+template <class Word, class Value>
+class Tile {
+ public:
+  using Int = std::make_signed_t<Word>;
+  Tile(const RotationShape& shape, const RotationBatch<Word>& batch, std::size_t begin,
+       std::size_t count)
+      : shape_(shape), batch_(batch), begin_(begin), carried_(count) {
+    const std::size_t N = shape.N, own_digits = 2 * shape.most_digits() * N, own_ints = 5 * N;
+    digits_ = hwy::AllocateAligned<Value>(count * own_digits);
+    ints_ = hwy::AllocateAligned<Int>(count * own_ints);
+    if (!digits_ || !ints_) throw OutOfMemoryError("blind rotation: no memory for a tile");
+    for (std::size_t c = 0; c < count; ++c) {
+      Int* const own = ints_.get() + c * own_ints;
+      const std::uint32_t* const lwe = batch.lwe + (begin + c) * (shape.n + 1);
+      carried_[c] = {{own, own + 2 * N}, own + 4 * N, digits_.get() + c * own_digits, lwe, 0};
+      start_accumulator(shape, batch.luts + batch.index[begin + c] * N, lwe[shape.n],
+                        carried_[c].acc);
+    }
+  }
+  std::span<Carried<Word, Value>> carried() { return carried_; }
+  /// To the batch's results.
+  void write() const {
+    for (std::size_t c = 0; c < carried_.size(); ++c)
+      write_accumulator(shape_, carried_[c].acc, batch_, begin_ + c);
+  }
+
+ private:
+  const RotationShape& shape_;
+  const RotationBatch<Word>& batch_;
+  std::size_t begin_;
+  std::vector<Carried<Word, Value>> carried_;
+  hwy::AlignedFreeUniquePtr<Value[]> digits_;
+  hwy::AlignedFreeUniquePtr<Int[]> ints_;
+};
+
+/// Calls rotate(begin, count) for tiles of `count` ciphertexts: enough of them to share the reading
+/// of the key, few enough that their transforms stay in the second-level cache.
+void each_tile(std::size_t count, std::size_t bytes_per_ciphertext, const Workers& workers,
+               const std::function<void(std::size_t begin, std::size_t count)>& rotate);
+
+/// DeviceError unless a key was prepared for vectors of as many `values` as the device now uses.
+void check_lanes(unsigned prepared, unsigned used, const char* values);
 
 }  // namespace whorl::backend::cpu

@@ -3,56 +3,14 @@
 #define HWY_TARGET_INCLUDE "backend/cpu/blind_rotate_fft.cpp"
 #include "hwy/foreach_target.h"
 
-#include "backend/cpu/blind_rotate.h"
-#include "backend/cpu/rotation-inl.h"
-#include "backend/key_memory.h"
-#include "hwy/highway.h"
-#include "ring/host/fft-inl.h"
-
-#ifndef WHORL_BACKEND_CPU_BLIND_ROTATE_FFT_ONCE
-#define WHORL_BACKEND_CPU_BLIND_ROTATE_FFT_ONCE
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
 
-namespace whorl::backend::cpu {
-
-/// Spectra of the key in the order of use: LWE coefficient, vector v, digit polynomial (component,
-/// digit), key, component of the result; real vector, imaginary vector. With 32-bit words the
-/// spectra are kept as 32-bit integers, value·scale, the largest of each LWE coefficient filling
-/// the word: half the bytes to stream, at a rounding error that lattice::key_spectrum_variance
-/// accounts for. Otherwise they are doubles.
-class FftRotationKey final : public RotationKey {
- public:
-  FftRotationKey(RotationShape shape, unsigned lanes, bool compact)
-      : RotationKey(std::move(shape)),
-        plan(this->shape().N),
-        tables(plan, lanes),
-        compact(compact),
-        first(this->shape().first_rows()),
-        scale(this->shape().n, 1.0) {
-    // A row has two components of N/2 complex values.
-    const std::size_t values = first.back() * 2 * this->shape().N;
-    if (compact)
-      words = {values, "blind-rotation key"};
-    else
-      doubles = {values, "blind-rotation key"};
-  }
-  std::size_t bytes() const override {
-    return first.back() * 2 * this->shape().N * (compact ? sizeof(std::int32_t) : sizeof(double));
-  }
-
-  ring::FftPlan plan;
-  ring::FftTables tables;
-  bool compact;
-  std::vector<std::size_t> first;
-  std::vector<double> scale;  ///< of each LWE coefficient's spectra
-  KeyMemory<std::int32_t> words;
-  KeyMemory<double> doubles;
-};
-
-}  // namespace whorl::backend::cpu
-#endif
+#include "backend/cpu/rotation-inl.h"
+#include "backend/cpu/rotation_keys.h"
+#include "hwy/highway.h"
+#include "ring/host/fft-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace whorl::backend::cpu {
@@ -142,16 +100,6 @@ HWY_INLINE void multiply_add(Complex& sum, Complex a, Complex b) {
   sum.im = hn::MulAdd(a.im, b.re, sum.im);
 }
 
-/// What one ciphertext of a tile needs while it is carried through the key.
-template <class Int>
-struct Carried {
-  Int* acc[2];      ///< a, b: 2N values each
-  Int* rotated;     ///< N values
-  double* spectra;  ///< digit polynomials, 2·M doubles each; results overwrite the first two
-  const std::uint32_t* lwe;  ///< n + 1 residues modulo 2N
-  std::uint32_t a;           ///< exponent of the step
-};
-
 /// X^-a at the roots, as a product of one factor a vector and one a lane.
 struct Monomial {
   const std::complex<double>* roots;
@@ -197,9 +145,10 @@ struct FetchAhead {
 
 /// One step for a tile, group by group of kLanes vectors: finish the digits' transforms, multiply
 /// by the key, begin the inverse transforms. A group's data stay in the first-level cache.
-template <class Key, unsigned keys, class Int>
+template <class Key, unsigned keys, class Word>
 HWY_NOINLINE void multiply_step(const FftRotationKey& key, const Key* HWY_RESTRICT step,
-                                std::size_t rows, const Carried<Int>* tile, std::size_t count) {
+                                std::size_t rows, std::span<const Carried<Word, double>> tile) {
+  const std::size_t count = tile.size();
   const ring::FftTables& tables = key.tables;
   const std::size_t row_doubles = 2 * tables.M;
   constexpr std::size_t group_doubles = kLanes * 2 * kLanes;
@@ -214,7 +163,7 @@ HWY_NOINLINE void multiply_step(const FftRotationKey& key, const Key* HWY_RESTRI
     FetchAhead<Key> fetch(group_key + group_values, group_values, count * rows * (kLanes + 2));
     for (std::size_t c = 0; c < count; ++c) {
       if (tile[c].a == 0) continue;
-      double* spectra = tile[c].spectra + group * group_doubles;
+      double* spectra = tile[c].digits + group * group_doubles;
       for (std::size_t row = 0; row < rows; ++row) {
         Complex x[kLanes];
         load_group(spectra + row * row_doubles, x);
@@ -261,22 +210,8 @@ void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, st
   const Int Q = static_cast<Int>(shape.Q), half = static_cast<Int>(shape.Q / 2);
   const ring::FftTables& tables = key.tables;
 
-  const std::size_t doubles = std::size_t{2} * shape.most_digits() * 2 * M;
-  auto spectra = hwy::AllocateAligned<double>(count * doubles);
-  auto ints = hwy::AllocateAligned<Int>(count * 5 * N);
-  if (!spectra || !ints) throw OutOfMemoryError("blind rotation: no memory for a tile");
-
-  std::vector<Carried<Int>> tile(count);
-  for (std::size_t c = 0; c < count; ++c) {
-    Int* own = ints.get() + c * 5 * N;
-    tile[c] = {{own, own + 2 * N},
-               own + 4 * N,
-               spectra.get() + c * doubles,
-               batch.lwe + (begin + c) * (shape.n + 1),
-               0};
-    start_accumulator(shape, batch.luts + batch.index[begin + c] * N, tile[c].lwe[shape.n],
-                      tile[c].acc);
-  }
+  Tile<Word, double> tile(shape, batch, begin, count);
+  const std::span<Carried<Word, double>> carried = tile.carried();
 
   const double Q_high = static_cast<double>(shape.Q & ~std::uint64_t{1023});
   const bool wide = sizeof(Word) == 8;
@@ -292,7 +227,7 @@ void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, st
   for (std::uint32_t i = 0; i < shape.n; ++i) {
     const ring::Gadget& gadget = shape.gadgets[i];
     const unsigned digits = gadget.digits();
-    for (auto& ct : tile) {
+    for (auto& ct : carried) {
       ct.a = ct.lwe[i];
       if (ct.a == 0) continue;  // multiplies by zero: nothing changes
       for (unsigned component = 0; component < 2; ++component) {
@@ -300,44 +235,35 @@ void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, st
                          static_cast<Int>(gadget.offset()), ct.rotated);
         for (unsigned j = 0; j < digits; ++j)
           fft_forward_passes(tables, LoadDigit<Int>{ct.rotated, M, {gadget, j}},
-                             ct.spectra + (component * digits + j) * 2 * M);
+                             ct.digits + (component * digits + j) * 2 * M);
       }
     }
     const std::size_t rows = 2 * digits;
     const std::size_t offset = key.first[i] * 2 * N;
     if (key.compact) {
       if (shape.keys == 1)
-        multiply_step<std::int32_t, 1>(key, key.words.get() + offset, rows, tile.data(), count);
+        multiply_step<std::int32_t, 1, Word>(key, key.words.get() + offset, rows, carried);
       else
-        multiply_step<std::int32_t, 2>(key, key.words.get() + offset, rows, tile.data(), count);
+        multiply_step<std::int32_t, 2, Word>(key, key.words.get() + offset, rows, carried);
     } else {
       if (shape.keys == 1)
-        multiply_step<double, 1>(key, key.doubles.get() + offset, rows, tile.data(), count);
+        multiply_step<double, 1, Word>(key, key.doubles.get() + offset, rows, carried);
       else
-        multiply_step<double, 2>(key, key.doubles.get() + offset, rows, tile.data(), count);
+        multiply_step<double, 2, Word>(key, key.doubles.get() + offset, rows, carried);
     }
     add.scale = 1.0 / (key.scale[i] * static_cast<double>(M));
-    for (auto& ct : tile) {
+    for (auto& ct : carried) {
       if (ct.a == 0) continue;
       for (unsigned component = 0; component < 2; ++component) {
         add.acc = ct.acc[component];
-        fft_inverse_passes(tables, ct.spectra + component * 2 * M, add);
+        fft_inverse_passes(tables, ct.digits + component * 2 * M, add);
       }
     }
   }
 
-  for (std::size_t c = 0; c < count; ++c) write_accumulator(shape, tile[c].acc, batch, begin + c);
+  tile.write();
 }
 
-unsigned fft_lanes() { return kLanes; }
-void rotate_tile_32(const FftRotationKey& key, const RotationBatch<std::uint32_t>& batch,
-                    std::size_t begin, std::size_t count) {
-  rotate_tile(key, batch, begin, count);
-}
-void rotate_tile_64(const FftRotationKey& key, const RotationBatch<std::uint64_t>& batch,
-                    std::size_t begin, std::size_t count) {
-  rotate_tile(key, batch, begin, count);
-}
 /// Spectrum, in internal order, of centred coefficients.
 void key_spectrum(const ring::FftTables& tables, const double* coefficients, double* out) {
   const std::size_t M = tables.M;
@@ -367,6 +293,14 @@ void place_doubles(const double* spectrum, std::size_t vectors, std::size_t stri
     std::copy_n(spectrum, 2 * kLanes, out);
 }
 
+constexpr FftRotationKernels fft_rotation_table{
+    .lanes = kLanes,
+    .rotate = {{rotate_tile<std::uint32_t>}, {rotate_tile<std::uint64_t>}},
+    .key_spectrum = key_spectrum,
+    .place_words = place_words,
+    .place_doubles = place_doubles};
+const FftRotationKernels& fft_rotation_kernels() { return fft_rotation_table; }
+
 }  // namespace HWY_NAMESPACE
 }  // namespace whorl::backend::cpu
 HWY_AFTER_NAMESPACE();
@@ -374,18 +308,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace whorl::backend::cpu {
 
-HWY_EXPORT(fft_lanes);
-HWY_EXPORT(rotate_tile_32);
-HWY_EXPORT(rotate_tile_64);
-HWY_EXPORT(key_spectrum);
-HWY_EXPORT(place_words);
-HWY_EXPORT(place_doubles);
+HWY_EXPORT(fft_rotation_kernels);
 
 template <class Word>
 std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
                                              const RowSource<Word>& rows, const Workers& workers) {
+  const FftRotationKernels& kernels = HWY_DYNAMIC_DISPATCH(fft_rotation_kernels)();
   const bool compact = sizeof(Word) == 4;
-  auto key = std::make_unique<FftRotationKey>(shape, HWY_DYNAMIC_DISPATCH(fft_lanes)(), compact);
+  auto key = std::make_unique<FftRotationKey>(shape, kernels.lanes, compact);
   const std::size_t N = shape.N, lanes = key->tables.lanes;
   using Int = std::make_signed_t<Word>;
   const Int Q = static_cast<Int>(shape.Q), half = static_cast<Int>(shape.Q / 2);
@@ -412,8 +342,8 @@ std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
             coefficients[j] =
                 static_cast<double>(value - (Q & ((half - value) >> (8 * sizeof(Int) - 1))));
           }
-          HWY_DYNAMIC_DISPATCH(key_spectrum)
-          (key->tables, coefficients.get(), spectra.get() + place_of(polynomial, k, component) * N);
+          kernels.key_spectrum(key->tables, coefficients.get(),
+                               spectra.get() + place_of(polynomial, k, component) * N);
         }
       }
     if (compact) {
@@ -425,54 +355,32 @@ std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
     for (std::size_t place = 0; place < values / N; ++place) {
       const double* spectrum = spectra.get() + place * N;
       const std::size_t at = base + place * 2 * lanes;
-      if (compact) HWY_DYNAMIC_DISPATCH(place_words)
-      (spectrum, key->tables.vectors, key->scale[i], stride, key->words.get() + at);
-      else HWY_DYNAMIC_DISPATCH(place_doubles)(spectrum, key->tables.vectors, stride,
-                                               key->doubles.get() + at);
+      if (compact)
+        kernels.place_words(spectrum, key->tables.vectors, key->scale[i], stride,
+                            key->words.get() + at);
+      else
+        kernels.place_doubles(spectrum, key->tables.vectors, stride, key->doubles.get() + at);
     }
   });
   return key;
 }
 
-namespace {
-
-void rotate_any(const FftRotationKey& key, const RotationBatch<std::uint32_t>& batch,
-                std::size_t begin, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(rotate_tile_32)(key, batch, begin, count);
-}
-void rotate_any(const FftRotationKey& key, const RotationBatch<std::uint64_t>& batch,
-                std::size_t begin, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(rotate_tile_64)(key, batch, begin, count);
-}
-
-}  // namespace
-
 template <class Word>
 void blind_rotate_fft(const RotationKey& any_key, const RotationBatch<Word>& batch,
                       const Workers& workers) {
   const auto& key = static_cast<const FftRotationKey&>(any_key);
-  if (key.tables.lanes != HWY_DYNAMIC_DISPATCH(fft_lanes)())
-    throw DeviceError("the key was prepared for vectors of " + std::to_string(key.tables.lanes) +
-                      " doubles, the device now uses " +
-                      std::to_string(HWY_DYNAMIC_DISPATCH(fft_lanes)()));
+  const FftRotationKernels& kernels = HWY_DYNAMIC_DISPATCH(fft_rotation_kernels)();
+  check_lanes(key.tables.lanes, kernels.lanes, "doubles");
   const std::size_t bytes =
       key.shape().N * (2 * key.shape().most_digits() * sizeof(double) + 5 * sizeof(Word));
-  const std::size_t tile = rotation_tile(batch.count, bytes, workers.threads);
-  parallel_for((batch.count + tile - 1) / tile, workers, [&](std::size_t t) {
-    rotate_any(key, batch, t * tile, std::min(tile, batch.count - t * tile));
+  each_tile(batch.count, bytes, workers, [&](std::size_t begin, std::size_t count) {
+    kernels.rotate.of<Word>().tile(key, batch, begin, count);
   });
 }
 
-template std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape&,
-                                                      const RowSource<std::uint32_t>&,
-                                                      const Workers&);
-template std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape&,
-                                                      const RowSource<std::uint64_t>&,
-                                                      const Workers&);
-template void blind_rotate_fft(const RotationKey&, const RotationBatch<std::uint32_t>&,
-                               const Workers&);
-template void blind_rotate_fft(const RotationKey&, const RotationBatch<std::uint64_t>&,
-                               const Workers&);
+constexpr ByWord<BlindRotation> fft_rotation{
+    {prepare_fft_key<std::uint32_t>, blind_rotate_fft<std::uint32_t>},
+    {prepare_fft_key<std::uint64_t>, blind_rotate_fft<std::uint64_t>}};
 
 }  // namespace whorl::backend::cpu
 #endif  // HWY_ONCE

@@ -59,7 +59,8 @@ class CpuRing final : public RingOps<Word> {
       const std::size_t stretch = std::min<std::size_t>(N, Host::least_piece), count = N / stretch;
       return host_.each(polynomials * count, stretch, [&](std::size_t i) {
         const std::size_t first = i / count * N;
-        permute_values(permutation, a + first, out + first, i % count * stretch, stretch);
+        rns_kernels<Word>().permute(permutation, a + first, out + first, i % count * stretch,
+                                    stretch);
       });
     }
     const std::vector<std::uint32_t> to = ring::coefficient_permutation(N, g);

@@ -48,9 +48,9 @@ template <class Word>
 void convert_digits(const ring::BaseConversion<Word>& conversion, std::vector<const Word*> rows,
                     std::span<const ConversionTarget<Word>> targets, std::size_t count) {
   alignas(64) std::array<Word, rns_stretch> u;
-  conversion_quotients(conversion, rows.data(), count, u.data());
+  rns_kernels<Word>().conversion_quotients(conversion, rows.data(), count, u.data());
   rows.push_back(u.data());
-  conversion_sums<Word>(conversion, targets, rows.data(), count);
+  rns_kernels<Word>().conversion_sums(conversion, targets, rows.data(), count);
 }
 
 /// Into how many ranges the targets of a conversion are split, so that a thread converts the rows
@@ -198,8 +198,8 @@ void divide(const CpuRnsTables<Word>& tables, const DivisionTables<Word>& d, std
         multiply_scalar(q, x, d.factors[l], scaled.get(), N);
       x = scaled.get();
     }
-    subtract_scale(q, x, quotient, d.inverse[l], at < added.size() ? added.data() + at : nullptr,
-                   out + at, N);
+    rns_kernels<Word>().subtract_scale(
+        q, x, quotient, d.inverse[l], at < added.size() ? added.data() + at : nullptr, out + at, N);
   };
   // A part of a ciphertext is worked on by itself.
   const auto group = [&](std::size_t i) { return i % groups; };
@@ -257,7 +257,8 @@ class CpuRns final : public RnsOps<Word> {
       std::vector<ConversionTarget<Word>> to(targets);
       each_stretch(N, [&](std::size_t at, std::size_t size) {
         for (std::size_t l = 0; l < L; ++l) {
-          conversion_digits(rule, l, in + l * row + b * N + at, size, y.get() + l * rns_stretch);
+          rns_kernels<Word>().conversion_digits(rule, l, in + l * row + b * N + at, size,
+                                                y.get() + l * rns_stretch);
           digits[l] = y.get() + l * rns_stretch;
         }
         for (std::size_t k = 0; k < targets; ++k)
@@ -293,7 +294,8 @@ class CpuRns final : public RnsOps<Word> {
                // Results are (b, a): part 0 is what the secret does not multiply.
                const KeyProducts<Word> sums{
                    x, {b.data(), a.data()}, {out + i * N, out + (rows * batch + i) * N}};
-               key_products(montgomery[limb], sums, permutation.get(), at, size);
+               rns_kernels<Word>().key_products(montgomery[limb], sums, permutation.get(), at,
+                                                size);
              });
   }
 
@@ -324,7 +326,7 @@ class CpuRns final : public RnsOps<Word> {
                  const Word* const x[] = {a + first, a + part + first};
                  const Word* const y[] = {of_b, of_b + b_part};
                  Word* const to[] = {out + first, out + part + first, out + 2 * part + first};
-                 return two_by_two(q, x, y, to, count);
+                 return rns_kernels<Word>().two_by_two(q, x, y, to, count);
                }
                std::vector<const Word*> x, y;
                each_stretch(count, [&](std::size_t at, std::size_t size) {
@@ -337,7 +339,7 @@ class CpuRns final : public RnsOps<Word> {
                      x.push_back(a + j * part + offset);
                      y.push_back(of_b + (k - j) * b_part + at);
                    }
-                   sum_of_products<Word>(q, x, y, out + k * part + offset, size);
+                   rns_kernels<Word>().sum_of_products(q, x, y, out + k * part + offset, size);
                  }
                });
              });
@@ -353,7 +355,8 @@ class CpuRns final : public RnsOps<Word> {
     const std::size_t stretch = std::min(N, Host::least_piece), count = N / stretch;
     host_.each(added.size() / stretch, stretch, [&](std::size_t i) {
       const std::size_t first = i / count * N;
-      permute_values(permutation, added.data() + first, out + first, i % count * stretch, stretch);
+      rns_kernels<Word>().permute(permutation, added.data() + first, out + first,
+                                  i % count * stretch, stretch);
     });
   }
 

@@ -3,6 +3,7 @@
 #define HWY_TARGET_INCLUDE "backend/cpu/rns_kernels.cpp"
 #include "hwy/foreach_target.h"
 
+#include "backend/cpu/by_word.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rns_kernels.h"
 #include "hwy/highway.h"
@@ -120,14 +121,6 @@ void digits_of(const ring::BaseConversion<Word>& conversion, std::size_t l, cons
   for (std::size_t j = 0; j < count; j += kWords<Word>)
     hn::StoreU(reduce_once(mul_shoup_lazy_same(hn::LoadU(d, in + j), w, s, q), q), d, y + j);
 }
-void digits_32(const ring::BaseConversion<std::uint32_t>& conversion, std::size_t l,
-               const std::uint32_t* in, std::size_t count, std::uint32_t* y) {
-  digits_of(conversion, l, in, count, y);
-}
-void digits_64(const ring::BaseConversion<std::uint64_t>& conversion, std::size_t l,
-               const std::uint64_t* in, std::size_t count, std::uint64_t* y) {
-  digits_of(conversion, l, in, count, y);
-}
 
 template <class Word>
 void quotients_of(const ring::BaseConversion<Word>& conversion, const Word* const* y,
@@ -143,15 +136,6 @@ void quotients_of(const ring::BaseConversion<Word>& conversion, const Word* cons
     hn::StoreU(hn::ShiftRight<static_cast<int>(point)>(sum), d, u + j);
   }
 }
-void quotients_32(const ring::BaseConversion<std::uint32_t>& conversion,
-                  const std::uint32_t* const* y, std::size_t count, std::uint32_t* u) {
-  quotients_of(conversion, y, count, u);
-}
-void quotients_64(const ring::BaseConversion<std::uint64_t>& conversion,
-                  const std::uint64_t* const* y, std::size_t count, std::uint64_t* u) {
-  quotients_of(conversion, y, count, u);
-}
-
 /// Calls add(k) for k < terms, and correct() after as many as `chunk` says and in the end.
 template <class Add, class Correct>
 HWY_INLINE void sum_terms(std::size_t terms, const Terms& chunk, const Add& add,
@@ -197,8 +181,11 @@ HWY_INLINE void convert_some(const ConversionTarget<Word>* targets, Word largest
   }
 }
 template <class Word>
-void convert(std::span<const ConversionTarget<Word>> targets, Word largest, std::size_t terms,
-             const Word* const* rows, std::size_t count) {
+void convert(const ring::BaseConversion<Word>& conversion,
+             std::span<const ConversionTarget<Word>> targets, const Word* const* rows,
+             std::size_t count) {
+  const Word largest = conversion.largest();
+  const std::size_t terms = conversion.from().size() + 1;
   std::size_t i = 0;
   for (; i + 4 <= targets.size(); i += 4) convert_some<4>(&targets[i], largest, terms, rows, count);
   for (; i < targets.size(); ++i) convert_some<1>(&targets[i], largest, terms, rows, count);
@@ -299,49 +286,6 @@ void key_sums(const math::Montgomery<Word>& m, const KeyProducts<Word>& sums,
         at, count);
 }
 
-void convert_32(std::span<const ConversionTarget<std::uint32_t>> targets, std::uint32_t largest,
-                std::size_t terms, const std::uint32_t* const* rows, std::size_t count) {
-  convert(targets, largest, terms, rows, count);
-}
-void products_32(const math::Montgomery<std::uint32_t>& m, std::span<const std::uint32_t* const> a,
-                 std::span<const std::uint32_t* const> b, std::uint32_t* out, std::size_t count) {
-  products(m, a, b, out, count);
-}
-void two_32(const math::Montgomery<std::uint32_t>& m, const std::uint32_t* const* a,
-            const std::uint32_t* const* b, std::uint32_t* const* out, std::size_t count) {
-  products_of_two(m, a, b, out, count);
-}
-void permute_32(const EvaluationPermutation<std::uint32_t>& permutation, const std::uint32_t* in,
-                std::uint32_t* out, std::size_t at, std::size_t count) {
-  permute(permutation, in, out, at, count);
-}
-void key_sums_32(const math::Montgomery<std::uint32_t>& m, const KeyProducts<std::uint32_t>& sums,
-                 const EvaluationPermutation<std::uint32_t>* permutation, std::size_t at,
-                 std::size_t count) {
-  key_sums(m, sums, permutation, at, count);
-}
-void convert_64(std::span<const ConversionTarget<std::uint64_t>> targets, std::uint64_t largest,
-                std::size_t terms, const std::uint64_t* const* rows, std::size_t count) {
-  convert(targets, largest, terms, rows, count);
-}
-void products_64(const math::Montgomery<std::uint64_t>& m, std::span<const std::uint64_t* const> a,
-                 std::span<const std::uint64_t* const> b, std::uint64_t* out, std::size_t count) {
-  products(m, a, b, out, count);
-}
-void two_64(const math::Montgomery<std::uint64_t>& m, const std::uint64_t* const* a,
-            const std::uint64_t* const* b, std::uint64_t* const* out, std::size_t count) {
-  products_of_two(m, a, b, out, count);
-}
-void permute_64(const EvaluationPermutation<std::uint64_t>& permutation, const std::uint64_t* in,
-                std::uint64_t* out, std::size_t at, std::size_t count) {
-  permute(permutation, in, out, at, count);
-}
-void key_sums_64(const math::Montgomery<std::uint64_t>& m, const KeyProducts<std::uint64_t>& sums,
-                 const EvaluationPermutation<std::uint64_t>* permutation, std::size_t at,
-                 std::size_t count) {
-  key_sums(m, sums, permutation, at, count);
-}
-
 template <class Word>
 void scale_difference(const math::Modulus<Word>& modulus, const Word* x, const Word* y, Word factor,
                       const Word* added, Word* out, std::size_t count) {
@@ -355,16 +299,18 @@ void scale_difference(const math::Modulus<Word>& modulus, const Word* x, const W
     hn::StoreU(r, d, out + j);
   }
 }
-void difference_32(const math::Modulus<std::uint32_t>& q, const std::uint32_t* x,
-                   const std::uint32_t* y, std::uint32_t factor, const std::uint32_t* added,
-                   std::uint32_t* out, std::size_t count) {
-  scale_difference(q, x, y, factor, added, out, count);
-}
-void difference_64(const math::Modulus<std::uint64_t>& q, const std::uint64_t* x,
-                   const std::uint64_t* y, std::uint64_t factor, const std::uint64_t* added,
-                   std::uint64_t* out, std::size_t count) {
-  scale_difference(q, x, y, factor, added, out, count);
-}
+
+template <class Word>
+constexpr RnsKernels<Word> rns_table_of{.conversion_digits = digits_of<Word>,
+                                        .conversion_quotients = quotients_of<Word>,
+                                        .conversion_sums = convert<Word>,
+                                        .subtract_scale = scale_difference<Word>,
+                                        .sum_of_products = products<Word>,
+                                        .two_by_two = products_of_two<Word>,
+                                        .permute = permute<Word>,
+                                        .key_products = key_sums<Word>};
+constexpr ByWord<RnsKernels> rns_table{rns_table_of<std::uint32_t>, rns_table_of<std::uint64_t>};
+const ByWord<RnsKernels>& rns_kernels_by_word() { return rns_table; }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace whorl::backend::cpu
@@ -373,89 +319,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace whorl::backend::cpu {
 
-HWY_EXPORT(digits_32);
-HWY_EXPORT(digits_64);
-HWY_EXPORT(quotients_32);
-HWY_EXPORT(quotients_64);
-HWY_EXPORT(convert_32);
-HWY_EXPORT(convert_64);
-HWY_EXPORT(products_32);
-HWY_EXPORT(two_32);
-HWY_EXPORT(permute_32);
-HWY_EXPORT(key_sums_32);
-HWY_EXPORT(products_64);
-HWY_EXPORT(two_64);
-HWY_EXPORT(permute_64);
-HWY_EXPORT(key_sums_64);
-HWY_EXPORT(difference_32);
-HWY_EXPORT(difference_64);
+HWY_EXPORT(rns_kernels_by_word);
 
-template <class Word>
-void conversion_digits(const ring::BaseConversion<Word>& conversion, std::size_t l, const Word* in,
-                       std::size_t count, Word* y) {
-  if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(digits_32)(conversion, l, in, count, y);
-  else
-    HWY_DYNAMIC_DISPATCH(digits_64)(conversion, l, in, count, y);
+template <>
+const RnsKernels<std::uint32_t>& rns_kernels() {
+  return HWY_DYNAMIC_DISPATCH(rns_kernels_by_word)().narrow;
 }
-template <class Word>
-void conversion_quotients(const ring::BaseConversion<Word>& conversion, const Word* const* y,
-                          std::size_t count, Word* u) {
-  if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(quotients_32)(conversion, y, count, u);
-  else
-    HWY_DYNAMIC_DISPATCH(quotients_64)(conversion, y, count, u);
-}
-template <class Word>
-void conversion_sums(const ring::BaseConversion<Word>& conversion,
-                     std::span<const ConversionTarget<Word>> targets, const Word* const* rows,
-                     std::size_t count) {
-  const std::size_t terms = conversion.from().size() + 1;
-  if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(convert_32)(targets, conversion.largest(), terms, rows, count);
-  else
-    HWY_DYNAMIC_DISPATCH(convert_64)(targets, conversion.largest(), terms, rows, count);
-}
-template <class Word>
-void subtract_scale(const math::Modulus<Word>& q, const Word* x, const Word* y, Word factor,
-                    const Word* added, Word* out, std::size_t count) {
-  if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(difference_32)(q, x, y, factor, added, out, count);
-  else
-    HWY_DYNAMIC_DISPATCH(difference_64)(q, x, y, factor, added, out, count);
-}
-template <class Word>
-void sum_of_products(const math::Montgomery<Word>& q, std::span<const Word* const> a,
-                     std::span<const Word* const> b, Word* out, std::size_t count) {
-  if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(products_32)(q, a, b, out, count);
-  else
-    HWY_DYNAMIC_DISPATCH(products_64)(q, a, b, out, count);
-}
-template <class Word>
-void two_by_two(const math::Montgomery<Word>& q, const Word* const* a, const Word* const* b,
-                Word* const* out, std::size_t count) {
-  if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(two_32)(q, a, b, out, count);
-  else
-    HWY_DYNAMIC_DISPATCH(two_64)(q, a, b, out, count);
-}
-template <class Word>
-void permute_values(const EvaluationPermutation<Word>& permutation, const Word* in, Word* out,
-                    std::size_t at, std::size_t count) {
-  if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(permute_32)(permutation, in, out, at, count);
-  else
-    HWY_DYNAMIC_DISPATCH(permute_64)(permutation, in, out, at, count);
-}
-template <class Word>
-void key_products(const math::Montgomery<Word>& q, const KeyProducts<Word>& sums,
-                  const EvaluationPermutation<Word>* permutation, std::size_t at,
-                  std::size_t count) {
-  if constexpr (sizeof(Word) == 4)
-    HWY_DYNAMIC_DISPATCH(key_sums_32)(q, sums, permutation, at, count);
-  else
-    HWY_DYNAMIC_DISPATCH(key_sums_64)(q, sums, permutation, at, count);
+template <>
+const RnsKernels<std::uint64_t>& rns_kernels() {
+  return HWY_DYNAMIC_DISPATCH(rns_kernels_by_word)().wide;
 }
 
 namespace {
@@ -489,27 +361,8 @@ EvaluationPermutation<Word>::EvaluationPermutation(std::uint32_t N, std::uint32_
       orders_[carry * W + low] = of_low[(carry + of_low[low] * g) & (W - 1)];
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                   \
-  template void conversion_digits(const ring::BaseConversion<Word>&, std::size_t, const Word*,    \
-                                  std::size_t, Word*);                                            \
-  template void conversion_quotients(const ring::BaseConversion<Word>&, const Word* const*,       \
-                                     std::size_t, Word*);                                         \
-  template void conversion_sums(const ring::BaseConversion<Word>&,                                \
-                                std::span<const ConversionTarget<Word>>, const Word* const*,      \
-                                std::size_t);                                                     \
-  template void subtract_scale(const math::Modulus<Word>&, const Word*, const Word*, Word,        \
-                               const Word*, Word*, std::size_t);                                  \
-  template void sum_of_products(const math::Montgomery<Word>&, std::span<const Word* const>,      \
-                                std::span<const Word* const>, Word*, std::size_t);                \
-  template void two_by_two(const math::Montgomery<Word>&, const Word* const*, const Word* const*, \
-                           Word* const*, std::size_t);                                            \
-  template class EvaluationPermutation<Word>;                                                     \
-  template void permute_values(const EvaluationPermutation<Word>&, const Word*, Word*,            \
-                               std::size_t, std::size_t);                                         \
-  template void key_products(const math::Montgomery<Word>&, const KeyProducts<Word>&,             \
-                             const EvaluationPermutation<Word>*, std::size_t, std::size_t);
-WHORL_INSTANTIATE(std::uint32_t)
-WHORL_INSTANTIATE(std::uint64_t)
+template class EvaluationPermutation<std::uint32_t>;
+template class EvaluationPermutation<std::uint64_t>;
 
 }  // namespace whorl::backend::cpu
 #endif  // HWY_ONCE

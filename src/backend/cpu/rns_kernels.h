@@ -13,41 +13,13 @@ namespace whorl::backend::cpu {
 /// Coefficients of a stretch: its rows stay in the second-level cache.
 inline constexpr std::size_t rns_stretch = 4096;
 
-/// The first step of a base conversion: y_l modulo from()[l], of residues x_l. `count`
-/// is a multiple of 64, as in all that follows.
-template <class Word>
-void conversion_digits(const ring::BaseConversion<Word>& conversion, std::size_t l, const Word* in,
-                       std::size_t count, Word* y);
-/// The second: u, from all rows y_l.
-template <class Word>
-void conversion_quotients(const ring::BaseConversion<Word>& conversion, const Word* const* y,
-                          std::size_t count, Word* u);
-/// The third, for some of the targets at once: so that each word is read once for several. `rows`
-/// are those of y, then u.
+/// Where a base conversion writes what it has for one modulus.
 template <class Word>
 struct ConversionTarget {
   const math::Montgomery<Word>* modulus;
   const Word* factors;  ///< its row of BaseConversion::factors
   Word* out;            ///< residues
 };
-template <class Word>
-void conversion_sums(const ring::BaseConversion<Word>& conversion,
-                     std::span<const ConversionTarget<Word>> targets, const Word* const* rows,
-                     std::size_t count);
-
-/// out = (x - y)·factor mod q, and `added` too, if it is not null; that may be `out`.
-template <class Word>
-void subtract_scale(const math::Modulus<Word>& q, const Word* x, const Word* y, Word factor,
-                    const Word* added, Word* out, std::size_t count);
-
-/// out = sum_k a[k]·b[k] mod q.
-template <class Word>
-void sum_of_products(const math::Montgomery<Word>& q, std::span<const Word* const> a,
-                     std::span<const Word* const> b, Word* out, std::size_t count);
-/// The products of (a[0], a[1]) and (b[0], b[1]) as polynomials of degree 1.
-template <class Word>
-void two_by_two(const math::Montgomery<Word>& q, const Word* const* a, const Word* const* b,
-                Word* const* out, std::size_t count);
 
 /// X -> X^g on values in evaluation form: W aligned values, W being the words of a vector, come
 /// from W aligned values, reordered in one of W ways. (Value j is at psi^(2·brv(j) + 1): the low
@@ -68,22 +40,50 @@ class EvaluationPermutation {
   std::vector<Move> moves_;
   std::vector<Word> orders_;
 };
-/// Results at … at + count - 1 of N.
-template <class Word>
-void permute_values(const EvaluationPermutation<Word>& permutation, const Word* in, Word* out,
-                    std::size_t at, std::size_t count);
 
-/// out[i] = sum_k x[k]·keys[i][k] mod q for i < 2 at coefficients at … at + count - 1, the x[k]
-/// (of N values) being permuted first if there is a permutation; keys in Montgomery form.
+/// Sums over k of x[k]·keys[i][k], for i < 2; keys in Montgomery form.
 template <class Word>
 struct KeyProducts {
-  std::span<const Word* const> x;
+  std::span<const Word* const> x;  ///< N values each
   const Word* const* keys[2];
   Word* out[2];
 };
+
+/// The kernels for one size of words. `count` is a multiple of 64 throughout.
 template <class Word>
-void key_products(const math::Montgomery<Word>& q, const KeyProducts<Word>& sums,
-                  const EvaluationPermutation<Word>* permutation, std::size_t at,
-                  std::size_t count);
+struct RnsKernels {
+  /// The first step of a base conversion: y_l modulo from()[l], of residues x_l.
+  void (*conversion_digits)(const ring::BaseConversion<Word>& conversion, std::size_t l,
+                            const Word* in, std::size_t count, Word* y);
+  /// The second: u, from all rows y_l.
+  void (*conversion_quotients)(const ring::BaseConversion<Word>& conversion, const Word* const* y,
+                               std::size_t count, Word* u);
+  /// The third, for some of the targets at once: so that each word is read once for several. `rows`
+  /// are those of y, then u.
+  void (*conversion_sums)(const ring::BaseConversion<Word>& conversion,
+                          std::span<const ConversionTarget<Word>> targets, const Word* const* rows,
+                          std::size_t count);
+  /// out = (x - y)·factor mod q, and `added` too, if it is not null; that may be `out`.
+  void (*subtract_scale)(const math::Modulus<Word>& q, const Word* x, const Word* y, Word factor,
+                         const Word* added, Word* out, std::size_t count);
+  /// out = sum_k a[k]·b[k] mod q.
+  void (*sum_of_products)(const math::Montgomery<Word>& q, std::span<const Word* const> a,
+                          std::span<const Word* const> b, Word* out, std::size_t count);
+  /// The products of (a[0], a[1]) and (b[0], b[1]) as polynomials of degree 1.
+  void (*two_by_two)(const math::Montgomery<Word>& q, const Word* const* a, const Word* const* b,
+                     Word* const* out, std::size_t count);
+  /// Results at … at + count - 1 of N.
+  void (*permute)(const EvaluationPermutation<Word>& permutation, const Word* in, Word* out,
+                  std::size_t at, std::size_t count);
+  /// The sums, mod q, at coefficients at … at + count - 1, the x[k] being permuted first if there
+  /// is a permutation.
+  void (*key_products)(const math::Montgomery<Word>& q, const KeyProducts<Word>& sums,
+                       const EvaluationPermutation<Word>* permutation, std::size_t at,
+                       std::size_t count);
+};
+
+/// Those for the processor that this is.
+template <class Word>
+const RnsKernels<Word>& rns_kernels();
 
 }  // namespace whorl::backend::cpu

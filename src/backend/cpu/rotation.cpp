@@ -17,17 +17,13 @@ class CpuRotation final : public RotationOps<Word> {
   std::unique_ptr<RotationKey> make_key(const RotationShape& shape,
                                         const RowSource<Word>& rows) const override {
     this->require_ginx(shape);
-    return shape.arithmetic == Arithmetic::fft ? prepare_fft_key(shape, rows, host_.workers)
-                                               : prepare_ntt_key(shape, rows, host_.workers);
+    return by(shape.arithmetic).prepare(shape, rows, host_.workers);
   }
 
   void run_rotations(const RotationKey& key, const Batch& batch) const override {
     const RotationBatch<Word> rotations{batch.lwe,      batch.luts, batch.index,
                                         batch.constant, batch.out,  batch.count};
-    if (key.shape().arithmetic == Arithmetic::fft)
-      blind_rotate_fft(key, rotations, host_.workers);
-    else
-      blind_rotate_ntt(key, rotations, host_.workers);
+    by(key.shape().arithmetic).rotate(key, rotations, host_.workers);
   }
 
   void run_extraction(std::uint64_t Q, std::uint32_t N, std::span<const std::uint32_t> offsets,
@@ -45,6 +41,10 @@ class CpuRotation final : public RotationOps<Word> {
   }
 
  private:
+  static const BlindRotation<Word>& by(Arithmetic arithmetic) {
+    return (arithmetic == Arithmetic::fft ? fft_rotation : ntt_rotation).template of<Word>();
+  }
+
   Host host_;
 };
 

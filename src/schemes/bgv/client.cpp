@@ -15,30 +15,26 @@ namespace whorl::bgv {
 
 namespace rlwe = lattice::rlwe;
 
-struct SecretKey::State {
-  Parameters parameters;
-  KeyId key_id;
-  math::SecretVector<std::int32_t> coefficients;
+struct SecretCoefficients {
+  math::SecretVector<std::int32_t> values;
 };
 
 SecretKey SecretKey::generate(const Parameters& parameters) {
   KeyId id;
   math::random_bytes(id);
-  return SecretKey(
-      std::make_shared<State>(State{parameters, id, rlwe::random_ternary_secret(parameters.N())}));
+  return {parameters, id,
+          std::make_shared<SecretCoefficients>(
+              SecretCoefficients{rlwe::random_ternary_secret(parameters.N())})};
 }
 
 SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId& key_id,
                                        std::span<const std::int32_t> coefficients) {
-  return SecretKey(std::make_shared<State>(
-      State{parameters, key_id, rlwe::ternary_secret(parameters.N(), coefficients)}));
+  return {parameters, key_id,
+          std::make_shared<SecretCoefficients>(
+              SecretCoefficients{rlwe::ternary_secret(parameters.N(), coefficients)})};
 }
 
-const Parameters& SecretKey::parameters() const { return state_->parameters; }
-const KeyId& SecretKey::key_id() const { return state_->key_id; }
-std::span<const std::int32_t> SecretKey::coefficients() const {
-  return state_->coefficients.span();
-}
+std::span<const std::int32_t> SecretKey::coefficients() const { return held().values.span(); }
 
 struct Client::State {
   explicit State(const SecretKey& key)
@@ -92,7 +88,8 @@ Ciphertexts fresh(const Parameters& parameters, const KeyId& id, Packing packing
 
 }  // namespace
 
-Client::Client(SecretKey key) : key_(std::move(key)), state_(std::make_shared<State>(key_)) {}
+Client::Client(SecretKey key)
+    : KeyHolder(std::move(key)), state_(std::make_shared<State>(secret_key())) {}
 
 Ciphertexts Client::encrypt(std::span<const std::int64_t> values, Packing packing) const {
   const Parameters& p = parameters();
@@ -106,7 +103,7 @@ Ciphertexts Client::encrypt(std::span<const std::int64_t> values, Packing packin
 }
 
 std::vector<std::uint64_t> Client::decrypt(const Ciphertexts& c) const {
-  check_owner(key_, c);
+  check_owner(secret_key(), c);
   state_->encoder.check(c.info.packing);
   const std::uint64_t t = parameters().t();
   return state_->secret.messages(residues_of(c), t,
@@ -117,7 +114,7 @@ std::vector<std::uint64_t> Client::decrypt(const Ciphertexts& c) const {
 }
 
 std::vector<double> Client::noise_budget(const Ciphertexts& c) const {
-  check_owner(key_, c);
+  check_owner(secret_key(), c);
   std::vector<double> out = state_->secret.log2_phases(residues_of(c));
   for (double& x : out) x = parameters().log2_Q(c.info.limbs) - 1 - std::max(0.0, x);
   return out;

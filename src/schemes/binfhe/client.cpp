@@ -12,9 +12,8 @@
 
 namespace whorl::binfhe {
 
-struct SecretKey::State {
-  Parameters parameters;
-  KeyId key_id;
+struct SecretCoefficients {
+  explicit SecretCoefficients(const ParameterLiteral& p) : lwe(p.n), ring(p.N) {}
   math::SecretVector<std::int32_t> lwe, ring;
 };
 
@@ -78,11 +77,10 @@ SecretKey SecretKey::generate(const Parameters& parameters) {
   const ParameterLiteral& p = parameters.literal();
   KeyId id;
   math::random_bytes(id);
-  auto state = std::make_shared<State>(State{parameters, id, math::SecretVector<std::int32_t>(p.n),
-                                             math::SecretVector<std::int32_t>(p.N)});
-  sample_secret(p.lwe_secret, p.sigma_lwe, state->lwe.span());
-  sample_secret(p.ring_secret, p.sigma_ring, state->ring.span());
-  return SecretKey(std::move(state));
+  auto secret = std::make_shared<SecretCoefficients>(p);
+  sample_secret(p.lwe_secret, p.sigma_lwe, secret->lwe.span());
+  sample_secret(p.ring_secret, p.sigma_ring, secret->ring.span());
+  return {parameters, id, std::move(secret)};
 }
 
 SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId& key_id,
@@ -91,18 +89,14 @@ SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId
   const ParameterLiteral& p = parameters.literal();
   check_secret("LWE", p.lwe_secret, p.sigma_lwe, lwe, p.n);
   check_secret("ring", p.ring_secret, p.sigma_ring, ring, p.N);
-  auto state =
-      std::make_shared<State>(State{parameters, key_id, math::SecretVector<std::int32_t>(p.n),
-                                    math::SecretVector<std::int32_t>(p.N)});
-  std::copy(lwe.begin(), lwe.end(), state->lwe.begin());
-  std::copy(ring.begin(), ring.end(), state->ring.begin());
-  return SecretKey(std::move(state));
+  auto secret = std::make_shared<SecretCoefficients>(p);
+  std::copy(lwe.begin(), lwe.end(), secret->lwe.begin());
+  std::copy(ring.begin(), ring.end(), secret->ring.begin());
+  return {parameters, key_id, std::move(secret)};
 }
 
-const Parameters& SecretKey::parameters() const { return state_->parameters; }
-const KeyId& SecretKey::key_id() const { return state_->key_id; }
-std::span<const std::int32_t> SecretKey::lwe() const { return state_->lwe.span(); }
-std::span<const std::int32_t> SecretKey::ring() const { return state_->ring.span(); }
+std::span<const std::int32_t> SecretKey::lwe() const { return held().lwe.span(); }
+std::span<const std::int32_t> SecretKey::ring() const { return held().ring.span(); }
 
 Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding encoding) const {
   const Parameters& p = parameters();
@@ -121,7 +115,8 @@ Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding en
   for (std::size_t i = 0; i < out.count; ++i) {
     const std::span<std::uint32_t> row{out.data.data() + i * out.row(), out.row()};
     math::expand_uniform<std::uint32_t>(*out.seed, i, p.q(), row.first(n));
-    const std::uint64_t mask = lattice::lwe_mask<std::uint32_t>(row.first(n), key_.lwe(), p.q());
+    const std::uint64_t mask =
+        lattice::lwe_mask<std::uint32_t>(row.first(n), secret_key().lwe(), p.q());
     row[n] = static_cast<std::uint32_t>(
         (mask + encode_message(messages[i]) + lattice::residue(errors[i], p.q())) & (p.q() - 1));
   }
@@ -129,7 +124,7 @@ Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding en
 }
 
 std::vector<std::uint32_t> Client::decrypt(const Ciphertexts& ciphertexts) const {
-  check_owner(key_, ciphertexts);
+  check_owner(secret_key(), ciphertexts);
   const std::uint64_t q = parameters().q(), sectors = ciphertexts.encoding.sectors();
   const std::uint32_t p = ciphertexts.encoding.p;
   const std::uint32_t keep = ciphertexts.encoding.padding ? p : 0;  // the padding bit's weight
@@ -137,7 +132,7 @@ std::vector<std::uint32_t> Client::decrypt(const Ciphertexts& ciphertexts) const
   for (std::size_t i = 0; i < ciphertexts.count; ++i) {
     // round(phase·sectors/q) mod sectors; q is a power of two, so that no division meets a secret.
     const unsigned shift = static_cast<unsigned>(std::bit_width(q) - 1);
-    const std::uint64_t rounded = (phase(key_, ciphertexts[i]) * sectors + q / 2) >> shift;
+    const std::uint64_t rounded = (phase(secret_key(), ciphertexts[i]) * sectors + q / 2) >> shift;
     std::uint64_t message = rounded - (sectors & (0 - (rounded >= sectors ? 1ULL : 0ULL)));
     message -= keep & (0 - static_cast<std::uint64_t>(message >= p));
     out[i] = static_cast<std::uint32_t>(message);
@@ -147,7 +142,7 @@ std::vector<std::uint32_t> Client::decrypt(const Ciphertexts& ciphertexts) const
 
 std::vector<std::int64_t> Client::noise(const Ciphertexts& ciphertexts,
                                         std::span<const std::uint32_t> messages) const {
-  check_owner(key_, ciphertexts);
+  check_owner(secret_key(), ciphertexts);
   if (messages.size() != ciphertexts.count)
     throw ShapeError(std::to_string(messages.size()) + " messages for " +
                      std::to_string(ciphertexts.count) + " ciphertexts");
@@ -156,7 +151,7 @@ std::vector<std::int64_t> Client::noise(const Ciphertexts& ciphertexts,
   std::vector<std::int64_t> out(ciphertexts.count);
   for (std::size_t i = 0; i < ciphertexts.count; ++i) {
     const std::uint64_t error =
-        (phase(key_, ciphertexts[i]) - encode_message(messages[i])) & (q - 1);
+        (phase(secret_key(), ciphertexts[i]) - encode_message(messages[i])) & (q - 1);
     out[i] = static_cast<std::int64_t>(error - (q & (0 - (((q / 2) - error) >> 63))));
   }
   return out;
@@ -176,13 +171,14 @@ EvaluationKeys Client::evaluation_keys(unsigned threads, const Progress& progres
   const math::GaussianSampler ring_error(literal.sigma_ring), lwe_error(literal.sigma_lwe);
   const backend::RotationShape shape = rotation_shape(p, literal.transform);
   const auto rotation = [&]<class Word>(Word) {
-    return lattice::lwe::RotationMethod::generate<Word>(shape, key_.lwe(), key_.ring(), ring_error,
+    return lattice::lwe::RotationMethod::generate<Word>(shape, secret_key().lwe(),
+                                                        secret_key().ring(), ring_error,
                                                         keys.rotation_seed, threads, part(0));
   };
   keys.rotation_b = narrow(p) ? rotation(std::uint32_t{}) : rotation(std::uint64_t{});
-  keys.switch_b = lattice::switch_key_bodies(key_.ring(), key_.lwe(), p.Q_ks(), switch_gadget(p),
-                                             literal.key_switch == KeySwitch::table, lwe_error,
-                                             keys.switch_seed, threads, part(p.n()));
+  keys.switch_b = lattice::switch_key_bodies(
+      secret_key().ring(), secret_key().lwe(), p.Q_ks(), switch_gadget(p),
+      literal.key_switch == KeySwitch::table, lwe_error, keys.switch_seed, threads, part(p.n()));
   if (progress) progress(total, total);
   return keys;
 }

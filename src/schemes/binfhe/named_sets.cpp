@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -69,14 +70,21 @@ ParameterLiteral literal_of(const Foreign& set, const std::string& origin) {
   return literal;
 }
 
-/// The functional sets of n = 1305. Their key-switching table would be N·7·16 rows of 1,306 words,
-/// 2.4 GB; at Q_ks = 2^35 the noise of `product` is just as negligible.
-ParameterLiteral functional(const Foreign& set, const std::string& origin, std::uint32_t max_p) {
-  ParameterLiteral literal = literal_of(set, origin);
+/// The functional sets: n = 1305, messages below 8. Their key-switching table would be N·7·16 rows
+/// of 1,306 words, 2.4 GB; at Q_ks = 2^35 the noise of `product` is just as negligible.
+ParameterLiteral functional(const char* name, const char* note, const std::string& origin,
+                            std::uint64_t q, std::uint32_t log_base) {
+  ParameterLiteral literal = literal_of(
+      {name, note, 1305, q, 2048, kPrime54Of2048, pow2(35), 5, {{1305, log_base}}}, origin);
   literal.key_switch = KeySwitch::product;
   literal.source += "; key switching by product instead of a table of gigabytes";
-  literal.max_p = max_p;
+  literal.max_p = 8;
   return literal;
+}
+
+void add(std::vector<ParameterLiteral>& sets, std::span<const Foreign> table,
+         const std::string& origin) {
+  for (const Foreign& set : table) sets.push_back(literal_of(set, origin));
 }
 
 void add_xiao(std::vector<ParameterLiteral>& sets) {
@@ -98,22 +106,24 @@ void add_xiao(std::vector<ParameterLiteral>& sets) {
       {"xiao/STD192Q", "", 1024, 1024, 2048, kPrime35Of2048, pow2(17), 6, {{1024, 12}}},
       {"xiao/STD256Q", "", 2048, 2048, 2048, kPrime27Of2048, pow2(16), 4, {{2048, 7}}},
   };
-  for (const Foreign& set : table3) sets.push_back(literal_of(set, gates));
+  add(sets, table3, gates);
 
-  const auto large = [](const char* name, const char* note, std::uint64_t q, std::uint32_t bits) {
-    return Foreign{name, note, 1305, q, 2048, kPrime54Of2048, pow2(35), 5, {{1305, bits}}};
+  struct Functional {
+    const char* name;
+    const char* note;
+    std::uint64_t q;
+    std::uint32_t log_base;
   };
-  sets.push_back(functional(large("xiao/EVALFUNC", "EvalFunc", 2048, 27), functions, 8));
-  sets.push_back(functional(
-      large("xiao/DECISION_TREE", "EvalFunc of §5.3, inputs of 11 bits", 2048, 9), functions, 8));
-  sets.push_back(functional(large("xiao/RELU", "EvalFunc of §5.2, inputs of 16 bits", 2048, 18),
-                            functions, 8));
-  sets.push_back(functional(
-      large("xiao/HOMSIGN_16", "HomSign, DigitDecomp for Q' up to 2^16", 4096, 27), functions, 8));
-  sets.push_back(functional(
-      large("xiao/HOMSIGN_25", "HomSign, DigitDecomp for Q' up to 2^25", 4096, 18), functions, 8));
-  sets.push_back(functional(
-      large("xiao/HOMSIGN_29", "HomSign, DigitDecomp for Q' up to 2^29", 4096, 14), functions, 8));
+  const Functional table4[] = {
+      {"xiao/EVALFUNC", "EvalFunc", 2048, 27},
+      {"xiao/DECISION_TREE", "EvalFunc of §5.3, inputs of 11 bits", 2048, 9},
+      {"xiao/RELU", "EvalFunc of §5.2, inputs of 16 bits", 2048, 18},
+      {"xiao/HOMSIGN_16", "HomSign, DigitDecomp for Q' up to 2^16", 4096, 27},
+      {"xiao/HOMSIGN_25", "HomSign, DigitDecomp for Q' up to 2^25", 4096, 18},
+      {"xiao/HOMSIGN_29", "HomSign, DigitDecomp for Q' up to 2^29", 4096, 14},
+  };
+  for (const auto& [name, note, q, log_base] : table4)
+    sets.push_back(functional(name, note, functions, q, log_base));
 }
 
 void add_velofhe(std::vector<ParameterLiteral>& sets) {
@@ -122,7 +132,7 @@ void add_velofhe(std::vector<ParameterLiteral>& sets) {
       {"velofhe/GD_I", "", 503, 1024, 1024, kPrime27, pow2(14), 5, {{503, 8}}},
       {"velofhe/GD_II", "", 600, 2048, 2048, kPrime50Of2048, pow2(15), 5, {{600, 25}}},
   };
-  for (const Foreign& set : table2) sets.push_back(literal_of(set, origin));
+  add(sets, table2, origin);
 }
 
 void add_openfhe_1_5(std::vector<ParameterLiteral>& sets) {
@@ -147,17 +157,9 @@ void add_openfhe_1_5(std::vector<ParameterLiteral>& sets) {
        5,
        {{64, 9}}},
   };
-  for (const Foreign& set : gates) sets.push_back(literal_of(set, origin));
-  sets.push_back(functional({"openfhe_1_5/LARGE_PRECISION",
-                             "ciphertexts of 12 to 16 bits",
-                             1305,
-                             2048,
-                             2048,
-                             kPrime54Of2048,
-                             pow2(35),
-                             5,
-                             {{1305, 27}}},
-                            origin, 8));
+  add(sets, gates, origin);
+  sets.push_back(
+      functional("openfhe_1_5/LARGE_PRECISION", "ciphertexts of 12 to 16 bits", origin, 2048, 27));
 }
 
 void add_openfhe_1_6(std::vector<ParameterLiteral>& sets) {
@@ -173,50 +175,42 @@ void add_openfhe_1_6(std::vector<ParameterLiteral>& sets) {
       {"openfhe_1_6/STD256", "", 1077, 4096, 2048, kPrime28, pow2(15), 8, {{931, 7}, {146, 10}}},
       {"openfhe_1_6/STD256Q", "", 1169, 4096, 2048, kPrime26, pow2(15), 8, {{173, 5}, {996, 6}}},
   };
-  for (const Foreign& set : gates) sets.push_back(literal_of(set, origin));
-  sets.push_back(functional({"openfhe_1_6/LARGE_PRECISION",
-                             "ciphertexts of 12 to 16 bits",
-                             1305,
-                             2048,
-                             2048,
-                             kPrime54Of2048,
-                             pow2(35),
-                             5,
-                             {{1305, 27}}},
-                            origin, 8));
+  add(sets, gates, origin);
+  sets.push_back(
+      functional("openfhe_1_6/LARGE_PRECISION", "ciphertexts of 12 to 16 bits", origin, 2048, 27));
+}
+
+/// LWE keys are binary, and ciphertexts are switched to another key modulo q.
+ParameterLiteral own(const char* name, const char* source, std::uint64_t q, std::uint32_t N,
+                     std::uint64_t Q, const GadgetRange& gadget) {
+  ParameterLiteral literal;
+  literal.name = name;
+  literal.source = source;
+  literal.n = gadget.count;
+  literal.q = literal.Q_ks = q;
+  literal.N = N;
+  literal.Q = Q;
+  literal.gadget = {gadget};
+  literal.lwe_secret = SecretDistribution::binary;
+  return literal;
 }
 
 /// Found by tools/params/search.py: the cheapest sets of 132 bits for the LWE key and 131 for the
 /// ring key (N = 1024 at 26 bits is measured at 131.3). docs/parameters.md says what made them win.
 void add_own(std::vector<ParameterLiteral>& sets) {
-  ParameterLiteral gates;
-  gates.name = "W128_P64";
-  gates.source = "Whorl: gates, failure at most 2^-64";
-  gates.n = 644;
-  gates.q = pow2(15);
-  gates.N = 1024;
-  gates.Q = kPrime26;
-  gates.Q_ks = pow2(15);
+  ParameterLiteral gates =
+      own("W128_P64", "Whorl: gates, failure at most 2^-64", pow2(15), 1024, kPrime26, {644, 8, 2});
   gates.key_switch = KeySwitch::table;
   gates.log_B_ks = 4;
   gates.ks_digits = 3;
-  gates.gadget = {{644, 8, 2}};
-  gates.lwe_secret = SecretDistribution::binary;
   sets.push_back(gates);
 
-  ParameterLiteral tables;
-  tables.name = "W128_P128";
-  tables.source = "Whorl: look-up tables of 4 bits under a padding bit, failure at most 2^-128";
-  tables.n = 843;
-  tables.q = pow2(20);
-  tables.N = 2048;
-  tables.Q = kPrime48Of2048;
-  tables.Q_ks = pow2(20);
+  ParameterLiteral tables = own(
+      "W128_P128", "Whorl: look-up tables of 4 bits under a padding bit, failure at most 2^-128",
+      pow2(20), 2048, kPrime48Of2048, {843, 23, 1});
   tables.key_switch = KeySwitch::product;
   tables.log_B_ks = 2;
   tables.ks_digits = 8;
-  tables.gadget = {{843, 23, 1}};
-  tables.lwe_secret = SecretDistribution::binary;
   tables.max_p = 16;
   tables.padding = true;
   sets.push_back(tables);

@@ -2,6 +2,7 @@
 // devices.
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -155,60 +156,48 @@ TEST(GpuErrors, KeptMemoryComesBackWhereItIsShort) {
   EXPECT_NE(other.allocate_bytes(block), nullptr);
 }
 
-TEST(GpuErrors, EveryAllocationFailingInTurn) {
-  const Nand nand(3);
-  auto whole = [&] {
-    const Server server(nand.pair.keys, on("cuda:0"));
-    return nand.run(server);
-  };
-  ASSERT_TRUE(whole() == nand.expected);
+struct Allocations {
+  std::size_t made, thrown = 0;
+};
+/// Lets each allocation of `run` fail in turn, and runs it again after: how many throw.
+Allocations fail_each_allocation(const Nand& nand,
+                                 const std::function<std::vector<std::uint32_t>()>& run) {
+  EXPECT_TRUE(run() == nand.expected);
   fail_allocation(0);
-  ASSERT_TRUE(whole() == nand.expected);
-  const std::size_t made = fail_allocation(0);
-  ASSERT_GT(made, 5u);
-  std::size_t thrown = 0;
-  for (std::size_t k = 1; k <= made; ++k) {
-    SCOPED_TRACE("allocation " + std::to_string(k) + " of " + std::to_string(made));
+  EXPECT_TRUE(run() == nand.expected);
+  Allocations allocations{fail_allocation(0)};
+  for (std::size_t k = 1; k <= allocations.made && !testing::Test::HasFailure(); ++k) {
+    SCOPED_TRACE("allocation " + std::to_string(k) + " of " + std::to_string(allocations.made));
     fail_allocation(k);
     try {
       // Where a batch can be halved, it is, and the call succeeds.
-      EXPECT_TRUE(whole() == nand.expected);
+      EXPECT_TRUE(run() == nand.expected);
     } catch (const OutOfMemoryError& error) {
-      ++thrown;
+      ++allocations.thrown;
       EXPECT_NE(std::string(error.what()).find("bytes"), std::string::npos) << error.what();
     } catch (const std::exception& error) {
       ADD_FAILURE() << "not OutOfMemoryError: " << error.what();
     }
     fail_allocation(0);
-    EXPECT_TRUE(whole() == nand.expected) << "the call after";
-    if (HasFailure()) return;
+    EXPECT_TRUE(run() == nand.expected) << "the call after";
   }
+  return allocations;
+}
+
+TEST(GpuErrors, EveryAllocationFailingInTurn) {
+  const Nand nand(3);
+  const Allocations allocations =
+      fail_each_allocation(nand, [&] { return nand.run(Server(nand.pair.keys, on("cuda:0"))); });
+  EXPECT_GT(allocations.made, 5u);
   // Those for keys cannot be done with less.
-  EXPECT_GT(thrown, 0u);
+  EXPECT_GT(allocations.thrown, 0u);
 }
 
 TEST(GpuErrors, TheServerGoesOnAfterShortMemory) {
   const Nand nand(1);
   const Server server(nand.pair.keys, on("cuda:0"));
-  ASSERT_TRUE(nand.run(server) == nand.expected);
-  fail_allocation(0);
-  ASSERT_TRUE(nand.run(server) == nand.expected);
-  const std::size_t made = fail_allocation(0);
-  ASSERT_GT(made, 0u);
-  std::size_t thrown = 0;
-  for (std::size_t k = 1; k <= made; ++k) {
-    SCOPED_TRACE("allocation " + std::to_string(k) + " of " + std::to_string(made));
-    fail_allocation(k);
-    try {
-      EXPECT_TRUE(nand.run(server) == nand.expected);
-    } catch (const OutOfMemoryError&) {
-      ++thrown;
-    }
-    fail_allocation(0);
-    EXPECT_TRUE(nand.run(server) == nand.expected) << "the call after";
-  }
   // A single ciphertext cannot be halved.
-  EXPECT_GT(thrown, 0u);
+  EXPECT_GT(fail_each_allocation(nand, [&] { return nand.run(server); }).thrown, 0u);
 }
 
 // After some cycles, which fill pools and caches, memory must stay where it is, to two of the

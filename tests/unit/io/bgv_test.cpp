@@ -29,6 +29,13 @@ class IoBgv : public testing::Test {
   Random random{seed};
   testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
   TemporaryFolder folder;
+
+  /// What is loaded from bytes, and what from a file.
+  template <class T>
+  std::vector<T> there_and_back(const T& value) {
+    save(folder / "file", value);
+    return {load<T>(dump(value), insecure()), load<T>(folder / "file", insecure())};
+  }
 };
 
 std::size_t aligned(std::size_t at) { return (at + 63) / 64 * 64; }
@@ -68,9 +75,7 @@ TEST_F(IoBgv, Ciphertexts) {
                                : samples::bgv_ciphertexts(parameters, count, parts, limbs, random);
         ASSERT_EQ(value.seed.has_value(), seeded);
         const Bytes bytes = dump(value);
-        save(folder / "file", value);
-        for (const auto& loaded : {load<bgv::Ciphertexts>(bytes, insecure()),
-                                   load<bgv::Ciphertexts>(folder / "file", insecure())}) {
+        for (const auto& loaded : there_and_back(value)) {
           EXPECT_EQ(loaded.parameters.literal(), literal);
           EXPECT_EQ(loaded.key_id, value.key_id);
           EXPECT_EQ(loaded.info.packing, value.info.packing);
@@ -96,15 +101,12 @@ TEST_F(IoBgv, PublicKey) {
   for (const auto& literal : samples::bgv_literals()) {
     SCOPED_TRACE(literal.name);
     const auto value = samples::bgv_public_key(samples::bgv_parameters(literal), random);
-    const Bytes bytes = dump(value);
-    save(folder / "file", value);
-    for (const auto& loaded : {load<bgv::PublicKey>(bytes, insecure()),
-                               load<bgv::PublicKey>(folder / "file", insecure())}) {
+    for (const auto& loaded : there_and_back(value)) {
       EXPECT_EQ(loaded.parameters.literal(), literal);
       EXPECT_EQ(loaded.key_id, value.key_id);
       EXPECT_EQ(loaded.seed, value.seed);
       expect_same_words(loaded.b, value.b);
-      EXPECT_EQ(dump(loaded), bytes);
+      EXPECT_EQ(dump(loaded), dump(value));
     }
   }
 }

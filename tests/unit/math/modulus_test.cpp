@@ -55,6 +55,18 @@ class MathModulus : public testing::Test {
     for (int i = 0; i < 50; ++i) values.push_back(static_cast<Word>(random()));
     return values;
   }
+
+  // Calls body(q, random) for every modulus, until one fails an assertion.
+  template <class Body>
+  static void each_modulus(const Body& body) {
+    const uint64_t seed = std::random_device{}();
+    std::mt19937_64 random(seed);
+    for (const Word q : moduli()) {
+      SCOPED_TRACE(testing::Message() << "q = " << q << ", seed = " << seed);
+      body(q, random);
+      if (HasFatalFailure()) return;
+    }
+  }
 };
 
 using Words = testing::Types<uint32_t, uint64_t>;
@@ -62,10 +74,7 @@ TYPED_TEST_SUITE(MathModulus, Words);
 
 TYPED_TEST(MathModulus, edge_moduli_match_division) {
   using Word = TypeParam;
-  const uint64_t seed = std::random_device{}();
-  std::mt19937_64 random(seed);
-  for (const Word q : this->moduli()) {
-    SCOPED_TRACE(testing::Message() << "q = " << q << ", seed = " << seed);
+  this->each_modulus([&](Word q, std::mt19937_64& random) {
     const Modulus<Word> modulus(q);
     EXPECT_EQ(modulus.value(), q);
     EXPECT_EQ(modulus.bits(), static_cast<unsigned>(std::bit_width(q)));
@@ -90,18 +99,15 @@ TYPED_TEST(MathModulus, edge_moduli_match_division) {
         ASSERT_EQ(lazy % q, full);
       }
     }
-  }
+  });
 }
 
 TYPED_TEST(MathModulus, montgomery_matches_division) {
   using Word = TypeParam;
-  const uint64_t seed = std::random_device{}();
-  std::mt19937_64 random(seed);
-  for (const Word q : this->moduli()) {
-    SCOPED_TRACE(testing::Message() << "q = " << q << ", seed = " << seed);
+  this->each_modulus([&](Word q, std::mt19937_64& random) {
     if (q % 2 == 0) {
       EXPECT_THROW(Montgomery<Word>(Modulus<Word>(q)), ParameterError);
-      continue;
+      return;
     }
     const Montgomery<Word> montgomery{Modulus<Word>(q)};
     ASSERT_EQ(static_cast<Word>(montgomery.inverse() * q), 1);
@@ -119,15 +125,12 @@ TYPED_TEST(MathModulus, montgomery_matches_division) {
                   static_cast<Word>(static_cast<Wide<Word>>(x) * y % q));
       }
     }
-  }
+  });
 }
 
 TYPED_TEST(MathModulus, signed_and_centred) {
   using Word = TypeParam;
-  const uint64_t seed = std::random_device{}();
-  std::mt19937_64 random(seed);
-  for (const Word q : this->moduli()) {
-    SCOPED_TRACE(testing::Message() << "q = " << q << ", seed = " << seed);
+  this->each_modulus([&](Word q, std::mt19937_64& random) {
     const Modulus<Word> modulus(q);
     std::vector<int64_t> values = {0,
                                    1,
@@ -148,15 +151,12 @@ TYPED_TEST(MathModulus, signed_and_centred) {
       ASSERT_LE(2 * c, static_cast<int64_t>(q));
       ASSERT_EQ(modulus.from_signed(c), a % q);
     }
-  }
+  });
 }
 
 TYPED_TEST(MathModulus, inverse_and_pow) {
   using Word = TypeParam;
-  const uint64_t seed = std::random_device{}();
-  std::mt19937_64 random(seed);
-  for (const Word q : this->moduli()) {
-    SCOPED_TRACE(testing::Message() << "q = " << q << ", seed = " << seed);
+  this->each_modulus([&](Word q, std::mt19937_64& random) {
     const Modulus<Word> modulus(q);
     EXPECT_THROW(modulus.inverse(0), ParameterError);
     for (const Word a : this->words(q, random)) {
@@ -172,7 +172,7 @@ TYPED_TEST(MathModulus, inverse_and_pow) {
       ASSERT_EQ(modulus.pow(base, e), power);
       power = static_cast<Word>(static_cast<Wide<Word>>(power) * base % q);
     }
-  }
+  });
 }
 
 TYPED_TEST(MathModulus, range_is_enforced) {

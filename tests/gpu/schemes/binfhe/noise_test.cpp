@@ -20,20 +20,8 @@ TEST_P(GateNoise, OfNandIsItsFormula) {
   const Parameters parameters = Parameters::named(name, true);
   constexpr unsigned kKeys = 8;
   constexpr std::size_t kGates = (1 << 14) / kKeys;
-  noise::Moments moments;
-  for (unsigned k = 0; k < kKeys; ++k) {
-    const Client client(parameters);
-    const Server server(client.evaluation_keys(), {"cuda:0", 0, transform, {}});
-    const auto x = noise::random_messages(kGates, 2), y = noise::random_messages(kGates, 2);
-    std::vector<std::uint32_t> want(kGates);
-    for (std::size_t i = 0; i < kGates; ++i) want[i] = 1 - x[i] * y[i];
-    const auto a = client.encrypt(x), b = client.encrypt(y);
-    const Ciphertexts* inputs[] = {&a, &b};
-    const auto out = server.gate(Gate::nand, inputs);
-    ASSERT_EQ(client.decrypt(out), want);
-    for (const std::int64_t error : client.noise(out, want))
-      moments.add(static_cast<double>(error));
-  }
+  const noise::Moments moments =
+      noise::nand_errors(parameters, {"cuda:0", 0, transform, {}}, kKeys, kGates);
   const double expected = parameters.noise(transform).refreshed;
   std::printf("%s, %s: deviation %.3f at q, %.3f of the formula's variance\n", name,
               transform == Transform::fft ? "fft" : "ntt", std::sqrt(moments.mean_square()),

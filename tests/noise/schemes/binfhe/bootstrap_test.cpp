@@ -37,20 +37,8 @@ TEST_P(Refreshed, HasTheVarianceOfTheFormula) {
   const NoiseEstimate estimate = parameters.noise(GetParam().transform);
   constexpr unsigned kKeys = 4;
   constexpr std::size_t kGates = 384;
-  noise::Moments moments;
-  for (unsigned k = 0; k < kKeys; ++k) {
-    const Client client(parameters);
-    const Server server(client.evaluation_keys(),
-                        {test::tested_device, 0, GetParam().transform, {}});
-    const auto x = noise::random_messages(kGates, 2), y = noise::random_messages(kGates, 2);
-    std::vector<std::uint32_t> want(kGates);
-    for (std::size_t i = 0; i < kGates; ++i) want[i] = 1 - x[i] * y[i];
-    const auto a = client.encrypt(x), b = client.encrypt(y);
-    const Ciphertexts* inputs[] = {&a, &b};
-    const auto out = server.gate(Gate::nand, inputs);
-    EXPECT_EQ(client.decrypt(out), want);
-    for (std::int64_t error : client.noise(out, want)) moments.add(static_cast<double>(error));
-  }
+  const noise::Moments moments = noise::nand_errors(
+      parameters, {test::tested_device, 0, GetParam().transform, {}}, kKeys, kGates);
   std::printf("%s: deviation %.3f at q = %llu, %.3f of the formula's variance\n", GetParam().name,
               std::sqrt(moments.mean_square()), static_cast<unsigned long long>(parameters.q()),
               moments.mean_square() / estimate.refreshed);

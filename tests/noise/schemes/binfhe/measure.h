@@ -17,6 +17,8 @@
 #include "schemes/binfhe/derived.h"
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/client.h"
+#include "whorl/binfhe/server.h"
+#include "whorl/error.h"
 
 namespace whorl::noise {
 
@@ -52,6 +54,26 @@ std::vector<Word> uniform(std::size_t count, std::uint64_t modulus) {
 
 inline std::vector<std::uint32_t> random_messages(std::size_t count, std::uint32_t p) {
   return uniform<std::uint32_t>(count, p);
+}
+
+/// Errors at q of NAND of random bits, `gates` of them under each of `keys` keys.
+inline Moments nand_errors(const binfhe::Parameters& parameters,
+                           const binfhe::ServerOptions& options, unsigned keys, std::size_t gates) {
+  Moments moments;
+  for (unsigned k = 0; k < keys; ++k) {
+    const binfhe::Client client(parameters);
+    const binfhe::Server server(client.evaluation_keys(), options);
+    const auto x = random_messages(gates, 2), y = random_messages(gates, 2);
+    std::vector<std::uint32_t> want(gates);
+    for (std::size_t i = 0; i < gates; ++i) want[i] = 1 - x[i] * y[i];
+    const auto a = client.encrypt(x), b = client.encrypt(y);
+    const binfhe::Ciphertexts* inputs[] = {&a, &b};
+    const auto out = server.gate(binfhe::Gate::nand, inputs);
+    if (client.decrypt(out) != want) throw Error("a gate's result is wrong");
+    for (const std::int64_t error : client.noise(out, want))
+      moments.add(static_cast<double>(error));
+  }
+  return moments;
 }
 
 /// Blind rotation alone, through the contract of backends, with a key of its own shape.

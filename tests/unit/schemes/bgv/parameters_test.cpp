@@ -8,7 +8,7 @@
 
 #include "lattice/security.h"
 #include "support/bgv_sets.h"
-#include "whorl/error.h"
+#include "support/refusals.h"
 
 namespace whorl::bgv {
 namespace {
@@ -16,38 +16,20 @@ namespace {
 using test::bgv_insecure;
 using test::bgv_literal;
 
-std::string message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const ParameterError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 TEST(BgvParameters, EveryRefusalNamesFieldAndValue) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::uint64_t wide = math::ntt_primes(50, 1024, 1)[0];
   const std::uint64_t first = bgv_literal().chain[0];
-  struct Refusal {
-    std::string field, value;
-    std::function<void(ParameterLiteral&)> change;
-  };
-  const Refusal refusals[] = {
+  ASSERT_FALSE(math::is_prime(536872961));
+  ASSERT_EQ(536872961 % 2048, 1);
+  test::Refusals<ParameterLiteral>{
       {"name", "65", [](auto& p) { p.name.assign(65, 'x'); }},
-      {"N", "512", [](auto& p) { p.N = 512; }},
-      {"N", "0", [](auto& p) { p.N = 0; }},
-      {"N", "3072", [](auto& p) { p.N = 3072; }},
-      {"N", "262144", [](auto& p) { p.N = 1 << 18; }},
       {"t", "1 ", [](auto& p) { p.t = 1; }},
       {"t", "0 ", [](auto& p) { p.t = 0; }},
-      {"t", "2147483648", [](auto& p) { p.t = 1ULL << 31; }},
       {"chain", "0 primes", [](auto& p) { p.chain.clear(); }},
       {"chain", "65 primes", [](auto& p) { p.chain.assign(65, p.chain[0]); }},
       {"special", "0 special", [](auto& p) { p.special.clear(); }},
       {"special", "33 special", [](auto& p) { p.special.assign(33, p.special[0]); }},
-      {"digit_limbs", "0", [](auto& p) { p.digit_limbs = 0; }},
-      {"digit_limbs", "5", [](auto& p) { p.digit_limbs = 5; }},
       {"chain prime", "12289", [](auto& p) { p.chain[1] = 12289; }},
       {"chain prime", std::to_string(wide), [=](auto& p) { p.chain[1] = wide; }},
       {"special prime", std::to_string(wide), [=](auto& p) { p.special[1] = wide; }},
@@ -61,22 +43,13 @@ TEST(BgvParameters, EveryRefusalNamesFieldAndValue) {
       {"special modulus", std::to_string(first + 2), [=](auto& p) { p.special[0] = first + 2; }},
       {"twice", "prime", [](auto& p) { p.chain[1] = p.chain[0]; }},
       {"twice", "prime", [](auto& p) { p.special[0] = p.chain[0]; }},
-      {"t", std::to_string(first), [=](auto& p) { p.t = first; }},
       {"sigma", "0.4", [](auto& p) { p.sigma = 0.4; }},
       {"sigma", "65", [](auto& p) { p.sigma = 65; }},
-      {"sigma", "nan", [=](auto& p) { p.sigma = nan; }},
-  };
-  ASSERT_FALSE(math::is_prime(536872961));
-  ASSERT_EQ(536872961 % 2048, 1);
-  EXPECT_NO_THROW(bgv_insecure());
-  for (const Refusal& refusal : refusals) {
-    SCOPED_TRACE(refusal.field + " = " + refusal.value);
-    ParameterLiteral literal = bgv_literal();
-    refusal.change(literal);
-    const std::string message = message_of([&] { Parameters::create(literal, true); });
-    EXPECT_NE(message.find(refusal.field), std::string::npos) << message;
-    EXPECT_NE(message.find(refusal.value), std::string::npos) << message;
-  }
+      {"sigma", "nan", [=](auto& p) { p.sigma = nan; }}}
+      .of("N", &ParameterLiteral::N, {512, 0, 3072, 1 << 18})
+      .of("t", &ParameterLiteral::t, {1ULL << 31, first})
+      .of("digit_limbs", &ParameterLiteral::digit_limbs, {0, 5})
+      .expect(bgv_literal(), [](const auto& p) { Parameters::create(p, true); });
 }
 
 TEST(BgvParameters, WhatFollowsFromTheLiteral) {
@@ -137,7 +110,7 @@ TEST(BgvParameters, DigestCoversWhatChangesKeysOrCiphertexts) {
 }
 
 TEST(BgvParameters, SecurityIsThatOfTheWholeModulus) {
-  const std::string message = message_of([] { Parameters::create(bgv_literal()); });
+  const std::string message = test::message_of([] { Parameters::create(bgv_literal()); });
   EXPECT_NE(message.find("allow_insecure"), std::string::npos) << message;
   const Parameters p = bgv_insecure();
   const double expected =
@@ -217,41 +190,24 @@ TEST(BgvParameters, ChoiceFollowsItsRequirements) {
 }
 
 TEST(BgvParameters, ChoiceRefuses) {
-  struct Refusal {
-    std::string field, value;
-    std::function<void(Requirements&)> change;
-  };
-  const Refusal refusals[] = {
-      {"dnum", "0", [](auto& r) { r.dnum = 0; }},
-      {"dnum", "17", [](auto& r) { r.dnum = 17; }},
-      {"prime_bits", "25", [](auto& r) { r.prime_bits = 25; }},
-      {"prime_bits", "32", [](auto& r) { r.prime_bits = 32; }},
-      {"prime_bits", "45", [](auto& r) { r.prime_bits = 45; }},
-      {"prime_bits", "61", [](auto& r) { r.prime_bits = 61; }},
+  test::Refusals<Requirements>{
       {"t", "1 ", [](auto& r) { r.plain_modulus = 1; }},
-      {"t", "2147483648", [](auto& r) { r.plain_modulus = 1ULL << 31; }},
       {"sums", "-1", [](auto& r) { r.sums = -1; }},
       {"sums", "65", [](auto& r) { r.sums = 65; }},
       {"sums", "nan", [](auto& r) { r.sums = std::numeric_limits<double>::quiet_NaN(); }},
       {"N", "1000", [](auto& r) { r.N = 1000, r.slots = false; }},
-      {"N", "512", [](auto& r) { r.N = 512; }},
       {"N", "2147483648", [](auto& r) { r.N = 1u << 31, r.slots = false; }},
-      {"t", "65538", [](auto& r) { r.plain_modulus = 65538; }},
-      {"2N", "65536", [](auto& r) { r.N = 65536; }},
       {"depth", "200", [](auto& r) { r.depth = 200, r.slots = false; }},
-      {"depth", "40", [](auto& r) { r.depth = 40; }},
       // There are few primes of 26 bits.
       {"depth 24", "of 26 bits",
-       [](auto& r) { r.depth = 24, r.plain_modulus = 786433, r.prime_bits = 26; }},
-  };
-  for (const Refusal& refusal : refusals) {
-    SCOPED_TRACE(refusal.field + " = " + refusal.value);
-    Requirements r;
-    refusal.change(r);
-    const std::string message = message_of([&] { Parameters::choose(r); });
-    EXPECT_NE(message.find(refusal.field), std::string::npos) << message;
-    EXPECT_NE(message.find(refusal.value), std::string::npos) << message;
-  }
+       [](auto& r) { r.depth = 24, r.plain_modulus = 786433, r.prime_bits = 26; }}}
+      .of("dnum", &Requirements::dnum, {0, 17})
+      .of("prime_bits", &Requirements::prime_bits, {25, 32, 45, 61})
+      .of("t", &Requirements::plain_modulus, {1ULL << 31, 65538})
+      .of("N", &Requirements::N, {512})
+      .of("2N", &Requirements::N, {65536})
+      .of("depth", &Requirements::depth, {40})
+      .expect({}, [](const auto& r) { Parameters::choose(r); });
 }
 
 }  // namespace

@@ -1,0 +1,47 @@
+// What the clients of all schemes share: the handle of a secret key, and who holds it.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "whorl/common.h"
+
+namespace whorl {
+
+/// A secret key's parameters, its label, and its coefficients in locked memory, wiped on
+/// destruction. Copies share the memory.
+template <class Parameters, class Coefficients>
+class SecretKeyHandle {
+ public:
+  const Parameters& parameters() const { return parameters_; }
+  const KeyId& key_id() const { return key_id_; }
+
+ protected:
+  SecretKeyHandle(const Parameters& parameters, const KeyId& key_id,
+                  std::shared_ptr<const Coefficients> coefficients)
+      : parameters_(parameters), key_id_(key_id), coefficients_(std::move(coefficients)) {}
+  const Coefficients& held() const { return *coefficients_; }
+
+ private:
+  Parameters parameters_;
+  KeyId key_id_;
+  std::shared_ptr<const Coefficients> coefficients_;
+};
+
+/// Who holds a secret key.
+template <class Parameters, class SecretKey>
+class KeyHolder {
+ public:
+  /// Generates a key.
+  explicit KeyHolder(const Parameters& parameters) : key_(SecretKey::generate(parameters)) {}
+  explicit KeyHolder(SecretKey key) : key_(std::move(key)) {}
+
+  const Parameters& parameters() const { return key_.parameters(); }
+  const KeyId& key_id() const { return key_.key_id(); }
+  const SecretKey& secret_key() const { return key_; }
+
+ private:
+  SecretKey key_;
+};
+
+}  // namespace whorl
