@@ -109,11 +109,11 @@ std::vector<std::uint64_t> Client::decrypt(const Ciphertexts& c) const {
   check_owner(key_, c);
   state_->encoder.check(c.info.packing);
   const std::uint64_t t = parameters().t();
-  return state_->secret.messages(residues_of(c), t,
-                                 math::Modulus<std::uint64_t>(t).inverse(c.info.factor),
-                                 [&](std::size_t, std::span<std::uint64_t> message) {
-                                   state_->encoder.decode(c.info.packing, message);
-                                 });
+  return state_->secret.phases_modulo(residues_of(c), t,
+                                      math::Modulus<std::uint64_t>(t).inverse(c.info.factor),
+                                      [&](std::size_t, std::span<std::uint64_t> message) {
+                                        state_->encoder.decode(c.info.packing, message);
+                                      });
 }
 
 std::vector<double> Client::noise_budget(const Ciphertexts& c) const {

@@ -304,14 +304,14 @@ struct Batch {
   void expect_messages(const WordArray& words) const {
     const HostBatch batch{basis, 2, count, words};
     std::vector<std::size_t> finished(count, 0);
-    const auto got = secret.messages(batch, scene.t, 3, [&](std::size_t i, auto message) {
+    const auto got = secret.phases_modulo(batch, scene.t, 3, [&](std::size_t i, auto message) {
       EXPECT_EQ(message.size(), N);
       ++finished[i];
     });
     EXPECT_EQ(finished, std::vector<std::size_t>(count, 1));
     for (std::size_t j = 0; j < m.size(); ++j)
       ASSERT_EQ(got[j], test::reduce(Int128{3} * m[j], scene.t));
-    EXPECT_THROW(secret.messages({basis, 3, count, words}, scene.t, 1, {}), ShapeError);
+    EXPECT_THROW(secret.phases_modulo({basis, 3, count, words}, scene.t, 1, {}), ShapeError);
     EXPECT_THROW(secret.log2_phases({basis, 0, count, words}), ShapeError);
     EXPECT_THROW(secret.log2_phases({{}, 2, count, words}), ParameterError);
   }
