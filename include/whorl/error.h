@@ -33,7 +33,7 @@ WHORL_DECLARE_ERROR(OversizedError, FormatError);   ///< more bytes than allowed
 WHORL_DECLARE_ERROR(TypeMismatchError, FormatError);  ///< a frame of another type
 WHORL_DECLARE_ERROR(VersionError, FormatError);     ///< a format version this build does not read
 WHORL_DECLARE_ERROR(CorruptionError, FormatError);  ///< the digest does not match: bits were flipped
-WHORL_DECLARE_ERROR(RangeError, FormatError);       ///< a residue is not below its modulus
+WHORL_DECLARE_ERROR(RangeError, FormatError);       ///< a residue or a field is out of its range
 WHORL_DECLARE_ERROR(PassphraseError, Error);   ///< a secret key could not be unwrapped with this
 WHORL_DECLARE_ERROR(DeviceError, Error);       ///< a device is absent, lost or refused a call
 WHORL_DECLARE_ERROR(OutOfMemoryError, Error);  ///< memory is short; names the bytes needed

@@ -67,9 +67,11 @@ constexpr std::size_t word_bytes_for(std::uint64_t modulus) {
 }
 
 /// Of LWE arrays: bytes of the words, 4 or 8, that stages compute on ciphertexts modulo `modulus`
-/// in. Sums go through 64 bits, so that any modulus up to 2^32 has 32-bit words, those between 2^31
-/// and 2^32 too, of which the ring has 64-bit ones: what is extracted from ring elements comes in
-/// the ring's words, and switching its modulus brings it into these.
+/// in. For one between 2^31 and 2^32 that is no power of two keys and files have 8, since those who
+/// make and save them compute in these words, modulo a number that must leave them a bit to spare.
+/// Arrays have 4 for it all the same: their sums go through 64 bits, and narrow words halve what is
+/// moved. What is extracted from ring elements comes in the ring's words, and switching its modulus
+/// brings it into these.
 constexpr unsigned array_word_bytes(std::uint64_t modulus) {
   return modulus <= (1ULL << 32) ? 4 : 8;
 }

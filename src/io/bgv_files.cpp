@@ -1,11 +1,11 @@
 // The payloads of BGV's frames; docs/file-format.md has the bytes.
-#include <cmath>
 #include <string>
 
 #include "io/bgv_literal.h"
 #include "io/files.h"
 #include "io/rlwe_codec.h"
-#include "schemes/bgv/derived.h"
+#include "schemes/bgv/account.h"
+#include "schemes/bgv/encoder.h"
 
 namespace whorl::io {
 
@@ -24,19 +24,12 @@ WordRule rule_of(const Parameters& parameters, const CiphertextInfo& info, const
 
 /// RangeError or EncodingError for what no ciphertexts can have.
 void check_info(const Parameters& parameters, const CiphertextInfo& info, bool seeded) {
-  const auto within = [](const char* field, std::uint64_t value, std::uint64_t least,
-                         std::uint64_t most) {
-    if (value < least || value > most)
-      throw RangeError(std::string(field) + ": " + std::to_string(value) + " is outside " +
-                       std::to_string(least) + " … " + std::to_string(most));
-  };
-  if (info.packing == Packing::slots && !parameters.has_slots())
-    throw EncodingError("packing: slots, which these parameters do not have");
-  within("parts", info.parts, seeded ? 2 : 1, seeded ? 2 : bgv::max_parts);
-  within("limbs", info.limbs, seeded ? parameters.limbs() : 1, parameters.limbs());
-  bgv::check_factor(info.factor, parameters.t());
-  if (info.count == 0) throw RangeError("count: 0, at least 1");
-  if (!std::isfinite(info.noise)) throw RangeError("noise: not a number");
+  bgv::Encoder::check(parameters, info.packing);
+  bgv::Account::check(parameters, info);
+  if (seeded && (info.parts != 2 || info.limbs != parameters.limbs()))
+    throw RangeError("seeded ciphertexts of " + std::to_string(info.parts) + " parts and " +
+                     std::to_string(info.limbs) + " limbs: fresh ones have 2 and " +
+                     std::to_string(parameters.limbs()));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "io/binfhe_literal.h"
 #include "io/files.h"
 #include "io/residues.h"
-#include "math/random.h"
+#include "lattice/lwe/uniform.h"
 #include "schemes/binfhe/derived.h"
 
 namespace whorl::io {
@@ -74,7 +74,7 @@ void read_words(ByteSpan bytes, std::uint64_t modulus, std::span<std::uint32_t> 
 void check_seed(const Ciphertexts& value) {
   std::vector<std::uint32_t> expected(value.parameters.n());
   for (std::size_t i = 0; i < value.count; ++i) {
-    math::expand_uniform<std::uint32_t>(*value.seed, i, value.parameters.q(), expected);
+    lattice::lwe::ciphertext_uniform(*value.seed, i, value.parameters.q(), expected);
     const auto row = value[i];
     if (!std::equal(expected.begin(), expected.end(), row.begin()))
       throw MismatchError("seed: a of ciphertext " + std::to_string(i) +
@@ -144,7 +144,7 @@ struct Codec<Ciphertexts> {
     });
     if (seed)
       for (std::size_t i = 0; i < count; ++i)
-        math::expand_uniform(*seed, i, q, std::span(data).subspan(i * row, row - 1));
+        lattice::lwe::ciphertext_uniform(*seed, i, q, std::span(data).subspan(i * row, row - 1));
     return {parameters,
             in.header().key_id,
             encoding,

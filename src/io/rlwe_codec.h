@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "io/codec.h"
-#include "math/random.h"
+#include "lattice/rlwe/uniform.h"
 #include "whorl/common.h"
 #include "whorl/word_array.h"
 
@@ -31,14 +31,11 @@ WordRule ciphertext_rule(const Parameters& p, std::uint64_t parts, std::uint64_t
           field};
 }
 
-/// c_1 of `count` fresh encryptions: limb l of row i is expand_uniform(seed, i·L + l, q_l).
+/// c_1 of `count` fresh encryptions.
 template <class Word, class Parameters>
-void expand_masks(const Parameters& p, const Seed& seed, std::size_t count, std::span<Word> out) {
-  const std::size_t N = p.N(), L = p.limbs();
-  for (std::size_t l = 0; l < L; ++l)
-    for (std::size_t i = 0; i < count; ++i)
-      math::expand_uniform<Word>(seed, i * L + l, p.literal().chain[l],
-                                 out.subspan((l * count + i) * N, N));
+void expand_masks(const Parameters& p, const Seed& seed, std::uint64_t count, std::span<Word> out) {
+  lattice::rlwe::ciphertexts_uniform<Word>(p.N(), p.literal().chain, seed,
+                                           static_cast<std::size_t>(count), out);
 }
 
 /// All of an array, or c_0 of a seeded one of two parts. MismatchError for a seed that c_1 does not
@@ -51,7 +48,7 @@ void write_ciphertexts(PayloadWriter& out, const Parameters& p, const WordArray&
   with_word(p.word_bytes(), [&]<class Word>(Word) {
     const auto masks = data.as<Word>().subspan(data.size() / 2);
     std::vector<Word> expected(masks.size());
-    expand_masks<Word>(p, *seed, static_cast<std::size_t>(count), expected);
+    expand_masks<Word>(p, *seed, count, expected);
     if (!std::equal(expected.begin(), expected.end(), masks.begin()))
       throw MismatchError("seed: c_1 does not come from it; whoever changes data must clear seed");
   });
@@ -65,9 +62,7 @@ WordArray read_ciphertexts(PayloadReader& in, const Parameters& p, const WordRul
   in.finish(count, rule.bytes());
   return with_word(p.word_bytes(), [&]<class Word>(Word) {
     std::vector<Word> data = in.part<Word>(taken);
-    if (seed)
-      expand_masks<Word>(p, *seed, static_cast<std::size_t>(count),
-                         std::span(data).subspan(data.size() / 2));
+    if (seed) expand_masks<Word>(p, *seed, count, std::span(data).subspan(data.size() / 2));
     return WordArray(std::move(data));
   });
 }

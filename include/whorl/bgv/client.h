@@ -36,8 +36,8 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// are a whole number of rows; EncodingError for slots that the parameters do not have.
   Ciphertexts encrypt(std::span<const std::int64_t> values, Packing packing = Packing::slots) const;
   /// Values in 0 … t-1, N for each ciphertext. KeyMismatchError or ParameterMismatchError for
-  /// others' ciphertexts. Wrong, without a sign of it, where noise has passed Q/2: see
-  /// noise_budget.
+  /// others' ciphertexts, RangeError or ShapeError for what none can be. Wrong, without a sign of
+  /// it, where noise has passed Q/2: see noise_budget.
   std::vector<std::uint64_t> decrypt(const Ciphertexts& ciphertexts) const;
   /// log2(Q/2) - log2 of the largest coefficient of the noise, measured, for each ciphertext: bits
   /// that are left. Exact while positive; near 0 where decryption fails.

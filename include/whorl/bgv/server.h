@@ -87,8 +87,8 @@ class Server {
   std::vector<FailedDevice> failed_devices() const;  ///< of several, oldest failure first
   std::size_t key_bytes() const;                     ///< of the keys as they lie on the devices now
 
-  /// ParameterMismatchError or KeyMismatchError for others' ciphertexts, RangeError for residues
-  /// not below their primes.
+  /// ParameterMismatchError or KeyMismatchError for others' ciphertexts, RangeError for parts,
+  /// limbs, factor or noise that none can have and for residues not below their primes.
   Array upload(const Ciphertexts& ciphertexts) const;
   Ciphertexts download(const Array& a) const;
 

@@ -64,7 +64,7 @@ void bind_errors(nb::module_& module) {
                               "A frame of another type, as a secret where a key was due."},
       Kind<VersionError>{"VersionError", "A format version that this build does not read."},
       Kind<CorruptionError>{"CorruptionError", "The digest does not match: bits were flipped."},
-      Kind<RangeError>{"RangeError", "A residue is not below its modulus."});
+      Kind<RangeError>{"RangeError", "A residue or a field is out of its range."});
 }
 
 }  // namespace whorl::python

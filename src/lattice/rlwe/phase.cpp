@@ -29,38 +29,38 @@ PhaseReader<Word>::PhaseReader(std::vector<math::Modulus<Word>> primes)
 }
 
 template <class Word>
-typename PhaseReader<Word>::PlainModulus PhaseReader<Word>::plain_modulus(std::uint64_t t) const {
-  PlainModulus out{math::Modulus<std::uint64_t>(t), {}, 0};
+typename PhaseReader<Word>::Reduction PhaseReader<Word>::reduction(std::uint64_t m) const {
+  Reduction out{math::Modulus<std::uint64_t>(m), {}, 0};
   const auto product = [&](std::size_t without) {
-    std::uint64_t all = t == 1 ? 0 : 1;
+    std::uint64_t all = 1;
     for (std::size_t l = 0; l < primes_.size(); ++l)
-      if (l != without) all = out.t.mul(all, out.t.reduce(primes_[l].value()));
+      if (l != without) all = out.m.mul(all, out.m.reduce(primes_[l].value()));
     return all;
   };
   for (std::size_t l = 0; l < primes_.size(); ++l) out.quotient.push_back(product(l));
-  out.minus_Q = out.t.neg(product(primes_.size()));
+  out.minus_Q = out.m.neg(product(primes_.size()));
   return out;
 }
 
 // v = sum_l y_l·Q/q_l - u·Q, y_l = [v_l·(Q/q_l)^-1]_{q_l}, u = round(sum_l y_l/q_l) (Halevi,
 // Polyakov, Shoup 2019, §2.2). What is added for y_l/q_l is short of it by less than 2^-62.
 template <class Word>
-void PhaseReader<Word>::modulo(const PlainModulus& plain, std::span<const Word> residues,
+void PhaseReader<Word>::modulo(const Reduction& reduction, std::span<const Word> residues,
                                std::uint64_t scale, std::span<std::uint64_t> out) const {
   const std::size_t count = out.size();
-  const math::Modulus<std::uint64_t>& t = plain.t;
+  const math::Modulus<std::uint64_t>& m = reduction.m;
   for (std::size_t j = 0; j < count; ++j) {
     std::uint64_t value = 0, whole = 0;
     std::uint64_t fraction = std::uint64_t{1} << 63;
     for (std::size_t l = 0; l < primes_.size(); ++l) {
       const Word y = primes_[l].mul_shoup(residues[l * count + j], inverse_[l], inverse_shoup_[l]);
-      value = t.add(value, t.mul(t.reduce(y), plain.quotient[l]));
+      value = m.add(value, m.mul(m.reduce(y), reduction.quotient[l]));
       const auto part = static_cast<std::uint64_t>(
           (static_cast<unsigned __int128>(y) * ratio_[l]) >> (primes_[l].bits() - 1));
       fraction += part;
       whole += static_cast<std::uint64_t>(fraction < part);
     }
-    out[j] = t.mul(t.add(value, t.mul(t.reduce(whole), plain.minus_Q)), scale);
+    out[j] = m.mul(m.add(value, m.mul(m.reduce(whole), reduction.minus_Q)), scale);
   }
 }
 

@@ -1,4 +1,4 @@
-// From residues of a phase to the message modulo t, and to the size of the noise.
+// From residues of a phase to its integers modulo any m, and to their size.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ class PhaseReader {
  public:
   explicit PhaseReader(std::vector<math::Modulus<Word>> primes);
 
-  /// What reading modulo t needs to know.
-  struct PlainModulus {
-    math::Modulus<std::uint64_t> t;
-    std::vector<std::uint64_t> quotient;  ///< Q/q_l mod t
-    std::uint64_t minus_Q;                ///< -Q mod t
+  /// What reading modulo m, 2 … 2^61 - 1, needs to know.
+  struct Reduction {
+    math::Modulus<std::uint64_t> m;
+    std::vector<std::uint64_t> quotient;  ///< Q/q_l mod m
+    std::uint64_t minus_Q;                ///< -Q mod m
   };
-  PlainModulus plain_modulus(std::uint64_t t) const;
+  Reduction reduction(std::uint64_t m) const;
 
-  /// v·scale mod t, as many as `out` has room for. No branch on values, no division.
-  void modulo(const PlainModulus& plain, std::span<const Word> residues, std::uint64_t scale,
+  /// v·scale mod m, as many as `out` has room for. No branch on values, no division.
+  void modulo(const Reduction& reduction, std::span<const Word> residues, std::uint64_t scale,
               std::span<std::uint64_t> out) const;
   /// log2 of the largest |v|; -inf if all are 0. Not in constant time: for measurements.
   double log2_largest(std::span<const Word> residues) const;

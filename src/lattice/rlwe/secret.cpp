@@ -224,16 +224,16 @@ void Secret::each_phase(const HostBatch& batch, unsigned threads, const Prepare&
       secret_);
 }
 
-std::vector<std::uint64_t> Secret::messages(
-    const HostBatch& batch, std::uint64_t t, std::uint64_t scale,
+std::vector<std::uint64_t> Secret::phases_modulo(
+    const HostBatch& batch, std::uint64_t m, std::uint64_t scale,
     const std::function<void(std::size_t, std::span<std::uint64_t>)>& finish,
     unsigned threads) const {
   const std::size_t N = ring_dimension(plan());
   std::vector<std::uint64_t> out(batch.count * N);
   each_phase(batch, threads, [&](const auto& reader) {
-    return [&, plain = reader.plain_modulus(t)](std::size_t i, const auto& phase) {
+    return [&, reduction = reader.reduction(m)](std::size_t i, const auto& phase) {
       const std::span<std::uint64_t> to{out.data() + i * N, N};
-      reader.modulo(plain, phase, scale, to);
+      reader.modulo(reduction, phase, scale, to);
       finish(i, to);
     };
   });

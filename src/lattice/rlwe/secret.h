@@ -95,10 +95,11 @@ class Secret {
   /// b of a public key: (basis, N), an encryption of 0.
   WordArray public_key_body(const ring::Basis& basis, std::uint64_t t, const Seed& seed) const;
 
-  /// phase·scale mod t, in 0 … t-1, (count, N): each is given to finish(i, message) in place.
-  /// ShapeError for words that are not such a batch.
-  std::vector<std::uint64_t> messages(
-      const HostBatch& batch, std::uint64_t t, std::uint64_t scale,
+  /// phase·scale mod m, in 0 … m-1, (count, N), of phases in (-Q/2, Q/2): each is given to
+  /// finish(i, residues) in place. ShapeError for words that are not such a batch, ParameterError
+  /// unless 2 <= m < 2^61.
+  std::vector<std::uint64_t> phases_modulo(
+      const HostBatch& batch, std::uint64_t m, std::uint64_t scale,
       const std::function<void(std::size_t, std::span<std::uint64_t>)>& finish,
       unsigned threads = 0) const;
   /// log2 of the largest coefficient of each phase, -inf for 0. Not in constant time.

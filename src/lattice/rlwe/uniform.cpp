@@ -15,6 +15,17 @@ void key_uniform(const ring::RnsPlan<Word>& plan, const ring::KeyLayout& layout,
                                a.subspan(r * plan.N(), plan.N()));
 }
 
+namespace {
+
+/// Limb l of `limbs`, modulo q.
+template <class Word>
+void ciphertext_limb(const math::Seed& seed, std::size_t index, std::size_t limbs, std::size_t l,
+                     std::uint64_t q, std::span<Word> a) {
+  math::expand_uniform<Word>(seed, index * limbs + l, q, a);
+}
+
+}  // namespace
+
 template <class Word>
 void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basis,
                         const math::Seed& seed, std::size_t index, std::span<Word> a) {
@@ -23,8 +34,16 @@ void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basi
                          std::to_string(plan.limbs()) + " primes");
   std::size_t r = 0;
   for (const unsigned l : basis.indices())
-    math::expand_uniform<Word>(seed, index * plan.limbs() + l, plan.moduli()[l].value(),
-                               a.subspan(r++ * plan.N(), plan.N()));
+    ciphertext_limb<Word>(seed, index, plan.limbs(), l, plan.moduli()[l].value(),
+                          a.subspan(r++ * plan.N(), plan.N()));
+}
+
+template <class Word>
+void ciphertexts_uniform(std::uint32_t N, std::span<const std::uint64_t> chain,
+                         const math::Seed& seed, std::size_t count, std::span<Word> a) {
+  for (std::size_t l = 0; l < chain.size(); ++l)
+    for (std::size_t i = 0; i < count; ++i)
+      ciphertext_limb<Word>(seed, i, chain.size(), l, chain[l], a.subspan((l * count + i) * N, N));
 }
 
 template <class Word>
@@ -48,6 +67,8 @@ KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>> plan,
                             unsigned, std::span<Word>);                                            \
   template void ciphertext_uniform(const ring::RnsPlan<Word>&, const ring::Basis&,                 \
                                    const math::Seed&, std::size_t, std::span<Word>);               \
+  template void ciphertexts_uniform(std::uint32_t, std::span<const std::uint64_t>,                 \
+                                    const math::Seed&, std::size_t, std::span<Word>);              \
   template KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>>,                      \
                                   const ring::KeyLayout&, const math::Seed&, const WordArray&);
 WHORL_INSTANTIATE(std::uint32_t)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -23,6 +24,10 @@ void key_uniform(const ring::RnsPlan<Word>& plan, const ring::KeyLayout& layout,
 template <class Word>
 void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basis,
                         const math::Seed& seed, std::size_t index, std::span<Word> a);
+/// The same of a whole chain for all of a batch, with no plan: (L, count, N).
+template <class Word>
+void ciphertexts_uniform(std::uint32_t N, std::span<const std::uint64_t> chain,
+                         const math::Seed& seed, std::size_t count, std::span<Word> a);
 
 /// Writes row `digit` of a switching key: a and b, (rows, N) each. For several threads.
 template <class Word>

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <string>
 
-#include "schemes/bgv/derived.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
@@ -15,6 +14,12 @@ namespace {
 
 /// Bits that a ciphertext's noise grows by, multiplied with an integer.
 double log2_size(std::int64_t x) { return std::log2(std::abs(static_cast<double>(x))); }
+
+void check_within(const char* field, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
+  if (value < least || value > most)
+    throw RangeError(std::string(field) + ": " + std::to_string(value) + " is outside " +
+                     std::to_string(least) + " … " + std::to_string(most));
+}
 
 }  // namespace
 
@@ -33,10 +38,26 @@ Account::Account(const Parameters& parameters)
     inverse_primes_.push_back(t_.inverse(t_.reduce(q)));
 }
 
-void Account::check(const Info& a) const {
-  check_factor(a.factor, t_.value());
+void Account::check(const Parameters& parameters, const Info& a) {
+  check_within("parts", a.parts, 2, max_parts);
+  check_within("limbs", a.limbs, 1, parameters.limbs());
+  if (a.count == 0) throw RangeError("count: 0, at least 1");
+  const std::uint64_t t = parameters.t();
+  check_within("factor", a.factor, 1, t - 1);
+  if (std::gcd(a.factor, t) != 1)
+    throw RangeError("factor: " + std::to_string(a.factor) +
+                     " has no inverse modulo t = " + std::to_string(t));
   if (!(a.noise >= 0 && a.noise < 1e6))
-    throw RangeError("noise bound 2^" + std::to_string(a.noise) + " is outside 2^0 … 2^(10^6)");
+    throw RangeError("noise: a bound of 2^" + std::to_string(a.noise) +
+                     " is outside 2^0 … 2^(10^6)");
+}
+
+Account::Info Account::fresh_secret(Packing packing, std::size_t count) const {
+  return {packing, count, 2, parameters_.limbs(), 1, noise_.fresh_secret()};
+}
+
+Account::Info Account::fresh_public(Packing packing, std::size_t count) const {
+  return {packing, count, 2, parameters_.limbs(), 1, noise_.fresh_public()};
 }
 
 // ---- steps
@@ -236,11 +257,6 @@ Account::Two Account::multiply(const Info& a, const Info& b) const {
   out.factor = t_.mul(x.now.factor, y.now.factor);
   out.noise = x.now.noise + y.now.noise;
   return {out, x.by, y.by};
-}
-
-Account::One Account::square(const Info& a) const {
-  const Two product = multiply(a, a);
-  return {product.result, product.a};
 }
 
 Account::Info Account::relinearise(const Info& a) const {

@@ -1,7 +1,7 @@
 // What is known of BGV ciphertexts besides their residues: factor, noise, level. One function an
-// operation says what operands must be brought to first, and what is known of the result. Of a
-// server's parts only this, with its noise model, and the encoder know the plaintext modulus t;
-// what the evaluator's divisions need of it the server asks of this. docs/bgv-noise.md has the
+// operation says what operands must be brought to first, and what is known of the result. Besides
+// the parameters, the encoder and the noise model only this knows the plaintext modulus t: client
+// and server ask it for what encryptions, divisions and phases need. docs/bgv-noise.md has the
 // reasons.
 #pragma once
 
@@ -16,6 +16,9 @@
 
 namespace whorl::bgv {
 
+/// Most parts of a ciphertext.
+inline constexpr unsigned max_parts = 16;
+
 /// What the evaluator must do to an operand first, in this order: multiply it by `before`, drop its
 /// last primes one by one until `limbs` are left, multiply it by `after`.
 struct Preparation {
@@ -29,12 +32,20 @@ class Account {
 
   explicit Account(const Parameters& parameters);
 
-  /// What divisions by primes must leave a multiple of, so that messages stay: t.
+  /// Of ciphertexts from outside: RangeError for parts, limbs, count, factor or noise that none
+  /// can have, a factor without an inverse among them.
+  static void check(const Parameters& parameters, const Info& a);
+
+  /// What errors, and the remainders of divisions by primes, must be multiples of, so that messages
+  /// stay; phases modulo this are messages times their factor. It is t.
   std::uint64_t divisor() const { return t_.value(); }
-  const NoiseModel& noise() const { return noise_; }
+  /// What phases of a factor are multiplied by to be messages, modulo divisor().
+  std::uint64_t inverse(std::uint64_t factor) const { return t_.inverse(factor); }
   double budget(const Info& a) const { return noise_.budget(a.noise, a.limbs); }
-  /// Of ciphertexts from outside: RangeError for a factor that is no unit, or noise out of range.
-  void check(const Info& a) const;
+
+  /// Fresh encryptions under the secret key, and under the public one.
+  Info fresh_secret(Packing packing, std::size_t count) const;
+  Info fresh_public(Packing packing, std::size_t count) const;
 
   struct One {
     Info result;
@@ -53,7 +64,6 @@ class Account {
   Two add(const Info& a, const Info& b) const;
   /// Product of a.parts + b.parts - 1 parts; ShapeError beyond the most.
   Two multiply(const Info& a, const Info& b) const;
-  One square(const Info& a) const;
   /// Of equal packing and parts: at the level of the lowest, with one factor, of those that cost
   /// the noisiest the least.
   Many concatenate(std::span<const Info> arrays) const;

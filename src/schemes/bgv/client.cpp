@@ -5,9 +5,9 @@
 #include "lattice/rlwe/public_key.h"
 #include "lattice/rlwe/secret.h"
 #include "math/random.h"
+#include "schemes/bgv/account.h"
 #include "schemes/bgv/derived.h"
 #include "schemes/bgv/encoder.h"
-#include "schemes/bgv/noise.h"
 #include "schemes/bgv/request.h"
 #include "whorl/error.h"
 
@@ -38,10 +38,12 @@ std::span<const std::int32_t> SecretKey::coefficients() const { return held().va
 
 struct Client::State {
   explicit State(const SecretKey& key)
-      : encoder(key.parameters()),
+      : account(key.parameters()),
+        encoder(key.parameters()),
         secret(any_plan_of(key.parameters()), key.coefficients(),
                key.parameters().literal().sigma) {}
 
+  Account account;
   Encoder encoder;
   rlwe::Secret secret;
 };
@@ -59,12 +61,8 @@ void check_owner(const SecretKey& key, const Ciphertexts& c) {
   if (c.key_id != key.key_id())
     throw KeyMismatchError("the ciphertexts were not made under this secret key");
   const CiphertextInfo& i = c.info;
-  if (i.parts < 2 || i.parts > max_parts || i.limbs < 1 || i.limbs > key.parameters().limbs())
-    throw ShapeError("ciphertexts of " + std::to_string(i.parts) + " parts and " +
-                     std::to_string(i.limbs) + " limbs; the parameters have " +
-                     std::to_string(key.parameters().limbs()) + " limbs");
+  Account::check(key.parameters(), i);
   check_words(c, std::size_t{i.parts} * i.limbs * key.parameters().N());
-  check_factor(i.factor, key.parameters().t());
 }
 
 /// What of a batch its residues are.
@@ -81,11 +79,6 @@ rlwe::Encode encoding(const Encoder& encoder, std::span<const std::int64_t> valu
   };
 }
 
-Ciphertexts fresh(const Parameters& parameters, const KeyId& id, Packing packing, std::size_t count,
-                  double noise, WordArray data, std::optional<Seed> seed) {
-  return {parameters, id, {packing, count, 2, parameters.limbs(), 1, noise}, std::move(data), seed};
-}
-
 }  // namespace
 
 Client::Client(SecretKey key)
@@ -96,21 +89,22 @@ Ciphertexts Client::encrypt(std::span<const std::int64_t> values, Packing packin
   state_->encoder.check(packing);
   const std::size_t count = state_->encoder.rows(values.size());
   const Seed seed = math::random_seed();
-  return fresh(p, key_id(), packing, count, NoiseModel(p).fresh_secret(),
-               state_->secret.encrypt(basis_of(p.limbs()), p.t(), seed, count,
-                                      encoding(state_->encoder, values, packing)),
-               seed);
+  const Account& account = state_->account;
+  return {p, key_id(), account.fresh_secret(packing, count),
+          state_->secret.encrypt(basis_of(p.limbs()), account.divisor(), seed, count,
+                                 encoding(state_->encoder, values, packing)),
+          seed};
 }
 
 std::vector<std::uint64_t> Client::decrypt(const Ciphertexts& c) const {
   check_owner(secret_key(), c);
   state_->encoder.check(c.info.packing);
-  const std::uint64_t t = parameters().t();
-  return state_->secret.messages(residues_of(c), t,
-                                 math::Modulus<std::uint64_t>(t).inverse(c.info.factor),
-                                 [&](std::size_t, std::span<std::uint64_t> message) {
-                                   state_->encoder.decode(c.info.packing, message);
-                                 });
+  const Account& account = state_->account;
+  return state_->secret.phases_modulo(residues_of(c), account.divisor(),
+                                      account.inverse(c.info.factor),
+                                      [&](std::size_t, std::span<std::uint64_t> message) {
+                                        state_->encoder.decode(c.info.packing, message);
+                                      });
 }
 
 std::vector<double> Client::noise_budget(const Ciphertexts& c) const {
@@ -123,25 +117,27 @@ std::vector<double> Client::noise_budget(const Ciphertexts& c) const {
 PublicKey Client::public_key() const {
   const Parameters& p = parameters();
   const Seed seed = math::random_seed();
-  return {p, key_id(), seed, state_->secret.public_key_body(basis_of(p.limbs()), p.t(), seed)};
+  return {p, key_id(), seed,
+          state_->secret.public_key_body(basis_of(p.limbs()), state_->account.divisor(), seed)};
 }
 
 Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values, Packing packing) {
   const Parameters& p = key.parameters;
+  const Account account(p);
   const Encoder encoder(p);
   encoder.check(packing);
   const std::size_t count = encoder.rows(values.size());
   const rlwe::PublicKey to(any_plan_of(p), basis_of(p.limbs()), key.seed, key.b, p.literal().sigma);
-  return fresh(p, key.key_id, packing, count, NoiseModel(p).fresh_public(),
-               to.encrypt(p.t(), count, encoding(encoder, values, packing)), std::nullopt);
+  return {p, key.key_id, account.fresh_public(packing, count),
+          to.encrypt(account.divisor(), count, encoding(encoder, values, packing)), std::nullopt};
 }
 
 EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threads,
                                        const Progress& progress) const {
   const Parameters& p = parameters();
   EvaluationKeys out{p, key_id(), {}};
-  for (rlwe::SwitchKeyData& key :
-       state_->secret.switch_keys(keys_of(p, request), p.t(), threads, progress))
+  for (rlwe::SwitchKeyData& key : state_->secret.switch_keys(
+           keys_of(p, request), state_->account.divisor(), threads, progress))
     out.keys.push_back({key.g, key.power, key.seed, std::move(key.b)});
   return out;
 }

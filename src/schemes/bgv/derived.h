@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -15,9 +14,6 @@
 
 namespace whorl::bgv {
 
-/// Most parts of a ciphertext.
-inline constexpr unsigned max_parts = 16;
-
 /// ShapeError unless `c` has info.count ciphertexts of so many words, of the right width.
 inline void check_words(const Ciphertexts& c, std::size_t each) {
   if (c.data.size() / each != c.info.count || c.data.size() % each != 0 ||
@@ -26,16 +22,6 @@ inline void check_words(const Ciphertexts& c, std::size_t each) {
                      std::to_string(c.data.word_bytes()) + " bytes where " +
                      std::to_string(c.info.count) + " times " + std::to_string(each) + " of " +
                      std::to_string(c.parameters.word_bytes()) + " are due");
-}
-
-/// RangeError unless `factor` is a unit modulo t.
-inline void check_factor(std::uint64_t factor, std::uint64_t t) {
-  if (factor == 0 || factor >= t)
-    throw RangeError("factor " + std::to_string(factor) +
-                     " is outside 1 … t - 1 = " + std::to_string(t - 1));
-  if (std::gcd(factor, t) != 1)
-    throw RangeError("factor " + std::to_string(factor) +
-                     " has no inverse modulo t = " + std::to_string(t));
 }
 
 template <class Word>

@@ -34,11 +34,15 @@ Encoder::Encoder(const Parameters& parameters) : parameters_(parameters) {
   }
 }
 
-void Encoder::check(Packing packing) const {
-  if (packing == Packing::slots && !ntt_)
-    throw EncodingError("t = " + std::to_string(parameters_.t()) +
-                        " is not a prime = 1 mod 2N = " + std::to_string(2ULL * parameters_.N()) +
+void Encoder::check(const Parameters& parameters, Packing packing) {
+  if (packing == Packing::slots && !parameters.has_slots())
+    throw EncodingError("packing: t = " + std::to_string(parameters.t()) +
+                        " is not a prime = 1 mod 2N = " + std::to_string(2ULL * parameters.N()) +
                         ": there are no slots, only coefficients");
+}
+
+void Encoder::check(Packing packing) const {
+  if (!ntt_) check(parameters_, packing);
 }
 
 std::size_t Encoder::rows(std::size_t values) const {

@@ -18,6 +18,7 @@ class Encoder {
   explicit Encoder(const Parameters& parameters);
 
   /// EncodingError where the parameters have no slots and they are asked for.
+  static void check(const Parameters& parameters, Packing packing);
   void check(Packing packing) const;
   /// ShapeError unless `values` is a whole number of rows of N; the number of rows.
   std::size_t rows(std::size_t values) const;

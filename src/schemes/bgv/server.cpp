@@ -236,12 +236,8 @@ Array Server::upload(const Ciphertexts& c) const {
   if (c.key_id != state_->key_id)
     throw KeyMismatchError("ciphertexts of another key were given to this server");
   state_->encoder.check(i.packing);
+  Account::check(parameters(), i);
   const ring::Basis basis = state_->evaluator->level(i.limbs);
-  if (i.parts < 2 || i.parts > max_parts || i.count == 0)
-    throw ShapeError("ciphertexts of " + std::to_string(i.parts) + " parts, a batch of " +
-                     std::to_string(i.count) + "; 2 … " + std::to_string(max_parts) +
-                     " parts, at least one");
-  state_->account.check(i);
   return state_->put(
       i, state_->evaluator->upload(c.data, {i.parts, basis, i.count, rlwe::Form::evaluation}));
 }

@@ -68,7 +68,7 @@ TEST_F(IoBgv, Ciphertexts) {
     for (const bool seeded : {false, true}) {
       for (const std::size_t count : {std::size_t{1}, std::size_t{1 + random() % 4}}) {
         SCOPED_TRACE(literal.name + (seeded ? " seeded " : " ") + std::to_string(count));
-        const unsigned parts = 1 + static_cast<unsigned>(random() % 4),
+        const unsigned parts = 2 + static_cast<unsigned>(random() % 4),
                        limbs = 1 + static_cast<unsigned>(random() % parameters.limbs());
         const auto value = seeded
                                ? samples::bgv_fresh(parameters, count, random)
@@ -209,11 +209,12 @@ TEST_F(IoBgv, RefusesToWriteBrokenObjects) {
   refuses(std::type_identity<ShapeError>{}, [](auto& c) { c.info.count = 3; });
   refuses(std::type_identity<ShapeError>{}, [](auto& c) { c.info.limbs = 2; });
   refuses(std::type_identity<RangeError>{}, [](auto& c) { c.info.limbs = 6; });
-  refuses(std::type_identity<RangeError>{}, [](auto& c) { c.info.parts = 17; });
+  for (const unsigned parts : {1U, 17U})
+    refuses(std::type_identity<RangeError>{}, [=](auto& c) { c.info.parts = parts; });
   refuses(std::type_identity<RangeError>{}, [](auto& c) { c.info.factor = 0; });
   refuses(std::type_identity<RangeError>{}, [](auto& c) { c.info.factor = c.parameters.t(); });
-  refuses(std::type_identity<RangeError>{},
-          [](auto& c) { c.info.noise = std::numeric_limits<double>::infinity(); });
+  for (const double noise : {-1.0, 1e6, std::numeric_limits<double>::infinity()})
+    refuses(std::type_identity<RangeError>{}, [=](auto& c) { c.info.noise = noise; });
   refuses(std::type_identity<RangeError>{}, [](auto& c) {
     std::vector<std::uint32_t> words(c.data.size(), 0);
     words.back() = static_cast<std::uint32_t>(c.parameters.literal().chain[2]);
@@ -367,12 +368,13 @@ TEST_F(IoBgvBadInput, FieldsOfCiphertexts) {
     EXPECT_EQ(with(packing, std::uint32_t{2}), "Format");
     EXPECT_EQ(with(packing, std::uint32_t{1}), "nothing");
     EXPECT_EQ(with(limbs + 4, std::uint32_t{1}), "Format");
+    EXPECT_EQ(with(parts, std::uint32_t{1}), "Range");
     for (const std::uint32_t bad : {0U, 17U, 0xffffffffU}) {
       EXPECT_EQ(with(parts, bad), "Range");
       EXPECT_EQ(with(limbs, bad), "Range");
     }
     EXPECT_EQ(with(parts, std::uint32_t{seeded ? 3U : 4U}), seeded ? "Range" : "Truncated");
-    EXPECT_EQ(with(parts, std::uint32_t{1}), seeded ? "Range" : "Oversized");
+    EXPECT_EQ(with(parts, std::uint32_t{2}), seeded ? "nothing" : "Oversized");
     EXPECT_EQ(with(count, std::uint64_t{0}), "Range");
     EXPECT_EQ(with(count, std::uint64_t{1}), "Oversized");
     EXPECT_EQ(with(count, std::uint64_t{3}), "Truncated");
@@ -380,7 +382,9 @@ TEST_F(IoBgvBadInput, FieldsOfCiphertexts) {
     EXPECT_EQ(with(count, std::uint64_t{1} << 52), "Oversized");  // wraps around
     EXPECT_EQ(with(factor, std::uint64_t{0}), "Range");
     EXPECT_EQ(with(factor, std::uint64_t{12289}), "Range");
-    EXPECT_EQ(with(noise, std::numeric_limits<double>::quiet_NaN()), "Range");
+    for (const double bad : {std::numeric_limits<double>::quiet_NaN(), -0.5, 1e6})
+      EXPECT_EQ(with(noise, bad), "Range");
+    EXPECT_EQ(with(noise, 999999.0), "nothing");
     const std::size_t words = aligned(noise + 8 + (seeded ? 32 : 0) + samples::no_shape_bytes);
     const auto prime = static_cast<std::uint32_t>(samples::bgv_literals()[0].chain[0]);
     const std::size_t last = sample.frame.size() - samples::trailer_bytes - 4;

@@ -1,4 +1,4 @@
-// Tagged fields: the literals at the head of every payload, and the shape of an array.
+// Tagged fields: the literals at the head of every payload.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -217,72 +217,6 @@ TEST(IoTagged, StructsAreFieldsAgain) {
   EXPECT_EQ(reading(longer), "Oversized");
   EXPECT_EQ(reading(section({record<std::uint8_t>(3, 3)})), "Format");
   EXPECT_EQ(reading(section({})), "Format");  // the default
-}
-
-// ---- shapes
-
-class IoShape : public testing::Test {
- protected:
-  std::uint64_t seed = std::random_device{}();
-  Random random{seed};
-  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
-  binfhe::Parameters parameters = samples::tiny_parameters();
-
-  binfhe::Ciphertexts of(std::size_t count, std::optional<Shape> shape, bool seeded = true) {
-    auto value = samples::ciphertexts(parameters, count, seeded, random);
-    value.shape = std::move(shape);
-    return value;
-  }
-};
-
-TEST_F(IoShape, Returns) {
-  for (const bool seeded : {false, true})
-    for (const auto& [count, shape] :
-         {std::pair{6U, Shape{2, 3}}, std::pair{1U, Shape{}}, std::pair{6U, Shape{1, 6, 1}},
-          std::pair{0U, Shape{4, 0}}, std::pair{1U, Shape(32, 1)}}) {
-      const auto value = of(count, shape, seeded);
-      const Bytes bytes = dump(value);
-      const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure());
-      EXPECT_EQ(loaded.shape, shape);
-      EXPECT_EQ(loaded.data, value.data);
-      EXPECT_EQ(dump(loaded), bytes);
-    }
-}
-
-TEST_F(IoShape, ARowNeedsNone) {
-  auto value = of(5, Shape{5});
-  const Bytes bytes = dump(value);
-  EXPECT_EQ(load<binfhe::Ciphertexts>(bytes, insecure()).shape, std::nullopt);
-  value.shape.reset();
-  EXPECT_EQ(dump(value), bytes);
-}
-
-TEST_F(IoShape, IsThatOfTheCount) {
-  EXPECT_THROW(dump(of(6, Shape{2, 4})), ShapeError);
-  EXPECT_THROW(dump(of(6, Shape{})), ShapeError);
-  EXPECT_THROW(dump(of(6, Shape{7})), ShapeError);
-  EXPECT_THROW(dump(of(1, Shape(33, 1))), ShapeError);
-  EXPECT_THROW(dump(of(0, Shape{std::uint64_t{1} << 32, std::uint64_t{1} << 32})), OversizedError);
-}
-
-TEST_F(IoShape, BadBytes) {
-  const Bytes frame = dump(of(6, Shape{2, 3}));
-  // Behind literal, encoding, count and seed: length of the fields, tag, length, two axes.
-  const std::size_t at =
-      samples::payload_at + samples::literal_bytes(parameters.literal()) + 16 + 32;
-  const auto with = [&](std::size_t offset, auto value) {
-    return thrown([&] {
-      load<binfhe::Ciphertexts>(samples::patched(frame, at + offset, value), insecure());
-    });
-  };
-  EXPECT_EQ(with(10, std::uint64_t{3}), "Format");
-  EXPECT_EQ(with(10, std::uint64_t{0}), "Format");
-  EXPECT_EQ(with(10, ~std::uint64_t{0}), "Oversized");
-  EXPECT_EQ(with(4, std::uint16_t{2}), "Format");
-  EXPECT_EQ(with(6, std::uint32_t{15}), "Format");
-  EXPECT_EQ(with(6, std::uint32_t{17}), "Truncated");
-  EXPECT_EQ(with(0, std::uint32_t{23}), "Truncated");
-  EXPECT_EQ(with(0, ~std::uint32_t{0}), "Truncated");
 }
 
 }  // namespace

@@ -14,9 +14,12 @@ class OwnKeys : public ::testing::Test {};
 using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(OwnKeys, Words);
 
-TYPED_TEST(OwnKeys, ALayoutOfFourPrimesAndOneOfTwo) {
-  auto rig = test::RlweRig<TypeParam>::even(5, 3, 2);
-  const auto e = rig.evaluator(test::StrainedFleet(2).fleet);
+/// On two devices and on four, of five ciphertexts: shares differ.
+template <class Word>
+void check_layouts(std::size_t devices) {
+  SCOPED_TRACE(std::to_string(devices) + " devices");
+  auto rig = test::RlweRig<Word>::even(5, 3, 2);
+  const auto e = rig.evaluator(test::StrainedFleet(devices).fleet);
   const ring::KeyLayout four{{1, 3}, {{1}, {3}}, {5, 7}}, two{{0}, {{0}}, {6}};
   const std::uint32_t g = 7;
   for (const auto& [layout, basis] :
@@ -26,8 +29,9 @@ TYPED_TEST(OwnKeys, ALayoutOfFourPrimesAndOneOfTwo) {
     EXPECT_EQ(data.b.size(), layout.digits.size() * layout.rows().size() * rig.N());
     const auto key = e->prepare(data, test::any_keys());
     EXPECT_EQ(key->layout(), layout);
-    const auto m = rig.integers(4, 1000);
-    const Array a = e->upload(rig.encrypt(basis, m), {2, basis, 4});
+    const auto m = rig.integers(5, 1000);
+    const Array a = e->upload(rig.encrypt(basis, m), {2, basis, 5});
+    EXPECT_EQ(a.pieces().size(), devices);
     const Array b = e->key_switch(a, *key, 1);
     EXPECT_EQ(key->devices().bytes_on(*e->fleet().lane(0)), 2 * data.b.bytes());
     EXPECT_EQ(b.basis(), basis);
@@ -39,6 +43,10 @@ TYPED_TEST(OwnKeys, ALayoutOfFourPrimesAndOneOfTwo) {
   }
   const ring::KeyLayout overlapping{{0, 1}, {{0}, {1}}, {1}};
   EXPECT_THROW(e->prepare({g, 1, {}, WordArray(), overlapping}, test::any_keys()), ParameterError);
+}
+
+TYPED_TEST(OwnKeys, ALayoutOfFourPrimesAndOneOfTwo) {
+  for (const std::size_t devices : {2u, 4u}) check_layouts<TypeParam>(devices);
 }
 
 }  // namespace

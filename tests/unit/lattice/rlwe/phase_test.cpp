@@ -14,7 +14,7 @@ namespace {
 using test::Int128;
 
 template <class Word>
-void check(std::size_t limbs, std::uint64_t t, test::Random& random) {
+void check(std::size_t limbs, std::uint64_t m, test::Random& random) {
   const auto values = test::random_rns_primes<Word>(256, limbs, random, 60);
   std::vector<math::Modulus<Word>> primes(values.begin(), values.end());
   Int128 Q = 1;
@@ -33,12 +33,12 @@ void check(std::size_t limbs, std::uint64_t t, test::Random& random) {
     for (std::size_t j = 0; j < count; ++j)
       residues[l * count + j] = static_cast<Word>(test::reduce(v[j], primes[l].value()));
   const PhaseReader<Word> reader(primes);
-  const std::uint64_t scale = 1 + random.below(t - 1);
+  const std::uint64_t scale = 1 + random.below(m - 1);
   std::vector<std::uint64_t> out(count);
-  reader.modulo(reader.plain_modulus(t), residues, scale, out);
+  reader.modulo(reader.reduction(m), residues, scale, out);
   for (std::size_t j = 0; j < count; ++j)
-    ASSERT_EQ(out[j], test::reduce(static_cast<Int128>(test::reduce(v[j], t)) * scale, t))
-        << "value " << j << ", " << limbs << " limbs, t = " << t;
+    ASSERT_EQ(out[j], test::reduce(static_cast<Int128>(test::reduce(v[j], m)) * scale, m))
+        << "value " << j << ", " << limbs << " limbs, m = " << m;
   // One at a time: the largest is itself.
   for (std::size_t j = 0; j < count; ++j) {
     std::vector<Word> one(limbs);
@@ -56,30 +56,30 @@ void check(std::size_t limbs, std::uint64_t t, test::Random& random) {
   EXPECT_NEAR(reader.log2_largest(residues), std::log2(largest), 1e-6);
 }
 
-TEST(LatticeRlwePhase, ResidueModuloTAndSize) {
+TEST(LatticeRlwePhase, ResidueAndSize) {
   test::Random random;
-  for (const std::uint64_t t : {2ULL, 4ULL, 256ULL, 65537ULL, 1000000ULL, (1ULL << 31) - 1}) {
-    for (std::size_t limbs = 1; limbs <= 4; ++limbs) check<std::uint32_t>(limbs, t, random);
-    for (std::size_t limbs = 1; limbs <= 2; ++limbs) check<std::uint64_t>(limbs, t, random);
+  for (const std::uint64_t m : {2ULL, 4ULL, 256ULL, 65537ULL, 1000000ULL, (1ULL << 31) - 1}) {
+    for (std::size_t limbs = 1; limbs <= 4; ++limbs) check<std::uint32_t>(limbs, m, random);
+    for (std::size_t limbs = 1; limbs <= 2; ++limbs) check<std::uint64_t>(limbs, m, random);
   }
 }
 
 TEST(LatticeRlwePhase, LongChains) {
   // Small integers under 40 primes: their residues are themselves.
   test::Random random;
-  for (const std::uint64_t t : {2ULL, 65537ULL}) {
+  for (const std::uint64_t m : {2ULL, 65537ULL}) {
     const auto values = math::ntt_primes(30, 1024, 40);
     std::vector<math::Modulus<std::uint32_t>> primes;
     for (const std::uint64_t q : values) primes.emplace_back(static_cast<std::uint32_t>(q));
     const PhaseReader<std::uint32_t> reader(primes);
-    const auto plain = reader.plain_modulus(t);
+    const auto reduction = reader.reduction(m);
     for (int i = 0; i < 200; ++i) {
       const std::int64_t v = random.between(-(1LL << 62), (1LL << 62) - 1) >> random.below(62);
       std::vector<std::uint32_t> residues;
       for (const auto& q : primes) residues.push_back(q.from_signed(v));
       std::uint64_t out = 0;
-      reader.modulo(plain, residues, 1, {&out, 1});
-      ASSERT_EQ(out, test::reduce(v, t)) << v;
+      reader.modulo(reduction, residues, 1, {&out, 1});
+      ASSERT_EQ(out, test::reduce(v, m)) << v;
     }
   }
 }

@@ -6,7 +6,6 @@
 
 #include <cmath>
 
-#include "lattice/rlwe/public_key.h"
 #include "lattice/rlwe/uniform.h"
 #include "ring/automorphism.h"
 #include "support/rns.h"
@@ -236,25 +235,6 @@ TYPED_TEST(LatticeRlweSecret, LayoutsThatDoNotFitAreRefused) {
   const Scene<Word> stranger;
   EXPECT_THROW(make(scene.plan->key_layout(), &stranger.secret), ParameterError);
   EXPECT_THROW(RnsSecret<Word>(scene.plan, std::vector<std::int32_t>(255), sigma), ShapeError);
-  const WordArray few(std::vector<Word>(5));
-  EXPECT_THROW(key_rows<Word>(scene.plan, scene.plan->key_layout(), scene.seed(), few), ShapeError);
-}
-
-TYPED_TEST(LatticeRlweSecret, UniformPartsFollowTheirSeed) {
-  using Word = TypeParam;
-  Scene<Word> scene;
-  const std::uint32_t N = scene.plan->N();
-  const math::Seed seed = scene.seed();
-  const std::size_t index = scene.random.below(100);
-  const Basis basis = scene.some(5);
-  std::vector<Word> a(basis.size() * N), expected(a.size());
-  ciphertext_uniform<Word>(*scene.plan, basis, seed, index, a);
-  for (const unsigned l : basis.indices())
-    math::expand_uniform<Word>(seed, index * 5 + l, scene.plan->moduli()[l].value(),
-                               std::span(expected).subspan(basis.rank(l) * N, N));
-  EXPECT_EQ(a, expected);
-  EXPECT_THROW(ciphertext_uniform<Word>(*scene.plan, {5}, seed, index, std::span(a).first(N)),
-               ParameterError);
 }
 
 TYPED_TEST(LatticeRlweSecret, ProgressStopsAKey) {
@@ -304,14 +284,14 @@ struct Batch {
   void expect_messages(const WordArray& words) const {
     const HostBatch batch{basis, 2, count, words};
     std::vector<std::size_t> finished(count, 0);
-    const auto got = secret.messages(batch, scene.t, 3, [&](std::size_t i, auto message) {
+    const auto got = secret.phases_modulo(batch, scene.t, 3, [&](std::size_t i, auto message) {
       EXPECT_EQ(message.size(), N);
       ++finished[i];
     });
     EXPECT_EQ(finished, std::vector<std::size_t>(count, 1));
     for (std::size_t j = 0; j < m.size(); ++j)
       ASSERT_EQ(got[j], test::reduce(Int128{3} * m[j], scene.t));
-    EXPECT_THROW(secret.messages({basis, 3, count, words}, scene.t, 1, {}), ShapeError);
+    EXPECT_THROW(secret.phases_modulo({basis, 3, count, words}, scene.t, 1, {}), ShapeError);
     EXPECT_THROW(secret.log2_phases({basis, 0, count, words}), ShapeError);
     EXPECT_THROW(secret.log2_phases({{}, 2, count, words}), ParameterError);
   }
@@ -338,18 +318,6 @@ TYPED_TEST(LatticeRlweSecret, BatchesUnderTheSecret) {
     EXPECT_LE(size, std::log2(t * (b.scene.error.bound() + 0.5)) + 1e-6);
     EXPECT_GE(size, std::log2(t));
   }
-}
-
-TYPED_TEST(LatticeRlweSecret, BatchesUnderThePublicKey) {
-  const Batch<TypeParam> b;
-  const WordArray body = b.secret.public_key_body(b.basis, b.scene.t, b.seed);
-  const PublicKey key(b.secret.plan(), b.basis, b.seed, body, sigma);
-  // t·(e·u + e_0 + e_1·s) has some 256·9 times t: below half of one prime of 26 bits only if t is
-  // small, so a basis of one such prime will not do for a large t.
-  if (b.basis.size() == 1 && b.scene.t > 256) return;
-  b.expect_messages(key.encrypt(b.scene.t, b.count, b.encode()));
-  EXPECT_THROW(PublicKey(b.secret.plan(), b.basis | Basis{1, 2, 3, 4, 5}, b.seed, body, sigma),
-               ShapeError);
 }
 
 TEST(LatticeRlweTernary, RandomAndCopied) {

@@ -53,7 +53,7 @@ TYPED_TEST(LatticeRlweTiming, ReadingOfZeroAndOfLargePhases) {
   using Word = TypeParam;
   const auto p = plan<Word>();
   const PhaseReader<Word> reader(p->moduli());
-  const auto plain = reader.plain_modulus(65537);
+  const auto reduction = reader.reduction(65537);
   std::vector<Word> uniform(2 * N), phase(2 * read);
   ciphertext_uniform<Word>(*p, {0, 1}, math::random_seed(), 0, uniform);
   std::vector<std::uint64_t> out(read);
@@ -63,7 +63,7 @@ TYPED_TEST(LatticeRlweTiming, ReadingOfZeroAndOfLargePhases) {
         for (std::size_t j = 0; j < 2 * read; ++j) phase[j] = uniform[j + N - read] & mask;
         _mm_mfence();
       },
-      [&] { reader.modulo(plain, phase, 3, out); });
+      [&] { reader.modulo(reduction, phase, 3, out); });
 }
 
 /// Two secrets, of which one is 0.

@@ -190,19 +190,24 @@ TEST(BgvClient, Refusals) {
   };
   ShapeError* const shape = nullptr;
   RangeError* const range = nullptr;
-  for (const unsigned parts : {0u, 1u, 3u, 17u, 0xffffffffu})
-    refused([=](Ciphertexts& c) { c.info.parts = parts; }, shape);
-  for (const unsigned limbs : {0u, 3u, 5u})
-    refused([=](Ciphertexts& c) { c.info.limbs = limbs; }, shape);
+  for (const unsigned parts : {0u, 1u, 17u, 0xffffffffu})
+    refused([=](Ciphertexts& c) { c.info.parts = parts; }, range);
+  refused([](Ciphertexts& c) { c.info.parts = 3; }, shape);
+  for (const unsigned limbs : {0u, 5u})
+    refused([=](Ciphertexts& c) { c.info.limbs = limbs; }, range);
+  refused([](Ciphertexts& c) { c.info.limbs = 3; }, shape);
+  refused([](Ciphertexts& c) { c.info.count = 0; }, range);
   // The last of these has the right number of words modulo 2^64.
-  for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{3},
-                                    (std::uint64_t{1} << 51) + 2, std::uint64_t{1} << 54})
+  for (const std::uint64_t count :
+       {std::uint64_t{1}, std::uint64_t{3}, (std::uint64_t{1} << 51) + 2, std::uint64_t{1} << 54})
     refused([=](Ciphertexts& c) { c.info.count = count; }, shape);
   refused([](Ciphertexts& c) { c.data = WordArray(std::vector<std::uint32_t>(3)); }, shape);
   refused([](Ciphertexts& c) { c.data = WordArray(std::vector<std::uint64_t>(c.data.size())); },
           shape);
   for (const std::uint64_t factor : {0ULL, 65537ULL, ~0ULL})
     refused([=](Ciphertexts& c) { c.info.factor = factor; }, range);
+  for (const double noise : {std::nan(""), -1.0, 1e6, HUGE_VAL})
+    refused([=](Ciphertexts& c) { c.info.noise = noise; }, range);
   // A factor that divides t.
   const Client composite(bgv_insecure({1024, 1000000}));
   Ciphertexts c = composite.encrypt(values, Packing::coefficients);

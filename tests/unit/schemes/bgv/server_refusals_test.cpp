@@ -123,17 +123,19 @@ TEST(BgvServer, RefusesForgedData) {
   };
   ShapeError* const shape = nullptr;
   RangeError* const range = nullptr;
-  for (const unsigned parts : {0u, 1u, 3u, 17u, 0xffffffffu})
-    refused([=](Ciphertexts& c) { c.info.parts = parts; }, shape);
+  for (const unsigned parts : {0u, 1u, 17u, 0xffffffffu})
+    refused([=](Ciphertexts& c) { c.info.parts = parts; }, range);
+  refused([](Ciphertexts& c) { c.info.parts = 3; }, shape);
   for (const unsigned limbs : {0u, 5u})
-    refused([=](Ciphertexts& c) { c.info.limbs = limbs; }, static_cast<ParameterError*>(nullptr));
-  refused([=](Ciphertexts& c) { c.info.limbs = 3; }, shape);
+    refused([=](Ciphertexts& c) { c.info.limbs = limbs; }, range);
+  refused([](Ciphertexts& c) { c.info.limbs = 3; }, shape);
+  refused([](Ciphertexts& c) { c.info.count = 0; }, range);
   for (const std::uint64_t count :
-       {std::uint64_t{0}, std::uint64_t{1}, (std::uint64_t{1} << 51) + 2, std::uint64_t{1} << 54})
+       {std::uint64_t{1}, (std::uint64_t{1} << 51) + 2, std::uint64_t{1} << 54})
     refused([=](Ciphertexts& c) { c.info.count = count; }, shape);
   for (const std::uint64_t factor : {0ULL, 65537ULL})
     refused([=](Ciphertexts& c) { c.info.factor = factor; }, range);
-  for (const double noise : {std::nan(""), -1.0, HUGE_VAL})
+  for (const double noise : {std::nan(""), -1.0, 1e6, HUGE_VAL})
     refused([=](Ciphertexts& c) { c.info.noise = noise; }, range);
   refused([](Ciphertexts& c) { c.data = WordArray(std::vector<std::uint64_t>(c.data.size())); },
           shape);

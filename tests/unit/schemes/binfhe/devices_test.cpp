@@ -230,7 +230,6 @@ TEST_F(BinfheDevices, ArraysOfAFailedDeviceAreNamedAndTheServerGoesOn) {
   EXPECT_TRUE(three.download(nand(three, single, single)).data == expected(one, one));
   // One that holds no operand of the call: the others do its share.
   const Array* pair[] = {&single, &single};
-  first->lost = first->lost || false;
   EXPECT_EQ(three.gate(Gate::and_, pair).count(), 1u);
   EXPECT_TRUE(nand(three, x, y).data == expected(x, y)) << "and batches of the host";
 }

@@ -1,13 +1,10 @@
-// Tables of base conversions, plans of RNS chains and automorphisms against their definitions.
+// Tables of base conversions against their definitions.
+#include "ring/base_conversion.h"
+
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <numeric>
+#include <vector>
 
-#include "math/primes.h"
-#include "ring/automorphism.h"
-#include "ring/base_conversion.h"
-#include "ring/rns_plan.h"
 #include "support/rns.h"
 #include "support/schoolbook.h"
 #include "whorl/error.h"
@@ -16,9 +13,9 @@ namespace whorl::ring {
 namespace {
 
 template <class Word>
-class RingRns : public ::testing::Test {};
+class RingBaseConversion : public ::testing::Test {};
 using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(RingRns, Words);
+TYPED_TEST_SUITE(RingBaseConversion, Words);
 
 template <class Word>
 std::uint64_t product_mod(const std::vector<math::Modulus<Word>>& primes, std::size_t without,
@@ -29,7 +26,7 @@ std::uint64_t product_mod(const std::vector<math::Modulus<Word>>& primes, std::s
   return out;
 }
 
-TYPED_TEST(RingRns, ConversionTablesAreTheirFormulas) {
+TYPED_TEST(RingBaseConversion, TablesAreTheirFormulas) {
   using Word = TypeParam;
   test::Random random;
   for (const std::uint64_t t : {1ULL, 2ULL, 65537ULL, 1000000ULL, (1ULL << 31) - 1}) {
@@ -71,7 +68,7 @@ TYPED_TEST(RingRns, ConversionTablesAreTheirFormulas) {
 
 /// The conversion's own formula, in plain integers, gives the centred x but within its window of
 /// -Q/2, where it may give the neighbour.
-TYPED_TEST(RingRns, IntegerQuotientIsExactOutsideItsWindow) {
+TYPED_TEST(RingBaseConversion, IntegerQuotientIsExactOutsideItsWindow) {
   using Word = TypeParam;
   using test::Int128;
   test::Random random;
@@ -116,7 +113,7 @@ TYPED_TEST(RingRns, IntegerQuotientIsExactOutsideItsWindow) {
   }
 }
 
-TYPED_TEST(RingRns, ConversionRefusals) {
+TYPED_TEST(RingBaseConversion, Refusals) {
   using Word = TypeParam;
   using M = math::Modulus<Word>;
   test::Random random;
@@ -131,108 +128,6 @@ TYPED_TEST(RingRns, ConversionRefusals) {
   EXPECT_THROW(make({M(primes[0] - 1)}, 1), ParameterError);
   EXPECT_THROW(make({M(65537)}, 1), ParameterError);
   EXPECT_THROW(make({M(primes[0])}, primes[0]), ParameterError);
-}
-
-TYPED_TEST(RingRns, Plan) {
-  using Word = TypeParam;
-  test::Random random;
-  for (int round = 0; round < 20; ++round) {
-    const auto L = static_cast<unsigned>(1 + random.below(9));
-    const auto K = static_cast<unsigned>(random.below(4));
-    const auto alpha = static_cast<unsigned>(1 + random.below(L));
-    const auto plan = test::random_rns_plan<Word>(256, L, K, alpha, random);
-    SCOPED_TRACE(test::describe(*plan));
-    EXPECT_EQ(plan->limbs(), L);
-    EXPECT_EQ(plan->special(), K);
-    ASSERT_EQ(plan->moduli().size(), L + K);
-    double log2_P = 0;
-    for (unsigned k = 0; k < K; ++k)
-      log2_P += std::log2(static_cast<double>(plan->moduli()[L + k].value()));
-    EXPECT_NEAR(plan->log2_P(), log2_P, 1e-9);
-    double log2_Q = 0;
-    for (unsigned l = 0; l < L; ++l) {
-      const std::uint64_t q = plan->moduli()[l].value();
-      log2_Q += std::log2(static_cast<double>(q));
-      EXPECT_NEAR(plan->log2_Q(l + 1), log2_Q, 1e-9);
-      EXPECT_EQ(plan->digits(l + 1), l / alpha + 1);
-      std::uint64_t P = 1;
-      for (unsigned k = 0; k < K; ++k)
-        P = test::reduce(static_cast<test::Int128>(P) * plan->moduli()[L + k].value(), q);
-      EXPECT_EQ(plan->P(l), P);
-      EXPECT_EQ(test::reduce(static_cast<test::Int128>(plan->inverse_P(l)) * P, q), 1u);
-      EXPECT_EQ(plan->ntt(l).modulus().value(), q);
-    }
-    const auto used = static_cast<unsigned>(1 + random.below(L));
-    const auto moduli = plan->moduli_of(plan->level(used) | plan->special_basis());
-    const auto ntts = plan->ntts_of(plan->level(used) | plan->special_basis());
-    ASSERT_EQ(moduli.size(), used + K);
-    ASSERT_EQ(ntts.size(), used + K);
-    for (unsigned r = 0; r < used + K; ++r) {
-      EXPECT_TRUE(moduli[r] == plan->moduli()[r < used ? r : L + r - used]);
-      EXPECT_TRUE(ntts[r]->modulus() == moduli[r]);
-    }
-    EXPECT_EQ(plan->moduli_of(plan->level(used)).size(), used);
-    EXPECT_NO_THROW(plan->check_limbs("here", L));
-    EXPECT_THROW(plan->check_limbs("here", 0), ParameterError);
-    EXPECT_THROW(plan->check_limbs("here", L + 1), ParameterError);
-  }
-}
-
-TYPED_TEST(RingRns, PlanRefusals) {
-  using Word = TypeParam;
-  const unsigned bits = sizeof(Word) == 4 ? 28 : 50;
-  const auto wide = math::ntt_primes(bits, 256, 4);
-  const std::vector<Word> primes(wide.begin(), wide.end());
-  const std::span<const Word> all = primes;
-  const auto make = [&](std::vector<Word> chain, std::vector<Word> special, unsigned alpha) {
-    return RnsPlan<Word>(256, chain, special, alpha);
-  };
-  EXPECT_NO_THROW(make({all[0], all[1]}, {all[2]}, 2));
-  EXPECT_NO_THROW(make({all[0]}, {}, 1));
-  EXPECT_THROW(make({}, {all[2]}, 1), ParameterError);
-  EXPECT_THROW(make({all[0], all[1]}, {all[2]}, 0), ParameterError);
-  EXPECT_THROW(make({all[0], all[1]}, {all[2]}, 3), ParameterError);
-  EXPECT_THROW(make({all[0], all[0]}, {all[2]}, 1), ParameterError);
-  EXPECT_THROW(make({all[0], all[1]}, {all[1]}, 1), ParameterError);
-  EXPECT_THROW(make({all[0] + 2}, {all[2]}, 1), ParameterError);
-  const auto small = math::ntt_primes(sizeof(Word) == 4 ? 24 : 44, 256, 1)[0];
-  EXPECT_THROW(make({static_cast<Word>(small)}, {all[2]}, 1), ParameterError);
-}
-
-TEST(RingAutomorphism, PermutationsAreThoseOfPolynomials) {
-  test::Random random;
-  const std::uint32_t N = 256, q = 12289;
-  const NttPlan<std::uint32_t> plan(N, q);
-  const unsigned bits = 8;
-  const auto values = [&](const std::vector<std::uint32_t>& a) {
-    std::vector<std::uint64_t> out(N);
-    for (std::uint32_t j = 0; j < N; ++j)
-      out[j] =
-          test::evaluate(a.data(), N, test::power(plan.psi(), 2 * bit_reverse(j, bits) + 1, q), q);
-    return out;
-  };
-  for (int round = 0; round < 10; ++round) {
-    const auto g = static_cast<std::uint32_t>(2 * random.below(N) + 1);
-    const auto a = random.residues<std::uint32_t>(N, q);
-    // a(X^g), term by term.
-    std::vector<std::uint32_t> moved(N);
-    for (std::uint32_t j = 0; j < N; ++j) {
-      const std::uint64_t e = std::uint64_t{j} * g % (2 * N);
-      moved[e % N] = e < N ? a[j] : (q - a[j]) % q;
-    }
-    const auto to = coefficient_permutation(N, g);
-    std::vector<std::uint32_t> by_table(N);
-    for (std::uint32_t j = 0; j < N; ++j) by_table[to[j] % N] = to[j] < N ? a[j] : (q - a[j]) % q;
-    EXPECT_EQ(by_table, moved) << "g = " << g;
-    const auto from = evaluation_permutation(N, g);
-    const auto before = values(a), after = values(moved);
-    for (std::uint32_t j = 0; j < N; ++j) ASSERT_EQ(after[j], before[from[j]]) << "g = " << g;
-  }
-  for (const std::uint32_t g : {0u, 2u, 2 * N, 2 * N + 1}) {
-    EXPECT_THROW(evaluation_permutation(N, g), ParameterError);
-    EXPECT_THROW(coefficient_permutation(N, g), ParameterError);
-  }
-  EXPECT_THROW(evaluation_permutation(100, 3), ParameterError);
 }
 
 }  // namespace

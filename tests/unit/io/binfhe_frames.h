@@ -1,0 +1,22 @@
+// Small frames of FHEW/TFHE's types.
+#pragma once
+
+#include <vector>
+
+#include "unit/io/expectations.h"
+#include "unit/io/samples.h"
+
+namespace whorl::io::samples {
+
+/// One small frame for each type of FHEW/TFHE, ciphertexts with and without seed.
+inline std::vector<Sample> binfhe_frames(Random& random) {
+  const auto parameters = tiny_parameters();
+  return {sample_of(FrameType::parameters, parameters),
+          secret_sample(FrameType::secret_key, secret_key(parameters, random), passphrase),
+          sample_of(FrameType::evaluation_keys, evaluation_keys(parameters, random)),
+          sample_of(FrameType::ciphertexts, ciphertexts(parameters, 2, false, random)),
+          sample_of(FrameType::ciphertexts, ciphertexts(parameters, 5, true, random)),
+          sample_of(FrameType::lut, lut(parameters, {4, true}, {8, false}, random))};
+}
+
+}  // namespace whorl::io::samples

@@ -1,0 +1,221 @@
+// The frame around every type: each kind of damage to header, lengths or digest gets its own
+// exception, before the payload is understood.
+#include "io/frame.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "support/message.h"
+#include "unit/io/binfhe_frames.h"
+#include "unit/io/expectations.h"
+#include "unit/io/samples.h"
+
+namespace whorl::io {
+namespace {
+
+using samples::insecure;
+using samples::loading;
+using samples::Random;
+using samples::Sample;
+using samples::thrown;
+
+class IoFrame : public testing::Test {
+ protected:
+  std::uint64_t seed = std::random_device{}();
+  Random random{seed};
+  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
+  std::vector<Sample> all = samples::binfhe_frames(random);
+};
+
+TEST_F(IoFrame, SamplesAreGood) {
+  for (const Sample& sample : all) EXPECT_EQ(loading(sample, sample.frame), "nothing");
+}
+
+TEST_F(IoFrame, EveryTruncation) {
+  for (const Sample& sample : all) {
+    SCOPED_TRACE(frame_type_name(sample.type));
+    for (std::size_t length = 0; length < sample.frame.size(); ++length)
+      ASSERT_EQ(loading(sample, std::span(sample.frame).first(length)), "Truncated") << length;
+  }
+}
+
+TEST_F(IoFrame, EverySingleBit) {
+  for (Sample& sample : all) {
+    SCOPED_TRACE(frame_type_name(sample.type));
+    for (std::size_t bit = 0; bit < 8 * sample.frame.size(); ++bit) {
+      const std::size_t at = bit / 8;
+      auto& byte = sample.frame[at];
+      byte ^= static_cast<std::uint8_t>(1U << bit % 8);
+      const char* expected = at < samples::version_at ? "Format"
+                             : at < samples::type_at  ? "Version"
+                                                      : "Corruption";
+      ASSERT_EQ(loading(sample, sample.frame), expected) << "bit " << bit;
+      byte ^= static_cast<std::uint8_t>(1U << bit % 8);
+    }
+    ASSERT_EQ(loading(sample, sample.frame), "nothing");
+  }
+}
+
+TEST_F(IoFrame, TrailingBytes) {
+  for (const Sample& sample : all) {
+    Bytes longer = sample.frame;
+    longer.push_back(0);
+    EXPECT_EQ(loading(sample, longer), "Oversized");
+    // Two frames in a row are not one.
+    longer = sample.frame;
+    longer.insert(longer.end(), sample.frame.begin(), sample.frame.end());
+    EXPECT_EQ(loading(sample, longer), "Oversized");
+  }
+}
+
+TEST_F(IoFrame, AnnouncedLength) {
+  for (const Sample& sample : all) {
+    SCOPED_TRACE(frame_type_name(sample.type));
+    const std::uint64_t payload =
+        sample.frame.size() - samples::payload_at - samples::trailer_bytes;
+    auto announcing = [&](std::uint64_t length) {
+      return samples::patched(sample.frame, samples::length_at, length);
+    };
+    EXPECT_EQ(loading(sample, announcing(payload + 1)), "Truncated");
+    EXPECT_EQ(loading(sample, announcing(payload - 1)), "Oversized");
+    for (const std::uint64_t huge :
+         {std::uint64_t{1} << 33, std::numeric_limits<std::uint64_t>::max(),
+          std::numeric_limits<std::uint64_t>::max() - 63}) {
+      EXPECT_EQ(loading(sample, announcing(huge)), "Oversized");
+      LoadOptions unlimited = insecure();
+      unlimited.max_bytes = std::numeric_limits<std::uint64_t>::max();
+      EXPECT_EQ(loading(sample, announcing(huge), unlimited), "Truncated");
+    }
+    LoadOptions limited = insecure();
+    limited.max_bytes = payload - 1;
+    EXPECT_EQ(loading(sample, sample.frame, limited), "Oversized");
+    // Refused unread: the rest need not even be there.
+    EXPECT_EQ(loading(sample, std::span(sample.frame).first(samples::payload_at), limited),
+              "Oversized");
+  }
+}
+
+TEST_F(IoFrame, OtherType) {
+  for (const Sample& given : all) {
+    for (const Sample& wanted : all) {
+      if (given.type == wanted.type) continue;
+      EXPECT_EQ(loading(wanted, given.frame), "TypeMismatch");
+      // The header alone says so.
+      EXPECT_EQ(loading(wanted, std::span(given.frame).first(samples::payload_at)), "TypeMismatch");
+    }
+    for (const int type : {0, 6, 255, 0x7fff, 0x8000, 65535}) {
+      const Bytes bytes =
+          samples::patched(given.frame, samples::type_at, static_cast<std::uint16_t>(type));
+      EXPECT_EQ(loading(given, bytes), "TypeMismatch");
+      // Numbers above are others' own.
+      EXPECT_EQ(thrown([&] { info(bytes); }), type < 0x8000 ? "TypeMismatch" : "nothing");
+    }
+  }
+}
+
+TEST_F(IoFrame, SecretWhereKeysWereDue) {
+  try {
+    load<binfhe::EvaluationKeys>(all[1].frame, insecure());
+    FAIL();
+  } catch (const TypeMismatchError& error) {
+    EXPECT_STREQ(error.what(), "type: the frame holds a secret key, expected evaluation keys");
+  }
+}
+
+TEST_F(IoFrame, OtherVersionsAndMagics) {
+  for (const Sample& sample : all) {
+    for (const int version : {0, 3, 256, 65535})
+      EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::version_at,
+                                                 static_cast<std::uint16_t>(version))),
+                "Version");
+    EXPECT_EQ(loading(sample, samples::patched(sample.frame, 0, std::uint8_t{'w'})), "Format");
+  }
+  for (const std::string text : {"hello", "X",
+                                 "\x7f"
+                                 "ELF",
+                                 "WHRX"}) {
+    const std::span bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+    EXPECT_EQ(loading(all[0], bytes), "Format");
+    EXPECT_EQ(thrown([&] { info(bytes); }), "Format");
+  }
+  EXPECT_EQ(loading(all[0], {}), "Truncated");
+}
+
+TEST_F(IoFrame, FlagsReservedAndKeyId) {
+  for (const Sample& sample : all) {
+    SCOPED_TRACE(frame_type_name(sample.type));
+    EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::flags_at, std::uint32_t{2})),
+              "Format");
+    EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::reserved_at, 1)), "Format");
+    if (sample.type == FrameType::parameters || sample.type == FrameType::lut) {
+      EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::key_id_at, 1)), "Format");
+    }
+  }
+}
+
+TEST_F(IoFrame, OtherParametersAndKeys) {
+  for (const Sample& sample : all) {
+    SCOPED_TRACE(frame_type_name(sample.type));
+    const FrameInfo there = info(sample.frame);
+    LoadOptions options = insecure();
+    options.expect_parameters = there.parameters_digest;
+    options.expect_key = there.key_id;
+    EXPECT_EQ(loading(sample, sample.frame, options), "nothing");
+    (*options.expect_key)[15] ^= 0x80;
+    const bool keyed = there.key_id != KeyId{};
+    EXPECT_EQ(loading(sample, sample.frame, options), keyed ? "KeyMismatch" : "nothing");
+    (*options.expect_parameters)[0] ^= 1;
+    EXPECT_EQ(loading(sample, sample.frame, options), "ParameterMismatch");
+    // A header whose digest is not that of the parameters inside.
+    EXPECT_EQ(loading(sample, samples::patched(sample.frame, samples::digest_at,
+                                               std::uint64_t{random() | 1} ^
+                                                   *reinterpret_cast<const std::uint64_t*>(
+                                                       sample.frame.data() + samples::digest_at))),
+              "ParameterMismatch");
+  }
+}
+
+// ---- writing
+
+TEST_F(IoFrame, HeadersReturn) {
+  Header header = make_header(FrameType::ciphertexts, samples::random_array<16>(random),
+                              samples::random_array<16>(random), random(), flag_seeded);
+  const auto bytes = encode_header(header);
+  const Header got = decode_header(bytes);
+  EXPECT_EQ(got.type, header.type);
+  EXPECT_EQ(got.version, format_version);
+  EXPECT_EQ(got.flags, flag_seeded);
+  EXPECT_EQ(got.payload_bytes, header.payload_bytes);
+  EXPECT_EQ(got.parameters_digest, header.parameters_digest);
+  EXPECT_EQ(got.key_id, header.key_id);
+}
+
+TEST_F(IoFrame, PayloadsAreAsLongAsAnnounced) {
+  const auto written = [](std::uint64_t announced, std::size_t bytes) {
+    Bytes out;
+    MemorySink sink(out);
+    FrameWriter frame(sink, make_header(FrameType::lut, {}, {}, announced));
+    frame.write(Bytes(bytes, 7));
+    frame.align();
+    frame.finish();
+    return out;
+  };
+  const Bytes frame = written(64, 5);
+  ASSERT_EQ(frame.size(), header_bytes + 64 + digest_bytes);
+  const OpenFrame open = open_frame(frame, {.type = FrameType::lut, .keyed = false}, {});
+  EXPECT_EQ(Bytes(open.payload.begin(), open.payload.begin() + 6), (Bytes{7, 7, 7, 7, 7, 0}));
+  EXPECT_EQ(written(0, 0).size(), header_bytes + digest_bytes);
+  EXPECT_EQ(test::message_of<FormatError>([&] { written(63, 5); }),
+            "payload length: 63 bytes announced, 64 written");
+}
+
+TEST_F(IoFrame, NamesOfTypes) {
+  EXPECT_EQ(frame_type_name(FrameType::secret_key), "a secret key");
+  EXPECT_EQ(frame_type_name(FrameType::evaluation_keys), "evaluation keys");
+  EXPECT_EQ(frame_type_name(FrameType::first_foreign), "type 32768, of another scheme");
+}
+
+}  // namespace
+}  // namespace whorl::io

@@ -1,0 +1,212 @@
+// Payloads: what the writer puts down the reader takes up, arrays and their shapes, and nothing may
+// be left over.
+#include "io/payload.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "io/sink.h"
+#include "support/message.h"
+#include "unit/io/binfhe_frames.h"
+#include "unit/io/expectations.h"
+#include "unit/io/samples.h"
+
+namespace whorl::io {
+namespace {
+
+using samples::insecure;
+using samples::loading;
+using samples::Random;
+using samples::Sample;
+using samples::thrown;
+
+constexpr FrameKind kind{.type = FrameType::first_foreign, .keyed = false, .seeded = true};
+
+Bytes frame_of(const PayloadWriter& payload) {
+  Bytes out;
+  MemorySink sink(out);
+  payload.write_frame(sink, kind.type, {}, {});
+  return out;
+}
+
+/// read(PayloadReader&) of a frame.
+template <class Read>
+auto reading(const Bytes& bytes, const Read& read, const LoadOptions& options = {}) {
+  const OpenFrame frame = open_frame(bytes, kind, options);
+  PayloadReader in(frame, options, nullptr);
+  return read(in);
+}
+
+// ---- fields and arrays
+
+const WordRule rule{3, 2, 4, {5, 7}, "data"};
+const std::vector<std::uint32_t> good = {4, 0, 6, 1, 4, 3};
+
+Bytes array_frame(std::optional<Seed> seed, std::uint64_t rows = 3) {
+  const WordArray words(good);
+  PayloadWriter out;
+  out.fields().value(std::uint16_t{77});
+  out.seed(seed);
+  out.align();
+  out.words(words, rule, rows);
+  return frame_of(out);
+}
+
+TEST(IoPayload, WhatIsPutDownIsTakenUp) {
+  for (const std::optional<Seed>& seed : {std::optional<Seed>(), {Seed{9, 8}}}) {
+    const Bytes bytes = array_frame(seed);
+    EXPECT_EQ(bytes.size(), header_bytes + 64 + 6 * 4 + digest_bytes) << "aligned in the frame";
+    reading(bytes, [&](PayloadReader& in) {
+      EXPECT_EQ(in.fields().value<std::uint16_t>("number"), 77u);
+      EXPECT_EQ(in.seed(), seed);
+      in.align();
+      const TakenWords taken = in.take(rule);
+      in.finish();
+      const WordArray words = in.words(taken);
+      EXPECT_EQ(std::vector(words.as<std::uint32_t>().begin(), words.as<std::uint32_t>().end()),
+                good);
+      EXPECT_EQ(in.part<std::uint32_t>(taken), good);
+    });
+  }
+}
+
+TEST(IoPayload, PartsLeaveRoomForWhatASeedGives) {
+  reading(array_frame(Seed{1}, 2), [&](PayloadReader& in) {
+    in.fields().value<std::uint16_t>("number");
+    in.seed();
+    in.align();
+    const TakenWords taken = in.take(rule, 2);
+    in.finish();
+    EXPECT_EQ(in.part<std::uint32_t>(taken), (std::vector<std::uint32_t>{4, 0, 6, 1, 0, 0}));
+  });
+}
+
+TEST(IoPayload, ArraysAreThoseOfTheirRule) {
+  PayloadWriter out;
+  EXPECT_THROW(out.words(WordArray(std::vector<std::uint32_t>(5)), rule), ShapeError);
+  EXPECT_THROW(out.words(WordArray(std::vector<std::uint64_t>(6)), rule), ShapeError);
+  auto bad = good;
+  bad[4] = 5;  // the third row is modulo the first modulus again
+  EXPECT_EQ(test::message_of<RangeError>([&] { out.words(WordArray(bad), rule); }),
+            "data: word 4 is 5, its modulus 5");
+  EXPECT_THROW(out.words(WordArray(bad), rule, 2), RangeError) << "checked as a whole";
+  // Of a file: what it holds of the array is checked.
+  const Bytes bytes = samples::patched(array_frame({}), header_bytes + 64 + 4 * 2, 7u);
+  reading(bytes, [&](PayloadReader& in) {
+    in.fields().value<std::uint16_t>("number");
+    in.align();
+    const TakenWords taken = in.take(rule);
+    EXPECT_THROW(in.words(taken), RangeError);
+    EXPECT_THROW(in.part<std::uint32_t>(taken), RangeError);
+  });
+}
+
+TEST(IoPayload, NothingIsAllocatedThatIsNotThere) {
+  const Bytes bytes = array_frame({});
+  reading(bytes, [&](PayloadReader& in) {
+    in.fields().value<std::uint16_t>("number");
+    in.align();
+    WordRule longer = rule;
+    longer.rows = 4;
+    EXPECT_THROW(in.take(longer), TruncatedError);
+    longer.rows = std::uint64_t{1} << 62;
+    EXPECT_THROW(in.take(longer, 1), OversizedError) << "the whole is beyond 64 bits";
+    EXPECT_THROW(in.finish(), OversizedError) << "the array is left";
+    in.take(rule);
+    EXPECT_NO_THROW(in.finish());
+    EXPECT_NO_THROW(in.finish(7, in.options().max_bytes));
+    EXPECT_THROW(in.finish(7, in.options().max_bytes + 1), OversizedError);
+  });
+  reading(samples::patched(bytes, header_bytes + 63, std::uint8_t{1}), [&](PayloadReader& in) {
+    in.fields().value<std::uint16_t>("number");
+    EXPECT_THROW(in.align(), FormatError) << "padding that is not zero";
+  });
+}
+
+TEST(IoPayload, ShorterOrLongerThanItsContent) {
+  Random random{std::random_device{}()};
+  for (const Sample& sample : samples::binfhe_frames(random)) {
+    SCOPED_TRACE(frame_type_name(sample.type));
+    const std::uint64_t payload =
+        sample.frame.size() - samples::payload_at - samples::trailer_bytes;
+    for (std::uint64_t length = payload < 2000 ? 0 : payload - 100; length < payload; ++length)
+      ASSERT_EQ(loading(sample, samples::with_payload_bytes(sample.frame, length)), "Truncated")
+          << length;
+    for (const std::uint64_t more : {1, 2, 64, 4096})
+      EXPECT_EQ(loading(sample, samples::with_payload_bytes(sample.frame, payload + more)),
+                "Oversized");
+  }
+}
+
+// ---- shapes
+
+class IoShape : public testing::Test {
+ protected:
+  std::uint64_t seed = std::random_device{}();
+  Random random{seed};
+  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
+  binfhe::Parameters parameters = samples::tiny_parameters();
+
+  binfhe::Ciphertexts of(std::size_t count, std::optional<Shape> shape, bool seeded = true) {
+    auto value = samples::ciphertexts(parameters, count, seeded, random);
+    value.shape = std::move(shape);
+    return value;
+  }
+};
+
+TEST_F(IoShape, Returns) {
+  for (const bool seeded : {false, true})
+    for (const auto& [count, shape] :
+         {std::pair{6U, Shape{2, 3}}, std::pair{1U, Shape{}}, std::pair{6U, Shape{1, 6, 1}},
+          std::pair{0U, Shape{4, 0}}, std::pair{1U, Shape(32, 1)}}) {
+      const auto value = of(count, shape, seeded);
+      const Bytes bytes = dump(value);
+      const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure());
+      EXPECT_EQ(loaded.shape, shape);
+      EXPECT_EQ(loaded.data, value.data);
+      EXPECT_EQ(dump(loaded), bytes);
+    }
+}
+
+TEST_F(IoShape, ARowNeedsNone) {
+  auto value = of(5, Shape{5});
+  const Bytes bytes = dump(value);
+  EXPECT_EQ(load<binfhe::Ciphertexts>(bytes, insecure()).shape, std::nullopt);
+  value.shape.reset();
+  EXPECT_EQ(dump(value), bytes);
+}
+
+TEST_F(IoShape, IsThatOfTheCount) {
+  EXPECT_THROW(dump(of(6, Shape{2, 4})), ShapeError);
+  EXPECT_THROW(dump(of(6, Shape{})), ShapeError);
+  EXPECT_THROW(dump(of(6, Shape{7})), ShapeError);
+  EXPECT_THROW(dump(of(1, Shape(33, 1))), ShapeError);
+  EXPECT_THROW(dump(of(0, Shape{std::uint64_t{1} << 32, std::uint64_t{1} << 32})), OversizedError);
+}
+
+TEST_F(IoShape, BadBytes) {
+  const Bytes frame = dump(of(6, Shape{2, 3}));
+  // Behind literal, encoding, count and seed: length of the fields, tag, length, two axes.
+  const std::size_t at =
+      samples::payload_at + samples::literal_bytes(parameters.literal()) + 16 + 32;
+  const auto with = [&](std::size_t offset, auto value) {
+    return thrown([&] {
+      load<binfhe::Ciphertexts>(samples::patched(frame, at + offset, value), insecure());
+    });
+  };
+  EXPECT_EQ(with(10, std::uint64_t{3}), "Format");
+  EXPECT_EQ(with(10, std::uint64_t{0}), "Format");
+  EXPECT_EQ(with(10, ~std::uint64_t{0}), "Oversized");
+  EXPECT_EQ(with(4, std::uint16_t{2}), "Format");
+  EXPECT_EQ(with(6, std::uint32_t{15}), "Format");
+  EXPECT_EQ(with(6, std::uint32_t{17}), "Truncated");
+  EXPECT_EQ(with(0, std::uint32_t{23}), "Truncated");
+  EXPECT_EQ(with(0, ~std::uint32_t{0}), "Truncated");
+}
+
+}  // namespace
+}  // namespace whorl::io
