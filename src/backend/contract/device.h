@@ -115,12 +115,13 @@ class Queue {
     check_size("download", from.size, to.size());
     copy_out(from.data, to.data(), to.size_bytes());
   }
-  /// out = in; they must not overlap.
+  /// out = in; they lie apart.
   template <class T>
   void copy(std::type_identity_t<Slice<const T>> in, Slice<T> out) const {
     check(in);
     check(out);
     check_size("copy", in.size, out.size);
+    check_apart("copy: input", in, out);
     if (in.size) copy_within(in.data, out.data, in.size * sizeof(T));
   }
 

@@ -101,7 +101,7 @@ void RnsOps<Word>::convert(const Conversion<Word>& conversion, std::uint32_t N, 
   const ring::BaseConversion<Word>& rule = conversion.rule();
   const std::size_t batch = batch_of("convert", in.size, rule.from().size(), N);
   check_rows("convert: output", out.size, rule.to().size(), batch, N);
-  this->check_apart("convert: input", in, out);
+  check_apart("convert: input", in, out);
   if (batch && !rule.to().empty()) run_conversion(conversion, N, batch, in.data, out.data);
 }
 
@@ -128,7 +128,7 @@ void RnsOps<Word>::extend(const Tables& tables, const ring::Basis& from,
   check_part("extend", from, "the digits", seen);
   const std::size_t batch = batch_of("extend", in.size, from.size(), plan.N());
   check_rows("extend: output", out.size, extension.digits.size() * to.size(), batch, plan.N());
-  this->check_apart("extend: input", in, out);
+  check_apart("extend: input", in, out);
   if (batch) run_extension(tables, extension, batch, in.data, out.data);
 }
 
@@ -151,7 +151,7 @@ void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const rin
   const std::size_t batch =
       batch_of("inner_product", digits.size, product.digits.size() * rows, plan.N());
   check_rows("inner_product: output", out.size, 2 * rows, batch, plan.N());
-  this->check_apart("inner_product: digits", digits, out);
+  check_apart("inner_product: digits", digits, out);
   if (batch) run_inner_product(key, tables, product, batch, digits.data, out.data);
 }
 
@@ -174,6 +174,7 @@ void RnsOps<Word>::divide(const Tables& tables, const ring::Basis& from, const r
                            std::to_string(plan.moduli()[i].value()));
   const std::size_t batch = batch_of("divide", in.size, parts * from.size(), plan.N());
   check_rows("divide: output", out.size, parts * to.size(), batch, plan.N());
+  check_apart("divide: input", in, out);
   check_added<Word>(parts, to.size() * batch * plan.N(), {added.data, added.size}, g,
                     {out.data, out.size});
   if (batch)
@@ -194,8 +195,8 @@ void RnsOps<Word>::tensor(const Tables& tables, const ring::Basis& basis, std::s
     check_rows("tensor: b", b.size, b_parts * limbs, batch, plan.N());
   check_rows("tensor: output", out.size, (a_parts + b_parts - 1) * limbs, batch, plan.N());
   const bool one_b = b.size < b_parts * limbs * batch * N;
-  this->check_apart("tensor: a", a, out);
-  this->check_apart("tensor: b", b, out);
+  check_apart("tensor: a", a, out);
+  check_apart("tensor: b", b, out);
   if (batch) run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a.data, b.data, out.data);
 }
 

@@ -80,6 +80,7 @@ struct Rotations {
   std::span<const std::uint32_t> index;
 };
 
+/// Outputs lie apart from inputs.
 template <class Word>
 class RotationOps : public Family {
  public:
@@ -148,7 +149,9 @@ class RotationOps : public Family {
  private:
   template <class>
   friend class RelayRotation;
-  Batch check_batch(const RotationKey& key, const Rotations<Word>& batch) const;
+  /// `row`: words of the output for each ciphertext.
+  Batch check_batch(const RotationKey& key, const Rotations<Word>& batch, std::size_t row,
+                    Slice<Word> out) const;
   void run_checked(const RotationKey& key, std::span<const std::uint32_t> index, Batch batch) const;
 };
 
