@@ -24,7 +24,8 @@ void check_ring_word(std::uint64_t Q) {
   if (ring_word_bytes(Q) != sizeof(Word)) refuse_ring_word("blind rotation", Q);
 }
 
-/// Whether each step's rows lie behind those before it and can be dealt out to its keys.
+/// Whether each step's rows follow those before it and are those of its keys, which are RGSW
+/// ciphertexts of two rows a digit, and those of automorphisms follow them all.
 void check_rows(const RotationShape& shape) {
   const auto refuse = [](const std::string& what) {
     throw ShapeError("blind-rotation key: " + what);
@@ -37,11 +38,14 @@ void check_rows(const RotationShape& shape) {
            " numbers, from 0");
   for (std::uint32_t i = 0; i < shape.n; ++i) {
     const std::size_t begin = shape.first_row[i], end = shape.first_row[i + 1];
-    const unsigned keys = shape.step_keys[i];
-    if (end < begin || keys > shape.keys || (keys == 0 ? end != begin : (end - begin) % keys != 0))
+    const unsigned keys = shape.step_keys[i], digits = shape.gadgets[i].digits();
+    if (keys > shape.keys || (shape.kind == RotationKind::ginx && keys != shape.keys))
+      refuse("coefficient " + std::to_string(i) + " has " + std::to_string(keys) + " keys of " +
+             std::to_string(shape.keys));
+    if (end - begin != std::size_t{2} * keys * digits)
       refuse("coefficient " + std::to_string(i) + " has rows " + std::to_string(begin) + " … " +
-             std::to_string(end) + " for " + std::to_string(keys) + " keys; at most " +
-             std::to_string(shape.keys) + " of as many rows each");
+             std::to_string(end) + " for " + std::to_string(keys) + " keys of " +
+             std::to_string(2 * digits) + " rows each");
   }
   const std::size_t steps = shape.first_row.back();
   if (shape.row_count < steps ||
@@ -81,13 +85,7 @@ std::unique_ptr<const RotationKey> RotationOps<Word>::prepare(const RotationShap
 template <class Word>
 void RotationOps<Word>::require_ginx(const RotationShape& shape) const {
   constexpr const char* names[] = {"GINX", "unrolled", "AP", "automorphism"};
-  if (shape.kind == RotationKind::ginx && shape.raised_by == 1) {
-    // What those kernels read of each coefficient.
-    for (std::uint32_t i = 0; i < shape.n; ++i)
-      this->check_size("blind-rotation key: rows of a coefficient", shape.rows_of(i),
-                       std::size_t{2} * shape.keys * shape.gadgets[i].digits());
-    return;
-  }
+  if (shape.kind == RotationKind::ginx && shape.raised_by == 1) return;
   throw DeviceError(
       this->queue().name() + " has no kernel for " + names[static_cast<unsigned>(shape.kind)] +
       " rotations" +

@@ -29,7 +29,7 @@ class FftRotationKey final : public RotationKey {
         plan(this->shape().N),
         tables(plan, lanes),
         compact(compact),
-        first(this->shape().first_rows()),
+        first(this->shape().first_row),
         scale(this->shape().n, 1.0) {
     // A row has two components of N/2 complex values.
     const std::size_t values = first.back() * 2 * this->shape().N;
@@ -45,8 +45,8 @@ class FftRotationKey final : public RotationKey {
   ring::FftPlan plan;
   ring::FftTables tables;
   bool compact;
-  std::vector<std::size_t> first;
-  std::vector<double> scale;  ///< of each LWE coefficient's spectra
+  const std::vector<std::size_t>& first;  ///< row of each LWE coefficient: the shape's
+  std::vector<double> scale;              ///< of each LWE coefficient's spectra
   KeyMemory<std::int32_t> words;
   KeyMemory<double> doubles;
 };

@@ -25,7 +25,7 @@ class NttRotationKey final : public RotationKey {
         plan(this->shape().N, static_cast<Word>(this->shape().Q)),
         tables(plan, lanes),
         montgomery(plan.modulus()),
-        first(this->shape().first_rows()),
+        first(this->shape().first_row),
         words(first.back() * 2 * this->shape().N, "blind-rotation key"),
         monomials(2 * this->shape().N) {
     Word power = montgomery.to_montgomery(1);
@@ -45,7 +45,7 @@ class NttRotationKey final : public RotationKey {
   ring::NttPlan<Word> plan;
   ring::NttTables<Word> tables;
   math::Montgomery<Word> montgomery;
-  std::vector<std::size_t> first;
+  const std::vector<std::size_t>& first;  ///< row of each LWE coefficient: the shape's
   KeyMemory<Word> words;
   std::vector<Word> monomials;  ///< psi^e, e < 2N, in Montgomery form
   std::vector<std::uint32_t> vector_exponent, lane_exponent;

@@ -57,8 +57,8 @@ class RtlRotation final : public RelayRotation<std::uint32_t> {
                                         const RowSource<std::uint32_t>& rows) const override {
     if (shape.N != 256 && shape.N != 512) return RelayRotation::make_key(shape, rows);
     auto key = std::make_unique<Key>(shape);
-    key->rows.a = key->rows.b = {shape.rows(), Words(shape.N)};
-    for (std::size_t r = 0; r < shape.rows(); ++r) rows(r, key->rows.a[r], key->rows.b[r]);
+    key->rows.a = key->rows.b = {shape.row_count, Words(shape.N)};
+    for (std::size_t r = 0; r < shape.row_count; ++r) rows(r, key->rows.a[r], key->rows.b[r]);
     return key;
   }
   void run_rotations(const RotationKey& key, const Batch& batch) const override {
@@ -141,7 +141,7 @@ TEST(Relay, AnAcceleratorTakesTwoParameterSets) {
     const std::uint64_t Q = math::ntt_primes(27, N, 1)[0];
     test::RotationRows<std::uint32_t> rows{
         test::ginx_shape(N, Q, 2, {2, ring::Gadget(Q, 7, 3)}, Arithmetic::ntt), {}, {}};
-    for (std::size_t r = 0; r < rows.shape.rows(); ++r) {
+    for (std::size_t r = 0; r < rows.shape.row_count; ++r) {
       rows.a.push_back(random.residues<std::uint32_t>(N, Q));
       rows.b.push_back(random.residues<std::uint32_t>(N, Q));
     }

@@ -355,6 +355,30 @@ TEST_P(BackendErrors, RotationKeys) {
     inconsistent([](RotationShape& s) { s.step_keys = {2}; });
     inconsistent([](RotationShape& s) { s.step_keys = {2, 3}; });
     inconsistent([](RotationShape& s) { s.step_keys = {2, 0}; });
+    inconsistent([](RotationShape& s) {  // fewer keys than the kernels read
+      s.step_keys = {2, 1};
+      s.first_row = {0, 8, 12};
+      s.row_count = 12;
+    });
+    const auto of_kind = [&](RotationKind kind, const char* due, const auto& change) {
+      RotationShape changed = shape(q32, 2, arithmetic);
+      changed.kind = kind;
+      change(changed);
+      expect_error<ShapeError>([&] { device->rotation<U32>().prepare(changed, zeros<U32>()); },
+                               due);
+    };
+    for (const auto kind :
+         {RotationKind::ginx, RotationKind::unrolled, RotationKind::ap, RotationKind::automorphism})
+      of_kind(kind, "coefficient 1 has rows 8 … 14 for 2 keys of 4 rows each",
+              [](RotationShape& s) {
+                s.first_row = {0, 8, 14};
+                s.row_count = 14;
+              });
+    of_kind(RotationKind::unrolled, "coefficient 0 has 3 keys of 2", [](RotationShape& s) {
+      s.step_keys = {3, 0};
+      s.first_row = {0, 12, 12};
+      s.row_count = 12;
+    });
     inconsistent([](RotationShape& s) { ++s.row_count; });
     inconsistent([](RotationShape& s) { --s.row_count; });
   }
