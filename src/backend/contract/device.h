@@ -45,6 +45,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual ~Device() = default;
   /// E.g. "cpu (AVX3, 2 threads)".
   virtual std::string name() const = 0;
+  /// Whose memory its queues' buffers are in, e.g. "cuda:0": devices that say the same share it.
+  virtual std::string memory() const { return name(); }
   virtual unsigned threads() const = 0;
   /// Queues that it pays to keep busy: 2 where copies run beside kernels.
   virtual unsigned queues() const = 0;

@@ -224,6 +224,7 @@ class RelayDevice : public Device {
   RelayDevice(std::string name, std::shared_ptr<const Device> behind, Shared... shared)
       : name_(std::move(name)), behind_(std::move(behind)), shared_(std::move(shared)...) {}
   std::string name() const override { return name_; }
+  std::string memory() const override { return behind_->memory(); }
   unsigned threads() const override { return behind_->threads(); }
   unsigned queues() const override { return behind_->queues(); }
   std::unique_ptr<Queue> open() const override {

@@ -59,6 +59,7 @@ class CpuDevice final : public Device {
     return "cpu (" + simd_name() + ", " + std::to_string(threads) +
            (threads == 1 ? " thread)" : " threads)");
   }
+  std::string memory() const override { return "cpu"; }
   unsigned threads() const override { return host_.workers.threads; }
   unsigned queues() const override { return 1; }
   std::unique_ptr<Queue> open() const override {

@@ -22,6 +22,7 @@ class CudaDevice final : public Device {
   CudaDevice(int ordinal, DeviceOptions options);
 
   std::string name() const override { return gpu_.name() + " (" + gpu_.model + ")"; }
+  std::string memory() const override { return gpu_.name(); }
   unsigned threads() const override { return options_.threads; }
   unsigned queues() const override { return 2; }
   std::unique_ptr<Queue> open() const override;
