@@ -226,7 +226,8 @@ struct DeviceKind {
   /// The one that "" may mean, or "": the last kind added that has one is taken, the CPU's else.
   std::function<std::string()> best = {};
 };
-/// Adds a kind to those of this build, or replaces the one of its prefix. Any thread may call it.
+/// Adds a kind to those of this build, or takes the place of the one of its prefix. Any thread may
+/// call it.
 void register_devices(DeviceKind kind);
 
 /// "cpu", "cuda" (the first GPU), "cuda:1", several as "cuda:0,1" or "cuda:all", or "" for the best

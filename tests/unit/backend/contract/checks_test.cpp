@@ -1,10 +1,12 @@
 // Every refusal of the device: shapes, devices, parameters.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
 
+#include "backend/contract/relay.h"
 #include "backend/parallel.h"
 #include "support/rotation_shapes.h"
 #include "support/targets.h"
@@ -470,6 +472,37 @@ TEST(BackendDevice, NamesAndThreads) {
   EXPECT_EQ(open_queue("cpu")->device().threads(), available_cores());
   EXPECT_NE(open_queue("")->name().find(test::usable_gpus().empty() ? "cpu" : "cuda"),
             std::string::npos);
+}
+
+/// A kind whose devices are the CPU's, named `name`; it is the best there is, or none of it is.
+DeviceKind kind_of_tests(const std::string& prefix, const std::string& name, bool best) {
+  return {prefix, '"' + prefix + '"',
+          [name](const std::string&, const DeviceOptions& options) {
+            return std::vector<std::shared_ptr<const Device>>{
+                std::make_shared<RelayDevice<>>(name, make_device("cpu", options))};
+          },
+          [name] {
+            return std::vector<DeviceInfo>{{name, name, true, "", 0, 0}};
+          },
+          [prefix, best] { return best ? prefix : std::string(); }};
+}
+
+TEST(BackendDevice, AKindTakesThePlaceOfTheOneThatItReplaces) {
+  register_devices(kind_of_tests("earlier", "earlier 1", true));
+  register_devices(kind_of_tests("later", "later 1", true));
+  EXPECT_EQ(make_device("")->name(), "later 1");
+  register_devices(kind_of_tests("earlier", "earlier 2", true));
+  EXPECT_EQ(make_device("earlier")->name(), "earlier 2");
+  EXPECT_EQ(make_device("")->name(), "later 1") << "replacing one does not make it the best";
+  const auto place_of = [](const std::string& name) {
+    const std::vector<DeviceInfo> all = list_devices();
+    return std::ranges::find(all, name, &DeviceInfo::name) - all.begin();
+  };
+  EXPECT_LT(place_of("earlier 2"), place_of("later 1"));
+  register_devices(kind_of_tests("later", "later 2", false));
+  EXPECT_EQ(make_device("")->name(), "earlier 2");
+  register_devices(kind_of_tests("earlier", "earlier 3", false));
+  EXPECT_NE(make_device("")->name(), "earlier 3");
 }
 
 TEST(BackendParallel, EveryItemOnceAndTheFirstError) {
