@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+#include <utility>
+
 #include "math/primes.h"
 #include "support/random.h"
 #include "support/reference_rotation.h"
@@ -94,6 +98,25 @@ void register_as(const std::string& name, const std::shared_ptr<Seen>& seen) {
                               name + ":0", make_device("cpu", options), seen)};
                     },
                     [] { return std::vector<DeviceInfo>(); }});
+}
+
+/// Lines of this file from the one that begins with `first` to the one that begins with `last`.
+int lines(const std::string& first, const std::string& last) {
+  std::ifstream in(WHORL_SOURCE_DIR "/tests/seams/backend/relay_test.cpp");
+  int count = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (count > 0 || line.starts_with(first)) ++count;
+    if (line.starts_with(last)) return count;
+  }
+  return 0;
+}
+
+TEST(Relay, DevicesByRelayAreShort) {
+  for (const auto& [first, last] : {std::pair("class CountingRing", "using CountingQueue"),
+                                    std::pair("class RtlRotation", "using RtlQueue")}) {
+    EXPECT_GT(lines(first, last), 0) << first;
+    EXPECT_LE(lines(first, last), 40) << first;
+  }
 }
 
 TEST(Relay, OneEntryIsCounted) {
