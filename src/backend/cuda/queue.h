@@ -7,7 +7,6 @@
 #include <string>
 
 #include "backend/contract/lwe.h"
-#include "backend/contract/ring.h"
 #include "backend/contract/rns.h"
 #include "backend/contract/rotation.h"
 #include "backend/cuda/dispatch/transforms.h"
