@@ -75,9 +75,9 @@ class LweOps : public Family {
 
   /// Rows of `row` residues: out = round(in·to/from) mod to; `out` is `in`, where words have one
   /// size, or lies apart from it. With `centre`, the last element of each row is corrected by half
-  /// the sum of the others' rounding errors, which is the error's expected value under a binary key:
-  /// its variance falls from n/24 to n/48 (Bernard, Joye, Smart, Walter, 2024/1718, "drifting");
-  /// ParameterError if their sum could reach 2^63.
+  /// the sum of the others' rounding errors, which is the error's expected value under a binary
+  /// key: its variance falls from n/24 to n/48 (Bernard, Joye, Smart, Walter, 2024/1718,
+  /// "drifting"); ParameterError if their sum could reach 2^63.
   template <class In, class Out>
   void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
                       Slice<const In> in, Slice<Out> out) const {
