@@ -58,8 +58,12 @@ std::string best(const std::vector<DeviceKind>& kinds) {
 void register_devices(DeviceKind kind) {
   const std::scoped_lock lock(registry().mutex);
   std::vector<DeviceKind>& all = registry().kinds;
-  std::erase_if(all, [&](const DeviceKind& each) { return each.prefix == kind.prefix; });
-  all.push_back(std::move(kind));
+  // In its place: which kind is the last to have a best device stays as it was.
+  const auto same = std::ranges::find(all, kind.prefix, &DeviceKind::prefix);
+  if (same == all.end())
+    all.push_back(std::move(kind));
+  else
+    *same = std::move(kind);
 }
 
 std::vector<std::shared_ptr<const Device>> make_devices(const std::string& name,

@@ -1,11 +1,11 @@
 #include "whorl/version.h"
 
-#include "backend/cpu/kernels.h"
+#include "ring/host/kernels.h"
 
 namespace whorl {
 
 std::string_view version() { return WHORL_VERSION; }
 
-std::string cpu_target() { return backend::cpu::simd_name(); }
+std::string cpu_target() { return ring::simd_name(); }
 
 }  // namespace whorl

@@ -1,6 +1,7 @@
 #include "run/fleet.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "run/threads.h"
 #include "whorl/error.h"
@@ -19,8 +20,7 @@ Fleet::Fleet(std::vector<std::shared_ptr<const backend::Device>> devices, FleetO
 
 std::shared_ptr<const Fleet> Fleet::open(const std::string& name, backend::DeviceOptions device,
                                          FleetOptions options) {
-  if (options.interrupt) options.interrupt = guarded(std::move(options.interrupt));
-  device.interrupt = options.interrupt;
+  device.interrupt = options.interrupt ? guarded(options.interrupt) : nullptr;
   return std::make_shared<const Fleet>(backend::make_devices(name, device), std::move(options));
 }
 

@@ -11,7 +11,7 @@ Lane::Lane(std::shared_ptr<const backend::Device> device)
     : device_(std::move(device)),
       name_(device_->name()),
       queue_(device_->open()),
-      hardware_(name_.substr(0, name_.find(" ("))) {}
+      hardware_(device_->memory()) {}
 
 Lane::Queues Lane::lease(std::size_t wanted, std::size_t least) const {
   const std::scoped_lock lock(spare_mutex_);

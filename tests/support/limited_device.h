@@ -33,10 +33,22 @@ class LimitedQueue final : public backend::Relay {
   std::shared_ptr<MemoryLimit> limit_;
 };
 
+/// It stands for hardware with memory of its own.
+class LimitedDevice final
+    : public backend::RelayDevice<LimitedQueue, std::shared_ptr<MemoryLimit>> {
+ public:
+  LimitedDevice(std::string name, std::string memory, std::shared_ptr<MemoryLimit> limit)
+      : RelayDevice(std::move(name), backend::make_device("cpu", {1, {}}), std::move(limit)),
+        memory_(std::move(memory)) {}
+  std::string memory() const override { return memory_; }
+
+ private:
+  std::string memory_;
+};
+
 inline std::shared_ptr<const backend::Device> limited_device(std::shared_ptr<MemoryLimit> limit,
-                                                             std::string name = "limited") {
-  return std::make_shared<backend::RelayDevice<LimitedQueue, std::shared_ptr<MemoryLimit>>>(
-      std::move(name), backend::make_device("cpu", {1, {}}), std::move(limit));
+                                                             const std::string& name = "limited") {
+  return std::make_shared<LimitedDevice>(name, name, std::move(limit));
 }
 
 }  // namespace whorl::test

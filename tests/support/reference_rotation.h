@@ -41,7 +41,6 @@ std::vector<Word> reference_rotation(const RotationRows<Word>& key,
   const std::uint64_t Q = shape.Q, two_n = 2ULL * shape.N;
   std::vector<std::uint64_t> acc[2] = {std::vector<std::uint64_t>(shape.N, 0),
                                        times_monomial(lut, (two_n - lwe[shape.n]) % two_n, Q)};
-  std::size_t first = 0;
   for (std::uint32_t i = 0; i < shape.n; ++i) {
     const ring::Gadget& gadget = shape.gadgets[i];
     const unsigned digits = gadget.digits();
@@ -54,11 +53,12 @@ std::vector<Word> reference_rotation(const RotationRows<Word>& key,
           D.back()[t] = gadget.digit(centred((rotated[t] + Q - part[t]) % Q, Q), j);
       }
     }
+    const std::size_t rows = shape.rows_of(i) / shape.keys;
     for (unsigned k = 0; k < shape.keys; ++k)
       for (unsigned part = 0; part < 2; ++part) {
         std::vector<Int128> sum(shape.N, 0);
-        for (unsigned row = 0; row < 2 * digits; ++row) {
-          const std::size_t r = first + k * 2 * digits + row;
+        for (std::size_t row = 0; row < rows; ++row) {
+          const std::size_t r = shape.first_row[i] + k * rows + row;
           const auto product = negacyclic(D[row], part == 0 ? key.a[r] : key.b[r]);
           for (std::size_t t = 0; t < shape.N; ++t) sum[t] += product[t];
         }
@@ -68,7 +68,6 @@ std::vector<Word> reference_rotation(const RotationRows<Word>& key,
         for (std::size_t t = 0; t < shape.N; ++t)
           acc[part][t] = (acc[part][t] + (k == 0 ? reduced[t] : Q - reduced[t])) % Q;
       }
-    first += std::size_t{2} * shape.keys * digits;
   }
   std::vector<Word> out;
   for (const auto& part : acc)

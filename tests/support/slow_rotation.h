@@ -33,9 +33,9 @@ class SlowRotation final : public backend::RelayRotation<Word> {
   std::unique_ptr<backend::RotationKey> make_key(
       const backend::RotationShape& shape, const backend::RowSource<Word>& rows) const override {
     auto key = std::make_unique<Key>(shape);
-    key->a.assign(shape.rows(), Poly(shape.row_words()));
+    key->a.assign(shape.row_count, Poly(shape.row_words()));
     key->b = key->a;
-    for (std::size_t r = 0; r < shape.rows(); ++r) rows(r, key->a[r], key->b[r]);
+    for (std::size_t r = 0; r < shape.row_count; ++r) rows(r, key->a[r], key->b[r]);
     return key;
   }
 

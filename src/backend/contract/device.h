@@ -45,6 +45,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual ~Device() = default;
   /// E.g. "cpu (AVX3, 2 threads)".
   virtual std::string name() const = 0;
+  /// Whose memory its queues' buffers are in, e.g. "cuda:0": devices that say the same share it.
+  virtual std::string memory() const { return name(); }
   virtual unsigned threads() const = 0;
   /// Queues that it pays to keep busy: 2 where copies run beside kernels.
   virtual unsigned queues() const = 0;
@@ -115,12 +117,13 @@ class Queue {
     check_size("download", from.size, to.size());
     copy_out(from.data, to.data(), to.size_bytes());
   }
-  /// out = in; they must not overlap.
+  /// out = in; they lie apart.
   template <class T>
   void copy(std::type_identity_t<Slice<const T>> in, Slice<T> out) const {
     check(in);
     check(out);
     check_size("copy", in.size, out.size);
+    check_apart("copy: input", in, out);
     if (in.size) copy_within(in.data, out.data, in.size * sizeof(T));
   }
 
@@ -223,7 +226,8 @@ struct DeviceKind {
   /// The one that "" may mean, or "": the last kind added that has one is taken, the CPU's else.
   std::function<std::string()> best = {};
 };
-/// Adds a kind to those of this build, or replaces the one of its prefix. Any thread may call it.
+/// Adds a kind to those of this build, or takes the place of the one of its prefix. Any thread may
+/// call it.
 void register_devices(DeviceKind kind);
 
 /// "cpu", "cuda" (the first GPU), "cuda:1", several as "cuda:0,1" or "cuda:all", or "" for the best

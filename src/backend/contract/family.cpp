@@ -12,6 +12,12 @@ bool apart(const void* a, std::size_t a_bytes, const void* b, std::size_t b_byte
          std::less_equal<>()(end(b, b_bytes), a);
 }
 
+void refuse_overlap(const char* what, std::size_t in, std::size_t out, std::ptrdiff_t offset) {
+  throw ShapeError(std::string(what) + " of " + std::to_string(in) +
+                   " elements and the output of " + std::to_string(out) +
+                   " overlap: it begins at element " + std::to_string(offset));
+}
+
 void Queue::refuse_slice() const {
   throw DeviceError("a buffer of another queue was given to " + name());
 }
@@ -40,13 +46,6 @@ std::size_t Family::rows_of(const char* what, std::size_t size, std::size_t row)
     throw ShapeError(std::string(what) + ": " + std::to_string(size) +
                      " elements are not a whole number of rows of " + std::to_string(row));
   return size / row;
-}
-
-void Family::refuse_overlap(const char* what, std::size_t in, std::size_t out,
-                            std::ptrdiff_t offset) {
-  throw ShapeError(std::string(what) + " of " + std::to_string(in) +
-                   " elements and the output of " + std::to_string(out) +
-                   " overlap: it begins at element " + std::to_string(offset));
 }
 
 void Family::refuse_word(const char* what, std::uint64_t largest, std::size_t bits) {

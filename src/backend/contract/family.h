@@ -32,9 +32,6 @@ class PreparedKey : public Prepared {
   Shape shape_;
 };
 
-/// Whether two ranges of bytes have none in common.
-bool apart(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes);
-
 /// Public entries are not virtual: they check shapes, owners and ranges, once for every backend,
 /// and call protected virtual ones with views that are right. Those enqueue, and return.
 class Family {
@@ -64,19 +61,11 @@ class Family {
   static void check_size(const char* what, std::size_t got, std::size_t want);
   /// Rows of `row` elements; ShapeError unless it is a whole number of them.
   static std::size_t rows_of(const char* what, std::size_t size, std::size_t row);
-  /// ShapeError if the output lies in the input: `what` names the operation and the input.
-  template <class T>
-  static void check_apart(const char* what, const Slice<const T>& in, const Slice<T>& out) {
-    if (!apart(in.data, in.size * sizeof(T), out.data, out.size * sizeof(T)))
-      refuse_overlap(what, in.size, out.size, out.data - in.data);
-  }
   /// ParameterError unless a word holds residues up to `largest`.
   template <class Word>
   static void check_word(const char* what, std::uint64_t largest) {
     if (largest > std::numeric_limits<Word>::max()) refuse_word(what, largest, 8 * sizeof(Word));
   }
-  [[noreturn]] static void refuse_overlap(const char* what, std::size_t in, std::size_t out,
-                                          std::ptrdiff_t offset);
   [[noreturn]] static void refuse_word(const char* what, std::uint64_t largest, std::size_t bits);
 
  private:

@@ -64,15 +64,17 @@ class LweOps : public Family {
   /// Rows of a key-switching key for a coefficient: their numbers and a batch's fit 32 bits.
   static constexpr std::uint64_t most_switch_rows = UINT32_MAX / 1024;
 
-  /// Rows of `row` residues: out = round(in·to/from) mod to; `out` may be `in`. With `centre`, the
-  /// last element of each row is corrected by half the sum of the others' rounding errors, which is
-  /// the error's expected value under a binary key: its variance falls from n/24 to n/48 (Bernard,
-  /// Joye, Smart, Walter, 2024/1718, "drifting"); ParameterError if their sum could reach 2^63.
+  /// Rows of `row` residues: out = round(in·to/from) mod to; `out` is `in`, where words have one
+  /// size, or lies apart from it. With `centre`, the last element of each row is corrected by half
+  /// the sum of the others' rounding errors, which is the error's expected value under a binary
+  /// key: its variance falls from n/24 to n/48 (Bernard, Joye, Smart, Walter, 2024/1718,
+  /// "drifting"); ParameterError if their sum could reach 2^63.
   template <class In, class Out>
   void modulus_switch(std::uint64_t from, std::uint64_t to, std::size_t row, bool centre,
                       Slice<const In> in, Slice<Out> out) const {
     check(in, out);
     const std::size_t count = check_modulus_switch(from, to, row, centre, in.size, out.size);
+    check_same_or_apart("modulus_switch: input", in, out);
     check_word<In>("modulus_switch", from - 1);
     check_word<Out>("modulus_switch", to - 1);
     if (count) run_modulus_switch({from, to, row, centre}, count, view(in), view(out));
@@ -94,17 +96,18 @@ class LweOps : public Family {
                                                       const RowSource<std::uint64_t>& rows) const;
 
   /// in (B, N+1), out (B, n+1), residues modulo Q_ks: (0, b) - sum_ij digit_j(a_i)·K_ij. Words that
-  /// hold Q_ks: 32 bits where they do, for half the traffic.
+  /// hold Q_ks: 32 bits where they do, for half the traffic. `out` lies apart from `in`.
   template <class Word>
   void key_switch(const SwitchKey& key, Slice<const Word> in, Slice<Word> out) const {
     check(in, out);
     check_word<Word>("key_switch", key.shape().Q_ks - 1);
     const std::size_t count = check_key_switch(key, in.size, out.size);
+    check_apart("key_switch: input", in, out);
     if (count) run_key_switch(key, count, view(in), view(out));
   }
 
   /// out = sum_k weights[k]·in[k] + (0, …, 0, constant) modulo q, below 2^61, rows of `row`
-  /// residues; `out` may be one of `in`.
+  /// residues; `out` is one of `in` or lies apart from it, for each.
   template <class Word>
   void linear(std::uint64_t q, std::size_t row, std::span<const std::int64_t> weights,
               std::span<const Slice<const Word>> in, std::uint64_t constant,
@@ -114,6 +117,7 @@ class LweOps : public Family {
     for (const auto& slice : in) {
       check(slice);
       check_size("lwe_linear: input", slice.size, out.size);
+      check_same_or_apart("lwe_linear: input", slice, out);
       inputs.push_back(view(slice));
     }
     const std::size_t count = check_linear(q, row, weights.size(), in.size(), out.size);

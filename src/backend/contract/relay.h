@@ -73,6 +73,7 @@ class RelayRns : public RnsOps<Word> {
  public:
   using typename RnsOps<Word>::Tables;
   using typename RnsOps<Word>::Key;
+  using typename RnsOps<Word>::WeightedTerm;
   RelayRns(const Queue& queue, const Queue& behind)
       : RnsOps<Word>(queue), behind_(behind.rns<Word>()) {}
 
@@ -104,6 +105,12 @@ class RelayRns : public RnsOps<Word> {
   void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                          std::size_t batch, const Word* digits, Word* out) const override {
     behind_.run_inner_product(key, tables, product, batch, digits, out);
+  }
+  /// One that does inner products itself may call RnsOps's instead, which is made of them.
+  void run_weighted(std::span<const WeightedTerm> terms, const Tables& tables,
+                    const InnerProduct& product, std::size_t batch, const Word* digits, bool onto,
+                    Word* out) const override {
+    behind_.run_weighted(terms, tables, product, batch, digits, onto, out);
   }
   void run_division(const Tables& tables, const Division& division, std::size_t parts,
                     std::size_t batch, const Word* in, std::span<const Word> added, std::uint32_t g,
@@ -224,6 +231,7 @@ class RelayDevice : public Device {
   RelayDevice(std::string name, std::shared_ptr<const Device> behind, Shared... shared)
       : name_(std::move(name)), behind_(std::move(behind)), shared_(std::move(shared)...) {}
   std::string name() const override { return name_; }
+  std::string memory() const override { return behind_->memory(); }
   unsigned threads() const override { return behind_->threads(); }
   unsigned queues() const override { return behind_->queues(); }
   std::unique_ptr<Queue> open() const override {

@@ -38,6 +38,8 @@ void RingOps<Word>::elementwise_checked(Elementwise op, Moduli<Word> q, Input a,
   this->check_size("element-wise: b", b.size, a.size);
   this->check_size("element-wise: output", out.size, a.size);
   check_limbs("element-wise", q, a.size);
+  check_same_or_apart("element-wise: a", a, out);
+  check_same_or_apart("element-wise: b", b, out);
   if (a.size) elementwise(op, q, a.size, a.data, b.data, out.data);
 }
 
@@ -48,6 +50,7 @@ void RingOps<Word>::mul_scalar(Moduli<Word> q, Input a, std::span<const Word> sc
   this->check_size("mul_scalar: scalars", scalars.size(), q.size());
   this->check_size("mul_scalar: output", out.size, a.size);
   check_limbs("mul_scalar", q, a.size);
+  check_same_or_apart("mul_scalar: input", a, out);
   if (a.size) multiply_scalar(q, scalars, a.size, a.data, out.data);
 }
 
@@ -59,9 +62,8 @@ void RingOps<Word>::automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t 
   this->check_size("automorphism: output", out.size, a.size);
   check_limbs("automorphism", q, a.size);
   this->rows_of("automorphism", a.size, q.size() * N);
-  if (a.size == 0) return;
-  if (a.data == out.data) throw ShapeError("automorphism: output is the input");
-  permute(q, N, g, evaluation_form, a.size, a.data, out.data);
+  check_apart("automorphism: input", a, out);
+  if (a.size) permute(q, N, g, evaluation_form, a.size, a.data, out.data);
 }
 
 template <class Word>
@@ -87,9 +89,8 @@ void RingOps<Word>::take(std::size_t rows, std::uint32_t N, std::span<const std:
       throw ShapeError("take: index " + std::to_string(index[i]) + " at place " +
                        std::to_string(i) + " is out of range for a batch of " +
                        std::to_string(in_batch));
-  if (index.empty()) return;
-  if (in.data == out.data) throw ShapeError("take: output is the input");
-  gather(rows, N, index, in_batch, in.data, out_batch, out.data + first * N);
+  check_apart("take: input", in, out);
+  if (!index.empty()) gather(rows, N, index, in_batch, in.data, out_batch, out.data + first * N);
 }
 
 template class RingOps<std::uint32_t>;
@@ -101,6 +102,7 @@ void FftOps::fft(const ring::FftPlan& plan, Slice<const double> in,
   check(out);
   const std::size_t batch = rows_of("fft", in.size, plan.N());
   check_size("fft: output", out.size, batch * plan.M());
+  check_apart("fft: input", in, out);
   if (batch) forward(plan, batch, in.data, out.data);
 }
 
@@ -110,6 +112,7 @@ void FftOps::ifft(const ring::FftPlan& plan, Slice<const std::complex<double>> i
   check(out);
   const std::size_t batch = rows_of("ifft", out.size, plan.N());
   check_size("ifft: input", in.size, batch * plan.M());
+  check_apart("ifft: input", in, out);
   if (batch) inverse(plan, batch, in.data, out.data);
 }
 

@@ -34,7 +34,7 @@ class RingOps : public Family {
   /// Inverse of ntt.
   void intt(NttPlans<Word> plans, Output data) const { transform_checked(plans, false, data); }
 
-  // Value by value; `out` may be an input.
+  // Value by value; `out` takes the place of an input or lies apart from it.
   /// out = a + b mod q_l
   void add(Moduli<Word> q, Input a, Input b, Output out) const {
     elementwise_checked(Elementwise::add, q, a, b, out);
@@ -59,14 +59,14 @@ class RingOps : public Family {
   void mul_scalar(Moduli<Word> q, Input a, std::span<const Word> scalars, Output out) const;
 
   /// out = a(X^g), g odd, below 2N; coefficient form, or evaluation form in the order of NttPlan.
-  /// `out` must not be `a`.
+  /// `out` lies apart from `a`.
   void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form, Input a,
                     Output out) const;
   /// Whether a < q_l throughout: of residues from outside. Waits for the answer.
   bool all_below(Moduli<Word> q, Input a) const;
   /// in (rows, B, N), out (rows, B', N): out[r][first + i] = in[r][index[i]]; what `out` has before
   /// and after these stays. Any N: rows of LWE ciphertexts too. ShapeError names an index that is
-  /// not below B. `out` must not be `in`.
+  /// not below B. `out` lies apart from `in`.
   void take(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index, Input in,
             std::size_t first, Output out) const;
 
@@ -94,7 +94,7 @@ class RingOps : public Family {
   void elementwise_checked(Elementwise op, Moduli<Word> q, Input a, Input b, Output out) const;
 };
 
-/// Negacyclic transforms folded to N/2 complex doubles.
+/// Negacyclic transforms folded to N/2 complex doubles. Outputs lie apart from inputs.
 class FftOps : public Family {
  public:
   using Family::Family;

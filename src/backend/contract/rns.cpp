@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "backend/contract/ring.h"
 #include "ring/automorphism.h"
 
 namespace whorl::backend {
@@ -101,7 +102,7 @@ void RnsOps<Word>::convert(const Conversion<Word>& conversion, std::uint32_t N, 
   const ring::BaseConversion<Word>& rule = conversion.rule();
   const std::size_t batch = batch_of("convert", in.size, rule.from().size(), N);
   check_rows("convert: output", out.size, rule.to().size(), batch, N);
-  this->check_apart("convert: input", in, out);
+  check_apart("convert: input", in, out);
   if (batch && !rule.to().empty()) run_conversion(conversion, N, batch, in.data, out.data);
 }
 
@@ -129,32 +130,102 @@ void RnsOps<Word>::extend(const Tables& tables, const ring::Basis& from,
   check_part("extend", from, "the digits", seen);
   const std::size_t batch = batch_of("extend", in.size, from.size(), plan.N());
   check_rows("extend: output", out.size, extension.digits.size() * to.size(), batch, plan.N());
-  this->check_apart("extend: input", in, out);
+  check_apart("extend: input", in, out);
   if (batch) run_extension(tables, extension, batch, in.data, out.data);
+}
+
+template <class Word>
+InnerProduct RnsOps<Word>::product_of(const char* what, const Key& key, const Tables& tables,
+                                      const ring::Basis& basis, std::uint32_t g) const {
+  this->check_owner("switching keys", key);
+  this->check_owner("RNS tables", tables);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  if (&key.plan() != &plan)
+    throw ParameterError(std::string(what) + ": the key was prepared with another plan's tables");
+  plan.check_basis(what, basis);
+  check_part(what, basis, "the key's chain", key.layout().chain);
+  check_exponent(what, plan, g);
+  InnerProduct product{basis | key.layout().special, {}, g};
+  product.digits.reserve(key.layout().digits.size());
+  for (unsigned d = 0; d < key.layout().digits.size(); ++d)
+    if (!(key.layout().digits[d] & basis).empty()) product.digits.push_back(d);
+  return product;
 }
 
 template <class Word>
 void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                                  std::uint32_t g, Input digits, Output out) const {
   this->check(digits, out);
-  this->check_owner("switching keys", key);
-  this->check_owner("RNS tables", tables);
-  const ring::RnsPlan<Word>& plan = tables.plan();
-  if (&key.plan() != &plan)
-    throw ParameterError("inner_product: the key was prepared with another plan's tables");
-  plan.check_basis("inner_product", basis);
-  check_part("inner_product", basis, "the key's chain", key.layout().chain);
-  check_exponent("inner_product", plan, g);
-  InnerProduct product{basis | key.layout().special, {}, g};
-  product.digits.reserve(key.layout().digits.size());
-  for (unsigned d = 0; d < key.layout().digits.size(); ++d)
-    if (!(key.layout().digits[d] & basis).empty()) product.digits.push_back(d);
+  const InnerProduct product = product_of("inner_product", key, tables, basis, g);
+  const std::uint32_t N = tables.plan().N();
   const std::size_t rows = product.rows.size();
-  const std::size_t batch =
-      batch_of("inner_product", digits.size, product.digits.size() * rows, plan.N());
-  check_rows("inner_product: output", out.size, 2 * rows, batch, plan.N());
-  this->check_apart("inner_product: digits", digits, out);
+  const std::size_t batch = batch_of("inner_product", digits.size, product.digits.size() * rows, N);
+  check_rows("inner_product: output", out.size, 2 * rows, batch, N);
+  check_apart("inner_product: digits", digits, out);
   if (batch) run_inner_product(key, tables, product, batch, digits.data, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::weighted_inner_products(std::span<const WeightedKey<Word>> terms,
+                                           const Tables& tables, const ring::Basis& basis,
+                                           Input digits, bool onto, Output out) const {
+  constexpr const char* what = "weighted_inner_products";
+  this->check(digits, out);
+  if (terms.empty() || !terms[0].key) throw ShapeError(std::string(what) + ": no term");
+  const InnerProduct product = product_of(what, *terms[0].key, tables, basis, terms[0].g);
+  const std::uint32_t N = tables.plan().N();
+  const std::size_t rows = product.rows.size();
+  const std::size_t batch = batch_of(what, digits.size, product.digits.size() * rows, N);
+  check_rows("weighted_inner_products: output", out.size, 2 * rows, batch, N);
+  check_apart("weighted_inner_products: digits", digits, out);
+  std::vector<WeightedTerm> checked;
+  checked.reserve(terms.size());
+  for (const WeightedKey<Word>& term : terms) {
+    this->check(term.weight);
+    if (!term.key || !(term.key->layout() == terms[0].key->layout()))
+      throw ParameterError(std::string(what) + ": term " + std::to_string(checked.size()) +
+                           " has a key of another layout than term 0");
+    product_of(what, *term.key, tables, basis, term.g);
+    const bool one = term.weight.size == rows * N;
+    if (!one) check_rows("weighted_inner_products: weight", term.weight.size, rows, batch, N);
+    check_apart("weighted_inner_products: weight", term.weight, out);
+    checked.push_back({term.key, term.g, one && batch != 1, term.weight.data});
+  }
+  if (batch) run_weighted(checked, tables, product, batch, digits.data, onto, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::run_weighted(std::span<const WeightedTerm> terms, const Tables& tables,
+                                const InnerProduct& product, std::size_t batch, const Word* digits,
+                                bool onto, Word* out) const {
+  const Queue& queue = this->queue();
+  const RingOps<Word>& ring = queue.template ring<Word>();
+  const auto moduli = tables.plan().moduli_of(product.rows);
+  const std::size_t part = moduli.size() * batch * tables.plan().N();
+  auto inner = queue.template allocate<Word>(2 * part);
+  Buffer<Word> weighted;
+  const Output sum{out, 2 * part, &queue};
+  InnerProduct each = product;
+  for (const WeightedTerm& term : terms) {
+    each.g = term.g;
+    run_inner_product(*term.key, tables, each, batch, digits, inner.slice().data);
+    const auto times = [&](Word* to) {
+      run_tensor(tables, product.rows, 2, 1, batch, term.one, inner.slice().data, term.weight, to);
+    };
+    if (!onto && &term == terms.data()) {
+      times(out);
+    } else if (!term.one) {
+      const Input weight{term.weight, part, &queue};
+      for (std::size_t k = 0; k < 2; ++k)
+        ring.mul_add(moduli, inner.slice().part(k * part, part), weight, sum.part(k * part, part));
+    } else {
+      if (weighted.size() == 0) weighted = queue.template allocate<Word>(2 * part);
+      times(weighted.slice().data);
+      for (std::size_t k = 0; k < 2; ++k)
+        ring.add(moduli, sum.part(k * part, part), weighted.slice().part(k * part, part),
+                 sum.part(k * part, part));
+    }
+  }
 }
 
 template <class Word>
@@ -177,6 +248,7 @@ void RnsOps<Word>::divide(const Tables& tables, const ring::Basis& from, const r
   });
   const std::size_t batch = batch_of("divide", in.size, parts * from.size(), plan.N());
   check_rows("divide: output", out.size, parts * to.size(), batch, plan.N());
+  check_apart("divide: input", in, out);
   check_added<Word>(parts, to.size() * batch * plan.N(), {added.data, added.size}, g,
                     {out.data, out.size});
   if (batch)
@@ -197,8 +269,8 @@ void RnsOps<Word>::tensor(const Tables& tables, const ring::Basis& basis, std::s
     check_rows("tensor: b", b.size, b_parts * limbs, batch, plan.N());
   check_rows("tensor: output", out.size, (a_parts + b_parts - 1) * limbs, batch, plan.N());
   const bool one_b = b.size < b_parts * limbs * batch * N;
-  this->check_apart("tensor: a", a, out);
-  this->check_apart("tensor: b", b, out);
+  check_apart("tensor: a", a, out);
+  check_apart("tensor: b", b, out);
   if (batch) run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a.data, b.data, out.data);
 }
 

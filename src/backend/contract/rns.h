@@ -79,6 +79,16 @@ struct InnerProduct {
   std::uint32_t g = 1;
 };
 
+/// A term of RnsOps::weighted_inner_products: weight·(the inner product with `key` at X^g). The
+/// weight has (rows, B or 1, N), over the rows of the inner product: one weight is multiplied with
+/// every polynomial of the batch.
+template <class Word>
+struct WeightedKey {
+  const RnsSwitchKey<Word>* key = nullptr;
+  std::uint32_t g = 1;
+  Slice<const Word> weight;
+};
+
 struct Division {
   ring::Basis from, to;
   std::uint64_t t = 1;
@@ -132,6 +142,11 @@ class RnsOps : public Family {
   /// 0 by the key's b, part 1 by its a.
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                      std::uint32_t g, Input digits, Output out) const;
+  /// sum_i weight_i·inner_product(key_i, tables, basis, g_i, digits), of one term or more, with
+  /// keys of one layout: digits and out as there. `onto`: added to what `out` has, so that a long
+  /// sum may come in pieces where not all of its keys fit the device.
+  void weighted_inner_products(std::span<const WeightedKey<Word>> terms, const Tables& tables,
+                               const ring::Basis& basis, Input digits, bool onto, Output out) const;
   /// in (parts, from, B, N), out (parts, to, B, N). With D the product of the primes that go and E
   /// that of those that come, y = (E·x - delta)/D for delta = E·x mod D, delta = 0 mod t, |delta|
   /// <= t·D/2 or a hair more: mod_down and rescale where none comes, rational rescaling where some
@@ -164,6 +179,17 @@ class RnsOps : public Family {
                              const Word* in, Word* out) const = 0;
   virtual void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                                  std::size_t batch, const Word* digits, Word* out) const = 0;
+  struct WeightedTerm {
+    const Key* key;
+    std::uint32_t g;
+    bool one;  ///< `weight` has a batch of 1
+    const Word* weight;
+  };
+  /// `product`: of every term, but for g. Unless a device fuses them: an inner product, then one
+  /// by the weight that is added, term by term.
+  virtual void run_weighted(std::span<const WeightedTerm> terms, const Tables& tables,
+                            const InnerProduct& product, std::size_t batch, const Word* digits,
+                            bool onto, Word* out) const;
   virtual void run_division(const Tables& tables, const Division& division, std::size_t parts,
                             std::size_t batch, const Word* in, std::span<const Word> added,
                             std::uint32_t g, Word* out) const = 0;
@@ -177,6 +203,9 @@ class RnsOps : public Family {
   friend class RelayRns;
   void transform_checked(const Tables& tables, const ring::Basis& basis, bool forward,
                          std::size_t parts, Output data) const;
+  /// What `basis` meets of the key; `what` is the entry.
+  InnerProduct product_of(const char* what, const Key& key, const Tables& tables,
+                          const ring::Basis& basis, std::uint32_t g) const;
 };
 
 }  // namespace whorl::backend

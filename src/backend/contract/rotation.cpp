@@ -24,7 +24,8 @@ void check_ring_word(std::uint64_t Q) {
   if (ring_word_bytes(Q) != sizeof(Word)) refuse_ring_word("blind rotation", Q);
 }
 
-/// Whether each step's rows lie behind those before it and can be dealt out to its keys.
+/// Whether each step's rows follow those before it and are those of its keys, which are RGSW
+/// ciphertexts of two rows a digit, and those of automorphisms follow them all.
 void check_rows(const RotationShape& shape) {
   const auto refuse = [](const std::string& what) {
     throw ShapeError("blind-rotation key: " + what);
@@ -37,11 +38,14 @@ void check_rows(const RotationShape& shape) {
            " numbers, from 0");
   for (std::uint32_t i = 0; i < shape.n; ++i) {
     const std::size_t begin = shape.first_row[i], end = shape.first_row[i + 1];
-    const unsigned keys = shape.step_keys[i];
-    if (end < begin || keys > shape.keys || (keys == 0 ? end != begin : (end - begin) % keys != 0))
+    const unsigned keys = shape.step_keys[i], digits = shape.gadgets[i].digits();
+    if (keys > shape.keys || (shape.kind == RotationKind::ginx && keys != shape.keys))
+      refuse("coefficient " + std::to_string(i) + " has " + std::to_string(keys) + " keys of " +
+             std::to_string(shape.keys));
+    if (end - begin != std::size_t{2} * keys * digits)
       refuse("coefficient " + std::to_string(i) + " has rows " + std::to_string(begin) + " … " +
-             std::to_string(end) + " for " + std::to_string(keys) + " keys; at most " +
-             std::to_string(shape.keys) + " of as many rows each");
+             std::to_string(end) + " for " + std::to_string(keys) + " keys of " +
+             std::to_string(2 * digits) + " rows each");
   }
   const std::size_t steps = shape.first_row.back();
   if (shape.row_count < steps ||
@@ -81,13 +85,7 @@ std::unique_ptr<const RotationKey> RotationOps<Word>::prepare(const RotationShap
 template <class Word>
 void RotationOps<Word>::require_ginx(const RotationShape& shape) const {
   constexpr const char* names[] = {"GINX", "unrolled", "AP", "automorphism"};
-  if (shape.kind == RotationKind::ginx && shape.raised_by == 1) {
-    // What those kernels read of each coefficient.
-    for (std::uint32_t i = 0; i < shape.n; ++i)
-      this->check_size("blind-rotation key: rows of a coefficient", shape.rows_of(i),
-                       std::size_t{2} * shape.keys * shape.gadgets[i].digits());
-    return;
-  }
+  if (shape.kind == RotationKind::ginx && shape.raised_by == 1) return;
   throw DeviceError(
       this->queue().name() + " has no kernel for " + names[static_cast<unsigned>(shape.kind)] +
       " rotations" +
@@ -95,10 +93,12 @@ void RotationOps<Word>::require_ginx(const RotationShape& shape) const {
 }
 
 template <class Word>
-typename RotationOps<Word>::Batch RotationOps<Word>::check_batch(
-    const RotationKey& key, const Rotations<Word>& batch) const {
+typename RotationOps<Word>::Batch RotationOps<Word>::check_batch(const RotationKey& key,
+                                                                 const Rotations<Word>& batch,
+                                                                 std::size_t row,
+                                                                 Slice<Word> out) const {
   this->check(batch.lwe);
-  this->check(batch.luts);
+  this->check(batch.luts, out);
   this->check_owner("blind-rotation keys", key);
   const RotationShape& shape = key.shape();
   check_ring_word<Word>(shape.Q);
@@ -111,7 +111,10 @@ typename RotationOps<Word>::Batch RotationOps<Word>::check_batch(
     if (batch.index[i] >= tables)
       throw ShapeError("blind_rotate: ciphertext " + std::to_string(i) + " asks for table " +
                        std::to_string(batch.index[i]) + " of " + std::to_string(tables));
-  return {count, tables, batch.lwe.data, batch.luts.data, nullptr, {}, nullptr};
+  this->check_size("blind_rotate: output", out.size, count * row);
+  check_apart("blind_rotate: ciphertexts", batch.lwe, out);
+  check_apart("blind_rotate: look-up tables", batch.luts, out);
+  return {count, tables, batch.lwe.data, batch.luts.data, nullptr, {}, out.data};
 }
 
 template <class Word>
@@ -127,12 +130,7 @@ void RotationOps<Word>::run_checked(const RotationKey& key, std::span<const std:
 template <class Word>
 void RotationOps<Word>::rotate(const RotationKey& key, const Rotations<Word>& batch,
                                Slice<Word> out) const {
-  this->check(out);
-  Batch checked = check_batch(key, batch);
-  this->check_size("blind_rotate: output", out.size,
-                   checked.count * std::size_t{2} * key.shape().N);
-  checked.out = out.data;
-  run_checked(key, batch.index, checked);
+  run_checked(key, batch.index, check_batch(key, batch, std::size_t{2} * key.shape().N, out));
 }
 
 template <class Word>
@@ -140,17 +138,14 @@ void RotationOps<Word>::rotate_extract(const RotationKey& key, const Rotations<W
                                        std::span<const std::uint32_t> offsets,
                                        std::uint64_t constant, Slice<Word> out) const {
   const std::size_t N = key.shape().N;
+  Batch checked = check_batch(key, batch, offsets.size() * (N + 1), out);
   if (offsets.size() != 1 || offsets[0] != 0) {
-    const Buffer<Word> accumulators =
-        this->queue().template allocate<Word>(batch.index.size() * std::size_t{2} * N);
-    const Slice<const Word> all = accumulators.slice();
-    rotate(key, batch, {const_cast<Word*>(all.data), all.size, all.queue});
-    return extract(key.shape().Q, key.shape().N, offsets, constant, all, out);
+    auto accumulators = this->queue().template allocate<Word>(checked.count * 2 * N);
+    checked.out = accumulators.slice().data;
+    run_checked(key, batch.index, checked);
+    return extract(key.shape().Q, key.shape().N, offsets, constant,
+                   std::as_const(accumulators).slice(), out);
   }
-  this->check(out);
-  Batch checked = check_batch(key, batch);
-  this->check_size("blind_rotate: output", out.size, checked.count * (N + 1));
-  checked.out = out.data;
   checked.constant = static_cast<Word>(constant % key.shape().Q);
   run_checked(key, batch.index, checked);
 }
@@ -172,6 +167,7 @@ void RotationOps<Word>::extract(std::uint64_t Q, std::uint32_t N,
   const std::size_t count = this->rows_of("sample_extract", rlwe.size, std::size_t{2} * N);
   this->check_size("sample_extract: output", out.size,
                    count * offsets.size() * (std::size_t{N} + 1));
+  check_apart("sample_extract: input", rlwe, out);
   if (count)
     run_extraction(Q, N, offsets, static_cast<Word>(constant % Q), count, rlwe.data, out.data);
 }

@@ -27,7 +27,8 @@ enum class RotationKind : std::uint8_t {
 /// Shape of a blind-rotation key: what a backend needs to know of its rows. `gadgets[i]` belongs to
 /// LWE coefficient i. lattice::lwe::RotationMethod alone knows what the rows encrypt and how many a
 /// step has: its `shape` makes these numbers, and `prepare` checks no more than that they fit each
-/// other. A backend that has no kernel for a kind refuses it when the key is prepared.
+/// other: a key of a step has a row for each digit of a and of b. A backend that has no kernel for
+/// a kind refuses it when the key is prepared.
 struct RotationShape {
   std::uint32_t n = 0;
   std::uint32_t N = 0;
@@ -48,8 +49,6 @@ struct RotationShape {
 
   /// RLWE rows of the step that LWE coefficient i begins.
   std::size_t rows_of(std::uint32_t i) const { return first_row[i + 1] - first_row[i]; }
-  const std::vector<std::size_t>& first_rows() const { return first_row; }
-  std::size_t rows() const { return row_count; }
   /// Words of a row's a or b: N residues modulo Q, and after them as many modulo P where the
   /// modulus is raised.
   std::size_t row_words() const { return std::size_t{N} * (raised_by == 1 ? 1 : 2); }
@@ -71,6 +70,7 @@ struct Rotations {
   std::span<const std::uint32_t> index;
 };
 
+/// Outputs lie apart from inputs.
 template <class Word>
 class RotationOps : public Family {
  public:
@@ -139,7 +139,9 @@ class RotationOps : public Family {
  private:
   template <class>
   friend class RelayRotation;
-  Batch check_batch(const RotationKey& key, const Rotations<Word>& batch) const;
+  /// `row`: words of the output for each ciphertext.
+  Batch check_batch(const RotationKey& key, const Rotations<Word>& batch, std::size_t row,
+                    Slice<Word> out) const;
   void run_checked(const RotationKey& key, std::span<const std::uint32_t> index, Batch batch) const;
 };
 

@@ -31,6 +31,28 @@ struct Slice {
   }
 };
 
+/// Whether two ranges of bytes have none in common.
+bool apart(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes);
+
+[[noreturn]] void refuse_overlap(const char* what, std::size_t in, std::size_t out,
+                                 std::ptrdiff_t offset);
+/// ShapeError if the output lies in the input: `what` names the operation and the input.
+template <class In, class Out>
+void check_apart(const char* what, const Slice<const In>& in, const Slice<Out>& out) {
+  if (apart(in.data, in.size * sizeof(In), out.data, out.size * sizeof(Out))) return;
+  const auto* const from = reinterpret_cast<const char*>(in.data);
+  const auto* const to = reinterpret_cast<const char*>(out.data);
+  refuse_overlap(what, in.size, out.size, (to - from) / static_cast<std::ptrdiff_t>(sizeof(In)));
+}
+/// The same where elements go one by one: the output may take the place of the whole input, in
+/// words of the same size.
+template <class In, class Out>
+void check_same_or_apart(const char* what, const Slice<const In>& in, const Slice<Out>& out) {
+  const bool same = sizeof(In) == sizeof(Out) && in.size == out.size &&
+                    static_cast<const void*>(in.data) == static_cast<const void*>(out.data);
+  if (!same) check_apart(what, in, out);
+}
+
 /// Memory that belongs to one queue; moved explicitly by Queue::upload and download. Any thread may
 /// drop it.
 template <class T>

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "backend/cpu/kernels.h"
+#include "ring/host/kernels.h"
 
 namespace whorl::backend::cpu {
 
@@ -56,9 +56,10 @@ class CpuDevice final : public Device {
 
   std::string name() const override {
     const unsigned threads = host_.workers.threads;
-    return "cpu (" + simd_name() + ", " + std::to_string(threads) +
+    return "cpu (" + ring::simd_name() + ", " + std::to_string(threads) +
            (threads == 1 ? " thread)" : " threads)");
   }
+  std::string memory() const override { return "cpu"; }
   unsigned threads() const override { return host_.workers.threads; }
   unsigned queues() const override { return 1; }
   std::unique_ptr<Queue> open() const override {
@@ -92,7 +93,7 @@ DeviceInfo describe() {
   return {"cpu",
           model.empty() ? "processor of unknown name" : model,
           true,
-          simd_name() + " kernels",
+          ring::simd_name() + " kernels",
           kibibytes("MemTotal"),
           kibibytes("MemAvailable")};
 }

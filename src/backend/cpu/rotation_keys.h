@@ -30,7 +30,7 @@ class FftRotationKey final : public RotationKey {
         plan(this->shape().N),
         tables(plan, lanes),
         compact(compact),
-        first(this->shape().first_rows()),
+        first(this->shape().first_row),
         scale(this->shape().n, 1.0) {
     // A row has two components of N/2 complex values.
     const std::size_t values = first.back() * 2 * this->shape().N;
@@ -46,8 +46,8 @@ class FftRotationKey final : public RotationKey {
   ring::FftPlan plan;
   ring::FftTables tables;
   bool compact;
-  std::vector<std::size_t> first;
-  std::vector<double> scale;  ///< of each LWE coefficient's spectra
+  const std::vector<std::size_t>& first;  ///< row of each LWE coefficient: the shape's
+  std::vector<double> scale;              ///< of each LWE coefficient's spectra
   KeyMemory<std::int32_t> words;
   KeyMemory<double> doubles;
 };
@@ -79,7 +79,7 @@ class NttRotationKey final : public RotationKey {
         plan(this->shape().N, static_cast<Word>(this->shape().Q)),
         tables(plan, lanes),
         montgomery(plan.modulus()),
-        first(this->shape().first_rows()),
+        first(this->shape().first_row),
         words(first.back() * 2 * this->shape().N, "blind-rotation key"),
         monomials(2 * this->shape().N) {
     Word power = montgomery.to_montgomery(1);
@@ -99,7 +99,7 @@ class NttRotationKey final : public RotationKey {
   ring::NttPlan<Word> plan;
   ring::NttTables<Word> tables;
   math::Montgomery<Word> montgomery;
-  std::vector<std::size_t> first;
+  const std::vector<std::size_t>& first;  ///< row of each LWE coefficient: the shape's
   KeyMemory<Word> words;
   std::vector<Word> monomials;  ///< psi^e, e < 2N, in Montgomery form
   std::vector<std::uint32_t> vector_exponent, lane_exponent;

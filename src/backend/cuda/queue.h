@@ -7,7 +7,6 @@
 #include <string>
 
 #include "backend/contract/lwe.h"
-#include "backend/contract/ring.h"
 #include "backend/contract/rns.h"
 #include "backend/contract/rotation.h"
 #include "backend/cuda/dispatch/transforms.h"
@@ -22,6 +21,7 @@ class CudaDevice final : public Device {
   CudaDevice(int ordinal, DeviceOptions options);
 
   std::string name() const override { return gpu_.name() + " (" + gpu_.model + ")"; }
+  std::string memory() const override { return gpu_.name(); }
   unsigned threads() const override { return options_.threads; }
   unsigned queues() const override { return 2; }
   std::unique_ptr<Queue> open() const override;

@@ -173,8 +173,8 @@ WordArray RotationMethod::generate(const RotationShape& shape, std::span<const s
                                    const math::GaussianSampler& error, const math::Seed& seed,
                                    unsigned threads,
                                    const std::function<bool(std::size_t, std::size_t)>& progress) {
-  const std::size_t n = shape.n, row_words = shape.row_words(), rows = shape.rows();
-  const std::vector<std::size_t> first = shape.first_rows();
+  const std::size_t n = shape.n, row_words = shape.row_words(), rows = shape.row_count;
+  const std::vector<std::size_t>& first = shape.first_row;
   // Not zeroed: every word is written.
   const auto out = std::make_shared_for_overwrite<Word[]>(rows * row_words);
   const Generator<Word> generator(shape, lwe, ring, error, seed);

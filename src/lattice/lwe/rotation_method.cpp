@@ -127,7 +127,7 @@ backend::RotationShape RotationMethod::shape(std::uint32_t N, std::uint64_t Q, S
 
 std::size_t RotationMethod::bytes(const backend::RotationShape& shape) {
   const bool narrow = ring_word_bytes(shape.Q) == 4 && shape.arithmetic == backend::Arithmetic::ntt;
-  return shape.rows() * 2 * shape.row_words() * (narrow ? 4 : 8);
+  return shape.row_count * 2 * shape.row_words() * (narrow ? 4 : 8);
 }
 
 double RotationMethod::products(std::uint32_t N) const {

@@ -269,6 +269,53 @@ struct Typed<Word>::Sum {
   }
 };
 
+/// Weighted inner products that add up on one device, (2, basis and special, B, N). Terms wait,
+/// with their keys and weights, to be added as many at once as fit the device.
+template <class Word>
+struct Typed<Word>::SwitchedSum {
+  const Typed& of;
+  const Site& site;
+  ring::Basis basis;
+  ring::Basis rows;
+  Buffer digits, buffer = {};
+  std::vector<backend::WeightedKey<Word>> terms = {};
+  std::vector<std::shared_ptr<const PreparedKey>> keys = {};
+  std::vector<View> plains = {};
+  std::vector<Buffer> weights = {};
+
+  void add(const Key& key, const Residues& plain) {
+    try {
+      wait_for(key, plain);
+    } catch (const OutOfMemoryError&) {
+      if (terms.empty()) throw;
+      finish();
+      wait_for(key, plain);
+    }
+  }
+  void finish() {
+    if (terms.empty()) return;
+    const bool onto = buffer.size() > 0;
+    if (!onto) buffer = site.polynomials(2 * rows.size());
+    site.rns().weighted_inner_products(terms, site.tables, basis, std::as_const(digits).slice(),
+                                       onto, buffer.slice());
+    terms.clear();
+    keys.clear();
+    plains.clear();
+    weights.clear();
+  }
+
+ private:
+  void wait_for(const Key& key, const Residues& plain) {
+    auto with = key_on(site, key);
+    View m = of.view(plain, site);
+    Buffer keep;
+    terms.push_back({with.get(), key.g(), of.over(site, m, rows, keep)});
+    keys.push_back(std::move(with));
+    plains.push_back(std::move(m));
+    weights.push_back(std::move(keep));
+  }
+};
+
 template <class Word>
 Array Typed<Word>::added_up(Pieces pieces, const Array& a, std::size_t count,
                             std::span<const Term> terms, const Keys& keys, std::uint64_t t) const {
@@ -289,32 +336,28 @@ Array Typed<Word>::added_up(Pieces pieces, const Array& a, std::size_t count,
     Buffer keep;
     const View x = spread(site, operand, keep);
     Sum low{*this, site, basis, some_stay ? 2u : 1u};
-    std::optional<Sum> high;
-    std::optional<Buffer> digits;
+    std::optional<SwitchedSum> high;
     const auto primes = moduli(basis, 1);
     for (std::size_t i = 0; i < order.size(); ++i) {
       const std::uint32_t g = order[i]->g;
-      const View plain = view(*plains[i], site);
       if (g == 1) {
-        low.add(2, x.all, plain);
+        low.add(2, x.all, view(*plains[i], site));
         continue;
       }
       Buffer image = site.polynomials(basis.size());
       site.ring().automorphism(primes, plan_->N(), g, true, x.parts(0, 1), image.slice());
-      low.add(1, std::as_const(image).slice(), plain);
+      low.add(1, std::as_const(image).slice(), view(*plains[i], site));
       const Key& key = keys.get(g, 1);
-      if (!high) {
-        digits = digits_of(site, basis, key.layout(), x.parts(1, 1));
-        high.emplace(Sum{*this, site, basis | key.layout().special, 2});
-      }
-      const auto with = key_on(site, key);
-      const Buffer product = product_of(site, *with, basis, g, *digits);
-      high->add(2, product.slice(), plain);
+      if (!high)
+        high.emplace(SwitchedSum{*this, site, basis, basis | key.layout().special,
+                                 digits_of(site, basis, key.layout(), x.parts(1, 1))});
+      high->add(key, *plains[i]);
     }
+    if (high) high->finish();
     Buffer result;
     if (high) {
       result = site.polynomials(shape.rows());
-      site.rns().divide(site.tables, high->basis, basis, t, 2, std::as_const(high->buffer).slice(),
+      site.rns().divide(site.tables, high->rows, basis, t, 2, std::as_const(high->buffer).slice(),
                         std::as_const(low.buffer).slice(), 1, result.slice());
     } else {
       result = std::move(low.buffer);

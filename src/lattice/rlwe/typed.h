@@ -258,6 +258,7 @@ class Typed final : public Evaluator {
   std::vector<Array> turned(const Pieces& pieces, const Array& a, std::span<const std::uint32_t> gs,
                             const Keys& keys, std::uint64_t t) const;
   struct Sum;
+  struct SwitchedSum;
   bool hoists_twice(const Array& a, std::span<const Term> terms, const Keys& keys) const;
   Array added_up(Pieces pieces, const Array& a, std::size_t count, std::span<const Term> terms,
                  const Keys& keys, std::uint64_t t) const;

@@ -16,9 +16,6 @@
 
 namespace whorl::bgv {
 
-/// Most parts of a ciphertext.
-inline constexpr unsigned max_parts = 16;
-
 /// What the evaluator must do to an operand first, in this order: multiply it by `before`, drop its
 /// last primes one by one until `limbs` are left, multiply it by `after`.
 struct Preparation {

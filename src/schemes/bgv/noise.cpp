@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "schemes/bgv/derived.h"
-
 namespace whorl::bgv {
 
 namespace {

@@ -13,6 +13,9 @@
 
 namespace whorl::bgv {
 
+/// Most parts of a ciphertext.
+inline constexpr unsigned max_parts = 16;
+
 /// log2(2^a + 2^b).
 double log2_sum(double a, double b);
 

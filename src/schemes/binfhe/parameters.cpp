@@ -216,7 +216,7 @@ std::uint32_t Parameters::keys_per_coefficient() const {
   return rotation_method(literal()).keys(N(), kind(literal().lwe_secret));
 }
 std::size_t Parameters::rotation_key_rows() const {
-  return rotation_shape(*this, literal().transform).rows();
+  return rotation_shape(*this, literal().transform).row_count;
 }
 double Parameters::rotation_transforms() const {
   const lattice::lwe::RotationMethod method = rotation_method(literal());

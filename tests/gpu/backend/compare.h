@@ -368,7 +368,7 @@ struct RotationCase {
       gadgets.emplace_back(Q, log_base, digits);
     }
     key.shape = ginx_shape(r.N, Q, r.keys, std::move(gadgets), backend::Arithmetic::ntt);
-    const std::size_t rows = key.shape.first_rows().back();
+    const std::size_t rows = key.shape.row_count;
     for (std::size_t i = 0; i < rows; ++i) {
       key.a.push_back(random.residues<Word>(r.N, Q));
       key.b.push_back(random.residues<Word>(r.N, Q));

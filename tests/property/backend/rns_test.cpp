@@ -533,6 +533,12 @@ TYPED_TEST(BackendRns, Errors) {
       device->rns<Word>().tensor(*tables, plan->level(1), 1, read.part(a * 256, 256), 1,
                                  read.part(b * 256, 256), large.slice().part(128, 256));
     };
+    const auto drop = [&](std::size_t to) {
+      test::rescale(*device, *tables, 1, 3, 1, read.part(0, 3 * 256), written(to, 2));
+    };
+    EXPECT_THROW(drop(0), ShapeError);
+    EXPECT_THROW(drop(2), ShapeError);
+    EXPECT_NO_THROW(drop(3));
     EXPECT_THROW(raise(2), ShapeError);
     EXPECT_NO_THROW(raise(3));
     EXPECT_THROW(inner(7), ShapeError);

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+#include <utility>
+
 #include "math/primes.h"
 #include "support/random.h"
 #include "support/reference_rotation.h"
@@ -57,8 +61,8 @@ class RtlRotation final : public RelayRotation<std::uint32_t> {
                                         const RowSource<std::uint32_t>& rows) const override {
     if (shape.N != 256 && shape.N != 512) return RelayRotation::make_key(shape, rows);
     auto key = std::make_unique<Key>(shape);
-    key->rows.a = key->rows.b = {shape.rows(), Words(shape.N)};
-    for (std::size_t r = 0; r < shape.rows(); ++r) rows(r, key->rows.a[r], key->rows.b[r]);
+    key->rows.a = key->rows.b = {shape.row_count, Words(shape.N)};
+    for (std::size_t r = 0; r < shape.row_count; ++r) rows(r, key->rows.a[r], key->rows.b[r]);
     return key;
   }
   void run_rotations(const RotationKey& key, const Batch& batch) const override {
@@ -94,6 +98,25 @@ void register_as(const std::string& name, const std::shared_ptr<Seen>& seen) {
                               name + ":0", make_device("cpu", options), seen)};
                     },
                     [] { return std::vector<DeviceInfo>(); }});
+}
+
+/// Lines of this file from the one that begins with `first` to the one that begins with `last`.
+int lines(const std::string& first, const std::string& last) {
+  std::ifstream in(WHORL_SOURCE_DIR "/tests/seams/backend/relay_test.cpp");
+  int count = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (count > 0 || line.starts_with(first)) ++count;
+    if (line.starts_with(last)) return count;
+  }
+  return 0;
+}
+
+TEST(Relay, DevicesByRelayAreShort) {
+  for (const auto& [first, last] : {std::pair("class CountingRing", "using CountingQueue"),
+                                    std::pair("class RtlRotation", "using RtlQueue")}) {
+    EXPECT_GT(lines(first, last), 0) << first;
+    EXPECT_LE(lines(first, last), 40) << first;
+  }
 }
 
 TEST(Relay, OneEntryIsCounted) {
@@ -141,7 +164,7 @@ TEST(Relay, AnAcceleratorTakesTwoParameterSets) {
     const std::uint64_t Q = math::ntt_primes(27, N, 1)[0];
     test::RotationRows<std::uint32_t> rows{
         test::ginx_shape(N, Q, 2, {2, ring::Gadget(Q, 7, 3)}, Arithmetic::ntt), {}, {}};
-    for (std::size_t r = 0; r < rows.shape.rows(); ++r) {
+    for (std::size_t r = 0; r < rows.shape.row_count; ++r) {
       rows.a.push_back(random.residues<std::uint32_t>(N, Q));
       rows.b.push_back(random.residues<std::uint32_t>(N, Q));
     }

@@ -19,8 +19,8 @@ constexpr std::size_t words = 256, key_bytes = words * sizeof(std::uint32_t);
 /// What a server is to its keys: a fleet, and one key.
 struct Holder {
   Holder(const std::shared_ptr<KeyBudget>& budget, const std::shared_ptr<test::MemoryLimit>& limit,
-         const std::string& device, std::uint32_t value)
-      : fleet({test::limited_device(limit, device)}, {}),
+         const std::string& device, std::uint32_t value, const std::string& memory = "limited:0")
+      : fleet({std::make_shared<test::LimitedDevice>(device, memory, limit)}, {}),
         key(budget, key_bytes, [value](const backend::Queue& queue) -> SizedKey {
           auto out = std::make_shared<Words>(queue.allocate<std::uint32_t>(words));
           queue.upload<std::uint32_t>(std::vector<std::uint32_t>(words, value), out->slice());
@@ -45,7 +45,8 @@ TEST(SeamTwoKeys, TakeTurnsOnHardwareWithRoomForOne) {
   const auto budget = budget_of(KeyCache(key_bytes), 0);
   // The second describes the same hardware in other words, as a CPU with other threads does.
   const Holder a(budget, limit, "limited:0 (one thread)", 1),
-      b(budget, limit, "limited:0 (two threads)", 2), apart(budget, limit, "limited:1", 3);
+      b(budget, limit, "limited:0 (two threads)", 2),
+      apart(budget, limit, "limited:1", 3, "limited:1");
   EXPECT_EQ(apart.use(), 3u);
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(a.use(), 1u);

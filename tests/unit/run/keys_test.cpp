@@ -228,6 +228,27 @@ TEST_F(Keys, ACallWithTheKeyOutlivesIt) {
   EXPECT_EQ(budget->used(*there), key_bytes);
 }
 
+TEST_F(Keys, WhatARelayHoldsIsOfTheDeviceBehindIt) {
+  const auto device = test::limited_device(limit_);
+  const auto behind = std::make_shared<const Lane>(device);
+  const auto relayed =
+      std::make_shared<const Lane>(std::make_shared<backend::RelayDevice<>>("rtl:0", device));
+  EXPECT_EQ(relayed->name(), "rtl:0");
+  EXPECT_EQ(relayed->hardware(), behind->hardware());
+  const auto budget = std::make_shared<KeyBudget>(key_bytes);
+  const auto a = key(budget, 1), b = key(budget, 2);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(value(*behind, *a), 1);
+    EXPECT_EQ(value(*relayed, *b), 2);
+    EXPECT_FALSE(a->is_on(*behind));
+    EXPECT_EQ(limit_->used, key_bytes);
+    EXPECT_EQ(budget->used(*behind), key_bytes);
+  }
+  // However many threads it has.
+  for (const unsigned threads : {1u, 2u})
+    EXPECT_EQ(Lane(backend::make_device("cpu", {threads, {}})).hardware(), "cpu");
+}
+
 TEST_F(Keys, AnotherThreadsCallIsWaitedFor) {
   const auto budget = std::make_shared<KeyBudget>(key_bytes);
   const auto there = lane();

@@ -72,7 +72,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   key.Q = shape.Q;
   key.keys = shape.keys;
   const std::size_t N = shape.N, M = N / 2;
-  const std::vector<std::size_t> first = shape.first_rows();
+  const std::vector<std::size_t>& first = shape.first_row;
   const ring::FftPlan plan(shape.N);
   const TransformTables transform_tables;
 

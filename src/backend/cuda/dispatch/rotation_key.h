@@ -9,7 +9,6 @@
 
 #include "backend/contract/rotation.h"
 #include "backend/cuda/kernels/accumulator.cuh"
-#include "backend/cuda/runtime/gpu.h"
 #include "backend/parallel.h"
 
 namespace whorl::backend::cuda {

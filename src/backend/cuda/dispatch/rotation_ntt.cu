@@ -41,7 +41,7 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
   key.Q = static_cast<Word>(shape.Q);
   key.keys = shape.keys;
   const std::size_t N = shape.N;
-  const std::vector<std::size_t> first = shape.first_rows();
+  const std::vector<std::size_t>& first = shape.first_row;
   const ring::NttPlan<Word> plan(shape.N, static_cast<Word>(shape.Q));
   const math::Modulus<Word>& modulus = plan.modulus();
   const math::Montgomery<Word> montgomery(modulus);

@@ -45,7 +45,7 @@ test::RotationRows<Word> random_key(const Case& c, Arithmetic arithmetic, test::
     gadgets.emplace_back(Q, log_base, digits);
   }
   key.shape = test::ginx_shape(c.N, Q, c.keys, std::move(gadgets), arithmetic);
-  for (std::size_t r = 0; r < key.shape.first_rows().back(); ++r) {
+  for (std::size_t r = 0; r < key.shape.row_count; ++r) {
     key.a.push_back(random.residues<Word>(c.N, Q));
     key.b.push_back(random.residues<Word>(c.N, Q));
   }

@@ -1,10 +1,12 @@
 // Every refusal of the device: shapes, devices, parameters.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
 
+#include "backend/contract/relay.h"
 #include "backend/parallel.h"
 #include "support/rotation_shapes.h"
 #include "support/targets.h"
@@ -184,6 +186,62 @@ TEST_P(BackendErrors, OutputsThatOverlapInputs) {
   EXPECT_THROW(matrix(127, 0), ShapeError);
   EXPECT_NO_THROW(matrix(128, 0));
   EXPECT_NO_THROW(matrix(0, 128));
+
+  device->upload<U32>(std::vector<U32>(512, 1), a.slice());
+  auto large = put(*device, std::vector<U32>(2048, 1));
+  const Slice<U32> out = large.slice();
+  const Slice<const U32> in = std::as_const(large).slice();
+  const auto apart_only = [&](const char* name, const auto& call) {
+    SCOPED_TRACE(name);
+    expect_error<ShapeError>([&] { call(0); }, "begins at element 0");
+    expect_error<ShapeError>([&] { call(1); }, "begins at element 1");
+    expect_error<ShapeError>([&] { call(511); }, "begins at element 511");
+    EXPECT_NO_THROW(call(512));
+  };
+  const auto in_place = [&](const char* name, const auto& call) {
+    SCOPED_TRACE(name);
+    EXPECT_NO_THROW(call(0));
+    expect_error<ShapeError>([&] { call(1); }, "begins at element 1");
+    expect_error<ShapeError>([&] { call(511); }, "begins at element 511");
+    EXPECT_NO_THROW(call(512));
+  };
+  const Slice<const U32> x = in.part(0, 512);
+  const auto to = [&](std::size_t begin) { return out.part(begin, 512); };
+  const U32 backwards[] = {1, 0};
+  apart_only("copy", [&](std::size_t k) { device->copy<U32>(x, to(k)); });
+  for (const bool evaluation_form : {false, true})
+    apart_only("automorphism", [&](std::size_t k) {
+      device->ring<U32>().automorphism(limb, 256, 3, evaluation_form, x, to(k));
+    });
+  apart_only("take",
+             [&](std::size_t k) { device->ring<U32>().take(1, 256, backwards, x, 0, to(k)); });
+  in_place("add", [&](std::size_t k) { device->ring<U32>().add(limb, x, ca, to(k)); });
+  in_place("sub", [&](std::size_t k) { device->ring<U32>().sub(limb, ca, x, to(k)); });
+  in_place("neg", [&](std::size_t k) { device->ring<U32>().neg(limb, x, to(k)); });
+  in_place("mul_add", [&](std::size_t k) { device->ring<U32>().mul_add(limb, ca, x, to(k)); });
+  const U32 one[] = {1};
+  in_place("mul_scalar",
+           [&](std::size_t k) { device->ring<U32>().mul_scalar(limb, x, one, to(k)); });
+  in_place("modulus_switch",
+           [&](std::size_t k) { device->lwe().modulus_switch(q32, q32, 64, false, x, to(k)); });
+  const std::int64_t weights[] = {1, 1};
+  const Slice<const U32> two[] = {ca, x};
+  in_place("linear",
+           [&](std::size_t k) { device->lwe().linear<U32>(q32, 64, weights, two, 0, to(k)); });
+  apart_only("extract", [&](std::size_t k) {
+    device->rotation<U32>().extract(q32, 256, 0, x, out.part(k, 257));
+  });
+
+  // In place, words must have one size.
+  const Slice<const U64> words{reinterpret_cast<const U64*>(in.data), 256, in.queue};
+  expect_error<ShapeError>(
+      [&] { device->lwe().modulus_switch(1024, 512, 64, false, words, out.part(0, 256)); },
+      "input of 256 elements and the output of 256 overlap: it begins at element 0");
+  EXPECT_NO_THROW(device->lwe().modulus_switch(1024, 512, 64, false, words, out.part(512, 256)));
+  const Slice<U64> wide{reinterpret_cast<U64*>(out.data), 256, out.queue};
+  expect_error<ShapeError>(
+      [&] { device->lwe().modulus_switch(1024, 512, 64, false, in.part(256, 256), wide); },
+      "begins at element -256");
 }
 
 RotationShape shape(U64 Q, unsigned keys, Arithmetic arithmetic) {
@@ -195,6 +253,61 @@ RowSource<Word> zeros() {
     std::fill(a.begin(), a.end(), Word{0});
     std::fill(b.begin(), b.end(), Word{0});
   };
+}
+
+TEST_P(BackendErrors, KeySwitchesAndRotationsThatOverlap) {
+  const SwitchShape to_lwe{16, 8, 1 << 14, ring::Gadget(1 << 14, 5, 3), false};
+  const auto switching = device->lwe().prepare_switch_key(to_lwe, zeros<U64>());
+  auto x = put(*device, std::vector<U32>(4096, 0));
+  const Slice<const U32> in = std::as_const(x).slice();
+  const auto key_switch = [&](std::size_t from, std::size_t to) {
+    device->lwe().key_switch<U32>(*switching, in.part(from, 17), x.slice().part(to, 9));
+  };
+  expect_error<ShapeError>([&] { key_switch(0, 0); }, "key_switch: input of 17 elements");
+  EXPECT_THROW(key_switch(0, 16), ShapeError);
+  EXPECT_THROW(key_switch(8, 0), ShapeError);
+  EXPECT_NO_THROW(key_switch(0, 20));
+  EXPECT_NO_THROW(key_switch(12, 0));
+
+  // One ciphertext of 3 words, one table of 256.
+  const auto key = device->rotation<U32>().prepare(shape(q32, 1, Arithmetic::ntt), zeros<U32>());
+  const U32 index[] = {0}, offsets[] = {0, 5};
+  const auto rotate = [&](std::size_t lwe, std::size_t table, std::size_t to) {
+    device->rotation<U32>().rotate(*key, {in.part(lwe, 3), in.part(table, 256), index},
+                                   x.slice().part(to, 512));
+  };
+  expect_error<ShapeError>([&] { rotate(0, 1000, 2); }, "blind_rotate: ciphertexts of 3 elements");
+  expect_error<ShapeError>([&] { rotate(0, 1000, 745); }, "blind_rotate: look-up tables of 256");
+  EXPECT_THROW(rotate(0, 1000, 1255), ShapeError);
+  EXPECT_NO_THROW(rotate(0, 1000, 4));
+  EXPECT_NO_THROW(rotate(0, 1000, 1256));
+  const auto samples = [&](std::span<const U32> of, std::size_t to) {
+    device->rotation<U32>().rotate_extract(*key, {in.part(0, 3), in.part(1000, 256), index}, of, 0,
+                                           x.slice().part(to, of.size() * 257));
+  };
+  for (const std::size_t several : {1, 2}) {
+    const std::span<const U32> of = std::span(offsets).first(several);
+    EXPECT_THROW(samples(of, 0), ShapeError);
+    EXPECT_THROW(samples(of, 1001), ShapeError);
+    EXPECT_NO_THROW(samples(of, 4));
+  }
+}
+
+TEST_P(BackendErrors, TransformsThatOverlap) {
+  if (!device->offers<FftOps>()) return;
+  const ring::FftPlan plan(256);
+  auto reals = put(*device, std::vector<double>(512, 0));
+  const Slice<const double> in = std::as_const(reals).slice();
+  const auto values = [&](std::size_t begin) {
+    return Slice<std::complex<double>>{
+        reinterpret_cast<std::complex<double>*>(&reals.slice().data[begin]), 128, in.queue};
+  };
+  expect_error<ShapeError>([&] { device->fft().fft(plan, in.part(0, 256), values(0)); },
+                           "fft: input of 256 elements");
+  EXPECT_THROW(device->fft().fft(plan, in.part(0, 256), values(254)), ShapeError);
+  EXPECT_NO_THROW(device->fft().fft(plan, in.part(0, 256), values(256)));
+  EXPECT_THROW(device->fft().ifft(plan, values(254), reals.slice().part(0, 256)), ShapeError);
+  EXPECT_NO_THROW(device->fft().ifft(plan, values(256), reals.slice().part(0, 256)));
 }
 
 TEST_P(BackendErrors, RotationKeys) {
@@ -244,6 +357,30 @@ TEST_P(BackendErrors, RotationKeys) {
     inconsistent([](RotationShape& s) { s.step_keys = {2}; });
     inconsistent([](RotationShape& s) { s.step_keys = {2, 3}; });
     inconsistent([](RotationShape& s) { s.step_keys = {2, 0}; });
+    inconsistent([](RotationShape& s) {  // fewer keys than the kernels read
+      s.step_keys = {2, 1};
+      s.first_row = {0, 8, 12};
+      s.row_count = 12;
+    });
+    const auto of_kind = [&](RotationKind kind, const char* due, const auto& change) {
+      RotationShape changed = shape(q32, 2, arithmetic);
+      changed.kind = kind;
+      change(changed);
+      expect_error<ShapeError>([&] { device->rotation<U32>().prepare(changed, zeros<U32>()); },
+                               due);
+    };
+    for (const auto kind :
+         {RotationKind::ginx, RotationKind::unrolled, RotationKind::ap, RotationKind::automorphism})
+      of_kind(kind, "coefficient 1 has rows 8 … 14 for 2 keys of 4 rows each",
+              [](RotationShape& s) {
+                s.first_row = {0, 8, 14};
+                s.row_count = 14;
+              });
+    of_kind(RotationKind::unrolled, "coefficient 0 has 3 keys of 2", [](RotationShape& s) {
+      s.step_keys = {3, 0};
+      s.first_row = {0, 12, 12};
+      s.row_count = 12;
+    });
     inconsistent([](RotationShape& s) { ++s.row_count; });
     inconsistent([](RotationShape& s) { --s.row_count; });
   }
@@ -335,6 +472,37 @@ TEST(BackendDevice, NamesAndThreads) {
   EXPECT_EQ(open_queue("cpu")->device().threads(), available_cores());
   EXPECT_NE(open_queue("")->name().find(test::usable_gpus().empty() ? "cpu" : "cuda"),
             std::string::npos);
+}
+
+/// A kind whose devices are the CPU's, named `name`; it is the best there is, or none of it is.
+DeviceKind kind_of_tests(const std::string& prefix, const std::string& name, bool best) {
+  return {prefix, '"' + prefix + '"',
+          [name](const std::string&, const DeviceOptions& options) {
+            return std::vector<std::shared_ptr<const Device>>{
+                std::make_shared<RelayDevice<>>(name, make_device("cpu", options))};
+          },
+          [name] {
+            return std::vector<DeviceInfo>{{name, name, true, "", 0, 0}};
+          },
+          [prefix, best] { return best ? prefix : std::string(); }};
+}
+
+TEST(BackendDevice, AKindTakesThePlaceOfTheOneThatItReplaces) {
+  register_devices(kind_of_tests("earlier", "earlier 1", true));
+  register_devices(kind_of_tests("later", "later 1", true));
+  EXPECT_EQ(make_device("")->name(), "later 1");
+  register_devices(kind_of_tests("earlier", "earlier 2", true));
+  EXPECT_EQ(make_device("earlier")->name(), "earlier 2");
+  EXPECT_EQ(make_device("")->name(), "later 1") << "replacing one does not make it the best";
+  const auto place_of = [](const std::string& name) {
+    const std::vector<DeviceInfo> all = list_devices();
+    return std::ranges::find(all, name, &DeviceInfo::name) - all.begin();
+  };
+  EXPECT_LT(place_of("earlier 2"), place_of("later 1"));
+  register_devices(kind_of_tests("later", "later 2", false));
+  EXPECT_EQ(make_device("")->name(), "earlier 2");
+  register_devices(kind_of_tests("earlier", "earlier 3", false));
+  EXPECT_NE(make_device("")->name(), "earlier 3");
 }
 
 TEST(BackendParallel, EveryItemOnceAndTheFirstError) {

@@ -72,7 +72,7 @@ void check_rows(const Case& c, unsigned bits, test::Random& random) {
   const math::GaussianSampler error(3.19);
   const math::Seed seed = math::random_seed();
   const WordArray bodies = RotationMethod::generate<Word>(shape, lwe, ring, error, seed, 2, {});
-  ASSERT_EQ(bodies.size(), shape.rows() * shape.row_words());
+  ASSERT_EQ(bodies.size(), shape.row_count * shape.row_words());
   const auto words = bodies.as<Word>();
 
   /// Row r less what it should encrypt is an error, the same one modulo Q and modulo P.
@@ -134,7 +134,7 @@ void check_rows(const Case& c, unsigned bits, test::Random& random) {
       for (unsigned j = 0; j < digits; ++j) check(moved, j);
     }
   }
-  EXPECT_EQ(row, shape.rows());
+  EXPECT_EQ(row, shape.row_count);
 }
 
 TEST(RotationMethod, EveryRowOfEveryKindEncryptsItsMessage) {
