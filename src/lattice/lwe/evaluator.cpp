@@ -38,8 +38,12 @@ Evaluator::Evaluator(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<co
     : fleet_(std::move(fleet)), keys_(std::move(keys)), most_(~std::size_t{0}) {
   for (std::size_t l = 0; l < fleet_->size(); ++l) {
     const auto held = fleet_->lane(l)->hold();
-    most_ =
-        std::min(most_, std::max<std::size_t>(1, fleet_->lane(l)->queue().batch_limit(row_bytes)));
+    const backend::Queue& queue = fleet_->lane(l)->queue();
+    // DeviceError now, if there are none; those of the keys say it when they are prepared.
+    queue.lwe();
+    queue.ring<std::uint32_t>();
+    if (keys_ && ring_word_bytes(keys_->rotation().Q) == 8) queue.ring<std::uint64_t>();
+    most_ = std::min(most_, std::max<std::size_t>(1, queue.batch_limit(row_bytes)));
   }
 }
 

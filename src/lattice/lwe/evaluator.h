@@ -30,7 +30,8 @@ struct HostRows {
 class Evaluator {
  public:
   /// Keys may be missing. `row_bytes`: of a device's memory, what a ciphertext takes in the
-  /// operation that needs the most; pieces of arrays are cut by it.
+  /// operation that needs the most; pieces of arrays are cut by it. DeviceError for devices without
+  /// LWE operations, or without ring operations in the words of LWE or of the keys.
   Evaluator(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<const Keys> keys,
             std::size_t row_bytes);
 
