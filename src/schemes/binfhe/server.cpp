@@ -44,8 +44,8 @@ std::shared_ptr<const run::Fleet> open_fleet(const ServerOptions& options) {
   run::FleetOptions fleet;
   fleet.interrupt = options.interrupt;
   fleet.least_share = options.least_share;
-  return run::Fleet::open(
-      options.device, {options.threads, options.interrupt, rotation_of(options.rotation)}, fleet);
+  return run::Fleet::open(options.device, {options.threads, {}, rotation_of(options.rotation)},
+                          fleet);
 }
 
 std::shared_ptr<const lattice::lwe::Keys> make_keys(const EvaluationKeys& keys, Transform transform,
