@@ -36,6 +36,8 @@ class WordArray {
   std::size_t word_bytes() const { return word_bytes_; }
   std::size_t bytes() const { return count_ * word_bytes_; }
   const void* data() const { return data_; }
+  /// What keeps the words; empty if nothing does.
+  const std::shared_ptr<const void>& owner() const { return owner_; }
 
   /// The words, as the type they are stored in. ShapeError if `Word` has another width.
   template <class Word>

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,6 +15,15 @@
 #include "run/residents.h"
 
 namespace whorl::run {
+
+/// Words of a caller's that a value was made of, there as long as their owner: rows of `row` words,
+/// `stride` words from one to the next.
+template <class Word>
+struct Origin {
+  std::weak_ptr<const void> owner;
+  const Word* words = nullptr;
+  std::size_t row = 0, stride = 0;
+};
 
 /// A value that is not changed any more: a buffer on its lane, or words on the host, or both.
 /// Copies share it. What is called takes the lane's hold; any thread may drop it.
@@ -41,7 +51,12 @@ class Stored {
   /// fails.
   bool kept() const {
     const auto held = lane().hold();
-    return !value_->words.empty();
+    return !value_->words.empty() || !value_->origin.owner.expired();
+  }
+  /// From where the words can be had again, for a device that fails.
+  void remember(Origin<Word> origin) const {
+    const auto held = lane().hold();
+    value_->origin = std::move(origin);
   }
 
   /// The value on a lane, brought back to its own if it had to leave; on another it is a copy.
@@ -60,13 +75,32 @@ class Stored {
     lane.residents().touch(value);
     return value.buffer;
   }
-  /// out: size() words, from where they are.
+  /// The same value where it lies on `lane`: itself, or a replica; an empty one if neither.
+  Stored at(const Lane& lane) const {
+    if (&lane == value_->lane.get()) return *this;
+    const std::scoped_lock lock(value_->mutex);
+    for (const Stored& replica : value_->replicas)
+      if (&replica.lane() == &lane) return replica;
+    return {};
+  }
+  /// A copy on another lane, which stays as long as the value.
+  void add(Stored replica) const {
+    const std::scoped_lock lock(value_->mutex);
+    value_->replicas.push_back(std::move(replica));
+  }
+
+  /// out: size() words, from where they are; from the host if it has them.
   void download(std::span<Word> out) const {
     const auto held = lane().hold();
-    if (value_->words.empty())
-      lane().queue().template download<Word>(value_->buffer->slice(), out);
-    else
+    const Origin<Word>& origin = value_->origin;
+    if (!value_->words.empty()) {
       std::copy(value_->words.begin(), value_->words.end(), out.begin());
+    } else if (const auto owner = origin.owner.lock()) {
+      for (std::size_t at = 0; at < out.size(); at += origin.row)
+        std::copy_n(origin.words + at / origin.row * origin.stride, origin.row, &out[at]);
+    } else {
+      lane().queue().template download<Word>(value_->buffer->slice(), out);
+    }
   }
   std::vector<Word> words() const {
     std::vector<Word> out(size());
@@ -93,6 +127,9 @@ class Stored {
     // Under the lane's hold; words stay when the buffer is back, and need not be fetched again.
     std::shared_ptr<const backend::Buffer<Word>> buffer;
     std::vector<Word> words;
+    Origin<Word> origin;
+    std::mutex mutex;  // of the replicas
+    std::vector<Stored> replicas;
   };
   std::shared_ptr<Value> value_;
 };
@@ -136,6 +173,45 @@ std::vector<Stored<Word>> each_result(const Fleet& fleet, std::span<const Piece>
     with_room(lane, spill_done, [&] { out[i] = Stored<Word>(lane, body(i)); });
   });
   return out;
+}
+
+/// Where a value that was made on lane `lane` of the fleet can be had: there, on the host, or in a
+/// replica on a lane that works. An empty one if it is lost.
+template <class Word>
+Stored<Word> at_hand(const Fleet& fleet, std::size_t lane, const Stored<Word>& value) {
+  if (!fleet.has_failed(lane) || value.kept()) return value;
+  for (std::size_t other = 0; other < fleet.size(); ++other)
+    if (!fleet.has_failed(other))
+      if (const Stored<Word> replica = value.at(*fleet.lane(other))) return replica;
+  return {};
+}
+
+/// Of a lane of the fleet.
+inline std::size_t number_of(const Fleet& fleet, const Lane& lane) {
+  std::size_t number = 0;
+  while (fleet.lane(number).get() != &lane) ++number;
+  return number;
+}
+
+/// Replicas of a value on the lanes of `pieces`, all of which meet it. Where one is missing, its
+/// words are fetched from find(): see at_hand.
+template <class Word, class Find>
+void replicate(const Fleet& fleet, const Stored<Word>& single, std::span<const Piece> pieces,
+               const Find& find) {
+  std::vector<Piece> wanting;
+  for (const Piece& piece : pieces)
+    if (!single.at(*fleet.lane(piece.lane)) &&
+        std::ranges::none_of(wanting, [&](const Piece& w) { return w.lane == piece.lane; }))
+      wanting.push_back({piece.lane, {0, 1}});
+  if (wanting.empty()) return;
+  const Stored<Word> there = find();
+  const Piece source{number_of(fleet, there.lane()), {0, 1}};
+  std::vector<Word> words;
+  fleet.each({&source, 1}, false, [&](std::size_t) { words = there.words(); });
+  const auto made = each_result<Word>(fleet, wanting, false, [&](std::size_t i) {
+    return place<Word>(*fleet.lane(wanting[i].lane), words);
+  });
+  for (const Stored<Word>& replica : made) single.add(replica);
 }
 
 }  // namespace whorl::run

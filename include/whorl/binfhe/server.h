@@ -89,9 +89,11 @@ class Array {
 /// memory that was free when the server was made; where it is short later, what is not in use waits
 /// in the host's memory, and OutOfMemoryError says that one piece did not fit. Operations on them
 /// take arrays of equal count, or of one ciphertext, which meets all of the others, and give the
-/// bits that the same operations on Ciphertexts give. MismatchError for those of another server. Of
-/// a device that fails, its part of each array is lost: DeviceError names the arrays of the call
-/// that it takes along, and later calls do without the device. What lies elsewhere is worked on.
+/// bits that the same operations on Ciphertexts give. MismatchError for those of another server.
+/// One of several devices that fails is left out from then on. What lay there is lost unless it is
+/// elsewhere too: on the host, where it was uploaded from or had to wait for room, or on another
+/// device, where a single has met a batch. A call that needs nothing that is lost is done again by
+/// the others; the DeviceError of another names the arrays that it would need.
 class Server {
  public:
   explicit Server(const EvaluationKeys& keys, ServerOptions options = {});
@@ -134,6 +136,9 @@ class Server {
   // ---- arrays that stay; each as its namesake above
 
   Array upload(const Ciphertexts& ciphertexts) const;
+  /// Of several devices, one that fails takes nothing of this array along: the array holds the
+  /// ciphertexts, which must not be changed.
+  Array upload(std::shared_ptr<const Ciphertexts> ciphertexts) const;
   /// Waits for what the array is made of.
   Ciphertexts download(const Array& array) const;
 

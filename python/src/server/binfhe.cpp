@@ -40,7 +40,7 @@ void bind_binfhe_server(nb::module_& module) {
       .def_prop_ro("count", &Array::count)
       .def_prop_ro("nbytes", &Array::bytes);
 
-  bind_session<Server, Array>(module)
+  bind_session<Server, Array, std::shared_ptr<const binfhe::Ciphertexts>>(module)
       .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "key_budget"_a,
                   "key_cache"_a.none(), "transform"_a.none(), "rotation"_a)
       .def_prop_ro("rotation", [](const Server& s) { return to_name(s.rotation()); })

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,7 +11,8 @@
 namespace whorl::python {
 
 /// Properties, and moves between host and devices; a scheme adds `create` and its operations.
-template <class Server, class Array>
+/// `Batch`: what upload() takes, where there are several of the name.
+template <class Server, class Array, class... Batch>
 nb::class_<Server> bind_session(nb::module_& module) {
   using namespace nb::literals;
   nb::class_<Server> type(module, "Server");
@@ -25,7 +27,7 @@ nb::class_<Server> bind_session(nb::module_& module) {
                      return result;
                    })
       .def_prop_ro("key_bytes", &Server::key_bytes)
-      .def("upload", calling<Server, Array>(&Server::upload), "batch"_a)
+      .def("upload", calling<Server, Array, Batch...>(&Server::upload), "batch"_a)
       .def("download", calling(&Server::download), "a"_a)
       .def("take", calling<Server, Array>(&Server::take), "a"_a, "index"_a)
       .def("concatenate", calling<Server, Array>(&Server::concatenate), "arrays"_a)

@@ -61,13 +61,16 @@ class Server(Session[Ciphertexts, EncryptedArray]):
             the other errors of `EvaluationKeys.load`.
 
     Methods take arrays on the devices, or `Ciphertexts`, which they upload; what they return stays
-    on the devices. Inputs broadcast as NumPy's do. Arrays have to fit into the devices' memory.
-    Evaluation is deterministic: the same input gives the same bits, whatever the batch or the
-    number of threads; with the FFT on a GPU, for one `rotation` (`"auto"` changes it with the
-    batch, and results then differ by rounding). Methods may be called from several Python threads
-    at once; they release the GIL, and Ctrl-C stops them. Give whole batches: a call spreads over
-    all cores, or over all GPUs. One GPU of several that fails is left out from then on and its
-    share done by the others: a `RuntimeWarning` names it.
+    on the devices. Inputs broadcast as NumPy's do. Where the devices' memory is short, pieces of
+    arrays that are not in use wait in the host's. Evaluation is deterministic: the same input gives
+    the same bits, whatever the batch or the number of threads; with the FFT on a GPU, for one
+    `rotation` (`"auto"` changes it with the batch, and results then differ by rounding). Methods
+    may be called from several Python threads at once; they release the GIL, and Ctrl-C stops them.
+    Give whole batches: a call spreads over all cores, or over all GPUs.
+
+    One GPU of several that fails is left out from then on: a `RuntimeWarning` names it. A call is
+    done again by the others, unless it needs results that lay there alone: `DeviceError` names them
+    then, and the server goes on. What was given as `Ciphertexts`, or uploaded, the host has still.
 
     All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
     made under the server's keys, `EncodingError` for a p that the operation does not take,

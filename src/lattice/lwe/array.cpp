@@ -1,5 +1,7 @@
 #include "lattice/lwe/array.h"
 
+#include "whorl/error.h"
+
 namespace whorl::lattice::lwe {
 
 std::string Form::describe() const {
@@ -35,16 +37,48 @@ Array::Part::Part(const run::Piece& piece, const run::Lane& lane, Rows rows) : p
     wide_ = {lane, std::move(rows).release<std::uint64_t>()};
 }
 
-Rows Array::Part::rows(const Form& form) const {
-  return narrow_ ? Rows::view(form, narrow_.on(narrow_.lane()))
-                 : Rows::view(form, wide_.on(wide_.lane()));
+template <class Word>
+run::Stored<Word> Array::Part::at_hand(const run::Fleet& fleet,
+                                       const run::Stored<Word>& stored) const {
+  if (auto there = run::at_hand(fleet, piece_.lane, stored)) return there;
+  throw DeviceError("ciphertexts are lost: they lay on " + lane().name() + ", which has failed");
+}
+
+Rows Array::Part::rows(const Form& form, const run::Lane& lane) const {
+  return with_stored(
+      [&](const auto& stored) { return Rows::view(form, stored.at(lane).on(lane)); });
 }
 
 void Array::Part::download(void* words) const {
+  with_stored([&]<class Word>(const run::Stored<Word>& stored) {
+    stored.download({static_cast<Word*>(words), stored.size()});
+  });
+}
+
+Array::Part Array::Part::found(const run::Fleet& fleet) const {
+  Part out = *this;
   if (narrow_)
-    narrow_.download({static_cast<std::uint32_t*>(words), narrow_.size()});
+    out.narrow_ = at_hand(fleet, narrow_);
   else
-    wide_.download({static_cast<std::uint64_t*>(words), wide_.size()});
+    out.wide_ = at_hand(fleet, wide_);
+  out.piece_.lane = run::number_of(fleet, out.lane());
+  return out;
+}
+
+bool Array::Part::lost(const run::Fleet& fleet) const {
+  return with_stored([&](const auto& stored) { return !run::at_hand(fleet, piece_.lane, stored); });
+}
+
+void Array::Part::replicate(const run::Fleet& fleet, const run::Piece& piece) const {
+  with_stored([&](const auto& stored) {
+    run::replicate(fleet, stored, {&piece, 1}, [&] { return at_hand(fleet, stored); });
+  });
+}
+
+void Array::Part::remember(const std::shared_ptr<const void>& owner, const void* words) const {
+  with_stored([&]<class Word>(const run::Stored<Word>& stored) {
+    stored.remember({owner, static_cast<const Word*>(words), stored.size(), stored.size()});
+  });
 }
 
 Array::Array(std::shared_ptr<const run::Fleet> fleet, const Form& form, std::size_t count,
@@ -54,7 +88,7 @@ Array::Array(std::shared_ptr<const run::Fleet> fleet, const Form& form, std::siz
 std::string Array::lost() const {
   std::string out;
   for (const Part& part : parts()) {
-    if (!fleet().has_failed(part.piece().lane)) continue;
+    if (!part.lost(fleet())) continue;
     const auto [begin, many] = part.piece().range;
     if (!out.empty()) out += "; ";
     out += "ciphertexts " + std::to_string(begin) + " … " + std::to_string(begin + many - 1) +

@@ -122,12 +122,27 @@ class Array {
     Part(const run::Piece& piece, const run::Lane& lane, Rows rows);
     const run::Piece& piece() const { return piece_; }
     const run::Lane& lane() const { return narrow_ ? narrow_.lane() : wide_.lane(); }
-    /// On its own lane, under whose hold this is called.
-    Rows rows(const Form& form) const;
+    /// On a lane where it lies or has a replica, under whose hold this is called.
+    Rows rows(const Form& form, const run::Lane& lane) const;
     void download(void* words) const;
+    bool lost(const run::Fleet& fleet) const;
+    /// The same where it can be had: see run::at_hand. DeviceError if it is lost.
+    Part found(const run::Fleet& fleet) const;
+    /// On the lane of `piece`, too.
+    void replicate(const run::Fleet& fleet, const run::Piece& piece) const;
+    /// `words`, of the host, are those that it was made of.
+    void remember(const std::shared_ptr<const void>& owner, const void* words) const;
     bool spill() const { return narrow_ ? narrow_.spill() : wide_.spill(); }
 
    private:
+    /// body(what is stored).
+    template <class Body>
+    decltype(auto) with_stored(const Body& body) const {
+      return narrow_ ? body(narrow_) : body(wide_);
+    }
+    template <class Word>
+    run::Stored<Word> at_hand(const run::Fleet& fleet, const run::Stored<Word>& stored) const;
+
     run::Piece piece_;
     run::Stored<std::uint32_t> narrow_;  ///< one of the two
     run::Stored<std::uint64_t> wide_;
@@ -142,7 +157,8 @@ class Array {
   std::size_t bytes() const { return count() * form().row_bytes(); }
   const std::vector<Part>& parts() const { return data_->parts; }
   const run::Fleet& fleet() const { return *data_->fleet; }
-  /// What has become of it: "" or "ciphertexts 0 … 99 of 200 lay on cuda:1, which has failed".
+  /// What has become of it: "", or "ciphertexts 0 … 99 of 200 lay on cuda:1, which has failed"
+  /// where neither the host nor another device has them.
   std::string lost() const;
 
  private:

@@ -38,8 +38,12 @@ Evaluator::Evaluator(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<co
     : fleet_(std::move(fleet)), keys_(std::move(keys)), most_(~std::size_t{0}) {
   for (std::size_t l = 0; l < fleet_->size(); ++l) {
     const auto held = fleet_->lane(l)->hold();
-    most_ =
-        std::min(most_, std::max<std::size_t>(1, fleet_->lane(l)->queue().batch_limit(row_bytes)));
+    const backend::Queue& queue = fleet_->lane(l)->queue();
+    // DeviceError now, if there are none; those of the keys say it when they are prepared.
+    queue.lwe();
+    queue.ring<std::uint32_t>();
+    if (keys_ && ring_word_bytes(keys_->rotation().Q) == 8) queue.ring<std::uint64_t>();
+    most_ = std::min(most_, std::max<std::size_t>(1, queue.batch_limit(row_bytes)));
   }
 }
 
@@ -66,6 +70,20 @@ void Evaluator::check_not_lost(std::span<const Array* const> in) const {
   throw DeviceError(all);
 }
 
+template <class F>
+auto Evaluator::again(std::span<const Array* const> in, const F& f) const {
+  for (;;) {
+    const std::size_t failed = fleet_->failed().size();
+    check_not_lost(in);
+    try {
+      return f();
+    } catch (const DeviceError&) {
+      check_not_lost(in);
+      if (fleet_->failed().size() == failed) throw;
+    }
+  }
+}
+
 // ---- operands
 
 Evaluator::Operands Evaluator::gather(const run::Piece& piece, std::vector<Want> wants) const {
@@ -73,6 +91,10 @@ Evaluator::Operands Evaluator::gather(const run::Piece& piece, std::vector<Want>
   out.moved.resize(out.wants.size());
   for (std::size_t w = 0; w < out.wants.size(); ++w) {
     const auto& [array, range] = out.wants[w];
+    if (array->count() == 1) {
+      array->parts()[0].replicate(*fleet_, piece);
+      continue;
+    }
     const bool there = std::all_of(
         array->parts().begin(), array->parts().end(), [&, range = range](const Array::Part& part) {
           return part.piece().lane == piece.lane || common(part.piece().range, range).count == 0;
@@ -85,12 +107,8 @@ Evaluator::Operands Evaluator::gather(const run::Piece& piece, std::vector<Want>
       const run::Range from = part.piece().range, both = common(from, range);
       if (both.count == 0) continue;
       Words all((from.count * row_bytes + 7) / 8);
-      try {
-        part.download(all.data());
-      } catch (const DeviceError& error) {
-        fleet_->mark_failed(part.piece().lane, error.what());
-        throw;
-      }
+      const Array::Part there = part.found(*fleet_);
+      fleet_->each({&there.piece(), 1}, false, [&](std::size_t) { there.download(all.data()); });
       std::copy_n(reinterpret_cast<const char*>(all.data()) + (both.begin - from.begin) * row_bytes,
                   both.count * row_bytes,
                   reinterpret_cast<char*>(words.data()) + (both.begin - range.begin) * row_bytes);
@@ -99,7 +117,8 @@ Evaluator::Operands Evaluator::gather(const run::Piece& piece, std::vector<Want>
   return out;
 }
 
-std::vector<Rows> Evaluator::place(const Stages& stages, const Operands& operands) const {
+std::vector<Rows> Evaluator::place(const run::Lane& lane, const Stages& stages,
+                                   const Operands& operands) const {
   std::vector<Rows> out;
   for (std::size_t w = 0; w < operands.wants.size(); ++w) {
     const auto& [array, range] = operands.wants[w];
@@ -112,7 +131,7 @@ std::vector<Rows> Evaluator::place(const Stages& stages, const Operands& operand
     for (const Array::Part& part : array->parts()) {
       const run::Range from = part.piece().range, both = common(from, range);
       if (both.count == 0) continue;
-      views.push_back(part.rows(array->form()));
+      views.push_back(part.rows(array->form(), lane));
       ranges.push_back({both.begin - from.begin, both.count});
     }
     const bool whole = views.size() == 1 && ranges[0].count == views[0].count();
@@ -141,7 +160,7 @@ std::vector<Array> Evaluator::attempt(std::size_t count, std::span<const Form> o
     run::with_room(lane, spill_done, [&] {
       parts[k].clear();
       const Stages stages(lane.queue(), keys_on(pieces[k].lane, with_keys));
-      const std::vector<Rows> in = place(stages, operands[k]);
+      const std::vector<Rows> in = place(lane, stages, operands[k]);
       for (Rows& rows : work(stages, pointers(in), pieces[k].range))
         parts[k].emplace_back(std::in_place, pieces[k], lane,
                               rows.alone() ? std::move(rows) : stages.copy(rows));
@@ -159,15 +178,7 @@ std::vector<Array> Evaluator::attempt(std::size_t count, std::span<const Form> o
 std::vector<Array> Evaluator::run(std::size_t count, std::span<const Array* const> in,
                                   std::span<const Form> out, bool with_keys, const Wants& wants,
                                   const Work& work) const {
-  for (;;) {
-    const std::size_t failed = fleet_->failed().size();
-    check_not_lost(in);
-    try {
-      return attempt(count, out, with_keys, wants, work);
-    } catch (const DeviceError&) {
-      if (fleet_->failed().size() == failed) throw;
-    }
-  }
+  return again(in, [&] { return attempt(count, out, with_keys, wants, work); });
 }
 
 std::vector<Array> Evaluator::map(std::span<const Array* const> in, std::span<const Form> out,
@@ -201,32 +212,37 @@ std::vector<Array> Evaluator::map(std::span<const Array* const> in, std::span<co
              });
 }
 
-Array Evaluator::upload(const Form& form, std::size_t count, const void* words) const {
+Array Evaluator::upload(const Form& form, std::size_t count, const void* words,
+                        const std::shared_ptr<const void>& owner) const {
   const Form out[] = {form};
-  return run(
+  const auto of = [&](run::Range range) {
+    return static_cast<const char*>(words) + range.begin * form.row_bytes();
+  };
+  Array made = run(
       count, {}, out, false, [](run::Range) { return std::vector<Want>(); },
       [&](const Stages& stages, std::span<const Rows* const>, run::Range range) {
-        return one(stages.upload(form, range.count,
-                                 static_cast<const char*>(words) + range.begin * form.row_bytes()));
+        return one(stages.upload(form, range.count, of(range)));
       })[0];
+  if (owner && fleet_->size() > 1)
+    for (const Array::Part& part : made.parts()) part.remember(owner, of(part.piece().range));
+  return made;
 }
 
 void Evaluator::download(const Array& array, void* words) const {
   const Array* in[] = {&array};
   check(in);
-  check_not_lost(in);
-  std::vector<run::Piece> pieces;
-  for (const Array::Part& part : array.parts()) pieces.push_back(part.piece());
-  const std::size_t failed = fleet_->failed().size();
-  try {
+  again(in, [&] {
+    std::vector<Array::Part> parts;
+    std::vector<run::Piece> pieces;
+    for (const Array::Part& part : array.parts()) {
+      parts.push_back(part.found(*fleet_));
+      pieces.push_back(parts.back().piece());
+    }
     fleet_->each(pieces, true, [&](std::size_t k) {
-      array.parts()[k].download(static_cast<char*>(words) +
-                                pieces[k].range.begin * array.form().row_bytes());
+      parts[k].download(static_cast<char*>(words) +
+                        pieces[k].range.begin * array.form().row_bytes());
     });
-  } catch (const DeviceError&) {
-    if (fleet_->failed().size() != failed) check_not_lost(in);
-    throw;
-  }
+  });
 }
 
 Array Evaluator::linear(std::span<const std::int64_t> weights, std::span<const Array* const> in,

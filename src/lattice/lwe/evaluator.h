@@ -30,7 +30,8 @@ struct HostRows {
 class Evaluator {
  public:
   /// Keys may be missing. `row_bytes`: of a device's memory, what a ciphertext takes in the
-  /// operation that needs the most; pieces of arrays are cut by it.
+  /// operation that needs the most; pieces of arrays are cut by it. DeviceError for devices without
+  /// LWE operations, or without ring operations in the words of LWE or of the keys.
   Evaluator(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<const Keys> keys,
             std::size_t row_bytes);
 
@@ -40,12 +41,17 @@ class Evaluator {
   // ---- arrays. Operands have equal counts, or one ciphertext, which meets all of the others.
 
   /// Any work: arrays of the forms `out`, which has as many as the work gives results.
-  /// `with_keys`: it uses them, and takes long enough for a thread a device. What a failing device
-  /// was to do is done by the others, unless an operand lay there: DeviceError names it then.
+  /// `with_keys`: it uses them, and takes long enough for a thread a device. Where a device fails,
+  /// the work is done again over those that are left, unless a piece of an operand lay there alone:
+  /// DeviceError names it then. The host has pieces that were uploaded or once left the device,
+  /// other devices have singles that met batches there.
   std::vector<Array> map(std::span<const Array* const> in, std::span<const Form> out,
                          bool with_keys, const Work& work) const;
 
-  Array upload(const Form& form, std::size_t count, const void* words) const;
+  /// On several devices, what lay on one that fails is uploaded again while `owner`, which keeps
+  /// the words, lives.
+  Array upload(const Form& form, std::size_t count, const void* words,
+               const std::shared_ptr<const void>& owner = {}) const;
   /// Waits; `words` has room for all.
   void download(const Array& array, void* words) const;
   Array linear(std::span<const std::int64_t> weights, std::span<const Array* const> in,
@@ -82,7 +88,8 @@ class Evaluator {
   };
   using Wants = std::function<std::vector<Want>(run::Range piece)>;
   using Words = std::vector<std::uint64_t>;  ///< any bytes
-  /// Of one piece: what it reads, and the words of what comes from other devices (empty: is there).
+  /// Of one piece: what it reads, and the words of what comes from other devices (empty: is there,
+  /// as singles are, which have replicas).
   struct Operands {
     std::vector<Want> wants;
     std::vector<Words> moved;
@@ -94,10 +101,14 @@ class Evaluator {
                          const Work& work) const;
   std::vector<Array> attempt(std::size_t count, std::span<const Form> out, bool with_keys,
                              const Wants& wants, const Work& work) const;
+  /// f(), again where a device has failed in it, as long as nothing that is lost is among `in`.
+  template <class F>
+  auto again(std::span<const Array* const> in, const F& f) const;
   void check(std::span<const Array* const> in) const;
   void check_not_lost(std::span<const Array* const> in) const;
   Operands gather(const run::Piece& piece, std::vector<Want> wants) const;
-  std::vector<Rows> place(const Stages& stages, const Operands& operands) const;
+  std::vector<Rows> place(const run::Lane& lane, const Stages& stages,
+                          const Operands& operands) const;
   DeviceKeys keys_on(std::size_t lane, bool with_keys) const;
 
   std::shared_ptr<const run::Fleet> fleet_;

@@ -66,12 +66,14 @@ Array Typed<Word>::upload(const WordArray& words, const Shape& shape) const {
                          std::to_string(at / row) + " is not below its prime " + std::to_string(q));
     throw RangeError("a residue that was not below its prime was changed during the upload");
   };
-  return placed(shape, [&](const Site& here, std::size_t begin) {
+  const Array out = placed(shape, [&](const Site& here, std::size_t begin) {
     Buffer to = here.polynomials(shape.rows());
     put(here, from, begin, to.slice());
     if (!here.ring().all_below(primes, std::as_const(to).slice())) refuse();
     return to;
   });
+  remember(words, *held(out));
+  return out;
 }
 
 template <class Word>
@@ -84,6 +86,17 @@ Array Typed<Word>::placed(const Shape& shape, const Body& body) const {
     });
     return wrap(out);
   });
+}
+
+template <class Word>
+void Typed<Word>::remember(const WordArray& words, const Residues& made) const {
+  if (fleet().size() == 1) return;
+  const std::size_t N = plan_->N();
+  for (std::size_t i = 0; i < made.pieces.size(); ++i) {
+    const auto [begin, count] = made.pieces[i].range;
+    made.buffers[i].remember(
+        {words.owner(), words.as<Word>().data() + begin * N, count * N, made.shape.count * N});
+  }
 }
 
 /// To a piece (rows, count, N), those from `begin` on of (rows, all, N).
@@ -156,7 +169,7 @@ std::string Typed<Word>::lost(const Residues& source) const {
   std::string out;
   for (std::size_t i = 0; i < source.pieces.size(); ++i) {
     const auto& [lane, range] = source.pieces[i];
-    if (!fleet().has_failed(lane) || source.buffers[i].kept() || replica(source)) continue;
+    if (run::at_hand(fleet(), lane, source.buffers[i])) continue;
     const std::size_t last = range.begin + range.count - 1;
     out += (out.empty() ? "" : ", ") + std::to_string(range.begin);
     if (last > range.begin) out += " … " + std::to_string(last);
@@ -170,44 +183,14 @@ std::string Typed<Word>::lost(const Residues& source) const {
 
 template <class Word>
 auto Typed<Word>::place(const Residues& source, std::size_t piece) const -> Stored {
-  const Stored& own = source.buffers[piece];
-  if (!fleet().has_failed(source.pieces[piece].lane) || own.kept()) return own;
-  if (const auto there = replica(source)) return *there;
+  if (Stored there = run::at_hand(fleet(), source.pieces[piece].lane, source.buffers[piece]))
+    return there;
   throw DeviceError("lost with a device that failed: " + lost(source));
 }
 
 template <class Word>
-auto Typed<Word>::replica(const Residues& source) const -> std::optional<Stored> {
-  if (source.shape.count == 1)
-    for (std::size_t lane = 0; lane < fleet().size(); ++lane)
-      if (auto there = replica_on(source, *fleet().lane(lane)); there && !fleet().has_failed(lane))
-        return there;
-  return std::nullopt;
-}
-
-template <class Word>
-auto Typed<Word>::replica_on(const Residues& single, const run::Lane& lane) const
-    -> std::optional<Stored> {
-  const std::scoped_lock lock(single.mutex);
-  for (const Stored& replica : single.replicas)
-    if (&replica.lane() == &lane) return replica;
-  return std::nullopt;
-}
-
-template <class Word>
 void Typed<Word>::replicate(const Residues& single, const Pieces& pieces) const {
-  Pieces wanting;
-  for (const run::Piece& piece : pieces)
-    if (piece.lane != single.pieces[0].lane && !replica_on(single, *fleet().lane(piece.lane)) &&
-        std::ranges::none_of(wanting, [&](const auto& w) { return w.lane == piece.lane; }))
-      wanting.push_back({piece.lane, {0, 1}});
-  if (wanting.empty()) return;
-  const std::vector<Word> words = place(single, 0).words();
-  const auto made = run::each_result<Word>(fleet(), wanting, false, [&](std::size_t i) {
-    return run::place<Word>(*fleet().lane(wanting[i].lane), words);
-  });
-  const std::scoped_lock lock(single.mutex);
-  single.replicas.insert(single.replicas.end(), made.begin(), made.end());
+  run::replicate<Word>(fleet(), single.buffers[0], pieces, [&] { return place(single, 0); });
 }
 
 template <class Word>
@@ -229,15 +212,10 @@ auto Typed<Word>::aligned(const Array& a, const Pieces& pieces, std::size_t coun
 template <class Word>
 auto Typed<Word>::view(const Residues& operand, const Site& site) const -> View {
   const bool single = operand.shape.count == 1;
-  const Stored* values = &operand.buffers[single ? 0 : site.piece];
-  std::optional<Stored> replica;
-  if (&values->lane() != &site.lane) {
-    replica = replica_on(operand, site.lane);
-    if (!replica)
-      throw Error(site.lane.name() + ": an operand is not there: another device has failed");
-    values = &*replica;
-  }
-  auto buffer = values->on(site.lane);
+  const Stored values = operand.buffers[single ? 0 : site.piece].at(site.lane);
+  if (!values)
+    throw Error(site.lane.name() + ": an operand is not there: another device has failed");
+  auto buffer = values.on(site.lane);
   const ConstSlice all = buffer->slice();
   return {operand.shape, single ? 1 : site.count, site.N, all, std::move(buffer)};
 }
@@ -273,8 +251,8 @@ auto Typed<Word>::share_of(const run::Piece& piece, std::span<const Held> source
     const auto [found, is_new] =
         known.try_emplace({origin.source, at}, static_cast<std::uint32_t>(share.fetches.size()));
     if (is_new) {
-      const auto replica = replica_on(source, *fleet().lane(piece.lane));
-      share.fetches.push_back({replica ? *replica : place(source, at), {}});
+      const Stored there = source.buffers[at].at(*fleet().lane(piece.lane));
+      share.fetches.push_back({there ? there : place(source, at), {}});
     }
     auto& indices = share.fetches[found->second].indices;
     where.emplace_back(found->second, static_cast<std::uint32_t>(indices.size()));

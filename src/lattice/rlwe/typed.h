@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -77,9 +75,6 @@ class Typed final : public Evaluator {
   struct Residues final : Storage {
     using Storage::Storage;
     std::vector<Stored> buffers;
-    mutable std::mutex mutex;  ///< of the replicas
-    /// Of a single that met batches: on other lanes than its own.
-    mutable std::vector<Stored> replicas;
   };
   using Held = std::shared_ptr<const Residues>;
 
@@ -118,6 +113,8 @@ class Typed final : public Evaluator {
   /// The array whose pieces body(site, first item) makes from what the host has.
   template <class Body>
   Array placed(const Shape& shape, const Body& body) const;
+  /// An uploaded array can be had again while the owner of its words lives.
+  void remember(const WordArray& words, const Residues& made) const;
   Site site(std::size_t piece, const run::Piece& at) const {
     const run::Lane& lane = *fleet().lane(at.lane);
     return {piece, lane, lane.queue(), *tables_[at.lane], at.range.count, plan_->N()};
@@ -153,9 +150,6 @@ class Typed final : public Evaluator {
   /// Which pieces of an array are lost with devices; "" if none is.
   std::string lost(const Residues& source) const;
   void replicate(const Residues& single, const Pieces& pieces) const;
-  /// Of a single, on a lane that works.
-  std::optional<Stored> replica(const Residues& source) const;
-  std::optional<Stored> replica_on(const Residues& single, const run::Lane& lane) const;
 
   /// Item `item` of array `source` of some.
   struct Origin {

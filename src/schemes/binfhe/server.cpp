@@ -44,8 +44,8 @@ std::shared_ptr<const run::Fleet> open_fleet(const ServerOptions& options) {
   run::FleetOptions fleet;
   fleet.interrupt = options.interrupt;
   fleet.least_share = options.least_share;
-  return run::Fleet::open(
-      options.device, {options.threads, options.interrupt, rotation_of(options.rotation)}, fleet);
+  return run::Fleet::open(options.device, {options.threads, {}, rotation_of(options.rotation)},
+                          fleet);
 }
 
 std::shared_ptr<const lattice::lwe::Keys> make_keys(const EvaluationKeys& keys, Transform transform,
@@ -64,6 +64,7 @@ struct Array::State {
   KeyId key_id;
   Encoding encoding;
   lattice::lwe::Array rows;
+  std::shared_ptr<const Ciphertexts> host = {};  ///< that it was uploaded from
 };
 
 Encoding Array::encoding() const { return state_->encoding; }
@@ -161,9 +162,18 @@ struct Server::State {
   Ciphertexts empty(Encoding encoding, std::size_t count) const {
     return {parameters, key_id, encoding, count, {}, {}, {}};
   }
-  Array wrap(Encoding encoding, lattice::lwe::Array rows) const {
+  Array wrap(Encoding encoding, lattice::lwe::Array rows,
+             std::shared_ptr<const Ciphertexts> host = {}) const {
     return Array(std::make_shared<const Array::State>(
-        Array::State{parameters, key_id, encoding, std::move(rows)}));
+        Array::State{parameters, key_id, encoding, std::move(rows), std::move(host)}));
+  }
+  /// `host` is empty, or `ciphertexts`, and kept where it is of use.
+  Array upload(const Ciphertexts& ciphertexts, std::shared_ptr<const Ciphertexts> host) const {
+    check(ciphertexts);
+    if (fleet->size() == 1) host = {};  // the caller has it, too
+    auto rows =
+        evaluator.upload(form_of(parameters), ciphertexts.count, ciphertexts.data.data(), host);
+    return wrap(ciphertexts.encoding, std::move(rows), std::move(host));
   }
 
   Ciphertexts run(const Plan& plan, std::span<const Ciphertexts* const> inputs) const {
@@ -323,10 +333,11 @@ Array Server::trivial_array(std::span<const std::uint32_t> messages, Encoding en
 }
 
 Array Server::upload(const Ciphertexts& ciphertexts) const {
-  state_->check(ciphertexts);
-  return state_->wrap(
-      ciphertexts.encoding,
-      state_->evaluator.upload(form_of(parameters()), ciphertexts.count, ciphertexts.data.data()));
+  return state_->upload(ciphertexts, {});
+}
+Array Server::upload(std::shared_ptr<const Ciphertexts> ciphertexts) const {
+  if (!ciphertexts) throw ShapeError("upload: no ciphertexts");
+  return state_->upload(*ciphertexts, ciphertexts);
 }
 Ciphertexts Server::download(const Array& array) const {
   state_->check(array);

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -286,39 +285,6 @@ def test_rotation_is_an_option(kit: Kit, generator: np.random.Generator) -> None
         )
     with pytest.raises(whorl.ParameterError, match="cluster"):
         Server(kit.keys, device="cpu", rotation="spiral")
-
-
-def test_a_failed_device_is_warned_of_once(kit: Kit) -> None:
-    class Failing:
-        """The library's server, which says that a device has failed."""
-
-        def __init__(self, core: object) -> None:
-            self.core = core
-            self.failed_devices: list[tuple[str, str]] = []
-
-        def __getattr__(self, name: str) -> object:
-            return getattr(self.core, name)
-
-    server = Server(kit.keys, device="cpu")
-    core = Failing(server._core)
-    server._core = core  # type: ignore[assignment]
-    a = kit.client.encrypt([0, 1])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        server.nand(a, a)
-    core.failed_devices = [("cuda:1 (NVIDIA H200)", "code 999")]
-    with pytest.warns(RuntimeWarning, match=r"cuda:1 \(NVIDIA H200\) .* code 999") as caught:
-        result = server.nand(a, a)
-    assert len(caught) == 1
-    assert kit.client.decrypt(result).tolist() == [1, 0]
-    assert server.failed_devices == (("cuda:1 (NVIDIA H200)", "code 999"),)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        server.nand(a, a)
-    core.failed_devices = [*core.failed_devices, ("cuda:0 (NVIDIA H200)", "code 7")]
-    with pytest.warns(RuntimeWarning, match="cuda:0") as caught:
-        server.not_(a)
-    assert len(caught) == 1
 
 
 def test_absent_gpu_is_an_error(kit: Kit) -> None:

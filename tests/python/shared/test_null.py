@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import sys
+import warnings
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +75,29 @@ def test_arrays_on_two_devices(parameters: Any, array: Any) -> None:
         numbers[:, [[0, 0, 0], [1, 1, 1]], [[0, 1, 2], [0, 0, 0]]],
     )
     assert np.array_equal(residues(array[:, 1:]), numbers[:, :, 1:])
+
+
+def test_a_device_that_fails(parameters: Any, array: Any) -> None:
+    # The second of two fails at the first call after those that made `there`.
+    for calls in itertools.count():
+        server = null.Server(parameters, device=f"frail:{calls}", threads=1)
+        with suppress(whorl.DeviceError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            a = server.upload(array)
+            there = a.T
+            if not server.failed_devices:
+                break
+    again = null.Ciphertexts._wrap(array._core.take(np.arange(6, dtype=np.uint32)), (2, 3))
+    with pytest.raises(whorl.DeviceError, match=r"frail:1 .* of an array of 6"):
+        there.reshape(6)[::-1]
+    with pytest.warns(RuntimeWarning, match="frail:1 has failed .* unplugged") as caught:
+        host = server.download(server.upload(again)[::-1])
+    assert len(caught) == 1
+    assert server.failed_devices == (("frail:1", "frail:1 was unplugged"),)
+    assert np.array_equal(residues(host), residues(array)[:, ::-1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(residues(server.download(a)), residues(array))  # the host has it
 
 
 def test_what_does_not_belong_is_refused(parameters: Any, array: Any) -> None:

@@ -11,23 +11,22 @@ namespace {
 
 using namespace backend;
 
-/// The CPU without one family, in words of either size.
-template <template <class> class Family>
+/// The CPU without some families.
+template <class... Missing>
 class QueueWithout final : public Relay {
  public:
   QueueWithout(std::shared_ptr<const Device> device, std::unique_ptr<Queue> of)
       : Relay(std::move(device), std::move(of)) {
-    offer(std::shared_ptr<const Family<std::uint32_t>>());
-    offer(std::shared_ptr<const Family<std::uint64_t>>());
+    (offer(std::shared_ptr<const Missing>()), ...);
   }
 };
 
-template <template <class> class Family>
+template <class... Missing>
 void register_without(const std::string& name) {
   register_devices({name, '"' + name + '"',
                     [name](const std::string&, const DeviceOptions& options) {
                       return std::vector<std::shared_ptr<const Device>>{
-                          std::make_shared<RelayDevice<QueueWithout<Family>>>(
+                          std::make_shared<RelayDevice<QueueWithout<Missing...>>>(
                               name + ":0", make_device("cpu", options))};
                     },
                     [] { return std::vector<DeviceInfo>(); }});
@@ -43,19 +42,45 @@ void expect_refusal(const Make& make, const std::string& due) {
   }
 }
 
-TEST(MissingFamilies, ABinfheServerNeedsBlindRotation) {
-  register_without<RotationOps>("rotationless");
-  const binfhe::Client client(test::insecure(test::small_literal()));
+using Narrow = std::uint32_t;
+using Wide = std::uint64_t;
+
+void expect_binfhe_refusal(const binfhe::ParameterLiteral& literal, const std::string& device,
+                           const std::string& due) {
+  const binfhe::Client client(test::insecure(literal));
   const binfhe::EvaluationKeys keys = client.evaluation_keys(1);
-  expect_refusal(
-      [&] {
-        binfhe::Server(keys, {"rotationless", 1, {}, {}});
-      },
-      "rotationless:0 has no blind rotation in words of 32 bits");
+  expect_refusal([&] { binfhe::Server(keys, {device, 1, {}, {}}); }, due);
+}
+binfhe::ParameterLiteral wide_literal() {
+  binfhe::ParameterLiteral p = test::small_literal();
+  p.Q = math::ntt_primes(50, 256, 1)[0];
+  p.gadget = {{16, 13, 4}};
+  return p;
+}
+
+TEST(MissingFamilies, ABinfheServerNeedsBlindRotation) {
+  register_without<RotationOps<Narrow>, RotationOps<Wide>>("rotationless");
+  expect_binfhe_refusal(test::small_literal(), "rotationless",
+                        "rotationless:0 has no blind rotation in words of 32 bits");
+  expect_binfhe_refusal(wide_literal(), "rotationless",
+                        "rotationless:0 has no blind rotation in words of 64 bits");
+}
+
+TEST(MissingFamilies, ABinfheServerNeedsLweAndRingOperations) {
+  register_without<LweOps>("lweless");
+  register_without<RingOps<Narrow>, RingOps<Wide>>("ringless");
+  register_without<RingOps<Wide>>("narrow");
+  expect_binfhe_refusal(test::small_literal(), "lweless", "lweless:0 has no LWE operations");
+  expect_binfhe_refusal(test::small_literal(), "ringless",
+                        "ringless:0 has no ring operations in words of 32 bits");
+  expect_binfhe_refusal(wide_literal(), "narrow",
+                        "narrow:0 has no ring operations in words of 64 bits");
+  const binfhe::Client client(test::insecure(test::small_literal()));
+  EXPECT_NO_THROW(binfhe::Server(client.evaluation_keys(1), {"narrow", 1, {}, {}}));
 }
 
 TEST(MissingFamilies, ABgvServerNeedsRnsOperations) {
-  register_without<RnsOps>("rnsless");
+  register_without<RnsOps<Narrow>, RnsOps<Wide>>("rnsless");
   const auto& pair = test::bgv_pair(test::bgv_insecure({1024, 65537, 30, 4, 2}));
   expect_refusal(
       [&] {
@@ -65,8 +90,8 @@ TEST(MissingFamilies, ABgvServerNeedsRnsOperations) {
 }
 
 TEST(MissingFamilies, EachSchemeIgnoresWhatItDoesNotNeed) {
-  register_without<RotationOps>("rotationless");
-  register_without<RnsOps>("rnsless");
+  register_without<RotationOps<Narrow>, RotationOps<Wide>>("rotationless");
+  register_without<RnsOps<Narrow>, RnsOps<Wide>>("rnsless");
   const auto& pair = test::bgv_pair(test::bgv_insecure({1024, 65537, 30, 4, 2}));
   EXPECT_NO_THROW(bgv::Server(pair.keys, {"rotationless", 1, {}}));
   const binfhe::Client client(test::insecure(test::small_literal()));

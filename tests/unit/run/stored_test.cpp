@@ -94,6 +94,26 @@ TEST_F(StoredPieces, OnAnotherLaneItIsACopy) {
   EXPECT_TRUE(value.on_host());
 }
 
+TEST_F(StoredPieces, TheWordsItWasMadeOf) {
+  const Lane& lane = *fleet_->lane(0);
+  // The middle four of each of three rows of ten.
+  auto all = std::make_shared<const std::vector<Word>>(random_.residues<Word>(30, q_));
+  std::vector<Word> some;
+  for (std::size_t r = 0; r < 3; ++r)
+    some.insert(some.end(), &(*all)[10 * r + 3], &(*all)[10 * r + 3] + 4);
+  const auto on_device = random_.residues<Word>(12, q_);  // to be told from them
+  const Stored<Word> value(lane, place<Word>(lane, on_device));
+  EXPECT_FALSE(value.kept());
+  value.remember({all, all->data() + 3, 4, 10});
+  EXPECT_TRUE(value.kept());
+  EXPECT_EQ(value.words(), some);
+  all.reset();
+  EXPECT_FALSE(value.kept());
+  EXPECT_EQ(value.words(), on_device);
+  EXPECT_TRUE(value.spill());
+  EXPECT_TRUE(value.kept());
+}
+
 TEST_F(StoredPieces, AnEmptyOneIsNone) {
   EXPECT_FALSE(Stored<Word>());
   EXPECT_EQ(Stored<Word>().size(), 0u);
@@ -190,6 +210,33 @@ class StoredOnTwo : public StoredPieces {
  protected:
   StoredOnTwo() : StoredPieces(2) {}
 };
+
+TEST_F(StoredOnTwo, Replicas) {
+  const Lane &first = *fleet_->lane(0), &second = *fleet_->lane(1);
+  const auto words = random_.residues<Word>(100, q_);
+  const Stored<Word> value(first, place<Word>(first, words));
+  EXPECT_TRUE(value.at(first));
+  EXPECT_FALSE(value.at(second));
+  const Piece pieces[] = {{0, {0, 50}}, {1, {50, 25}}, {1, {75, 25}}};
+  int found = 0;
+  for (int repeat = 0; repeat < 2; ++repeat)
+    replicate(*fleet_, value, pieces, [&] {
+      ++found;
+      return at_hand(*fleet_, 0, value);
+    });
+  EXPECT_EQ(found, 1) << "it stays there";
+  EXPECT_EQ(limits_[1]->used, 400u);
+  EXPECT_EQ(&value.at(second).lane(), &second);
+  fleet_->mark_failed(0, "unplugged");
+  const Stored<Word> there = at_hand(*fleet_, 0, value);
+  ASSERT_TRUE(there);
+  EXPECT_EQ(&there.lane(), &second);
+  EXPECT_EQ(there.words(), words);
+  fleet_->mark_failed(1, "unplugged");
+  EXPECT_FALSE(at_hand(*fleet_, 0, value));
+  EXPECT_TRUE(value.spill());
+  EXPECT_EQ(at_hand(*fleet_, 0, value).words(), words) << "the host has them";
+}
 
 TEST_F(StoredOnTwo, EachDeviceMakesItsOwnRoom) {
   const std::size_t count = 4000;

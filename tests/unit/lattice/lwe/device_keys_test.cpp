@@ -1,4 +1,5 @@
-// Keys of gates on a device: each is counted for what it takes there.
+// Keys of gates on devices: put there when they are used, taken off again; each is counted for what
+// it takes there.
 #include "lattice/lwe/device_keys.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,9 @@
 #include "backend/contract/device.h"
 #include "lattice/lwe/rotation_method.h"
 #include "math/primes.h"
+#include "support/lwe_rig.h"
 #include "support/random.h"
+#include "support/strained_device.h"
 #include "whorl/error.h"
 
 namespace whorl::lattice::lwe {
@@ -25,8 +28,8 @@ KeyMaterial material(unsigned bits, backend::Arithmetic arithmetic, std::uint64_
   const ring::Gadget digits(Q_ks, 7, 2);
   KeyMaterial out;
   out.rotation = RotationMethod().shape(N, Q, SecretKind::ternary, gadgets, arithmetic);
-  out.rotation_b = WordArray(
-      random.residues<Word>(out.rotation.rows() * out.rotation.row_words(), static_cast<Word>(Q)));
+  out.rotation_b = WordArray(random.residues<Word>(
+      out.rotation.row_count * out.rotation.row_words(), static_cast<Word>(Q)));
   out.key_switch = {N, n, Q_ks, digits, false};
   out.switch_b = WordArray(
       random.residues<SwitchWord>(std::size_t{N} * digits.digits(), static_cast<SwitchWord>(Q_ks)));
@@ -101,6 +104,35 @@ TEST(LweDeviceKeys, TwoSetsFitWhereTheirPreparedBytesDo) {
     const Keys none(std::make_shared<run::KeyBudget>(each - 1), sample.keys);
     EXPECT_THROW(none.on(*there), OutOfMemoryError);
   }
+}
+
+TEST(LweDeviceKeys, AreReleasedAndComeBack) {
+  test::LweRig<std::uint32_t> rig(27);
+  const auto budget = std::make_shared<run::KeyBudget>();
+  const auto keys = rig.on_host(budget);
+  const test::StrainedFleet devices(2);
+  const run::Lane &first = *devices.fleet->lane(0), &second = *devices.fleet->lane(1);
+  EXPECT_EQ(budget->used(first), 0u);
+  keys->release(first);  // nothing is there
+  keys->on(first);
+  keys->on(second);
+  const std::size_t used = budget->used(first);
+  EXPECT_GT(used, 0u);
+  {
+    const DeviceKeys there = keys->on(first);
+    keys->release(first);
+    EXPECT_EQ(budget->used(first), used) << "a call holds them";
+    EXPECT_EQ(there.key_switch->shape().Q_ks, rig.Q_ks);
+    EXPECT_NE(keys->on(first).rotation, there.rotation) << "prepared anew";
+    keys->release(first);
+  }
+  EXPECT_EQ(budget->used(first), 0u);
+  EXPECT_GT(budget->used(second), 0u) << "another device keeps them";
+
+  const Evaluator evaluator(devices.fleet, keys, 1 << 14);
+  const std::vector<std::uint32_t> words(rig.N + 1);
+  evaluator.key_switch(evaluator.upload({rig.Q_ks, rig.N, Under::ring, 4}, 1, words.data()));
+  EXPECT_EQ(budget->used(first), used);
 }
 
 }  // namespace

@@ -145,16 +145,46 @@ TEST_F(Failures, MemoryThatOthersTookMeanwhile) {
   expect_same(e->download(x), words);
 }
 
+TEST_F(Failures, OperandsWhoseWordsTheCallerHas) {
+  const auto due = alone->download(alone->tensor(alone->upload(a, many), alone->upload(b, many)));
+  const StrainedFleet devices(2);
+  const auto e = rig.evaluator(devices.fleet);
+  const Array x = e->upload(a, many), y = e->upload(b, many), z = e->upload(s, single);
+  devices.strains[1]->calls_left = 0;
+  expect_same(e->download(e->tensor(x, y)), due);
+  EXPECT_TRUE(devices.fleet->has_failed(1));
+  expect_same(e->download(x), a);
+  const std::vector<std::uint32_t> index = {3, 0};
+  expect_same(e->download(e->take(x, index)),
+              alone->download(alone->take(alone->upload(a, many), index)));
+  expect_same(e->download(z), s);
+  a = WordArray();
+  EXPECT_THROW(e->download(x), DeviceError);
+}
+
+TEST_F(Failures, ASingleOnTheDeviceThatFails) {
+  const StrainedFleet devices(2);
+  const auto e = rig.evaluator(devices.fleet);
+  const Array one = e->upload(rig.residues(single), single), x = e->upload(a, many);
+  devices.strains[0]->calls_left = 0;  // its copy for the other device is not made any more
+  EXPECT_THROW(e->add(x, one), DeviceError);
+  EXPECT_TRUE(devices.fleet->has_failed(0));
+  EXPECT_NO_THROW(e->add(x, x));
+}
+
 TEST_F(Failures, ReplicatedSingles) {
   const StrainedFleet devices(2);
   const auto e = rig.evaluator(devices.fleet);
+  const auto due =
+      alone->download(alone->tensor(alone->upload(s, single), alone->upload(s, single)));
   const Array one = e->upload(s, single), x = e->upload(a, many);
   e->add(x, one);  // on both now
+  const auto words = e->download(one);
+  s = WordArray();
   devices.strains[0]->calls_left = 0;
-  expect_same(e->download(e->tensor(one, one)),
-              alone->download(alone->tensor(alone->upload(s, single), alone->upload(s, single))));
+  expect_same(e->download(e->tensor(one, one)), due);
   EXPECT_TRUE(devices.fleet->has_failed(0));
-  expect_same(e->download(one), s);
+  expect_same(e->download(one), words);
 }
 
 TEST_F(Failures, LostOperandsAreNamed) {
@@ -162,7 +192,7 @@ TEST_F(Failures, LostOperandsAreNamed) {
   const auto e = rig.evaluator(devices.fleet);
   const Array x = e->upload(a, many), y = e->upload(b, many);
   spill(devices, 1);
-  const Array z = e->upload(b, many);
+  const Array z = e->upload(rig.residues(many), many);
   devices.strains[1]->calls_left = 0;
   try {
     e->add(x, z);

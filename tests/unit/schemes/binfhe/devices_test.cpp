@@ -234,6 +234,36 @@ TEST_F(BinfheDevices, ArraysOfAFailedDeviceAreNamedAndTheServerGoesOn) {
   EXPECT_TRUE(nand(three, x, y).data == expected(x, y)) << "and batches of the host";
 }
 
+TEST_F(BinfheDevices, ArraysOfCiphertextsThatTheHostHasSurviveAFailure) {
+  for (const int k : {1, 2, 3}) {
+    SCOPED_TRACE(k);
+    const auto first = add("faulty:0"), second = add("faulty:1");
+    first->batch_limit = second->batch_limit = 3;
+    add_cpu();
+    const Server three = server();
+    auto x = std::make_shared<const Ciphertexts>(bits(30)),
+         y = std::make_shared<const Ciphertexts>(bits(30));
+    const auto want = expected(*x, *y);
+    const Array a = three.upload(x), b = three.upload(y);
+    second->fails_in = k;
+    EXPECT_TRUE(three.download(nand(three, a, b)).data == want);
+    ASSERT_EQ(three.failed_devices().size(), 1u);
+    EXPECT_EQ(three.failed_devices()[0].name, "faulty:1");
+    EXPECT_TRUE(three.download(a).data == x->data);
+    first->fails_in = k;
+    x.reset();
+    EXPECT_TRUE(three.download(nand(three, a, b)).data == want) << "the arrays hold them";
+    EXPECT_EQ(three.failed_devices().size(), 2u);
+    EXPECT_EQ(y.use_count(), 2);
+  }
+  EXPECT_THROW(plain_.upload(std::shared_ptr<const Ciphertexts>()), ShapeError);
+  const auto alone = std::make_shared<const Ciphertexts>(bits(3));
+  const Array kept = plain_.upload(alone);
+  EXPECT_EQ(alone.use_count(), 1) << "one device has nobody to give its part to";
+  EXPECT_TRUE(plain_.download(plain_.upload(std::make_shared<const Ciphertexts>(*alone))).data ==
+              alone->data);
+}
+
 TEST_F(BinfheDevices, ArraysBeyondAPieceOfMemory) {
   const auto script = add("faulty:0");
   script->batch_limit = 7;
