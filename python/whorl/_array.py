@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,8 @@ Shape = tuple[int, ...]
 Positions = np.ndarray[Any, np.dtype[np.intp]]
 A = TypeVar("A", bound="Array")
 H = TypeVar("H", bound="HostArray")
-D = TypeVar("D", bound="DeviceArray")
+S = TypeVar("S", bound="Session[Any, Any]")
+D = TypeVar("D", bound="DeviceArray[Any]")
 
 
 class Array:
@@ -206,18 +207,18 @@ def _kept(core: Any) -> Shape:
     return (core.count,) if core.shape is None else core.shape
 
 
-class DeviceArray(Array):
-    """What lies on the device of a server, which it knows."""
+class DeviceArray(Array, Generic[S]):
+    """What lies on the devices of a server, which it knows."""
 
     __slots__ = ("_server",)
 
-    _server: Any
+    _server: S
 
     def __init__(self) -> None:
         raise TypeError(f"{type(self).__name__} is made by a Server: upload, encode, operations")
 
     @classmethod
-    def _wrap(cls: type[D], core: Any, server: Session[Any, Any], shape: Shape) -> D:
+    def _wrap(cls: type[D], core: Any, server: Any, shape: Shape) -> D:
         self = cls.__new__(cls)
         self._core = core
         self._server = server
@@ -233,6 +234,11 @@ class DeviceArray(Array):
     def _joined(self: D, arrays: Sequence[D]) -> D:
         core = self._server._core.concatenate([array._core for array in arrays])
         return self._like(core, (sum(array.size for array in arrays),))
+
+    @property
+    def server(self) -> S:
+        """Server whose devices it lies on."""
+        return self._server
 
     nbytes = Part[int]("_core.nbytes", "Bytes on the device.")
     device = Part[str]("_server.device", "Where it lies: `cuda:0 (NVIDIA H200)`.")

@@ -15,7 +15,7 @@ from ._saved import Keys
 from .errors import DeviceError
 
 H = TypeVar("H", bound=HostArray)
-D = TypeVar("D", bound=DeviceArray)
+D = TypeVar("D", bound="DeviceArray[Any]")
 
 
 class Session(Generic[H, D]):

@@ -84,6 +84,7 @@ class Server {
   const KeyId& key_id() const;
   const std::string& device() const;  ///< "cuda:0 (NVIDIA H200)"; several joined by ", "
   const std::vector<std::string>& devices() const;   ///< names, one each
+  unsigned threads() const;                          ///< of the (first) device
   std::vector<FailedDevice> failed_devices() const;  ///< of several, oldest failure first
   std::size_t key_bytes() const;                     ///< of the keys as they lie on the devices now
 

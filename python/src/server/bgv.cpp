@@ -44,6 +44,7 @@ void bind_bgv_server(nb::module_& module) {
       .def_prop_ro("nbytes", &Array::bytes);
 
   bind_session<Server, Array>(module)
+      .def_prop_ro("threads", &Server::threads)
       .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "key_budget"_a,
                   "key_cache"_a.none())
       .def("add", calling(&Server::add), "a"_a, "b"_a)

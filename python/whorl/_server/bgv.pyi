@@ -67,6 +67,7 @@ class Server(Session[Parameters, Ciphertexts, Array]):
         key_budget: int,
         key_cache: KeyCache | None,
     ) -> Server: ...
+    threads: Read[int]
     @overload
     def take(self, a: Array, index: U32) -> Array: ...
     @overload

@@ -14,27 +14,12 @@ from ._ciphertexts import Accounted, Ciphertexts
 from ._parameters import Parameters
 
 if TYPE_CHECKING:
-    from ._server import Server
+    pass
 
 Operand: TypeAlias = Union["EncryptedArray", "Plaintexts", Ciphertexts, ArrayLike]
 
 
-class _OnDevice(DeviceArray):
-    """What both kinds have."""
-
-    __slots__ = ()
-
-    _server: Server
-
-    parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
-
-    @property
-    def server(self) -> Server:
-        """Server whose device they are on."""
-        return self._server
-
-
-class Plaintexts(_OnDevice):
+class Plaintexts(DeviceArray["Server"]):
     """An immutable array of plaintexts on the device of a `Server`, encoded and uploaded once.
 
     `Server.encode` makes them; `+`, `-`, `*` of encrypted arrays take them, of every level, and
@@ -53,6 +38,7 @@ class Plaintexts(_OnDevice):
 
     _core: _lib.Plaintexts
 
+    parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
     packing = Part[str]("_core.packing", "`slots` or `coefficients`.")
 
     def __repr__(self) -> str:
@@ -62,7 +48,7 @@ class Plaintexts(_OnDevice):
         )
 
 
-class EncryptedArray(Accounted, _OnDevice):
+class EncryptedArray(Accounted, DeviceArray["Server"]):
     """An immutable array of ciphertexts on the device of a `Server`, each of N integers modulo t.
 
     `Server.upload` and operations make them; nothing leaves the device before `to_host`. With
@@ -87,6 +73,7 @@ class EncryptedArray(Accounted, _OnDevice):
 
     _core: _lib.Array
 
+    parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
     key_id = Part[str]("_server.key_id", "Label of the secret key, 32 hexadecimal digits.")
 
     def __repr__(self) -> str:

@@ -31,30 +31,38 @@ class Server(Session[Ciphertexts, EncryptedArray]):
 
     Args:
         keys: evaluation keys, or the path of a file of them, which is mapped.
-        device: `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, or `""` for the best found: a GPU
-            that can be used, else the CPU. Default: the environment's WHORL_DEVICE, else `""`.
+        device: `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, several GPUs as `"cuda:0,1"` or
+            `"cuda:all"`, or `""` for the best found: a GPU that can be used, else the CPU.
+            Default: the environment's WHORL_DEVICE, else `""`. `whorl.devices()` lists what there
+            is; the property `device` tells which is used.
         threads: of the CPU; default 0: all cores.
         allow_insecure: with a path, accept parameters under 128 bits.
         key_budget: bytes that keys may take of each device; those used least recently make room.
-            Default 0: no bound, and all keys lie on the device from the start.
+            Default 0: no bound, and all keys lie on the devices from the start.
         key_cache: a `whorl.KeyCache`, room for keys that several servers share, instead of a budget
             of this server's own. Keys are prepared when they are used.
 
     Raises:
         DeviceError: a device that is not there, or a name that is none; there is no silent
             fallback.
-        OutOfMemoryError: the keys do not fit into the device's memory, or one alone not into
+        OutOfMemoryError: the keys do not fit into a device's memory, or one alone not into
             `key_budget` or `key_cache`.
         ParameterError: a key budget that is no integer in 0 … 2^64 - 1, or one beside a key cache.
         TypeMismatchError: a file that does not hold evaluation keys, as a secret one; with a path
             also the other errors of `EvaluationKeys.load`.
 
-    Methods take arrays on the device, or `Ciphertexts`, which they upload; what they return stays
-    on the device. Evaluation is deterministic. Levels, and the factors that switching them leaves,
-    are brought together by the server: products lose the primes that they are better off without.
-    Methods may be called from several Python threads, one of which runs at a time; they release the
-    GIL, and Ctrl-C stops them; arrays may be dropped by any thread meanwhile. Give whole batches.
-    Shapes of two operands are broadcast as NumPy's.
+    Methods take arrays on the devices, or `Ciphertexts`, which they upload; what they return stays
+    there. Several GPUs share each batch in equal parts. Where their memory is short, pieces of
+    arrays that are not in use wait in the host's. Evaluation is deterministic, and gives the same
+    bits on every device and on any number of them. Levels, and the factors that switching them
+    leaves, are brought together by the server: products lose the primes that they are better off
+    without. Methods may be called from several Python threads, one of which runs at a time; they
+    release the GIL, and Ctrl-C stops them; arrays may be dropped by any thread meanwhile. Give
+    whole batches. Shapes of two operands are broadcast as NumPy's.
+
+    One GPU of several that fails is left out from then on: a `RuntimeWarning` names it. A call is
+    done again by the others, unless it needs results that lay there alone: `DeviceError` names them
+    then, and the server goes on.
 
     All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
     made under the server's keys, `DeviceError` for arrays of another server, `ValueError` for
@@ -89,6 +97,7 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         self._open(keys, device, threads, allow_insecure, *room)
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
+    threads = Part[int]("_core.threads", "Threads used.")
 
     def encode(self, values: ArrayLike, packing: Packing = "slots") -> Plaintexts:
         """Rows of integers as plaintexts on the device, to be used many times.

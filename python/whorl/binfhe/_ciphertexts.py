@@ -12,7 +12,7 @@ from ._messages import Words
 from ._parameters import Parameters
 
 if TYPE_CHECKING:
-    from ._server import Server
+    pass
 
 
 class Encoded:
@@ -68,7 +68,7 @@ class Ciphertexts(Encoded, HostArray):
         return self._describe("")
 
 
-class EncryptedArray(Encoded, DeviceArray):
+class EncryptedArray(Encoded, DeviceArray["Server"]):
     """An immutable array of LWE ciphertexts on the devices of a `Server`.
 
     `Server.upload` and operations make them; nothing leaves the devices before `to_host`. With
@@ -87,16 +87,10 @@ class EncryptedArray(Encoded, DeviceArray):
     __slots__ = ()
 
     _core: _lib.Array
-    _server: Server
     _may_be_empty = True
 
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
     key_id = Part[str]("_server.key_id", "Label of the secret key, 32 hexadecimal digits.")
-
-    @property
-    def server(self) -> Server:
-        """Server whose devices they are on."""
-        return self._server
 
     def __repr__(self) -> str:
         return self._describe(f", on {self.device}")

@@ -39,15 +39,15 @@ class Server(Session[Ciphertexts, EncryptedArray]):
             Default: the environment's WHORL_DEVICE, else `""`. `whorl.devices()` lists what there
             is; the property `device` tells which is used.
         threads: of the CPU; default 0: all cores.
-        transform: `"ntt"` (exact) or `"fft"`; default: the parameters'.
         allow_insecure: with a path, accept parameter sets under 128 bits.
-        rotation: how a GPU spreads blind rotations, for comparison: `"single"` (one ciphertext in a
-            thread block), `"cluster"` (one over several blocks), `"shared"` (several in a block);
-            default `"auto"`: the fastest for the batch. A CPU ignores it.
         key_budget: bytes that keys may take of each device; those used least recently make room.
             Default 0: no bound.
         key_cache: a `whorl.KeyCache`, room for keys that several servers share, instead of a budget
             of this server's own. Keys are prepared when the server is made, and when they are used.
+        transform: `"ntt"` (exact) or `"fft"`; default: the parameters'.
+        rotation: how a GPU spreads blind rotations, for comparison: `"single"` (one ciphertext in a
+            thread block), `"cluster"` (one over several blocks), `"shared"` (several in a block);
+            default `"auto"`: the fastest for the batch. A CPU ignores it.
 
     Raises:
         DeviceError: a device that is not there, or a name that is none; there is no silent
@@ -57,8 +57,7 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         ParameterError: a transform or rotation that is not known; a key budget that is no integer
             in 0 … 2^64 - 1, or one beside a key cache.
         TypeMismatchError: a file that does not hold evaluation keys, as a secret one; with a path
-            also
-            the other errors of `EvaluationKeys.load`.
+            also the other errors of `EvaluationKeys.load`.
 
     Methods take arrays on the devices, or `Ciphertexts`, which they upload; what they return stays
     on the devices. Inputs broadcast as NumPy's do. Where the devices' memory is short, pieces of
@@ -101,11 +100,12 @@ class Server(Session[Ciphertexts, EncryptedArray]):
         keys: EvaluationKeys | str | os.PathLike[str],
         device: str | None = None,
         threads: int = 0,
-        transform: str | None = None,
         allow_insecure: bool = False,
-        rotation: str = "auto",
         key_budget: int = 0,
         key_cache: KeyCache | None = None,
+        *,
+        transform: str | None = None,
+        rotation: str = "auto",
     ) -> None:
         room = room_for_keys(key_budget, key_cache)
         self._open(keys, device, threads, allow_insecure, *room, transform, rotation)

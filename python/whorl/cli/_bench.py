@@ -62,7 +62,7 @@ def _start(
 ) -> tuple[Client, Server, int]:
     client = Client(parameters(name, allow_insecure=True))
     keys = client.evaluation_keys(threads, progress=True)
-    server = Server(keys, device, threads, transform, rotation=rotation)
+    server = Server(keys, device, threads, transform=transform, rotation=rotation)
     on_gpu = server.devices[0].startswith("cuda")
     return client, server, batch or (GPU_BATCH if on_gpu else 16 * server.threads)
 

@@ -87,7 +87,7 @@ def evaluate(
     if (gate is None) == (lut is None):
         raise ValueError("one of --gate and --lut is needed")
     files.new_file(output, force)
-    server = Server(EvaluationKeys.load(keys, allow_insecure), device, threads, transform)
+    server = Server(EvaluationKeys.load(keys, allow_insecure), device, threads, transform=transform)
     arrays = [Ciphertexts.load(path, allow_insecure) for path in inputs]
     with files.timed(output, server) as done:
         if gate is not None:

@@ -72,16 +72,10 @@ void Evaluator::check_not_lost(std::span<const Array* const> in) const {
 
 template <class F>
 auto Evaluator::again(std::span<const Array* const> in, const F& f) const {
-  for (;;) {
-    const std::size_t failed = fleet_->failed().size();
+  return fleet_->again([&] {
     check_not_lost(in);
-    try {
-      return f();
-    } catch (const DeviceError&) {
-      check_not_lost(in);
-      if (fleet_->failed().size() == failed) throw;
-    }
-  }
+    return f();
+  });
 }
 
 // ---- operands

@@ -156,8 +156,12 @@ WordArray Typed<Word>::download(const Array& a) const {
   };
   fleet().again([&] {
     std::vector<Stored> places;
-    for (std::size_t i = 0; i < from->pieces.size(); ++i) places.push_back(place(*from, i));
-    fleet().each(from->pieces, true, [&](std::size_t i) { one(i, places[i]); });
+    Pieces there = from->pieces;  // on the lanes of replicas, where there are any
+    for (std::size_t i = 0; i < there.size(); ++i) {
+      places.push_back(place(*from, i));
+      there[i].lane = run::number_of(fleet(), places[i].lane());
+    }
+    fleet().each(there, true, [&](std::size_t i) { one(i, places[i]); });
   });
   return WordArray(words, words.get(), size, sizeof(Word));
 }

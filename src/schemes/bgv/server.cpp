@@ -224,6 +224,7 @@ const Parameters& Server::parameters() const { return state_->parameters; }
 const KeyId& Server::key_id() const { return state_->key_id; }
 const std::string& Server::device() const { return state_->name; }
 const std::vector<std::string>& Server::devices() const { return state_->names; }
+unsigned Server::threads() const { return state_->fleet->lane(0)->device().threads(); }
 std::vector<FailedDevice> Server::failed_devices() const { return state_->fleet->failed(); }
 std::size_t Server::key_bytes() const { return state_->keys.bytes(); }
 

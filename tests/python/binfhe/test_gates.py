@@ -174,7 +174,7 @@ def test_same_bits_whatever_the_batch_or_threads(
 ) -> None:
     size = 37
     a, b = (kit.client.encrypt(generator.integers(0, 2, size=size)) for _ in range(2))
-    one, three = (Server(kit.keys, "cpu", threads, transform) for threads in (1, 3))
+    one, three = (Server(kit.keys, "cpu", threads, transform=transform) for threads in (1, 3))
     whole = one.nand(a, b).to_host().data
     assert np.array_equal(whole, three.nand(a, b).to_host().data)
     assert np.array_equal(whole, one.nand(a, b).to_host().data)

@@ -120,7 +120,8 @@ TEST(BgvServerDevices, OneThatFailsIsLeftOut) {
     SCOPED_TRACE(calls);
     Strained strained(2);
     const Server server(scene.pair.keys, Devices::options());
-    const Array kept = server.upload(x), single = server.upload(one);
+    const Array kept = server.upload(scene.fresh(4)), single = server.upload(one);
+    const Array of_x = server.upload(x);
     EXPECT_TRUE(server.failed_devices().empty());
     strained.strains[1]->calls_left = calls;
     std::string message;
@@ -138,6 +139,8 @@ TEST(BgvServerDevices, OneThatFailsIsLeftOut) {
     EXPECT_THROW(server.download(kept), DeviceError);
     EXPECT_THROW(server.negate(kept), DeviceError);
     EXPECT_NO_THROW(server.download(server.negate(single)));
+    expect_same(server.download(of_x), x);  // the caller has its words
+    EXPECT_NO_THROW(server.download(server.negate(of_x)));
     expect_same(circuit(server, x, y, one, scene.values), due);
     strained.strains[0]->calls_left = 0;
     EXPECT_THROW(server.negate(single), DeviceError);
