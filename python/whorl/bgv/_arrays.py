@@ -14,7 +14,7 @@ from ._ciphertexts import Accounted, Ciphertexts
 from ._parameters import Parameters
 
 if TYPE_CHECKING:
-    pass
+    from ._server import Server
 
 Operand: TypeAlias = Union["EncryptedArray", "Plaintexts", Ciphertexts, ArrayLike]
 
@@ -37,6 +37,7 @@ class Plaintexts(DeviceArray["Server"]):
     __slots__ = ()
 
     _core: _lib.Plaintexts
+    _server: Server
 
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
     packing = Part[str]("_core.packing", "`slots` or `coefficients`.")
@@ -72,6 +73,7 @@ class EncryptedArray(Accounted, DeviceArray["Server"]):
     __slots__ = ()
 
     _core: _lib.Array
+    _server: Server
 
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
     key_id = Part[str]("_server.key_id", "Label of the secret key, 32 hexadecimal digits.")

@@ -12,7 +12,7 @@ from ._messages import Words
 from ._parameters import Parameters
 
 if TYPE_CHECKING:
-    pass
+    from ._server import Server
 
 
 class Encoded:
@@ -87,6 +87,7 @@ class EncryptedArray(Encoded, DeviceArray["Server"]):
     __slots__ = ()
 
     _core: _lib.Array
+    _server: Server
     _may_be_empty = True
 
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")

@@ -115,9 +115,9 @@ Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding en
   const SecretEncoder encode_message(encoding, p.q());
   for (std::size_t i = 0; i < out.count; ++i) {
     const std::span<std::uint32_t> row{out.data.data() + i * out.row(), out.row()};
-      lattice::lwe::ciphertext_uniform(*out.seed, i, p.q(), row.first(n));
-      const std::uint64_t mask =
-          lattice::lwe_mask<std::uint32_t>(row.first(n), secret_key().lwe(), p.q());
+    lattice::lwe::ciphertext_uniform(*out.seed, i, p.q(), row.first(n));
+    const std::uint64_t mask =
+        lattice::lwe_mask<std::uint32_t>(row.first(n), secret_key().lwe(), p.q());
     row[n] = static_cast<std::uint32_t>(
         (mask + encode_message(messages[i]) + lattice::residue(errors[i], p.q())) & (p.q() - 1));
   }
