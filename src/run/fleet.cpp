@@ -138,6 +138,9 @@ void Fleet::side_by_side(std::span<const Piece> pieces,
               stop_if_asked(i, pieces.size());
               body(i);
             }
+        } catch (const backend::RefusedError&) {
+          other[u] = std::current_exception();
+          ended = true;
         } catch (const DeviceError& error) {
           note(used[u], error.what(), lost[u]);
         } catch (...) {

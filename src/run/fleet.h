@@ -3,6 +3,7 @@
 // the devices' measured speed. A device that fails is left out from then on.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <exception>
@@ -87,6 +88,12 @@ class Fleet {
 
   // ---- batches that stay
 
+  /// f(pieces) for a batch, in pieces of at most `most` items: again over the devices that are left
+  /// where one has failed, and in pieces of half the size where memory is short that others have
+  /// taken meanwhile. So f may be called several times.
+  template <class F>
+  auto in_pieces(std::size_t count, std::size_t most, const F& f) const;
+
   /// The rule: contiguous ranges, of equal size, over as many working devices as the batch is
   /// worth, each cut into equal pieces of at most `most` items. The same for the same count, until
   /// a device fails. DeviceError if all have.
@@ -104,9 +111,9 @@ class Fleet {
   /// body(number of the piece), each under its lane's hold: one after another in this thread, as
   /// what enqueues may be, or `waits`: devices side by side, a thread each (not inside together(),
   /// where other threads cannot come in). With `waits`, body keeps to its piece's lane.
-  /// A DeviceError marks the device as failed, ends what was to be done on it, and is thrown once
-  /// the pieces of the others are done; another error is thrown at once. Between pieces the caller
-  /// is asked whether to stop: InterruptedError.
+  /// A DeviceError (but RefusedError) marks the device as failed, ends what was to be done on it,
+  /// and is thrown once the pieces of the others are done; another error is thrown at once. Between
+  /// pieces the caller is asked whether to stop: InterruptedError.
   template <class Body>
   void each(std::span<const Piece> pieces, bool waits, const Body& body) const;
 
@@ -183,6 +190,22 @@ auto Fleet::again(const F& f) const {
   }
 }
 
+template <class F>
+auto Fleet::in_pieces(std::size_t count, std::size_t most, const F& f) const {
+  while (true) {
+    try {
+      return again([&] { return f(pieces(count, most)); });
+    } catch (const KeyRoomError&) {
+      throw;
+    } catch (const OutOfMemoryError&) {
+      std::size_t largest = 0;
+      for (const Piece& piece : pieces(count, most)) largest = std::max(largest, piece.range.count);
+      if (largest <= 1) throw;
+      most = (largest + 1) / 2;
+    }
+  }
+}
+
 template <class Body>
 void Fleet::each(std::span<const Piece> pieces, bool waits, const Body& body) const {
   if (waits && !one_lane(pieces) && !holds_any(pieces)) {
@@ -201,6 +224,8 @@ void Fleet::each(std::span<const Piece> pieces, bool waits, const Body& body) co
     }
     try {
       body(i);
+    } catch (const backend::RefusedError&) {
+      throw;
     } catch (const DeviceError& error) {
       note(lane, error.what(), first);
     }

@@ -94,9 +94,9 @@ void KeyBudget::reserve(Lock& lock, const Lane& lane, std::size_t bytes) const {
         continue;
       }
     }
-    throw OutOfMemoryError("a key of " + std::to_string(bytes) + " bytes does not fit " +
-                           lane.name() + ": keys may take " + std::to_string(bytes_) +
-                           " bytes there, and those in use take " + std::to_string(used));
+    throw KeyRoomError("a key of " + std::to_string(bytes) + " bytes does not fit " + lane.name() +
+                       ": keys may take " + std::to_string(bytes_) +
+                       " bytes there, and those in use take " + std::to_string(used));
   }
 }
 

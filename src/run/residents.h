@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "whorl/error.h"
+
 namespace whorl::run {
 
 /// Something on a lane that can leave it for a while.
@@ -21,6 +23,12 @@ class Resident {
 };
 
 class Lane;
+
+/// A key that there is no room for, whatever else would leave the device.
+class KeyRoomError : public OutOfMemoryError {
+ public:
+  using OutOfMemoryError::OutOfMemoryError;
+};
 
 /// Whoever can free memory of a lane at once: a budget of keys, by those that no call holds.
 class RoomMaker {

@@ -145,6 +145,8 @@ void with_room(const Lane& lane, const First& first, const Attempt& attempt) {
   for (bool tried = false, asked = false;; tried = true) {
     try {
       return attempt();
+    } catch (const KeyRoomError&) {
+      throw;
     } catch (const OutOfMemoryError&) {
       if (!(!tried && first()) && !lane.residents().spill(since)) {
         if (std::exchange(asked, true) || !lane.residents().ask_room_makers(lane)) throw;

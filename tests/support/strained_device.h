@@ -43,10 +43,16 @@ class StrainedQueue final : public backend::Relay {
   std::shared_ptr<Strain> strain_;
 };
 
+/// It stands for hardware with memory of its own.
+class StrainedDevice final : public backend::RelayDevice<StrainedQueue, std::shared_ptr<Strain>> {
+ public:
+  StrainedDevice(std::string name, std::shared_ptr<Strain> strain)
+      : RelayDevice(std::move(name), backend::make_device("cpu", {1, {}}), std::move(strain)) {}
+  std::string memory() const override { return name(); }
+};
 inline std::shared_ptr<const backend::Device> strained_device(std::string name,
                                                               std::shared_ptr<Strain> strain) {
-  return std::make_shared<backend::RelayDevice<StrainedQueue, std::shared_ptr<Strain>>>(
-      std::move(name), backend::make_device("cpu", {1, {}}), std::move(strain));
+  return std::make_shared<StrainedDevice>(std::move(name), std::move(strain));
 }
 
 /// `devices` of one thread each, and with `most` ciphertexts at once; their strains.

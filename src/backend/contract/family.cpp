@@ -19,20 +19,21 @@ void refuse_overlap(const char* what, std::size_t in, std::size_t out, std::ptrd
 }
 
 void Queue::refuse_slice() const {
-  throw DeviceError("a buffer of another queue was given to " + name());
+  throw RefusedError("a buffer of another queue was given to " + name());
 }
 
 void Queue::refuse_family(const char* what, std::size_t word_bytes) const {
-  throw DeviceError(name() + " has no " + what +
-                    (word_bytes == 0 ? std::string()
-                                     : " in words of " + std::to_string(8 * word_bytes) + " bits"));
+  throw RefusedError(name() + " has no " + what +
+                     (word_bytes == 0
+                          ? std::string()
+                          : " in words of " + std::to_string(8 * word_bytes) + " bits"));
 }
 
 void Family::check_owner(const char* what, const Prepared& prepared) const {
   if (prepared.owner() == &queue_.device()) return;
-  throw DeviceError(std::string(what) + " prepared by " +
-                    (prepared.owner() ? prepared.owner()->name() : std::string("nobody")) +
-                    " were given to " + queue_.name());
+  throw RefusedError(std::string(what) + " prepared by " +
+                     (prepared.owner() ? prepared.owner()->name() : std::string("nobody")) +
+                     " were given to " + queue_.name());
 }
 
 void Family::check_size(const char* what, std::size_t got, std::size_t want) {

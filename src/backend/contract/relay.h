@@ -68,12 +68,13 @@ class RelayFft : public FftOps {
   const FftOps& behind_;
 };
 
+/// Weighted sums are made here of the entries below, so that one that is overridden is met there
+/// too.
 template <class Word>
 class RelayRns : public RnsOps<Word> {
  public:
   using typename RnsOps<Word>::Tables;
   using typename RnsOps<Word>::Key;
-  using typename RnsOps<Word>::WeightedTerm;
   RelayRns(const Queue& queue, const Queue& behind)
       : RnsOps<Word>(queue), behind_(behind.rns<Word>()) {}
 
@@ -105,12 +106,6 @@ class RelayRns : public RnsOps<Word> {
   void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                          std::size_t batch, const Word* digits, Word* out) const override {
     behind_.run_inner_product(key, tables, product, batch, digits, out);
-  }
-  /// One that does inner products itself may call RnsOps's instead, which is made of them.
-  void run_weighted(std::span<const WeightedTerm> terms, const Tables& tables,
-                    const InnerProduct& product, std::size_t batch, const Word* digits, bool onto,
-                    Word* out) const override {
-    behind_.run_weighted(terms, tables, product, batch, digits, onto, out);
   }
   void run_division(const Tables& tables, const Division& division, std::size_t parts,
                     std::size_t batch, const Word* in, std::span<const Word> added, std::uint32_t g,

@@ -147,6 +147,8 @@ class RnsOps : public Family {
   /// sum may come in pieces where not all of its keys fit the device.
   void weighted_inner_products(std::span<const WeightedKey<Word>> terms, const Tables& tables,
                                const ring::Basis& basis, Input digits, bool onto, Output out) const;
+  /// Terms that it pays to give at once, with their keys on the device: 1 where nothing is fused.
+  virtual std::size_t weighted_at_once() const { return 1; }
   /// in (parts, from, B, N), out (parts, to, B, N). With D the product of the primes that go and E
   /// that of those that come, y = (E·x - delta)/D for delta = E·x mod D, delta = 0 mod t, |delta|
   /// <= t·D/2 or a hair more: mod_down and rescale where none comes, rational rescaling where some

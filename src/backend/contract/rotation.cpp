@@ -86,7 +86,7 @@ template <class Word>
 void RotationOps<Word>::require_ginx(const RotationShape& shape) const {
   constexpr const char* names[] = {"GINX", "unrolled", "AP", "automorphism"};
   if (shape.kind == RotationKind::ginx && shape.raised_by == 1) return;
-  throw DeviceError(
+  throw RefusedError(
       this->queue().name() + " has no kernel for " + names[static_cast<unsigned>(shape.kind)] +
       " rotations" +
       (shape.raised_by == 1 ? std::string() : " modulo Q·" + std::to_string(shape.raised_by)));

@@ -13,6 +13,12 @@ namespace whorl::backend {
 
 class Queue;
 
+/// A call that is refused, whatever the device: it says nothing of the device's health.
+class RefusedError : public DeviceError {
+ public:
+  using DeviceError::DeviceError;
+};
+
 /// A view of a queue's memory. Operations of another queue on it throw DeviceError.
 template <class T>
 struct Slice {

@@ -45,8 +45,11 @@ run::Stored<Word> Array::Part::at_hand(const run::Fleet& fleet,
 }
 
 Rows Array::Part::rows(const Form& form, const run::Lane& lane) const {
-  return with_stored(
-      [&](const auto& stored) { return Rows::view(form, stored.at(lane).on(lane)); });
+  return with_stored([&](const auto& stored) {
+    const auto there = stored.at(lane);
+    if (!there) throw Error(lane.name() + ": an operand is not there: another device has failed");
+    return Rows::view(form, there.on(lane));
+  });
 }
 
 void Array::Part::download(void* words) const {

@@ -70,14 +70,6 @@ void Evaluator::check_not_lost(std::span<const Array* const> in) const {
   throw DeviceError(all);
 }
 
-template <class F>
-auto Evaluator::again(std::span<const Array* const> in, const F& f) const {
-  return fleet_->again([&] {
-    check_not_lost(in);
-    return f();
-  });
-}
-
 // ---- operands
 
 Evaluator::Operands Evaluator::gather(const run::Piece& piece, std::vector<Want> wants) const {
@@ -101,8 +93,8 @@ Evaluator::Operands Evaluator::gather(const run::Piece& piece, std::vector<Want>
       const run::Range from = part.piece().range, both = common(from, range);
       if (both.count == 0) continue;
       Words all((from.count * row_bytes + 7) / 8);
-      const Array::Part there = part.found(*fleet_);
-      fleet_->each({&there.piece(), 1}, false, [&](std::size_t) { there.download(all.data()); });
+      const Array::Part found = part.found(*fleet_);
+      fleet_->each({&found.piece(), 1}, false, [&](std::size_t) { found.download(all.data()); });
       std::copy_n(reinterpret_cast<const char*>(all.data()) + (both.begin - from.begin) * row_bytes,
                   both.count * row_bytes,
                   reinterpret_cast<char*>(words.data()) + (both.begin - range.begin) * row_bytes);
@@ -136,9 +128,9 @@ std::vector<Rows> Evaluator::place(const run::Lane& lane, const Stages& stages,
 
 // ---- work on arrays
 
-std::vector<Array> Evaluator::attempt(std::size_t count, std::span<const Form> out, bool with_keys,
-                                      const Wants& wants, const Work& work) const {
-  const std::vector<run::Piece> pieces = fleet_->pieces(count, most_);
+std::vector<Array> Evaluator::attempt(std::span<const run::Piece> pieces, std::size_t count,
+                                      std::span<const Form> out, bool with_keys, const Wants& wants,
+                                      const Work& work) const {
   std::vector<Operands> operands;
   for (const run::Piece& piece : pieces) operands.push_back(gather(piece, wants(piece.range)));
   std::vector<std::vector<std::optional<Array::Part>>> parts(pieces.size());
@@ -172,7 +164,10 @@ std::vector<Array> Evaluator::attempt(std::size_t count, std::span<const Form> o
 std::vector<Array> Evaluator::run(std::size_t count, std::span<const Array* const> in,
                                   std::span<const Form> out, bool with_keys, const Wants& wants,
                                   const Work& work) const {
-  return again(in, [&] { return attempt(count, out, with_keys, wants, work); });
+  return fleet_->in_pieces(count, most_, [&](const std::vector<run::Piece>& pieces) {
+    check_not_lost(in);
+    return attempt(pieces, count, out, with_keys, wants, work);
+  });
 }
 
 std::vector<Array> Evaluator::map(std::span<const Array* const> in, std::span<const Form> out,
@@ -225,7 +220,8 @@ Array Evaluator::upload(const Form& form, std::size_t count, const void* words,
 void Evaluator::download(const Array& array, void* words) const {
   const Array* in[] = {&array};
   check(in);
-  again(in, [&] {
+  fleet_->again([&] {
+    check_not_lost(in);
     std::vector<Array::Part> parts;
     std::vector<run::Piece> pieces;
     for (const Array::Part& part : array.parts()) {

@@ -99,11 +99,9 @@ class Evaluator {
   std::vector<Array> run(std::size_t count, std::span<const Array* const> in,
                          std::span<const Form> out, bool with_keys, const Wants& wants,
                          const Work& work) const;
-  std::vector<Array> attempt(std::size_t count, std::span<const Form> out, bool with_keys,
-                             const Wants& wants, const Work& work) const;
-  /// f(), again where a device has failed in it, as long as nothing that is lost is among `in`.
-  template <class F>
-  auto again(std::span<const Array* const> in, const F& f) const;
+  std::vector<Array> attempt(std::span<const run::Piece> pieces, std::size_t count,
+                             std::span<const Form> out, bool with_keys, const Wants& wants,
+                             const Work& work) const;
   void check(std::span<const Array* const> in) const;
   void check_not_lost(std::span<const Array* const> in) const;
   Operands gather(const run::Piece& piece, std::vector<Want> wants) const;

@@ -59,6 +59,8 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// Polynomials (count, N) of small integers, as plaintexts over `basis`.
   virtual Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const = 0;
   virtual WordArray download(const Array& a) const = 0;
+  /// Whether some of it lay on devices alone that have failed.
+  virtual bool is_lost(const Array& a) const = 0;
 
   // ---- value by value, in either form
 

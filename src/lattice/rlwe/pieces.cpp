@@ -66,31 +66,31 @@ Array Typed<Word>::upload(const WordArray& words, const Shape& shape) const {
                          std::to_string(at / row) + " is not below its prime " + std::to_string(q));
     throw RangeError("a residue that was not below its prime was changed during the upload");
   };
-  const Array out = placed(shape, [&](const Site& here, std::size_t begin) {
+  return placed(shape, &words, [&](const Site& here, std::size_t begin) {
     Buffer to = here.polynomials(shape.rows());
     put(here, from, begin, to.slice());
     if (!here.ring().all_below(primes, std::as_const(to).slice())) refuse();
     return to;
   });
-  remember(words, *held(out));
-  return out;
 }
 
 template <class Word>
 template <class Body>
-Array Typed<Word>::placed(const Shape& shape, const Body& body) const {
+Array Typed<Word>::placed(const Shape& shape, const WordArray* words, const Body& body) const {
   return in_pieces(shape.count, [&](Pieces pieces) {
     const auto out = draft(shape, std::move(pieces));
     out->buffers = run::each_result<Word>(fleet(), out->pieces, true, [&](std::size_t i) {
       return body(site(i, out->pieces[i]), out->pieces[i].range.begin);
     });
+    if (words) remember(*words, *out);
     return wrap(out);
   });
 }
 
 template <class Word>
-void Typed<Word>::remember(const WordArray& words, const Residues& made) const {
+void Typed<Word>::remember(const WordArray& words, Residues& made) const {
   if (fleet().size() == 1) return;
+  made.source = words.owner();
   const std::size_t N = plan_->N();
   for (std::size_t i = 0; i < made.pieces.size(); ++i) {
     const auto [begin, count] = made.pieces[i].range;
@@ -122,7 +122,8 @@ Array Typed<Word>::lift(std::span<const std::int64_t> polynomials, const ring::B
   for (const auto& q : moduli(basis, 1))
     row = std::transform(polynomials.begin(), polynomials.end(), row,
                          [&](std::int64_t x) { return q.from_signed(x); });
-  return placed({1, basis, size / N, Form::evaluation}, [&](const Site& here, std::size_t begin) {
+  const Shape shape{1, basis, size / N, Form::evaluation};
+  return placed(shape, nullptr, [&](const Site& here, std::size_t begin) {
     Buffer to = here.polynomials(basis.size());
     put(here, std::span<const Word>(residues), begin, to.slice());
     here.rns().ntt(here.tables, basis, 1, to.slice());
@@ -208,7 +209,7 @@ auto Typed<Word>::aligned(const Array& a, const Pieces& pieces, std::size_t coun
   if (a.count() != count)
     throw ShapeError("a batch of " + std::to_string(a.count()) + " where " + std::to_string(count) +
                      " are due");
-  std::vector<Origin> same(count);
+  std::vector<Item> same(count);
   for (std::uint32_t i = 0; i < count; ++i) same[i] = {0, i};
   return gather(a.shape(), std::span(&operand, 1), same, pieces);
 }
@@ -244,11 +245,11 @@ struct Typed<Word>::Share {
 
 template <class Word>
 auto Typed<Word>::share_of(const run::Piece& piece, std::span<const Held> sources,
-                           std::span<const Origin> origins) const -> Share {
+                           std::span<const Item> origins) const -> Share {
   Share share;
   std::map<std::pair<std::uint32_t, std::size_t>, std::uint32_t> known;  // piece of a source
   std::vector<std::pair<std::uint32_t, std::uint32_t>> where;            // fetch, place in it
-  for (const Origin& origin : origins.subspan(piece.range.begin, piece.range.count)) {
+  for (const Item& origin : origins.subspan(piece.range.begin, piece.range.count)) {
     const Residues& source = *sources[origin.source];
     std::size_t at = 0;
     while (origin.item >= source.pieces[at].range.begin + source.pieces[at].range.count) ++at;
@@ -312,7 +313,7 @@ void Typed<Word>::fetch(const Site& site, std::size_t rows, const Fetch& fetch, 
 
 template <class Word>
 auto Typed<Word>::gather(const Shape& shape, std::span<const Held> sources,
-                         std::span<const Origin> origins, Pieces pieces) const -> Held {
+                         std::span<const Item> origins, Pieces pieces) const -> Held {
   const std::size_t rows = shape.rows();
   const auto out = draft(shape, std::move(pieces));
   for (const Held& source : sources)
@@ -350,7 +351,7 @@ auto Typed<Word>::gather(const Shape& shape, std::span<const Held> sources,
 
 template <class Word>
 Array Typed<Word>::gathered(const Shape& shape, std::span<const Held> sources,
-                            std::span<const Origin> origins) const {
+                            std::span<const Item> origins) const {
   return in_pieces(shape.count, [&](Pieces pieces) {
     return wrap(gather(shape, sources, origins, std::move(pieces)));
   });
@@ -360,7 +361,7 @@ template <class Word>
 Array Typed<Word>::take(const Array& a, std::span<const std::uint32_t> indices) const {
   this->check("take", a);
   if (indices.empty()) throw ShapeError("take: no index; arrays are not empty");
-  std::vector<Origin> origins(indices.size());
+  std::vector<Item> origins(indices.size());
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (indices[i] >= a.count())
       throw ShapeError("take: index " + std::to_string(indices[i]) + " at place " +
@@ -378,7 +379,7 @@ template <class Word>
 Array Typed<Word>::join(std::span<const Array> arrays) const {
   if (arrays.empty()) throw ShapeError("join: no array");
   std::vector<Held> sources;
-  std::vector<Origin> origins;
+  std::vector<Item> origins;
   for (const Array& a : arrays) {
     this->check("join", a);
     this->check_basis("join", a.basis(), arrays[0].basis());

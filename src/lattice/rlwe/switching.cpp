@@ -227,11 +227,13 @@ Array Typed<Word>::weighted_sum(const Array& a, std::span<const Term> terms, con
     });
   std::vector<std::uint32_t> gs;
   for (const Term& term : terms) gs.push_back(term.g);
-  const std::vector<Array> images = automorphisms(a, gs, keys, t);
-  Array sum = multiply_plain(images[0], terms[0].plain);
-  for (std::size_t i = 1; i < terms.size(); ++i)
-    sum = this->add(sum, multiply_plain(images[i], terms[i].plain));
-  return sum;
+  return this->fleet().again([&] {
+    const std::vector<Array> images = automorphisms(a, gs, keys, t);
+    Array sum = multiply_plain(images[0], terms[0].plain);
+    for (std::size_t i = 1; i < terms.size(); ++i)
+      sum = this->add(sum, multiply_plain(images[i], terms[i].plain));
+    return sum;
+  });
 }
 
 /// Products that add up on one device, (parts, basis, B, N).
@@ -270,14 +272,15 @@ struct Typed<Word>::Sum {
 };
 
 /// Weighted inner products that add up on one device, (2, basis and special, B, N). Terms wait,
-/// with their keys and weights, to be added as many at once as fit the device.
+/// with their keys and weights, for as many as the device takes at once, or as fit it.
 template <class Word>
 struct Typed<Word>::SwitchedSum {
   const Typed& of;
   const Site& site;
   ring::Basis basis;
   ring::Basis rows;
-  Buffer digits, buffer = {};
+  Buffer digits, buffer;
+  bool begun = false;
   std::vector<backend::WeightedKey<Word>> terms = {};
   std::vector<std::shared_ptr<const PreparedKey>> keys = {};
   std::vector<View> plains = {};
@@ -291,11 +294,11 @@ struct Typed<Word>::SwitchedSum {
       finish();
       wait_for(key, plain);
     }
+    if (terms.size() >= site.rns().weighted_at_once()) finish();
   }
   void finish() {
     if (terms.empty()) return;
-    const bool onto = buffer.size() > 0;
-    if (!onto) buffer = site.polynomials(2 * rows.size());
+    const bool onto = std::exchange(begun, true);
     site.rns().weighted_inner_products(terms, site.tables, basis, std::as_const(digits).slice(),
                                        onto, buffer.slice());
     terms.clear();
@@ -348,9 +351,12 @@ Array Typed<Word>::added_up(Pieces pieces, const Array& a, std::size_t count,
       site.ring().automorphism(primes, plan_->N(), g, true, x.parts(0, 1), image.slice());
       low.add(1, std::as_const(image).slice(), view(*plains[i], site));
       const Key& key = keys.get(g, 1);
-      if (!high)
-        high.emplace(SwitchedSum{*this, site, basis, basis | key.layout().special,
-                                 digits_of(site, basis, key.layout(), x.parts(1, 1))});
+      if (!high) {
+        const ring::Basis rows = basis | key.layout().special;
+        high.emplace(SwitchedSum{*this, site, basis, rows,
+                                 digits_of(site, basis, key.layout(), x.parts(1, 1)),
+                                 site.polynomials(2 * rows.size())});
+      }
       high->add(key, *plains[i]);
     }
     if (high) high->finish();

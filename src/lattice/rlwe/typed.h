@@ -30,6 +30,8 @@ class Typed final : public Evaluator {
   Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const override;
   WordArray download(const Array& a) const override;
 
+  bool is_lost(const Array& a) const override { return !lost(*held(a)).empty(); }
+
   Array copy(const Array& a) const override;
   Array negate(const Array& a) const override;
   Array scale(const Array& a, std::int64_t by) const override;
@@ -75,6 +77,7 @@ class Typed final : public Evaluator {
   struct Residues final : Storage {
     using Storage::Storage;
     std::vector<Stored> buffers;
+    std::shared_ptr<const void> source;  ///< holds the words that `buffers` remember
   };
   using Held = std::shared_ptr<const Residues>;
 
@@ -110,30 +113,19 @@ class Typed final : public Evaluator {
   // ---- pieces.cpp
 
   void put(const Site& site, std::span<const Word> from, std::size_t begin, Slice to) const;
-  /// The array whose pieces body(site, first item) makes from what the host has.
+  /// The array whose pieces body(site, first item) makes from what the host has: `words` as they
+  /// are, if there are any.
   template <class Body>
-  Array placed(const Shape& shape, const Body& body) const;
-  /// An uploaded array can be had again while the owner of its words lives.
-  void remember(const WordArray& words, const Residues& made) const;
+  Array placed(const Shape& shape, const WordArray* words, const Body& body) const;
+  /// On several devices an uploaded array holds its words: they outlive a device.
+  void remember(const WordArray& words, Residues& made) const;
   Site site(std::size_t piece, const run::Piece& at) const {
     const run::Lane& lane = *fleet().lane(at.lane);
     return {piece, lane, lane.queue(), *tables_[at.lane], at.range.count, plan_->N()};
   }
-  /// f(pieces) for a batch: again over those left where a device has failed, and in pieces of half
-  /// the size where memory is short that others have taken meanwhile.
   template <class F>
   auto in_pieces(std::size_t count, const F& f) const {
-    for (std::size_t most = most_;;) {
-      try {
-        return fleet().again([&] { return f(fleet().pieces(count, most)); });
-      } catch (const OutOfMemoryError&) {
-        std::size_t largest = 0;
-        for (const run::Piece& piece : fleet().pieces(count, most))
-          largest = std::max(largest, piece.range.count);
-        if (largest <= 1) throw;
-        most = (largest + 1) / 2;
-      }
-    }
+    return fleet().in_pieces(count, most_, f);
   }
   /// With room for each piece.
   std::shared_ptr<Residues> draft(const Shape& shape, Pieces pieces) const;
@@ -152,19 +144,19 @@ class Typed final : public Evaluator {
   void replicate(const Residues& single, const Pieces& pieces) const;
 
   /// Item `item` of array `source` of some.
-  struct Origin {
+  struct Item {
     std::uint32_t source, item;
   };
   struct Fetch;
   struct Share;
   /// Item i of the result, which is cut as `pieces` are, is origins[i].
-  Held gather(const Shape& shape, std::span<const Held> sources, std::span<const Origin> origins,
+  Held gather(const Shape& shape, std::span<const Held> sources, std::span<const Item> origins,
               Pieces pieces) const;
   /// The same as an array, done again where a device fails.
   Array gathered(const Shape& shape, std::span<const Held> sources,
-                 std::span<const Origin> origins) const;
+                 std::span<const Item> origins) const;
   Share share_of(const run::Piece& piece, std::span<const Held> sources,
-                 std::span<const Origin> origins) const;
+                 std::span<const Item> origins) const;
   void send(std::size_t rows, Fetch& fetch) const;
   void fetch(const Site& site, std::size_t rows, const Fetch& fetch, Slice out) const;
 

@@ -196,11 +196,19 @@ struct Server::State {
     return plaintexts_for(a, encode(values, a.info_.packing), factor);
   }
 
+  /// Of the values that the host keeps, if they are lost with a device.
+  rlwe::Array residues(const Plaintexts& m) const {
+    const rlwe::Array& there = m.storage_->residues;
+    return evaluator->is_lost(there) ? evaluator->lift(m.storage_->coefficients, there.basis())
+                                     : there;
+  }
   /// With plaintexts that have the factor of `a`.
   Array add_encoded(const Array& a, const Plaintexts& m, bool subtract) const {
-    const rlwe::Array &x = residues(a), &y = m.storage_->residues;
-    return put(account.add_plain(a.info_, m.count(), m.storage_->norm),
-               subtract ? evaluator->sub_plain(x, y) : evaluator->add_plain(x, y));
+    return fleet->again([&] {
+      const rlwe::Array &x = residues(a), y = residues(m);
+      return put(account.add_plain(a.info_, m.count(), m.storage_->norm),
+                 subtract ? evaluator->sub_plain(x, y) : evaluator->add_plain(x, y));
+    });
   }
   Array add(const Array& a, const Plaintexts& m, bool subtract) const {
     check_pair(a, m);
@@ -212,8 +220,10 @@ struct Server::State {
     return add_encoded(a, encoded_for(a, values, a.info_.factor), subtract);
   }
   Array multiply(const Array& a, const Plaintexts& m) const {
-    return put(account.multiply_plain(a.info_, m.count(), m.storage_->norm),
-               evaluator->multiply_plain(residues(a), m.storage_->residues));
+    return fleet->again([&] {
+      return put(account.multiply_plain(a.info_, m.count(), m.storage_->norm),
+                 evaluator->multiply_plain(residues(a), residues(m)));
+    });
   }
 };
 
@@ -342,7 +352,8 @@ Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const
 }
 Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indices) const {
   state_->check(a);
-  rlwe::Array residues = state_->evaluator->take(a.storage_->residues, indices);
+  rlwe::Array residues =
+      state_->fleet->again([&] { return state_->evaluator->take(state_->residues(a), indices); });
   const std::size_t N = parameters().N();
   State::Coefficients m;
   m.reserve(indices.size() * N);
@@ -365,10 +376,12 @@ Array Server::concatenate(std::span<const Array> arrays) const {
   }
   if (arrays.size() == 1) return arrays[0];
   const Account::Many all = state_->account.concatenate(infos);
-  std::vector<rlwe::Array> each;
-  for (std::size_t i = 0; i < arrays.size(); ++i)
-    each.push_back(state_->prepared(arrays[i], all.each[i]));
-  return state_->put(all.result, state_->evaluator->join(each));
+  return state_->fleet->together([&] {
+    std::vector<rlwe::Array> each;
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      each.push_back(state_->prepared(arrays[i], all.each[i]));
+    return state_->put(all.result, state_->evaluator->join(each));
+  });
 }
 
 Array Server::mod_switch(const Array& a, unsigned limbs) const {

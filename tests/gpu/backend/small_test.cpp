@@ -143,10 +143,10 @@ class GpuSmallRing : public testing::TestWithParam<std::tuple<U32, unsigned, int
 INSTANTIATE_TEST_SUITE_P(N, GpuSmallRing,
                          testing::Combine(testing::Values(256, 512, 1024, 2048, 4096, 8192),
                                           testing::Values(1, 2), testing::Range(0, 4)),
-                         [](const auto& info) {
-                           return std::to_string(std::get<0>(info.param)) +
-                                  (std::get<1>(info.param) == 1 ? "_binary_" : "_ternary_") +
-                                  std::to_string(std::get<2>(info.param));
+                         [](const auto& row) {
+                           return std::to_string(std::get<0>(row.param)) +
+                                  (std::get<1>(row.param) == 1 ? "_binary_" : "_ternary_") +
+                                  std::to_string(std::get<2>(row.param));
                          });
 
 TEST_P(GpuSmallRing, BlindRotationNtt) {

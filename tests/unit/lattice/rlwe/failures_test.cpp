@@ -41,6 +41,7 @@ struct Failures : ::testing::Test {
 TEST_F(Failures, OperandsOnTheHost) {
   const auto due = alone->download(alone->tensor(alone->upload(a, many), alone->upload(b, many)));
   bool in_time = false;
+  int failed = 0;
   // Fails at the first memory that it hands out, or once operands came back, or after the call.
   for (long calls = 0; !in_time; ++calls) {
     SCOPED_TRACE(calls);
@@ -57,7 +58,9 @@ TEST_F(Failures, OperandsOnTheHost) {
     expect_same(e->download(product), due);
     expect_same(e->download(x), a);
     expect_same(e->download(e->tensor(x, y)), due);
+    ++failed;
   }
+  EXPECT_GT(failed, 0);
 }
 
 TEST_F(Failures, EveryOperationIsDoneAgain) {
@@ -99,6 +102,7 @@ TEST_F(Failures, EveryOperationIsDoneAgain) {
     SCOPED_TRACE(name);
     const auto due = all_words(*alone, operation(*alone, alone->upload(a, many), at_home));
     bool in_time = false;
+    int failed = 0;
     for (long calls = 0; !in_time; ++calls) {
       SCOPED_TRACE(calls);
       ASSERT_LT(calls, 80);
@@ -114,7 +118,9 @@ TEST_F(Failures, EveryOperationIsDoneAgain) {
       const auto words = all_words(*e, made);
       ASSERT_EQ(words.size(), due.size());
       for (std::size_t i = 0; i < due.size(); ++i) expect_same(words[i], due[i]);
+      ++failed;
     }
+    EXPECT_GT(failed, 0);
   }
 }
 
@@ -158,14 +164,16 @@ TEST_F(Failures, OperandsWhoseWordsTheCallerHas) {
   expect_same(e->download(e->take(x, index)),
               alone->download(alone->take(alone->upload(a, many), index)));
   expect_same(e->download(z), s);
-  a = WordArray();
-  EXPECT_THROW(e->download(x), DeviceError);
+  const WordArray copy(
+      std::vector<std::uint32_t>(a.as<std::uint32_t>().begin(), a.as<std::uint32_t>().end()));
+  a = WordArray();  // the array holds them
+  expect_same(e->download(x), copy);
 }
 
 TEST_F(Failures, ASingleOnTheDeviceThatFails) {
   const StrainedFleet devices(2);
   const auto e = rig.evaluator(devices.fleet);
-  const Array one = e->upload(rig.residues(single), single), x = e->upload(a, many);
+  const Array one = e->negate(e->upload(s, single)), x = e->upload(a, many);
   devices.strains[0]->calls_left = 0;  // its copy for the other device is not made any more
   EXPECT_THROW(e->add(x, one), DeviceError);
   EXPECT_TRUE(devices.fleet->has_failed(0));
@@ -192,7 +200,7 @@ TEST_F(Failures, LostOperandsAreNamed) {
   const auto e = rig.evaluator(devices.fleet);
   const Array x = e->upload(a, many), y = e->upload(b, many);
   spill(devices, 1);
-  const Array z = e->upload(rig.residues(many), many);
+  const Array z = e->negate(e->upload(b, many));
   devices.strains[1]->calls_left = 0;
   try {
     e->add(x, z);

@@ -116,12 +116,19 @@ TEST(BgvServerDevices, OneThatFailsIsLeftOut) {
   const Server alone(scene.pair.keys, {"cpu", 1, {}});
   const Ciphertexts x = scene.fresh(4), y = scene.fresh(4), one = scene.fresh(1);
   const Ciphertexts due = circuit(alone, x, y, one, scene.values);
+  const std::vector<std::int64_t> rows(4 * std::size_t{alone.parameters().N()}, 3);
+  const auto by_rows = [&](const Server& server, const Array& a, const Plaintexts& m) {
+    return server.download(server.add_plain(server.multiply_plain(a, m), rows));
+  };
+  const Ciphertexts due_by_rows =
+      by_rows(alone, alone.upload(x), alone.encode(rows, Packing::slots));
   for (const long calls : {0L, 1L, 3L, 7L, 20L}) {
     SCOPED_TRACE(calls);
     Strained strained(2);
     const Server server(scene.pair.keys, Devices::options());
-    const Array kept = server.upload(scene.fresh(4)), single = server.upload(one);
+    const Array kept = server.negate(server.upload(scene.fresh(4))), single = server.upload(one);
     const Array of_x = server.upload(x);
+    const Plaintexts prepared = server.encode(rows, Packing::slots);
     EXPECT_TRUE(server.failed_devices().empty());
     strained.strains[1]->calls_left = calls;
     std::string message;
@@ -141,6 +148,7 @@ TEST(BgvServerDevices, OneThatFailsIsLeftOut) {
     EXPECT_NO_THROW(server.download(server.negate(single)));
     expect_same(server.download(of_x), x);  // the caller has its words
     EXPECT_NO_THROW(server.download(server.negate(of_x)));
+    expect_same(by_rows(server, of_x, prepared), due_by_rows);  // and the server, values
     expect_same(circuit(server, x, y, one, scene.values), due);
     strained.strains[0]->calls_left = 0;
     EXPECT_THROW(server.negate(single), DeviceError);
