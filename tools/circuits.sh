@@ -5,9 +5,8 @@
 # usage: tools/circuits.sh PROGRAM [CIRCUITS [PROCESSES]]      (default: 100,000, one a core)
 #
 # PROGRAM: whorl_tests_property_schemes, or whorl_tests_gpu, which runs them on every GPU too. A GPU's memory
-# is shared: a process takes up to 2 GB of it. 100,000 take 35 minutes of CPU time or so; the process
-# with the first circuit of depth 24, which all SIMD targets run, 3 minutes more than the others and
-# 12 GB of the host's memory.
+# is shared: a process takes up to 2 GB of it. 100,000 take 35 minutes of CPU time or so; a process
+# with a circuit of depth 24 takes 12 GB of the host's memory.
 set -uo pipefail
 program="${1:?usage: tools/circuits.sh PROGRAM [CIRCUITS [PROCESSES]]}"
 circuits="${2:-100000}"

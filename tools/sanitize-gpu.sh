@@ -4,12 +4,15 @@
 #
 # usage: tools/sanitize-gpu.sh [PROGRAM] (default: the one that make test-gpu builds)
 #
-# WHORL_SANITIZE_FILTER replaces the choice of tests, WHORL_SANITIZE_TOOLS that of tools.
+# WHORL_SANITIZE_FILTER replaces the choice of tests, WHORL_SANITIZE_TOOLS that of tools. Each tool
+# wants the GPU for itself: beside others each takes as long as all of them in turn. Of random BGV
+# circuits 33 are run, some of each set, unless WHORL_TEST_CIRCUITS says how many.
 set -uo pipefail
 
 build="${WHORL_BUILD:-$(dirname "$0")/../build/make}"
 program="${1:-$build/tests/whorl_tests_gpu}"
 filter="${WHORL_SANITIZE_FILTER:-*Small*}"
+export WHORL_TEST_CIRCUITS="${WHORL_TEST_CIRCUITS:-33}"
 tools="${WHORL_SANITIZE_TOOLS:-memcheck racecheck synccheck initcheck}"
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null) || {
   echo "compute-sanitizer is not on PATH and not in /usr/local/cuda/bin" >&2

@@ -71,16 +71,18 @@ struct Shard {
 };
 
 /// One server for each device that is present, the CPU's first, and one of all GPUs together. More
-/// of the CPU take part in some circuits: one of the least SIMD target, which is slow, and one of
-/// two threads, which wait for one another wherever else something runs.
+/// of the CPU take part in some circuits: one of the least SIMD target, but in rings of 2^16, where
+/// a circuit takes it eight minutes, and one of two threads, which wait for one another wherever
+/// else something runs.
 class Fleet {
  public:
   Fleet(const EvaluationKeys& keys, unsigned threads) : keys_(keys) {
+    const bool small = keys.parameters.N() < 1u << 16;
     members_.push_back({"cpu", threads, 1, {}, {}});
     const std::vector<std::string> gpus = test::usable_gpus();
     for (const std::string& gpu : gpus) members_.push_back({gpu, 1, 1, {}, {}});
     if (gpus.size() > 1) members_.push_back({"cuda:all", 1, 1, {}, {}});
-    if (const auto targets = hwy::SupportedAndGeneratedTargets(); targets.size() > 1)
+    if (const auto targets = hwy::SupportedAndGeneratedTargets(); small && targets.size() > 1)
       members_.push_back({"cpu", 1, 16, targets.back(), {}});
     members_.push_back({"cpu", 2, 64, {}, {}});
   }
