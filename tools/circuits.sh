@@ -14,20 +14,26 @@ count="${3:-$(nproc)}"
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
+# Lines come as processes end, so that they are there if the others are stopped.
+shard() {
+  local status=0
+  WHORL_TEST_CIRCUITS="$circuits" WHORL_TEST_SHARD="$1/$count" \
+    "$program" --gtest_filter='BgvCircuits.*' >"$logs/$1.log" 2>&1 || status=$?
+  if ((status != 0)); then
+    echo "process $1/$count failed:"
+    grep -vE '^\[ +(OK|RUN|SKIPPED) |^BGV-CIRCUITS' "$logs/$1.log" | tail -n 60
+  fi
+  grep '^BGV-CIRCUITS' "$logs/$1.log"
+  return "$status"
+}
 running=()
 for ((number = 1; number <= count; ++number)); do
-  WHORL_TEST_CIRCUITS="$circuits" WHORL_TEST_SHARD="$number/$count" \
-    "$program" --gtest_filter='BgvCircuits.*' >"$logs/$number.log" 2>&1 &
+  shard "$number" &
   running+=($!)
 done
 failed=0
-for ((number = 1; number <= count; ++number)); do
-  if ! wait "${running[number - 1]}"; then
-    failed=$((failed + 1))
-    echo "process $number/$count failed:"
-    grep -vE '^\[ +(OK|RUN|SKIPPED) |^BGV-CIRCUITS' "$logs/$number.log" | tail -n 60
-  fi
-  grep '^BGV-CIRCUITS' "$logs/$number.log"
+for process in "${running[@]}"; do
+  wait "$process" || failed=$((failed + 1))
 done
 
 # A process that was left with nothing to do has no line; one that died has none either, and failed.

@@ -32,16 +32,17 @@ class Lane : public std::enable_shared_from_this<Lane> {
   std::unique_lock<const Lane> hold() const { return std::unique_lock<const Lane>(*this); }
   /// For hold() and Fleet::together.
   void lock() const {
-    mutex_.lock();
-    if (depth_++ == 0) holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    if (!held()) mutex_.lock();
+    enter();
   }
   bool try_lock() const {
-    if (!mutex_.try_lock()) return false;
-    if (depth_++ == 0) holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    if (!held() && !mutex_.try_lock()) return false;
+    enter();
     return true;
   }
   void unlock() const {
-    if (--depth_ == 0) holder_.store(std::thread::id(), std::memory_order_relaxed);
+    if (--depth_ > 0) return;
+    holder_.store(std::thread::id(), std::memory_order_relaxed);
     mutex_.unlock();
   }
   /// Whether this thread holds it.
@@ -59,10 +60,14 @@ class Lane : public std::enable_shared_from_this<Lane> {
   void give_back(Queues queues) const;
 
  private:
+  void enter() const {
+    if (depth_++ == 0) holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  }
+
   std::shared_ptr<const backend::Device> device_;
   std::string name_;
   std::unique_ptr<backend::Queue> queue_;
-  mutable std::recursive_mutex mutex_;
+  mutable std::mutex mutex_;
   mutable std::size_t depth_ = 0;  ///< holds of the thread that has the mutex
   mutable std::atomic<std::thread::id> holder_{};
   mutable Residents residents_;

@@ -202,7 +202,7 @@ template <class Word>
 auto Typed<Word>::aligned(const Array& a, const Pieces& pieces, std::size_t count) const -> Held {
   Held operand = held(a);
   if (a.count() == 1) {
-    replicate(*operand, pieces);
+    if (fleet().size() > 1) replicate(*operand, pieces);
     return operand;
   }
   if (operand->pieces == pieces) return operand;
