@@ -20,12 +20,8 @@ using samples::Random;
 using samples::Sample;
 using samples::thrown;
 
-class IoBadInput : public testing::Test {
+class IoBadInput : public samples::BinfheFrames {
  protected:
-  std::uint64_t seed = std::random_device{}();
-  Random random{seed};
-  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
-  std::vector<Sample> all = samples::binfhe_frames(random);
   binfhe::Parameters parameters = samples::tiny_parameters();
   std::size_t literal_bytes = samples::literal_bytes(samples::literals()[0]);
 };

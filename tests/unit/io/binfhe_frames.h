@@ -1,6 +1,11 @@
 // Small frames of FHEW/TFHE's types.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+#include <string>
 #include <vector>
 
 #include "unit/io/expectations.h"
@@ -18,5 +23,14 @@ inline std::vector<Sample> binfhe_frames(Random& random) {
           sample_of(FrameType::ciphertexts, ciphertexts(parameters, 5, true, random)),
           sample_of(FrameType::lut, lut(parameters, {4, true}, {8, false}, random))};
 }
+
+/// Tests of all of them, of random content.
+class BinfheFrames : public testing::Test {
+ protected:
+  std::uint64_t seed = std::random_device{}();
+  Random random{seed};
+  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
+  std::vector<Sample> all = binfhe_frames(random);
+};
 
 }  // namespace whorl::io::samples

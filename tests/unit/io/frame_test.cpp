@@ -21,13 +21,7 @@ using samples::Random;
 using samples::Sample;
 using samples::thrown;
 
-class IoFrame : public testing::Test {
- protected:
-  std::uint64_t seed = std::random_device{}();
-  Random random{seed};
-  testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
-  std::vector<Sample> all = samples::binfhe_frames(random);
-};
+using IoFrame = samples::BinfheFrames;
 
 TEST_F(IoFrame, SamplesAreGood) {
   for (const Sample& sample : all) EXPECT_EQ(loading(sample, sample.frame), "nothing");

@@ -42,6 +42,21 @@ class Keys : public ::testing::Test {
     const auto there = key.on<Key>(lane);
     return fetch<std::uint8_t>(lane, there->slice()).back();
   }
+  /// Another thread gets `b`, of value 2, once this one lets go of `a`, which leaves for it.
+  static void expect_wait(const Lane& lane, const KeyOnDevices& a, const KeyOnDevices& b) {
+    std::atomic<bool> done = false;
+    auto held = a.on<Key>(lane);
+    std::jthread other([&] {
+      EXPECT_EQ(value(lane, b), 2);
+      done = true;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_FALSE(done);
+    held.reset();
+    other.join();
+    EXPECT_TRUE(b.is_on(lane));
+    EXPECT_FALSE(a.is_on(lane));
+  }
 
   std::shared_ptr<test::MemoryLimit> limit_ = [] {
     auto limit = std::make_shared<test::MemoryLimit>();
@@ -188,18 +203,7 @@ TEST_F(Keys, OneLargerThanReservedWaitsForAnotherThreadsCall) {
   const auto budget = std::make_shared<KeyBudget>(key_bytes * 3 / 2);
   const auto there = lane();
   const auto a = key(budget, 1), b = key_of_about(key_bytes / 2, budget, 2);
-  std::atomic<bool> done = false;
-  auto held = a->on<Key>(*there);
-  std::jthread other([&] {
-    EXPECT_EQ(value(*there, *b), 2);
-    done = true;
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_FALSE(done);
-  held.reset();
-  other.join();
-  EXPECT_TRUE(b->is_on(*there));
-  EXPECT_FALSE(a->is_on(*there));
+  expect_wait(*there, *a, *b);
 }
 
 TEST_F(Keys, OneInUseStays) {
@@ -253,18 +257,7 @@ TEST_F(Keys, AnotherThreadsCallIsWaitedFor) {
   const auto budget = std::make_shared<KeyBudget>(key_bytes);
   const auto there = lane();
   const auto a = key(budget, 1), b = key(budget, 2);
-  std::atomic<bool> done = false;
-  auto held = a->on<Key>(*there);
-  std::jthread other([&] {
-    EXPECT_EQ(value(*there, *b), 2);
-    done = true;
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_FALSE(done);
-  held.reset();
-  other.join();
-  EXPECT_TRUE(b->is_on(*there));
-  EXPECT_FALSE(a->is_on(*there));
+  expect_wait(*there, *a, *b);
 }
 
 TEST_F(Keys, ThreadsThatWantEachOthersKeysAreNotStuck) {

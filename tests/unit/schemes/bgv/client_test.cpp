@@ -9,6 +9,7 @@
 #include "math/sampling.h"
 #include "schemes/bgv/derived.h"
 #include "support/bgv_sets.h"
+#include "support/wrong_ciphertexts.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
@@ -190,17 +191,7 @@ TEST(BgvClient, Refusals) {
   };
   ShapeError* const shape = nullptr;
   RangeError* const range = nullptr;
-  for (const unsigned parts : {0u, 1u, 17u, 0xffffffffu})
-    refused([=](Ciphertexts& c) { c.info.parts = parts; }, range);
-  refused([](Ciphertexts& c) { c.info.parts = 3; }, shape);
-  for (const unsigned limbs : {0u, 5u})
-    refused([=](Ciphertexts& c) { c.info.limbs = limbs; }, range);
-  refused([](Ciphertexts& c) { c.info.limbs = 3; }, shape);
-  refused([](Ciphertexts& c) { c.info.count = 0; }, range);
-  // The last of these has the right number of words modulo 2^64.
-  for (const std::uint64_t count :
-       {std::uint64_t{1}, std::uint64_t{3}, (std::uint64_t{1} << 51) + 2, std::uint64_t{1} << 54})
-    refused([=](Ciphertexts& c) { c.info.count = count; }, shape);
+  test::each_wrong_shape(refused);
   refused([](Ciphertexts& c) { c.data = WordArray(std::vector<std::uint32_t>(3)); }, shape);
   refused([](Ciphertexts& c) { c.data = WordArray(std::vector<std::uint64_t>(c.data.size())); },
           shape);

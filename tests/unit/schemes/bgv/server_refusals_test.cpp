@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/bgv_scene.h"
+#include "support/wrong_ciphertexts.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
@@ -123,16 +124,7 @@ TEST(BgvServer, RefusesForgedData) {
   };
   ShapeError* const shape = nullptr;
   RangeError* const range = nullptr;
-  for (const unsigned parts : {0u, 1u, 17u, 0xffffffffu})
-    refused([=](Ciphertexts& c) { c.info.parts = parts; }, range);
-  refused([](Ciphertexts& c) { c.info.parts = 3; }, shape);
-  for (const unsigned limbs : {0u, 5u})
-    refused([=](Ciphertexts& c) { c.info.limbs = limbs; }, range);
-  refused([](Ciphertexts& c) { c.info.limbs = 3; }, shape);
-  refused([](Ciphertexts& c) { c.info.count = 0; }, range);
-  for (const std::uint64_t count :
-       {std::uint64_t{1}, (std::uint64_t{1} << 51) + 2, std::uint64_t{1} << 54})
-    refused([=](Ciphertexts& c) { c.info.count = count; }, shape);
+  test::each_wrong_shape(refused);
   for (const std::uint64_t factor : {0ULL, 65537ULL})
     refused([=](Ciphertexts& c) { c.info.factor = factor; }, range);
   for (const double noise : {std::nan(""), -1.0, 1e6, HUGE_VAL})
