@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -35,7 +36,7 @@ class Stored {
   Stored(const Lane& lane, backend::Buffer<Word> buffer)
       : value_(std::make_shared<Value>(lane, buffer.size())) {
     const auto held = lane.hold();
-    value_->buffer = std::make_shared<const backend::Buffer<Word>>(std::move(buffer));
+    value_->buffer = std::move(buffer);
     lane.residents().enroll(value_);
   }
 
@@ -61,19 +62,17 @@ class Stored {
 
   /// The value on a lane, brought back to its own if it had to leave; on another it is a copy.
   /// OutOfMemoryError if there is no room. To be held while slices of it are used: it does not
-  /// leave meanwhile.
-  std::shared_ptr<const backend::Buffer<Word>> on(const Lane& lane) const {
+  /// leave meanwhile. To be read only.
+  backend::Buffer<Word> on(const Lane& lane) const {
     Value& value = *value_;
-    if (&lane != value.lane.get())
-      return std::make_shared<const backend::Buffer<Word>>(place<Word>(lane, words()));
+    if (&lane != value.lane.get()) return place<Word>(lane, words());
     const auto held = lane.hold();
     if (!value.buffer) {
-      value.buffer = std::make_shared<const backend::Buffer<Word>>(
-          place<Word>(lane, std::span<const Word>(value.words)));
+      value.buffer = place<Word>(lane, value.words);
       lane.residents().enroll(value_);
     }
     lane.residents().touch(value);
-    return value.buffer;
+    return *value.buffer;
   }
   /// The same value where it lies on `lane`: itself, or a replica; an empty one if neither.
   Stored at(const Lane& lane) const {
@@ -99,7 +98,7 @@ class Stored {
       for (std::size_t at = 0; at < out.size(); at += origin.row)
         std::copy_n(origin.words + at / origin.row * origin.stride, origin.row, &out[at]);
     } else {
-      lane().queue().template download<Word>(value_->buffer->slice(), out);
+      lane().queue().template download<Word>(std::as_const(*value_->buffer).slice(), out);
     }
   }
   std::vector<Word> words() const {
@@ -117,15 +116,15 @@ class Stored {
   struct Value final : Resident {
     Value(const Lane& of, std::size_t count) : lane(of.shared_from_this()), size(count) {}
     bool spill() override {
-      if (!buffer || buffer.use_count() > 1) return false;
-      if (words.empty()) words = fetch<Word>(*lane, buffer->slice());
+      if (!buffer || buffer->shared()) return false;
+      if (words.empty()) words = fetch<Word>(*lane, std::as_const(*buffer).slice());
       buffer.reset();
       return true;
     }
     std::shared_ptr<const Lane> lane;
     std::size_t size;
     // Under the lane's hold; words stay when the buffer is back, and need not be fetched again.
-    std::shared_ptr<const backend::Buffer<Word>> buffer;
+    std::optional<backend::Buffer<Word>> buffer;
     std::vector<Word> words;
     Origin<Word> origin;
     std::mutex mutex;  // of the replicas

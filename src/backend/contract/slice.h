@@ -59,8 +59,8 @@ void check_same_or_apart(const char* what, const Slice<const In>& in, const Slic
   if (!same) check_apart(what, in, out);
 }
 
-/// Memory that belongs to one queue; moved explicitly by Queue::upload and download. Any thread may
-/// drop it.
+/// Memory that belongs to one queue; moved explicitly by Queue::upload and download. Copies share
+/// it; any thread may drop one.
 template <class T>
 class Buffer {
  public:
@@ -70,6 +70,8 @@ class Buffer {
   Slice<T> slice() { return {static_cast<T*>(storage_.get()), size_, queue_}; }
   Slice<const T> slice() const { return {static_cast<const T*>(storage_.get()), size_, queue_}; }
   std::size_t size() const { return size_; }
+  /// Whether a copy of it is held elsewhere.
+  bool shared() const { return storage_.use_count() > 1; }
 
  private:
   std::shared_ptr<void> storage_;

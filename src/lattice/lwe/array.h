@@ -38,12 +38,11 @@ class Rows {
   Rows(const backend::Queue& queue, const Form& form, std::size_t count);
   /// All of what is held: not to be written into.
   template <class Word>
-  static Rows view(const Form& form, std::shared_ptr<const backend::Buffer<Word>> held) {
+  static Rows view(const Form& form, backend::Buffer<Word> held) {
     Rows out;
     out.form_ = form;
-    out.count_ = held->size() / form.row();
-    out.buffer<Word>() = *held;
-    out.held_ = std::move(held);
+    out.count_ = held.size() / form.row();
+    out.buffer<Word>() = std::move(held);
     return out;
   }
   /// The memory, if these rows are all that is in it.
@@ -102,7 +101,6 @@ class Rows {
   std::size_t first_ = 0, count_ = 0;      ///< words before, rows
   backend::Buffer<std::uint32_t> narrow_;  ///< one of the two
   backend::Buffer<std::uint64_t> wide_;
-  std::shared_ptr<const void> held_;
 };
 
 /// body(Word{}) for the words of a form.

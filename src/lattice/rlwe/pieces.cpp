@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "lattice/rlwe/typed.h"
 
@@ -142,11 +143,11 @@ WordArray Typed<Word>::download(const Array& a) const {
     const run::Range range = from->pieces[i].range;
     const std::size_t row = range.count * N;
     std::vector<Word> here;
-    std::shared_ptr<const Buffer> there;
+    std::optional<const Buffer> there;
     if (piece.kept())
       here = piece.words();
     else
-      there = piece.on(piece.lane());
+      there.emplace(piece.on(piece.lane()));
     for (std::size_t r = 0; r < rows; ++r) {
       Word* const to = words.get() + (r * a.count() + range.begin) * N;
       if (there)
@@ -220,8 +221,8 @@ auto Typed<Word>::view(const Residues& operand, const Site& site) const -> View 
   const Stored values = operand.buffers[single ? 0 : site.piece].at(site.lane);
   if (!values)
     throw Error(site.lane.name() + ": an operand is not there: another device has failed");
-  auto buffer = values.on(site.lane);
-  const ConstSlice all = buffer->slice();
+  Buffer buffer = values.on(site.lane);
+  const ConstSlice all = std::as_const(buffer).slice();
   return {operand.shape, single ? 1 : site.count, site.N, all, std::move(buffer)};
 }
 
@@ -290,17 +291,17 @@ void Typed<Word>::send(std::size_t rows, Fetch& fetch) const {
     return;
   }
   const backend::Queue& queue = fetch.from.lane().queue();
-  const auto all = fetch.from.on(fetch.from.lane());
+  const Buffer all = fetch.from.on(fetch.from.lane());
   Buffer some = queue.template allocate<Word>(fetch.moved.size());
-  queue.template ring<Word>().take(rows, plan_->N(), fetch.indices, all->slice(), 0, some.slice());
+  queue.template ring<Word>().take(rows, plan_->N(), fetch.indices, all.slice(), 0, some.slice());
   queue.template download<Word>(std::as_const(some).slice(), fetch.moved);
 }
 
 template <class Word>
 void Typed<Word>::fetch(const Site& site, std::size_t rows, const Fetch& fetch, Slice out) const {
   if (fetch.moved.empty()) {
-    const auto all = fetch.from.on(site.lane);
-    site.ring().take(rows, plan_->N(), fetch.indices, all->slice(), fetch.first, out);
+    const Buffer all = fetch.from.on(site.lane);
+    site.ring().take(rows, plan_->N(), fetch.indices, all.slice(), fetch.first, out);
     return;
   }
   if (fetch.moved.size() == out.size)

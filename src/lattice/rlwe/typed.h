@@ -99,7 +99,7 @@ class Typed final : public Evaluator {
     const Shape& shape;
     std::size_t count, N;
     ConstSlice all;
-    std::shared_ptr<const Buffer> keep = {};
+    Buffer keep = {};
 
     ConstSlice rows(std::size_t first, std::size_t number) const {
       return all.part(first * count * N, number * count * N);

@@ -37,8 +37,9 @@ class StoredPieces : public ::testing::Test {
     return each_result<Word>(*fleet_, pieces, false, [&](std::size_t i) {
       const Lane& lane = *fleet_->lane(pieces[i].lane);
       const auto x = a[i].on(lane), y = b[i].on(lane);
-      auto out = lane.queue().allocate<Word>(x->size());
-      lane.queue().ring<Word>().add({&q, 1}, x->slice(), y->slice(), out.slice());
+      auto out = lane.queue().allocate<Word>(x.size());
+      lane.queue().ring<Word>().add({&q, 1}, std::as_const(x).slice(), std::as_const(y).slice(),
+                                    out.slice());
       return out;
     });
   }
@@ -77,7 +78,7 @@ TEST_F(StoredPieces, AValueLeavesAndComesBack) {
   EXPECT_EQ(limits_[0]->used, 0u);
   EXPECT_EQ(value.words(), words);
   const Stored<Word> same = value;
-  EXPECT_EQ(fetch<Word>(lane, same.on(lane)->slice()), words);
+  EXPECT_EQ(fetch<Word>(lane, same.on(lane).slice()), words);
   EXPECT_FALSE(value.on_host());
   EXPECT_EQ(limits_[0]->used, 400u);
 }
@@ -87,10 +88,10 @@ TEST_F(StoredPieces, OnAnotherLaneItIsACopy) {
   const Lane& lane = *fleet_->lane(0);
   const auto words = random_.residues<Word>(10, q_);
   const Stored<Word> value(lane, place<Word>(lane, words));
-  EXPECT_EQ(fetch<Word>(*other, value.on(*other)->slice()), words);
+  EXPECT_EQ(fetch<Word>(*other, value.on(*other).slice()), words);
   EXPECT_FALSE(value.on_host());
   EXPECT_TRUE(value.spill());
-  EXPECT_EQ(fetch<Word>(*other, value.on(*other)->slice()), words);
+  EXPECT_EQ(fetch<Word>(*other, value.on(*other).slice()), words);
   EXPECT_TRUE(value.on_host());
 }
 
