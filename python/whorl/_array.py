@@ -66,6 +66,10 @@ class Array:
     def _positions(self) -> Positions:
         return np.arange(self.size).reshape(self._shape)
 
+    def _about(self) -> str:
+        """What else to say of it, for people."""
+        return ""
+
     # ---- what it is
 
     @property
@@ -193,6 +197,11 @@ class HostArray(Array, Saved):
         core = self._core
         return core if self._shape == _kept(core) else core.with_shape(self._shape)
 
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} of shape {self.shape}{self._about()}, key {self.key_id[:8]}…>"
+        )
+
     def _no_operator(self, *others: object) -> Any:
         if others and isinstance(others[0], DeviceArray):
             return NotImplemented  # it has the operator
@@ -245,6 +254,25 @@ class DeviceArray(Array, Generic[S]):
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("what is on a device does not travel; send Ciphertexts, or values")
+
+
+class DeviceCiphertexts(DeviceArray[S], Generic[S, H]):
+    """Ciphertexts on the devices of a server, and the class that they have on the host."""
+
+    __slots__ = ()
+
+    key_id = Part[str]("_server.key_id", "Label of the secret key, 32 hexadecimal digits.")
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} of shape {self.shape}{self._about()}, "
+            f"key {self.key_id[:8]}…, on {self.device}>"
+        )
+
+    def to_host(self) -> H:
+        """Waits, and copies to the host's memory."""
+        host: H = self._server.download(self)
+        return host
 
 
 def concatenate(arrays: Sequence[A], axis: int = 0) -> A:

@@ -10,12 +10,14 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 import numpy as np
 
 from ._array import DeviceArray, HostArray, Shape
+from ._key_cache import KeyCache, room_for_keys
 from ._literal import Part
 from ._saved import Keys
 from .errors import DeviceError
 
 H = TypeVar("H", bound=HostArray)
 D = TypeVar("D", bound="DeviceArray[Any]")
+K = TypeVar("K", bound=Keys[Any])
 
 
 class Session(Generic[H, D]):
@@ -136,6 +138,51 @@ class Session(Generic[H, D]):
                 RuntimeWarning,
                 stacklevel=4,
             )
+
+
+class BudgetedSession(Session[H, D], Generic[K, H, D]):
+    """A session that counts its threads, and whose keys may be given a bound on the devices."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        keys: K | str | os.PathLike[str],
+        device: str | None = None,
+        threads: int = 0,
+        allow_insecure: bool = False,
+        key_budget: int = 0,
+        key_cache: KeyCache | None = None,
+    ) -> None:
+        """Opens the devices and gives them the keys.
+
+        Args:
+            keys: evaluation keys, or the path of a file of them, which is mapped.
+            device: `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, several GPUs as `"cuda:0,1"` or
+                `"cuda:all"`, or `""` for the best found: a GPU that can be used, else the CPU.
+                Default: the environment's WHORL_DEVICE, else `""`. `whorl.devices()` lists what
+                there is; the property `device` tells which is used.
+            threads: of the CPU; default 0: all cores.
+            allow_insecure: with a path, accept parameters under 128 bits.
+            key_budget: bytes that keys may take of each device; those used least recently make
+                room. Default 0: no bound.
+            key_cache: a `whorl.KeyCache`, room for keys that several servers share, instead of a
+                budget of this server's own. Keys are prepared when they are used.
+
+        Raises:
+            DeviceError: a device that is not there, or a name that is none; there is no silent
+                fallback.
+            OutOfMemoryError: the keys do not fit into a device's memory, or one alone not into
+                `key_budget` or `key_cache`.
+            ParameterError: a key budget that is no integer in 0 … 2^64 - 1, or one beside a key
+                cache.
+            TypeMismatchError: a file that does not hold evaluation keys, as a secret one; with a
+                path also the other errors of `EvaluationKeys.load`.
+        """
+        room = room_for_keys(key_budget, key_cache)
+        self._open(keys, device, threads, allow_insecure, *room)
+
+    threads = Part[int]("_core.threads", "Threads used.")
 
 
 def spread(a: D, shape: Shape) -> D:

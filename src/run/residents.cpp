@@ -16,7 +16,7 @@ void Residents::enroll(const std::shared_ptr<Resident>& resident) {
 bool Residents::spill(std::uint64_t since) {
   std::vector<std::shared_ptr<Resident>> there;
   for (const auto& each : all_)
-    if (auto resident = each.lock(); resident && resident->used_ <= since)
+    if (auto resident = each.lock(); resident && resident->used_ <= since && resident->is_there())
       there.push_back(std::move(resident));
   std::ranges::sort(there, {}, [](const auto& resident) { return resident->used_; });
   std::size_t left = 0;

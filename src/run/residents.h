@@ -14,6 +14,8 @@ namespace whorl::run {
 class Resident {
  public:
   virtual ~Resident() = default;
+  /// Whether it has device memory. Under the lane's hold.
+  virtual bool is_there() const = 0;
   /// Gives its device memory back; false if it has none there, or is in use. Under the lane's hold.
   virtual bool spill() = 0;
 
@@ -41,13 +43,16 @@ class RoomMaker {
 /// Those of one lane. To be called under its hold; any thread may drop a resident.
 class Residents {
  public:
+  /// Once for each: it stays known while it is on the host.
   void enroll(const std::shared_ptr<Resident>& resident);
   /// It is needed now: of those there are it leaves last.
   void touch(Resident& resident) { resident.used_ = ++clock_; }
+  /// How many are known, those gone but not yet forgotten among them.
+  std::size_t known() const { return all_.size(); }
   /// Now, by the clock of uses.
   std::uint64_t now() const { return clock_; }
-  /// Of those not used after `since` the longer unused half leave, one at least. False if none
-  /// could.
+  /// Of those that are there and were not used after `since` the longer unused half leave, one at
+  /// least. False if none could.
   bool spill(std::uint64_t since = ~std::uint64_t{0});
   /// To be asked where residents alone do not make room enough.
   void know(const std::shared_ptr<const RoomMaker>& maker);

@@ -67,10 +67,7 @@ class Stored {
     Value& value = *value_;
     if (&lane != value.lane.get()) return place<Word>(lane, words());
     const auto held = lane.hold();
-    if (!value.buffer) {
-      value.buffer = place<Word>(lane, value.words);
-      lane.residents().enroll(value_);
-    }
+    if (!value.buffer) value.buffer = place<Word>(lane, value.words);
     lane.residents().touch(value);
     return *value.buffer;
   }
@@ -88,17 +85,22 @@ class Stored {
     value_->replicas.push_back(std::move(replica));
   }
 
-  /// out: size() words, from where they are; from the host if it has them.
-  void download(std::span<Word> out) const {
+  /// out: its words from word `first` on, from where they are; from the host if it has them.
+  void download(std::span<Word> out, std::size_t first = 0) const {
     const auto held = lane().hold();
     const Origin<Word>& origin = value_->origin;
     if (!value_->words.empty()) {
-      std::copy(value_->words.begin(), value_->words.end(), out.begin());
+      std::copy_n(value_->words.begin() + first, out.size(), out.begin());
     } else if (const auto owner = origin.owner.lock()) {
-      for (std::size_t at = 0; at < out.size(); at += origin.row)
-        std::copy_n(origin.words + at / origin.row * origin.stride, origin.row, &out[at]);
+      for (std::size_t done = 0; done < out.size();) {
+        const std::size_t row = (first + done) / origin.row, at = (first + done) % origin.row;
+        const std::size_t some = std::min(origin.row - at, out.size() - done);
+        std::copy_n(origin.words + row * origin.stride + at, some, &out[done]);
+        done += some;
+      }
     } else {
-      lane().queue().template download<Word>(std::as_const(*value_->buffer).slice(), out);
+      lane().queue().template download<Word>(
+          std::as_const(*value_->buffer).slice().part(first, out.size()), out);
     }
   }
   std::vector<Word> words() const {
@@ -115,6 +117,7 @@ class Stored {
  private:
   struct Value final : Resident {
     Value(const Lane& of, std::size_t count) : lane(of.shared_from_this()), size(count) {}
+    bool is_there() const override { return buffer.has_value(); }
     bool spill() override {
       if (!buffer || buffer->shared()) return false;
       if (words.empty()) words = fetch<Word>(*lane, std::as_const(*buffer).slice());

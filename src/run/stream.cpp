@@ -262,6 +262,8 @@ void Fleet::stream(const Job& job, std::size_t count) const {
       if (!outcomes[s].error) continue;
       try {
         std::rethrow_exception(outcomes[s].error);
+      } catch (const backend::RefusedError&) {
+        throw;
       } catch (const DeviceError& error) {
         mark_failed(shares[s].lane, error.what());
       } catch (const OutOfMemoryError&) {

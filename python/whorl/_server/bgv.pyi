@@ -3,7 +3,6 @@ from typing import Any, overload
 
 import numpy as np
 
-from . import KeyCache
 from .parts import I64, U32, Batch, Checked, Keys, OnDevice, Read, Session
 
 class ParameterLiteral:
@@ -58,16 +57,7 @@ class Array(Accounted, OnDevice):
 class Plaintexts(OnDevice):
     packing: Read[str]
 
-class Server(Session[Parameters, Ciphertexts, Array]):
-    @staticmethod
-    def create(
-        keys: EvaluationKeys,
-        device: str,
-        threads: int,
-        key_budget: int,
-        key_cache: KeyCache | None,
-    ) -> Server: ...
-    threads: Read[int]
+class Server(Session[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
     @overload
     def take(self, a: Array, index: U32) -> Array: ...
     @overload
@@ -90,4 +80,3 @@ class Server(Session[Parameters, Ciphertexts, Array]):
     def inner_sum(self, a: Array, columns: int) -> Array: ...
     def mod_switch(self, a: Array, limbs: int) -> Array: ...
     def shrink(self, a: Array, spare_bits: float) -> Array: ...
-    def synchronise(self) -> None: ...

@@ -63,9 +63,9 @@ class Array(OnDevice):
     encoding: Read[_Encoding]
     count: Read[int]
 
-class Server(Session[Parameters, Ciphertexts, Array]):
+class Server(Session[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
     @staticmethod
-    def create(
+    def create(  # type: ignore[override]  # it takes two more
         keys: EvaluationKeys,
         device: str,
         threads: int,
@@ -74,10 +74,8 @@ class Server(Session[Parameters, Ciphertexts, Array]):
         transform: str | None,
         rotation: str,
     ) -> Server: ...
-    def take(self, a: Array, index: U32) -> Array: ...
     rotation: Read[str]
     transform: Read[str]
-    threads: Read[int]
     def gate(self, name: str, inputs: Sequence[Array], output: _Encoding | None) -> Array: ...
     def not_(self, a: Array) -> Array: ...
     def mux(self, select: Array, a: Array, b: Array) -> Array: ...

@@ -5,6 +5,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from . import KeyCache
+
 U32 = np.ndarray[Any, np.dtype[np.uint32]]
 I32 = np.ndarray[Any, np.dtype[np.int32]]
 I64 = np.ndarray[Any, np.dtype[np.int64]]
@@ -13,6 +15,7 @@ T = TypeVar("T")
 P = TypeVar("P")
 C = TypeVar("C")
 A = TypeVar("A")
+K = TypeVar("K")
 L = TypeVar("L")
 R = TypeVar("R", covariant=True)
 
@@ -54,14 +57,21 @@ class Batch(Frame[T], Origin[P], Generic[T, P]):
 class OnDevice:
     nbytes: Read[int]
 
-class Session(Origin[P], Generic[P, C, A]):
+class Session(Origin[P], Generic[T, K, P, C, A]):
+    @staticmethod
+    def create(
+        keys: K, device: str, threads: int, key_budget: int, key_cache: KeyCache | None
+    ) -> T: ...
+    threads: Read[int]
     device: Read[str]
     devices: Read[list[str]]
     failed_devices: Read[list[tuple[str, str]]]
     key_bytes: Read[int]
     def upload(self, batch: C) -> A: ...
     def download(self, a: A) -> C: ...
+    def take(self, a: A, index: U32) -> A: ...
     def concatenate(self, arrays: Sequence[A]) -> A: ...
+    def synchronise(self) -> None: ...
 
 class Holder(Origin[P], Generic[T, P]):
     @staticmethod

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias, Union
 
 from numpy.typing import ArrayLike
 
-from .._array import DeviceArray
+from .._array import DeviceArray, DeviceCiphertexts
 from .._literal import Part
 from .._server import bgv as _lib
 from ._ciphertexts import Accounted, Ciphertexts
@@ -49,15 +49,15 @@ class Plaintexts(DeviceArray["Server"]):
         )
 
 
-class EncryptedArray(Accounted, DeviceArray["Server"]):
+class EncryptedArray(Accounted, DeviceCiphertexts["Server", Ciphertexts]):
     """An immutable array of ciphertexts on the device of a `Server`, each of N integers modulo t.
 
-    `Server.upload` and operations make them; nothing leaves the device before `to_host`. With
-    another array, with `Ciphertexts` (which are uploaded), with integers, integer arrays and
-    `Plaintexts` they have `+`, `-`, `*`; `-a`; and `a ** k`. One integer goes to all slots (packed
-    as coefficients: to the constant one); an array of shape (..., k) is one row of k ≤ N values,
-    padded with zeros, for all ciphertexts, or one each. Shapes are broadcast as NumPy's, over the
-    ciphertexts: the N values inside one are no axis.
+    `Server.upload` and operations make them; nothing leaves the device before `to_host`, which has
+    less to copy after `shrink`. With another array, with `Ciphertexts` (which are uploaded), with
+    integers, integer arrays and `Plaintexts` they have `+`, `-`, `*`; `-a`; and `a ** k`. One
+    integer goes to all slots (packed as coefficients: to the constant one); an array of shape
+    (..., k) is one row of k ≤ N values, padded with zeros, for all ciphertexts, or one each. Shapes
+    are broadcast as NumPy's, over the ciphertexts: the N values inside one are no axis.
 
     Indexing, iteration, `reshape`, `broadcast_to`, `bgv.concatenate` and `bgv.stack` are NumPy's,
     on the device. `==` raises.
@@ -76,14 +76,6 @@ class EncryptedArray(Accounted, DeviceArray["Server"]):
     _server: Server
 
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
-    key_id = Part[str]("_server.key_id", "Label of the secret key, 32 hexadecimal digits.")
-
-    def __repr__(self) -> str:
-        return self._describe(f"on {self.device}")
-
-    def to_host(self) -> Ciphertexts:
-        """Waits, and copies to the host's memory. `shrink` first makes that less."""
-        return self._server.download(self)
 
     # ---- operations, as the server's
 

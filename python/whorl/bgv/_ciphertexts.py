@@ -45,12 +45,12 @@ class Accounted:
         """,
     )
 
-    def _describe(self: Any, where: str) -> str:
+    def _about(self) -> str:
         chosen = self.parameters
         return (
-            f"<{type(self).__name__} of shape {self.shape}, {self.packing} of N={chosen.N} modulo "
-            f"{chosen.t}, level {self.level} ({self.limbs} of {chosen.limbs} limbs), "
-            f"{self.parts} parts, {self.noise_budget:.0f} bits of budget, {where}>"
+            f", {self.packing} of N={chosen.N} modulo {chosen.t}, "
+            f"level {self.level} ({self.limbs} of {chosen.limbs} limbs), "
+            f"{self.parts} parts, {self.noise_budget:.0f} bits of budget"
         )
 
 
@@ -80,6 +80,3 @@ class Ciphertexts(Accounted, HostArray):
         "_core.data",
         "Residues (parts, limbs, size, N) in evaluation form, uint32 or uint64, read-only.",
     )
-
-    def __repr__(self) -> str:
-        return self._describe(f"key {self.key_id[:8]}…")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape
-from .._key_cache import KeyCache, room_for_keys
 from .._literal import Part, as_integer
 from .._server import bgv as _lib
-from .._session import Session, spread
+from .._session import BudgetedSession, spread
 from ..errors import DeviceError, ParameterError
 from ._arrays import EncryptedArray, Plaintexts
 from ._ciphertexts import Ciphertexts
@@ -26,30 +24,11 @@ MAX_COLUMNS = 2**62
 MAX_POWER = 2**16
 
 
-class Server(Session[Ciphertexts, EncryptedArray]):
+class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
-    Args:
-        keys: evaluation keys, or the path of a file of them, which is mapped.
-        device: `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, several GPUs as `"cuda:0,1"` or
-            `"cuda:all"`, or `""` for the best found: a GPU that can be used, else the CPU.
-            Default: the environment's WHORL_DEVICE, else `""`. `whorl.devices()` lists what there
-            is; the property `device` tells which is used.
-        threads: of the CPU; default 0: all cores.
-        allow_insecure: with a path, accept parameters under 128 bits.
-        key_budget: bytes that keys may take of each device; those used least recently make room.
-            Default 0: no bound, and all keys lie on the devices from the start.
-        key_cache: a `whorl.KeyCache`, room for keys that several servers share, instead of a budget
-            of this server's own. Keys are prepared when they are used.
-
-    Raises:
-        DeviceError: a device that is not there, or a name that is none; there is no silent
-            fallback.
-        OutOfMemoryError: the keys do not fit into a device's memory, or one alone not into
-            `key_budget` or `key_cache`.
-        ParameterError: a key budget that is no integer in 0 … 2^64 - 1, or one beside a key cache.
-        TypeMismatchError: a file that does not hold evaluation keys, as a secret one; with a path
-            also the other errors of `EvaluationKeys.load`.
+    `help(Server.__init__)` explains the arguments, and the errors that they raise. With neither a
+    `key_budget` nor a `key_cache`, all keys lie on the devices from the start.
 
     Methods take arrays on the devices, or `Ciphertexts`, which they upload; what they return stays
     there. Several GPUs share each batch in equal parts. Where their memory is short, pieces of
@@ -84,20 +63,7 @@ class Server(Session[Ciphertexts, EncryptedArray]):
     _maker = _lib.Server
     _keys_type, _host_type, _device_type = EvaluationKeys, Ciphertexts, EncryptedArray
 
-    def __init__(
-        self,
-        keys: EvaluationKeys | str | os.PathLike[str],
-        device: str | None = None,
-        threads: int = 0,
-        allow_insecure: bool = False,
-        key_budget: int = 0,
-        key_cache: KeyCache | None = None,
-    ) -> None:
-        room = room_for_keys(key_budget, key_cache)
-        self._open(keys, device, threads, allow_insecure, *room)
-
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
-    threads = Part[int]("_core.threads", "Threads used.")
 
     def encode(self, values: ArrayLike, packing: Packing = "slots") -> Plaintexts:
         """Rows of integers as plaintexts on the device, to be used many times.

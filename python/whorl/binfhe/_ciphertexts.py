@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from .._array import DeviceArray, HostArray
+from .._array import DeviceCiphertexts, HostArray
 from .._literal import Part
 from .._server import binfhe as _lib
 from ._messages import Words
@@ -20,18 +20,16 @@ class Encoded:
 
     __slots__ = ()
 
+    parameters: Any
+
     p = Part[int]("_core.encoding", "Messages are 0 … p-1.", itemgetter(0))
     padding = Part[bool](
         "_core.encoding", "Whether a padding bit lies above the message.", itemgetter(1)
     )
 
-    def _describe(self: Any, where: str) -> str:
+    def _about(self) -> str:
         pad = ", padded" if self.padding else ""
-        name = self.parameters.name or "unnamed"
-        return (
-            f"<{type(self).__name__} of shape {self.shape}, p={self.p}{pad}, {name}, "
-            f"key {self.key_id[:8]}…{where}>"
-        )
+        return f", p={self.p}{pad}, {self.parameters.name or 'unnamed'}"
 
 
 class Ciphertexts(Encoded, HostArray):
@@ -64,11 +62,8 @@ class Ciphertexts(Encoded, HostArray):
         words = self._core.data
         return words.reshape(*self._shape, words.shape[-1])
 
-    def __repr__(self) -> str:
-        return self._describe("")
 
-
-class EncryptedArray(Encoded, DeviceArray["Server"]):
+class EncryptedArray(Encoded, DeviceCiphertexts["Server", Ciphertexts]):
     """An immutable array of LWE ciphertexts on the devices of a `Server`.
 
     `Server.upload` and operations make them; nothing leaves the devices before `to_host`. With
@@ -91,14 +86,6 @@ class EncryptedArray(Encoded, DeviceArray["Server"]):
     _may_be_empty = True
 
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
-    key_id = Part[str]("_server.key_id", "Label of the secret key, 32 hexadecimal digits.")
-
-    def __repr__(self) -> str:
-        return self._describe(f", on {self.device}")
-
-    def to_host(self) -> Ciphertexts:
-        """Waits, and copies to the host's memory."""
-        return self._server.download(self)
 
     # ---- operations, as the server's
 

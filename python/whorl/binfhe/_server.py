@@ -13,7 +13,7 @@ from .._array import concatenate
 from .._key_cache import KeyCache, room_for_keys
 from .._literal import Part
 from .._server import binfhe as _lib
-from .._session import Session
+from .._session import BudgetedSession
 from ..errors import EncodingError, ParameterMismatchError
 from ._ciphertexts import Ciphertexts, EncryptedArray
 from ._keys import EvaluationKeys
@@ -29,35 +29,21 @@ Encrypted = EncryptedArray | Ciphertexts
 Output = tuple[int, bool] | None
 
 
-class Server(Session[Ciphertexts, EncryptedArray]):
+class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
+    `help(Server.__init__)` explains the arguments that servers of every scheme have, and the errors
+    that they raise. With a `key_cache`, keys are prepared when the server is made, and when they
+    are used.
+
     Args:
-        keys: evaluation keys, or the path of a file of them, which is mapped.
-        device: `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, several GPUs as `"cuda:0,1"` or
-            `"cuda:all"`, or `""` for the best found: a GPU that can be used, else the CPU.
-            Default: the environment's WHORL_DEVICE, else `""`. `whorl.devices()` lists what there
-            is; the property `device` tells which is used.
-        threads: of the CPU; default 0: all cores.
-        allow_insecure: with a path, accept parameter sets under 128 bits.
-        key_budget: bytes that keys may take of each device; those used least recently make room.
-            Default 0: no bound.
-        key_cache: a `whorl.KeyCache`, room for keys that several servers share, instead of a budget
-            of this server's own. Keys are prepared when the server is made, and when they are used.
         transform: `"ntt"` (exact) or `"fft"`; default: the parameters'.
         rotation: how a GPU spreads blind rotations, for comparison: `"single"` (one ciphertext in a
             thread block), `"cluster"` (one over several blocks), `"shared"` (several in a block);
             default `"auto"`: the fastest for the batch. A CPU ignores it.
 
     Raises:
-        DeviceError: a device that is not there, or a name that is none; there is no silent
-            fallback.
-        OutOfMemoryError: the keys do not fit into a device's memory, or one alone not into
-            `key_budget` or `key_cache`.
-        ParameterError: a transform or rotation that is not known; a key budget that is no integer
-            in 0 … 2^64 - 1, or one beside a key cache.
-        TypeMismatchError: a file that does not hold evaluation keys, as a secret one; with a path
-            also the other errors of `EvaluationKeys.load`.
+        ParameterError: a transform or rotation that is not known.
 
     Methods take arrays on the devices, or `Ciphertexts`, which they upload; what they return stays
     on the devices. Inputs broadcast as NumPy's do. Where the devices' memory is short, pieces of
@@ -113,7 +99,6 @@ class Server(Session[Ciphertexts, EncryptedArray]):
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
     rotation = Part[str]("_core.rotation", "`auto`, `single`, `cluster` or `shared`, as asked for.")
     transform = Part[str]("_core.transform", "`ntt` or `fft`.")
-    threads = Part[int]("_core.threads", "Threads used.")
 
     def _about(self) -> str:
         return f", {self.transform}"

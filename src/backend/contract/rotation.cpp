@@ -55,6 +55,14 @@ void check_rows(const RotationShape& shape) {
            " rows of steps and " + std::to_string(shape.automorphisms) + " automorphisms");
 }
 
+void check_offsets(const char* what, std::span<const std::uint32_t> offsets, std::size_t N) {
+  if (offsets.empty()) throw ShapeError(std::string(what) + ": no coefficient is asked for");
+  for (const std::uint32_t k : offsets)
+    if (k >= N)
+      throw ShapeError(std::string(what) + ": coefficient " + std::to_string(k) + " of " +
+                       std::to_string(N));
+}
+
 }  // namespace
 
 template <class Word>
@@ -138,6 +146,7 @@ void RotationOps<Word>::rotate_extract(const RotationKey& key, const Rotations<W
                                        std::span<const std::uint32_t> offsets,
                                        std::uint64_t constant, Slice<Word> out) const {
   const std::size_t N = key.shape().N;
+  check_offsets("blind_rotate", offsets, N);
   Batch checked = check_batch(key, batch, offsets.size() * (N + 1), out);
   if (offsets.size() != 1 || offsets[0] != 0) {
     auto accumulators = this->queue().template allocate<Word>(checked.count * 2 * N);
@@ -159,11 +168,7 @@ void RotationOps<Word>::extract(std::uint64_t Q, std::uint32_t N,
   if (Q < 2) throw ParameterError("sample_extract: modulus " + std::to_string(Q) + " is below 2");
   if (ring_word_bytes(Q) > sizeof(Word)) refuse_ring_word("sample_extract", Q);
   ring::check_ring_dimension(N);
-  if (offsets.empty()) throw ShapeError("sample_extract: no coefficient");
-  for (const std::uint32_t k : offsets)
-    if (k >= N)
-      throw ShapeError("sample_extract: coefficient " + std::to_string(k) + " of " +
-                       std::to_string(N));
+  check_offsets("sample_extract", offsets, N);
   const std::size_t count = this->rows_of("sample_extract", rlwe.size, std::size_t{2} * N);
   this->check_size("sample_extract: output", out.size,
                    count * offsets.size() * (std::size_t{N} + 1));

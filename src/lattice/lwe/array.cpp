@@ -52,9 +52,9 @@ Rows Array::Part::rows(const Form& form, const run::Lane& lane) const {
   });
 }
 
-void Array::Part::download(void* words) const {
+void Array::Part::download(run::Range rows, const Form& form, void* words) const {
   with_stored([&]<class Word>(const run::Stored<Word>& stored) {
-    stored.download({static_cast<Word*>(words), stored.size()});
+    stored.download({static_cast<Word*>(words), rows.count * form.row()}, rows.begin * form.row());
   });
 }
 

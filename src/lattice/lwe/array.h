@@ -122,7 +122,8 @@ class Array {
     const run::Lane& lane() const { return narrow_ ? narrow_.lane() : wide_.lane(); }
     /// On a lane where it lies or has a replica, under whose hold this is called.
     Rows rows(const Form& form, const run::Lane& lane) const;
-    void download(void* words) const;
+    /// Rows `rows` of the part.
+    void download(run::Range rows, const Form& form, void* words) const;
     bool lost(const run::Fleet& fleet) const;
     /// The same where it can be had: see run::at_hand. DeviceError if it is lost.
     Part found(const run::Fleet& fleet) const;

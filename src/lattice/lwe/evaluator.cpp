@@ -92,12 +92,12 @@ Evaluator::Operands Evaluator::gather(const run::Piece& piece, std::vector<Want>
     for (const Array::Part& part : array->parts()) {
       const run::Range from = part.piece().range, both = common(from, range);
       if (both.count == 0) continue;
-      Words all((from.count * row_bytes + 7) / 8);
       const Array::Part found = part.found(*fleet_);
-      fleet_->each({&found.piece(), 1}, false, [&](std::size_t) { found.download(all.data()); });
-      std::copy_n(reinterpret_cast<const char*>(all.data()) + (both.begin - from.begin) * row_bytes,
-                  both.count * row_bytes,
-                  reinterpret_cast<char*>(words.data()) + (both.begin - range.begin) * row_bytes);
+      fleet_->each({&found.piece(), 1}, false, [&](std::size_t) {
+        found.download(
+            {both.begin - from.begin, both.count}, array->form(),
+            reinterpret_cast<char*>(words.data()) + (both.begin - range.begin) * row_bytes);
+      });
     }
   }
   return out;
@@ -229,8 +229,10 @@ void Evaluator::download(const Array& array, void* words) const {
       pieces.push_back(parts.back().piece());
     }
     fleet_->each(pieces, true, [&](std::size_t k) {
-      parts[k].download(static_cast<char*>(words) +
-                        pieces[k].range.begin * array.form().row_bytes());
+      const std::size_t count = pieces[k].range.count;
+      parts[k].download(
+          {0, count}, array.form(),
+          static_cast<char*>(words) + pieces[k].range.begin * array.form().row_bytes());
     });
   });
 }
@@ -280,6 +282,7 @@ Array Evaluator::key_switch(const Array& in) const {
 
 Array Evaluator::to_exponents(const Array& in, std::uint64_t to, std::uint64_t offset,
                               bool centre) const {
+  if (!keys_) throw DeviceError("to_exponents: there are no keys");
   Form form = in.form();
   form.modulus = to;
   form.word_bytes = array_word_bytes(to);
@@ -372,6 +375,18 @@ Array Evaluator::join(std::span<const Array> in) const {
 
 // ---- batches of the host
 
+namespace {
+
+/// Where an error is under way, which is to be the one that is thrown.
+void wait_quietly(const backend::Queue& queue) {
+  try {
+    queue.wait();
+  } catch (const std::exception&) {
+  }
+}
+
+}  // namespace
+
 void Evaluator::stream(std::size_t count, std::size_t memory, std::span<const HostRows> in,
                        bool with_keys, const Work& work, const std::function<void*()>& room) const {
   run::Job job;
@@ -381,11 +396,17 @@ void Evaluator::stream(std::size_t count, std::size_t memory, std::span<const Ho
     const Stages stages(queue, keys_on(lane, with_keys));
     std::vector<Rows> operands;
     operands.reserve(in.size());
-    for (const HostRows& rows : in)
-      operands.push_back(stages.upload(
-          rows.form, range.count,
-          static_cast<const char*>(rows.words) + range.begin * rows.form.row_bytes()));
-    auto results = std::make_shared<std::vector<Rows>>(work(stages, pointers(operands), range));
+    auto results = std::make_shared<std::vector<Rows>>();
+    try {
+      for (const HostRows& rows : in)
+        operands.push_back(stages.upload(
+            rows.form, range.count,
+            static_cast<const char*>(rows.words) + range.begin * rows.form.row_bytes()));
+      *results = work(stages, pointers(operands), range);
+    } catch (...) {
+      wait_quietly(queue);  // `stages` holds keys, with which the queue may still work
+      throw;
+    }
     return [stages, results, range, &room] {
       const Rows& rows = results->front();
       stages.download(rows, static_cast<char*>(room()) + range.begin * rows.form().row_bytes());

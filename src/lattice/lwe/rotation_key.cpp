@@ -160,14 +160,6 @@ class Generator {
 }  // namespace
 
 template <class Word>
-void RotationMethod::expand(const RotationShape& shape, const math::Seed& seed, std::size_t row,
-                            std::span<Word> a) {
-  if (shape.raised_by == 1) return math::expand_uniform<Word>(seed, row, shape.Q, a);
-  math::expand_uniform<Word>(seed, 2 * row, shape.Q, a.first(shape.N));
-  math::expand_uniform<Word>(seed, 2 * row + 1, shape.raised_by, a.subspan(shape.N));
-}
-
-template <class Word>
 WordArray RotationMethod::generate(const RotationShape& shape, std::span<const std::int32_t> lwe,
                                    std::span<const std::int32_t> ring,
                                    const math::GaussianSampler& error, const math::Seed& seed,
@@ -198,12 +190,10 @@ WordArray RotationMethod::generate(const RotationShape& shape, std::span<const s
   return WordArray(out, out.get(), rows * row_words, sizeof(Word));
 }
 
-#define WHORL_INSTANTIATE(Word)                                                              \
-  template void RotationMethod::expand(const RotationShape&, const math::Seed&, std::size_t, \
-                                       std::span<Word>);                                     \
-  template WordArray RotationMethod::generate<Word>(                                         \
-      const RotationShape&, std::span<const std::int32_t>, std::span<const std::int32_t>,    \
-      const math::GaussianSampler&, const math::Seed&, unsigned,                             \
+#define WHORL_INSTANTIATE(Word)                                                           \
+  template WordArray RotationMethod::generate<Word>(                                      \
+      const RotationShape&, std::span<const std::int32_t>, std::span<const std::int32_t>, \
+      const math::GaussianSampler&, const math::Seed&, unsigned,                          \
       const std::function<bool(std::size_t, std::size_t)>&);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

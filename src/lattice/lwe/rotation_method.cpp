@@ -202,4 +202,16 @@ double RotationMethod::transforms(const ring::Gadget& gadget, std::uint32_t n, s
   return out;
 }
 
+template <class Word>
+void RotationMethod::expand(const backend::RotationShape& shape, const math::Seed& seed,
+                            std::size_t row, std::span<Word> a) {
+  if (shape.raised_by == 1) return math::expand_uniform<Word>(seed, row, shape.Q, a);
+  math::expand_uniform<Word>(seed, 2 * row, shape.Q, a.first(shape.N));
+  math::expand_uniform<Word>(seed, 2 * row + 1, shape.raised_by, a.subspan(shape.N));
+}
+template void RotationMethod::expand(const backend::RotationShape&, const math::Seed&, std::size_t,
+                                     std::span<std::uint32_t>);
+template void RotationMethod::expand(const backend::RotationShape&, const math::Seed&, std::size_t,
+                                     std::span<std::uint64_t>);
+
 }  // namespace whorl::lattice::lwe

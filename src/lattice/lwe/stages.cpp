@@ -196,7 +196,7 @@ Rows Stages::modulus_switch(Rows&& in, std::uint64_t to, bool centre) const {
 }
 
 Rows Stages::key_switch(const Rows& in) const {
-  if (!keys_.key_switch) throw DeviceError("no key-switching key on " + queue_.name());
+  if (!keys_.key_switch) throw backend::RefusedError("no key-switching key on " + queue_.name());
   const backend::SwitchShape& shape = keys_.key_switch->shape();
   const Form& form = in.form();
   if (form.modulus != shape.Q_ks || form.dimension != shape.N || form.under != Under::ring)
@@ -217,7 +217,7 @@ Form extracted_form(const backend::RotationShape& shape) {
 }
 
 const backend::RotationKey& Stages::rotation_key() const {
-  if (!keys_.rotation) throw DeviceError("no blind-rotation key on " + queue_.name());
+  if (!keys_.rotation) throw backend::RefusedError("no blind-rotation key on " + queue_.name());
   return *keys_.rotation;
 }
 

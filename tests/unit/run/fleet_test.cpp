@@ -287,20 +287,5 @@ TEST_F(FleetPieces, CallsOfSeveralThreadsTakeTurns) {
   EXPECT_EQ(calls, 800);
 }
 
-// ---- moves
-
-TEST_F(FleetPieces, ValuesMoveBetweenLanes) {
-  const auto two = fleet_of(2);
-  const Words in = words(100);
-  const auto there = place<std::uint32_t>(*two->lane(0), in);
-  for (const std::size_t to : {0u, 1u}) {
-    const auto copy =
-        copied<std::uint32_t>(*two->lane(0), *two->lane(to), there.slice().part(10, 50));
-    EXPECT_EQ(fetch<std::uint32_t>(*two->lane(to), copy.slice()),
-              Words(in.begin() + 10, in.begin() + 60));
-    EXPECT_THROW(fetch<std::uint32_t>(*two->lane(1 - to), copy.slice()), DeviceError);
-  }
-}
-
 }  // namespace
 }  // namespace whorl::run

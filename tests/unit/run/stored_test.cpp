@@ -1,6 +1,7 @@
 // Arrays that are larger than a device's memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "run/stored.h"
@@ -108,11 +109,29 @@ TEST_F(StoredPieces, TheWordsItWasMadeOf) {
   value.remember({all, all->data() + 3, 4, 10});
   EXPECT_TRUE(value.kept());
   EXPECT_EQ(value.words(), some);
+  std::vector<Word> middle(5);  // of two rows
+  value.download(middle, 3);
+  EXPECT_TRUE(std::ranges::equal(middle, std::span(some).subspan(3, 5)));
   all.reset();
   EXPECT_FALSE(value.kept());
   EXPECT_EQ(value.words(), on_device);
+  value.download(middle, 3);
+  EXPECT_TRUE(std::ranges::equal(middle, std::span(on_device).subspan(3, 5)));
   EXPECT_TRUE(value.spill());
   EXPECT_TRUE(value.kept());
+  value.download(middle, 3);
+  EXPECT_TRUE(std::ranges::equal(middle, std::span(on_device).subspan(3, 5)));
+}
+
+TEST_F(StoredPieces, AValueThatComesBackIsKnownOnce) {
+  const Lane& lane = *fleet_->lane(0);
+  const Stored<Word> value(lane, place<Word>(lane, random_.residues<Word>(10, q_)));
+  const std::size_t known = lane.residents().known();
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(value.spill());
+    value.on(lane);
+  }
+  EXPECT_EQ(lane.residents().known(), known);
 }
 
 TEST_F(StoredPieces, AnEmptyOneIsNone) {
@@ -169,22 +188,6 @@ TEST_F(StoredPieces, OthersLeaveNextTheLongestUnusedFirst) {
   EXPECT_FALSE(x[0].on_host());
   EXPECT_EQ(on_host(x), 4u) << "half of them at once";
   for (std::size_t i = 1; i < 5; ++i) EXPECT_TRUE(x[i].on_host());
-}
-
-TEST_F(StoredPieces, WhatIsGoneIsForgotten) {
-  Residents residents;
-  struct Mine final : Resident {
-    explicit Mine(int& of) : count(of) {}
-    bool spill() override { return ++count > 0; }
-    int& count;
-  };
-  int spilled = 0;
-  for (int i = 0; i < 1000; ++i) residents.enroll(std::make_shared<Mine>(spilled));
-  EXPECT_FALSE(residents.spill());
-  const auto kept = std::make_shared<Mine>(spilled);
-  residents.enroll(kept);
-  EXPECT_TRUE(residents.spill());
-  EXPECT_EQ(spilled, 1);
 }
 
 TEST_F(StoredPieces, LeaveForABatchThatPassesThrough) {

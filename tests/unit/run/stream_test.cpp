@@ -236,6 +236,20 @@ TEST_F(FleetStream, OtherErrorsAreThrown) {
   }
 }
 
+TEST_F(FleetStream, ARefusedCallFailsNoDevice) {
+  for (const std::size_t devices : {1u, 2u}) {
+    for (std::size_t d = 0; d < devices; ++d) add("scripted:" + std::to_string(d));
+    const auto several = fleet();
+    const auto refused = [](const backend::Queue&, std::size_t, Range) -> Job::Fetch {
+      throw backend::RefusedError("no kernel");
+    };
+    EXPECT_THROW(several->stream({.memory = 1, .work = refused}, 20), backend::RefusedError);
+    EXPECT_TRUE(several->failed().empty());
+    const Words in = words(20);
+    EXPECT_TRUE(passed(*several, in) == in);
+  }
+}
+
 TEST_F(FleetStream, CallsFromSeveralThreads) {
   const auto first = add("scripted:0"), second = add("scripted:1");
   test::fail_amid_calls(*first, *second);

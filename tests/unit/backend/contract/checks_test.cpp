@@ -411,6 +411,19 @@ TEST_P(BackendErrors, BlindRotation) {
                  ShapeError);
     EXPECT_NO_THROW(
         device->rotation<U32>().rotate_extract(*key, {cl, ca, ci}, 0, b.slice().part(0, 257)));
+    // Before any rotation.
+    const std::vector<U32> beyond{0, 256};
+    expect_error<ShapeError>(
+        [&] {
+          device->rotation<U32>().rotate_extract(*key, {cl, ca, ci}, beyond, 0, b.slice());
+        },
+        "blind_rotate: coefficient 256 of 256");
+    expect_error<ShapeError>(
+        [&] {
+          device->rotation<U32>().rotate_extract(*key, {cl, ca, ci}, std::span<const U32>(), 0,
+                                                 b.slice());
+        },
+        "blind_rotate: no coefficient");
     EXPECT_NO_THROW(device->rotation<U32>().rotate(*key, {cl.part(0, 0), ca, ci.first(0)},
                                                    b.slice().part(0, 0)));
     // A key of the other word size.

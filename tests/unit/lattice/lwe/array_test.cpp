@@ -54,8 +54,11 @@ TEST_F(LweArray, PiecesThatLeftForTheHostAreNot) {
   fail(devices, 1);
   EXPECT_EQ(array.lost(), "ciphertexts 6 … 7 of 12 lay on strained:1, which has failed");
   Words out(2 * form.row());
-  array.parts()[2].found(*devices.fleet).download(out.data());
+  array.parts()[2].found(*devices.fleet).download({0, 2}, form, out.data());
   EXPECT_TRUE(std::equal(out.begin(), out.end(), words->begin() + 4 * 11));
+  out.resize(form.row());
+  array.parts()[2].found(*devices.fleet).download({1, 1}, form, out.data());
+  EXPECT_TRUE(std::equal(out.begin(), out.end(), words->begin() + 5 * 11));
   EXPECT_THROW(array.parts()[3].found(*devices.fleet), DeviceError);
 }
 
@@ -90,7 +93,7 @@ TEST_F(LweArray, ReplicasOfSinglesStay) {
   Words out(form.row());
   const Array::Part there = single.parts()[0].found(*devices.fleet);
   EXPECT_EQ(there.piece().lane, 1u);
-  there.download(out.data());
+  there.download({0, 1}, form, out.data());
   EXPECT_EQ(out, *words);
   fail(devices, 1);
   EXPECT_EQ(single.lost(), "ciphertexts 0 … 0 of 1 lay on strained:0, which has failed");

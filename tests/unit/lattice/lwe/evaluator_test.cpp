@@ -68,6 +68,19 @@ TEST(LweEvaluator, KeySwitchingTakesWhatItsKeyIsFor) {
   EXPECT_THROW(without.key_switch(without.upload(due, 1, words.data())), DeviceError);
 }
 
+TEST(LweEvaluator, WithoutKeysNoDeviceFails) {
+  const LweRig<std::uint32_t> rig(27);
+  const StrainedFleet devices(2);
+  const Evaluator without(devices.fleet, nullptr, 1);
+  const std::vector<std::uint32_t> words(4 * (rig.N + 1));
+  const Array in = without.upload({rig.Q_ks, rig.N, Under::ring, 4}, 4, words.data());
+  EXPECT_THROW(without.key_switch(in), DeviceError);
+  EXPECT_THROW(without.to_exponents(in, 2 * rig.N, 0, false), DeviceError);
+  EXPECT_THROW(without.rotate(in, Tables(rig.N, rig.Q_ks, 0), std::vector<std::uint32_t>{0}, 0),
+               DeviceError);
+  EXPECT_TRUE(devices.fleet->failed().empty());
+}
+
 /// round(x·to/from) mod to, halves up.
 std::uint64_t rounded(std::uint64_t x, std::uint64_t from, std::uint64_t to) {
   return static_cast<std::uint64_t>((static_cast<unsigned __int128>(x) * to * 2 + from) /
