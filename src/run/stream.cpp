@@ -95,11 +95,14 @@ void Fleet::run_on(std::size_t number, const Job& job, Range range) const {
     }
     int before = std::uncaught_exceptions();
   } const drain{queues};
+  bool asked = false;  // a key that this call needs may leave, and comes back: once
   /// Called where OutOfMemoryError is handled: rethrows it if the piece cannot be halved, and no
-  /// array leaves the device for it. A call that holds the lane is not waited for: it may wait for
+  /// array and no unused key leaves the device for it. A call that holds the lane is not waited for: it may wait for
   /// keys that this one has.
   const auto halve = [&](Range piece) {
-    if (const std::unique_lock held(lane, std::try_to_lock); held && lane.residents().spill()) {
+    const std::unique_lock held(lane, std::try_to_lock);
+    if (held && (lane.residents().spill() ||
+                 (!std::exchange(asked, true) && lane.residents().ask_room_makers(lane)))) {
       lane.queue().wait();
       todo.push_front(piece);
       return;

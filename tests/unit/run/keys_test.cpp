@@ -366,6 +366,32 @@ TEST_F(Keys, UnusedOnesLeaveForArraysAfterOtherArrays) {
   EXPECT_THROW(array_of(2100), OutOfMemoryError);
 }
 
+TEST_F(Keys, UnusedOnesLeaveForABatchThatPassesThrough) {
+  const auto budget = std::make_shared<KeyBudget>();
+  limit_->bytes = 2 * key_bytes + 100;
+  const Fleet fleet({test::limited_device(limit_)}, {});
+  const Lane& there = *fleet.lane(0);
+  const auto used = key(budget, 1), unused = key(budget, 2);
+  value(there, *used);
+  value(there, *unused);
+  const auto stream = [&](std::size_t bytes) {
+    int done = 0;
+    const auto work = [&](const backend::Queue& queue, std::size_t, Range) -> Job::Fetch {
+      const auto held = used->on<Key>(there);
+      const auto memory = queue.allocate<std::uint8_t>(bytes);
+      return [&done, held, memory] { ++done; };
+    };
+    fleet.stream({.memory = 1, .work = work}, 1);
+    return done;
+  };
+  EXPECT_EQ(stream(100), 1);
+  EXPECT_TRUE(unused->is_on(there));
+  EXPECT_EQ(stream(1000), 1);
+  EXPECT_FALSE(unused->is_on(there));
+  EXPECT_TRUE(used->is_on(there));
+  EXPECT_THROW(stream(2000), OutOfMemoryError);
+}
+
 TEST_F(Keys, AFailureOfPreparationLeavesNothing) {
   const auto budget = std::make_shared<KeyBudget>();
   const auto there = lane();
