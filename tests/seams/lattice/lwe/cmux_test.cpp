@@ -48,6 +48,7 @@ struct Selector {
 
   /// x ⊡ K for (count, 2, N), a first. A rotation of (0, t) by X^N is (0, t) + (-2·t) ⊡ K, as
   /// RotationOps::rotate has it: t = -x/2 gives the product of one half of x, each with its key.
+  /// Half of the digits are of zeros, which an entry of its own would do without.
   Buffer product(const backend::Queue& queue, const run::Lane& lane, In x) const {
     const math::Modulus<Word> q(static_cast<Word>(shape.Q));
     const auto& ring = queue.ring<Word>();
@@ -77,7 +78,7 @@ struct Selector {
     return sum;
   }
 
-  /// d_0 + c·(d_1 - d_0) (Chillotti, Gama, Georgieva, Izabachène, J. Cryptology 2020, §3.4).
+  /// d_0 + c·(d_1 - d_0) (CMux of Chillotti, Gama, Georgieva, Izabachène, J. Cryptology 2020).
   Array choose(const Evaluator& e, const Array& d0, const Array& d1) const {
     const Array* in[] = {&d0, &d1};
     const Form form = d0.form();

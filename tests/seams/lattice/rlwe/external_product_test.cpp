@@ -47,7 +47,8 @@ class ExternalProduct : public ::testing::Test {
     };
     return e.divide(e.add(part(0, *key.m), part(1, *key.m_times_s)), a.basis(), 1);
   }
-  /// CMUX: d_0 + c·(d_1 - d_0) (Chillotti, Gama, Georgieva, Izabachène, J. Cryptology 2020, §3.4).
+  /// CMUX: d_0 + c·(d_1 - d_0) (CMux of Chillotti, Gama, Georgieva, Izabachène, J. Cryptology
+  /// 2020).
   static Array choose(const Evaluator& e, const Rgsw& c, const Array& d0, const Array& d1) {
     return e.add(d0, product(e, e.sub(d1, d0), c));
   }
