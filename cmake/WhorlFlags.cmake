@@ -21,8 +21,8 @@ endif()
 # No -ffast-math: the error bound of the transforms counts roundings. Contraction is left to the
 # code (MulAdd), so that two compilers give the same bits.
 set(whorl_codegen -fno-math-errno -ffp-contract=off)
-# Every x86-64 CPU since 2008 counts bits in one instruction; without it the sizes of bases were a
-# tenth of what the host does for a light operation.
+# The CPUs that Whorl is for count bits in one instruction (x86-64-v2). Without it, counting the
+# primes of bases took a tenth of the host's work in a light operation.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   list(APPEND whorl_codegen -mpopcnt)
 endif()

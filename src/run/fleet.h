@@ -119,9 +119,11 @@ class Fleet {
 
   // ---- batches that pass through
 
-  /// Does items 0 … count - 1, in pieces that fit memory. Where memory is short a piece is halved,
-  /// down to single items. What a failing device leaves is done by the others; DeviceError names
-  /// all of them if none is left. May be called from several threads at once.
+  /// Does items 0 … count - 1, in pieces that fit memory. Where memory is short idle arrays leave
+  /// the device, then, once, keys that no call holds; then a piece is halved, down to single items.
+  /// What a failing device leaves is done by the others; DeviceError names all of them if none is
+  /// left. Another error (RefusedError among them) is thrown once all have ended. May be called
+  /// from several threads at once.
   void stream(const Job& job, std::size_t count) const;
 
  private:

@@ -1,11 +1,19 @@
 #include "run/lane.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "whorl/error.h"
 
 namespace whorl::run {
+
+void wait_quietly(const backend::Queue& queue) {
+  try {
+    queue.wait();
+  } catch (const std::exception&) {
+  }
+}
 
 Lane::Lane(std::shared_ptr<const backend::Device> device)
     : device_(std::move(device)),

@@ -15,6 +15,9 @@
 
 namespace whorl::run {
 
+/// For where an error is under way, which is to be the one that is thrown.
+void wait_quietly(const backend::Queue& queue);
+
 /// Arrays, keys and calls share it; it lives as long as the last of them. Made by make_shared.
 class Lane : public std::enable_shared_from_this<Lane> {
  public:

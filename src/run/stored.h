@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -87,6 +88,10 @@ class Stored {
 
   /// out: its words from word `first` on, from where they are; from the host if it has them.
   void download(std::span<Word> out, std::size_t first = 0) const {
+    if (first > size() || out.size() > size() - first)
+      throw ShapeError("words " + std::to_string(first) + " … " +
+                       std::to_string(first + out.size()) + " of a value of " +
+                       std::to_string(size()));
     const auto held = lane().hold();
     const Origin<Word>& origin = value_->origin;
     if (!value_->words.empty()) {

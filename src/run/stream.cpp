@@ -85,20 +85,14 @@ void Fleet::run_on(std::size_t number, const Job& job, Range range) const {
     const Lease& queues;
     ~Drain() {
       if (std::uncaught_exceptions() == before) return;
-      for (std::size_t k = 0; k < queues.size(); ++k) {
-        try {
-          queues[k].wait();
-        } catch (const std::exception&) {
-          // The call fails by what came first.
-        }
-      }
+      for (std::size_t k = 0; k < queues.size(); ++k) wait_quietly(queues[k]);
     }
     int before = std::uncaught_exceptions();
   } const drain{queues};
   bool asked = false;  // a key that this call needs may leave, and comes back: once
   /// Called where OutOfMemoryError is handled: rethrows it if the piece cannot be halved, and no
-  /// array and no unused key leaves the device for it. A call that holds the lane is not waited for: it may wait for
-  /// keys that this one has.
+  /// array and no unused key leaves the device for it. A call that holds the lane is not waited
+  /// for: it may wait for keys that this one has.
   const auto halve = [&](Range piece) {
     const std::unique_lock held(lane, std::try_to_lock);
     if (held && (lane.residents().spill() ||
@@ -119,7 +113,11 @@ void Fleet::run_on(std::size_t number, const Job& job, Range range) const {
     try {
       done.fetch();
     } catch (const OutOfMemoryError&) {
+      wait_quietly(queues[k]);  // it may still work with keys that `done` holds
       halve(done.range);
+    } catch (...) {
+      wait_quietly(queues[k]);
+      throw;
     }
   };
 
@@ -140,7 +138,7 @@ void Fleet::run_on(std::size_t number, const Job& job, Range range) const {
     }
     try {
       pending[k] = {job.work(queues[k], number, piece), piece};
-    } catch (const OutOfMemoryError&) {
+    } catch (const OutOfMemoryError& error) {
       // What other queues hold may be all that is missing.
       bool held = false;
       for (std::size_t other = 0; other < queues.size(); ++other) {
@@ -149,6 +147,8 @@ void Fleet::run_on(std::size_t number, const Job& job, Range range) const {
       }
       if (held)
         todo.push_front(piece);
+      else if (dynamic_cast<const KeyRoomError*>(&error))
+        throw;  // the budget's: nothing that leaves the device makes room
       else
         halve(piece);
     }
@@ -261,21 +261,25 @@ void Fleet::stream(const Job& job, std::size_t count) const {
       refuse_all_failed();
     }
     const std::vector<Outcome> outcomes = work(job, shares);
+    std::exception_ptr other;  // that no other device does better
     for (std::size_t s = 0; s < shares.size(); ++s) {
       if (!outcomes[s].error) continue;
       try {
         std::rethrow_exception(outcomes[s].error);
       } catch (const backend::RefusedError&) {
-        throw;
+        other = std::current_exception();
       } catch (const DeviceError& error) {
         mark_failed(shares[s].lane, error.what());
       } catch (const OutOfMemoryError&) {
         // For this call only: memory may be free later.
         out_of_memory[shares[s].lane] = true;
         short_of_memory = std::current_exception();
+      } catch (...) {
+        other = std::current_exception();
       }
       todo.push_back(shares[s].range);
     }
+    if (other) std::rethrow_exception(other);
     learn(shares, outcomes);
   }
 }

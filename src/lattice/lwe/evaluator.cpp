@@ -375,18 +375,6 @@ Array Evaluator::join(std::span<const Array> in) const {
 
 // ---- batches of the host
 
-namespace {
-
-/// Where an error is under way, which is to be the one that is thrown.
-void wait_quietly(const backend::Queue& queue) {
-  try {
-    queue.wait();
-  } catch (const std::exception&) {
-  }
-}
-
-}  // namespace
-
 void Evaluator::stream(std::size_t count, std::size_t memory, std::span<const HostRows> in,
                        bool with_keys, const Work& work, const std::function<void*()>& room) const {
   run::Job job;
@@ -404,7 +392,7 @@ void Evaluator::stream(std::size_t count, std::size_t memory, std::span<const Ho
             static_cast<const char*>(rows.words) + range.begin * rows.form.row_bytes()));
       *results = work(stages, pointers(operands), range);
     } catch (...) {
-      wait_quietly(queue);  // `stages` holds keys, with which the queue may still work
+      run::wait_quietly(queue);  // `stages` holds keys, with which the queue may still work
       throw;
     }
     return [stages, results, range, &room] {

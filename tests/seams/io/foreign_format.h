@@ -102,7 +102,9 @@ inline bgv::Ciphertexts load_foreign(ByteSpan bytes, const LoadOptions& options)
   data.finish("data");
   WordArray ours = take_words(turned(words, rule.word_bytes), rule, nullptr);
   check_range(ours, rule);
-  return {parameters, key.array<16>("key"), info, std::move(ours), std::nullopt, std::nullopt};
+  const KeyId key_id = key.array<16>("key");
+  key.finish("key");
+  return {parameters, key_id, info, std::move(ours), std::nullopt, std::nullopt};
 }
 inline bgv::Ciphertexts load_any(ByteSpan bytes, const LoadOptions& options) {
   const bool foreign = bytes.size() >= foreign_magic.size() &&

@@ -102,7 +102,9 @@ TEST(ForeignFormat, HasTheSameLimits) {
   EXPECT_EQ(said(more), "Oversized");
   Bytes renamed = good.bytes();
   constexpr std::string_view name = "noise", other = "sound";
-  std::ranges::copy(other, std::ranges::search(renamed, name).begin());
+  const auto place = std::ranges::search(renamed, name);
+  ASSERT_EQ(place.size(), other.size());
+  std::ranges::copy(other, place.begin());
   EXPECT_EQ(test::message_of<FormatError>([&] { load_any(renamed, insecure()); }),
             "ciphertexts: field sound is unknown to this build");
   for (; cut.size() > 64; cut.resize(cut.size() / 2)) {

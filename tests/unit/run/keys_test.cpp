@@ -9,6 +9,7 @@
 #include "run/stored.h"
 #include "support/limited_device.h"
 #include "support/random.h"
+#include "support/scripted_device.h"
 
 namespace whorl::run {
 namespace {
@@ -390,6 +391,44 @@ TEST_F(Keys, UnusedOnesLeaveForABatchThatPassesThrough) {
   EXPECT_FALSE(unused->is_on(there));
   EXPECT_TRUE(used->is_on(there));
   EXPECT_THROW(stream(2000), OutOfMemoryError);
+}
+
+TEST_F(Keys, ABudgetTooSmallForACallMovesNothingElse) {
+  const auto budget = std::make_shared<KeyBudget>(2 * key_bytes);
+  const Fleet fleet({test::limited_device(limit_)}, {});
+  const Lane& there = *fleet.lane(0);
+  const auto a = key(budget, 1), b = key(budget, 2, 2 * key_bytes);
+  const auto others = std::make_shared<KeyBudget>();
+  const auto of_others = key(others, 3);
+  value(there, *of_others);
+  const Stored<std::uint8_t> array(there,
+                                   place<std::uint8_t>(there, std::vector<std::uint8_t>(900)));
+  int calls = 0;
+  const auto work = [&](const backend::Queue&, std::size_t, Range) -> Job::Fetch {
+    ++calls;
+    const auto first = a->on<Key>(there), second = b->on<Key>(there);
+    return [] {};
+  };
+  EXPECT_THROW(fleet.stream({.memory = 1, .work = work}, 64), KeyRoomError);
+  EXPECT_EQ(calls, 1) << "halves need the same keys";
+  EXPECT_FALSE(array.on_host());
+  EXPECT_TRUE(of_others->is_on(there));
+}
+
+TEST_F(Keys, AFetchThatThrowsKeepsItsKeysUntilTheQueueIsIdle) {
+  const auto budget = std::make_shared<KeyBudget>();
+  auto script = std::make_shared<test::Script>();
+  const Fleet fleet({std::make_shared<test::ScriptedDevice>(script)}, {});
+  struct Watch {
+    explicit Watch(test::Script& of) : script(of), before(of.waits) {}
+    ~Watch() { EXPECT_GT(script.waits, before) << "let go of before the queue was idle"; }
+    test::Script& script;
+    int before;
+  };
+  const auto work = [&](const backend::Queue&, std::size_t, Range) -> Job::Fetch {
+    return [held = std::make_shared<Watch>(*script)] { throw ShapeError("no room for results"); };
+  };
+  EXPECT_THROW(fleet.stream({.memory = 1, .work = work}, 1), ShapeError);
 }
 
 TEST_F(Keys, AFailureOfPreparationLeavesNothing) {

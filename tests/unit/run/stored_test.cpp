@@ -78,6 +78,8 @@ TEST_F(StoredPieces, AValueLeavesAndComesBack) {
   EXPECT_TRUE(value.on_host());
   EXPECT_EQ(limits_[0]->used, 0u);
   EXPECT_EQ(value.words(), words);
+  std::vector<Word> beyond(2);
+  EXPECT_THROW(value.download(beyond, 99), ShapeError);
   const Stored<Word> same = value;
   EXPECT_EQ(fetch<Word>(lane, same.on(lane).slice()), words);
   EXPECT_FALSE(value.on_host());

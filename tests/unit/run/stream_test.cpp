@@ -250,6 +250,22 @@ TEST_F(FleetStream, ARefusedCallFailsNoDevice) {
   }
 }
 
+TEST_F(FleetStream, OneThatFailsBesideARefusalIsMarked) {
+  add("scripted:0");
+  add("scripted:1");
+  const auto two = fleet();
+  EXPECT_THROW(
+      two->stream({.memory = 1,
+                   .work = [](const backend::Queue&, std::size_t lane, Range) -> Job::Fetch {
+                     if (lane == 0) throw backend::RefusedError("no kernel");
+                     throw DeviceError("code 999");
+                   }},
+                  20),
+      backend::RefusedError);
+  ASSERT_EQ(two->failed().size(), 1u);
+  EXPECT_EQ(two->failed()[0].name, "scripted:1");
+}
+
 TEST_F(FleetStream, CallsFromSeveralThreads) {
   const auto first = add("scripted:0"), second = add("scripted:1");
   test::fail_amid_calls(*first, *second);

@@ -24,7 +24,10 @@ TEST(InThreads, EachNumberOnceInAThreadOfItsOwn) {
   std::atomic<int> there = 0;
   in_threads(4,
              [&](std::size_t i) {
-               for (++there; there < 4;) std::this_thread::yield();  // all at once
+               const auto end = std::chrono::steady_clock::now() + 10s;
+               for (++there; there < 4 && std::chrono::steady_clock::now() < end;)
+                 std::this_thread::yield();
+               EXPECT_EQ(there, 4) << "all at once";
                const std::scoped_lock lock(mutex);
                EXPECT_TRUE(numbers.insert(i).second);
                threads.insert(std::this_thread::get_id());
