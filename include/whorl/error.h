@@ -34,6 +34,7 @@ WHORL_DECLARE_ERROR(TypeMismatchError, FormatError);  ///< a frame of another ty
 WHORL_DECLARE_ERROR(VersionError, FormatError);     ///< a format version this build does not read
 WHORL_DECLARE_ERROR(CorruptionError, FormatError);  ///< the digest does not match: bits were flipped
 WHORL_DECLARE_ERROR(RangeError, FormatError);       ///< a residue or a field is out of its range
+WHORL_DECLARE_ERROR(NoiseError, Error);        ///< a result that may be wrong: too much noise
 WHORL_DECLARE_ERROR(PassphraseError, Error);   ///< a secret key could not be unwrapped with this
 WHORL_DECLARE_ERROR(DeviceError, Error);       ///< a device is absent, lost or refused a call
 WHORL_DECLARE_ERROR(OutOfMemoryError, Error);  ///< memory is short; names the bytes needed

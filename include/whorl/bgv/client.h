@@ -36,9 +36,11 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// are a whole number of rows; EncodingError for slots that the parameters do not have.
   Ciphertexts encrypt(std::span<const std::int64_t> values, Packing packing = Packing::slots) const;
   /// Values in 0 … t-1, N for each ciphertext. KeyMismatchError or ParameterMismatchError for
-  /// others' ciphertexts, RangeError or ShapeError for what none can be. Wrong, without a sign of
-  /// it, where noise has passed Q/2: see noise_budget.
-  std::vector<std::uint64_t> decrypt(const Ciphertexts& ciphertexts) const;
+  /// others' ciphertexts, RangeError or ShapeError for what none can be. NoiseError where the bound
+  /// that the ciphertexts carry leaves no budget, as the values may be wrong then. With
+  /// `allow_spent` they are decrypted all the same: noise_budget, which is measured, says more.
+  std::vector<std::uint64_t> decrypt(const Ciphertexts& ciphertexts,
+                                     bool allow_spent = false) const;
   /// log2(Q/2) - log2 of the largest coefficient of the noise, measured, for each ciphertext: bits
   /// that are left. Exact while positive; near 0 where decryption fails.
   std::vector<double> noise_budget(const Ciphertexts& ciphertexts) const;

@@ -26,6 +26,7 @@ bgv::EvaluationKeys make_keys(const Client& client, unsigned relinearise,
 void bind_bgv_client(nb::module_& module) {
   bind_keyholder<Client>(module)
       .def("encrypt", calling(&Client::encrypt), "values"_a, "packing"_a)
+      .def("decrypt", calling(&Client::decrypt), "batch"_a, "allow_spent"_a)
       .def("noise_budget", calling(&Client::noise_budget), "batch"_a)
       .def("public_key", calling(&Client::public_key))
       .def("evaluation_keys", &make_keys, "relinearise"_a, "rotations"_a, "swap_rows"_a,

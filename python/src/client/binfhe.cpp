@@ -13,6 +13,7 @@ using binfhe::Client;
 void bind_binfhe_client(nb::module_& module) {
   bind_keyholder<Client>(module)
       .def("encrypt", calling(&Client::encrypt), "messages"_a, "encoding"_a)
+      .def("decrypt", calling(&Client::decrypt), "batch"_a)
       .def("noise", calling(&Client::noise), "batch"_a, "messages"_a)
       .def(
           "evaluation_keys",

@@ -11,7 +11,7 @@
 
 namespace whorl::python {
 
-/// Generation, decryption and files; a scheme adds `encrypt` and `evaluation_keys`.
+/// Generation and files; a scheme adds `encrypt`, `decrypt` and `evaluation_keys`.
 template <class Client>
 nb::class_<Client> bind_keyholder(nb::module_& module) {
   using namespace nb::literals;
@@ -25,7 +25,6 @@ nb::class_<Client> bind_keyholder(nb::module_& module) {
             return without_gil([&] { return Client(parameters); });
           },
           "parameters"_a)
-      .def("decrypt", calling(&Client::decrypt), "batch"_a)
       .def(
           "save",
           [](const Client& client, const std::string& path, const nb::bytes& passphrase) {

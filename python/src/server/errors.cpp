@@ -39,6 +39,7 @@ void bind_errors(nb::module_& module) {
                            "A parameter is outside its range or contradicts another."},
       Kind<ShapeError>{"ShapeError", "Sizes, lengths or indices do not fit together."},
       Kind<EncodingError>{"EncodingError", "A message or plaintext modulus outside its range."},
+      Kind<NoiseError>{"NoiseError", "A result that may be wrong: there is too much noise."},
       Kind<PassphraseError>{"PassphraseError",
                             "A secret key could not be unwrapped with this passphrase."},
       Kind<DeviceError>{"DeviceError", "A device is absent, lost or refused a call."},

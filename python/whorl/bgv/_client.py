@@ -53,15 +53,23 @@ class Client(KeyHolder):
         batch = self._core.encrypt(rows, packing)
         return Ciphertexts._wrap(batch, shape, self._parameters)
 
-    def decrypt(self, ciphertexts: Ciphertexts | EncryptedArray, signed: bool = False) -> Values:
+    def decrypt(
+        self,
+        ciphertexts: Ciphertexts | EncryptedArray,
+        signed: bool = False,
+        *,
+        allow_spent: bool = False,
+    ) -> Values:
         """Values 0 … t-1, or with `signed` -t/2 … t/2: int64 of shape `ciphertexts.shape` + (N,).
 
-        `KeyMismatchError` or `ParameterMismatchError` for others' ciphertexts. Values are wrong,
-        without a sign of it, where the noise has passed its bound: `noise_budget` tells.
-        (OpenFHE: Decrypt, which is signed.)
+        `KeyMismatchError` or `ParameterMismatchError` for others' ciphertexts. `NoiseError` where
+        the bound that the ciphertexts carry (their `noise_budget`) leaves no bit: the values may be
+        wrong then. The bound is careful, so they may be right too: with `allow_spent=True` they are
+        decrypted, and `client.noise_budget` measures what is left. (OpenFHE: Decrypt, which is
+        signed and warns of nothing.)
         """
         host = self._on_host(ciphertexts)
-        values = self._core.decrypt(host._core).astype(np.int64)
+        values = self._core.decrypt(host._core, allow_spent).astype(np.int64)
         if signed:
             t = self._parameters.t
             values[values > t // 2] -= t
@@ -102,8 +110,8 @@ class Client(KeyHolder):
             inner_sum: the largest number of columns that `inner_sum` is to add up, a power of two:
                 adds the rotations by 1, 2, 4, … below it (OpenFHE: EvalSumKeyGen).
             threads: 0 for all cores.
-            progress: True for a bar on terminals, or a callable that is called with (done, total);
-                what it raises stops the generation.
+            progress: True for a bar on terminals and in notebooks, or a callable that is called
+                with (done, total); what it raises stops the generation.
 
         `Parameters.key_size` tells the size before. `ParameterError` for a number out of range.
         """

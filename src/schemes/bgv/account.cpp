@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <numeric>
 #include <string>
@@ -50,6 +51,20 @@ void Account::check(const Parameters& parameters, const Info& a) {
   if (!(a.noise >= 0 && a.noise < 1e6))
     throw RangeError("noise: a bound of 2^" + std::to_string(a.noise) +
                      " is outside 2^0 … 2^(10^6)");
+}
+
+void Account::check_decrypts(const Info& a) const {
+  const double left = budget(a);
+  if (left > 0) return;
+  char bits[32];
+  std::snprintf(bits, sizeof bits, "%.1f", left);
+  throw NoiseError("the noise budget is spent: by its bound " + std::string(bits) +
+                   " bits are left at " + std::to_string(a.limbs) + " of " +
+                   std::to_string(parameters_.limbs()) +
+                   " limbs, so that decrypted values may be wrong. Choose parameters for a depth "
+                   "above " +
+                   std::to_string(parameters_.literal().depth) +
+                   " or for larger sums; or allow spent budgets, and look at the measured one");
 }
 
 Account::Info Account::fresh_secret(Packing packing, std::size_t count) const {

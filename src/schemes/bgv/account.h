@@ -39,6 +39,8 @@ class Account {
   /// What phases of a factor are multiplied by to be messages, modulo divisor().
   std::uint64_t inverse(std::uint64_t factor) const { return t_.inverse(factor); }
   double budget(const Info& a) const { return noise_.budget(a.noise, a.limbs); }
+  /// NoiseError if the bound leaves no budget: messages may be wrong.
+  void check_decrypts(const Info& a) const;
 
   /// Fresh encryptions under the secret key, and under the public one.
   Info fresh_secret(Packing packing, std::size_t count) const;

@@ -96,10 +96,11 @@ Ciphertexts Client::encrypt(std::span<const std::int64_t> values, Packing packin
           seed};
 }
 
-std::vector<std::uint64_t> Client::decrypt(const Ciphertexts& c) const {
+std::vector<std::uint64_t> Client::decrypt(const Ciphertexts& c, bool allow_spent) const {
   check_owner(secret_key(), c);
   state_->encoder.check(c.info.packing);
   const Account& account = state_->account;
+  if (!allow_spent) account.check_decrypts(c.info);
   return state_->secret.phases_modulo(residues_of(c), account.divisor(),
                                       account.inverse(c.info.factor),
                                       [&](std::size_t, std::span<std::uint64_t> message) {

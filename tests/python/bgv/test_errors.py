@@ -35,6 +35,18 @@ def test_others_ciphertexts_and_keys(toy_bgv: BgvKit) -> None:
         toy_bgv.server.rotate(toy_bgv.client.encrypt([1], "coefficients"), 1)
 
 
+def test_a_spent_bound_is_refused(toy_bgv: BgvKit) -> None:
+    """Products beyond the depth of the set: no wrong value without a word."""
+    values = np.arange(toy_bgv.N)
+    array = toy_bgv.server.upload(toy_bgv.client.encrypt(values))
+    while array.noise_budget > 0:
+        assert np.array_equal(toy_bgv.client.decrypt(array), values)
+        array, values = array * array, values * values % toy_bgv.t
+    with pytest.raises(whorl.NoiseError, match=r"budget is spent: by its bound -?\d+\.\d bits"):
+        toy_bgv.client.decrypt(array)
+    assert toy_bgv.client.decrypt(array, allow_spent=True).shape == (toy_bgv.N,)
+
+
 def test_missing_keys_are_named(toy_bgv: BgvKit) -> None:
     x = toy_bgv.client.encrypt([1])
     bare = Server(toy_bgv.client.evaluation_keys(relinearise=2), device="cpu")

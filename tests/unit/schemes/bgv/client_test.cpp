@@ -127,6 +127,33 @@ TEST(BgvClient, MeasuredBudgetIsThatOfTheNoise) {
   }
 }
 
+TEST(BgvClient, ASpentBoundIsRefused) {
+  test::Random random;
+  const Parameters p = bgv_insecure();
+  const Client client(p);
+  const Clear m = Clear::random(p, Packing::slots, 2, random);
+  Ciphertexts c = client.encrypt(m.as_signed());
+  const double all = NoiseModel(p).budget(0, p.limbs());
+  for (const double left : {0.5, 0.0, -3.25}) {
+    c.info.noise = all - left;
+    SCOPED_TRACE(left);
+    EXPECT_EQ(client.decrypt(c, true), m.values) << "the bound alone is spent";
+    if (left > 0) {
+      EXPECT_EQ(client.decrypt(c), m.values);
+      continue;
+    }
+    try {
+      client.decrypt(c);
+      ADD_FAILURE() << "decrypted";
+    } catch (const NoiseError& error) {
+      char bits[32];
+      std::snprintf(bits, sizeof bits, "by its bound %.1f bits", left);
+      EXPECT_NE(std::string(error.what()).find(bits), std::string::npos) << error.what();
+    }
+    EXPECT_GT(client.noise_budget(c)[0], 0);
+  }
+}
+
 TEST(BgvClient, DecryptsPartsLevelsAndFactors) {
   // Made by hand: parts of small multiples of t, one limb less, a factor.
   test::Random random;
