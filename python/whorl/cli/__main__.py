@@ -1,5 +1,5 @@
 """`python -m whorl.cli`."""
 
-from ._main import main
+from . import main
 
 main()

@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..binfhe import Ciphertexts, Client, Lut, Parameters, Server, parameters
+from ..binfhe import Ciphertexts, Client, Lut, Parameters, Server
 from ..binfhe._server import GATES
 from . import _records as shared
+from . import _sets as sets
 from ._output import out, pairs, table
 
 app = typer.Typer(help="Measure gates, look-up tables, key generation, BGV.", no_args_is_help=True)
@@ -21,7 +22,6 @@ GPU_BATCH = 16384
 TABLES = ("lut4", "evalfunc")
 """Operations beside gates: a padded table of 4 bits; an arbitrary one of the set's max_p."""
 
-Params = Annotated[str, typer.Option("--params", help="Parameter set.")]
 BatchSize = Annotated[
     int,
     typer.Option("--batch", min=0, help=f"Ciphertexts; 0: 16 a thread, {GPU_BATCH} on GPUs."),
@@ -60,7 +60,7 @@ def _start(
     rotation: str,
     batch: int,
 ) -> tuple[Client, Server, int]:
-    client = Client(parameters(name, allow_insecure=True))
+    client = Client(sets.find(name, allow_insecure=True))
     keys = client.evaluation_keys(threads, progress=True)
     server = Server(keys, device, threads, transform=transform, rotation=rotation)
     on_gpu = server.devices[0].startswith("cuda")
@@ -176,7 +176,7 @@ def _row(name: str, records: list[dict[str, Any]]) -> list[str]:
 def _ops(given: list[str] | None, params: str) -> list[str]:
     """Operations in lower case; `ValueError` for one that is none, or not of the set."""
     names = [name.lower() for name in given or ["nand"]]
-    chosen = parameters(params, allow_insecure=True)
+    chosen = sets.find(params, allow_insecure=True)
     for name in names:
         if name not in TABLES and name != "mux" and name not in GATES:
             known = ", ".join([*GATES, "mux", *TABLES])
@@ -239,7 +239,7 @@ def _register(
 
     def command(
         what: Any = None,
-        params: Params = "W128_P64",
+        params: sets.Params = "W128_P64",
         device: shared.Device = None,
         batch: BatchSize = 0,
         runs: shared.Runs = 5,
@@ -295,14 +295,14 @@ _register(
 
 @app.command()
 def keygen(
-    params: Params = "W128_P64",
+    params: sets.Params = "W128_P64",
     threads: shared.Threads = 0,
     runs: shared.Runs = 3,
     as_json: shared.Json = False,
     record: shared.Record = None,
 ) -> None:
     """Generation of the evaluation keys."""
-    chosen = parameters(params, allow_insecure=True)
+    chosen = sets.find(params, allow_insecure=True)
     client = Client(chosen)
     seconds = shared.seconds_of(lambda: client.evaluation_keys(threads), runs)
     cores = threads or len(os.sched_getaffinity(0))

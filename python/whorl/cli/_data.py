@@ -16,11 +16,11 @@ from ..binfhe import (
     Lut,
     Server,
     concatenate,
-    parameters,
 )
 from . import _expressions
 from . import _files as files
 from . import _records as shared
+from . import _sets as sets
 from ._output import err
 
 PIECE = 1 << 20
@@ -30,16 +30,17 @@ PIECE = 1 << 20
 def keygen(
     secret: files.Secret = files.SECRET,
     keys: files.Keys = files.KEYS,
-    params: Annotated[str, typer.Option("--params", help="Parameter set.")] = "W128_P64",
+    params: sets.Params = "W128_P64",
     passphrase_file: files.PassphraseFile = None,
     threads: shared.Threads = 0,
     allow_insecure: files.Insecure = False,
     force: files.Force = False,
+    overwrite_secret: files.OverwriteSecret = False,
 ) -> None:
     """Make a secret key, and the evaluation keys that a server needs."""
     files.new_keys(
-        *(secret, keys, passphrase_file, force),
-        lambda: Client(parameters(params, allow_insecure)),
+        *(secret, keys, passphrase_file, force, overwrite_secret),
+        lambda: Client(sets.find(params, allow_insecure)),
         lambda client: client.evaluation_keys(threads, progress=True),
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import math
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -13,8 +15,9 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from ..binfhe import Client, EncryptedArray, Server, parameters, stack
-from ._output import duration, out
+from ..binfhe import Client, EncryptedArray, Server, stack
+from . import _sets as sets
+from ._output import duration, err, out
 
 DEFAULT = "tree"
 
@@ -53,7 +56,7 @@ def add(server: Server, a: EncryptedArray, b: EncryptedArray) -> EncryptedArray:
 
 
 def _adder(params: str) -> None:
-    chosen = parameters(params)
+    chosen = sets.find(params)
     xor, majority = chosen.gate_failure_log2(8, 2), chosen.gate_failure_log2(3, 4)
     out.print(
         f"Four sums of 4-bit numbers under {chosen.name}: {chosen.security.bits:.0f} bits of "
@@ -79,6 +82,22 @@ def _adder(params: str) -> None:
     out.print(f"48 gates in {duration(took)} on {server.device}.", markup=False)
 
 
+def _run(command: list[str]) -> int:
+    """Exit status of an application, which may start processes of its own.
+
+    They are a session of their own, so that Ctrl-C reaches this process only, which then ends
+    them all: none of them prints a traceback, and none goes on.
+    """
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        return process.wait()
+    finally:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+            err.show_cursor()  # an application hides it while it draws progress
+
+
 def demo(
     application: Annotated[
         str, typer.Argument(help="Folder in apps/; --list shows all.")
@@ -87,7 +106,7 @@ def demo(
     built_in: Annotated[
         bool, typer.Option("--built-in", help="The adder, even in a source tree.")
     ] = False,
-    params: Annotated[str, typer.Option("--params", help="Set of the adder.")] = "W128_P64",
+    params: sets.Params = "W128_P64",
 ) -> None:
     """An application of the source tree, by default its decision tree; without it, an adder."""
     applications = {} if built_in else _applications()
@@ -102,7 +121,7 @@ def demo(
             f"{application}: not among {', '.join(applications) or 'those here: none'}"
         )
     command = [sys.executable, str(applications[application])]
-    status = subprocess.run(command, check=False).returncode
+    status = _run(command)
     others = {name: path for name, path in applications.items() if name != application}
     if others:
         out.print("\nOther applications")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import platform
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -72,6 +73,29 @@ def _file(path: Path) -> list[tuple[str, str]]:
     ]
 
 
+_CIPHERTEXTS = {"ciphertexts": "whorl.binfhe", "BGV ciphertexts": "whorl.bgv"}
+"""Type of a file -> the module whose `Ciphertexts` reads it."""
+
+
+def _contents(path: Path, kind: str) -> list[tuple[str, str]]:
+    """What a file of ciphertexts holds; nothing for other files. `Error` if it is damaged."""
+    if kind not in _CIPHERTEXTS:
+        return []
+    module = importlib.import_module(_CIPHERTEXTS[kind])
+    array: Any = module.Ciphertexts.load(path, allow_insecure=True)
+    rows = [("ciphertexts", str(array.size)), ("shape", str(array.shape))]
+    if kind == "ciphertexts":
+        padding = "under a padding bit" if array.padding else "without a padding bit"
+        return [*rows, ("p", f"{array.p}, {padding}")]
+    chosen = array.parameters
+    return [
+        *rows,
+        ("t", str(chosen.t)),
+        ("values in each", f"{chosen.N}, in {array.packing}"),
+        ("primes left", f"{array.limbs} of {chosen.limbs}"),
+    ]
+
+
 def info(
     file: Annotated[
         Path | None, typer.Argument(help="A file of Whorl's; default: this machine.")
@@ -79,7 +103,11 @@ def info(
 ) -> None:
     """What this machine offers, or what a file holds."""
     if file is not None:
-        pairs(_file(file))
+        rows = _file(file)
+        try:
+            rows += _contents(file, dict(rows)["type"])
+        finally:  # of a damaged file, what its header says
+            pairs(rows)
         return
     model, features = _cpu()
     pairs(

@@ -9,7 +9,8 @@ import typer
 
 from .. import __version__
 from ..errors import Error
-from . import _bench, _bench_bgv, _data, _demo, _info, _params
+from . import _bench, _bench_bgv, _data, _demo, _info, _interrupt, _params
+from . import _files as files
 from ._bgv import BGV
 from ._output import err
 from ._scheme import register
@@ -23,7 +24,7 @@ app = typer.Typer(
 )
 
 app.command("keygen")(_data.keygen)
-app.command("encrypt")(_data.encrypt)
+app.command("encrypt", context_settings=files.NEGATIVE_NUMBERS)(_data.encrypt)
 app.command("eval")(_data.evaluate)
 app.command("decrypt")(_data.decrypt)
 register(app, BGV)
@@ -49,32 +50,46 @@ def _options(
     pass
 
 
-def _fail(message: str, code: int) -> NoReturn:
+def _fail(message: str, code: int) -> int:
     err.print(f"whorl: {message}", markup=False, style="red")
+    return code
+
+
+def run() -> NoReturn:
+    """What `whorl.cli.main` does after the imports."""
+    try:
+        _interrupt.unwind()
+        code = _status()
+        _interrupt.ignore()
+    except (_interrupt.Interrupted, KeyboardInterrupt, typer.Abort):
+        _interrupt.ignore()
+        err.print(_interrupt.MESSAGE, markup=False, style="red")
+        code = _interrupt.STATUS
     sys.exit(code)
 
 
-def main() -> NoReturn:
-    """Runs the command. Exit codes: 1 failure, 2 wrong usage, 130 Ctrl-C."""
+def _status() -> int:
+    """Runs the command, tells of a failure, and gives the exit status."""
     try:
         code = app(standalone_mode=False)
-    except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted", 130)
+        sys.stdout.flush()
     except BrokenPipeError:
         sys.stderr.close()
-        sys.exit(1)
+        return 1
     except Error as error:
-        _fail(f"{type(error).__name__}: {error}", 1)
+        return _fail(f"{type(error).__name__}: {error}", 1)
     except OSError as error:
-        _fail(f"{error.filename or 'system'}: {error.strerror or error}", 1)
+        return _fail(f"{error.filename or 'system'}: {error.strerror or error}", 1)
     except (ValueError, TypeError) as error:
-        _fail(str(error), 2)
+        return _fail(str(error), 2)
+    except typer.Abort:
+        raise
     except Exception as error:
         # Typer's own: Click's, or its copy of Click's, by version; known by what they can do.
         if not hasattr(error, "format_message"):
             raise
         if type(error).__name__ != "NoArgsIsHelpError":
-            _fail(error.format_message(), 2)
+            return _fail(error.format_message(), 2)
         typer.echo(error.format_message())
-        sys.exit(2)
-    sys.exit(code if isinstance(code, int) else 0)
+        return 2
+    return code if isinstance(code, int) else 0

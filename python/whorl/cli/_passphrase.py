@@ -10,17 +10,20 @@ from pathlib import Path
 VARIABLE = "WHORL_PASSPHRASE"
 
 
-def read(file: Path | None, confirm: bool) -> str:
-    """The first line of `file`, else WHORL_PASSPHRASE, else a prompt; `ValueError` if there is
+def read(file: Path | None, confirm: bool) -> str | bytes:
+    """The passphrase of `file`, else WHORL_PASSPHRASE, else a prompt; `ValueError` if there is
     none.
+
+    All bytes of `file` are the passphrase, but one newline at its end.
 
     `confirm`: ask twice, as for a new key.
     """
     if file is not None:
-        lines = file.read_text(encoding="utf-8").splitlines()
-        if not lines or not lines[0]:
-            raise ValueError(f"{file}: its first line, the passphrase, is empty")
-        return lines[0]
+        content = file.read_bytes()
+        content = content.removesuffix(b"\r\n" if content.endswith(b"\r\n") else b"\n")
+        if not content:
+            raise ValueError(f"{file}: the passphrase in it is empty")
+        return content
     given = os.environ.get(VARIABLE)
     if given:
         return given

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
+from . import _files as files
 from ._output import duration
 
 Threads = Annotated[int, typer.Option(min=0, help="0: all cores.")]
@@ -24,7 +25,18 @@ Device = Annotated[
     typer.Option(help="cpu, cuda, cuda:1, cuda:0,1, cuda:all; default: WHORL_DEVICE, or best."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print records instead of a table.")]
-Record = Annotated[Path | None, typer.Option(help="Append records to this .jsonl file.")]
+
+
+def _no_secret_key(file: Path | None) -> Path | None:
+    if file is not None and files.is_secret_key(file):
+        raise ValueError(f"--record {file}: it holds a secret key, to which nothing is appended")
+    return file
+
+
+Record = Annotated[
+    Path | None,
+    typer.Option(help="Append records to this .jsonl file.", callback=_no_secret_key),
+]
 
 
 def seconds_of(work: Callable[[], object], runs: int) -> list[float]:

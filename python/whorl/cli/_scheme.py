@@ -86,17 +86,18 @@ def _add_client(group: typer.Typer, scheme: Scheme) -> None:
         passphrase_file: files.PassphraseFile = None,
         threads: shared.Threads = 0,
         force: files.Force = False,
+        overwrite_secret: files.OverwriteSecret = False,
     ) -> None:
         """Make a secret key, and the evaluation keys that a server needs."""
         chosen = scheme.part("parameters")(**{**scheme.parameters, **settings(params)})
         request = {"threads": threads, "progress": True, **settings(wanted)}
         files.new_keys(
-            *(secret, keys, passphrase_file, force),
+            *(secret, keys, passphrase_file, force, overwrite_secret),
             lambda: scheme.part("Client")(chosen),
             lambda client: client.evaluation_keys(**request),
         )
 
-    @group.command()
+    @group.command(context_settings=files.NEGATIVE_NUMBERS)
     def encrypt(
         messages: files.Messages,
         output: files.Output,

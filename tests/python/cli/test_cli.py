@@ -24,7 +24,7 @@ SET = "openfhe_1_5/TOY"
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     folder = tmp_path_factory.mktemp("cli")
-    (folder / "phrase").write_text("correct horse\nignored\n", encoding="utf-8")
+    (folder / "phrase").write_text("correct horse\n", encoding="utf-8")
     run = Shell(folder)
     run("keygen", "--params", SET, "--allow-insecure", "--passphrase-file", "phrase")
     return run

@@ -1,0 +1,5 @@
+"""`python -m whorl`."""
+
+from .cli import main
+
+main()
