@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from . import errors
 from ._devices import DeviceInfo, devices
 from ._key_cache import KeyCache
+from ._saved import allow_insecure_pickles
 from ._server import cpu_target
 from ._server import version as _version
 from .errors import *  # noqa: F403
@@ -37,6 +38,7 @@ __all__ = [
     "DeviceInfo",
     "KeyCache",
     "__version__",
+    "allow_insecure_pickles",
     "bgv",
     "binfhe",
     "client",

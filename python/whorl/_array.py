@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, cast
 
 import numpy as np
 
+from ._html import Shown, of_bytes
 from ._literal import Part
 from ._saved import Saved
 from .errors import ShapeError
@@ -28,7 +29,7 @@ S = TypeVar("S", bound="Session[Any, Any]")
 D = TypeVar("D", bound="DeviceArray[Any]")
 
 
-class Array:
+class Array(Shown):
     """An immutable array of any shape over a flat batch of the C++ library, `_core`."""
 
     __slots__ = ("_core", "_shape")
@@ -69,6 +70,30 @@ class Array:
     def _about(self) -> str:
         """What else to say of it, for people."""
         return ""
+
+    def _made_under(self) -> Any:
+        """Its parameters."""
+        raise NotImplementedError
+
+    def _facts(self) -> list[tuple[str, str]]:
+        parameters, array = self._made_under(), cast(Any, self)
+        return [
+            ("scheme", parameters._scheme),
+            ("set", parameters.name or "unnamed"),
+            ("shape", str(self.shape)),
+            ("count", f"{self.size:,}"),
+            *self._details(),
+            ("bytes", of_bytes(array.nbytes)),
+            *self._place(),
+        ]
+
+    def _details(self) -> list[tuple[str, str]]:
+        """What a scheme adds to the table in notebooks."""
+        return []
+
+    def _place(self) -> list[tuple[str, str]]:
+        """Of which key it is, and where."""
+        return []
 
     # ---- what it is
 
@@ -185,6 +210,12 @@ class HostArray(Array, Saved):
         core = self._core.concatenate([array._core for array in arrays])
         return self._wrap(core, None, self._parameters)
 
+    def _made_under(self) -> Any:
+        return self._parameters
+
+    def _place(self) -> list[tuple[str, str]]:
+        return [("key", f"{self.key_id[:8]}…")]
+
     nbytes = Part[int]("_core.data.nbytes", "Bytes in memory. Files of fresh ones are smaller.")
 
     @property
@@ -244,6 +275,12 @@ class DeviceArray(Array, Generic[S]):
         core = self._server._core.concatenate([array._core for array in arrays])
         return self._like(core, (sum(array.size for array in arrays),))
 
+    def _made_under(self) -> Any:
+        return self._server._parameters
+
+    def _place(self) -> list[tuple[str, str]]:
+        return [("device", self.device)]
+
     @property
     def server(self) -> S:
         """Server whose devices it lies on."""
@@ -269,6 +306,9 @@ class DeviceCiphertexts(DeviceArray[S], Generic[S, H]):
             f"key {self.key_id[:8]}…, on {self.device}>"
         )
 
+    def _place(self) -> list[tuple[str, str]]:
+        return [("key", f"{self.key_id[:8]}…"), *super()._place()]
+
     def to_host(self) -> H:
         """Waits, and copies to the host's memory."""
         host: H = self._server.download(self)
@@ -281,7 +321,8 @@ def concatenate(arrays: Sequence[A], axis: int = 0) -> A:
     Arrays on the host give one on the host. If some are on a device, the others are uploaded and
     so is the result. Raises `ValueError` for shapes that do not fit, a child of `MismatchError` for
     other parameters or keys, `DeviceError` for arrays of several servers, `EncodingError` or
-    `ShapeError` for ciphertexts that cannot be in one batch.
+    `ShapeError` for ciphertexts that cannot be in one batch, `TypeError` for what is no array of
+    ciphertexts.
     """
     return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
 
@@ -293,12 +334,14 @@ def stack(arrays: Sequence[A], axis: int = 0) -> A:
 
 def _join(arrays: Sequence[A], join: Callable[[list[Positions]], Positions]) -> A:
     given: list[Any] = list(arrays)
+    for index, array in enumerate(given):
+        if not isinstance(array, Array):
+            raise TypeError(
+                f"arrays: ciphertexts are needed, not {type(array).__name__} at index {index}"
+            )
     server = next((array._server for array in given if isinstance(array, DeviceArray)), None)
     if server is not None:
         given = [server.upload(array) for array in given]
-    for array in given:
-        if not isinstance(array, Array):
-            raise TypeError(f"ciphertexts are needed, not {type(array).__name__}")
     if not given:
         raise ValueError("at least one array is needed")
     whole = given[0]._joined(given)

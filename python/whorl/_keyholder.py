@@ -67,7 +67,7 @@ class KeyHolder:
         return client
 
     def _generate_keys(self, threads: int, progress: bool | Report | None, *request: Any) -> Any:
-        """Evaluation keys; `progress` as True draws a bar on terminals."""
+        """Evaluation keys; `progress` as True draws a bar on terminals and in notebooks."""
         if threads < 0:
             raise ValueError(f"threads: {threads} is below 0")
         make = self._core.evaluation_keys

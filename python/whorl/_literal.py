@@ -5,8 +5,9 @@ from __future__ import annotations
 import numbers
 import operator
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
+from ._html import Shown
 from ._saved import Saved
 from .errors import ParameterError
 
@@ -99,7 +100,7 @@ class Part(Generic[T]):
         raise AttributeError(f"{type(owner).__name__} cannot be changed")
 
 
-class CheckedParameters(Saved):
+class CheckedParameters(Shown, Saved):
     """Validated, immutable parameters around the C++ library's.
 
     Two are equal if their digests are, that is, if all fields that change ciphertexts or keys are.
@@ -108,6 +109,8 @@ class CheckedParameters(Saved):
     __slots__ = ("_core", "_literal")
 
     _most = 1 << 20
+    _scheme: ClassVar[str] = ""
+    """Its name, for people."""
     _literal_type: ClassVar[Any]
     _fields: ClassVar[Mapping[str, Check]]
     """All fields of a literal, and how each is checked."""
@@ -143,6 +146,19 @@ class CheckedParameters(Saved):
     def _values(self) -> Any:
         """The literal's fields as a dictionary."""
         return {field: getattr(self._literal, field) for field in self._fields}
+
+    def _facts(self) -> list[tuple[str, str]]:
+        chosen = cast(Any, self)
+        return [
+            ("scheme", self._scheme),
+            ("set", chosen.name or "unnamed"),
+            *self._details(),
+            ("security", f"{chosen.security_bits:.1f} bits"),
+        ]
+
+    def _details(self) -> list[tuple[str, str]]:
+        """What a scheme adds to the table in notebooks."""
+        return []
 
     @property
     def parameters(self: P) -> P:

@@ -5,17 +5,59 @@ from __future__ import annotations
 import os
 from typing import Any, ClassVar, Generic, TypeVar
 
+from .errors import ParameterError
+
 S = TypeVar("S", bound="Saved")
 P = TypeVar("P")
+
+
+class allow_insecure_pickles:
+    """Lets this process unpickle objects whose parameters have fewer than 128 bits of security.
+
+    Without it, unpickling them raises `ParameterError`: a pickle does not consent for those who
+    read it. `pickle.load` has no argument for consent, so that a program gives it by this call. It
+    holds for all threads (a pool unpickles results in a thread of its own), and from the call on.
+    In a `with` statement it holds until the end of the block; else until the process ends. Several
+    may overlap: consent ends with the last.
+
+    A child process that is forked inherits it. One that is spawned does not: give it to a pool as
+    `initializer`, or call it at the top of the program's module.
+
+    >>> import pickle, whorl
+    >>> toy = {"n": 16, "q": 2048, "N": 1024, "Q": 134215681, "Q_ks": 2**20, "log_B_ks": 5}
+    >>> p = whorl.binfhe.parameters({**toy, "gadget": [(16, 7, 4)]}, allow_insecure=True)
+    >>> with whorl.allow_insecure_pickles():
+    ...     pickle.loads(pickle.dumps(p)) == p
+    True
+    >>> pickle.loads(pickle.dumps(p))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    whorl.ParameterError: ...
+    """
+
+    __slots__ = ("__weakref__",)
+
+    _held: ClassVar[set[allow_insecure_pickles]] = set()
+    """Consents that have not ended."""
+
+    def __init__(self) -> None:
+        self._held.add(self)
+
+    def __enter__(self) -> None:
+        self._held.add(self)
+
+    def __exit__(self, *_: object) -> None:
+        self._held.discard(self)
 
 
 class Saved:
     """Has a frame. A scheme's class names the class of the library that reads it, and wraps that.
 
     A pickle is a frame and nothing else, and what is read from one is checked as a file is: type,
-    size, hash, parameters, ranges. Parameters under 128 bits are accepted only if the object was
-    made so, with `allow_insecure`, and no frame holds a secret. (Python's pickles can name any code
-    to run: from strangers take files or `from_bytes`.)
+    size, hash, parameters, ranges. Parameters under 128 bits raise `ParameterError` unless the
+    program that unpickles has called `whorl.allow_insecure_pickles()`, and no frame holds a secret.
+    (Python's pickles can name any code to run: from strangers take files or `from_bytes`.) Objects
+    do not change, so that `copy.copy` and `copy.deepcopy` give the same one.
     """
 
     __slots__ = ()
@@ -34,11 +76,6 @@ class Saved:
     def _frame(self) -> Any:
         """What of the library writes the frame."""
         return self._core
-
-    def _bits(self) -> float:
-        """Security of the parameters, in bits."""
-        bits: float = self.parameters.security_bits  # type: ignore[attr-defined]
-        return bits
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a file that `load` reads. `IoError` if the system refuses."""
@@ -76,8 +113,25 @@ class Saved:
         limit = cls._most if max_bytes is None else max_bytes
         return cls._wrap(cls._reader.from_bytes(data, allow_insecure, limit))
 
+    @classmethod
+    def _unpickle(cls: type[S], frame: bytes) -> S:
+        """What a pickle calls. `ParameterError` for insecure parameters without consent."""
+        consent = bool(allow_insecure_pickles._held)
+        try:
+            return cls.from_bytes(frame, consent)
+        except ParameterError as error:
+            if consent or "allow_insecure" not in str(error):
+                raise
+            raise ParameterError(f"{error} (in a pickle: whorl.allow_insecure_pickles())") from None
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).from_bytes, (self.to_bytes(), self._bits() < 128)
+        return type(self)._unpickle, (self.to_bytes(),)
+
+    def __copy__(self: S) -> S:
+        return self
+
+    def __deepcopy__(self: S, _: Any) -> S:
+        return self
 
 
 class Keys(Saved, Generic[P]):

@@ -164,7 +164,7 @@ def cost(literal: Mapping[str, Any]) -> Cost:
     log_q_ks = (literal["Q_ks"] - 1).bit_length()
     log_b = literal["log_B_ks"]
     digits = literal["ks_digits"] or -(-log_q_ks // log_b)
-    # The rule of `word_bytes_for` in word_array.h, which no extension module gives to Python.
+    # `word_bytes_for` of word_array.h for powers of two, which Q_ks is in each set of a search.
     word = 2 if log_q_ks <= 16 else 4 if log_q_ks <= 32 else 8
     touched = N * digits * (n + 1)
     if literal["key_switch"] == "table":

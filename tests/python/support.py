@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 import whorl
 from whorl import bgv
 from whorl.binfhe import Client, EvaluationKeys, Parameters, Server, parameters
+
+T = TypeVar("T")
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -93,6 +97,13 @@ def make_bgv_kit(t: int = 12289, bits: int = 30, limbs: int = 12) -> BgvKit:
     client = bgv.Client(chosen)
     keys = client.evaluation_keys(4, BGV_ROTATIONS, swap_rows=True, inner_sum=8)
     return BgvKit(chosen, client, keys, bgv.Server(keys, device="cpu"), chosen.N, chosen.t)
+
+
+def pickled(value: T) -> T:
+    """What comes back of a pickle, with consent to parameters of no security."""
+    with whorl.allow_insecure_pickles():
+        again: T = pickle.loads(pickle.dumps(value))
+    return again
 
 
 def check_bad_files(

@@ -5,7 +5,9 @@
 #include <nanobind/nanobind.h>
 
 #include <chrono>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 #include "bindings.h"
 #include "whorl/common.h"
@@ -37,6 +39,14 @@ inline bool interrupted() {
 
 inline void raise_pending() {
   if (PyErr_Occurred() != nullptr) throw nanobind::python_error();
+}
+
+/// TypeError if a list has None in it, which is a null pointer here.
+template <class T>
+void check_each(const std::vector<const T*>& list) {
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (!list[i])
+      throw nanobind::type_error(("the list has None at index " + std::to_string(i)).c_str());
 }
 
 /// Runs `work`, which must not touch Python objects, without the GIL.
@@ -87,7 +97,10 @@ struct Handed<std::span<const T>> {
 template <class T>
 struct Handed<std::span<const T* const>> {
   using Type = const std::vector<const T*>&;
-  static std::span<const T* const> open(Type value) { return value; }
+  static std::span<const T* const> open(Type value) {
+    check_each(value);
+    return value;
+  }
 };
 /// enumerations by name.
 template <Named Enum>

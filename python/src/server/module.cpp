@@ -9,6 +9,8 @@
 
 NB_MODULE(_server, module) {
   using namespace whorl::python;
+  // A thread that is alive at exit may hold arrays: that is no leak to be told of.
+  nb::set_leak_warnings(false);
   module.doc() = "The server's half of Whorl's C++ library. Use the package `whorl`.";
   bind_errors(module);
   bind_devices(module);

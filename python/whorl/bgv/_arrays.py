@@ -42,6 +42,10 @@ class Plaintexts(DeviceArray["Server"]):
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
     packing = Part[str]("_core.packing", "`slots` or `coefficients`.")
 
+    def _details(self) -> list[tuple[str, str]]:
+        chosen = self.parameters
+        return [("t", f"{chosen.t:,}"), ("packing", f"{self.packing} of N = {chosen.N:,}")]
+
     def __repr__(self) -> str:
         return (
             f"<Plaintexts of shape {self.shape}, {self.packing} of N={self.parameters.N} modulo "

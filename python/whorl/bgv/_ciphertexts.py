@@ -45,6 +45,16 @@ class Accounted:
         """,
     )
 
+    def _details(self) -> list[tuple[str, str]]:
+        chosen = self.parameters
+        return [
+            ("t", f"{chosen.t:,}"),
+            ("packing", f"{self.packing} of N = {chosen.N:,}"),
+            ("level", f"{self.level} ({self.limbs} of {chosen.limbs} primes left)"),
+            ("parts", str(self.parts)),
+            ("noise budget", f"{self.noise_budget:.0f} bits, by the bound"),
+        ]
+
     def _about(self) -> str:
         chosen = self.parameters
         return (

@@ -59,6 +59,7 @@ class Parameters(CheckedParameters):
 
     _core: _lib.Parameters
     _literal: _lib.ParameterLiteral
+    _scheme = "BGV"
     _reader, _literal_type = _lib.Parameters, _lib.ParameterLiteral
     _required = ("N", "t", "chain", "special")
     _fields = MappingProxyType(
@@ -138,6 +139,15 @@ class Parameters(CheckedParameters):
         """The fields as a dictionary; `parameters(literal=p.literal())` gives `p` again."""
         fields: ParameterLiteral = self._values()
         return fields
+
+    def _details(self) -> list[tuple[str, str]]:
+        primes = f"{self.limbs} + {len(self.special)} primes"
+        return [
+            ("N", f"{self.N:,}"),
+            ("t", f"{self.t:,} ({'slots' if self.has_slots else 'coefficients only'})"),
+            ("depth", str(self.depth)),
+            ("Q, P", f"{primes}, {self.log2_Q:.0f} + {self.log2_P:.0f} bits"),
+        ]
 
     def __repr__(self) -> str:
         slots = "slots" if self.has_slots else "coefficients only"

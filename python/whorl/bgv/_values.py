@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape
+from .._integers import refuse, whole_numbers
 from ..errors import ShapeError
 from ._parameters import Parameters
 
@@ -19,15 +20,15 @@ Values = np.ndarray[Any, np.dtype[np.int64]]
 def as_integers(values: ArrayLike, t: int, field: str) -> Values:
     """`values` as int64, shape kept; what int64 cannot hold is reduced modulo t.
 
-    `TypeError` for what is not integers (bools are).
+    `TypeError` for what is no integer (bools are), or none of 64 bits, with the entry and its
+    index.
     """
-    array = np.asarray(values)
-    if array.size == 0:
-        return array.astype(np.int64)
-    if array.dtype.kind not in "iub":
-        raise TypeError(f"{field}: integers are needed, not {array.dtype}")
-    if array.dtype == np.uint64:
-        array = array % np.uint64(t)
+    array = whole_numbers(values, field)
+    if array.dtype == np.object_:
+        wrong = (array < -(2**63)) | (array >= 2**64)
+        refuse(array, wrong, field, "not one of the integers of 64 bits", TypeError)
+    if array.dtype in (np.uint64, np.object_):
+        array = array % array.dtype.type(t)
     return array.astype(np.int64, order="C")
 
 

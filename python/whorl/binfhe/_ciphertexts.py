@@ -27,6 +27,9 @@ class Encoded:
         "_core.encoding", "Whether a padding bit lies above the message.", itemgetter(1)
     )
 
+    def _details(self) -> list[tuple[str, str]]:
+        return [("p", f"{self.p}{', padded' if self.padding else ''}")]
+
     def _about(self) -> str:
         pad = ", padded" if self.padding else ""
         return f", p={self.p}{pad}, {self.parameters.name or 'unnamed'}"

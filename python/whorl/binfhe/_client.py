@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._client import binfhe as _lib
+from .._integers import as_modulus
 from .._keyholder import KeyHolder, Report
 from .._literal import Part
 from ..errors import ShapeError
@@ -46,9 +47,10 @@ class Client(KeyHolder):
         Bits for gates have p = 4 (6 and 8 for gates of three and four inputs). `padding` leaves a
         zero bit above the message, with which any function can be looked up in one blind rotation.
         `EncodingError` for a message not below p, or a p that the parameters do not carry;
-        `TypeError` for what is not integers. (OpenFHE: Encrypt.)
+        `TypeError` for what is not integers; both name the entry and its index. (OpenFHE: Encrypt.)
         """
-        values = as_messages(messages, "messages")
+        p = as_modulus(p, "p")
+        values = as_messages(messages, "messages", p)
         batch = self._core.encrypt(values.reshape(-1), (p, padding))
         return Ciphertexts._wrap(batch, values.shape, self._parameters)
 
@@ -86,8 +88,8 @@ class Client(KeyHolder):
     ) -> EvaluationKeys:
         """Generates what a server needs (OpenFHE: BTKeyGen).
 
-        `threads`: 0 for all cores. `progress`: True for a bar on terminals, or a callable that is
-        called with (done, total); what it raises stops the generation.
+        `threads`: 0 for all cores. `progress`: True for a bar on terminals and in notebooks, or a
+        callable that is called with (done, total); what it raises stops the generation.
         """
         keys: EvaluationKeys = self._generate_keys(threads, progress)
         return keys

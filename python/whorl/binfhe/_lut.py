@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._integers import as_modulus, whole_numbers
 from .._literal import Part
 from .._saved import Saved
 from .._server import binfhe as _lib
@@ -29,8 +31,12 @@ class Lut(Saved):
         padding_out: whether outputs shall carry one; default: as the inputs.
 
     Raises:
-        EncodingError: a value is not below p_out, the length is not p, or p is more than the
-            parameters carry.
+        EncodingError: a value is negative or not below p_out, the length is not p, or p is more
+            than the parameters carry. For a value the message has its index.
+        TypeError: an entry, or what the callable gives, is no integer; bools and NumPy's integers
+            are. The message has the entry and its index. Also `parameters` that are none, and a
+            callable without p.
+        ValueError: an array of another number of dimensions than 1.
 
     The `kind` follows: `padded` with padding; else `negacyclic` if f(x + p/2) = -f(x) mod p_out
     (one blind rotation), else `arbitrary` (two). (Liu, Micciancio, Polyakov, ASIACRYPT 2022;
@@ -56,16 +62,23 @@ class Lut(Saved):
         padding: bool | None = None,
         padding_out: bool | None = None,
     ) -> None:
+        if not isinstance(parameters, Parameters):
+            raise TypeError(
+                f"parameters: {type(parameters).__name__} is not what parameters() makes"
+            )
         if callable(table):
             if p is None:
                 raise TypeError("p is needed with a callable")
-            values = as_messages([int(table(m)) for m in range(p)], "table")
-        else:
-            values = as_messages(table, "table")
-            if values.ndim != 1:
-                raise ValueError(f"table: {values.ndim} dimensions, expected 1")
-        p = len(values) if p is None else p
-        p_out = p if p_out is None else p_out
+            p = as_modulus(p, "p")
+            table = [table(m) for m in range(p)]
+        given = whole_numbers(table, "table")
+        if given.ndim != 1:
+            raise ValueError(f"table: {given.ndim} dimensions, expected 1")
+        p = as_modulus(len(given) if p is None else p, "p")
+        name = "p" if p_out is None else "p_out"
+        p_out = as_modulus(p if p_out is None else p_out, "p_out")
+        # The library refuses a table of another length, whatever its values are.
+        values = as_messages(given, "table", p_out if len(given) == p else None, name)
         padding = bool(padding)
         padding_out = padding if padding_out is None else padding_out
         self._init(_lib.Lut.create(parameters._core, values, (p, padding), (p_out, padding_out)))
@@ -99,7 +112,8 @@ class Lut(Saved):
     )
 
     def __call__(self, m: int) -> int:
-        """f(m) in the clear; `IndexError` unless 0 ≤ m < p."""
+        """f(m) in the clear; `IndexError` unless 0 ≤ m < p, `TypeError` for no integer."""
+        m = operator.index(m)
         if not 0 <= m < self.p:
             raise IndexError(f"m: {m} is outside 0 … {self.p - 1}")
         return self._core.values[m]

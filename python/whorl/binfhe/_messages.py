@@ -7,22 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import EncodingError
+from .._integers import refuse, whole_numbers
 
 Words = np.ndarray[Any, np.dtype[np.uint32]]
 
 
-def as_messages(values: ArrayLike, field: str) -> Words:
-    """`values` as uint32, shape kept.
+def as_messages(values: ArrayLike, field: str, p: int | None = None, name: str = "p") -> Words:
+    """`values` as uint32, shape kept; with `p`, which users know by `name`, all are below it.
 
-    `TypeError` for what is not integers (bools are), `EncodingError` for one outside 0 … 2^32 - 1.
+    `TypeError` for what is no integer (bools are), `EncodingError` for one that is negative, or not
+    below p, or not below 2^32. Messages name the entry and its index.
     """
-    array = np.asarray(values)
-    if array.size == 0:
-        return array.astype(np.uint32)
-    if array.dtype.kind not in "iub":
-        raise TypeError(f"{field}: integers are needed, not {array.dtype}")
-    low, high = int(array.min()), int(array.max())
-    if low < 0 or high >= 2**32:
-        raise EncodingError(f"{field}: {low if low < 0 else high} is outside 0 … 2^32 - 1")
+    array = whole_numbers(values, field)
+    refuse(array, array < 0, field, "below 0")
+    if p is not None and p >= 2:  # another p is the library's to refuse
+        refuse(array, array >= p, field, f"not below {name} = {p}")
+    refuse(array, array >= 2**32, field, "not below 2^32")
     return array.astype(np.uint32, order="C")

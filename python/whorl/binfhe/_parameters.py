@@ -120,6 +120,7 @@ class Parameters(CheckedParameters):
 
     _core: _lib.Parameters
     _literal: _lib.ParameterLiteral
+    _scheme = "FHEW/TFHE"
     _reader = _lib.Parameters
     _literal_type = _lib.ParameterLiteral
     _fields = MappingProxyType(
@@ -212,6 +213,15 @@ class Parameters(CheckedParameters):
         """The fields as a dictionary; `parameters(p.literal())` gives `p` again."""
         literal: ParameterLiteral = self._values()
         return literal
+
+    def _details(self) -> list[tuple[str, str]]:
+        return [
+            ("LWE", f"n = {self.n}, q = {_power(self.q)}, {self.lwe_secret} key"),
+            ("ring", f"N = {self.N}, Q = {_power(self.Q)}, {self.ring_secret} key"),
+            ("largest p", f"{self.max_p}{', padded' if self.padding else ''}"),
+            ("transform", self.transform),
+            ("failure", f"2^{self.failure_log2:.1f}"),
+        ]
 
     def __repr__(self) -> str:
         return (

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import concatenate
+from .._integers import as_modulus, at, refuse, whole_numbers
 from .._key_cache import KeyCache, room_for_keys
 from .._literal import Part
 from .._server import binfhe as _lib
@@ -210,8 +211,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
         `luts`: a `Lut`, or nested lists or an object array of them, broadcast against the
         ciphertexts. All have the ciphertexts' p and padding, and the same p_out and padding_out:
-        `EncodingError` otherwise. Equal tables are stored once. One blind rotation each for
-        negacyclic and padded tables, two for arbitrary ones.
+        `EncodingError` otherwise; `TypeError` for what is no table. Equal tables are stored once.
+        One blind rotation each for negacyclic and padded tables, two for arbitrary ones.
 
         >>> from whorl.binfhe import Client, Lut, parameters
         >>> params = parameters("W128_P64")
@@ -235,7 +236,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         lut: Any
         for position, lut in enumerate(tables.ravel().tolist()):
             if not isinstance(lut, Lut):
-                raise TypeError(f"luts: tables are needed, not {type(lut).__name__}")
+                where = at(tuple(map(int, np.unravel_index(position, tables.shape))))
+                raise TypeError(f"luts: tables are needed, not {type(lut).__name__}{where}")
             indices[position] = numbers.setdefault(lut, len(numbers))
         distinct = list(numbers)
         if not distinct:
@@ -273,21 +275,21 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """constant + Σ weights[k]·ciphertexts[k] modulo p, without bootstrap.
 
         Noise variances add up, times the squares of the weights. Raises `ValueError` unless there
-        are as many weights as arrays, at least one.
+        are as many weights as arrays, at least one; `TypeError` for a weight that is no integer and
+        `EncodingError` for one outside -2^31 … 2^31 - 1, with its index.
         """
-        numbers = np.asarray(weights)
-        if numbers.size and numbers.dtype.kind not in "iu":
-            raise TypeError(f"weights: integers are needed, not {numbers.dtype}")
-        limits = np.iinfo(np.int32)
-        for number in (*numbers.flat, constant):
-            if not limits.min <= int(number) <= limits.max:
-                raise EncodingError(f"weights, constant: {number} is outside -2^31 … 2^31 - 1")
+        numbers, added = whole_numbers(weights, "weights"), whole_numbers(constant, "constant")
+        for array, field in ((numbers, "weights"), (added, "constant")):
+            wrong = (array < -(2**31)) | (array >= 2**31)
+            refuse(array, wrong, field, "outside -2^31 … 2^31 - 1")
+        if added.ndim:
+            raise TypeError(f"constant: shape {added.shape}; one integer is needed")
         arrays = tuple(ciphertexts)
         if numbers.ndim != 1 or len(numbers) != len(arrays) or not arrays:
             raise ValueError(f"weights: shape {numbers.shape} for {len(arrays)} arrays")
         operands, shape = self._meet(*arrays)
         cores = [each._core for each in operands]
-        return self._wrap(self._core.linear(numbers.astype(np.int32), cores, constant), shape)
+        return self._wrap(self._core.linear(numbers.astype(np.int32), cores, int(added)), shape)
 
     def add(self, a: Encrypted, b: Encrypted) -> EncryptedArray:
         """a + b modulo p, without bootstrap."""
@@ -300,16 +302,17 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def trivial(self, messages: ArrayLike, p: int = 4, padding: bool = False) -> EncryptedArray:
         """Ciphertexts of known messages 0 … p-1, of the same shape, without noise or mask.
 
-        Anyone can read them: they are for constants.
+        Anyone can read them: they are for constants. Errors as `Client.encrypt`'s.
         """
-        values = as_messages(messages, "messages")
+        p = as_modulus(p, "p")
+        values = as_messages(messages, "messages", p)
         return self._wrap(self._core.trivial(values.reshape(-1), (p, padding)), values.shape)
 
 
 def _output(a: EncryptedArray, p: int | None, padding: bool | None) -> Output:
     if p is None and padding is None:
         return None
-    return (a.p if p is None else p, a.padding if padding is None else padding)
+    return (a.p if p is None else as_modulus(p, "p_out"), a.padding if padding is None else padding)
 
 
 def _check_tables(luts: Sequence[Lut], ciphertexts: EncryptedArray) -> None:

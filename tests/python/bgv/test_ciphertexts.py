@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from bgv_values import packing
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from support import BgvKit, make_bgv_kit
+from support import BgvKit, make_bgv_kit, pickled
 from whorl.bgv import (
     Ciphertexts,
     Client,
@@ -154,6 +153,6 @@ def test_fresh_wholes_travel_as_seeds(toy_bgv: BgvKit) -> None:
     assert len(fresh.to_bytes()) < 0.51 * whole
     assert len(fresh.reshape(2, 2).to_bytes()) < 0.51 * whole
     assert len(fresh[:2].to_bytes()) > 0.49 * whole
-    again = pickle.loads(pickle.dumps(fresh.reshape(2, 2)))
+    again = pickled(fresh.reshape(2, 2))
     assert again.shape == (2, 2) and np.array_equal(again.data, fresh.data)
     assert np.array_equal(copy.deepcopy(fresh[1:]).data, fresh[1:].data)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import whorl
-from support import BgvKit, Kit, check_bad_files, make_bgv_kit
+from support import BgvKit, Kit, check_bad_files, make_bgv_kit, pickled
 from whorl import binfhe
 from whorl.bgv import (
     Ciphertexts,
@@ -74,11 +73,11 @@ def test_round_trips(toy_bgv: BgvKit, files: dict[str, Path]) -> None:
 
 
 def test_what_may_travel_can_be_pickled(toy_bgv: BgvKit) -> None:
-    assert pickle.loads(pickle.dumps(toy_bgv.parameters)) == toy_bgv.parameters
-    keys = pickle.loads(pickle.dumps(toy_bgv.keys))
-    public = pickle.loads(pickle.dumps(toy_bgv.client.public_key()))
+    assert pickled(toy_bgv.parameters) == toy_bgv.parameters
+    keys = pickled(toy_bgv.keys)
+    public = pickled(toy_bgv.client.public_key())
     x = public.encrypt([[1, 2], [3, 4]])
-    y = pickle.loads(pickle.dumps(x.reshape(2, 1)))
+    y = pickled(x.reshape(2, 1))
     assert y.shape == (2, 1) and np.array_equal(x.data, y.data)
     # The same bits come out whoever made the server.
     one, other = (Server(k, device="cpu", threads=1).multiply(x, x) for k in (keys, toy_bgv.keys))

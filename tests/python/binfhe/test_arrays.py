@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,7 @@ import whorl
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from support import Kit
+from support import Kit, pickled
 from whorl.binfhe import Ciphertexts, EncryptedArray, Server, concatenate, stack
 
 shapes = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
@@ -187,7 +186,7 @@ def test_pickle_bytes_and_files(kit: Kit, shape: tuple[int, ...], tmp_path_facto
         encrypted.T,
         kit.server.not_(kit.client.encrypt(messages % 2)).to_host(),
     ):
-        again = pickle.loads(pickle.dumps(work))
+        again = pickled(work)
         assert again.shape == work.shape
         assert np.array_equal(again.data, work.data)
         same_again = Ciphertexts.from_bytes(bytes(work), allow_insecure=True)
@@ -203,7 +202,7 @@ def test_fresh_wholes_travel_as_seeds(kit: Kit) -> None:
     assert seeded < 400 * 2 + 1000 < 400 * 2 * kit.parameters.n < full
     for whole in (fresh.reshape(400), fresh.ravel(), fresh.copy()):
         assert abs(len(whole.to_bytes()) - seeded) < 64  # the shape
-    again = pickle.loads(pickle.dumps(fresh))
+    again = pickled(fresh)
     assert again.to_bytes() == fresh.to_bytes()
     for part in (fresh[:19], fresh[::-1], concatenate([fresh, fresh])):
         assert np.array_equal(Ciphertexts.from_bytes(bytes(part), True).data, part.data)

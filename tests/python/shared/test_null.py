@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import sys
 import warnings
 from contextlib import suppress
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 import typer
 import whorl
+from support import pickled
 from typer.testing import CliRunner
 from whorl._array import concatenate, stack
 from whorl.cli import app, register
@@ -128,7 +128,7 @@ def test_files(parameters: Any, array: Any, tmp_path: Path) -> None:
     assert null.Parameters.load(tmp_path / "parameters", allow_insecure=True) == parameters
     for again in (
         null.Ciphertexts.load(tmp_path / "array", allow_insecure=True),
-        pickle.loads(pickle.dumps(array)),
+        pickled(array),
     ):
         assert again.parameters == parameters and again.shape == array.shape
         assert np.array_equal(residues(again), residues(array))

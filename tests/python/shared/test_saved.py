@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+import multiprocessing
+import operator
 import pickle
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import whorl
-from support import BgvKit, Kit
+from support import BgvKit, Kit, pickled, run_python
 from whorl import bgv, binfhe
 from whorl._saved import Saved
 
@@ -45,31 +51,94 @@ class Forged:
 
 
 def test_a_pickle_is_a_frame(insecure: Saved) -> None:
-    _, (frame, consent) = parts(insecure)
+    _, (frame,) = parts(insecure)
     assert frame == insecure.to_bytes() == bytes(insecure)
-    assert consent is True
-    again = pickle.loads(pickle.dumps(insecure))
+    again = pickled(insecure)
     assert type(again) is type(insecure) and again.to_bytes() == frame
 
 
 def test_consent_is_not_given_by_pickling(insecure: Saved) -> None:
-    call, (frame, _) = parts(insecure)
-    for arguments in ((frame,), (frame, False)):
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        given = pickle.dumps(insecure, protocol)
+        with pytest.raises(whorl.ParameterError, match=r"bits.*allow_insecure_pickles\(\)"):
+            pickle.loads(given)
+
+
+def test_consent_ends_with_its_block(insecure: Saved) -> None:
+    given = pickle.dumps(insecure)
+
+    def refused() -> None:
         with pytest.raises(whorl.ParameterError, match="bits"):
-            pickle.loads(pickle.dumps(Forged(call, *arguments)))
+            pickle.loads(given)
+
+    refused()
+    with whorl.allow_insecure_pickles():
+        with whorl.allow_insecure_pickles():
+            pickle.loads(given)
+        assert pickle.loads(given).to_bytes() == insecure.to_bytes()
+        with ThreadPoolExecutor(1) as pool:  # as pools read results
+            assert pool.submit(pickle.loads, given).result().to_bytes() == insecure.to_bytes()
+    refused()
+    with suppress(LookupError), whorl.allow_insecure_pickles():
+        raise LookupError
+    refused()
+
+
+CHILD = """
+import pickle, sys
+import whorl
+{consent}
+try:
+    pickle.load(open(sys.argv[1], "rb"))
+    print("read")
+except whorl.ParameterError:
+    print("refused")
+"""
+
+
+@pytest.mark.parametrize(
+    ("consent", "result"), [("", "refused"), ("whorl.allow_insecure_pickles()", "read")]
+)
+def test_a_process_consents_for_itself(
+    insecure: Saved, tmp_path: Path, consent: str, result: str
+) -> None:
+    path = tmp_path / "pickle"
+    path.write_bytes(pickle.dumps(insecure))
+    with whorl.allow_insecure_pickles():  # of this process alone
+        done = run_python(CHILD.format(consent=consent), str(path))
+    assert (done.stdout, done.stderr) == (f"{result}\n", "")
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_pools_of_workers(kit: Kit, method: str) -> None:
+    """A pool consents by its initialiser, and reads what workers return if the program consents."""
+    a = kit.client.encrypt([0, 1, 1])
+
+    def work(**options: Any) -> binfhe.Ciphertexts:
+        context = multiprocessing.get_context(method)
+        with ProcessPoolExecutor(1, context, **options) as pool:
+            return pool.submit(operator.itemgetter(slice(1, None)), a).result()
+
+    with pytest.raises((whorl.ParameterError, BrokenProcessPool)):
+        work()
+    with whorl.allow_insecure_pickles():
+        part = work(initializer=whorl.allow_insecure_pickles)
+    assert kit.client.decrypt(part).tolist() == [1, 1]
 
 
 def test_what_is_secure_needs_no_consent() -> None:
     for chosen in (binfhe.parameters("W128_P64"), bgv.parameters(depth=1)):
-        _, (_, consent) = parts(chosen)
-        assert consent is False
         assert pickle.loads(pickle.dumps(chosen)) == chosen
-    loose = binfhe.parameters("W128_P64", allow_insecure=True)
-    assert parts(loose)[1][1] is False
+
+
+def test_copies_need_no_consent(insecure: Saved) -> None:
+    """What does not change is not copied."""
+    assert copy.copy(insecure) is insecure
+    assert copy.deepcopy([insecure])[0] is insecure
 
 
 def test_damaged_pickles_are_refused(insecure: Saved) -> None:
-    call, (frame, consent) = parts(insecure)
+    call, (frame,) = parts(insecure)
     flipped = bytearray(frame)
     flipped[len(frame) * 2 // 3] ^= 16
     for bad, error in (
@@ -78,17 +147,19 @@ def test_damaged_pickles_are_refused(insecure: Saved) -> None:
         (frame + b"x", whorl.OversizedError),
     ):
         with pytest.raises(error):
-            pickle.loads(pickle.dumps(Forged(call, bad, consent)))
+            pickled(Forged(call, bad))
 
 
 def test_pickles_of_one_type_are_not_another(kit: Kit, tmp_path: Path) -> None:
-    _, (keys, _) = parts(kit.keys)
+    _, (keys,) = parts(kit.keys)
     kit.client.save(tmp_path / "secret", "correct horse")
     secret = (tmp_path / "secret").read_bytes()
     for kind in (binfhe.Ciphertexts, binfhe.Lut, bgv.EvaluationKeys, bgv.PublicKey):
         for frame in (keys, secret):
             with pytest.raises(whorl.TypeMismatchError):
-                pickle.loads(pickle.dumps(Forged(kind.from_bytes, frame, True)))
+                pickled(Forged(kind.from_bytes, frame, True))
+            with pytest.raises(whorl.TypeMismatchError):
+                pickled(Forged(kind._unpickle, frame))
 
 
 def test_limits_hold_for_pickles(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,8 +178,8 @@ def test_shapes_are_kept(kit: Kit, toy_bgv: BgvKit, shape: tuple[int, ...], tmp_
         for again in (
             kind.load(tmp_path / "array", allow_insecure=True),
             kind.from_bytes(array.to_bytes(), allow_insecure=True),
-            pickle.loads(pickle.dumps(array)),
-            pickle.loads(pickle.dumps(array.reshape(-1))).reshape(shape),
+            pickled(array),
+            pickled(array.reshape(-1)).reshape(shape),
         ):
             assert again.shape == shape
             assert np.array_equal(again.data, array.data)

@@ -1,0 +1,85 @@
+"""Integers from users, in arrays: an entry that is wrong is named, with its index."""
+
+from __future__ import annotations
+
+import operator
+import reprlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .errors import EncodingError
+
+Integers = np.ndarray[Any, np.dtype[Any]]
+
+
+def whole_numbers(values: Any, field: str) -> Integers:
+    """`values` as an array of integers or bools, shape kept; empty ones are uint32.
+
+    Integers that no type of NumPy's holds together stay Python's, in an object array. Raises
+    `TypeError` for an entry that is no integer; the message has the entry and its index.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths: some of them are entries
+        array = np.array(values, dtype=np.object_)
+    if array.size == 0:
+        return array.astype(np.uint32)
+    if array.dtype.kind in "iub":
+        return array
+    # NumPy makes floats of a list with a np.uint64, and text of one with a string: each entry is
+    # looked at as the user gave it.
+    given = array if isinstance(values, np.ndarray) else np.array(values, dtype=np.object_)
+    whole = np.empty(given.shape, dtype=np.object_)
+    for index, entry in _entries(given):
+        whole[index] = _as_integer(entry, f"{field}: integers are needed", at(index))
+    return whole
+
+
+def as_modulus(value: Any, field: str) -> int:
+    """`value` as an int of 32 bits, as p is; whether parameters carry it is the library's to say.
+
+    Raises `TypeError` for what is no integer, `EncodingError` outside 0 … 2^32 - 1.
+    """
+    number = _as_integer(value, f"{field}: an integer is needed", "")
+    if not 0 <= number < 2**32:
+        raise EncodingError(f"{field}: {number} is outside 0 … 2^32 - 1")
+    return number
+
+
+def refuse(
+    array: Integers, wrong: Any, field: str, what: str, error: type[Exception] = EncodingError
+) -> None:
+    """Raises `error` if an entry of `wrong`, bools of the same shape, is true.
+
+    The message has the first such value and its index; `what` says what is wrong with it.
+    """
+    if np.any(wrong):
+        flat = int(np.argmax(wrong))
+        index = tuple(int(i) for i in np.unravel_index(flat, array.shape))
+        value = int(array[index])
+        raise error(f"{field}: value {reprlib.repr(value)}{at(index)} is {what}")
+
+
+def at(index: tuple[int, ...]) -> str:
+    """Where an entry lies, for people: " at index 2", " at index (1, 2)", "" if it is alone."""
+    if not index:
+        return ""
+    return f" at index {index[0] if len(index) == 1 else index}"
+
+
+def _entries(given: Integers) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """Index and entry of each, which may be a list."""
+    for index in np.ndindex(given.shape):
+        yield index, given[index]
+
+
+def _as_integer(value: Any, needed: str, where: str) -> int:
+    """`value` as an int; `TypeError` that says what is needed, and where it lies, if it is none."""
+    if isinstance(value, np.bool_):
+        return int(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{needed}, not {reprlib.repr(value)}{where}") from None
