@@ -26,6 +26,11 @@ struct Field {
   Value Object::*member;
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 };
+// For compilers that do not deduce aggregates (clang before 17).
+template <class Object, class Value>
+Field(int, const char*, Value Object::*) -> Field<Object, Value>;
+template <class Object, class Value>
+Field(int, const char*, Value Object::*, std::uint64_t) -> Field<Object, Value>;
 
 template <class Value>
 struct FieldValue;

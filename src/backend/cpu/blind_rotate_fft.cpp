@@ -15,6 +15,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace whorl::backend::cpu {
 namespace HWY_NAMESPACE {
+// NOLINTNEXTLINE(google-build-using-namespace): each SIMD target has one of its own
 using namespace ring::HWY_NAMESPACE;
 
 template <class Int>

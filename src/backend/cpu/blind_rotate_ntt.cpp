@@ -13,6 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace whorl::backend::cpu {
 namespace HWY_NAMESPACE {
+// NOLINTNEXTLINE(google-build-using-namespace): each SIMD target has one of its own
 using namespace ring::HWY_NAMESPACE;
 
 template <class Word>

@@ -10,6 +10,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace whorl::backend::cpu {
 namespace HWY_NAMESPACE {
+// NOLINTNEXTLINE(google-build-using-namespace): each SIMD target has one of its own
 using namespace ring::HWY_NAMESPACE;
 
 /// A plain product is formed as (a·b/R)·R^2/R.

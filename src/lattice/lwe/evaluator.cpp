@@ -76,15 +76,15 @@ Evaluator::Operands Evaluator::gather(const run::Piece& piece, std::vector<Want>
   Operands out{std::move(wants), {}};
   out.moved.resize(out.wants.size());
   for (std::size_t w = 0; w < out.wants.size(); ++w) {
-    const auto& [array, range] = out.wants[w];
+    const Array* const array = out.wants[w].array;
+    const run::Range range = out.wants[w].range;
     if (array->count() == 1) {
       array->parts()[0].replicate(*fleet_, piece);
       continue;
     }
-    const bool there = std::all_of(
-        array->parts().begin(), array->parts().end(), [&, range = range](const Array::Part& part) {
-          return part.piece().lane == piece.lane || common(part.piece().range, range).count == 0;
-        });
+    const bool there = std::ranges::all_of(array->parts(), [&](const Array::Part& part) {
+      return part.piece().lane == piece.lane || common(part.piece().range, range).count == 0;
+    });
     if (there) continue;
     const std::size_t row_bytes = array->form().row_bytes();
     Words& words = out.moved[w];
