@@ -126,6 +126,13 @@ class Queue {
     check_apart("copy: input", in, out);
     if (in.size) copy_within(in.data, out.data, in.size * sizeof(T));
   }
+  /// Every word of `out` becomes `value`.
+  template <class Word>
+  void fill(std::type_identity_t<Word> value, Slice<Word> out) const {
+    static_assert(sizeof(Word) == 4 || sizeof(Word) == 8);
+    check(out);
+    if (out.size) fill_words(value, sizeof(Word), out.size, out.data);
+  }
 
   /// Waits for all work so far; throws what went wrong in it.
   virtual void wait() const = 0;
@@ -151,6 +158,9 @@ class Queue {
   virtual void copy_in(const void* host, void* device, std::size_t bytes) const = 0;
   virtual void copy_out(const void* device, void* host, std::size_t bytes) const = 0;
   virtual void copy_within(const void* from, void* to, std::size_t bytes) const = 0;
+  /// `count` words of 4 or 8 bytes.
+  virtual void fill_words(std::uint64_t value, unsigned word_bytes, std::size_t count,
+                          void* out) const = 0;
 
  private:
   friend class Relay;  // calls those above of the queue behind it

@@ -202,6 +202,10 @@ class Relay : public Queue {
   void copy_within(const void* from, void* to, std::size_t bytes) const override {
     behind_->copy_within(from, to, bytes);
   }
+  void fill_words(std::uint64_t value, unsigned word_bytes, std::size_t count,
+                  void* out) const override {
+    behind_->fill_words(value, word_bytes, count, out);
+  }
 
  private:
   std::unique_ptr<Queue> behind_;

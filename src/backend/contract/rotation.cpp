@@ -130,7 +130,10 @@ void RotationOps<Word>::run_checked(const RotationKey& key, std::span<const std:
                                     Batch batch) const {
   if (batch.count == 0) return;
   auto tables = this->queue().template allocate<std::uint32_t>(batch.count);
-  this->queue().upload(index, tables.slice());
+  if (std::ranges::all_of(index, [](std::uint32_t i) { return i == 0; }))
+    this->queue().fill(0, tables.slice());
+  else
+    this->queue().upload(index, tables.slice());
   batch.index = tables.slice().data;
   run_rotations(key, batch);
 }

@@ -1,5 +1,6 @@
 #include "backend/cpu/cpu_device.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <fstream>
@@ -44,6 +45,12 @@ class CpuQueue final : public Queue {
   }
   void copy_within(const void* from, void* to, std::size_t bytes) const override {
     std::memcpy(to, from, bytes);
+  }
+  void fill_words(std::uint64_t value, unsigned word_bytes, std::size_t count,
+                  void* out) const override {
+    with_word_bytes(word_bytes, [&]<class Word>(Word) {
+      std::fill_n(static_cast<Word*>(out), count, static_cast<Word>(value));
+    });
   }
 
  private:

@@ -70,6 +70,13 @@ void CudaQueue::copy_within(const void* from, void* to, std::size_t bytes) const
   together_ > 0 ? cuda::copy(stream_, bytes, from, to) : stream_.copy_within(from, to, bytes);
 }
 
+void CudaQueue::fill_words(std::uint64_t value, unsigned word_bytes, std::size_t count,
+                           void* out) const {
+  with_word_bytes(word_bytes, [&]<class Word>(Word) {
+    cuda::fill(stream_, count, static_cast<Word>(value), static_cast<Word*>(out));
+  });
+}
+
 // ---- names
 
 namespace {

@@ -65,6 +65,8 @@ class CudaQueue final : public Queue {
   void copy_in(const void* host, void* device, std::size_t bytes) const override;
   void copy_out(const void* device, void* host, std::size_t bytes) const override;
   void copy_within(const void* from, void* to, std::size_t bytes) const override;
+  void fill_words(std::uint64_t value, unsigned word_bytes, std::size_t count,
+                  void* out) const override;
 
  private:
   // Each in the file of its family.

@@ -45,12 +45,14 @@ Tables::Tables(std::uint32_t N, std::uint64_t Q, std::size_t tables,
     words_ = std::vector<std::uint64_t>(tables * N);
 }
 
-Tables::Tables(std::uint32_t N, std::uint64_t Q, std::uint64_t value)
-    : Tables(N, Q, 1, {}, [value](std::size_t, std::uint32_t) { return value; }) {}
+Tables::Tables(std::uint32_t N, std::uint64_t Q, std::uint64_t value) : Tables(N, Q, 0, {}) {
+  constant_ = value;
+}
 
 template <class Word>
 Tables::Used<Word> Tables::used(run::Range range) const {
-  Used<Word> out{all<Word>(), std::vector<std::uint32_t>(range.count, 0), {}};
+  Used<Word> out{
+      std::get<std::vector<Word>>(words_), std::vector<std::uint32_t>(range.count, 0), {}};
   if (index_.empty()) return out;
   const std::size_t tables = out.vectors.size() / N_;
   std::copy_n(index_.begin() + static_cast<std::ptrdiff_t>(range.begin), range.count,
@@ -265,8 +267,12 @@ Rows Stages::rotate(const Rows& exponents, const Tables& tables, run::Range rang
   Rows out(queue_, extracted_form(shape), range.count * offsets.size());
   with_words(out.form(), [&]<class Word>(Word) {
     const auto used = tables.used<Word>(range);
-    auto vectors = queue_.allocate<Word>(used.vectors.size());
-    queue_.upload(used.vectors, vectors.slice());
+    const auto constant_vector = tables.constant();
+    auto vectors = queue_.allocate<Word>(constant_vector ? shape.N : used.vectors.size());
+    if (constant_vector)
+      queue_.fill(static_cast<Word>(*constant_vector), vectors.slice());
+    else
+      queue_.upload(used.vectors, vectors.slice());
     queue_.rotation<Word>().rotate_extract(
         rotation_key(),
         {exponents.slice<std::uint32_t>(), std::as_const(vectors).slice(), used.index}, offsets,

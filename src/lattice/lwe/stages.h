@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -33,12 +34,11 @@ class Tables {
   }
 
   unsigned word_bytes() const { return words_.index() == 0 ? 4 : 8; }
-  template <class Word>
-  std::span<const Word> all() const {
-    return std::get<std::vector<Word>>(words_);
-  }
+  /// Of the constant polynomial, which a device makes itself.
+  std::optional<std::uint64_t> constant() const { return constant_; }
 
-  /// Those that a range of the batch uses, each once, and each ciphertext's number among them.
+  /// Those that a range of the batch uses, each once, and each ciphertext's number among them; no
+  /// vector where they are a constant.
   template <class Word>
   struct Used {
     std::span<const Word> vectors;
@@ -55,6 +55,7 @@ class Tables {
   std::uint32_t N_;
   std::variant<std::vector<std::uint32_t>, std::vector<std::uint64_t>> words_;
   std::vector<std::uint32_t> index_;
+  std::optional<std::uint64_t> constant_;
 };
 
 class Stages {

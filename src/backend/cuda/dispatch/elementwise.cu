@@ -29,6 +29,14 @@ dim3 grid_for(const Stream& stream, std::size_t vectors, std::size_t limbs) {
           static_cast<unsigned>(limbs)};
 }
 
+/// For copy.cuh: threads go on in strides.
+LaunchShape copy_shape(const Stream& stream, std::size_t count) {
+  const std::size_t most = 64 * stream.gpu().multiprocessors;
+  return {static_cast<unsigned>(
+              std::clamp<std::size_t>((count + copy_threads - 1) / copy_threads, 1, most)),
+          copy_threads};
+}
+
 /// body(first limb, limbs, values per limb) for as many launches as the limbs need: one, usually.
 template <class Word, class Body>
 void launches(Moduli<Word> moduli, std::size_t size, const Body& body) {
@@ -143,13 +151,18 @@ bool all_below(const Stream& stream, Moduli<Word> moduli, std::size_t size, cons
   return any == 0;
 }
 
+template <class Word>
+void fill(const Stream& stream, std::size_t count, Word value, Word* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  launch_chained(stream, "fill_words", fill_words<Word>, copy_shape(stream, count), count, value,
+                 out);
+}
+
 void copy(const Stream& stream, std::size_t bytes, const void* in, void* out) {
   const CurrentGpu current(stream.gpu().ordinal);
   const auto with = [&]<class Vector>(Vector) {
-    const std::size_t count = bytes / sizeof(Vector), most = 64 * stream.gpu().multiprocessors;
-    const auto blocks = static_cast<unsigned>(
-        std::clamp<std::size_t>((count + copy_threads - 1) / copy_threads, 1, most));
-    launch_chained(stream, "copy_vectors", copy_vectors<Vector>, {blocks, copy_threads}, count,
+    const std::size_t count = bytes / sizeof(Vector);
+    launch_chained(stream, "copy_vectors", copy_vectors<Vector>, copy_shape(stream, count), count,
                    static_cast<const Vector*>(in), static_cast<Vector*>(out));
   };
   const std::uintptr_t places =
@@ -193,6 +206,7 @@ void take(const Stream& stream, std::size_t rows, std::uint32_t N,
   template void automorphism(const Stream&, Moduli<Word>, std::uint32_t, std::uint32_t, bool,    \
                              std::size_t, const Word*, Word*);                                   \
   template bool all_below(const Stream&, Moduli<Word>, std::size_t, const Word*);                \
+  template void fill(const Stream&, std::size_t, Word, Word*);                                   \
   template void take(const Stream&, std::size_t, std::uint32_t, std::span<const std::uint32_t>,  \
                      std::size_t, const Word*, std::size_t, Word*);
 WHORL_INSTANTIATE(std::uint32_t)

@@ -28,6 +28,9 @@ bool all_below(const Stream& stream, Moduli<Word> moduli, std::size_t size, cons
 /// By a kernel, which may be launched with those before and after it; Stream::copy_within's copy is
 /// none.
 void copy(const Stream& stream, std::size_t bytes, const void* in, void* out);
+/// `count` words of one value.
+template <class Word>
+void fill(const Stream& stream, std::size_t count, Word value, Word* out);
 
 /// out[r][i] = in[r][index[i]]: polynomials of N words in rows of `in_batch` and `out_batch`.
 template <class Word>

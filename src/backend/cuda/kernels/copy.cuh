@@ -1,4 +1,4 @@
-// A copy among other kernels.
+// Copies and constants among other kernels.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -19,6 +19,16 @@ __global__ void __launch_bounds__(copy_threads)
   for (std::size_t i = std::size_t{blockIdx.x} * copy_threads + threadIdx.x; i < count;
        i += std::size_t{gridDim.x} * copy_threads)
     out[i] = in[i];
+}
+
+/// The same, of one value.
+template <class Word>
+__global__ void __launch_bounds__(copy_threads)
+    fill_words(std::size_t count, Word value, Word* out) {
+  join_chain();
+  for (std::size_t i = std::size_t{blockIdx.x} * copy_threads + threadIdx.x; i < count;
+       i += std::size_t{gridDim.x} * copy_threads)
+    out[i] = value;
 }
 
 }  // namespace whorl::backend::cuda

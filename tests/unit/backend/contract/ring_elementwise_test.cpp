@@ -112,5 +112,30 @@ TEST(BackendElementwise, AgainstBigIntegers) {
   });
 }
 
+template <class Word>
+void check_fill(const Executor& on, Word value, test::Random& random) {
+  const auto device = on.queue(1);
+  for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{255},
+                                  std::size_t{1} << 16, random.below(100000)}) {
+    const auto before = random.residues<Word>(count + 6, 1000);
+    auto buffer = device->allocate<Word>(before.size());
+    device->upload(std::span<const Word>(before), buffer.slice());
+    const std::size_t begin = random.below(6);
+    device->fill(value, buffer.slice().part(begin, count));
+    const auto got = get<Word>(*device, buffer.slice());
+    for (std::size_t i = 0; i < got.size(); ++i)
+      ASSERT_EQ(got[i], i >= begin && i < begin + count ? value : before[i]) << i;
+  }
+}
+
+TEST(BackendElementwise, FillsWordsAndNoneBesides) {
+  test::on_each_device([](const Executor& on) {
+    test::Random random;
+    check_fill<std::uint32_t>(on, 0, random);
+    check_fill<std::uint32_t>(on, 0xfedcba98U, random);
+    check_fill<std::uint64_t>(on, 0xfedcba9876543210U, random);
+  });
+}
+
 }  // namespace
 }  // namespace whorl::backend
