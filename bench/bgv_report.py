@@ -3,9 +3,9 @@
     .venv/bin/python bench/bgv_report.py
 
 Reads bench/results/cpu/bgv.jsonl and bench/results/h200/bgv.jsonl, which bench_bgv and
-bench/openfhe_bgv.py write; writes docs/plots/bgv-*.svg and the part of the page between its
-markers. Of several records of one thing the last counts. What has no records is left out, and the
-page says so.
+bench/openfhe_bgv.py write, and bench/results/peers/h200.jsonl; writes docs/plots/bgv-*.svg and the
+part of the page between its markers. Of several records of one thing the last counts. What has no
+records is left out, and the page says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
-from common.records import RESULTS, ROOT, Record, read, table, write_measured
+from common.records import RESULTS, ROOT, Record, peers, read, table, write_measured
 
 DEVICES = {"cpu": "CPU, one thread", "h200": "H200"}
 DEPTHS = (1, 5, 12, 24)
@@ -55,13 +55,18 @@ TABLE_4 = {1: (0.05, 531, 0.68), 5: (0.5, 603, 13), 12: (5, 836, 123), 24: (60, 
 # What the text says of Figure 5: per cent of marshalling and allocation.
 FIGURE_5_REST = {1: 99.97, 24: 67.40}
 
-# Phantom on an H200, µs by depth, least and most of what was seen of it, by the table of goals that
-# Whorl's BGV was written to. Nothing here measures it.
-PHANTOM = {
-    "mult_relin": {1: (134, 134), 5: (168, 230), 12: (322, 651), 24: (1106, 2987)},
-    "rotate": {1: (131, 131), 5: (164, 224), 12: (310, 639), 24: (1055, 2935)},
-}
-OPERATIONS = {"mult_relin": "multiply + relinearise", "rotate": "rotate"}
+OPERATIONS = {"mult_relin": "multiply + relinearise", "rotate": "rotate", "add": "add"}
+DRAWN = ("mult_relin", "rotate")
+RINGS = {1: 8192, 5: 16384, 12: 32768, 24: 65536}
+
+
+def phantom(op: str, depth: int) -> float | None:
+    """Milliseconds of Phantom's BGV on an H200, at the ring of a depth."""
+    for record in peers("h200"):
+        if (record["peer"], record["op"]) == ("Phantom", op):
+            if record["params"] == f"BGV N {RINGS[depth]}":
+                return 1e3 * float(record["median"])
+    return None
 
 
 class Records:
@@ -180,14 +185,14 @@ def table_peers(cpu: Records, gpu: Records) -> list[str]:
         for depth in DEPTHS:
             pair = cpu.against_openfhe(depth, op)
             on_gpu = gpu.milliseconds(depth, op)
-            phantom = [x / 1000 for x in PHANTOM[op][depth]]
+            theirs = phantom(op, depth)
             row = [label, str(depth)]
             row += [in_words(pair[1]), in_words(pair[0])] if pair else ["", ""]
-            row += [" – ".join(in_words(x) for x in sorted(set(phantom))), in_words(on_gpu)]
-            row.append(times(phantom[0] / on_gpu) if on_gpu else "")
+            row += [in_words(theirs), in_words(on_gpu)]
+            row.append(times(theirs / on_gpu) if theirs and on_gpu else "")
             rows.append(row)
-    head = ["", "depth", "OpenFHE, one thread", "Whorl, one thread", "Phantom, H200"]
-    return table([*head, "Whorl, H200", "gains over Phantom's least"], rows)
+    head = ["", "depth", "OpenFHE, one thread", "Whorl, one thread", "Phantom, one H200"]
+    return table([*head, "Whorl, one H200", "Phantom's time ÷ Whorl's"], rows)
 
 
 def table_memory(all_records: list[Records]) -> list[str]:
@@ -204,7 +209,7 @@ def table_memory(all_records: list[Records]) -> list[str]:
     if not rows:
         return ["*Not measured yet.*", ""]
     head = ["", "depth", "17 keys, MB", "ciphertexts, MB", "the keys in a file, MB"]
-    return table([*head, "taken of the GPU, MB"], rows)
+    return table([*head, "GPU memory used, MB"], rows)
 
 
 def table_5(records: Records) -> list[str]:
@@ -315,18 +320,17 @@ def plot_multiplication(cpu: Records, gpu: Records, to: Path) -> bool:
 def plot_peers(cpu: Records, gpu: Records, to: Path) -> bool:
     """Latency by depth: OpenFHE and Whorl on a thread, Phantom and Whorl on an H200."""
     curves = False
-    figure, axes = plt.subplots(1, len(OPERATIONS), figsize=(10.5, 3.8), sharey=True)
+    figure, axes = plt.subplots(1, len(DRAWN), figsize=(10.5, 3.8), sharey=True)
     xs = list(range(len(DEPTHS)))
-    for axis, (op, title) in zip(axes, OPERATIONS.items(), strict=True):
+    for axis, op in zip(axes, DRAWN, strict=True):
         pairs = [cpu.against_openfhe(depth, op) for depth in DEPTHS]
         ours = [gpu.milliseconds(depth, op) for depth in DEPTHS]
-        least, most = ([PHANTOM[op][x][i] / 1000 for x in DEPTHS] for i in (0, 1))
-        axis.fill_between(xs, least, most, color="tab:gray", alpha=0.25, linewidth=0)
-        axis.plot(xs, least, ":^", label="Phantom, H200 (goals' table)", color="tab:gray")
+        theirs = [phantom(op, depth) for depth in DEPTHS]
         for label, ys, style, colour in (
+            ("Phantom, one H200", theirs, "--^", "tab:gray"),
             ("OpenFHE, one thread", [pair and pair[1] for pair in pairs], "--s", "C0"),
             ("Whorl, one thread", [pair and pair[0] for pair in pairs], "-s", "C1"),
-            ("Whorl, H200", ours, "-v", "C2"),
+            ("Whorl, one H200", ours, "-v", "C2"),
         ):
             points = [(x, y) for x, y in zip(xs, ys, strict=True) if y]
             if points:
@@ -334,7 +338,7 @@ def plot_peers(cpu: Records, gpu: Records, to: Path) -> bool:
                 axis.plot(*zip(*points, strict=True), style, label=label, color=colour)
         axis.set_yscale("log")
         axis.set_xticks(xs, [str(depth) for depth in DEPTHS])
-        axis.set(title=title, xlabel="depth")
+        axis.set(title=OPERATIONS[op], xlabel="depth")
         axis.grid(True, alpha=0.3)
     for line in (line for axis in axes for line in axis.get_lines()):
         line.set(markersize=4, linewidth=1.2)
@@ -352,41 +356,43 @@ def measured() -> list[str]:
     cpu, gpu = Records("cpu"), Records("h200")
     plots = ROOT / "docs/plots"
     plots.mkdir(exist_ok=True)
-    lines = ["## One multiplication: its Table IV and Figure 4", ""]
+    lines = ["## Whorl beside other libraries on the same hardware", ""]
+    if plot_peers(cpu, gpu, plots / "bgv-peers.svg"):
+        lines += ["![Multiplication and rotation by depth](plots/bgv-peers.svg)", ""]
+    lines += [
+        "Milliseconds of one operation. The data lies where it is computed on, and the host waits "
+        "for the result. OpenFHE and Whorl take turns on one thread of one CPU, with OpenFHE's "
+        "default scaling. Phantom (commit 1f4a198) and Whorl ran on one NVIDIA H200 each, at the "
+        "same ring dimension; the number of Phantom's primes was not noted "
+        "(`bench/results/peers/h200.jsonl`). An addition on a GPU is almost all the host's work.",
+        "",
+        *table_peers(cpu, gpu),
+    ]
+    lines += ["## One multiplication beside the paper: its Table IV and Figure 4", ""]
     if plot_multiplication(cpu, gpu, plots / "bgv-evalmult.svg"):
         lines += ["![One EvalMult by depth](plots/bgv-evalmult.svg)", ""]
     lines += [
-        "Milliseconds. *Gains*: how many times as fast as OpenFHE, the paper's end to end against "
+        "All times are milliseconds. The paper's chips are an i7-13700 and an RTX 3070, so "
+        "that its times cannot be compared with those measured here. *Gains* says how many "
+        "times as fast as OpenFHE on the same machine a program is: the paper's end to end against "
         "the paper's OpenFHE, Whorl against OpenFHE here.",
         "",
     ]
     lines += table_4(cpu, gpu)
     if not any(gpu.milliseconds(depth, "end_to_end") for depth in DEPTHS):
         lines += ["*The GPU's columns are left out: there are no records of it yet.*", ""]
-    lines += ["## Depth against peers", ""]
-    if plot_peers(cpu, gpu, plots / "bgv-peers.svg"):
-        lines += ["![Multiplication and rotation by depth](plots/bgv-peers.svg)", ""]
-    lines += [
-        "Milliseconds of one operation, data where it is computed on, the host waiting. OpenFHE "
-        "and Whorl on one thread of the CPU are interleaved in one run, with OpenFHE's default "
-        "scaling. Phantom's figures on an H200 were not measured here: they stand in the table of "
-        "goals that this BGV was written to, as a range where several were seen; the "
-        "grey band.",
-        "",
-    ]
-    lines += table_peers(cpu, gpu)
-    lines += ["## Where its time goes: its Figure 5", ""]
+    lines += ["## Where the time of one multiplication goes: the paper's Figure 5", ""]
     lines += [*table_5(cpu), *table_5(gpu)]
-    lines += ["## The example: its Table I", ""]
+    lines += ["## The whole example: the paper's Table I", ""]
     if plot_shares([cpu, gpu], plots / "bgv-shares.svg"):
         lines += ["![Shares of the time](plots/bgv-shares.svg)", ""]
     lines += [*table_1(cpu), *table_1(gpu)]
     lines += [
         "## Memory",
         "",
-        "A server with the relinearisation key and 16 rotation keys; two ciphertexts, their "
-        "product, and 16 rotations of one of them (`bench_bgv --only memory`). Taken of the GPU: "
-        "by how much its free memory shrank, with what operations needed on their way.",
+        "The server holds the relinearisation key and 16 rotation keys, two ciphertexts, their "
+        "product, and 16 rotations of one of them (`bench_bgv --only memory`). The last column is "
+        "by how much the GPU's free memory shrank; it includes the operations' scratch memory.",
         "",
     ]
     lines += table_memory([cpu, gpu])

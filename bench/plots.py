@@ -2,8 +2,11 @@
 
 .venv/bin/python bench/plots.py [--device h200]
 
-Reads bench/results/DEVICE/gpu.jsonl (and DEVICEx2/gpu.jsonl, if there), writes docs/plots/*.svg and
-the part of docs/gpu.md between its markers. Of several records of one thing the last counts.
+Reads bench/results/DEVICE/gpu.jsonl (and DEVICEx2/gpu.jsonl, if there), the 64-bit transforms of
+bench/results/DEVICE/transforms.jsonl, and what other libraries do on the same kind of chip
+(bench/results/peers/DEVICE.jsonl). Writes docs/plots/*.svg and the part of docs/gpu.md between its
+markers. Of several records of one thing the last counts. Figures that papers give for other chips
+have tables of their own.
 """
 
 from __future__ import annotations
@@ -12,13 +15,16 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
-from common.records import RESULTS, ROOT, Record, read, table, write_measured
+from common.records import RESULTS, ROOT, Record, peers, read, table, write_measured
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 # Xiao et al., TCHES 2025, Table 5: milliseconds a ciphertext, batch 16384.
 XIAO_TABLE_5 = {
@@ -91,7 +97,6 @@ def overview(records: list[Record]) -> list[str]:
         names = ("op", "params", "batch", "transform", "device_count")
         same = {name: record.get(name) for name in names}
         bare = pick(records, **same, way=None, transfers="excluded")
-        peer = f"{record['peer']}: {record['ratio']:.2f}×" if record.get("peer") else ""
         rows.append(
             [
                 record["op"],
@@ -104,11 +109,10 @@ def overview(records: list[Record]) -> list[str]:
                 in_words(bare) if bare else "",
                 f"{record['security_bits']:.0f}",
                 f"2^{record['pfail_log2']:.0f}",
-                peer,
             ]
         )
     head = ["what", "set", "transform", "GPUs", "batch", "transfers included", "least … most"]
-    head += ["excluded", "bits", "fails", "against"]
+    head += ["excluded", "bits", "fails"]
     return table(head, rows)
 
 
@@ -122,6 +126,137 @@ def memory(records: list[Record]) -> list[str]:
         f"its keys are {keys:,.0f} MB.",
         "",
     ]
+
+
+# Bootstraps of peers that do what a set of Whorl's does: the operation, that set, its transform;
+# the peer, its parameters, and what its figure covers.
+SAME_CHIP = (
+    ("nand", "W128_P64", "fft", "cuFHE (virtualsecureplatform)", None, "a whole gate"),
+    ("nand", "W128_P64", "fft", "HEonGPU", None, "a whole gate"),
+    ("nand", "W128_P64", "fft", "tfhe-rs", "boolean", "without its key switch"),
+    ("nand", "W128_P64", "fft", "tfhe-rs", "TFHE_LIB", "without its key switch"),
+    ("lut4", "W128_P128", "fft", "tfhe-rs", "classic", "without its key switch"),
+    ("lut4", "W128_P128", "fft", "tfhe-rs", "multi-bit", "without its key switch"),
+)
+
+
+def theirs_of(theirs: list[Record], name: str, params: str | None) -> list[Record]:
+    """Bootstraps and gates of a peer, those of one set if `params` begins its name."""
+    return [
+        record
+        for record in theirs
+        if record["peer"] == name
+        and record["op"] in ("nand", "pbs")
+        and record["params"].startswith(params or "")
+    ]
+
+
+def bare(records: list[Record], op: str, params: str, transform: str, alone: bool) -> Record | None:
+    """One ciphertext, or the largest batch: on one device, data there."""
+    found = [
+        record
+        for record in records
+        if record["op"] == op
+        and record["params"] == params
+        and record.get("transform") == transform
+        and record["transfers"] == "excluded"
+        and record["device_count"] == 1
+        and (record["batch"] == 1) == alone
+    ]
+    return max(found, key=rate, default=None)
+
+
+def same_chip(records: list[Record], theirs: list[Record]) -> list[str]:
+    """Gates and tables beside other libraries on the same kind of chip."""
+    rows = []
+    for op, params, transform, name, theirs_params, covers in SAME_CHIP:
+        for alone in (True, False):
+            ours = bare(records, op, params, transform, alone)
+            found = theirs_of(theirs, name, theirs_params)
+            found = [record for record in found if (record["batch"] == 1) == alone]
+            if not ours or not found:
+                continue
+            best = max(found, key=rate)
+            rows.append(
+                [
+                    f"{name} {best['peer_version']}",
+                    best["params"],
+                    f"{covers}; {best['note']}" if "note" in best else covers,
+                    f"{best['batch']:,}",
+                    alike(best, alone),
+                    f"{op}, `{params}`",
+                    f"{ours['batch']:,}",
+                    alike(ours, alone),
+                    f"{rate(ours) / rate(best):.2f}×",
+                ]
+            )
+    if not rows:
+        return []
+    head = ["library", "its set", "its figure is", "batch", "theirs"]
+    return [
+        "### Other libraries on the same kind of chip",
+        "",
+        f"One {records[0]['device']} each, data on the device, the batch at which each is fastest, "
+        "and one ciphertext alone. Whorl's figures are of whole gates and tables, with the key "
+        "switch. The parameter sets differ: each library has its own, and not all have the same "
+        "security and failure probability. Records of the others: "
+        f"`bench/results/peers/{records[0]['device']}.jsonl`.",
+        "",
+        *table([*head, "Whorl does", "batch", "Whorl", "Whorl's speed ÷ theirs"], rows),
+    ]
+
+
+def alike(record: Record, alone: bool) -> str:
+    """A time for one ciphertext, a rate for a batch."""
+    return f"{1000 / rate(record):.3g} ms" if alone else f"{rate(record):,.0f}/s"
+
+
+def same_chip_ntts(
+    records: list[Record], wide: list[Record], theirs: list[Record], device: str
+) -> list[str]:
+    """Transforms of large batches beside other libraries on the same kind of chip."""
+    rows = []
+    for bits, ours in ((32, records), (64, wide)):
+        for peer in (r for r in theirs if r["op"] == "ntt" and f"{bits}-bit" in r["params"]):
+            N = 1 << int(peer["params"].split(",")[0].removeprefix("2^"))
+            sized = [r for r in ours if r["op"] == "ntt" and size_of(r) == (N, bits)]
+            if sized:
+                best = max(sized, key=rate)
+                rows.append(
+                    [
+                        f"{N:,}",
+                        str(bits),
+                        f"{peer['peer']} {peer['peer_version']}",
+                        f"{rate_of_ntts(peer) / 1e6:.3g} M",
+                        f"{rate(best) / 1e6:.3g} M",
+                        f"{rate(best) / rate_of_ntts(peer):.2f}×",
+                    ]
+                )
+    if not rows:
+        return []
+    return [
+        "### Transforms beside other libraries on the same kind of chip",
+        "",
+        f"Forward NTTs a second in large batches on one {device}, data on the device. Whorl's "
+        "32-bit primes have 27 bits, its 64-bit primes 61 (64 bits: "
+        f"`bench/results/{device}/transforms.jsonl`).",
+        "",
+        *table(["N", "word", "library", "theirs", "Whorl", "Whorl's speed ÷ theirs"], rows),
+    ]
+
+
+def size_of(record: Record) -> tuple[int, int] | None:
+    """N and the bits of a word of a record of transforms."""
+    if "word_bits" in record:
+        return record["N"], record["word_bits"]
+    fields = dict(pair.split("=") for pair in record["params"].split() if "=" in pair)
+    return (int(fields["N"]), int(fields["word"])) if "word" in fields else None
+
+
+def rate_of_ntts(record: Record) -> float:
+    """A peer's transforms a second: its batch may not be known."""
+    median: float = record["median"]
+    return median
 
 
 def xiao_table_5(records: list[Record]) -> list[str]:
@@ -145,8 +280,8 @@ def xiao_table_5(records: list[Record]) -> list[str]:
     return [
         "### Xiao et al., TCHES 2025, Table 5",
         "",
-        "Milliseconds a ciphertext, batch 16,384, transfers included. Theirs: Threadripper 3970X "
-        f"and RTX 4090; ours: one {device}.",
+        "Milliseconds a ciphertext, batch 16,384, transfers included. Their machine has a "
+        f"Threadripper 3970X and RTX 4090 GPUs, ours one {device}.",
         "",
         *table(
             ["", "set", "1 thread", "64 threads", "1 GPU", "8 GPUs", "Whorl, 1 GPU", "to 1 GPU"],
@@ -225,7 +360,6 @@ def narrow_ntts(records: list[Record]) -> list[str]:
             continue
         inverse = pick(records, op="intt", params=record["params"], batch=record["batch"])
         moved = 8 * record["N"] * rate(record)
-        peer = f"{record['peer']}: {record['ratio']:.2f}×" if record.get("peer") else ""
         rows.append(
             [
                 f"{record['N']:,}",
@@ -233,7 +367,6 @@ def narrow_ntts(records: list[Record]) -> list[str]:
                 f"{rate(record) / 1e6:.3g} M",
                 f"{rate(inverse) / 1e6:.3g} M" if inverse else "",
                 f"{moved / 1e12:.2f}",
-                peer,
             ]
         )
     if not rows:
@@ -241,10 +374,10 @@ def narrow_ntts(records: list[Record]) -> list[str]:
     return [
         "### Transforms of 32-bit words",
         "",
-        "Transforms a second, batches that fill 256 MB. One read and one write of the data a "
-        "transform make the TB/s.",
+        "Transforms a second in batches that fill 256 MB. The TB/s count one read and one write of "
+        "the data for each transform.",
         "",
-        *table(["N", "batch", "NTT/s", "INTT/s", "TB/s", "against"], rows),
+        *table(["N", "batch", "NTT/s", "INTT/s", "TB/s"], rows),
     ]
 
 
@@ -275,39 +408,62 @@ def plot_ways(records: list[Record], to: Path) -> bool:
     return drawn
 
 
-def plot_gates(records: list[Record], to: Path) -> bool:
-    """Gates a second beside the papers'."""
-    bars: list[tuple[str, float, str]] = []
-    theirs = [
-        ("Xiao et al., RTX 4090", 1000 / 0.23),
-        ("VeloFHE GD-I, A100", 7190.0),
-        ("VeloFHE GD-I, RTX 4090", 11378.0),
+def bars(axis: Axes, rows: list[tuple[str, float, str]], title: str, label: str) -> None:
+    """Horizontal bars: name, value, colour."""
+    names, values, colours = zip(*rows, strict=True)
+    drawn = axis.barh(names, values, color=colours)
+    axis.invert_yaxis()
+    axis.bar_label(drawn, labels=[f"{value:,.0f}" for value in values], padding=3)
+    axis.set(title=title, xlabel=label)
+    axis.margins(x=0.2)
+
+
+def plot_gates(records: list[Record], theirs: list[Record], to: Path) -> bool:
+    """Gates a second: beside peers on the same kind of chip, and beside papers' other chips."""
+    same: list[tuple[str, float, str]] = []
+    for op, _, _, name, params, covers in SAME_CHIP:
+        found = theirs_of(theirs, name, params) if op == "nand" else []
+        if found:
+            best = max(found, key=rate)
+            short = f"{name.split()[0]}, {best['params'].split(' (')[0]}"
+            same.append((f"{short}\n({covers})", rate(best), "tab:gray"))
+    for params in ("xiao/STD128", "W128_P64"):
+        ours = bare(records, "nand", params, "fft", alone=False)
+        if ours:
+            same.append((f"Whorl, {params}\n(a whole gate)", rate(ours), "tab:blue"))
+    papers = [
+        ("Xiao et al., RTX 4090", 1000 / 0.23, "lightgray"),
+        ("VeloFHE GD-I, A100", 7190.0, "lightgray"),
+        ("VeloFHE GD-I, RTX 4090", 11378.0, "lightgray"),
     ]
-    bars += [(name, value, "tab:gray") for name, value in theirs]
+    known = len(papers)
     for record in records:
         wanted = record["op"] == "nand" and record["transfers"] == "included"
-        if wanted and record["batch"] == 16384:
+        if wanted and record["batch"] == 16384 and record.get("transform") == "fft":
             label = f"Whorl {record['params']}, {record['device']}"
             if record["device_count"] > 1:
                 label += f" × {record['device_count']}"
-            bars.append((label, rate(record), "tab:blue"))
-    if len(bars) == len(theirs):
+            papers.append((label, rate(record), "tab:blue"))
+    if len(papers) == known:
         return False
-    figure, axis = plt.subplots(figsize=(8, 0.4 * len(bars) + 1))
-    drawn = axis.barh(
-        [bar[0] for bar in bars], [bar[1] for bar in bars], color=[bar[2] for bar in bars]
+    heights = [len(same), len(papers)]
+    figure, axes = plt.subplots(
+        2, 1, figsize=(8, 0.45 * sum(heights) + 2), height_ratios=heights, layout="constrained"
     )
-    axis.invert_yaxis()
-    axis.bar_label(drawn, labels=[f"{bar[1]:,.0f}" for bar in bars], padding=3)
-    axis.set_xlabel("NAND bootstraps a second, batch 16,384, transfers included")
-    axis.margins(x=0.15)
-    figure.tight_layout()
+    device = records[0]["device"]
+    bars(axes[0], same, f"Measured on one {device}", "a second, large batches, data on the device")
+    bars(
+        axes[1],
+        papers,
+        "Papers' figures of other chips (light), and Whorl",
+        "NAND bootstraps a second, batch 16,384, transfers included",
+    )
     figure.savefig(to, metadata={"Date": None})
     plt.close(figure)
     return True
 
 
-def plot_ntt(records: list[Record], to: Path) -> bool:
+def plot_ntt(records: list[Record], theirs: list[Record], to: Path) -> bool:
     """Transforms of 32-bit words: bytes moved a second, over N."""
     figure, axis = plt.subplots(figsize=(6, 3.6))
     drawn = False
@@ -318,8 +474,18 @@ def plot_ntt(records: list[Record], to: Path) -> bool:
             if record["op"] == op and record.get("word_bits") == 32
         )
         if points:
-            axis.plot(*zip(*points, strict=True), "o-", label=op.upper(), markersize=3)
+            axis.plot(*zip(*points, strict=True), "o-", label=f"Whorl, {op.upper()}", markersize=3)
             drawn = True
+    for name, style in (("GPU-NTT", "s--"), ("Cheddar", "D")):
+        points = [
+            (1 << int(r["params"].split(",")[0].removeprefix("2^")), r["median"])
+            for r in theirs
+            if r["peer"] == name and r["op"] == "ntt" and "32-bit" in r["params"]
+        ]
+        if points:
+            moved = [(N, 8 * N * a_second / 1e12) for N, a_second in sorted(points)]
+            label = f"{name}, same chip"
+            axis.plot(*zip(*moved, strict=True), style, color="tab:gray", label=label, markersize=3)
     if drawn:
         axis.set_xscale("log", base=2)
         axis.set(xlabel="N", ylabel="TB/s, one read and one write", ylim=(0, None))
@@ -349,34 +515,47 @@ def main() -> int:
         print(f"no records in bench/results/{options.device}/gpu.jsonl: bench_gpu writes them")
         return 1
     several = load(RESULTS / f"{options.device}x2" / "gpu.jsonl")
+    wide = load(RESULTS / options.device / "transforms.jsonl")
+    theirs = peers(options.device)
     everything = records + several
     plots = ROOT / "docs/plots"
     plots.mkdir(exist_ok=True)
     plt.rcParams.update({"svg.hashsalt": "whorl", "svg.fonttype": "none", "font.size": 9})
     lines = [
-        f"Measured on {options.device}, medians; {commits(everything)}. "
+        f"All figures are medians, measured on {options.device}: {commits(everything)}. "
         f"Records: `bench/results/{options.device}/gpu.jsonl`.",
         "",
     ]
-    if plot_gates(everything, plots / "gates.svg"):
+    if plot_gates(everything, theirs, plots / "gates.svg"):
         lines += ["![Gates a second](plots/gates.svg)", ""]
-    lines += [*overview(everything), *memory(records), *xiao_table_5(records)]
+    lines += [*overview(everything), *memory(records), *same_chip(records, theirs)]
+    lines += same_chip_ntts(records, wide, theirs, options.device)
+    lines += narrow_ntts(records)
+    if plot_ntt(records, theirs, plots / "ntt.svg"):
+        lines += ["![Transforms of 32-bit words](plots/ntt.svg)", ""]
+    lines += [
+        "## Papers' figures of other chips",
+        "",
+        "The tables below put Whorl on one H200 beside figures that papers give for other GPUs. "
+        "The ratios therefore compare chips as well as programs: an RTX 4090 has little FP64 "
+        "arithmetic, which Whorl's FFT uses.",
+        "",
+        *xiao_table_5(records),
+    ]
     if plot_ways(records, plots / "ways.svg"):
         lines += [
             "### Xiao et al., TCHES 2025, Figure 5",
             "",
             "EvalFunc with n = 1305, N = 2048, log2 Q = 54 at three bases of the gadget, transfers "
-            "included. `single`: one ciphertext in a thread block; `cluster`: one over several; "
-            "`shared`: several in a block where two fit, which they do not at this N: it is "
-            "`single`; `automatic`: what runs if nothing is asked for.",
+            "included. `single` puts one ciphertext in a thread block; `cluster` spreads one over "
+            "several blocks; `shared` puts several in a block where two fit. At this N they do not "
+            "fit, and `shared` is the same as `single`. `automatic` is what runs if nothing is "
+            "asked for.",
             "",
             "![EvalFunc over batch sizes](plots/ways.svg)",
             "",
         ]
-    lines += [*velofhe_table_3(records), *narrow_ntts(records)]
-    if plot_ntt(records, plots / "ntt.svg"):
-        lines += ["![Transforms of 32-bit words](plots/ntt.svg)", ""]
-    lines += velofhe_table_4(records)
+    lines += [*velofhe_table_3(records), *velofhe_table_4(records)]
     write_measured(ROOT / "docs/gpu.md", "bench/plots.py", lines)
     return 0
 

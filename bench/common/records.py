@@ -97,6 +97,11 @@ def read(path: Path) -> list[Record]:
     return [json.loads(line) for line in lines]
 
 
+def peers(device: str) -> list[Record]:
+    """What other libraries do on the same kind of chip; `median` is theirs."""
+    return read(RESULTS / "peers" / f"{device}.jsonl")
+
+
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
     """Lines of a Markdown table, and an empty one."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
