@@ -166,7 +166,7 @@ class Fleet {
 
 /// Pieces of a range on a device of `queues` that takes `limit` at once: of equal size, and one for
 /// each queue at least where they stay large enough to fill a GPU. (More of them are slower:
-/// docs/perf-log.md.)
+/// docs/performance/copies.md.)
 std::vector<Range> pieces_of(Range range, std::size_t limit, unsigned queues);
 
 // ---- in line: calls of 36 us pass here

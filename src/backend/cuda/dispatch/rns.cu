@@ -42,7 +42,7 @@ bool is_usual(const ring::RnsPlan<Word>& plan, const Extension& extension) {
 }
 
 /// Whether the transforms that follow a conversion make it themselves. From more limbs than one it
-/// is slower there (docs/perf-log.md, section 21): few threads do it.
+/// is slower there (docs/performance/base-conversion.md): few threads do it.
 template <class Word>
 bool in_transforms(const Stream& stream, const Conversions<Word>& conversions, std::uint32_t N,
                    std::size_t transforms) {

@@ -464,7 +464,7 @@ __global__ void __launch_bounds__(2 * C * Shape::threads, blocks)
       __syncthreads();
 
       // All of b, in the last step too: asking which step it is costs more than it saves, 2 to 5 %
-      // of the whole against 0.1 % (docs/perf-log.md).
+      // of the whole against 0.1 % (docs/performance/blind-rotation-gpu.md).
       transform_back<Shape, wide, coarse>(own, key.tables, scale, key.large, t, acc, sync);
       sync();
     }

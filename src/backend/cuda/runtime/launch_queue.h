@@ -24,7 +24,7 @@ struct LaunchShape {
 };
 
 /// Launches in their order, kept until submit(). One launch takes the host as long as a kernel of a
-/// small ring takes the GPU, and a graph of six little longer (docs/perf-log.md, section 21): a
+/// small ring takes the GPU, and a graph of six little longer (docs/performance/launches.md): a
 /// sequence of kernels that comes again is made a graph, whose sizes and arguments are then set
 /// where they differ from the last time's. One thread at a time; submit() wants the stream's GPU to
 /// be current.

@@ -1,4 +1,4 @@
-// Numbers of RNS kernels, measured on an H200 (sm_90): docs/perf-log.md, section 20;
+// Numbers of RNS kernels, measured on an H200 (sm_90): docs/performance/base-conversion.md;
 // bench_tensor_cores measures them again.
 #pragma once
 
