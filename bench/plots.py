@@ -67,6 +67,12 @@ def pick(records: Iterable[Record], **wanted: Any) -> Record | None:
     return None
 
 
+def chip(records: list[Record]) -> str:
+    """The device of records, as its maker writes it: H200."""
+    name: str = records[0]["device"]
+    return name.upper()
+
+
 def rate(record: Record) -> float:
     """Operations a second."""
     median: float = record["median"]
@@ -196,10 +202,10 @@ def same_chip(records: list[Record], theirs: list[Record]) -> list[str]:
     return [
         "### Other libraries on the same kind of chip",
         "",
-        f"One {records[0]['device']} each, data on the device, the batch at which each is fastest, "
-        "and one ciphertext alone. Whorl's figures are of whole gates and tables, with the key "
-        "switch. The parameter sets differ: each library has its own, and not all have the same "
-        "security and failure probability. Records of the others: "
+        f"Each library ran on one {chip(records)}, with data on the device: at the batch where it "
+        "is fastest, and with one ciphertext alone. Whorl's figures are of whole gates and tables, "
+        "with the key switch. The parameter sets differ: each library has its own, and not all "
+        "have the same security and failure probability. Records of the others: "
         f"`bench/results/peers/{records[0]['device']}.jsonl`.",
         "",
         *table([*head, "Whorl does", "batch", "Whorl", "Whorl's speed ÷ theirs"], rows),
@@ -237,8 +243,8 @@ def same_chip_ntts(
     return [
         "### Transforms beside other libraries on the same kind of chip",
         "",
-        f"Forward NTTs a second in large batches on one {device}, data on the device. Whorl's "
-        "32-bit primes have 27 bits, its 64-bit primes 61 (64 bits: "
+        f"Forward NTTs a second in large batches on one {device.upper()}, data on the device. "
+        "Whorl's 32-bit primes have 27 bits, its 64-bit primes 61 (64 bits: "
         f"`bench/results/{device}/transforms.jsonl`).",
         "",
         *table(["N", "word", "library", "theirs", "Whorl", "Whorl's speed ÷ theirs"], rows),
@@ -276,12 +282,11 @@ def xiao_table_5(records: list[Record]) -> list[str]:
             )
     if not rows:
         return []
-    device = records[0]["device"]
     return [
         "### Xiao et al., TCHES 2025, Table 5",
         "",
         "Milliseconds a ciphertext, batch 16,384, transfers included. Their machine has a "
-        f"Threadripper 3970X and RTX 4090 GPUs, ours one {device}.",
+        f"Threadripper 3970X and RTX 4090 GPUs, ours one {chip(records)}.",
         "",
         *table(
             ["", "set", "1 thread", "64 threads", "1 GPU", "8 GPUs", "Whorl, 1 GPU", "to 1 GPU"],
@@ -312,7 +317,7 @@ def velofhe_table_4(records: list[Record]) -> list[str]:
         "### VeloFHE, Table 4, rows TFHE",
         "",
         "Gates a second, ternary keys, batch 16,384, transfers included; CPU: milliseconds of 48 "
-        f"threads. Ours: one {records[0]['device']}. The sets MR-I and MR-II raise the modulus, "
+        f"threads. Ours: one {chip(records)}. The sets MR-I and MR-II raise the modulus, "
         "which Whorl does not.",
         "",
         *table(
@@ -347,7 +352,7 @@ def velofhe_table_3(records: list[Record]) -> list[str]:
         "### VeloFHE, Table 3",
         "",
         "Microseconds a transform, 64-bit words, data on the device, calls queued one behind the "
-        f"other. Theirs: A100; ours: one {records[0]['device']}.",
+        f"other. Theirs: A100; ours: one {chip(records)}.",
         "",
         *table(["N", "batch", "NTT", "Whorl", "", "INTT", "Whorl", ""], rows),
     ]
@@ -440,7 +445,7 @@ def plot_gates(records: list[Record], theirs: list[Record], to: Path) -> bool:
     for record in records:
         wanted = record["op"] == "nand" and record["transfers"] == "included"
         if wanted and record["batch"] == 16384 and record.get("transform") == "fft":
-            label = f"Whorl {record['params']}, {record['device']}"
+            label = f"Whorl {record['params']}, {chip([record])}"
             if record["device_count"] > 1:
                 label += f" × {record['device_count']}"
             papers.append((label, rate(record), "tab:blue"))
@@ -450,8 +455,12 @@ def plot_gates(records: list[Record], theirs: list[Record], to: Path) -> bool:
     figure, axes = plt.subplots(
         2, 1, figsize=(8, 0.45 * sum(heights) + 2), height_ratios=heights, layout="constrained"
     )
-    device = records[0]["device"]
-    bars(axes[0], same, f"Measured on one {device}", "a second, large batches, data on the device")
+    bars(
+        axes[0],
+        same,
+        f"Measured on one {chip(records)}",
+        "a second, large batches, data on the device",
+    )
     bars(
         axes[1],
         papers,
@@ -522,8 +531,13 @@ def main() -> int:
     plots.mkdir(exist_ok=True)
     plt.rcParams.update({"svg.hashsalt": "whorl", "svg.fonttype": "none", "font.size": 9})
     lines = [
-        f"All figures are medians, measured on {options.device}: {commits(everything)}. "
+        f"All figures are medians, measured on one {chip(records)} or two: {commits(everything)}. "
         f"Records: `bench/results/{options.device}/gpu.jsonl`.",
+        "",
+        "*nand* is a NAND gate, *lut4* a table of 4 bits under a padding bit, *evalfunc* an "
+        "arbitrary table, which takes two blind rotations. *least … most* is the spread of the "
+        "runs with transfers. *bits* is the estimated security of the set, and *fails* the failure "
+        "probability of the operation.",
         "",
     ]
     if plot_gates(everything, theirs, plots / "gates.svg"):
