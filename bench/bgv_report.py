@@ -360,9 +360,10 @@ def measured() -> list[str]:
     if plot_peers(cpu, gpu, plots / "bgv-peers.svg"):
         lines += ["![Multiplication and rotation by depth](plots/bgv-peers.svg)", ""]
     lines += [
-        "Milliseconds of one operation. The data lies where it is computed on, and the host waits "
-        "for the result. OpenFHE and Whorl take turns on one thread of one CPU, with OpenFHE's "
-        "default scaling. Phantom (commit 1f4a198) and Whorl ran on one NVIDIA H200 each, at the "
+        "The table gives milliseconds for one operation. The data lies where it is computed on, "
+        "and the host waits for the result. OpenFHE and Whorl take turns on one thread of "
+        "one CPU, with OpenFHE's default scaling. Phantom (commit 1f4a198) and Whorl ran on one "
+        "NVIDIA H200 each, at the "
         "same ring dimension; the number of Phantom's primes was not noted "
         "(`bench/results/peers/h200.jsonl`). An addition on a GPU is almost all the host's work.",
         "",

@@ -243,7 +243,8 @@ def same_chip_ntts(
     return [
         "### Transforms beside other libraries on the same kind of chip",
         "",
-        f"Forward NTTs a second in large batches on one {device.upper()}, data on the device. "
+        f"The table gives forward NTTs a second in large batches on one {device.upper()}, with "
+        "data on the device. "
         "Whorl's 32-bit primes have 27 bits, its 64-bit primes 61 (64 bits: "
         f"`bench/results/{device}/transforms.jsonl`).",
         "",
@@ -285,8 +286,9 @@ def xiao_table_5(records: list[Record]) -> list[str]:
     return [
         "### Xiao et al., TCHES 2025, Table 5",
         "",
-        "Milliseconds a ciphertext, batch 16,384, transfers included. Their machine has a "
-        f"Threadripper 3970X and RTX 4090 GPUs, ours one {chip(records)}.",
+        "The table gives milliseconds for one ciphertext at batch 16,384, transfers included. "
+        "Xiao et al. used a Threadripper 3970X and RTX 4090 GPUs; Whorl ran on one "
+        f"{chip(records)}.",
         "",
         *table(
             ["", "set", "1 thread", "64 threads", "1 GPU", "8 GPUs", "Whorl, 1 GPU", "to 1 GPU"],
@@ -316,9 +318,9 @@ def velofhe_table_4(records: list[Record]) -> list[str]:
     return [
         "### VeloFHE, Table 4, rows TFHE",
         "",
-        "Gates a second, ternary keys, batch 16,384, transfers included; CPU: milliseconds of 48 "
-        f"threads. Ours: one {chip(records)}. The sets MR-I and MR-II raise the modulus, "
-        "which Whorl does not.",
+        "The table gives gates a second with ternary keys at batch 16,384, transfers included. "
+        "VeloFHE's figures for the CPU are milliseconds on 48 threads. Whorl ran on one "
+        f"{chip(records)}. It does not have the sets MR-I and MR-II, which raise the modulus.",
         "",
         *table(
             ["", "set", "CPU, ms", "A100, 1/s", "RTX 4090, 1/s", "Whorl, 1/s", "to RTX 4090"], rows
@@ -351,8 +353,9 @@ def velofhe_table_3(records: list[Record]) -> list[str]:
     return [
         "### VeloFHE, Table 3",
         "",
-        "Microseconds a transform, 64-bit words, data on the device, calls queued one behind the "
-        f"other. Theirs: A100; ours: one {chip(records)}.",
+        "The table gives microseconds for one transform of 64-bit words. The data is on the "
+        "device, and calls are queued one behind the other. VeloFHE used an A100; Whorl ran on "
+        f"one {chip(records)}.",
         "",
         *table(["N", "batch", "NTT", "Whorl", "", "INTT", "Whorl", ""], rows),
     ]
@@ -379,8 +382,8 @@ def narrow_ntts(records: list[Record]) -> list[str]:
     return [
         "### Transforms of 32-bit words",
         "",
-        "Transforms a second in batches that fill 256 MB. The TB/s count one read and one write of "
-        "the data for each transform.",
+        "The table gives transforms a second in batches that fill 256 MB. The TB/s count one "
+        "read and one write of the data for each transform.",
         "",
         *table(["N", "batch", "NTT/s", "INTT/s", "TB/s"], rows),
     ]
@@ -560,11 +563,11 @@ def main() -> int:
         lines += [
             "### Xiao et al., TCHES 2025, Figure 5",
             "",
-            "EvalFunc with n = 1305, N = 2048, log2 Q = 54 at three bases of the gadget, transfers "
-            "included. `single` puts one ciphertext in a thread block; `cluster` spreads one over "
-            "several blocks; `shared` puts several in a block where two fit. At this N they do not "
-            "fit, and `shared` is the same as `single`. `automatic` is what runs if nothing is "
-            "asked for.",
+            "The plot shows EvalFunc with n = 1305, N = 2048 and log2 Q = 54 at three bases of the "
+            "gadget, transfers included. `single` puts one ciphertext in a thread block; "
+            "`cluster` spreads one over several blocks; `shared` puts several in a block where "
+            "two fit. At this N they do not fit, and `shared` is the same as `single`. "
+            "`automatic` is what runs if nothing is asked for.",
             "",
             "![EvalFunc over batch sizes](plots/ways.svg)",
             "",
