@@ -12,6 +12,7 @@ import typer
 
 from ..bgv import Client, EncryptedArray, EvaluationKeys, Server, parameters
 from ..bgv._values import Packing
+from . import _bgv as scheme
 from . import _records as shared
 from ._output import out, pairs, size, table
 
@@ -123,11 +124,11 @@ def bgv(
         list[str] | None,
         typer.Option(help=f"{', '.join([*OPERATIONS, *AROUND])}; default: mult_relin, rotate."),
     ] = None,
-    depth: Annotated[int, typer.Option(help="Multiplications in sequence.")] = 12,
-    plain_modulus: Annotated[int, typer.Option(help="t.")] = 65537,
-    ring: Annotated[int, typer.Option("--ring", help="N; 0: the least that is secure.")] = 0,
-    dnum: Annotated[int, typer.Option(help="Digits of key switching.")] = 3,
-    prime_bits: Annotated[int, typer.Option(help="26 … 31, or 46 … 60.")] = 30,
+    depth: scheme.Depth = 12,
+    plain_modulus: scheme.PlainModulus = 65537,
+    ring: scheme.Ring = 0,
+    dnum: scheme.Digits = 3,
+    prime_bits: scheme.PrimeBits = 30,
     slots: Annotated[
         bool, typer.Option("--slots/--coefficients", help="Which packing t must allow.")
     ] = True,

@@ -2,20 +2,102 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
+import typer
+
 from ._scheme import Scheme
+
+Depth = Annotated[int, typer.Option(help="Multiplications in sequence.")]
+PlainModulus = Annotated[int, typer.Option(help="t: values are integers modulo t.")]
+Ring = Annotated[int, typer.Option("--ring", help="N; 0: the least that is secure.")]
+Digits = Annotated[int, typer.Option(help="Digits of key switching.")]
+PrimeBits = Annotated[int, typer.Option(help="26 … 31, or 46 … 60.")]
+
+
+def _keygen(
+    scheme: Scheme,
+    allow_insecure: bool,
+    *,
+    depth: Depth = 12,
+    plain_modulus: PlainModulus = 65537,
+    ring: Ring = 0,
+    dnum: Digits = 3,
+    prime_bits: PrimeBits = 30,
+    sums: Annotated[
+        float, typer.Option(help="log2 of the ciphertexts that are added before each product.")
+    ] = 3,
+    coefficients: Annotated[
+        bool, typer.Option("--coefficients", help="For a t that allows no slots.")
+    ] = False,
+    relinearise: Annotated[
+        int, typer.Option(help="Parts that products may have; 2: no key for products.")
+    ] = 3,
+    rotations: Annotated[
+        str, typer.Option(help="Columns to rotate by, to the left: 1,2,-1.")
+    ] = "none",
+    swap_rows: Annotated[
+        bool, typer.Option("--swap-rows", help="A key for swap_rows, too.")
+    ] = False,
+    inner_sum: Annotated[
+        int, typer.Option(help="Columns that inner_sum adds up, a power of two; 0: none.")
+    ] = 0,
+) -> tuple[Any, dict[str, Any]]:
+    chosen = scheme.part("parameters")(
+        depth, plain_modulus, ring or None, dnum, prime_bits, sums, slots=not coefficients
+    )
+    return chosen, {
+        "relinearise": relinearise,
+        "rotations": _integers(rotations),
+        "swap_rows": swap_rows,
+        "inner_sum": inner_sum,
+    }
+
+
+def _integers(text: str) -> list[int]:
+    try:
+        return [] if text == "none" else [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--rotations: integers are needed, as 1,2,-1, not {text!r}") from None
+
+
+def _encrypt(
+    _: Scheme,
+    client: Any,
+    values: Any,
+    *,
+    coefficients: Annotated[
+        bool, typer.Option("--coefficients", help="A row is a polynomial, not slots.")
+    ] = False,
+) -> Any:
+    return client.encrypt(values, "coefficients" if coefficients else "slots")
+
+
+def _decrypt(
+    _: Scheme,
+    client: Any,
+    ciphertexts: Any,
+    *,
+    first: Annotated[int, typer.Option(min=0, help="Values of a row; 0: all.")] = 0,
+    signed: Annotated[bool, typer.Option("--signed", help="-t/2 … t/2, not 0 … t-1.")] = False,
+    allow_spent: Annotated[
+        bool,
+        typer.Option(
+            "--allow-spent", help="Decrypt where the noise bound is spent: values may be wrong."
+        ),
+    ] = False,
+) -> Any:
+    return client.decrypt(ciphertexts, signed, allow_spent=allow_spent)[..., : first or None]
+
 
 BGV = Scheme(
     name="bgv",
-    help="BGV: exact arithmetic on vectors of integers.",
     module="whorl.bgv",
-    operations={
-        "add": (2, lambda server, a, b: a + b),
-        "sub": (2, lambda server, a, b: a - b),
-        "multiply": (2, lambda server, a, b: a * b),
-        "negate": (1, lambda server, a: -a),
-        "square": (1, lambda server, a: a.square()),
-        "swap_rows": (1, lambda server, a: a.swap_rows()),
-        "inner_sum": (1, lambda server, a: a.inner_sum()),
-        "shrink": (1, lambda server, a: a.shrink()),
-    },
+    keys="BGV evaluation keys",
+    ciphertexts="BGV ciphertexts",
+    secret="BGV secret key",
+    functions=("rotate", "swap_rows", "inner_sum", "square", "mod_switch", "shrink"),
+    keygen=_keygen,
+    encrypt=_encrypt,
+    decrypt=_decrypt,
 )

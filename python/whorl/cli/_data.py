@@ -1,157 +1,255 @@
-"""keygen, encrypt, eval, decrypt."""
+"""keygen, encrypt, eval, decrypt: the same for all schemes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+import math
+import time
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from .._progress import bar
-from ..binfhe import (
-    Ciphertexts,
-    Client,
-    EncryptedArray,
-    EvaluationKeys,
-    Lut,
-    Server,
-    concatenate,
-)
-from . import _expressions
+from . import _expressions, _frames, _passphrase, _values
 from . import _files as files
+from . import _outputs as outputs
 from . import _records as shared
-from . import _sets as sets
-from ._output import err
+from ._output import duration, err
+from ._scheme import Scheme, Schemes, Work, arguments
 
-PIECE = 1 << 20
-"""Ciphertexts that are worked on at once: some GB with the largest sets."""
+PIECE_SECONDS = 0.3
+"""What a piece of work takes at least, between two moves of a bar."""
 
 
 def keygen(
+    schemes: Schemes,
+    scheme: Annotated[
+        str, typer.Option(help="binfhe: bits and small integers; bgv: vectors.")
+    ] = "binfhe",
     secret: files.Secret = files.SECRET,
     keys: files.Keys = files.KEYS,
-    params: sets.Params = "W128_P64",
     passphrase_file: files.PassphraseFile = None,
     threads: shared.Threads = 0,
     allow_insecure: files.Insecure = False,
     force: files.Force = False,
     overwrite_secret: files.OverwriteSecret = False,
+    **given: Any,
 ) -> None:
     """Make a secret key, and the evaluation keys that a server needs."""
-    files.new_keys(
-        *(secret, keys, passphrase_file, force, overwrite_secret),
-        lambda: Client(sets.find(params, allow_insecure)),
-        lambda client: client.evaluation_keys(threads, progress=True),
-    )
+    chosen = schemes.named(scheme)
+    options = arguments(chosen, "keygen", given)
+    if outputs.same_file(secret, keys):
+        raise ValueError(
+            f"--secret {secret} and --keys {keys} are one file; "
+            "the evaluation keys would replace the secret key"
+        )
+    with (
+        outputs.Staged(
+            secret, lambda: outputs.new_secret(secret, force, overwrite_secret)
+        ) as new_secret,
+        outputs.Staged(keys, lambda: outputs.new_file(keys, force)) as new_keys,
+    ):
+        assert chosen.keygen is not None  # those that `named` knows have it
+        parameters, request = chosen.keygen(chosen, allow_insecure, **options)
+        client = chosen.part("Client")(parameters)
+        # Asked for before the long part.
+        phrase = _passphrase.read(passphrase_file, confirm=True)
+        evaluation = client.evaluation_keys(threads=threads, progress=True, **request)
+        with bar("writing"):
+            client.save(new_secret.temporary, phrase)
+            evaluation.save(new_keys.temporary)
+        undo = new_keys.commit()
+        try:
+            new_secret.commit()
+        except BaseException:
+            undo()
+            raise
+    files.tell(secret, "secret key; keep it")
+    files.tell(keys, "evaluation keys for a server")
 
 
 def encrypt(
-    messages: files.Messages,
+    schemes: Schemes,
+    messages: Annotated[
+        list[str], typer.Argument(help="Integers, or one .npy, .csv, .txt or .json file, or -.")
+    ],
     output: files.Output,
     secret: files.Secret = files.SECRET,
     passphrase_file: files.PassphraseFile = None,
-    p: Annotated[int, typer.Option("-p", "--p", help="Messages are 0 … p-1; bits: 4.")] = 4,
-    padding: Annotated[bool, typer.Option("--padding", help="Leave a bit above messages.")] = False,
     allow_insecure: files.Insecure = False,
     force: files.Force = False,
+    **given: Any,
 ) -> None:
-    """Encrypt bits or integers."""
-    files.encrypt(
-        lambda client, values: client.encrypt(values, p, padding),
-        lambda: files.opened(Client, secret, passphrase_file, allow_insecure),
-        *(messages, output, force),
-    )
+    """Encrypt integers."""
+    chosen = schemes.of(_frames.read(secret), "secret")
+    options = arguments(chosen, "encrypt", given)
+    values = _values.read(messages)
+    with outputs.Staged(output, lambda: outputs.new_file(output, force)) as new:
+        client = files.open_client(chosen.part("Client"), secret, passphrase_file, allow_insecure)
+        with bar("encrypting"):
+            encrypted = chosen.encrypt(chosen, client, values, **options)
+            encrypted.save(new.temporary)
+        new.commit()
+    files.tell(output, _about(encrypted))
 
 
 def evaluate(
-    inputs: files.Inputs,
+    schemes: Schemes,
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            help="An expression and the files of its names: 'x*y + 3' x=x.whorl y=y.whorl; "
+            "after --gate or --lut files alone.",
+            metavar="EXPRESSION NAME=FILE...",
+        ),
+    ],
     output: files.Output,
     keys: files.Keys = files.KEYS,
-    gate: Annotated[
-        str | None,
-        typer.Option(
-            help="AND, OR, NAND, NOR, XOR, XNOR, MAJORITY, AND3, OR3, AND4, OR4, NOT, BOOTSTRAP, "
-            "or MUX (select, then, else)."
-        ),
-    ] = None,
-    lut: Annotated[
-        str | None, typer.Option(help='Table: values "0,1,4,9", or an expression in x: "x*x % 4".')
-    ] = None,
-    p_out: Annotated[int | None, typer.Option(help="p of a table's outputs; default: p.")] = None,
     device: shared.Device = None,
     threads: shared.Threads = 0,
-    transform: Annotated[str | None, typer.Option(help="ntt or fft; default: the set's.")] = None,
     allow_insecure: files.Insecure = False,
     force: files.Force = False,
+    **given: Any,
 ) -> None:
-    """Evaluate a gate or a look-up table on ciphertexts; needs no secret."""
-    if (gate is None) == (lut is None):
-        raise ValueError("one of --gate and --lut is needed")
-    files.new_file(output, force)
-    server = Server(EvaluationKeys.load(keys, allow_insecure), device, threads, transform=transform)
-    arrays = [Ciphertexts.load(path, allow_insecure) for path in inputs]
-    with files.timed(output, server) as done:
-        if gate is not None:
-            done(_gate(server, gate.lower(), arrays, p_out))
+    """Evaluate an expression, a gate or a look-up table on ciphertexts; needs no secret."""
+    for word in what:
+        if word.startswith("--"):
+            raise ValueError(f"No such option: {word}")
+    header = _frames.read(keys)
+    chosen = schemes.of(header, "keys")
+    options = arguments(chosen, "evaluate", given)
+    with outputs.Staged(output, lambda: outputs.new_file(output, force)) as new:
+        evaluation = chosen.part("EvaluationKeys").load(keys, allow_insecure)
+        with bar("preparing keys"):
+            server, work = chosen.evaluate(chosen, evaluation, device, threads, **options)
+        if work is None:
+            paths, work = _expression(chosen, what)
         else:
-            done(_lut(server, str(lut), arrays, p_out))
-
-
-def _pieces(
-    server: Server,
-    arrays: list[Ciphertexts],
-    work: Callable[[list[Ciphertexts]], EncryptedArray],
-) -> Ciphertexts:
-    """The work in pieces, so that a bar can move, and a file may have more ciphertexts than fit
-    into a device's memory; a file of one goes with all."""
-    count = max(array.size for array in arrays)
-    step = 64 * max(1, server.threads) if err.is_terminal else PIECE
-    if count <= step:
-        return work(arrays).to_host()
-    results = []
-    with bar("evaluating") as report:
-        for first in range(0, count, step):
-            part = [array if array.size == 1 else array[first : first + step] for array in arrays]
-            results.append(work(part).to_host())
-            report(min(first + step, count), count)
-    return concatenate(results)
-
-
-def _gate(server: Server, name: str, arrays: list[Ciphertexts], p_out: int | None) -> Ciphertexts:
-    special = {"not": 1, "bootstrap": 1, "mux": 3, "cmux": 3}
-    if name in special and len(arrays) != special[name]:
-        raise ValueError(f"{name}: {len(arrays)} inputs, expected {special[name]}")
-    match name:
-        case "not":
-            return server.not_(arrays[0]).to_host()
-        case "bootstrap":
-            return _pieces(server, arrays, lambda parts: server.bootstrap(parts[0], p_out))
-        case "mux" | "cmux":
-            return _pieces(server, arrays, lambda parts: server.mux(*parts))
-    return _pieces(server, arrays, lambda parts: server.gate(name, *parts, p_out=p_out))
-
-
-def _lut(server: Server, text: str, arrays: list[Ciphertexts], p_out: int | None) -> Ciphertexts:
-    if len(arrays) != 1:
-        raise ValueError(f"--lut: {len(arrays)} inputs, expected 1")
-    [array] = arrays
-    p_out = array.p if p_out is None else p_out
-    values = _expressions.table(text, array.p, p_out)
-    lut = Lut(server.parameters, values, array.p, p_out, array.padding)
-    return _pieces(server, arrays, lambda parts: server.apply(lut, parts[0]))
+            paths = [Path(each) for each in what]
+        for path in paths:
+            _frames.check(_frames.read(path), chosen.ciphertexts, header)
+        load = chosen.part("Ciphertexts").load
+        arrays = [load(path, allow_insecure) for path in paths]
+        started = time.perf_counter()
+        result = _in_pieces(server, arrays, work)
+        took = time.perf_counter() - started
+        result.save(new.temporary)
+        new.commit()
+    err.print(f"{_about(result)} in {duration(took)} on {server.device}", markup=False)
+    files.tell(output, _about(result))
 
 
 def decrypt(
-    ciphertexts: files.Input,
+    schemes: Schemes,
+    ciphertexts: Annotated[Path, typer.Argument(help="Ciphertext file.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help=".npy, .json, .csv, else text, of mode 0600; default: printed."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Lists, as encrypt takes them.")] = False,
     secret: files.Secret = files.SECRET,
     passphrase_file: files.PassphraseFile = None,
     allow_insecure: files.Insecure = False,
-    output: files.Values = None,
     force: files.Force = False,
+    **given: Any,
 ) -> None:
     """Decrypt a ciphertext file."""
-    files.decrypt(
-        lambda client: client.decrypt(Ciphertexts.load(ciphertexts, allow_insecure)).reshape(-1),
-        lambda: files.opened(Client, secret, passphrase_file, allow_insecure),
-        *(output, force),
-    )
+    if output is not None:
+        outputs.new_file(output, force)
+    header = _frames.read(secret)
+    chosen = schemes.of(header, "secret")
+    options = arguments(chosen, "decrypt", given)
+    # Before a passphrase is asked for.
+    _frames.check(_frames.read(ciphertexts), chosen.ciphertexts, header)
+    client = files.open_client(chosen.part("Client"), secret, passphrase_file, allow_insecure)
+    with bar("decrypting"):
+        array = chosen.part("Ciphertexts").load(ciphertexts, allow_insecure)
+        values = chosen.decrypt(chosen, client, array, **options)
+    _values.write(values, output, as_json, force)
+
+
+def _about(array: Any) -> str:
+    shape = f" of shape {array.shape}" if array.ndim > 1 else ""
+    return f"{array.size} ciphertext{'s' * (array.size != 1)}{shape}"
+
+
+def _expression(scheme: Scheme, what: list[str]) -> tuple[list[Path], Work]:
+    """What 'x*y + 3' x=FILE y=FILE stands for."""
+    text, *given = what
+    if not given:
+        others = [f"--{name}" for name in ("gate", "lut") if name in scheme.options("evaluate")]
+        raise ValueError(
+            f"{text!r}: an expression and NAME=FILE for each of its names are needed"
+            + (f", or {' or '.join(others)} and files" if others else "")
+        )
+    names: dict[str, Path] = {}
+    for word in given:
+        name, equals, path = word.partition("=")
+        if not equals or not path or not name.isidentifier():
+            raise ValueError(f"{word!r}: NAME=FILE is needed")
+        if name in scheme.functions:
+            raise ValueError(f"{word!r}: {name} is a function; take another name")
+        if name in names:
+            raise ValueError(f"{name} is given twice")
+        names[name] = Path(path)
+    used = _expressions.names_of(text, scheme.functions)
+    for name in sorted(used ^ set(names)):
+        raise ValueError(
+            f"{name} is in '{text}', but no {name}=FILE is given"
+            if name in used
+            else f"{name} is given, but it is not in '{text}'"
+        )
+
+    def work(server: Any, arrays: list[Any]) -> Any:
+        functions = {name: getattr(server, name) for name in scheme.functions}
+        values = {name: server.upload(each) for name, each in zip(names, arrays, strict=True)}
+        result = _expressions.evaluate(text, values, functions)
+        if isinstance(result, int):
+            raise ValueError(f"'{text}' is {result}: there is nothing encrypted in it")
+        return result
+
+    return list(names.values()), work
+
+
+def _in_pieces(server: Any, arrays: list[Any], work: Work) -> Any:
+    """The work on the host's arrays, in pieces on a terminal, so that a bar can move.
+
+    Arrays that are as large as the result are cut, and a single ciphertext goes with every piece;
+    others have their shapes to be broadcast, and are worked on at once.
+    """
+
+    def done(parts: list[Any]) -> Any:
+        return server.download(work(server, parts))
+
+    import numpy as np
+
+    shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    count = math.prod(shape)
+    uniform = all(array.size in (1, count) for array in arrays)
+    with bar("evaluating") as report:
+        if not err.is_terminal or not uniform or count < 2:
+            return done(arrays)
+        flat = [array.reshape(array.size if array.size == count else ()) for array in arrays]
+        results, first, step = [], 0, 1
+        while first < count:
+            started = time.perf_counter()
+            parts = [array[first : first + step] if array.shape else array for array in flat]
+            results.append(done(parts))
+            first += step
+            report(min(first, count), count)
+            took = time.perf_counter() - started
+            step = max(1, step // 2) if took > 4 * PIECE_SECONDS else step
+            step = 4 * step if took < PIECE_SECONDS else step
+    from .._array import concatenate
+
+    return concatenate(results).reshape(shape)
+
+
+def register(app: typer.Typer, schemes: Schemes) -> None:
+    """Adds the four commands for these schemes."""
+    app.command("keygen")(schemes.command("keygen", keygen))
+    app.command("encrypt", context_settings=files.DASHES)(schemes.command("encrypt", encrypt))
+    app.command("eval", context_settings=files.DASHES)(schemes.command("evaluate", evaluate))
+    app.command("decrypt")(schemes.command("decrypt", decrypt))

@@ -1,10 +1,10 @@
-"""Tables written on the command line: values, or an expression in x."""
+"""Expressions on the command line: what tables hold, and what is computed on ciphertexts."""
 
 from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -22,6 +22,7 @@ _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Not: operator.not_,
+    ast.Invert: operator.invert,
 }
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt,
@@ -32,46 +33,86 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.NotEq: operator.ne,
 }
 _CALLS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "abs": abs}
+_LARGEST = 1 << 16
+"""Bits of a power."""
+
+Names = Mapping[str, Any]
+Functions = Mapping[str, Callable[..., Any]]
 
 
-def _power(base: int, exponent: int) -> int:
-    if not 0 <= exponent <= 64:
-        raise ValueError(f"an exponent of {exponent} is outside 0 … 64")
-    return int(base**exponent)
+def _power(base: Any, exponent: Any) -> Any:
+    if isinstance(base, int) and isinstance(exponent, int):
+        if not 0 <= exponent <= 64:
+            raise ValueError(f"an exponent of {exponent} is outside 0 … 64")
+        if base.bit_length() * exponent > _LARGEST:
+            raise ValueError(f"a power of more than {_LARGEST} bits")
+    return base**exponent
 
 
-def _value(node: ast.expr, x: int) -> Any:
+def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
+    def value(part: ast.expr) -> Any:
+        return _value(part, names, functions)
+
     match node:
         case ast.Constant(value=int(number)):
             return number
-        case ast.Name(id="x"):
-            return x
+        case ast.Name(id=name) if name in names:
+            return names[name]
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
-            return _power(_value(left, x), _value(right, x))
+            return _power(value(left), value(right))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _BINARY[type(op)](_value(left, x), _value(right, x))
+            return _BINARY[type(op)](value(left), value(right))
         case ast.UnaryOp(op=unary, operand=operand) if type(unary) in _UNARY:
-            return _UNARY[type(unary)](_value(operand, x))
+            return _UNARY[type(unary)](value(operand))
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
-            return _COMPARE[type(op)](_value(left, x), _value(right, x))
+            return _COMPARE[type(op)](value(left), value(right))
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            return _value(body, x) if _value(test, x) else _value(orelse, x)
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _CALLS:
-            return _CALLS[name](*(_value(each, x) for each in args))
-    raise ValueError(f"'{ast.unparse(node)}' is not allowed in a table")
+            return value(body) if value(test) else value(orelse)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in functions:
+            return functions[name](*(value(each) for each in args))
+    raise ValueError(f"'{ast.unparse(node)}' is not allowed here")
+
+
+def _parse(text: str) -> ast.expr:
+    return ast.parse(text.strip(), mode="eval").body
+
+
+_WRONG = (SyntaxError, ZeroDivisionError, TypeError, ValueError, RecursionError)
+"""What parsing and evaluating may raise of the expression itself; errors of Whorl's are others."""
 
 
 def table(text: str, p: int, p_out: int) -> list[int]:
     """Values f(0) … f(p-1) of "0,1,4,9" or of an expression such as "x*x", taken modulo p_out.
 
-    Expressions have integers, x, + - * // % ** & | ^ >>, comparisons, `a if c else b`, min, max,
+    Expressions have integers, x, + - * // % ** & | ^ ~ >>, comparisons, `a if c else b`, min, max,
     abs; nothing else is run. `ValueError` for anything else.
     """
     parts = [part.strip() for part in text.split(",")]
     if all(part.isdigit() for part in parts):
         return [int(part) for part in parts]
     try:
-        body = ast.parse(text, mode="eval").body
-        return [int(_value(body, x)) % p_out for x in range(p)]
-    except (SyntaxError, ZeroDivisionError, TypeError) as error:
+        body = _parse(text)
+        return [int(_value(body, {"x": x}, _CALLS)) % p_out for x in range(p)]
+    except _WRONG as error:
         raise ValueError(f"--lut '{text}': {error}") from None
+
+
+def names_of(text: str, functions: Collection[str]) -> set[str]:
+    """The names in an expression that are no functions. `ValueError` for what is no expression."""
+    try:
+        nodes = list(ast.walk(_parse(text)))
+    except _WRONG as error:
+        raise ValueError(f"'{text}' is no expression: {error}") from None
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - set(functions)
+
+
+def evaluate(text: str, names: Names, functions: Functions) -> Any:
+    """The value of an expression: integers, `names`, Python's operators on them, `functions`.
+
+    Nothing else is run. `ValueError` for anything else, also for operators that what the names
+    stand for does not have.
+    """
+    try:
+        return _value(_parse(text), names, functions)
+    except _WRONG as error:
+        raise ValueError(f"'{text}': {error}") from None

@@ -8,10 +8,10 @@ from typing import NoReturn
 import typer
 
 from .. import __version__
-from ..errors import Error
-from . import _bench, _bench_bgv, _data, _demo, _info, _interrupt, _params
-from . import _files as files
+from ..errors import Error, NoiseError
+from . import _bench, _bench_bgv, _demo, _info, _interrupt, _params
 from ._bgv import BGV
+from ._binfhe import BINFHE
 from ._output import err
 from ._scheme import register
 
@@ -23,11 +23,7 @@ app = typer.Typer(
     add_completion=False,
 )
 
-app.command("keygen")(_data.keygen)
-app.command("encrypt", context_settings=files.NEGATIVE_NUMBERS)(_data.encrypt)
-app.command("eval")(_data.evaluate)
-app.command("decrypt")(_data.decrypt)
-register(app, BGV)
+register(app, [BINFHE, BGV])
 app.add_typer(_params.app, name="params")
 app.command("info")(_info.info)
 _bench.app.command("bgv")(_bench_bgv.bgv)
@@ -76,6 +72,8 @@ def _status() -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 1
+    except NoiseError as error:
+        return _fail(f"NoiseError: {error}; --allow-spent decrypts all the same", 1)
     except Error as error:
         return _fail(f"{type(error).__name__}: {error}", 1)
     except OSError as error:

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from . import _files as files
+from . import _outputs as outputs
 from ._output import duration
 
 Threads = Annotated[int, typer.Option(min=0, help="0: all cores.")]
@@ -28,7 +28,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print records instead of a t
 
 
 def _no_secret_key(file: Path | None) -> Path | None:
-    if file is not None and files.is_secret_key(file):
+    if file is not None and outputs.is_secret_key(file):
         raise ValueError(f"--record {file}: it holds a secret key, to which nothing is appended")
     return file
 

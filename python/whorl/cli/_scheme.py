@@ -1,165 +1,152 @@
-"""A scheme's commands, of what it says of itself: keygen, encrypt, eval, decrypt.
+"""What the command has to know of a scheme; a file of each scheme says it.
 
-`register` adds them to `whorl`, as a group of the scheme's name.
+`register` adds keygen, encrypt, eval and decrypt for some schemes to a Typer application.
 """
 
 from __future__ import annotations
 
+import copy
 import importlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from . import _files as files
-from . import _records as shared
+from ..errors import TypeMismatchError
+from ._frames import Header
 
-Settings = Mapping[str, Any]
+Work = Callable[[Any, list[Any]], Any]
+"""What is called with a server and arrays of ciphertexts."""
+
+
+def _open_server(scheme: Scheme, keys: Any, device: str | None, threads: int) -> tuple[Any, None]:
+    return scheme.part("Server")(keys, device=device, threads=threads), None
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """What the command has to know of a scheme."""
+    """What the command has to know of a scheme.
+
+    Functions get the scheme first. What they take by keyword alone are options of the command:
+    annotated for Typer, with a default, and shown as the scheme's own.
+    """
 
     name: str
-    help: str
+    """What `--scheme` is given."""
     module: str
-    """Where `parameters`, `Client`, `Server`, `EvaluationKeys` and `Ciphertexts` are."""
-    operations: Mapping[str, tuple[int, Callable[..., Any]]]
-    """Name -> number of operands, and what is called with a server and them."""
-    row: bool = True
-    """Whether a ciphertext holds a row of integers, not one."""
-    parameters: Settings = field(default_factory=dict)
-    """Further arguments of `parameters`."""
-    client: bool = True
-    """Whether the module has `parameters` and `Client`: what keygen, encrypt and decrypt need."""
+    """Where `EvaluationKeys`, `Ciphertexts`, `Server` and `Client` are."""
+    keys: str
+    """Type of its files of evaluation keys, as `whorl info` tells it."""
+    ciphertexts: str
+    """Type of its files of ciphertexts."""
+    secret: str = ""
+    """Type of its files of secret keys. Without it keygen, encrypt and decrypt are not for it."""
+    functions: Sequence[str] = ()
+    """Methods of `Server` that expressions may call."""
+    keygen: Callable[..., tuple[Any, Mapping[str, Any]]] | None = None
+    """(scheme, allow_insecure, *, …): parameters, and arguments of `Client.evaluation_keys`."""
+    encrypt: Callable[..., Any] = lambda scheme, client, values: client.encrypt(values)
+    """(scheme, client, values, *, …): ciphertexts."""
+    evaluate: Callable[..., tuple[Any, Work | None]] = _open_server
+    """(scheme, keys, device, threads, *, …): a server; the work, if the options tell it."""
+    decrypt: Callable[..., Any] = lambda scheme, client, ciphertexts: client.decrypt(ciphertexts)
+    """(scheme, client, ciphertexts, *, …): an array of integers."""
 
     def part(self, name: str) -> Any:
-        """A class or function of the scheme's module, imported when it is needed."""
+        """A class of the scheme's module, imported when it is needed."""
         return getattr(importlib.import_module(self.module), name)
 
-
-def settings(given: list[str] | None) -> dict[str, Any]:
-    """NAME=VALUE, with integers, lists of integers (of one: `1,`), true and false.
-
-    >>> settings(["depth=2", "rotations=1,-1", "swap_rows=true"])
-    {'depth': 2, 'rotations': [1, -1], 'swap_rows': True}
-    """
-    return dict(_setting(each) for each in given or [])
-
-
-def _setting(text: str) -> tuple[str, Any]:
-    name, equals, value = text.partition("=")
-    words = {"true": True, "false": False}
-    try:
-        if not equals or not value:
-            raise ValueError
-        if value in words:
-            return name, words[value]
-        numbers = [int(part) for part in value.split(",") if part]
-    except ValueError:
-        raise ValueError(f"{text!r}: NAME=INTEGER, NAME=1,2,3 or NAME=true is needed") from None
-    return name, numbers if "," in value else numbers[0]
+    def options(self, part: str) -> dict[str, inspect.Parameter]:
+        """What the function `part` takes by keyword alone."""
+        function = getattr(self, part)
+        if function is None:
+            return {}
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        return {each.name: each for each in _parameters(function) if each.kind is keyword}
 
 
-def register(app: typer.Typer, scheme: Scheme) -> None:
-    """Adds the group `whorl NAME` with the scheme's commands."""
-    group = typer.Typer(help=scheme.help, no_args_is_help=True)
-    app.add_typer(group, name=scheme.name)
-    if scheme.client:
-        _add_client(group, scheme)
-    _add_server(group, scheme)
+class Schemes:
+    """Those that an application knows."""
+
+    def __init__(self, schemes: Sequence[Scheme]) -> None:
+        self._schemes = schemes
+
+    def named(self, name: str) -> Scheme:
+        """`ValueError` for a name of none that makes keys."""
+        makers = {scheme.name: scheme for scheme in self._schemes if scheme.keygen}
+        if name not in makers:
+            raise ValueError(f"--scheme: {name!r} is none of {', '.join(makers)}")
+        return makers[name]
+
+    def of(self, header: Header, kind: str) -> Scheme:
+        """That whose `kind` of file it is, secret or keys; `TypeMismatchError` if there is none."""
+        for scheme in self._schemes:
+            if getattr(scheme, kind) == header.type:
+                return scheme
+        wanted = {"secret": "a secret key", "keys": "evaluation keys"}[kind]
+        raise TypeMismatchError(f"{header.path} holds {header.type}, expected {wanted}")
+
+    def command(self, part: str, body: Callable[..., None]) -> Callable[..., None]:
+        """`body` as a command, which has the options of all schemes' `part` beside its own.
+
+        It is called with the schemes first. Of those options it gets None for each that was not
+        given; `arguments` checks the others.
+        """
+        parameters = [
+            each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for each in _parameters(body)[1:]
+            if each.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        owners: dict[str, list[str]] = {}
+        found: dict[str, inspect.Parameter] = {}
+        for scheme in self._schemes:
+            for name, option in scheme.options(part).items():
+                owners.setdefault(name, []).append(scheme.name)
+                found.setdefault(name, option)
+        for name, option in found.items():
+            panel = f"Options of {' and '.join(owners[name])}"
+            parameters.append(option.replace(default=None, annotation=_optional(option, panel)))
+
+        def command(**given: Any) -> None:
+            body(self, **given)
+
+        command.__doc__ = body.__doc__
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {each.name: each.annotation for each in parameters}
+        return command
 
 
-def _add_client(group: typer.Typer, scheme: Scheme) -> None:
-    @group.command()
-    def keygen(
-        params: Annotated[
-            list[str] | None, typer.Option("--set", help="Of the parameters: NAME=VALUE.")
-        ] = None,
-        wanted: Annotated[
-            list[str] | None, typer.Option("--key", help="Of the evaluation keys: NAME=VALUE.")
-        ] = None,
-        secret: files.Secret = files.SECRET,
-        keys: files.Keys = files.KEYS,
-        passphrase_file: files.PassphraseFile = None,
-        threads: shared.Threads = 0,
-        force: files.Force = False,
-        overwrite_secret: files.OverwriteSecret = False,
-    ) -> None:
-        """Make a secret key, and the evaluation keys that a server needs."""
-        chosen = scheme.part("parameters")(**{**scheme.parameters, **settings(params)})
-        request = {"threads": threads, "progress": True, **settings(wanted)}
-        files.new_keys(
-            *(secret, keys, passphrase_file, force, overwrite_secret),
-            lambda: scheme.part("Client")(chosen),
-            lambda client: client.evaluation_keys(**request),
-        )
-
-    @group.command(context_settings=files.NEGATIVE_NUMBERS)
-    def encrypt(
-        messages: files.Messages,
-        output: files.Output,
-        secret: files.Secret = files.SECRET,
-        passphrase_file: files.PassphraseFile = None,
-        allow_insecure: files.Insecure = False,
-        force: files.Force = False,
-    ) -> None:
-        """Encrypt integers."""
-        files.encrypt(
-            lambda client, values: client.encrypt(values),
-            lambda: files.opened(scheme.part("Client"), secret, passphrase_file, allow_insecure),
-            *(messages, output, force),
-        )
-
-    @group.command()
-    def decrypt(
-        ciphertexts: files.Input,
-        output: files.Values = None,
-        secret: files.Secret = files.SECRET,
-        passphrase_file: files.PassphraseFile = None,
-        first: Annotated[int, typer.Option(min=0, help="Values of a row; 0: all.")] = 0,
-        allow_insecure: files.Insecure = False,
-        force: files.Force = False,
-    ) -> None:
-        """Decrypt a ciphertext file."""
-
-        def work(client: Any) -> files.Integers:
-            values = client.decrypt(scheme.part("Ciphertexts").load(ciphertexts, allow_insecure))
-            rows: files.Integers = values if scheme.row else values.reshape(-1)
-            return rows[..., : first or None]
-
-        files.decrypt(
-            work,
-            lambda: files.opened(scheme.part("Client"), secret, passphrase_file, allow_insecure),
-            *(output, force),
-        )
+def arguments(scheme: Scheme, part: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the options of all schemes those that were given; `ValueError` for one of another."""
+    known = scheme.options(part)
+    used = {name: value for name, value in given.items() if value is not None}
+    for name in used:
+        if name not in known:
+            option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option} is no option of the scheme {scheme.name}")
+    return used
 
 
-def _add_server(group: typer.Typer, scheme: Scheme) -> None:
-    known = ", ".join(scheme.operations)
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Those of its signature, with their annotations as types."""
+    hints = get_type_hints(function, include_extras=True)
+    found = inspect.signature(function).parameters.values()
+    return [each.replace(annotation=hints.get(each.name, Any)) for each in found]
 
-    @group.command("eval", help=f"Evaluate one of {known} on ciphertexts; needs no secret.")
-    def evaluate(
-        inputs: files.Inputs,
-        output: files.Output,
-        op: Annotated[str, typer.Option("--op", help="What to evaluate.")],
-        keys: files.Keys = files.KEYS,
-        device: shared.Device = None,
-        threads: shared.Threads = 0,
-        allow_insecure: files.Insecure = False,
-        force: files.Force = False,
-    ) -> None:
-        if op not in scheme.operations:
-            raise ValueError(f"op: {op!r} is none of {known}")
-        operands, work = scheme.operations[op]
-        if len(inputs) != operands:
-            raise ValueError(f"{op}: {len(inputs)} inputs, expected {operands}")
-        files.new_file(output, force)
-        evaluation = scheme.part("EvaluationKeys").load(keys, allow_insecure)
-        server = scheme.part("Server")(evaluation, device=device, threads=threads)
-        load = scheme.part("Ciphertexts").load
-        arrays = [server.upload(load(path, allow_insecure)) for path in inputs]
-        with files.timed(output, server) as done:
-            done(server.download(work(server, *arrays)))
+
+def _optional(option: inspect.Parameter, panel: str) -> Any:
+    """Its annotation, but None is its default; people are shown the default that it has."""
+    kind, shown, *_ = get_args(option.annotation)
+    shown = copy.copy(shown)
+    shown.rich_help_panel = panel
+    shown.show_default = False if option.default in (None, False) else str(option.default)
+    return Annotated[kind | None, shown]
+
+
+def register(app: typer.Typer, schemes: Sequence[Scheme]) -> None:
+    """Adds keygen, encrypt, eval and decrypt of these schemes."""
+    from . import _data
+
+    _data.register(app, Schemes(schemes))

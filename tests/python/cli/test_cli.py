@@ -52,13 +52,13 @@ def test_tables_and_arrays(shell: Shell) -> None:
     shell("encrypt", "in.npy", "-p", "4", "-o", "x.whorl", *PHRASE)
     shell("eval", "--lut", "0,3,1,2", "x.whorl", "-o", "y.whorl", "--allow-insecure")
     shell("decrypt", "y.whorl", "-o", "out.npy", *PHRASE)
-    assert np.load(shell.folder / "out.npy").tolist() == [0, 3, 1, 2]
+    assert np.load(shell.folder / "out.npy").tolist() == [[0, 3], [1, 2]]
     shell("eval", "--lut", "x*x", "x.whorl", "-o", "z.whorl", "--allow-insecure")
     shell("decrypt", "z.whorl", "-o", "out.txt", *PHRASE)
-    assert (shell.folder / "out.txt").read_text() == "0\n1\n0\n1\n"
+    assert (shell.folder / "out.txt").read_text() == "0 1\n0 1\n"
     (shell.folder / "in.csv").write_text("1,0\n1,1\n", encoding="utf-8")
     shell("encrypt", "in.csv", "-o", "csv.whorl", *PHRASE)
-    assert shell("decrypt", "csv.whorl", *PHRASE) == "1 0 1 1\n"
+    assert shell("decrypt", "csv.whorl", *PHRASE) == "1 0\n1 1\n"
     shell("encrypt", "-", "-o", "in.whorl", *PHRASE, input="0 1")
     assert shell("decrypt", "in.whorl", *PHRASE) == "0 1\n"
 

@@ -18,7 +18,7 @@ import whorl
 from cli_support import CLI, Shell
 from support import run_python
 from whorl.binfhe import Client, parameters
-from whorl.cli import _files, _passphrase
+from whorl.cli import _outputs, _passphrase
 
 SET = "openfhe_1_5/TOY"
 PHRASE = ("--passphrase-file", "phrase", "--allow-insecure")
@@ -93,8 +93,8 @@ def test_force_spares_secret_keys(keyed: Shell) -> None:
         (*KEYGEN, "--secret", "s", "--keys", "secret.whorl", "--force", "--overwrite-secret"),
         ("encrypt", "1", "-o", "secret.whorl", "--force", *PHRASE),
         ("decrypt", "c", "-o", "secret.whorl", "--force", *PHRASE),
-        ("eval", "--gate", "NOT", "c", "-o", "secret.whorl", "--force", "--allow-insecure"),
-        ("bgv", "keygen", "--set", "depth=1", "--passphrase-file", "phrase", "--force"),
+        ("eval", "~c", "c=c", "-o", "secret.whorl", "--force", "--keys", "k", "--allow-insecure"),
+        ("keygen", "--scheme", "bgv", "--depth", "1", "--passphrase-file", "phrase", "--force"),
         ("bench", "keygen", "--params", SET, "--record", "secret.whorl"),
     ):
         message = keyed(*arguments, code=2)
@@ -105,8 +105,7 @@ def test_force_spares_secret_keys(keyed: Shell) -> None:
     keyed(*KEYGEN, "--overwrite-secret")
     assert secret.read_bytes() != before
     assert "keys.whorl exists; --force" in keyed(*KEYGEN, "--overwrite-secret", code=2)
-    for command in (("keygen",), ("bgv", "keygen")):
-        assert "--overwrite-secret" in keyed(*command, "--help")
+    assert "--overwrite-secret" in keyed("keygen", "--help")
 
 
 def test_force_spares_what_could_be_a_secret_key(keyed: Shell) -> None:
@@ -145,26 +144,26 @@ def test_decrypted_values_are_for_their_owner(keyed: Shell, open_umask: None) ->
 
 def test_private_files_are_private_from_the_start(tmp_path: Path, open_umask: None) -> None:
     path = tmp_path / "values"
-    with _files.private_file(path) as stream:
+    with _outputs.private_file(path, True) as stream:
         assert stat.S_IMODE(os.fstat(stream.fileno()).st_mode) == 0o600
         stream.write(b"1")
         assert not path.exists()
     assert path.read_bytes() == b"1"
-    with pytest.raises(ZeroDivisionError), _files.private_file(path) as stream:
+    with pytest.raises(ZeroDivisionError), _outputs.private_file(path, True) as stream:
         stream.write(b"half")
         raise ZeroDivisionError
     assert path.read_bytes() == b"1"
     (tmp_path / "link").symlink_to("values")
-    with _files.private_file(tmp_path / "link") as stream:
+    with _outputs.private_file(tmp_path / "link", True) as stream:
         stream.write(b"2")
     assert path.read_bytes() == b"2" and (tmp_path / "link").is_symlink()
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "values"]
     with (
         pytest.raises(FileNotFoundError, match="absent/values"),
-        _files.private_file(tmp_path / "absent" / "values"),
+        _outputs.private_file(tmp_path / "absent" / "values", False),
     ):
         pass
-    with _files.private_file(Path("/dev/null")) as stream:
+    with _outputs.private_file(Path("/dev/null"), False) as stream:
         stream.write(b"3")
     assert not Path("/dev/null").is_file()
 
@@ -236,7 +235,7 @@ sys.meta_path.insert(0, Press())
     "arguments",
     [
         ("keygen", "--params", "openfhe_1_5/STD256Q"),
-        ("bgv", "keygen", "--set", "depth=12", "--key", f"rotations={','.join('123456789')}"),
+        ("keygen", "--scheme", "bgv", "--rotations", ",".join("123456789")),
     ],
     ids=["binfhe", "bgv"],
 )
@@ -310,8 +309,8 @@ def test_negative_numbers_are_values(keyed: Shell) -> None:
         )
     whorl.bgv.Client(whorl.bgv.parameters(depth=1)).save(keyed.folder / "b", "correct horse")
     secret = ("--secret", "b", "--passphrase-file", "phrase")
-    keyed("bgv", "encrypt", "-5", "3", "-1,-2", "-o", "c", *secret)
-    shown = [int(x) for x in keyed("bgv", "decrypt", "c", "--first", "4", *secret).split()]
+    keyed("encrypt", "-5", "3", "-1,-2", "-o", "c", *secret)
+    shown = [int(x) for x in keyed("decrypt", "c", "--first", "4", *secret).split()]
     assert [x % 65537 for x in shown] == [65532, 3, 65536, 65535]
     assert "messages" in keyed("encrypt", "-9" * 20, "-o", "d", *PHRASE, code=2)
 

@@ -1,84 +1,267 @@
-"""A scheme's commands, which are made of what it registers."""
+"""One set of commands for all schemes, made of what each scheme says of itself."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Annotated, Any
 
+import numpy as np
 import pytest
 import typer
-from cli_support import Shell
+import whorl
+from cli_support import Here
 from typer.testing import CliRunner
-from whorl import binfhe
 from whorl.cli import Scheme, register
-from whorl.cli._scheme import settings
+from whorl.cli._scheme import Schemes
+
+PHRASE = ("--passphrase-file", "phrase")
+T = 65537
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Here:
     folder = tmp_path_factory.mktemp("bgv")
     (folder / "phrase").write_text("correct horse\n", encoding="utf-8")
-    run = Shell(folder)
-    request = ("--key", "relinearise=3", "--key", "rotations=1,", "--key", "swap_rows=true")
-    run("bgv", "keygen", "--set", "depth=1", *request, "--passphrase-file", "phrase")
+    run = Here(folder)
+    run(
+        *("keygen", "--scheme", "bgv", "--depth", "3", "--plain-modulus", "65537"),
+        *("--rotations", "-1,2", "--swap-rows", "--inner-sum", "4", *PHRASE),
+    )
+    run("encrypt", "1", "2", "-3", "-o", "x.whorl", *PHRASE)
+    run("encrypt", "4,5,6", "-o", "y.whorl", *PHRASE)
     return run
 
 
-PHRASE = ("--passphrase-file", "phrase")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x + y", [5, 7, 3]),
+        ("x*y + 3", [7, 13, -15]),
+        ("3 - x", [2, 1, 6]),
+        ("(-x)**2 * 2 - -1", [3, 9, 19]),
+        ("square(y)", [16, 25, 36]),
+        ("rotate(x, 2)", [-3, 0, 0]),
+        ("rotate(x, -1) + swap_rows(y) - swap_rows(y)", [0, 1, 2]),
+        ("inner_sum(y, 4)", [15, 11, 6]),
+        ("shrink(mod_switch(x, 3))", [1, 2, -3]),
+        ("2**3 * x", [8, 16, -24]),
+    ],
+)
+def test_expressions_on_vectors(shell: Here, text: str, expected: list[int]) -> None:
+    files = [f"{name}={name}.whorl" for name in "xy" if name in text]
+    shell("eval", text, *files, "-o", "r.whorl", "--force", "--device", "cpu")
+    shown = shell("decrypt", "r.whorl", "--first", "3", "--signed", *PHRASE)
+    assert shown == " ".join(map(str, expected)) + "\n"
+    shown = shell("decrypt", "r.whorl", "--first", "3", "--json", *PHRASE)
+    assert json.loads(shown) == [value % T for value in expected]
 
 
-def test_vectors_from_end_to_end(shell: Shell) -> None:
-    shell("bgv", "encrypt", "1", "2", "3", "-o", "x.whorl", *PHRASE)
-    shell("bgv", "encrypt", "4,5,6", "-o", "y.whorl", *PHRASE)
-    for op, files, expected in (
-        ("add", ("x", "y"), "5 7 9"),
-        ("multiply", ("x", "y"), "4 10 18"),
-        ("square", ("y",), "16 25 36"),
-        ("shrink", ("x",), "1 2 3"),
+@pytest.mark.parametrize(
+    ("arguments", "code", "part"),
+    [
+        (("x*y", "x=x.whorl"), 2, "no y=FILE is given"),
+        (("x", "x=x.whorl", "y=y.whorl"), 2, "y is given, but it is not in 'x'"),
+        (("x", "x=x.whorl", "x=y.whorl"), 2, "given twice"),
+        (("x", "x.whorl"), 2, "NAME=FILE"),
+        (("x",), 2, "NAME=FILE"),
+        (("rotate", "rotate=x.whorl"), 2, "rotate is a function"),
+        (("x | x", "x=x.whorl"), 2, "unsupported operand"),
+        (("x if x else x", "x=x.whorl"), 2, "truth value"),
+        (("x == x", "x=x.whorl"), 2, "compared"),
+        (("x ** 0.5", "x=x.whorl"), 2, "'0.5' is not allowed"),
+        (("x.save('f')", "x=x.whorl"), 2, "not allowed"),
+        (("__import__('os')", "x=x.whorl"), 2, "__import__"),
+        (("0*3**64**64**64*x", "x=x.whorl"), 2, "exponent"),
+        (("x" + "+x" * 20_000, "x=x.whorl"), 2, "x"),
+        (("x +", "x=x.whorl"), 2, "no expression"),
+        (("rotate(3, 1) + 0*x", "x=x.whorl"), 2, "ciphertexts are needed, not int"),
+        (("3 + 0*2", "x=x.whorl"), 2, "not in"),
+        (("x if 0 else 3", "x=x.whorl"), 2, "is 3"),
+        (("rotate(x, 3)", "x=x.whorl"), 1, "KeyMismatchError"),
+        (("x ** 0", "x=x.whorl"), 1, "exponent"),
+        (("x", "x=secret.whorl"), 1, "secret.whorl holds BGV secret key, expected BGV ciphertexts"),
+        (("x", "x=x.whorl", "--keys", "secret.whorl"), 1, "expected evaluation keys"),
+        (("x", "x=x.whorl", "--gate", "NOT"), 2, "--gate is no option of the scheme bgv"),
+        (("x", "x=x.whorl", "--forse"), 2, "No such option: --forse"),
+    ],
+    ids=lambda value: value[0][:20] if isinstance(value, tuple) else None,
+)
+def test_expressions_that_are_refused(
+    shell: Here, arguments: tuple[str, ...], code: int, part: str
+) -> None:
+    assert part in shell("eval", *arguments, "-o", "q.whorl", "--device", "cpu", code=code)
+    assert not (shell.folder / "q.whorl").exists()
+
+
+def test_bits_have_expressions_too(tmp_path: Path) -> None:
+    (tmp_path / "phrase").write_text("correct horse\n", encoding="utf-8")
+    shell, toy = Here(tmp_path), (*PHRASE, "--allow-insecure")
+    shell("keygen", "--params", "openfhe_1_5/TOY", *toy)
+    for name, bits in (("a", "0011"), ("b", "0101"), ("s", "1")):
+        shell("encrypt", *bits, "-o", name, *toy)
+    for text, names, expected in (
+        ("nand(a, b)", "ab", "1 1 1 0"),
+        ("~(a & b) ^ (a | b)", "ab", "1 0 0 1"),
+        ("mux(s, a, b)", "sab", "0 0 1 1"),
+        ("majority(a, b, bootstrap(s))", "abs", "0 1 1 1"),
     ):
-        inputs = (f"{file}.whorl" for file in files)
-        shell("bgv", "eval", "--op", op, *inputs, "-o", f"{op}.whorl", "--device", "cpu")
-        shown = shell("bgv", "decrypt", f"{op}.whorl", "--first", "3", *PHRASE)
-        assert shown == expected + "\n"
-    assert "BGV ciphertexts" in shell("info", "x.whorl")
+        files = [f"{name}={name}" for name in names]
+        shell("eval", text, *files, "-o", "r", "--force", "--allow-insecure", "--device", "cpu")
+        assert shell("decrypt", "r", *toy) == expected + "\n"
 
 
-def test_bgv_is_told_what_is_wrong(shell: Shell) -> None:
-    shell("bgv", "encrypt", "1", "-o", "one.whorl", *PHRASE)
+@pytest.mark.parametrize("suffix", [".npy", ".json", ".csv", ".txt"])
+def test_shapes_are_kept(shell: Here, suffix: str) -> None:
+    values = np.array([[1, 2, -3], [40, 50, 60]])
+    source, result = f"in{suffix}", f"out{suffix}"
+    if suffix == ".npy":
+        np.save(shell.folder / source, values)
+    else:
+        apart = {".csv": ",", ".txt": " "}.get(suffix, "")
+        rows = "\n".join(apart.join(map(str, row)) for row in values.tolist())
+        text = json.dumps(values.tolist()) if suffix == ".json" else rows
+        (shell.folder / source).write_text(text, encoding="utf-8")
+    message = shell("encrypt", source, "-o", "m.whorl", "--force", *PHRASE)
+    assert "2 ciphertexts" in message
+    # Three shapes that go together: (2,), a single one, and (2,).
+    files = ("m=m.whorl", "x=x.whorl")
+    shell("eval", "m*x + m", *files, "-o", "n.whorl", "--force", "--device", "cpu")
+    expected = (values * [1, 2, -3] + values).tolist()
+    shown = shell("decrypt", "n.whorl", "--first", "3", "--signed", *PHRASE)
+    assert shown == "".join(" ".join(map(str, row)) + "\n" for row in expected)
+    arguments = ("n.whorl", "--first", "3", "--signed", "-o", result, "--force")
+    shell("decrypt", *arguments, *PHRASE)
+    # What is written is what encrypt takes.
+    shell("encrypt", result, "-o", "again.whorl", "--force", *PHRASE)
+    shown = shell("decrypt", "again.whorl", "--first", "3", "--signed", "--json", *PHRASE)
+    assert json.loads(shown) == expected
+
+
+def test_arrays_of_more_axes(shell: Here) -> None:
+    values = np.arange(24).reshape(2, 3, 4)
+    np.save(shell.folder / "in3.npy", values)
+    assert "6 ciphertexts of shape (2, 3)" in shell("encrypt", "in3.npy", "-o", "a3", *PHRASE)
+    assert json.loads(shell("decrypt", "a3", "--first", "4", "--json", *PHRASE)) == values.tolist()
+    shell("decrypt", "a3", "--first", "4", "-o", "out3.npy", *PHRASE)
+    assert np.array_equal(np.load(shell.folder / "out3.npy"), values)
+    rows = shell("decrypt", "a3", "--first", "4", *PHRASE).splitlines()
+    assert rows[5] == "20 21 22 23" and len(rows) == 6
+
+
+def test_values_of_all_kinds_are_read(shell: Here) -> None:
+    np.save(shell.folder / "large.npy", np.array([2**63 + 5, 1], dtype=np.uint64))
+    shell("encrypt", "large.npy", "-o", "large", *PHRASE)
+    shown = shell("decrypt", "large", "--first", "2", *PHRASE)
+    assert shown == f"{(2**63 + 5) % T} 1\n"
+    shell("encrypt", "-", "-o", "lines", *PHRASE, input="7\n8\n\n9\n")
+    assert shell("decrypt", "lines", "--first", "4", *PHRASE) == "7 8 9 0\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("v.csv", b"1,2\n3\n", "line 2 has 1 values, the first has 2"),
+        ("v.csv", b"1,2\n3,x\n", "line 2: 'x' is not an integer"),
+        ("v.csv", b"\n", "there are no values"),
+        ("v.txt", b"\xff\xfe1", "not text in UTF-8"),
+        ("v.json", b"[1, 2", "not JSON"),
+        ("v.json", b'{"a": 1}', "a list of integers"),
+        ("v.json", b"[1, 2.5]", "2.5"),
+        ("v.json", b"[" * 100_000, "not JSON"),
+        ("v.npy", b"", "no array of NumPy's"),
+        ("v.npy", b"PK\3\4", "no array of NumPy's"),
+        ("v.npy", b"\x93NUMPY\1\0", "no array of NumPy's"),
+    ],
+)
+def test_values_that_are_none(shell: Here, name: str, content: bytes, part: str) -> None:
+    (shell.folder / name).write_bytes(content)
+    assert part in shell("encrypt", name, "-o", "q.whorl", *PHRASE, code=2)
+    assert not (shell.folder / "q.whorl").exists()
+
+
+def test_a_spent_ciphertext(shell: Here) -> None:
+    shell("eval", "x**16 * x**16 * x**16", "x=x.whorl", "-o", "spent", "--device", "cpu")
+    message = shell("decrypt", "spent", "--first", "1", *PHRASE, code=1)
+    assert "NoiseError" in message and "--allow-spent" in message
+    assert shell("decrypt", "spent", "--first", "1", "--allow-spent", *PHRASE).strip().isdigit()
+
+
+def test_coefficients(shell: Here) -> None:
+    shell("encrypt", "0", "1", "--coefficients", "-o", "p.whorl", *PHRASE)
+    shell("eval", "p*p + 7", "p=p.whorl", "-o", "p2.whorl", "--device", "cpu")
+    assert shell("decrypt", "p2.whorl", "--first", "4", *PHRASE) == "7 0 1 0\n"
+
+
+def test_files_of_another_key_are_named_before_a_passphrase_is_read(
+    shell: Here, tmp_path: Path
+) -> None:
+    params = whorl.bgv.parameters(depth=3)
+    whorl.bgv.Client(params).encrypt([1]).save(tmp_path / "other")
+    whorl.bgv.Client(whorl.bgv.parameters(depth=1)).encrypt([1]).save(tmp_path / "smaller")
+    other, smaller = str(tmp_path / "other"), str(tmp_path / "smaller")
+    absent = ("--passphrase-file", "absent")
+    message = shell("decrypt", other, *absent, code=1)
+    assert "KeyMismatchError" in message and "other belongs to key" in message
+    assert "ParameterMismatchError" in shell("decrypt", smaller, *absent, code=1)
+    assert "TypeMismatchError" in shell("decrypt", "keys.whorl", *absent, code=1)
+    for path, error in ((other, "KeyMismatchError"), (smaller, "ParameterMismatchError")):
+        files = ("x=x.whorl", f"y={path}")
+        assert error in shell("eval", "x + y", *files, "-o", "q", "--device", "cpu", code=1)
+
+
+def test_options_belong_to_schemes(shell: Here) -> None:
     for arguments, part in (
-        (("--op", "divide", "one.whorl"), "divide"),
-        (("--op", "add", "one.whorl"), "expected 2"),
-        (("--op", "negate", "one.whorl", "--force", "--keys", "secret.whorl"), "secret key"),
+        (("keygen", "--scheme", "ckks"), "--scheme: 'ckks' is none of binfhe, bgv"),
+        (("keygen", "--scheme", "bgv", "--params", "x"), "--params is no option of the scheme bgv"),
+        (("keygen", "--depth", "2"), "--depth is no option of the scheme binfhe"),
+        (("encrypt", "1", "-p", "8", "-o", "q"), "-p is no option of the scheme bgv"),
+        (("keygen", "--scheme", "bgv", "--rotations", "x"), "--rotations: integers are needed"),
     ):
-        code = 1 if "--keys" in arguments else 2
-        assert part in shell("bgv", "eval", *arguments, "-o", "r.whorl", code=code)
-    for given in (["depth"], ["depth="], ["depth=x"]):
-        with pytest.raises(ValueError, match="NAME"):
-            settings(given)
+        files = () if arguments[0] == "encrypt" else ("--secret", "s2", "--keys", "k2")
+        assert part in shell(*arguments, *files, *PHRASE, code=2)
+    assert not (shell.folder / "s2").exists()
+    shown = " ".join(shell("keygen", "--help").split())
+    assert "Options of binfhe" in shown and "Options of bgv" in shown and "65537" in shown
 
 
-def test_another_scheme_is_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = typer.Typer()
+def test_a_scheme_of_others_is_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def keygen(
+        scheme: Scheme,
+        _: bool,
+        *,
+        toy: Annotated[bool, typer.Option("--toy")] = False,
+    ) -> tuple[Any, dict[str, Any]]:
+        asked.append(toy)
+        return scheme.part("parameters")("openfhe_1_5/TOY", allow_insecure=True), {}
+
     scheme = Scheme(
         name="bits",
-        help="Bits, one a ciphertext.",
         module="whorl.binfhe",
-        operations={"nand": (2, lambda server, a, b: server.nand(a, b))},
-        row=False,
-        parameters={"literal": "openfhe_1_5/TOY", "allow_insecure": True},
+        keys="evaluation keys",
+        ciphertexts="ciphertexts",
+        secret="secret key",
+        functions=("nand",),
+        keygen=keygen,
     )
-    register(app, scheme)
-    register(app, Scheme("others", "More of them.", "whorl.binfhe", {}))
-    assert scheme.part("Server") is binfhe.Server
+    assert scheme.part("Server") is whorl.binfhe.Server
+    assert set(scheme.options("keygen")) == {"toy"} and not scheme.options("decrypt")
+    app = typer.Typer()
+    register(app, [Scheme("none", "nowhere", "type 32900", "type 32901"), scheme])
+    with pytest.raises(ValueError, match="none of bits"):
+        Schemes([scheme]).named("none")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WHORL_PASSPHRASE", "correct horse")
-    runner = CliRunner()
     for command in (
-        "keygen",
+        "keygen --scheme bits --toy",
         "encrypt 0 1 1 -o a --allow-insecure",
         "encrypt 1 0 1 -o b --allow-insecure",
-        "eval --op nand a b -o c --device cpu --allow-insecure",
+        "eval nand(x,y) x=a y=b -o c --device cpu --allow-insecure",
         "decrypt c --allow-insecure",
     ):
-        done = runner.invoke(app, ["bits", *command.split()])
+        done = CliRunner().invoke(app, command.split())
         assert done.exit_code == 0, done.output
     assert done.output.endswith("1 1 0\n")
+    assert asked == [True]

@@ -1,0 +1,106 @@
+"""FHEW/TFHE on the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from . import _expressions
+from . import _sets as sets
+from ._scheme import Scheme, Work
+
+
+def _keygen(
+    _: Scheme, allow_insecure: bool, *, params: sets.Params = "W128_P64"
+) -> tuple[Any, dict[str, Any]]:
+    return sets.find(params, allow_insecure), {}
+
+
+def _encrypt(
+    _: Scheme,
+    client: Any,
+    values: Any,
+    *,
+    p: Annotated[int, typer.Option("-p", "--p", help="Messages are 0 … p-1; bits: 4.")] = 4,
+    padding: Annotated[bool, typer.Option("--padding", help="Leave a bit above messages.")] = False,
+) -> Any:
+    return client.encrypt(values, p, padding)
+
+
+def _evaluate(
+    scheme: Scheme,
+    keys: Any,
+    device: str | None,
+    threads: int,
+    *,
+    gate: Annotated[
+        str | None,
+        typer.Option(
+            help="A gate on files: AND, OR, NAND, NOR, XOR, XNOR, MAJORITY, AND3, OR3, AND4, OR4, "
+            "NOT, BOOTSTRAP, or MUX (select, then, else).",
+        ),
+    ] = None,
+    lut: Annotated[
+        str | None,
+        typer.Option(help='A table on a file: values "0,1,4,9", or an expression in x: "x*x".'),
+    ] = None,
+    p_out: Annotated[
+        int | None, typer.Option(help="p of what a gate or table gives; default: p.")
+    ] = None,
+    transform: Annotated[str | None, typer.Option(help="ntt or fft; default: the set's.")] = None,
+) -> tuple[Any, Work | None]:
+    if gate is not None and lut is not None:
+        raise ValueError("one of --gate and --lut is needed, not both")
+    if p_out is not None and gate is None and lut is None:
+        raise ValueError("--p-out goes with --gate or --lut")
+    server = scheme.part("Server")(keys, device, threads, transform=transform)
+    if gate is not None:
+        return server, _gate(gate.lower(), p_out)
+    return server, None if lut is None else _lut(scheme, lut, p_out)
+
+
+def _gate(name: str, p_out: int | None) -> Work:
+    def work(server: Any, arrays: list[Any]) -> Any:
+        special = {"not": 1, "bootstrap": 1, "mux": 3, "cmux": 3}
+        if name in special and len(arrays) != special[name]:
+            raise ValueError(f"{name}: {len(arrays)} inputs, expected {special[name]}")
+        match name:
+            case "not":
+                return server.not_(*arrays)
+            case "bootstrap":
+                return server.bootstrap(*arrays, p_out)
+            case "mux" | "cmux":
+                return server.mux(*arrays)
+        return server.gate(name, *arrays, p_out=p_out)
+
+    return work
+
+
+def _lut(scheme: Scheme, text: str, p_out: int | None) -> Work:
+    def work(server: Any, arrays: list[Any]) -> Any:
+        if len(arrays) != 1:
+            raise ValueError(f"--lut: {len(arrays)} inputs, expected 1")
+        [array] = arrays
+        outputs = array.p if p_out is None else p_out
+        values = _expressions.table(text, array.p, outputs)
+        lut = scheme.part("Lut")(server.parameters, values, array.p, outputs, array.padding)
+        return server.apply(lut, array)
+
+    return work
+
+
+BINFHE = Scheme(
+    name="binfhe",
+    module="whorl.binfhe",
+    keys="evaluation keys",
+    ciphertexts="ciphertexts",
+    secret="secret key",
+    functions=(
+        *("nand", "nor", "xor", "xnor", "majority", "and3", "or3", "and4", "or4"),
+        *("mux", "bootstrap", "add", "sub"),
+    ),
+    keygen=_keygen,
+    encrypt=_encrypt,
+    evaluate=_evaluate,
+)

@@ -1,0 +1,46 @@
+"""What a file says of itself, read before anything else of it: 64 bytes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from .. import _server
+from ..errors import KeyMismatchError, ParameterMismatchError, TypeMismatchError
+
+
+@dataclass(frozen=True)
+class Header:
+    """Of a file of Whorl's."""
+
+    path: Path
+    type: str
+    parameters: bytes
+    """Digest of the parameters."""
+    key: bytes
+    """Label of the key."""
+
+
+def read(path: Path) -> Header:
+    """The header; `FormatError` for a file that is not Whorl's, `IoError`."""
+    frame = _server.frame_info(os.fspath(path))
+    return Header(path, frame["type"], frame["parameters_digest"], frame["key_id"])
+
+
+def check(header: Header, wanted: str, like: Header) -> None:
+    """Raises unless the file is of the type `wanted`, and under the parameters and key of `like`.
+
+    What a loader would find out only after a passphrase, or after reading keys.
+    """
+    if header.type != wanted:
+        raise TypeMismatchError(f"{header.path} holds {header.type}, expected {wanted}")
+    if header.parameters != like.parameters:
+        raise ParameterMismatchError(
+            f"{header.path} was made under other parameters than {like.path}"
+        )
+    if header.key != like.key:
+        raise KeyMismatchError(
+            f"{header.path} belongs to key {header.key.hex()[:8]}…, "
+            f"{like.path} to key {like.key.hex()[:8]}…"
+        )

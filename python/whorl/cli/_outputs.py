@@ -1,0 +1,173 @@
+"""Files that commands write: never half of one, never in the place of what must be kept."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from .. import _server
+from ..errors import Error, FormatError, TruncatedError
+
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+"""What file systems say that have no hard links."""
+
+
+def new_file(path: Path, force: bool) -> None:
+    """`ValueError` if it exists, unless `force`, and always if it holds a secret key.
+
+    `FileNotFoundError` without the folder. A device or a pipe is not replaced, and so may be there.
+    """
+    if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    if _may_not_be_lost(path):
+        raise ValueError(
+            f"{path} holds a secret key, which --force does not replace; "
+            "only keygen --overwrite-secret does"
+        )
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; a file is needed")
+    # A link that leads nowhere exists too: somebody else may have chosen where it leads.
+    if os.path.lexists(path) and not is_special(path) and not force:
+        raise ValueError(f"{path} exists; --force replaces it")
+
+
+def new_secret(path: Path, force: bool, overwrite_secret: bool) -> None:
+    """`ValueError` if it exists, unless the flag for what it holds is given."""
+    if not _may_not_be_lost(path):
+        new_file(path, force)
+    elif not overwrite_secret:
+        raise ValueError(
+            f"{path} holds a secret key, which --force does not replace; --overwrite-secret does, "
+            "and what was encrypted under it is then lost"
+        )
+
+
+def is_special(path: Path) -> bool:
+    """Whether there is a device or a pipe, into which things are written as they come."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def is_secret_key(path: Path) -> bool:
+    """Whether a secret key is in that file. `Error` if it is Whorl's and cannot be understood."""
+    if not path.is_file():
+        return False
+    try:
+        return str(_server.frame_info(os.fspath(path))["type"]).endswith("secret key")
+    except FormatError as error:
+        if type(error) in (FormatError, TruncatedError):  # not Whorl's, or less than a header
+            return False
+        raise
+
+
+def _may_not_be_lost(path: Path) -> bool:
+    """`is_secret_key`, with a `ValueError` for a file that could be one."""
+    try:
+        return is_secret_key(path)
+    except Error as error:
+        raise ValueError(
+            f"{path} is not replaced, since it could hold a secret key ({error}); "
+            "name another file, or remove this one"
+        ) from None
+
+
+def same_file(one: Path, other: Path) -> bool:
+    """Whether both names lead to one file, which need not exist yet."""
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    return one.exists() and other.exists() and one.samefile(other)
+
+
+class Staged:
+    """A file in the making, beside its place: `commit` puts it there, else nothing is left of it.
+
+    `check` raises if the place may not be taken. It is asked at once, before any work, and again
+    when the place is taken, while no other command of Whorl's changes the folder.
+    """
+
+    def __init__(self, path: Path, check: Callable[[], None]) -> None:
+        check()
+        if is_special(path):
+            raise ValueError(f"{path} is no regular file")
+        self._path, self._check = path, check
+        self._target = Path(os.path.realpath(path))
+        with _about(path):
+            descriptor, name = tempfile.mkstemp(".tmp", ".whorl-", self._target.parent)  # mode 0600
+        os.close(descriptor)
+        self.temporary = Path(name)
+        """Where to write."""
+
+    def __enter__(self) -> Staged:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(FileNotFoundError):
+            self.temporary.unlink()
+
+    def commit(self) -> Callable[[], None]:
+        """Gives the file its name. What it returns takes it away again, if nothing was replaced."""
+        target = self._target
+        with _about(self._path), _alone_in(target.parent) as folder:
+            self._check()
+            new = not os.path.lexists(target)
+            if not new or not self._link():
+                os.replace(self.temporary, target)
+            with suppress(OSError):  # some file systems cannot sync a folder
+                os.fsync(folder)
+        return target.unlink if new else lambda: None
+
+    def _link(self) -> bool:
+        """Whether the file has its second name: a link fails where somebody was faster."""
+        try:
+            os.link(self.temporary, self._target)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            return False
+        return True
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[int]:
+    """Waits for other commands that are about to change the folder."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with suppress(OSError):  # some file systems have no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _about(path: Path) -> Iterator[None]:
+    """Errors name the file that the user has named, not the one beside it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+@contextmanager
+def private_file(path: Path, force: bool) -> Iterator[IO[bytes]]:
+    """A file to write, of mode 0600 from its first moment; it gets its name when it is complete.
+
+    A device or a pipe is written as it is.
+    """
+    if is_special(path):
+        with _about(path), path.open("wb") as stream:
+            yield stream
+        return
+    with Staged(path, lambda: new_file(path, force)) as staged:
+        with _about(path), staged.temporary.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        staged.commit()
