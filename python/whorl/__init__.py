@@ -18,45 +18,66 @@ failure is a child of `whorl.Error`.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-from . import errors
-from ._devices import DeviceInfo, devices
-from ._key_cache import KeyCache
-from ._saved import allow_insecure_pickles
-from ._server import cpu_target
-from ._server import version as _version
-from .errors import *  # noqa: F403
-
+TYPE_CHECKING = False  # type checkers take it for true; typing itself is imported late
 if TYPE_CHECKING:
-    from . import bgv, binfhe, client, server
+    from typing import Any
 
-__version__ = _version()
+    from . import bgv, binfhe, client, errors, server
+    from ._devices import DeviceInfo, devices
+    from ._key_cache import KeyCache
+    from ._saved import allow_insecure_pickles
+    from ._server import cpu_target
+    from .errors import *  # noqa: F403
 
-__all__ = [
-    "DeviceInfo",
-    "KeyCache",
-    "__version__",
-    "allow_insecure_pickles",
-    "bgv",
-    "binfhe",
-    "client",
-    "cpu_target",
-    "devices",
-    "server",
-]
-__all__ += errors.__all__
+    __version__: str
+    __all__ = [
+        "DeviceInfo",
+        "KeyCache",
+        "__version__",
+        "allow_insecure_pickles",
+        "bgv",
+        "binfhe",
+        "client",
+        "cpu_target",
+        "devices",
+        "server",
+    ]
+    __all__ += errors.__all__
 
-# Imported at first use, so that `import whorl.server` does not bring the client in.
-_modules = ("bgv", "binfhe", "client", "server")
+# Everything is imported at first use: `import whorl.server` does not bring the client in, and the
+# command is ready for Ctrl-C before anything that takes time.
+_packages = ("bgv", "binfhe", "client", "errors", "server")
+_names = {
+    "DeviceInfo": "_devices",
+    "KeyCache": "_key_cache",
+    "allow_insecure_pickles": "_saved",
+    "cpu_target": "_server",
+    "devices": "_devices",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _modules:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    def part(module: str) -> Any:
+        return importlib.import_module(f"{__name__}.{module}")
+
+    if name in _packages:
+        return part(name)
+    if name == "__version__":
+        value = part("_server").version()
+    elif name == "__all__":
+        public = {*_packages, *_names, "__version__", *part("errors").__all__} - {"errors"}
+        value = sorted(public)
+    elif name in _names:
+        value = getattr(part(_names[name]), name)
+    elif name[:1] != "_" and name in part("errors").__all__:
+        value = getattr(part("errors"), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(__getattr__("__all__"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,12 +16,20 @@ _PERIOD = 0.1
 """Seconds between two pictures in a notebook, each of which is a message to the browser."""
 
 
-def bar(description: str) -> AbstractContextManager[Report]:
+_DELAY = 0.5
+"""Seconds before a bar is drawn on a terminal: what is done by then needs none."""
+
+
+def bar(description: str, drawn_by_itself: bool = True) -> AbstractContextManager[Report]:
     """Yields report(done, total), which draws a bar that goes away at the end.
 
-    In a notebook it draws below the cell; else on standard error, if that is a terminal.
+    In a notebook it draws below the cell; else on standard error, if that is a terminal. There it
+    moves by itself until the first report, so that work that reports nothing is seen to go on;
+    without `drawn_by_itself` it is drawn by reports alone.
     """
-    return _notebook_bar(description) if _in_notebook() else _terminal_bar(description)
+    if _in_notebook():
+        return _notebook_bar(description)
+    return _terminal_bar(description, drawn_by_itself)
 
 
 def _in_notebook() -> bool:
@@ -56,18 +65,33 @@ def _notebook_bar(description: str) -> Iterator[Report]:
 
 
 @contextmanager
-def _terminal_bar(description: str) -> Iterator[Report]:
+def _terminal_bar(description: str, drawn_by_itself: bool) -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done, total: None
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
-        task = progress.add_task(description, total=None)
+    progress = Progress(*columns, console=console, transient=True, auto_refresh=drawn_by_itself)
+    task = progress.add_task(description, total=None)
+    shown_from = time.monotonic() + _DELAY
+    later = threading.Timer(_DELAY, progress.start)
+    later.daemon = True
+    if drawn_by_itself:
+        later.start()
 
-        def report(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
+    def report(done: int, total: int) -> None:
+        progress.update(task, completed=done, total=total)
+        if not drawn_by_itself and time.monotonic() >= shown_from:
+            progress.start()
+            progress.refresh()
 
+    try:
         yield report
+    finally:
+        later.cancel()
+        if drawn_by_itself:
+            later.join()
+        progress.stop()

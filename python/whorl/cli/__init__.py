@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any, NoReturn
-
 from . import _interrupt
 
+TYPE_CHECKING = False  # type checkers take it for true; typing itself is imported late
 if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
     from ._main import app
     from ._scheme import Scheme, register
 
@@ -20,12 +20,25 @@ _modules = {"Scheme": "_scheme", "app": "_main", "register": "_scheme"}
 def main() -> NoReturn:
     """Runs the command. Exit codes: 1 failure, 2 wrong usage, 130 Ctrl-C."""
     _interrupt.end_at_once()
+    _open_standard_streams()
     from ._main import run
 
     run()
 
 
+def _open_standard_streams() -> None:
+    """In the place of those that were closed: else the next file that is opened would be taken for
+    one, and written into."""
+    import sys
+
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open("/dev/null", mode))
+
+
 def __getattr__(name: str) -> Any:
+    import importlib
+
     if name in _modules:
         return getattr(importlib.import_module(f"{__name__}.{_modules[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -94,8 +94,8 @@ def _measure(
 ) -> list[dict[str, Any]]:
     """Latency of a single ciphertext, and throughput of a batch."""
     chosen, device = server.parameters, shared.hardware(server.devices)
-    single = shared.seconds_of(one, runs)
-    rates = [batch / seconds for seconds in shared.seconds_of(many, runs)]
+    single = shared.seconds_of(one, runs, f"{op}, one")
+    rates = [batch / seconds for seconds in shared.seconds_of(many, runs, f"{op}, {batch}")]
     return [
         _record(bench, op, chosen, device, server.threads, 1, "s", single, failure_log2),
         _record(bench, op, chosen, device, server.threads, batch, "1/s", rates, failure_log2),
@@ -304,7 +304,7 @@ def keygen(
     """Generation of the evaluation keys."""
     chosen = sets.find(params, allow_insecure=True)
     client = Client(chosen)
-    seconds = shared.seconds_of(lambda: client.evaluation_keys(threads), runs)
+    seconds = shared.seconds_of(lambda: client.evaluation_keys(threads), runs, "keygen")
     cores = threads or len(os.sched_getaffinity(0))
     entry = _record(
         "keygen", "keygen", chosen, ("cpu", 1), cores, 1, "s", seconds, chosen.failure_log2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -55,12 +56,6 @@ def _seconds(work: Callable[[], object], server: Server) -> float:
         calls *= 2 if seconds > LEAST_SECONDS / 8 else 8
 
 
-def _times(work: Callable[[], object], server: Server, runs: int) -> list[float]:
-    """Seconds of each run, after one that is not counted."""
-    _seconds(work, server)
-    return [_seconds(work, server) for _ in range(runs)]
-
-
 def _work(op: str, client: Client, server: Server, count: int, limbs: int) -> Callable[[], object]:
     """What to time on a batch of `count`."""
     chosen = client.parameters
@@ -92,7 +87,8 @@ def _measure(
     device = ("cpu", 1) if on_client else shared.hardware([server.device])
     records = []
     for count in (1, batch) if batch > 1 and op != "keygen" else (1,):
-        seconds = _times(_work(op, client, server, count, limbs), server, runs)
+        work = _work(op, client, server, count, limbs)
+        seconds = shared.repeated(partial(_seconds, work, server), runs, f"{op}, {count}")
         values = seconds if count == 1 else [count / each for each in seconds]
         records.append(
             shared.make_record(

@@ -16,6 +16,8 @@ import numpy as np
 import typer
 
 from ..binfhe import Client, EncryptedArray, Server, stack
+from ..errors import Error
+from . import _passphrase
 from . import _sets as sets
 from ._output import duration, err, out
 
@@ -78,7 +80,7 @@ def _adder(params: str) -> None:
     for x, y, z in zip(*numbers, answer, strict=True):
         out.print(f"  {x:2} + {y:2} = {z:2}", markup=False)
     if not np.array_equal(answer, numbers.sum(axis=0)):
-        raise ValueError("the decrypted sums are wrong")
+        raise Error("the decrypted sums are wrong")
     out.print(f"48 gates in {duration(took)} on {server.device}.", markup=False)
 
 
@@ -88,7 +90,8 @@ def _run(command: list[str]) -> int:
     They are a session of their own, so that Ctrl-C reaches this process only, which then ends
     them all: none of them prints a traceback, and none goes on.
     """
-    process = subprocess.Popen(command, start_new_session=True)
+    environment = {name: os.environ[name] for name in os.environ if name != _passphrase.VARIABLE}
+    process = subprocess.Popen(command, start_new_session=True, env=environment)
     try:
         return process.wait()
     finally:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .._progress import bar
 from . import _passphrase
 from ._output import out, size
 
@@ -47,7 +48,9 @@ def open_client(
             f"{secret}: its mode {mode:04o} lets group or others read this secret key; "
             f"mend it with: chmod 600 {shlex.quote(str(secret))}"
         )
-    return client.load(secret, _passphrase.read(passphrase_file, False), allow_insecure)
+    phrase = _passphrase.read(passphrase_file, False)
+    with bar("opening the secret key"):
+        return client.load(secret, phrase, allow_insecure)
 
 
 def tell(path: Path, what: str) -> None:

@@ -5,12 +5,15 @@ This module imports little, because it must be ready before the slow imports beg
 
 from __future__ import annotations
 
+# The module behind `signal`, without the enumerations that this one makes of its numbers.
+import _signal as signal  # type: ignore[import-not-found]
 import os
-import signal
-import threading
-from collections.abc import Callable
-from types import FrameType
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False  # type checkers take it for true; typing itself is imported late
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+    from typing import Any, NoReturn
 
 STATUS = 130
 MESSAGE = "whorl: interrupted"
@@ -35,11 +38,14 @@ def ignore() -> None:
     _handle(signal.SIG_IGN)
 
 
-def _handle(action: Callable[[int, FrameType | None], Any] | signal.Handlers) -> None:
+def _handle(action: Callable[[int, FrameType | None], Any] | int) -> None:
     """Sets the action, unless the process was started to ignore Ctrl-C, as `nohup` does."""
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if in_main_thread and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        return
+    try:
         signal.signal(signal.SIGINT, action)
+    except ValueError:  # another thread than the main one, which is not interrupted
+        pass
 
 
 def _end(_: int, __: FrameType | None) -> NoReturn:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import resource
 import sys
+import warnings
+from contextlib import suppress
 from typing import NoReturn
 
 import typer
@@ -47,12 +51,28 @@ def _options(
 
 
 def _fail(message: str, code: int) -> int:
-    err.print(f"whorl: {message}", markup=False, style="red")
+    err.print(f"whorl: {' '.join(message.split())}", markup=False, style="red")
     return code
+
+
+def _warn(message: str) -> None:
+    err.print(f"whorl: warning: {' '.join(message.split())}", markup=False, style="yellow")
+
+
+def _discard_output() -> None:
+    """Of what could not be written Python would try to write the rest, and complain."""
+    with suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)
 
 
 def run() -> NoReturn:
     """What `whorl.cli.main` does after the imports."""
+    warnings.showwarning = lambda message, *_, **__: _warn(str(message))
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    # A core dump would have a passphrase in it, or what was decrypted.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
     try:
         _interrupt.unwind()
         code = _status()
@@ -70,13 +90,15 @@ def _status() -> int:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        sys.stderr.close()
+        _discard_output()
         return 1
     except NoiseError as error:
         return _fail(f"NoiseError: {error}; --allow-spent decrypts all the same", 1)
     except Error as error:
         return _fail(f"{type(error).__name__}: {error}", 1)
     except OSError as error:
+        if error.filename is None:
+            _discard_output()  # it may be what has failed
         return _fail(f"{error.filename or 'system'}: {error.strerror or error}", 1)
     except (ValueError, TypeError) as error:
         return _fail(str(error), 2)
@@ -85,7 +107,9 @@ def _status() -> int:
     except Exception as error:
         # Typer's own: Click's, or its copy of Click's, by version; known by what they can do.
         if not hasattr(error, "format_message"):
-            raise
+            if os.environ.get("WHORL_TRACEBACK"):
+                raise
+            return _fail(f"{type(error).__name__}: {error} (WHORL_TRACEBACK=1 shows where)", 1)
         if type(error).__name__ != "NoArgsIsHelpError":
             return _fail(error.format_message(), 2)
         typer.echo(error.format_message())

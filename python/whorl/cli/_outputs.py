@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -84,10 +86,13 @@ def same_file(one: Path, other: Path) -> bool:
 
 
 class Staged:
-    """A file in the making, beside its place: `commit` puts it there, else nothing is left of it.
+    """A file in the making: `commit` puts it in its place, else nothing is left of it.
 
     `check` raises if the place may not be taken. It is asked at once, before any work, and again
     when the place is taken, while no other command of Whorl's changes the folder.
+
+    It lies in a folder of its own beside its place, which is locked. One that is not locked belongs
+    to a command that was killed: the next command for the same place removes it.
     """
 
     def __init__(self, path: Path, check: Callable[[], None]) -> None:
@@ -96,18 +101,22 @@ class Staged:
             raise ValueError(f"{path} is no regular file")
         self._path, self._check = path, check
         self._target = Path(os.path.realpath(path))
-        with _about(path):
-            descriptor, name = tempfile.mkstemp(".tmp", ".whorl-", self._target.parent)  # mode 0600
-        os.close(descriptor)
-        self.temporary = Path(name)
+        around = self._target.parent
+        prefix = f".whorl-{hashlib.sha256(os.fsencode(self._target.name)).hexdigest()[:16]}-"
+        with _about(path), _alone_in(around):
+            for leftover in around.glob(f"{prefix}*/"):
+                _remove_unless_locked(leftover)
+            self._folder = Path(tempfile.mkdtemp(prefix=prefix, dir=around))  # mode 0700
+            self._lock = _locked(self._folder)
+        self.temporary = self._folder / self._target.name
         """Where to write."""
 
     def __enter__(self) -> Staged:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with suppress(FileNotFoundError):
-            self.temporary.unlink()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        os.close(self._lock)
 
     def commit(self) -> Callable[[], None]:
         """Gives the file its name. What it returns takes it away again, if nothing was replaced."""
@@ -132,16 +141,37 @@ class Staged:
         return True
 
 
+def _locked(folder: Path, wait: bool = True) -> int:
+    """A descriptor of the folder, which is locked until it is closed. `OSError`."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError as error:
+        if not wait or error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
+            os.close(descriptor)
+            raise
+        # Where there are no locks nothing is removed by others either.
+    return descriptor
+
+
 @contextmanager
 def _alone_in(folder: Path) -> Iterator[int]:
     """Waits for other commands that are about to change the folder."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = _locked(folder)
     try:
-        with suppress(OSError):  # some file systems have no locks
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _remove_unless_locked(folder: Path) -> None:
+    with suppress(OSError):
+        descriptor = _locked(folder, wait=False)
+        try:
+            if os.fstat(descriptor).st_uid == os.geteuid():
+                shutil.rmtree(folder)
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager
@@ -166,7 +196,8 @@ def private_file(path: Path, force: bool) -> Iterator[IO[bytes]]:
             yield stream
         return
     with Staged(path, lambda: new_file(path, force)) as staged:
-        with _about(path), staged.temporary.open("wb") as stream:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with _about(path), open(os.open(staged.temporary, flags, 0o600), "wb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())

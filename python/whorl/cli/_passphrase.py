@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 VARIABLE = "WHORL_PASSPHRASE"
+LONGEST = 1 << 16
+"""Bytes of a passphrase in a file."""
 
 
 def read(file: Path | None, confirm: bool) -> str | bytes:
@@ -19,19 +21,25 @@ def read(file: Path | None, confirm: bool) -> str | bytes:
     `confirm`: ask twice, as for a new key.
     """
     if file is not None:
-        content = file.read_bytes()
+        with file.open("rb") as stream:
+            content = stream.read(LONGEST + 1)
+        if len(content) > LONGEST:
+            raise ValueError(f"{file}: more than {LONGEST} bytes; this is no passphrase")
         content = content.removesuffix(b"\r\n" if content.endswith(b"\r\n") else b"\n")
         if not content:
             raise ValueError(f"{file}: the passphrase in it is empty")
         return content
     given = os.environ.get(VARIABLE)
     if given:
-        return given
+        return os.fsencode(given)  # the bytes that it was given in, text or not
     if not sys.stdin.isatty():
         raise ValueError(f"no passphrase: give --passphrase-file or set {VARIABLE}")
-    phrase = getpass.getpass("Passphrase: ")
-    if not phrase:
-        raise ValueError("passphrase: empty")
-    if confirm and getpass.getpass("Again: ") != phrase:
-        raise ValueError("passphrase: the two differ")
+    try:
+        phrase = getpass.getpass("Passphrase: ")
+        if not phrase:
+            raise ValueError("passphrase: empty")
+        if confirm and getpass.getpass("Again: ") != phrase:
+            raise ValueError("passphrase: the two differ")
+    except EOFError:
+        raise ValueError("passphrase: none was given") from None
     return phrase

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -15,6 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
+from .._progress import bar
 from . import _outputs as outputs
 from ._output import duration
 
@@ -27,27 +29,43 @@ Device = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print records instead of a table.")]
 
 
-def _no_secret_key(file: Path | None) -> Path | None:
+def _can_be_appended_to(file: Path | None) -> Path | None:
     if file is not None and outputs.is_secret_key(file):
         raise ValueError(f"--record {file}: it holds a secret key, to which nothing is appended")
+    if file is not None and not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise ValueError(f"--record {file}: it cannot be written")
     return file
 
 
 Record = Annotated[
     Path | None,
-    typer.Option(help="Append records to this .jsonl file.", callback=_no_secret_key),
+    typer.Option(help="Append records to this .jsonl file.", callback=_can_be_appended_to),
 ]
 
 
-def seconds_of(work: Callable[[], object], runs: int) -> list[float]:
-    """Seconds of each run, after one that is not counted."""
-    work()
-    seconds = []
-    for _ in range(runs):
+def seconds_of(work: Callable[[], object], runs: int, what: str) -> list[float]:
+    """Seconds of each run, after one that is not counted. A bar tells of `what`."""
+
+    def once() -> float:
         started = time.perf_counter()
         work()
-        seconds.append(time.perf_counter() - started)
-    return seconds
+        return time.perf_counter() - started
+
+    return repeated(once, runs, what)
+
+
+def repeated(once: Callable[[], float], runs: int, what: str) -> list[float]:
+    """What `once` measures in each run, after one that is not counted.
+
+    The bar is drawn between runs only: drawing takes time.
+    """
+    seconds = []
+    with bar(what, drawn_by_itself=False) as report:
+        for done in range(runs + 1):
+            report(done, runs + 1)
+            seconds.append(once())
+        report(runs + 1, runs + 1)
+    return seconds[1:]
 
 
 def _commit(inside: Path = Path(__file__).parent) -> str | None:

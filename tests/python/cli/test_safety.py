@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -11,14 +12,15 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import whorl
-from cli_support import CLI, Shell
+from cli_support import CLI, Here, Shell
 from support import run_python
 from whorl.binfhe import Client, parameters
-from whorl.cli import _outputs, _passphrase
+from whorl.cli import _demo, _outputs, _passphrase
 
 SET = "openfhe_1_5/TOY"
 PHRASE = ("--passphrase-file", "phrase", "--allow-insecure")
@@ -120,6 +122,196 @@ def test_force_spares_what_could_be_a_secret_key(keyed: Shell) -> None:
     assert "secret key" in keyed("info", "secret.whorl")
 
 
+# ---- nothing is lost between a check and what it allows, and nothing is left half done
+
+
+def other_files(folder: Path, *known: str) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name not in known)
+
+
+def test_a_file_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with _outputs.Staged(path, lambda: _outputs.new_file(path, False)) as staged:
+        staged.temporary.write_bytes(b"mine")
+        path.write_bytes(b"somebody's")
+        with pytest.raises(ValueError, match="out exists; --force"):
+            staged.commit()
+    assert path.read_bytes() == b"somebody's" and other_files(tmp_path) == ["out"]
+
+
+def test_a_file_that_appears_in_the_last_moment_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out"
+    monkeypatch.setattr(_outputs.os.path, "lexists", lambda _: False)
+    with _outputs.Staged(path, lambda: None) as staged:
+        staged.temporary.write_bytes(b"mine")
+        path.write_bytes(b"somebody's")
+        with pytest.raises(FileExistsError, match="out"):
+            staged.commit()
+    assert path.read_bytes() == b"somebody's" and other_files(tmp_path) == ["out"]
+
+
+def test_a_secret_key_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with _outputs.Staged(path, lambda: _outputs.new_file(path, True)) as staged:
+        staged.temporary.write_bytes(b"mine")
+        Client(parameters(SET, allow_insecure=True)).save(path, "correct horse")
+        with pytest.raises(ValueError, match="holds a secret key"):
+            staged.commit()
+    assert _outputs.is_secret_key(path) and other_files(tmp_path) == ["out"]
+
+
+def test_where_files_have_one_name_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(*_: object) -> None:
+        raise OSError(errno.EPERM, "no hard links here")
+
+    monkeypatch.setattr(_outputs.os, "link", link)
+    with _outputs.private_file(tmp_path / "out", False) as stream:
+        stream.write(b"1")
+    assert (tmp_path / "out").read_bytes() == b"1" and other_files(tmp_path) == ["out"]
+
+
+def test_keys_are_made_as_a_pair_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "phrase").write_text("correct horse\n", encoding="utf-8")
+    shell = Here(tmp_path)
+
+    def full(_: object, __: object) -> None:
+        raise whorl.IoError("keys: no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(whorl.binfhe.EvaluationKeys, "save", full)
+        assert "no space" in shell(*KEYGEN, code=1)
+    assert other_files(tmp_path) == ["phrase"]
+
+    def meanwhile(self: Client, path: Path, phrase: bytes, save: Any = Client.save) -> None:
+        save(self, path, phrase)
+        (tmp_path / "secret.whorl").write_bytes(b"somebody's")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "save", meanwhile)
+        assert "secret.whorl exists" in shell(*KEYGEN, code=2)
+    assert other_files(tmp_path) == ["phrase", "secret.whorl"]
+    assert (tmp_path / "secret.whorl").read_bytes() == b"somebody's"
+
+
+def test_what_killed_commands_leave_goes(tmp_path: Path) -> None:
+    code = """
+import os, signal, sys
+from pathlib import Path
+from whorl.cli._outputs import Staged
+staged = Staged(Path("out"), lambda: None)
+staged.temporary.write_bytes(b"half")
+if len(sys.argv) > 1:
+    os.kill(os.getpid(), signal.SIGKILL)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+    run_python(code, "die", cwd=tmp_path)
+    assert len(other_files(tmp_path)) == 1
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as alive:
+        assert alive.stdout is not None and alive.stdout.readline() == "ready\n"
+        [beside] = other_files(tmp_path)  # the dead one's is gone
+        (tmp_path / f"{beside[:24]}mine").write_bytes(b"a file of that name")
+        with _outputs.private_file(tmp_path / "out", False) as stream:
+            stream.write(b"1")
+        assert beside in other_files(tmp_path)  # that of the living is not
+        alive.kill()
+    with _outputs.private_file(tmp_path / "out", True) as stream:
+        stream.write(b"2")
+    assert other_files(tmp_path) == [f"{beside[:24]}mine", "out"]
+
+
+def test_a_link_is_followed_only_where_it_leads_somewhere(keyed: Shell) -> None:
+    (keyed.folder / "link").symlink_to("elsewhere")
+    for arguments in (("encrypt", "1"), ("decrypt", "c")):
+        message = keyed(*arguments, "-o", "link", *PHRASE, code=2)
+        assert "link exists; --force" in message
+    assert other_files(keyed.folder) == ["link", "phrase", "secret.whorl"]
+
+
+def test_outputs_are_looked_at_first(keyed: Shell) -> None:
+    absent = ("--passphrase-file", "absent")
+    (keyed.folder / "folder").mkdir()
+    for name, code, part in (
+        ("folder", 2, "folder is a folder"),
+        ("nowhere/out", 1, "nowhere/out: No such file or directory"),
+        ("/dev/null", 2, "no regular file"),
+    ):
+        assert part in keyed("encrypt", "1", "-o", name, "--force", *absent, code=code)
+    bench = ("bench", "keygen", "--params", SET, "--record", "nowhere/r.jsonl")
+    assert "nowhere/r.jsonl: it cannot be written" in keyed(*bench, code=2)
+
+
+# ---- failures are one line, and standard streams may be missing
+
+
+def test_what_nobody_expected_is_one_line(shell: Shell) -> None:
+    broken = "import whorl.cli._info as m; m._cpu = lambda: 1 // 0"
+    for environment, shown in (({}, False), ({"WHORL_TRACEBACK": "1"}, True)):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{broken}\n{CLI}", "info"],
+            env={
+                **os.environ,
+                "PYTHONPATH": str(Path(whorl.__file__).parent.parent),
+                **environment,
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1 and "ZeroDivisionError" in done.stderr
+        assert ("Traceback" in done.stderr) == shown
+        assert (len(done.stderr.splitlines()) == 1) != shown
+
+
+def test_warnings_are_one_line() -> None:
+    warn = "import whorl.cli._info as m; import warnings"
+    warn += "; m._cpu = lambda: warnings.warn('cuda:0 has\\nfailed', RuntimeWarning) or ('', [])"
+    done = run_python(f"{warn}\n{CLI}", "info")
+    assert (done.returncode, done.stderr) == (0, "whorl: warning: cuda:0 has failed\n")
+
+
+def test_no_core_is_dumped() -> None:
+    shown = "import whorl.cli._info as m; import resource"
+    shown += "; m._cpu = lambda: (str(resource.getrlimit(resource.RLIMIT_CORE)[0]) + ' bytes', [])"
+    assert "0 bytes" in run_python(f"{shown}\n{CLI}", "info").stdout
+
+
+@pytest.mark.parametrize(
+    ("redirection", "status", "errors"),
+    [
+        ("<&-", 0, ""),
+        (">&-", 0, ""),
+        ("2>&-", 0, ""),
+        ("<&- >&- 2>&-", 0, ""),
+        (">/dev/full", 1, "whorl: system: No space left on device\n"),
+        ("| true", 0, ""),
+    ],
+)
+def test_standard_streams(keyed: Shell, redirection: str, status: int, errors: str) -> None:
+    command = f'"$0" -c "$1" encrypt 1 -o c {" ".join(PHRASE)} {redirection}'
+    done = subprocess.run(
+        ["bash", "-c", command, sys.executable, CLI],
+        cwd=keyed.folder,
+        env={**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (status, errors)
+    # No stream's number was given to the file, nothing was written into it.
+    assert "ciphertexts" in keyed("info", "c")
+    assert keyed("decrypt", "c", *PHRASE) == "1\n"
+
+
 # ---- secrets are for their owner
 
 
@@ -213,10 +405,70 @@ def test_the_second_line_of_a_passphrase_counts(keyed: Shell) -> None:
     assert "PassphraseError" in keyed("encrypt", "1", "-o", "c", *PHRASE, code=1)
 
 
+def test_a_passphrase_of_the_environment_may_be_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(os.environb, b"WHORL_PASSPHRASE", b"\xff horse")
+    assert _passphrase.read(None, confirm=False) == b"\xff horse"
+
+
+def test_a_file_that_is_no_passphrase(shell: Shell) -> None:
+    (shell.folder / "phrase").write_bytes(b"x" * ((1 << 16) + 1))
+    assert "this is no passphrase" in shell(*KEYGEN, code=2)
+    assert "this is no passphrase" in shell(*KEYGEN, "--passphrase-file", "/dev/zero", code=2)
+
+
+def test_applications_are_not_told_the_passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHORL_PASSPHRASE", "correct horse")
+    look = "import os, sys; sys.exit('WHORL_PASSPHRASE' in os.environ)"
+    assert _demo._run([sys.executable, "-c", look]) == 0
+
+
 # ---- Ctrl-C
 
 
-@pytest.mark.parametrize("module", ["numpy", "typer", "rich.console", "whorl.cli._main"])
+def test_nearly_nothing_is_imported_before_ctrl_c_is_handled() -> None:
+    code = f"""
+import sys
+before = set(sys.modules)
+from whorl.cli import _interrupt
+def told(handle=_interrupt.end_at_once):
+    handle()
+    print(*sorted(set(sys.modules) - before))
+    raise SystemExit
+_interrupt.end_at_once = told
+{CLI}
+"""
+    done = run_python(code)
+    expected = ["_signal", "whorl", "whorl.cli", "whorl.cli._interrupt"]
+    assert set(done.stdout.split()) <= {*expected, "__future__"}, done.stderr
+
+
+@pytest.mark.parametrize("delay", [0.02, 0.04, 0.06, 0.1, 0.15, 0.25, 0.5, 1])
+def test_ctrl_c_from_the_start(delay: float) -> None:
+    # A signal that comes before the interpreter has come to the first line of ours, and a moment
+    # later, when the handler stands, is Python's to answer: then another is sent, later.
+    for _ in range(20):
+        process = subprocess.Popen(
+            [sys.executable, "-c", CLI, "bench", "keygen", "--params", SET, "--runs", "1000000"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)},
+            text=True,
+        )
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+        if (process.returncode, errors, output) == (130, "whorl: interrupted\n", ""):
+            return
+        assert process.returncode in (1, -signal.SIGINT, 130), errors
+        for module in ("whorl/cli/_", "numpy", "typer"):
+            assert module not in errors
+        delay += 0.02
+    pytest.fail(errors)
+
+
+@pytest.mark.parametrize(
+    "module", ["whorl._server", "numpy", "typer", "rich.console", "whorl.cli._main"]
+)
 def test_ctrl_c_during_imports(module: str) -> None:
     code = f"""
 import os, signal, sys
