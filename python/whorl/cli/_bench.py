@@ -11,6 +11,7 @@ import typer
 
 from ..binfhe import Ciphertexts, Client, Lut, Parameters, Server
 from ..binfhe._server import GATES
+from . import _completion as completion
 from . import _records as shared
 from . import _sets as sets
 from ._output import out, pairs, table
@@ -27,11 +28,18 @@ BatchSize = Annotated[
     typer.Option("--batch", min=0, help=f"Ciphertexts; 0: 16 a thread, {GPU_BATCH} on GPUs."),
 ]
 TransformOption = Annotated[
-    str | None, typer.Option("--transform", help="ntt or fft; default: the set's.")
+    str | None,
+    typer.Option(
+        "--transform", help="ntt or fft; default: the set's.", autocompletion=completion.TRANSFORMS
+    ),
 ]
 RotationOption = Annotated[
     str,
-    typer.Option("--rotation", help="auto, single, cluster or shared: how GPUs spread the work."),
+    typer.Option(
+        "--rotation",
+        help="auto, single, cluster or shared: how GPUs spread the work.",
+        autocompletion=completion.one_of("auto", "single", "cluster", "shared"),
+    ),
 ]
 
 
@@ -269,7 +277,12 @@ _register(
     Times are those of the whole call, copies to and from a GPU included.
     """,
     Annotated[
-        list[str] | None, typer.Option("--op", help="A gate, mux, lut4 or evalfunc; default: nand.")
+        list[str] | None,
+        typer.Option(
+            "--op",
+            help="A gate, mux, lut4 or evalfunc; default: nand.",
+            autocompletion=completion.one_of(*GATES, "mux", *TABLES),
+        ),
     ],
     _ops,
     _measure_ops,
@@ -278,7 +291,14 @@ _register(
 _register(
     "gates",
     "Milliseconds a gate at batch 1, and gates a second in batches.",
-    Annotated[list[str] | None, typer.Option("--gate", help="Gates; default: nand, xor, mux.")],
+    Annotated[
+        list[str] | None,
+        typer.Option(
+            "--gate",
+            help="Gates; default: nand, xor, mux.",
+            autocompletion=completion.one_of(*GATES, "mux"),
+        ),
+    ],
     _gates,
     _measure_ops,
     ("gate", "one gate", "gates a second"),

@@ -15,6 +15,7 @@ from ..bgv import Client, EncryptedArray, EvaluationKeys, Server, parameters
 from ..bgv._values import Packing
 from . import _bgv as scheme
 from . import _records as shared
+from ._completion import one_of
 from ._output import out, pairs, size, table
 
 COLUMNS = tuple(range(1, 9))
@@ -118,7 +119,10 @@ def _headline(server: Server, keys: EvaluationKeys, batch: int, runs: int) -> No
 def bgv(
     op: Annotated[
         list[str] | None,
-        typer.Option(help=f"{', '.join([*OPERATIONS, *AROUND])}; default: mult_relin, rotate."),
+        typer.Option(
+            help=f"{', '.join([*OPERATIONS, *AROUND])}; default: mult_relin, rotate.",
+            autocompletion=one_of(*OPERATIONS, *AROUND),
+        ),
     ] = None,
     depth: scheme.Depth = 12,
     plain_modulus: scheme.PlainModulus = 65537,

@@ -6,9 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
+from . import _completion as completion
 from . import _expressions
 from . import _sets as sets
 from ._scheme import Scheme, Work
+
+_GATES = (
+    *("AND", "OR", "NAND", "NOR", "XOR", "XNOR", "MAJORITY", "AND3", "OR3", "AND4", "OR4"),
+    *("NOT", "BOOTSTRAP", "MUX"),
+)
 
 
 def _keygen(
@@ -37,8 +43,8 @@ def _evaluate(
     gate: Annotated[
         str | None,
         typer.Option(
-            help="A gate on files: AND, OR, NAND, NOR, XOR, XNOR, MAJORITY, AND3, OR3, AND4, OR4, "
-            "NOT, BOOTSTRAP, or MUX (select, then, else).",
+            help=f"A gate on files: {', '.join(_GATES)} (select, then, else).",
+            autocompletion=completion.in_any_case(*_GATES),
         ),
     ] = None,
     lut: Annotated[
@@ -48,7 +54,10 @@ def _evaluate(
     p_out: Annotated[
         int | None, typer.Option(help="p of what a gate or table gives; default: p.")
     ] = None,
-    transform: Annotated[str | None, typer.Option(help="ntt or fft; default: the set's.")] = None,
+    transform: Annotated[
+        str | None,
+        typer.Option(help="ntt or fft; default: the set's.", autocompletion=completion.TRANSFORMS),
+    ] = None,
 ) -> tuple[Any, Work | None]:
     if gate is not None and lut is not None:
         raise ValueError("one of --gate and --lut is needed, not both")

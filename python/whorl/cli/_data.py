@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from .._progress import bar
+from . import _completion as completion
 from . import _expressions, _frames, _passphrase, _values
 from . import _files as files
 from . import _outputs as outputs
@@ -24,7 +25,11 @@ PIECE_SECONDS = 0.3
 def keygen(
     schemes: Schemes,
     scheme: Annotated[
-        str, typer.Option(help="binfhe: bits and small integers; bgv: vectors.")
+        str,
+        typer.Option(
+            help="binfhe: bits and small integers; bgv: vectors.",
+            autocompletion=completion.one_of("binfhe", "bgv"),
+        ),
     ] = "binfhe",
     secret: files.Secret = files.SECRET,
     keys: files.Keys = files.KEYS,
@@ -71,7 +76,11 @@ def keygen(
 def encrypt(
     schemes: Schemes,
     messages: Annotated[
-        list[str], typer.Argument(help="Integers, or one .npy, .csv, .txt or .json file, or -.")
+        list[str],
+        typer.Argument(
+            help="Integers, or one .npy, .csv, .txt or .json file, or -.",
+            autocompletion=completion.files,
+        ),
     ],
     output: files.Output,
     secret: files.Secret = files.SECRET,
@@ -101,6 +110,7 @@ def evaluate(
             help="An expression and the files of its names: 'x*y + 3' x=x.whorl y=y.whorl; "
             "after --gate or --lut files alone.",
             metavar="EXPRESSION NAME=FILE...",
+            autocompletion=completion.named_files,
         ),
     ],
     output: files.Output,
@@ -141,11 +151,16 @@ def evaluate(
 
 def decrypt(
     schemes: Schemes,
-    ciphertexts: Annotated[Path, typer.Argument(help="Ciphertext file.")],
+    ciphertexts: Annotated[
+        Path, typer.Argument(help="Ciphertext file.", autocompletion=completion.files)
+    ],
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help=".npy, .json, .csv, else text, of mode 0600; default: printed."
+            "--output",
+            "-o",
+            help=".npy, .json, .csv, else text, of mode 0600; default: printed.",
+            autocompletion=completion.files,
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Lists, as encrypt takes them.")] = False,

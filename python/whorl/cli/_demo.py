@@ -19,6 +19,7 @@ from ..binfhe import Client, EncryptedArray, Server, stack
 from ..errors import Error
 from . import _passphrase
 from . import _sets as sets
+from ._completion import from_list
 from ._output import duration, err, out
 
 DEFAULT = "tree"
@@ -103,7 +104,11 @@ def _run(command: list[str]) -> int:
 
 def demo(
     application: Annotated[
-        str, typer.Argument(help="Folder in apps/; --list shows all.")
+        str,
+        typer.Argument(
+            help="Folder in apps/; --list shows all.",
+            autocompletion=from_list(lambda: _applications()),
+        ),
     ] = DEFAULT,
     every: Annotated[bool, typer.Option("--list", help="The applications there are.")] = False,
     built_in: Annotated[

@@ -11,11 +11,15 @@ import typer
 
 from .._progress import bar
 from . import _passphrase
+from ._completion import files
 from ._output import out, size
 
 PassphraseFile = Annotated[
     Path | None,
-    typer.Option(help="All of it but one newline at its end; else WHORL_PASSPHRASE, else asked."),
+    typer.Option(
+        help="All of it but one newline at its end; else WHORL_PASSPHRASE, else asked.",
+        autocompletion=files,
+    ),
 ]
 Insecure = Annotated[
     bool, typer.Option("--allow-insecure", help="Accept parameter sets under 128 bits.")
@@ -30,9 +34,11 @@ OverwriteSecret = Annotated[
         help="Replace a secret key that exists; what was encrypted under it is lost.",
     ),
 ]
-Secret = Annotated[Path, typer.Option("--secret", help="Secret key.")]
-Keys = Annotated[Path, typer.Option("--keys", help="Evaluation keys.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Ciphertext file to write.")]
+Secret = Annotated[Path, typer.Option("--secret", help="Secret key.", autocompletion=files)]
+Keys = Annotated[Path, typer.Option("--keys", help="Evaluation keys.", autocompletion=files)]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="Ciphertext file to write.", autocompletion=files)
+]
 SECRET, KEYS = Path("secret.whorl"), Path("keys.whorl")
 DASHES = {"ignore_unknown_options": True}
 """Settings of a command that takes -5 for a message; it refuses unknown options itself."""

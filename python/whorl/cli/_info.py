@@ -13,6 +13,7 @@ import typer
 from .. import __version__, _server, cpu_target, devices
 from ..binfhe import parameter_sets, parameters
 from ..errors import DeviceError, OutOfMemoryError
+from ._completion import files
 from ._output import pairs, size
 
 _SIMD = ("sse4_1", "avx2", "fma", "avx512f", "avx512dq", "avx512ifma", "asimd", "sve")
@@ -98,7 +99,8 @@ def _contents(path: Path, kind: str) -> list[tuple[str, str]]:
 
 def info(
     file: Annotated[
-        Path | None, typer.Argument(help="A file of Whorl's; default: this machine.")
+        Path | None,
+        typer.Argument(help="A file of Whorl's; default: this machine.", autocompletion=files),
     ] = None,
 ) -> None:
     """What this machine offers, or what a file holds."""

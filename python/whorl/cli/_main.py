@@ -24,7 +24,6 @@ app = typer.Typer(
     help="Compute on encrypted data: Boolean gates, look-up tables, exact vectors.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
 
 register(app, [BINFHE, BGV])
@@ -87,7 +86,7 @@ def run() -> NoReturn:
 def _status() -> int:
     """Runs the command, tells of a failure, and gives the exit status."""
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="whorl", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
         _discard_output()

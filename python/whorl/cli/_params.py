@@ -9,6 +9,7 @@ import typer
 
 from .._progress import bar
 from ..binfhe import Parameters, parameter_sets, parameters
+from ._completion import from_list, one_of
 from ._output import out, pairs, table
 
 app = typer.Typer(help="Parameter sets: list, show, search.", no_args_is_help=True)
@@ -70,7 +71,9 @@ def list_sets(
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="Name of a set.")],
+    name: Annotated[
+        str, typer.Argument(help="Name of a set.", autocompletion=from_list(parameter_sets))
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="The literal, as JSON.")] = False,
 ) -> None:
     """Everything about one set: fields, security, failure probability, noise."""
@@ -100,8 +103,15 @@ def search(
     padding: Annotated[bool, typer.Option("--padding", help="Messages under a bit.")] = False,
     failure: Annotated[float, typer.Option(help="Largest log2 failure probability.")] = -64.0,
     security: Annotated[float, typer.Option(help="Least bits of the LWE key.")] = 132.0,
-    secret: Annotated[str, typer.Option(help="binary, ternary or any.")] = "any",
-    objective: Annotated[str, typer.Option(help="time or keys.")] = "time",
+    secret: Annotated[
+        str,
+        typer.Option(
+            help="binary, ternary or any.", autocompletion=one_of("binary", "ternary", "any")
+        ),
+    ] = "any",
+    objective: Annotated[
+        str, typer.Option(help="time or keys.", autocompletion=one_of("time", "keys"))
+    ] = "time",
     top: Annotated[int, typer.Option(min=1, help="Sets to show.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="One literal a line.")] = False,
 ) -> None:

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from .._progress import bar
+from . import _completion as completion
 from . import _outputs as outputs
 from ._output import duration
 
@@ -24,7 +25,10 @@ Threads = Annotated[int, typer.Option(min=0, help="0: all cores.")]
 Runs = Annotated[int, typer.Option(min=1, help="Timed runs; the median is shown.")]
 Device = Annotated[
     str | None,
-    typer.Option(help="cpu, cuda, cuda:1, cuda:0,1, cuda:all; default: WHORL_DEVICE, or best."),
+    typer.Option(
+        help="cpu, cuda, cuda:1, cuda:0,1, cuda:all; default: WHORL_DEVICE, or best.",
+        autocompletion=completion.DEVICES,
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print records instead of a table.")]
 
@@ -39,7 +43,11 @@ def _can_be_appended_to(file: Path | None) -> Path | None:
 
 Record = Annotated[
     Path | None,
-    typer.Option(help="Append records to this .jsonl file.", callback=_can_be_appended_to),
+    typer.Option(
+        help="Append records to this .jsonl file.",
+        callback=_can_be_appended_to,
+        autocompletion=completion.files,
+    ),
 ]
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ..binfhe import Parameters, parameter_sets, parameters
+from ._completion import from_list
 
 Params = Annotated[
     str,
@@ -18,6 +19,7 @@ Params = Annotated[
         "--params",
         help="Name of a set, or a file (-: standard input) with what `params search --json` or "
         "`params show --json` prints; of several literals the first.",
+        autocompletion=from_list(parameter_sets),
     ),
 ]
 
