@@ -8,6 +8,8 @@ import importlib
 import os
 import pkgutil
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,15 +34,43 @@ def blocks(path: Path) -> list[str]:
 def test_blocks_run_in_order(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a folder of their own; a comment behind print(...) is what it prints."""
+    """In a folder of their own; a comment behind print(...) is what it prints. A block that begins
+    with `# NAME.py` is a program of its own."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for number, code in enumerate(blocks(path)):
-        exec(compile(code, f"{path.name}, block {number + 1}", "exec"), names)
+        if program := re.match(r"# (\w+\.py)\n", code):
+            run_program(tmp_path / program[1], code)
+        else:
+            exec(compile(code, f"{path.name}, block {number + 1}", "exec"), names)
         expected = re.findall(r"^print\(.*\) +# (.*)$", code, re.MULTILINE)
         printed = capsys.readouterr().out
         for line in expected:
             assert line in printed
+
+
+def run_program(path: Path, code: str) -> None:
+    """Prints what it prints."""
+    path.write_text(code, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(Path(whorl.__file__).parent.parent)}
+    done = subprocess.run(
+        [sys.executable, path.name],
+        cwd=path.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    print(done.stdout, end="")
+
+
+def test_recipes_are_short() -> None:
+    recipes = blocks(ROOT / "docs" / "recipes.md")
+    assert len(recipes) >= 10
+    for code in recipes:
+        lines = [line for line in code.splitlines() if line.strip() and not line.startswith("#")]
+        assert len(lines) <= 10, code
 
 
 COMPILED = ("whorl._server", "whorl._client")
