@@ -34,11 +34,8 @@ def _encrypt(
     return client.encrypt(values, p, padding)
 
 
-def _evaluate(
+def _work(
     scheme: Scheme,
-    keys: Any,
-    device: str | None,
-    threads: int,
     *,
     gate: Annotated[
         str | None,
@@ -54,19 +51,28 @@ def _evaluate(
     p_out: Annotated[
         int | None, typer.Option(help="p of what a gate or table gives; default: p.")
     ] = None,
-    transform: Annotated[
-        str | None,
-        typer.Option(help="ntt or fft; default: the set's.", autocompletion=completion.TRANSFORMS),
-    ] = None,
-) -> tuple[Any, Work | None]:
+) -> Work | None:
     if gate is not None and lut is not None:
         raise ValueError("one of --gate and --lut is needed, not both")
     if p_out is not None and gate is None and lut is None:
         raise ValueError("--p-out goes with --gate or --lut")
-    server = scheme.part("Server")(keys, device, threads, transform=transform)
     if gate is not None:
-        return server, _gate(gate.lower(), p_out)
-    return server, None if lut is None else _lut(scheme, lut, p_out)
+        return _gate(gate.lower(), p_out)
+    return None if lut is None else _lut(scheme, lut, p_out)
+
+
+def _server(
+    scheme: Scheme,
+    keys: Any,
+    device: str | None,
+    threads: int,
+    *,
+    transform: Annotated[
+        str | None,
+        typer.Option(help="ntt or fft; default: the set's.", autocompletion=completion.TRANSFORMS),
+    ] = None,
+) -> Any:
+    return scheme.part("Server")(keys, device, threads, transform=transform)
 
 
 def _gate(name: str, p_out: int | None) -> Work:
@@ -111,5 +117,6 @@ BINFHE = Scheme(
     ),
     keygen=_keygen,
     encrypt=_encrypt,
-    evaluate=_evaluate,
+    work=_work,
+    server=_server,
 )

@@ -42,7 +42,7 @@ def keygen(
 ) -> None:
     """Make a secret key, and the evaluation keys that a server needs."""
     chosen = schemes.named(scheme)
-    options = arguments(chosen, "keygen", given)
+    [options] = arguments(chosen, given, "keygen")
     if outputs.same_file(secret, keys):
         raise ValueError(
             f"--secret {secret} and --keys {keys} are one file; "
@@ -90,10 +90,10 @@ def encrypt(
     **given: Any,
 ) -> None:
     """Encrypt integers."""
-    chosen = schemes.of(_frames.read(secret), "secret")
-    options = arguments(chosen, "encrypt", given)
-    values = _values.read(messages)
     with outputs.Staged(output, lambda: outputs.new_file(output, force)) as new:
+        chosen = schemes.of(_frames.read(secret), "secret")
+        [options] = arguments(chosen, given, "encrypt")
+        values = _values.read(messages)
         client = files.open_client(chosen.part("Client"), secret, passphrase_file, allow_insecure)
         with bar("encrypting"):
             encrypted = chosen.encrypt(chosen, client, values, **options)
@@ -122,22 +122,18 @@ def evaluate(
     **given: Any,
 ) -> None:
     """Evaluate an expression, a gate or a look-up table on ciphertexts; needs no secret."""
-    for word in what:
-        if word.startswith("--"):
-            raise ValueError(f"No such option: {word}")
-    header = _frames.read(keys)
-    chosen = schemes.of(header, "keys")
-    options = arguments(chosen, "evaluate", given)
     with outputs.Staged(output, lambda: outputs.new_file(output, force)) as new:
-        evaluation = chosen.part("EvaluationKeys").load(keys, allow_insecure)
-        with bar("preparing keys"):
-            server, work = chosen.evaluate(chosen, evaluation, device, threads, **options)
+        header = _frames.read(keys)
+        chosen = schemes.of(header, "keys")
+        of_work, of_server = arguments(chosen, given, "work", "server")
+        paths, work = [Path(each) for each in what], chosen.work(chosen, **of_work)
         if work is None:
             paths, work = _expression(chosen, what)
-        else:
-            paths = [Path(each) for each in what]
         for path in paths:
             _frames.check(_frames.read(path), chosen.ciphertexts, header)
+        evaluation = chosen.part("EvaluationKeys").load(keys, allow_insecure)
+        with bar("preparing keys"):
+            server = chosen.server(chosen, evaluation, device, threads, **of_server)
         load = chosen.part("Ciphertexts").load
         arrays = [load(path, allow_insecure) for path in paths]
         started = time.perf_counter()
@@ -175,7 +171,7 @@ def decrypt(
         outputs.new_file(output, force)
     header = _frames.read(secret)
     chosen = schemes.of(header, "secret")
-    options = arguments(chosen, "decrypt", given)
+    [options] = arguments(chosen, given, "decrypt")
     # Before a passphrase is asked for.
     _frames.check(_frames.read(ciphertexts), chosen.ciphertexts, header)
     client = files.open_client(chosen.part("Client"), secret, passphrase_file, allow_insecure)
@@ -194,7 +190,7 @@ def _expression(scheme: Scheme, what: list[str]) -> tuple[list[Path], Work]:
     """What 'x*y + 3' x=FILE y=FILE stands for."""
     text, *given = what
     if not given:
-        others = [f"--{name}" for name in ("gate", "lut") if name in scheme.options("evaluate")]
+        others = [f"--{name}" for name in ("gate", "lut") if name in scheme.options("work")]
         raise ValueError(
             f"{text!r}: an expression and NAME=FILE for each of its names are needed"
             + (f", or {' or '.join(others)} and files" if others else "")
@@ -264,7 +260,7 @@ def _in_pieces(server: Any, arrays: list[Any], work: Work) -> Any:
 
 def register(app: typer.Typer, schemes: Schemes) -> None:
     """Adds the four commands for these schemes."""
-    app.command("keygen")(schemes.command("keygen", keygen))
-    app.command("encrypt", context_settings=files.DASHES)(schemes.command("encrypt", encrypt))
-    app.command("eval", context_settings=files.DASHES)(schemes.command("evaluate", evaluate))
-    app.command("decrypt")(schemes.command("decrypt", decrypt))
+    app.command("keygen")(schemes.command(keygen, "keygen"))
+    app.command("encrypt", context_settings=files.DASHES)(schemes.command(encrypt, "encrypt"))
+    app.command("eval")(schemes.command(evaluate, "work", "server"))
+    app.command("decrypt")(schemes.command(decrypt, "decrypt"))

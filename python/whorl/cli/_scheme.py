@@ -21,8 +21,8 @@ Work = Callable[[Any, list[Any]], Any]
 """What is called with a server and arrays of ciphertexts."""
 
 
-def _open_server(scheme: Scheme, keys: Any, device: str | None, threads: int) -> tuple[Any, None]:
-    return scheme.part("Server")(keys, device=device, threads=threads), None
+def _open_server(scheme: Scheme, keys: Any, device: str | None, threads: int) -> Any:
+    return scheme.part("Server")(keys, device=device, threads=threads)
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,10 @@ class Scheme:
     """(scheme, allow_insecure, *, …): parameters, and arguments of `Client.evaluation_keys`."""
     encrypt: Callable[..., Any] = lambda scheme, client, values: client.encrypt(values)
     """(scheme, client, values, *, …): ciphertexts."""
-    evaluate: Callable[..., tuple[Any, Work | None]] = _open_server
-    """(scheme, keys, device, threads, *, …): a server; the work, if the options tell it."""
+    work: Callable[..., Work | None] = lambda scheme: None
+    """(scheme, *, …): what `eval` does, if it is told by options and not by an expression."""
+    server: Callable[..., Any] = _open_server
+    """(scheme, keys, device, threads, *, …): a server."""
     decrypt: Callable[..., Any] = lambda scheme, client, ciphertexts: client.decrypt(ciphertexts)
     """(scheme, client, ciphertexts, *, …): an array of integers."""
 
@@ -58,13 +60,14 @@ class Scheme:
         """A class of the scheme's module, imported when it is needed."""
         return getattr(importlib.import_module(self.module), name)
 
-    def options(self, part: str) -> dict[str, inspect.Parameter]:
-        """What the function `part` takes by keyword alone."""
-        function = getattr(self, part)
-        if function is None:
-            return {}
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        return {each.name: each for each in _parameters(function) if each.kind is keyword}
+    def options(self, *parts: str) -> dict[str, inspect.Parameter]:
+        """What the functions `parts` take by keyword alone."""
+        return {
+            each.name: each
+            for function in (getattr(self, part) for part in parts)
+            for each in (_parameters(function) if function else [])
+            if each.kind is inspect.Parameter.KEYWORD_ONLY
+        }
 
 
 class Schemes:
@@ -88,8 +91,8 @@ class Schemes:
         wanted = {"secret": "a secret key", "keys": "evaluation keys"}[kind]
         raise TypeMismatchError(f"{header.path} holds {header.type}, expected {wanted}")
 
-    def command(self, part: str, body: Callable[..., None]) -> Callable[..., None]:
-        """`body` as a command, which has the options of all schemes' `part` beside its own.
+    def command(self, body: Callable[..., None], *parts: str) -> Callable[..., None]:
+        """`body` as a command, which has the options of all schemes' `parts` beside its own.
 
         It is called with the schemes first. Of those options it gets None for each that was not
         given; `arguments` checks the others.
@@ -102,7 +105,7 @@ class Schemes:
         owners: dict[str, list[str]] = {}
         found: dict[str, inspect.Parameter] = {}
         for scheme in self._schemes:
-            for name, option in scheme.options(part).items():
+            for name, option in scheme.options(*parts).items():
                 owners.setdefault(name, []).append(scheme.name)
                 found.setdefault(name, option)
         for name, option in found.items():
@@ -118,15 +121,14 @@ class Schemes:
         return command
 
 
-def arguments(scheme: Scheme, part: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the options of all schemes those that were given; `ValueError` for one of another."""
-    known = scheme.options(part)
+def arguments(scheme: Scheme, given: Mapping[str, Any], *parts: str) -> list[dict[str, Any]]:
+    """For each part those of its options that were given; `ValueError` for another scheme's."""
     used = {name: value for name, value in given.items() if value is not None}
     for name in used:
-        if name not in known:
+        if name not in scheme.options(*parts):
             option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
             raise ValueError(f"{option} is no option of the scheme {scheme.name}")
-    return used
+    return [{name: used[name] for name in used if name in scheme.options(part)} for part in parts]
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:

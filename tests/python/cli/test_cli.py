@@ -93,7 +93,7 @@ def test_info(shell: Shell) -> None:
         (("encrypt", "1", "-o", "keys.whorl", *PHRASE), 2, "--force"),
         (("encrypt", "1", "-o", "q", "--allow-insecure"), 2, "WHORL_PASSPHRASE"),
         (("keygen", "--params", "none", "--secret", "s", "--keys", "k"), 1, "ParameterError"),
-        (("eval", "keys.whorl", "-o", "q"), 2, "--lut"),
+        (("eval", "keys.whorl", "-o", "q"), 2, "--gate or --lut"),
         (("eval", "--nonsense"), 2, "--nonsense"),
         (("params", "show", "none"), 1, "ParameterError"),
     ],
