@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import whorl
-from cli_support import CLI, Shell
+from cli_support import CLI, Here, Shell
+from support import ROOT
 from whorl.binfhe import _server
 from whorl.cli import _expressions, _records
 
@@ -31,6 +34,25 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
 
 
 PHRASE = ("--passphrase-file", "phrase", "--allow-insecure")
+
+
+def test_the_sessions_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WHORL_PASSPHRASE", "correct horse")
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    sessions = re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)[:2]
+    for number, session in enumerate(sessions):
+        (tmp_path / str(number)).mkdir()
+        shell = Here(tmp_path / str(number))
+        for line in session.splitlines():
+            command, _, comment = line.partition("#")
+            if not command.strip():
+                continue
+            name, *arguments = shlex.split(command)
+            assert name == "whorl"
+            printed = shell(*arguments)
+            if arguments[0] == "decrypt":
+                assert printed.strip() == comment.strip()
+    assert "bgv" in sessions[1]
 
 
 def test_gates_from_end_to_end(shell: Shell) -> None:
