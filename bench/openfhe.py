@@ -37,7 +37,7 @@ def gate(name: str, batch: int, threads: int = 1) -> Callable[[], float]:
     """Time of one NAND in a batch under a set."""
     parameters = binfhe.parameters(name, allow_insecure=True)
     client = binfhe.Client(parameters)
-    server = binfhe.Server(client.evaluation_keys(), device="cpu", threads=threads)
+    server = binfhe.Server(client.evaluation_keys(), device="cpu", threads=threads, allow_failure=1)
     bits = np.arange(batch) % 2
     a, b = client.encrypt(bits), client.encrypt(np.ones_like(bits))
     assert np.array_equal(client.decrypt(server.nand(a, b)), 1 - bits)
@@ -48,7 +48,7 @@ def function(name: str, batch: int) -> Callable[[], float]:
     """Time of one arbitrary table over p = 8 in a batch."""
     parameters = binfhe.parameters(name, allow_insecure=True)
     client = binfhe.Client(parameters)
-    server = binfhe.Server(client.evaluation_keys(), device="cpu", threads=1)
+    server = binfhe.Server(client.evaluation_keys(), device="cpu", threads=1, allow_failure=1)
     lut = binfhe.Lut(parameters, lambda m: m**3 % 8, 8)
     messages = np.arange(batch) % 8
     x = client.encrypt(messages, p=8)

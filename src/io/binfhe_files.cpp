@@ -189,7 +189,8 @@ struct Codec<Lut> {
     write_encoding(out.fields(), value.input());
     write_encoding(out.fields(), value.output());
     out.fields().value(static_cast<std::uint8_t>(value.kind()));
-    out.fields().zeros(7);
+    out.fields().value(static_cast<std::uint8_t>(!value.exact()));
+    out.fields().zeros(6);
     out.fields().bytes(bytes_of(value.values()));
   }
 
@@ -197,10 +198,14 @@ struct Codec<Lut> {
     const Encoding input = read_encoding(in.fields(), parameters, "input");
     const Encoding output = read_encoding(in.fields(), parameters, "output");
     const auto kind_read = in.fields().value<std::uint8_t>("kind");
-    in.fields().zeros(7, "kind");
+    const auto approximate = in.fields().value<std::uint8_t>("approximate");
+    if (approximate > 1)
+      throw FormatError("approximate: " + std::to_string(approximate) + ", at most 1");
+    in.fields().zeros(6, "approximate");
     const auto taken = in.take({1, input.p, sizeof(std::uint32_t), {output.p}, "values"});
     in.finish();
-    Lut lut = Lut::create(parameters, in.part<std::uint32_t>(taken), input, output);
+    Lut lut =
+        Lut::create(parameters, in.part<std::uint32_t>(taken), input, output, approximate == 0);
     // The kind follows from the rest; a file that says otherwise was not made by Whorl.
     if (kind_read != static_cast<std::uint8_t>(lut.kind()))
       throw FormatError("kind: " + std::to_string(kind_read) + ", but these values make it " +

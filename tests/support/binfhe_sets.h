@@ -31,6 +31,12 @@ inline binfhe::Parameters insecure(const binfhe::ParameterLiteral& literal) {
   return binfhe::Parameters::create(literal, true);
 }
 
+/// With consent to whatever probability of failure small sets have.
+inline binfhe::ServerOptions failing(binfhe::ServerOptions options) {
+  options.allow_failure = 1;
+  return options;
+}
+
 /// Sets that differ in kind: q against 2N, word sizes, key switching, gadgets, secrets.
 inline std::vector<binfhe::Parameters> varied_sets() {
   using namespace binfhe;

@@ -25,6 +25,10 @@ struct Ciphertexts {
   std::optional<Seed> seed;
   /// Of the array that these are, row-major; their product is `count`. None: (count,).
   std::optional<Shape> shape{};
+  /// Variance of the errors, in units of that of a bootstrapped ciphertext
+  /// (Parameters::noise().refreshed). Servers set it, and read it where there is no seed. Files do
+  /// not carry it: what is loaded counts as bootstrapped.
+  double noise = 1;
 
   std::size_t row() const { return parameters.n() + 1; }
   std::span<const std::uint32_t> operator[](std::size_t i) const {

@@ -20,31 +20,41 @@ class Lut {
  public:
   /// The kind is `padded` if `input.padding`, else `negacyclic` if the values allow it, else
   /// `arbitrary`. EncodingError if a value is not below output.p, the length is not input.p, or p
-  /// is more than the parameters carry (a sector of 2N/sectors < 4).
+  /// is more than the parameters carry (a sector of 2N/sectors < 4). A table that is not `exact`
+  /// may be looked up whatever its failure probability is: outputs differ by up to error_bound().
   static Lut create(const Parameters& parameters, std::vector<std::uint32_t> values, Encoding input,
-                    Encoding output);
+                    Encoding output, bool exact = true);
   static Lut create(const Parameters& parameters,
                     const std::function<std::uint32_t(std::uint32_t)>& function, Encoding input,
-                    Encoding output);
+                    Encoding output, bool exact = true);
 
   const Parameters& parameters() const { return parameters_; }
   std::span<const std::uint32_t> values() const { return values_; }
   Encoding input() const { return input_; }
   Encoding output() const { return output_; }
   LutKind kind() const { return kind_; }
+  bool exact() const { return exact_; }
+  /// How far the decrypted output may be from f(m), around the circle of p', when the input is
+  /// fresh or bootstrapped; more than that has a probability of at most 2^-40. 0: the table is
+  /// exact. The input's noise makes of m one of its neighbours, up to as many sectors away as the
+  /// noise passes with a probability of 2^-41; the bound is the largest difference of f among
+  /// these, and the sectors that the output's own noise passes (docs/noise.md).
+  std::uint32_t error_bound() const;
 
  private:
   Lut(Parameters parameters, std::vector<std::uint32_t> values, Encoding input, Encoding output,
-      LutKind kind)
+      LutKind kind, bool exact)
       : parameters_(std::move(parameters)),
         values_(std::move(values)),
         input_(input),
         output_(output),
-        kind_(kind) {}
+        kind_(kind),
+        exact_(exact) {}
   Parameters parameters_;
   std::vector<std::uint32_t> values_;
   Encoding input_, output_;
   LutKind kind_;
+  bool exact_;
 };
 
 }  // namespace whorl::binfhe

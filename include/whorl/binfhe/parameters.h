@@ -14,6 +14,10 @@
 
 namespace whorl::binfhe {
 
+/// 2^-40. An operation, or a fresh ciphertext, that fails more often is refused with a NoiseError
+/// unless a larger probability is allowed knowingly.
+inline constexpr double allowed_failure = 0x1p-40;
+
 /// Distribution of the coefficients of a secret key.
 enum class SecretDistribution : std::uint8_t { binary = 0, ternary = 1, gaussian = 2 };
 
@@ -154,6 +158,8 @@ class Parameters {
   /// log2 failure probability of a look-up table over `encoding` on a bootstrapped input. Two
   /// rotations (arbitrary function without padding) if `arbitrary`.
   double lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform) const;
+  /// log2 of the probability that a fresh encryption decrypts to another message.
+  double fresh_failure_log2(Encoding encoding) const;
 
   /// BLAKE2b-128 over the canonical bytes of all fields that change ciphertexts or keys.
   const Digest& digest() const;

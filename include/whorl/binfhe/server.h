@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,6 +55,8 @@ struct ServerOptions {
   /// Of several devices: ciphertexts that one should have before a batch is spread over another. A
   /// GPU takes about as long for one as for a thousand.
   std::size_t least_share = 1024;
+  /// The largest failure probability that an operation on a ciphertext may have, in (0, 1].
+  double allow_failure = allowed_failure;
 };
 
 using whorl::FailedDevice;
@@ -61,16 +64,34 @@ using whorl::FailedDevice;
 /// A batch of ciphertexts on a server's devices, of several spread over all of them. Copies share
 /// the memory, which is never written again. An array may outlive its server: it keeps what it
 /// needs of it alive. Any thread may drop it, also while another is inside a call of the server.
+///
+/// Operators are gates of two inputs, with the errors of Server::gate; DeviceError if the server is
+/// gone. With a bool they need no bootstrap.
 class Array {
  public:
   Encoding encoding() const;
   std::size_t count() const;
   /// Bytes on the devices.
   std::size_t bytes() const;
+  /// Variance of the errors, in units of that of a bootstrapped ciphertext.
+  double noise() const;
+
+  friend Array operator&(const Array& a, const Array& b) { return a.gate(Gate::and_, b); }
+  friend Array operator|(const Array& a, const Array& b) { return a.gate(Gate::or_, b); }
+  friend Array operator^(const Array& a, const Array& b) { return a.gate(Gate::xor_, b); }
+  friend Array operator&(const Array& a, bool bit) { return a.gate(Gate::and_, bit); }
+  friend Array operator|(const Array& a, bool bit) { return a.gate(Gate::or_, bit); }
+  friend Array operator^(const Array& a, bool bit) { return a.gate(Gate::xor_, bit); }
+  friend Array operator&(bool bit, const Array& a) { return a & bit; }
+  friend Array operator|(bool bit, const Array& a) { return a | bit; }
+  friend Array operator^(bool bit, const Array& a) { return a ^ bit; }
+  Array operator~() const;
 
  private:
   friend class Server;
   struct State;
+  Array gate(Gate gate, const Array& other) const;
+  Array gate(Gate gate, bool bit) const;
   explicit Array(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };
@@ -94,6 +115,11 @@ class Array {
 /// elsewhere too: on the host, where it was uploaded from or had to wait for room, or on another
 /// device, where a single has met a batch. A call that needs nothing that is lost is done again by
 /// the others; the DeviceError of another names the arrays that it would need.
+///
+/// An operation that gives a wrong result with a probability above ServerOptions::allow_failure is
+/// refused: NoiseError, which names the operation, its probability and what would serve. Gates and
+/// tables are reckoned on bootstrapped inputs, or on the noise of the inputs where that is more, as
+/// it is of sums; sums, on what they sum. Probabilities are of one ciphertext, not of a batch.
 class Server {
  public:
   explicit Server(const EvaluationKeys& keys, ServerOptions options = {});
@@ -109,12 +135,59 @@ class Server {
   Transform transform() const;
   RotationSchedule rotation() const;  ///< as asked for
   unsigned threads() const;           ///< of the (first) device
-  std::size_t key_bytes() const;      ///< memory of the keys as they lie on the devices now
+  double allow_failure() const;
+  std::size_t key_bytes() const;  ///< memory of the keys as they lie on the devices now
 
   /// `inputs` has gate_inputs(gate) batches of equal count and encoding. Output bits carry
   /// `output` (default: the inputs' encoding).
   Ciphertexts gate(Gate gate, std::span<const Ciphertexts* const> inputs,
                    std::optional<Encoding> output = {}) const;
+  // Gates by name, on Ciphertexts or on Arrays; bits keep their encoding.
+
+  template <class Batch>
+  Batch and_(const Batch& a, const Batch& b) const {
+    return named(Gate::and_, a, b);
+  }
+  template <class Batch>
+  Batch or_(const Batch& a, const Batch& b) const {
+    return named(Gate::or_, a, b);
+  }
+  template <class Batch>
+  Batch nand(const Batch& a, const Batch& b) const {
+    return named(Gate::nand, a, b);
+  }
+  template <class Batch>
+  Batch nor(const Batch& a, const Batch& b) const {
+    return named(Gate::nor, a, b);
+  }
+  template <class Batch>
+  Batch xor_(const Batch& a, const Batch& b) const {
+    return named(Gate::xor_, a, b);
+  }
+  template <class Batch>
+  Batch xnor(const Batch& a, const Batch& b) const {
+    return named(Gate::xnor, a, b);
+  }
+  template <class Batch>
+  Batch majority(const Batch& a, const Batch& b, const Batch& c) const {
+    return named(Gate::majority, a, b, c);
+  }
+  template <class Batch>
+  Batch and3(const Batch& a, const Batch& b, const Batch& c) const {
+    return named(Gate::and3, a, b, c);
+  }
+  template <class Batch>
+  Batch or3(const Batch& a, const Batch& b, const Batch& c) const {
+    return named(Gate::or3, a, b, c);
+  }
+  template <class Batch>
+  Batch and4(const Batch& a, const Batch& b, const Batch& c, const Batch& d) const {
+    return named(Gate::and4, a, b, c, d);
+  }
+  template <class Batch>
+  Batch or4(const Batch& a, const Batch& b, const Batch& c, const Batch& d) const {
+    return named(Gate::or4, a, b, c, d);
+  }
   /// Free: no bootstrap, no key.
   Ciphertexts not_(const Ciphertexts& a) const;
   /// select ? a : b; two blind rotations and one key switch. p = 4 or larger even.
@@ -132,6 +205,9 @@ class Server {
                      std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0) const;
   /// An encryption of known messages without noise or mask; anyone can read it.
   Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
+  Ciphertexts trivial(std::initializer_list<std::uint32_t> messages, Encoding encoding = {}) const {
+    return trivial(std::span(messages.begin(), messages.size()), encoding);
+  }
 
   // ---- arrays that stay; each as its namesake above
 
@@ -152,6 +228,25 @@ class Server {
   Array linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
                std::int32_t constant = 0) const;
   Array trivial_array(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
+  Array trivial_array(std::initializer_list<std::uint32_t> messages, Encoding encoding = {}) const {
+    return trivial_array(std::span(messages.begin(), messages.size()), encoding);
+  }
+
+  // Where all inputs but one are known: no bootstrap, unless `output` is another encoding. Results
+  // are the input, its negation, or trivial; they have the input's noise. Bits are as many as the
+  // ciphertexts, or one, which meets all; so is the ciphertext. ShapeError, EncodingError.
+
+  /// `ones[i]` of the gate's other inputs are 1: of a gate of two inputs, the other bit.
+  Array gate(Gate gate, const Array& a, std::span<const std::uint32_t> ones,
+             std::optional<Encoding> output = {}) const;
+  Array gate(Gate gate, const Array& a, std::initializer_list<std::uint32_t> ones,
+             std::optional<Encoding> output = {}) const {
+    return this->gate(gate, a, std::span(ones.begin(), ones.size()), output);
+  }
+  Array mux(const Array& select, std::span<const std::uint32_t> a,
+            std::span<const std::uint32_t> b) const;
+  Array mux(std::span<const std::uint32_t> select, const Array& a, const Array& b) const;
+
   /// Ciphertext i is a's number index[i]; ShapeError names one that is not there.
   Array take(const Array& a, std::span<const std::uint32_t> index) const;
   /// One after another; at least one, of one encoding.
@@ -161,8 +256,14 @@ class Server {
   void synchronise() const;
 
  private:
+  friend class Array;
+  template <class Batch, class... Batches>
+  Batch named(Gate gate, const Batch& first, const Batches&... others) const {
+    const Batch* inputs[] = {&first, &others...};
+    return this->gate(gate, std::span<const Batch* const>(inputs));
+  }
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<const State> state_;
 };
 
 }  // namespace whorl::binfhe

@@ -18,9 +18,12 @@ using binfhe::Server;
 
 namespace {
 
+using Bits = std::span<const std::uint32_t>;
+
 Server make_server(const EvaluationKeys& keys, const std::string& device, unsigned threads,
                    std::size_t key_budget, const std::optional<KeyCache>& key_cache,
-                   const std::optional<std::string>& transform, const std::string& rotation) {
+                   const std::optional<std::string>& transform, const std::string& rotation,
+                   double allow_failure) {
   binfhe::ServerOptions options;
   options.device = device;
   options.threads = threads;
@@ -29,6 +32,7 @@ Server make_server(const EvaluationKeys& keys, const std::string& device, unsign
   options.rotation = from_name<RotationSchedule>(rotation);
   options.key_budget = key_budget;
   options.key_cache = key_cache;
+  options.allow_failure = allow_failure;
   return without_gil([&] { return Server(keys, options); });
 }
 
@@ -38,22 +42,33 @@ void bind_binfhe_server(nb::module_& module) {
   nb::class_<Array>(module, "Array")
       .def_prop_ro("encoding", [](const Array& a) { return as_pair(a.encoding()); })
       .def_prop_ro("count", &Array::count)
+      .def_prop_ro("noise", &Array::noise)
       .def_prop_ro("nbytes", &Array::bytes);
 
   bind_session<Server, Array, std::shared_ptr<const binfhe::Ciphertexts>>(module)
       .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "key_budget"_a,
-                  "key_cache"_a.none(), "transform"_a.none(), "rotation"_a)
+                  "key_cache"_a.none(), "transform"_a.none(), "rotation"_a, "allow_failure"_a)
+      .def_prop_ro("allow_failure", &Server::allow_failure)
       .def_prop_ro("rotation", [](const Server& s) { return to_name(s.rotation()); })
       .def_prop_ro("transform", [](const Server& s) { return to_name(s.transform()); })
       .def_prop_ro("threads", &Server::threads)
-      .def("gate", calling<Server, Array>(&Server::gate), "name"_a, "inputs"_a, "output"_a.none())
+      .def("gate", calling<Server, Array, Gate, std::span<const Array* const>>(&Server::gate),
+           "name"_a, "inputs"_a, "output"_a.none())
+      .def("gate_of_known", calling<Server, Array, Gate, const Array&, Bits>(&Server::gate),
+           "name"_a, "a"_a, "ones"_a, "output"_a.none())
       .def("not_", calling<Server, Array>(&Server::not_), "a"_a)
-      .def("mux", calling<Server, Array>(&Server::mux), "select"_a, "a"_a, "b"_a)
+      .def("mux", calling<Server, Array, const Array&, const Array&>(&Server::mux), "select"_a,
+           "a"_a, "b"_a)
+      .def("mux_of_known", calling<Server, Array, const Array&, Bits>(&Server::mux), "select"_a,
+           "a"_a, "b"_a)
+      .def("mux_by_known", calling<Server, Array, Bits>(&Server::mux), "select"_a, "a"_a, "b"_a)
       .def("bootstrap", calling<Server, Array>(&Server::bootstrap), "a"_a, "output"_a.none())
       .def("apply", calling<Server, Array>(&Server::apply), "luts"_a, "index"_a, "a"_a)
       .def("linear", calling<Server, Array>(&Server::linear), "weights"_a, "inputs"_a, "constant"_a)
-      .def("trivial", calling(&Server::trivial_array), "messages"_a, "encoding"_a);
+      .def("trivial", calling<Server, Array, Bits>(&Server::trivial_array), "messages"_a,
+           "encoding"_a);
 
+  module.attr("allowed_failure") = binfhe::allowed_failure;
   module.def("gates", [] {
     std::vector<std::pair<std::string, unsigned>> result;
     for (const auto& [name, gate] : choice<Gate>.names)

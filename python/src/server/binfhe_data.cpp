@@ -26,7 +26,8 @@ nb::ndarray<nb::numpy, const std::uint32_t, nb::ndim<2>> words(nb::handle self) 
 
 Ciphertexts with(const Ciphertexts& batch, std::vector<std::uint32_t> data) {
   const std::size_t count = data.size() / batch.row();
-  return {batch.parameters, batch.key_id, batch.encoding, count, std::move(data), std::nullopt};
+  return {batch.parameters, batch.key_id, batch.encoding, count, std::move(data), {}, {},
+          batch.noise};
 }
 
 Ciphertexts take(const Ciphertexts& batch, std::span<const std::uint32_t> index) {
@@ -44,7 +45,9 @@ Ciphertexts join(const std::vector<const Ciphertexts*>& batches) {
                           std::to_string(first.encoding.padding));
     parts.emplace_back(batch->data);
   }
-  return with(first, join_rows(parts, {1, first.row()}));
+  Ciphertexts out = with(first, join_rows(parts, {1, first.row()}));
+  for (const Ciphertexts* batch : batches) out.noise = std::max(out.noise, batch->noise);
+  return out;
 }
 
 void bind_lut(nb::module_& module) {
@@ -52,12 +55,12 @@ void bind_lut(nb::module_& module) {
   type.def_static(
           "create",
           [](const Parameters& parameters, const Input<std::uint32_t>& values, EncodingPair input,
-             EncodingPair output) {
+             EncodingPair output, bool exact) {
             const auto span = as_span(values);
             return Lut::create(parameters, {span.begin(), span.end()}, {input.first, input.second},
-                               {output.first, output.second});
+                               {output.first, output.second}, exact);
           },
-          "parameters"_a, "values"_a, "input"_a, "output"_a)
+          "parameters"_a, "values"_a, "input"_a, "output"_a, "exact"_a)
       .def_prop_ro("parameters", [](const Lut& lut) { return lut.parameters(); })
       .def_prop_ro("values",
                    [](const Lut& lut) {
@@ -66,7 +69,9 @@ void bind_lut(nb::module_& module) {
                    })
       .def_prop_ro("input", [](const Lut& lut) { return as_pair(lut.input()); })
       .def_prop_ro("output", [](const Lut& lut) { return as_pair(lut.output()); })
-      .def_prop_ro("kind", [](const Lut& lut) { return to_name(lut.kind()); });
+      .def_prop_ro("kind", [](const Lut& lut) { return to_name(lut.kind()); })
+      .def_prop_ro("exact", &Lut::exact)
+      .def_prop_ro("error_bound", &Lut::error_bound);
   bind_files(type);
 }
 

@@ -116,6 +116,12 @@ void bind_binfhe_parameters(nb::module_& module) {
           },
           "sum_of_squares"_a, "margin_sectors"_a, "transform"_a)
       .def(
+          "fresh_failure_log2",
+          [](const Parameters& params, std::uint32_t p, bool padding) {
+            return params.fresh_failure_log2({p, padding});
+          },
+          "p"_a, "padding"_a)
+      .def(
           "lut_failure_log2",
           [](const Parameters& params, std::uint32_t p, bool padding, bool arbitrary,
              const std::string& transform) {

@@ -12,7 +12,7 @@ from ._messages import Words
 from ._parameters import Parameters
 
 if TYPE_CHECKING:
-    from ._server import Server
+    from ._server import Bits, Server
 
 
 class Encoded:
@@ -71,6 +71,7 @@ class EncryptedArray(Encoded, DeviceCiphertexts["Server", Ciphertexts]):
 
     `Server.upload` and operations make them; nothing leaves the devices before `to_host`. With
     another, or with `Ciphertexts` (which are uploaded), bits of p = 4 have `&`, `|`, `^`; and `~`.
+    The other operand may also be known bits, `x & True` or `x ^ [1, 0, 1]`: no bootstrap is needed.
     Shape, indexing, iteration, `reshape`, `transpose`, `concatenate` and `stack` are NumPy's, on
     the devices. `==` raises.
 
@@ -102,13 +103,13 @@ class EncryptedArray(Encoded, DeviceCiphertexts["Server", Ciphertexts]):
         """`Server.apply`."""
         return self._server.apply(luts, self)
 
-    def __and__(self, other: EncryptedArray | Ciphertexts) -> EncryptedArray:
+    def __and__(self, other: Bits) -> EncryptedArray:
         return self._server.and_(self, other)
 
-    def __or__(self, other: EncryptedArray | Ciphertexts) -> EncryptedArray:
+    def __or__(self, other: Bits) -> EncryptedArray:
         return self._server.or_(self, other)
 
-    def __xor__(self, other: EncryptedArray | Ciphertexts) -> EncryptedArray:
+    def __xor__(self, other: Bits) -> EncryptedArray:
         return self._server.xor(self, other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__

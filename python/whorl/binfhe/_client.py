@@ -14,7 +14,7 @@ from .._literal import Part
 from ..errors import ShapeError
 from ._ciphertexts import Ciphertexts, EncryptedArray
 from ._keys import EvaluationKeys
-from ._messages import as_messages
+from ._messages import ALLOWED_FAILURE, as_messages, as_probability
 from ._parameters import Parameters
 
 
@@ -41,17 +41,28 @@ class Client(KeyHolder):
 
     parameters = Part[Parameters]("_parameters", "Parameters of the key.")
 
-    def encrypt(self, messages: ArrayLike, p: int = 4, padding: bool = False) -> Ciphertexts:
+    def encrypt(
+        self,
+        messages: ArrayLike,
+        p: int = 4,
+        padding: bool = False,
+        *,
+        allow_failure: float = ALLOWED_FAILURE,
+    ) -> Ciphertexts:
         """Encrypts integers 0 … p-1, one ciphertext each, in an array of the same shape.
 
         Bits for gates have p = 4 (6 and 8 for gates of three and four inputs). `padding` leaves a
         zero bit above the message, with which any function can be looked up in one blind rotation.
         `EncodingError` for a message not below p, or a p that the parameters do not carry;
-        `TypeError` for what is not integers; both name the entry and its index. (OpenFHE: Encrypt.)
+        `TypeError` for what is not integers; both name the entry and its index. `NoiseError` if a
+        fresh ciphertext of this p decrypts to another message with a probability above
+        `allow_failure`, 2^-40 by default; it names a p or a set that would serve.
+        (OpenFHE: Encrypt.)
         """
+        allowed = as_probability(allow_failure, "allow_failure")
         p = as_modulus(p, "p")
         values = as_messages(messages, "messages", p)
-        batch = self._core.encrypt(values.reshape(-1), (p, padding))
+        batch = self._core.encrypt(values.reshape(-1), (p, padding), allowed)
         return Ciphertexts._wrap(batch, values.shape, self._parameters)
 
     def decrypt(
@@ -71,10 +82,10 @@ class Client(KeyHolder):
         """Error of each ciphertext, -q/2 … q/2, given the messages expected (broadcast).
 
         Decryption succeeds while |error| < q / (2p), or q / (4p) with padding. Errors are as secret
-        as the key: do not publish them.
+        as the key: do not publish them. `EncodingError` for a message that is not below p.
         """
         host = self._on_host(ciphertexts)
-        values = as_messages(expected, "expected")
+        values = as_messages(expected, "expected", host.p)
         try:
             values = np.ascontiguousarray(np.broadcast_to(values, host.shape)).reshape(-1)
         except ValueError:

@@ -29,6 +29,10 @@ class Lut(Saved):
         padding: inputs carry a padding bit, which lets any function be looked up in one blind
             rotation.
         padding_out: whether outputs shall carry one; default: as the inputs.
+        exact: whether each output must be f(m). A server refuses an exact table that gives another
+            value with a probability above its `allow_failure`. One with `exact=False` is looked up
+            whatever the noise is, and `error_bound` tells how far off outputs may be: take it for
+            smooth functions of large p.
 
     Raises:
         EncodingError: a value is negative or not below p_out, the length is not p, or p is more
@@ -61,6 +65,8 @@ class Lut(Saved):
         p_out: int | None = None,
         padding: bool | None = None,
         padding_out: bool | None = None,
+        *,
+        exact: bool = True,
     ) -> None:
         if not isinstance(parameters, Parameters):
             raise TypeError(
@@ -81,11 +87,13 @@ class Lut(Saved):
         values = as_messages(given, "table", p_out if len(given) == p else None, name)
         padding = bool(padding)
         padding_out = padding if padding_out is None else padding_out
-        self._init(_lib.Lut.create(parameters._core, values, (p, padding), (p_out, padding_out)))
+        encodings = (p, padding), (p_out, padding_out)
+        self._init(_lib.Lut.create(parameters._core, values, *encodings, bool(exact)))
 
     def _init(self, core: _lib.Lut) -> None:
         self._core = core
-        self._key = (core.parameters.digest, tuple(core.values), core.input, core.output)
+        encodings = core.input, core.output
+        self._key = (core.parameters.digest, tuple(core.values), *encodings, core.exact)
 
     @classmethod
     def _wrap(cls, core: _lib.Lut) -> Lut:
@@ -111,6 +119,14 @@ class Lut(Saved):
         "_core.kind", "`negacyclic` or `padded` (one blind rotation), or `arbitrary` (two)."
     )
 
+    exact = Part[bool]("_core.exact", "Whether each output must be f(m).")
+    error_bound = Part[int](
+        "_core.error_bound",
+        "How far a decrypted output may be from f(m), counted around the circle of `p_out`, for "
+        "inputs that are fresh or bootstrapped; it is further off with a probability of at most "
+        "2^-40. 0 says that the table is exact. docs/noise.md has the formula.",
+    )
+
     def __call__(self, m: int) -> int:
         """f(m) in the clear; `IndexError` unless 0 ≤ m < p, `TypeError` for no integer."""
         m = operator.index(m)
@@ -128,4 +144,5 @@ class Lut(Saved):
         pad = " padded" if self.padding else ""
         shown = ", ".join(map(str, self._core.values[:8]))
         more = ", …" if self.p > 8 else ""
-        return f"<Lut [{shown}{more}]: {self.p}{pad} -> {self.p_out}, {self.kind}>"
+        about = "" if self.exact else f", within {self.error_bound}"
+        return f"<Lut [{shown}{more}]: {self.p}{pad} -> {self.p_out}, {self.kind}{about}>"

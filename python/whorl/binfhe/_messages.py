@@ -8,8 +8,34 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._integers import refuse, whole_numbers
+from .._server import binfhe as _lib
+from ..errors import ParameterError
+
+ALLOWED_FAILURE = _lib.allowed_failure
+"""2^-40: what fails more often is refused, unless a larger probability is allowed."""
 
 Words = np.ndarray[Any, np.dtype[np.uint32]]
+
+
+def as_probability(value: Any, field: str) -> float:
+    """`value` as a float; `TypeError` for no number, `ParameterError` unless 0 < value ≤ 1."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{field}: a probability is needed, not {value!r}") from None
+    if not 0 < number <= 1:
+        raise ParameterError(f"{field}: {number} is not above 0 and at most 1")
+    return number
+
+
+def as_bits(values: ArrayLike, field: str) -> Words:
+    """`values` as uint32, shape kept; `TypeError` and `EncodingError` for what is neither 0 nor 1.
+
+    Messages name the entry and its index.
+    """
+    array = whole_numbers(values, field)
+    refuse(array, (array != 0) & (array != 1), field, "neither 0 nor 1")
+    return array.astype(np.uint32, order="C")
 
 
 def as_messages(values: ArrayLike, field: str, p: int | None = None, name: str = "p") -> Words:

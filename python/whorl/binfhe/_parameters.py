@@ -205,6 +205,10 @@ class Parameters(CheckedParameters):
         """
         return self._core.lut_failure_log2(p, padding, arbitrary, transform or self.transform)
 
+    def fresh_failure_log2(self, p: int = 4, padding: bool = False) -> float:
+        """log2 of the probability that a fresh ciphertext decrypts to another message."""
+        return self._core.fresh_failure_log2(p, padding)
+
     def noise(self, transform: str | None = None) -> NoiseEstimate:
         """Noise variances predicted for one bootstrap, with `transform` (default: the set's)."""
         return NoiseEstimate(**self._core.noise(transform or self.transform))

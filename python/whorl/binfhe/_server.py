@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._array import concatenate
+from .._array import Shape, concatenate
 from .._integers import as_modulus, at, refuse, whole_numbers
 from .._key_cache import KeyCache, room_for_keys
 from .._literal import Part
 from .._server import binfhe as _lib
-from .._session import BudgetedSession
+from .._session import BudgetedSession, spread
 from ..errors import EncodingError, ParameterMismatchError
 from ._ciphertexts import Ciphertexts, EncryptedArray
 from ._keys import EvaluationKeys
 from ._lut import Lut
-from ._messages import as_messages
+from ._messages import ALLOWED_FAILURE, Words, as_bits, as_messages, as_probability
 from ._parameters import Parameters
 
 GATES = dict(_lib.gates())
@@ -27,6 +27,8 @@ GATES = dict(_lib.gates())
 
 Tables = Lut | Sequence[Any] | np.ndarray[Any, np.dtype[np.object_]]
 Encrypted = EncryptedArray | Ciphertexts
+Bits = Encrypted | ArrayLike
+"""Ciphertexts of bits, or known bits."""
 Output = tuple[int, bool] | None
 
 
@@ -42,9 +44,12 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         rotation: how a GPU spreads blind rotations, for comparison: `"single"` (one ciphertext in a
             thread block), `"cluster"` (one over several blocks), `"shared"` (several in a block);
             default `"auto"`: the fastest for the batch. A CPU ignores it.
+        allow_failure: the largest probability with which an operation on a ciphertext may give a
+            wrong result, 2^-40 by default; 1 allows all.
 
     Raises:
-        ParameterError: a transform or rotation that is not known.
+        ParameterError: a transform or rotation that is not known; an `allow_failure` that is no
+            probability.
 
     Methods take arrays on the devices, or `Ciphertexts`, which they upload; what they return stays
     on the devices. Inputs broadcast as NumPy's do. Where the devices' memory is short, pieces of
@@ -60,9 +65,15 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
     made under the server's keys, `EncodingError` for a p that the operation does not take,
+    `NoiseError` for an operation that fails more often than `allow_failure` (it names the
+    probability, and a set or p that would serve),
     `ValueError` for shapes that do not broadcast, `DeviceError` for arrays of another server and
     if no device is left that works, and `OutOfMemoryError`, after which the server can still be
     used.
+
+    Inputs of gates may be known bits: bools, integers 0 and 1, and arrays of them. A gate whose
+    other inputs are all known takes no bootstrap: it gives its input, the negation, or a trivial
+    encryption of what is known, with the input's noise.
 
     >>> from whorl.binfhe import Client, parameters
     >>> client = Client(parameters("W128_P64"))
@@ -93,13 +104,18 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         *,
         transform: str | None = None,
         rotation: str = "auto",
+        allow_failure: float = ALLOWED_FAILURE,
     ) -> None:
         room = room_for_keys(key_budget, key_cache)
-        self._open(keys, device, threads, allow_insecure, *room, transform, rotation)
+        options = (transform, rotation, as_probability(allow_failure, "allow_failure"))
+        self._open(keys, device, threads, allow_insecure, *room, *options)
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
     rotation = Part[str]("_core.rotation", "`auto`, `single`, `cluster` or `shared`, as asked for.")
     transform = Part[str]("_core.transform", "`ntt` or `fft`.")
+    allow_failure = Part[float](
+        "_core.allow_failure", "The largest failure probability that an operation may have."
+    )
 
     def _about(self) -> str:
         return f", {self.transform}"
@@ -109,7 +125,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def gate(
         self,
         name: str,
-        *inputs: Encrypted,
+        *inputs: Bits,
         p_out: int | None = None,
         padding_out: bool | None = None,
     ) -> EncryptedArray:
@@ -118,64 +134,84 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         `name`: and, or, nand, nor, xor, xnor (two inputs), majority, and3, or3 (three), and4, or4
         (four), in any case. Inputs are bits with p = 4 for two inputs and for majority, 6 for and3
         and or3, 8 for and4 and or4; a larger even p is taken by all but xor and xnor. The bits that
-        come out have p = `p_out`, by default the inputs' p. Raises `ValueError` for another name
-        and `TypeError` for another number of inputs.
+        come out have p = `p_out`, by default the inputs' p. Raises `ValueError` for another name,
+        `TypeError` for another number of inputs or if none is encrypted, and `EncodingError` for
+        what is neither 0 nor 1 among known inputs.
 
         `parameters.failure_log2` bounds the failure of gates of two inputs. The others fail more
-        often: with W128_P64 majority with 2^-57, and3 and or3 2^-27, and4 and or4 2^-12, and a
-        gate on two outputs of `mux` 2^-56. `openfhe_1_5/STD128_3` and `STD128_4` are made for
-        three and four inputs; `Parameters.gate_failure_log2` tells of any set.
+        often: with W128_P64 majority with 2^-57 and a gate on two outputs of `mux` with 2^-56; and3
+        and or3 with 2^-27 and and4 and or4 with 2^-12, so that they raise `NoiseError` unless the
+        server has `allow_failure`. W128_P128 serves all of them; `openfhe_1_5/STD128_3` and
+        `STD128_4` are made for three and four inputs; `Parameters.gate_failure_log2` tells of any
+        set.
         """
         key = name.lower().rstrip("_")
         if key not in GATES:
             raise ValueError(f"gate: {name!r} is none of {', '.join(GATES)}")
         if len(inputs) != GATES[key]:
             raise TypeError(f"{key}: {len(inputs)} inputs, expected {GATES[key]}")
-        arrays, shape = self._meet(*inputs)
-        output = _output(arrays[0], p_out, padding_out)
+        first = _first_encrypted(key, inputs)
+        output = _output(first, p_out, padding_out)
+        known = [as_bits(each, key) for each in inputs if not _is_encrypted(each)]
+        if len(known) == len(inputs) - 1:
+            x = self.upload(first)
+            ones = sum(np.broadcast_arrays(*known), np.zeros((), dtype=np.uint32))
+            shape = np.broadcast_shapes(x.shape, ones.shape)
+            core = self._core.gate_of_known(key, spread(x, shape)._core, _flat(ones, shape), output)
+            return self._wrap(core, shape)
+        arrays, shape = self._meet(*self._encrypted(key, first, inputs))
         return self._wrap(self._core.gate(key, [each._core for each in arrays], output), shape)
 
-    def and_(self, a: Encrypted, b: Encrypted) -> EncryptedArray:
+    def _encrypted(self, name: str, first: Encrypted, inputs: Sequence[Bits]) -> list[Encrypted]:
+        """The inputs; known bits are trivial encryptions with the encoding of `first`."""
+        return [
+            each
+            if isinstance(each, (EncryptedArray, Ciphertexts))
+            else self.trivial(as_bits(each, name), first.p, first.padding)
+            for each in inputs
+        ]
+
+    def and_(self, a: Bits, b: Bits) -> EncryptedArray:
         """a ∧ b (OpenFHE: EvalBinGate(AND, a, b))."""
         return self.gate("and", a, b)
 
-    def or_(self, a: Encrypted, b: Encrypted) -> EncryptedArray:
+    def or_(self, a: Bits, b: Bits) -> EncryptedArray:
         """a ∨ b (OpenFHE: EvalBinGate(OR, a, b))."""
         return self.gate("or", a, b)
 
-    def nand(self, a: Encrypted, b: Encrypted) -> EncryptedArray:
+    def nand(self, a: Bits, b: Bits) -> EncryptedArray:
         """¬(a ∧ b) (OpenFHE: EvalBinGate(NAND, a, b))."""
         return self.gate("nand", a, b)
 
-    def nor(self, a: Encrypted, b: Encrypted) -> EncryptedArray:
+    def nor(self, a: Bits, b: Bits) -> EncryptedArray:
         """¬(a ∨ b) (OpenFHE: EvalBinGate(NOR, a, b))."""
         return self.gate("nor", a, b)
 
-    def xor(self, a: Encrypted, b: Encrypted) -> EncryptedArray:
+    def xor(self, a: Bits, b: Bits) -> EncryptedArray:
         """a ⊕ b; p = 4 only (OpenFHE: EvalBinGate(XOR, a, b))."""
         return self.gate("xor", a, b)
 
-    def xnor(self, a: Encrypted, b: Encrypted) -> EncryptedArray:
+    def xnor(self, a: Bits, b: Bits) -> EncryptedArray:
         """¬(a ⊕ b); p = 4 only (OpenFHE: EvalBinGate(XNOR, a, b))."""
         return self.gate("xnor", a, b)
 
-    def majority(self, a: Encrypted, b: Encrypted, c: Encrypted) -> EncryptedArray:
+    def majority(self, a: Bits, b: Bits, c: Bits) -> EncryptedArray:
         """1 where at least two are 1 (OpenFHE: EvalBinGate(MAJORITY, {a, b, c}))."""
         return self.gate("majority", a, b, c)
 
-    def and3(self, a: Encrypted, b: Encrypted, c: Encrypted) -> EncryptedArray:
+    def and3(self, a: Bits, b: Bits, c: Bits) -> EncryptedArray:
         """a ∧ b ∧ c; p = 6 or larger even (OpenFHE: EvalBinGate(AND3, {a, b, c}))."""
         return self.gate("and3", a, b, c)
 
-    def or3(self, a: Encrypted, b: Encrypted, c: Encrypted) -> EncryptedArray:
+    def or3(self, a: Bits, b: Bits, c: Bits) -> EncryptedArray:
         """a ∨ b ∨ c; p = 6 or larger even (OpenFHE: EvalBinGate(OR3, {a, b, c}))."""
         return self.gate("or3", a, b, c)
 
-    def and4(self, a: Encrypted, b: Encrypted, c: Encrypted, d: Encrypted) -> EncryptedArray:
+    def and4(self, a: Bits, b: Bits, c: Bits, d: Bits) -> EncryptedArray:
         """a ∧ b ∧ c ∧ d; p = 8 or larger even (OpenFHE: EvalBinGate(AND4, {a, b, c, d}))."""
         return self.gate("and4", a, b, c, d)
 
-    def or4(self, a: Encrypted, b: Encrypted, c: Encrypted, d: Encrypted) -> EncryptedArray:
+    def or4(self, a: Bits, b: Bits, c: Bits, d: Bits) -> EncryptedArray:
         """a ∨ b ∨ c ∨ d; p = 8 or larger even (OpenFHE: EvalBinGate(OR4, {a, b, c, d}))."""
         return self.gate("or4", a, b, c, d)
 
@@ -184,14 +220,28 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         x = self.upload(a)
         return self._wrap(self._core.not_(x._core), x.shape)
 
-    def mux(self, select: Encrypted, a: Encrypted, b: Encrypted) -> EncryptedArray:
+    def mux(self, select: Bits, a: Bits, b: Bits) -> EncryptedArray:
         """select ? a : b, in two blind rotations and one key switch; p = 4 or larger even.
 
+        Where `select` is known, or both a and b are, no bootstrap is needed.
         What comes out has the noise of two rotations: a gate on two such fails more often (with
         W128_P64 2^-56), unless `bootstrap` comes first.
         (OpenFHE: EvalBinGate(CMUX, {a, b, select}).)
         """
-        arrays, shape = self._meet(select, a, b)
+        first = _first_encrypted("mux", (select, a, b))
+        if not _is_encrypted(select):
+            bits = as_bits(select, "select")
+            arrays = [self.upload(each) for each in self._encrypted("mux", first, (a, b))]
+            shape = np.broadcast_shapes(bits.shape, *(each.shape for each in arrays))
+            cores = [spread(each, shape)._core for each in arrays]
+            return self._wrap(self._core.mux_by_known(_flat(bits, shape), *cores), shape)
+        if not _is_encrypted(a) and not _is_encrypted(b):
+            x, of_1, of_0 = self.upload(first), as_bits(a, "a"), as_bits(b, "b")
+            shape = np.broadcast_shapes(x.shape, of_1.shape, of_0.shape)
+            chosen = spread(x, shape)._core
+            core = self._core.mux_of_known(chosen, _flat(of_1, shape), _flat(of_0, shape))
+            return self._wrap(core, shape)
+        arrays, shape = self._meet(*self._encrypted("mux", first, (select, a, b)))
         return self._wrap(self._core.mux(*(each._core for each in arrays)), shape)
 
     cmux = mux
@@ -218,8 +268,9 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         >>> params = parameters("W128_P64")
         >>> client = Client(params)
         >>> server = Server(client.evaluation_keys())
-        >>> invert, keep = Lut(params, [1, 0, 0, 0], p=4), Lut(params, [0, 1, 0, 0], p=4)
-        >>> client.decrypt(server.apply([invert, keep, invert], client.encrypt([1, 1, 0])))
+        >>> invert, keep = (Lut(params, each, padding=True) for each in ([1, 0], [0, 1]))
+        >>> bits = client.encrypt([1, 1, 0], p=2, padding=True)
+        >>> client.decrypt(server.apply([invert, keep, invert], bits))
         array([0, 1, 1])
         """
         x = self.upload(ciphertexts)
@@ -309,10 +360,29 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         return self._wrap(self._core.trivial(values.reshape(-1), (p, padding)), values.shape)
 
 
-def _output(a: EncryptedArray, p: int | None, padding: bool | None) -> Output:
+def _output(a: Encrypted, p: int | None, padding: bool | None) -> Output:
     if p is None and padding is None:
         return None
     return (a.p if p is None else as_modulus(p, "p_out"), a.padding if padding is None else padding)
+
+
+def _is_encrypted(operand: object) -> bool:
+    return isinstance(operand, (EncryptedArray, Ciphertexts))
+
+
+def _first_encrypted(name: str, inputs: Sequence[Bits]) -> Encrypted:
+    """Whose encoding known bits take. Raises `TypeError` if none is encrypted."""
+    for each in inputs:
+        if isinstance(each, (EncryptedArray, Ciphertexts)):
+            return each
+    raise TypeError(f"{name}: no input is encrypted; ciphertexts are needed")
+
+
+def _flat(bits: Words, shape: Shape) -> Words:
+    """As many as the broadcast shape has, or one, which meets all."""
+    if bits.size == 1:
+        return bits.reshape(-1)
+    return np.ascontiguousarray(np.broadcast_to(bits, shape)).reshape(-1)
 
 
 def _check_tables(luts: Sequence[Lut], ciphertexts: EncryptedArray) -> None:

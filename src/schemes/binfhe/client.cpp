@@ -9,6 +9,7 @@
 #include "math/random.h"
 #include "math/sampling.h"
 #include "math/secret.h"
+#include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 
 namespace whorl::binfhe {
@@ -99,14 +100,15 @@ SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId
 std::span<const std::int32_t> SecretKey::lwe() const { return held().lwe.span(); }
 std::span<const std::int32_t> SecretKey::ring() const { return held().ring.span(); }
 
-Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding encoding) const {
+Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding encoding,
+                            double allow_failure) const {
   const Parameters& p = parameters();
   check_encoding(p, encoding);
-  for (std::size_t i = 0; i < messages.size(); ++i)
-    if (messages[i] >= encoding.p)
-      throw EncodingError("message " + std::to_string(i) +
-                          " is not below p = " + std::to_string(encoding.p));
+  check_values(messages, encoding.p);
+  check_fresh(p, encoding, allow_failure);
   Ciphertexts out{p, key_id(), encoding, messages.size(), {}, math::random_seed()};
+  const NoiseEstimate estimate = p.noise();
+  out.noise = estimate.fresh / estimate.refreshed;
   out.data.resize(out.count * out.row());
   math::WipedVector<std::int32_t> errors(out.count);
   math::PrivateStream stream("errors of fresh encryptions");
@@ -147,6 +149,7 @@ std::vector<std::int64_t> Client::noise(const Ciphertexts& ciphertexts,
   if (messages.size() != ciphertexts.count)
     throw ShapeError(std::to_string(messages.size()) + " messages for " +
                      std::to_string(ciphertexts.count) + " ciphertexts");
+  check_values(messages, ciphertexts.encoding.p);
   const std::uint64_t q = parameters().q();
   const SecretEncoder encode_message(ciphertexts.encoding, q);
   std::vector<std::int64_t> out(ciphertexts.count);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,15 @@ inline void check_encoding(const Parameters& parameters, Encoding encoding) {
     throw EncodingError("plaintext modulus p = " + std::to_string(encoding.p) +
                         (encoding.padding ? " with padding" : "") + " is not in 2 … " +
                         std::to_string(most) + " of " + parameters.name());
+}
+
+/// EncodingError that names the first value that is not below `bound`, which users know as `what`.
+inline void check_values(std::span<const std::uint32_t> values, std::uint64_t bound,
+                         const char* what = "p") {
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (values[i] >= bound)
+      throw EncodingError("value " + std::to_string(values[i]) + " at index " + std::to_string(i) +
+                          " is not below " + what + " = " + std::to_string(bound));
 }
 
 }  // namespace whorl::binfhe

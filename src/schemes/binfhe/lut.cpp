@@ -1,5 +1,10 @@
 #include "whorl/binfhe/lut.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 
 namespace whorl::binfhe {
@@ -16,32 +21,62 @@ bool is_negacyclic(std::span<const std::uint32_t> values, Encoding input, Encodi
 }  // namespace
 
 Lut Lut::create(const Parameters& parameters, std::vector<std::uint32_t> values, Encoding input,
-                Encoding output) {
+                Encoding output, bool exact) {
   check_encoding(parameters, input);
   check_encoding(parameters, output);
   if (values.size() != input.p)
     throw EncodingError("a table for p = " + std::to_string(input.p) + " has " +
                         std::to_string(values.size()) + " values");
-  for (std::size_t m = 0; m < values.size(); ++m)
-    if (values[m] >= output.p)
-      throw EncodingError("table value " + std::to_string(values[m]) + " at " + std::to_string(m) +
-                          " is not below the output's p = " + std::to_string(output.p));
+  check_values(values, output.p, "the output's p");
   const LutKind kind = input.padding                          ? LutKind::padded
                        : is_negacyclic(values, input, output) ? LutKind::negacyclic
                                                               : LutKind::arbitrary;
   if (kind == LutKind::arbitrary && input.p > parameters.N() / 4)
     throw EncodingError("an arbitrary table has p at most N/4 = " +
                         std::to_string(parameters.N() / 4) + ", not " + std::to_string(input.p));
-  return {parameters, std::move(values), input, output, kind};
+  return {parameters, std::move(values), input, output, kind, exact};
 }
 
 Lut Lut::create(const Parameters& parameters,
                 const std::function<std::uint32_t(std::uint32_t)>& function, Encoding input,
-                Encoding output) {
+                Encoding output, bool exact) {
   check_encoding(parameters, input);
   std::vector<std::uint32_t> values(input.p);
   for (std::uint32_t m = 0; m < input.p; ++m) values[m] = function(m);
-  return create(parameters, std::move(values), input, output);
+  return create(parameters, std::move(values), input, output, exact);
+}
+
+std::uint32_t Lut::error_bound() const {
+  // 2^-41 each for what the input's noise and the output's may do.
+  const double allowed_log2 = std::log2(allowed_failure) - 1;
+  const bool arbitrary = kind_ == LutKind::arbitrary;
+  std::uint32_t in = 0, out = 0;
+  for (const Transform transform : {Transform::ntt, Transform::fft}) {
+    const NoiseEstimate estimate = parameters_.noise(transform);
+    while (in < input_.p &&
+           lut_failure_log2(parameters_, estimate, input_, arbitrary, 1, in) > allowed_log2)
+      ++in;
+    while (out < output_.p / 2 &&
+           decryption_failure_log2(parameters_, estimate.refreshed, output_, out) > allowed_log2)
+      ++out;
+  }
+  const std::int64_t p = input_.p, p_out = output_.p, reach = in;
+  std::int64_t widest = 0;
+  const auto meet = [&](std::int64_t a, std::int64_t b) {
+    const std::int64_t apart = std::abs(a - b) % p_out;
+    widest = std::max(widest, std::min(apart, p_out - apart));
+  };
+  // Beyond the table's ends phases find its values negated, as X^N = -1 has it. A table that is not
+  // negacyclic goes round its half circle; the sign's noise may pass the end once more.
+  for (std::int64_t m = 0; m < p; ++m)
+    for (std::int64_t k = m - reach; k <= m + reach; ++k) {
+      const std::int64_t here = values_[static_cast<std::size_t>(m)],
+                         found = values_[static_cast<std::size_t>((k + 2 * p) % p)];
+      const bool inside = k >= 0 && k < p, near_an_end = m < reach || m + reach >= p;
+      if (inside || kind_ != LutKind::padded) meet(here, found);
+      if (arbitrary ? near_an_end : !inside && kind_ == LutKind::padded) meet(here, -found);
+    }
+  return static_cast<std::uint32_t>(std::min<std::int64_t>(widest + out, p_out / 2));
 }
 
 }  // namespace whorl::binfhe

@@ -9,6 +9,7 @@
 #include "lattice/security.h"
 #include "math/digest.h"
 #include "math/primes.h"
+#include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/named_sets.h"
 #include "whorl/error.h"
@@ -297,26 +298,26 @@ NoiseEstimate Parameters::noise(Transform transform) const {
   return out;
 }
 
-double Parameters::gate_failure_log2(double sum_of_squares, double margin_sectors,
-                                     Transform transform) const {
-  const NoiseEstimate estimate = noise(transform);
-  const double two_n = 2.0 * N(), scale = two_n / static_cast<double>(q());
-  const double variance =
-      sum_of_squares * estimate.refreshed * scale * scale + estimate.rotation_rounding;
+double gate_failure_log2(const Parameters& parameters, const NoiseEstimate& estimate, double noise,
+                         double margin_sectors) {
+  const double two_n = 2.0 * parameters.N(), scale = two_n / static_cast<double>(parameters.q());
+  const double variance = noise * estimate.refreshed * scale * scale + estimate.rotation_rounding;
   return lattice::failure_log2(two_n / (2 * margin_sectors), variance);
 }
 
-double Parameters::lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform) const {
-  const double sectors = static_cast<double>(encoding.sectors());
-  if (!arbitrary) return gate_failure_log2(1, sectors, transform);
+double lut_failure_log2(const Parameters& parameters, const NoiseEstimate& estimate,
+                        Encoding encoding, bool arbitrary, double noise,
+                        std::uint32_t sectors_off) {
+  // Half a sector is the margin of the message itself, each sector off adds one.
+  const double sectors = static_cast<double>(encoding.sectors()) / (2.0 * sectors_off + 1);
+  if (!arbitrary) return gate_failure_log2(parameters, estimate, noise, sectors);
   // Both rotations must decide right. The input is rounded to N; the sign that is subtracted from
   // it is a second ciphertext, refreshed and rounded from Q_ks to 2N (Liu, Micciancio, Polyakov
   // 2022, §5: sigma·sqrt(2)).
-  const NoiseEstimate estimate = noise(transform);
-  const ParameterLiteral& p = literal();
+  const ParameterLiteral& p = parameters.literal();
   const double scale = p.N / static_cast<double>(p.q);
   const double rounding = exponent_variance(p, p.q, p.N);
-  const double input = estimate.refreshed * scale * scale + rounding;
+  const double input = noise * estimate.refreshed * scale * scale + rounding;
   const double to_two_n = 2.0 * p.N / static_cast<double>(p.Q_ks);
   const double Q_ratio = static_cast<double>(p.Q_ks) / static_cast<double>(p.Q);
   const double sign = to_two_n * to_two_n *
@@ -327,6 +328,24 @@ double Parameters::lut_failure_log2(Encoding encoding, bool arbitrary, Transform
   const double first = lattice::failure_log2(margin, input);
   const double second = lattice::failure_log2(margin, input + sign);
   return std::max(first, second) + std::log2(1 + std::exp2(-std::abs(first - second)));
+}
+
+double decryption_failure_log2(const Parameters& parameters, double variance, Encoding encoding,
+                               std::uint32_t sectors_off) {
+  const double half_sector =
+      static_cast<double>(parameters.q()) / (2 * static_cast<double>(encoding.sectors()));
+  return lattice::failure_log2((2.0 * sectors_off + 1) * half_sector, variance);
+}
+
+double Parameters::gate_failure_log2(double sum_of_squares, double margin_sectors,
+                                     Transform transform) const {
+  return binfhe::gate_failure_log2(*this, noise(transform), sum_of_squares, margin_sectors);
+}
+double Parameters::lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform) const {
+  return binfhe::lut_failure_log2(*this, noise(transform), encoding, arbitrary, 1);
+}
+double Parameters::fresh_failure_log2(Encoding encoding) const {
+  return decryption_failure_log2(*this, literal().sigma_lwe * literal().sigma_lwe, encoding);
 }
 
 double Parameters::failure_log2(Transform transform) const {

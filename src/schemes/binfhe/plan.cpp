@@ -167,6 +167,10 @@ const GateRule& rule_of(Gate gate) {
   return gate_rules[i];
 }
 
+std::uint64_t least_sectors(const GateRule& rule) {
+  return 2 * std::max<std::uint64_t>(rule.threshold, rule.inputs - rule.threshold + 1);
+}
+
 lattice::lwe::Form form_of(const Parameters& parameters) {
   return {parameters.q(), parameters.n(), lattice::lwe::Under::lwe,
           array_word_bytes(parameters.q())};
@@ -189,9 +193,7 @@ Plan plan_gate(const Parameters& parameters, Gate gate, Encoding input,
     const std::uint64_t two_n = 2ULL * parameters.N();
     offset = two_n - two_n / 4;
   } else {
-    // Sums 0 … threshold-1 and threshold … inputs must fit into half circles.
-    const std::uint64_t least =
-        2 * std::max<std::uint64_t>(rule.threshold, rule.inputs - rule.threshold + 1);
+    const std::uint64_t least = least_sectors(rule);
     if (sectors % 2 != 0 || sectors < least)
       throw EncodingError(std::string(rule.name) + " needs bits with an even p of at least " +
                           std::to_string(least) + ", not " + describe(input) +

@@ -27,6 +27,8 @@ struct GateRule {
   bool doubled;  ///< XOR: twice the sum, p = 4 only
 };
 const GateRule& rule_of(Gate gate);
+/// Sums 0 … threshold-1 and threshold … inputs must fit into half circles of so many sectors.
+std::uint64_t least_sectors(const GateRule& rule);
 
 /// "p = 4 with padding", for messages.
 std::string describe(Encoding encoding);

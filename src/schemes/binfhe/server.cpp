@@ -1,10 +1,14 @@
 #include "whorl/binfhe/server.h"
 
+#include <algorithm>
+#include <array>
+#include <limits>
 #include <mutex>
 #include <string>
 
 #include "run/fleet.h"
 #include "run/keys.h"
+#include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/plan.h"
 
@@ -63,24 +67,34 @@ struct Array::State {
   Parameters parameters;
   KeyId key_id;
   Encoding encoding;
+  double noise;
+  std::weak_ptr<const Server::State> server;
   lattice::lwe::Array rows;
   std::shared_ptr<const Ciphertexts> host = {};  ///< that it was uploaded from
+
+  std::shared_ptr<const Server::State> open_server() const {
+    auto open = server.lock();
+    if (!open) throw DeviceError("the server that this array was made on is closed");
+    return open;
+  }
 };
 
 Encoding Array::encoding() const { return state_->encoding; }
 std::size_t Array::count() const { return state_->rows.count(); }
 std::size_t Array::bytes() const { return state_->rows.bytes(); }
+double Array::noise() const { return state_->noise; }
 
 std::string_view gate_name(Gate gate) { return rule_of(gate).name; }
 unsigned gate_inputs(Gate gate) { return rule_of(gate).inputs; }
 
 /// What a call needs, whether its operands are arrays or lie on the host.
-struct Server::State {
+struct Server::State : std::enable_shared_from_this<State> {
   State(const EvaluationKeys& keys, const ServerOptions& options)
       : parameters(keys.parameters),
         key_id(keys.key_id),
         transform(options.transform.value_or(keys.parameters.literal().transform)),
         rotation(options.rotation),
+        account(parameters, transform, options.allow_failure),
         fleet(open_fleet(options)),
         server_keys(make_keys(keys, transform, options)),
         evaluator(fleet, server_keys, most_memory(parameters)),
@@ -111,6 +125,17 @@ struct Server::State {
 
   static Encoding encoding_of(const Ciphertexts& c) { return c.encoding; }
   static Encoding encoding_of(const Array& a) { return a.encoding(); }
+  double noise_of(const Ciphertexts& c) const { return c.seed ? account.fresh() : c.noise; }
+  static double noise_of(const Array& a) { return a.noise(); }
+  /// Of what is rotated: see Account.
+  template <class Batch>
+  double rotated_noise(std::span<const Batch* const> inputs) const {
+    double sum = 0;
+    for (const Batch* input : inputs)
+      if (const double noise = noise_of(*input); noise > 0)
+        sum += std::max(noise, account.bootstrapped());
+    return sum;
+  }
 
   /// Their encoding, which is one; `due` of them, or any number from one on.
   template <class Batch>
@@ -159,13 +184,13 @@ struct Server::State {
 
   // ---- one plan, two kinds of batches
 
-  Ciphertexts empty(Encoding encoding, std::size_t count) const {
-    return {parameters, key_id, encoding, count, {}, {}, {}};
+  Ciphertexts empty(Encoding encoding, std::size_t count, double noise) const {
+    return {parameters, key_id, encoding, count, {}, {}, {}, noise};
   }
-  Array wrap(Encoding encoding, lattice::lwe::Array rows,
+  Array wrap(Encoding encoding, double noise, lattice::lwe::Array rows,
              std::shared_ptr<const Ciphertexts> host = {}) const {
-    return Array(std::make_shared<const Array::State>(
-        Array::State{parameters, key_id, encoding, std::move(rows), std::move(host)}));
+    return Array(std::make_shared<const Array::State>(Array::State{
+        parameters, key_id, encoding, noise, weak_from_this(), std::move(rows), std::move(host)}));
   }
   /// `host` is empty, or `ciphertexts`, and kept where it is of use.
   Array upload(const Ciphertexts& ciphertexts, std::shared_ptr<const Ciphertexts> host) const {
@@ -173,11 +198,13 @@ struct Server::State {
     if (fleet->size() == 1) host = {};  // the caller has it, too
     auto rows =
         evaluator.upload(form_of(parameters), ciphertexts.count, ciphertexts.data.data(), host);
-    return wrap(ciphertexts.encoding, std::move(rows), std::move(host));
+    const double noise = noise_of(ciphertexts);
+    return wrap(ciphertexts.encoding, noise, std::move(rows), std::move(host));
   }
 
-  Ciphertexts run(const Plan& plan, std::span<const Ciphertexts* const> inputs) const {
-    Ciphertexts out = empty(plan.output, inputs[0]->count);
+  Ciphertexts run(const Plan& plan, double noise,
+                  std::span<const Ciphertexts* const> inputs) const {
+    Ciphertexts out = empty(plan.output, inputs[0]->count, noise);
     std::vector<lattice::lwe::HostRows> rows;
     for (const Ciphertexts* input : inputs)
       rows.push_back({form_of(parameters), input->data.data()});
@@ -190,11 +217,11 @@ struct Server::State {
     evaluator.stream(out.count, plan.memory, rows, plan.rotates, plan.work, room);
     return out;
   }
-  Array run(const Plan& plan, std::span<const Array* const> inputs) const {
+  Array run(const Plan& plan, double noise, std::span<const Array* const> inputs) const {
     std::vector<const lattice::lwe::Array*> rows;
     for (const Array* input : inputs) rows.push_back(&input->state_->rows);
     const lattice::lwe::Form out[] = {form_of(parameters)};
-    return wrap(plan.output, evaluator.map(rows, out, plan.rotates, plan.work)[0]);
+    return wrap(plan.output, noise, evaluator.map(rows, out, plan.rotates, plan.work)[0]);
   }
 
   template <class Batch>
@@ -202,19 +229,29 @@ struct Server::State {
              std::optional<Encoding> output) const {
     const GateRule& rule = rule_of(gate);
     const Encoding input = check_together(rule.name, inputs, rule.inputs);
-    return run(plan_gate(parameters, gate, input, output), inputs);
+    const Plan plan = plan_gate(parameters, gate, input, output);
+    account.check_gate(gate, input, plan.output, rotated_noise(inputs));
+    return run(plan, account.bootstrapped(), inputs);
   }
   template <class Batch>
   Batch mux(const Batch& select, const Batch& a, const Batch& b) const {
     const Batch* inputs[] = {&select, &a, &b};
     const std::span<const Batch* const> all = inputs;
-    return run(plan_mux(parameters, check_together("mux", all)), all);
+    const Plan plan = plan_mux(parameters, check_together("mux", all));
+    // Of select with a, or with b.
+    const Batch *first[] = {&select, &a}, *second[] = {&select, &b};
+    const std::span<const Batch*const> either = first, other = second;
+    account.check_mux(plan.output, std::max(rotated_noise(either), rotated_noise(other)));
+    return run(plan, account.of_mux(), all);
   }
   template <class Batch>
   Batch bootstrap(const Batch& a, std::optional<Encoding> output) const {
     const Batch* inputs[] = {&a};
     const std::span<const Batch* const> all = inputs;
-    return run(plan_bootstrap(parameters, check_together("bootstrap", all), output), all);
+    const Encoding input = check_together("bootstrap", all);
+    const Plan plan = plan_bootstrap(parameters, input, output);
+    account.check_bootstrap(input, plan.output, rotated_noise(all));
+    return run(plan, account.bootstrapped(), all);
   }
   template <class Batch>
   Batch apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Batch& a,
@@ -222,7 +259,12 @@ struct Server::State {
     check(a);
     check_tables(luts, index, encoding_of(a), count);
     const Batch* inputs[] = {&a};
-    return run(plan_look_up(parameters, luts, index), std::span<const Batch* const>(inputs));
+    const std::span<const Batch* const> all = inputs;
+    // All have one kind and encodings.
+    const auto exact =
+        std::find_if(luts.begin(), luts.end(), [](const Lut& l) { return l.exact(); });
+    if (exact != luts.end()) account.check_look_up(*exact, rotated_noise(all));
+    return run(plan_look_up(parameters, luts, index), account.bootstrapped(), all);
   }
   template <class Batch>
   Batch linear(std::span<const std::int32_t> weights, std::span<const Batch* const> inputs,
@@ -231,7 +273,14 @@ struct Server::State {
       throw ShapeError("linear: " + std::to_string(weights.size()) + " weights for " +
                        std::to_string(inputs.size()) + " inputs; at least one");
     const Encoding input = check_together("linear", inputs);
-    return run(plan_linear(parameters, weights, constant, input), inputs);
+    double noise = 0, most = 0;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const double of_input = noise_of(*inputs[k]);
+      noise += static_cast<double>(weights[k]) * weights[k] * of_input;
+      most = std::max(most, of_input);
+    }
+    if (noise > most) account.check_sum(input, noise);
+    return run(plan_linear(parameters, weights, constant, input), noise, inputs);
   }
   template <class Batch>
   Batch negated(const Batch& a) const {
@@ -240,10 +289,143 @@ struct Server::State {
     return linear<Batch>(weights, inputs, 1);
   }
 
+  // ---- what is known of a gate's inputs but one
+
+  /// What a gate makes of that one.
+  enum class Made : std::uint8_t { zero, one, same, opposite };
+
+  static void check_bits(std::span<const std::uint32_t> bits) {
+    check_values(bits, 2, "the number of values of a bit");
+  }
+  /// How many they are together; ShapeError unless counts are equal, or 1.
+  static std::size_t meet(std::initializer_list<std::size_t> counts) {
+    std::size_t most = 1;
+    for (const std::size_t count : counts)
+      if (count != 1) most = count;
+    for (const std::size_t count : counts)
+      if (count != most && count != 1)
+        throw ShapeError(std::to_string(count) + " beside " + std::to_string(most) +
+                         ": bits and ciphertexts are equal in number, or one");
+    return most;
+  }
+
+  /// Of ciphertext i, or the only one, `made(i)`; no bootstrap.
+  template <class Function>
+  Array make(const Array& x, std::size_t count, const Function& made) const {
+    std::array<bool, 4> used{};
+    std::vector<Made> all(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      all[i] = made(i);
+      used[static_cast<std::size_t>(all[i])] = true;
+    }
+    const auto only = [&](Made what) {
+      return x.count() == count &&
+             std::all_of(all.begin(), all.end(), [&](Made m) { return m == what; });
+    };
+    if (only(Made::same)) return x;
+    if (only(Made::opposite)) return negated(x);
+    std::vector<lattice::lwe::Array> rows{constants(std::array{0U, 1U}, x.encoding()).state_->rows};
+    std::array<std::size_t, 4> starts{0, 1, 0, 0};
+    std::size_t total = 2;
+    for (const Made what : {Made::same, Made::opposite}) {
+      if (!used[static_cast<std::size_t>(what)]) continue;
+      rows.push_back((what == Made::same ? x : negated(x)).state_->rows);
+      starts[static_cast<std::size_t>(what)] = total;
+      total += x.count();
+    }
+    check_count(total);
+    std::vector<std::uint32_t> index(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool constant = all[i] == Made::zero || all[i] == Made::one;
+      index[i] = static_cast<std::uint32_t>(starts[static_cast<std::size_t>(all[i])] +
+                                            (constant || x.count() == 1 ? 0 : i));
+    }
+    const double noise = rows.size() > 1 ? x.noise() : 0;
+    return wrap(x.encoding(), noise, evaluator.take(evaluator.join(rows), index));
+  }
+  static void check_count(std::size_t count) {
+    if (count > std::numeric_limits<std::uint32_t>::max())
+      throw ShapeError(std::to_string(count) + " ciphertexts are more than 2^32 - 1");
+  }
+
+  Array gate(Gate gate, const Array& a, std::span<const std::uint32_t> ones,
+             std::optional<Encoding> output) const {
+    const GateRule& rule = rule_of(gate);
+    check(a);
+    const Encoding encoding = a.encoding();
+    plan_gate(parameters, gate, encoding, output);  // for its refusals
+    check_values(ones, rule.inputs, "the number of inputs");
+    const std::size_t count = meet({a.count(), ones.size()});
+    const auto known = [&](std::size_t i) { return ones[ones.size() == 1 ? 0 : i]; };
+    if (output.value_or(encoding) != encoding) {
+      std::vector<Array> others;
+      std::vector<std::uint32_t> bits(count);
+      for (unsigned k = 0; k + 1 < rule.inputs; ++k) {
+        for (std::size_t i = 0; i < count; ++i) bits[i] = k < known(i);
+        others.push_back(constants(bits, encoding));
+      }
+      std::vector<const Array*> inputs{&a};
+      for (const Array& other : others) inputs.push_back(&other);
+      return this->gate<Array>(gate, inputs, output);
+    }
+    const auto value = [&rule](std::uint32_t sum) {
+      return (rule.doubled ? sum % 2 == 1 : sum >= rule.threshold) != rule.negated;
+    };
+    return make(a, count, [&](std::size_t i) {
+      const bool of_0 = value(known(i)), of_1 = value(known(i) + 1);
+      if (of_0 == of_1) return of_0 ? Made::one : Made::zero;
+      return of_1 ? Made::same : Made::opposite;
+    });
+  }
+  Array mux(const Array& select, std::span<const std::uint32_t> a,
+            std::span<const std::uint32_t> b) const {
+    check(select);
+    plan_mux(parameters, select.encoding());  // for its refusals
+    check_bits(a);
+    check_bits(b);
+    return make(select, meet({select.count(), a.size(), b.size()}), [&](std::size_t i) {
+      const bool of_1 = a[a.size() == 1 ? 0 : i] != 0, of_0 = b[b.size() == 1 ? 0 : i] != 0;
+      if (of_0 == of_1) return of_0 ? Made::one : Made::zero;
+      return of_1 ? Made::same : Made::opposite;
+    });
+  }
+  Array mux(std::span<const std::uint32_t> select, const Array& a, const Array& b) const {
+    const Array* inputs[] = {&a, &b};
+    const Encoding encoding = check_together("mux", std::span<const Array* const>(inputs));
+    plan_mux(parameters, encoding);  // for its refusals
+    check_bits(select);
+    const std::size_t count = meet({select.size(), a.count(), b.count()});
+    check_count(a.count() + b.count());
+    std::vector<std::uint32_t> index(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool first = select[select.size() == 1 ? 0 : i] != 0;
+      const std::size_t at = (first ? a : b).count() == 1 ? 0 : i;
+      index[i] = static_cast<std::uint32_t>(first ? at : a.count() + at);
+    }
+    const std::vector<lattice::lwe::Array> rows{a.state_->rows, b.state_->rows};
+    return wrap(encoding, std::max(a.noise(), b.noise()),
+                evaluator.take(evaluator.join(rows), index));
+  }
+  Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding) const {
+    check_encoding(parameters, encoding);
+    check_values(messages, encoding.p);
+    Ciphertexts out = empty(encoding, messages.size(), 0);
+    out.data.resize(out.count * out.row());
+    for (std::size_t i = 0; i < messages.size(); ++i)
+      out.data[i * out.row() + parameters.n()] =
+          static_cast<std::uint32_t>(encode(messages[i], encoding, parameters.q()));
+    return out;
+  }
+  Array constants(std::span<const std::uint32_t> messages, Encoding encoding) const {
+    const auto host = std::make_shared<const Ciphertexts>(trivial(messages, encoding));
+    return upload(*host, host);
+  }
+
   Parameters parameters;
   KeyId key_id;
   Transform transform;
   RotationSchedule rotation;
+  Account account;
   std::shared_ptr<const run::Fleet> fleet;
   std::shared_ptr<const lattice::lwe::Keys> server_keys;
   lattice::lwe::Evaluator evaluator;
@@ -253,7 +435,7 @@ struct Server::State {
 
 Server::Server(const EvaluationKeys& keys, ServerOptions options) {
   check_keys(keys);
-  state_ = std::make_unique<State>(keys, options);
+  state_ = std::make_shared<const State>(keys, options);
 }
 Server::~Server() = default;
 Server::Server(Server&&) noexcept = default;
@@ -266,6 +448,7 @@ const std::vector<std::string>& Server::devices() const { return state_->device_
 std::vector<FailedDevice> Server::failed_devices() const { return state_->fleet->failed(); }
 Transform Server::transform() const { return state_->transform; }
 RotationSchedule Server::rotation() const { return state_->rotation; }
+double Server::allow_failure() const { return state_->account.allow_failure(); }
 unsigned Server::threads() const { return state_->fleet->lane(0)->device().threads(); }
 std::size_t Server::key_bytes() const {
   std::size_t sum = 0;
@@ -282,6 +465,26 @@ Array Server::gate(Gate gate, std::span<const Array* const> inputs,
                    std::optional<Encoding> output) const {
   return state_->gate(gate, inputs, output);
 }
+Array Server::gate(Gate gate, const Array& a, std::span<const std::uint32_t> ones,
+                   std::optional<Encoding> output) const {
+  return state_->gate(gate, a, ones, output);
+}
+Array Server::mux(const Array& select, std::span<const std::uint32_t> a,
+                  std::span<const std::uint32_t> b) const {
+  return state_->mux(select, a, b);
+}
+Array Server::mux(std::span<const std::uint32_t> select, const Array& a, const Array& b) const {
+  return state_->mux(select, a, b);
+}
+Array Array::gate(Gate gate, const Array& other) const {
+  const Array* inputs[] = {this, &other};
+  return state_->open_server()->gate(gate, std::span<const Array* const>(inputs), {});
+}
+Array Array::gate(Gate gate, bool bit) const {
+  const std::uint32_t bits[] = {bit};
+  return state_->open_server()->gate(gate, *this, bits, {});
+}
+Array Array::operator~() const { return state_->open_server()->negated(*this); }
 Ciphertexts Server::not_(const Ciphertexts& a) const { return state_->negated(a); }
 Array Server::not_(const Array& a) const { return state_->negated(a); }
 Ciphertexts Server::mux(const Ciphertexts& select, const Ciphertexts& a,
@@ -316,20 +519,10 @@ Array Server::linear(std::span<const std::int32_t> weights, std::span<const Arra
 }
 
 Ciphertexts Server::trivial(std::span<const std::uint32_t> messages, Encoding encoding) const {
-  check_encoding(parameters(), encoding);
-  Ciphertexts out = state_->empty(encoding, messages.size());
-  out.data.resize(out.count * out.row());
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    if (messages[i] >= encoding.p)
-      throw EncodingError("message " + std::to_string(i) + " = " + std::to_string(messages[i]) +
-                          " is not below p = " + std::to_string(encoding.p));
-    out.data[i * out.row() + parameters().n()] =
-        static_cast<std::uint32_t>(encode(messages[i], encoding, parameters().q()));
-  }
-  return out;
+  return state_->trivial(messages, encoding);
 }
 Array Server::trivial_array(std::span<const std::uint32_t> messages, Encoding encoding) const {
-  return upload(trivial(messages, encoding));
+  return state_->constants(messages, encoding);
 }
 
 Array Server::upload(const Ciphertexts& ciphertexts) const {
@@ -341,7 +534,7 @@ Array Server::upload(std::shared_ptr<const Ciphertexts> ciphertexts) const {
 }
 Ciphertexts Server::download(const Array& array) const {
   state_->check(array);
-  Ciphertexts out = state_->empty(array.encoding(), array.count());
+  Ciphertexts out = state_->empty(array.encoding(), array.count(), array.noise());
   out.data.resize(out.count * out.row());
   state_->evaluator.download(array.state_->rows, out.data.data());
   return out;
@@ -349,18 +542,20 @@ Ciphertexts Server::download(const Array& array) const {
 
 Array Server::take(const Array& a, std::span<const std::uint32_t> index) const {
   state_->check(a);
-  return state_->wrap(a.encoding(), state_->evaluator.take(a.state_->rows, index));
+  return state_->wrap(a.encoding(), a.noise(), state_->evaluator.take(a.state_->rows, index));
 }
 Array Server::concatenate(std::span<const Array> arrays) const {
   std::vector<const Array*> inputs;
   std::vector<lattice::lwe::Array> rows;
+  double noise = 0;
   for (const Array& array : arrays) {
+    noise = std::max(noise, array.noise());
     inputs.push_back(&array);
     rows.push_back(array.state_->rows);
   }
   const Encoding encoding =
       state_->check_together("concatenate", std::span<const Array* const>(inputs));
-  return state_->wrap(encoding, state_->evaluator.join(rows));
+  return state_->wrap(encoding, noise, state_->evaluator.join(rows));
 }
 void Server::synchronise() const { state_->fleet->wait(); }
 

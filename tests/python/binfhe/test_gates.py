@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,27 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from support import Kit, make_kit
+from truth import ARITY, TRUTH, bits_p
 from whorl.binfhe import Server
-
-TRUTH: dict[str, Callable[..., np.ndarray]] = {
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "nand": lambda a, b: 1 - (a & b),
-    "nor": lambda a, b: 1 - (a | b),
-    "xor": lambda a, b: a ^ b,
-    "xnor": lambda a, b: 1 - (a ^ b),
-    "majority": lambda a, b, c: ((a + b + c) >= 2).astype(int),
-    "and3": lambda a, b, c: a & b & c,
-    "or3": lambda a, b, c: a | b | c,
-    "and4": lambda a, b, c, d: a & b & c & d,
-    "or4": lambda a, b, c, d: a | b | c | d,
-}
-ARITY = {name: function.__code__.co_argcount for name, function in TRUTH.items()}
-P = {2: 4, 3: 6, 4: 8}
-
-
-def bits_p(name: str) -> int:
-    return 4 if name == "majority" else P[ARITY[name]]
 
 
 def test_toy_set_is_exact() -> None:

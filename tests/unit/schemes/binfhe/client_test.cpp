@@ -35,7 +35,7 @@ TEST(BinfheClient, RoundTripInEveryEncoding) {
         const Encoding encoding{p, padding};
         if (encoding.sectors() > largest) continue;
         const auto m = messages(random.below(20), p, random);
-        const Ciphertexts c = client.encrypt(m, encoding);
+        const Ciphertexts c = client.encrypt(m, encoding, 1);
         EXPECT_EQ(c.count, m.size());
         EXPECT_EQ(c.data.size(), m.size() * (parameters.n() + 1));
         EXPECT_EQ(client.decrypt(c), m);
@@ -75,8 +75,8 @@ TEST(BinfheClient, Refusals) {
   EXPECT_THROW(client.encrypt(good, {0, false}), EncodingError);
   EXPECT_THROW(client.encrypt(good, {129, false}), EncodingError);
   EXPECT_THROW(client.encrypt(good, {65, true}), EncodingError);
-  EXPECT_NO_THROW(client.encrypt(good, {128, false}));
-  EXPECT_NO_THROW(client.encrypt(good, {64, true}));
+  EXPECT_NO_THROW(client.encrypt(good, {128, false}, 1));
+  EXPECT_NO_THROW(client.encrypt(good, {64, true}, 1));
   const Ciphertexts c = client.encrypt(good);
   EXPECT_THROW(other.decrypt(c), KeyMismatchError);
   EXPECT_THROW(other.noise(c, good), KeyMismatchError);

@@ -83,7 +83,7 @@ void check_all(const Parameters& parameters, std::optional<Transform> transform)
   ServerOptions options;
   options.threads = 2;
   options.transform = transform;
-  const Server server(pair.keys, options);
+  const Server server(pair.keys, test::failing(options));
   const Client& client = pair.client;
   for (const Gate gate : gates) {
     for (const std::uint32_t p : {4u, 6u, 8u}) {
@@ -132,7 +132,7 @@ void check_named(const char* name, std::initializer_list<Gate> some) {
   const Parameters parameters = Parameters::named(name, true);
   SCOPED_TRACE(name);
   const Client client(parameters);
-  const Server server(client.evaluation_keys(2), {"cpu", 2, {}, {}});
+  const Server server(client.evaluation_keys(2), test::failing({"cpu", 2, {}, {}}));
   for (const Gate gate : some) {
     ASSERT_LT(parameters.gate_failure_log2(gate_inputs(gate), least_p(gate), server.transform()),
               -25);

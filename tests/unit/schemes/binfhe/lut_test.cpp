@@ -39,7 +39,7 @@ TEST(BinfheLut, EveryKindOnSetsOfEveryKind) {
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
       SCOPED_TRACE(parameters.name());
       const test::Pair& pair = test::pair_of(parameters);
-      const Server server(pair.keys, {"cpu", 2, transform, {}});
+      const Server server(pair.keys, test::failing({"cpu", 2, transform, {}}));
       for (const std::uint32_t p : {2u, 3u, 4u, 5u, 7u, 8u}) {
         const auto to = static_cast<std::uint32_t>(2 + random.below(7));
         // Arbitrary, most of the time: what the values happen to be.

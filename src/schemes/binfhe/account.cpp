@@ -1,0 +1,189 @@
+#include "schemes/binfhe/account.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "schemes/binfhe/named_sets.h"
+#include "whorl/error.h"
+
+namespace whorl::binfhe {
+
+namespace {
+
+/// Failures of an operation under some parameters with some p.
+using Failure = std::function<double(const Parameters&, const NoiseEstimate&, Encoding)>;
+
+constexpr double never_log2 = 0;  ///< of what cannot be done at all: it always fails
+
+std::string power_of_two(double exponent) {
+  const auto tenths = static_cast<long>(std::ceil(exponent * 10));
+  std::string text =
+      "2^" + std::string(tenths < 0 ? "-" : "") + std::to_string(std::labs(tenths) / 10);
+  if (tenths % 10 != 0) text += "." + std::to_string(std::labs(tenths) % 10);
+  return text;
+}
+
+std::string name_of(const Parameters& parameters) {
+  return parameters.name().empty() ? "this set" : parameters.name();
+}
+
+/// What a bootstrap costs, roughly: words that its transforms touch.
+double cost_of(const Parameters& parameters) {
+  return parameters.rotation_transforms() * parameters.N() * ring_word_bytes(parameters.Q());
+}
+
+/// The cheapest named set, of 128 bits if there is one, under which the operation fails rarely
+/// enough.
+std::optional<Parameters> set_that_serves(Encoding encoding, const Failure& failure_log2,
+                                          double allowed_log2) {
+  std::optional<Parameters> best;
+  const auto rank = [](const Parameters& p) {
+    return std::pair(p.security().bits() < 128, cost_of(p));
+  };
+  for (const ParameterLiteral& literal : named_sets()) {
+    const Parameters candidate = Parameters::create(literal, true);
+    if (candidate.security().bits() < 100) continue;  // toys
+    if (failure_log2(candidate, candidate.noise(), encoding) > allowed_log2) continue;
+    if (!best || rank(candidate) < rank(*best)) best = candidate;
+  }
+  return best;
+}
+
+[[noreturn]] void refuse_failure(const std::string& operation, const Parameters& parameters,
+                                 const NoiseEstimate& estimate, Encoding encoding,
+                                 const Failure& failure_log2, double allowed_log2) {
+  const double found = failure_log2(parameters, estimate, encoding);
+  std::string message = operation + " with " + describe(encoding) + " under " +
+                        name_of(parameters) + " fails with a probability of " +
+                        power_of_two(found) + ", which is above the " + power_of_two(allowed_log2) +
+                        " that is allowed.";
+  std::optional<std::uint32_t> p;
+  for (std::uint32_t smaller = encoding.p - 1; smaller >= 2 && !p; --smaller)
+    if (failure_log2(parameters, estimate, {smaller, encoding.padding}) <= allowed_log2)
+      p = smaller;
+  const auto set = set_that_serves(encoding, failure_log2, allowed_log2);
+  if (p) message += " p = " + std::to_string(*p) + " would serve";
+  if (set) {
+    message += (p ? ", or the set " : " The set ") + set->name() + (p ? "" : " would serve");
+    if (set->security().bits() < 128) message += " (it needs allow_insecure)";
+  }
+  if (p || set) message += ".";
+  throw NoiseError(message + " allow_failure = " + power_of_two(std::ceil(found)) + " accepts it.");
+}
+
+/// Whether the sets carry the encoding at all.
+bool carries(const Parameters& parameters, Encoding encoding) {
+  return encoding.p >= 2 &&
+         encoding.sectors() <= std::min<std::uint64_t>(2ULL * parameters.N(), parameters.q()) / 4;
+}
+
+}  // namespace
+
+void check_allowed(double allow_failure) {
+  if (!(allow_failure > 0 && allow_failure <= 1))
+    throw ParameterError("allow_failure = " + std::to_string(allow_failure) +
+                         ": must be a probability above 0 and at most 1");
+}
+
+void check_fresh(const Parameters& parameters, Encoding encoding, double allow_failure) {
+  check_allowed(allow_failure);
+  const double allowed_log2 = std::log2(allow_failure);
+  if (parameters.fresh_failure_log2(encoding) <= allowed_log2) return;
+  refuse_failure(
+      "decryption of a fresh ciphertext", parameters, {}, encoding,
+      [](const Parameters& under, const NoiseEstimate&, Encoding with) {
+        return carries(under, with) ? under.fresh_failure_log2(with) : never_log2;
+      },
+      allowed_log2);
+}
+
+Account::Account(const Parameters& parameters, Transform transform, double allow_failure)
+    : parameters_(parameters),
+      estimate_(parameters.noise(transform)),
+      allow_failure_(allow_failure) {
+  check_allowed(allow_failure);
+  allow_failure_log2_ = std::log2(allow_failure);
+  const double to_q = static_cast<double>(parameters.q()) / static_cast<double>(parameters.Q());
+  fresh_ = estimate_.fresh / estimate_.refreshed;
+  mux_ = 1 + to_q * to_q * estimate_.blind_rotation / estimate_.refreshed;
+}
+
+void Account::refuse(const std::string& operation, Encoding encoding,
+                     const Failure& failure_log2) const {
+  refuse_failure(operation, parameters_, estimate_, encoding, failure_log2, allow_failure_log2_);
+}
+
+void Account::check_decision(std::string_view name, double weight, Encoding input,
+                             std::uint64_t least, double margin_sectors, double noise) const {
+  if (allows(gate_failure_log2(parameters_, estimate_, weight * noise, margin_sectors))) return;
+  const double of_margin = margin_sectors / static_cast<double>(input.sectors());
+  refuse(std::string(name), input,
+         [&](const Parameters& under, const NoiseEstimate& estimate, Encoding with) {
+           if (!carries(under, with) || with.sectors() < least || with.sectors() % 2 != 0)
+             return never_log2;
+           return gate_failure_log2(under, estimate, weight * noise,
+                                    of_margin * static_cast<double>(with.sectors()));
+         });
+}
+
+void Account::check_output(Encoding output) const {
+  const auto failure_log2 = [](const Parameters& under, const NoiseEstimate& estimate,
+                               Encoding with) {
+    return carries(under, with) ? decryption_failure_log2(under, estimate.refreshed, with)
+                                : never_log2;
+  };
+  if (!allows(failure_log2(parameters_, estimate_, output)))
+    refuse("decryption of a bootstrapped ciphertext", output, failure_log2);
+}
+
+void Account::check_gate(Gate gate, Encoding input, Encoding output, double noise) const {
+  const GateRule& rule = rule_of(gate);
+  // XOR takes twice the sum: four times its variance, and a margin of q/4.
+  const double sectors = rule.doubled ? 2 : static_cast<double>(input.sectors());
+  check_decision(rule.name, rule.doubled ? 4 : 1, input, least_sectors(rule), sectors, noise);
+  check_output(output);
+}
+
+void Account::check_bootstrap(Encoding input, Encoding output, double noise) const {
+  check_decision("bootstrap", 1, input, 2, static_cast<double>(input.sectors()), noise);
+  check_output(output);
+}
+
+void Account::check_mux(Encoding encoding, double noise) const {
+  // Either of two ANDs; the result has the noise of two rotations.
+  const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
+                                Encoding with) {
+    if (!carries(under, with) || with.sectors() < 4 || with.sectors() % 2 != 0) return never_log2;
+    return std::max(
+        1 + gate_failure_log2(under, estimate, noise, static_cast<double>(with.sectors())),
+        decryption_failure_log2(under, mux_ * estimate.refreshed, with));
+  };
+  if (!allows(failure_log2(parameters_, estimate_, encoding)))
+    refuse("mux", encoding, failure_log2);
+}
+
+void Account::check_look_up(const Lut& lut, double noise) const {
+  const bool arbitrary = lut.kind() == LutKind::arbitrary;
+  const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
+                                Encoding with) {
+    if (!carries(under, with) || (arbitrary && with.p > under.N() / 4)) return never_log2;
+    return lut_failure_log2(under, estimate, with, arbitrary, noise);
+  };
+  if (!allows(failure_log2(parameters_, estimate_, lut.input())))
+    refuse(arbitrary ? "a table of two rotations" : "a table of one rotation", lut.input(),
+           failure_log2);
+  check_output(lut.output());
+}
+
+void Account::check_sum(Encoding encoding, double noise) const {
+  const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
+                                Encoding with) {
+    return carries(under, with) ? decryption_failure_log2(under, noise * estimate.refreshed, with)
+                                : never_log2;
+  };
+  if (!allows(failure_log2(parameters_, estimate_, encoding)))
+    refuse("decryption of this weighted sum", encoding, failure_log2);
+}
+
+}  // namespace whorl::binfhe

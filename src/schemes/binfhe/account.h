@@ -1,0 +1,70 @@
+// What is known of the errors of ciphertexts without their key, and which operations that allows.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/plan.h"
+
+namespace whorl::binfhe {
+
+// log2 of failure probabilities; docs/noise.md derives them. `noise` is the variance of the
+// inputs' errors in units of a bootstrapped ciphertext's, `estimate` is of `parameters`.
+
+/// A rotation that decides with a margin of q/(2·margin_sectors).
+double gate_failure_log2(const Parameters& parameters, const NoiseEstimate& estimate, double noise,
+                         double margin_sectors);
+/// A table over `encoding` that gives a value more than `sectors_off` sectors away from its
+/// input's.
+double lut_failure_log2(const Parameters& parameters, const NoiseEstimate& estimate,
+                        Encoding encoding, bool arbitrary, double noise,
+                        std::uint32_t sectors_off = 0);
+/// A message that decrypts to one more than `sectors_off` sectors away; `variance` at q.
+double decryption_failure_log2(const Parameters& parameters, double variance, Encoding encoding,
+                               std::uint32_t sectors_off = 0);
+
+/// ParameterError unless in (0, 1].
+void check_allowed(double allow_failure);
+/// NoiseError if fresh encryptions decrypt wrongly more often than `allow_failure`.
+void check_fresh(const Parameters& parameters, Encoding encoding, double allow_failure);
+
+/// The noise of a server's ciphertexts, and the failures that it allows. Checks throw a NoiseError
+/// that names the operation, its probability, and what would serve. Gates and tables count an
+/// encrypted input as bootstrapped at least, so that fresh inputs do not pass where the next ones
+/// fail.
+class Account {
+ public:
+  Account(const Parameters& parameters, Transform transform, double allow_failure);
+
+  double allow_failure() const { return allow_failure_; }
+  double fresh() const { return fresh_; }
+  double bootstrapped() const { return 1; }
+  /// Two rotations and one key switch.
+  double of_mux() const { return mux_; }
+
+  // `noise`: the sum of the inputs'.
+
+  void check_gate(Gate gate, Encoding input, Encoding output, double noise) const;
+  void check_bootstrap(Encoding input, Encoding output, double noise) const;
+  void check_mux(Encoding encoding, double noise) const;
+  /// Of an exact table.
+  void check_look_up(const Lut& lut, double noise) const;
+  void check_sum(Encoding encoding, double noise) const;
+
+ private:
+  /// log2 of the failure probability of an operation that takes `encoding`.
+  using Failure = std::function<double(const Parameters&, const NoiseEstimate&, Encoding encoding)>;
+  bool allows(double failure_log2) const { return failure_log2 <= allow_failure_log2_; }
+  [[noreturn]] void refuse(const std::string& operation, Encoding encoding,
+                           const Failure& failure_log2) const;
+  void check_decision(std::string_view name, double weight, Encoding input, std::uint64_t least,
+                      double margin_sectors, double noise) const;
+  void check_output(Encoding output) const;
+
+  Parameters parameters_;
+  NoiseEstimate estimate_;
+  double allow_failure_, allow_failure_log2_, fresh_, mux_;
+};
+
+}  // namespace whorl::binfhe

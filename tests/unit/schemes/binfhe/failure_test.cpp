@@ -1,0 +1,211 @@
+// What fails too often is refused, and accepted knowingly.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "schemes/binfhe/account.h"
+#include "support/binfhe_sets.h"
+#include "support/message.h"
+#include "support/random.h"
+#include "support/targets.h"
+#include "whorl/binfhe.h"
+#include "whorl/error.h"
+
+namespace whorl::binfhe {
+namespace {
+
+using Messages = std::vector<std::uint32_t>;
+
+/// n = 16, but q, Q, and with them the ratio of noise and margin, as a set of 128 bits has.
+Parameters noisy() {
+  ParameterLiteral p = test::small_literal();
+  p.name = "noisy";
+  p.q = 256;
+  p.Q_ks = 1 << 12;
+  p.sigma_lwe = 3.19;
+  return test::insecure(p);
+}
+
+class BinfheFailure : public ::testing::Test {
+ protected:
+  const Parameters parameters_ = noisy();
+  const test::Pair& pair_ = test::pair_of(parameters_);
+  const Client& client_ = pair_.client;
+  const Server strict_{pair_.keys, {"cpu", 1, {}, {}}};
+  const Server lenient_{pair_.keys, test::failing({"cpu", 1, {}, {}})};
+};
+
+TEST_F(BinfheFailure, OfGatesIsRefusedAndAcceptedKnowingly) {
+  const double failure = parameters_.gate_failure_log2(4, 8, strict_.transform());
+  ASSERT_GT(failure, -40);
+  const Ciphertexts x = client_.encrypt({0, 1}, {8}, 1), y = client_.encrypt({1, 1}, {8}, 1);
+  const std::string said = test::message_of<NoiseError>([&] { strict_.and4(x, y, x, y); });
+  EXPECT_EQ(said.find("and4 with p = 8 under noisy fails with a probability of 2^-"), 0u) << said;
+  EXPECT_NE(said.find("above the 2^-40 that is allowed. The set "), std::string::npos) << said;
+  EXPECT_NE(said.find("allow_failure = 2^" + std::to_string(std::lround(std::ceil(failure)))),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(lenient_.and4(x, y, x, y).count, 2u);
+  EXPECT_THROW(
+      strict_.and4(strict_.upload(x), strict_.upload(y), strict_.upload(x), strict_.upload(y)),
+      NoiseError);
+  // As much as the operation needs, and less.
+  ServerOptions options{"cpu", 1, {}, {}};
+  options.allow_failure = std::exp2(std::ceil(failure));
+  EXPECT_NO_THROW(Server(pair_.keys, options).and4(x, y, x, y));
+  options.allow_failure = std::exp2(std::floor(failure));
+  EXPECT_THROW(Server(pair_.keys, options).and4(x, y, x, y), NoiseError);
+  for (const double wrong : {0.0, -1.0, 1.5, std::nan("")}) {
+    options.allow_failure = wrong;
+    EXPECT_THROW(Server(pair_.keys, options), ParameterError) << wrong;
+  }
+}
+
+TEST(BinfheFailures, W128P64ServesTwoInputsAndNotFour) {
+  const Parameters parameters = Parameters::named("W128_P64");
+  const Account account(parameters, Transform::fft, allowed_failure);
+  for (const Gate gate : {Gate::nand, Gate::xor_, Gate::or_})
+    EXPECT_NO_THROW(account.check_gate(gate, {4}, {4}, 2)) << gate_name(gate);
+  EXPECT_NO_THROW(account.check_gate(Gate::majority, {4}, {4}, 3));
+  EXPECT_NO_THROW(account.check_mux({4}, 2));
+  EXPECT_NO_THROW(account.check_gate(Gate::nand, {4}, {4}, 2 * account.of_mux()));
+  EXPECT_THROW(account.check_gate(Gate::and3, {6}, {6}, 3), NoiseError);
+  const auto said =
+      test::message_of<NoiseError>([&] { account.check_gate(Gate::and4, {8}, {8}, 4); });
+  EXPECT_EQ(said,
+            "and4 with p = 8 under W128_P64 fails with a probability of 2^-12.5, which is above "
+            "the 2^-40 that is allowed. The set W128_P128 would serve. allow_failure = 2^-12 "
+            "accepts it.");
+  // A smaller p serves a gate of two inputs.
+  EXPECT_NE(test::message_of<NoiseError>([&] {
+              account.check_gate(Gate::and_, {8}, {8}, 2);
+            }).find("p = 4 would serve"),
+            std::string::npos);
+  const Lut table = Lut::create(parameters, {3, 1, 2, 2}, {4}, {4});
+  EXPECT_NE(test::message_of<NoiseError>([&] {
+              account.check_look_up(table, 1);
+            }).find("a table of two rotations with p = 4 under W128_P64 fails"),
+            std::string::npos);
+  const Lut padded = Lut::create(parameters, {3, 1, 2, 2}, {4, true}, {4});
+  EXPECT_NO_THROW(account.check_look_up(padded, 1));
+  const Account large(Parameters::named("W128_P128"), Transform::fft, allowed_failure);
+  EXPECT_NO_THROW(large.check_gate(Gate::and4, {8}, {8}, 4));
+}
+
+TEST_F(BinfheFailure, OfSumsFollowsFromTheirNoise) {
+  const Server server(pair_.keys, {"cpu", 1, {}, {}});
+  const Ciphertexts x = client_.encrypt({1}, {2}, 1);
+  Array a = server.bootstrap(server.upload(x));
+  EXPECT_EQ(a.noise(), 1);
+  const std::int32_t weights[] = {1, -1};
+  const Array* inputs[] = {&a, &a};
+  const Array sum = server.linear(weights, inputs);
+  EXPECT_EQ(sum.noise(), 2);
+  EXPECT_EQ(server.not_(sum).noise(), 2);
+  EXPECT_EQ(server.take(sum, Messages{0, 0}).noise(), 2);
+  EXPECT_EQ(server.download(sum).noise, 2);
+  EXPECT_EQ(server.upload(server.download(sum)).noise(), 2);
+  EXPECT_EQ(server.trivial_array({0, 1}).noise(), 0);
+  const Array both[] = {a, sum};
+  EXPECT_EQ(server.concatenate(both).noise(), 2);
+  EXPECT_EQ(server.bootstrap(a).noise(), 1);
+  // The same gate passes on what is bootstrapped, and not on sums of many.
+  const std::int32_t many[] = {9};
+  const Array* one[] = {&a};
+  EXPECT_NO_THROW(server.bootstrap(a));
+  const Server consenting(pair_.keys, test::failing({"cpu", 1, {}, {}}));
+  const Ciphertexts noisy = server.download(a);
+  const Array there = consenting.upload(noisy);
+  one[0] = &there;
+  const Ciphertexts loud = consenting.download(consenting.linear(many, one));
+  EXPECT_EQ(loud.noise, 81);
+  const Array heard = server.upload(loud);
+  EXPECT_THROW(server.bootstrap(heard), NoiseError);
+  one[0] = &a;
+  EXPECT_THROW(server.linear(many, one), NoiseError);
+}
+
+TEST_F(BinfheFailure, FreshCiphertextsThatCannotBeReadAreRefused) {
+  const double failure = parameters_.fresh_failure_log2({16});
+  ASSERT_GT(failure, -40);
+  const auto said = test::message_of<NoiseError>([&] { client_.encrypt({3}, {16}); });
+  EXPECT_EQ(said.find("decryption of a fresh ciphertext with p = 16 under noisy fails with"), 0u)
+      << said;
+  EXPECT_NE(said.find(" p = "), std::string::npos) << said;
+  EXPECT_NO_THROW(client_.encrypt({3}, {16}, 0.5));
+  EXPECT_NO_THROW(client_.encrypt({3}, {4}));
+  EXPECT_THROW(client_.encrypt({3}, {4}, 0), ParameterError);
+  // What the message names serves: 2^-40 lies between p and p + 1.
+  const std::size_t at = said.find(". p = ");
+  ASSERT_NE(at, std::string::npos) << said;
+  const auto p = static_cast<std::uint32_t>(std::stoul(said.substr(at + 6)));
+  EXPECT_LE(parameters_.fresh_failure_log2({p}), -40);
+  EXPECT_GT(parameters_.fresh_failure_log2({p + 1}), -40);
+}
+
+/// What error_bound promises, for every message, many times.
+TEST_F(BinfheFailure, ApproximateTablesStayWithinTheirBound) {
+  test::Random random;
+  const std::uint32_t p_out = 16;
+  for (const Encoding input : {Encoding{16, true}, Encoding{8, true}, Encoding{16}, Encoding{8}}) {
+    const auto smooth = [&](std::uint32_t m) { return m * 12 / input.p; };
+    EXPECT_THROW(strict_.apply(std::vector{Lut::create(parameters_, smooth, input, {p_out})}, {},
+                               client_.encrypt({0}, input, 1)),
+                 NoiseError);
+    const Lut lut = Lut::create(parameters_, smooth, input, {p_out}, false);
+    EXPECT_FALSE(lut.exact());
+    const std::uint32_t bound = lut.error_bound();
+    EXPECT_GT(bound, 0u);
+    EXPECT_LT(bound, p_out);
+    Messages m(512);
+    for (auto& each : m) each = static_cast<std::uint32_t>(random.below(input.p));
+    const auto got =
+        client_.decrypt(strict_.apply(std::span(&lut, 1), {}, client_.encrypt(m, input, 1)));
+    std::uint32_t farthest = 0;
+    for (std::size_t i = 0; i < m.size(); ++i) {
+      const std::uint32_t apart = (got[i] + p_out - smooth(m[i])) % p_out;
+      farthest = std::max(farthest, std::min(apart, p_out - apart));
+    }
+    EXPECT_LE(farthest, bound) << input.p << input.padding;
+  }
+}
+
+TEST(BinfheFailures, BoundsOfTables) {
+  const Parameters parameters = Parameters::named("W128_P128");
+  const auto identity = [](std::uint32_t m) { return m; };
+  // Exact ones are exact; the flag alone changes nothing.
+  EXPECT_EQ(Lut::create(parameters, identity, {16, true}, {16, true}).error_bound(), 0u);
+  EXPECT_EQ(Lut::create(parameters, identity, {16, true}, {16, true}, false).error_bound(), 0u);
+  // The noise passes a few of 64 sectors: a steeper function is further off.
+  const Encoding wide{64, true};
+  const auto bound = [&](const std::function<std::uint32_t(std::uint32_t)>& function) {
+    return Lut::create(parameters, function, wide, {1024}, false).error_bound();
+  };
+  const auto tent = [](std::uint32_t slope) {
+    return [slope](std::uint32_t m) { return slope * std::min(m, 63 - m); };
+  };
+  EXPECT_GT(bound(tent(1)), 0u);
+  EXPECT_EQ(bound(tent(3)) - bound(tent(1)), 2 * (bound(tent(2)) - bound(tent(1))));
+  EXPECT_GT(bound(tent(3)), bound(tent(1)));
+  // A constant is only off where noise passes the ends of the half circle, and finds it negated.
+  EXPECT_LT(bound([](std::uint32_t) { return 0; }), bound(tent(1)));
+  EXPECT_EQ(bound([](std::uint32_t) { return 100; }), 200 + bound([](std::uint32_t) { return 0; }));
+}
+
+TEST_F(BinfheFailure, ErrorsNameValueAndIndex) {
+  const auto of = [](auto&& work) { return test::message_of<EncodingError>(work); };
+  EXPECT_EQ(of([&] { client_.encrypt({0, 1, 9}); }), "value 9 at index 2 is not below p = 4");
+  EXPECT_EQ(of([&] { strict_.trivial({0, 1, 9}); }), "value 9 at index 2 is not below p = 4");
+  EXPECT_EQ(of([&] { strict_.trivial_array({7}); }), "value 7 at index 0 is not below p = 4");
+  EXPECT_EQ(of([&] {
+              Lut::create(parameters_, {0, 1, 9, 0}, {}, {});
+            }),
+            "value 9 at index 2 is not below the output's p = 4");
+  const Ciphertexts c = client_.encrypt({0, 1});
+  EXPECT_EQ(of([&] { client_.noise(c, {0, 9}); }), "value 9 at index 1 is not below p = 4");
+}
+
+}  // namespace
+}  // namespace whorl::binfhe

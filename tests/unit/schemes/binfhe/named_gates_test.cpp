@@ -1,0 +1,183 @@
+// Gates by name, operators on arrays, and inputs that are known.
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "support/binfhe_sets.h"
+#include "support/targets.h"
+#include "whorl/binfhe.h"
+#include "whorl/error.h"
+
+namespace whorl::binfhe {
+namespace {
+
+using Messages = std::vector<std::uint32_t>;
+
+class BinfheNamedGates : public ::testing::Test {
+ protected:
+  Messages open(const Ciphertexts& c) { return pair_.client.decrypt(c); }
+  Messages open(const Array& a) { return open(server_.download(a)); }
+
+  const Parameters parameters_ = test::insecure(test::small_literal());
+  const test::Pair& pair_ = test::pair_of(parameters_);
+  const Client& client_ = pair_.client;
+  const Server server_{pair_.keys, test::failing({test::tested_device, 2, {}, {}})};
+};
+
+TEST_F(BinfheNamedGates, OnBatchesSinglesAndArrays) {
+  const auto check = [&](const auto& a, const auto& b, const auto& c, const auto& d) {
+    EXPECT_EQ(open(server_.and_(a, b)), (Messages{0, 0, 0, 1}));
+    EXPECT_EQ(open(server_.or_(a, b)), (Messages{0, 1, 1, 1}));
+    EXPECT_EQ(open(server_.nand(a, b)), (Messages{1, 1, 1, 0}));
+    EXPECT_EQ(open(server_.nor(a, b)), (Messages{1, 0, 0, 0}));
+    EXPECT_EQ(open(server_.xor_(a, b)), (Messages{0, 1, 1, 0}));
+    EXPECT_EQ(open(server_.xnor(a, b)), (Messages{1, 0, 0, 1}));
+    EXPECT_EQ(open(server_.not_(a)), (Messages{1, 1, 0, 0}));
+    EXPECT_EQ(open(server_.majority(a, b, c)), (Messages{0, 1, 0, 1}));
+    EXPECT_EQ(open(server_.mux(c, a, b)), (Messages{0, 0, 0, 1}));
+    EXPECT_EQ(open(server_.bootstrap(d)), (Messages{1, 1, 1, 0}));
+  };
+  const Ciphertexts a = client_.encrypt({0, 0, 1, 1}), b = client_.encrypt({0, 1, 0, 1}),
+                    c = client_.encrypt({0, 1, 0, 1}), d = client_.encrypt({1, 1, 1, 0});
+  check(a, b, c, d);
+  check(server_.upload(a), server_.upload(b), server_.upload(c), server_.upload(d));
+  EXPECT_EQ(open(server_.nand(client_.encrypt({1}), client_.encrypt({1}))), Messages{0});
+  const auto wide = [&](const Messages& m, std::uint32_t p) { return client_.encrypt(m, {p}); };
+  const Ciphertexts x = wide({0, 1, 1}, 6), y = wide({0, 0, 1}, 6), z = wide({0, 1, 1}, 6);
+  EXPECT_EQ(open(server_.and3(x, y, z)), (Messages{0, 0, 1}));
+  EXPECT_EQ(open(server_.or3(x, y, z)), (Messages{0, 1, 1}));
+  const Ciphertexts s = wide({0, 1, 1}, 8), t = wide({0, 0, 1}, 8);
+  EXPECT_EQ(open(server_.and4(s, t, s, t)), (Messages{0, 0, 1}));
+  EXPECT_EQ(open(server_.or4(s, t, s, t)), (Messages{0, 1, 1}));
+}
+
+TEST_F(BinfheNamedGates, OperatorsOfArrays) {
+  const Array a = server_.upload(client_.encrypt({0, 0, 1, 1})),
+              b = server_.upload(client_.encrypt({0, 1, 0, 1})),
+              one = server_.upload(client_.encrypt({1}));
+  EXPECT_EQ(open(a & b), (Messages{0, 0, 0, 1}));
+  EXPECT_EQ(open(a | b), (Messages{0, 1, 1, 1}));
+  EXPECT_EQ(open((a ^ b) & ~a), (Messages{0, 1, 0, 0}));
+  EXPECT_EQ(open(a ^ one), (Messages{1, 1, 0, 0}));
+  EXPECT_EQ(open(a & true), open(a));
+  EXPECT_EQ(open(false & a), (Messages{0, 0, 0, 0}));
+  EXPECT_EQ(open(a | true), (Messages{1, 1, 1, 1}));
+  EXPECT_EQ(open(true ^ a), (Messages{1, 1, 0, 0}));
+  std::optional<Server> brief(std::in_place, pair_.keys,
+                              ServerOptions{test::tested_device, 1, {}, {}});
+  const Array left = brief->upload(client_.encrypt({0, 1}));
+  const Server moved = std::move(*brief);
+  EXPECT_EQ(moved.download(left & left).count, 2u);
+  EXPECT_THROW(a & left, MismatchError);
+}
+
+TEST_F(BinfheNamedGates, ArraysWhoseServerIsGoneSaySo) {
+  const auto kept = [&] {
+    return Server(pair_.keys, {test::tested_device, 1, {}, {}}).upload(client_.encrypt({0, 1}));
+  }();
+  EXPECT_THROW(kept & kept, DeviceError);
+  EXPECT_THROW(~kept, DeviceError);
+  EXPECT_THROW(kept ^ true, DeviceError);
+}
+
+unsigned truth(Gate gate, unsigned ones) {
+  switch (gate) {
+    case Gate::and_:
+      return ones == 2;
+    case Gate::or_:
+    case Gate::or3:
+    case Gate::or4:
+      return ones > 0;
+    case Gate::nand:
+      return ones != 2;
+    case Gate::nor:
+      return ones == 0;
+    case Gate::xor_:
+      return ones % 2;
+    case Gate::xnor:
+      return ones % 2 == 0;
+    case Gate::majority:
+      return ones >= 2;
+    case Gate::and3:
+      return ones == 3;
+    case Gate::and4:
+      return ones == 4;
+  }
+  return 2;
+}
+
+TEST_F(BinfheNamedGates, KnownInputsTakeNoBootstrap) {
+  for (const Gate gate : {Gate::and_, Gate::or_, Gate::nand, Gate::nor, Gate::xor_, Gate::xnor,
+                          Gate::majority, Gate::and3, Gate::or3, Gate::and4, Gate::or4}) {
+    SCOPED_TRACE(gate_name(gate));
+    const unsigned inputs = gate_inputs(gate);
+    const std::uint32_t p = gate == Gate::majority ? 4 : 2 * inputs;
+    Messages bits, ones, want;
+    for (std::uint32_t k = 0; k < inputs; ++k)
+      for (const std::uint32_t bit : {0u, 1u}) {
+        bits.push_back(bit);
+        ones.push_back(k);
+        want.push_back(truth(gate, bit + k));
+      }
+    const Ciphertexts fresh = client_.encrypt(bits, {p});
+    const Array a = server_.upload(fresh);
+    const Array got = server_.gate(gate, a, ones);
+    EXPECT_EQ(open(got), want);
+    EXPECT_EQ(got.encoding(), a.encoding());
+    EXPECT_EQ(got.noise(), a.noise());
+    // No bootstrap: errors are those of the fresh ones, their negatives, or none.
+    const auto before = client_.noise(fresh, bits),
+               after = client_.noise(server_.download(got), want);
+    for (std::size_t i = 0; i < bits.size(); ++i)
+      EXPECT_TRUE(after[i] == before[i] || after[i] == -before[i] || after[i] == 0);
+    // Which the next gate takes.
+    EXPECT_EQ(open(server_.bootstrap(got)), want);
+    EXPECT_EQ(open(server_.gate(gate, got, {0})).size(), want.size());
+    // Another encoding takes one.
+    const Array other = server_.gate(gate, a, ones, Encoding{5, true});
+    EXPECT_EQ(other.encoding(), (Encoding{5, true}));
+    EXPECT_EQ(open(other), want);
+  }
+}
+
+TEST_F(BinfheNamedGates, KnownInputsMeetAndAreChecked) {
+  const Array x = server_.upload(client_.encrypt({0, 1, 1})),
+              one = server_.upload(client_.encrypt({1})),
+              none = server_.upload(client_.encrypt(Messages{}));
+  EXPECT_EQ(open(server_.gate(Gate::and_, x, {1})), (Messages{0, 1, 1}));
+  EXPECT_EQ(open(server_.gate(Gate::and_, one, {1, 0, 1, 0})), (Messages{1, 0, 1, 0}));
+  EXPECT_EQ(open(server_.gate(Gate::xor_, one, {1, 1})), (Messages{0, 0}));
+  EXPECT_EQ(open(server_.gate(Gate::and_, one, {1, 1})), (Messages{1, 1}));
+  EXPECT_EQ(server_.gate(Gate::and_, none, {1}).count(), 0u);
+  EXPECT_EQ(server_.gate(Gate::and_, one, Messages{}).count(), 0u);
+  EXPECT_EQ(server_.gate(Gate::and_, x, {0}).noise(), 0);
+  EXPECT_THROW(server_.gate(Gate::and_, x, {1, 0}), ShapeError);
+  EXPECT_THROW(server_.gate(Gate::and_, x, {0, 2, 0}), EncodingError);
+  EXPECT_THROW(server_.gate(Gate::and3, x, {0}), EncodingError) << "p = 4";
+  const Array five = server_.upload(client_.encrypt({0, 1}, {5}));
+  EXPECT_THROW(five & true, EncodingError);
+  EXPECT_THROW(server_.gate(Gate::xor_, server_.upload(client_.encrypt({0, 1}, {8})), {1}),
+               EncodingError);
+  // MUX.
+  const Array y = server_.upload(client_.encrypt({1, 0, 1}));
+  const Messages select = {1, 0, 0}, a = {1, 1, 0}, b = {1, 0, 1};
+  EXPECT_EQ(open(server_.mux(select, x, y)), (Messages{0, 0, 1}));
+  EXPECT_EQ(open(server_.mux(select, one, y)), (Messages{1, 0, 1}));
+  EXPECT_EQ(open(server_.mux(x, a, b)), (Messages{1, 1, 0}));
+  EXPECT_EQ(open(server_.mux(one, a, b)), a);
+  EXPECT_THROW(server_.mux(Messages{2}, x, y), EncodingError);
+  EXPECT_THROW(server_.mux(x, Messages{1, 1}, Messages{0}), ShapeError);
+  EXPECT_THROW(server_.mux(select, x, five), EncodingError);
+}
+
+TEST_F(BinfheNamedGates, ListsOfValues) {
+  EXPECT_EQ(open(client_.encrypt({1, 0, 1})), (Messages{1, 0, 1}));
+  EXPECT_EQ(open(client_.encrypt({5, 2}, {8})), (Messages{5, 2}));
+  EXPECT_EQ(open(server_.trivial({3, 2})), (Messages{3, 2}));
+  EXPECT_EQ(open(server_.trivial_array({3, 2}, {5})), (Messages{3, 2}));
+  for (const std::int64_t error : client_.noise(server_.trivial({3, 2}), {3, 2}))
+    EXPECT_EQ(error, 0);
+}
+
+}  // namespace
+}  // namespace whorl::binfhe
