@@ -9,6 +9,7 @@ import typer
 from . import _completion as completion
 from . import _expressions
 from . import _sets as sets
+from ._output import err
 from ._scheme import Scheme, Work
 
 _GATES = (
@@ -30,8 +31,9 @@ def _encrypt(
     *,
     p: Annotated[int, typer.Option("-p", "--p", help="Messages are 0 … p-1; bits: 4.")] = 4,
     padding: Annotated[bool, typer.Option("--padding", help="Leave a bit above messages.")] = False,
+    allow_failure: sets.AllowFailure = None,
 ) -> Any:
-    return client.encrypt(values, p, padding)
+    return client.encrypt(values, p, padding, **sets.consent(allow_failure))
 
 
 def _work(
@@ -51,14 +53,20 @@ def _work(
     p_out: Annotated[
         int | None, typer.Option(help="p of what a gate or table gives; default: p.")
     ] = None,
+    approximate: Annotated[
+        bool,
+        typer.Option("--approximate", help="A table whose outputs may be off by a stated bound."),
+    ] = False,
 ) -> Work | None:
     if gate is not None and lut is not None:
         raise ValueError("one of --gate and --lut is needed, not both")
     if p_out is not None and gate is None and lut is None:
         raise ValueError("--p-out goes with --gate or --lut")
+    if approximate and lut is None:
+        raise ValueError("--approximate goes with --lut")
     if gate is not None:
         return _gate(gate.lower(), p_out)
-    return None if lut is None else _lut(scheme, lut, p_out)
+    return None if lut is None else _lut(scheme, lut, p_out, approximate)
 
 
 def _server(
@@ -71,8 +79,10 @@ def _server(
         str | None,
         typer.Option(help="ntt or fft; default: the set's.", autocompletion=completion.TRANSFORMS),
     ] = None,
+    allow_failure: sets.AllowFailure = None,
 ) -> Any:
-    return scheme.part("Server")(keys, device, threads, transform=transform)
+    options = {"transform": transform, **sets.consent(allow_failure)}
+    return scheme.part("Server")(keys, device, threads, **options)
 
 
 def _gate(name: str, p_out: int | None) -> Work:
@@ -92,14 +102,18 @@ def _gate(name: str, p_out: int | None) -> Work:
     return work
 
 
-def _lut(scheme: Scheme, text: str, p_out: int | None) -> Work:
+def _lut(scheme: Scheme, text: str, p_out: int | None, approximate: bool) -> Work:
     def work(server: Any, arrays: list[Any]) -> Any:
         if len(arrays) != 1:
             raise ValueError(f"--lut: {len(arrays)} inputs, expected 1")
         [array] = arrays
         outputs = array.p if p_out is None else p_out
         values = _expressions.table(text, array.p, outputs)
-        lut = scheme.part("Lut")(server.parameters, values, array.p, outputs, array.padding)
+        lut = scheme.part("Lut")(
+            server.parameters, values, array.p, outputs, array.padding, exact=not approximate
+        )
+        if approximate:
+            err.print(f"outputs are off by at most {lut.error_bound}", markup=False)
         return server.apply(lut, array)
 
     return work

@@ -24,6 +24,39 @@ Params = Annotated[
 ]
 
 
+def probability(text: str | float) -> float:
+    """A probability as people write it: 0.001, 1e-6, 2^-12.
+
+    >>> probability("2^-12") == 2.0**-12
+    True
+    """
+    base, power, exponent = str(text).partition("^")
+    try:
+        value = float(base) ** float(exponent) if power else float(base)
+    except (ValueError, ArithmeticError):
+        value = 0.0
+    if not 0 < value <= 1:
+        raise typer.BadParameter(f"{text} is no probability above 0 and at most 1, as 2^-12 is")
+    return value
+
+
+AllowFailure = Annotated[
+    float | None,
+    typer.Option(
+        "--allow-failure",
+        parser=probability,
+        metavar="P",
+        help="Largest failure probability that is accepted knowingly, as 2^-12; 1 accepts all.",
+        show_default="2^-40",
+    ),
+]
+
+
+def consent(allow_failure: float | None) -> dict[str, float]:
+    """The argument of a client or a server that the option makes."""
+    return {} if allow_failure is None else {"allow_failure": allow_failure}
+
+
 def find(text: str, allow_insecure: bool = False) -> Parameters:
     """The parameters that `--params` names. A name of a set goes before that of a file."""
     return parameters(_literal(text), allow_insecure)

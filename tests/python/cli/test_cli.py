@@ -69,6 +69,20 @@ def test_gates_from_end_to_end(shell: Shell) -> None:
     assert shell("decrypt", "m.whorl", *PHRASE) == "1 1 0 1\n"
 
 
+def test_what_fails_too_often_needs_consent(shell: Shell) -> None:
+    encrypt = ("encrypt", "0", "5", "15", "-p", "16", "--padding", "-o", "w.whorl", *PHRASE)
+    evaluate = ("eval", "w.whorl", "-o", "v.whorl", "--lut", "15 - x", "--allow-insecure")
+    said = shell(*encrypt, code=1)
+    assert "NoiseError" in said and "allow_failure" in said
+    shell(*encrypt, "--allow-failure", "1")
+    assert "a table of one rotation with p = 16" in shell(*evaluate, code=1).replace("\n", " ")
+    shell(*evaluate, "--allow-failure", "2^-3")
+    assert len(shell("decrypt", "v.whorl", *PHRASE).split()) == 3
+    shell(*evaluate, "--approximate", "--force")
+    for wrong in ("0", "2", "often", "2^x", "nan"):
+        assert "probability" in shell(*evaluate, "--allow-failure", wrong, code=2)
+
+
 def test_tables_and_arrays(shell: Shell) -> None:
     np.save(shell.folder / "in.npy", np.array([[0, 1], [2, 3]]))
     shell("encrypt", "in.npy", "-p", "4", "-o", "x.whorl", *PHRASE)
