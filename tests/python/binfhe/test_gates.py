@@ -173,7 +173,9 @@ def test_wrong_use(kit: Kit) -> None:
     with pytest.raises(TypeError, match="expected 2"):
         kit.server.gate("nand", a)
     with pytest.raises(TypeError, match="ciphertexts"):
-        kit.server.nand(a, 1)  # type: ignore[arg-type]
+        kit.server.not_(1)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="ciphertexts"):
+        kit.server.nand(0, 1)
     with pytest.raises(whorl.EncodingError):
         kit.server.xor(kit.client.encrypt([0], p=6), kit.client.encrypt([0], p=6))
     with pytest.raises(whorl.EncodingError):
