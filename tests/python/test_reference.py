@@ -41,7 +41,8 @@ def test_nand_equals_big_integers(name: str, generator: np.random.Generator) -> 
     chosen = parameters({**SMALL, **VARIANTS[name]}, allow_insecure=True)
     client = Client(chosen)
     keys = client.evaluation_keys()
-    server, reference = Server(keys, device="cpu", transform="ntt"), Reference(keys)
+    server = Server(keys, device="cpu", transform="ntt", allow_failure=1)
+    reference = Reference(keys)
     x, y = (client.encrypt(generator.integers(0, 2, size=5)) for _ in range(2))
     result = server.nand(x, y).to_host()
     for i in range(5):

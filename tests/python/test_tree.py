@@ -273,7 +273,7 @@ def test_encrypted_trees_are_the_tables_in_the_clear(tree: Tree) -> None:
     circuit = circuits.compile_tree(tree)
     assert security.failure(params, circuit).log2 < -38
     client = Client(params)
-    arithmetic = Encrypted(Server(client.evaluation_keys(), device="cpu"))
+    arithmetic = Encrypted(Server(client.evaluation_keys(), device="cpu", allow_failure=1))
     levels = np.random.default_rng(seed).integers(0, tree.levels, size=(6, 4))
     query = client.encrypt(levels, p=tree.levels, padding=True)
     answer = client.decrypt(circuits.evaluate(circuit, arithmetic, query))
