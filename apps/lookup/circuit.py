@@ -10,25 +10,19 @@ client sends for each code
 With T[k, g] the cell of column k at place g, the server computes for each layer of the table
 
 1. page = Σ_j rot_j(across) · D_j, D_j[g] = T[(g + j) mod period, g], the diagonals of the table
-   (Halevi, Shoup, CRYPTO 2014, §4.3): all 256 cells of column k, each in its group. In steps of a
-   baby and a giant (Halevi, Shoup, CRYPTO 2018), j = i·baby + b, from the last giant step to the
-   first: page <- rot_baby(page) + Σ_b rot_b(across) · rot_(-i·baby)(D_j);
+   (Halevi, Shoup, CRYPTO 2014, §4.3): all 256 cells of column k, each in its group. The library's
+   `Server.encode_diagonals` and `@` do this, in baby and giant steps;
 2. row = page · down: the cell wanted in its group, zeros elsewhere;
 3. the sum of all groups, in each group, by doubling. Whatever vectors a client sends, it gets one
    cell's worth of numbers a question.
-
-The rotations of `across` are shared by all layers.
 
 Rotations are by groups here, to the left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
-
 import numpy as np
-from whorl.bgv import EncryptedArray, Parameters, Plaintexts, Server, parameters
+from whorl.bgv import EncryptedArray, Matrix, Parameters, Server, parameters, rotations_for
 
 from .table import CELL, PLACES, Grid, Values
 
@@ -45,15 +39,10 @@ def choose() -> Parameters:
     return parameters(depth=1, plain_modulus=65537, N=N, sums=8)
 
 
-def baby(grid: Grid) -> int:
-    """Rotations of a query that the diagonals share: about the root of the period."""
-    return 1 << (grid.period.bit_length() // 2)
-
-
 def rotations(grid: Grid) -> list[int]:
     """Columns that a server rotates by, for which it needs keys."""
-    groups = {*range(1, baby(grid) + 1), *(1 << i for i in range(PLACES.bit_length() - 1))}
-    return [GROUP * each for each in sorted(groups)]
+    page = rotations_for(choose(), diagonals=[(grid.period, GROUP)])["rotations"]
+    return sorted({*page, *(GROUP << i for i in range(PLACES.bit_length() - 1))})
 
 
 def spread(groups: Values) -> Values:
@@ -82,56 +71,29 @@ def question(grid: Grid, codes: list[int]) -> Values:
 
 
 def diagonals(grid: Grid, cells: Values) -> Values:
-    """Plaintexts of step 1, turned for the giant steps: (layers, giants, babies, N)."""
-    babies = baby(grid)
+    """Plaintexts of step 1: (layers, period, N)."""
     groups = np.arange(PLACES)
-    result = np.empty((grid.layers, grid.period // babies, babies, N), dtype=np.int64)
+    result = np.empty((grid.layers, grid.period, N), dtype=np.int64)
     for j in range(grid.period):
-        giant, b = divmod(j, babies)
-        # rot_(-s)(D)[g] = D[g - s]
-        turned = (groups - giant * babies) % PLACES
-        result[:, giant, b] = spread(cells[:, (turned + j) % grid.period, turned])
+        result[:, j] = spread(cells[:, (groups + j) % grid.period, groups])
     return result
 
 
-# A layer's diagonals: giants, babies; each of N slots, or on the server's device.
-Layer: TypeAlias = Sequence[Sequence[Values | Plaintexts]]
-
-
-def prepare(server: Server, plain: Values) -> list[Layer]:
+def prepare(server: Server, plain: Values) -> Matrix:
     """The diagonals on the server's device, encoded once for all questions."""
-    return [[[server.encode(slots) for slots in step] for step in layer] for layer in plain]
+    return server.encode_diagonals(plain, GROUP)
 
 
 def answer(
-    server: Server, layers: Sequence[Layer], across: EncryptedArray, down: EncryptedArray
-) -> list[EncryptedArray]:
-    """All three steps, for a batch of questions: an array for each layer."""
-    babies = len(layers[0][0])
-    steps = [GROUP * b for b in range(1, babies)]
-    turned = [across, *(across.rotate_many(steps) if steps else [])]
-    answers = []
-    for layer in layers:
-        row = find_page(layer, turned) * down
-        step = 1
-        while step < PLACES:
-            row = row + row.rotate(GROUP * step)
-            step *= 2
-        answers.append(server.shrink(row))
-    return answers
-
-
-def find_page(layer: Layer, turned: list[EncryptedArray]) -> EncryptedArray:
-    """Step 1 for one layer and the query's first rotations."""
-    page: EncryptedArray | None = None
-    for diagonals_of_step in layer[::-1]:
-        terms = [x * slots for x, slots in zip(turned, diagonals_of_step, strict=True)]
-        total = terms[0]
-        for term in terms[1:]:
-            total = total + term
-        page = total if page is None else page.rotate(GROUP * len(turned)) + total
-    assert page is not None
-    return page
+    server: Server, layers: Matrix, across: EncryptedArray, down: EncryptedArray
+) -> EncryptedArray:
+    """All three steps, for a batch of questions: of shape (layers, questions)."""
+    rows = (across @ layers) * down
+    step = 1
+    while step < PLACES:
+        rows = rows + rows.rotate(GROUP * step)
+        step *= 2
+    return server.shrink(rows)
 
 
 def read(slots: Values) -> Values:

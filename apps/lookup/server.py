@@ -13,7 +13,7 @@ from pathlib import Path
 
 from common.files import write_json
 from common.halves import answer_all, server_parser
-from whorl.server.bgv import Ciphertexts, Server, stack
+from whorl.server.bgv import Ciphertexts, Server
 
 from . import circuit
 from .table import Table
@@ -31,8 +31,7 @@ def serve(folder: Path, device: str | None, threads: int) -> None:
 
     def answer_to(questions: slice) -> Ciphertexts:
         pair = server.upload(across[questions]), server.upload(down[questions])
-        layers = circuit.answer(server, prepared, *pair)
-        return stack([layer.to_host() for layer in layers], axis=-1)
+        return circuit.answer(server, prepared, *pair).to_host().T
 
     answer, told = answer_all(answer_to, started)
     if answer.noise_budget <= 0:

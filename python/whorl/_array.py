@@ -54,6 +54,11 @@ class Array(Shown):
         """All in sequence; shape (count,)."""
         raise NotImplementedError
 
+    @property
+    def _each(self) -> int:
+        """Members of the batch that one of the array takes."""
+        return 1
+
     def _take(self: A, positions: Positions) -> A:
         """Those at `positions` of the flat array; the whole in order is not copied."""
         flat = positions.reshape(-1)
@@ -61,7 +66,8 @@ class Array(Shown):
             raise ShapeError(f"nothing is left: arrays of {type(self).__name__} are not empty")
         core = self._core
         if flat.size != self.size or not np.array_equal(flat, np.arange(self.size)):
-            core = self._gather(np.ascontiguousarray(flat, dtype=np.uint32))
+            members = flat[:, None] * self._each + np.arange(self._each)
+            core = self._gather(np.ascontiguousarray(members.reshape(-1), dtype=np.uint32))
         return self._like(core, positions.shape)
 
     def _positions(self) -> Positions:
@@ -193,8 +199,8 @@ class HostArray(Array, Saved):
     def _wrap(cls: type[H], core: Any, shape: Shape | None = None, parameters: Any = None) -> H:
         self = cls.__new__(cls)
         self._core = core
-        self._shape = _kept(core) if shape is None else shape
         self._parameters = parameters or cls._parameters_type(core.parameters)
+        self._shape = _kept(core, self._each) if shape is None else shape
         return self
 
     def _like(self: H, core: Any, shape: Shape) -> H:
@@ -208,7 +214,7 @@ class HostArray(Array, Saved):
             if not isinstance(array, type(self)):
                 raise TypeError(f"ciphertexts are needed, not {type(array).__name__}")
         core = self._core.concatenate([array._core for array in arrays])
-        return self._wrap(core, None, self._parameters)
+        return self._wrap(core, (sum(array.size for array in arrays),), self._parameters)
 
     def _made_under(self) -> Any:
         return self._parameters
@@ -225,8 +231,10 @@ class HostArray(Array, Saved):
         return label
 
     def _frame(self) -> Any:
-        core = self._core
-        return core if self._shape == _kept(core) else core.with_shape(self._shape)
+        core, each = self._core, self._each
+        if self._shape == _kept(core, each):
+            return core
+        return core.with_shape(self._shape if each == 1 else (*self._shape, each))
 
     def __repr__(self) -> str:
         return (
@@ -242,9 +250,15 @@ class HostArray(Array, Saved):
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _no_operator
 
 
-def _kept(core: Any) -> Shape:
-    """The shape that a batch was saved with, if any."""
-    return (core.count,) if core.shape is None else core.shape
+def _kept(core: Any, each: int) -> Shape:
+    """The shape that a batch was saved with, if any; where one of the array takes several members
+    of the batch, they are its last axis."""
+    saved = (core.count,) if core.shape is None else core.shape
+    if each == 1:
+        return saved
+    if len(saved) == 1:
+        return () if core.count == each else (core.count // each,)
+    return saved[:-1]
 
 
 class DeviceArray(Array, Generic[S]):

@@ -126,7 +126,8 @@ class Session(Generic[H, D]):
         """All on the device, each of as many as the broadcast shape has, or one that meets all."""
         arrays = [self.upload(operand) for operand in operands]
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
-        return [spread(array, shape) for array in arrays], shape
+        each = max(array._each for array in arrays)
+        return [_repeated(spread(array, shape), each) for array in arrays], shape
 
     def _warn(self) -> None:
         """Warns of each device that has failed, once."""
@@ -188,4 +189,13 @@ class BudgetedSession(Session[H, D], Generic[K, H, D]):
 def spread(a: D, shape: Shape) -> D:
     """Broadcast, unless it is one, which meets all without being copied, or complete already."""
     total = math.prod(shape)
-    return a if a.size == total or (a.size == 1 and total) else a.broadcast_to(shape)
+    alone = a.size == 1 and a._each == 1 and total
+    return a if a.size == total or alone else a.broadcast_to(shape)
+
+
+def _repeated(a: D, each: int) -> D:
+    """What meets arrays whose members take `each` of a batch: several as often as that."""
+    if a._each == each or a.size == 1:
+        return a
+    members = np.repeat(np.arange(a.size, dtype=np.uint32), each)
+    return a._like(a._gather(members), a.shape)

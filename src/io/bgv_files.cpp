@@ -32,6 +32,17 @@ void check_info(const Parameters& parameters, const CiphertextInfo& info, bool s
                      std::to_string(parameters.limbs()));
 }
 
+/// Where vectors take several ciphertexts, the last axis is of those.
+template <class Exception>
+void check_last_axis(const Parameters& parameters, const CiphertextInfo& info,
+                     const std::optional<Shape>& shape) {
+  const std::size_t each = info.each(parameters.N());
+  if (each > 1 && shape && (shape->empty() || shape->back() != each))
+    throw Exception("shape: its last axis is not of the " + std::to_string(each) +
+                    " ciphertexts that a vector of " + std::to_string(info.length) +
+                    " values takes");
+}
+
 }  // namespace
 
 template <>
@@ -50,10 +61,13 @@ struct Codec<Ciphertexts> {
     fields.value(info.factor);
     fields.value(info.noise);
     out.seed(value.seed);
-    out.shape(value.shape, info.count);
+    check_last_axis<ShapeError>(value.parameters, info, value.shape);
+    out.array(
+        {value.shape, runs_of(value.numbers), info.length, static_cast<std::uint8_t>(info.rest)},
+        info.count);
     out.align();
     write_ciphertexts(out, value.parameters, value.data, rule_of(value.parameters, info, "data"),
-                      info.count, value.seed);
+                      info.count, value.seed, value.numbers);
   }
 
   static Ciphertexts read(PayloadReader& in, const Parameters& parameters) {
@@ -70,11 +84,18 @@ struct Codec<Ciphertexts> {
     info.noise = fields.value<double>("noise");
     const auto seed = in.seed();
     check_info(parameters, info, seed.has_value());
-    auto shape = in.shape(info.count);
+    ArrayFields array = in.array(info.count);
+    info.length = array.length;
+    info.rest = static_cast<bgv::Rest>(array.rest);
+    check_info(parameters, info, seed.has_value());
+    check_last_axis<FormatError>(parameters, info, array.shape);
     in.align();
+    std::vector<std::uint32_t> numbers;
     WordArray data = read_ciphertexts(in, parameters, rule_of(parameters, info, "ciphertexts"),
-                                      info.count, seed);
-    return {parameters, in.header().key_id, info, std::move(data), seed, shape};
+                                      info.count, seed, array, numbers);
+    return {
+        parameters,        in.header().key_id, info, std::move(data), seed, std::move(array.shape),
+        std::move(numbers)};
   }
 };
 

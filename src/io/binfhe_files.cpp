@@ -72,9 +72,13 @@ void read_words(ByteSpan bytes, std::uint64_t modulus, std::span<std::uint32_t> 
 
 /// Whoever altered `data` and kept the seed would find other ciphertexts in the file.
 void check_seed(const Ciphertexts& value) {
+  if (!value.numbers.empty() && value.numbers.size() != value.count)
+    throw ShapeError("numbers: " + std::to_string(value.numbers.size()) +
+                     " of a seed's batch for " + std::to_string(value.count) + " ciphertexts");
   std::vector<std::uint32_t> expected(value.parameters.n());
   for (std::size_t i = 0; i < value.count; ++i) {
-    lattice::lwe::ciphertext_uniform(*value.seed, i, value.parameters.q(), expected);
+    const std::size_t number = value.numbers.empty() ? i : value.numbers[i];
+    lattice::lwe::ciphertext_uniform(*value.seed, number, value.parameters.q(), expected);
     const auto row = value[i];
     if (!std::equal(expected.begin(), expected.end(), row.begin()))
       throw MismatchError("seed: a of ciphertext " + std::to_string(i) +
@@ -113,7 +117,7 @@ struct Codec<Ciphertexts> {
     write_encoding(out.fields(), value.encoding);
     out.fields().value(static_cast<std::uint64_t>(value.count));
     out.seed(value.seed);
-    out.shape(value.shape, value.count);
+    out.array({value.shape, runs_of(value.numbers)}, value.count);
     const std::size_t words = value.seed ? value.count : value.data.size();
     const std::size_t offset = value.seed ? value.row() - 1 : 0;
     const std::size_t stride = value.seed ? value.row() : 1;
@@ -128,7 +132,9 @@ struct Codec<Ciphertexts> {
     const Encoding encoding = read_encoding(in.fields(), parameters, "encoding");
     const auto count = in.fields().value<std::uint64_t>("count");
     const auto seed = in.seed();
-    auto shape = in.shape(count);
+    const ArrayFields fields = in.array(count);
+    if (fields.length != 0 || fields.rest != 0)
+      throw FormatError("length, rest: of vectors, which these ciphertexts do not hold");
     const std::uint64_t q = parameters.q();
     const std::size_t row = std::size_t{parameters.n()} + 1;
     const std::uint64_t words = checked_product(count, row, "ciphertexts");
@@ -136,6 +142,7 @@ struct Codec<Ciphertexts> {
         checked_product(seed ? count : words, word_bytes_for(q), "ciphertexts"), "ciphertexts");
     in.finish(count, checked_product(words, sizeof(std::uint32_t), "ciphertexts"));
 
+    std::vector<std::uint32_t> numbers = PayloadReader::numbers(fields, count);
     std::vector<std::uint32_t> data;
     reserve(data, words, "ciphertexts");
     data.resize(static_cast<std::size_t>(words));
@@ -144,14 +151,12 @@ struct Codec<Ciphertexts> {
     });
     if (seed)
       for (std::size_t i = 0; i < count; ++i)
-        lattice::lwe::ciphertext_uniform(*seed, i, q, std::span(data).subspan(i * row, row - 1));
-    return {parameters,
-            in.header().key_id,
-            encoding,
-            static_cast<std::size_t>(count),
-            std::move(data),
-            seed,
-            shape};
+        lattice::lwe::ciphertext_uniform(*seed, numbers.empty() ? i : numbers[i], q,
+                                         std::span(data).subspan(i * row, row - 1));
+    return {parameters,      in.header().key_id,
+            encoding,        static_cast<std::size_t>(count),
+            std::move(data), seed,
+            fields.shape,    std::move(numbers)};
   }
 };
 

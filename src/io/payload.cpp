@@ -1,5 +1,6 @@
 #include "io/payload.h"
 
+#include <limits>
 #include <tuple>
 
 #include "io/tagged.h"
@@ -10,11 +11,9 @@ namespace {
 
 constexpr std::size_t max_axes = 32;  // as many as NumPy 1 has
 
-/// What an array of ciphertexts has besides what its scheme says of it.
-struct ArrayFields {
-  std::optional<Shape> shape{};
-};
-constexpr std::tuple array_fields{Field{1, "shape", &ArrayFields::shape, max_axes}};
+constexpr std::tuple array_fields{
+    Field{1, "shape", &ArrayFields::shape, max_axes}, Field{2, "numbers", &ArrayFields::numbers},
+    Field{3, "length", &ArrayFields::length}, Field{4, "rest", &ArrayFields::rest}};
 
 template <class Exception>
 void check_shape(const Shape& shape, std::uint64_t count) {
@@ -39,12 +38,38 @@ void PayloadWriter::seed(const std::optional<Seed>& seed) {
   head_.bytes(*seed);
 }
 
-void PayloadWriter::shape(const std::optional<Shape>& shape, std::uint64_t count) {
-  ArrayFields fields;
-  if (shape) {
-    check_shape<ShapeError>(*shape, count);
-    if (!is_flat(*shape)) fields.shape = shape;
+std::vector<NumberRun> runs_of(std::span<const std::uint32_t> numbers) {
+  const auto step_at = [&](std::size_t i) { return std::int64_t{numbers[i + 1]} - numbers[i]; };
+  std::vector<NumberRun> runs;
+  for (std::size_t i = 0; i < numbers.size();) {
+    NumberRun run{numbers[i], 1, 0};
+    const std::int64_t step = i + 1 < numbers.size() ? step_at(i) : std::int64_t{1} << 32;
+    if (step == static_cast<std::int32_t>(step)) {
+      run.step = static_cast<std::int32_t>(step);
+      while (i + 1 < numbers.size() && step_at(i) == step) {
+        ++run.count;
+        ++i;
+      }
+    }
+    ++i;
+    runs.push_back(run);
   }
+  const bool whole =
+      runs.size() == 1 && runs[0].first == 0 && (runs[0].count == 1 || runs[0].step == 1);
+  return whole ? std::vector<NumberRun>() : runs;
+}
+
+void PayloadWriter::array(ArrayFields fields, std::uint64_t count) {
+  if (fields.shape) {
+    check_shape<ShapeError>(*fields.shape, count);
+    if (is_flat(*fields.shape)) fields.shape.reset();
+  }
+  if ((flags_ & flag_seeded) == 0) fields.numbers.clear();
+  std::uint64_t numbers = 0;
+  for (const NumberRun& run : fields.numbers) numbers += run.count;
+  if (!fields.numbers.empty() && numbers != count)
+    throw ShapeError("numbers: " + std::to_string(numbers) + " of a seed's batch for " +
+                     std::to_string(count) + " ciphertexts");
   write_fields(fields, array_fields, head_);
 }
 
@@ -80,13 +105,47 @@ std::optional<Seed> PayloadReader::seed() {
 }
 
 std::optional<Shape> PayloadReader::shape(std::uint64_t count) {
+  ArrayFields fields = array(count);
+  if (!fields.numbers.empty() || fields.length != 0 || fields.rest != 0)
+    throw FormatError(what_ + ": a field that they do not have (numbers, length or rest)");
+  return std::move(fields.shape);
+}
+
+ArrayFields PayloadReader::array(std::uint64_t count) {
   if (header_.version < 2) return {};
-  auto shape = read_fields<ArrayFields>(reader_, array_fields, what_).shape;
-  if (shape) {
-    check_shape<FormatError>(*shape, count);
-    if (is_flat(*shape)) throw FormatError("shape: of one axis, which is left out");
+  auto fields = read_fields<ArrayFields>(reader_, array_fields, what_);
+  if (fields.shape) {
+    check_shape<FormatError>(*fields.shape, count);
+    if (is_flat(*fields.shape)) throw FormatError("shape: of one axis, which is left out");
   }
-  return shape;
+  if (fields.numbers.empty()) return fields;
+  if ((header_.flags & flag_seeded) == 0)
+    throw FormatError("numbers: of a seed, and there is none");
+  std::uint64_t numbers = 0;
+  for (const NumberRun& run : fields.numbers) {
+    const std::int64_t last = run.first + std::int64_t{run.step} * (std::int64_t{run.count} - 1);
+    if (run.count == 0 || last < 0 || last > std::numeric_limits<std::uint32_t>::max())
+      throw FormatError("numbers: " + std::to_string(run.count) + " from " +
+                        std::to_string(run.first) + " in steps of " + std::to_string(run.step) +
+                        " leave 0 … 2^32 - 1");
+    numbers += run.count;
+  }
+  if (numbers != count)
+    throw FormatError("numbers: " + std::to_string(numbers) + " of a seed's batch for " +
+                      std::to_string(count) + " ciphertexts");
+  return fields;
+}
+
+std::vector<std::uint32_t> PayloadReader::numbers(const ArrayFields& fields, std::uint64_t count) {
+  std::vector<std::uint32_t> numbers;
+  if (fields.numbers.empty()) return numbers;
+  reserve(numbers, count, "numbers");
+  for (const NumberRun& run : fields.numbers)
+    for (std::uint32_t k = 0; k < run.count; ++k)
+      numbers.push_back(static_cast<std::uint32_t>(run.first + std::int64_t{run.step} * k));
+  if (runs_of(numbers) != fields.numbers)
+    throw FormatError("numbers: in other runs than they are written in");
+  return numbers;
 }
 
 void PayloadReader::align() {

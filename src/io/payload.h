@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,24 @@
 
 namespace whorl::io {
 
+/// Numbers first, first + step, … of the seed's batch, `count` of them.
+struct NumberRun {
+  std::uint32_t first = 0, count = 0;
+  std::int32_t step = 0;
+  bool operator==(const NumberRun&) const = default;
+};
+/// The one way in which numbers are written: each run as long as it goes, from the first one on;
+/// none for all numbers from 0 on.
+std::vector<NumberRun> runs_of(std::span<const std::uint32_t> numbers);
+
+/// What an array of ciphertexts has besides what its scheme says of it: tagged fields.
+struct ArrayFields {
+  std::optional<Shape> shape{};
+  std::vector<NumberRun> numbers{};  ///< of what has a seed
+  std::uint64_t length = 0;          ///< values of each vector, where the scheme has vectors
+  std::uint8_t rest = 0;             ///< what is behind them
+};
+
 /// Gathers small fields and refers to arrays, which must outlive it.
 class PayloadWriter {
  public:
@@ -24,7 +43,9 @@ class PayloadWriter {
   /// Sets the frame's flag where there is one.
   void seed(const std::optional<Seed>& seed);
   /// Of an array of ciphertexts. ShapeError unless `count` is its product.
-  void shape(const std::optional<Shape>& shape, std::uint64_t count);
+  void shape(const std::optional<Shape>& shape, std::uint64_t count) { array({shape}, count); }
+  /// The same and more. `numbers` with a seed only.
+  void array(ArrayFields fields, std::uint64_t count);
 
   // ---- after the last field
 
@@ -71,6 +92,9 @@ class PayloadReader {
   std::optional<Seed> seed();
   /// None before format 2. FormatError unless `count` is its product.
   std::optional<Shape> shape(std::uint64_t count);
+  /// The same and more: FormatError unless the numbers are as many and below 2^32, and there is a
+  /// seed where there are any. They are as they are written: see numbers().
+  ArrayFields array(std::uint64_t count);
   void align();
   /// `rows` rows of an array, TruncatedError unless they are there; the others come from a seed.
   TakenWords take(WordRule rule, std::uint64_t rows);
@@ -82,6 +106,9 @@ class PayloadReader {
   /// left, or if `count` ciphertexts unpack to more `bytes` than the caller accepts.
   void finish() const { reader_.finish(what_); }
   void finish(std::uint64_t count, std::uint64_t bytes) const;
+  /// After finish(): `count` numbers from their runs. FormatError for runs that are not as runs_of
+  /// gives them.
+  static std::vector<std::uint32_t> numbers(const ArrayFields& fields, std::uint64_t count);
 
   /// The words of a whole array. RangeError.
   WordArray words(const TakenWords& taken) const;

@@ -33,36 +33,42 @@ WordRule ciphertext_rule(const Parameters& p, std::uint64_t parts, std::uint64_t
 
 /// c_1 of `count` fresh encryptions.
 template <class Word, class Parameters>
-void expand_masks(const Parameters& p, const Seed& seed, std::uint64_t count, std::span<Word> out) {
+void expand_masks(const Parameters& p, const Seed& seed, std::uint64_t count,
+                  std::span<const std::uint32_t> numbers, std::span<Word> out) {
   lattice::rlwe::ciphertexts_uniform<Word>(p.N(), p.literal().chain, seed,
-                                           static_cast<std::size_t>(count), out);
+                                           static_cast<std::size_t>(count), numbers, out);
 }
 
 /// All of an array, or c_0 of a seeded one of two parts. MismatchError for a seed that c_1 does not
 /// come from: whoever altered `data` and kept the seed would find other ciphertexts in the file.
 template <class Parameters>
 void write_ciphertexts(PayloadWriter& out, const Parameters& p, const WordArray& data,
-                       const WordRule& rule, std::uint64_t count, const std::optional<Seed>& seed) {
+                       const WordRule& rule, std::uint64_t count, const std::optional<Seed>& seed,
+                       std::span<const std::uint32_t> numbers) {
   out.words(data, rule, seed ? rule.rows / 2 : rule.rows);
   if (!seed) return;
   with_word(p.word_bytes(), [&]<class Word>(Word) {
     const auto masks = data.as<Word>().subspan(data.size() / 2);
     std::vector<Word> expected(masks.size());
-    expand_masks<Word>(p, *seed, count, expected);
+    expand_masks<Word>(p, *seed, count, numbers, expected);
     if (!std::equal(expected.begin(), expected.end(), masks.begin()))
       throw MismatchError("seed: c_1 does not come from it; whoever changes data must clear seed");
   });
 }
 
-/// Takes and unpacks the last array of a payload.
+/// Takes and unpacks the last array of a payload; writes the numbers of a seed's batch to
+/// `numbers`.
 template <class Parameters>
 WordArray read_ciphertexts(PayloadReader& in, const Parameters& p, const WordRule& rule,
-                           std::uint64_t count, const std::optional<Seed>& seed) {
+                           std::uint64_t count, const std::optional<Seed>& seed,
+                           const ArrayFields& fields, std::vector<std::uint32_t>& numbers) {
   const TakenWords taken = in.take(rule, seed ? rule.rows / 2 : rule.rows);
   in.finish(count, rule.bytes());
+  numbers = PayloadReader::numbers(fields, count);
   return with_word(p.word_bytes(), [&]<class Word>(Word) {
     std::vector<Word> data = in.part<Word>(taken);
-    if (seed) expand_masks<Word>(p, *seed, count, std::span(data).subspan(data.size() / 2));
+    if (seed)
+      expand_masks<Word>(p, *seed, count, numbers, std::span(data).subspan(data.size() / 2));
     return WordArray(std::move(data));
   });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -32,13 +33,22 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   explicit Client(const Parameters& parameters) : Client(SecretKey::generate(parameters)) {}
   explicit Client(SecretKey key);
 
-  /// Encrypts rows of N values each, taken modulo t (negative ones too). ShapeError unless values
-  /// are a whole number of rows; EncodingError for slots that the parameters do not have.
-  Ciphertexts encrypt(std::span<const std::int64_t> values, Packing packing = Packing::slots) const;
-  /// Values in 0 … t-1, N for each ciphertext. KeyMismatchError or ParameterMismatchError for
-  /// others' ciphertexts, RangeError or ShapeError for what none can be. NoiseError where the bound
-  /// that the ciphertexts carry leaves no budget, as the values may be wrong then. With
-  /// `allow_spent` they are decrypted all the same: noise_budget, which is measured, says more.
+  /// Encrypts vectors of `length` values each, taken modulo t (negative ones too), zeros behind
+  /// them; vectors of more than N values take several ciphertexts each. Length 0 stands for N where
+  /// values are a whole number of rows of N, and else for all of them: encrypt({1, 2, 3}) gives one
+  /// ciphertext. ShapeError for no values, or no whole number of vectors; EncodingError for slots
+  /// that the parameters do not have.
+  Ciphertexts encrypt(std::span<const std::int64_t> values, Packing packing = Packing::slots,
+                      std::size_t length = 0) const;
+  Ciphertexts encrypt(std::initializer_list<std::int64_t> values, Packing packing = Packing::slots,
+                      std::size_t length = 0) const {
+    return encrypt(std::span(values.begin(), values.size()), packing, length);
+  }
+  /// Values in 0 … t-1, N for each ciphertext, also where vectors are shorter or end before.
+  /// KeyMismatchError or ParameterMismatchError for others' ciphertexts, RangeError or ShapeError
+  /// for what none can be. NoiseError where the bound that the ciphertexts carry leaves no budget,
+  /// as the values may be wrong then. With `allow_spent` they are decrypted all the same:
+  /// noise_budget, which is measured, says more.
   std::vector<std::uint64_t> decrypt(const Ciphertexts& ciphertexts,
                                      bool allow_spent = false) const;
   /// log2(Q/2) - log2 of the largest coefficient of the noise, measured, for each ciphertext: bits
@@ -57,6 +67,10 @@ class Client : public KeyHolder<Parameters, SecretKey> {
 
 /// The same under a public key: for those who may only encrypt.
 Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values,
-                    Packing packing = Packing::slots);
+                    Packing packing = Packing::slots, std::size_t length = 0);
+inline Ciphertexts encrypt(const PublicKey& key, std::initializer_list<std::int64_t> values,
+                           Packing packing = Packing::slots, std::size_t length = 0) {
+  return encrypt(key, std::span(values.begin(), values.size()), packing, length);
+}
 
 }  // namespace whorl::bgv

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "whorl/bgv/ciphertexts.h"
@@ -37,9 +39,14 @@ struct ServerOptions {
 /// the memory, which is never written again. An array may outlive its server: it keeps what it
 /// needs of it alive. It may be dropped by any thread, also while another is inside a call of the
 /// server.
+///
+/// Operators, below, are those of the array's server, which must be there still; what they lack
+/// (other packings of a product, levels by hand) its methods have.
 class Array {
  public:
   const CiphertextInfo& info() const { return info_; }
+  /// Ciphertexts that a vector takes: CiphertextInfo::each.
+  std::size_t each() const { return each_; }
   /// Bits left by the noise bound: log2(Q/2) - noise.
   double noise_budget() const { return budget_; }
   /// Bytes on the devices.
@@ -47,8 +54,11 @@ class Array {
 
  private:
   friend class Server;
+  friend struct Access;
   CiphertextInfo info_;
   double budget_ = 0;
+  std::size_t each_ = 1;
+  std::weak_ptr<const void> server_;
   std::shared_ptr<const lattice::rlwe::Array> residues_;
 };
 
@@ -58,11 +68,16 @@ class Plaintexts {
  public:
   std::size_t count() const;
   Packing packing() const;
+  /// Values of each vector, as CiphertextInfo has it.
+  std::uint64_t length() const;
+  /// Ciphertexts that a vector takes.
+  std::size_t each() const;
   /// Bytes on the devices. In the host's memory there are 8·N more for each row.
   std::size_t bytes() const;
 
  private:
   friend class Server;
+  friend struct Access;
   struct Storage;
   std::shared_ptr<const Storage> storage_;
 };
@@ -96,18 +111,27 @@ class Server {
   Array add(const Array& a, const Array& b) const;
   Array sub(const Array& a, const Array& b) const;
   Array negate(const Array& a) const;
-  /// With rows of N values each, packed as `a` is: as many as ciphertexts, one for all of them, or
-  /// any number for one ciphertext.
-  Array add_plain(const Array& a, std::span<const std::int64_t> values) const;
-  Array sub_plain(const Array& a, std::span<const std::int64_t> values) const;
-  Array multiply_plain(const Array& a, std::span<const std::int64_t> values) const;
+  /// With vectors of `length` values each, packed as `a` is and cut as Client::encrypt does: as
+  /// many as those of `a`, one for all of them, or any number for one ciphertext.
+  Array add_plain(const Array& a, std::span<const std::int64_t> values,
+                  std::size_t length = 0) const;
+  Array sub_plain(const Array& a, std::span<const std::int64_t> values,
+                  std::size_t length = 0) const;
+  Array multiply_plain(const Array& a, std::span<const std::int64_t> values,
+                       std::size_t length = 0) const;
   /// The same with plaintexts that are there already, and the same bits. To add them to a
   /// ciphertext whose factor is not 1, they are encoded anew, with the factor; to multiply, never.
   Array add_plain(const Array& a, const Plaintexts& b) const;
   Array sub_plain(const Array& a, const Plaintexts& b) const;
   Array multiply_plain(const Array& a, const Plaintexts& b) const;
-  /// Rows of N values. EncodingError for slots that the parameters do not have.
-  Plaintexts encode(std::span<const std::int64_t> values, Packing packing) const;
+  /// Vectors as Client::encrypt takes them. EncodingError for slots that the parameters do not
+  /// have.
+  Plaintexts encode(std::span<const std::int64_t> values, Packing packing = Packing::slots,
+                    std::size_t length = 0) const;
+  Plaintexts encode(std::initializer_list<std::int64_t> values, Packing packing = Packing::slots,
+                    std::size_t length = 0) const {
+    return encode(std::span(values.begin(), values.size()), packing, length);
+  }
   /// With one integer for all slots (or, of coefficients, for the constant one).
   Array add_scalar(const Array& a, std::int64_t value) const;
   Array multiply_scalar(const Array& a, std::int64_t value) const;
@@ -119,7 +143,9 @@ class Server {
   /// To two parts. KeyMismatchError names the key that is missing.
   Array relinearise(const Array& a) const;
 
-  /// Rows to the left by `columns` (negative: to the right). Packed in slots only.
+  /// Rows to the left by `columns` (negative: to the right). Packed in slots only, and not for
+  /// vectors over several ciphertexts. KeyMismatchError names a rotation that has no key, and those
+  /// that have.
   Array rotate(const Array& a, std::int64_t columns) const;
   /// The same for several, decomposed once (hoisted).
   std::vector<Array> rotate_many(const Array& a, std::span<const std::int64_t> columns) const;
@@ -129,7 +155,7 @@ class Server {
   Array inner_sum(const Array& a, std::uint32_t columns) const;
 
   /// Those at `indices`, in this order; any may come several times. ShapeError for an index that is
-  /// not below the count, and for none.
+  /// not below the count, for none, and for parts of vectors over several ciphertexts.
   Array take(const Array& a, std::span<const std::uint32_t> indices) const;
   Plaintexts take(const Plaintexts& a, std::span<const std::uint32_t> indices) const;
   /// One batch of all in sequence, of equal packing and parts: at the level of the lowest, with one
@@ -144,9 +170,30 @@ class Server {
   /// Waits for all work so far.
   void synchronise() const;
 
+  /// The server of an array. DeviceError if it is gone.
+  static Server of(const Array& a);
+
  private:
+  friend struct Access;
   struct State;
+  explicit Server(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };
+
+/// As Server's add, sub, multiply (relinearised) and negate, with arrays, prepared plaintexts, and
+/// one integer for all slots.
+Array operator+(const Array& a, const Array& b);
+Array operator-(const Array& a, const Array& b);
+Array operator*(const Array& a, const Array& b);
+Array operator-(const Array& a);
+Array operator+(const Array& a, const Plaintexts& b);
+Array operator-(const Array& a, const Plaintexts& b);
+Array operator*(const Array& a, const Plaintexts& b);
+Array operator+(const Array& a, std::int64_t b);
+Array operator-(const Array& a, std::int64_t b);
+Array operator*(const Array& a, std::int64_t b);
+inline Array operator+(std::int64_t a, const Array& b) { return b + a; }
+inline Array operator-(std::int64_t a, const Array& b) { return -b + a; }
+inline Array operator*(std::int64_t a, const Array& b) { return b * a; }
 
 }  // namespace whorl::bgv

@@ -20,8 +20,8 @@ struct Ciphertexts {
   Encoding encoding;
   std::size_t count = 0;
   std::vector<std::uint32_t> data;
-  /// Set on fresh encryptions only: row i of `a` is expand_uniform(seed, i), so files carry the
-  /// seed and the b's. Whoever changes `data` must clear it.
+  /// Set on fresh encryptions and parts of them only: row i of `a` is expand_uniform(seed, i), so
+  /// files carry the seed and the b's. Whoever changes `data` must clear it.
   std::optional<Seed> seed;
   /// Of the array that these are, row-major; their product is `count`. None: (count,).
   std::optional<Shape> shape{};
@@ -29,12 +29,22 @@ struct Ciphertexts {
   /// (Parameters::noise().refreshed). Servers set it, and read it where there is no seed. Files do
   /// not carry it: what is loaded counts as bootstrapped.
   double noise = 1;
+  /// Which numbers of the seed's batch these are: row i of `a` is expand_uniform(seed, numbers[i]).
+  /// Empty: all from 0 on. See take().
+  std::vector<std::uint32_t> numbers{};
 
   std::size_t row() const { return parameters.n() + 1; }
   std::span<const std::uint32_t> operator[](std::size_t i) const {
     return {data.data() + i * row(), row()};
   }
 };
+
+/// Those at `indices`, in this order; any may come several times. Fresh ones keep their seed.
+/// ShapeError for an index that is not below the count.
+Ciphertexts take(const Ciphertexts& ciphertexts, std::span<const std::uint32_t> indices);
+/// One batch of all in sequence. Parts of one fresh batch keep its seed. ParameterMismatchError,
+/// KeyMismatchError; EncodingError for several encodings, ShapeError for no batch.
+Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
 
 /// What a server gets: b halves of the blind-rotation and key-switching keys and the seeds of their
 /// uniform halves. Words may be mapped from a file.

@@ -25,7 +25,10 @@ bgv::EvaluationKeys make_keys(const Client& client, unsigned relinearise,
 
 void bind_bgv_client(nb::module_& module) {
   bind_keyholder<Client>(module)
-      .def("encrypt", calling(&Client::encrypt), "values"_a, "packing"_a)
+      .def("encrypt",
+           calling<Client, bgv::Ciphertexts, std::span<const std::int64_t>, bgv::Packing,
+                   std::size_t>(&Client::encrypt),
+           "values"_a, "packing"_a, "length"_a)
       .def("decrypt", calling(&Client::decrypt), "batch"_a, "allow_spent"_a)
       .def("noise_budget", calling(&Client::noise_budget), "batch"_a)
       .def("public_key", calling(&Client::public_key))
@@ -34,11 +37,12 @@ void bind_bgv_client(nb::module_& module) {
 
   module.def(
       "encrypt",
-      [](const bgv::PublicKey& key, const Input<std::int64_t>& values, const std::string& packing) {
+      [](const bgv::PublicKey& key, const Input<std::int64_t>& values, const std::string& packing,
+         std::size_t length) {
         const auto how = from_name<bgv::Packing>(packing);
-        return without_gil([&] { return bgv::encrypt(key, as_span(values), how); });
+        return without_gil([&] { return bgv::encrypt(key, as_span(values), how, length); });
       },
-      "key"_a, "values"_a, "packing"_a);
+      "key"_a, "values"_a, "packing"_a, "length"_a);
 }
 
 }  // namespace whorl::python

@@ -2,11 +2,13 @@
 #include "whorl/bgv/server.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include "common/packing.h"
 #include "parts.h"
 #include "session.h"
+#include "whorl/circuits/slots.h"
 
 namespace whorl::python {
 
@@ -15,6 +17,7 @@ using bgv::Array;
 using bgv::EvaluationKeys;
 using bgv::Plaintexts;
 using bgv::Server;
+using bgv::SlotMap;
 using Values = std::span<const std::int64_t>;
 
 namespace {
@@ -25,6 +28,20 @@ Server make_server(const EvaluationKeys& keys, const std::string& device, unsign
   return without_gil([&] { return Server(keys, options); });
 }
 
+/// A function of the library on a server, as a method.
+template <class... Arguments, class Result>
+auto calling_with(Result (*function)(const Server&, Arguments...)) {
+  return [function](const Server& self, typename Handed<Arguments>::Type... arguments) {
+    return without_gil([&] { return function(self, Handed<Arguments>::open(arguments)...); });
+  };
+}
+
+/// Rotations, and whether rows are exchanged.
+using Rotations = std::pair<std::vector<std::int64_t>, bool>;
+Rotations rotations_of(const bgv::KeyRequest& request) {
+  return {request.rotations, request.swap_rows};
+}
+
 }  // namespace
 
 // Python drops arrays and plaintexts from any thread, perhaps while another is inside a call: their
@@ -32,6 +49,8 @@ Server make_server(const EvaluationKeys& keys, const std::string& device, unsign
 void bind_bgv_server(nb::module_& module) {
   nb::class_<Plaintexts>(module, "Plaintexts")
       .def_prop_ro("packing", [](const Plaintexts& p) { return to_name(p.packing()); })
+      .def_prop_ro("length", &Plaintexts::length)
+      .def_prop_ro("each", &Plaintexts::each)
       .def_prop_ro("nbytes", &Plaintexts::bytes);
 
   nb::class_<Array>(module, "Array")
@@ -40,8 +59,40 @@ void bind_bgv_server(nb::module_& module) {
       .def_prop_ro("parts", [](const Array& a) { return a.info().parts; })
       .def_prop_ro("limbs", [](const Array& a) { return a.info().limbs; })
       .def_prop_ro("factor", [](const Array& a) { return a.info().factor; })
+      .def_prop_ro("length", [](const Array& a) { return a.info().length; })
+      .def_prop_ro("each", &Array::each)
       .def_prop_ro("noise_budget", &Array::noise_budget)
       .def_prop_ro("nbytes", &Array::bytes);
+
+  nb::class_<SlotMap>(module, "SlotMap")
+      .def_prop_ro("rows", &SlotMap::rows)
+      .def_prop_ro("columns", &SlotMap::columns)
+      .def_prop_ro("maps", &SlotMap::maps)
+      .def_prop_ro("nbytes", &SlotMap::bytes);
+  module.def(
+      "rotations_for_matrix",
+      [](const bgv::Parameters& parameters, std::size_t rows, std::size_t columns) {
+        bgv::KeyRequest request;
+        bgv::request_matrix(request, parameters, rows, columns);
+        return rotations_of(request);
+      },
+      "parameters"_a, "rows"_a, "columns"_a);
+  module.def(
+      "rotations_for_diagonals",
+      [](std::size_t count, std::int64_t step) {
+        bgv::KeyRequest request;
+        bgv::request_diagonals(request, count, step);
+        return rotations_of(request);
+      },
+      "count"_a, "step"_a);
+  module.def(
+      "rotations_for_sum",
+      [](const bgv::Parameters& parameters) {
+        bgv::KeyRequest request;
+        bgv::request_sum(request, parameters);
+        return rotations_of(request);
+      },
+      "parameters"_a);
 
   bind_session<Server, Array>(module)
       .def_prop_ro("threads", &Server::threads)
@@ -50,12 +101,15 @@ void bind_bgv_server(nb::module_& module) {
       .def("add", calling(&Server::add), "a"_a, "b"_a)
       .def("sub", calling(&Server::sub), "a"_a, "b"_a)
       .def("negate", calling(&Server::negate), "a"_a)
-      .def("add_plain", calling<Server, Array, const Array&, Values>(&Server::add_plain), "a"_a,
-           "values"_a)
-      .def("sub_plain", calling<Server, Array, const Array&, Values>(&Server::sub_plain), "a"_a,
-           "values"_a)
-      .def("multiply_plain", calling<Server, Array, const Array&, Values>(&Server::multiply_plain),
-           "a"_a, "values"_a)
+      .def("add_plain",
+           calling<Server, Array, const Array&, Values, std::size_t>(&Server::add_plain), "a"_a,
+           "values"_a, "length"_a)
+      .def("sub_plain",
+           calling<Server, Array, const Array&, Values, std::size_t>(&Server::sub_plain), "a"_a,
+           "values"_a, "length"_a)
+      .def("multiply_plain",
+           calling<Server, Array, const Array&, Values, std::size_t>(&Server::multiply_plain),
+           "a"_a, "values"_a, "length"_a)
       .def("add_plain", calling<Server, Array, const Array&, const Plaintexts&>(&Server::add_plain),
            "a"_a, "values"_a)
       .def("sub_plain", calling<Server, Array, const Array&, const Plaintexts&>(&Server::sub_plain),
@@ -63,7 +117,21 @@ void bind_bgv_server(nb::module_& module) {
       .def("multiply_plain",
            calling<Server, Array, const Array&, const Plaintexts&>(&Server::multiply_plain), "a"_a,
            "values"_a)
-      .def("encode", calling(&Server::encode), "values"_a, "packing"_a)
+      .def("encode",
+           calling<Server, Plaintexts, Values, bgv::Packing, std::size_t>(&Server::encode),
+           "values"_a, "packing"_a, "length"_a)
+      .def("encode_matrix", calling_with<Values, std::size_t, std::size_t>(&bgv::encode_matrix),
+           "values"_a, "rows"_a, "columns"_a)
+      .def("encode_diagonals",
+           calling_with<Values, std::size_t, std::int64_t>(&bgv::encode_diagonals), "values"_a,
+           "count"_a, "step"_a)
+      .def("multiply_matrix", calling_with<const Array&, const SlotMap&>(&bgv::multiply), "a"_a,
+           "matrix"_a)
+      .def("multiply_maps", calling_with<const Array&, const SlotMap&>(&bgv::multiply_maps), "a"_a,
+           "diagonals"_a)
+      .def("sum", calling_with<const Array&>(&bgv::sum), "a"_a)
+      .def("dot", calling_with<const Array&, const Array&>(&bgv::dot), "a"_a, "b"_a)
+      .def("dot", calling_with<const Array&, const Plaintexts&>(&bgv::dot), "a"_a, "b"_a)
       .def("take", calling<Server, Plaintexts>(&Server::take), "a"_a, "index"_a)
       .def("add_scalar", calling(&Server::add_scalar), "a"_a, "value"_a)
       .def("multiply_scalar", calling(&Server::multiply_scalar), "a"_a, "value"_a)

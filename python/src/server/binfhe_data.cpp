@@ -24,32 +24,6 @@ nb::ndarray<nb::numpy, const std::uint32_t, nb::ndim<2>> words(nb::handle self) 
   return {batch.data.data(), {batch.count, batch.row()}, self};
 }
 
-Ciphertexts with(const Ciphertexts& batch, std::vector<std::uint32_t> data) {
-  const std::size_t count = data.size() / batch.row();
-  return {batch.parameters, batch.key_id, batch.encoding, count, std::move(data), {}, {},
-          batch.noise};
-}
-
-Ciphertexts take(const Ciphertexts& batch, std::span<const std::uint32_t> index) {
-  return with(batch, take_rows<std::uint32_t>(batch.data, {1, batch.row()}, batch.count, index));
-}
-
-Ciphertexts join(const std::vector<const Ciphertexts*>& batches) {
-  const Ciphertexts& first = *batches.front();
-  std::vector<std::span<const std::uint32_t>> parts;
-  for (const Ciphertexts* batch : batches) {
-    if (batch->encoding != first.encoding)
-      throw EncodingError("p, padding: " + std::to_string(batch->encoding.p) + ", " +
-                          std::to_string(batch->encoding.padding) + " beside " +
-                          std::to_string(first.encoding.p) + ", " +
-                          std::to_string(first.encoding.padding));
-    parts.emplace_back(batch->data);
-  }
-  Ciphertexts out = with(first, join_rows(parts, {1, first.row()}));
-  for (const Ciphertexts* batch : batches) out.noise = std::max(out.noise, batch->noise);
-  return out;
-}
-
 void bind_lut(nb::module_& module) {
   nb::class_<Lut> type(module, "Lut");
   type.def_static(
@@ -82,7 +56,12 @@ void bind_binfhe_data(nb::module_& module) {
   batch.def_prop_ro("encoding", [](const Ciphertexts& c) { return as_pair(c.encoding); })
       .def_prop_ro("count", [](const Ciphertexts& c) { return c.count; })
       .def_prop_ro("data", &words);
-  bind_batch(batch, &take, &join);
+  bind_batch(
+      batch,
+      [](const Ciphertexts& c, std::span<const std::uint32_t> index) {
+        return binfhe::take(c, index);
+      },
+      [](const std::vector<const Ciphertexts*>& batches) { return binfhe::concatenate(batches); });
   bind_evaluation_keys<EvaluationKeys>(module);
   bind_lut(module);
 }

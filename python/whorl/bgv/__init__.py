@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from .._array import concatenate, stack
 from .._on_demand import client_on_demand
-from ._arrays import EncryptedArray, Plaintexts
+from ._arrays import EncryptedArray, Matrix, Mean, Plaintexts
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey
 from ._parameters import ParameterLiteral, Parameters, parameters
+from ._rotations import rotations_for
 from ._server import Server
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "Client",
     "EncryptedArray",
     "EvaluationKeys",
+    "Matrix",
+    "Mean",
     "ParameterLiteral",
     "Parameters",
     "Plaintexts",
@@ -24,6 +27,7 @@ __all__ = [
     "Server",
     "concatenate",
     "parameters",
+    "rotations_for",
     "stack",
 ]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias, Union
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import DeviceArray, DeviceCiphertexts
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
     from ._server import Server
 
 Operand: TypeAlias = Union["EncryptedArray", "Plaintexts", Ciphertexts, ArrayLike]
+
+
+class Mean(NamedTuple):
+    """What `EncryptedArray.mean` gives: the mean is total / n, for whoever decrypts."""
+
+    total: EncryptedArray
+    """The sum of each vector's values, modulo t, in every slot."""
+    n: int
+    """How many values it is the sum of."""
 
 
 class Plaintexts(DeviceArray["Server"]):
@@ -42,6 +52,10 @@ class Plaintexts(DeviceArray["Server"]):
     parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
     packing = Part[str]("_core.packing", "`slots` or `coefficients`.")
 
+    @property
+    def _each(self) -> int:
+        return self._core.each
+
     def _details(self) -> list[tuple[str, str]]:
         chosen = self.parameters
         return [("t", f"{chosen.t:,}"), ("packing", f"{self.packing} of N = {chosen.N:,}")]
@@ -53,6 +67,55 @@ class Plaintexts(DeviceArray["Server"]):
         )
 
 
+class Matrix:
+    """A matrix in the clear, or diagonals, prepared on a `Server` for many products `x @ matrix`.
+
+    `Server.encode_matrix` and `Server.encode_diagonals` make them.
+
+    >>> import numpy as np
+    >>> from whorl import bgv
+    >>> params = bgv.parameters(depth=1)
+    >>> client = bgv.Client(params)
+    >>> keys = client.evaluation_keys(2, **bgv.rotations_for(params, (3, 2)))
+    >>> server = bgv.Server(keys, device="cpu")
+    >>> m = server.encode_matrix([[1, 2], [3, 4], [5, 6]])
+    >>> m.shape, client.decrypt(server.upload(client.encrypt([1, 0, 2])) @ m)[:2]
+    ((3, 2), array([11, 14]))
+    """
+
+    __slots__ = ("_core", "_server", "_shape")
+
+    __array_ufunc__ = None
+
+    _core: _lib.SlotMap
+    _server: Server
+    _shape: tuple[int, ...]
+
+    def __init__(self) -> None:
+        raise TypeError("a Matrix is made by Server.encode_matrix or Server.encode_diagonals")
+
+    @classmethod
+    def _wrap(cls, core: _lib.SlotMap, server: Server, shape: tuple[int, ...]) -> Matrix:
+        self = cls.__new__(cls)
+        self._core = core
+        self._server = server
+        self._shape = shape
+        return self
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns; of diagonals what was given."""
+        return self._shape
+
+    nbytes = Part[int]("_core.nbytes", "Bytes on the device.")
+
+    def __repr__(self) -> str:
+        return f"<Matrix of shape {self.shape}, on {self._server.device}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("what is on a device does not travel; send the values")
+
+
 class EncryptedArray(Accounted, DeviceCiphertexts["Server", Ciphertexts]):
     """An immutable array of ciphertexts on the device of a `Server`, each of N integers modulo t.
 
@@ -62,6 +125,9 @@ class EncryptedArray(Accounted, DeviceCiphertexts["Server", Ciphertexts]):
     integer goes to all slots (packed as coefficients: to the constant one); an array of shape
     (..., k) is one row of k ≤ N values, padded with zeros, for all ciphertexts, or one each. Shapes
     are broadcast as NumPy's, over the ciphertexts: the N values inside one are no axis.
+
+    `x @ matrix`, `x.dot(y)`, `x.sum()` and `x.mean()` are over the values inside each: a vector's
+    `length` of them, whatever the slots behind hold.
 
     Indexing, iteration, `reshape`, `broadcast_to`, `bgv.concatenate` and `bgv.stack` are NumPy's,
     on the device. `==` raises.
@@ -110,6 +176,26 @@ class EncryptedArray(Accounted, DeviceCiphertexts["Server", Ciphertexts]):
     def inner_sum(self, columns: int | None = None) -> EncryptedArray:
         """`Server.inner_sum`."""
         return self._server.inner_sum(self, columns)
+
+    # ---- over the values of each vector
+
+    def sum(self) -> EncryptedArray:
+        """`Server.sum`."""
+        return self._server.sum(self)
+
+    def mean(self) -> Mean:
+        """`Server.mean`."""
+        return self._server.mean(self)
+
+    def dot(self, other: Operand) -> EncryptedArray:
+        """`Server.dot`."""
+        return self._server.dot(self, other)
+
+    def __matmul__(self, other: Operand | Matrix) -> EncryptedArray:
+        return self._server.matmul(self, other)
+
+    def __rmatmul__(self, other: ArrayLike) -> EncryptedArray:
+        return self._server.matmul(self, np.transpose(np.asarray(other)))
 
     def mod_switch(self, limbs: int | None = None) -> EncryptedArray:
         """`Server.mod_switch`."""

@@ -31,6 +31,21 @@ class Accounted:
     )
     limbs = Part[int]("_core.limbs", "Primes of the chain that are left.")
 
+    _core: Any
+
+    @property
+    def _each(self) -> int:
+        return int(self._core.each)
+
+    @property
+    def length(self) -> int:
+        """Values of each vector: those that sums, dot products and matrices count.
+
+        The last axis of what was encrypted. Of two operands the longer one's; N after a rotation,
+        which moves values anywhere; 1 of a sum, which fills all slots. Of coefficients: N.
+        """
+        return self._core.length or int(self.parameters.N)
+
     @property
     def level(self) -> int:
         """Primes of the chain that are gone; 0 for fresh ones (OpenFHE: GetLevel)."""
@@ -50,6 +65,7 @@ class Accounted:
         return [
             ("t", f"{chosen.t:,}"),
             ("packing", f"{self.packing} of N = {chosen.N:,}"),
+            ("values of each", f"{self.length:,}"),
             ("level", f"{self.level} ({self.limbs} of {chosen.limbs} primes left)"),
             ("parts", str(self.parts)),
             ("noise budget", f"{self.noise_budget:.0f} bits, by the bound"),
@@ -65,7 +81,9 @@ class Accounted:
 
 
 class Ciphertexts(Accounted, HostArray):
-    """An immutable array of ciphertexts under one key, of any shape; each holds N integers.
+    """An immutable array of encrypted vectors under one key, of any shape.
+
+    A ciphertext holds N integers; a longer vector takes several, which are one of the array.
 
     `Client.encrypt`, `PublicKey.encrypt` and `EncryptedArray.to_host` make them. Shape, indexing,
     iteration, `reshape`, `transpose`, `broadcast_to`, `concatenate` and `stack` are NumPy's, over
@@ -88,5 +106,5 @@ class Ciphertexts(Accounted, HostArray):
     parameters = Part[Parameters]("_parameters", "Parameters that they were made under.")
     data = Part[Residues](
         "_core.data",
-        "Residues (parts, limbs, size, N) in evaluation form, uint32 or uint64, read-only.",
+        "Residues (parts, limbs, ciphertexts, N) in evaluation form, uint32 or uint64, read-only.",
     )

@@ -15,7 +15,7 @@ from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey
 from ._parameters import Parameters, as_request
-from ._values import Packing, Values, as_rows
+from ._values import Packing, Values, as_vectors
 
 
 class Client(KeyHolder):
@@ -39,18 +39,20 @@ class Client(KeyHolder):
     parameters = Part[Parameters]("_parameters", "Parameters of the key.")
 
     def encrypt(self, values: ArrayLike, packing: Packing = "slots") -> Ciphertexts:
-        """Encrypts rows of integers, one ciphertext each.
+        """Encrypts vectors of integers.
 
-        `values` of shape (..., k), k ≤ N, give ciphertexts of shape (...); a row is padded with
-        zeros to N. Values are taken modulo t, negative ones too. With `slots` the first N/2 values
-        are row 0 and the others row 1 of a ciphertext's two rows, and operations act value by
-        value; with `coefficients` a row is a polynomial, and multiplication is that of polynomials
-        modulo X^N + 1. `ShapeError` for more than N values in a row; `EncodingError` for slots that
-        the parameters do not have; `TypeError` for what is not integers.
+        `values` of shape (..., k) give an array of shape (...), of vectors of k values; the slots
+        behind them hold zeros. A vector of more than N values takes several ciphertexts, which
+        travel and are decrypted as one. Values are taken modulo t, negative ones too. With `slots`
+        the first N/2 values are row 0 and the others row 1 of a ciphertext's two rows, and
+        operations act value by value; with `coefficients` a row is a polynomial, and multiplication
+        is that of polynomials modulo X^N + 1. `ShapeError` for polynomials of more than N
+        coefficients; `EncodingError` for slots that the parameters do not have; `TypeError` for
+        what is not integers.
         (OpenFHE: MakePackedPlaintext or MakeCoefPackedPlaintext, then Encrypt.)
         """
-        rows, shape = as_rows(values, self._parameters, "values")
-        batch = self._core.encrypt(rows, packing)
+        vectors, shape, length = as_vectors(values, self._parameters, "values")
+        batch = self._core.encrypt(vectors, packing, length)
         return Ciphertexts._wrap(batch, shape, self._parameters)
 
     def decrypt(
@@ -61,6 +63,10 @@ class Client(KeyHolder):
         allow_spent: bool = False,
     ) -> Values:
         """Values 0 … t-1, or with `signed` -t/2 … t/2: int64 of shape `ciphertexts.shape` + (N,).
+
+        All N values of each ciphertext: the first `ciphertexts.length` of them are those of the
+        vector. Vectors of more than N values are given back whole, and no more than them: the last
+        axis is their length.
 
         `KeyMismatchError` or `ParameterMismatchError` for others' ciphertexts. `NoiseError` where
         the bound that the ciphertexts carry (their `noise_budget`) leaves no bit: the values may be
@@ -73,6 +79,8 @@ class Client(KeyHolder):
         if signed:
             t = self._parameters.t
             values[values > t // 2] -= t
+        if host._each > 1:
+            return values.reshape(*host.shape, -1)[..., : host.length]
         return values.reshape(*host.shape, self._parameters.N)
 
     def noise_budget(
@@ -80,11 +88,14 @@ class Client(KeyHolder):
     ) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Bits left of each ciphertext, measured: float64 of shape `ciphertexts.shape`.
 
-        log2(Q/2) less log2 of the largest coefficient of the noise: exact while positive, near 0
-        where decryption fails. As secret as the key: do not publish it.
+        Of vectors over several ciphertexts, those of the one with the fewest. log2(Q/2) less log2
+        of the largest coefficient of the noise: exact while positive, near 0 where decryption
+        fails. As secret as the key: do not publish it.
         """
         host = self._on_host(ciphertexts)
-        return self._core.noise_budget(host._core).reshape(host.shape)
+        budgets = self._core.noise_budget(host._core).reshape(*host.shape, host._each)
+        least: np.ndarray[Any, np.dtype[np.float64]] = budgets.min(axis=-1).reshape(host.shape)
+        return least
 
     def public_key(self) -> PublicKey:
         """A key for those who may only encrypt."""
@@ -113,7 +124,8 @@ class Client(KeyHolder):
             progress: True for a bar on terminals and in notebooks, or a callable that is called
                 with (done, total); what it raises stops the generation.
 
-        `Parameters.key_size` tells the size before. `ParameterError` for a number out of range.
+        `whorl.bgv.rotations_for` names the rotations of matrices and sums, `Parameters.key_size`
+        tells the size before. `ParameterError` for a number out of range.
         """
         request = as_request(relinearise, rotations, swap_rows, inner_sum)
         keys: EvaluationKeys = self._generate_keys(threads, progress, *request)

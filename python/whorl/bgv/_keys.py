@@ -8,7 +8,7 @@ from .._saved import Keys
 from .._server import bgv as _lib
 from ._ciphertexts import Ciphertexts
 from ._parameters import Parameters
-from ._values import Packing, as_rows
+from ._values import Packing, as_vectors
 
 MAX_BYTES = 1 << 34
 """Keys for 16 rotations at depth 24 take 3 GB."""
@@ -84,6 +84,6 @@ class PublicKey(_Key):
         from .._client import bgv as _client
 
         parameters = self.parameters
-        rows, shape = as_rows(values, parameters, "values")
-        batch = _client.encrypt(self._core, rows, packing)
+        vectors, shape, length = as_vectors(values, parameters, "values")
+        batch = _client.encrypt(self._core, vectors, packing, length)
         return Ciphertexts._wrap(batch, shape, parameters)

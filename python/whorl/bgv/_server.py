@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._array import Shape
+from .._array import Shape, stack
 from .._literal import Part, as_integer
 from .._server import bgv as _lib
 from .._session import BudgetedSession, spread
-from ..errors import DeviceError, ParameterError
-from ._arrays import EncryptedArray, Plaintexts
+from ..errors import DeviceError, ParameterError, ShapeError
+from ._arrays import EncryptedArray, Matrix, Mean, Plaintexts
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys
 from ._parameters import Parameters
-from ._values import Packing, Values, as_rows, as_scalar
+from ._values import Packing, Values, as_matrix, as_scalar, as_vectors
 
 Encrypted = EncryptedArray | Ciphertexts
 MAX_COLUMNS = 2**62
@@ -66,7 +66,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
 
     def encode(self, values: ArrayLike, packing: Packing = "slots") -> Plaintexts:
-        """Rows of integers as plaintexts on the device, to be used many times.
+        """Vectors of integers as plaintexts on the device, to be used many times.
 
         `values` and `packing` as for `Client.encrypt`. They are encoded and uploaded once, not in
         each operation, and serve arrays of every level; 4 or 8 bytes (the word) for each of N
@@ -74,8 +74,36 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         not 1 they are encoded anew. (OpenFHE: MakePackedPlaintext, which its EvalAdd and EvalMult
         take.)
         """
-        rows, shape = as_rows(values, self._parameters, "values")
-        return Plaintexts._wrap(self._core.encode(rows, packing), self, shape)
+        vectors, shape, length = as_vectors(values, self._parameters, "values")
+        return Plaintexts._wrap(self._core.encode(vectors, packing, length), self, shape)
+
+    def encode_matrix(self, values: ArrayLike) -> Matrix:
+        """A matrix of integers, of shape (rows, columns), prepared for many products `x @ matrix`.
+
+        Its diagonals are encoded and uploaded once, those of zeros left out: up to as many
+        plaintexts as the smaller side has, filled up to a power of two. `ShapeError` for another
+        number of axes, and for more than N rows or columns.
+        """
+        matrix = as_matrix(values, self._parameters, "matrix")
+        core = self._core.encode_matrix(matrix.reshape(-1), *matrix.shape)
+        return Matrix._wrap(core, self, matrix.shape)
+
+    def encode_diagonals(self, values: ArrayLike, step: int = 1) -> Matrix:
+        """Linear maps by their diagonals, of shape (maps, count, N), or (count, N) for one.
+
+        `x @ diagonals` is, for each map, the sum of diagonal[k] · x.rotate(k · step) over all k, in
+        baby and giant steps. The maps share rotations of x: a new first axis, of maps, comes first
+        in the result's shape.
+        """
+        vectors, shape, length = as_vectors(values, self._parameters, "diagonals")
+        N = self._parameters.N
+        if len(shape) not in (1, 2) or length != N:
+            raise ShapeError(
+                f"diagonals: of shape {(*shape, length)}, where (maps, count, N) or (count, N), "
+                f"N = {N}, is needed"
+            )
+        core = self._core.encode_diagonals(vectors, shape[-1], _columns(step))
+        return Matrix._wrap(core, self, (*shape, length))
 
     # ---- sums and products
 
@@ -176,6 +204,69 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         width = as_integer("columns", width, 1, self._parameters.N // 2)
         return self._wrap(self._core.inner_sum(x._core, width), x.shape)
 
+    # ---- over the values of each vector
+
+    def sum(self, a: Encrypted) -> EncryptedArray:
+        """The sum of each vector's values, modulo t, in every slot; of shape `a.shape`.
+
+        Rotations by 1, 2, 4 … N/4 and the exchange of rows, whose keys `rotations_for(parameters,
+        sums=True)` names. A vector's values are the first `a.length` slots: where operations left
+        something behind them, it is made zero first, by a product with a plaintext. (OpenFHE:
+        EvalSum.)
+        """
+        x = self.upload(a)
+        return self._wrap(self._core.sum(x._core), x.shape)
+
+    def mean(self, a: Encrypted) -> Mean:
+        """The sum of each vector's values, and how many they are: the pair (total, n).
+
+        A mean of integers is a fraction in general, which slots modulo t do not hold. Who decrypts
+        divides, with any sign and rest: `client.decrypt(total, signed=True)[..., 0] / n`. It is
+        right while the sum itself is within -t/2 … t/2 (0 … t-1 unsigned): choose t for it.
+        """
+        x = self.upload(a)
+        return Mean(self.sum(x), x.length)
+
+    def dot(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:
+        """The sum of products of each two vectors, in every slot; b as in `multiply`.
+
+        `ShapeError` for vectors of other lengths. Keys as for `sum`. (OpenFHE: EvalInnerProduct.)
+        """
+        core = self._core
+        if not isinstance(b, (EncryptedArray, Ciphertexts, Plaintexts)):
+            b = self.encode(b)
+        return self._operate(a, b, core.dot, core.multiply_scalar, core.dot)
+
+    def matmul(
+        self, a: Encrypted, b: Encrypted | Plaintexts | Matrix | ArrayLike
+    ) -> EncryptedArray:
+        """Each vector times a matrix in the clear, of shape (rows, columns); also `a @ b`.
+
+        Vectors have as many values as the matrix has rows, and the result as many as it has
+        columns, up to N of each. `encode_matrix` prepares a matrix that is used again. One axis, or
+        an array of ciphertexts, makes it `dot`. `matrix @ a` is `a @ matrix.T`.
+
+        Baby and giant steps (Halevi, Shoup, CRYPTO 2018): about 2·√d rotations, d the smaller side
+        filled up to a power of two; a few more spread the vector over its row of slots, or add up
+        the result. `rotations_for` names them. It costs the noise of a product with a plaintext and
+        of d sums. `ShapeError` for vectors of another length.
+        (OpenFHE: EvalLinearTransform of its CKKS.)
+        """
+        if isinstance(b, (EncryptedArray, Ciphertexts, Plaintexts)):
+            return self.dot(a, b)
+        if not isinstance(b, Matrix):
+            if np.ndim(b) == 1:
+                return self.dot(a, b)
+            b = self.encode_matrix(b)
+        if b._server is not self:
+            raise DeviceError("a matrix of another server")
+        x = self.upload(a)
+        if b._core.rows:
+            return self._wrap(self._core.multiply_matrix(x._core, b._core), x.shape)
+        maps = self._core.multiply_maps(x._core, b._core)
+        results = [self._wrap(each, x.shape) for each in maps]
+        return results[0] if len(b.shape) == 2 else stack(results)
+
     # ---- levels
 
     def mod_switch(self, a: Encrypted, limbs: int | None = None) -> EncryptedArray:
@@ -205,7 +296,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         b: Encrypted | Plaintexts | ArrayLike,
         with_array: Callable[[_lib.Array, _lib.Array], _lib.Array],
         with_scalar: Callable[[_lib.Array, int], _lib.Array],
-        with_plain: Callable[[_lib.Array, Values | _lib.Plaintexts], _lib.Array],
+        with_plain: Callable[..., _lib.Array],
     ) -> EncryptedArray:
         """What the operation is for the kind of `b`."""
         if isinstance(b, (EncryptedArray, Ciphertexts)):
@@ -216,26 +307,27 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if scalar is not None:
             return self._wrap(with_scalar(x._core, self._residue(scalar)), x.shape)
         x, plain, shape = self._plain(x, b)
-        return self._wrap(with_plain(x._core, plain), shape)
+        return self._wrap(with_plain(x._core, *plain), shape)
 
     def _residue(self, value: int) -> int:
         return value % self._parameters.t
 
     def _plain(
         self, a: EncryptedArray, values: Plaintexts | ArrayLike
-    ) -> tuple[EncryptedArray, Values | _lib.Plaintexts, Shape]:
-        """As `_meet`, with plaintexts; those that are not on the device are rows of N values."""
+    ) -> tuple[EncryptedArray, tuple[_lib.Plaintexts] | tuple[Values, int], Shape]:
+        """As `_meet`, with plaintexts; those that are not on the device are values and a length."""
         if isinstance(values, Plaintexts):
             if values._server is not self:
                 raise DeviceError("plaintexts of another server")
             shape = np.broadcast_shapes(a.shape, values.shape)
-            return spread(a, shape), spread(values, shape)._core, shape
-        rows, prefix = as_rows(values, self._parameters, "plaintext")
+            return spread(a, shape), (spread(values, shape)._core,), shape
+        vectors, prefix, length = as_vectors(values, self._parameters, "plaintext")
         shape = np.broadcast_shapes(a.shape, prefix)
-        if math.prod(prefix) not in (1, math.prod(shape)):
-            N = self._parameters.N
-            rows = np.broadcast_to(rows.reshape(*prefix, N), (*shape, N)).reshape(-1)
-        return spread(a, shape), rows, shape
+        alone = math.prod(prefix) == 1 and length <= self._parameters.N
+        if math.prod(prefix) != math.prod(shape) and not alone:
+            vectors = np.broadcast_to(vectors.reshape(*prefix, length), (*shape, length))
+            vectors = vectors.reshape(-1)
+        return spread(a, shape), (vectors, length), shape
 
 
 def _columns(columns: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 import numpy as np
@@ -32,26 +31,28 @@ def as_integers(values: ArrayLike, t: int, field: str) -> Values:
     return array.astype(np.int64, order="C")
 
 
-def as_rows(values: ArrayLike, parameters: Parameters, field: str) -> tuple[Values, Shape]:
-    """Rows of N values, flattened, and the shape of the ciphertexts.
+def as_vectors(values: ArrayLike, parameters: Parameters, field: str) -> tuple[Values, Shape, int]:
+    """Vectors of k values, flattened; the shape of the array of them, and k.
 
-    The last axis, of k <= N values, is padded with zeros. `ShapeError` for more than N, for a
-    single number and for none.
+    The last axis is of the values of a vector. `ShapeError` for a single number and for none.
     """
     array = as_integers(values, parameters.t, field)
-    N = parameters.N
     if array.ndim == 0:
-        raise ShapeError(f"{field}: a single number; a row of up to N = {N} values is needed")
-    if array.shape[-1] > N:
-        raise ShapeError(f"{field}: rows of {array.shape[-1]} values, at most N = {N}")
-    shape = array.shape[:-1]
+        raise ShapeError(f"{field}: a single number, where a vector of values is needed")
     if array.size == 0:
         raise ShapeError(f"{field}: no values in shape {array.shape}")
-    if array.shape[-1] == N:
-        return np.ascontiguousarray(array).reshape(-1), shape
-    padded = np.zeros((math.prod(shape), N), dtype=np.int64)
-    padded[:, : array.shape[-1]] = array.reshape(-1, array.shape[-1])
-    return padded.reshape(-1), shape
+    return np.ascontiguousarray(array).reshape(-1), array.shape[:-1], array.shape[-1]
+
+
+def as_matrix(values: ArrayLike, parameters: Parameters, field: str) -> Values:
+    """A matrix of integers; `ShapeError` unless it has two axes of 1 … N each."""
+    array = as_integers(values, parameters.t, field)
+    if array.ndim != 2 or not all(1 <= side <= parameters.N for side in array.shape):
+        raise ShapeError(
+            f"{field}: of shape {array.shape}, where rows and columns, 1 … N = {parameters.N} of "
+            "each, are needed"
+        )
+    return np.ascontiguousarray(array)
 
 
 def as_scalar(value: object) -> int | None:

@@ -7,5 +7,6 @@ from ..bgv import Parameters as Parameters
 from ..bgv import PublicKey as PublicKey
 from ..bgv import concatenate as concatenate
 from ..bgv import parameters as parameters
+from ..bgv import rotations_for as rotations_for
 from ..bgv import stack as stack
 from ..bgv._client import Client as Client

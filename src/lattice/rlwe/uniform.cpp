@@ -40,10 +40,12 @@ void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basi
 
 template <class Word>
 void ciphertexts_uniform(std::uint32_t N, std::span<const std::uint64_t> chain,
-                         const math::Seed& seed, std::size_t count, std::span<Word> a) {
+                         const math::Seed& seed, std::size_t count,
+                         std::span<const std::uint32_t> numbers, std::span<Word> a) {
   for (std::size_t l = 0; l < chain.size(); ++l)
     for (std::size_t i = 0; i < count; ++i)
-      ciphertext_limb<Word>(seed, i, chain.size(), l, chain[l], a.subspan((l * count + i) * N, N));
+      ciphertext_limb<Word>(seed, numbers.empty() ? i : numbers[i], chain.size(), l, chain[l],
+                            a.subspan((l * count + i) * N, N));
 }
 
 template <class Word>
@@ -68,7 +70,8 @@ KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>> plan,
   template void ciphertext_uniform(const ring::RnsPlan<Word>&, const ring::Basis&,                 \
                                    const math::Seed&, std::size_t, std::span<Word>);               \
   template void ciphertexts_uniform(std::uint32_t, std::span<const std::uint64_t>,                 \
-                                    const math::Seed&, std::size_t, std::span<Word>);              \
+                                    const math::Seed&, std::size_t,                                \
+                                    std::span<const std::uint32_t>, std::span<Word>);              \
   template KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>>,                      \
                                   const ring::KeyLayout&, const math::Seed&, const WordArray&);
 WHORL_INSTANTIATE(std::uint32_t)

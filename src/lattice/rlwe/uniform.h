@@ -24,10 +24,12 @@ void key_uniform(const ring::RnsPlan<Word>& plan, const ring::KeyLayout& layout,
 template <class Word>
 void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basis,
                         const math::Seed& seed, std::size_t index, std::span<Word> a);
-/// The same of a whole chain for all of a batch, with no plan: (L, count, N).
+/// The same of a whole chain for all of a batch, with no plan: (L, count, N). `numbers`: which of
+/// the seed's batch they are, if not all from 0 on.
 template <class Word>
 void ciphertexts_uniform(std::uint32_t N, std::span<const std::uint64_t> chain,
-                         const math::Seed& seed, std::size_t count, std::span<Word> a);
+                         const math::Seed& seed, std::size_t count,
+                         std::span<const std::uint32_t> numbers, std::span<Word> a);
 
 /// Writes row `digit` of a switching key: a and b, (rows, N) each. For several threads.
 template <class Word>

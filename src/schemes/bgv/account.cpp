@@ -51,6 +51,20 @@ void Account::check(const Parameters& parameters, const Info& a) {
   if (!(a.noise >= 0 && a.noise < 1e6))
     throw RangeError("noise: a bound of 2^" + std::to_string(a.noise) +
                      " is outside 2^0 … 2^(10^6)");
+  check_within("rest", static_cast<std::uint64_t>(a.rest), 0, 2);
+  const std::uint64_t N = parameters.N();
+  if (a.length == N)
+    throw RangeError("length: " + std::to_string(N) + " = N, which is written as 0");
+  if (a.packing == Packing::coefficients && (a.length != 0 || a.rest != Rest::zeros))
+    throw RangeError("length: " + std::to_string(a.length) +
+                     " values of each vector are known of slots, not of coefficients");
+  if (a.rest == Rest::same && a.length != 1)
+    throw RangeError("length: " + std::to_string(a.length) +
+                     ", but of a vector that fills all slots with one value it is 1");
+  // A length that no batch of this count has is refused before it is computed with.
+  if (a.length > N && ((a.length - 1) / N >= a.count || a.count % a.each(parameters.N()) != 0))
+    throw RangeError("length: vectors of " + std::to_string(a.length) + " values do not fill " +
+                     std::to_string(a.count) + " ciphertexts of N = " + std::to_string(N));
 }
 
 void Account::check_decrypts(const Info& a) const {
@@ -67,12 +81,74 @@ void Account::check_decrypts(const Info& a) const {
                    " or for larger sums; or allow spent budgets, and look at the measured one");
 }
 
-Account::Info Account::fresh_secret(Packing packing, std::size_t count) const {
-  return {packing, count, 2, parameters_.limbs(), 1, noise_.fresh_secret()};
+Account::Info Account::fresh_secret(Packing packing, std::size_t count,
+                                    std::uint64_t length) const {
+  if (packing == Packing::coefficients) length = 0;
+  return {packing, count, 2, parameters_.limbs(), 1, noise_.fresh_secret(), length};
 }
 
-Account::Info Account::fresh_public(Packing packing, std::size_t count) const {
-  return {packing, count, 2, parameters_.limbs(), 1, noise_.fresh_public()};
+Account::Info Account::fresh_public(Packing packing, std::size_t count,
+                                    std::uint64_t length) const {
+  Info out = fresh_secret(packing, count, length);
+  out.noise = noise_.fresh_public();
+  return out;
+}
+
+// ---- vectors
+
+void Account::check_lengths(const Info& a, const Info& b) const {
+  if (a.packing == Packing::coefficients) return;
+  if (a.rest == Rest::same || b.rest == Rest::same) return;
+  const std::uint64_t N = parameters_.N();
+  const std::uint64_t of_a = a.length == 0 ? N : a.length, of_b = b.length == 0 ? N : b.length;
+  if (of_a != of_b && std::max(of_a, of_b) > N)
+    throw ShapeError("vectors of " + std::to_string(of_a) + " values meet vectors of " +
+                     std::to_string(of_b) + ": those over several ciphertexts of N = " +
+                     std::to_string(N) + " values meet their own length alone");
+}
+
+void Account::meet(Info& out, const Info& a, const Info& b, bool product) const {
+  out.count = std::max(a.count, b.count);
+  if (a.packing == Packing::coefficients) return;
+  check_lengths(a, b);
+  const std::uint64_t N = parameters_.N();
+  const std::uint64_t of_a = a.length == 0 ? N : a.length, of_b = b.length == 0 ? N : b.length;
+  if (a.rest == Rest::same || b.rest == Rest::same) {
+    // One value for all slots takes the shape of what it meets.
+    const Info& other = a.rest == Rest::same ? b : a;
+    out.length = other.length;
+    out.rest = other.rest;
+    if (other.rest == Rest::zeros && !product) out.rest = Rest::anything;
+  } else {
+    out.length = std::max(of_a, of_b);
+    const bool zeros_of_a = a.rest == Rest::zeros, zeros_of_b = b.rest == Rest::zeros;
+    out.rest = (product ? zeros_of_a || zeros_of_b : zeros_of_a && zeros_of_b) ? Rest::zeros
+                                                                               : Rest::anything;
+  }
+  if (out.length == N) out.length = 0;
+}
+
+Account::Info Account::rotate(const Info& a) const {
+  const std::uint64_t N = parameters_.N();
+  if (a.length > N)
+    throw ShapeError("rotate: vectors of " + std::to_string(a.length) + " values take " +
+                     std::to_string(a.each(parameters_.N())) + " ciphertexts of N = " +
+                     std::to_string(N) + " values each, and values do not move between them");
+  Info out = automorphism(a);
+  // What was behind the values may be among them now.
+  if (a.rest != Rest::same && (a.length != 0 || a.rest == Rest::anything)) {
+    out.length = 0;
+    out.rest = Rest::anything;
+  }
+  return out;
+}
+
+Account::Info Account::add_constant(const Info& a, double norm) const {
+  Info out = a;
+  out.noise = log2_sum(a.noise, norm);
+  if (a.packing == Packing::slots && a.rest == Rest::zeros && a.length % parameters_.N() != 0)
+    out.rest = Rest::anything;
+  return out;
 }
 
 // ---- steps
@@ -175,8 +251,8 @@ Account::Two Account::add(const Info& a, const Info& b) const {
   const auto [x, y] = aligned(a, b);
   Info out = x.now;
   out.noise = log2_sum(x.now.noise, y.now.noise);
-  out.count = std::max(a.count, b.count);
   out.parts = std::max(a.parts, b.parts);
+  meet(out, a, b, false);
   return {out, x.by, y.by};
 }
 
@@ -224,8 +300,12 @@ Account::Many Account::concatenate(std::span<const Info> arrays) const {
       out.result = now;
       continue;
     }
-    out.result.count += now.count;
-    out.result.noise = std::max(out.result.noise, now.noise);
+    Info& all = out.result;
+    const std::size_t count = all.count + now.count;
+    // Of slots alone, sums of vectors of these lengths would be in one batch.
+    if (all.length != now.length || all.rest != now.rest) meet(all, all, now, false);
+    all.count = count;
+    all.noise = std::max(all.noise, now.noise);
   }
   return out;
 }
@@ -268,7 +348,7 @@ Account::Two Account::multiply(const Info& a, const Info& b) const {
   const auto [x, y] = reduced(a, b);
   Info out = x.now;
   out.parts = parts;
-  out.count = std::max(a.count, b.count);
+  meet(out, a, b, true);
   out.factor = t_.mul(x.now.factor, y.now.factor);
   out.noise = x.now.noise + y.now.noise;
   return {out, x.by, y.by};
@@ -312,17 +392,25 @@ Account::Info Account::take(const Info& a, std::size_t count) const {
   return out;
 }
 
-Account::Info Account::add_plain(const Info& a, std::size_t count, double norm) const {
+Account::Info Account::of_plain(const Info& a, const Plain& m) const {
   Info out = a;
-  out.count = std::max(a.count, count);
-  out.noise = log2_sum(a.noise, norm);
+  out.count = m.count;
+  out.length = m.length;
+  out.rest = Rest::zeros;
   return out;
 }
 
-Account::Info Account::multiply_plain(const Info& a, std::size_t count, double norm) const {
+Account::Info Account::add_plain(const Info& a, const Plain& m) const {
   Info out = a;
-  out.count = std::max(a.count, count);
-  out.noise += norm;
+  meet(out, a, of_plain(a, m), false);
+  out.noise = log2_sum(a.noise, m.norm);
+  return out;
+}
+
+Account::Info Account::multiply_plain(const Info& a, const Plain& m) const {
+  Info out = a;
+  meet(out, a, of_plain(a, m), true);
+  out.noise += m.norm;
   return out;
 }
 

@@ -43,8 +43,8 @@ class Account {
   void check_decrypts(const Info& a) const;
 
   /// Fresh encryptions under the secret key, and under the public one.
-  Info fresh_secret(Packing packing, std::size_t count) const;
-  Info fresh_public(Packing packing, std::size_t count) const;
+  Info fresh_secret(Packing packing, std::size_t count, std::uint64_t length = 0) const;
+  Info fresh_public(Packing packing, std::size_t count, std::uint64_t length = 0) const;
 
   struct One {
     Info result;
@@ -72,12 +72,25 @@ class Account {
 
   Info relinearise(const Info& a) const;
   Info automorphism(const Info& a) const;
+  /// An automorphism that moves values from slot to slot: all N of them count from then on.
+  Info rotate(const Info& a) const;
+  /// The same and a constant in all slots.
+  Info add_constant(const Info& a, double norm) const;
   /// The message times an integer, which stands for itself.
   Info scale(const Info& a, std::int64_t by) const { return scaled(a, by, a.factor); }
   Info take(const Info& a, std::size_t count) const;
-  /// With plaintexts of log2 canonical norm `norm`: see with_factor().
-  Info add_plain(const Info& a, std::size_t count, double norm) const;
-  Info multiply_plain(const Info& a, std::size_t count, double norm) const;
+  /// What is known of plaintexts: how many, log2 of their canonical norm, values of each vector.
+  struct Plain {
+    std::size_t count = 1;
+    double norm = 0;
+    std::uint64_t length = 0;
+  };
+  /// With plaintexts: see with_factor().
+  /// ShapeError where vectors over several ciphertexts meet vectors of another length.
+  void check_lengths(const Info& a, const Info& b) const;
+  void check_lengths(const Info& a, const Plain& m) const { check_lengths(a, of_plain(a, m)); }
+  Info add_plain(const Info& a, const Plain& m) const;
+  Info multiply_plain(const Info& a, const Plain& m) const;
 
   /// `value` modulo t, centred.
   std::int64_t residue(std::int64_t value) const { return t_.centred(t_.from_signed(value)); }
@@ -92,6 +105,9 @@ class Account {
     std::int64_t alpha, beta;
     double noise;
   };
+  /// Sums or products, as to the vectors that slots hold.
+  void meet(Info& out, const Info& a, const Info& b, bool product) const;
+  Info of_plain(const Info& a, const Plain& m) const;
   Factors least_factors(std::uint64_t a, std::uint64_t b, double noise_a, double noise_b) const;
   Info scaled(Info a, std::int64_t by, std::uint64_t factor) const;
   Info dropped(Info a) const;

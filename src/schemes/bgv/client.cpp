@@ -72,10 +72,9 @@ rlwe::HostBatch residues_of(const Ciphertexts& c) {
 
 /// Writes row i of `values` as coefficients.
 rlwe::Encode encoding(const Encoder& encoder, std::span<const std::int64_t> values,
-                      Packing packing) {
-  return [&encoder, values, packing](std::size_t i, std::span<std::int64_t> coefficients) {
-    const std::size_t N = coefficients.size();
-    encoder.encode(values.subspan(i * N, N), packing, coefficients);
+                      const Rows& rows, Packing packing) {
+  return [&encoder, values, rows, packing](std::size_t i, std::span<std::int64_t> coefficients) {
+    encoder.encode(rows.of(values, i), packing, coefficients);
   };
 }
 
@@ -84,15 +83,16 @@ rlwe::Encode encoding(const Encoder& encoder, std::span<const std::int64_t> valu
 Client::Client(SecretKey key)
     : KeyHolder(std::move(key)), state_(std::make_shared<State>(secret_key())) {}
 
-Ciphertexts Client::encrypt(std::span<const std::int64_t> values, Packing packing) const {
+Ciphertexts Client::encrypt(std::span<const std::int64_t> values, Packing packing,
+                            std::size_t length) const {
   const Parameters& p = parameters();
   state_->encoder.check(packing);
-  const std::size_t count = state_->encoder.rows(values.size());
+  const Rows rows = state_->encoder.rows(values.size(), length, packing);
   const Seed seed = math::random_seed();
   const Account& account = state_->account;
-  return {p, key_id(), account.fresh_secret(packing, count),
-          state_->secret.encrypt(basis_of(p.limbs()), account.divisor(), seed, count,
-                                 encoding(state_->encoder, values, packing)),
+  return {p, key_id(), account.fresh_secret(packing, rows.count(), rows.kept()),
+          state_->secret.encrypt(basis_of(p.limbs()), account.divisor(), seed, rows.count(),
+                                 encoding(state_->encoder, values, rows, packing)),
           seed};
 }
 
@@ -122,15 +122,17 @@ PublicKey Client::public_key() const {
           state_->secret.public_key_body(basis_of(p.limbs()), state_->account.divisor(), seed)};
 }
 
-Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values, Packing packing) {
+Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values, Packing packing,
+                    std::size_t length) {
   const Parameters& p = key.parameters;
   const Account account(p);
   const Encoder encoder(p);
   encoder.check(packing);
-  const std::size_t count = encoder.rows(values.size());
+  const Rows rows = encoder.rows(values.size(), length, packing);
   const rlwe::PublicKey to(any_plan_of(p), basis_of(p.limbs()), key.seed, key.b, p.literal().sigma);
-  return {p, key.key_id, account.fresh_public(packing, count),
-          to.encrypt(account.divisor(), count, encoding(encoder, values, packing)), std::nullopt};
+  return {p, key.key_id, account.fresh_public(packing, rows.count(), rows.kept()),
+          to.encrypt(account.divisor(), rows.count(), encoding(encoder, values, rows, packing)),
+          std::nullopt};
 }
 
 EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threads,

@@ -1,5 +1,6 @@
 #include "schemes/bgv/encoder.h"
 
+#include <algorithm>
 #include <bit>
 #include <memory>
 
@@ -45,11 +46,18 @@ void Encoder::check(Packing packing) const {
   if (!ntt_) check(parameters_, packing);
 }
 
-std::size_t Encoder::rows(std::size_t values) const {
-  if (values == 0 || values % parameters_.N() != 0)
-    throw ShapeError(std::to_string(values) + " values are not a whole number of rows of N = " +
-                     std::to_string(parameters_.N()));
-  return values / parameters_.N();
+Rows Encoder::rows(std::size_t values, std::size_t length, Packing packing) const {
+  const std::size_t N = parameters_.N();
+  if (length == 0) length = values % N == 0 ? N : values;
+  if (values == 0) throw ShapeError("values: there are none");
+  if (values % length != 0)
+    throw ShapeError("values: " + std::to_string(values) +
+                     " are not a whole number of vectors of " + std::to_string(length));
+  if (length > N && packing == Packing::coefficients)
+    throw ShapeError("values: " + std::to_string(length) +
+                     " are more than N = " + std::to_string(N) +
+                     " coefficients of a polynomial; only slots go on in further ciphertexts");
+  return {values / length, length, (length - 1) / N + 1, parameters_.N()};
 }
 
 void Encoder::encode(std::span<const std::int64_t> values, Packing packing,
@@ -58,11 +66,13 @@ void Encoder::encode(std::span<const std::int64_t> values, Packing packing,
   const std::size_t N = parameters_.N();
   const math::Modulus<std::uint64_t> t(parameters_.t());
   if (packing == Packing::coefficients) {
-    for (std::size_t j = 0; j < N; ++j) coefficients[j] = t.centred(t.from_signed(values[j]));
+    std::ranges::fill(coefficients, 0);
+    for (std::size_t j = 0; j < values.size(); ++j)
+      coefficients[j] = t.centred(t.from_signed(values[j]));
     return;
   }
   math::WipedVector<std::uint32_t> residues(N);
-  for (std::size_t j = 0; j < N; ++j)
+  for (std::size_t j = 0; j < values.size(); ++j)
     residues.span()[place_[j]] = static_cast<std::uint32_t>(t.from_signed(values[j]));
   ntt_->inverse(residues.span());
   for (std::size_t j = 0; j < N; ++j) coefficients[j] = t.centred(residues[j]);

@@ -1,6 +1,8 @@
 // Vectors modulo t to plaintext polynomials and back.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,6 +13,25 @@
 
 namespace whorl::bgv {
 
+/// Vectors of `length` values, each from the first slot of a ciphertext on; those of more than N go
+/// on in the next ciphertexts.
+struct Rows {
+  std::size_t vectors = 0, length = 0, each = 1;
+  std::uint32_t N = 0;
+
+  std::size_t count() const { return vectors * each; }
+  /// As CiphertextInfo has it.
+  std::uint64_t kept() const { return length == N ? 0 : length; }
+  /// What of `values` ciphertext i holds.
+  std::span<const std::int64_t> of(std::span<const std::int64_t> values, std::size_t i) const {
+    const std::size_t first = i % each * N;
+    return values.subspan(i / each * length + first, std::min<std::size_t>(N, length - first));
+  }
+};
+
+/// ShapeError where `indices` take vectors apart that go on over `each` ciphertexts, or are none.
+void check_whole(std::span<const std::uint32_t> indices, std::size_t each);
+
 /// Slot (row, column) is the value at psi^(±3^column): + in row 0, - in row 1 (Halevi and Shoup,
 /// CRYPTO 2014; N/2 columns, since 3 generates the odd residues modulo 2N up to sign).
 class Encoder {
@@ -20,10 +41,12 @@ class Encoder {
   /// EncodingError where the parameters have no slots and they are asked for.
   static void check(const Parameters& parameters, Packing packing);
   void check(Packing packing) const;
-  /// ShapeError unless `values` is a whole number of rows of N; the number of rows.
-  std::size_t rows(std::size_t values) const;
+  /// How `values` numbers are cut into vectors of `length`, and those into rows of up to N. Length
+  /// 0 stands for N, or for all of them where that leaves a rest. ShapeError for none, for what is
+  /// no whole number of vectors, and for polynomials of more than N coefficients.
+  Rows rows(std::size_t values, std::size_t length, Packing packing) const;
 
-  /// Coefficients, centred: in -t/2 … t/2. One row of N. No branch on values.
+  /// Coefficients, centred: in -t/2 … t/2. Up to N values, zeros behind. No branch on values.
   void encode(std::span<const std::int64_t> values, Packing packing,
               std::span<std::int64_t> coefficients) const;
   /// From coefficients in 0 … t-1, in place.

@@ -7,6 +7,7 @@
 
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
+#include "schemes/bgv/access.h"
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/derived.h"
 #include "schemes/bgv/encoder.h"
@@ -21,12 +22,21 @@ std::size_t Array::bytes() const { return residues_ ? residues_->bytes() : 0; }
 struct Plaintexts::Storage {
   rlwe::Array residues;
   Packing packing = Packing::slots;
+  std::uint64_t length = 0;                ///< as CiphertextInfo's
   std::vector<std::int64_t> coefficients;  ///< (count, N), centred
   double norm = 0;                         ///< log2, of the largest
+
+  Account::Plain known() const { return {residues.count(), norm, length}; }
 };
 
 std::size_t Plaintexts::count() const { return storage_ ? storage_->residues.count() : 0; }
 Packing Plaintexts::packing() const { return storage_ ? storage_->packing : Packing::slots; }
+std::uint64_t Plaintexts::length() const { return storage_ ? storage_->length : 0; }
+std::size_t Plaintexts::each() const {
+  if (!storage_) return 1;
+  const std::size_t N = storage_->coefficients.size() / storage_->residues.count();
+  return CiphertextInfo{.length = storage_->length}.each(static_cast<std::uint32_t>(N));
+}
 std::size_t Plaintexts::bytes() const { return storage_ ? storage_->residues.bytes() : 0; }
 
 namespace {
@@ -49,7 +59,7 @@ void check_counts(std::size_t a, std::size_t b, const char* of_b) {
 }  // namespace
 
 /// The account says what is to be done, the evaluator does it.
-struct Server::State {
+struct Server::State : std::enable_shared_from_this<State> {
   using Info = CiphertextInfo;
   using Coefficients = std::vector<std::int64_t>;
 
@@ -80,7 +90,9 @@ struct Server::State {
     Array out;
     out.info_ = std::move(info);
     out.budget_ = account.budget(out.info_);
+    out.each_ = out.info_.each(parameters.N());
     out.residues_ = std::make_shared<const rlwe::Array>(std::move(residues));
+    out.server_ = weak_from_this();
     return out;
   }
   static const rlwe::Array& residues(const Array& a) { return *a.residues_; }
@@ -96,12 +108,14 @@ struct Server::State {
   void check_pair(const Array& a, const Array& b) const {
     check(a);
     check(b);
+    account.check_lengths(a.info_, b.info_);
     check_counts(a.info_.count, b.info_.count, "ciphertexts");
     check_packing(a.info_.packing, b.info_.packing);
   }
   void check_pair(const Array& a, const Plaintexts& b) const {
     check(a);
     check(b);
+    account.check_lengths(a.info_, b.storage_->known());
     check_counts(a.info_.count, b.count(), "plaintexts");
     check_packing(a.info_.packing, b.packing());
   }
@@ -109,6 +123,39 @@ struct Server::State {
     check(a);
     if (a.info_.packing != Packing::slots)
       throw EncodingError("rotation of values packed as coefficients");
+    account.rotate(a.info_);  // refuses vectors over several ciphertexts
+  }
+
+  // ---- keys of rotations, named as users ask for them
+
+  std::string rotations_held() const {
+    const std::uint32_t N = parameters.N();
+    std::string list;
+    std::size_t held = 0;
+    constexpr std::size_t named = 24;
+    std::uint64_t g = 1;
+    for (std::uint32_t columns = 1; columns < N / 2; ++columns) {
+      g = 3 * g % (2ULL * N);
+      if (!keys.has(static_cast<std::uint32_t>(g), 1) || ++held > named) continue;
+      const std::int64_t shown = columns > N / 4 ? std::int64_t{columns} - N / 2 : columns;
+      list += (list.empty() ? "" : ", ") + std::to_string(shown);
+    }
+    if (held == 0) return "the keys hold no rotations";
+    if (held > named) list += " and " + std::to_string(held - named) + " more";
+    return "the keys hold rotations " + list;
+  }
+  /// KeyMismatchError names the rotation that was asked for, and those that there are.
+  std::uint32_t rotation(std::int64_t columns) const {
+    const std::uint32_t g = rotation_exponent(parameters.N(), columns);
+    if (g == 1 || keys.has(g, 1)) return g;
+    throw KeyMismatchError("rotation by " + std::to_string(columns) + " has no key; " +
+                           rotations_held());
+  }
+  std::uint32_t swap() const {
+    const std::uint32_t g = 2 * parameters.N() - 1;
+    if (keys.has(g, 1)) return g;
+    throw KeyMismatchError("the exchange of rows has no key: ask the client for swap_rows; " +
+                           rotations_held());
   }
 
   /// An operand, brought to what its account asks for.
@@ -145,7 +192,7 @@ struct Server::State {
     return fleet->together([&] {
       const Array two = a.info_.parts > 2 ? relinearised(a.info_, residues(a)) : a;
       const auto turned = evaluator->automorphisms(residues(two), gs, keys, account.divisor());
-      const Info info = account.automorphism(two.info_);
+      const Info info = account.rotate(two.info_);
       std::vector<Array> out;
       out.reserve(gs.size());
       for (std::size_t i = 0; i < gs.size(); ++i)
@@ -163,17 +210,24 @@ struct Server::State {
 
   // ---- plaintexts
 
-  Coefficients encode(std::span<const std::int64_t> values, Packing packing) const {
-    const std::size_t N = parameters.N(), rows = encoder.rows(values.size());
-    Coefficients out(rows * N);
-    for (std::size_t r = 0; r < rows; ++r)
-      encoder.encode(values.subspan(r * N, N), packing, {out.data() + r * N, N});
-    return out;
+  /// Polynomials (count, N), and the values of the vectors that they hold.
+  struct Encoded {
+    Coefficients coefficients;
+    std::uint64_t length = 0;
+  };
+  Encoded encode(std::span<const std::int64_t> values, const Rows& rows, Packing packing) const {
+    const std::size_t N = parameters.N();
+    Coefficients out(rows.count() * N);
+    for (std::size_t r = 0; r < rows.count(); ++r)
+      encoder.encode(rows.of(values, r), packing, {out.data() + r * N, N});
+    return {std::move(out), packing == Packing::slots ? rows.kept() : 0};
   }
-  Plaintexts put(rlwe::Array residues, Coefficients m, Packing packing) const {
+  Plaintexts put(rlwe::Array residues, Encoded encoded, Packing packing) const {
     auto storage = std::make_shared<Plaintexts::Storage>();
     storage->residues = std::move(residues);
     storage->packing = packing;
+    storage->length = encoded.length;
+    Coefficients& m = encoded.coefficients;
     const std::size_t N = parameters.N();
     for (std::size_t at = 0; at < m.size(); at += N)
       storage->norm = std::max(storage->norm, log2_norm({m.data() + at, N}));
@@ -182,18 +236,21 @@ struct Server::State {
     out.storage_ = std::move(storage);
     return out;
   }
-  Plaintexts plaintexts(Coefficients m, Packing packing, unsigned limbs) const {
-    rlwe::Array residues = evaluator->lift(m, evaluator->level(limbs));
+  Plaintexts plaintexts(Encoded m, Packing packing, const ring::Basis& basis) const {
+    rlwe::Array residues = evaluator->lift(m.coefficients, basis);
     return put(std::move(residues), std::move(m), packing);
   }
   /// For `a` alone: no more limbs than it has, and with its factor if they are to be added.
-  Plaintexts plaintexts_for(const Array& a, Coefficients m, std::uint64_t factor) const {
-    return plaintexts(account.with_factor(std::move(m), factor), a.info_.packing, a.info_.limbs);
+  Plaintexts plaintexts_for(const Array& a, Encoded m, std::uint64_t factor) const {
+    m.coefficients = account.with_factor(std::move(m.coefficients), factor);
+    return plaintexts(std::move(m), a.info_.packing, evaluator->level(a.info_.limbs));
   }
-  Plaintexts encoded_for(const Array& a, std::span<const std::int64_t> values,
+  Plaintexts encoded_for(const Array& a, std::span<const std::int64_t> values, std::size_t length,
                          std::uint64_t factor) const {
-    check_counts(a.info_.count, encoder.rows(values.size()), "plaintexts");
-    return plaintexts_for(a, encode(values, a.info_.packing), factor);
+    const Rows rows = encoder.rows(values.size(), length, a.info_.packing);
+    account.check_lengths(a.info_, {rows.count(), 0, rows.kept()});
+    check_counts(a.info_.count, rows.count(), "plaintexts");
+    return plaintexts_for(a, encode(values, rows, a.info_.packing), factor);
   }
 
   /// Of the values that the host keeps, if they are lost with a device.
@@ -206,22 +263,24 @@ struct Server::State {
   Array add_encoded(const Array& a, const Plaintexts& m, bool subtract) const {
     return fleet->again([&] {
       const rlwe::Array &x = residues(a), y = residues(m);
-      return put(account.add_plain(a.info_, m.count(), m.storage_->norm),
+      return put(account.add_plain(a.info_, m.storage_->known()),
                  subtract ? evaluator->sub_plain(x, y) : evaluator->add_plain(x, y));
     });
   }
   Array add(const Array& a, const Plaintexts& m, bool subtract) const {
     check_pair(a, m);
     if (a.info_.factor == 1) return add_encoded(a, m, subtract);
-    return add_encoded(a, plaintexts_for(a, m.storage_->coefficients, a.info_.factor), subtract);
+    Encoded anew{m.storage_->coefficients, m.length()};
+    return add_encoded(a, plaintexts_for(a, std::move(anew), a.info_.factor), subtract);
   }
-  Array add(const Array& a, std::span<const std::int64_t> values, bool subtract) const {
+  Array add(const Array& a, std::span<const std::int64_t> values, std::size_t length,
+            bool subtract) const {
     check(a);
-    return add_encoded(a, encoded_for(a, values, a.info_.factor), subtract);
+    return add_encoded(a, encoded_for(a, values, length, a.info_.factor), subtract);
   }
   Array multiply(const Array& a, const Plaintexts& m) const {
     return fleet->again([&] {
-      return put(account.multiply_plain(a.info_, m.count(), m.storage_->norm),
+      return put(account.multiply_plain(a.info_, m.storage_->known()),
                  evaluator->multiply_plain(residues(a), residues(m)));
     });
   }
@@ -265,19 +324,25 @@ Array Server::negate(const Array& a) const {
   return state_->put(a.info_, state_->evaluator->negate(*a.residues_));
 }
 
-Plaintexts Server::encode(std::span<const std::int64_t> values, Packing packing) const {
+Plaintexts Server::encode(std::span<const std::int64_t> values, Packing packing,
+                          std::size_t length) const {
   state_->encoder.check(packing);
-  return state_->plaintexts(state_->encode(values, packing), packing, parameters().limbs());
+  const Rows rows = state_->encoder.rows(values.size(), length, packing);
+  return state_->plaintexts(state_->encode(values, rows, packing), packing,
+                            state_->evaluator->level(parameters().limbs()));
 }
-Array Server::add_plain(const Array& a, std::span<const std::int64_t> values) const {
-  return state_->add(a, values, false);
+Array Server::add_plain(const Array& a, std::span<const std::int64_t> values,
+                        std::size_t length) const {
+  return state_->add(a, values, length, false);
 }
-Array Server::sub_plain(const Array& a, std::span<const std::int64_t> values) const {
-  return state_->add(a, values, true);
+Array Server::sub_plain(const Array& a, std::span<const std::int64_t> values,
+                        std::size_t length) const {
+  return state_->add(a, values, length, true);
 }
-Array Server::multiply_plain(const Array& a, std::span<const std::int64_t> values) const {
+Array Server::multiply_plain(const Array& a, std::span<const std::int64_t> values,
+                             std::size_t length) const {
   state_->check(a);
-  return state_->multiply(a, state_->encoded_for(a, values, 1));
+  return state_->multiply(a, state_->encoded_for(a, values, length, 1));
 }
 Array Server::add_plain(const Array& a, const Plaintexts& b) const {
   return state_->add(a, b, false);
@@ -292,9 +357,12 @@ Array Server::multiply_plain(const Array& a, const Plaintexts& b) const {
 Array Server::add_scalar(const Array& a, std::int64_t value) const {
   state_->check(a);
   // The same in all slots is a constant polynomial.
-  State::Coefficients m(parameters().N());
-  m[0] = state_->account.residue(value);
-  return state_->add_encoded(a, state_->plaintexts_for(a, std::move(m), a.info_.factor), false);
+  State::Encoded m{State::Coefficients(parameters().N()), 0};
+  m.coefficients[0] = state_->account.residue(value);
+  const Plaintexts plain = state_->plaintexts_for(a, std::move(m), a.info_.factor);
+  Array sum = state_->add_encoded(a, plain, false);
+  sum.info_ = state_->account.add_constant(a.info_, plain.storage_->norm);
+  return sum;
 }
 Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
   state_->check(a);
@@ -321,16 +389,16 @@ std::vector<Array> Server::rotate_many(const Array& a,
   state_->check_slots(a);
   std::vector<std::uint32_t> gs;
   gs.reserve(columns.size());
-  for (const std::int64_t c : columns) gs.push_back(rotation_exponent(parameters().N(), c));
+  for (const std::int64_t c : columns) gs.push_back(state_->rotation(c));
   return state_->automorphisms(a, gs);
 }
 Array Server::rotate(const Array& a, std::int64_t columns) const {
   state_->check_slots(a);
-  return state_->automorphism(a, rotation_exponent(parameters().N(), columns));
+  return state_->automorphism(a, state_->rotation(columns));
 }
 Array Server::swap_rows(const Array& a) const {
   state_->check_slots(a);
-  return state_->automorphism(a, 2 * parameters().N() - 1);
+  return state_->automorphism(a, state_->swap());
 }
 Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
   state_->check(a);
@@ -347,11 +415,13 @@ Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
 
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
   state_->check(a);
+  check_whole(indices, a.each());
   return state_->put(state_->account.take(a.info_, indices.size()),
                      state_->evaluator->take(*a.residues_, indices));
 }
 Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indices) const {
   state_->check(a);
+  check_whole(indices, a.each());
   rlwe::Array residues =
       state_->fleet->again([&] { return state_->evaluator->take(state_->residues(a), indices); });
   const std::size_t N = parameters().N();
@@ -361,7 +431,7 @@ Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indi
     const auto first = a.storage_->coefficients.begin() + static_cast<std::ptrdiff_t>(i * N);
     m.insert(m.end(), first, first + static_cast<std::ptrdiff_t>(N));
   }
-  return state_->put(std::move(residues), std::move(m), a.packing());
+  return state_->put(std::move(residues), {std::move(m), a.length()}, a.packing());
 }
 Array Server::concatenate(std::span<const Array> arrays) const {
   if (arrays.empty()) throw ShapeError("concatenate: no array");
@@ -397,5 +467,63 @@ Array Server::shrink(const Array& a, double spare_bits) const {
 }
 
 void Server::synchronise() const { state_->fleet->wait(); }
+
+// ---- operators
+
+Server Server::of(const Array& a) {
+  if (!a.residues_) throw ShapeError("an operator was given an empty array");
+  const auto state = std::static_pointer_cast<const State>(a.server_.lock());
+  if (!state) throw DeviceError("the server of an array is gone, and its operators with it");
+  return Server(state);
+}
+
+Array operator+(const Array& a, const Array& b) { return Server::of(a).add(a, b); }
+Array operator-(const Array& a, const Array& b) { return Server::of(a).sub(a, b); }
+Array operator*(const Array& a, const Array& b) { return Server::of(a).multiply(a, b); }
+Array operator-(const Array& a) { return Server::of(a).negate(a); }
+Array operator+(const Array& a, const Plaintexts& b) { return Server::of(a).add_plain(a, b); }
+Array operator-(const Array& a, const Plaintexts& b) { return Server::of(a).sub_plain(a, b); }
+Array operator*(const Array& a, const Plaintexts& b) { return Server::of(a).multiply_plain(a, b); }
+Array operator+(const Array& a, std::int64_t b) { return Server::of(a).add_scalar(a, b); }
+Array operator-(const Array& a, std::int64_t b) {
+  const Server server = Server::of(a);
+  // Modulo t first: -b of the least integer is none.
+  const auto t = static_cast<std::int64_t>(server.parameters().t());
+  return server.add_scalar(a, -(b % t));
+}
+Array operator*(const Array& a, std::int64_t b) { return Server::of(a).multiply_scalar(a, b); }
+
+// ---- what circuits see
+
+const run::Fleet& Access::fleet(const Server& s) { return *s.state_->fleet; }
+const rlwe::Evaluator& Access::evaluator(const Server& s) { return *s.state_->evaluator; }
+const rlwe::Keys& Access::keys(const Server& s) { return s.state_->keys; }
+const Account& Access::account(const Server& s) { return s.state_->account; }
+void Access::check_slots(const Server& s, const Array& a) {
+  s.state_->check(a);
+  if (a.info_.packing != Packing::slots)
+    throw EncodingError("slots are needed, and the values are packed as coefficients");
+}
+std::uint32_t Access::rotation(const Server& s, std::int64_t columns) {
+  return s.state_->rotation(columns);
+}
+std::uint32_t Access::swap(const Server& s) { return s.state_->swap(); }
+const rlwe::Array& Access::residues(const Array& a) { return *a.residues_; }
+rlwe::Array Access::residues(const Server& s, const Plaintexts& m) {
+  s.state_->check(m);
+  return s.state_->residues(m);
+}
+double Access::norm(const Plaintexts& m) { return m.storage_->norm; }
+Array Access::put(const Server& s, CiphertextInfo info, rlwe::Array residues) {
+  return s.state_->put(std::move(info), std::move(residues));
+}
+Plaintexts Access::encode(const Server& s, std::span<const std::int64_t> slots, bool special) {
+  const rlwe::Evaluator& evaluator = *s.state_->evaluator;
+  s.state_->encoder.check(Packing::slots);
+  const Rows rows = s.state_->encoder.rows(slots.size(), s.parameters().N(), Packing::slots);
+  ring::Basis basis = evaluator.level(s.parameters().limbs());
+  if (special) basis = basis | evaluator.special();
+  return s.state_->plaintexts(s.state_->encode(slots, rows, Packing::slots), Packing::slots, basis);
+}
 
 }  // namespace whorl::bgv

@@ -198,14 +198,26 @@ def test_pickle_bytes_and_files(kit: Kit, shape: tuple[int, ...], tmp_path_facto
 
 def test_fresh_wholes_travel_as_seeds(kit: Kit) -> None:
     fresh = kit.client.encrypt(np.zeros((20, 20), dtype=int))
-    seeded, full = len(fresh.to_bytes()), len(fresh.T.to_bytes())
+    seeded = len(fresh.to_bytes())
+    full = len(kit.server.upload(fresh).to_host().to_bytes())
     assert seeded < 400 * 2 + 1000 < 400 * 2 * kit.parameters.n < full
     for whole in (fresh.reshape(400), fresh.ravel(), fresh.copy()):
         assert abs(len(whole.to_bytes()) - seeded) < 64  # the shape
     again = pickled(fresh)
     assert again.to_bytes() == fresh.to_bytes()
-    for part in (fresh[:19], fresh[::-1], concatenate([fresh, fresh])):
-        assert np.array_equal(Ciphertexts.from_bytes(bytes(part), True).data, part.data)
+    # Parts keep the seed: rows, slices, masks, and what is joined of them.
+    mask = np.random.default_rng(1).integers(0, 2, size=(20, 20)).astype(bool)
+    joined = concatenate([fresh, fresh])
+    for part in (fresh[:19], fresh[::-1], fresh[3], fresh.T, fresh[:, ::2], fresh[mask], joined):
+        saved = bytes(part)
+        assert len(saved) <= 2 * part.size + 24 * part.size // 2 + 1000 < full
+        again = Ciphertexts.from_bytes(saved, True)
+        assert np.array_equal(again.data, part.data) and again.shape == part.shape
+        assert len(bytes(again.ravel()[1:2])) < 600
+    assert len(bytes(fresh[:10])) < seeded - 2 * 190 + 64
+    # Of several batches there is no one seed.
+    other = kit.client.encrypt(np.zeros(20, dtype=int))
+    assert len(bytes(concatenate([fresh[0], other]))) > 40 * 2 * kit.parameters.n
 
 
 def test_copies_and_words_cannot_be_changed(kit: Kit) -> None:

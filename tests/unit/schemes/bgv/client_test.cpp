@@ -200,10 +200,10 @@ TEST(BgvClient, Refusals) {
   const Client client(p), other(p), elsewhere(bgv_insecure({1024, 12289}));
   const std::vector<std::int64_t> values(2048, 7);
   const Ciphertexts good = client.encrypt(values);
-  for (const std::size_t count : {0u, 1u, 1023u, 1025u}) {
-    EXPECT_THROW(client.encrypt(std::vector<std::int64_t>(count)), ShapeError);
-    EXPECT_THROW(encrypt(client.public_key(), std::vector<std::int64_t>(count)), ShapeError);
-  }
+  EXPECT_THROW(client.encrypt({}), ShapeError);
+  EXPECT_THROW(encrypt(client.public_key(), {}), ShapeError);
+  EXPECT_THROW(client.encrypt({1, 2, 3}, Packing::slots, 2), ShapeError);
+  EXPECT_THROW(client.encrypt(std::vector<std::int64_t>(1025), Packing::coefficients), ShapeError);
   const Client none(bgv_insecure({1024, 256}));
   EXPECT_THROW(none.encrypt(values), EncodingError);
   EXPECT_THROW(encrypt(none.public_key(), values), EncodingError);
@@ -234,6 +234,73 @@ TEST(BgvClient, Refusals) {
   PublicKey key = client.public_key();
   key.b = WordArray(std::vector<std::uint32_t>(1024));
   EXPECT_THROW(encrypt(key, values), ShapeError);
+}
+
+TEST(BgvClient, ShortAndLongVectors) {
+  test::Random random;
+  const Parameters p = bgv_insecure();
+  const Client client(p);
+  const auto padded = [](std::vector<std::uint64_t> values, std::size_t to) {
+    values.resize(to);
+    return values;
+  };
+  for (const Packing packing : {Packing::slots, Packing::coefficients}) {
+    const Ciphertexts three = client.encrypt({1, 2, -3}, packing);
+    EXPECT_EQ(three.info.count, 1u);
+    EXPECT_EQ(three.info.length, packing == Packing::slots ? 3u : 0u);
+    EXPECT_EQ(client.decrypt(three), padded({1, 2, 65534}, 1024));
+  }
+  EXPECT_EQ(client.decrypt(encrypt(client.public_key(), {4, 5})), padded({4, 5}, 1024));
+  const Ciphertexts pairs = client.encrypt({1, 2, 3, 4}, Packing::slots, 2);
+  EXPECT_EQ(pairs.info.count, 2u);
+  EXPECT_EQ(client.decrypt(pairs)[1024], 3u);
+  // Over several ciphertexts.
+  const auto values = random.residues<std::uint64_t>(2 * 2500, 65537);
+  const std::vector<std::int64_t> given(values.begin(), values.end());
+  const Ciphertexts two = client.encrypt(given, Packing::slots, 2500);
+  EXPECT_EQ(two.info.count, 6u);
+  EXPECT_EQ(two.info.length, 2500u);
+  EXPECT_EQ(two.info.each(1024), 3u);
+  const auto got = client.decrypt(two);
+  for (std::size_t v = 0; v < 2; ++v)
+    for (std::size_t i = 0; i < 3072; ++i)
+      ASSERT_EQ(got[v * 3072 + i], i < 2500 ? values[v * 2500 + i] : 0) << v << ", " << i;
+}
+
+TEST(BgvClient, PartsOfBatches) {
+  const Parameters p = bgv_insecure();
+  const Client client(p);
+  const Ciphertexts all = client.encrypt({1, 2, 3, 4, 5}, Packing::slots, 1);
+  const auto first = [&](const Ciphertexts& c) {
+    std::vector<std::uint64_t> out;
+    const auto values = client.decrypt(c);
+    for (std::size_t i = 0; i < values.size(); i += 1024) out.push_back(values[i]);
+    return out;
+  };
+  using Numbers = std::vector<std::uint32_t>;
+  const Ciphertexts some = take(all, Numbers{3, 1, 3});
+  EXPECT_EQ(first(some), (std::vector<std::uint64_t>{4, 2, 4}));
+  EXPECT_EQ(some.seed, all.seed);
+  EXPECT_EQ(some.numbers, (Numbers{3, 1, 3}));
+  EXPECT_EQ(take(some, Numbers{2, 1}).numbers, (Numbers{3, 1}));
+  EXPECT_EQ(take(all, Numbers{0, 1, 2}).numbers, Numbers());
+  const Ciphertexts other = client.encrypt({9}), *same[] = {&some, &all},
+                    *apart[] = {&some, &other};
+  const Ciphertexts joined = concatenate(same);
+  EXPECT_EQ(joined.seed, all.seed);
+  EXPECT_EQ(joined.numbers, (Numbers{3, 1, 3, 0, 1, 2, 3, 4}));
+  EXPECT_EQ(first(joined), (std::vector<std::uint64_t>{4, 2, 4, 1, 2, 3, 4, 5}));
+  EXPECT_FALSE(concatenate(apart).seed);
+  EXPECT_THROW(take(all, Numbers{5}), ShapeError);
+  EXPECT_THROW(take(all, Numbers{}), ShapeError);
+  EXPECT_THROW(concatenate({}), ShapeError);
+  // Vectors over several ciphertexts are taken whole.
+  const Ciphertexts two = client.encrypt(std::vector<std::int64_t>(3000, 7), Packing::slots, 1500);
+  EXPECT_EQ(take(two, Numbers{2, 3}).info.count, 2u);
+  for (const Numbers& wrong : {Numbers{1}, Numbers{1, 2}, Numbers{0}, Numbers{0, 3}})
+    EXPECT_THROW(take(two, wrong), ShapeError);
+  const Ciphertexts* lengths[] = {&two, &all};
+  EXPECT_THROW(concatenate(lengths), ShapeError);
 }
 
 TEST(BgvClient, SecretKeys) {

@@ -125,9 +125,46 @@ TEST(BgvEncoder, Refusals) {
   EXPECT_NO_THROW(slots.check(Packing::slots));
   std::vector<std::uint64_t> m(1024);
   EXPECT_THROW(none.decode(Packing::slots, m), EncodingError);
-  EXPECT_EQ(slots.rows(3072), 3u);
-  for (const std::size_t count : {0u, 1u, 1023u, 1025u})
-    EXPECT_THROW(slots.rows(count), ShapeError) << count;
+  EXPECT_THROW(slots.rows(0, 0, Packing::slots), ShapeError);
+  EXPECT_THROW(slots.rows(10, 3, Packing::slots), ShapeError);
+  EXPECT_THROW(slots.rows(1025, 0, Packing::coefficients), ShapeError);
+}
+
+TEST(BgvEncoder, VectorsFallOnCiphertexts) {
+  const Encoder encoder(bgv_insecure());
+  std::vector<std::int64_t> values(3072);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i);
+  const auto check = [&](std::size_t count, std::size_t length, std::size_t vectors,
+                         std::size_t each, std::uint64_t kept) {
+    const Rows rows = encoder.rows(count, length, Packing::slots);
+    EXPECT_EQ(rows.vectors, vectors) << count << ", " << length;
+    EXPECT_EQ(rows.each, each) << count << ", " << length;
+    EXPECT_EQ(rows.kept(), kept) << count << ", " << length;
+    std::vector<std::int64_t> all;
+    for (std::size_t i = 0; i < rows.count(); ++i) {
+      const auto row = rows.of(std::span(values).first(count), i);
+      EXPECT_LE(row.size(), 1024u);
+      all.insert(all.end(), row.begin(), row.end());
+    }
+    EXPECT_TRUE(std::ranges::equal(all, std::span(values).first(count))) << count << ", " << length;
+  };
+  check(3, 0, 1, 1, 3);
+  check(1024, 0, 1, 1, 0);
+  check(3072, 0, 3, 1, 0);
+  check(1025, 0, 1, 2, 1025);
+  check(12, 4, 3, 1, 4);
+  check(3072, 1536, 2, 2, 1536);
+  check(3072, 3072, 1, 3, 3072);
+  // What is missing is zero.
+  std::vector<std::int64_t> short_one(1024, 9), padded(1024, 9);
+  std::vector<std::int64_t> full(1024);
+  full[0] = 5;
+  full[1] = -6;
+  encoder.encode(std::vector<std::int64_t>{5, -6}, Packing::coefficients, short_one);
+  EXPECT_EQ(short_one, full);
+  encoder.encode(std::vector<std::int64_t>{5, -6}, Packing::slots, short_one);
+  encoder.encode(full, Packing::slots, padded);
+  EXPECT_EQ(short_one, padded);
 }
 
 }  // namespace

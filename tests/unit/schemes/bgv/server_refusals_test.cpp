@@ -53,7 +53,7 @@ TEST(BgvServer, Refusals) {
   EXPECT_THROW(server.swap_rows(packed), EncodingError);
   EXPECT_THROW(server.inner_sum(packed, 2), EncodingError);
   EXPECT_THROW(server.add_plain(three, two), ShapeError);
-  EXPECT_THROW(server.add_plain(a, std::vector<std::int64_t>(1023)), ShapeError);
+  EXPECT_THROW(server.add_plain(a, std::vector<std::int64_t>(1025)), ShapeError);
   EXPECT_THROW(server.sub_plain(a, std::vector<std::int64_t>()), ShapeError);
   EXPECT_THROW(server.multiply_plain(pair, std::vector<std::int64_t>(3 * 1024)), ShapeError);
   EXPECT_NO_THROW(server.multiply_plain(pair, row));
@@ -70,7 +70,7 @@ TEST(BgvServer, Refusals) {
     EXPECT_THROW((server.*operation)(empty, plain), ShapeError);
     EXPECT_THROW((twin.*operation)(twin.upload(good), plain), DeviceError);
   }
-  EXPECT_THROW(server.encode(std::vector<std::int64_t>(1023), Packing::slots), ShapeError);
+  EXPECT_THROW(server.encode(std::vector<std::int64_t>(1023), Packing::slots, 4), ShapeError);
   EXPECT_THROW(server.encode({}, Packing::slots), ShapeError);
   EXPECT_THROW(server.take(a, {}), ShapeError);
   EXPECT_THROW(server.take(plain, {}), ShapeError);
@@ -103,6 +103,32 @@ TEST(BgvServer, Refusals) {
   EXPECT_NO_THROW(bare.rotate(b, 512));
   EXPECT_THROW(bare.swap_rows(b), KeyMismatchError);
   EXPECT_THROW(server.rotate(a, 5), KeyMismatchError);
+  // By what was asked for.
+  const auto expect_message = [](const auto& call, const std::string& message) {
+    try {
+      call();
+      ADD_FAILURE() << "accepted";
+    } catch (const KeyMismatchError& error) {
+      EXPECT_EQ(error.what(), message);
+    }
+  };
+  KeyRequest few;
+  few.rotations = {1, 2, -3};
+  const Server some(client.evaluation_keys(few), options);
+  const Array c = some.upload(good);
+  const std::string held = "the keys hold rotations 1, 2, -3";
+  expect_message([&] { some.rotate(c, 3); }, "rotation by 3 has no key; " + held);
+  expect_message([&] { some.rotate(c, -509); }, "rotation by -509 has no key; " + held);
+  expect_message(
+      [&] {
+        some.rotate_many(c, std::vector<std::int64_t>{1, 7});
+      },
+      "rotation by 7 has no key; " + held);
+  expect_message([&] { some.inner_sum(c, 8); }, "rotation by 4 has no key; " + held);
+  expect_message([&] { some.swap_rows(c); },
+                 "the exchange of rows has no key: ask the client for swap_rows; " + held);
+  expect_message([&] { bare.rotate(b, 1); },
+                 "rotation by 1 has no key; the keys hold no rotations");
   try {
     bare.relinearise(bare.multiply(b, b, false));
     ADD_FAILURE() << "accepted";

@@ -1,0 +1,47 @@
+// Linear maps of slots on ring-LWE ciphertexts: sums of rotations, each times a plaintext, in baby
+// and giant steps. What slots are is the scheme's business; here are automorphisms and plaintexts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "lattice/rlwe/evaluator.h"
+#include "lattice/rlwe/keys.h"
+
+namespace whorl::circuits {
+
+/// How `count` rotations by 0, 1, … steps are made of `babies` short ones and of giant ones, each
+/// by `babies`: Halevi and Shoup, CRYPTO 2018, §4. Babies are decomposed once. They are as many as
+/// giants, or twice as many, since they cost less; up to four rotations are babies alone, whose
+/// division by the special primes is put off to the end.
+struct Steps {
+  std::size_t babies = 1, giants = 1;
+
+  static Steps of(std::size_t count);
+  /// Whether plaintexts are wanted over the special primes too: see rlwe::Evaluator::weighted_sum.
+  bool hoist_twice() const { return giants == 1; }
+};
+
+/// sum_i giant^i( sum_b plain(i, b)·baby_b(x) ), giant and baby_b being automorphisms. Horner's
+/// rule over i: one key for all giant steps.
+struct LinearMap {
+  /// Automorphisms X -> X^g, the first of which is 1; 0: this baby step meets no plaintext.
+  std::vector<std::uint32_t> babies;
+  std::uint32_t giant = 1;
+  std::size_t giants = 1;
+  /// An empty array stands for zeros. Not all are empty.
+  std::function<lattice::rlwe::Array(std::size_t giant_step, std::size_t baby)> plain;
+};
+
+/// Several maps of equal baby steps, which are made once. Inside run::Fleet::together or again.
+/// The divisions of key switching leave a multiple of t. KeyMismatchError for a key that is
+/// missing.
+std::vector<lattice::rlwe::Array> apply(const lattice::rlwe::Evaluator& evaluator,
+                                        const lattice::rlwe::Array& x,
+                                        std::span<const LinearMap> maps,
+                                        const lattice::rlwe::Keys& keys, std::uint64_t t);
+
+}  // namespace whorl::circuits

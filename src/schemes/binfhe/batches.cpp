@@ -1,0 +1,53 @@
+// Batches in the host's memory: some of one, and several as one.
+#include <algorithm>
+#include <utility>
+
+#include "whorl/binfhe/ciphertexts.h"
+#include "whorl/rows.h"
+
+namespace whorl::binfhe {
+
+namespace {
+
+/// The same but for rows.
+Ciphertexts with(const Ciphertexts& batch, std::vector<std::uint32_t> data) {
+  const std::size_t count = data.size() / batch.row();
+  return {batch.parameters, batch.key_id, batch.encoding, count, std::move(data), {}, {},
+          batch.noise};
+}
+
+}  // namespace
+
+Ciphertexts take(const Ciphertexts& batch, std::span<const std::uint32_t> indices) {
+  if (batch.data.size() / batch.row() != batch.count || batch.data.size() % batch.row() != 0)
+    throw ShapeError("data: " + std::to_string(batch.data.size()) + " words of " +
+                     std::to_string(batch.count) + " ciphertexts of " +
+                     std::to_string(batch.row()));
+  Ciphertexts out =
+      with(batch, take_rows<std::uint32_t>(batch.data, {1, batch.row()}, batch.count, indices));
+  out.seed = batch.seed;
+  if (batch.seed) out.numbers = take_numbers(batch.numbers, indices);
+  return out;
+}
+
+Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
+  if (batches.empty()) throw ShapeError("batches: none");
+  const Ciphertexts& first = *batches.front();
+  std::vector<std::span<const std::uint32_t>> parts;
+  for (const Ciphertexts* batch : batches) {
+    check_origin(*batch, first);
+    if (batch->encoding != first.encoding)
+      throw EncodingError("p, padding: " + std::to_string(batch->encoding.p) + ", " +
+                          std::to_string(batch->encoding.padding) + " beside " +
+                          std::to_string(first.encoding.p) + ", " +
+                          std::to_string(first.encoding.padding));
+    parts.emplace_back(batch->data);
+  }
+  Ciphertexts out = with(first, join_rows(parts, {1, first.row()}));
+  for (const Ciphertexts* batch : batches) out.noise = std::max(out.noise, batch->noise);
+  join_seeds(
+      batches, [](const Ciphertexts& c) { return c.count; }, out);
+  return out;
+}
+
+}  // namespace whorl::binfhe

@@ -1,0 +1,208 @@
+"""Over the values of each vector: matrices, dot products, sums, means; vectors longer than N."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import whorl
+from support import BgvKit, bgv_literal, make_bgv_kit, pickled
+from whorl import bgv
+
+T = 65537
+
+
+@pytest.fixture(scope="module")
+def wide() -> BgvKit:
+    """t = 65537 and keys of sums and of one matrix's shape."""
+    chosen = bgv.parameters(literal=bgv_literal(t=T, limbs=9), allow_insecure=True)
+    client = bgv.Client(chosen)
+    shapes = [(5, 3), (3, 5), (700, 4)]
+    keys = client.evaluation_keys(**bgv.rotations_for(chosen, *shapes, sums=True))
+    return BgvKit(chosen, client, keys, bgv.Server(keys, device="cpu"), chosen.N, chosen.t)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (3, 5), (700, 4)])
+def test_matrices(wide: BgvKit, generator: np.random.Generator, shape: tuple[int, int]) -> None:
+    m = generator.integers(-50, 50, size=shape)
+    x = generator.integers(-50, 50, size=(2, shape[0]))
+    a = wide.server.upload(wide.client.encrypt(x))
+    prepared = wide.server.encode_matrix(m)
+    assert prepared.shape == shape and prepared.nbytes > 0 and str(shape) in repr(prepared)
+    for got in (a @ m, a @ prepared, m.T @ a, a @ m.tolist(), wide.server.matmul(a, m)):
+        assert got.shape == (2,) and got.length == shape[1] and got.noise_budget > 0
+        assert np.array_equal(wide.client.decrypt(got, signed=True)[:, : shape[1]], x @ m)
+    # Behind the values there may be anything.
+    assert np.array_equal(
+        wide.client.decrypt((a + 1) @ prepared, signed=True)[:, : shape[1]], (x + 1) @ m
+    )
+
+
+def test_products_one_after_the_other(wide: BgvKit, generator: np.random.Generator) -> None:
+    x, one, two = (generator.integers(-9, 9, size=s) for s in (5, (5, 3), (3, 5)))
+    a = wide.server.upload(wide.client.encrypt(x))
+    got = wide.client.decrypt(a @ one @ two, signed=True)[:5]
+    assert np.array_equal(got, x @ one @ two)
+
+
+def test_sums_means_and_dots(wide: BgvKit, generator: np.random.Generator) -> None:
+    for length in (1, 7, wide.N, 2500):
+        x, y = generator.integers(-99, 99, size=(2, 3, length))
+        a, b = (wide.server.upload(wide.client.encrypt(v)) for v in (x, y))
+
+        def read(array: bgv.EncryptedArray) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+            assert array.shape == (3,) and array.length == 1 and array.noise_budget > 0
+            values = wide.client.decrypt(array)
+            assert values.shape == (3, wide.N) and (values == values[:, :1]).all()
+            return values[:, 0]
+
+        assert np.array_equal(read(a.sum()), x.sum(axis=-1) % T)
+        assert np.array_equal(read((a + 3).sum()), (x + 3).sum(axis=-1) % T)
+        dots = (x * y).sum(axis=-1) % T
+        for got in (a.dot(b), a @ b, a.dot(wide.server.encode(y)), a.dot(y)):
+            assert np.array_equal(read(got), dots)
+        total, count = a.mean()
+        assert count == length and np.array_equal(read(total), x.sum(axis=-1) % T)
+        # What a sum meets keeps its length.
+        centred = length * a - a.sum()
+        assert centred.length == length
+        due = (length * x - x.sum(axis=-1, keepdims=True)) % T
+        assert np.array_equal(wide.client.decrypt(centred)[..., :length], due)
+        assert np.array_equal(read(centred.sum()), due.sum(axis=-1) % T)
+
+
+def test_mean_and_variance_in_the_documentation_s_way(wide: BgvKit) -> None:
+    data = [3, 1, 4, 1, 5, 9, 2, 6]
+    x = wide.server.upload(wide.client.encrypt(data))
+    (total, n), squares = x.mean(), (x * x).sum()
+    mean = wide.client.decrypt(total)[0] / n
+    assert mean == np.mean(data)
+    assert wide.client.decrypt(squares)[0] / n - mean**2 == pytest.approx(np.var(data))
+
+
+def test_diagonals(wide: BgvKit, generator: np.random.Generator) -> None:
+    d = generator.integers(0, T, size=(2, 3, wide.N))
+    x = generator.integers(0, T, size=wide.N)
+    a = wide.server.upload(wide.client.encrypt(x))
+    maps = wide.server.encode_diagonals(d)
+    rows = x.reshape(2, -1)
+    terms = [np.roll(rows, -k, axis=-1).reshape(-1) * d[:, k] % T for k in range(3)]
+    got = wide.client.decrypt(a @ maps)
+    assert np.array_equal(got, sum(terms) % T)
+    assert np.array_equal(wide.client.decrypt(a @ wide.server.encode_diagonals(d[1])), got[1])
+
+
+def test_keys_are_named_as_asked(wide: BgvKit) -> None:
+    chosen = wide.parameters
+    none = bgv.Server(wide.client.evaluation_keys(rotations=[1, 2, -4]), device="cpu")
+    x = none.upload(wide.client.encrypt([1, 2, 3]))
+    held = "the keys hold rotations 1, 2, -4"
+    for action, message in (
+        (lambda: x.rotate(3), f"rotation by 3 has no key; {held}"),
+        (lambda: x.rotate(-1), f"rotation by -1 has no key; {held}"),
+        (lambda: x.rotate_many([1, 5]), f"rotation by 5 has no key; {held}"),
+        (lambda: x.inner_sum(8), f"rotation by 4 has no key; {held}"),
+        (lambda: x.swap_rows(), f"the exchange of rows has no key: .*; {held}"),
+        (lambda: x.sum(), "rotation by 4 has no key"),
+        (lambda: x @ np.ones((3, 9), int), "rotation by -8 has no key"),
+    ):
+        with pytest.raises(whorl.KeyMismatchError, match=message):
+            action()
+    request = bgv.rotations_for(chosen, (3, 2), diagonals=[(16, 5)])
+    assert request == {"rotations": [-1, 2, 5, 10, 15, 20], "swap_rows": False}
+    assert bgv.rotations_for(chosen, (1024, 1), sums=True)["swap_rows"]
+    assert chosen.key_size(**request) > 0
+    with pytest.raises(whorl.ShapeError, match="1025"):
+        bgv.rotations_for(chosen, (1025, 2))
+    with pytest.raises(whorl.ShapeError, match="rows, columns"):
+        bgv.rotations_for(chosen, (1, 2, 3))
+
+
+def test_what_cannot_be_multiplied(wide: BgvKit) -> None:
+    x = wide.server.upload(wide.client.encrypt([1, 2, 3]))
+    for action, error, message in (
+        (lambda: x @ np.ones((4, 2), int), whorl.ShapeError, "3 values .* 4 rows and 2 columns"),
+        (lambda: x.sum() @ np.ones((1, 2), int), whorl.ShapeError, "1 values"),
+        (lambda: x @ np.ones((2, 2, 2), int), whorl.ShapeError, "shape \\(2, 2, 2\\)"),
+        (lambda: x @ np.ones((3, 2000), int), whorl.ShapeError, "2000"),
+        (lambda: x @ [[1.5], [2], [3]], TypeError, "integers are needed"),
+        (lambda: x.dot([1, 2]), whorl.ShapeError, "3 values and of 2"),
+        (lambda: x.dot(5), whorl.ShapeError, "single number"),
+        (lambda: wide.server.encode_diagonals([[1, 2]]), whorl.ShapeError, "diagonals"),
+    ):
+        with pytest.raises(error, match=message):
+            action()
+    other = bgv.Server(wide.keys, device="cpu")
+    with pytest.raises(whorl.DeviceError):
+        x @ other.encode_matrix(np.ones((3, 2), int))
+    with pytest.raises(TypeError, match="encode_matrix"):
+        bgv.Matrix()
+
+
+def test_long_vectors(wide: BgvKit, generator: np.random.Generator, tmp_path: Path) -> None:
+    client, server, length = wide.client, wide.server, 2500
+    x, y = generator.integers(0, 100, size=(2, 4, length))
+    fresh = client.encrypt(x)
+    assert (fresh.shape, fresh.length, fresh.data.shape[2]) == ((4,), length, 12)
+    assert np.array_equal(client.decrypt(fresh), x)
+    assert np.array_equal(client.decrypt(fresh, signed=True), x)
+    assert client.noise_budget(fresh).shape == (4,)
+    for part, due in ((fresh[1:3], x[1:3]), (fresh[-1], x[-1]), (fresh.reshape(2, 2), x)):
+        assert np.array_equal(client.decrypt(part).reshape(due.shape), due)
+        part.save(tmp_path / "part.whorl")
+        again = bgv.Ciphertexts.load(tmp_path / "part.whorl", True)
+        assert (again.shape, again.length) == (part.shape, length)
+        assert np.array_equal(client.decrypt(again).reshape(due.shape), due)
+        assert pickled(part).shape == part.shape
+    public = client.public_key().encrypt(x[0])
+    assert public.shape == () and np.array_equal(client.decrypt(public), x[0])
+    assert np.array_equal(client.decrypt(bgv.concatenate([fresh, fresh[:1]]))[4], x[0])
+
+    a, b = server.upload(fresh), server.upload(client.encrypt(y))
+    row = y[0]
+    table = server.encode(y)
+    for got, expected in (
+        (a + b, x + y),
+        (a * b - 3, x * y - 3),
+        (-a * row, -x * row),
+        (a + y[:, ::-1], x + y[:, ::-1]),
+        (a * table, x * y),
+        (a[0] * b, x[0] * y),
+        (a * b[2], x * y[2]),
+        (a[1] * table, x[1] * y),
+        (bgv.stack([a, b])[1], y),
+        ((a**2)[1:], x[1:] ** 2),
+        (a.to_host(), x),
+    ):
+        assert got.shape == expected.shape[:-1] and got.length == length
+        assert np.array_equal(client.decrypt(got), expected % T)
+    for action in (
+        lambda: a.rotate(1),
+        lambda: a.swap_rows(),
+        lambda: a.inner_sum(2),
+        lambda: a @ np.ones((length, 2), int),
+        lambda: a + client.encrypt([1, 2]),
+        lambda: a * [1, 2],
+        lambda: bgv.concatenate([a, server.upload(client.encrypt([[1]]))]),
+    ):
+        with pytest.raises(whorl.ShapeError):
+            action()
+    with pytest.raises(whorl.ShapeError, match="coefficients"):
+        client.encrypt(x, "coefficients")
+
+
+def test_lengths(wide: BgvKit) -> None:
+    client, server = wide.client, wide.server
+    a = server.upload(client.encrypt([[1, 2, 3], [4, 5, 6]]))
+    assert (a.length, a[0].length, (a + np.arange(4)).length) == (3, 3, 4)
+    assert (a + 1).length == 3 and a.rotate(1).length == wide.N
+    host = (a + 1).to_host()
+    assert pickled(host).length == 3
+    # What is behind the values is known after a file, too.
+    again = server.upload(pickled(host))
+    assert client.decrypt(again.sum())[:, 0].tolist() == [9, 18]
+    assert client.encrypt([1, 2], "coefficients").length == wide.N
+    no_slots = make_bgv_kit(t=1000, limbs=3)
+    with pytest.raises(whorl.EncodingError):
+        no_slots.server.sum(no_slots.client.encrypt([1], "coefficients"))
