@@ -11,6 +11,8 @@
 
 namespace whorl::python {
 
+using whorl::Layout;  // what a binding says of its batches
+
 /// The words where they lie; `owner` keeps them alive. Read-only, so that a seed stays true.
 inline nb::object view(const WordArray& words, const std::vector<std::size_t>& shape,
                        nb::handle owner) {

@@ -357,7 +357,7 @@ Array Server::multiply_plain(const Array& a, const Plaintexts& b) const {
 Array Server::add_scalar(const Array& a, std::int64_t value) const {
   state_->check(a);
   // The same in all slots is a constant polynomial.
-  State::Encoded m{State::Coefficients(parameters().N()), 0};
+  State::Encoded m{State::Coefficients(parameters().N()), a.info_.length};
   m.coefficients[0] = state_->account.residue(value);
   const Plaintexts plain = state_->plaintexts_for(a, std::move(m), a.info_.factor);
   Array sum = state_->add_encoded(a, plain, false);

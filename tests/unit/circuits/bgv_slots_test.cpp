@@ -154,15 +154,15 @@ TEST(CircuitsBgvSlots, SumsAndDots) {
     const Array total = sum(s.server, x);
     EXPECT_EQ(total.info().rest, Rest::same);
     EXPECT_EQ(s.read(sum(s.server, total)), s.read(total));
+    if (length > 1024) continue;
     const Array centred = s.server.sub(x, total);
     EXPECT_EQ(centred.info().length, x.info().length);
     std::int64_t of_one[2] = {};
     for (std::size_t i = 0; i < 2 * length; ++i) of_one[i / length] += v[i];
-    if (length <= 1024)
-      check(
-          sum(s.server, centred),
-          [&](std::size_t i) { return v[i] - of_one[i / length] % std::int64_t{t}; },
-          "sum of x - sum(x)");
+    check(
+        sum(s.server, centred),
+        [&](std::size_t i) { return v[i] - of_one[i / length] % std::int64_t{t}; },
+        "sum of x - sum(x)");
   }
 }
 
