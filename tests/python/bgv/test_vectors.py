@@ -32,11 +32,10 @@ def test_matrices(wide: BgvKit, generator: np.random.Generator, shape: tuple[int
     assert prepared.shape == shape and prepared.nbytes > 0 and str(shape) in repr(prepared)
     for got in (a @ m, a @ prepared, m.T @ a, a @ m.tolist(), wide.server.matmul(a, m)):
         assert got.shape == (2,) and got.length == shape[1] and got.noise_budget > 0
-        assert np.array_equal(wide.client.decrypt(got, signed=True)[:, : shape[1]], x @ m)
+        assert np.array_equal(wide.client.decrypt(got)[:, : shape[1]], x @ m % T)
     # Behind the values there may be anything.
-    assert np.array_equal(
-        wide.client.decrypt((a + 1) @ prepared, signed=True)[:, : shape[1]], (x + 1) @ m
-    )
+    due = (x + 1) @ m % T
+    assert np.array_equal(wide.client.decrypt((a + 1) @ prepared)[:, : shape[1]], due)
 
 
 def test_products_one_after_the_other(wide: BgvKit, generator: np.random.Generator) -> None:
