@@ -156,7 +156,7 @@ struct Codec<Ciphertexts> {
     return {parameters,      in.header().key_id,
             encoding,        static_cast<std::size_t>(count),
             std::move(data), seed,
-            fields.shape,    std::move(numbers)};
+            fields.shape,    1,      std::move(numbers)};
   }
 };
 

@@ -19,6 +19,17 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     auto shaped = samples::bgv_fresh(parameters, 1, random);
     shaped.shape = Shape{1, 1};
     seeds.push_back(dump(shaped));
+    const auto batch = samples::bgv_fresh(parameters, 3, random);
+    seeds.push_back(dump(bgv::take(batch, std::vector<std::uint32_t>{2, 0})));
+    if (parameters.has_slots()) {
+      auto vectors = samples::bgv_ciphertexts(parameters, 2, 2, 1, random);
+      vectors.info.length = parameters.N() + 3;
+      vectors.info.rest = bgv::Rest::anything;
+      seeds.push_back(dump(vectors));
+      vectors.info.length = 1;
+      vectors.info.rest = bgv::Rest::same;
+      seeds.push_back(dump(vectors));
+    }
     seeds.push_back(dump_secret(samples::bgv_secret_key(parameters, random), samples::passphrase,
                                 samples::cheap_cost));
   }

@@ -13,6 +13,8 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
         seeds.push_back(dump(value));
         value.shape = whorl::Shape{1, count, 1};
         seeds.push_back(dump(value));
+        if (count == 0) continue;
+        seeds.push_back(dump(whorl::binfhe::take(value, std::vector<std::uint32_t>{2, 0, 1, 2})));
       }
   for (const char* name : {"binfhe-fresh", "binfhe-wide-nand"})
     seeds.push_back(fuzz::format1(name));
