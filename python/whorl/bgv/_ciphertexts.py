@@ -42,7 +42,8 @@ class Accounted:
         """Values of each vector: those that sums, dot products and matrices count.
 
         The last axis of what was encrypted. Of two operands the longer one's; N after a rotation,
-        which moves values anywhere; 1 of a sum, which fills all slots. Of coefficients: N.
+        which moves values anywhere; 1 of a sum, which fills all slots. Of coefficients: N. It is
+        public, as shapes are: fill vectors up to one length where it tells too much.
         """
         return self._core.length or int(self.parameters.N)
 
