@@ -174,6 +174,8 @@ class Array(Shown):
     def __eq__(self, other: object) -> NoReturn:
         raise TypeError("ciphertexts cannot be compared; decrypt them, or compute under encryption")
 
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__
+
     def __bool__(self) -> NoReturn:
         raise TypeError("a ciphertext has no truth value; decrypt it")
 

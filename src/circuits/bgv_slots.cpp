@@ -312,6 +312,16 @@ void request_diagonals(KeyRequest& request, std::size_t count, std::int64_t step
   request.rotations.insert(request.rotations.end(), rotations.begin(), rotations.end());
 }
 
+MatrixSteps steps_of_matrix(const Parameters& parameters, std::size_t rows, std::size_t columns) {
+  const MatrixLayout layout(parameters.N() / 2, rows, columns);
+  return {layout.copies().size() + (layout.copies_rows() ? 1 : 0),
+          layout.diagonals(),
+          layout.maps(),
+          layout.folds().size() + (layout.folds_rows() ? 1 : 0),
+          layout.needs_zeros(),
+          layout.leaves_zeros()};
+}
+
 void request_sum(KeyRequest& request, const Parameters& parameters) {
   for (std::int64_t step = 1; step < parameters.N() / 2; step *= 2)
     request.rotations.push_back(step);

@@ -19,7 +19,8 @@ struct LiteralCodec<bgv::Parameters> {
                                      Field{5, "digit_limbs", &Literal::digit_limbs},
                                      Field{6, "sigma", &Literal::sigma},
                                      Field{7, "depth", &Literal::depth},
-                                     Field{8, "name", &Literal::name, max_name_bytes}};
+                                     Field{8, "name", &Literal::name, max_name_bytes},
+                                     Field{9, "plain_products", &Literal::plain_products}};
   static Literal format1(ByteReader& in);
 };
 

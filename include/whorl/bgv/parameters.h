@@ -22,9 +22,10 @@ struct ParameterLiteral {
   /// ciphertext starts with all of `chain` and loses the last ones on its way.
   std::vector<std::uint64_t> chain;
   std::vector<std::uint64_t> special;  ///< of key switching; their product is P
-  unsigned digit_limbs = 1;  ///< primes of the chain to a digit of key switching: ceil(L/dnum)
-  double sigma = 3.19;       ///< standard deviation of errors
-  unsigned depth = 0;        ///< multiplications in sequence that the chain was chosen for
+  unsigned digit_limbs = 1;     ///< primes of the chain to a digit of key switching: ceil(L/dnum)
+  double sigma = 3.19;          ///< standard deviation of errors
+  unsigned depth = 0;           ///< multiplications in sequence that the chain was chosen for
+  unsigned plain_products = 0;  ///< and products with plaintexts in sequence, beside them
   bool operator==(const ParameterLiteral&) const = default;
 };
 
@@ -39,7 +40,14 @@ struct Requirements {
   /// the same level, rotations included.
   double sums = 3;
   bool slots = true;  ///< whether N must allow t to be packed in slots: t = 1 mod 2N, a prime
+  /// Products with plaintexts in sequence, beside the multiplications and anywhere between them, up
+  /// to 64. Of any plaintexts: one integer for all slots costs no more than log2 of it of `sums`.
+  unsigned plain_products = 0;
 };
+
+/// The least prime t >= at_least that packs vectors in slots up to the ring dimension N: t = 1 mod
+/// 2N. N: a power of two 2^10 … 2^17. ParameterError where there is none below 2^31.
+std::uint64_t plain_modulus(std::uint64_t at_least, std::uint32_t N);
 
 /// Validated, immutable parameters; cheap to copy.
 class Parameters {
@@ -50,6 +58,9 @@ class Parameters {
   /// The smallest ring and the shortest chain that serve, at 128 bits or more. ParameterError if
   /// none does up to N = 2^16, with what was missing.
   static Parameters choose(const Requirements& requirements);
+  /// Those that choose() tries: `limbs` primes in the ring of dimension requirements.N, whether or
+  /// not they carry the circuit. ParameterError for less than 128 bits.
+  static Parameters of_limbs(const Requirements& requirements, unsigned limbs);
 
   const ParameterLiteral& literal() const;
   std::uint32_t N() const { return literal().N; }

@@ -67,4 +67,15 @@ void request_matrix(KeyRequest& request, const Parameters& parameters, std::size
 void request_diagonals(KeyRequest& request, std::size_t count, std::int64_t step = 1);
 void request_sum(KeyRequest& request, const Parameters& parameters);
 
+/// What a product with a matrix of that shape is made of, for plans.
+struct MatrixSteps {
+  std::size_t copies = 0;     ///< sums of the vector with itself, rotated, before the product
+  std::size_t diagonals = 0;  ///< products with plaintexts, each of a rotation, and their sum …
+  std::size_t maps = 0;       ///< … so many times, rows exchanged in the second
+  std::size_t folds = 0;      ///< sums of the result with itself, rotated
+  bool needs_zeros = false;   ///< whether the slots behind the vector must hold zeros
+  bool leaves_zeros = false;  ///< whether those behind the result do
+};
+MatrixSteps steps_of_matrix(const Parameters& parameters, std::size_t rows, std::size_t columns);
+
 }  // namespace whorl::bgv

@@ -21,6 +21,7 @@ NB_MODULE(_server, module) {
   bind_binfhe_server(binfhe);
   auto bgv = module.def_submodule("bgv");
   bind_bgv_parameters(bgv);
+  bind_bgv_forecast(bgv);
   bind_bgv_data(bgv);
   bind_bgv_server(bgv);
   module.def("version", [] { return std::string(whorl::version()); });

@@ -9,7 +9,8 @@ from .._on_demand import client_on_demand
 from ._arrays import EncryptedArray, Matrix, Mean, Plaintexts
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey
-from ._parameters import ParameterLiteral, Parameters, parameters
+from ._parameters import ParameterLiteral, Parameters, parameters, plain_modulus
+from ._plan import Plan, Range, plan
 from ._rotations import rotations_for
 from ._server import Server
 
@@ -23,10 +24,14 @@ __all__ = [
     "ParameterLiteral",
     "Parameters",
     "Plaintexts",
+    "Plan",
     "PublicKey",
+    "Range",
     "Server",
     "concatenate",
     "parameters",
+    "plain_modulus",
+    "plan",
     "rotations_for",
     "stack",
 ]

@@ -15,7 +15,7 @@ from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey
 from ._parameters import Parameters, as_request
-from ._values import Packing, Values, as_vectors
+from ._values import Packing, Values, as_vectors, least_message
 
 
 class Client(KeyHolder):
@@ -43,15 +43,18 @@ class Client(KeyHolder):
 
         `values` of shape (..., k) give an array of shape (...), of vectors of k values; the slots
         behind them hold zeros. A vector of more than N values takes several ciphertexts, which
-        travel and are decrypted as one. Values are taken modulo t, negative ones too. With `slots`
+        travel and are decrypted as one. Values are -(t-1)/2 … t-1. With `slots`
         the first N/2 values are row 0 and the others row 1 of a ciphertext's two rows, and
         operations act value by value; with `coefficients` a row is a polynomial, and multiplication
         is that of polynomials modulo X^N + 1. `ShapeError` for polynomials of more than N
-        coefficients; `EncodingError` for slots that the parameters do not have; `TypeError` for
+        coefficients; `EncodingError` for slots that the parameters do not have and for values
+        out of range; `TypeError` for
         what is not integers.
         (OpenFHE: MakePackedPlaintext or MakeCoefPackedPlaintext, then Encrypt.)
         """
-        vectors, shape, length = as_vectors(values, self._parameters, "values")
+        vectors, shape, length = as_vectors(
+            values, self._parameters, "values", least_message(self._parameters.t)
+        )
         batch = self._core.encrypt(vectors, packing, length)
         return Ciphertexts._wrap(batch, shape, self._parameters)
 

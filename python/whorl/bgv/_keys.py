@@ -8,7 +8,7 @@ from .._saved import Keys
 from .._server import bgv as _lib
 from ._ciphertexts import Ciphertexts
 from ._parameters import Parameters
-from ._values import Packing, as_vectors
+from ._values import Packing, as_vectors, least_message
 
 MAX_BYTES = 1 << 34
 """Keys for 16 rotations at depth 24 take 3 GB."""
@@ -84,6 +84,8 @@ class PublicKey(_Key):
         from .._client import bgv as _client
 
         parameters = self.parameters
-        vectors, shape, length = as_vectors(values, parameters, "values")
+        vectors, shape, length = as_vectors(
+            values, parameters, "values", least_message(parameters.t)
+        )
         batch = _client.encrypt(self._core, vectors, packing, length)
         return Ciphertexts._wrap(batch, shape, parameters)

@@ -19,6 +19,9 @@ from .._literal import (
 from .._server import bgv as _lib
 from ..errors import ParameterError
 
+MAX_MODULUS = 2**31
+"""Plaintext moduli are below it."""
+
 
 class ParameterLiteral(TypedDict, total=False):
     """Plain data for parameters of one's own; `parameters(literal=...)` checks it.
@@ -43,6 +46,8 @@ class ParameterLiteral(TypedDict, total=False):
     """Standard deviation of errors, 0.5 … 64. Default 3.19."""
     depth: int
     """Multiplications in sequence that the chain was chosen for. Default 0."""
+    plain_products: int
+    """Products with plaintexts in sequence, beside those. Default 0."""
 
 
 class Parameters(CheckedParameters):
@@ -65,7 +70,7 @@ class Parameters(CheckedParameters):
     _fields = MappingProxyType(
         {"name": as_text, "N": as_word, "t": as_long}
         | dict.fromkeys(("chain", "special"), list_of(as_long, "primes"))
-        | {"digit_limbs": as_word, "sigma": as_real, "depth": as_word}
+        | {"digit_limbs": as_word, "sigma": as_real, "depth": as_word, "plain_products": as_word}
     )
 
     name = Part[str]("_literal.name", "What they were chosen for, or a literal's name.")
@@ -93,6 +98,11 @@ class Parameters(CheckedParameters):
     depth = Part[int](
         "_literal.depth",
         "Multiplications in sequence that they were chosen for (OpenFHE: MultiplicativeDepth).",
+    )
+    plain_products = Part[int](
+        "_literal.plain_products",
+        "Products with plaintexts in sequence, beside the multiplications, that they were chosen "
+        "for.",
     )
     has_slots = Part[bool](
         "_core.has_slots",
@@ -146,6 +156,7 @@ class Parameters(CheckedParameters):
             ("N", f"{self.N:,}"),
             ("t", f"{self.t:,} ({'slots' if self.has_slots else 'coefficients only'})"),
             ("depth", str(self.depth)),
+            ("products with plaintexts", str(self.plain_products)),
             ("Q, P", f"{primes}, {self.log2_Q:.0f} + {self.log2_P:.0f} bits"),
         ]
 
@@ -182,6 +193,7 @@ def parameters(
     sums: float = 3,
     slots: bool = True,
     *,
+    plain_products: int = 0,
     literal: Mapping[str, Any] | None = None,
     allow_insecure: bool = False,
 ) -> Parameters:
@@ -190,14 +202,17 @@ def parameters(
     Args:
         depth: multiplications in sequence.
         plain_modulus: t, 2 … 2^31 - 1. Slots need a prime that is 1 modulo 2N: 65537 up to
-            N = 32768, 786433 up to N = 131072.
+            N = 32768, 786433 up to N = 131072; `plain_modulus` finds others.
         N: ring dimension; default: the least that is secure.
         dnum: digits of key switching, 1 … 16. More of them make larger keys and leave more bits
             for the chain.
         prime_bits: of each prime, 26 … 31 (32-bit words, the fast ones) or 46 … 60.
-        sums: log2 of the sums at each level before it multiplies: 3 means eight ciphertexts of the
-            same level, rotations included.
+        sums: log2 of the sums at each level before it multiplies, and after the last product: 3
+            means eight ciphertexts of the same level, rotations included. An inner sum of 2^k
+            columns takes k, a product with one integer c log2(c).
         slots: whether t must allow packing in slots.
+        plain_products: products with plaintexts of any values in sequence, 0 … 64, beside the
+            multiplications and anywhere between them. Each takes log2(N·t/2) bits.
         literal: a mapping with the fields of `ParameterLiteral` instead, with primes of one's own;
             the arguments above are then not used.
         allow_insecure: accept a literal that is estimated under 128 bits.
@@ -214,17 +229,46 @@ def parameters(
         if not isinstance(literal, Mapping):
             raise TypeError(f"literal: a mapping is needed, not {type(literal).__name__}")
         return Parameters._create(literal, allow_insecure)
-    return Parameters(
-        _lib.Parameters.choose(
-            as_integer("depth", depth, 0, 1000),
-            as_integer("plain_modulus", plain_modulus, 0, 2**64 - 1),
-            0 if N is None else _ring(N),
-            as_integer("dnum", dnum, 1, 16),
-            as_integer("prime_bits", prime_bits, 26, 60),
-            as_real("sums", sums),
-            bool(slots),
-        )
+    needs = checked_requirements(
+        depth, plain_modulus, N, dnum, prime_bits, sums, slots, plain_products
     )
+    return Parameters(_lib.Parameters.choose(**needs, limbs=0))
+
+
+def checked_requirements(
+    depth: int = 0,
+    plain_modulus: int = 65537,
+    N: int | None = None,
+    dnum: int = 3,
+    prime_bits: int = 30,
+    sums: float = 3,
+    slots: bool = True,
+    plain_products: int = 0,
+) -> dict[str, Any]:
+    """Arguments of `parameters` as the C++ library takes them; N = 0 for the least."""
+    return {
+        "depth": as_integer("depth", depth, 0, 1000),
+        "plain_modulus": as_integer("plain_modulus", plain_modulus, 0, 2**64 - 1),
+        "N": 0 if N is None else _ring(N),
+        "dnum": as_integer("dnum", dnum, 1, 16),
+        "prime_bits": as_integer("prime_bits", prime_bits, 26, 60),
+        "sums": as_real("sums", sums),
+        "slots": bool(slots),
+        "plain_products": as_integer("plain_products", plain_products, 0, 64),
+    }
+
+
+def plain_modulus(at_least: int = 2, N: int = 32768) -> int:
+    """The least prime t ≥ `at_least` that packs vectors in slots.
+
+    It is 1 modulo 2N, and so serves all rings up to N, a power of two 2^10 … 2^17. Noise grows with
+    t: take no larger one than values need, 0 … t-1, or -(t-1)/2 … (t-1)/2 where they may be
+    negative. `ParameterError` if there is none below 2^31, with the largest that there is.
+
+    >>> plain_modulus(at_least=100_000), plain_modulus(at_least=100_000, N=8192)
+    (786433, 114689)
+    """
+    return _lib.plain_modulus(as_integer("at_least", at_least, 0, 2**64 - 1), _ring(N))
 
 
 def _ring(N: int) -> int:

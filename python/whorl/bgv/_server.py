@@ -12,7 +12,7 @@ from .._array import Shape, stack
 from .._literal import Part, as_integer
 from .._server import bgv as _lib
 from .._session import BudgetedSession, spread
-from ..errors import DeviceError, ParameterError, ShapeError
+from ..errors import DeviceError, EncodingError, ParameterError, ShapeError
 from ._arrays import EncryptedArray, Matrix, Mean, Plaintexts
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys
@@ -310,7 +310,12 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         return self._wrap(with_plain(x._core, *plain), shape)
 
     def _residue(self, value: int) -> int:
-        return value % self._parameters.t
+        t = self._parameters.t
+        if not -t < value < t:
+            raise EncodingError(
+                f"plaintext: value {value} is not in {1 - t} … {t - 1}, for t = {t}"
+            )
+        return value % t
 
     def _plain(
         self, a: EncryptedArray, values: Plaintexts | ArrayLike

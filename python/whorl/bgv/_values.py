@@ -16,27 +16,34 @@ Packing = Literal["slots", "coefficients"]
 Values = np.ndarray[Any, np.dtype[np.int64]]
 
 
-def as_integers(values: ArrayLike, t: int, field: str) -> Values:
-    """`values` as int64, shape kept; what int64 cannot hold is reduced modulo t.
+def as_integers(values: ArrayLike, least: int, t: int, field: str) -> Values:
+    """`values` as int64, shape kept.
 
-    `TypeError` for what is no integer (bools are), or none of 64 bits, with the entry and its
-    index.
+    `TypeError` for what is no integer (bools are), `EncodingError` for one that is not in
+    `least` … t-1; both with the entry and its index.
     """
     array = whole_numbers(values, field)
-    if array.dtype == np.object_:
-        wrong = (array < -(2**63)) | (array >= 2**64)
-        refuse(array, wrong, field, "not one of the integers of 64 bits", TypeError)
-    if array.dtype in (np.uint64, np.object_):
-        array = array % array.dtype.type(t)
+    # NumPy compares integers of different kinds as floats; those of int64 are exact.
+    given = array.astype(np.object_) if array.dtype == np.uint64 else array
+    refuse(array, (given < least) | (given >= t), field, f"not in {least} … {t - 1}, for t = {t}")
     return array.astype(np.int64, order="C")
 
 
-def as_vectors(values: ArrayLike, parameters: Parameters, field: str) -> tuple[Values, Shape, int]:
+def least_message(t: int) -> int:
+    """The least integer that `Client.decrypt` gives back."""
+    return -((t - 1) // 2)
+
+
+def as_vectors(
+    values: ArrayLike, parameters: Parameters, field: str, least: int | None = None
+) -> tuple[Values, Shape, int]:
     """Vectors of k values, flattened; the shape of the array of them, and k.
 
-    The last axis is of the values of a vector. `ShapeError` for a single number and for none.
+    The last axis is of the values of a vector. `ShapeError` for a single number and for none;
+    `EncodingError` for one that is not in `least` … t-1, by default 1-t … t-1.
     """
-    array = as_integers(values, parameters.t, field)
+    t = parameters.t
+    array = as_integers(values, 1 - t if least is None else least, t, field)
     if array.ndim == 0:
         raise ShapeError(f"{field}: a single number, where a vector of values is needed")
     if array.size == 0:
@@ -45,8 +52,8 @@ def as_vectors(values: ArrayLike, parameters: Parameters, field: str) -> tuple[V
 
 
 def as_matrix(values: ArrayLike, parameters: Parameters, field: str) -> Values:
-    """A matrix of integers; `ShapeError` unless it has two axes of 1 … N each."""
-    array = as_integers(values, parameters.t, field)
+    """A matrix of integers 1-t … t-1; `ShapeError` unless it has two axes of 1 … N each."""
+    array = as_integers(values, 1 - parameters.t, parameters.t, field)
     if array.ndim != 2 or not all(1 <= side <= parameters.N for side in array.shape):
         raise ShapeError(
             f"{field}: of shape {array.shape}, where rows and columns, 1 … N = {parameters.N} of "

@@ -77,8 +77,40 @@ void Account::check_decrypts(const Info& a) const {
                    std::to_string(parameters_.limbs()) +
                    " limbs, so that decrypted values may be wrong. Choose parameters for a depth "
                    "above " +
-                   std::to_string(parameters_.literal().depth) +
+                   std::to_string(parameters_.literal().depth) + ", for plain_products above " +
+                   std::to_string(parameters_.literal().plain_products) +
                    " or for larger sums; or allow spent budgets, and look at the measured one");
+}
+
+double Account::rated_budget(const Requirements& r) const {
+  // What is known after so many products with plaintexts, by limbs. Of ciphertexts with as many
+  // limbs the noisiest is followed, as bounds are monotone.
+  std::vector<std::map<unsigned, Info>> after(r.plain_products + 1);
+  const auto keep = [](std::map<unsigned, Info>& known, const Info& a) {
+    Info& worst = known.try_emplace(a.limbs, a).first->second;
+    if (a.noise > worst.noise) worst = a;
+  };
+  keep(after[0], fresh_public(Packing::slots, 1));
+  for (unsigned level = 0;; ++level) {
+    // Rotations come before the product with a plaintext, and before a sum that it may follow.
+    for (unsigned used = 0; used < r.plain_products; ++used)
+      for (const auto& [limbs, a] : after[used])
+        keep(after[used + 1],
+             multiply_plain(automorphism(automorphism(a)), {1, largest_norm(), 0}));
+    double least = budget(after[0].begin()->second);
+    for (auto& known : after) {
+      std::map<unsigned, Info> next;
+      for (auto& [limbs, a] : known) {
+        Info sum = automorphism(a);
+        sum.noise += r.sums;
+        if (level < r.depth) sum = relinearise(multiply(sum, sum).result);
+        least = std::min(least, budget(sum));
+        keep(next, sum);
+      }
+      known = std::move(next);
+    }
+    if (least < 0 || level == r.depth) return least;
+  }
 }
 
 Account::Info Account::fresh_secret(Packing packing, std::size_t count,

@@ -39,6 +39,10 @@ class Account {
   /// What phases of a factor are multiplied by to be messages, modulo divisor().
   std::uint64_t inverse(std::uint64_t factor) const { return t_.inverse(factor); }
   double budget(const Info& a) const { return noise_.budget(a.noise, a.limbs); }
+  /// Least budget on the way of a circuit that needs just what is required, from public encryptions
+  /// on: NoiseModel::rated_budget's, with the products with plaintexts wherever they cost most.
+  /// Negative where it does not last.
+  double rated_budget(const Requirements& requirements) const;
   /// NoiseError if the bound leaves no budget: messages may be wrong.
   void check_decrypts(const Info& a) const;
 
@@ -79,6 +83,8 @@ class Account {
   /// The message times an integer, which stands for itself.
   Info scale(const Info& a, std::int64_t by) const { return scaled(a, by, a.factor); }
   Info take(const Info& a, std::size_t count) const;
+  /// Of a plaintext of which nothing is known.
+  double largest_norm() const { return noise_.plaintext(); }
   /// What is known of plaintexts: how many, log2 of their canonical norm, values of each vector.
   struct Plain {
     std::size_t count = 1;

@@ -6,6 +6,7 @@
 
 #include "math/modulus.h"
 #include "math/secret.h"
+#include "schemes/bgv/plain_modulus.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
@@ -39,7 +40,8 @@ void Encoder::check(const Parameters& parameters, Packing packing) {
   if (packing == Packing::slots && !parameters.has_slots())
     throw EncodingError("packing: t = " + std::to_string(parameters.t()) +
                         " is not a prime = 1 mod 2N = " + std::to_string(2ULL * parameters.N()) +
-                        ": there are no slots, only coefficients");
+                        ": there are no slots, only coefficients; " +
+                        nearest_with_slots(parameters.t(), parameters.N()));
 }
 
 void Encoder::check(Packing packing) const {

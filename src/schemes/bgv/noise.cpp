@@ -106,17 +106,18 @@ double NoiseModel::follow(unsigned depth, double sums, std::vector<Level>* level
 }
 
 double NoiseModel::rated_budget(const Requirements& r) const {
-  return follow(r.depth, r.sums, nullptr);
+  return follow(r.depth, r.sums, nullptr) - r.plain_products * plaintext();
 }
 
 std::vector<NoiseModel::Level> NoiseModel::schedule() const {
   const unsigned depth = parameters_.literal().depth;
+  const double reserve = parameters_.literal().plain_products * plaintext();
   std::vector<Level> levels;
-  if (depth == 0 || follow(depth, 0, nullptr) < 0) return levels;
+  if (depth == 0 || follow(depth, 0, nullptr) < reserve) return levels;
   double low = 0, high = 64;  // of the sums; what `low` gives lasts
   for (int step = 0; step < 16; ++step) {
     const double middle = (low + high) / 2;
-    (follow(depth, middle, nullptr) >= 0 ? low : high) = middle;
+    (follow(depth, middle, nullptr) >= reserve ? low : high) = middle;
   }
   follow(depth, low, &levels);
   return levels;

@@ -43,7 +43,9 @@ class NoiseModel {
 
   /// Budget at the end of the circuit that Requirements describe, from public encryptions on: at
   /// each level `sums` bits of additions of key-switched ciphertexts, then a multiplication and a
-  /// relinearisation; sums once more at the end. Negative where it does not last.
+  /// relinearisation; sums once more at the end, and what products with plaintexts take there.
+  /// Negative where it does not last. Where the plaintexts come earlier, more may be needed:
+  /// Account::rated_budget.
   double rated_budget(const Requirements& requirements) const;
 
   /// One multiplication of that circuit: operands of `limbs`, whose noise is between `least` and
@@ -53,7 +55,8 @@ class NoiseModel {
     double least, most;
   };
   /// The multiplications of the circuit that the parameters are rated for, with the largest sums
-  /// that last to its end; empty where there are none. Operands that keep to it all drop the same
+  /// that last to its end and leave there what products with plaintexts take; empty where there are
+  /// none. Operands that keep to it all drop the same
   /// limbs, whatever their own noise: so their products have one factor and add without loss.
   std::vector<Level> schedule() const;
 

@@ -10,7 +10,9 @@
 #include "lattice/security.h"
 #include "math/digest.h"
 #include "math/primes.h"
+#include "schemes/bgv/account.h"
 #include "schemes/bgv/noise.h"
+#include "schemes/bgv/plain_modulus.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
@@ -86,9 +88,12 @@ double security_of(const ParameterLiteral& p) {
 /// A chain of `limbs` primes and its special ones, the largest: P is above each digit's product.
 ParameterLiteral literal_of(const Requirements& r, std::uint32_t N, unsigned limbs) {
   ParameterLiteral p;
+  p.name = "bgv depth " + std::to_string(r.depth) + ", t " + std::to_string(r.plain_modulus) +
+           ", N " + std::to_string(N);
   p.N = N;
   p.t = r.plain_modulus;
   p.depth = r.depth;
+  p.plain_products = r.plain_products;
   p.digit_limbs = (limbs + r.dnum - 1) / r.dnum;
   // t itself, if it is such a prime, cannot divide the chain.
   std::vector<std::uint64_t> primes = math::ntt_primes(r.prime_bits, N, limbs + p.digit_limbs);
@@ -100,8 +105,45 @@ ParameterLiteral literal_of(const Requirements& r, std::uint32_t N, unsigned lim
   return p;
 }
 
-bool packs(std::uint64_t t, std::uint32_t N) {
-  return t % (2ULL * N) == 1 && t < (1ULL << 31) && math::is_prime(t);
+void check(const Requirements& r) {
+  if (r.dnum == 0 || r.dnum > 16) reject("dnum = " + std::to_string(r.dnum) + " is outside 1 … 16");
+  if (!((r.prime_bits >= 26 && r.prime_bits <= 31) || (r.prime_bits >= 46 && r.prime_bits <= 60)))
+    reject("prime_bits = " + std::to_string(r.prime_bits) + " is outside 26 … 31 and 46 … 60");
+  if (r.plain_modulus < 2 || r.plain_modulus >= (1ULL << 31))
+    reject("t = " + std::to_string(r.plain_modulus) + " is outside 2 … 2^31 - 1");
+  if (!(r.sums >= 0 && r.sums <= 64))
+    reject("sums = " + std::to_string(r.sums) + " is outside 0 … 64");
+  if (r.plain_products > 64)
+    reject("plain_products = " + std::to_string(r.plain_products) + " is outside 0 … 64");
+  if (r.N != 0 && (r.N < 1024 || r.N > (1u << 17) || (r.N & (r.N - 1)) != 0))
+    reject("N = " + std::to_string(r.N) + " is not a power of two in 2^10 … 2^17");
+}
+
+/// The circuit, for people.
+std::string circuit_of(const Requirements& r) {
+  char sums[32];
+  std::snprintf(sums, sizeof sums, "%g", r.sums);
+  std::string text = "depth " + std::to_string(r.depth);
+  if (r.plain_products != 0) text += ", plain_products " + std::to_string(r.plain_products);
+  return text + " and sums " + sums;
+}
+
+/// By the model first, as it is quick.
+bool lasts(const Parameters& parameters, const Requirements& r) {
+  return NoiseModel(parameters).rated_budget(r) >= 0 && Account(parameters).rated_budget(r) >= 0;
+}
+
+[[noreturn]] void reject_without_slots(Requirements r, std::uint32_t N) {
+  r.slots = false;
+  try {
+    N = Parameters::choose(r).N();  // the ring that this circuit takes
+  } catch (const ParameterError&) {
+    // None does: then of the ring that was tried.
+  }
+  reject("t = " + std::to_string(r.plain_modulus) +
+         " is not a prime = 1 mod 2N for N = " + std::to_string(N) + ", which a circuit of " +
+         circuit_of(r) + " takes, so that vectors cannot be packed in slots; " +
+         nearest_with_slots(r.plain_modulus, N));
 }
 
 }  // namespace
@@ -123,26 +165,18 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   return Parameters(std::move(state));
 }
 
+Parameters Parameters::of_limbs(const Requirements& r, unsigned limbs) {
+  check(r);
+  if (limbs < 1 || limbs > 64) reject("limbs = " + std::to_string(limbs) + " is outside 1 … 64");
+  if (r.slots && !bgv::has_slots(r.plain_modulus, r.N)) reject_without_slots(r, r.N);
+  return create(literal_of(r, r.N, limbs));
+}
+
 Parameters Parameters::choose(const Requirements& r) {
-  if (r.dnum == 0 || r.dnum > 16) reject("dnum = " + std::to_string(r.dnum) + " is outside 1 … 16");
-  if (!((r.prime_bits >= 26 && r.prime_bits <= 31) || (r.prime_bits >= 46 && r.prime_bits <= 60)))
-    reject("prime_bits = " + std::to_string(r.prime_bits) + " is outside 26 … 31 and 46 … 60");
-  if (r.plain_modulus < 2 || r.plain_modulus >= (1ULL << 31))
-    reject("t = " + std::to_string(r.plain_modulus) + " is outside 2 … 2^31 - 1");
-  if (!(r.sums >= 0 && r.sums <= 64))
-    reject("sums = " + std::to_string(r.sums) + " is outside 0 … 64");
-  if (r.N != 0 && (r.N < 1024 || r.N > (1u << 17) || (r.N & (r.N - 1)) != 0))
-    reject("N = " + std::to_string(r.N) + " is not a power of two in 2^10 … 2^17");
+  check(r);
   std::string why = "no ring was tried";
   for (std::uint32_t N = r.N ? r.N : 1024; N <= (r.N ? r.N : 65536); N *= 2) {
-    if (r.slots && !packs(r.plain_modulus, N)) {
-      const std::string here = "t = " + std::to_string(r.plain_modulus) +
-                               " is not a prime = 1 mod 2N for N = " + std::to_string(N) +
-                               ", so that vectors cannot be packed";
-      if (N == 1024 || r.N) reject(here);
-      why += ", and " + here;
-      break;
-    }
+    if (r.slots && !bgv::has_slots(r.plain_modulus, N)) reject_without_slots(r, N);
     for (unsigned limbs = 1; limbs <= 64; ++limbs) {
       ParameterLiteral literal;
       try {
@@ -151,26 +185,22 @@ Parameters Parameters::choose(const Requirements& r) {
         why = error.what();
         break;
       }
-      const double security = security_of(literal);
-      if (security < 128) {
+      if (security_of(literal) < 128) {
         why = "N = " + std::to_string(N) + " is secure up to " + std::to_string(limbs - 1) +
-              " primes of " + std::to_string(r.prime_bits) + " bits, which do not carry depth " +
-              std::to_string(r.depth);
+              " primes of " + std::to_string(r.prime_bits) + " bits, which do not carry " +
+              circuit_of(r);
         break;
       }
-      const Parameters parameters = create(literal);
-      if (NoiseModel(parameters).rated_budget(r) < 0) continue;
-      literal.name = "bgv depth " + std::to_string(r.depth) + ", t " +
-                     std::to_string(r.plain_modulus) + ", N " + std::to_string(N);
-      return create(std::move(literal));
+      Parameters parameters = create(std::move(literal));
+      if (lasts(parameters, r)) return parameters;
     }
   }
-  reject("no parameters for depth " + std::to_string(r.depth) +
-         " and t = " + std::to_string(r.plain_modulus) + ": " + why);
+  reject("no parameters for " + circuit_of(r) + " with t = " + std::to_string(r.plain_modulus) +
+         ": " + why);
 }
 
 const ParameterLiteral& Parameters::literal() const { return state_->literal; }
-bool Parameters::has_slots() const { return packs(t(), N()); }
+bool Parameters::has_slots() const { return bgv::has_slots(t(), N()); }
 double Parameters::log2_Q(unsigned limbs) const { return state_->log2_Q.at(limbs); }
 double Parameters::log2_P() const { return state_->log2_P; }
 double Parameters::security_bits() const { return state_->security; }

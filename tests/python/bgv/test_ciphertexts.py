@@ -23,7 +23,8 @@ from whorl.bgv import (
 
 @given(shape=hnp.array_shapes(min_dims=0, max_dims=2, max_side=3), k=st.integers(1, 1024))
 def test_round_trip(any_bgv: BgvKit, shape: tuple[int, ...], k: int) -> None:
-    values = np.random.default_rng().integers(-(2**62), 2**62, size=(*shape, k))
+    t = any_bgv.t
+    values = np.random.default_rng().integers(-((t - 1) // 2), t, size=(*shape, k))
     for encrypted in (
         any_bgv.client.encrypt(values, packing(any_bgv)),
         any_bgv.client.public_key().encrypt(values, packing(any_bgv)),
@@ -52,7 +53,8 @@ def test_what_is_encrypted(toy_bgv: BgvKit) -> None:
     for values in (
         np.array([1, 0, 1], dtype=np.uint8),
         np.array([True, False]),
-        np.array([2**64 - 1], dtype=np.uint64),
+        np.array([t - 1, 0], dtype=np.uint64),
+        np.array([t - 1, -((t - 1) // 2)], dtype=np.object_),
         [3, 4, 5],
         np.arange(2 * 8).reshape(2, 8)[:, ::2],
     ):
@@ -62,7 +64,7 @@ def test_what_is_encrypted(toy_bgv: BgvKit) -> None:
     for wrong in (3, np.zeros((0, 4), int), np.zeros((2, 0), int)):
         with pytest.raises(whorl.ShapeError):
             client.encrypt(wrong)
-    for wrong in ([1.5], ["a"], [None], [2**70]):
+    for wrong in ([1.5], ["a"], [None]):
         with pytest.raises(TypeError, match="integers"):
             client.encrypt(wrong)
     with pytest.raises(whorl.EncodingError, match="packing"):
@@ -72,6 +74,19 @@ def test_what_is_encrypted(toy_bgv: BgvKit) -> None:
         no_slots.client.encrypt([1])
     with pytest.raises(whorl.EncodingError, match="slots"):
         no_slots.client.public_key().encrypt([1])
+
+
+def test_values_that_no_decryption_gives_are_refused(any_bgv: BgvKit) -> None:
+    client, t = any_bgv.client, any_bgv.t
+    for wrong in (t, -((t - 1) // 2) - 1, 2**63, -(2**63), 2**70):
+        for source in (client, client.public_key()):
+            with pytest.raises(
+                whorl.EncodingError, match=rf"value {wrong} at index \(1, 2\) is not"
+            ):
+                source.encrypt([[0, 0, 0], [t - 1, 0, wrong]], packing(any_bgv))
+    for dtype in (np.uint64, np.int64):
+        with pytest.raises(whorl.EncodingError, match=rf"value {t} at index 1 is not.* t = {t}"):
+            client.encrypt(np.array([0, t, t], dtype=dtype), packing(any_bgv))
 
 
 def test_encryptions_differ(toy_bgv: BgvKit) -> None:

@@ -49,9 +49,9 @@ def step(machine: Machine, data: st.DataObject, generator: np.random.Generator) 
     a, b = machine.encrypted[i], machine.encrypted[j]
     x, y = machine.clear[i], machine.clear[j]
     t, N = kit.t, kit.N
-    k = data.draw(st.integers(-(2**40), 2**40))
+    k = data.draw(st.integers(1 - t, t - 1))
     columns = data.draw(st.sampled_from(BGV_ROTATIONS))
-    plain = generator.integers(-t, t, size=data.draw(st.sampled_from([(N,), (BATCH, N)])))
+    plain = generator.integers(1 - t, t, size=data.draw(st.sampled_from([(N,), (BATCH, N)])))
     some = generator.integers(-BATCH, BATCH, size=BATCH)
     match data.draw(st.sampled_from(range(18))):
         case 0:

@@ -85,7 +85,19 @@ def test_arguments_out_of_range(toy_bgv: BgvKit) -> None:
     ):
         with pytest.raises(whorl.ParameterError):
             work()
-    for wrong in ([1.5], "a", None, [2**70]):
+    t = toy_bgv.t
+    for beyond in (t, -t, 2**63, -(10**30), [0, t], np.array([0, -t])):
+        for refused in (
+            lambda: a + beyond,  # noqa: B023
+            lambda: beyond - a,  # noqa: B023
+            lambda: a - beyond,  # noqa: B023
+            lambda: a * beyond,  # noqa: B023
+        ):
+            with pytest.raises(whorl.EncodingError, match=rf"value -?\d+.* not in .* t = {t}"):
+                refused()
+    with pytest.raises(whorl.EncodingError, match=f"value {t} at index 1"):
+        toy_bgv.server.encode([0, t])
+    for wrong in ([1.5], "a", None):
         with pytest.raises(TypeError):
             a + wrong  # type: ignore[operator]
         with pytest.raises(TypeError):

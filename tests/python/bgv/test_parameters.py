@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 import whorl
-from support import BgvKit, bgv_literal
+from support import BgvKit, bgv_literal, make_bgv_kit
 from whorl.bgv import (
     parameters,
+    plain_modulus,
 )
 
 
@@ -52,11 +53,38 @@ def test_parameters_are_chosen_from_a_depth() -> None:
         ({"prime_bits": 25}, "prime_bits"),
         ({"sums": -1}, "sums"),
         ({"sums": "3"}, "sums"),
+        ({"plain_products": -1}, "plain_products"),
+        ({"plain_products": 65}, "plain_products"),
+        ({"plain_products": 1.5}, "plain_products"),
+        ({"depth": 2, "N": 8192, "plain_products": 9}, "plain_products"),
     ],
 )
 def test_what_cannot_be_chosen_is_named(arguments: dict[str, Any], field: str) -> None:
     with pytest.raises(whorl.ParameterError, match=rf"\b{field}\b"):
         parameters(**arguments)
+
+
+def test_plain_moduli_that_serve() -> None:
+    assert plain_modulus() == plain_modulus(65537) == 65537
+    for N in (1024, 16384, 131072):
+        t = plain_modulus(at_least=10**6, N=N)
+        assert t >= 10**6 and t % (2 * N) == 1
+        assert parameters(depth=1, plain_modulus=t, N=N).has_slots if N == 16384 else True
+    with pytest.raises(whorl.ParameterError, match=r"at_least = 4294967296 is .* is 2147352577"):
+        plain_modulus(2**32)
+    for wrong in (0, 1000, 2**18, 1.5):
+        with pytest.raises(whorl.ParameterError, match=r"\bN\b"):
+            plain_modulus(2, N=wrong)  # type: ignore[arg-type]
+    with pytest.raises(whorl.ParameterError, match="at_least"):
+        plain_modulus(-1)
+
+
+def test_a_modulus_that_does_not_serve_is_told_the_nearest() -> None:
+    for t, depth, below, above in ((1000, 1, "none", 65537), (100_000, 2, 65537, 114689)):
+        with pytest.raises(whorl.ParameterError, match=f"{below} below and {above} above"):
+            parameters(depth=depth, plain_modulus=t)
+    with pytest.raises(whorl.EncodingError, match="none below and 12289 above"):
+        make_bgv_kit(t=1000, limbs=3).client.encrypt([1])
 
 
 @pytest.mark.parametrize(

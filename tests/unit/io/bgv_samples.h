@@ -27,6 +27,7 @@ inline std::vector<bgv::ParameterLiteral> bgv_literals() {
     literal.special.assign(primes.begin(), primes.begin() + digit_limbs);
     literal.chain.assign(primes.begin() + digit_limbs, primes.end());
     literal.depth = limbs / 2;
+    literal.plain_products = limbs / 3;
     return literal;
   };
   return {make("tiny", 30, 12289, 1, 1), make("several", 28, 65537, 5, 2),
@@ -111,6 +112,7 @@ inline std::size_t bgv_literal_bytes(const bgv::ParameterLiteral& l) {
       .field(l.sigma, absent.sigma)
       .field(l.depth, absent.depth)
       .field(l.name)
+      .field(l.plain_products, absent.plain_products)
       .total();
 }
 inline constexpr std::uint16_t bgv_N_tag = 1, bgv_t_tag = 2, bgv_name_tag = 8;

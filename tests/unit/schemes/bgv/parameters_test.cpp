@@ -7,7 +7,10 @@
 #include <limits>
 
 #include "lattice/security.h"
+#include "schemes/bgv/account.h"
+#include "schemes/bgv/encoder.h"
 #include "support/bgv_sets.h"
+#include "support/message.h"
 #include "support/refusals.h"
 
 namespace whorl::bgv {
@@ -91,6 +94,7 @@ TEST(BgvParameters, DigestCoversWhatChangesKeysOrCiphertexts) {
   };
   EXPECT_EQ(p, with([](auto& l) { l.name = "another"; }));
   EXPECT_EQ(p, with([](auto& l) { l.depth = 9; }));
+  EXPECT_EQ(p, with([](auto& l) { l.plain_products = 9; }));
   const Parameters others[] = {
       with([](auto& l) { l.t = 257; }),
       with([](auto& l) { l.sigma = 3.2; }),
@@ -189,6 +193,115 @@ TEST(BgvParameters, ChoiceFollowsItsRequirements) {
   EXPECT_EQ(p.t(), prime.plain_modulus);
 }
 
+/// Budget of a circuit with just what is required, its products with plaintexts where chance puts
+/// them: as a server accounts for it, step by step.
+double budget_of_random_circuit(const Parameters& p, const Requirements& r, test::Random& random) {
+  const Account account(p);
+  std::vector<unsigned> plain(r.depth + 1);
+  for (unsigned i = 0; i < r.plain_products; ++i) ++plain[random.below(plain.size())];
+  auto a = account.fresh_public(Packing::slots, 1);
+  for (unsigned level = 0; level <= r.depth; ++level) {
+    unsigned sums = static_cast<unsigned>(r.sums);
+    const auto double_some = [&](std::uint64_t times) {
+      // As inner_sum does.
+      for (; times > 0; --times, --sums) a = account.add(a, account.automorphism(a)).result;
+    };
+    for (unsigned i = 0; i < plain[level]; ++i) {
+      double_some(random.below(sums + 1));
+      a = account.multiply_plain(account.automorphism(a), 1, account.largest_norm());
+    }
+    double_some(sums);
+    if (level < r.depth) a = account.relinearise(account.multiply(a, a).result);
+  }
+  return account.budget(a);
+}
+
+TEST(BgvParameters, ChosenOnesCarryPlainProductsAndSumsWhereverTheyAre) {
+  test::Random random;
+  unsigned longer = 0, sets = 0;
+  for (const unsigned depth : {0u, 1u, 2u, 5u})
+    for (const unsigned plain : {0u, 1u, 2u, 4u})
+      for (const double sums : {0.0, 3.0, 11.0})
+        for (const std::uint64_t t : {65537ULL, 786433ULL, 2ULL})
+          for (const unsigned bits : {30u, 50u}) {
+            if (bits == 50 && t == 786433) continue;
+            Requirements r;
+            r.depth = depth;
+            r.plain_products = plain;
+            r.sums = sums;
+            r.plain_modulus = t;
+            r.prime_bits = bits;
+            r.slots = t != 2;
+            const Parameters p = Parameters::choose(r);
+            SCOPED_TRACE(p.literal().name + ", plain_products " + std::to_string(plain) +
+                         ", sums " + std::to_string(sums) + ", bits " + std::to_string(bits));
+            EXPECT_EQ(p.literal().plain_products, plain);
+            EXPECT_GE(Account(p).rated_budget(r), 0);
+            for (int i = 0; i < 20; ++i) EXPECT_GT(budget_of_random_circuit(p, r, random), 0);
+            // No prime is there for nothing, and none was there without being asked for.
+            r.N = p.N();
+            if (p.limbs() > 1)
+              EXPECT_LT(Account(Parameters::of_limbs(r, p.limbs() - 1)).rated_budget(r), 0);
+            Requirements untold = r;
+            untold.plain_products = 0;
+            untold.sums = 0;
+            const Parameters less = Parameters::choose(untold);
+            ++sets;
+            if (less.limbs() == p.limbs()) continue;
+            ++longer;
+            EXPECT_LT(Account(less).rated_budget(r), 0);
+            EXPECT_LT(less.limbs(), p.limbs());
+          }
+  // A prime takes the worst of them; where one was to spare nothing is added.
+  EXPECT_GT(longer, sets * 2 / 3);
+}
+
+TEST(BgvParameters, PlainModuliThatServe) {
+  EXPECT_EQ(plain_modulus(0, 1024), 12289u);
+  EXPECT_EQ(plain_modulus(12289, 1024), 12289u);
+  EXPECT_EQ(plain_modulus(12290, 1024), 18433u);
+  EXPECT_EQ(plain_modulus(2, 32768), 65537u);
+  EXPECT_EQ(plain_modulus(65538, 32768), 786433u);
+  for (const std::uint32_t N : {1024u, 16384u, 131072u})
+    for (const std::uint64_t at_least : {1ULL, 100'000ULL, 1ULL << 30}) {
+      const std::uint64_t t = plain_modulus(at_least, N);
+      EXPECT_GE(t, at_least);
+      EXPECT_TRUE(math::is_prime(t) && t % (2ULL * N) == 1 && t < 1ULL << 31) << t;
+      for (std::uint64_t less = t - 2ULL * N; less >= at_least && less < t; less -= 2ULL * N)
+        EXPECT_FALSE(math::is_prime(less)) << less;
+    }
+  EXPECT_THROW(plain_modulus(2, 1000), ParameterError);
+  EXPECT_THROW(plain_modulus(2, 1u << 18), ParameterError);
+  const std::uint64_t last = math::ntt_prime_below(1ULL << 31, 32768);
+  EXPECT_EQ(plain_modulus(last, 32768), last);
+  for (const std::uint64_t above : {last + 1, std::uint64_t{1} << 31, ~std::uint64_t{0}}) {
+    const std::string message = test::message_of([&] { plain_modulus(above, 32768); });
+    EXPECT_NE(message.find(std::to_string(last)), std::string::npos) << message;
+  }
+}
+
+TEST(BgvParameters, RefusalOfAModulusNamesTheNearestThatServe) {
+  const auto refusal = [](std::uint64_t t, unsigned depth, std::uint32_t N = 0) {
+    Requirements r;
+    r.plain_modulus = t;
+    r.depth = depth;
+    r.N = N;
+    return test::message_of([&] { Parameters::choose(r); });
+  };
+  const auto expect = [](const std::string& message, std::initializer_list<const char*> parts) {
+    for (const char* part : parts) EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  // Of the ring that the depth takes, not of the first that is tried.
+  expect(refusal(65536, 12), {"N = 32768", "none below", "65537 above"});
+  expect(refusal(100'000, 2), {"N = 8192", "65537 below", "114689 above"});
+  expect(refusal(65537, 24), {"N = 65536", "depth 24", "none below", "786433 above"});
+  expect(refusal((1ULL << 31) - 1, 1, 16384), {"N = 16384", "none above"});
+  const std::string message = test::message_of([] {
+    Encoder(bgv_insecure({1024, 1000})).check(Packing::slots);
+  });
+  expect(message, {"no slots", "none below", "12289 above"});
+}
+
 TEST(BgvParameters, ChoiceRefuses) {
   test::Refusals<Requirements>{
       {"t", "1 ", [](auto& r) { r.plain_modulus = 1; }},
@@ -201,6 +314,7 @@ TEST(BgvParameters, ChoiceRefuses) {
       // There are few primes of 26 bits.
       {"depth 24", "of 26 bits",
        [](auto& r) { r.depth = 24, r.plain_modulus = 786433, r.prime_bits = 26; }}}
+      .of("plain_products", &Requirements::plain_products, {65, 1u << 31})
       .of("dnum", &Requirements::dnum, {0, 17})
       .of("prime_bits", &Requirements::prime_bits, {25, 32, 45, 61})
       .of("t", &Requirements::plain_modulus, {1ULL << 31, 65538})

@@ -1,0 +1,137 @@
+"""Integers of which only bounds are known, slot by slot or coefficient by coefficient.
+
+Bounds are floats that hold integers; those beyond 2^52 count as infinite, so that the others are
+exact. No plaintext modulus comes near them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Rows = np.ndarray[Any, np.dtype[Any]]
+LIMIT = 2.0**52
+
+
+class Bounds(NamedTuple):
+    """Least and largest values of rows of N integers: (count, N), or (1, N) if all rows share them.
+
+    Slots are multiplied value by value (Moore, Interval Analysis, 1966), coefficients as
+    polynomials modulo X^N + 1.
+    """
+
+    low: Floats
+    high: Floats
+
+    @staticmethod
+    def of(low: Floats, high: Floats) -> Bounds:
+        """The bounds, with those beyond 2^52 as infinite ones or as 2^52, whichever holds."""
+        return Bounds(
+            np.where(low < -LIMIT, -math.inf, np.minimum(low, LIMIT)),
+            np.where(high > LIMIT, math.inf, np.maximum(high, -LIMIT)),
+        )
+
+    @staticmethod
+    def exactly(values: Rows) -> Bounds:
+        """Of rows that are known."""
+        known = values.astype(np.float64)
+        return Bounds.of(known, known)
+
+    def __add__(self, other: Bounds) -> Bounds:  # type: ignore[override]
+        return Bounds.of(self.low + other.low, self.high + other.high)
+
+    def __neg__(self) -> Bounds:
+        return Bounds(-self.high, -self.low)
+
+    def __sub__(self, other: Bounds) -> Bounds:
+        return self + -other
+
+    def scaled(self, by: int) -> Bounds:
+        """Each value times an integer."""
+        factor = float(by) if abs(by) <= LIMIT else math.copysign(math.inf, by)
+        ends = _product(self.low, factor), _product(self.high, factor)
+        return Bounds.of(*(ends if by >= 0 else ends[::-1]))
+
+    def times(self, other: Bounds) -> Bounds:
+        """Slot by slot."""
+        ends = [_product(a, b) for a in self for b in other]
+        return Bounds.of(np.minimum.reduce(ends), np.maximum.reduce(ends))
+
+    def squared(self) -> Bounds:
+        """Slot by slot, each by itself."""
+        ends = np.square(self.low), np.square(self.high)
+        straddles = (self.low < 0) & (self.high > 0)
+        return Bounds.of(np.where(straddles, 0, np.minimum(*ends)), np.maximum(*ends))
+
+    def convolved(self, other: Bounds) -> Bounds:
+        """As polynomials: each coefficient sums as many products as the shorter has terms."""
+        N = self.low.shape[-1]
+        lengths = self._length(), other._length()
+        size = min(lengths) * self.largest() * other.largest() if min(lengths) else 0.0
+        end = lengths[0] + lengths[1] - 1
+        # Beyond N signs change.
+        positive = end <= N and bool((self.low >= 0).all() and (other.low >= 0).all())
+        rows = max(len(self.low), len(other.low))
+        low, high = np.zeros((rows, N)), np.zeros((rows, N))
+        low[:, : max(end, 0)] = 0 if positive else -size
+        high[:, : max(end, 0)] = size
+        return Bounds.of(low, high)
+
+    def times_matrix(self, matrix: Rows, N: int) -> Bounds:
+        """Rows of values times a matrix; zeros behind, up to N."""
+        rows, columns = len(self.low), matrix.shape[-1]
+        low, high = np.zeros((rows, N)), np.zeros((rows, N))
+        up, down = np.maximum(matrix, 0).astype(float), np.minimum(matrix, 0).astype(float)
+        if self.largest() * float(np.abs(matrix).sum(axis=0).max()) > LIMIT:
+            low[:, :columns], high[:, :columns] = -math.inf, math.inf
+        else:
+            low[:, :columns] = self.low @ up + self.high @ down
+            high[:, :columns] = self.high @ up + self.low @ down
+        return Bounds(low, high)
+
+    def rolled(self, columns: int) -> Bounds:
+        """Both rows of N/2 slots to the left."""
+        low, high = (np.roll(each.reshape(len(each), 2, -1), -columns, axis=-1) for each in self)
+        return Bounds(low.reshape(self.low.shape), high.reshape(self.high.shape))
+
+    def swapped(self) -> Bounds:
+        """The two rows of N/2 slots exchanged."""
+        half = self.low.shape[-1] // 2
+        return Bounds(np.roll(self.low, half, axis=-1), np.roll(self.high, half, axis=-1))
+
+    def taken(self, indices: Rows) -> Bounds:
+        """The rows at `indices`."""
+        return self if len(self.low) == 1 else Bounds(self.low[indices], self.high[indices])
+
+    @staticmethod
+    def joined(each: Sequence[Bounds], counts: Sequence[int]) -> Bounds:
+        """All in sequence, so many rows of each."""
+
+        def rows(one: Floats, count: int) -> Floats:
+            return np.broadcast_to(one, (count, one.shape[-1]))
+
+        return Bounds(
+            np.concatenate([rows(b.low, n) for b, n in zip(each, counts, strict=True)]),
+            np.concatenate([rows(b.high, n) for b, n in zip(each, counts, strict=True)]),
+        )
+
+    def largest(self) -> float:
+        """The largest absolute value."""
+        return max(float(np.abs(self.low).max()), float(np.abs(self.high).max()))
+
+    def _length(self) -> int:
+        """Terms of the polynomials, up to the last that may not be zero."""
+        used = np.flatnonzero(((self.low != 0) | (self.high != 0)).any(axis=0))
+        return int(used[-1]) + 1 if used.size else 0
+
+
+def _product(a: Floats, b: Floats | float) -> Floats:
+    """Of bounds: zero times what is infinite, which stands for a large integer, is zero."""
+    with np.errstate(invalid="ignore"):
+        product: Floats = np.multiply(a, b)
+    product[np.isnan(product)] = 0
+    return product

@@ -1,0 +1,424 @@
+"""What a function of encrypted arrays needs: found by running it without ciphertexts."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from numpy.typing import ArrayLike
+
+from .._array import Shape
+from .._html import Shown, of_bytes
+from .._integers import whole_numbers
+from .._server import bgv as _lib
+from ..errors import ParameterError, ShapeError
+from ._arrays import EncryptedArray
+from ._bounds import Bounds
+from ._parameters import MAX_MODULUS, Parameters, checked_requirements
+from ._tracer import Traced, TracingServer, _Recorder
+from ._values import Packing
+
+RINGS = tuple(1 << log2_N for log2_N in range(10, 17))
+SEED_BYTES = 32
+
+
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """Encrypted integers between two bounds, both included, for `plan`.
+
+    `shape` is that of the values, as `Client.encrypt` takes them: (..., k) for ciphertexts of shape
+    (...) with k values each, which zeros follow; k alone for one ciphertext; without it one
+    ciphertext of N values. `TypeError` for bounds that are no integers, `ParameterError` for a
+    `low` above `high`, `ShapeError` for a shape that holds nothing.
+
+    >>> Range(-5, 5, shape=100)
+    Range(low=-5, high=5, shape=(100,))
+    """
+
+    low: int
+    high: int
+    shape: int | Shape | None = None
+
+    def __post_init__(self) -> None:
+        low, high, shape = operator.index(self.low), operator.index(self.high), self.shape
+        if low > high:
+            raise ParameterError(f"low: {low} is above high = {high}")
+        if shape is not None:
+            lengths = shape if isinstance(shape, Iterable) else (shape,)
+            shape = tuple(operator.index(each) for each in lengths)
+            if not shape or min(shape) < 1:
+                raise ShapeError(f"shape: {shape} holds no values")
+        for field, value in (("low", low), ("high", high), ("shape", shape)):
+            object.__setattr__(self, field, value)
+
+    @property
+    def _lengths(self) -> Shape | None:
+        assert self.shape is None or isinstance(self.shape, tuple)
+        return self.shape
+
+    def _traced(self, server: TracingServer, packing: Packing) -> EncryptedArray:
+        """An array of such ciphertexts."""
+        shape = self._lengths or (server.parameters.N,)
+        return server.fresh(self.low, self.high, packing, shape)
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Plan(Shown):
+    """What a function of encrypted arrays needs; `plan` makes it.
+
+    `parameters()` are the parameters to use, and `keys` what to ask of the client:
+    `client.evaluation_keys(**plan.keys)`.
+    """
+
+    depth: int
+    """Products of ciphertexts in sequence."""
+    plain_products: int
+    """Products with plaintexts in sequence; those with one integer are counted by `sums`."""
+    sums: float
+    """log2 of the ciphertexts that are added up between two products, at most; factors included."""
+    low: int
+    """The least value that a result can have."""
+    high: int
+    """The largest value that a result can have."""
+    keys: dict[str, Any]
+    """Arguments of `Client.evaluation_keys`: `relinearise`, `rotations`, `swap_rows`."""
+    input_bytes: int
+    """Bytes of the inputs as a client sends them, seeded; under a public key twice as many."""
+    output_bytes: int
+    """Bytes of the results in memory."""
+    noise_budget: float
+    """Bits that are left to the noisiest result, by the bound, at least."""
+    _parameters: Parameters
+
+    def parameters(self) -> Parameters:
+        """The smallest ring and the shortest chain on which the results decrypt, by the bound.
+
+        The bound is the one that a server keeps, with inputs encrypted under a public key and
+        plaintexts of any values: `Client.decrypt` accepts what the function gives.
+        """
+        return self._parameters
+
+    @property
+    def t(self) -> int:
+        """Plaintext modulus: the least that serves and holds all results."""
+        return self._parameters.t
+
+    @property
+    def N(self) -> int:
+        """Ring dimension."""
+        return self._parameters.N
+
+    @property
+    def signed(self) -> bool:
+        """Whether results may be negative: `client.decrypt(result, signed=plan.signed)`."""
+        return self.low < 0
+
+    @property
+    def rotations(self) -> tuple[int, ...]:
+        """Columns that rows are rotated by, to the left; negative ones to the right."""
+        return tuple(self.keys["rotations"])
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the evaluation keys as they are sent; on a device twice as many."""
+        return self._parameters.key_size(**self.keys)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        chosen = self._parameters
+        return [
+            ("t", f"{self.t:,}"),
+            ("results", f"{self.low:,} … {self.high:,}"),
+            ("depth", str(self.depth)),
+            ("products with plaintexts", f"{self.plain_products} in sequence"),
+            ("sums", f"2^{self.sums:.1f}"),
+            ("rotations", ", ".join(map(str, self.rotations)) or "none"),
+            ("exchange of rows", "yes" if self.keys["swap_rows"] else "no"),
+            ("N", f"{chosen.N:,}"),
+            ("Q, P", f"{chosen.limbs} + {len(chosen.special)} primes"),
+            ("keys", of_bytes(self.key_bytes)),
+            ("inputs", of_bytes(self.input_bytes)),
+            ("results' bytes", of_bytes(self.output_bytes)),
+            ("noise budget", f"{self.noise_budget:.0f} bits, by the bound"),
+            ("security", f"{chosen.security_bits:.1f} bits"),
+        ]
+
+    def __repr__(self) -> str:
+        chosen, turns = self._parameters, len(self.rotations)
+        swap = ", swap_rows" if self.keys["swap_rows"] else ""
+        return (
+            f"<Plan: t={self.t}, depth {self.depth}, plain_products {self.plain_products}, sums "
+            f"{self.sums:.1f}, {turns} rotation{'s' * (turns != 1)}{swap}; N={self.N}, "
+            f"{chosen.limbs} + {len(chosen.special)} primes, keys of {of_bytes(self.key_bytes)}>"
+        )
+
+
+def plan(
+    function: Callable[..., Any],
+    inputs: Range | ArrayLike | Sequence[Range | ArrayLike],
+    *,
+    packing: Packing = "slots",
+    plain_modulus: int | None = None,
+    N: int | None = None,
+    dnum: int = 3,
+    prime_bits: int = 30,
+) -> Plan:
+    """Runs a function without ciphertexts, and says which parameters and keys it needs.
+
+    The function gets arrays that have all that an `EncryptedArray` has, and returns arrays, alone
+    or in tuples, lists and dictionaries. It is called several times, with different parameters, and
+    must do the same each time. Nothing is encrypted and no key is made.
+
+    Values are followed as integers between bounds, slot by slot. t is the least that serves above
+    what a result can be: so results are the integers that the function gives in the clear, and not
+    only equal to them modulo t. What lies between inputs and results may pass t, as sums and
+    products modulo t do not mind. Where a result can be negative, `Plan.signed` is true.
+
+    Args:
+        function: of one encrypted array for each input.
+        inputs: an input, or a list or tuple of them. An input is a `Range`, or an example: an array
+            of integers as `Client.encrypt` takes it, or one integer. An example stands for all
+            values between 0 and its least and its largest.
+        packing: how inputs are encrypted, `slots` or `coefficients`.
+        plain_modulus: t, if it is given.
+        N: ring dimension; default: the least that serves.
+        dnum, prime_bits: as for `parameters`.
+
+    Raises `ParameterError` if no t below 2^31 holds the results, or if no ring up to N = 65536
+    carries the function; `TypeError` where it compares ciphertexts, branches on them, uses
+    ciphertexts that are no inputs, or returns none; and what the function raises.
+
+    >>> chosen = plan(lambda x: (x * x).inner_sum(4), Range(0, 255, shape=4))
+    >>> chosen.depth, chosen.rotations, chosen.t > 4 * 255**2
+    (1, (1, 2), True)
+    """
+    listed = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    search = _Search(
+        function,
+        [_as_range(each, index) for index, each in enumerate(listed)],
+        packing,
+        plain_modulus,
+        checked_requirements(
+            N=N, dnum=dnum, prime_bits=prime_bits, slots=packing == "slots", sums=0
+        ),
+    )
+    return search.run()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Trace:
+    """One call of the function."""
+
+    recorder: _Recorder
+    inputs: list[EncryptedArray]
+    results: list[EncryptedArray]
+
+    def plan(self, parameters: Parameters) -> Plan:
+        """What it found, under the parameters to use."""
+        recorder = self.recorder
+        return Plan(
+            depth=recorder.depth,
+            plain_products=recorder.plain_products,
+            sums=recorder.sums,
+            low=int(self.low),
+            high=int(self.high),
+            keys={
+                "relinearise": recorder.most_parts,
+                "rotations": sorted(recorder.rotations, key=lambda each: (abs(each), each)),
+                "swap_rows": recorder.swaps,
+            },
+            input_bytes=sum(SEED_BYTES + each._core.nbytes // 2 for each in self.inputs),
+            output_bytes=sum(each._core.nbytes for each in self.results),
+            noise_budget=self.noise_budget,
+            _parameters=parameters,
+        )
+
+    @property
+    def low(self) -> float:
+        return min(float(each.low.min()) for each in self._bounds)
+
+    @property
+    def high(self) -> float:
+        return max(float(each.high.max()) for each in self._bounds)
+
+    @property
+    def _bounds(self) -> list[Bounds]:
+        return [cast(Traced, each._core).values for each in self.results]
+
+    @property
+    def noise_budget(self) -> float:
+        return min(each.noise_budget for each in self.results)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Search:
+    """For the smallest parameters on which a function ends with a budget."""
+
+    function: Callable[..., Any]
+    inputs: list[Range]
+    packing: Packing
+    plain_modulus: int | None
+    needs: dict[str, Any]
+
+    def run(self) -> Plan:
+        """Ring by ring; errors that a larger ring may mend are those of the last."""
+        rings = [self.needs["N"]] if self.needs["N"] else RINGS
+        error: Exception = ParameterError("N: no ring was tried")
+        for N in rings:
+            try:
+                chosen = self._in_ring(N)
+            except (ParameterError, ShapeError) as failed:
+                if isinstance(failed, _NoModulusError):
+                    raise ParameterError(str(failed)) from None
+                error = failed
+                continue
+            return chosen
+        raise error
+
+    def _in_ring(self, N: int) -> Plan:
+        given = self.plain_modulus
+        if given is not None and self.packing == "slots":
+            self._check_slots(given, N)
+        # Values are followed under a t that is larger than they are.
+        first = self._longest(N, given or self._modulus(MAX_MODULUS // 2, N))
+        trace = self._trace(first)
+        least = self._least_modulus(trace)
+        t = self._modulus(least, N) if given is None else self._checked(given, least, trace)
+        circuit = {"depth": trace.recorder.depth, "plain_products": trace.recorder.plain_products}
+        longest = self._longest(N, t, **circuit)
+        best, trace = longest, self._trace(longest)
+        if trace.noise_budget <= 0:
+            raise ParameterError(
+                f"plan: N = {N} is secure up to {best.limbs} primes of {self.needs['prime_bits']} "
+                f"bits, which do not carry depth {circuit['depth']}, plain_products "
+                f"{circuit['plain_products']} and sums {trace.recorder.sums:.1f} with t = {t}: "
+                f"{-trace.noise_budget:.0f} bits are missing"
+            )
+        too_few = 0
+        while best.limbs - too_few > 1:
+            parameters = self._parameters(N, t, (best.limbs + too_few) // 2, **circuit)
+            shorter = self._trace(parameters)
+            if shorter.noise_budget > 0:
+                best, trace = parameters, shorter
+            else:
+                too_few = parameters.limbs
+        return trace.plan(best)
+
+    def _trace(self, parameters: Parameters) -> _Trace:
+        server = TracingServer(parameters)
+        inputs = [each._traced(server, self.packing) for each in self.inputs]
+        results = list(_results(self.function(*inputs), server))
+        if not results:
+            raise TypeError("plan: the function returned no encrypted array")
+        return _Trace(server._core, inputs, results)
+
+    def _parameters(
+        self, N: int, t: int, limbs: int, depth: int = 0, plain_products: int = 0
+    ) -> Parameters:
+        needs = self.needs | {
+            "N": N,
+            "depth": depth,
+            "plain_modulus": t,
+            "plain_products": plain_products,
+        }
+        return Parameters(_lib.Parameters.choose(**needs, limbs=limbs))
+
+    def _longest(self, N: int, t: int, **circuit: int) -> Parameters:
+        """The longest chain that is secure."""
+        found = self._parameters(N, t, 1, **circuit)
+        for limbs in range(2, 65):
+            try:
+                found = self._parameters(N, t, limbs, **circuit)
+            except ParameterError:
+                break
+        return found
+
+    # ---- the plaintext modulus
+
+    def _least_modulus(self, trace: _Trace) -> int:
+        """The least integer that holds the results, the inputs and plaintexts."""
+        low, high = trace.low, trace.high
+        if not (-MAX_MODULUS < low and high < MAX_MODULUS):
+            raise _NoModulusError(
+                f"plan: results may be as large as {_power(max(-low, high))}, and no t from 2^31 "
+                "on is there: let inputs have narrower ranges, or split numbers in parts"
+            )
+        return max(
+            2,
+            _span(int(low), int(high)),
+            trace.recorder.largest_plain + 1,
+            *(max(each.high + 1, 1 - 2 * each.low) for each in self.inputs),
+        )
+
+    def _modulus(self, at_least: int, N: int) -> int:
+        """The least t that serves."""
+        if self.packing == "slots":
+            try:
+                return _lib.plain_modulus(at_least, N)
+            except ParameterError as error:
+                raise _NoModulusError(f"plan: {error}") from None
+        if at_least >= MAX_MODULUS:
+            raise _NoModulusError(f"plan: t = {at_least} is needed, which is not below 2^31")
+        return at_least
+
+    def _check_slots(self, t: int, N: int) -> None:
+        """Where `t` does not serve, no larger ring helps: the error names those that do for the
+        ring that the function takes."""
+        if 2 <= t < MAX_MODULUS and self._modulus(t, N) != t:
+            circuit: dict[str, int] = {}
+            with contextlib.suppress(ParameterError, ShapeError):
+                found = dataclasses.replace(self, plain_modulus=None).run()
+                N = found.N
+                circuit = {"depth": found.depth, "plain_products": found.plain_products}
+            try:
+                self._parameters(N, t, 1, **circuit)
+            except ParameterError as error:
+                raise _NoModulusError(str(error)) from None
+
+    def _checked(self, t: int, least: int, trace: _Trace) -> int:
+        if t < least:
+            raise _NoModulusError(
+                f"plan: t = {t} does not hold results of {trace.low:.0f} … {trace.high:.0f} and "
+                f"what the function is given: t = {least} is the least that does"
+            )
+        return t
+
+
+class _NoModulusError(ParameterError):
+    """No larger ring helps."""
+
+
+def _span(low: int, high: int) -> int:
+    """The least t whose residues hold low … high, as 0 … t-1 or, if some are negative, centred."""
+    return high + 1 if low >= 0 else 2 * max(-low, high) + 1
+
+
+def _power(size: float) -> str:
+    return "2^52 or more" if math.isinf(size) else f"{size:.0f}"
+
+
+def _as_range(given: Any, index: int) -> Range:
+    if isinstance(given, Range):
+        return given
+    values = whole_numbers(given, f"inputs[{index}]")
+    if values.size == 0:
+        raise ShapeError(f"inputs[{index}]: no values in shape {values.shape}")
+    return Range(min(0, int(values.min())), max(0, int(values.max())), values.shape or 1)
+
+
+def _results(returned: Any, server: TracingServer) -> Iterable[EncryptedArray]:
+    """The arrays in what a function returned."""
+    if isinstance(returned, EncryptedArray):
+        yield server.upload(returned)
+    elif isinstance(returned, Mapping):
+        yield from _results(list(returned.values()), server)
+    elif isinstance(returned, (list, tuple)):
+        for each in returned:
+            yield from _results(each, server)
+    else:
+        raise TypeError(
+            f"plan: the function must return encrypted arrays, not {type(returned).__name__}"
+        )

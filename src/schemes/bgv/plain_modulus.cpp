@@ -1,0 +1,54 @@
+#include "schemes/bgv/plain_modulus.h"
+
+#include <bit>
+
+#include "math/primes.h"
+#include "whorl/bgv/parameters.h"
+#include "whorl/error.h"
+
+namespace whorl::bgv {
+
+namespace {
+
+constexpr std::uint64_t bound = 1ULL << 31;
+
+/// 0: none.
+std::uint64_t least_from(std::uint64_t at_least, std::uint64_t step) {
+  for (std::uint64_t t = (at_least + step - 2) / step * step + 1; t < bound; t += step)
+    if (math::is_prime(t)) return t;
+  return 0;
+}
+
+std::string below(std::uint64_t t, std::uint32_t N) {
+  try {
+    return std::to_string(math::ntt_prime_below(t, N));
+  } catch (const ParameterError&) {
+    return "none";
+  }
+}
+
+}  // namespace
+
+bool has_slots(std::uint64_t t, std::uint32_t N) {
+  return t % (2ULL * N) == 1 && t < bound && math::is_prime(t);
+}
+
+std::uint64_t plain_modulus(std::uint64_t at_least, std::uint32_t N) {
+  if (N < 1024 || N > (1u << 17) || !std::has_single_bit(N))
+    throw ParameterError("N = " + std::to_string(N) + " is not a power of two in 2^10 … 2^17");
+  const std::uint64_t t = at_least < bound ? least_from(at_least, 2ULL * N) : 0;
+  if (t == 0)
+    throw ParameterError(
+        "at_least = " + std::to_string(at_least) +
+        " is too large: the largest t below 2^31 that has slots for N = " + std::to_string(N) +
+        " is " + std::to_string(math::ntt_prime_below(bound, N)));
+  return t;
+}
+
+std::string nearest_with_slots(std::uint64_t t, std::uint32_t N) {
+  const std::uint64_t above = least_from(t + 1, 2ULL * N);
+  return "the nearest that do serve are " + below(t, N) + " below and " +
+         (above == 0 ? "none" : std::to_string(above)) + " above";
+}
+
+}  // namespace whorl::bgv
