@@ -34,19 +34,23 @@ class Client : public KeyHolder<Parameters, SecretKey> {
 
   /// Encrypts rows of N values each, taken modulo t (negative ones too). ShapeError unless values
   /// are a whole number of rows; EncodingError for slots that the parameters do not have.
-  Ciphertexts encrypt(std::span<const std::int64_t> values, Packing packing = Packing::slots) const;
+  /// This and the next two report their progress, and stop if told to (InterruptedError).
+  Ciphertexts encrypt(std::span<const std::int64_t> values, Packing packing = Packing::slots,
+                      const Progress& progress = {}) const;
   /// Values in 0 … t-1, N for each ciphertext. KeyMismatchError or ParameterMismatchError for
   /// others' ciphertexts, RangeError or ShapeError for what none can be. NoiseError where the bound
   /// that the ciphertexts carry leaves no budget, as the values may be wrong then. With
   /// `allow_spent` they are decrypted all the same: noise_budget, which is measured, says more.
-  std::vector<std::uint64_t> decrypt(const Ciphertexts& ciphertexts,
-                                     bool allow_spent = false) const;
+  std::vector<std::uint64_t> decrypt(const Ciphertexts& ciphertexts, bool allow_spent = false,
+                                     const Progress& progress = {}) const;
   /// log2(Q/2) - log2 of the largest coefficient of the noise, measured, for each ciphertext: bits
   /// that are left. Exact while positive; near 0 where decryption fails.
-  std::vector<double> noise_budget(const Ciphertexts& ciphertexts) const;
+  std::vector<double> noise_budget(const Ciphertexts& ciphertexts,
+                                   const Progress& progress = {}) const;
 
   PublicKey public_key() const;
-  /// Generates the keys that a server needs, on `threads` threads (0: all cores).
+  /// Generates the keys that a server needs, on `threads` threads (0: all cores; at most 1024, else
+  /// ParameterError).
   EvaluationKeys evaluation_keys(const KeyRequest& request, unsigned threads = 0,
                                  const Progress& progress = {}) const;
 
@@ -57,6 +61,6 @@ class Client : public KeyHolder<Parameters, SecretKey> {
 
 /// The same under a public key: for those who may only encrypt.
 Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values,
-                    Packing packing = Packing::slots);
+                    Packing packing = Packing::slots, const Progress& progress = {});
 
 }  // namespace whorl::bgv

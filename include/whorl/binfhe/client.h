@@ -33,15 +33,20 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   using KeyHolder::KeyHolder;
 
   /// Encrypts messages in 0 … p-1, one ciphertext each. EncodingError if a message is not below p
-  /// or p is more than q/8 sectors carry.
-  Ciphertexts encrypt(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
+  /// or p is more than q/8 sectors carry. This and the next two report their progress, and stop if
+  /// told to (InterruptedError).
+  Ciphertexts encrypt(std::span<const std::uint32_t> messages, Encoding encoding = {},
+                      const Progress& progress = {}) const;
   /// Messages in 0 … p-1. KeyMismatchError or ParameterMismatchError for others' ciphertexts.
   /// With a padding bit set by overflow the message is reduced modulo p.
-  std::vector<std::uint32_t> decrypt(const Ciphertexts& ciphertexts) const;
+  std::vector<std::uint32_t> decrypt(const Ciphertexts& ciphertexts,
+                                     const Progress& progress = {}) const;
   /// Error of each ciphertext, phase - m·q/sectors in (-q/2, q/2], for the messages expected.
   std::vector<std::int64_t> noise(const Ciphertexts& ciphertexts,
-                                  std::span<const std::uint32_t> messages) const;
-  /// Generates the keys that a server needs, on `threads` threads (0: all cores).
+                                  std::span<const std::uint32_t> messages,
+                                  const Progress& progress = {}) const;
+  /// Generates the keys that a server needs, on `threads` threads (0: all cores; at most 1024, else
+  /// ParameterError).
   EvaluationKeys evaluation_keys(unsigned threads = 0, const Progress& progress = {}) const;
 };
 

@@ -253,7 +253,8 @@ struct Server::State {
 
 Server::Server(const EvaluationKeys& keys, ServerOptions options) {
   check_keys(keys);
-  state_ = std::make_unique<State>(keys, options);
+  state_ = math::with_memory_for("a server",
+                                 [&] { return std::make_unique<State>(keys, options); });
 }
 Server::~Server() = default;
 Server::Server(Server&&) noexcept = default;
@@ -318,7 +319,7 @@ Array Server::linear(std::span<const std::int32_t> weights, std::span<const Arra
 Ciphertexts Server::trivial(std::span<const std::uint32_t> messages, Encoding encoding) const {
   check_encoding(parameters(), encoding);
   Ciphertexts out = state_->empty(encoding, messages.size());
-  out.data.resize(out.count * out.row());
+  math::with_memory_for("ciphertexts", [&] { out.data.resize(out.count * out.row()); });
   for (std::size_t i = 0; i < messages.size(); ++i) {
     if (messages[i] >= encoding.p)
       throw EncodingError("message " + std::to_string(i) + " = " + std::to_string(messages[i]) +
@@ -342,7 +343,7 @@ Array Server::upload(std::shared_ptr<const Ciphertexts> ciphertexts) const {
 Ciphertexts Server::download(const Array& array) const {
   state_->check(array);
   Ciphertexts out = state_->empty(array.encoding(), array.count());
-  out.data.resize(out.count * out.row());
+  math::with_memory_for("ciphertexts", [&] { out.data.resize(out.count * out.row()); });
   state_->evaluator.download(array.state_->rows, out.data.data());
   return out;
 }
