@@ -170,37 +170,48 @@ except whorl.OutOfMemoryError:
     assert "made" in said
 
 
-def _interrupted(work: Callable[[], object]) -> float:
-    """Seconds from Ctrl-C, which comes soon, to the end of `work`."""
-    sent = 0.0
+def _polls(work: Callable[[], object]) -> int:
+    """How often signals were looked for until `work` had ended: once if only at its end."""
+    calls = 0
 
-    def send() -> None:
-        nonlocal sent
-        sent = time.monotonic()
-        os.kill(os.getpid(), signal.SIGINT)
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
 
-    timer = threading.Timer(0.2, send)
-    timer.start()
+    before = signal.signal(signal.SIGALRM, count)
+    signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
     try:
-        with pytest.raises(KeyboardInterrupt):
-            work()
-            time.sleep(30)  # it was too short
-            raise AssertionError("it ended before it was stopped")
+        work()
+        return calls
     finally:
-        timer.cancel()
-    return time.monotonic() - sent
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_encryption_and_decryption_answer_ctrl_c(toy_bgv: BgvKit) -> None:
     client = binfhe.Client(binfhe.parameters("W128_P64"))
-    messages = np.zeros(400_000, np.uint32)
-    assert _interrupted(lambda: [client.encrypt(messages) for _ in range(20)]) < 5
-    some = client.encrypt(messages[:100_000])
-    assert _interrupted(lambda: [client.decrypt(some) for _ in range(100)]) < 5
-    rows = np.zeros((2000, toy_bgv.N), np.int64)
-    assert _interrupted(lambda: [toy_bgv.client.encrypt(rows) for _ in range(20)]) < 5
-    batch = toy_bgv.client.encrypt(rows[:500])
-    assert _interrupted(lambda: [toy_bgv.client.decrypt(batch) for _ in range(100)]) < 5
+    messages = np.zeros(300_000, np.uint32)
+    batches = []
+    assert _polls(lambda: batches.append(client.encrypt(messages))) >= 3
+    assert _polls(lambda: client.decrypt(batches[0])) >= 2
+    rows = np.zeros((1000, toy_bgv.N), np.int64)
+    public = toy_bgv.client.public_key()
+    assert _polls(lambda: public.encrypt(rows)) >= 3
+    batch = toy_bgv.client.encrypt(rows)
+    assert _polls(lambda: toy_bgv.client.encrypt(rows)) >= 3
+    assert _polls(lambda: toy_bgv.client.decrypt(batch)) >= 3
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with pytest.raises(KeyboardInterrupt):
+            client.encrypt(messages)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _in_child(work: Callable[[], bool]) -> bool:
