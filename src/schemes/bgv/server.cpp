@@ -228,8 +228,8 @@ struct Server::State {
 };
 
 Server::Server(const EvaluationKeys& keys, const ServerOptions& options)
-    : state_(math::with_memory_for(
-          "a server", [&] { return std::make_shared<const State>(keys, options); })) {}
+    : state_(math::with_memory_for("a server",
+                                   [&] { return std::make_shared<const State>(keys, options); })) {}
 
 const Parameters& Server::parameters() const { return state_->parameters; }
 const KeyId& Server::key_id() const { return state_->key_id; }

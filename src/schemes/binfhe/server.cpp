@@ -253,8 +253,8 @@ struct Server::State {
 
 Server::Server(const EvaluationKeys& keys, ServerOptions options) {
   check_keys(keys);
-  state_ = math::with_memory_for("a server",
-                                 [&] { return std::make_unique<State>(keys, options); });
+  state_ =
+      math::with_memory_for("a server", [&] { return std::make_unique<State>(keys, options); });
 }
 Server::~Server() = default;
 Server::Server(Server&&) noexcept = default;
