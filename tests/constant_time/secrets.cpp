@@ -49,6 +49,8 @@ void declassify(const whorl::WordArray& words) {
 
 }  // namespace
 
+// The linker's names.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 void __real_randombytes_buf(void* out, size_t bytes);
 void __wrap_randombytes_buf(void* out, size_t bytes);
@@ -64,6 +66,7 @@ void __wrap_randombytes_buf(void* out, size_t bytes) {
   __real_randombytes_buf(out, bytes);
   VALGRIND_MAKE_MEM_UNDEFINED(out, bytes);
 }
+// NOLINTEND(bugprone-reserved-identifier)
 Seed wrapped_seed() {
   Seed seed = real_seed();
   declassify(std::span<const std::uint8_t>(seed));
@@ -74,9 +77,8 @@ void wrapped_bytes(Bytes out) {
   declassify(std::span<const std::uint8_t>(out));
 }
 
+namespace whorl {
 namespace {
-
-using namespace whorl;
 
 int wrong = 0;
 void expect(bool good, const char* what) {
@@ -144,6 +146,7 @@ void bgv_set(const test::BgvShape& shape) {
     for (std::size_t i = 0; i < values.size(); ++i)
       values[i] = (i % 2 ? -1 : 1) * static_cast<std::int64_t>(i % parameters.t());
     std::vector<std::uint64_t> known;
+    known.reserve(values.size());
     for (const std::int64_t v : values)
       known.push_back(
           static_cast<std::uint64_t>(v < 0 ? v + static_cast<std::int64_t>(shape.t) : v) % shape.t);
@@ -171,20 +174,24 @@ void leak() {
 }
 
 }  // namespace
+}  // namespace whorl
 
 int main(int count, char** arguments) {
+  using whorl::wrong;
   if (sodium_init() < 0) return 2;
   // valgrind knows no AVX-512.
   hwy::DisableTargets(HWY_AVX2 - 1);
   if (count > 1 && std::string_view(arguments[1]) == "leak") {
-    leak();
+    whorl::leak();
     return 0;
   }
-  samplers();
-  for (const binfhe::Parameters& parameters : test::varied_sets()) binfhe_set(parameters);
-  for (const test::BgvShape& shape : {test::BgvShape{}, test::BgvShape{1024, 12289, 50, 3, 1},
-                                      test::BgvShape{1024, 1000, 30, 2, 1}})
-    bgv_set(shape);
+  whorl::samplers();
+  for (const whorl::binfhe::Parameters& parameters : whorl::test::varied_sets())
+    whorl::binfhe_set(parameters);
+  for (const whorl::test::BgvShape& shape :
+       {whorl::test::BgvShape{}, whorl::test::BgvShape{1024, 12289, 50, 3, 1},
+        whorl::test::BgvShape{1024, 1000, 30, 2, 1}})
+    whorl::bgv_set(shape);
   if (RUNNING_ON_VALGRIND == 0) std::puts("not under valgrind: nothing was looked for");
   std::printf("%d wrong results\n", wrong);
   return wrong == 0 ? 0 : 3;
