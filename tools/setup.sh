@@ -63,6 +63,7 @@ test_packages=(
   "librapidcheck-dev:/usr/include/rapidcheck.h"
   "libcli11-dev:/usr/include/CLI/CLI.hpp"
   "nlohmann-json3-dev:/usr/include/nlohmann/json.hpp"
+  "valgrind:/usr/include/valgrind/memcheck.h"
   "clang:clang++"
   "clang-format:clang-format"
   "clang-tidy:clang-tidy"

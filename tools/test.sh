@@ -92,6 +92,9 @@ if [[ "$mode" == full ]]; then
   part asan 'tests passed|tests failed' preset asan
   part tsan 'tests passed|tests failed' preset tsan
   part fuzz 'nothing found|FAILED' tests/fuzz/run.sh "$fuzz_seconds"
+  part noise 'PASSED|FAILED' env WHORL_TEST_KEYS=4096 \
+    "$build/tests/whorl_tests_noise_schemes" --gtest_filter='RefreshedByProducts.*'
+  part timing 'constant time:' tests/constant_time/run.sh "$build"
   part lint 'lint:' tools/lint.sh
   part pytest '(passed|failed|error).* in ' "$venv/bin/python" -m pytest -m ""
 else

@@ -58,6 +58,12 @@ struct LoadOptions {
   /// are refused. Parameters and look-up tables belong to no key.
   std::optional<Digest> expect_parameters;
   std::optional<KeyId> expect_key;
+  /// More ciphertexts in a frame are refused (OversizedError).
+  std::uint64_t max_count = ~std::uint64_t{0};
+  /// Ciphertexts that come as a seed, and would be expanded to more bytes than these and than four
+  /// times the payload, are refused before they are (OversizedError). Fresh ciphertexts of
+  /// FHEW/TFHE are: 2 bytes of payload become some 2,500. BGV's become twice as many.
+  std::uint64_t max_expanded_bytes = 1ULL << 30;
 };
 
 /// Reads the first 64 bytes only; whether the rest is there and right is for `load` to find out.
@@ -86,8 +92,8 @@ Bytes dump(const T& value);
 /// `allow_insecure`; EncodingError; IoError, naming path and reason, for files.
 template <Saved T>
 T load(std::span<const std::uint8_t> bytes, const LoadOptions& options = {});
-/// Evaluation keys are mapped: their words are used where they lie. The file may be replaced or
-/// removed meanwhile, but not written into.
+/// The file is read once, and its words are used where they lie in that memory: what becomes of it
+/// afterwards does not matter.
 template <Saved T>
 T load(const std::filesystem::path& path, const LoadOptions& options = {});
 

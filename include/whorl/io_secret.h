@@ -2,6 +2,7 @@
 // links no code that reads them.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string_view>
@@ -18,21 +19,32 @@ inline constexpr bool is_saved_secret = is_one_of<Key, binfhe::SecretKey, bgv::S
 template <class Key>
 concept SavedSecret = is_saved_secret<Key>;
 
+/// Cost of deriving a key from a passphrase (Argon2id, RFC 9106): passes over the memory, and bytes
+/// of it.
+struct KdfCost {
+  std::uint64_t passes = 0;
+  std::uint64_t memory_bytes = 0;
+};
+
+/// What `save` spends: 3 passes over 256 MiB, most of a second.
+inline constexpr KdfCost kdf_default = {3, std::uint64_t{1} << 28};
+
 /// Wrapped under a key derived from the passphrase (Argon2id), encrypted and authenticated
-/// (XChaCha20-Poly1305). Takes 256 MiB and most of a second. PassphraseError for an empty
-/// passphrase.
+/// (XChaCha20-Poly1305). Takes 256 MiB and most of a second (kdf_default). PassphraseError for an
+/// empty passphrase.
 template <SavedSecret Key>
 Bytes dump(const Key& value, std::string_view passphrase);
 /// The file is created with mode 0600.
 template <SavedSecret Key>
 void save(const std::filesystem::path& path, const Key& value, std::string_view passphrase);
 
-/// Errors as of whorl/io.h's `load`, and PassphraseError.
+/// Errors as of whorl/io.h's `load`, and PassphraseError. The bytes say what opening them costs: if
+/// either number is above `max_kdf`'s they are refused at once (OversizedError, with all four).
 template <SavedSecret Key>
 Key load(std::span<const std::uint8_t> bytes, std::string_view passphrase,
-         const LoadOptions& options = {});
+         const LoadOptions& options = {}, const KdfCost& max_kdf = kdf_default);
 template <SavedSecret Key>
 Key load(const std::filesystem::path& path, std::string_view passphrase,
-         const LoadOptions& options = {});
+         const LoadOptions& options = {}, const KdfCost& max_kdf = kdf_default);
 
 }  // namespace whorl::io

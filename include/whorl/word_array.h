@@ -1,5 +1,5 @@
 // An immutable array of little-endian words that does not care who owns the bytes: a vector made
-// by key generation, or a file mapped into memory. Large keys are therefore never copied.
+// by key generation, or the contents of a file. Large keys are therefore never copied.
 #pragma once
 
 #include <bit>

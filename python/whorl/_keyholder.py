@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 from ._array import DeviceArray, HostArray
 from ._literal import CheckedParameters
+from ._saved import expectations
 
 K = TypeVar("K", bound="KeyHolder")
 Report = Callable[[int, int], object]
@@ -54,15 +55,31 @@ class KeyHolder:
         path: str | os.PathLike[str],
         passphrase: str | bytes,
         allow_insecure: bool = False,
+        *,
+        max_kdf_passes: int = 3,
+        max_kdf_bytes: int = 2**28,
+        expect_parameters: Any = None,
+        expect_key: str | None = None,
     ) -> K:
         """Reads a file that `save` wrote.
 
-        `PassphraseError` for another passphrase; children of `FormatError` for a file that is
-        damaged or of another type; `ParameterError` for parameters under 128 bits unless
-        `allow_insecure`.
+        The file says what deriving a key from the passphrase costs (Argon2id): at most
+        `max_kdf_passes` passes over `max_kdf_bytes` bytes are spent, by default what `save` spends,
+        most of a second. `expect_parameters` and `expect_key` are those of `Ciphertexts.load`.
+
+        `PassphraseError` for another passphrase; `OversizedError` for a cost above the bound; other
+        children of `FormatError` for a file that is damaged or of another type; `ParameterError`
+        for parameters under 128 bits unless `allow_insecure`; `ParameterMismatchError` and
+        `KeyMismatchError` for what is not as expected.
         """
         client = cls.__new__(cls)
-        client._core = cls._maker.load(os.fspath(path), _passphrase(passphrase), allow_insecure)
+        client._core = cls._maker.load(
+            os.fspath(path),
+            _passphrase(passphrase),
+            allow_insecure,
+            (max_kdf_passes, max_kdf_bytes),
+            expectations(expect_parameters, expect_key),
+        )
         client._parameters = cls._parameters_type(client._core.parameters)
         return client
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -50,6 +51,39 @@ class allow_insecure_pickles:
         self._held.discard(self)
 
 
+def _limit(field: str, value: int | None, default: int) -> int:
+    if value is None:
+        return default
+    limit = operator.index(value)
+    if not 0 <= limit < 2**64:
+        raise ValueError(f"{field}: {limit} is outside 0 … 2^64 - 1")
+    return limit
+
+
+def expectations(parameters: Any, key: str | None) -> tuple[bytes | None, bytes | None]:
+    """What a loader is to check first: the digest of parameters, and a key's id.
+
+    `TypeError` for parameters that are none, or a key's id that is no string; `ValueError` for one
+    that is not 32 hexadecimal digits.
+    """
+    digest = getattr(getattr(parameters, "_core", None), "digest", None)
+    if parameters is not None and not isinstance(digest, bytes):
+        raise TypeError(
+            f"expect_parameters: {type(parameters).__name__} is not what parameters() makes"
+        )
+    if key is None:
+        return digest, None
+    if not isinstance(key, str):
+        raise TypeError(f"expect_key: a key_id is needed, a string, not {type(key).__name__}")
+    try:
+        label = bytes.fromhex(key)
+    except ValueError:
+        label = b""
+    if len(label) != 16:
+        raise ValueError(f"expect_key: {key!r} is not a key_id of 32 hexadecimal digits")
+    return digest, label
+
+
 class Saved:
     """Has a frame. A scheme's class names the class of the library that reads it, and wraps that.
 
@@ -87,15 +121,34 @@ class Saved:
         path: str | os.PathLike[str],
         allow_insecure: bool = False,
         max_bytes: int | None = None,
+        *,
+        max_count: int | None = None,
+        max_expanded_bytes: int | None = None,
+        expect_parameters: Any = None,
+        expect_key: str | None = None,
     ) -> S:
-        """Reads and checks a file; keys are mapped, and used where they lie.
+        """Reads and checks a file, once: what becomes of it afterwards does not matter.
 
-        `TypeMismatchError` for a file of another type, as a secret key; other children of
-        `FormatError` for a file that is damaged, or larger than `max_bytes` or unpacking to more;
-        `ParameterError` for parameters under 128 bits unless `allow_insecure`; `IoError`.
+        Args:
+            path: the file.
+            allow_insecure: accept parameters under 128 bits.
+            max_bytes: bytes of the payload, and of what ciphertexts unpack to, at most.
+            max_count: ciphertexts at most; None: any number.
+            max_expanded_bytes: bytes at most that fresh ciphertexts, which travel as a seed and
+                what does not come from it, are expanded to; None: 2^30. What is expanded to no more
+                than four times the payload (BGV's) is bounded by `max_bytes` alone.
+            expect_parameters: parameters that it must be under.
+            expect_key: the `key_id` that it must have. Parameters and look-up tables have none.
+
+        `TypeMismatchError` for a file of another type, as a secret key; `OversizedError` above one
+        of the bounds, which names count, bytes and bound; `ParameterMismatchError` and
+        `KeyMismatchError` for what is not as expected: all these before anything is expanded. Other
+        children of `FormatError` for a file that is damaged; `ParameterError` for parameters under
+        128 bits unless `allow_insecure`; `IoError`.
         """
-        limit = cls._most if max_bytes is None else max_bytes
-        return cls._wrap(cls._reader.load(os.fspath(path), allow_insecure, limit))
+        limits = cls._limits(max_bytes, max_count, max_expanded_bytes)
+        expected = expectations(expect_parameters, expect_key)
+        return cls._wrap(cls._reader.load(os.fspath(path), allow_insecure, limits, expected))
 
     def to_bytes(self) -> bytes:
         """The frame that `save` writes."""
@@ -107,18 +160,39 @@ class Saved:
 
     @classmethod
     def from_bytes(
-        cls: type[S], data: bytes, allow_insecure: bool = False, max_bytes: int | None = None
+        cls: type[S],
+        data: bytes,
+        allow_insecure: bool = False,
+        max_bytes: int | None = None,
+        *,
+        max_count: int | None = None,
+        max_expanded_bytes: int | None = None,
+        expect_parameters: Any = None,
+        expect_key: str | None = None,
     ) -> S:
-        """Inverse of `to_bytes`, with the errors of `load`."""
-        limit = cls._most if max_bytes is None else max_bytes
-        return cls._wrap(cls._reader.from_bytes(data, allow_insecure, limit))
+        """Inverse of `to_bytes`, with the arguments and errors of `load`."""
+        limits = cls._limits(max_bytes, max_count, max_expanded_bytes)
+        expected = expectations(expect_parameters, expect_key)
+        return cls._wrap(cls._reader.from_bytes(data, allow_insecure, limits, expected))
+
+    @classmethod
+    def _limits(
+        cls, max_bytes: int | None, max_count: int | None, max_expanded_bytes: int | None
+    ) -> tuple[int, int, int]:
+        """The three as the library takes them. `ValueError` for what is no number of 64 bits."""
+        return (
+            _limit("max_bytes", max_bytes, cls._most),
+            _limit("max_count", max_count, 2**64 - 1),
+            _limit("max_expanded_bytes", max_expanded_bytes, 2**30),
+        )
 
     @classmethod
     def _unpickle(cls: type[S], frame: bytes) -> S:
         """What a pickle calls. `ParameterError` for insecure parameters without consent."""
         consent = bool(allow_insecure_pickles._held)
         try:
-            return cls.from_bytes(frame, consent)
+            # Who has sent a pickle can do worse than fill the memory.
+            return cls.from_bytes(frame, consent, max_expanded_bytes=cls._most)
         except ParameterError as error:
             if consent or "allow_insecure" not in str(error):
                 raise

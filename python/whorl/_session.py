@@ -158,7 +158,7 @@ class BudgetedSession(Session[H, D], Generic[K, H, D]):
         """Opens the devices and gives them the keys.
 
         Args:
-            keys: evaluation keys, or the path of a file of them, which is mapped.
+            keys: evaluation keys, or the path of a file of them.
             device: `"cpu"`, `"cuda"` (the first GPU), `"cuda:1"`, several GPUs as `"cuda:0,1"` or
                 `"cuda:all"`, or `""` for the best found: a GPU that can be used, else the CPU.
                 Default: the environment's WHORL_DEVICE, else `""`. `whorl.devices()` lists what

@@ -53,11 +53,12 @@ std::shared_ptr<void> BlockCache::take(std::size_t bytes, const char* what) {
 }
 
 void BlockCache::keep(Block block) {
+  if (mutex_.abandoned()) return;  // the block goes back to the system
   const std::scoped_lock lock(mutex_);
   try {
     free_.push_back(std::move(block));
   } catch (const std::bad_alloc&) {
-    return;  // the block goes back to the system: a deleter must not throw
+    return;  // likewise: a deleter must not throw
   }
   kept_ += free_.back().bytes;
   while (kept_ > most_kept) {

@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 
+#include "math/process.h"
+
 namespace whorl::backend {
 
 /// Fresh pages cost more than most operations do on them: the system hands them out zeroed, one
@@ -31,7 +33,7 @@ class BlockCache : public std::enable_shared_from_this<BlockCache> {
   };
   void keep(Block block);
 
-  std::mutex mutex_;
+  math::ProcessMutex mutex_;
   std::deque<Block> free_;  ///< the longest unused first
   std::size_t kept_ = 0;
 };

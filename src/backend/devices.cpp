@@ -5,6 +5,7 @@
 
 #include "backend/contract/device.h"
 #include "backend/cpu/cpu_device.h"
+#include "math/process.h"
 #ifdef WHORL_CUDA
 #include "backend/cuda/cuda_device.h"
 #endif
@@ -33,7 +34,7 @@ DeviceKind kind() {
 #endif
 
 struct Registry {
-  std::mutex mutex;
+  math::ProcessMutex mutex;
   std::vector<DeviceKind> kinds{cpu::kind(), cuda::kind()};
 };
 Registry& registry() {

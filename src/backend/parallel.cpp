@@ -31,10 +31,28 @@ unsigned available_cores() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+unsigned threads_or_cores(unsigned threads) {
+  if (threads > most_threads)
+    throw ParameterError("threads = " + std::to_string(threads) + " is above " +
+                         std::to_string(most_threads));
+  return threads == 0 ? std::min(available_cores(), most_threads) : threads;
+}
+
 void parallel_for(std::size_t count, const Workers& workers,
                   const std::function<void(std::size_t)>& body) {
   const Phase phase{count, std::cref(body)};
   parallel_phases({&phase, 1}, workers);
+}
+
+void parallel_with_progress(std::size_t count, unsigned threads, const Progress& progress,
+                            const std::function<void(std::size_t)>& body) {
+  std::atomic<std::size_t> done{0};
+  const Workers workers{threads_or_cores(threads),
+                        [&] { return progress && !progress(done.load(), count); }};
+  parallel_for(count, workers, [&](std::size_t i) {
+    body(i);
+    ++done;
+  });
 }
 
 namespace {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "backend/crew.h"
+#include "whorl/common.h"
 
 namespace whorl::backend {
 
@@ -25,6 +26,11 @@ struct Workers {
 void parallel_for(std::size_t count, const Workers& workers,
                   const std::function<void(std::size_t)>& body);
 
+/// parallel_for on `threads` threads made for it (threads_or_cores), telling how many items are
+/// done.
+void parallel_with_progress(std::size_t count, unsigned threads, const Progress& progress,
+                            const std::function<void(std::size_t)>& body);
+
 /// Items that follow on those of the phase before: none begins before all of those have ended.
 struct Phase {
   std::size_t count;
@@ -38,5 +44,11 @@ void parallel_phases(std::span<const Phase> phases, const Workers& workers, std:
 
 /// Number of cores this process may use.
 unsigned available_cores();
+
+/// Threads that a caller may ask for; more are a mistake, which would end in a process without
+/// memory.
+inline constexpr unsigned most_threads = 1024;
+/// `threads`, or all cores for 0. ParameterError for more than most_threads.
+unsigned threads_or_cores(unsigned threads);
 
 }  // namespace whorl::backend

@@ -1,14 +1,17 @@
 #include "io/atomic_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <span>
 #include <string>
 
 #include "io/system_error.h"
+#include "math/digest.h"
 #include "math/random.h"
 
 namespace whorl::io {
@@ -33,16 +36,58 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
+constexpr const char* suffix = ".tmp";
+
+std::string hexadecimal(ByteSpan bytes) {
+  std::string digits;
+  for (const std::uint8_t byte : bytes) {
+    digits += "0123456789abcdef"[byte >> 4];
+    digits += "0123456789abcdef"[byte & 15];
+  }
+  return digits;
+}
+
+/// What the names of temporary files for `path` begin with: a digest, since the file's own name may
+/// already be as long as the system permits.
+std::string prefix_of(const std::filesystem::path& path) {
+  const Digest digest = math::digest_of(path.filename().string());
+  return ".whorl-" + hexadecimal(std::span(digest).first(8)) + "-";
+}
+
 /// Unpredictable, so that nobody who may write to the folder can put a file in the way.
-std::string random_suffix() {
+std::string random_digits() {
   std::array<std::uint8_t, 8> bytes;
   math::random_bytes(bytes);
-  std::string suffix;
-  for (const std::uint8_t byte : bytes) {
-    suffix += "0123456789abcdef"[byte >> 4];
-    suffix += "0123456789abcdef"[byte & 15];
+  return hexadecimal(bytes);
+}
+
+/// Whether an open file is locked for it now. Whoever writes a temporary file holds its lock as
+/// long, and the system lets go of it when the process dies.
+bool lock(int descriptor, bool wait) {
+  int result = 0;
+  do {
+    result = ::flock(descriptor, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+/// Removes what saves to a path have left that were killed: temporary files of this user's that
+/// nobody has locked. What cannot be looked at or removed stays.
+void remove_leftovers(const std::filesystem::path& folder, const std::string& prefix) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(prefix) || !name.ends_with(suffix)) continue;
+    const int descriptor =
+        ::open(at->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) continue;
+    struct stat status;
+    if (::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_uid == ::geteuid() && lock(descriptor, false))
+      ::unlink(at->path().c_str());
+    ::close(descriptor);
   }
-  return suffix;
 }
 
 void sync_folder(const std::filesystem::path& folder) {
@@ -58,10 +103,19 @@ void sync_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 AtomicFile::AtomicFile(const std::filesystem::path& path, unsigned mode) : path_(resolve(path)) {
-  // Not derived from the file's own name, which may already be as long as the system permits.
-  temporary_ = folder_of(path_) / (".whorl-" + random_suffix() + ".tmp");
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (descriptor_ < 0) throw_io_error(path_, "write");
+  const std::filesystem::path folder = folder_of(path_);
+  const std::string prefix = prefix_of(path_);
+  remove_leftovers(folder, prefix);
+  while (true) {
+    temporary_ = folder / (prefix + random_digits() + suffix);
+    descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (descriptor_ < 0) throw_io_error(path_, "write");
+    // Where there are no locks nothing is removed by others either.
+    struct stat status;
+    if (!lock(descriptor_, true) || ::fstat(descriptor_, &status) != 0 || status.st_nlink > 0)
+      return;
+    ::close(descriptor_);  // another save took it for a leftover before it was locked
+  }
 }
 
 AtomicFile::~AtomicFile() {
@@ -82,11 +136,11 @@ void AtomicFile::write(ByteSpan bytes) {
 
 void AtomicFile::commit() {
   if (::fsync(descriptor_) != 0) throw_io_error(path_, "sync");
-  const int closed = ::close(descriptor_);
-  descriptor_ = -1;
-  if (closed != 0 && errno != EINTR) throw_io_error(path_, "close");
+  // Closing lets go of the lock: not before it is no temporary file any more.
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_io_error(path_, "replace");
   temporary_.clear();
+  ::close(descriptor_);
+  descriptor_ = -1;
   sync_folder(folder_of(path_));
 }
 

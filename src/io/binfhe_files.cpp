@@ -140,7 +140,8 @@ struct Codec<Ciphertexts> {
     const std::uint64_t words = checked_product(count, row, "ciphertexts");
     const ByteSpan bytes = in.fields().take(
         checked_product(seed ? count : words, word_bytes_for(q), "ciphertexts"), "ciphertexts");
-    in.finish(count, checked_product(words, sizeof(std::uint32_t), "ciphertexts"));
+    in.finish(count, checked_product(words, sizeof(std::uint32_t), "ciphertexts"),
+              seed.has_value());
 
     std::vector<std::uint32_t> numbers = PayloadReader::numbers(fields, count);
     std::vector<std::uint32_t> data;
@@ -162,7 +163,7 @@ struct Codec<Ciphertexts> {
 
 template <>
 struct Codec<EvaluationKeys> {
-  static constexpr FrameKind kind{.type = FrameType::evaluation_keys, .mapped = true};
+  static constexpr FrameKind kind{.type = FrameType::evaluation_keys};
 
   static void write(const EvaluationKeys& value, PayloadWriter& out) {
     out.fields().bytes(value.rotation_seed);

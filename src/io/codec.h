@@ -93,10 +93,9 @@ void write_frame(Sink& sink, const T& value) {
 }
 
 template <class T>
-T read_frame(ByteSpan bytes, const LoadOptions& options, const Mapping& mapping) {
-  constexpr FrameKind kind = Codec<T>::kind;
-  const OpenFrame frame = open_frame(bytes, kind, options, mapping.get());
-  PayloadReader in(frame, options, kind.mapped ? mapping : nullptr);
+T read_frame(ByteSpan bytes, const LoadOptions& options, const Contents& contents) {
+  const OpenFrame frame = open_frame(bytes, Codec<T>::kind, options);
+  PayloadReader in(frame, options, contents);
   return Codec<T>::read(in, read_parameters<ParametersOf<T>>(in));
 }
 

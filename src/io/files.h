@@ -7,14 +7,22 @@
 
 #include "io/atomic_file.h"
 #include "io/codec.h"
-#include "io/mapped_file.h"
+#include "io/file_contents.h"
 #include "io/sink.h"
+#include "math/memory.h"
 #include "whorl/io.h"
 
 namespace whorl::io {
 
 inline constexpr unsigned public_mode = 0666;  ///< less the umask
 inline constexpr unsigned secret_mode = 0600;
+
+/// A file that holds a frame of a kind, of which the header has been checked.
+inline Contents read_file(const std::filesystem::path& path, const FrameKind& kind,
+                          const LoadOptions& options) {
+  return FileContents::read(path, header_bytes,
+                            [&](ByteSpan start) { return frame_bytes(start, kind, options); });
+}
 
 /// What `write`, called with a Sink, writes.
 template <class Write>
@@ -34,23 +42,28 @@ void save_frame(const std::filesystem::path& path, unsigned mode, const Write& w
 
 template <Saved T>
 Bytes dump(const T& value) {
-  return dump_frame([&](Sink& sink) { write_frame(sink, value); });
+  return math::with_memory_for(
+      "a frame", [&] { return dump_frame([&](Sink& sink) { write_frame(sink, value); }); });
 }
 
 template <Saved T>
 void save(const std::filesystem::path& path, const T& value) {
-  save_frame(path, public_mode, [&](Sink& sink) { write_frame(sink, value); });
+  math::with_memory_for("a file", [&] {
+    save_frame(path, public_mode, [&](Sink& sink) { write_frame(sink, value); });
+  });
 }
 
 template <Saved T>
 T load(std::span<const std::uint8_t> bytes, const LoadOptions& options) {
-  return read_frame<T>(bytes, options, nullptr);
+  return math::with_memory_for("a frame", [&] { return read_frame<T>(bytes, options, nullptr); });
 }
 
 template <Saved T>
 T load(const std::filesystem::path& path, const LoadOptions& options) {
-  const Mapping mapping = MappedFile::open(path);
-  return read_frame<T>(mapping->bytes(), options, mapping);
+  return math::with_memory_for("a file", [&] {
+    const Contents contents = read_file(path, Codec<T>::kind, options);
+    return read_frame<T>(contents->bytes(), options, contents);
+  });
 }
 
 /// Makes them for a type that is saved; in one source file, beside its codec.

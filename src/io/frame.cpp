@@ -4,8 +4,11 @@
 #include <array>
 #include <cstring>
 #include <iterator>
+#include <limits>
 #include <string>
 #include <string_view>
+
+#include "io/file_contents.h"
 
 namespace whorl::io {
 
@@ -32,14 +35,9 @@ std::array<std::uint8_t, check_bytes> header_check(ByteSpan header) {
   return check;
 }
 
-std::array<std::uint8_t, digest_bytes> frame_digest(ByteSpan bytes, const MappedFile* mapping) {
-  constexpr std::size_t chunk_bytes = std::size_t{4} << 20;
+std::array<std::uint8_t, digest_bytes> frame_digest(ByteSpan bytes) {
   crypto_generichash_state hash = start_digest();
-  for (std::size_t at = 0; at < bytes.size(); at += chunk_bytes) {
-    const ByteSpan chunk = bytes.subspan(at, std::min(chunk_bytes, bytes.size() - at));
-    crypto_generichash_update(&hash, chunk.data(), chunk.size());
-    if (mapping != nullptr) mapping->release(chunk);
-  }
+  crypto_generichash_update(&hash, bytes.data(), bytes.size());
   std::array<std::uint8_t, digest_bytes> digest;
   crypto_generichash_final(&hash, digest.data(), digest.size());
   return digest;
@@ -150,8 +148,17 @@ Header decode_header(ByteSpan bytes) {
   return header;
 }
 
-OpenFrame open_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptions& options,
-                     const MappedFile* mapping) {
+std::uint64_t frame_bytes(ByteSpan start, const FrameKind& expected, const LoadOptions& options) {
+  const Header header = decode_header(start);
+  check_expectations(header, expected, options);
+  constexpr std::uint64_t around = header_bytes + digest_bytes;
+  if (header.payload_bytes > std::numeric_limits<std::uint64_t>::max() - around)
+    throw OversizedError("payload length: " + std::to_string(header.payload_bytes) +
+                         " bytes announced, more than there can be");
+  return header.payload_bytes + around;
+}
+
+OpenFrame open_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptions& options) {
   const Header header = decode_header(bytes);
   check_expectations(header, expected, options);
 
@@ -161,7 +168,7 @@ OpenFrame open_frame(ByteSpan bytes, const FrameKind& expected, const LoadOption
   const ByteSpan digest = reader.take(digest_bytes, "digest");
   reader.finish("frame");
 
-  const auto computed = frame_digest(bytes.first(header_bytes + payload.size()), mapping);
+  const auto computed = frame_digest(bytes.first(header_bytes + payload.size()));
   if (!std::equal(computed.begin(), computed.end(), digest.begin()))
     throw CorruptionError("digest: the bytes are not those that were written");
   return {header, payload};

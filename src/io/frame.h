@@ -10,7 +10,6 @@
 #include <sodium.h>
 
 #include "io/bytes.h"
-#include "io/mapped_file.h"
 #include "io/sink.h"
 #include "whorl/io.h"
 
@@ -31,7 +30,6 @@ struct FrameKind {
   FrameType type;
   bool keyed = true;    ///< they carry a key's id
   bool seeded = false;  ///< they may come with a seed
-  bool mapped = false;  ///< the words of a file are used where they lie
 };
 
 /// FrameInfo and what only loaders need.
@@ -71,11 +69,12 @@ struct OpenFrame {
   ByteSpan payload;
 };
 
+/// Bytes of the whole frame that begins with `start`, whose header, type and `options` are checked.
+std::uint64_t frame_bytes(ByteSpan start, const FrameKind& expected, const LoadOptions& options);
+
 /// Checks all that can be checked before the payload is understood, allocating nothing: the header,
 /// the type, `options`, the length, and last the digest, for which the frame is streamed over.
-/// `mapping`, if the bytes are mapped, lets go of pages already passed.
-OpenFrame open_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptions& options,
-                     const MappedFile* mapping = nullptr);
+OpenFrame open_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptions& options);
 
 /// Writes one frame whose payload length is known beforehand, so that nothing is gathered.
 class FrameWriter {

@@ -14,6 +14,8 @@ constexpr std::uint32_t algorithm_argon2id = crypto_pwhash_ALG_ARGON2ID13;
 
 static_assert(sizeof(WrapHeader::salt) == crypto_pwhash_SALTBYTES);
 static_assert(sizeof(WrapHeader::nonce) == crypto_aead_xchacha20poly1305_ietf_NPUBBYTES);
+static_assert(kdf_default.passes == crypto_pwhash_OPSLIMIT_MODERATE &&
+              kdf_default.memory_bytes == crypto_pwhash_MEMLIMIT_MODERATE);
 static_assert(wrap_tag_bytes == crypto_aead_xchacha20poly1305_ietf_ABYTES);
 
 math::SecretVector<std::uint8_t> derive_key(std::string_view passphrase, const WrapHeader& header) {
@@ -28,9 +30,6 @@ math::SecretVector<std::uint8_t> derive_key(std::string_view passphrase, const W
 }
 
 }  // namespace
-
-const KdfCost kdf_default = {crypto_pwhash_OPSLIMIT_MODERATE, crypto_pwhash_MEMLIMIT_MODERATE};
-const KdfCost kdf_limit = {8, std::uint64_t{1} << 30};
 
 WrapHeader make_wrap_header(const KdfCost& cost) {
   WrapHeader header;
@@ -60,18 +59,16 @@ WrapHeader decode_wrap_header(ByteReader& in, const KdfCost& limit) {
   header.cost.memory_bytes = in.value<std::uint64_t>("key derivation memory");
   header.salt = in.array<16>("salt");
   header.nonce = in.array<24>("nonce");
-  const auto check = [](const char* field, std::uint64_t value, std::uint64_t least,
-                        std::uint64_t most) {
-    if (value < least)
-      throw FormatError(std::string(field) + ": " + std::to_string(value) + ", at least " +
-                        std::to_string(least));
-    if (value > most)
-      throw OversizedError(std::string(field) + ": " + std::to_string(value) + ", at most " +
-                           std::to_string(most) + " accepted");
+  const auto said = [](const KdfCost& cost) {
+    return std::to_string(cost.passes) + " passes over " + std::to_string(cost.memory_bytes) +
+           " bytes";
   };
-  check("key derivation passes", header.cost.passes, crypto_pwhash_OPSLIMIT_MIN, limit.passes);
-  check("key derivation memory", header.cost.memory_bytes, crypto_pwhash_MEMLIMIT_MIN,
-        limit.memory_bytes);
+  constexpr KdfCost least = {crypto_pwhash_OPSLIMIT_MIN, crypto_pwhash_MEMLIMIT_MIN};
+  if (header.cost.passes < least.passes || header.cost.memory_bytes < least.memory_bytes)
+    throw FormatError("key derivation: " + said(header.cost) + ", at least " + said(least));
+  if (header.cost.passes > limit.passes || header.cost.memory_bytes > limit.memory_bytes)
+    throw OversizedError("key derivation: the file asks for " + said(header.cost) + ", at most " +
+                         said(limit) + " accepted (max_kdf)");
   return header;
 }
 

@@ -9,19 +9,9 @@
 
 #include "io/bytes.h"
 #include "math/secret.h"
+#include "whorl/io_secret.h"
 
 namespace whorl::io {
-
-/// Cost of deriving a key: passes over the memory, and bytes of it.
-struct KdfCost {
-  std::uint64_t passes = 0;
-  std::uint64_t memory_bytes = 0;
-};
-
-/// libsodium's "moderate": 3 passes over 256 MiB, most of a second.
-extern const KdfCost kdf_default;
-/// The most a loader spends on a file's word: 8 passes over 1 GiB.
-extern const KdfCost kdf_limit;
 
 /// What must be known, besides the passphrase, to unwrap; stored in clear.
 struct WrapHeader {

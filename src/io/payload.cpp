@@ -10,6 +10,9 @@ namespace whorl::io {
 namespace {
 
 constexpr std::size_t max_axes = 32;  // as many as NumPy 1 has
+/// What is expanded to so many times its payload is bounded as what is not: whoever sends it has
+/// as much work as whoever loads it.
+constexpr std::uint64_t harmless_expansion = 4;
 
 constexpr std::tuple array_fields{
     Field{1, "shape", &ArrayFields::shape, max_axes}, Field{2, "numbers", &ArrayFields::numbers},
@@ -161,17 +164,25 @@ TakenWords PayloadReader::take(WordRule rule, std::uint64_t rows) {
   return {std::move(rule), bytes};
 }
 
-void PayloadReader::finish(std::uint64_t count, std::uint64_t bytes) const {
+void PayloadReader::finish(std::uint64_t count, std::uint64_t bytes, bool seeded) const {
   finish();
-  if (bytes > options_.max_bytes)
-    throw OversizedError(what_ + ": " + std::to_string(count) + " unpack to " +
-                         std::to_string(bytes) + " bytes, at most " +
-                         std::to_string(options_.max_bytes) + " accepted (max_bytes)");
+  const std::string unpacked =
+      what_ + ": " + std::to_string(count) + " unpack to " + std::to_string(bytes) + " bytes, ";
+  const auto at_most = [&](std::uint64_t value, std::uint64_t limit, const char* unit,
+                           const char* option) {
+    if (value > limit)
+      throw OversizedError(unpacked + "at most " + std::to_string(limit) + unit + " accepted (" +
+                           option + ")");
+  };
+  at_most(count, options_.max_count, " ciphertexts", "max_count");
+  if (seeded && bytes / harmless_expansion > header_.payload_bytes)
+    at_most(bytes, options_.max_expanded_bytes, "", "max_expanded_bytes");
+  at_most(bytes, options_.max_bytes, "", "max_bytes");
 }
 
 WordArray PayloadReader::words(const TakenWords& taken) const {
-  WordArray words = take_words(taken.bytes, taken.rule, mapping_);
-  check_range(words, taken.rule, mapping_.get());
+  WordArray words = take_words(taken.bytes, taken.rule, contents_);
+  check_range(words, taken.rule);
   return words;
 }
 

@@ -77,11 +77,11 @@ struct TakenWords {
 
 class PayloadReader {
  public:
-  /// `mapping`: of the file, if words are to stay where they lie.
-  PayloadReader(const OpenFrame& frame, const LoadOptions& options, Mapping mapping)
+  /// `contents`: of the file that the frame is in, whose words stay where they lie; or null.
+  PayloadReader(const OpenFrame& frame, const LoadOptions& options, Contents contents)
       : header_(frame.header),
         options_(options),
-        mapping_(std::move(mapping)),
+        contents_(std::move(contents)),
         what_(frame_type_name(frame.header.type)),
         reader_(frame.payload) {}
 
@@ -103,9 +103,10 @@ class PayloadReader {
     return take(std::move(rule), rows);
   }
   /// To be called when all is taken, before anything is allocated: OversizedError if something is
-  /// left, or if `count` ciphertexts unpack to more `bytes` than the caller accepts.
+  /// left, or if the `count` ciphertexts or the `bytes` that they unpack to, from a seed or not,
+  /// are more than the caller accepts.
   void finish() const { reader_.finish(what_); }
-  void finish(std::uint64_t count, std::uint64_t bytes) const;
+  void finish(std::uint64_t count, std::uint64_t bytes, bool seeded) const;
   /// After finish(): `count` numbers from their runs. FormatError for runs that are not as runs_of
   /// gives them.
   static std::vector<std::uint32_t> numbers(const ArrayFields& fields, std::uint64_t count);
@@ -127,7 +128,7 @@ class PayloadReader {
  private:
   const Header& header_;
   const LoadOptions& options_;
-  Mapping mapping_;
+  Contents contents_;
   std::string what_;
   ByteReader reader_;
 };

@@ -63,12 +63,12 @@ WordArray read_ciphertexts(PayloadReader& in, const Parameters& p, const WordRul
                            std::uint64_t count, const std::optional<Seed>& seed,
                            const ArrayFields& fields, std::vector<std::uint32_t>& numbers) {
   const TakenWords taken = in.take(rule, seed ? rule.rows / 2 : rule.rows);
-  in.finish(count, rule.bytes());
+  in.finish(count, rule.bytes(), seed.has_value());
   numbers = PayloadReader::numbers(fields, count);
+  if (!seed) return in.words(taken);
   return with_word(p.word_bytes(), [&]<class Word>(Word) {
     std::vector<Word> data = in.part<Word>(taken);
-    if (seed)
-      expand_masks<Word>(p, *seed, count, numbers, std::span(data).subspan(data.size() / 2));
+    expand_masks<Word>(p, *seed, count, numbers, std::span(data).subspan(data.size() / 2));
     return WordArray(std::move(data));
   });
 }
@@ -103,7 +103,7 @@ struct PublicKeyCodec {
 /// Of each key g, power and seed; then the bodies (digits, limbs + special, N) of them all.
 template <class Keys, FrameType type>
 struct SwitchKeysCodec {
-  static constexpr FrameKind kind{.type = type, .mapped = true};
+  static constexpr FrameKind kind{.type = type};
 
   static void write(const Keys& value, PayloadWriter& out) {
     Entries entries(value.parameters.N());
@@ -131,6 +131,7 @@ struct SwitchKeysCodec {
     const std::uint64_t body_bytes = rule.bytes();
     ByteReader bodies(in.fields().take(checked_product(count, body_bytes, what), what));
     in.finish();
+    check_proportion(in, parameters, count);
 
     Keys result{parameters, in.header().key_id, {}};
     reserve(result.keys, count, what);
@@ -166,6 +167,25 @@ struct SwitchKeysCodec {
     std::uint32_t N_;
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen_;
   };
+
+  /// Whoever uses the keys makes tables for the parameters: 8 words for each coefficient of each
+  /// prime, in the plan and on a device. A frame whose payload is nothing beside them must not have
+  /// them made, unless the caller knows the parameters. A single key is an eighth of them.
+  template <class Parameters>
+  static void check_proportion(const PayloadReader& in, const Parameters& p, std::uint32_t count) {
+    constexpr std::uint64_t most_times = 16, little = std::uint64_t{1} << 24;
+    const std::uint64_t primes = p.literal().chain.size() + p.literal().special.size(),
+                        tables = 8 * primes * p.N() * p.word_bytes(),
+                        payload = in.header().payload_bytes;
+    if (in.options().expect_parameters || tables <= little || tables / most_times <= payload)
+      return;
+    throw OversizedError(std::string(what) + ": " + std::to_string(count) +
+                         " keys in a payload of " + std::to_string(payload) +
+                         " bytes, for parameters whose tables take " + std::to_string(tables) +
+                         " bytes, at most " +
+                         std::to_string(std::max(little, most_times * payload)) +
+                         " accepted; expect_parameters accepts parameters that are known");
+  }
 
   template <class Parameters>
   static WordRule body_rule(const Parameters& p) {

@@ -32,11 +32,8 @@ void write_wrapped(Sink& sink, FrameType type, const Digest& parameters, const K
 math::SecretVector<std::int32_t> read_wrapped(PayloadReader& in, ByteSpan bytes, std::size_t count,
                                               std::string_view passphrase, const KdfCost& limit);
 
-/// What whorl/io_secret.h offers, with the cost of opening a key in the caller's hand.
+/// What whorl/io_secret.h offers, at a cost of the caller's.
 template <class Key>
 Bytes dump_secret(const Key& key, std::string_view passphrase, const KdfCost& cost);
-template <class Key>
-Key load_secret(ByteSpan bytes, std::string_view passphrase, const LoadOptions& options,
-                const KdfCost& limit);
 
 }  // namespace whorl::io

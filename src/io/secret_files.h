@@ -25,14 +25,14 @@ Bytes dump_secret(const Key& key, std::string_view passphrase, const KdfCost& co
   return dump_frame([&](Sink& sink) { write_secret(sink, key, passphrase, cost); });
 }
 
-template <class Key>
-Key load_secret(ByteSpan bytes, std::string_view passphrase, const LoadOptions& options,
-                const KdfCost& limit) {
+template <SavedSecret Key>
+Key load(std::span<const std::uint8_t> bytes, std::string_view passphrase,
+         const LoadOptions& options, const KdfCost& max_kdf) {
   const OpenFrame frame = open_frame(bytes, SecretCodec<Key>::kind, options);
   PayloadReader in(frame, options, nullptr);
   const auto parameters = read_parameters<ParametersOf<Key>>(in);
   const auto coefficients =
-      read_wrapped(in, bytes, SecretCodec<Key>::coefficients(parameters), passphrase, limit);
+      read_wrapped(in, bytes, SecretCodec<Key>::coefficients(parameters), passphrase, max_kdf);
   return SecretCodec<Key>::make(parameters, frame.header.key_id, coefficients.span());
 }
 
@@ -48,24 +48,20 @@ void save(const std::filesystem::path& path, const Key& value, std::string_view 
 }
 
 template <SavedSecret Key>
-Key load(std::span<const std::uint8_t> bytes, std::string_view passphrase,
-         const LoadOptions& options) {
-  return load_secret<Key>(bytes, passphrase, options, kdf_limit);
-}
-
-template <SavedSecret Key>
-Key load(const std::filesystem::path& path, std::string_view passphrase,
-         const LoadOptions& options) {
-  return load<Key>(MappedFile::open(path)->bytes(), passphrase, options);
+Key load(const std::filesystem::path& path, std::string_view passphrase, const LoadOptions& options,
+         const KdfCost& max_kdf) {
+  return load<Key>(read_file(path, SecretCodec<Key>::kind, options)->bytes(), passphrase, options,
+                   max_kdf);
 }
 
 /// Makes them for a type of secret key; in one source file, beside its codec.
-#define WHORL_INSTANTIATE_SECRET_FILES(Key)                                                    \
-  template Bytes dump_secret(const Key&, std::string_view, const KdfCost&);                    \
-  template Key load_secret(ByteSpan, std::string_view, const LoadOptions&, const KdfCost&);    \
-  template Bytes dump<Key>(const Key&, std::string_view);                                      \
-  template void save<Key>(const std::filesystem::path&, const Key&, std::string_view);         \
-  template Key load<Key>(std::span<const std::uint8_t>, std::string_view, const LoadOptions&); \
-  template Key load<Key>(const std::filesystem::path&, std::string_view, const LoadOptions&)
+#define WHORL_INSTANTIATE_SECRET_FILES(Key)                                                   \
+  template Bytes dump_secret(const Key&, std::string_view, const KdfCost&);                   \
+  template Bytes dump<Key>(const Key&, std::string_view);                                     \
+  template void save<Key>(const std::filesystem::path&, const Key&, std::string_view);        \
+  template Key load<Key>(std::span<const std::uint8_t>, std::string_view, const LoadOptions&, \
+                         const KdfCost&);                                                     \
+  template Key load<Key>(const std::filesystem::path&, std::string_view, const LoadOptions&,  \
+                         const KdfCost&)
 
 }  // namespace whorl::io

@@ -13,8 +13,7 @@ namespace {
 constexpr std::size_t chunk_words = std::size_t{1} << 20;
 
 template <class Word>
-void check_range(std::span<const Word> words, const WordRule& rule, const MappedFile* mapping) {
-  std::size_t released = 0;
+void check_range(std::span<const Word> words, const WordRule& rule) {
   for (std::size_t row = 0, start = 0; start < words.size(); ++row) {
     const std::size_t end = start + rule.row_words;
     const std::uint64_t modulus = rule.moduli[row % rule.moduli.size()];
@@ -22,10 +21,6 @@ void check_range(std::span<const Word> words, const WordRule& rule, const Mapped
       const std::size_t step = std::min(chunk_words, end - start);
       check_residues(words.subspan(start, step), modulus, rule.field, start);
       start += step;
-      if (mapping != nullptr && (start - released >= chunk_words || start == words.size())) {
-        mapping->release(bytes_of(words.subspan(released, start - released)));
-        released = start;
-      }
     }
   }
 }
@@ -39,14 +34,13 @@ void check_shape(const WordArray& words, const WordRule& rule) {
                      std::to_string(rule.count()) + " of " + std::to_string(rule.word_bytes));
 }
 
-void check_range(const WordArray& words, const WordRule& rule, const MappedFile* mapping) {
-  with_word(rule.word_bytes,
-            [&]<class Word>(Word) { check_range(words.as<Word>(), rule, mapping); });
+void check_range(const WordArray& words, const WordRule& rule) {
+  with_word(rule.word_bytes, [&]<class Word>(Word) { check_range(words.as<Word>(), rule); });
 }
 
-WordArray take_words(ByteSpan bytes, const WordRule& rule, const Mapping& mapping) {
+WordArray take_words(ByteSpan bytes, const WordRule& rule, const Contents& contents) {
   const std::size_t count = bytes.size() / rule.word_bytes;
-  if (mapping != nullptr) return WordArray(mapping, bytes.data(), count, rule.word_bytes);
+  if (contents) return WordArray(contents, bytes.data(), count, rule.word_bytes);
   return with_word(rule.word_bytes, [&]<class Word>(Word) {
     std::vector<Word> words;
     reserve(words, count, rule.field);

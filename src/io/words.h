@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "io/bytes.h"
-#include "io/mapped_file.h"
+#include "io/file_contents.h"
 #include "whorl/word_array.h"
 
 namespace whorl::io {
 
-using Mapping = std::shared_ptr<const MappedFile>;
+using Contents = std::shared_ptr<const FileContents>;
 
 /// What an array is to be: rows of words, those of row r below moduli[r modulo their number].
 struct WordRule {
@@ -28,12 +28,12 @@ struct WordRule {
 /// ShapeError unless the words are as many and as wide as the rule says.
 void check_shape(const WordArray& words, const WordRule& rule);
 
-/// RangeError, naming the first offender, unless every word is below its modulus. Done in chunks,
-/// whose pages a mapping lets go of, so that a mapped key need not become resident as a whole.
-void check_range(const WordArray& words, const WordRule& rule, const MappedFile* mapping = nullptr);
+/// RangeError, naming the first offender, unless every word is below its modulus.
+void check_range(const WordArray& words, const WordRule& rule);
 
-/// The words where they lie if they are mapped, else a copy. OutOfMemoryError.
-WordArray take_words(ByteSpan bytes, const WordRule& rule, const Mapping& mapping);
+/// The words where they lie in the contents of a file, or a copy if there is none.
+/// OutOfMemoryError.
+WordArray take_words(ByteSpan bytes, const WordRule& rule, const Contents& contents);
 
 /// The bytes of all words.
 inline ByteSpan bytes_of(const WordArray& words) {

@@ -99,6 +99,12 @@ std::string describe(std::span<const Row> family, double n, bool extrapolated) {
 }  // namespace
 
 SecurityBound estimate_security(double n, double log2_modulus, double sigma, SecretKind secret) {
+  if (secret == SecretKind::gaussian && sigma < least_gaussian_width) {
+    std::ostringstream text;
+    text << "no Gaussian secret of width " << sigma << " was measured: from "
+         << least_gaussian_width << " on ternary ones bound it";
+    return {0, false, text.str()};
+  }
   const SecretKind measured = secret == SecretKind::gaussian ? SecretKind::ternary : secret;
   const double wanted = log2_modulus - std::log2(sigma) + std::log2(kTableSigma);
   // Rounding of the logarithms must not push an exact power of two past its own row.

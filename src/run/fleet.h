@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "math/memory.h"
+#include "math/process.h"
 #include "run/lane.h"
 #include "whorl/devices.h"
 
@@ -82,7 +84,8 @@ class Fleet {
   void wait() const;
 
   /// f(), done again where a device has failed in it: it finds what the device had elsewhere, or
-  /// says what is lost. So f may be called several times. DeviceError with what each attempt said.
+  /// says what is lost. So f may be called several times. DeviceError with what each attempt said;
+  /// OutOfMemoryError where the host's memory is short.
   template <class F>
   auto again(const F& f) const;
 
@@ -159,7 +162,7 @@ class Fleet {
   std::vector<std::shared_ptr<const Lane>> lanes_;
   FleetOptions options_;
   std::unique_ptr<std::atomic<bool>[]> out_of_use_;  ///< a lane each: it failed
-  mutable std::mutex mutex_;                         ///< of those below
+  mutable math::ProcessMutex mutex_;                 ///< of those below
   mutable std::vector<Standing> standing_;
   mutable std::vector<FailedDevice> failures_;
 };
@@ -182,7 +185,7 @@ auto Fleet::again(const F& f) const {
   while (true) {
     const std::size_t before = failures();
     try {
-      return f();
+      return math::with_memory_for("a batch", f);
     } catch (const DeviceError& error) {
       const bool once_more = failures() > before;
       if (!once_more && said.empty()) throw;

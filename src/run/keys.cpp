@@ -14,7 +14,7 @@ class KeyBudget::Waiting {
  public:
   explicit Waiting(const KeyBudget& budget) : budget_(budget) {
     budget_.waiting_.push_back(std::this_thread::get_id());
-    budget_.freed_.notify_all();
+    budget_.tell();
   }
   /// Under the lock again.
   ~Waiting() {
@@ -65,9 +65,10 @@ std::size_t KeyBudget::make_room(const Lane& lane, std::size_t bytes) const {
 }
 
 bool KeyBudget::will_free(const std::string& hardware) const {
-  const auto goes_on = [&](std::thread::id holder) {
-    return holder != std::this_thread::get_id() &&
-           std::ranges::find(waiting_, holder) == waiting_.end();
+  const Holder here = this_thread();
+  const auto goes_on = [&](const Holder& holder) {
+    return holder.process == here.process && holder != here &&
+           std::ranges::find(waiting_, holder.thread) == waiting_.end();
   };
   return std::ranges::any_of(entries_, [&](const Entry& entry) {
     return entry.lane->hardware() == hardware && std::ranges::any_of(entry.holders, goes_on);
@@ -90,7 +91,10 @@ void KeyBudget::reserve(Lock& lock, const Lane& lane, std::size_t bytes) const {
       }
       if (will_free(hardware)) {
         const Waiting waiting(*this);
-        freed_.wait(lock);
+        const std::uint32_t seen = freed_.load();
+        lock.unlock();
+        freed_.wait(seen);
+        lock.lock();
         continue;
       }
     }
@@ -101,7 +105,7 @@ void KeyBudget::reserve(Lock& lock, const Lane& lane, std::size_t bytes) const {
 }
 
 std::shared_ptr<const void> KeyBudget::hold(Entries::iterator entry) const {
-  const auto holder = std::this_thread::get_id();
+  const Holder holder = this_thread();
   entry->holders.push_back(holder);
   entries_.splice(entries_.end(), entries_, entry);
   return {entry->prepared.get(), [budget = shared_from_this(), entry, holder](const void*) {
@@ -109,12 +113,13 @@ std::shared_ptr<const void> KeyBudget::hold(Entries::iterator entry) const {
           }};
 }
 
-void KeyBudget::let_go(Entries::iterator entry, std::thread::id holder) const {
+void KeyBudget::let_go(Entries::iterator entry, const Holder& holder) const {
   Entries leaving;
+  if (mutex_.abandoned()) return;  // called by destructors
   const std::scoped_lock lock(mutex_);
   entry->holders.erase(std::ranges::find(entry->holders, holder));
   // Also where others hold it still: who waits asks anew whether any of them goes on.
-  if (!waiting_.empty()) freed_.notify_all();
+  if (!waiting_.empty()) tell();
   if (entry->holders.empty() && !entry->key) leaving.splice(leaving.end(), entries_, entry);
 }
 
@@ -125,6 +130,7 @@ KeyOnDevices::KeyOnDevices(std::shared_ptr<KeyBudget> budget, std::size_t bytes,
 
 KeyOnDevices::~KeyOnDevices() {
   KeyBudget::Entries leaving;
+  if (budget_->mutex_.abandoned()) return;
   const std::scoped_lock lock(budget_->mutex_);
   while (!places_.empty()) {
     const Place place = places_.back();
@@ -189,7 +195,7 @@ std::shared_ptr<const void> KeyOnDevices::prepare(const Lane& lane, KeyBudget::L
   budget.reserve(lock, lane, about);
   const Place place = budget.entries_.insert(
       budget.entries_.end(),
-      {this, lane.shared_from_this(), about, nullptr, {std::this_thread::get_id()}});
+      {this, lane.shared_from_this(), about, nullptr, {KeyBudget::this_thread()}});
   lock.unlock();
   SizedKey prepared;
   try {
@@ -205,11 +211,11 @@ std::shared_ptr<const void> KeyOnDevices::prepare(const Lane& lane, KeyBudget::L
     prepared = {};
     lock.lock();
     budget.entries_.erase(place);
-    budget.freed_.notify_all();
+    budget.tell();
     throw;
   }
   place->bytes = prepared.bytes;
-  if (prepared.bytes < about) budget.freed_.notify_all();
+  if (prepared.bytes < about) budget.tell();
   place->prepared = std::move(prepared.key);
   places_.push_back(place);
   place->holders.clear();  // hold() enters it

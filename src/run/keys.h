@@ -1,8 +1,9 @@
 // Keys as objects that are put on a device when they are used there, and taken off again.
 #pragma once
 
-#include <condition_variable>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "math/process.h"
 #include "run/lane.h"
 #include "whorl/devices.h"
 
@@ -37,15 +39,23 @@ class KeyBudget final : public RoomMaker, public std::enable_shared_from_this<Ke
 
  private:
   friend class KeyOnDevices;
+  struct Holder {
+    std::thread::id thread;
+    std::uint32_t process;  ///< one of a parent's, at a fork, lets nothing go in the child
+    bool operator==(const Holder&) const = default;
+  };
+  static Holder this_thread() {
+    return {std::this_thread::get_id(), math::ProcessMutex::process()};
+  }
   struct Entry {
     const KeyOnDevices* key;  ///< nullptr: it leaves when nobody holds it
     std::shared_ptr<const Lane> lane;
     std::size_t bytes;
     std::shared_ptr<const void> prepared;  ///< nullptr while it is being prepared
-    std::vector<std::thread::id> holders;  ///< threads that asked for it, once for each hold
+    std::vector<Holder> holders;           ///< threads that asked for it, once for each hold
   };
   using Entries = std::list<Entry>;
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = std::unique_lock<math::ProcessMutex>;
 
   std::size_t used_locked(const std::string& hardware) const;
   /// Unused ones, at least `bytes` if there are so many, out of the list: for the caller to destroy
@@ -55,14 +65,19 @@ class KeyBudget final : public RoomMaker, public std::enable_shared_from_this<Ke
   /// way.
   void reserve(Lock& lock, const Lane& lane, std::size_t bytes) const;
   class Waiting;
+  /// Under the lock: whoever waits looks again.
+  void tell() const {
+    freed_.fetch_add(1);
+    freed_.notify_all();
+  }
   /// Whether a call in another thread, which waits for nothing here, holds a key there.
   bool will_free(const std::string& hardware) const;
   std::shared_ptr<const void> hold(Entries::iterator entry) const;
-  void let_go(Entries::iterator entry, std::thread::id holder) const;
+  void let_go(Entries::iterator entry, const Holder& holder) const;
 
   std::size_t bytes_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable freed_;
+  mutable math::ProcessMutex mutex_;
+  mutable std::atomic<std::uint32_t> freed_{0};   ///< how often something was, to be waited for
   mutable Entries entries_;                       ///< the longest unused first
   mutable std::vector<std::thread::id> waiting_;  ///< threads that wait for a lane, or for room
 };

@@ -47,6 +47,7 @@ Lane::Queues Lane::lease(std::size_t wanted, std::size_t least) const {
 }
 
 void Lane::give_back(Queues queues) const {
+  if (spare_mutex_.abandoned()) return;  // called by destructors
   const std::scoped_lock lock(spare_mutex_);
   for (auto& queue : queues) spare_.push_back(std::move(queue));
 }

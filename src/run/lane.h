@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/contract/device.h"
+#include "math/process.h"
 #include "run/residents.h"
 
 namespace whorl::run {
@@ -70,11 +71,11 @@ class Lane : public std::enable_shared_from_this<Lane> {
   std::shared_ptr<const backend::Device> device_;
   std::string name_;
   std::unique_ptr<backend::Queue> queue_;
-  mutable std::mutex mutex_;
+  mutable math::ProcessMutex mutex_;
   mutable std::size_t depth_ = 0;  ///< holds of the thread that has the mutex
   mutable std::atomic<std::thread::id> holder_{};
   mutable Residents residents_;
-  mutable std::mutex spare_mutex_;  ///< of those below
+  mutable math::ProcessMutex spare_mutex_;  ///< of those below
   mutable Queues spare_;
   mutable std::size_t made_ = 0;
   std::string hardware_;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "math/process.h"
 #include "run/fleet.h"
 #include "run/move.h"
 #include "run/residents.h"
@@ -135,7 +136,7 @@ class Stored {
     std::optional<backend::Buffer<Word>> buffer;
     std::vector<Word> words;
     Origin<Word> origin;
-    std::mutex mutex;  // of the replicas
+    math::ProcessMutex mutex;  // of the replicas
     std::vector<Stored> replicas;
   };
   std::shared_ptr<Value> value_;

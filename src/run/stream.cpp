@@ -204,6 +204,7 @@ std::vector<Fleet::Outcome> Fleet::work(const Job& job, const std::vector<Share>
       for (const Share& share : shares) ++fleet.standing_[share.lane].calls;
     }
     ~Busy() {
+      if (fleet.mutex_.abandoned()) return;
       const std::scoped_lock lock(fleet.mutex_);
       for (const Share& share : shares) --fleet.standing_[share.lane].calls;
     }

@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     default:
       try {
-        load_secret<bgv::SecretKey>(
+        load<bgv::SecretKey>(
             fuzz::repaired<bgv::Parameters>(input, {.type = FrameType::bgv_secret_key}),
             samples::passphrase, fuzz::options(), samples::cheap_cost);
       } catch (const Error&) {

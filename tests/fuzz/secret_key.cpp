@@ -30,11 +30,11 @@ Bytes rewrapped(Bytes frame) {
 
 void load_and_compare(std::span<const std::uint8_t> bytes) {
   try {
-    const auto key = load_secret<whorl::binfhe::SecretKey>(bytes, samples::passphrase,
-                                                           fuzz::options(), samples::cheap_cost);
+    const auto key = load<whorl::binfhe::SecretKey>(bytes, samples::passphrase, fuzz::options(),
+                                                    samples::cheap_cost);
     const Bytes again = dump_secret(key, samples::passphrase, samples::cheap_cost);
-    const auto same = load_secret<whorl::binfhe::SecretKey>(again, samples::passphrase,
-                                                            fuzz::options(), samples::cheap_cost);
+    const auto same = load<whorl::binfhe::SecretKey>(again, samples::passphrase, fuzz::options(),
+                                                     samples::cheap_cost);
     if ((again.size() != bytes.size() && info(bytes).version == format_version) ||
         same.key_id() != key.key_id() || !std::ranges::equal(same.lwe(), key.lwe()) ||
         !std::ranges::equal(same.ring(), key.ring()))

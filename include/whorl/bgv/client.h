@@ -38,8 +38,9 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// values are a whole number of rows of N, and else for all of them: encrypt({1, 2, 3}) gives one
   /// ciphertext. ShapeError for no values, or no whole number of vectors; EncodingError for slots
   /// that the parameters do not have.
+  /// This and the next two report their progress, and stop if told to (InterruptedError).
   Ciphertexts encrypt(std::span<const std::int64_t> values, Packing packing = Packing::slots,
-                      std::size_t length = 0) const;
+                      std::size_t length = 0, const Progress& progress = {}) const;
   Ciphertexts encrypt(std::initializer_list<std::int64_t> values, Packing packing = Packing::slots,
                       std::size_t length = 0) const {
     return encrypt(std::span(values.begin(), values.size()), packing, length);
@@ -49,14 +50,16 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// for what none can be. NoiseError where the bound that the ciphertexts carry leaves no budget,
   /// as the values may be wrong then. With `allow_spent` they are decrypted all the same:
   /// noise_budget, which is measured, says more.
-  std::vector<std::uint64_t> decrypt(const Ciphertexts& ciphertexts,
-                                     bool allow_spent = false) const;
+  std::vector<std::uint64_t> decrypt(const Ciphertexts& ciphertexts, bool allow_spent = false,
+                                     const Progress& progress = {}) const;
   /// log2(Q/2) - log2 of the largest coefficient of the noise, measured, for each ciphertext: bits
   /// that are left. Exact while positive; near 0 where decryption fails.
-  std::vector<double> noise_budget(const Ciphertexts& ciphertexts) const;
+  std::vector<double> noise_budget(const Ciphertexts& ciphertexts,
+                                   const Progress& progress = {}) const;
 
   PublicKey public_key() const;
-  /// Generates the keys that a server needs, on `threads` threads (0: all cores).
+  /// Generates the keys that a server needs, on `threads` threads (0: all cores; at most 1024, else
+  /// ParameterError).
   EvaluationKeys evaluation_keys(const KeyRequest& request, unsigned threads = 0,
                                  const Progress& progress = {}) const;
 
@@ -67,7 +70,8 @@ class Client : public KeyHolder<Parameters, SecretKey> {
 
 /// The same under a public key: for those who may only encrypt.
 Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values,
-                    Packing packing = Packing::slots, std::size_t length = 0);
+                    Packing packing = Packing::slots, std::size_t length = 0,
+                    const Progress& progress = {});
 inline Ciphertexts encrypt(const PublicKey& key, std::initializer_list<std::int64_t> values,
                            Packing packing = Packing::slots, std::size_t length = 0) {
   return encrypt(key, std::span(values.begin(), values.size()), packing, length);

@@ -47,7 +47,7 @@ Ciphertexts take(const Ciphertexts& ciphertexts, std::span<const std::uint32_t> 
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
 
 /// What a server gets: b halves of the blind-rotation and key-switching keys and the seeds of their
-/// uniform halves. Words may be mapped from a file.
+/// uniform halves. Words may lie in the contents of a file.
 ///
 /// Blind-rotation key: rotation_key_rows() rows of N words mod Q (coefficient form). Row order is
 /// the order of use: LWE coefficient i; key k (0: indicator of s_i = 1, 1: of s_i = -1; binary has

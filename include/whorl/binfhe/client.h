@@ -36,24 +36,28 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// Encrypts messages in 0 … p-1, one ciphertext each. EncodingError if a message is not below p
   /// or p is more than q/8 sectors carry. NoiseError if a fresh ciphertext of this p decrypts to
   /// another message with a probability above `allow_failure`.
+  /// This and the next two report their progress, and stop if told to (InterruptedError).
   Ciphertexts encrypt(std::span<const std::uint32_t> messages, Encoding encoding = {},
-                      double allow_failure = allowed_failure) const;
+                      double allow_failure = allowed_failure, const Progress& progress = {}) const;
   Ciphertexts encrypt(std::initializer_list<std::uint32_t> messages, Encoding encoding = {},
                       double allow_failure = allowed_failure) const {
     return encrypt(std::span(messages.begin(), messages.size()), encoding, allow_failure);
   }
   /// Messages in 0 … p-1. KeyMismatchError or ParameterMismatchError for others' ciphertexts.
   /// With a padding bit set by overflow the message is reduced modulo p.
-  std::vector<std::uint32_t> decrypt(const Ciphertexts& ciphertexts) const;
+  std::vector<std::uint32_t> decrypt(const Ciphertexts& ciphertexts,
+                                     const Progress& progress = {}) const;
   /// Error of each ciphertext, phase - m·q/sectors in (-q/2, q/2], for the messages expected.
   /// EncodingError if one of these is not below p.
   std::vector<std::int64_t> noise(const Ciphertexts& ciphertexts,
-                                  std::span<const std::uint32_t> messages) const;
+                                  std::span<const std::uint32_t> messages,
+                                  const Progress& progress = {}) const;
   std::vector<std::int64_t> noise(const Ciphertexts& ciphertexts,
                                   std::initializer_list<std::uint32_t> messages) const {
     return noise(ciphertexts, std::span(messages.begin(), messages.size()));
   }
-  /// Generates the keys that a server needs, on `threads` threads (0: all cores).
+  /// Generates the keys that a server needs, on `threads` threads (0: all cores; at most 1024, else
+  /// ParameterError).
   EvaluationKeys evaluation_keys(unsigned threads = 0, const Progress& progress = {}) const;
 };
 

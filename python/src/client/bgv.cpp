@@ -25,12 +25,28 @@ bgv::EvaluationKeys make_keys(const Client& client, unsigned relinearise,
 
 void bind_bgv_client(nb::module_& module) {
   bind_keyholder<Client>(module)
-      .def("encrypt",
-           calling<Client, bgv::Ciphertexts, std::span<const std::int64_t>, bgv::Packing,
-                   std::size_t>(&Client::encrypt),
-           "values"_a, "packing"_a, "length"_a)
-      .def("decrypt", calling(&Client::decrypt), "batch"_a, "allow_spent"_a)
-      .def("noise_budget", calling(&Client::noise_budget), "batch"_a)
+      .def(
+          "encrypt",
+          [](const Client& client, const Input<std::int64_t>& values, const std::string& packing,
+             std::size_t length) {
+            const auto how = from_name<bgv::Packing>(packing);
+            return without_gil(
+                [&] { return client.encrypt(as_span(values), how, length, polling()); });
+          },
+          "values"_a, "packing"_a, "length"_a)
+      .def(
+          "decrypt",
+          [](const Client& client, const bgv::Ciphertexts& batch, bool allow_spent) {
+            return as_numpy(
+                without_gil([&] { return client.decrypt(batch, allow_spent, polling()); }));
+          },
+          "batch"_a, "allow_spent"_a)
+      .def(
+          "noise_budget",
+          [](const Client& client, const bgv::Ciphertexts& batch) {
+            return as_numpy(without_gil([&] { return client.noise_budget(batch, polling()); }));
+          },
+          "batch"_a)
       .def("public_key", calling(&Client::public_key))
       .def("evaluation_keys", &make_keys, "relinearise"_a, "rotations"_a, "swap_rows"_a,
            "threads"_a, "progress"_a.none());
@@ -40,7 +56,8 @@ void bind_bgv_client(nb::module_& module) {
       [](const bgv::PublicKey& key, const Input<std::int64_t>& values, const std::string& packing,
          std::size_t length) {
         const auto how = from_name<bgv::Packing>(packing);
-        return without_gil([&] { return bgv::encrypt(key, as_span(values), how, length); });
+        return without_gil(
+            [&] { return bgv::encrypt(key, as_span(values), how, length, polling()); });
       },
       "key"_a, "values"_a, "packing"_a, "length"_a);
 }

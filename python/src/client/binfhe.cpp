@@ -14,12 +14,30 @@ using Values = std::span<const std::uint32_t>;
 
 void bind_binfhe_client(nb::module_& module) {
   bind_keyholder<Client>(module)
-      .def("encrypt", calling<Client, Ciphertexts, Values>(&Client::encrypt), "messages"_a,
-           "encoding"_a, "allow_failure"_a)
-      .def("decrypt", calling(&Client::decrypt), "batch"_a)
-      .def("noise",
-           calling<Client, std::vector<std::int64_t>, const Ciphertexts&, Values>(&Client::noise),
-           "batch"_a, "messages"_a)
+      .def(
+          "encrypt",
+          [](const Client& client, const Input<std::uint32_t>& messages, EncodingPair encoding,
+             double allow_failure) {
+            return without_gil([&] {
+              return client.encrypt(as_span(messages), Handed<binfhe::Encoding>::open(encoding),
+                                    allow_failure, polling());
+            });
+          },
+          "messages"_a, "encoding"_a, "allow_failure"_a)
+      .def(
+          "decrypt",
+          [](const Client& client, const binfhe::Ciphertexts& batch) {
+            return as_numpy(without_gil([&] { return client.decrypt(batch, polling()); }));
+          },
+          "batch"_a)
+      .def(
+          "noise",
+          [](const Client& client, const binfhe::Ciphertexts& batch,
+             const Input<std::uint32_t>& messages) {
+            return as_numpy(
+                without_gil([&] { return client.noise(batch, as_span(messages), polling()); }));
+          },
+          "batch"_a, "messages"_a)
       .def(
           "evaluation_keys",
           [](const Client& client, unsigned threads, const std::optional<nb::callable>& report) {

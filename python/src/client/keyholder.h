@@ -16,7 +16,7 @@ template <class Client>
 nb::class_<Client> bind_keyholder(nb::module_& module) {
   using namespace nb::literals;
   using Key = std::remove_cvref_t<decltype(std::declval<Client>().secret_key())>;
-  constexpr std::uint64_t most_bytes = 1U << 24U;
+  static constexpr std::uint64_t most_bytes = 1U << 24U;
   nb::class_<Client> type(module, "Client");
   bind_origin(type);
   type.def_static(
@@ -35,14 +35,16 @@ nb::class_<Client> bind_keyholder(nb::module_& module) {
           "path"_a, "passphrase"_a)
       .def_static(
           "load",
-          [](const std::string& path, const nb::bytes& passphrase, bool allow_insecure) {
+          [](const std::string& path, const nb::bytes& passphrase, bool allow_insecure,
+             const std::pair<std::uint64_t, std::uint64_t>& max_kdf, const Expected& expected) {
             const std::string_view phrase(passphrase.c_str(), passphrase.size());
-            const auto options = load_options(allow_insecure, most_bytes);
+            const auto options = load_options(allow_insecure, {most_bytes, 0, 0}, expected);
+            const io::KdfCost most{max_kdf.first, max_kdf.second};
             return without_gil([&] {
-              return Client(io::load<Key>(std::filesystem::path(path), phrase, options));
+              return Client(io::load<Key>(std::filesystem::path(path), phrase, options, most));
             });
           },
-          "path"_a, "passphrase"_a, "allow_insecure"_a)
+          "path"_a, "passphrase"_a, "allow_insecure"_a, "max_kdf"_a, "expected"_a)
       .def("__reduce__", [](const Client&) -> nb::object {
         throw nb::type_error("a client holds a secret key and cannot be pickled; use save()");
       });

@@ -131,6 +131,11 @@ auto calling(Result (Class::*method)(Arguments...) const) {
   };
 }
 
+/// Asks for Ctrl-C alone.
+inline Progress polling() {
+  return [](std::size_t, std::size_t) { return !interrupted(); };
+}
+
 /// The library's reports of progress, handed to a callable of Python's or to none; what that raises
 /// stops the work and is raised once it has wound down.
 inline Progress reporting(const std::optional<nb::callable>& report) {

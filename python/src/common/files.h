@@ -1,9 +1,15 @@
 // Files and frames of a class, given its loader.
 #pragma once
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
 #include <filesystem>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "bindings.h"
 #include "calls.h"
@@ -11,10 +17,18 @@
 
 namespace whorl::python {
 
-inline io::LoadOptions load_options(bool allow_insecure, std::uint64_t max_bytes) {
+/// What Python hands to every loader: allow_insecure, (max_bytes, max_count, max_expanded_bytes),
+/// and the digest and key id that are expected, or None.
+using Limits = std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>;
+using Expected = std::pair<std::optional<nb::bytes>, std::optional<nb::bytes>>;
+
+inline io::LoadOptions load_options(bool allow_insecure, const Limits& limits,
+                                    const Expected& expected) {
   io::LoadOptions options;
   options.allow_insecure = allow_insecure;
-  options.max_bytes = max_bytes;
+  std::tie(options.max_bytes, options.max_count, options.max_expanded_bytes) = limits;
+  if (expected.first) options.expect_parameters = as_array<16>(*expected.first, "digest");
+  if (expected.second) options.expect_key = as_array<16>(*expected.second, "key_id");
   return options;
 }
 
@@ -26,12 +40,13 @@ void bind_files(nb::class_<T>& type) {
            [](const T& value) { return as_bytes(without_gil([&] { return io::dump(value); })); })
       .def_static(
           "from_bytes",
-          [](const nb::bytes& bytes, bool allow_insecure, std::uint64_t max_bytes) {
+          [](const nb::bytes& bytes, bool allow_insecure, const Limits& limits,
+             const Expected& expected) {
             const auto span = as_span(bytes);
-            const auto options = load_options(allow_insecure, max_bytes);
+            const auto options = load_options(allow_insecure, limits, expected);
             return without_gil([&] { return io::load<T>(span, options); });
           },
-          "data"_a, "allow_insecure"_a, "max_bytes"_a)
+          "data"_a, "allow_insecure"_a, "limits"_a, "expected"_a)
       .def(
           "save",
           [](const T& value, const std::string& path) {
@@ -40,11 +55,12 @@ void bind_files(nb::class_<T>& type) {
           "path"_a)
       .def_static(
           "load",
-          [](const std::string& path, bool allow_insecure, std::uint64_t max_bytes) {
-            const auto options = load_options(allow_insecure, max_bytes);
+          [](const std::string& path, bool allow_insecure, const Limits& limits,
+             const Expected& expected) {
+            const auto options = load_options(allow_insecure, limits, expected);
             return without_gil([&] { return io::load<T>(std::filesystem::path(path), options); });
           },
-          "path"_a, "allow_insecure"_a, "max_bytes"_a);
+          "path"_a, "allow_insecure"_a, "limits"_a, "expected"_a);
 }
 
 /// Fields of plain data that Python reads and writes: name, member, name, member, …

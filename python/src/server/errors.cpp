@@ -1,6 +1,9 @@
 // The exceptions of include/whorl/error.h, one to one.
 #include "whorl/error.h"
 
+#include <new>
+#include <stdexcept>
+
 #include "parts.h"
 
 namespace whorl::python {
@@ -27,6 +30,23 @@ void bind_errors(nb::module_& module, nb::handle base, Kind<E>... kinds) {
   (bind_error(module, base, kinds), ...);
 }
 
+/// Where the system gives no memory C++ throws exceptions of its own: the same to users.
+void bind_memory_errors(nb::handle out_of_memory) {
+  const auto translate = [](const std::exception_ptr& thrown, void* type) {
+    const auto raise = [type](const char* message) {
+      PyErr_SetString(static_cast<PyObject*>(type), message);
+    };
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc&) {
+      raise("the system did not give the memory needed");
+    } catch (const std::length_error&) {
+      raise("more memory would be needed than there can be");
+    }
+  };
+  nb::register_exception_translator(translate, out_of_memory.ptr());
+}
+
 }  // namespace
 
 void bind_errors(nb::module_& module) {
@@ -43,11 +63,13 @@ void bind_errors(nb::module_& module) {
       Kind<PassphraseError>{"PassphraseError",
                             "A secret key could not be unwrapped with this passphrase."},
       Kind<DeviceError>{"DeviceError", "A device is absent, lost or refused a call."},
-      Kind<OutOfMemoryError>{"OutOfMemoryError",
-                             "Memory is short; the message has needed and free bytes."},
       Kind<RandomnessError>{"RandomnessError", "The system gave no randomness."},
       Kind<IoError>{"IoError", "The operating system refused a file operation."},
       Kind<InterruptedError>{"InterruptedError", "The caller asked a long call to stop."});
+  bind_memory_errors(
+      bind_error(module, error,
+                 Kind<OutOfMemoryError>{"OutOfMemoryError",
+                                        "Memory is short; the message has what it was for."}));
   const auto mismatch =
       bind_error(module, error,
                  Kind<MismatchError>{"MismatchError", "Two objects that do not belong together."});

@@ -10,6 +10,8 @@ from . import KeyCache
 U32 = np.ndarray[Any, np.dtype[np.uint32]]
 I32 = np.ndarray[Any, np.dtype[np.int32]]
 I64 = np.ndarray[Any, np.dtype[np.int64]]
+Expected = tuple[bytes | None, bytes | None]
+"""Digest of parameters, and key id."""
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -27,10 +29,14 @@ class Read(Generic[R]):
 class Frame(Generic[T]):
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(data: bytes, allow_insecure: bool, max_bytes: int) -> T: ...
+    def from_bytes(
+        data: bytes, allow_insecure: bool, limits: tuple[int, int, int], expected: Expected
+    ) -> T: ...
     def save(self, path: str) -> None: ...
     @staticmethod
-    def load(path: str, allow_insecure: bool, max_bytes: int) -> T: ...
+    def load(
+        path: str, allow_insecure: bool, limits: tuple[int, int, int], expected: Expected
+    ) -> T: ...
 
 class Origin(Generic[P]):
     parameters: Read[P]
@@ -78,4 +84,10 @@ class Holder(Origin[P], Generic[T, P]):
     def generate(parameters: P) -> T: ...
     def save(self, path: str, passphrase: bytes) -> None: ...
     @staticmethod
-    def load(path: str, passphrase: bytes, allow_insecure: bool) -> T: ...
+    def load(
+        path: str,
+        passphrase: bytes,
+        allow_insecure: bool,
+        max_kdf: tuple[int, int],
+        expected: Expected,
+    ) -> T: ...

@@ -13,6 +13,7 @@
 #include "backend/cpu/rns_kernels.h"
 #include "backend/key_memory.h"
 #include "backend/parallel.h"
+#include "math/process.h"
 #include "ring/host/ntt_tables.h"
 
 namespace whorl::backend::cpu {
@@ -57,7 +58,7 @@ class CpuRnsTables final : public RnsTables<Word> {
     std::uint64_t t;
     auto operator<=>(const DivisionKey&) const = default;
   };
-  mutable std::mutex mutex_;  ///< of those below
+  mutable math::ProcessMutex mutex_;  ///< of those below
   mutable std::map<ConversionKey, ring::BaseConversion<Word>> conversions_;
   mutable std::map<DivisionKey, DivisionTables<Word>> divisions_;
 };
@@ -82,7 +83,7 @@ class CpuRnsSwitchKey final : public RnsSwitchKey<Word> {
   std::shared_ptr<const EvaluationPermutation<Word>> permutation(std::uint32_t g) const;
 
  private:
-  mutable std::mutex mutex_;
+  mutable math::ProcessMutex mutex_;
   mutable std::uint32_t g_ = 1;  ///< of the permutation that is kept
   mutable std::shared_ptr<const EvaluationPermutation<Word>> permutation_;
   std::size_t words_;

@@ -14,7 +14,7 @@ namespace whorl::backend::cuda {
 
 CudaDevice::CudaDevice(int ordinal, DeviceOptions options)
     : gpu_(describe_gpu(ordinal)), options_(std::move(options)) {
-  if (options_.threads == 0) options_.threads = available_cores();
+  options_.threads = threads_or_cores(options_.threads);
 }
 
 std::unique_ptr<Queue> CudaDevice::open() const {

@@ -1,7 +1,6 @@
 #include "lattice/lwe/keys.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <memory>
 #include <vector>
@@ -50,10 +49,7 @@ WordArray bodies(std::span<const std::int32_t> from, std::span<const std::int32_
   const auto out = std::make_shared_for_overwrite<Word[]>(rows);
   const bool wraps = std::has_single_bit(Q_ks);
   const math::Modulus<std::uint64_t> modulus(wraps ? 2 : Q_ks);
-  std::atomic<std::size_t> done{0};
-  const backend::Workers workers{threads == 0 ? backend::available_cores() : threads,
-                                 [&] { return progress && !progress(done.load(), from.size()); }};
-  backend::parallel_for(from.size(), workers, [&](std::size_t i) {
+  backend::parallel_with_progress(from.size(), threads, progress, [&](std::size_t i) {
     math::PrivateStream stream("errors of a key-switching key");
     math::WipedVector<std::int32_t> errors(per_coefficient);
     error.sample(stream, errors.span());
@@ -74,7 +70,6 @@ WordArray bodies(std::span<const std::int32_t> from, std::span<const std::int32_
                                                  : modulus.reduce_wide(sum));
       }
     }
-    ++done;
   });
   return WordArray(out, out.get(), rows, sizeof(Word));
 }

@@ -172,7 +172,7 @@ WordArray RotationMethod::generate(const RotationShape& shape, std::span<const s
   const Generator<Word> generator(shape, lwe, ring, error, seed);
   const std::size_t others = shape.automorphisms;
   std::atomic<std::size_t> done{0};
-  const backend::Workers workers{threads == 0 ? backend::available_cores() : threads, [&] {
+  const backend::Workers workers{backend::threads_or_cores(threads), [&] {
                                    return progress && !progress(std::min(done.load(), n), n);
                                  }};
   const auto part = [&](std::size_t begin, std::size_t end) {

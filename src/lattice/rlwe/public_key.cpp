@@ -60,7 +60,7 @@ struct PublicEncryption {
 }  // namespace
 
 WordArray PublicKey::encrypt(std::uint64_t t, std::size_t count, const Encode& encode,
-                             unsigned threads) const {
+                             const Progress& progress, unsigned threads) const {
   return std::visit(
       [&]<class Word>(const std::shared_ptr<const ring::RnsPlan<Word>>& p) {
         const std::size_t N = p->N();
@@ -68,8 +68,7 @@ WordArray PublicKey::encrypt(std::uint64_t t, std::size_t count, const Encode& e
         const PublicEncryption<Word> encryption{*p, ntts, basis_.indices(), a_.as<Word>(),
                                                 b_.as<Word>()};
         std::vector<Word> out(2 * basis_.size() * count * N);
-        if (threads == 0) threads = backend::available_cores();
-        backend::parallel_for(count, {threads, {}}, [&](std::size_t i) {
+        backend::parallel_with_progress(count, threads, progress, [&](std::size_t i) {
           math::PrivateStream stream("encryption under a public key");
           math::WipedVector<std::int32_t> u(N), e0(N), e1(N);
           math::WipedVector<std::int64_t> message(N);

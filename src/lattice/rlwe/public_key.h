@@ -17,7 +17,7 @@ class PublicKey {
 
   /// (b·u + t·e_0 + m, a·u + t·e_1) for each of `count` messages, u ternary: (2, basis, count, N).
   WordArray encrypt(std::uint64_t t, std::size_t count, const Encode& encode,
-                    unsigned threads = 0) const;
+                    const Progress& progress = {}, unsigned threads = 0) const;
 
  private:
   AnyPlan plan_;

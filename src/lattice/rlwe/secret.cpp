@@ -1,7 +1,6 @@
 #include "lattice/rlwe/secret.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "backend/parallel.h"
 #include "lattice/rlwe/phase.h"
@@ -105,10 +104,7 @@ WordArray RnsSecret<Word>::switch_key_bodies(const ring::KeyLayout& layout, std:
   if (source.g != 1) places = ring::evaluation_permutation(plan_->N(), source.g);
   // Not zeroed: every word is written.
   const auto out = std::make_shared_for_overwrite<Word[]>(digits * row);
-  std::atomic<std::size_t> done{0};
-  const backend::Workers workers{threads,
-                                 [&] { return progress && !progress(done.load(), digits); }};
-  backend::parallel_for(digits, workers, [&](std::size_t digit) {
+  backend::parallel_with_progress(digits, threads, progress, [&](std::size_t digit) {
     math::PrivateStream stream("errors of a switching key");
     std::vector<Word> a(row);
     key_uniform<Word>(*plan_, layout, seed, static_cast<unsigned>(digit), a);
@@ -128,21 +124,12 @@ WordArray RnsSecret<Word>::switch_key_bodies(const ring::KeyLayout& layout, std:
         to[j] = q.add(to[j], product);
       }
     }
-    ++done;
   });
   return WordArray(out, out.get(), digits * row, sizeof(Word));
 }
 
 template class RnsSecret<std::uint32_t>;
 template class RnsSecret<std::uint64_t>;
-
-namespace {
-
-backend::Workers workers_of(unsigned threads) {
-  return {threads == 0 ? backend::available_cores() : threads, {}};
-}
-
-}  // namespace
 
 Secret::Any Secret::make(const AnyPlan& plan, std::span<const std::int32_t> secret, double sigma) {
   return std::visit(
@@ -160,13 +147,14 @@ AnyPlan Secret::plan() const {
 }
 
 WordArray Secret::encrypt(const ring::Basis& basis, std::uint64_t t, const Seed& seed,
-                          std::size_t count, const Encode& encode, unsigned threads) const {
+                          std::size_t count, const Encode& encode, const Progress& progress,
+                          unsigned threads) const {
   return std::visit(
       [&]<class Word>(const RnsSecret<Word>& secret) {
         secret.plan().check_basis("fresh ciphertexts", basis);
         const std::size_t N = secret.plan().N(), rows = basis.size();
         std::vector<Word> out(2 * rows * count * N);
-        backend::parallel_for(count, workers_of(threads), [&](std::size_t i) {
+        backend::parallel_with_progress(count, threads, progress, [&](std::size_t i) {
           math::PrivateStream stream("errors of fresh encryptions");
           math::WipedVector<std::int64_t> message(N);
           encode(i, message.span());
@@ -199,7 +187,8 @@ WordArray Secret::public_key_body(const ring::Basis& basis, std::uint64_t t,
 
 /// prepare(reader) gives what is called with (i, phase) for each ciphertext: residues (basis, N).
 template <class Prepare>
-void Secret::each_phase(const HostBatch& batch, unsigned threads, const Prepare& prepare) const {
+void Secret::each_phase(const HostBatch& batch, const Progress& progress, unsigned threads,
+                        const Prepare& prepare) const {
   std::visit(
       [&]<class Word>(const RnsSecret<Word>& secret) {
         secret.plan().check_basis("ciphertexts", batch.basis);
@@ -212,7 +201,7 @@ void Secret::each_phase(const HostBatch& batch, unsigned threads, const Prepare&
         const std::span<const Word> words = batch.words.as<Word>();
         const PhaseReader<Word> reader(secret.plan().moduli_of(batch.basis));
         const auto body = prepare(reader);
-        backend::parallel_for(batch.count, workers_of(threads), [&](std::size_t i) {
+        backend::parallel_with_progress(batch.count, threads, progress, [&](std::size_t i) {
           std::vector<Word> one(rows * N);
           for (std::size_t r = 0; r < rows; ++r)
             std::copy_n(words.data() + (r * batch.count + i) * N, N, one.data() + r * N);
@@ -227,10 +216,10 @@ void Secret::each_phase(const HostBatch& batch, unsigned threads, const Prepare&
 std::vector<std::uint64_t> Secret::phases_modulo(
     const HostBatch& batch, std::uint64_t m, std::uint64_t scale,
     const std::function<void(std::size_t, std::span<std::uint64_t>)>& finish,
-    unsigned threads) const {
+    const Progress& progress, unsigned threads) const {
   const std::size_t N = ring_dimension(plan());
   std::vector<std::uint64_t> out(batch.count * N);
-  each_phase(batch, threads, [&](const auto& reader) {
+  each_phase(batch, progress, threads, [&](const auto& reader) {
     return [&, reduction = reader.reduction(m)](std::size_t i, const auto& phase) {
       const std::span<std::uint64_t> to{out.data() + i * N, N};
       reader.modulo(reduction, phase, scale, to);
@@ -240,9 +229,10 @@ std::vector<std::uint64_t> Secret::phases_modulo(
   return out;
 }
 
-std::vector<double> Secret::log2_phases(const HostBatch& batch, unsigned threads) const {
+std::vector<double> Secret::log2_phases(const HostBatch& batch, const Progress& progress,
+                                        unsigned threads) const {
   std::vector<double> out(batch.count);
-  each_phase(batch, threads, [&](const auto& reader) {
+  each_phase(batch, progress, threads, [&](const auto& reader) {
     return [&](std::size_t i, const auto& phase) { out[i] = reader.log2_largest(phase); };
   });
   return out;
@@ -277,8 +267,7 @@ SwitchKeyData Secret::switch_key(const ring::KeyLayout& layout, const SwitchSour
         if (from && !other)
           throw ParameterError("a switching key between secrets of different words");
         const Seed seed = math::random_seed();
-        WordArray b = secret.switch_key_bodies(layout, t, source, seed, workers_of(threads).threads,
-                                               progress, other);
+        WordArray b = secret.switch_key_bodies(layout, t, source, seed, threads, progress, other);
         return {source.g, source.power, seed, std::move(b), layout};
       },
       secret_);

@@ -91,7 +91,8 @@ class Secret {
 
   /// Encryptions of `count` messages: (2, basis, count, N), the second part ciphertext_uniform's.
   WordArray encrypt(const ring::Basis& basis, std::uint64_t t, const Seed& seed, std::size_t count,
-                    const Encode& encode, unsigned threads = 0) const;
+                    const Encode& encode, const Progress& progress = {},
+                    unsigned threads = 0) const;
   /// b of a public key: (basis, N), an encryption of 0.
   WordArray public_key_body(const ring::Basis& basis, std::uint64_t t, const Seed& seed) const;
 
@@ -101,9 +102,10 @@ class Secret {
   std::vector<std::uint64_t> phases_modulo(
       const HostBatch& batch, std::uint64_t m, std::uint64_t scale,
       const std::function<void(std::size_t, std::span<std::uint64_t>)>& finish,
-      unsigned threads = 0) const;
+      const Progress& progress = {}, unsigned threads = 0) const;
   /// log2 of the largest coefficient of each phase, -inf for 0. Not in constant time.
-  std::vector<double> log2_phases(const HostBatch& batch, unsigned threads = 0) const;
+  std::vector<double> log2_phases(const HostBatch& batch, const Progress& progress = {},
+                                  unsigned threads = 0) const;
 
   /// Keys of the plan's usual layout from each source to this secret, each under a seed of its own.
   /// Progress counts digits of all of them.
@@ -119,7 +121,8 @@ class Secret {
   using Any = std::variant<RnsSecret<std::uint32_t>, RnsSecret<std::uint64_t>>;
   static Any make(const AnyPlan& plan, std::span<const std::int32_t> secret, double sigma);
   template <class Prepare>
-  void each_phase(const HostBatch& batch, unsigned threads, const Prepare& prepare) const;
+  void each_phase(const HostBatch& batch, const Progress& progress, unsigned threads,
+                  const Prepare& prepare) const;
 
   Any secret_;
 };

@@ -4,6 +4,7 @@
 
 #include "lattice/rlwe/public_key.h"
 #include "lattice/rlwe/secret.h"
+#include "math/memory.h"
 #include "math/random.h"
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/derived.h"
@@ -81,36 +82,45 @@ rlwe::Encode encoding(const Encoder& encoder, std::span<const std::int64_t> valu
 }  // namespace
 
 Client::Client(SecretKey key)
-    : KeyHolder(std::move(key)), state_(std::make_shared<State>(secret_key())) {}
+    : KeyHolder(std::move(key)), state_(math::with_memory_for("a client", [this] {
+        return std::make_shared<const State>(secret_key());
+      })) {}
 
 Ciphertexts Client::encrypt(std::span<const std::int64_t> values, Packing packing,
-                            std::size_t length) const {
+                            std::size_t length, const Progress& progress) const {
   const Parameters& p = parameters();
   state_->encoder.check(packing);
   const Rows rows = state_->encoder.rows(values.size(), length, packing);
   const Seed seed = math::random_seed();
   const Account& account = state_->account;
-  return {p, key_id(), account.fresh_secret(packing, rows.count(), rows.kept()),
-          state_->secret.encrypt(basis_of(p.limbs()), account.divisor(), seed, rows.count(),
-                                 encoding(state_->encoder, values, rows, packing)),
-          seed};
+  return math::with_memory_for("fresh ciphertexts", [&]() -> Ciphertexts {
+    return {p, key_id(), account.fresh_secret(packing, rows.count(), rows.kept()),
+            state_->secret.encrypt(basis_of(p.limbs()), account.divisor(), seed, rows.count(),
+                                   encoding(state_->encoder, values, rows, packing), progress),
+            seed};
+  });
 }
 
-std::vector<std::uint64_t> Client::decrypt(const Ciphertexts& c, bool allow_spent) const {
+std::vector<std::uint64_t> Client::decrypt(const Ciphertexts& c, bool allow_spent,
+                                           const Progress& progress) const {
   check_owner(secret_key(), c);
   state_->encoder.check(c.info.packing);
   const Account& account = state_->account;
   if (!allow_spent) account.check_decrypts(c.info);
-  return state_->secret.phases_modulo(residues_of(c), account.divisor(),
-                                      account.inverse(c.info.factor),
-                                      [&](std::size_t, std::span<std::uint64_t> message) {
-                                        state_->encoder.decode(c.info.packing, message);
-                                      });
+  return math::with_memory_for("decrypted values", [&] {
+    return state_->secret.phases_modulo(
+        residues_of(c), account.divisor(), account.inverse(c.info.factor),
+        [&](std::size_t, std::span<std::uint64_t> message) {
+          state_->encoder.decode(c.info.packing, message);
+        },
+        progress);
+  });
 }
 
-std::vector<double> Client::noise_budget(const Ciphertexts& c) const {
+std::vector<double> Client::noise_budget(const Ciphertexts& c, const Progress& progress) const {
   check_owner(secret_key(), c);
-  std::vector<double> out = state_->secret.log2_phases(residues_of(c));
+  std::vector<double> out = math::with_memory_for(
+      "noise budgets", [&] { return state_->secret.log2_phases(residues_of(c), progress); });
   for (double& x : out) x = parameters().log2_Q(c.info.limbs) - 1 - std::max(0.0, x);
   return out;
 }
@@ -118,31 +128,39 @@ std::vector<double> Client::noise_budget(const Ciphertexts& c) const {
 PublicKey Client::public_key() const {
   const Parameters& p = parameters();
   const Seed seed = math::random_seed();
-  return {p, key_id(), seed,
-          state_->secret.public_key_body(basis_of(p.limbs()), state_->account.divisor(), seed)};
+  return math::with_memory_for("a public key", [&]() -> PublicKey {
+    return {p, key_id(), seed,
+            state_->secret.public_key_body(basis_of(p.limbs()), state_->account.divisor(), seed)};
+  });
 }
 
 Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values, Packing packing,
-                    std::size_t length) {
+                    std::size_t length, const Progress& progress) {
   const Parameters& p = key.parameters;
   const Account account(p);
   const Encoder encoder(p);
   encoder.check(packing);
   const Rows rows = encoder.rows(values.size(), length, packing);
-  const rlwe::PublicKey to(any_plan_of(p), basis_of(p.limbs()), key.seed, key.b, p.literal().sigma);
-  return {p, key.key_id, account.fresh_public(packing, rows.count(), rows.kept()),
-          to.encrypt(account.divisor(), rows.count(), encoding(encoder, values, rows, packing)),
-          std::nullopt};
+  return math::with_memory_for("fresh ciphertexts", [&]() -> Ciphertexts {
+    const rlwe::PublicKey to(any_plan_of(p), basis_of(p.limbs()), key.seed, key.b,
+                             p.literal().sigma);
+    return {p, key.key_id, account.fresh_public(packing, rows.count(), rows.kept()),
+            to.encrypt(account.divisor(), rows.count(), encoding(encoder, values, rows, packing),
+                       progress),
+            std::nullopt};
+  });
 }
 
 EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threads,
                                        const Progress& progress) const {
   const Parameters& p = parameters();
-  EvaluationKeys out{p, key_id(), {}};
-  for (rlwe::SwitchKeyData& key : state_->secret.switch_keys(
-           keys_of(p, request), state_->account.divisor(), threads, progress))
-    out.keys.push_back({key.g, key.power, key.seed, std::move(key.b)});
-  return out;
+  return math::with_memory_for("evaluation keys", [&] {
+    EvaluationKeys out{p, key_id(), {}};
+    for (rlwe::SwitchKeyData& key : state_->secret.switch_keys(
+             keys_of(p, request), state_->account.divisor(), threads, progress))
+      out.keys.push_back({key.g, key.power, key.seed, std::move(key.b)});
+    return out;
+  });
 }
 
 }  // namespace whorl::bgv

@@ -217,7 +217,8 @@ struct Server::State : std::enable_shared_from_this<State> {
   };
   Encoded encode(std::span<const std::int64_t> values, const Rows& rows, Packing packing) const {
     const std::size_t N = parameters.N();
-    Coefficients out(rows.count() * N);
+    Coefficients out =
+        math::with_memory_for("plaintexts", [&] { return Coefficients(rows.count() * N); });
     for (std::size_t r = 0; r < rows.count(); ++r)
       encoder.encode(rows.of(values, r), packing, {out.data() + r * N, N});
     return {std::move(out), packing == Packing::slots ? rows.kept() : 0};
@@ -287,7 +288,8 @@ struct Server::State : std::enable_shared_from_this<State> {
 };
 
 Server::Server(const EvaluationKeys& keys, const ServerOptions& options)
-    : state_(std::make_shared<const State>(keys, options)) {}
+    : state_(math::with_memory_for("a server",
+                                   [&] { return std::make_shared<const State>(keys, options); })) {}
 
 const Parameters& Server::parameters() const { return state_->parameters; }
 const KeyId& Server::key_id() const { return state_->key_id; }
@@ -426,7 +428,7 @@ Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indi
       state_->fleet->again([&] { return state_->evaluator->take(state_->residues(a), indices); });
   const std::size_t N = parameters().N();
   State::Coefficients m;
-  m.reserve(indices.size() * N);
+  math::with_memory_for("plaintexts", [&] { m.reserve(indices.size() * N); });
   for (const std::uint32_t i : indices) {
     const auto first = a.storage_->coefficients.begin() + static_cast<std::ptrdiff_t>(i * N);
     m.insert(m.end(), first, first + static_cast<std::ptrdiff_t>(N));

@@ -6,6 +6,7 @@
 #include "lattice/lwe/keys.h"
 #include "lattice/lwe/rotation_method.h"
 #include "lattice/lwe/uniform.h"
+#include "math/memory.h"
 #include "math/random.h"
 #include "math/sampling.h"
 #include "math/secret.h"
@@ -66,6 +67,22 @@ void check_owner(const SecretKey& key, const Ciphertexts& ciphertexts) {
                      std::to_string(ciphertexts.data.size()));
 }
 
+/// Which message is out of range the error says. By itself, for tests/constant_time.
+[[gnu::noinline]] void check_messages(std::span<const std::uint32_t> messages, std::uint32_t p) {
+  for (std::size_t i = 0; i < messages.size(); ++i)
+    if (messages[i] >= p)
+      throw EncodingError("message " + std::to_string(i) +
+                          " is not below p = " + std::to_string(p));
+}
+
+/// Asks the caller every now and then whether to go on.
+void report(const Progress& progress, std::size_t done, std::size_t total) {
+  constexpr std::size_t period = 1024;  // ciphertexts, of a microsecond or so each
+  if (done % period == 0 && progress && !progress(done, total))
+    throw InterruptedError("stopped after " + std::to_string(done) + " of " +
+                           std::to_string(total) + " ciphertexts");
+}
+
 /// b - <a, s> mod q.
 std::uint64_t phase(const SecretKey& key, std::span<const std::uint32_t> ciphertext) {
   const std::uint64_t q = key.parameters().q();
@@ -101,38 +118,44 @@ std::span<const std::int32_t> SecretKey::lwe() const { return held().lwe.span();
 std::span<const std::int32_t> SecretKey::ring() const { return held().ring.span(); }
 
 Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding encoding,
-                            double allow_failure) const {
+                            double allow_failure, const Progress& progress) const {
   const Parameters& p = parameters();
   check_encoding(p, encoding);
   check_values(messages, encoding.p);
   check_fresh(p, encoding, allow_failure);
-  Ciphertexts out{p, key_id(), encoding, messages.size(), {}, math::random_seed()};
-  const NoiseEstimate estimate = p.noise();
-  out.noise = estimate.fresh / estimate.refreshed;
-  out.data.resize(out.count * out.row());
-  math::WipedVector<std::int32_t> errors(out.count);
-  math::PrivateStream stream("errors of fresh encryptions");
-  math::GaussianSampler(p.literal().sigma_lwe).sample(stream, errors.span());
-  const std::size_t n = p.n();
-  const SecretEncoder encode_message(encoding, p.q());
-  for (std::size_t i = 0; i < out.count; ++i) {
-    const std::span<std::uint32_t> row{out.data.data() + i * out.row(), out.row()};
-    lattice::lwe::ciphertext_uniform(*out.seed, i, p.q(), row.first(n));
-    const std::uint64_t mask =
-        lattice::lwe_mask<std::uint32_t>(row.first(n), secret_key().lwe(), p.q());
-    row[n] = static_cast<std::uint32_t>(
-        (mask + encode_message(messages[i]) + lattice::residue(errors[i], p.q())) & (p.q() - 1));
-  }
-  return out;
+  return math::with_memory_for("fresh ciphertexts", [&] {
+    Ciphertexts out{p, key_id(), encoding, messages.size(), {}, math::random_seed()};
+    const NoiseEstimate estimate = p.noise();
+    out.noise = estimate.fresh / estimate.refreshed;
+    out.data.resize(out.count * out.row());
+    math::WipedVector<std::int32_t> errors(out.count);
+    math::PrivateStream stream("errors of fresh encryptions");
+    math::GaussianSampler(p.literal().sigma_lwe).sample(stream, errors.span());
+    const std::size_t n = p.n();
+    const SecretEncoder encode_message(encoding, p.q());
+    for (std::size_t i = 0; i < out.count; ++i) {
+      report(progress, i, out.count);
+      const std::span<std::uint32_t> row{out.data.data() + i * out.row(), out.row()};
+      lattice::lwe::ciphertext_uniform(*out.seed, i, p.q(), row.first(n));
+      const std::uint64_t mask =
+          lattice::lwe_mask<std::uint32_t>(row.first(n), secret_key().lwe(), p.q());
+      row[n] = static_cast<std::uint32_t>(
+          (mask + encode_message(messages[i]) + lattice::residue(errors[i], p.q())) & (p.q() - 1));
+    }
+    return out;
+  });
 }
 
-std::vector<std::uint32_t> Client::decrypt(const Ciphertexts& ciphertexts) const {
+std::vector<std::uint32_t> Client::decrypt(const Ciphertexts& ciphertexts,
+                                           const Progress& progress) const {
   check_owner(secret_key(), ciphertexts);
   const std::uint64_t q = parameters().q(), sectors = ciphertexts.encoding.sectors();
   const std::uint32_t p = ciphertexts.encoding.p;
   const std::uint32_t keep = ciphertexts.encoding.padding ? p : 0;  // the padding bit's weight
-  std::vector<std::uint32_t> out(ciphertexts.count);
+  auto out = math::with_memory_for("messages",
+                                   [&] { return std::vector<std::uint32_t>(ciphertexts.count); });
   for (std::size_t i = 0; i < ciphertexts.count; ++i) {
+    report(progress, i, ciphertexts.count);
     // round(phase·sectors/q) mod sectors; q is a power of two, so that no division meets a secret.
     const unsigned shift = static_cast<unsigned>(std::bit_width(q) - 1);
     const std::uint64_t rounded = (phase(secret_key(), ciphertexts[i]) * sectors + q / 2) >> shift;
@@ -144,7 +167,8 @@ std::vector<std::uint32_t> Client::decrypt(const Ciphertexts& ciphertexts) const
 }
 
 std::vector<std::int64_t> Client::noise(const Ciphertexts& ciphertexts,
-                                        std::span<const std::uint32_t> messages) const {
+                                        std::span<const std::uint32_t> messages,
+                                        const Progress& progress) const {
   check_owner(secret_key(), ciphertexts);
   if (messages.size() != ciphertexts.count)
     throw ShapeError(std::to_string(messages.size()) + " messages for " +
@@ -152,8 +176,10 @@ std::vector<std::int64_t> Client::noise(const Ciphertexts& ciphertexts,
   check_values(messages, ciphertexts.encoding.p);
   const std::uint64_t q = parameters().q();
   const SecretEncoder encode_message(ciphertexts.encoding, q);
-  std::vector<std::int64_t> out(ciphertexts.count);
+  auto out =
+      math::with_memory_for("errors", [&] { return std::vector<std::int64_t>(ciphertexts.count); });
   for (std::size_t i = 0; i < ciphertexts.count; ++i) {
+    report(progress, i, ciphertexts.count);
     const std::uint64_t error =
         (phase(secret_key(), ciphertexts[i]) - encode_message(messages[i])) & (q - 1);
     out[i] = static_cast<std::int64_t>(error - (q & (0 - (((q / 2) - error) >> 63))));
@@ -172,17 +198,19 @@ EvaluationKeys Client::evaluation_keys(unsigned threads, const Progress& progres
     };
   };
   EvaluationKeys keys{p, key_id(), math::random_seed(), {}, math::random_seed(), {}};
-  const math::GaussianSampler ring_error(literal.sigma_ring), lwe_error(literal.sigma_lwe);
-  const backend::RotationShape shape = rotation_shape(p, literal.transform);
-  const auto rotation = [&]<class Word>(Word) {
-    return lattice::lwe::RotationMethod::generate<Word>(shape, secret_key().lwe(),
-                                                        secret_key().ring(), ring_error,
-                                                        keys.rotation_seed, threads, part(0));
-  };
-  keys.rotation_b = narrow(p) ? rotation(std::uint32_t{}) : rotation(std::uint64_t{});
-  keys.switch_b = lattice::switch_key_bodies(
-      secret_key().ring(), secret_key().lwe(), p.Q_ks(), switch_gadget(p),
-      literal.key_switch == KeySwitch::table, lwe_error, keys.switch_seed, threads, part(p.n()));
+  math::with_memory_for("evaluation keys", [&] {
+    const math::GaussianSampler ring_error(literal.sigma_ring), lwe_error(literal.sigma_lwe);
+    const backend::RotationShape shape = rotation_shape(p, literal.transform);
+    const auto rotation = [&]<class Word>(Word) {
+      return lattice::lwe::RotationMethod::generate<Word>(shape, secret_key().lwe(),
+                                                          secret_key().ring(), ring_error,
+                                                          keys.rotation_seed, threads, part(0));
+    };
+    keys.rotation_b = narrow(p) ? rotation(std::uint32_t{}) : rotation(std::uint64_t{});
+    keys.switch_b = lattice::switch_key_bodies(
+        secret_key().ring(), secret_key().lwe(), p.Q_ks(), switch_gadget(p),
+        literal.key_switch == KeySwitch::table, lwe_error, keys.switch_seed, threads, part(p.n()));
+  });
   if (progress) progress(total, total);
   return keys;
 }

@@ -71,6 +71,8 @@ void check(const ParameterLiteral& p) {
        "must be a prime = 1 mod 2N = " + std::to_string(2 * p.N));
   need(p.Q_ks == p.Q || (std::has_single_bit(p.Q_ks) && p.Q_ks <= (1ULL << 40)), "Q_ks", p.Q_ks,
        "must be a power of two up to 2^40, or Q itself");
+  need(std::has_single_bit(p.Q_ks) || word_bytes_for(p.Q_ks) > 2, "Q_ks", p.Q_ks,
+       "must be above 2^16 where it is Q itself, since LWE words of 16 bits wrap around");
   need(p.Q_ks >= p.q, "Q_ks", p.Q_ks, "must not be below q = " + std::to_string(p.q));
   need(p.Q_ks <= p.Q, "Q_ks", p.Q_ks, "must not be above Q = " + std::to_string(p.Q));
   need(p.log_B_ks >= 1 && p.log_B_ks <= 16, "log_B_ks", p.log_B_ks, "must be in 1 … 16");
@@ -174,18 +176,20 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   check(literal);
   auto state = std::make_shared<State>();
   state->digest = digest_of(literal);
-  state->security = {lattice::estimate_security(literal.n, log2_of(literal.Q_ks), literal.sigma_lwe,
-                                                kind(literal.lwe_secret))
-                         .bits,
-                     lattice::estimate_security(
-                         literal.N, log2_of(literal.Q) + log2_of(literal.rotation.raised_by),
-                         literal.sigma_ring, kind(literal.ring_secret))
-                         .bits};
+  const lattice::SecurityBound lwe = lattice::estimate_security(
+      literal.n, log2_of(literal.Q_ks), literal.sigma_lwe, kind(literal.lwe_secret));
+  const lattice::SecurityBound ring = lattice::estimate_security(
+      literal.N, log2_of(literal.Q) + log2_of(literal.rotation.raised_by), literal.sigma_ring,
+      kind(literal.ring_secret));
+  state->security = {lwe.bits, ring.bits};
+  const auto said = [](const lattice::SecurityBound& bound) {
+    return std::to_string(bound.bits) + " bits" +
+           (bound.bits == 0 ? ": " + bound.explanation : std::string());
+  };
   if (!allow_insecure && state->security.bits() < 128)
     throw ParameterError("security of " + (literal.name.empty() ? "the set" : literal.name) +
-                         " is estimated at " + std::to_string(state->security.lwe_bits) +
-                         " bits (LWE key) and " + std::to_string(state->security.ring_bits) +
-                         " bits (ring key): below 128; allow_insecure accepts it");
+                         " is estimated at " + said(lwe) + " (LWE key) and " + said(ring) +
+                         " (ring key): below 128; allow_insecure accepts it");
   state->literal = std::move(literal);
   return Parameters(std::move(state));
 }

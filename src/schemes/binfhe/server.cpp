@@ -410,7 +410,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     check_encoding(parameters, encoding);
     check_values(messages, encoding.p);
     Ciphertexts out = empty(encoding, messages.size(), 0);
-    out.data.resize(out.count * out.row());
+    math::with_memory_for("ciphertexts", [&] { out.data.resize(out.count * out.row()); });
     for (std::size_t i = 0; i < messages.size(); ++i)
       out.data[i * out.row() + parameters.n()] =
           static_cast<std::uint32_t>(encode(messages[i], encoding, parameters.q()));
@@ -435,7 +435,8 @@ struct Server::State : std::enable_shared_from_this<State> {
 
 Server::Server(const EvaluationKeys& keys, ServerOptions options) {
   check_keys(keys);
-  state_ = std::make_shared<const State>(keys, options);
+  state_ =
+      math::with_memory_for("a server", [&] { return std::make_shared<const State>(keys, options); });
 }
 Server::~Server() = default;
 Server::Server(Server&&) noexcept = default;
@@ -535,7 +536,7 @@ Array Server::upload(std::shared_ptr<const Ciphertexts> ciphertexts) const {
 Ciphertexts Server::download(const Array& array) const {
   state_->check(array);
   Ciphertexts out = state_->empty(array.encoding(), array.count(), array.noise());
-  out.data.resize(out.count * out.row());
+  math::with_memory_for("ciphertexts", [&] { out.data.resize(out.count * out.row()); });
   state_->evaluator.download(array.state_->rows, out.data.data());
   return out;
 }

@@ -2,13 +2,10 @@
 #include "backend/crew.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -16,6 +13,7 @@
 #include <vector>
 
 #include "backend/parallel.h"
+#include "support/forked.h"
 #include "support/random.h"
 #include "support/sanitizers.h"
 #include "whorl/error.h"
@@ -185,28 +183,6 @@ TEST(BackendCrew, EndsAtAnyTime) {
   }
 }
 
-/// What a forked child makes of body(): whether it says yes within a minute.
-template <class Body>
-bool child_succeeds(const Body& body) {
-  const pid_t child = fork();
-  if (child == 0) {
-    bool good = false;
-    try {
-      good = body();
-    } catch (...) {
-    }
-    _exit(good ? 0 : 1);
-  }
-  for (int looks = 0; looks < 6000; ++looks) {
-    int status = -1;
-    if (waitpid(child, &status, WNOHANG) == child) return status == 0;
-    std::this_thread::sleep_for(10ms);
-  }
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
-  return false;
-}
-
 // A child has none of its parent's threads. It starts its own, whatever the parent was about.
 TEST(BackendCrew, WorksInForkedChildren) {
   if (test::under_thread_sanitizer)
@@ -220,17 +196,18 @@ TEST(BackendCrew, WorksInForkedChildren) {
     });
     return met == 3 && adds_up(workers_with(crew, 3), 100);
   };
-  EXPECT_TRUE(child_succeeds(works)) << "forked before the first call";
+  EXPECT_TRUE(test::child_succeeds(works)) << "forked before the first call";
   ASSERT_TRUE(works());
-  EXPECT_TRUE(child_succeeds(works)) << "forked while the crew is awake";
+  EXPECT_TRUE(test::child_succeeds(works)) << "forked while the crew is awake";
   std::this_thread::sleep_for(10ms);
-  EXPECT_TRUE(child_succeeds(works)) << "forked while the crew sleeps";
-  EXPECT_TRUE(child_succeeds([&] { return works() && child_succeeds(works); })) << "grandchild";
-  EXPECT_TRUE(child_succeeds([&] {
+  EXPECT_TRUE(test::child_succeeds(works)) << "forked while the crew sleeps";
+  EXPECT_TRUE(test::child_succeeds([&] { return works() && test::child_succeeds(works); }))
+      << "grandchild";
+  EXPECT_TRUE(test::child_succeeds([&] {
     crew.reset();
     return true;
   })) << "dropped unused";
-  EXPECT_TRUE(child_succeeds([&] {
+  EXPECT_TRUE(test::child_succeeds([&] {
     const bool good = works();
     crew.reset();
     return good;
@@ -242,7 +219,8 @@ TEST(BackendCrew, WorksInForkedChildren) {
       while (!enough) adds_up(workers_with(crew, 3), 50);
     });
     for (int round = 0; round < 20; ++round)
-      EXPECT_TRUE(child_succeeds(works)) << "forked while another thread has the crew at work";
+      EXPECT_TRUE(test::child_succeeds(works))
+          << "forked while another thread has the crew at work";
     enough = true;
   }
   EXPECT_TRUE(works());

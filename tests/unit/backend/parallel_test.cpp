@@ -76,5 +76,13 @@ TEST(BackendBlockCache, BlocksComeBack) {
   EXPECT_THROW(cache->take(std::size_t{1} << 60, "a test"), OutOfMemoryError);
 }
 
+TEST(BackendParallel, MoreThreadsThanAMachineCouldHaveAreRefused) {
+  EXPECT_EQ(threads_or_cores(1), 1u);
+  EXPECT_EQ(threads_or_cores(most_threads), most_threads);
+  EXPECT_GE(threads_or_cores(0), 1u);
+  EXPECT_THROW(threads_or_cores(most_threads + 1), ParameterError);
+  EXPECT_THROW(threads_or_cores(1u << 30), ParameterError);
+}
+
 }  // namespace
 }  // namespace whorl::backend

@@ -74,6 +74,38 @@ TEST_F(IoBadInput, SeededCiphertextsUnpackWithinTheLimit) {
   EXPECT_THROW(load<binfhe::Ciphertexts>(frame, options), OversizedError);
 }
 
+// 3.3 MB became 4.3 GB: what a seed expands to has a bound of its own, and so has the count.
+TEST_F(IoBadInput, SeededCiphertextsExpandWithinTheLimit) {
+  const std::size_t count = 1000, bytes = count * 17 * 4;
+  const Bytes seeded = dump(samples::ciphertexts(parameters, count, true, random));
+  const Bytes whole = dump(samples::ciphertexts(parameters, count, false, random));
+  const auto said = [&](const Bytes& frame, const LoadOptions& options) {
+    try {
+      load<binfhe::Ciphertexts>(frame, options);
+    } catch (const OversizedError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  LoadOptions options = insecure();
+  options.max_expanded_bytes = bytes;
+  EXPECT_EQ(said(seeded, options), "");
+  options.max_expanded_bytes = bytes - 1;
+  EXPECT_EQ(said(seeded, options),
+            "ciphertexts: 1000 unpack to 68000 bytes, at most 67999 accepted "
+            "(max_expanded_bytes)");
+  EXPECT_EQ(said(whole, options), "") << "nothing is expanded";
+  options = insecure();
+  options.max_count = count;
+  EXPECT_EQ(said(seeded, options), "");
+  options.max_count = count - 1;
+  for (const Bytes& frame : {seeded, whole})
+    EXPECT_EQ(said(frame, options),
+              "ciphertexts: 1000 unpack to 68000 bytes, at most 999 "
+              "ciphertexts accepted (max_count)");
+  EXPECT_EQ(insecure().max_expanded_bytes, std::uint64_t{1} << 30);
+}
+
 TEST_F(IoBadInput, ResiduesOfCiphertexts) {
   const Bytes& plain = all[3].frame;
   const Bytes& seeded = all[4].frame;

@@ -8,6 +8,8 @@
 #include <random>
 
 #include "io/frame.h"
+#include "math/primes.h"
+#include "support/message.h"
 #include "unit/io/bgv_samples.h"
 #include "unit/io/expectations.h"
 #include "unit/io/temporary_folder.h"
@@ -412,6 +414,32 @@ TEST_F(IoBgvBadInput, SeededCiphertextsUnpackWithinTheLimit) {
   EXPECT_EQ(loading(all[4], all[4].frame, options), "nothing");
   --options.max_bytes;
   EXPECT_EQ(loading(all[4], all[4].frame, options), "Oversized");
+}
+
+// 608 bytes of evaluation keys, none in them, had a server make 460 MB of tables.
+TEST_F(IoBgvBadInput, KeysInProportionToTheirParameters) {
+  bgv::ParameterLiteral literal;
+  literal.N = 1 << 17;
+  literal.t = 65537;
+  std::vector<std::uint64_t> primes = math::ntt_primes(50, literal.N, 20);
+  literal.chain = {primes.begin() + 1, primes.end()};
+  literal.special = {primes.front()};
+  literal.digit_limbs = 1;
+  const auto parameters = samples::bgv_parameters(literal);
+  const Bytes frame = dump(bgv::EvaluationKeys{parameters, {}, {}});
+  EXPECT_LT(frame.size(), 1000U);
+  LoadOptions options = insecure();
+  EXPECT_EQ(test::message_of<OversizedError>([&] { load<bgv::EvaluationKeys>(frame, options); }),
+            "evaluation keys: 0 keys in a payload of " +
+                std::to_string(frame.size() - header_bytes - digest_bytes) +
+                " bytes, for parameters whose tables take 167772160 bytes, at most 16777216 "
+                "accepted; expect_parameters accepts parameters that are known");
+  options.expect_parameters = parameters.digest();
+  EXPECT_TRUE(load<bgv::EvaluationKeys>(frame, options).keys.empty());
+  // Those of usual sizes need no leave.
+  const auto small = samples::bgv_parameters(samples::bgv_literals()[0]);
+  const Bytes none = dump(bgv::EvaluationKeys{small, {}, {}});
+  EXPECT_TRUE(load<bgv::EvaluationKeys>(none, insecure()).keys.empty());
 }
 
 TEST_F(IoBgvBadInput, FieldsOfKeys) {

@@ -72,7 +72,7 @@ template <>
 struct Codec<idle::Parameters> : ParametersCodec<idle::Parameters, idle_type(0)> {};
 template <>
 struct Codec<idle::Ciphertexts> {
-  static constexpr FrameKind kind{.type = idle_type(1), .mapped = true};
+  static constexpr FrameKind kind{.type = idle_type(1)};
   static WordRule rule(const idle::Parameters& p, std::uint64_t count) {
     return {count, p.literal().size, 4, {97}, "data"};
   }

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "io/atomic_file.h"
+#include "support/forked.h"
 #include "support/message.h"
 #include "support/sanitizers.h"
 #include "unit/io/samples.h"
@@ -81,16 +82,70 @@ TEST_F(IoFile, ReplacesTheOldFileWhole) {
   EXPECT_EQ(files(), 1U);
 }
 
-// A mapped file may be replaced: the mapping keeps the old one.
-TEST_F(IoFile, ReplacingAMappedFile) {
+// What becomes of a file after it was loaded does not matter: not replaced, not written into, not
+// cut short.
+TEST_F(IoFile, ChangingALoadedFile) {
   const auto path = folder / "keys";
   const auto first = samples::evaluation_keys(parameters, random);
+  const Bytes frame = dump(first);
   save(path, first);
-  const auto mapped = load<binfhe::EvaluationKeys>(path, options);
+  const auto loaded = load<binfhe::EvaluationKeys>(path, options);
+  std::fstream(path, std::ios::in | std::ios::out).seekp(200) << std::string(4096, '\xff');
+  EXPECT_NE(read_all(path), frame);
+  EXPECT_EQ(dump(loaded), frame);
+  std::filesystem::resize_file(path, 64);
+  EXPECT_EQ(dump(loaded), frame);
   save(path, samples::evaluation_keys(parameters, random));
-  EXPECT_EQ(dump(mapped), dump(first));
-  save(path, mapped);
-  EXPECT_EQ(read_all(path), dump(first));
+  EXPECT_EQ(dump(loaded), frame);
+  save(path, loaded);
+  EXPECT_EQ(read_all(path), frame);
+}
+
+// A save that is killed leaves its temporary file; the next one to the same path removes that, and
+// none of a save that is under way or goes elsewhere.
+TEST_F(IoFile, LeftoversGoWithTheNextSave) {
+  const auto path = folder / "parameters", other = folder / "other";
+  const auto killed = [&](const std::filesystem::path& at) {
+    EXPECT_FALSE(test::child_succeeds([&] {
+      AtomicFile file(at, 0644);
+      file.write(Bytes(100));
+      kill(getpid(), SIGKILL);
+      return true;
+    }));
+  };
+  killed(path);
+  killed(path);
+  killed(other);
+  EXPECT_EQ(files(), 2U);
+  AtomicFile live(path, 0644);
+  EXPECT_EQ(files(), 2U) << "those of the other path, and the one under way";
+  save(path, parameters);
+  EXPECT_EQ(files(), 3U);
+  live.write(Bytes(5, 7));
+  live.commit();
+  EXPECT_EQ(read_all(path), Bytes(5, 7));
+  save(other, parameters);
+  EXPECT_EQ(files(), 2U);
+}
+
+// Saves to one path from several threads take none of each other's files for leftovers.
+TEST_F(IoFile, SavesAtOnce) {
+  const auto path = folder / "parameters";
+  std::atomic<int> failed{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 25; ++i) try {
+            save(path, parameters);
+          } catch (const Error&) {
+            ++failed;
+          }
+      });
+  }
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(files(), 1U);
+  EXPECT_EQ(read_all(path), dump(parameters));
 }
 
 TEST_F(IoFile, FailureKeepsTheOldFile) {
@@ -188,36 +243,21 @@ TEST_F(IoFile, BadFiles) {
 
 // ---- large keys
 
-/// The range of addresses at which a file is mapped.
-std::pair<std::uintptr_t, std::uintptr_t> mapping_of(const std::filesystem::path& path) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    if (!line.ends_with(path.string())) continue;
-    std::uintptr_t first = 0, last = 0;
-    char dash = 0;
-    std::istringstream(line) >> std::hex >> first >> dash >> last;
-    return {first, last};
-  }
-  return {0, 0};
-}
-
 TEST_F(IoFile, KeysAreUsedWhereTheyLie) {
-  const auto path = std::filesystem::canonical(folder.path()) / "keys";
+  const auto path = folder / "keys";
   for (const auto& literal : samples::literals()) {
     SCOPED_TRACE(literal.name);
     save(path, samples::evaluation_keys(samples::parameters(literal), random));
-    {
-      const auto keys = load<binfhe::EvaluationKeys>(path, options);
-      const auto [first, last] = mapping_of(path);
-      ASSERT_NE(first, 0U);
-      for (const WordArray* words : {&keys.rotation_b, &keys.switch_b}) {
-        const auto start = reinterpret_cast<std::uintptr_t>(words->data());
-        EXPECT_GE(start, first);
-        EXPECT_LE(start + words->bytes(), last);
-        EXPECT_EQ(start % 64, 0U);
-      }
+    const auto keys = load<binfhe::EvaluationKeys>(path, options);
+    const auto* const contents = static_cast<const FileContents*>(keys.rotation_b.owner().get());
+    EXPECT_EQ(keys.switch_b.owner().get(), contents);
+    const auto first = reinterpret_cast<std::uintptr_t>(contents->bytes().data());
+    for (const WordArray* words : {&keys.rotation_b, &keys.switch_b}) {
+      const auto start = reinterpret_cast<std::uintptr_t>(words->data());
+      EXPECT_GE(start, first);
+      EXPECT_LE(start + words->bytes(), first + contents->bytes().size());
+      EXPECT_EQ(start % 64, 0U);
     }
-    EXPECT_EQ(mapping_of(path).first, 0U) << "the mapping outlives the keys";
   }
 }
 
@@ -237,7 +277,7 @@ bool reset_peak() {
   return file.good();
 }
 
-// 256 MiB of blind-rotation key: neither saving nor loading it may need memory for it.
+// 256 MiB of blind-rotation key: saving needs no memory for it, and loading takes it once.
 TEST_F(IoFile, LargeKeysAreStreamed) {
   if (test::under_thread_sanitizer)
     GTEST_SKIP() << "ThreadSanitizer's own memory grows with what is read";
@@ -275,12 +315,8 @@ TEST_F(IoFile, LargeKeysAreStreamed) {
   ASSERT_TRUE(reset_peak());
   const std::size_t before = memory("VmRSS");
   const auto keys = load<binfhe::EvaluationKeys>(path, options);
-  EXPECT_LE(memory("VmHWM"), before + bound);
-  // The measurement sees what it should: reading all of it does make it resident.
-  std::uint64_t any = 0;
-  for (const std::uint64_t word : keys.rotation_b.as<std::uint64_t>()) any |= word;
-  EXPECT_EQ(any, 0U);
-  EXPECT_GE(memory("VmHWM"), before + bytes - bound);
+  EXPECT_LE(memory("VmHWM"), before + bytes + bound);
+  EXPECT_GE(memory("VmHWM"), before + bytes - bound) << "the measurement does not see it";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <limits>
 #include <random>
 
+#include "support/message.h"
 #include "unit/io/samples.h"
 
 namespace whorl::io {
@@ -100,11 +101,11 @@ TEST_F(IoPassphrase, CostIsBounded) {
     return samples::patched(frame, wrap_at + at, value);
   };
   for (const std::uint64_t passes :
-       {kdf_limit.passes + 1, std::uint64_t{1} << 40, std::uint64_t{0} - 1})
+       {kdf_default.passes + 1, std::uint64_t{1} << 40, std::uint64_t{0} - 1})
     EXPECT_THROW(load<binfhe::SecretKey>(with(8, passes), samples::passphrase, options),
                  OversizedError);
   for (const std::uint64_t memory :
-       {kdf_limit.memory_bytes + 1, std::uint64_t{1} << 40, std::uint64_t{0} - 1})
+       {kdf_default.memory_bytes + 1, std::uint64_t{1} << 40, std::uint64_t{0} - 1})
     EXPECT_THROW(load<binfhe::SecretKey>(with(16, memory), samples::passphrase, options),
                  OversizedError);
   EXPECT_THROW(load<binfhe::SecretKey>(with(8, 0), samples::passphrase, options), FormatError);
@@ -116,13 +117,31 @@ TEST_F(IoPassphrase, CostIsBounded) {
       FormatError);
 }
 
+// The caller says what opening a key may cost, and the error says what it would.
+TEST_F(IoPassphrase, TheLoaderSetsTheBound) {
+  const KdfCost cost = {2, std::uint64_t{1} << 14};
+  const Bytes dear =
+      dump_secret(samples::secret_key(parameters, random), samples::passphrase, cost);
+  const auto opening = [&](const KdfCost& most) {
+    return test::message_of<OversizedError>(
+        [&] { load<binfhe::SecretKey>(dear, samples::passphrase, options, most); });
+  };
+  EXPECT_NO_THROW(load<binfhe::SecretKey>(dear, samples::passphrase, options, cost));
+  EXPECT_EQ(opening({1, cost.memory_bytes}),
+            "key derivation: the file asks for 2 passes over 16384 bytes, at most 1 passes over "
+            "16384 bytes accepted (max_kdf)");
+  EXPECT_EQ(opening({8, cost.memory_bytes - 1}),
+            "key derivation: the file asks for 2 passes over 16384 bytes, at most 8 passes over "
+            "16383 bytes accepted (max_kdf)");
+}
+
 // A well-wrapped key whose coefficients are none of its distribution.
 TEST_F(IoPassphrase, CoefficientsOutOfRange) {
   const std::size_t n = parameters.n(), N = parameters.N();
   const auto frame_of = [&](const std::vector<std::int32_t>& coefficients) {
     Bytes bytes = frame;
     ByteReader reader(std::span<const std::uint8_t>(bytes).subspan(wrap_at));
-    const WrapHeader header = decode_wrap_header(reader, kdf_limit);
+    const WrapHeader header = decode_wrap_header(reader, kdf_default);
     const auto wrapped =
         wrap(bytes_of(std::span<const std::int32_t>(coefficients)), samples::passphrase, header,
              std::span<const std::uint8_t>(bytes).first(wrap_at + WrapHeader::encoded_bytes));

@@ -118,8 +118,8 @@ TEST(IoPayload, NothingIsAllocatedThatIsNotThere) {
     EXPECT_THROW(in.finish(), OversizedError) << "the array is left";
     in.take(rule);
     EXPECT_NO_THROW(in.finish());
-    EXPECT_NO_THROW(in.finish(7, in.options().max_bytes));
-    EXPECT_THROW(in.finish(7, in.options().max_bytes + 1), OversizedError);
+    EXPECT_NO_THROW(in.finish(7, in.options().max_bytes, false));
+    EXPECT_THROW(in.finish(7, in.options().max_bytes + 1, false), OversizedError);
   });
   reading(samples::patched(bytes, header_bytes + 63, std::uint8_t{1}), [&](PayloadReader& in) {
     in.fields().value<std::uint16_t>("number");

@@ -148,6 +148,20 @@ TEST(Security, NeverAboveOtherMeasurements) {
   }
 }
 
+// Ternary rows bound Gaussian secrets that are longer, and no value of which is likelier.
+TEST(Security, GaussianSecretsNarrowerThanTernaryOnesHaveNoBound) {
+  for (const double width : {0.5, 0.8165, 1.0, 1.19}) {
+    const SecurityBound bound = estimate_security(1024, 25, width, SecretKind::gaussian);
+    EXPECT_EQ(bound.bits, 0) << width;
+    EXPECT_NE(bound.explanation.find("Gaussian"), std::string::npos) << bound.explanation;
+  }
+  for (const double width : {1.2, 3.19, 10.0})
+    EXPECT_EQ(estimate_security(1024, 25, width, SecretKind::gaussian).bits,
+              estimate_security(1024, 25, width, SecretKind::ternary).bits);
+  const double likeliest = 1 / (least_gaussian_width * std::sqrt(2 * std::acos(-1.0)));
+  EXPECT_LT(likeliest, 1.0 / 3);
+}
+
 TEST(Security, SaysWhyItHasNoBound) {
   const SecurityBound large = estimate_security(131072, 3531, 3.19, SecretKind::ternary);
   EXPECT_EQ(large.bits, 0);

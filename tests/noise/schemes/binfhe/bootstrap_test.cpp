@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,41 @@ INSTANTIATE_TEST_SUITE_P(
                     Shape{"ternary_54_bits_ntt", "xiao/EVALFUNC", 64, Transform::ntt},
                     Shape{"ternary_54_bits_fft", "xiao/EVALFUNC", 64, Transform::fft}),
     [](const auto& s) { return std::string(s.param.name); });
+
+// Digits of a product key switch have mean -1/2, so that an eighth of the mean square of
+// `W128_P128` is a constant of each key (docs/noise.md, "Under one key"): under one key the
+// variance is 0.87 of the formula's, and only over many keys the mean square is the formula's.
+// Nearly all of it comes from the key switch, whatever n is. WHORL_TEST_KEYS sets the number of
+// keys: 4,096 show 3 %.
+TEST(RefreshedByProducts, HaveTheVarianceOfTheFormulaUnderOneKeyAndOverKeys) {
+  const char* const wanted = std::getenv("WHORL_TEST_KEYS");
+  const unsigned keys = wanted ? static_cast<unsigned>(std::stoul(wanted)) : 256;
+  constexpr std::size_t kGates = 32;
+  const Parameters parameters = shortened({"product", "W128_P128", 16, Transform::fft});
+  const double formula = parameters.noise(Transform::fft).refreshed;
+  const double constant = noise::refreshed_mean_square(parameters, Transform::fft) / formula;
+  noise::Moments all;
+  double within = 0, between = 0;
+  for (unsigned k = 0; k < keys; ++k) {
+    const noise::Moments one =
+        noise::nand_errors(parameters, {test::tested_device, 0, Transform::fft, {}}, 1, kGates);
+    all.add(one);
+    within += one.variance() / formula / keys;
+    between += (one.mean() * one.mean() - one.variance() / kGates) / formula / keys;
+  }
+  const double total = all.mean_square() / formula;
+  std::printf(
+      "W128_P128, %u keys of %zu gates: mean square %.4f of the formula's; variance under one key "
+      "%.4f, expected %.4f; constants' mean square %.4f, expected %.4f\n",
+      keys, kGates, total, within, 1 - constant, between, constant);
+  // A mean square of r Gaussian errors scatters by sqrt(2/r); a mean's has the constant and
+  // 1/kGates of the rest. 5.2 deviations.
+  const double of_within = (1 - constant) * std::sqrt(2.0 / (keys * (kGates - 1.0)));
+  const double of_between = (constant + (1 - constant) / kGates) * std::sqrt(2.0 / keys);
+  EXPECT_NEAR(within, 1 - constant, 5.2 * of_within);
+  EXPECT_NEAR(between, constant, 5.2 * of_between);
+  EXPECT_NEAR(total, 1, 5.2 * std::hypot(of_within, of_between));
+}
 
 /// Parameters so noisy that operations fail once in tens to hundreds of times: all from one gadget
 /// digit of 14 bits, the rest being negligible.

@@ -42,7 +42,7 @@ struct Scene {
         [&](std::size_t i, std::span<std::int64_t> out) {
           std::copy_n(m.begin() + static_cast<std::ptrdiff_t>(i * N), N, out.begin());
         },
-        threads);
+        {}, threads);
   }
 };
 

@@ -371,5 +371,26 @@ TEST(BgvClient, EvaluationKeysAreThoseAskedFor) {
   }
 }
 
+// What takes long tells how far it is, and stops when told to.
+TEST(BgvClient, EncryptionAndDecryptionCanBeStopped) {
+  const Client client(bgv_insecure());
+  const PublicKey key = client.public_key();
+  const std::vector<std::int64_t> values(8 * client.parameters().N(), 3);
+  const Ciphertexts c = client.encrypt(values);
+  const Progress goes_on = [](std::size_t done, std::size_t total) {
+    EXPECT_LE(done, total);
+    EXPECT_EQ(total, 8u);
+    return true;
+  };
+  EXPECT_EQ(client.decrypt(client.encrypt(values, Packing::slots, goes_on), false, goes_on),
+            client.decrypt(c));
+  const Progress stop = [](std::size_t, std::size_t) { return false; };
+  EXPECT_THROW(client.encrypt(values, Packing::slots, stop), InterruptedError);
+  EXPECT_THROW(encrypt(key, values, Packing::slots, stop), InterruptedError);
+  EXPECT_THROW(client.decrypt(c, false, stop), InterruptedError);
+  EXPECT_THROW(client.noise_budget(c, stop), InterruptedError);
+  EXPECT_THROW(client.evaluation_keys({}, 1u << 30), ParameterError);
+}
+
 }  // namespace
 }  // namespace whorl::bgv

@@ -207,5 +207,25 @@ TEST(BinfheClient, ForkedChildrenEncryptDifferently) {
   }
 }
 
+// What takes long tells how far it is, and stops when told to.
+TEST(BinfheClient, EncryptionAndDecryptionCanBeStopped) {
+  const Client client(insecure(small_literal()));
+  const std::vector<std::uint32_t> messages(5000, 1);
+  std::size_t calls = 0;
+  const Progress goes_on = [&](std::size_t done, std::size_t total) {
+    EXPECT_LT(done, total);
+    EXPECT_EQ(total, messages.size());
+    return ++calls > 0;
+  };
+  const Ciphertexts c = client.encrypt(messages, {}, goes_on);
+  EXPECT_GE(calls, 4u);
+  EXPECT_EQ(client.decrypt(c, goes_on), messages);
+  const Progress later = [](std::size_t done, std::size_t) { return done == 0; };
+  EXPECT_THROW(client.encrypt(messages, {}, later), InterruptedError);
+  EXPECT_THROW(client.decrypt(c, later), InterruptedError);
+  EXPECT_THROW(client.noise(c, messages, later), InterruptedError);
+  EXPECT_THROW(client.evaluation_keys(1u << 30), ParameterError);
+}
+
 }  // namespace
 }  // namespace whorl::binfhe

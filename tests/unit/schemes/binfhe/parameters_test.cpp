@@ -40,6 +40,7 @@ TEST(BinfheParameters, EveryRefusalNamesFieldAndValue) {
       {"n", "15", steps(15)},
       {"n", "4097", steps(4097)},
       {"Q_ks", "2199023255552", [=](auto& p) { p.Q = prime60, p.Q_ks = 1ULL << 41; }},
+      {"Q_ks", "12289", [](auto& p) { p.Q = p.Q_ks = 12289; }},
       {"key_switch", "2", [](auto& p) { p.key_switch = static_cast<KeySwitch>(2); }},
       {"gadget", "0", gadget({})},
       {"gadget", "17", gadget(std::vector<GadgetRange>(17, {1, 7, 3}))},
@@ -141,6 +142,17 @@ TEST(BinfheParameters, CountsOfRowsAndFiniteEstimates) {
       EXPECT_LT(p.failure_log2(transform), -20);
     }
   }
+}
+
+// Gaussian secrets as narrow as the errors that go with them are easier to guess than ternary ones.
+TEST(BinfheParameters, NarrowGaussianSecretsHaveNoEstimate) {
+  ParameterLiteral p = Parameters::named("W128_P64").literal();
+  p.ring_secret = SecretDistribution::gaussian;
+  EXPECT_NO_THROW(Parameters::create(p)) << p.sigma_ring;
+  p.sigma_ring = 0.8;
+  const std::string message = test::message_of<ParameterError>([&] { Parameters::create(p); });
+  EXPECT_NE(message.find("no Gaussian secret of width 0.8"), std::string::npos) << message;
+  EXPECT_EQ(Parameters::create(p, true).security().ring_bits, 0);
 }
 
 // What Parameters::create accepts, a server can be built for.
