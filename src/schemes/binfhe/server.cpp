@@ -251,7 +251,7 @@ struct Server::State {
   std::string all_devices;
 };
 
-Server::Server(const EvaluationKeys& keys, ServerOptions options) {
+Server::Server(const EvaluationKeys& keys, const ServerOptions& options) {
   check_keys(keys);
   state_ = std::make_unique<State>(keys, options);
 }
@@ -335,7 +335,7 @@ Array Server::trivial_array(std::span<const std::uint32_t> messages, Encoding en
 Array Server::upload(const Ciphertexts& ciphertexts) const {
   return state_->upload(ciphertexts, {});
 }
-Array Server::upload(std::shared_ptr<const Ciphertexts> ciphertexts) const {
+Array Server::upload(const std::shared_ptr<const Ciphertexts>& ciphertexts) const {
   if (!ciphertexts) throw ShapeError("upload: no ciphertexts");
   return state_->upload(*ciphertexts, ciphertexts);
 }

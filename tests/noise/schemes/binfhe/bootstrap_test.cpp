@@ -115,7 +115,8 @@ TEST_P(Failure, OfGatesIsWhatParametersSay) {
   std::size_t nand = 0, xor_ = 0, majority = 0;
   for (unsigned k = 0; k < kKeys; ++k) {
     const Client client(parameters);
-    const Server server(client.evaluation_keys(), {test::tested_device, 0, Transform::ntt, {}});
+    const Server server(client.evaluation_keys(),
+                        {.device = test::tested_device, .threads = 0, .transform = Transform::ntt});
     const auto x = noise::random_messages(kRuns, 2), y = noise::random_messages(kRuns, 2),
                z = noise::random_messages(kRuns, 2);
     const auto a = refreshed(client, server, x, {}), b = refreshed(client, server, y, {}),
@@ -156,7 +157,8 @@ TEST_P(Failure, OfLookUpTablesIsWhatParametersSay) {
   std::size_t failures[3] = {};
   for (unsigned k = 0; k < kKeys; ++k) {
     const Client client(parameters);
-    const Server server(client.evaluation_keys(), {test::tested_device, 0, Transform::ntt, {}});
+    const Server server(client.evaluation_keys(),
+                        {.device = test::tested_device, .threads = 0, .transform = Transform::ntt});
     for (unsigned l = 0; l < 3; ++l) {
       const Lut& lut = *luts[l];
       const auto messages = noise::random_messages(kRuns, lut.input().p);
