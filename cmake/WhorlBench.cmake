@@ -40,7 +40,7 @@ function(whorl_add_bench name)
   whorl_bench_flags(bench_${name})
   set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                                  "${PROJECT_BINARY_DIR}/bench")
-  target_link_libraries(bench_${name} PRIVATE bench_common whorl)
+  target_link_libraries(bench_${name} PRIVATE bench_common whorl_inside)
   if(whorl_cuda)
     target_include_directories(bench_${name} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   endif()

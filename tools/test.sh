@@ -89,6 +89,7 @@ part ctest 'tests passed|tests failed' run_ctest
 if [[ "$mode" == full ]]; then
   part circuits 'PASSED|FAILED' tools/circuits.sh "$build/tests/whorl_tests_property_schemes" 100000 "$jobs"
   part clang 'tests passed|tests failed' preset clang
+  part shared 'tests passed|tests failed' preset shared
   part asan 'tests passed|tests failed' preset asan
   part tsan 'tests passed|tests failed' preset tsan
   part fuzz 'nothing found|FAILED' tests/fuzz/run.sh "$fuzz_seconds"
