@@ -78,12 +78,12 @@ preset() { # configure, build and test one preset
 warnings() {
   local type
   for type in Debug Release RelWithDebInfo MinSizeRel; do
-    cmake -S . -B "build/warnings/$type" -G Ninja -DCMAKE_BUILD_TYPE="$type" -DWHORL_WERROR=ON \
-      -DWHORL_TESTS=ON -DWHORL_BENCH=OFF -DWHORL_CUDA=OFF >"$logs/configure-$type.log" &&
-      cmake --build "build/warnings/$type" -j "$jobs" || {
+    if ! cmake -S . -B "build/warnings/$type" -G Ninja -DCMAKE_BUILD_TYPE="$type" \
+      -DWHORL_WERROR=ON -DWHORL_TESTS=ON -DWHORL_BENCH=OFF -DWHORL_CUDA=OFF \
+      >"$logs/configure-$type.log" || ! cmake --build "build/warnings/$type" -j "$jobs"; then
       echo "error: the build type $type has warnings, or does not build"
       return 1
-    }
+    fi
   done
   echo "no warnings in any build type"
 }
