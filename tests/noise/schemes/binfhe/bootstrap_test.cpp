@@ -38,7 +38,8 @@ TEST_P(Refreshed, HasTheVarianceOfTheFormula) {
   constexpr unsigned kKeys = 4;
   constexpr std::size_t kGates = 384;
   const noise::Moments moments = noise::nand_errors(
-      parameters, {test::tested_device, 0, GetParam().transform, {}}, kKeys, kGates);
+      parameters, {.device = test::tested_device, .transform = GetParam().transform}, kKeys,
+      kGates);
   std::printf("%s: deviation %.3f at q = %llu, %.3f of the formula's variance\n", GetParam().name,
               std::sqrt(moments.mean_square()), static_cast<unsigned long long>(parameters.q()),
               moments.mean_square() / estimate.refreshed);
@@ -116,7 +117,7 @@ TEST_P(Failure, OfGatesIsWhatParametersSay) {
   for (unsigned k = 0; k < kKeys; ++k) {
     const Client client(parameters);
     const Server server(client.evaluation_keys(),
-                        {.device = test::tested_device, .threads = 0, .transform = Transform::ntt});
+                        {.device = test::tested_device, .transform = Transform::ntt});
     const auto x = noise::random_messages(kRuns, 2), y = noise::random_messages(kRuns, 2),
                z = noise::random_messages(kRuns, 2);
     const auto a = refreshed(client, server, x, {}), b = refreshed(client, server, y, {}),
@@ -158,7 +159,7 @@ TEST_P(Failure, OfLookUpTablesIsWhatParametersSay) {
   for (unsigned k = 0; k < kKeys; ++k) {
     const Client client(parameters);
     const Server server(client.evaluation_keys(),
-                        {.device = test::tested_device, .threads = 0, .transform = Transform::ntt});
+                        {.device = test::tested_device, .transform = Transform::ntt});
     for (unsigned l = 0; l < 3; ++l) {
       const Lut& lut = *luts[l];
       const auto messages = noise::random_messages(kRuns, lut.input().p);
