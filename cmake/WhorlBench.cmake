@@ -40,7 +40,7 @@ function(whorl_add_bench name)
   whorl_bench_flags(bench_${name})
   set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
                                                  "${PROJECT_BINARY_DIR}/bench")
-  target_link_libraries(bench_${name} PRIVATE bench_common whorl)
+  target_link_libraries(bench_${name} PRIVATE bench_common whorl_inside)
   if(whorl_cuda)
     target_include_directories(bench_${name} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
   endif()
@@ -67,14 +67,13 @@ foreach(entry IN LISTS whorl_bench_entries)
   list(APPEND whorl_benches ${name})
 endforeach()
 
-# Those that want a GPU; tools/gpu-bundle.sh reads their names. Then bench_tune, which finds the
-# numbers of the CUDA kernels (make tune-gpu).
+# Those that want a GPU. Then bench_tune, which finds the numbers of the CUDA kernels (make tune-gpu).
 if(whorl_cuda)
   list(FILTER whorl_benches INCLUDE REGEX "^(cuda_.*|gpu|rns|bgv|tensor_cores)$")
   list(TRANSFORM whorl_benches PREPEND bench_ OUTPUT_VARIABLE whorl_gpu_benches)
-  add_custom_target(gpu_benches DEPENDS ${whorl_gpu_benches})
-  list(JOIN whorl_gpu_benches "\n" whorl_gpu_benches)
-  file(WRITE "${PROJECT_BINARY_DIR}/gpu_benches.txt" "${whorl_gpu_benches}\n")
+  if(WHORL_TESTS)
+    include(WhorlBundle)
+  endif()
 
   file(GLOB whorl_tune_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/tune/*.cu")
   whorl_add_bench(tune ${whorl_tune_sources})

@@ -16,7 +16,7 @@ foreach(source IN LISTS whorl_fuzz_sources)
   target_include_directories(fuzz_${name} PRIVATE "${PROJECT_SOURCE_DIR}/src"
                                                   "${PROJECT_SOURCE_DIR}/tests")
   target_compile_definitions(fuzz_${name} PRIVATE WHORL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_link_libraries(fuzz_${name} PRIVATE whorl PkgConfig::whorl_sodium Threads::Threads)
+  target_link_libraries(fuzz_${name} PRIVATE whorl_inside PkgConfig::whorl_sodium Threads::Threads)
   set(corpus "${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name}")
   if(NOT EXISTS "${corpus}")
     set(corpus "")

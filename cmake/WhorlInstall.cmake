@@ -1,10 +1,11 @@
-# find_package(whorl) for an installed prefix. A wheel carries the Python module only.
+# find_package(whorl) and pkg-config for an installed prefix. A wheel carries the Python module only.
 include(CMakePackageConfigHelpers)
 
 set(whorl_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/whorl")
 
-install(TARGETS whorl EXPORT whorlTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-                                                  COMPONENT development)
+install(TARGETS whorl EXPORT whorlTargets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/whorl"
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development
         FILES_MATCHING PATTERN "*.h")
@@ -17,3 +18,14 @@ write_basic_package_version_file(whorlConfigVersion.cmake COMPATIBILITY SameMino
 install(FILES "${PROJECT_BINARY_DIR}/whorlConfig.cmake"
               "${PROJECT_BINARY_DIR}/whorlConfigVersion.cmake" cmake/WhorlDependencies.cmake
         DESTINATION "${whorl_package_dir}" COMPONENT development)
+
+# The prefix is found from where the file lies, so that an installed tree can be moved.
+file(RELATIVE_PATH whorl_pc_to_prefix "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+string(REGEX REPLACE "/$" "" whorl_pc_to_prefix "${whorl_pc_to_prefix}")
+set(whorl_pc_libs "-pthread -lstdc++ -lm")
+if(whorl_cuda)
+  string(APPEND whorl_pc_libs " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
+endif()
+configure_file(cmake/whorl.pc.in whorl.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/whorl.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig"
+        COMPONENT development)

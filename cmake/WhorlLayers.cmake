@@ -8,6 +8,32 @@ set(whorl_public_schemes bgv bgv.h binfhe binfhe.h secret_key.h)
 set(whorl_public_circuits circuits)
 set(whorl_public_io io.h io_secret.h)
 
+# The view of a public header. Whorl is compiled with hidden visibility; a shared library gives out
+# what the public headers declare, so there the view declares all of it visible.
+function(whorl_view_public view header)
+  set(to "${PROJECT_SOURCE_DIR}/include/whorl/${header}")
+  # Of a build folder that was configured for the other kind of library.
+  if(IS_SYMLINK "${view}/whorl/${header}" AND BUILD_SHARED_LIBS)
+    file(REMOVE "${view}/whorl/${header}")
+  elseif(NOT IS_SYMLINK "${view}/whorl/${header}" AND NOT BUILD_SHARED_LIBS)
+    file(REMOVE_RECURSE "${view}/whorl/${header}")
+  endif()
+  if(NOT BUILD_SHARED_LIBS)
+    file(CREATE_LINK "${to}" "${view}/whorl/${header}" SYMBOLIC)
+  elseif(IS_DIRECTORY "${to}")
+    file(GLOB inside RELATIVE "${PROJECT_SOURCE_DIR}/include/whorl" CONFIGURE_DEPENDS "${to}/*.h")
+    foreach(each IN LISTS inside)
+      whorl_view_public("${view}" "${each}")
+    endforeach()
+  else()
+    file(CONFIGURE OUTPUT "${view}/whorl/${header}" @ONLY
+         CONTENT "#pragma GCC visibility push(default)
+#include \"${to}\"
+#pragma GCC visibility pop
+")
+  endif()
+endfunction()
+
 set_source_files_properties("${PROJECT_SOURCE_DIR}/src/backend/version.cpp"
                             PROPERTIES COMPILE_DEFINITIONS "WHORL_VERSION=\"${PROJECT_VERSION}\"")
 
@@ -30,8 +56,7 @@ foreach(layer IN LISTS whorl_layers)
     file(CREATE_LINK "${PROJECT_SOURCE_DIR}/src/${visible}" "${view}/${visible}" SYMBOLIC)
   endforeach()
   foreach(visible IN LISTS public)
-    file(CREATE_LINK "${PROJECT_SOURCE_DIR}/include/whorl/${visible}" "${view}/whorl/${visible}"
-         SYMBOLIC)
+    whorl_view_public("${view}" "${visible}")
   endforeach()
 
   add_library(whorl_${layer} OBJECT ${sources})

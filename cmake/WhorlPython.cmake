@@ -16,7 +16,7 @@ function(whorl_add_python_module name)
   target_include_directories(${name} SYSTEM PRIVATE "${NB_DIR}/include" ${Python_INCLUDE_DIRS})
   whorl_target_flags(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/python/src")
-  target_link_libraries(${name} PRIVATE whorl PkgConfig::whorl_sodium Threads::Threads)
+  target_link_libraries(${name} PRIVATE whorl_inside PkgConfig::whorl_sodium Threads::Threads)
 endfunction()
 
 foreach(part server client)

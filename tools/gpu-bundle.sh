@@ -26,22 +26,25 @@ defines=(-DWHORL_CUDA=ON -DWHORL_TESTS=ON -DWHORL_BENCH=ON)
 [[ -z "${WHORL_CUDA_ARCHITECTURES:-}" ]] ||
   defines+=("-DWHORL_CUDA_ARCHITECTURES=$WHORL_CUDA_ARCHITECTURES")
 cmake -S . -B "$build" "${defines[@]}"
-cmake --build "$build" -j "$jobs" --target whorl_tests_gpu gpu_benches
+cmake --build "$build" -j "$jobs" --target whorl_gpu
 
 rm -rf "${to:?}/bin" "${to:?}/lib" "${to:?}/tests"
 mkdir -p "$to/bin" "$to/lib" "$to/tests/kat"
-programs=("$build/tests/whorl_tests_gpu")
-while IFS= read -r name; do
-  programs+=("$build/bench/$name")
-done <"$build/gpu_benches.txt"
+strip -o "$to/lib/whorl_gpu" "$build/whorl_gpu"
+# One program has the kernels once; in bin/ is a name for each that is in it.
+mapfile -t programs <"$build/gpu_bundle.txt"
 for program in "${programs[@]}"; do
-  strip -o "$to/bin/$(basename "$program")" "$program"
+  cat >"$to/bin/$program" <<NAME
+#!/bin/sh
+exec "\$(dirname "\$0")/../lib/whorl_gpu" $program "\$@"
+NAME
+  chmod +x "$to/bin/$program"
 done
 cp tests/kat/*.txt "$to/tests/kat/"
 cp tools/circuits.sh "$to/"
 
 # All that they load but the C library's own parts, which the other machine has.
-mapfile -t libraries < <(ldd "$to"/bin/* |
+mapfile -t libraries < <(ldd "$to/lib/whorl_gpu" |
   sed -nE 's/.*=> (\/[^ ]+) .*/\1/p' | sort -u |
   grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*)\.so')
 cp -L "${libraries[@]}" "$to/lib/"

@@ -3,10 +3,11 @@
 # stamp with the hash of what it was made from, so that a second run does only what has changed.
 #
 # usage: tools/setup.sh [demo|test]      demo: what `make demo` needs; test: everything
+#        tools/setup.sh architectures    only says which GPUs the CUDA backend would be built for
 #
 # WHORL_CUDA=AUTO|ON|OFF and WHORL_CUDA_ARCHITECTURES="80-real;90a-real" go to CMake. The CUDA
-# backend is compiled for one architecture, unless told otherwise: that of the first GPU here, or an
-# H200's.
+# backend is compiled for the GPUs of this machine, unless told otherwise, or for an H200 where
+# there is none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -67,6 +68,7 @@ test_packages=(
   "clang:clang++"
   "clang-format:clang-format"
   "clang-tidy:clang-tidy"
+  "shellcheck:shellcheck"
 )
 
 # The first Python >= 3.10 that can make a virtual environment with pip and has its C headers.
@@ -193,21 +195,36 @@ supply_cmake() {
 
 # --- the module --------------------------------------------------------------------------------
 
-# The first GPU's architecture as CMake names it; compilers of today begin at 8.0.
-gpu_architecture() {
-  local capability
-  capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1) ||
-    true
-  case "$capability" in
-    9.0 | '') echo 90a-real ;;
-    [89].[0-9] | 1[0-9].[0-9]) echo "${capability/./}-real" ;;
-    *) echo 90a-real ;;
-  esac
+# Compute capabilities of the GPUs here that the CUDA backend is for, "8.9 9.0": from 8.0 on.
+gpu_capabilities() {
+  nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
+    grep -xE '([89]|1[0-9])\.[0-9]' | sort -uV | paste -sd ' ' || true
+}
+
+# Sets `architectures`, as CMake names them, and `reason`.
+choose_architectures() {
+  local capability capabilities
+  architectures="${WHORL_CUDA_ARCHITECTURES:-}"
+  if [[ -n "$architectures" ]]; then
+    reason="WHORL_CUDA_ARCHITECTURES says so"
+    return
+  fi
+  capabilities=$(gpu_capabilities)
+  for capability in $capabilities; do
+    capability="${capability/./}"
+    # What is written for Hopper alone wants its own name.
+    architectures+="${architectures:+;}${capability/#90/90a}-real"
+  done
+  reason="the GPUs here, of compute capability ${capabilities// /, }"
+  if [[ -z "$architectures" ]]; then
+    architectures=90a-real
+    reason="there is no GPU here: that of an H100 or H200"
+  fi
 }
 
 install_module() {
-  local hash cuda="${WHORL_CUDA:-AUTO}"
-  local architectures="${WHORL_CUDA_ARCHITECTURES:-$(gpu_architecture)}"
+  local hash cuda="${WHORL_CUDA:-AUTO}" architectures reason
+  choose_architectures
   hash="$("$venv/bin/python" --version) $cuda $architectures $(hash_of src include python cmake \
     CMakeLists.txt pyproject.toml)"
   if fresh module "$hash" && "$venv/bin/python" -c 'import whorl' 2>/dev/null; then
@@ -215,6 +232,8 @@ install_module() {
     return
   fi
   say "library and Python module: building with $jobs jobs"
+  [[ "$cuda" == OFF ]] ||
+    printf '               GPU architectures, if nvcc is there: %s (%s)\n' "$architectures" "$reason"
   # The same build folder as the C++ tests', so that the library is compiled once.
   local log="$stamps/module.log"
   if ! CMAKE_BUILD_PARALLEL_LEVEL="$jobs" "$venv/bin/python" -m pip install -v \
@@ -229,6 +248,11 @@ install_module() {
   grep -oE 'CUDA backend: .*' "$log" | tail -n 1 | sed 's/^/               /' || true
 }
 
+if [[ "$goal" == architectures ]]; then
+  choose_architectures
+  printf '%s (%s)\n' "$architectures" "$reason"
+  exit
+fi
 install_system_packages
 check_versions
 make_venv

@@ -74,6 +74,20 @@ preset() { # configure, build and test one preset
   cmake --build --preset "$name" -j "$jobs" && ctest --preset "$name" -j "$jobs"
 }
 
+# The C++ without CUDA, by the system's compiler: some warnings come with an optimisation.
+warnings() {
+  local type
+  for type in Debug Release RelWithDebInfo MinSizeRel; do
+    if ! cmake -S . -B "build/warnings/$type" -G Ninja -DCMAKE_BUILD_TYPE="$type" \
+      -DWHORL_WERROR=ON -DWHORL_TESTS=ON -DWHORL_BENCH=OFF -DWHORL_CUDA=OFF \
+      >"$logs/configure-$type.log" || ! cmake --build "build/warnings/$type" -j "$jobs"; then
+      echo "error: the build type $type has warnings, or does not build"
+      return 1
+    fi
+  done
+  echo "no warnings in any build type"
+}
+
 if [[ "$mode" == gpu ]]; then
   rm -f "$build/tests/whorl_tests_gpu" # none, if this build leaves CUDA out
   part build 'error:|^\[[0-9]+/[0-9]+\]|no work to do' build_cpp
@@ -88,7 +102,9 @@ part build 'error:|^\[[0-9]+/[0-9]+\]|no work to do' build_cpp
 part ctest 'tests passed|tests failed' run_ctest
 if [[ "$mode" == full ]]; then
   part circuits 'PASSED|FAILED' tools/circuits.sh "$build/tests/whorl_tests_property_schemes" 100000 "$jobs"
+  part warnings 'error:|no warnings' warnings
   part clang 'tests passed|tests failed' preset clang
+  part shared 'tests passed|tests failed' preset shared
   part asan 'tests passed|tests failed' preset asan
   part tsan 'tests passed|tests failed' preset tsan
   part fuzz 'nothing found|FAILED' tests/fuzz/run.sh "$fuzz_seconds"

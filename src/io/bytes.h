@@ -106,7 +106,11 @@ class ByteReader {
 /// Gathers small fields.
 class ByteWriter {
  public:
-  void bytes(ByteSpan more) { bytes_.insert(bytes_.end(), more.begin(), more.end()); }
+  void bytes(ByteSpan more) {
+    const std::size_t begin = bytes_.size();
+    bytes_.resize(begin + more.size());
+    std::ranges::copy(more, bytes_.data() + begin);
+  }
   template <class T>
   void value(T number) {
     static_assert(std::is_arithmetic_v<T>);

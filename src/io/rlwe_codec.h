@@ -31,12 +31,14 @@ WordRule ciphertext_rule(const Parameters& p, std::uint64_t parts, std::uint64_t
           field};
 }
 
-/// c_1 of `count` fresh encryptions.
+/// c_1 of `count` fresh encryptions. Residues of ring elements have words of 4 or 8 bytes
+/// (ring_word_bytes), which is not known where this is compiled.
 template <class Word, class Parameters>
 void expand_masks(const Parameters& p, const Seed& seed, std::uint64_t count,
                   std::span<const std::uint32_t> numbers, std::span<Word> out) {
-  lattice::rlwe::ciphertexts_uniform<Word>(p.N(), p.literal().chain, seed,
-                                           static_cast<std::size_t>(count), numbers, out);
+  if constexpr (sizeof(Word) >= 4)
+    lattice::rlwe::ciphertexts_uniform<Word>(p.N(), p.literal().chain, seed,
+                                             static_cast<std::size_t>(count), numbers, out);
 }
 
 /// All of an array, or c_0 of a seeded one of two parts. MismatchError for a seed that c_1 does not

@@ -65,11 +65,11 @@ struct Fleet::Outcome {
 
 /// Piece k goes to queue k modulo their number; its result is fetched when the queue is needed
 /// again.
-void Fleet::run_on(std::size_t number, const Job& job, Range range) const {
+void Fleet::run_on(std::size_t lane, const Job& job, Range range) const {
   if (range.count == 0) return;
-  const Lane& lane = *lanes_[number];
-  const unsigned usual = std::max(1u, lane.device().queues());
-  Lease queues(lane);
+  const Lane& on = *lanes_[lane];
+  const unsigned usual = std::max(1u, on.device().queues());
+  Lease queues(on);
   std::size_t limit = std::max<std::size_t>(1, queues[0].batch_limit(job.memory));
   const std::vector<Range> pieces = pieces_of(range, limit, usual);
   std::deque<Range> todo(pieces.begin(), pieces.end());
@@ -94,10 +94,10 @@ void Fleet::run_on(std::size_t number, const Job& job, Range range) const {
   /// array and no unused key leaves the device for it. A call that holds the lane is not waited
   /// for: it may wait for keys that this one has.
   const auto halve = [&](Range piece) {
-    const std::unique_lock held(lane, std::try_to_lock);
-    if (held && (lane.residents().spill() ||
-                 (!std::exchange(asked, true) && lane.residents().ask_room_makers(lane)))) {
-      lane.queue().wait();
+    const std::unique_lock held(on, std::try_to_lock);
+    if (held && (on.residents().spill() ||
+                 (!std::exchange(asked, true) && on.residents().ask_room_makers(on)))) {
+      on.queue().wait();
       todo.push_front(piece);
       return;
     }
@@ -137,7 +137,7 @@ void Fleet::run_on(std::size_t number, const Job& job, Range range) const {
       piece.count = limit;
     }
     try {
-      pending[k] = {job.work(queues[k], number, piece), piece};
+      pending[k] = {job.work(queues[k], lane, piece), piece};
     } catch (const OutOfMemoryError& error) {
       // What other queues hold may be all that is missing.
       bool held = false;

@@ -1,8 +1,9 @@
 """The same BGV circuits in Whorl and in OpenFHE: all slots of all results are the same.
 
-OpenFHE's wheel wants CPython 3.10, and runs there in a process of its own (openfhe_worker.py):
-`python3.10`, or the interpreter that WHORL_PEER_PYTHON names. Without it these tests are skipped;
-if one is named they fail. Both pack a vector as two rows of N/2 slots and rotate to the left.
+OpenFHE's wheel wants CPython 3.10, and runs there in a process of its own (openfhe_worker.py);
+openfhe_peer.py finds or makes an environment for it. Without one these tests are skipped; if
+WHORL_PEER_PYTHON names one that does not serve they fail. Both pack a vector as two rows of N/2
+slots and rotate to the left.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openfhe_peer
 import pytest
 from whorl import bgv
 
@@ -25,36 +26,19 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 Operation = tuple[Any, ...]
 """Name, number of the operand, and the other's number, columns or a row of values."""
 
-PEER = os.environ.get("WHORL_PEER_PYTHON", "python3.10")
 LOG_SUMS = 2
 """At most 2^LOG_SUMS ciphertexts are summed before they are multiplied."""
 TURNS = 2
 """At most so many rotations in sequence at a level."""
 
 
-@cache
-def why_absent() -> str:
-    """Empty where OpenFHE can be imported."""
-    try:
-        done = subprocess.run([PEER, "-c", "import openfhe"], capture_output=True, text=True)
-    except OSError as error:
-        return str(error)
-    said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-    # A traceback closes with its error; another program's first line is its message.
-    return "" if done.returncode == 0 else said[-1] if "Error" in said[-1] else said[0]
-
-
 @pytest.fixture(scope="module", autouse=True)
 def openfhe() -> None:
     """Skips where there is none."""
-    if not why_absent():
-        return
-    if "WHORL_PEER_PYTHON" in os.environ:
-        pytest.fail(f"WHORL_PEER_PYTHON={PEER} does not import openfhe: {why_absent()}")
-    pytest.skip(
-        f"{PEER} does not import openfhe ({why_absent()}): name a CPython 3.10 that has its wheel "
-        "by WHORL_PEER_PYTHON"
-    )
+    if why := openfhe_peer.find().why_absent:
+        if "WHORL_PEER_PYTHON" in os.environ:
+            pytest.fail(f"WHORL_PEER_PYTHON does not import openfhe: {why}")
+        pytest.skip(why)
 
 
 class Peer:
@@ -82,11 +66,11 @@ class Peer:
 
 
 @contextmanager
-def openfhe_peer(depth: int, t: int) -> Iterator[Peer]:
+def peer_process(depth: int, t: int) -> Iterator[Peer]:
     worker = Path(__file__).parent / "openfhe_worker.py"
     shape = {"depth": depth, "t": t, "sums": 2**LOG_SUMS, "turns": TURNS}
     with subprocess.Popen(
-        [PEER, str(worker), json.dumps(shape)],
+        [openfhe_peer.find().python, str(worker), json.dumps(shape)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -187,7 +171,7 @@ def test_the_example() -> None:
         ("multiply", 5, 2),
         *(("rotate", 0, columns) for columns in (1, 2, 3, -1, -2)),
     ]
-    with openfhe_peer(2, 65537) as peer:
+    with peer_process(2, 65537) as peer:
         compare(chosen(2, 65537, peer), peer, inputs, operations)
 
 
@@ -237,7 +221,7 @@ def random_circuit(
 @pytest.mark.parametrize("t", [65537, 786433])
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
 def test_random_circuits(generator: np.random.Generator, depth: int, t: int) -> None:
-    with openfhe_peer(depth, t) as peer:
+    with peer_process(depth, t) as peer:
         ours = chosen(depth, t, peer)
         for _ in range(3):
             compare(ours, peer, *random_circuit(generator, depth, t, peer.N, 6 + 3 * depth))

@@ -24,9 +24,10 @@ namespace whorl::bgv {
 struct ServerOptions {
   /// "cpu"; "cuda" (the first GPU), "cuda:1", several as "cuda:0,1" or "cuda:all"; "" takes the
   /// best there is. DeviceError for one that is not there: none is replaced by another.
-  std::string device;
-  unsigned threads = 0;             ///< host threads; 0: all cores
-  std::function<bool()> interrupt;  ///< polled in long calls; true: InterruptedError
+  std::string device = {};
+  unsigned threads = 0;  ///< host threads; 0: all cores
+  /// Polled from the calling thread during long calls; true stops the call with InterruptedError.
+  std::function<bool()> interrupt = {};
   /// Bytes that keys may take of each device; those used least recently make room. 0: no bound, and
   /// keys are prepared when the server is made.
   std::size_t key_budget = 0;
@@ -93,7 +94,7 @@ class Plaintexts {
 /// the device (failed_devices).
 class Server {
  public:
-  Server(const EvaluationKeys& keys, const ServerOptions& options = {});
+  explicit Server(const EvaluationKeys& keys, const ServerOptions& options = {});
 
   const Parameters& parameters() const;
   const KeyId& key_id() const;

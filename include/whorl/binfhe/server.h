@@ -37,21 +37,22 @@ enum class RotationSchedule : std::uint8_t {
   shared      ///< several ciphertexts in a thread block share each step of the key
 };
 
+/// The first five are those of bgv::ServerOptions.
 struct ServerOptions {
   /// "cpu"; "cuda" (the first GPU), "cuda:1", several as "cuda:0,1" or "cuda:all"; "" takes the
   /// best there is. DeviceError for one that is not there: none is replaced by another.
-  std::string device = "cpu";
-  unsigned threads = 0;                ///< of a CPU; 0: all cores
-  std::optional<Transform> transform;  ///< default: the parameters'
+  std::string device = {};
+  unsigned threads = 0;  ///< host threads; 0: all cores
   /// Polled from the calling thread during long calls; true stops the call with InterruptedError.
-  std::function<bool()> interrupt;
-  RotationSchedule rotation = RotationSchedule::automatic;
+  std::function<bool()> interrupt = {};
   /// Bytes that keys may take of each device; those used least recently make room. 0: no bound.
   std::size_t key_budget = 0;
   /// Room for keys that several servers share, instead of a budget of this server's own; keys are
   /// prepared when they are used, and when the server is made. ParameterError if key_budget is
   /// given as well.
   std::optional<KeyCache> key_cache = {};
+  std::optional<Transform> transform = {};  ///< default: the parameters'
+  RotationSchedule rotation = RotationSchedule::automatic;
   /// Of several devices: ciphertexts that one should have before a batch is spread over another. A
   /// GPU takes about as long for one as for a thousand.
   std::size_t least_share = 1024;
@@ -122,7 +123,7 @@ class Array {
 /// it is of sums; sums, on what they sum. Probabilities are of one ciphertext, not of a batch.
 class Server {
  public:
-  explicit Server(const EvaluationKeys& keys, ServerOptions options = {});
+  explicit Server(const EvaluationKeys& keys, const ServerOptions& options = {});
   ~Server();
   Server(Server&&) noexcept;
   Server& operator=(Server&&) noexcept;
@@ -214,7 +215,7 @@ class Server {
   Array upload(const Ciphertexts& ciphertexts) const;
   /// Of several devices, one that fails takes nothing of this array along: the array holds the
   /// ciphertexts, which must not be changed.
-  Array upload(std::shared_ptr<const Ciphertexts> ciphertexts) const;
+  Array upload(const std::shared_ptr<const Ciphertexts>& ciphertexts) const;
   /// Waits for what the array is made of.
   Ciphertexts download(const Array& array) const;
 

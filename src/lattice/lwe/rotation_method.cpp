@@ -148,49 +148,50 @@ double RotationMethod::automorphisms(std::uint32_t n, std::uint32_t N) const {
   return N * p / -std::expm1(group_ * std::log1p(-p)) + 1;
 }
 
-double RotationMethod::variance(const Noise& at, const ring::Gadget& gadget,
+double RotationMethod::variance(const Noise& noise, const ring::Gadget& gadget,
                                 std::uint32_t count) const {
   if (raised()) {
     // Shi et al., §4.2: a digit is a whole coefficient, of mean square Q^2/12; what it multiplies
     // is divided by P, whose rounding the secret multiplies. X^±a - 1 doubles what a key of GINX
     // adds.
-    const double Q = static_cast<double>(at.Q), P = static_cast<double>(raised_by_);
+    const double Q = static_cast<double>(noise.Q), P = static_cast<double>(raised_by_);
     const double doubled = kind_ == Kind::ginx || kind_ == Kind::unrolled ? 2 : 1;
-    const double keys = kind_ == Kind::ginx || kind_ == Kind::unrolled ? at.keys : 1;
-    const double step = doubled * keys * 2 * at.N * (Q * Q / 12) * at.row_variance / (P * P) +
-                        (1 + at.N * at.ring_mean_square) / 12;
-    return count * products(at.N) * step;
+    const double keys = kind_ == Kind::ginx || kind_ == Kind::unrolled ? noise.keys : 1;
+    const double step = doubled * keys * 2 * noise.N * (Q * Q / 12) * noise.row_variance / (P * P) +
+                        (1 + noise.N * noise.ring_mean_square) / 12;
+    return count * products(noise.N) * step;
   }
   const auto product = [&](unsigned keys, double message_mean_square) {
-    double out = external_product_variance(gadget, at.N, keys, at.row_variance, message_mean_square,
-                                           at.ring_mean_square);
-    if (at.fft) out += fft_rounding_variance(gadget, at.Q, at.N, keys, at.ring_mean_square);
+    double out = external_product_variance(gadget, noise.N, keys, noise.row_variance,
+                                           message_mean_square, noise.ring_mean_square);
+    if (noise.fft)
+      out += fft_rounding_variance(gadget, noise.Q, noise.N, keys, noise.ring_mean_square);
     return out;
   };
   // A step whose exponent is 0 (1 in 2N) changes nothing.
-  const double moved = count * (1 - 1 / (2.0 * at.N));
+  const double moved = count * (1 - 1 / (2.0 * noise.N));
   switch (kind_) {
     case Kind::ginx:
-      return moved * product(at.keys, at.lwe_mean_square);
+      return moved * product(noise.keys, noise.lwe_mean_square);
     case Kind::unrolled: {
       // The bundle sum_S (X^a_S - 1)·K_S has twice the variance of each key's rows, and multiplies
       // what the gadget drops of ACC itself by X^a_S - 1, of mean square 2 unless no s_i is 1.
       const double any = 1 - std::ldexp(1.0, -static_cast<int>(group_));
-      return count * products(at.N) * product(2 * ((1u << group_) - 1), 2 * any);
+      return count * products(noise.N) * product(2 * ((1u << group_) - 1), 2 * any);
     }
     case Kind::ap:
       // Ducas and Micciancio 2015, §5: a product with an encryption of a monomial for each digit.
-      return count * products(at.N) * product(1, 1);
+      return count * products(noise.N) * product(1, 1);
     case Kind::automorphism:
       break;
   }
   // Lee et al. 2023, §4.3: products with encryptions of monomials; an automorphism's key switching
   // decomposes a alone: half the rows, and the dropped bits of a only.
-  const double b_alone = external_product_variance(gadget, at.N, 0, 0, 1, 0);
+  const double b_alone = external_product_variance(gadget, noise.N, 0, 0, 1, 0);
   const double half =
       (product(1, 1) - b_alone) / 2 +
-      (external_product_variance(gadget, at.N, 0, 0, 1, at.ring_mean_square) - b_alone) / 2;
-  return count * product(1, 1) + count * automorphisms(at.n, at.N) / at.n * half;
+      (external_product_variance(gadget, noise.N, 0, 0, 1, noise.ring_mean_square) - b_alone) / 2;
+  return count * product(1, 1) + count * automorphisms(noise.n, noise.N) / noise.n * half;
 }
 
 double RotationMethod::transforms(const ring::Gadget& gadget, std::uint32_t n, std::uint32_t N,

@@ -21,11 +21,12 @@ std::size_t bytes_of_product(const ring::RnsPlan<Word>& plan) {
 }  // namespace
 
 template <class Word>
-Typed<Word>::Typed(std::shared_ptr<const run::Fleet> of,
+Typed<Word>::Typed(std::shared_ptr<const run::Fleet> fleet,
                    std::shared_ptr<const ring::RnsPlan<Word>> plan)
-    : Evaluator(std::move(of), *plan), plan_(std::move(plan)) {
-  for (std::size_t l = 0; l < fleet().size(); ++l) {
-    const run::Lane& lane = *fleet().lane(l);
+    : Evaluator(std::move(fleet), *plan), plan_(std::move(plan)) {
+  const run::Fleet& all = this->fleet();
+  for (std::size_t l = 0; l < all.size(); ++l) {
+    const run::Lane& lane = *all.lane(l);
     const auto held = lane.hold();
     lane.queue().ring<Word>();  // DeviceError now, if there are none
     tables_.push_back(lane.queue().rns<Word>().prepare(plan_));

@@ -333,6 +333,7 @@ Array Typed<Word>::added_up(Pieces pieces, const Array& a, std::size_t count,
       if ((term.g != 1) == switches) order.push_back(&term);
   const bool some_stay = order.front()->g == 1;
   std::vector<Held> plains;
+  plains.reserve(order.size());
   for (const Term* term : order) plains.push_back(aligned(term->plain, out->pieces, count));
 
   const auto one = [&](const Site& site, const View& operand) {

@@ -433,10 +433,10 @@ struct Server::State : std::enable_shared_from_this<State> {
   std::string all_devices;
 };
 
-Server::Server(const EvaluationKeys& keys, ServerOptions options) {
+Server::Server(const EvaluationKeys& keys, const ServerOptions& options) {
   check_keys(keys);
-  state_ =
-      math::with_memory_for("a server", [&] { return std::make_shared<const State>(keys, options); });
+  state_ = math::with_memory_for("a server",
+                                 [&] { return std::make_shared<const State>(keys, options); });
 }
 Server::~Server() = default;
 Server::Server(Server&&) noexcept = default;
@@ -529,7 +529,7 @@ Array Server::trivial_array(std::span<const std::uint32_t> messages, Encoding en
 Array Server::upload(const Ciphertexts& ciphertexts) const {
   return state_->upload(ciphertexts, {});
 }
-Array Server::upload(std::shared_ptr<const Ciphertexts> ciphertexts) const {
+Array Server::upload(const std::shared_ptr<const Ciphertexts>& ciphertexts) const {
   if (!ciphertexts) throw ShapeError("upload: no ciphertexts");
   return state_->upload(*ciphertexts, ciphertexts);
 }

@@ -44,7 +44,7 @@ TEST(KeyCache, ServersTakeTurns) {
   const binfhe::Ciphertexts y = gates.client.encrypt(bits);
 
   const std::size_t bgv_bytes = bgv::Server(one.keys, {"cpu", 1, {}}).key_bytes();
-  const std::size_t gate_bytes = binfhe::Server(gates.keys, {"cpu", 1, {}, {}}).key_bytes();
+  const std::size_t gate_bytes = binfhe::Server(gates.keys, {"cpu", 1}).key_bytes();
   // More than the larger: room is made for keys about as large as they are.
   const std::size_t room = std::max(bgv_bytes, gate_bytes) * 8 / 5;
   ASSERT_GT(2 * bgv_bytes, room);
@@ -58,7 +58,7 @@ TEST(KeyCache, ServersTakeTurns) {
   options.threads = 2;  // the same hardware all the same
   const bgv::Server second(other.keys, options);
   EXPECT_EQ(first.key_bytes() + second.key_bytes(), 0u) << "prepared when they are used";
-  binfhe::ServerOptions gate_options{"cpu", 1, {}, {}};
+  binfhe::ServerOptions gate_options{"cpu", 1};
   gate_options.key_cache = cache;
   const binfhe::Server third(gates.keys, gate_options);
   EXPECT_EQ(third.key_bytes(), gate_bytes);
@@ -83,8 +83,8 @@ TEST(KeyCache, GatesCountEachKeyThatIsThere) {
   const test::Pair& gates = test::pair_of(test::insecure(test::small_literal()));
   const std::vector<std::uint32_t> bits = {0, 1, 1, 0};
   const binfhe::Ciphertexts x = gates.client.encrypt(bits);
-  const std::size_t each = binfhe::Server(gates.keys, {"cpu", 1, {}, {}}).key_bytes();
-  binfhe::ServerOptions options{"cpu", 1, {}, {}};
+  const std::size_t each = binfhe::Server(gates.keys, {"cpu", 1}).key_bytes();
+  binfhe::ServerOptions options{"cpu", 1};
   options.key_cache = KeyCache(2 * each - 1);
   const binfhe::Server first(gates.keys, options), second(gates.keys, options);
   const std::size_t one_key = first.key_bytes();  // the other has left for the second's
@@ -114,7 +114,7 @@ TEST(KeyCache, Refusals) {
   EXPECT_THROW(bgv::Server(tenant.keys, options), ParameterError);
 
   const test::Pair& gates = test::pair_of(test::insecure(test::small_literal()));
-  binfhe::ServerOptions gate_options{"cpu", 1, {}, {}};
+  binfhe::ServerOptions gate_options{"cpu", 1};
   gate_options.key_cache = KeyCache(1);
   EXPECT_THROW(binfhe::Server(gates.keys, gate_options), OutOfMemoryError);
   gate_options.key_budget = 1000;

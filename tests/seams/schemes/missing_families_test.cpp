@@ -49,7 +49,7 @@ void expect_binfhe_refusal(const binfhe::ParameterLiteral& literal, const std::s
                            const std::string& due) {
   const binfhe::Client client(test::insecure(literal));
   const binfhe::EvaluationKeys keys = client.evaluation_keys(1);
-  expect_refusal([&] { binfhe::Server(keys, {device, 1, {}, {}}); }, due);
+  expect_refusal([&] { binfhe::Server(keys, {device, 1}); }, due);
 }
 binfhe::ParameterLiteral wide_literal() {
   binfhe::ParameterLiteral p = test::small_literal();
@@ -76,7 +76,7 @@ TEST(MissingFamilies, ABinfheServerNeedsLweAndRingOperations) {
   expect_binfhe_refusal(wide_literal(), "narrow",
                         "narrow:0 has no ring operations in words of 64 bits");
   const binfhe::Client client(test::insecure(test::small_literal()));
-  EXPECT_NO_THROW(binfhe::Server(client.evaluation_keys(1), {"narrow", 1, {}, {}}));
+  EXPECT_NO_THROW(binfhe::Server(client.evaluation_keys(1), {"narrow", 1}));
 }
 
 TEST(MissingFamilies, ABgvServerNeedsRnsOperations) {
@@ -95,7 +95,7 @@ TEST(MissingFamilies, EachSchemeIgnoresWhatItDoesNotNeed) {
   const auto& pair = test::bgv_pair(test::bgv_insecure({1024, 65537, 30, 4, 2}));
   EXPECT_NO_THROW(bgv::Server(pair.keys, {"rotationless", 1, {}}));
   const binfhe::Client client(test::insecure(test::small_literal()));
-  EXPECT_NO_THROW(binfhe::Server(client.evaluation_keys(1), {"rnsless", 1, {}, {}}));
+  EXPECT_NO_THROW(binfhe::Server(client.evaluation_keys(1), {"rnsless", 1}));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ void check_gates_and_tables(const Parameters& parameters) {
   const EvaluationKeys keys = client.evaluation_keys(2);
   EXPECT_EQ(keys.rotation_b.size(),
             parameters.rotation_key_rows() * parameters.rotation_row_words());
-  const Server server(keys, test::failing({"slow", 2, {}, {}}));
+  const Server server(keys, test::failing({"slow", 2}));
   const std::vector<std::uint32_t> x = {0, 0, 1, 1}, y = {0, 1, 0, 1}, m = {0, 1, 2, 3};
   const Array a = server.upload(client.encrypt(x)), b = server.upload(client.encrypt(y));
   const Array* both[] = {&a, &b};
@@ -97,7 +97,7 @@ TEST(RotationMethods, WhoHasNoKernelRefusesTheKeys) {
     const Parameters parameters = test::insecure(with(rotation, SecretDistribution::binary));
     const Client client(parameters);
     try {
-      const Server server(client.evaluation_keys(2), {"cpu", 1, {}, {}});
+      const Server server(client.evaluation_keys(2), {"cpu", 1});
       FAIL() << name;
     } catch (const DeviceError& error) {
       EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();

@@ -61,7 +61,7 @@ TEST(IoFormat1, Binfhe) {
     EXPECT_TRUE(std::ranges::equal(lut.values(), std::vector<std::uint32_t>{1, 0, 3, 2}));
     EXPECT_EQ(lut.kind(), binfhe::LutKind::padded);
 
-    const binfhe::Server server(kept<binfhe::EvaluationKeys>(set + "-evaluation-keys"));
+    const binfhe::Server server(kept<binfhe::EvaluationKeys>(set + "-evaluation-keys"), {"cpu"});
     const binfhe::Ciphertexts* const inputs[] = {&fresh, &nand};
     EXPECT_EQ(client.decrypt(server.gate(binfhe::Gate::and_, inputs)),
               (std::vector<std::uint32_t>{0, 0, 1, 0, 1}));

@@ -14,6 +14,7 @@
 #include <functional>
 #include <random>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "math/keystream.h"
@@ -66,10 +67,10 @@ TEST(MathStream, any_split_gives_the_same_bytes) {
 }
 
 TEST(MathStream, indices_and_seeds_are_independent) {
-  std::set<std::vector<uint8_t>> seen;
+  std::set<std::array<uint8_t, 32>> seen;
   const Seed seed = random_seed();
   for (const uint64_t index : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 32, ~uint64_t{0}}) {
-    std::vector<uint8_t> bytes(32);
+    std::array<uint8_t, 32> bytes;
     Stream(seed, index).fill(bytes);
     EXPECT_TRUE(seen.insert(bytes).second) << index;
     Stream(random_seed(), index).fill(bytes);
@@ -112,19 +113,22 @@ TEST(MathPrivateStream, forked_children_share_nothing) {
   PrivateStream stream("fork test");
   std::vector<uint8_t> bytes(100);  // leaves a buffer for the children to inherit
   stream.fill(bytes);
-  std::set<std::vector<uint8_t>> drawn;
+  std::set<std::string> drawn;
+  const auto is_new = [&](const std::vector<uint8_t>& each) {
+    return drawn.insert(std::string(each.begin(), each.end())).second;
+  };
   // A raw system call goes past fork handlers: then it is the process id that tells.
   const auto raw_fork = [] { return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)); };
   for (const std::function<pid_t()>& fork_child : std::vector<std::function<pid_t()>>{
            [] { return fork(); }, [] { return fork(); }, raw_fork, raw_fork}) {
     const std::vector<uint8_t> of_child = bytes_of_child(fork_child, stream);
     ASSERT_EQ(of_child.size(), 64U);
-    EXPECT_TRUE(drawn.insert(of_child).second) << "two children drew the same bytes";
+    EXPECT_TRUE(is_new(of_child)) << "two children drew the same bytes";
   }
   // The parent's own next bytes are what a child would have drawn without a new key.
   bytes.resize(64);
   stream.fill(bytes);
-  EXPECT_TRUE(drawn.insert(bytes).second) << "a child drew its parent's bytes";
+  EXPECT_TRUE(is_new(bytes)) << "a child drew its parent's bytes";
 }
 
 template <class Word>

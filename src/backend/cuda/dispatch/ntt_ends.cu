@@ -3,49 +3,8 @@
 
 #include "backend/cuda/dispatch/ntt_launches.cuh"
 #include "backend/cuda/dispatch/ntt_rows.h"
-#include "backend/cuda/kernels/ntt_ends.cuh"
 
 namespace whorl::backend::cuda {
-
-namespace {
-
-/// The last kernel of a forward transform.
-template <class Word, int headroom, class Tuning, class Ends>
-Launch<NttArguments<Word>> last_launch() {
-  constexpr int last = Tuning::shape.kernels - 1;
-  return Launch<NttArguments<Word>>::template of<Tuning::shape.kernel[last], Word>(
-      ntt_kernel<Word, headroom, TunedKernel<Tuning, last>, Ends>, "ntt_kernel with ends");
-}
-
-/// The one kernel of few transforms, for N of which there is such a kernel.
-template <class Word, class Ends>
-Launch<NttArguments<Word>> converting_launch(std::uint32_t N, Word q) {
-  return for_headroom(q, [&]<int headroom>() {
-    return for_size(N, [&]<int log_n>() -> Launch<NttArguments<Word>> {
-      if constexpr (few_ntt_cluster<sizeof(Word)>(log_n) > 0)
-        return last_launch<Word, headroom, FewNttTuning<sizeof(Word), log_n>, Ends>();
-      else
-        return {};
-    });
-  });
-}
-template <class Word>
-Launch<NttArguments<Word>> dividing_launch(Many many, std::uint32_t N, Word q) {
-  using Ends = NttEnds<false, true>;
-  return for_headroom(q, [&]<int headroom>() {
-    return for_size(N, [&]<int log_n>() {
-      if constexpr (few_ntt_cluster<sizeof(Word)>(log_n) > 0)
-        if (many.clusters && many.few)
-          return last_launch<Word, headroom, FewNttTuning<sizeof(Word), log_n>, Ends>();
-      using With = typename NttTuning<sizeof(Word), log_n, true>::Canonical;
-      using Without = typename NttTuning<sizeof(Word), log_n, false>::Canonical;
-      return many.clusters ? last_launch<Word, headroom, With, Ends>()
-                           : last_launch<Word, headroom, Without, Ends>();
-    });
-  });
-}
-
-}  // namespace
 
 template <class Word>
 bool may_convert(const Stream& stream, std::uint32_t N, std::size_t transforms) {
@@ -64,9 +23,8 @@ void ntt_rows_with(const Stream& stream, const NttLimbs<Word>& limbs, const NttS
   const Word largest = largest_modulus(limbs.forward, selection);
   Launches<NttArguments<Word>> launches{1, {}};
   if (conversion != nullptr) {
-    launches.launch[0] = division != nullptr
-                             ? converting_launch<Word, NttEnds<true, true>>(limbs.N, largest)
-                             : converting_launch<Word, NttEnds<true, false>>(limbs.N, largest);
+    launches.launch[0] = division != nullptr ? converting_launch<Word, true>(limbs.N, largest)
+                                             : converting_launch<Word, false>(limbs.N, largest);
   } else {
     launches = choose_ntt<Word>(many, limbs.N, true, largest);
     launches.launch[launches.count - 1] = dividing_launch<Word>(many, limbs.N, largest);

@@ -1,5 +1,5 @@
 // How kernels of transforms are launched, and how calls on rows of RNS arrays are cut into
-// launches: what transforms.cu and ntt_ends.cu share.
+// launches: what the files of transforms share.
 #pragma once
 
 #include <algorithm>
@@ -77,9 +77,21 @@ auto for_headroom(Word q, const F& f) {
   }
 }
 
-/// Of kernels that do nothing besides, for moduli up to q.
+/// Of kernels that do nothing besides, for moduli up to q. What chooses kernels is in files of its
+/// own, as they take long to compile.
+template <class Word, bool forward>
+Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, Word q);
 template <class Word>
-Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, bool forward, Word q);
+Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, bool forward, Word q) {
+  return forward ? choose_ntt<Word, true>(many, N, q) : choose_ntt<Word, false>(many, N, q);
+}
+/// The one kernel of few forward transforms that convert, and divide besides or not; for N of which
+/// there is such a kernel.
+template <class Word, bool divides>
+Launch<NttArguments<Word>> converting_launch(std::uint32_t N, Word q);
+/// The last kernel of forward transforms that divide.
+template <class Word>
+Launch<NttArguments<Word>> dividing_launch(Many many, std::uint32_t N, Word q);
 
 /// All launches for `grid_rows` rows as `arguments` places them: the first from `in` to `out`, a
 /// second in place.

@@ -162,11 +162,15 @@ template <class Word>
 void blind_rotate_fft(const Stream& stream, const RotationKey& any_key, BlindRotation way,
                       const RotationBatch<Word>& batch) {
   const auto& key = static_cast<const FftRotationKey&>(any_key).arrays;
+  const auto launch = [&]<bool wide, bool coarse>() {
+    key.keys == 1 ? launch_rotate_fft<1, wide, coarse>(stream, key, way, batch)
+                  : launch_rotate_fft<2, wide, coarse>(stream, key, way, batch);
+  };
   if constexpr (sizeof(Word) == 8)
-    key.most_digits == 1 ? launch_rotate_fft_coarse(stream, key, way, batch)
-                         : launch_rotate_fft_wide(stream, key, way, batch);
+    key.most_digits == 1 ? launch.template operator()<true, true>()
+                         : launch.template operator()<true, false>();
   else
-    launch_rotate_fft_narrow(stream, key, way, batch);
+    launch.template operator()<false, false>();
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                  \

@@ -1,4 +1,4 @@
-// Launches of one of the two kinds of key; included by the file of each.
+// Launches of one kind of key; included by the file of each.
 #pragma once
 
 #include "backend/cuda/dispatch/launch_rotation.cuh"
@@ -92,14 +92,11 @@ void choose_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotat
                            2 * Memory::slot_bytes(key.slots), 2 * Shape::M);
 }
 
-template <bool wide, bool coarse, class Word>
-void dispatch_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
-                         const RotationBatch<Word>& batch) {
+template <int keys, bool wide, bool coarse, class Word>
+void launch_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+                       const RotationBatch<Word>& batch) {
   with_fft_shape(key.N, [&]<class Shape, class ClusterShape>() {
-    if (key.keys == 1)
-      choose_rotate_fft<Shape, ClusterShape, 1, wide, coarse>(stream, key, way, batch);
-    else
-      choose_rotate_fft<Shape, ClusterShape, 2, wide, coarse>(stream, key, way, batch);
+    choose_rotate_fft<Shape, ClusterShape, keys, wide, coarse>(stream, key, way, batch);
   });
 }
 

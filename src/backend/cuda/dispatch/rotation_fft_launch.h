@@ -50,12 +50,10 @@ struct FftKeyArrays {
   bool large = false;
 };
 
-void launch_rotate_fft_narrow(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
-                              const RotationBatch<std::uint32_t>& batch);
-void launch_rotate_fft_wide(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
-                            const RotationBatch<std::uint64_t>& batch);
-/// For keys with one digit a step.
-void launch_rotate_fft_coarse(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
-                              const RotationBatch<std::uint64_t>& batch);
+/// For `keys` keys a coefficient, 1 or 2. Wide: of 64-bit words; coarse: of these, keys with one
+/// digit a step. Each has a file.
+template <int keys, bool wide, bool coarse, class Word>
+void launch_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
+                       const RotationBatch<Word>& batch);
 
 }  // namespace whorl::backend::cuda

@@ -92,7 +92,8 @@ template <class Word>
 void blind_rotate_ntt(const Stream& stream, const RotationKey& any_key, BlindRotation way,
                       const RotationBatch<Word>& batch) {
   const auto& key = static_cast<const NttRotationKey<Word>&>(any_key).arrays;
-  launch_rotate_ntt(stream, key, way, batch);
+  key.keys == 1 ? launch_rotate_ntt<1>(stream, key, way, batch)
+                : launch_rotate_ntt<2>(stream, key, way, batch);
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                  \

@@ -89,14 +89,11 @@ void choose_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, Blin
                            Memory::other_bytes(1), Memory::slot_bytes(1, key.slots), Shape::N);
 }
 
-template <class Word>
+template <int keys, class Word>
 void launch_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, BlindRotation way,
                        const RotationBatch<Word>& batch) {
   with_ntt_shape<Word>(key.N, [&]<class Shape, class ClusterShape>() {
-    if (key.keys == 1)
-      choose_rotate_ntt<Shape, ClusterShape, 1>(stream, key, way, batch);
-    else
-      choose_rotate_ntt<Shape, ClusterShape, 2>(stream, key, way, batch);
+    choose_rotate_ntt<Shape, ClusterShape, keys>(stream, key, way, batch);
   });
 }
 

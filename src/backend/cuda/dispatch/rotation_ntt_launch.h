@@ -50,7 +50,8 @@ struct NttKeyArrays {
   Word montgomery = 0;
 };
 
-template <class Word>
+/// For `keys` keys a coefficient, 1 or 2. Each, of each word, has a file.
+template <int keys, class Word>
 void launch_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, BlindRotation way,
                        const RotationBatch<Word>& batch);
 

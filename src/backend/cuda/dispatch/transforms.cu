@@ -63,25 +63,6 @@ Launches<FftArguments> fft_launches() {
   return out;
 }
 
-template <class Word, int headroom, class Tuning, bool forward>
-Launches<NttArguments<Word>> ntt_launches() {
-  using L = Launch<NttArguments<Word>>;
-  constexpr TransformShape shape = Tuning::shape;
-  Launches<NttArguments<Word>> out{shape.kernels, {}};
-  [&]<int... i>(std::integer_sequence<int, i...>) {
-    if constexpr (forward)
-      ((out.launch[i] = L::template of<shape.kernel[i], Word>(
-            ntt_kernel<Word, headroom, TunedKernel<Tuning, i>>, "ntt_kernel")),
-       ...);
-    else
-      ((out.launch[shape.kernels - 1 - i] = L::template of<shape.kernel[i], Word>(
-            intt_kernel<Word, headroom, TunedKernel<Tuning, i>>, "intt_kernel")),
-       ...);
-  }
-  (std::make_integer_sequence<int, shape.kernels>());
-  return out;
-}
-
 template <class Word>
 Split ntt_split(bool clusters, std::uint32_t N) {
   const int log_n = std::bit_width(N) - 1;
@@ -105,27 +86,6 @@ NttLimb<Word> limb_with(const ring::NttPlan<Word>& plan, const std::shared_ptr<v
 }
 
 }  // namespace
-
-template <class Word>
-Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, bool forward, Word q) {
-  return for_headroom(q, [&]<int headroom>() {
-    return for_size(N, [&]<int log_n>() {
-      if constexpr (few_ntt_cluster<sizeof(Word)>(log_n) > 0) {
-        using Few = FewNttTuning<sizeof(Word), log_n>;
-        if (many.clusters && many.few)
-          return forward ? ntt_launches<Word, headroom, Few, true>()
-                         : ntt_launches<Word, headroom, Few, false>();
-      }
-      using With = typename NttTuning<sizeof(Word), log_n, true>::Canonical;
-      using Without = typename NttTuning<sizeof(Word), log_n, false>::Canonical;
-      if (many.clusters)
-        return forward ? ntt_launches<Word, headroom, With, true>()
-                       : ntt_launches<Word, headroom, With, false>();
-      return forward ? ntt_launches<Word, headroom, Without, true>()
-                     : ntt_launches<Word, headroom, Without, false>();
-    });
-  });
-}
 
 template <class Word>
 void ntt(const Stream& stream, const TransformTables& tables, NttPlans<Word> plans,
@@ -184,8 +144,7 @@ void ntt_rows(const Stream& stream, const NttLimbs<Word>& limbs, bool forward,
                     bool);                                                                     \
   template NttLimbs<Word> ntt_limbs(const Stream&, const TransformTables&, NttPlans<Word>);    \
   template void ntt_rows(const Stream&, const NttLimbs<Word>&, bool, const NttSelection&,      \
-                         std::size_t, RowsOf<const Word>, RowsOf<Word>);                       \
-  template Launches<NttArguments<Word>> choose_ntt(Many, std::uint32_t, bool, Word);
+                         std::size_t, RowsOf<const Word>, RowsOf<Word>);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 #undef WHORL_INSTANTIATE

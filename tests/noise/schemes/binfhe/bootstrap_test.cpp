@@ -39,7 +39,8 @@ TEST_P(Refreshed, HasTheVarianceOfTheFormula) {
   constexpr unsigned kKeys = 4;
   constexpr std::size_t kGates = 384;
   const noise::Moments moments = noise::nand_errors(
-      parameters, {test::tested_device, 0, GetParam().transform, {}}, kKeys, kGates);
+      parameters, {.device = test::tested_device, .transform = GetParam().transform}, kKeys,
+      kGates);
   std::printf("%s: deviation %.3f at q = %llu, %.3f of the formula's variance\n", GetParam().name,
               std::sqrt(moments.mean_square()), static_cast<unsigned long long>(parameters.q()),
               moments.mean_square() / estimate.refreshed);
@@ -77,8 +78,8 @@ TEST(RefreshedByProducts, HaveTheVarianceOfTheFormulaUnderOneKeyAndOverKeys) {
   noise::Moments all;
   double within = 0, between = 0;
   for (unsigned k = 0; k < keys; ++k) {
-    const noise::Moments one =
-        noise::nand_errors(parameters, {test::tested_device, 0, Transform::fft, {}}, 1, kGates);
+    const noise::Moments one = noise::nand_errors(
+        parameters, {.device = test::tested_device, .transform = Transform::fft}, 1, kGates);
     all.add(one);
     within += one.variance() / formula / keys;
     between += (one.mean() * one.mean() - one.variance() / kGates) / formula / keys;
@@ -119,7 +120,7 @@ class Failure : public testing::TestWithParam<SecretDistribution> {
   static constexpr std::size_t kRuns = 2048;
 
   static ServerOptions often_wrong() {
-    ServerOptions options{test::tested_device, 0, Transform::ntt, {}};
+    ServerOptions options{.device = test::tested_device, .transform = Transform::ntt};
     options.allow_failure = 1;
     return options;
   }

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #if defined(__x86_64__)
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "lattice/rlwe/phase.h"
+#include "lattice/rlwe/public_key.h"
 #include "lattice/rlwe/secret.h"
 #include "lattice/rlwe/uniform.h"
 #include "math/primes.h"
@@ -48,6 +51,29 @@ TYPED_TEST(LatticeRlweTiming, EncryptionOfZeroAndOfLargeMessages) {
       [&] { secret.encrypt(basis, 65537, a, m, stream, b); });
 }
 
+/// The same under a public key.
+TYPED_TEST(LatticeRlweTiming, PublicKeyEncryptionOfZeroAndOfLargeMessages) {
+  using Word = TypeParam;
+  const AnyPlan p = plan<Word>();
+  const ring::Basis basis{0, 1};
+  const Seed seed = math::random_seed();
+  const Secret secret(p, random_ternary_secret(N).span(), 3.19);
+  const PublicKey key(p, basis, seed, secret.public_key_body(basis, 65537, seed), 3.19);
+  std::vector<std::int64_t> m(N);
+  test::expect_constant_time(
+      [&](int label) {
+        for (std::size_t j = 0; j < N; ++j) m[j] = (j % 2 ? 32767 : -32767) * label;
+        _mm_mfence();
+      },
+      [&] {
+        key.encrypt(
+            65537, 1,
+            [&](std::size_t, std::span<std::int64_t> out) { std::ranges::copy(m, out.begin()); },
+            1);
+      },
+      50000);
+}
+
 /// Class 0: phases of 0. Class 1: uniform ones, which wrap and have both signs.
 TYPED_TEST(LatticeRlweTiming, ReadingOfZeroAndOfLargePhases) {
   using Word = TypeParam;
@@ -66,19 +92,24 @@ TYPED_TEST(LatticeRlweTiming, ReadingOfZeroAndOfLargePhases) {
       [&] { reader.modulo(reduction, phase, 3, out); });
 }
 
-/// Two secrets, of which one is 0.
+/// Two secrets, of which one is 0. Each in turn is put where the other has been: two that lie apart
+/// would differ by their addresses.
 TYPED_TEST(LatticeRlweTiming, PhasesUnderZeroAndUnderATernarySecret) {
   using Word = TypeParam;
   const auto p = plan<Word>();
-  const RnsSecret<Word> zero(p, std::vector<std::int32_t>(N), 3.19),
-      ternary(p, random_ternary_secret(N).span(), 3.19);
+  const auto ternary = random_ternary_secret(N);
+  std::vector<std::int32_t> s(N);
   std::vector<Word> c(2 * N), out(N);
   for (std::size_t part = 0; part < 2; ++part)
     ciphertext_uniform<Word>(*p, {0}, math::random_seed(), part, std::span(c).subspan(N * part, N));
-  const RnsSecret<Word>* const secrets[] = {&zero, &ternary};
-  const RnsSecret<Word>* used = nullptr;
-  test::expect_constant_time([&](int label) { used = secrets[label]; },
-                             [&] { used->phase({0}, 2, c, out); });
+  std::optional<RnsSecret<Word>> secret;
+  test::expect_constant_time(
+      [&](int label) {
+        for (std::size_t j = 0; j < N; ++j) s[j] = ternary[j] & -label;
+        secret.reset();
+        secret.emplace(p, s, 3.19);
+      },
+      [&] { secret->phase({0}, 2, c, out); }, 50000);
 }
 
 }  // namespace

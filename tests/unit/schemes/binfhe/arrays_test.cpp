@@ -30,7 +30,8 @@ TEST_F(BinfheArrays, OperationsGiveTheBitsOfHostBatches) {
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
       SCOPED_TRACE(parameters.name());
       const test::Pair& pair = test::pair_of(parameters);
-      const Server server(pair.keys, {test::tested_device, 2, transform, {}});
+      const Server server(pair.keys,
+                          {.device = test::tested_device, .threads = 2, .transform = transform});
       // More than a piece where that does not take long.
       std::vector<std::uint32_t> m(parameters == parameters_ ? 600 : 20);
       for (auto& b : m) b = static_cast<std::uint32_t>(random_.below(2));
@@ -64,7 +65,7 @@ TEST_F(BinfheArrays, OperationsGiveTheBitsOfHostBatches) {
 }
 
 TEST_F(BinfheArrays, ASingleMeetsAll) {
-  const Server server(pair_.keys, {test::tested_device, 2, {}, {}});
+  const Server server(pair_.keys, {test::tested_device, 2});
   const Ciphertexts x = bits(5), one = bits(1);
   const Array a = server.upload(x), b = server.upload(one);
   const Array *mixed[] = {&a, &b}, *other[] = {&b, &a};
@@ -80,7 +81,7 @@ TEST_F(BinfheArrays, ASingleMeetsAll) {
 }
 
 TEST_F(BinfheArrays, TakeAndConcatenate) {
-  const Server server(pair_.keys, {test::tested_device, 2, {}, {}});
+  const Server server(pair_.keys, {test::tested_device, 2});
   const std::vector<std::uint32_t> m = {0, 1, 2, 3};
   const Array a = server.upload(pair_.client.encrypt(m));
   const std::vector<std::uint32_t> index = {3, 0, 0, 2, 1};
@@ -107,7 +108,7 @@ TEST_F(BinfheArrays, OnlyInputsComeInAndOneResultGoesOut) {
                "counting:0", backend::make_device(executor.name(), options), traffic)};
          },
          [] { return std::vector<DeviceInfo>(); }});
-    const Server server(pair_.keys, {"counting", 2, {}, {}});
+    const Server server(pair_.keys, {"counting", 2});
     const Ciphertexts x = bits(100), y = bits(100), z = bits(100);
     const std::size_t batch = x.data.size() * sizeof(std::uint32_t);
     traffic->in = traffic->out = 0;
@@ -128,10 +129,10 @@ TEST_F(BinfheArrays, OnlyInputsComeInAndOneResultGoesOut) {
 }
 
 TEST_F(BinfheArrays, StrangersAreRefused) {
-  const Server server(pair_.keys, {test::tested_device, 1, {}, {}}),
-      twin(pair_.keys, {test::tested_device, 1, {}, {}});
+  const Server server(pair_.keys, {test::tested_device, 1}),
+      twin(pair_.keys, {test::tested_device, 1});
   const Client other(parameters_);
-  const Server stranger(other.evaluation_keys(1), {test::tested_device, 1, {}, {}});
+  const Server stranger(other.evaluation_keys(1), {test::tested_device, 1});
   const Array a = server.upload(bits(2)), b = twin.upload(bits(2)),
               c = stranger.upload(other.encrypt(std::vector<std::uint32_t>{0, 1}));
   const Array *with_twin[] = {&a, &b}, *with_stranger[] = {&a, &c};
@@ -144,7 +145,7 @@ TEST_F(BinfheArrays, StrangersAreRefused) {
 TEST_F(BinfheArrays, MayOutliveTheirServerAndMeetInThreads) {
   std::vector<Array> kept;
   {
-    const Server server(pair_.keys, {test::tested_device, 2, {}, {}});
+    const Server server(pair_.keys, {test::tested_device, 2});
     const Array a = server.upload(bits(30));
     const Array* both[] = {&a, &a};
     const auto want = server.download(server.gate(Gate::nand, both)).data;
@@ -165,10 +166,10 @@ TEST_F(BinfheArrays, MayOutliveTheirServerAndMeetInThreads) {
 }
 
 TEST_F(BinfheArrays, KeysStayWithinTheirBudget) {
-  const Server free(pair_.keys, {test::tested_device, 1, {}, {}});
+  const Server free(pair_.keys, {test::tested_device, 1});
   const std::size_t bytes = free.key_bytes();
   EXPECT_GT(bytes, 0u);
-  ServerOptions options{test::tested_device, 1, {}, {}};
+  ServerOptions options{test::tested_device, 1};
   options.key_budget = 16 * bytes;
   const Server bounded(pair_.keys, options);
   const Ciphertexts x = bits(3);

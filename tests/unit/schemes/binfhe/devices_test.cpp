@@ -94,7 +94,7 @@ class BinfheDevices : public ::testing::Test {
   test::Random random_;
   const Parameters parameters_ = test::insecure(test::small_literal());
   const test::Pair& pair_ = test::pair_of(parameters_);
-  const Server plain_{pair_.keys, {"cpu", 2, Transform::ntt, {}}};
+  const Server plain_{pair_.keys, {.device = "cpu", .threads = 2, .transform = Transform::ntt}};
   std::vector<std::shared_ptr<const backend::Device>> devices_;
 };
 
@@ -343,7 +343,7 @@ TEST_F(BinfheDevices, OddNames) {
                            "cuda:99999999999", "CPU", "cpu:0", "cuda:all,0"}) {
     SCOPED_TRACE(name);
     try {
-      Server(pair_.keys, {name, 1, {}, {}});
+      Server(pair_.keys, {name, 1});
       FAIL() << "no error";
     } catch (const DeviceError& error) {
       EXPECT_NE(std::string(error.what()).find("cuda:all"), std::string::npos) << error.what();
@@ -377,7 +377,7 @@ TEST_F(BinfheDevices, WhatIsThereIsListed) {
 TEST_F(BinfheDevices, RotationIsPassedOn) {
   for (const auto rotation : {RotationSchedule::automatic, RotationSchedule::single,
                               RotationSchedule::cluster, RotationSchedule::shared}) {
-    const Server one(pair_.keys, {"cpu", 1, {}, {}, rotation});
+    const Server one(pair_.keys, {.device = "cpu", .threads = 1, .rotation = rotation});
     EXPECT_EQ(one.rotation(), rotation);
   }
 }

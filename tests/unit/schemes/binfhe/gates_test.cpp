@@ -132,7 +132,7 @@ void check_named(const char* name, std::initializer_list<Gate> some) {
   const Parameters parameters = Parameters::named(name, true);
   SCOPED_TRACE(name);
   const Client client(parameters);
-  const Server server(client.evaluation_keys(2), test::failing({"cpu", 2, {}, {}}));
+  const Server server(client.evaluation_keys(2), test::failing({"cpu", 2}));
   for (const Gate gate : some) {
     ASSERT_LT(parameters.gate_failure_log2(gate_inputs(gate), least_p(gate), server.transform()),
               -25);
@@ -150,7 +150,7 @@ TEST(BinfheGates, NamedVelofheGd2) { check_named("velofhe/GD_II", {Gate::nand});
 
 TEST(BinfheGates, EmptyAndSingleBatches) {
   const test::Pair& pair = test::pair_of(test::insecure(test::small_literal()));
-  const Server server(pair.keys, {"cpu", 2, {}, {}});
+  const Server server(pair.keys, {"cpu", 2});
   const Ciphertexts none = pair.client.encrypt({}),
                     one = pair.client.encrypt(std::vector<std::uint32_t>{1});
   const Ciphertexts *nothing[] = {&none, &none}, *single[] = {&one, &one};
@@ -164,7 +164,7 @@ TEST(BinfheGates, EmptyAndSingleBatches) {
 
 TEST(BinfheGates, RefusalsOfEncodings) {
   const test::Pair& pair = test::pair_of(test::insecure(test::small_literal()));
-  const Server server(pair.keys, {"cpu", 1, {}, {}});
+  const Server server(pair.keys, {"cpu", 1});
   auto bit = [&](Encoding encoding) {
     return pair.client.encrypt(std::vector<std::uint32_t>{1}, encoding);
   };

@@ -39,7 +39,8 @@ TEST(BinfheLut, EveryKindOnSetsOfEveryKind) {
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
       SCOPED_TRACE(parameters.name());
       const test::Pair& pair = test::pair_of(parameters);
-      const Server server(pair.keys, test::failing({"cpu", 2, transform, {}}));
+      const Server server(pair.keys,
+                          test::failing({.device = "cpu", .threads = 2, .transform = transform}));
       for (const std::uint32_t p : {2u, 3u, 4u, 5u, 7u, 8u}) {
         const auto to = static_cast<std::uint32_t>(2 + random.below(7));
         // Arbitrary, most of the time: what the values happen to be.
@@ -110,7 +111,7 @@ TEST(BinfheLut, ATablePerCiphertext) {
   test::Random random;
   const Parameters parameters = test::varied_sets()[3];
   const test::Pair& pair = test::pair_of(parameters);
-  const Server server(pair.keys, {"cpu", 2, {}, {}});
+  const Server server(pair.keys, {"cpu", 2});
   const Encoding in{5, true}, out{7, false};
   std::vector<Lut> luts;
   for (int l = 0; l < 6; ++l)

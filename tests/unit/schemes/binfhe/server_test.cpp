@@ -44,7 +44,8 @@ TEST(BinfheServer, SameBitsForAnyBatchAndThreads) {
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
       std::vector<std::uint32_t> gates, tables;
       for (const unsigned threads : {1u, 2u, 3u, 8u}) {
-        const Server server(pair.keys, {"cpu", threads, transform, {}});
+        const Server server(pair.keys,
+                            {.device = "cpu", .threads = threads, .transform = transform});
         EXPECT_EQ(server.threads(), threads);
         EXPECT_EQ(server.transform(), transform);
         const auto gate_bits = nand(server, a, b).data;
@@ -71,7 +72,7 @@ TEST(BinfheServer, NttGivesTheSameBitsOnEveryTarget) {
                     b = pair.client.encrypt(bits(9, random));
   std::vector<std::uint32_t> first;
   test::on_each_target([&] {
-    const Server server(pair.keys, {"cpu", 2, Transform::ntt, {}});
+    const Server server(pair.keys, {.device = "cpu", .threads = 2, .transform = Transform::ntt});
     const auto got = nand(server, a, b).data;
     if (first.empty()) first = got;
     EXPECT_TRUE(got == first) << server.device();
@@ -82,7 +83,7 @@ TEST(BinfheServer, BatchesBeyondOnePiece) {
   test::Random random;
   const Parameters parameters = test::insecure(test::small_literal());
   const test::Pair& pair = test::pair_of(parameters);
-  const Server server(pair.keys, {"cpu", 2, {}, {}});
+  const Server server(pair.keys, {"cpu", 2});
   const std::size_t count = 1030;  // two pieces of 512 and a rest
   const auto x = bits(count, random), y = bits(count, random);
   const Ciphertexts a = pair.client.encrypt(x), b = pair.client.encrypt(y);
@@ -108,7 +109,7 @@ TEST(BinfheServer, NoiseOfResultsIsThatPredicted) {
     SCOPED_TRACE(parameters.name());
     const test::Pair& pair = test::pair_of(parameters);
     for (const Transform transform : {Transform::ntt, Transform::fft}) {
-      const Server server(pair.keys, {"cpu", 2, transform, {}});
+      const Server server(pair.keys, {.device = "cpu", .threads = 2, .transform = transform});
       const auto m = bits(2000, random);
       const Ciphertexts out = server.bootstrap(pair.client.encrypt(m));
       double squares = 0;
@@ -123,7 +124,7 @@ TEST(BinfheServer, LinearTrivialNot) {
   test::Random random;
   const Parameters parameters = test::insecure(test::small_literal());
   const test::Pair& pair = test::pair_of(parameters);
-  const Server server(pair.keys, {"cpu", 2, {}, {}});
+  const Server server(pair.keys, {"cpu", 2});
   const Encoding encoding{8, false};
   const std::vector<std::uint32_t> x = {0, 1, 2, 7}, y = {3, 3, 5, 6};
   const Ciphertexts a = pair.client.encrypt(x, encoding), b = server.trivial(y, encoding);
@@ -162,7 +163,7 @@ TEST(BinfheServer, LinearTrivialNot) {
 TEST(BinfheServer, ForeignKeysAndParameters) {
   const Parameters parameters = test::insecure(test::small_literal());
   const test::Pair& pair = test::pair_of(parameters);
-  const Server server(pair.keys, {"cpu", 1, {}, {}});
+  const Server server(pair.keys, {"cpu", 1});
   const std::vector<std::uint32_t> m = {1};
   const Ciphertexts good = pair.client.encrypt(m), other_key = Client(parameters).encrypt(m),
                     other_set = Client(test::varied_sets()[1]).encrypt(m);
@@ -193,7 +194,7 @@ TEST(BinfheServer, ForeignKeysAndParameters) {
                  k.rotation_b = WordArray(std::vector<std::uint64_t>(k.rotation_b.size()));
                })),
                ShapeError);
-  EXPECT_THROW(Server(pair.keys, {"gpu", 1, {}, {}}), DeviceError);
+  EXPECT_THROW(Server(pair.keys, {"gpu", 1}), DeviceError);
   EXPECT_GT(server.key_bytes(), 0u);
   EXPECT_NE(server.device().find("cpu"), std::string::npos);
 }
@@ -204,7 +205,7 @@ TEST(BinfheServer, ResiduesOutOfRange) {
   for (const Parameters& parameters : test::varied_sets()) {
     SCOPED_TRACE(parameters.name());
     const test::Pair& pair = test::pair_of(parameters);
-    const Server server(pair.keys, {"cpu", 1, {}, {}});
+    const Server server(pair.keys, {"cpu", 1});
     const std::vector<std::uint32_t> m = {0, 1, 1, 0};
     Ciphertexts c = pair.client.encrypt(m);
     for (auto& word : c.data)
@@ -232,7 +233,7 @@ TEST(BinfheServer, InterruptStopsAndLeavesTheServerUsable) {
     bool stop = false;
     int polls = 0;
     const std::thread::id here = std::this_thread::get_id();
-    const Server server(pair.keys, {"cpu", threads, {}, [&] {
+    const Server server(pair.keys, {"cpu", threads, [&] {
                                       EXPECT_EQ(std::this_thread::get_id(), here);
                                       return stop && ++polls > 3;
                                     }});
@@ -243,7 +244,7 @@ TEST(BinfheServer, InterruptStopsAndLeavesTheServerUsable) {
     stop = false;
     EXPECT_TRUE(nand(server, a, a).data == before);
   }
-  EXPECT_THROW(Server(pair.keys, {"cpu", 1, {}, [] { return true; }}), InterruptedError);
+  EXPECT_THROW(Server(pair.keys, {"cpu", 1, [] { return true; }}), InterruptedError);
 }
 
 TEST(BinfheServer, ConcurrentCalls) {
@@ -251,7 +252,7 @@ TEST(BinfheServer, ConcurrentCalls) {
   const Parameters parameters = test::insecure(test::small_literal());
   const test::Pair& pair = test::pair_of(parameters);
   for (const Transform transform : {Transform::ntt, Transform::fft}) {
-    const Server server(pair.keys, {"cpu", 2, transform, {}});
+    const Server server(pair.keys, {.device = "cpu", .threads = 2, .transform = transform});
     const Ciphertexts a = pair.client.encrypt(bits(30, random)),
                       b = pair.client.encrypt(bits(30, random));
     const auto expected = nand(server, a, b).data;

@@ -1,0 +1,44 @@
+// Kernels of transforms that do nothing besides; included by the file of each word and direction.
+#pragma once
+
+#include <utility>
+
+#include "backend/cuda/dispatch/ntt_launches.cuh"
+
+namespace whorl::backend::cuda {
+
+template <class Word, int headroom, class Tuning, bool forward>
+Launches<NttArguments<Word>> ntt_launches() {
+  using L = Launch<NttArguments<Word>>;
+  constexpr TransformShape shape = Tuning::shape;
+  Launches<NttArguments<Word>> out{shape.kernels, {}};
+  [&]<int... i>(std::integer_sequence<int, i...>) {
+    if constexpr (forward)
+      ((out.launch[i] = L::template of<shape.kernel[i], Word>(
+            ntt_kernel<Word, headroom, TunedKernel<Tuning, i>>, "ntt_kernel")),
+       ...);
+    else
+      ((out.launch[shape.kernels - 1 - i] = L::template of<shape.kernel[i], Word>(
+            intt_kernel<Word, headroom, TunedKernel<Tuning, i>>, "intt_kernel")),
+       ...);
+  }
+  (std::make_integer_sequence<int, shape.kernels>());
+  return out;
+}
+
+template <class Word, bool forward>
+Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, Word q) {
+  return for_headroom(q, [&]<int headroom>() {
+    return for_size(N, [&]<int log_n>() {
+      if constexpr (few_ntt_cluster<sizeof(Word)>(log_n) > 0)
+        if (many.clusters && many.few)
+          return ntt_launches<Word, headroom, FewNttTuning<sizeof(Word), log_n>, forward>();
+      using With = typename NttTuning<sizeof(Word), log_n, true>::Canonical;
+      using Without = typename NttTuning<sizeof(Word), log_n, false>::Canonical;
+      return many.clusters ? ntt_launches<Word, headroom, With, forward>()
+                           : ntt_launches<Word, headroom, Without, forward>();
+    });
+  });
+}
+
+}  // namespace whorl::backend::cuda
