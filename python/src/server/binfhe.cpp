@@ -45,7 +45,7 @@ void bind_binfhe_server(nb::module_& module) {
       .def_prop_ro("noise", &Array::noise)
       .def_prop_ro("nbytes", &Array::bytes);
 
-  bind_session<Server, Array, std::shared_ptr<const binfhe::Ciphertexts>>(module)
+  bind_session<Server, Array, const std::shared_ptr<const binfhe::Ciphertexts>&>(module)
       .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "key_budget"_a,
                   "key_cache"_a.none(), "transform"_a.none(), "rotation"_a, "allow_failure"_a)
       .def_prop_ro("allow_failure", &Server::allow_failure)

@@ -27,6 +27,7 @@ def _keygen(
     sums: Annotated[
         float, typer.Option(help="log2 of the ciphertexts that are added before each product.")
     ] = 3,
+    plain_products: Annotated[int, typer.Option(help="Products with plaintexts in sequence.")] = 0,
     coefficients: Annotated[
         bool, typer.Option("--coefficients", help="For a t that allows no slots.")
     ] = False,
@@ -44,7 +45,9 @@ def _keygen(
     ] = 0,
 ) -> tuple[Any, dict[str, Any]]:
     chosen = scheme.part("parameters")(
-        depth, plain_modulus, ring or None, dnum, prime_bits, sums, slots=not coefficients
+        *(depth, plain_modulus, ring or None, dnum, prime_bits, sums),
+        slots=not coefficients,
+        plain_products=plain_products,
     )
     return chosen, {
         "relinearise": relinearise,

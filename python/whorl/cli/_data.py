@@ -117,6 +117,7 @@ def evaluate(
     keys: files.Keys = files.KEYS,
     device: shared.Device = None,
     threads: shared.Threads = 0,
+    max_expanded_bytes: files.Expanded = None,
     allow_insecure: files.Insecure = False,
     force: files.Force = False,
     **given: Any,
@@ -135,7 +136,9 @@ def evaluate(
         with bar("preparing keys"):
             server = chosen.server(chosen, evaluation, device, threads, **of_server)
         load = chosen.part("Ciphertexts").load
-        arrays = [load(path, allow_insecure) for path in paths]
+        arrays = [
+            load(path, allow_insecure, max_expanded_bytes=max_expanded_bytes) for path in paths
+        ]
         started = time.perf_counter()
         result = _in_pieces(server, arrays, work)
         took = time.perf_counter() - started
@@ -162,6 +165,7 @@ def decrypt(
     as_json: Annotated[bool, typer.Option("--json", help="Lists, as encrypt takes them.")] = False,
     secret: files.Secret = files.SECRET,
     passphrase_file: files.PassphraseFile = None,
+    max_expanded_bytes: files.Expanded = None,
     allow_insecure: files.Insecure = False,
     force: files.Force = False,
     **given: Any,
@@ -176,7 +180,9 @@ def decrypt(
     _frames.check(_frames.read(ciphertexts), chosen.ciphertexts, header)
     client = files.open_client(chosen.part("Client"), secret, passphrase_file, allow_insecure)
     with bar("decrypting"):
-        array = chosen.part("Ciphertexts").load(ciphertexts, allow_insecure)
+        array = chosen.part("Ciphertexts").load(
+            ciphertexts, allow_insecure, max_expanded_bytes=max_expanded_bytes
+        )
         values = chosen.decrypt(chosen, client, array, **options)
     _values.write(values, output, as_json, force)
 

@@ -24,6 +24,16 @@ PassphraseFile = Annotated[
 Insecure = Annotated[
     bool, typer.Option("--allow-insecure", help="Accept parameter sets under 128 bits.")
 ]
+Expanded = Annotated[
+    int | None,
+    typer.Option(
+        "--max-expanded-bytes",
+        metavar="BYTES",
+        min=0,
+        help="What the fresh ciphertexts of a file, which travel as seeds, may take in memory.",
+        show_default="2^30",
+    ),
+]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace files that exist, but no secret key.")
 ]

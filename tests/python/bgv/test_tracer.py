@@ -72,7 +72,7 @@ def check(kit: BgvKit, data: st.DataObject, seed: int, with_plaintexts: bool) ->
     generator = np.random.default_rng(seed)
     tracing = TracingServer(kit.parameters)
     low, high = sorted(generator.integers(-9, 10, size=2).tolist())
-    length = data.draw(st.sampled_from([ROWS, kit.N]))
+    length = data.draw(st.sampled_from([ROWS, kit.N, 2 * kit.N + 5]))
     values = generator.integers(low, high, size=(2, length), endpoint=True)
     encrypted = [kit.server.upload(kit.client.public_key().encrypt(values))]
     traced = [tracing.fresh(low, high, "slots", (2, length))]

@@ -83,6 +83,18 @@ def test_what_fails_too_often_needs_consent(shell: Shell) -> None:
         assert "probability" in shell(*evaluate, "--allow-failure", wrong, code=2)
 
 
+def test_what_seeds_become_is_bounded(shell: Shell) -> None:
+    # Each is 2 bytes in the file, and 68 in memory.
+    shell("encrypt", "-", "-o", "seeded.whorl", *PHRASE, input="0 1 " * 200)
+    bound = ("--max-expanded-bytes", "100")
+    for work in (
+        ("eval", "--gate", "not", "seeded.whorl", "-o", "n.whorl", "--allow-insecure"),
+        ("decrypt", "seeded.whorl", *PHRASE),
+    ):
+        assert "max_expanded_bytes" in shell(*work, *bound, code=1)
+        shell(*work)
+
+
 def test_tables_and_arrays(shell: Shell) -> None:
     np.save(shell.folder / "in.npy", np.array([[0, 1], [2, 3]]))
     shell("encrypt", "in.npy", "-p", "4", "-o", "x.whorl", *PHRASE)

@@ -151,9 +151,11 @@ def test_arrays_of_more_axes(shell: Here) -> None:
 
 def test_values_of_all_kinds_are_read(shell: Here) -> None:
     np.save(shell.folder / "large.npy", np.array([2**63 + 5, 1], dtype=np.uint64))
-    shell("encrypt", "large.npy", "-o", "large", *PHRASE)
-    shown = shell("decrypt", "large", "--first", "2", *PHRASE)
-    assert shown == f"{(2**63 + 5) % T} 1\n"
+    refused = shell("encrypt", "large.npy", "-o", "large", *PHRASE, code=1)
+    assert f"value {2**63 + 5} at index 0" in refused
+    np.save(shell.folder / "unsigned.npy", np.array([T - 1, 1], dtype=np.uint64))
+    shell("encrypt", "unsigned.npy", "-o", "unsigned", *PHRASE)
+    assert shell("decrypt", "unsigned", "--first", "2", *PHRASE) == f"{T - 1} 1\n"
     shell("encrypt", "-", "-o", "lines", *PHRASE, input="7\n8\n\n9\n")
     assert shell("decrypt", "lines", "--first", "4", *PHRASE) == "7 8 9 0\n"
 

@@ -104,11 +104,9 @@ def test_messages_out_of_range_are_named(kit: Kit) -> None:
 
 
 def test_values_of_more_than_64_bits_are_named(toy_bgv: BgvKit) -> None:
-    with pytest.raises(TypeError, match=f"values: value {2**70} at index 1 .* 64 bits"):
-        toy_bgv.client.encrypt([1, 2**70])
-    values = [np.uint64(2**64 - 1), -1, 2**63]
-    got = toy_bgv.client.decrypt(toy_bgv.client.encrypt(values))[:3]
-    assert got.tolist() == [int(value) % toy_bgv.t for value in values]
+    for value in (2**70, np.uint64(2**64 - 1), 2**63, -(2**64)):
+        with pytest.raises(whorl.EncodingError, match=f"values: value {int(value)} at index 1 is"):
+            toy_bgv.client.encrypt([1, value])
 
 
 def test_p_is_an_integer(kit: Kit) -> None:

@@ -69,7 +69,7 @@ TYPED_TEST(LatticeRlweTiming, PublicKeyEncryptionOfZeroAndOfLargeMessages) {
         key.encrypt(
             65537, 1,
             [&](std::size_t, std::span<std::int64_t> out) { std::ranges::copy(m, out.begin()); },
-            1);
+            {}, 1);
       },
       50000);
 }

@@ -382,11 +382,11 @@ TEST(BgvClient, EncryptionAndDecryptionCanBeStopped) {
     EXPECT_EQ(total, 8u);
     return true;
   };
-  EXPECT_EQ(client.decrypt(client.encrypt(values, Packing::slots, goes_on), false, goes_on),
+  EXPECT_EQ(client.decrypt(client.encrypt(values, Packing::slots, 0, goes_on), false, goes_on),
             client.decrypt(c));
   const Progress stop = [](std::size_t, std::size_t) { return false; };
-  EXPECT_THROW(client.encrypt(values, Packing::slots, stop), InterruptedError);
-  EXPECT_THROW(encrypt(key, values, Packing::slots, stop), InterruptedError);
+  EXPECT_THROW(client.encrypt(values, Packing::slots, 0, stop), InterruptedError);
+  EXPECT_THROW(encrypt(key, values, Packing::slots, 0, stop), InterruptedError);
   EXPECT_THROW(client.decrypt(c, false, stop), InterruptedError);
   EXPECT_THROW(client.noise_budget(c, stop), InterruptedError);
   EXPECT_THROW(client.evaluation_keys({}, 1u << 30), ParameterError);

@@ -208,7 +208,7 @@ double budget_of_random_circuit(const Parameters& p, const Requirements& r, test
     };
     for (unsigned i = 0; i < plain[level]; ++i) {
       double_some(random.below(sums + 1));
-      a = account.multiply_plain(account.automorphism(a), 1, account.largest_norm());
+      a = account.multiply_plain(account.automorphism(a), {1, account.largest_norm()});
     }
     double_some(sums);
     if (level < r.depth) a = account.relinearise(account.multiply(a, a).result);

@@ -217,11 +217,11 @@ TEST(BinfheClient, EncryptionAndDecryptionCanBeStopped) {
     EXPECT_EQ(total, messages.size());
     return ++calls > 0;
   };
-  const Ciphertexts c = client.encrypt(messages, {}, goes_on);
+  const Ciphertexts c = client.encrypt(messages, {}, allowed_failure, goes_on);
   EXPECT_GE(calls, 4u);
   EXPECT_EQ(client.decrypt(c, goes_on), messages);
   const Progress later = [](std::size_t done, std::size_t) { return done == 0; };
-  EXPECT_THROW(client.encrypt(messages, {}, later), InterruptedError);
+  EXPECT_THROW(client.encrypt(messages, {}, allowed_failure, later), InterruptedError);
   EXPECT_THROW(client.decrypt(c, later), InterruptedError);
   EXPECT_THROW(client.noise(c, messages, later), InterruptedError);
   EXPECT_THROW(client.evaluation_keys(1u << 30), ParameterError);
