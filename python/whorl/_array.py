@@ -43,15 +43,15 @@ class Array(Shown):
     _shape: Shape
 
     def _like(self: A, core: Any, shape: Shape) -> A:
-        """The same in everything but contents and shape."""
+        """An array that differs in contents and shape only."""
         raise NotImplementedError
 
     def _gather(self, flat: np.ndarray[Any, np.dtype[np.uint32]]) -> Any:
-        """A batch of those at `flat`."""
+        """A batch of the members at the positions `flat`."""
         raise NotImplementedError
 
     def _joined(self: A, arrays: Sequence[A]) -> A:
-        """All in sequence; shape (count,)."""
+        """The arrays one after another; shape (count,)."""
         raise NotImplementedError
 
     @property
@@ -257,8 +257,11 @@ class HostArray(Array, Saved):
 
 
 def _kept(core: Any, each: int) -> Shape:
-    """The shape that a batch was saved with, if any; where one of the array takes several members
-    of the batch, they are its last axis."""
+    """The shape that a batch was saved with, else (count,).
+
+    If an element of the array takes several members of the batch, these are the last axis of the
+    saved shape, which is left out here.
+    """
     saved = (core.count,) if core.shape is None else core.shape
     if each == 1:
         return saved

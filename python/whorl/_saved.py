@@ -108,7 +108,7 @@ class Saved:
         raise NotImplementedError
 
     def _frame(self) -> Any:
-        """What of the library writes the frame."""
+        """The object of the C++ library that writes the frame."""
         return self._core
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -95,7 +95,7 @@ class Bounds(NamedTuple):
         return Bounds(low, high)
 
     def rolled(self, columns: int) -> Bounds:
-        """Both rows of N/2 slots to the left."""
+        """Both rows of N/2 slots rotated to the left."""
         low, high = (np.roll(each.reshape(len(each), 2, -1), -columns, axis=-1) for each in self)
         return Bounds(low.reshape(self.low.shape), high.reshape(self.high.shape))
 

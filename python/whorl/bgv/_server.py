@@ -301,7 +301,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         with_scalar: Callable[[_lib.Array, int], _lib.Array],
         with_plain: Callable[..., _lib.Array],
     ) -> EncryptedArray:
-        """What the operation is for the kind of `b`."""
+        """Calls the form of the operation that fits the kind of `b`."""
         if isinstance(b, (EncryptedArray, Ciphertexts)):
             (x, y), shape = self._meet(a, b)
             return self._wrap(with_array(x._core, y._core), shape)
@@ -323,7 +323,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def _plain(
         self, a: EncryptedArray, values: Plaintexts | ArrayLike
     ) -> tuple[EncryptedArray, tuple[_lib.Plaintexts] | tuple[Values, int], Shape]:
-        """As `_meet`, with plaintexts; those that are not on the device are values and a length."""
+        """Like `_meet`, with plaintexts. Those not on the device are values and a length."""
         if isinstance(values, Plaintexts):
             if values._server is not self:
                 raise DeviceError("plaintexts of another server")

@@ -30,7 +30,7 @@ ZEROS, ANYTHING, SAME = range(3)
 
 @dataclasses.dataclass(frozen=True)
 class Traced:
-    """What is known of a batch of ciphertexts."""
+    """The public facts about a batch of ciphertexts, and bounds of its values."""
 
     recorder: _Recorder
     info: _lib.Info
@@ -429,7 +429,7 @@ class _Recorder:
         self.swaps = self.swaps or swaps
 
     def _bytes(self, words: int) -> int:
-        """Of so many values as plaintexts on a device."""
+        """Bytes that plaintexts of so many values take on a device."""
         return words * self.parameters.limbs * self.parameters.word_bits // 8
 
     def upload(self, _: object) -> NoReturn:

@@ -303,7 +303,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def _apply_kinds(
         self, luts: list[Lut], index: np.ndarray[Any, np.dtype[np.uint32]], x: EncryptedArray
     ) -> EncryptedArray:
-        """One call a kind of table: the kinds differ in the number of blind rotations."""
+        """One call for each kind of table: kinds differ in the number of blind rotations."""
         kinds = np.array([lut.kind for lut in luts])
         flat, parts, places = x.ravel(), [], []
         for kind in np.unique(kinds):
@@ -371,7 +371,7 @@ def _is_encrypted(operand: object) -> bool:
 
 
 def _first_encrypted(name: str, inputs: Sequence[Bits]) -> Encrypted:
-    """Whose encoding known bits take. Raises `TypeError` if none is encrypted."""
+    """The first encrypted input, whose encoding known bits take. `TypeError` if there is none."""
     for each in inputs:
         if isinstance(each, (EncryptedArray, Ciphertexts)):
             return each
@@ -379,7 +379,7 @@ def _first_encrypted(name: str, inputs: Sequence[Bits]) -> Encrypted:
 
 
 def _flat(bits: Words, shape: Shape) -> Words:
-    """As many as the broadcast shape has, or one, which meets all."""
+    """The values in that shape, flattened; a single value stays single."""
     if bits.size == 1:
         return bits.reshape(-1)
     return np.ascontiguousarray(np.broadcast_to(bits, shape)).reshape(-1)

@@ -17,7 +17,7 @@ def files(incomplete: str) -> list[str]:
 
 
 def one_of(*names: str) -> Complete:
-    """Those names."""
+    """The names that begin with what was typed."""
     return from_list(lambda: names)
 
 

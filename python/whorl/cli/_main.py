@@ -59,7 +59,7 @@ def _warn(message: str) -> None:
 
 
 def _discard_output() -> None:
-    """Of what could not be written Python would try to write the rest, and complain."""
+    """Otherwise Python would try at exit to write the output that is left, and complain."""
     with suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, sys.stdout.fileno())

@@ -131,7 +131,8 @@ class Staged:
         return target.unlink if new else lambda: None
 
     def _link(self) -> bool:
-        """Whether the file has its second name: a link fails where somebody was faster."""
+        """Gives the file its name by a hard link, which fails if that name exists already. False if
+        the file system has no links."""
         try:
             os.link(self.temporary, self._target)
         except OSError as error:
