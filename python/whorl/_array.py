@@ -43,15 +43,15 @@ class Array(Shown):
     _shape: Shape
 
     def _like(self: A, core: Any, shape: Shape) -> A:
-        """The same in everything but contents and shape."""
+        """An array that differs in contents and shape only."""
         raise NotImplementedError
 
     def _gather(self, flat: np.ndarray[Any, np.dtype[np.uint32]]) -> Any:
-        """A batch of those at `flat`."""
+        """A batch of the members at the positions `flat`."""
         raise NotImplementedError
 
     def _joined(self: A, arrays: Sequence[A]) -> A:
-        """All in sequence; shape (count,)."""
+        """The arrays one after another; shape (count,)."""
         raise NotImplementedError
 
     @property
@@ -60,7 +60,7 @@ class Array(Shown):
         return 1
 
     def _take(self: A, positions: Positions) -> A:
-        """Those at `positions` of the flat array; the whole in order is not copied."""
+        """The elements at `positions` of the flat array. All of them in order are not copied."""
         flat = positions.reshape(-1)
         if flat.size == 0 and not self._may_be_empty:
             raise ShapeError(f"nothing is left: arrays of {type(self).__name__} are not empty")
@@ -74,7 +74,7 @@ class Array(Shown):
         return np.arange(self.size).reshape(self._shape)
 
     def _about(self) -> str:
-        """What else to say of it, for people."""
+        """What else `repr` says about it."""
         return ""
 
     def _made_under(self) -> Any:
@@ -98,7 +98,7 @@ class Array(Shown):
         return []
 
     def _place(self) -> list[tuple[str, str]]:
-        """Of which key it is, and where."""
+        """Rows of the table in notebooks: its key, and where it lies."""
         return []
 
     # ---- what it is
@@ -115,7 +115,7 @@ class Array(Shown):
 
     @property
     def size(self) -> int:
-        """How many it holds."""
+        """Number of elements."""
         return math.prod(self._shape)
 
     # ---- as an array
@@ -133,28 +133,31 @@ class Array(Shown):
     def __getitem__(self: A, key: Any) -> A:
         """NumPy's indexing: integers, slices, ..., None, masks and arrays of integers.
 
-        Copies what it takes. Raises `IndexError` as NumPy does, and `ShapeError` if nothing is left
-        where arrays are not empty.
+        The elements that it takes are copied. Raises `IndexError` as NumPy does, and `ShapeError`
+        if nothing is left and arrays of this class may not be empty.
         """
         return self._take(np.asarray(self._positions()[key]))
 
     def reshape(self: A, *shape: int | Sequence[int]) -> A:
-        """The same in C order in another shape, one length of which may be -1; free.
+        """The same elements in C order in another shape; nothing is copied. One length may be -1.
 
         Raises `ValueError` if the sizes differ.
         """
         return self._take(self._positions().reshape(_integers(shape)))
 
     def ravel(self: A) -> A:
-        """All in C order, shape (size,); free."""
+        """All elements in C order, shape (size,); nothing is copied."""
         return self.reshape(self.size)
 
     def copy(self: A) -> A:
-        """The same; what cannot be changed is not copied."""
+        """The array itself: arrays are immutable and need no copy."""
         return self._like(self._core, self._shape)
 
     def transpose(self: A, *axes: int | Sequence[int]) -> A:
-        """Axes in reverse, or in the order given. Raises `ValueError` if that is no permutation."""
+        """Axes in reverse, or in the order given.
+
+        `ValueError` if `axes` is not a permutation.
+        """
         return self._take(self._positions().transpose(_integers(axes) if axes else None))
 
     @property
@@ -165,7 +168,8 @@ class Array(Shown):
     def broadcast_to(self: A, shape: Shape) -> A:
         """Repeated along new axes and axes of length 1, as NumPy does. Raises `ValueError`.
 
-        Operations broadcast by themselves, and copy nothing where one meets all.
+        Operations broadcast by themselves; nothing is copied when one ciphertext is combined with a
+        batch.
         """
         return self._take(np.broadcast_to(self._positions(), shape))
 
@@ -180,11 +184,11 @@ class Array(Shown):
         raise TypeError("a ciphertext has no truth value; decrypt it")
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(f"{type(self).__name__} is no array of numbers")
+        raise TypeError(f"{type(self).__name__} is not an array of numbers; decrypt it first")
 
 
 class HostArray(Array, Saved):
-    """Ciphertexts in the host's memory: what is encrypted, sent, kept and decrypted."""
+    """Ciphertexts in the host's memory, where they are encrypted, saved, sent and decrypted."""
 
     __slots__ = ("_parameters",)
 
@@ -253,8 +257,11 @@ class HostArray(Array, Saved):
 
 
 def _kept(core: Any, each: int) -> Shape:
-    """The shape that a batch was saved with, if any; where one of the array takes several members
-    of the batch, they are its last axis."""
+    """The shape that a batch was saved with, else (count,).
+
+    If an element of the array takes several members of the batch, these are the last axis of the
+    saved shape, which is left out here.
+    """
     saved = (core.count,) if core.shape is None else core.shape
     if each == 1:
         return saved
@@ -264,7 +271,7 @@ def _kept(core: Any, each: int) -> Shape:
 
 
 class DeviceArray(Array, Generic[S]):
-    """What lies on the devices of a server, which it knows."""
+    """An array on the devices of a server."""
 
     __slots__ = ("_server",)
 
@@ -334,11 +341,11 @@ class DeviceCiphertexts(DeviceArray[S], Generic[S, H]):
 def concatenate(arrays: Sequence[A], axis: int = 0) -> A:
     """Joins arrays along an existing axis, as `numpy.concatenate`.
 
-    Arrays on the host give one on the host. If some are on a device, the others are uploaded and
-    so is the result. Raises `ValueError` for shapes that do not fit, a child of `MismatchError` for
-    other parameters or keys, `DeviceError` for arrays of several servers, `EncodingError` or
-    `ShapeError` for ciphertexts that cannot be in one batch, `TypeError` for what is no array of
-    ciphertexts.
+    Arrays on the host give an array on the host. If some are on a device, the others are uploaded,
+    and the result is on the device. Raises `ValueError` for shapes that do not fit, a child of
+    `MismatchError` for other parameters or keys, `DeviceError` for arrays of several servers,
+    `EncodingError` or `ShapeError` for ciphertexts that cannot be in one batch, `TypeError` for
+    anything that is not an array of ciphertexts.
     """
     return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
 

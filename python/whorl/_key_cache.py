@@ -13,12 +13,13 @@ class KeyCache:
         bytes_a_device: bytes that the keys of all its servers together may take of each device.
 
     Raises:
-        ParameterError: `bytes_a_device` that is no integer in 1 … 2^64 - 1.
+        ParameterError: `bytes_a_device` is not an integer in 1 … 2^64 - 1.
 
-    Given to each server as `key_cache`. Keys are prepared when they are used; those used least
-    recently, of any of the servers, leave the device when others need the room, and come back when
-    they are used. A key that alone is larger is an `OutOfMemoryError` where it is used. Threads may
-    use it at once; it lives as long as the last of its servers.
+    Give it to each server as `key_cache`. Keys are prepared when they are used. When other keys
+    need the room, those used least recently, of any of the servers, leave the device; they come
+    back when they are used again. If a single key is larger than the room, using it raises
+    `OutOfMemoryError`. Several threads may use the cache at once. It lives as long as the last of
+    its servers.
 
     >>> import whorl
     >>> cache = whorl.KeyCache(2**30)
@@ -46,8 +47,8 @@ def room_for_keys(
 ) -> tuple[int, _server.KeyCache | None]:
     """The two arguments of every scheme's server, as the library takes them.
 
-    `ParameterError` for a budget that is no integer in 0 … 2^64 - 1, `TypeError` for a cache that
-    is none.
+    `ParameterError` if the budget is not an integer in 0 … 2^64 - 1; `TypeError` if `key_cache` is
+    not a KeyCache.
     """
     if key_cache is not None and not isinstance(key_cache, KeyCache):
         raise TypeError(f"key_cache: a KeyCache is needed, not {type(key_cache).__name__}")

@@ -96,7 +96,7 @@ class KeyHolder:
         return self._keys_type(make(*request, threads, progress or None))
 
     def _on_host(self, ciphertexts: Any) -> Any:
-        """The same in the host's memory."""
+        """The ciphertexts in the host's memory; downloads them if they are on a device."""
         if isinstance(ciphertexts, DeviceArray):
             ciphertexts = ciphertexts._server.download(ciphertexts)
         if not isinstance(ciphertexts, self._host_type):

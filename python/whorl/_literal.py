@@ -57,7 +57,7 @@ def as_long(field: str, value: Any) -> int:
 
 
 def list_of(check: Check, what: str) -> Check:
-    """A check of lists; `what` says of what, for people."""
+    """A check of lists; error messages call the entries `what`."""
 
     def as_list(field: str, value: Any) -> list[Any]:
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
@@ -72,18 +72,19 @@ def tuple_of(check: Check, what: str) -> Check:
     length = len(what.split(", "))
 
     def as_tuple(field: str, value: Any) -> tuple[Any, ...]:
+        form = f"{field}: {value!r} must have the form ({what})"
         if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
-            raise ParameterError(f"{field}: {value!r} is no ({what})")
+            raise ParameterError(form)
         parts = tuple(value)
         if len(parts) != length:
-            raise ParameterError(f"{field}: {value!r} is no ({what})")
+            raise ParameterError(form)
         return tuple(check(field, each) for each in parts)
 
     return as_tuple
 
 
 class Part(Generic[T]):
-    """A read-only property that hands on an attribute of what lies beneath; `path` says which."""
+    """A read-only property: the attribute of the object that `path` names, such as "_core.p"."""
 
     def __init__(self, path: str, doc: str, convert: Callable[[Any], T] | None = None) -> None:
         self._get = operator.attrgetter(path)
@@ -103,7 +104,7 @@ class Part(Generic[T]):
 class CheckedParameters(Shown, Saved):
     """Validated, immutable parameters around the C++ library's.
 
-    Two are equal if their digests are, that is, if all fields that change ciphertexts or keys are.
+    Two are equal if their digests are equal: all fields that change ciphertexts or keys then agree.
     """
 
     __slots__ = ("_core", "_literal")
@@ -130,7 +131,7 @@ class CheckedParameters(Shown, Saved):
 
     @classmethod
     def _create(cls: type[P], fields: Mapping[str, Any], allow_insecure: bool) -> P:
-        """Of a mapping; `ParameterError` names a field that is unknown, missing or wrong."""
+        """Makes them of a mapping. `ParameterError` names an unknown, missing or wrong field."""
         unknown = sorted(set(fields) - set(cls._fields))
         if unknown:
             raise ParameterError(f"{unknown[0]}: no such field; there are {', '.join(cls._fields)}")
@@ -162,7 +163,7 @@ class CheckedParameters(Shown, Saved):
 
     @property
     def parameters(self: P) -> P:
-        """Itself, as what is made under it has it."""
+        """The object itself, so that parameters and objects made under them read alike."""
         return self
 
     @property

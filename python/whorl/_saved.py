@@ -63,8 +63,8 @@ def _limit(field: str, value: int | None, default: int) -> int:
 def expectations(parameters: Any, key: str | None) -> tuple[bytes | None, bytes | None]:
     """What a loader is to check first: the digest of parameters, and a key's id.
 
-    `TypeError` for parameters that are none, or a key's id that is no string; `ValueError` for one
-    that is not 32 hexadecimal digits.
+    `TypeError` if `parameters` are not parameters, or the key's id is not a string; `ValueError` if
+    the id does not have 32 hexadecimal digits.
     """
     digest = getattr(getattr(parameters, "_core", None), "digest", None)
     if parameters is not None and not isinstance(digest, bytes):
@@ -108,7 +108,7 @@ class Saved:
         raise NotImplementedError
 
     def _frame(self) -> Any:
-        """What of the library writes the frame."""
+        """The object of the C++ library that writes the frame."""
         return self._core
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -127,24 +127,24 @@ class Saved:
         expect_parameters: Any = None,
         expect_key: str | None = None,
     ) -> S:
-        """Reads and checks a file, once: what becomes of it afterwards does not matter.
+        """Reads a file once, and checks it. Later changes of the file do not matter.
 
         Args:
             path: the file.
             allow_insecure: accept parameters under 128 bits.
-            max_bytes: bytes of the payload, and of what ciphertexts unpack to, at most.
-            max_count: ciphertexts at most; None: any number.
-            max_expanded_bytes: bytes at most that fresh ciphertexts, which travel as a seed and
-                what does not come from it, are expanded to; None: 2^30. What is expanded to no more
-                than four times the payload (BGV's) is bounded by `max_bytes` alone.
-            expect_parameters: parameters that it must be under.
+            max_bytes: the largest size in bytes of the payload, and of the unpacked ciphertexts.
+            max_count: the largest number of ciphertexts; None: any number.
+            max_expanded_bytes: the largest size in bytes of fresh ciphertexts after they are
+                expanded from their seed; None: 2^30. It does not matter where the expanded size is
+                at most four times the payload, as with BGV; `max_bytes` bounds that.
+            expect_parameters: the parameters that the object must be made under.
             expect_key: the `key_id` that it must have. Parameters and look-up tables have none.
 
-        `TypeMismatchError` for a file of another type, as a secret key; `OversizedError` above one
-        of the bounds, which names count, bytes and bound; `ParameterMismatchError` and
-        `KeyMismatchError` for what is not as expected: all these before anything is expanded. Other
-        children of `FormatError` for a file that is damaged; `ParameterError` for parameters under
-        128 bits unless `allow_insecure`; `IoError`.
+        `TypeMismatchError` for a file of another type, such as a secret key; `OversizedError` for a
+        file above one of the bounds, with count, bytes and bound; `ParameterMismatchError` and
+        `KeyMismatchError` for other parameters or another key than expected. These are checked
+        before anything is expanded. Other children of `FormatError` for a damaged file;
+        `ParameterError` for parameters under 128 bits unless `allow_insecure`; `IoError`.
         """
         limits = cls._limits(max_bytes, max_count, max_expanded_bytes)
         expected = expectations(expect_parameters, expect_key)
@@ -179,7 +179,7 @@ class Saved:
     def _limits(
         cls, max_bytes: int | None, max_count: int | None, max_expanded_bytes: int | None
     ) -> tuple[int, int, int]:
-        """The three as the library takes them. `ValueError` for what is no number of 64 bits."""
+        """The three as the library takes them. `ValueError` unless each fits 64 bits."""
         return (
             _limit("max_bytes", max_bytes, cls._most),
             _limit("max_count", max_count, 2**64 - 1),
@@ -209,7 +209,7 @@ class Saved:
 
 
 class Keys(Saved, Generic[P]):
-    """What a client gives away; nothing secret."""
+    """Keys that a client gives away. They hold nothing secret."""
 
     __slots__ = ("_core",)
 
@@ -227,7 +227,7 @@ class Keys(Saved, Generic[P]):
 
     @property
     def parameters(self) -> P:
-        """Parameters that they were made under."""
+        """The parameters that the keys were made under."""
         made_under: P = self._parameters_type(self._core.parameters)
         return made_under
 
@@ -239,12 +239,12 @@ class Keys(Saved, Generic[P]):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that travel, without the frame."""
+        """Size in bytes, without the frame."""
         count: int = self._core.nbytes
         return count
 
     def _contents(self) -> str:
-        """What is in them, for people."""
+        """What `repr` says about the contents."""
         return ""
 
     def __repr__(self) -> str:

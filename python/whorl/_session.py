@@ -75,7 +75,7 @@ class Session(Generic[H, D]):
     key_bytes = Part[int]("_core.key_bytes", "Bytes of the keys as they lie on the devices.")
 
     def _about(self) -> str:
-        """What else to say of it, for people."""
+        """What else `repr` says about it."""
         return ""
 
     def __repr__(self) -> str:
@@ -90,8 +90,9 @@ class Session(Generic[H, D]):
     def upload(self, ciphertexts: H | D) -> D:
         """The ciphertexts on the device, as an array whose operators know this server.
 
-        One that is there already is given back. `RangeError` for residues that are none,
-        `ParameterMismatchError`, `KeyMismatchError`; `DeviceError` for an array of another server.
+        An array that is there already is returned unchanged. `RangeError` for residues that are not
+        below their modulus; `ParameterMismatchError`, `KeyMismatchError`; `DeviceError` for an
+        array of another server.
         """
         if isinstance(ciphertexts, self._device_type):
             if ciphertexts._server is not self:
@@ -123,7 +124,7 @@ class Session(Generic[H, D]):
         return self._device_type._wrap(core, self, shape)
 
     def _meet(self, *operands: H | D) -> tuple[list[D], Shape]:
-        """All on the device, each of as many as the broadcast shape has, or one that meets all."""
+        """All operands on the device: each has the broadcast shape, or is a single ciphertext."""
         arrays = [self.upload(operand) for operand in operands]
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         each = max(array._each for array in arrays)
@@ -142,7 +143,7 @@ class Session(Generic[H, D]):
 
 
 class BudgetedSession(Session[H, D], Generic[K, H, D]):
-    """A session that counts its threads, and whose keys may be given a bound on the devices."""
+    """A session that knows its number of threads and can bound the memory of its keys."""
 
     __slots__ = ()
 
@@ -171,14 +172,14 @@ class BudgetedSession(Session[H, D], Generic[K, H, D]):
                 budget of this server's own. Keys are prepared when they are used.
 
         Raises:
-            DeviceError: a device that is not there, or a name that is none; there is no silent
-                fallback.
-            OutOfMemoryError: the keys do not fit into a device's memory, or one alone not into
-                `key_budget` or `key_cache`.
-            ParameterError: a key budget that is no integer in 0 … 2^64 - 1, or one beside a key
-                cache.
-            TypeMismatchError: a file that does not hold evaluation keys, as a secret one; with a
-                path also the other errors of `EvaluationKeys.load`.
+            DeviceError: a device that is not there, or a name that no device has; no other device
+                takes its place.
+            OutOfMemoryError: the keys do not fit into a device's memory, or a single key does not
+                fit into `key_budget` or `key_cache`.
+            ParameterError: a key budget that is not an integer in 0 … 2^64 - 1, or a budget and a
+                cache together.
+            TypeMismatchError: a file that does not hold evaluation keys but, for example, a secret
+                key; with a path also the other errors of `EvaluationKeys.load`.
         """
         room = room_for_keys(key_budget, key_cache)
         self._open(keys, device, threads, allow_insecure, *room)
@@ -187,14 +188,14 @@ class BudgetedSession(Session[H, D], Generic[K, H, D]):
 
 
 def spread(a: D, shape: Shape) -> D:
-    """Broadcast, unless it is one, which meets all without being copied, or complete already."""
+    """`a` in that shape; a single ciphertext, and an array of that size, stay as they are."""
     total = math.prod(shape)
     alone = a.size == 1 and a._each == 1 and total
     return a if a.size == total or alone else a.broadcast_to(shape)
 
 
 def _repeated(a: D, each: int) -> D:
-    """What meets arrays whose members take `each` of a batch: several as often as that."""
+    """`a` with each member `each` times, so that it matches vectors of `each` ciphertexts."""
     if a._each == each or a.size == 1:
         return a
     members = np.repeat(np.arange(a.size, dtype=np.uint32), each)

@@ -21,19 +21,19 @@ Operand: TypeAlias = Union["EncryptedArray", "Plaintexts", Ciphertexts, ArrayLik
 
 
 class Mean(NamedTuple):
-    """What `EncryptedArray.mean` gives: the mean is total / n, for whoever decrypts."""
+    """The result of `EncryptedArray.mean`. Decrypt `total`; the mean is total / n."""
 
     total: EncryptedArray
     """The sum of each vector's values, modulo t, in every slot."""
     n: int
-    """How many values it is the sum of."""
+    """Number of values."""
 
 
 class Plaintexts(DeviceArray["Server"]):
     """An immutable array of plaintexts on the device of a `Server`, encoded and uploaded once.
 
-    `Server.encode` makes them; `+`, `-`, `*` of encrypted arrays take them, of every level, and
-    give the bits that the values would. Shape and indexing are NumPy's.
+    `Server.encode` makes them. `+`, `-` and `*` of encrypted arrays take them at every level, and
+    give the same bits as with the values. Shape and indexing are NumPy's.
 
     >>> from whorl.bgv import Client, Server, parameters
     >>> client = Client(parameters(depth=1))
@@ -68,7 +68,7 @@ class Plaintexts(DeviceArray["Server"]):
 
 
 class Matrix:
-    """A matrix in the clear, or diagonals, prepared on a `Server` for many products `x @ matrix`.
+    """A matrix or diagonals, not encrypted, prepared on a `Server` for products `x @ matrix`.
 
     `Server.encode_matrix` and `Server.encode_diagonals` make them.
 
@@ -104,7 +104,7 @@ class Matrix:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Rows and columns; of diagonals what was given."""
+        """(rows, columns); for diagonals the shape that was given."""
         return self._shape
 
     nbytes = Part[int]("_core.nbytes", "Bytes on the device.")
@@ -126,8 +126,8 @@ class EncryptedArray(Accounted, DeviceCiphertexts["Server", Ciphertexts]):
     (..., k) is one row of k ≤ N values, padded with zeros, for all ciphertexts, or one each. Shapes
     are broadcast as NumPy's, over the ciphertexts: the N values inside one are no axis.
 
-    `x @ matrix`, `x.dot(y)`, `x.sum()` and `x.mean()` are over the values inside each: a vector's
-    `length` of them, whatever the slots behind hold.
+    `x @ matrix`, `x.dot(y)`, `x.sum()` and `x.mean()` work on the values inside each vector: the
+    first `length` of them, whatever the slots behind hold.
 
     Indexing, iteration, `reshape`, `broadcast_to`, `bgv.concatenate` and `bgv.stack` are NumPy's,
     on the device. `==` raises.

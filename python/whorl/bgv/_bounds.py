@@ -1,4 +1,4 @@
-"""Integers of which only bounds are known, slot by slot or coefficient by coefficient.
+"""Bounds of unknown integers, slot by slot or coefficient by coefficient.
 
 Bounds are floats that hold integers; those beyond 2^52 count as infinite, so that the others are
 exact. No plaintext modulus comes near them.
@@ -29,7 +29,7 @@ class Bounds(NamedTuple):
 
     @staticmethod
     def of(low: Floats, high: Floats) -> Bounds:
-        """The bounds, with those beyond 2^52 as infinite ones or as 2^52, whichever holds."""
+        """The bounds. One beyond 2^52 becomes infinite, or 2^52 where that is also a bound."""
         return Bounds(
             np.where(low < -LIMIT, -math.inf, np.minimum(low, LIMIT)),
             np.where(high > LIMIT, math.inf, np.maximum(high, -LIMIT)),
@@ -37,7 +37,7 @@ class Bounds(NamedTuple):
 
     @staticmethod
     def exactly(values: Rows) -> Bounds:
-        """Of rows that are known."""
+        """The bounds of known rows: both are the values."""
         known = values.astype(np.float64)
         return Bounds.of(known, known)
 
@@ -57,18 +57,19 @@ class Bounds(NamedTuple):
         return Bounds.of(*(ends if by >= 0 else ends[::-1]))
 
     def times(self, other: Bounds) -> Bounds:
-        """Slot by slot."""
+        """The product of two integers, slot by slot."""
         ends = [_product(a, b) for a in self for b in other]
         return Bounds.of(np.minimum.reduce(ends), np.maximum.reduce(ends))
 
     def squared(self) -> Bounds:
-        """Slot by slot, each by itself."""
+        """The square of an integer, slot by slot."""
         ends = np.square(self.low), np.square(self.high)
         straddles = (self.low < 0) & (self.high > 0)
         return Bounds.of(np.where(straddles, 0, np.minimum(*ends)), np.maximum(*ends))
 
     def convolved(self, other: Bounds) -> Bounds:
-        """As polynomials: each coefficient sums as many products as the shorter has terms."""
+        """The product of polynomials. Each coefficient is a sum of at most as many products as the
+        shorter polynomial has terms."""
         N = self.low.shape[-1]
         lengths = self._length(), other._length()
         size = min(lengths) * self.largest() * other.largest() if min(lengths) else 0.0
@@ -82,7 +83,7 @@ class Bounds(NamedTuple):
         return Bounds.of(low, high)
 
     def times_matrix(self, matrix: Rows, N: int) -> Bounds:
-        """Rows of values times a matrix; zeros behind, up to N."""
+        """Rows of values times a matrix, filled up to N with zeros."""
         rows, columns = len(self.low), matrix.shape[-1]
         low, high = np.zeros((rows, N)), np.zeros((rows, N))
         up, down = np.maximum(matrix, 0).astype(float), np.minimum(matrix, 0).astype(float)
@@ -94,7 +95,7 @@ class Bounds(NamedTuple):
         return Bounds(low, high)
 
     def rolled(self, columns: int) -> Bounds:
-        """Both rows of N/2 slots to the left."""
+        """Both rows of N/2 slots rotated to the left."""
         low, high = (np.roll(each.reshape(len(each), 2, -1), -columns, axis=-1) for each in self)
         return Bounds(low.reshape(self.low.shape), high.reshape(self.high.shape))
 
@@ -109,7 +110,7 @@ class Bounds(NamedTuple):
 
     @staticmethod
     def joined(each: Sequence[Bounds], counts: Sequence[int]) -> Bounds:
-        """All in sequence, so many rows of each."""
+        """All bounds one after another; `counts` says how many rows each has."""
 
         def rows(one: Floats, count: int) -> Floats:
             return np.broadcast_to(one, (count, one.shape[-1]))
@@ -130,7 +131,7 @@ class Bounds(NamedTuple):
 
 
 def _product(a: Floats, b: Floats | float) -> Floats:
-    """Of bounds: zero times what is infinite, which stands for a large integer, is zero."""
+    """The product of bounds. An infinite bound stands for a large integer, so 0 times it is 0."""
     with np.errstate(invalid="ignore"):
         product: Floats = np.multiply(a, b)
     product[np.isnan(product)] = 0

@@ -15,7 +15,7 @@ Residues = np.ndarray[Any, np.dtype[Any]]
 
 
 class Accounted:
-    """What is known of ciphertexts on the host or a device besides their residues; public."""
+    """Public facts about ciphertexts."""
 
     __slots__ = ()
 
@@ -24,10 +24,11 @@ class Accounted:
     packing = Part[str]("_core.packing", "`slots` or `coefficients`.")
     factor = Part[int](
         "_core.factor",
-        "Plaintexts are messages times this, modulo t; operations keep the account.",
+        "The plaintext is the message times this factor, modulo t. Operations keep track of it.",
     )
     parts = Part[int](
-        "_core.parts", "Polynomials c_0 + c_1·s + c_2·s^2 + … of each: 2; more of bare products."
+        "_core.parts",
+        "Number of polynomials c_0, c_1, c_2 … of each ciphertext: 2; more before relinearisation.",
     )
     limbs = Part[int]("_core.limbs", "Primes of the chain that are left.")
 
@@ -39,17 +40,18 @@ class Accounted:
 
     @property
     def length(self) -> int:
-        """Values of each vector: those that sums, dot products and matrices count.
+        """Number of values of each vector, which sums, dot products and matrices use.
 
-        The last axis of what was encrypted. Of two operands the longer one's; N after a rotation,
-        which moves values anywhere; 1 of a sum, which fills all slots. Of coefficients: N. It is
-        public, as shapes are: fill vectors up to one length where it tells too much.
+        Fresh ciphertexts: the length of the last axis of the values. Result of two operands: the
+        longer length. After a rotation, which moves values anywhere: N. After a sum, which fills
+        all slots with one value: 1. With coefficients: N. The length is public, like the shape: if
+        it would tell too much, fill vectors up to one common length.
         """
         return self._core.length or int(self.parameters.N)
 
     @property
     def level(self) -> int:
-        """Primes of the chain that are gone; 0 for fresh ones (OpenFHE: GetLevel)."""
+        """Number of primes of the chain that were dropped; 0 if fresh (OpenFHE: GetLevel)."""
         limbs: int = self.parameters.limbs
         return limbs - self.limbs
 
@@ -84,7 +86,8 @@ class Accounted:
 class Ciphertexts(Accounted, HostArray):
     """An immutable array of encrypted vectors under one key, of any shape.
 
-    A ciphertext holds N integers; a longer vector takes several, which are one of the array.
+    A ciphertext holds N integers. A longer vector takes several ciphertexts, which are one element
+    of the array.
 
     `Client.encrypt`, `PublicKey.encrypt` and `EncryptedArray.to_host` make them. Shape, indexing,
     iteration, `reshape`, `transpose`, `broadcast_to`, `concatenate` and `stack` are NumPy's, over

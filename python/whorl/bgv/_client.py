@@ -41,16 +41,14 @@ class Client(KeyHolder):
     def encrypt(self, values: ArrayLike, packing: Packing = "slots") -> Ciphertexts:
         """Encrypts vectors of integers.
 
-        `values` of shape (..., k) give an array of shape (...), of vectors of k values; the slots
-        behind them hold zeros. A vector of more than N values takes several ciphertexts, which
-        travel and are decrypted as one. Values are -(t-1)/2 … t-1. With `slots`
-        the first N/2 values are row 0 and the others row 1 of a ciphertext's two rows, and
-        operations act value by value; with `coefficients` a row is a polynomial, and multiplication
-        is that of polynomials modulo X^N + 1. `ShapeError` for polynomials of more than N
-        coefficients; `EncodingError` for slots that the parameters do not have and for values
-        out of range; `TypeError` for
-        what is not integers.
-        (OpenFHE: MakePackedPlaintext or MakeCoefPackedPlaintext, then Encrypt.)
+        `values` of shape (..., k) give an array of shape (...) of vectors of k values, with zeros
+        in the slots behind them. A vector of more than N values takes several ciphertexts, which
+        stay together. Values are -(t-1)/2 … t-1. With `slots` the first N/2 values are row 0 of the
+        ciphertext and the others row 1, and operations act value by value. With `coefficients` the
+        values are a polynomial, and multiplication is that of polynomials modulo X^N + 1.
+        `ShapeError` for polynomials of more than N coefficients; `EncodingError` for values out of
+        range, and for `slots` if the parameters have none; `TypeError` for values that are not
+        integers. (OpenFHE: MakePackedPlaintext or MakeCoefPackedPlaintext, then Encrypt.)
         """
         vectors, shape, length = as_vectors(
             values, self._parameters, "values", least_message(self._parameters.t)
@@ -67,15 +65,14 @@ class Client(KeyHolder):
     ) -> Values:
         """Values 0 … t-1, or with `signed` -t/2 … t/2: int64 of shape `ciphertexts.shape` + (N,).
 
-        All N values of each ciphertext: the first `ciphertexts.length` of them are those of the
-        vector. Vectors of more than N values are given back whole, and no more than them: the last
-        axis is their length.
+        The result has all N values of each ciphertext. The first `ciphertexts.length` of them are
+        those of the vector. For vectors of more than N values the last axis is their length.
 
-        `KeyMismatchError` or `ParameterMismatchError` for others' ciphertexts. `NoiseError` where
-        the bound that the ciphertexts carry (their `noise_budget`) leaves no bit: the values may be
-        wrong then. The bound is careful, so they may be right too: with `allow_spent=True` they are
-        decrypted, and `client.noise_budget` measures what is left. (OpenFHE: Decrypt, which is
-        signed and warns of nothing.)
+        `KeyMismatchError` or `ParameterMismatchError` for ciphertexts of another key or parameters.
+        `NoiseError` where the bound that the ciphertexts carry (their `noise_budget`) is spent: the
+        values may be wrong then. The bound is careful, so they may also be right.
+        `allow_spent=True` decrypts them, and `client.noise_budget` measures what is left.
+        (OpenFHE: Decrypt, which is signed and does not warn.)
         """
         host = self._on_host(ciphertexts)
         values = self._core.decrypt(host._core, allow_spent).astype(np.int64)
@@ -89,11 +86,11 @@ class Client(KeyHolder):
     def noise_budget(
         self, ciphertexts: Ciphertexts | EncryptedArray
     ) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Bits left of each ciphertext, measured: float64 of shape `ciphertexts.shape`.
+        """Measured noise budget in bits: float64 of shape `ciphertexts.shape`.
 
-        Of vectors over several ciphertexts, those of the one with the fewest. log2(Q/2) less log2
-        of the largest coefficient of the noise: exact while positive, near 0 where decryption
-        fails. As secret as the key: do not publish it.
+        It is log2(Q/2) minus log2 of the largest coefficient of the noise; for a vector over
+        several ciphertexts, the smallest. It is exact while it is positive, and near 0 where
+        decryption fails. It is as secret as the key: do not publish it.
         """
         host = self._on_host(ciphertexts)
         budgets = self._core.noise_budget(host._core).reshape(*host.shape, host._each)
@@ -116,8 +113,9 @@ class Client(KeyHolder):
         """Generates what a server needs for a circuit, in one call.
 
         Args:
-            relinearise: ciphertexts of up to this many parts, 2 … 8, can be brought back to two;
-                a product of two has three. 2: none (OpenFHE: EvalMultKeyGen, EvalMultKeysGen).
+            relinearise: largest number of parts, 2 … 8, that can be brought back to two; 2 makes no
+                key. A product of two ciphertexts has three (OpenFHE: EvalMultKeyGen,
+                EvalMultKeysGen).
             rotations: columns to rotate rows by, to the left, negative ones to the right
                 (OpenFHE: EvalRotateKeyGen, EvalAtIndexKeyGen).
             swap_rows: whether the two rows are to be exchanged.
@@ -127,8 +125,8 @@ class Client(KeyHolder):
             progress: True for a bar on terminals and in notebooks, or a callable that is called
                 with (done, total); what it raises stops the generation.
 
-        `whorl.bgv.rotations_for` names the rotations of matrices and sums, `Parameters.key_size`
-        tells the size before. `ParameterError` for a number out of range.
+        `whorl.bgv.rotations_for` names the rotations of matrices and sums. `Parameters.key_size`
+        gives the size before the keys are made. `ParameterError` for a number out of range.
         """
         request = as_request(relinearise, rotations, swap_rows, inner_sum)
         keys: EvaluationKeys = self._generate_keys(threads, progress, *request)

@@ -1,4 +1,4 @@
-"""What a client gives away: evaluation keys for servers, a public key for those who encrypt."""
+"""Keys that a client gives away: evaluation keys for servers, a public key for encryption."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_BYTES = 1 << 34
 
 
 class _Key(Keys[Parameters]):
-    """What both have."""
+    """What both kinds of keys have in common."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ class EvaluationKeys(_Key):
 
     @property
     def relinearise(self) -> int:
-        """Ciphertexts of up to this many parts can be brought back to two; 2: none."""
+        """Largest number of parts that can be brought back to two; 2: there is no such key."""
         return max((power for g, power in self._core.contents if g == 1), default=1) + 1
 
     @property
@@ -79,7 +79,10 @@ class PublicKey(_Key):
     _made_by = "Client.public_key()"
 
     def encrypt(self, values: ArrayLike, packing: Packing = "slots") -> Ciphertexts:
-        """As `Client.encrypt`, with a little more noise, and files twice as large: no seed."""
+        """Like `Client.encrypt`, with a little more noise.
+
+        Files are twice as large, since there is no seed.
+        """
         # Encryption is the client's half of the library, which a server does without.
         from .._client import bgv as _client
 

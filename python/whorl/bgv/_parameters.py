@@ -47,7 +47,7 @@ class ParameterLiteral(TypedDict, total=False):
     depth: int
     """Multiplications in sequence that the chain was chosen for. Default 0."""
     plain_products: int
-    """Products with plaintexts in sequence, beside those. Default 0."""
+    """Products with plaintexts in sequence that it was chosen for, in addition. Default 0."""
 
 
 class Parameters(CheckedParameters):
@@ -207,12 +207,14 @@ def parameters(
         dnum: digits of key switching, 1 … 16. More of them make larger keys and leave more bits
             for the chain.
         prime_bits: of each prime, 26 … 31 (32-bit words, the fast ones) or 46 … 60.
-        sums: log2 of the sums at each level before it multiplies, and after the last product: 3
-            means eight ciphertexts of the same level, rotations included. An inner sum of 2^k
-            columns takes k, a product with one integer c log2(c).
+        sums: log2 of the number of ciphertexts that are added up at each level before it
+            multiplies, and after the last product. 3 means eight ciphertexts of the same level,
+            rotations included. An inner sum of 2^k columns takes k, and a product with one integer
+            c takes log2(c).
         slots: whether t must allow packing in slots.
-        plain_products: products with plaintexts of any values in sequence, 0 … 64, beside the
-            multiplications and anywhere between them. Each takes log2(N·t/2) bits.
+        plain_products: products with plaintexts in sequence, 0 … 64, in addition to the
+            multiplications and anywhere between them. The plaintexts may have any values. Each
+            product takes log2(N·t/2) bits.
         literal: a mapping with the fields of `ParameterLiteral` instead, with primes of one's own;
             the arguments above are then not used.
         allow_insecure: accept a literal that is estimated under 128 bits.
@@ -262,8 +264,8 @@ def plain_modulus(at_least: int = 2, N: int = 32768) -> int:
     """The least prime t ≥ `at_least` that packs vectors in slots.
 
     It is 1 modulo 2N, and so serves all rings up to N, a power of two 2^10 … 2^17. Noise grows with
-    t: take no larger one than values need, 0 … t-1, or -(t-1)/2 … (t-1)/2 where they may be
-    negative. `ParameterError` if there is none below 2^31, with the largest that there is.
+    t, so take the smallest t that holds your values: 0 … t-1, or -(t-1)/2 … (t-1)/2 if they may be
+    negative. `ParameterError` if there is none below 2^31; it names the largest that there is.
 
     >>> plain_modulus(at_least=100_000), plain_modulus(at_least=100_000, N=8192)
     (786433, 114689)

@@ -1,4 +1,4 @@
-"""What a function of encrypted arrays needs: found by running it without ciphertexts."""
+"""Finds what a function of encrypted arrays needs, by running it without ciphertexts."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ SEED_BYTES = 32
 class Range:
     """Encrypted integers between two bounds, both included, for `plan`.
 
-    `shape` is that of the values, as `Client.encrypt` takes them: (..., k) for ciphertexts of shape
-    (...) with k values each, which zeros follow; k alone for one ciphertext; without it one
-    ciphertext of N values. `TypeError` for bounds that are no integers, `ParameterError` for a
-    `low` above `high`, `ShapeError` for a shape that holds nothing.
+    `shape` is the shape of the values, as `Client.encrypt` takes them: (..., k) for ciphertexts of
+    shape (...) with k values each, and zeros behind them. A number k means one ciphertext of k
+    values, and without `shape` it is one ciphertext of N values. `TypeError` for bounds that are
+    not integers, `ParameterError` if `low` is above `high`, `ShapeError` for a shape without
+    values.
 
     >>> Range(-5, 5, shape=100)
     Range(low=-5, high=5, shape=(100,))
@@ -70,16 +71,17 @@ class Range:
 class Plan(Shown):
     """What a function of encrypted arrays needs; `plan` makes it.
 
-    `parameters()` are the parameters to use, and `keys` what to ask of the client:
+    `parameters()` returns the parameters to use, and `keys` the arguments for the client's keys:
     `client.evaluation_keys(**plan.keys)`.
     """
 
     depth: int
     """Products of ciphertexts in sequence."""
     plain_products: int
-    """Products with plaintexts in sequence; those with one integer are counted by `sums`."""
+    """Products with plaintexts in sequence; `sums` counts those with one integer."""
     sums: float
-    """log2 of the ciphertexts that are added up between two products, at most; factors included."""
+    """log2 of the largest number of ciphertexts added up between two products. A product with an
+    integer c counts as c ciphertexts."""
     low: int
     """The least value that a result can have."""
     high: int
@@ -91,14 +93,14 @@ class Plan(Shown):
     output_bytes: int
     """Bytes of the results in memory."""
     noise_budget: float
-    """Bits that are left to the noisiest result, by the bound, at least."""
+    """Bits that are at least left in the noisiest result, by the bound."""
     _parameters: Parameters
 
     def parameters(self) -> Parameters:
-        """The smallest ring and the shortest chain on which the results decrypt, by the bound.
+        """The smallest ring and the shortest chain for which the results decrypt, by the bound.
 
-        The bound is the one that a server keeps, with inputs encrypted under a public key and
-        plaintexts of any values: `Client.decrypt` accepts what the function gives.
+        The bound is that of a server whose inputs were encrypted under a public key, and whose
+        plaintexts may have any values. So `Client.decrypt` accepts the results of the function.
         """
         return self._parameters
 
@@ -168,28 +170,29 @@ def plan(
 ) -> Plan:
     """Runs a function without ciphertexts, and says which parameters and keys it needs.
 
-    The function gets arrays that have all that an `EncryptedArray` has, and returns arrays, alone
-    or in tuples, lists and dictionaries. It is called several times, with different parameters, and
+    The function gets arrays with all methods of an `EncryptedArray`, and returns arrays, alone or
+    in tuples, lists and dictionaries. It is called several times, with different parameters, and
     must do the same each time. Nothing is encrypted and no key is made.
 
-    Values are followed as integers between bounds, slot by slot. t is the least that serves above
-    what a result can be: so results are the integers that the function gives in the clear, and not
-    only equal to them modulo t. What lies between inputs and results may pass t, as sums and
-    products modulo t do not mind. Where a result can be negative, `Plan.signed` is true.
+    The plan follows values as integers between two bounds, slot by slot. t is the least modulus
+    that holds every result, input and plaintext. So the results are the integers that the function
+    computes without encryption, and not only equal to them modulo t. Values between inputs and
+    results may be larger than t, which does no harm to sums and products modulo t. If a result can
+    be negative, `Plan.signed` is true.
 
     Args:
-        function: of one encrypted array for each input.
-        inputs: an input, or a list or tuple of them. An input is a `Range`, or an example: an array
-            of integers as `Client.encrypt` takes it, or one integer. An example stands for all
-            values between 0 and its least and its largest.
+        function: takes one encrypted array for each input.
+        inputs: one input, or a list or tuple of inputs. An input is a `Range`, or an example: an
+            array of integers as `Client.encrypt` takes it, or one integer. An example stands for
+            all values between 0 and its smallest and its largest value.
         packing: how inputs are encrypted, `slots` or `coefficients`.
         plain_modulus: t, if it is given.
         N: ring dimension; default: the least that serves.
         dnum, prime_bits: as for `parameters`.
 
     Raises `ParameterError` if no t below 2^31 holds the results, or if no ring up to N = 65536
-    carries the function; `TypeError` where it compares ciphertexts, branches on them, uses
-    ciphertexts that are no inputs, or returns none; and what the function raises.
+    carries the function; `TypeError` if the function compares ciphertexts, branches on them, uses
+    other ciphertexts than its inputs, or returns none. Errors of the function itself pass through.
 
     >>> chosen = plan(lambda x: (x * x).inner_sum(4), Range(0, 255, shape=4))
     >>> chosen.depth, chosen.rotations, chosen.t > 4 * 255**2
@@ -217,7 +220,7 @@ class _Trace:
     results: list[EncryptedArray]
 
     def plan(self, parameters: Parameters) -> Plan:
-        """What it found, under the parameters to use."""
+        """The plan, with the parameters to use."""
         recorder = self.recorder
         return Plan(
             depth=recorder.depth,
@@ -255,7 +258,7 @@ class _Trace:
 
 @dataclasses.dataclass(frozen=True)
 class _Search:
-    """For the smallest parameters on which a function ends with a budget."""
+    """A search for the smallest parameters for which a function ends with a positive budget."""
 
     function: Callable[..., Any]
     inputs: list[Range]
@@ -264,7 +267,7 @@ class _Search:
     needs: dict[str, Any]
 
     def run(self) -> Plan:
-        """Ring by ring; errors that a larger ring may mend are those of the last."""
+        """Tries ring by ring. If all fail, the error is that of the last ring."""
         rings = [self.needs["N"]] if self.needs["N"] else RINGS
         error: Exception = ParameterError("N: no ring was tried")
         for N in rings:
@@ -343,8 +346,8 @@ class _Search:
         low, high = trace.low, trace.high
         if not (-MAX_MODULUS < low and high < MAX_MODULUS):
             raise _NoModulusError(
-                f"plan: results may be as large as {_power(max(-low, high))}, and no t from 2^31 "
-                "on is there: let inputs have narrower ranges, or split numbers in parts"
+                f"plan: results may be as large as {_power(max(-low, high))}, but t must be below "
+                "2^31: give inputs narrower ranges, or split numbers in parts"
             )
         return max(
             2,
@@ -365,8 +368,8 @@ class _Search:
         return at_least
 
     def _check_slots(self, t: int, N: int) -> None:
-        """Where `t` does not serve, no larger ring helps: the error names those that do for the
-        ring that the function takes."""
+        """If `t` does not serve, no larger ring helps. The error names moduli that serve in the
+        ring that the function needs."""
         if 2 <= t < MAX_MODULUS and self._modulus(t, N) != t:
             circuit: dict[str, int] = {}
             with contextlib.suppress(ParameterError, ShapeError):
@@ -388,7 +391,7 @@ class _Search:
 
 
 class _NoModulusError(ParameterError):
-    """No larger ring helps."""
+    """An error that no larger ring can mend."""
 
 
 def _span(low: int, high: int) -> int:

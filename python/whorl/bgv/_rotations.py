@@ -28,13 +28,13 @@ def rotations_for(
 
     Args:
         parameters: of the keys.
-        matrices: the shape (rows, columns) of each matrix that vectors are multiplied by; of
-            `matrix @ x` the transpose's.
+        matrices: the shape (rows, columns) of each matrix that vectors are multiplied by; for
+            `matrix @ x` the shape of the transpose.
         sums: whether sums, means or dot products are to be computed.
         diagonals: number and step of each array that `Server.encode_diagonals` is given.
 
     `client.evaluation_keys(**rotations_for(parameters, (10, 4), sums=True))` makes the keys.
-    `ShapeError` for what is no shape of a matrix, or one of more than N rows or columns.
+    `ShapeError` for a shape that is not (rows, columns), or that has more than N of either.
 
     >>> from whorl.bgv import parameters
     >>> rotations_for(parameters(depth=1), (4, 4))
@@ -45,7 +45,7 @@ def rotations_for(
     asked: list[tuple[list[int], bool]] = []
     for shape in matrices:
         if len(shape) != 2:
-            raise ShapeError(f"matrices: {shape!r} is no shape (rows, columns)")
+            raise ShapeError(f"matrices: {shape!r} must have the form (rows, columns)")
         rows, columns = (as_integer("matrices", side, 0, 2**32) for side in shape)
         asked.append(_lib.rotations_for_matrix(parameters._core, rows, columns))
     for count, step in diagonals:

@@ -33,11 +33,11 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     Methods take arrays on the devices, or `Ciphertexts`, which they upload; what they return stays
     there. Several GPUs share each batch in equal parts. Where their memory is short, pieces of
     arrays that are not in use wait in the host's. Evaluation is deterministic, and gives the same
-    bits on every device and on any number of them. Levels, and the factors that switching them
-    leaves, are brought together by the server: products lose the primes that they are better off
-    without. Methods may be called from several Python threads, one of which runs at a time; they
-    release the GIL, and Ctrl-C stops them; arrays may be dropped by any thread meanwhile. Give
-    whole batches. Shapes of two operands are broadcast as NumPy's.
+    bits on every device and on any number of them. The server brings operands to one level and
+    one factor by itself, and drops primes before a product where that leaves more budget. Methods
+    may be called from several Python threads, one of which runs at a time; they release the GIL,
+    and Ctrl-C stops them. Any thread may drop arrays meanwhile. Give whole batches. Shapes of two
+    operands broadcast as in NumPy.
 
     One GPU of several that fails is left out from then on: a `RuntimeWarning` names it. A call is
     done again by the others, unless it needs results that lay there alone: `DeviceError` names them
@@ -69,9 +69,9 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """Vectors of integers as plaintexts on the device, to be used many times.
 
         `values` and `packing` as for `Client.encrypt`. They are encoded and uploaded once, not in
-        each operation, and serve arrays of every level; 4 or 8 bytes (the word) for each of N
-        values and each prime of the chain. Only where they are added to an array whose `factor` is
-        not 1 they are encoded anew. (OpenFHE: MakePackedPlaintext, which its EvalAdd and EvalMult
+        each operation, and serve arrays of every level. They take 4 or 8 bytes (one word) for each
+        of the N values and each prime of the chain. If they are added to an array whose `factor` is
+        not 1, they are encoded again. (OpenFHE: MakePackedPlaintext, which its EvalAdd and EvalMult
         take.)
         """
         vectors, shape, length = as_vectors(values, self._parameters, "values")
@@ -80,9 +80,9 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def encode_matrix(self, values: ArrayLike) -> Matrix:
         """A matrix of integers, of shape (rows, columns), prepared for many products `x @ matrix`.
 
-        Its diagonals are encoded and uploaded once, those of zeros left out: up to as many
-        plaintexts as the smaller side has, filled up to a power of two. `ShapeError` for another
-        number of axes, and for more than N rows or columns.
+        Its diagonals are encoded and uploaded once, except those that are zero. There are at most
+        as many as the smaller side has values, rounded up to a power of two. `ShapeError` unless
+        there are two axes, and for more than N rows or columns.
         """
         matrix = as_matrix(values, self._parameters, "matrix")
         core = self._core.encode_matrix(matrix.reshape(-1), *matrix.shape)
@@ -91,9 +91,9 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def encode_diagonals(self, values: ArrayLike, step: int = 1) -> Matrix:
         """Linear maps by their diagonals, of shape (maps, count, N), or (count, N) for one.
 
-        `x @ diagonals` is, for each map, the sum of diagonal[k] · x.rotate(k · step) over all k, in
-        baby and giant steps. The maps share rotations of x: a new first axis, of maps, comes first
-        in the result's shape.
+        For each map, `x @ diagonals` is the sum of diagonal[k] · x.rotate(k · step) over all k, in
+        baby and giant steps. The maps share rotations of x. The result has a new first axis, with
+        one entry for each map.
         """
         vectors, shape, length = as_vectors(values, self._parameters, "diagonals")
         N = self._parameters.N
@@ -134,9 +134,10 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     ) -> EncryptedArray:
         """a · b; b: ciphertexts, one integer, an integer array, or `Plaintexts`.
 
-        A product of ciphertexts has two parts again unless `relinearise` is False: sums of products
-        may be relinearised once (`relinearise`). A plaintext's missing values are zeros, and so are
-        the products. (OpenFHE: EvalMult, EvalMultNoRelin.)
+        A product of ciphertexts is relinearised to two parts unless `relinearise` is False; then a
+        sum of products can be relinearised once (`relinearise`). If a plaintext has fewer values
+        than slots, the missing ones are zeros, and so are the products with them. (OpenFHE:
+        EvalMult, EvalMultNoRelin.)
         """
         core = self._core
 
@@ -193,7 +194,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         return self._wrap(self._core.swap_rows(x._core), x.shape)
 
     def inner_sum(self, a: Encrypted, columns: int | None = None) -> EncryptedArray:
-        """Each slot: the sum of `columns` slots of its row from it on, cyclically.
+        """Slot i becomes the sum of `columns` slots of its row, from i on, cyclically.
 
         `columns`: a power of two up to N/2, the default, for which all slots get their row's sum.
         Takes the rotations by 1, 2, 4, … below it. `ParameterError` for another number.
@@ -209,28 +210,29 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def sum(self, a: Encrypted) -> EncryptedArray:
         """The sum of each vector's values, modulo t, in every slot; of shape `a.shape`.
 
-        Rotations by 1, 2, 4 … N/4 and the exchange of rows, whose keys `rotations_for(parameters,
-        sums=True)` names. A vector's values are the first `a.length` slots: where operations left
-        something behind them, it is made zero first, by a product with a plaintext. (OpenFHE:
-        EvalSum.)
+        It needs the keys of rotations by 1, 2, 4 … N/4 and of `swap_rows`, which
+        `rotations_for(parameters, sums=True)` names. A vector's values are in the first `a.length`
+        slots. If operations left other values behind them, these are made zero first, by a product
+        with a plaintext. (OpenFHE: EvalSum.)
         """
         x = self.upload(a)
         return self._wrap(self._core.sum(x._core), x.shape)
 
     def mean(self, a: Encrypted) -> Mean:
-        """The sum of each vector's values, and how many they are: the pair (total, n).
+        """The pair (total, n): the sum of each vector's values, and the number of values.
 
-        A mean of integers is a fraction in general, which slots modulo t do not hold. Who decrypts
-        divides, with any sign and rest: `client.decrypt(total, signed=True)[..., 0] / n`. It is
-        right while the sum itself is within -t/2 … t/2 (0 … t-1 unsigned): choose t for it.
+        The mean of integers is a fraction in general, and slots hold integers modulo t. So divide
+        after decryption: `client.decrypt(total, signed=True)[..., 0] / n`. The result is right if
+        the sum is within -t/2 … t/2 (unsigned: 0 … t-1), so choose t for the sum.
         """
         x = self.upload(a)
         return Mean(self.sum(x), x.length)
 
     def dot(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:
-        """The sum of products of each two vectors, in every slot; b as in `multiply`.
+        """The sum of the products of two vectors' values, in every slot; b as in `multiply`.
 
-        `ShapeError` for vectors of other lengths. Keys as for `sum`. (OpenFHE: EvalInnerProduct.)
+        `ShapeError` if the lengths differ. The keys are those of `sum`. (OpenFHE:
+        EvalInnerProduct.)
         """
         core = self._core
         if not isinstance(b, (EncryptedArray, Ciphertexts, Plaintexts)):
@@ -240,16 +242,17 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def matmul(
         self, a: Encrypted, b: Encrypted | Plaintexts | Matrix | ArrayLike
     ) -> EncryptedArray:
-        """Each vector times a matrix in the clear, of shape (rows, columns); also `a @ b`.
+        """Each vector times a matrix that is not encrypted, of shape (rows, columns); also `a @ b`.
 
-        Vectors have as many values as the matrix has rows, and the result as many as it has
-        columns, up to N of each. `encode_matrix` prepares a matrix that is used again. One axis, or
-        an array of ciphertexts, makes it `dot`. `matrix @ a` is `a @ matrix.T`.
+        A vector has as many values as the matrix has rows, and the result has as many as it has
+        columns, at most N of each. `encode_matrix` prepares a matrix that is used again. If b has
+        one axis, or is encrypted, this is `dot`. `matrix @ a` is `a @ matrix.T`.
 
-        Baby and giant steps (Halevi, Shoup, CRYPTO 2018): about 2·√d rotations, d the smaller side
-        filled up to a power of two; a few more spread the vector over its row of slots, or add up
-        the result. `rotations_for` names them. It costs the noise of a product with a plaintext and
-        of d sums. `ShapeError` for vectors of another length.
+        It works in baby and giant steps (Halevi, Shoup, CRYPTO 2018), which take about 2·√d
+        rotations, where d is the smaller side rounded up to a power of two. A few more rotations
+        repeat the vector in its row of slots, or add up the result. `rotations_for` names all of
+        them. The noise is that of a product with a plaintext and of d sums. `ShapeError` for
+        vectors of another length.
         (OpenFHE: EvalLinearTransform of its CKKS.)
         """
         if isinstance(b, (EncryptedArray, Ciphertexts, Plaintexts)):
@@ -272,7 +275,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def mod_switch(self, a: Encrypted, limbs: int | None = None) -> EncryptedArray:
         """Drops primes until `limbs` are left, by default one prime; the message stays.
 
-        Operations do so by themselves; this is for those who want it by hand. `ParameterError`
+        Operations do this by themselves; this method is for doing it by hand. `ParameterError`
         unless 1 ≤ limbs ≤ the array's. (OpenFHE: ModReduce, LevelReduce.)
         """
         x = self.upload(a)
@@ -281,7 +284,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         return self._wrap(self._core.mod_switch(x._core, left), x.shape)
 
     def shrink(self, a: Encrypted, spare_bits: float = 8) -> EncryptedArray:
-        """As few primes as decrypt with `spare_bits` to spare by the bound: what to download.
+        """Drops all primes that decryption does not need, keeping `spare_bits` of budget.
 
         (OpenFHE: Compress.)
         """
@@ -298,7 +301,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         with_scalar: Callable[[_lib.Array, int], _lib.Array],
         with_plain: Callable[..., _lib.Array],
     ) -> EncryptedArray:
-        """What the operation is for the kind of `b`."""
+        """Calls the form of the operation that fits the kind of `b`."""
         if isinstance(b, (EncryptedArray, Ciphertexts)):
             (x, y), shape = self._meet(a, b)
             return self._wrap(with_array(x._core, y._core), shape)
@@ -320,7 +323,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def _plain(
         self, a: EncryptedArray, values: Plaintexts | ArrayLike
     ) -> tuple[EncryptedArray, tuple[_lib.Plaintexts] | tuple[Values, int], Shape]:
-        """As `_meet`, with plaintexts; those that are not on the device are values and a length."""
+        """Like `_meet`, with plaintexts. Those not on the device are values and a length."""
         if isinstance(values, Plaintexts):
             if values._server is not self:
                 raise DeviceError("plaintexts of another server")

@@ -1,9 +1,9 @@
-"""A server without ciphertexts: follows a function to see what it needs.
+"""A server without ciphertexts, which follows a function to see what it needs.
 
-`TracingServer` is a `Server` over a `_Recorder` instead of the C++ library's, so that functions
-meet the arrays, operators and errors that they meet on ciphertexts. `_Recorder` is the one place
-where an operation says what it does to values and to the noise, and which keys it takes: each
-method that a `Server` calls on its `_core` has one of the same name there.
+`TracingServer` is a `Server` whose `_core` is a `_Recorder` instead of the C++ library's server. So
+functions get arrays with the same operators and errors as encrypted arrays have. Only `_Recorder`
+says what an operation does to values and noise, and which keys it needs: it has a method for each
+method that a `Server` calls on its `_core`, with the same name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ZEROS, ANYTHING, SAME = range(3)
 
 @dataclasses.dataclass(frozen=True)
 class Traced:
-    """What is known of a batch of ciphertexts."""
+    """The public facts about a batch of ciphertexts, and bounds of its values."""
 
     recorder: _Recorder
     info: _lib.Info
@@ -40,7 +40,7 @@ class Traced:
     plain_products: int = 0
     """Products with plaintexts in sequence."""
     sums: float = 0
-    """log2 of the ciphertexts that were added up since the last product of two."""
+    """log2 of the number of ciphertexts added up since the last product of ciphertexts."""
 
     packing = property(lambda self: self.info.packing)
     count = property(lambda self: self.info.count)
@@ -57,7 +57,7 @@ class Traced:
 
     @property
     def values(self) -> Bounds:
-        """Of the values of the vectors alone: not of the slots behind them."""
+        """Bounds of the vectors' values only, without the slots behind them."""
         if self.length == 0 or self.info.rest == SAME:
             return self.bounds
         N = self.recorder.parameters.N
@@ -95,7 +95,7 @@ class TracedPlaintexts:
 
 @dataclasses.dataclass(frozen=True)
 class TracedMap:
-    """A matrix of so many rows and columns; or (maps, count, N) diagonals, and 0 rows."""
+    """A matrix of `rows` and `columns`; or diagonals of shape (maps, count, N), with `rows` 0."""
 
     values: Rows
     rows: int
@@ -105,9 +105,9 @@ class TracedMap:
 
 
 class _Recorder:
-    """Does what the C++ library's `Server` does, to bounds of values and of noise.
+    """Does to bounds of values and noise what the C++ library's `Server` does to ciphertexts.
 
-    Plaintexts in slots count with the largest norm there is, since their values may change.
+    Plaintexts in slots count with the largest possible norm, since their values may change.
     """
 
     # What a `Session` asks of its `_core`.
@@ -122,17 +122,17 @@ class _Recorder:
         self.rotations: set[int] = set()
         self.swaps = False
         self.most_parts = 2
-        """Parts of what was relinearised."""
+        """Largest number of parts that was relinearised."""
         self.depth, self.plain_products, self.sums = 0, 0, 0.0
         self.largest_plain = 0
-        """Of the integers that were operands."""
+        """Largest absolute value of the integers that were operands."""
 
     def __getattr__(self, name: str) -> NoReturn:
         error = AttributeError if name.startswith("_") else TypeError
         raise error(f"plan: the operation {name!r} cannot be followed")
 
     def fresh(self, low: int, high: int, packing: str, vectors: int, length: int) -> Traced:
-        """Vectors encrypted under the public key, whose noise is the larger; zeros behind them."""
+        """Vectors encrypted under the public key, which makes more noise than the secret key."""
         N = self.parameters.N
         if packing != "slots" and length > N:
             raise ShapeError(f"inputs: polynomials of {length} coefficients, at most N = {N}")
@@ -394,7 +394,7 @@ class _Recorder:
         return [dataclasses.replace(result, bounds=bounds) for bounds in sums]
 
     def _mapped(self, x: Traced, count: int) -> Traced:
-        """The noise of `count` rotations, each times a plaintext, in baby and giant steps."""
+        """`x` with the noise of `count` rotations times plaintexts, in baby and giant steps."""
         info = self.forecast.automorphism(x.info)
         info = self.forecast.multiply_plain(info, 1, self.forecast.largest_norm, 0)
         term = self._kept(
@@ -406,7 +406,7 @@ class _Recorder:
         return self._doubled(term, (count - 1).bit_length())
 
     def _doubled(self, x: Traced, times: int) -> Traced:
-        """The noise of sums with a rotation of itself."""
+        """`x` with the noise of `times` sums, each with a rotation of itself."""
         for _ in range(times):
             x = self.add(x, dataclasses.replace(x, info=self.forecast.automorphism(x.info)))
         return x
@@ -429,7 +429,7 @@ class _Recorder:
         self.swaps = self.swaps or swaps
 
     def _bytes(self, words: int) -> int:
-        """Of so many values as plaintexts on a device."""
+        """Bytes that plaintexts of so many values take on a device."""
         return words * self.parameters.limbs * self.parameters.word_bits // 8
 
     def upload(self, _: object) -> NoReturn:

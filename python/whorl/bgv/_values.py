@@ -19,8 +19,8 @@ Values = np.ndarray[Any, np.dtype[np.int64]]
 def as_integers(values: ArrayLike, least: int, t: int, field: str) -> Values:
     """`values` as int64, shape kept.
 
-    `TypeError` for what is no integer (bools are), `EncodingError` for one that is not in
-    `least` … t-1; both with the entry and its index.
+    `TypeError` for an entry that is not an integer (bools count as integers), `EncodingError` for
+    one that is not in `least` … t-1; both name the entry and its index.
     """
     array = whole_numbers(values, field)
     # NumPy compares integers of different kinds as floats; those of int64 are exact.
@@ -37,10 +37,10 @@ def least_message(t: int) -> int:
 def as_vectors(
     values: ArrayLike, parameters: Parameters, field: str, least: int | None = None
 ) -> tuple[Values, Shape, int]:
-    """Vectors of k values, flattened; the shape of the array of them, and k.
+    """Vectors of k values, flattened; the shape of the array of vectors; and k.
 
-    The last axis is of the values of a vector. `ShapeError` for a single number and for none;
-    `EncodingError` for one that is not in `least` … t-1, by default 1-t … t-1.
+    The last axis has the values of a vector. `ShapeError` for a single number, and if there are no
+    values; `EncodingError` for a value that is not in `least` … t-1, by default 1-t … t-1.
     """
     t = parameters.t
     array = as_integers(values, 1 - t if least is None else least, t, field)

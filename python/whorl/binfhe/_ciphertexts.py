@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Encoded:
-    """What is known of messages on the host or a device."""
+    """Public facts about ciphertexts."""
 
     __slots__ = ()
 

@@ -30,16 +30,16 @@ class Lut(Saved):
             rotation.
         padding_out: whether outputs shall carry one; default: as the inputs.
         exact: whether each output must be f(m). A server refuses an exact table that gives another
-            value with a probability above its `allow_failure`. One with `exact=False` is looked up
-            whatever the noise is, and `error_bound` tells how far off outputs may be: take it for
-            smooth functions of large p.
+            value with a probability above its `allow_failure`. It looks up a table with
+            `exact=False` whatever the noise is; `error_bound` says how far outputs may be from
+            f(m). Take it for smooth functions of large p.
 
     Raises:
         EncodingError: a value is negative or not below p_out, the length is not p, or p is more
             than the parameters carry. For a value the message has its index.
-        TypeError: an entry, or what the callable gives, is no integer; bools and NumPy's integers
-            are. The message has the entry and its index. Also `parameters` that are none, and a
-            callable without p.
+        TypeError: an entry, or a result of the callable, is not an integer (bools and NumPy's
+            integers are allowed). The message has the entry and its index. Also for `parameters` of
+            another type, and a callable without p.
         ValueError: an array of another number of dimensions than 1.
 
     The `kind` follows: `padded` with padding; else `negacyclic` if f(x + p/2) = -f(x) mod p_out
@@ -128,7 +128,7 @@ class Lut(Saved):
     )
 
     def __call__(self, m: int) -> int:
-        """f(m) in the clear; `IndexError` unless 0 ≤ m < p, `TypeError` for no integer."""
+        """f(m). `IndexError` unless 0 ≤ m < p, `TypeError` unless m is an integer."""
         m = operator.index(m)
         if not 0 <= m < self.p:
             raise IndexError(f"m: {m} is outside 0 … {self.p - 1}")

@@ -12,13 +12,13 @@ from .._server import binfhe as _lib
 from ..errors import ParameterError
 
 ALLOWED_FAILURE = _lib.allowed_failure
-"""2^-40: what fails more often is refused, unless a larger probability is allowed."""
+"""2^-40: operations that fail more often are refused, unless the program allows more."""
 
 Words = np.ndarray[Any, np.dtype[np.uint32]]
 
 
 def as_probability(value: Any, field: str) -> float:
-    """`value` as a float; `TypeError` for no number, `ParameterError` unless 0 < value ≤ 1."""
+    """`value` as a float. `TypeError` unless it is a number, `ParameterError` unless in (0, 1]."""
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -48,8 +48,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             wrong result, 2^-40 by default; 1 allows all.
 
     Raises:
-        ParameterError: a transform or rotation that is not known; an `allow_failure` that is no
-            probability.
+        ParameterError: a transform or rotation that is not known; an `allow_failure` that is not
+            above 0 and at most 1.
 
     Methods take arrays on the devices, or `Ciphertexts`, which they upload; what they return stays
     on the devices. Inputs broadcast as NumPy's do. Where the devices' memory is short, pieces of
@@ -71,9 +71,9 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     if no device is left that works, and `OutOfMemoryError`, after which the server can still be
     used.
 
-    Inputs of gates may be known bits: bools, integers 0 and 1, and arrays of them. A gate whose
-    other inputs are all known takes no bootstrap: it gives its input, the negation, or a trivial
-    encryption of what is known, with the input's noise.
+    Inputs of gates may be known bits: bools, integers 0 and 1, and arrays of them. If all inputs of
+    a gate but one are known, it needs no bootstrap. The result is then that input, its negation, or
+    a trivial encryption, and has the input's noise.
 
     >>> from whorl.binfhe import Client, parameters
     >>> client = Client(parameters("W128_P64"))
@@ -147,7 +147,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """
         key = name.lower().rstrip("_")
         if key not in GATES:
-            raise ValueError(f"gate: {name!r} is none of {', '.join(GATES)}")
+            raise ValueError(f"gate: {name!r} is not one of {', '.join(GATES)}")
         if len(inputs) != GATES[key]:
             raise TypeError(f"{key}: {len(inputs)} inputs, expected {GATES[key]}")
         first = _first_encrypted(key, inputs)
@@ -224,8 +224,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """select ? a : b, in two blind rotations and one key switch; p = 4 or larger even.
 
         Where `select` is known, or both a and b are, no bootstrap is needed.
-        What comes out has the noise of two rotations: a gate on two such fails more often (with
-        W128_P64 2^-56), unless `bootstrap` comes first.
+        The result has the noise of two rotations. A gate on two such results fails more often (with
+        W128_P64: 2^-56), unless `bootstrap` comes first.
         (OpenFHE: EvalBinGate(CMUX, {a, b, select}).)
         """
         first = _first_encrypted("mux", (select, a, b))
@@ -257,12 +257,12 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     # ---- tables
 
     def apply(self, luts: Tables, ciphertexts: Encrypted) -> EncryptedArray:
-        """Looks up each ciphertext in a table, one for all or one each (OpenFHE: EvalFunc).
+        """Looks up each ciphertext in a table: one for all, or one for each (OpenFHE: EvalFunc).
 
         `luts`: a `Lut`, or nested lists or an object array of them, broadcast against the
         ciphertexts. All have the ciphertexts' p and padding, and the same p_out and padding_out:
-        `EncodingError` otherwise; `TypeError` for what is no table. Equal tables are stored once.
-        One blind rotation each for negacyclic and padded tables, two for arbitrary ones.
+        `EncodingError` otherwise; `TypeError` for anything but tables. Equal tables are stored
+        once. Negacyclic and padded tables take one blind rotation each, arbitrary ones two.
 
         >>> from whorl.binfhe import Client, Lut, parameters
         >>> params = parameters("W128_P64")
@@ -303,7 +303,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def _apply_kinds(
         self, luts: list[Lut], index: np.ndarray[Any, np.dtype[np.uint32]], x: EncryptedArray
     ) -> EncryptedArray:
-        """One call a kind of table: the kinds differ in the number of blind rotations."""
+        """One call for each kind of table: kinds differ in the number of blind rotations."""
         kinds = np.array([lut.kind for lut in luts])
         flat, parts, places = x.ravel(), [], []
         for kind in np.unique(kinds):
@@ -371,7 +371,7 @@ def _is_encrypted(operand: object) -> bool:
 
 
 def _first_encrypted(name: str, inputs: Sequence[Bits]) -> Encrypted:
-    """Whose encoding known bits take. Raises `TypeError` if none is encrypted."""
+    """The first encrypted input, whose encoding known bits take. `TypeError` if there is none."""
     for each in inputs:
         if isinstance(each, (EncryptedArray, Ciphertexts)):
             return each
@@ -379,7 +379,7 @@ def _first_encrypted(name: str, inputs: Sequence[Bits]) -> Encrypted:
 
 
 def _flat(bits: Words, shape: Shape) -> Words:
-    """As many as the broadcast shape has, or one, which meets all."""
+    """The values in that shape, flattened; a single value stays single."""
     if bits.size == 1:
         return bits.reshape(-1)
     return np.ascontiguousarray(np.broadcast_to(bits, shape)).reshape(-1)

@@ -112,11 +112,11 @@ def _measure(
 
 
 def _operands(name: str) -> tuple[int, int]:
-    """Number of inputs of a gate, and the least p of their bits. `ValueError` for another name."""
+    """Number of inputs of a gate, and the least p of its bits. `ValueError` for another name."""
     if name == "mux":
         return 3, 4
     if name not in GATES:
-        raise ValueError(f"gate: {name!r} is none of {', '.join([*GATES, 'mux'])}")
+        raise ValueError(f"gate: {name!r} is not one of {', '.join([*GATES, 'mux'])}")
     inputs = GATES[name]
     return inputs, 4 if name == "majority" else 2 * inputs
 
@@ -183,20 +183,20 @@ def _row(name: str, records: list[dict[str, Any]]) -> list[str]:
 
 
 def _ops(given: list[str] | None, params: str) -> list[str]:
-    """Operations in lower case; `ValueError` for one that is none, or not of the set."""
+    """Operations in lower case; `ValueError` for an unknown one, or one that the set lacks."""
     names = [name.lower() for name in given or ["nand"]]
     chosen = sets.find(params, allow_insecure=True)
     for name in names:
         if name not in TABLES and name != "mux" and name not in GATES:
             known = ", ".join([*GATES, "mux", *TABLES])
-            raise ValueError(f"op: {name!r} is none of {known}")
+            raise ValueError(f"op: {name!r} is not one of {known}")
         if name == "lut4" and not (chosen.padding and chosen.max_p >= 16):
             raise ValueError(f"op: {chosen.name} does not carry 4 bits under a padding bit")
     return names
 
 
 def _gates(given: list[str] | None, _: str) -> list[str]:
-    """Gates in lower case; `ValueError` for one that is none."""
+    """Gates in lower case; `ValueError` for an unknown one."""
     names = [name.lower() for name in given or ["nand", "xor", "mux"]]
     for name in names:
         _operands(name)
@@ -244,7 +244,7 @@ def _register(
     measure: Callable[[Any, Client, Server, int, int], Measured],
     headings: Sequence[str],
 ) -> None:
-    """Adds a command. All have the same options, and one of their own: what is to be measured."""
+    """Adds a command. All share their options but one, which says what is measured."""
 
     def command(
         what: Any = None,

@@ -21,7 +21,7 @@ from ._output import out, pairs, size, table
 COLUMNS = tuple(range(1, 9))
 """Rotations of rotate_many."""
 LEAST_SECONDS = 0.02
-"""Of a timed run: as many operations as take this long, then a wait for the device."""
+"""Least seconds of a timed run: operations for this long, then a wait for the device."""
 ROW: np.ndarray[Any, np.dtype[np.int64]] = np.arange(1, 1025)
 """The plaintext of mult_plain."""
 
@@ -43,7 +43,7 @@ AROUND = ("encrypt", "decrypt", "keygen", "end_to_end")
 
 
 def _seconds(work: Callable[[], object], server: Server) -> float:
-    """Of one call, by as many as make a wait for the device small."""
+    """Seconds of one call. There are so many calls that the wait for the device is small."""
     calls = 1
     while True:
         server.synchronise()
@@ -148,7 +148,7 @@ def bgv(
     names = [name.lower() for name in op or ["mult_relin", "rotate"]]
     for name in names:
         if name not in OPERATIONS and name not in AROUND:
-            raise ValueError(f"op: {name!r} is none of {', '.join([*OPERATIONS, *AROUND])}")
+            raise ValueError(f"op: {name!r} is not one of {', '.join([*OPERATIONS, *AROUND])}")
     chosen = parameters(depth, plain_modulus, ring or None, dnum, prime_bits, slots=slots)
     client = Client(chosen)
     rotations = COLUMNS if "rotate_many" in names else (1,) if "rotate" in names else ()

@@ -17,12 +17,12 @@ def files(incomplete: str) -> list[str]:
 
 
 def one_of(*names: str) -> Complete:
-    """Those names."""
+    """The names that begin with what was typed."""
     return from_list(lambda: names)
 
 
 def in_any_case(*names: str) -> Complete:
-    """Those names, in small letters for who has begun with some."""
+    """Those names; in small letters if the user has begun with small letters."""
 
     def complete(incomplete: str) -> list[str]:
         found = [name.lower() if incomplete.islower() else name for name in names]
@@ -32,7 +32,7 @@ def in_any_case(*names: str) -> Complete:
 
 
 def from_list(names: Callable[[], Iterable[str]]) -> Complete:
-    """Names that are found out when they are asked for."""
+    """The names that `names` gives when a shell asks."""
 
     def complete(incomplete: str) -> list[str]:
         return [name for name in names() if name.startswith(incomplete)]
@@ -41,7 +41,7 @@ def from_list(names: Callable[[], Iterable[str]]) -> Complete:
 
 
 def named_files(incomplete: str) -> list[str]:
-    """FILE of NAME=FILE, for shells that take both for one word; bash completes FILE alone."""
+    """FILE of NAME=FILE, for shells that see one word; bash completes FILE by itself."""
     name, equals, start = incomplete.partition("=")
     if not equals:
         return []

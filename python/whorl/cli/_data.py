@@ -19,7 +19,7 @@ from ._output import duration, err
 from ._scheme import Scheme, Schemes, Work, arguments
 
 PIECE_SECONDS = 0.3
-"""What a piece of work takes at least, between two moves of a bar."""
+"""Seconds that a piece of work takes at least, so that a bar does not move too often."""
 
 
 def keygen(
@@ -193,7 +193,7 @@ def _about(array: Any) -> str:
 
 
 def _expression(scheme: Scheme, what: list[str]) -> tuple[list[Path], Work]:
-    """What 'x*y + 3' x=FILE y=FILE stands for."""
+    """The files and the work of 'x*y + 3' x=FILE y=FILE."""
     text, *given = what
     if not given:
         others = [f"--{name}" for name in ("gate", "lut") if name in scheme.options("work")]
@@ -231,10 +231,10 @@ def _expression(scheme: Scheme, what: list[str]) -> tuple[list[Path], Work]:
 
 
 def _in_pieces(server: Any, arrays: list[Any], work: Work) -> Any:
-    """The work on the host's arrays, in pieces on a terminal, so that a bar can move.
+    """Does the work on arrays of the host; on a terminal in pieces, so that a bar can move.
 
-    Arrays that are as large as the result are cut, and a single ciphertext goes with every piece;
-    others have their shapes to be broadcast, and are worked on at once.
+    Arrays of the result's size are cut, and a single ciphertext is combined with every piece. If an
+    array has another size, it must be broadcast, and all the work is done at once.
     """
 
     def done(parts: list[Any]) -> Any:

@@ -78,7 +78,7 @@ def _parse(text: str) -> ast.expr:
 
 
 _WRONG = (SyntaxError, ZeroDivisionError, TypeError, ValueError, RecursionError)
-"""What parsing and evaluating may raise of the expression itself; errors of Whorl's are others."""
+"""Errors of the expression itself when it is parsed or evaluated; not errors of Whorl."""
 
 
 def table(text: str, p: int, p_out: int) -> list[int]:
@@ -98,19 +98,19 @@ def table(text: str, p: int, p_out: int) -> list[int]:
 
 
 def names_of(text: str, functions: Collection[str]) -> set[str]:
-    """The names in an expression that are no functions. `ValueError` for what is no expression."""
+    """The names in an expression except functions. `ValueError` if it is not an expression."""
     try:
         nodes = list(ast.walk(_parse(text)))
     except _WRONG as error:
-        raise ValueError(f"'{text}' is no expression: {error}") from None
+        raise ValueError(f"'{text}' is not an expression: {error}") from None
     return {node.id for node in nodes if isinstance(node, ast.Name)} - set(functions)
 
 
 def evaluate(text: str, names: Names, functions: Functions) -> Any:
     """The value of an expression: integers, `names`, Python's operators on them, `functions`.
 
-    Nothing else is run. `ValueError` for anything else, also for operators that what the names
-    stand for does not have.
+    Nothing else is run. `ValueError` for anything else, and for an operator that the objects behind
+    the names do not have.
     """
     try:
         return _value(_parse(text), names, functions)

@@ -17,7 +17,7 @@ from ._output import out, size
 PassphraseFile = Annotated[
     Path | None,
     typer.Option(
-        help="All of it but one newline at its end; else WHORL_PASSPHRASE, else asked.",
+        help="File with the passphrase; default: WHORL_PASSPHRASE, or a prompt.",
         autocompletion=files,
     ),
 ]
@@ -51,13 +51,13 @@ Output = Annotated[
 ]
 SECRET, KEYS = Path("secret.whorl"), Path("keys.whorl")
 DASHES = {"ignore_unknown_options": True}
-"""Settings of a command that takes -5 for a message; it refuses unknown options itself."""
+"""Settings of a command to which -5 is a message. It refuses unknown options itself."""
 
 
 def open_client(
     client: Any, secret: Path, passphrase_file: Path | None, allow_insecure: bool
 ) -> Any:
-    """A client of that class, of a file. `ValueError` if others may read the file."""
+    """The client of that class in a file. `ValueError` if others may read the file."""
     mode = stat.S_IMODE(secret.stat().st_mode)
     if mode & (stat.S_IRGRP | stat.S_IROTH):
         raise ValueError(

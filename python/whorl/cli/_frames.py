@@ -1,4 +1,4 @@
-"""What a file says of itself, read before anything else of it: 64 bytes."""
+"""The header of a file, 64 bytes, which is read first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..errors import KeyMismatchError, ParameterMismatchError, TypeMismatchError
 
 @dataclass(frozen=True)
 class Header:
-    """Of a file of Whorl's."""
+    """The header of a file of Whorl."""
 
     path: Path
     type: str
@@ -31,7 +31,7 @@ def read(path: Path) -> Header:
 def check(header: Header, wanted: str, like: Header) -> None:
     """Raises unless the file is of the type `wanted`, and under the parameters and key of `like`.
 
-    What a loader would find out only after a passphrase, or after reading keys.
+    A loader would find this out only after a passphrase was asked for, or after keys were read.
     """
     if header.type != wanted:
         raise TypeMismatchError(f"{header.path} holds {header.type}, expected {wanted}")

@@ -1,4 +1,4 @@
-"""info: of the machine, or of a file."""
+"""info: about the machine, or about a file."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _CIPHERTEXTS = {"ciphertexts": "whorl.binfhe", "BGV ciphertexts": "whorl.bgv"}
 
 
 def _contents(path: Path, kind: str) -> list[tuple[str, str]]:
-    """What a file of ciphertexts holds; nothing for other files. `Error` if it is damaged."""
+    """What a file of ciphertexts holds; empty for other files. `Error` if it is damaged."""
     if kind not in _CIPHERTEXTS:
         return []
     module = importlib.import_module(_CIPHERTEXTS[kind])

@@ -12,7 +12,7 @@ from typing import NoReturn
 import typer
 
 from .. import __version__
-from ..errors import Error, NoiseError
+from ..errors import Error
 from . import _bench, _bench_bgv, _demo, _info, _interrupt, _params
 from ._bgv import BGV
 from ._binfhe import BINFHE
@@ -59,7 +59,7 @@ def _warn(message: str) -> None:
 
 
 def _discard_output() -> None:
-    """Of what could not be written Python would try to write the rest, and complain."""
+    """Otherwise Python would try at exit to write the output that is left, and complain."""
     with suppress(OSError, ValueError):
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, sys.stdout.fileno())
@@ -91,8 +91,6 @@ def _status() -> int:
     except BrokenPipeError:
         _discard_output()
         return 1
-    except NoiseError as error:
-        return _fail(f"NoiseError: {error}; --allow-spent decrypts all the same", 1)
     except Error as error:
         return _fail(f"{type(error).__name__}: {error}", 1)
     except OSError as error:

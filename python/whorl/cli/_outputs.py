@@ -1,4 +1,4 @@
-"""Files that commands write: never half of one, never in the place of what must be kept."""
+"""Files that commands write: never half of a file, and never in place of one to be kept."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .. import _server
 from ..errors import Error, FormatError, TruncatedError
 
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
-"""What file systems say that have no hard links."""
+"""Error numbers of file systems that have no hard links."""
 
 
 def new_file(path: Path, force: bool) -> None:
     """`ValueError` if it exists, unless `force`, and always if it holds a secret key.
 
-    `FileNotFoundError` without the folder. A device or a pipe is not replaced, and so may be there.
+    `FileNotFoundError` if the folder is missing. A device or a pipe may exist: it is not replaced.
     """
     if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
@@ -51,7 +51,7 @@ def new_secret(path: Path, force: bool, overwrite_secret: bool) -> None:
 
 
 def is_special(path: Path) -> bool:
-    """Whether there is a device or a pipe, into which things are written as they come."""
+    """Whether the path is a device or a pipe, which is written directly."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
@@ -86,13 +86,13 @@ def same_file(one: Path, other: Path) -> bool:
 
 
 class Staged:
-    """A file in the making: `commit` puts it in its place, else nothing is left of it.
+    """A file that is being made. `commit` puts it in its place; without it nothing is left.
 
-    `check` raises if the place may not be taken. It is asked at once, before any work, and again
-    when the place is taken, while no other command of Whorl's changes the folder.
+    `check` raises if the place may not be taken. It is called at once, before any work, and again
+    when the file takes its place, while no other command of Whorl changes the folder.
 
-    It lies in a folder of its own beside its place, which is locked. One that is not locked belongs
-    to a command that was killed: the next command for the same place removes it.
+    The file lies in a locked folder of its own, beside its place. A folder that is not locked
+    belongs to a command that was killed: the next command for the same place removes it.
     """
 
     def __init__(self, path: Path, check: Callable[[], None]) -> None:
@@ -131,7 +131,8 @@ class Staged:
         return target.unlink if new else lambda: None
 
     def _link(self) -> bool:
-        """Whether the file has its second name: a link fails where somebody was faster."""
+        """Gives the file its name by a hard link, which fails if that name exists already. False if
+        the file system has no links."""
         try:
             os.link(self.temporary, self._target)
         except OSError as error:

@@ -16,7 +16,7 @@ def read(file: Path | None, confirm: bool) -> str | bytes:
     """The passphrase of `file`, else WHORL_PASSPHRASE, else a prompt; `ValueError` if there is
     none.
 
-    All bytes of `file` are the passphrase, but one newline at its end.
+    All bytes of `file` belong to the passphrase, except for one newline at its end.
 
     `confirm`: ask twice, as for a new key.
     """

@@ -1,4 +1,4 @@
-"""What the command has to know of a scheme; a file of each scheme says it.
+"""What the command has to know about a scheme. Each scheme has a file that says it.
 
 `register` adds keygen, encrypt, eval and decrypt for some schemes to a Typer application.
 """
@@ -27,14 +27,14 @@ def _open_server(scheme: Scheme, keys: Any, device: str | None, threads: int) ->
 
 @dataclass(frozen=True)
 class Scheme:
-    """What the command has to know of a scheme.
+    """What the command has to know about a scheme.
 
-    Functions get the scheme first. What they take by keyword alone are options of the command:
-    annotated for Typer, with a default, and shown as the scheme's own.
+    The functions get the scheme as their first argument. Their keyword-only arguments are options
+    of the command, annotated for Typer and with a default. `--help` shows them as the scheme's own.
     """
 
     name: str
-    """What `--scheme` is given."""
+    """The value of `--scheme`."""
     module: str
     """Where `EvaluationKeys`, `Ciphertexts`, `Server` and `Client` are."""
     keys: str
@@ -42,7 +42,7 @@ class Scheme:
     ciphertexts: str
     """Type of its files of ciphertexts."""
     secret: str = ""
-    """Type of its files of secret keys. Without it keygen, encrypt and decrypt are not for it."""
+    """Type of its files of secret keys. Without it there is no keygen, encrypt and decrypt."""
     functions: Sequence[str] = ()
     """Methods of `Server` that expressions may call."""
     keygen: Callable[..., tuple[Any, Mapping[str, Any]]] | None = None
@@ -50,7 +50,7 @@ class Scheme:
     encrypt: Callable[..., Any] = lambda scheme, client, values: client.encrypt(values)
     """(scheme, client, values, *, …): ciphertexts."""
     work: Callable[..., Work | None] = lambda scheme: None
-    """(scheme, *, …): what `eval` does, if it is told by options and not by an expression."""
+    """(scheme, *, …): what `eval` does, if options say it and not an expression."""
     server: Callable[..., Any] = _open_server
     """(scheme, keys, device, threads, *, …): a server."""
     decrypt: Callable[..., Any] = lambda scheme, client, ciphertexts: client.decrypt(ciphertexts)
@@ -61,7 +61,7 @@ class Scheme:
         return getattr(importlib.import_module(self.module), name)
 
     def options(self, *parts: str) -> dict[str, inspect.Parameter]:
-        """What the functions `parts` take by keyword alone."""
+        """The keyword-only arguments of the functions `parts`."""
         return {
             each.name: each
             for function in (getattr(self, part) for part in parts)
@@ -71,20 +71,20 @@ class Scheme:
 
 
 class Schemes:
-    """Those that an application knows."""
+    """The schemes that an application knows."""
 
     def __init__(self, schemes: Sequence[Scheme]) -> None:
         self._schemes = schemes
 
     def named(self, name: str) -> Scheme:
-        """`ValueError` for a name of none that makes keys."""
+        """The scheme of that name; `ValueError` if there is none that makes keys."""
         makers = {scheme.name: scheme for scheme in self._schemes if scheme.keygen}
         if name not in makers:
-            raise ValueError(f"--scheme: {name!r} is none of {', '.join(makers)}")
+            raise ValueError(f"--scheme: {name!r} is not one of {', '.join(makers)}")
         return makers[name]
 
     def of(self, header: Header, kind: str) -> Scheme:
-        """That whose `kind` of file it is, secret or keys; `TypeMismatchError` if there is none."""
+        """The scheme whose `kind` of file it is, secret or keys; `TypeMismatchError` if none is."""
         for scheme in self._schemes:
             if getattr(scheme, kind) == header.type:
                 return scheme
@@ -92,10 +92,10 @@ class Schemes:
         raise TypeMismatchError(f"{header.path} holds {header.type}, expected {wanted}")
 
     def command(self, body: Callable[..., None], *parts: str) -> Callable[..., None]:
-        """`body` as a command, which has the options of all schemes' `parts` beside its own.
+        """`body` as a command that has the options of all schemes' `parts` in addition to its own.
 
-        It is called with the schemes first. Of those options it gets None for each that was not
-        given; `arguments` checks the others.
+        `body` gets the schemes as its first argument. An option of a scheme that was not given is
+        None; `arguments` checks the others.
         """
         parameters = [
             each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -122,24 +122,24 @@ class Schemes:
 
 
 def arguments(scheme: Scheme, given: Mapping[str, Any], *parts: str) -> list[dict[str, Any]]:
-    """For each part those of its options that were given; `ValueError` for another scheme's."""
+    """The options that were given, for each part; `ValueError` for those of another scheme."""
     used = {name: value for name, value in given.items() if value is not None}
     for name in used:
         if name not in scheme.options(*parts):
             option = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
-            raise ValueError(f"{option} is no option of the scheme {scheme.name}")
+            raise ValueError(f"{option} is not an option of the scheme {scheme.name}")
     return [{name: used[name] for name in used if name in scheme.options(part)} for part in parts]
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Those of its signature, with their annotations as types."""
+    """The parameters of its signature, with annotations as types."""
     hints = get_type_hints(function, include_extras=True)
     found = inspect.signature(function).parameters.values()
     return [each.replace(annotation=hints.get(each.name, Any)) for each in found]
 
 
 def _optional(option: inspect.Parameter, panel: str) -> Any:
-    """Its annotation, but None is its default; people are shown the default that it has."""
+    """Its annotation with None as default; `--help` shows the default that it really has."""
     kind, shown, *_ = get_args(option.annotation)
     shown = copy.copy(shown)
     shown.rich_help_panel = panel

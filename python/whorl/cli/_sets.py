@@ -36,7 +36,9 @@ def probability(text: str | float) -> float:
     except (ValueError, ArithmeticError):
         value = 0.0
     if not 0 < value <= 1:
-        raise typer.BadParameter(f"{text} is no probability above 0 and at most 1, as 2^-12 is")
+        raise typer.BadParameter(
+            f"{text} is not a probability above 0 and at most 1, such as 2^-12"
+        )
     return value
 
 

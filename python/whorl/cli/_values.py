@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def read(given: list[str]) -> Any:
     """Integers given one by one, or one file of them (- for standard input).
 
-    Shapes are kept: those of .npy and .json; the lines of text are rows, unless there is only one,
-    or one value in each. Whether the values are integers that can be encrypted is for
-    `Client.encrypt` to say, where a file can hold others.
+    The shape of .npy and .json files is kept. Lines of text are rows, unless there is only one
+    line, or only one value in each. `Client.encrypt` checks whether the values are integers that
+    can be encrypted.
     """
     for value in given:
         if value.startswith("-") and value != "-" and not value[1:2].isdigit():
@@ -55,7 +55,7 @@ def _integers(where: str, text: str) -> list[int]:
 
 
 def _rows(where: str, text: str) -> Any:
-    """A row a line; flat, if there is one row, or one value in each."""
+    """One row for each line; a flat list if there is one row, or one value in each row."""
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     rows = [_integers(f"{where}, line {number}", line) for number, line in lines]
     for (number, _), row in zip(lines, rows, strict=True):
@@ -94,7 +94,7 @@ def _array(path: Path) -> Any:
         with path.open("rb") as stream:
             array = np.lib.format.read_array(stream, allow_pickle=False)
     except (ValueError, EOFError) as error:
-        raise ValueError(f"{path}: this is no array of NumPy's: {error}") from None
+        raise ValueError(f"{path}: this is not a NumPy array: {error}") from None
     if array.dtype.kind not in "iub":
         raise ValueError(f"{path}: integers are needed, not {array.dtype}")
     return array
@@ -103,7 +103,7 @@ def _array(path: Path) -> Any:
 def write(values: Integers, output: Path | None, as_json: bool, force: bool) -> None:
     """To standard output, or to a file of mode 0600 in the format that its name ends with.
 
-    Text has a row a line; flat values stand in one line, and in files one a line.
+    Text has one row in each line. Flat values are printed in one line; a file has one in each line.
     """
     if output is None:
         if as_json:

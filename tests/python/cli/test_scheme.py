@@ -74,7 +74,7 @@ def test_expressions_on_vectors(shell: Here, text: str, expected: list[int]) -> 
         (("__import__('os')", "x=x.whorl"), 2, "__import__"),
         (("0*3**64**64**64*x", "x=x.whorl"), 2, "exponent"),
         (("x" + "+x" * 20_000, "x=x.whorl"), 2, "x"),
-        (("x +", "x=x.whorl"), 2, "no expression"),
+        (("x +", "x=x.whorl"), 2, "not an expression"),
         (("rotate(3, 1) + 0*x", "x=x.whorl"), 2, "ciphertexts are needed, not int"),
         (("3 + 0*2", "x=x.whorl"), 2, "not in"),
         (("x if 0 else 3", "x=x.whorl"), 2, "is 3"),
@@ -82,7 +82,7 @@ def test_expressions_on_vectors(shell: Here, text: str, expected: list[int]) -> 
         (("x ** 0", "x=x.whorl"), 1, "exponent"),
         (("x", "x=secret.whorl"), 1, "secret.whorl holds BGV secret key, expected BGV ciphertexts"),
         (("x", "x=x.whorl", "--keys", "secret.whorl"), 1, "expected evaluation keys"),
-        (("x", "x=x.whorl", "--gate", "NOT"), 2, "--gate is no option of the scheme bgv"),
+        (("x", "x=x.whorl", "--gate", "NOT"), 2, "--gate is not an option of the scheme bgv"),
         (("x", "x=x.whorl", "--forse"), 2, "No such option: --forse"),
     ],
     ids=lambda value: value[0][:20] if isinstance(value, tuple) else None,
@@ -171,9 +171,9 @@ def test_values_of_all_kinds_are_read(shell: Here) -> None:
         ("v.json", b'{"a": 1}', "a list of integers"),
         ("v.json", b"[1, 2.5]", "2.5"),
         ("v.json", b"[" * 100_000, "not JSON"),
-        ("v.npy", b"", "no array of NumPy's"),
-        ("v.npy", b"PK\3\4", "no array of NumPy's"),
-        ("v.npy", b"\x93NUMPY\1\0", "no array of NumPy's"),
+        ("v.npy", b"", "not a NumPy array"),
+        ("v.npy", b"PK\3\4", "not a NumPy array"),
+        ("v.npy", b"\x93NUMPY\1\0", "not a NumPy array"),
     ],
 )
 def test_values_that_are_none(shell: Here, name: str, content: bytes, part: str) -> None:
@@ -214,10 +214,13 @@ def test_files_of_another_key_are_named_before_a_passphrase_is_read(
 
 def test_options_belong_to_schemes(shell: Here) -> None:
     for arguments, part in (
-        (("keygen", "--scheme", "ckks"), "--scheme: 'ckks' is none of binfhe, bgv"),
-        (("keygen", "--scheme", "bgv", "--params", "x"), "--params is no option of the scheme bgv"),
-        (("keygen", "--depth", "2"), "--depth is no option of the scheme binfhe"),
-        (("encrypt", "1", "-p", "8", "-o", "q"), "-p is no option of the scheme bgv"),
+        (("keygen", "--scheme", "ckks"), "--scheme: 'ckks' is not one of binfhe, bgv"),
+        (
+            ("keygen", "--scheme", "bgv", "--params", "x"),
+            "--params is not an option of the scheme bgv",
+        ),
+        (("keygen", "--depth", "2"), "--depth is not an option of the scheme binfhe"),
+        (("encrypt", "1", "-p", "8", "-o", "q"), "-p is not an option of the scheme bgv"),
         (("keygen", "--scheme", "bgv", "--rotations", "x"), "--rotations: integers are needed"),
     ):
         files = () if arguments[0] == "encrypt" else ("--secret", "s2", "--keys", "k2")
@@ -252,7 +255,7 @@ def test_a_scheme_of_others_is_one_call(tmp_path: Path, monkeypatch: pytest.Monk
     assert set(scheme.options("keygen")) == {"toy"} and not scheme.options("decrypt")
     app = typer.Typer()
     register(app, [Scheme("none", "nowhere", "type 32900", "type 32901"), scheme])
-    with pytest.raises(ValueError, match="none of bits"):
+    with pytest.raises(ValueError, match="not one of bits"):
         Schemes([scheme]).named("none")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WHORL_PASSPHRASE", "correct horse")
