@@ -154,10 +154,11 @@ struct Codec<Ciphertexts> {
       for (std::size_t i = 0; i < count; ++i)
         lattice::lwe::ciphertext_uniform(*seed, numbers.empty() ? i : numbers[i], q,
                                          std::span(data).subspan(i * row, row - 1));
-    return {parameters,      in.header().key_id,
-            encoding,        static_cast<std::size_t>(count),
-            std::move(data), seed,
-            fields.shape,    1,      std::move(numbers)};
+    return {parameters,        in.header().key_id,
+            encoding,          static_cast<std::size_t>(count),
+            std::move(data),   seed,
+            fields.shape,      1,
+            std::move(numbers)};
   }
 };
 

@@ -11,6 +11,10 @@
 // reported where two of at most three measurements pass the bound: a false alarm has a chance below
 // 3 * (3 * 6 * 10^-7)^2 = 10^-11.
 //
+// The counter may move in steps (of 24 or 25 ticks on an EPYC Milan). A start that keeps pace with
+// these steps makes the mean of equal times depend on how long prepare() took, by up to a tick, so
+// that each start waits a random time of several steps.
+//
 // What must be alike in both classes, or is measured instead of the secret: where in memory the
 // secrets lie (caches and store buffers tell addresses apart, by a few ticks), the instructions
 // that write them, and what has been allocated before. So prepare() writes both to the same place.
@@ -78,6 +82,7 @@ double largest_t(Prepare prepare, Run run, std::size_t timings = usual_timings) 
     Timing out;
     out.label = random() & 1;
     prepare(static_cast<int>(out.label));
+    for (std::uint64_t wait = random() % 256; wait > 0; --wait) asm volatile("");
     const std::uint64_t start = now();
     run();
     out.ticks = now() - start;
