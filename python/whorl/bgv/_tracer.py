@@ -146,10 +146,10 @@ class _Recorder:
     # ---- sums
 
     def add(self, a: Traced, b: Traced) -> Traced:
-        return self._sum(a, b, a.bounds + b.bounds)
+        return self._sum(a, b, 1)
 
     def sub(self, a: Traced, b: Traced) -> Traced:
-        return self._sum(a, b, a.bounds - b.bounds)
+        return self._sum(a, b, -1)
 
     def negate(self, a: Traced) -> Traced:
         return dataclasses.replace(a, bounds=-a.bounds)
@@ -175,8 +175,9 @@ class _Recorder:
             sums=_log2_sum(a.sums, 0),
         )
 
-    def _sum(self, a: Traced, b: Traced, bounds: Bounds) -> Traced:
-        self._check_packing(a, b)
+    def _sum(self, a: Traced, b: Traced, sign: int) -> Traced:
+        self._check_pair(a, b)
+        bounds = a.bounds + b.bounds if sign > 0 else a.bounds - b.bounds
         return self._kept(
             a,
             b,
@@ -197,7 +198,7 @@ class _Recorder:
     # ---- products
 
     def multiply(self, a: Traced, b: Traced, relinearised: bool) -> Traced:
-        self._check_packing(a, b)
+        self._check_pair(a, b)
         info = self.forecast.multiply(a.info, b.info)
         if a.packing != "slots":
             bounds = a.bounds.convolved(b.bounds)
@@ -285,7 +286,7 @@ class _Recorder:
     def concatenate(self, arrays: Sequence[Traced]) -> Traced:
         first = arrays[0]
         for each in arrays:
-            self._check_packing(first, each)
+            self._check_pair(first, each)
             if each.parts != first.parts:
                 raise ShapeError(
                     f"concatenate: arrays of {first.parts} and of {each.parts} parts: relinearise "
@@ -470,7 +471,7 @@ class _Recorder:
         plain = values
         if not isinstance(plain, TracedPlaintexts):
             plain = self.encode(plain, a.packing, length)
-        self._check_packing(a, plain)
+        self._check_pair(a, plain)
         return plain
 
     def _note_plain(self, size: int) -> None:
@@ -485,7 +486,12 @@ class _Recorder:
         sizes = np.minimum(residues, t - residues).sum(axis=-1)
         return math.log2(max(1, int(sizes.max())))
 
-    def _check_packing(self, a: Traced, b: Traced | TracedPlaintexts) -> None:
+    def _check_pair(self, a: Traced, b: Traced | TracedPlaintexts) -> None:
+        if a.count != b.count and 1 not in (a.count, b.count):
+            of_b = "ciphertexts" if isinstance(b, Traced) else "plaintexts"
+            raise ShapeError(
+                f"batches of {a.count} ciphertexts and {b.count} {of_b}: as many, or one of either"
+            )
         if a.packing != b.packing:
             raise EncodingError("one batch is packed in slots, the other in coefficients")
 
