@@ -67,14 +67,6 @@ void check_owner(const SecretKey& key, const Ciphertexts& ciphertexts) {
                      std::to_string(ciphertexts.data.size()));
 }
 
-/// Which message is out of range the error says. By itself, for tests/constant_time.
-[[gnu::noinline]] void check_messages(std::span<const std::uint32_t> messages, std::uint32_t p) {
-  for (std::size_t i = 0; i < messages.size(); ++i)
-    if (messages[i] >= p)
-      throw EncodingError("message " + std::to_string(i) +
-                          " is not below p = " + std::to_string(p));
-}
-
 /// Asks the caller every now and then whether to go on.
 void report(const Progress& progress, std::size_t done, std::size_t total) {
   constexpr std::size_t period = 1024;  // ciphertexts, of a microsecond or so each

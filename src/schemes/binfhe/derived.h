@@ -70,8 +70,9 @@ inline void check_encoding(const Parameters& parameters, Encoding encoding) {
 }
 
 /// EncodingError that names the first value that is not below `bound`, which users know as `what`.
-inline void check_values(std::span<const std::uint32_t> values, std::uint64_t bound,
-                         const char* what = "p") {
+/// By itself in the machine code, for tests/constant_time.
+[[gnu::noinline]] inline void check_values(std::span<const std::uint32_t> values,
+                                           std::uint64_t bound, const char* what = "p") {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (values[i] >= bound)
       throw EncodingError("value " + std::to_string(values[i]) + " at index " + std::to_string(i) +
