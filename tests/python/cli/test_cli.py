@@ -88,7 +88,7 @@ def test_what_seeds_become_is_bounded(shell: Shell) -> None:
     shell("encrypt", "-", "-o", "seeded.whorl", *PHRASE, input="0 1 " * 200)
     bound = ("--max-expanded-bytes", "100")
     for work in (
-        ("eval", "--gate", "not", "seeded.whorl", "-o", "n.whorl", "--allow-insecure"),
+        ("eval", "--gate", "not", "seeded.whorl", "-o", "bounded.whorl", "--allow-insecure"),
         ("decrypt", "seeded.whorl", *PHRASE),
     ):
         assert "max_expanded_bytes" in shell(*work, *bound, code=1)
