@@ -99,10 +99,11 @@ std::string describe(std::span<const Row> family, double n, bool extrapolated) {
 }  // namespace
 
 SecurityBound estimate_security(double n, double log2_modulus, double sigma, SecretKind secret) {
-  if (secret == SecretKind::gaussian && sigma < least_gaussian_width) {
+  if (secret == SecretKind::gaussian &&
+      !(sigma >= least_gaussian_width && sigma <= greatest_gaussian_width)) {
     std::ostringstream text;
-    text << "no Gaussian secret of width " << sigma << " was measured: from "
-         << least_gaussian_width << " on ternary ones bound it";
+    text << "no Gaussian secret of width " << sigma << " was measured: widths from "
+         << least_gaussian_width << " to " << greatest_gaussian_width << " were";
     return {0, false, text.str()};
   }
   const SecretKind measured = secret == SecretKind::gaussian ? SecretKind::ternary : secret;

@@ -18,10 +18,10 @@ struct SecurityBound {
   std::string explanation;
 };
 
-/// Ternary secrets bound Gaussian ones from below where those are longer and no easier to guess:
-/// none of their values is likelier than 1/3, 1/(width·sqrt(2·pi)) being that of 0, and their
-/// variance, then 1.44, is above 2/3.
-inline constexpr double least_gaussian_width = 1.2;
+/// Gaussian secrets of these widths were estimated, and ternary ones at the same ratio of modulus
+/// and error are weaker everywhere (tools/params/gaussian.jsonl). Others have no bound.
+inline constexpr double least_gaussian_width = 1.0;
+inline constexpr double greatest_gaussian_width = 8.0;
 
 /// Lower bound for a secret of `n` coefficients at modulus 2^log2_modulus with Gaussian errors of
 /// standard deviation `sigma` (in units of that modulus) and any number of samples. A ring
@@ -30,7 +30,7 @@ inline constexpr double least_gaussian_width = 1.2;
 /// Only the ratio of modulus and error counts: log2 q' = log2(q/sigma) + log2(3.19). Rows of the
 /// table at a modulus of at least q' bound from below, since a smaller modulus is harder to attack;
 /// so do rows of smaller dimension. Gaussian secrets have the errors' width, and are read from the
-/// ternary rows; narrower ones than `least_gaussian_width` get 0 bits. The answer is the largest of
+/// ternary rows; those of a width that was not measured get 0 bits. The answer is the largest of
 /// these bounds. docs/parameters.md describes the interpolation. Never throws for
 /// finite arguments; 0 bits beyond the largest modulus measured.
 SecurityBound estimate_security(double n, double log2_modulus, double sigma, SecretKind secret);

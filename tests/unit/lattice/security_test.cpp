@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -148,18 +149,35 @@ TEST(Security, NeverAboveOtherMeasurements) {
   }
 }
 
-// Ternary rows bound Gaussian secrets that are longer, and no value of which is likelier.
-TEST(Security, GaussianSecretsNarrowerThanTernaryOnesHaveNoBound) {
-  for (const double width : {0.5, 0.8165, 1.0, 1.19}) {
+TEST(Security, GaussianSecretsHaveNoBoundOutsideTheMeasuredWidths) {
+  for (const double width : {0.5, 0.8165, 0.99, 8.01, 1e6}) {
     const SecurityBound bound = estimate_security(1024, 25, width, SecretKind::gaussian);
     EXPECT_EQ(bound.bits, 0) << width;
     EXPECT_NE(bound.explanation.find("Gaussian"), std::string::npos) << bound.explanation;
   }
-  for (const double width : {1.2, 3.19, 10.0})
+  for (const double width : {1.0, 3.19, 8.0})
     EXPECT_EQ(estimate_security(1024, 25, width, SecretKind::gaussian).bits,
               estimate_security(1024, 25, width, SecretKind::ternary).bits);
-  const double likeliest = 1 / (least_gaussian_width * std::sqrt(2 * std::acos(-1.0)));
-  EXPECT_LT(likeliest, 1.0 / 3);
+}
+
+// The bound never exceeds what was measured for Gaussian secrets, and the widths are those.
+TEST(Security, BoundsEveryMeasuredGaussianSecret) {
+  std::ifstream file(WHORL_SOURCE_DIR "/tools/params/gaussian.jsonl");
+  double narrowest = 1e9;
+  double widest = 0;
+  int rows = 0;
+  for (std::string line; std::getline(file, line); ++rows) {
+    const double width = number(line, "sigma");
+    const SecurityBound bound =
+        estimate_security(number(line, "n"), number(line, "log2q"), width, SecretKind::gaussian);
+    EXPECT_GT(bound.bits, 0) << line;
+    EXPECT_LE(bound.bits, number(line, "min")) << line;
+    narrowest = std::min(narrowest, width);
+    widest = std::max(widest, width);
+  }
+  EXPECT_EQ(rows, 28);
+  EXPECT_EQ(narrowest, least_gaussian_width);
+  EXPECT_EQ(widest, greatest_gaussian_width);
 }
 
 TEST(Security, SaysWhyItHasNoBound) {
