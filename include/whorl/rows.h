@@ -30,7 +30,7 @@ std::vector<Word> take_rows(std::span<const Word> words, Layout layout, std::siz
   for (std::size_t block = 0; block < layout.outer; ++block)
     for (const std::uint32_t i : index) {
       if (i >= count)
-        throw ShapeError("index: " + std::to_string(i) + ", not below " + std::to_string(count));
+        throw ShapeError("index: " + std::to_string(i) + " is not below " + std::to_string(count));
       std::copy_n(words.data() + (block * count + i) * layout.inner, layout.inner, to);
       to += layout.inner;
     }
@@ -106,9 +106,11 @@ void join_seeds(std::span<const Ciphertexts* const> batches, const CountOf& coun
 template <class Ciphertexts>
 void check_origin(const Ciphertexts& a, const Ciphertexts& b) {
   if (a.parameters != b.parameters)
-    throw ParameterMismatchError("parameters: those of " + a.parameters.literal().name +
-                                 " beside those of " + b.parameters.literal().name);
-  if (a.key_id != b.key_id) throw KeyMismatchError("key_id: of one key beside that of another");
+    throw ParameterMismatchError("parameters: ciphertexts under " + a.parameters.literal().name +
+                                 " were combined with ciphertexts under " +
+                                 b.parameters.literal().name);
+  if (a.key_id != b.key_id)
+    throw KeyMismatchError("key_id: the ciphertexts were made under two different keys");
 }
 
 }  // namespace whorl

@@ -90,7 +90,7 @@ std::shared_ptr<const Device> make_device(const std::string& name, const DeviceO
   auto devices = make_devices(name, options);
   if (devices.size() != 1)
     throw DeviceError("device \"" + name + "\" names " + std::to_string(devices.size()) +
-                      " devices where one is due");
+                      " devices, but only one is allowed here");
   return std::move(devices.front());
 }
 

@@ -175,7 +175,7 @@ void read_field(Object& object, const Object& absent, const Field<Object, Value>
                 ByteReader value) {
   object.*field.member = FieldValue<Value>::read(value, field.most, field.name);
   if (object.*field.member == absent.*field.member)
-    throw FormatError(std::string(field.name) + ": its default, which is left out");
+    throw FormatError(std::string(field.name) + ": it holds its default, which must be left out");
 }
 
 /// ParameterError for texts and vectors that read_fields would refuse.

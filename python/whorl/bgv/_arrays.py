@@ -113,7 +113,7 @@ class Matrix:
         return f"<Matrix of shape {self.shape}, on {self._server.device}>"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("what is on a device does not travel; send the values")
+        raise TypeError("an object on a device cannot be pickled; send the values")
 
 
 class EncryptedArray(Accounted, DeviceCiphertexts["Server", Ciphertexts]):

@@ -262,7 +262,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
                 return self.dot(a, b)
             b = self.encode_matrix(b)
         if b._server is not self:
-            raise DeviceError("a matrix of another server")
+            raise DeviceError("the matrix belongs to another server")
         x = self.upload(a)
         if b._core.rows:
             return self._wrap(self._core.multiply_matrix(x._core, b._core), x.shape)
@@ -326,7 +326,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """Like `_meet`, with plaintexts. Those not on the device are values and a length."""
         if isinstance(values, Plaintexts):
             if values._server is not self:
-                raise DeviceError("plaintexts of another server")
+                raise DeviceError("the plaintexts belong to another server")
             shape = np.broadcast_shapes(a.shape, values.shape)
             return spread(a, shape), (spread(values, shape)._core,), shape
         vectors, prefix, length = as_vectors(values, self._parameters, "plaintext")

@@ -261,7 +261,7 @@ class _Recorder:
         half = self.parameters.N // 2
         if columns & (columns - 1) or columns > half:
             raise ParameterError(
-                f"inner_sum over {columns} columns: a power of two up to N/2 = {half}"
+                f"inner_sum over {columns} columns: the number must be a power of two up to N/2 = {half}"
             )
         total, step = a, 1
         while step < columns:
@@ -289,8 +289,8 @@ class _Recorder:
             self._check_pair(first, each)
             if each.parts != first.parts:
                 raise ShapeError(
-                    f"concatenate: arrays of {first.parts} and of {each.parts} parts: relinearise "
-                    "before"
+                    f"concatenate: arrays of {first.parts} and of {each.parts} parts cannot "
+                    "be joined; relinearise them first"
                 )
         if len(arrays) == 1:
             return first
@@ -334,7 +334,7 @@ class _Recorder:
         N = self.parameters.N
         same = SAME in (a.info.rest, one.info.rest if isinstance(one, Traced) else ZEROS)
         if not same and (a.length or N) != (one.length or N):
-            raise ShapeError(f"dot: vectors of {a.length or N} values and of {one.length or N}")
+            raise ShapeError(f"dot: the vectors have {a.length or N} and {one.length or N} values")
         if isinstance(one, Traced):
             return self.sum(self.multiply(a, one, relinearised=True))
         return self.sum(self.multiply_plain(a, one))
@@ -360,7 +360,7 @@ class _Recorder:
         if a.info.rest == SAME or (length != rows and not anywhere):
             raise ShapeError(
                 f"a vector of {length} values times a matrix of {rows} rows and {columns} columns: "
-                "as many values as rows are due"
+                "a vector must have as many values as the matrix has rows"
             )
         self._note_rotations(*_lib.rotations_for_matrix(self.parameters._core, rows, columns))
         x = self.relinearise(a)
@@ -490,14 +490,16 @@ class _Recorder:
         if a.count != b.count and 1 not in (a.count, b.count):
             of_b = "ciphertexts" if isinstance(b, Traced) else "plaintexts"
             raise ShapeError(
-                f"batches of {a.count} ciphertexts and {b.count} {of_b}: as many, or one of either"
+                f"batches of {a.count} ciphertexts and {b.count} {of_b}: their counts must be equal, or one of them 1"
             )
         if a.packing != b.packing:
             raise EncodingError("one batch is packed in slots, the other in coefficients")
 
     def _check_slots(self, a: Traced) -> None:
         if a.packing != "slots":
-            raise EncodingError("rotation of values packed as coefficients")
+            raise EncodingError(
+                "rotate: values are packed as coefficients, and only slots can be rotated"
+            )
 
 
 class TracingServer(Server):

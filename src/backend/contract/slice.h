@@ -13,7 +13,7 @@ namespace whorl::backend {
 
 class Queue;
 
-/// A call that is refused, whatever the device: it says nothing of the device's health.
+/// The error of a call that is wrong in itself. It does not mean that the device has failed.
 class RefusedError : public DeviceError {
  public:
   using DeviceError::DeviceError;

@@ -15,8 +15,8 @@ namespace whorl::backend::cpu {
 struct Resources {
   const Workers& workers;
   BlockCache& memory;
-  /// Threads for so many values: to start one takes as long as a transform of 2^15; one of the crew
-  /// takes a microsecond.
+  /// How many threads work on so many values. Starting a thread takes as long as a transform of
+  /// 2^15 values; calling a thread of the crew takes a microsecond.
   Workers workers_for(std::size_t values) const {
     const auto threads = [&](unsigned log_values) {
       return static_cast<unsigned>(
@@ -26,7 +26,7 @@ struct Resources {
   }
 };
 
-/// What the queues of the CPU share.
+/// The resources that all queues of a CPU device share.
 struct Host {
   Workers workers;
   std::shared_ptr<BlockCache> memory;

@@ -336,7 +336,7 @@ TEST(BgvAccount, WhatNoCiphertextsCanHaveIsRefused) {
   EXPECT_EQ(account.multiply(long_one, longer).result.parts, 16u);
   EXPECT_THROW(account.multiply(long_one, long_one), ShapeError);
   EXPECT_EQ(test::message_of([&] { account.multiply(long_one, long_one); }),
-            "a product of 17 parts; at most 16: relinearise before");
+            "a product of 17 parts: the most is 16; relinearise first");
 }
 
 }  // namespace
