@@ -1,4 +1,4 @@
-"""Bytes of keys and ciphertexts, in files and in a server's memory: the table of docs/start-here.md.
+"""Bytes of keys and ciphertexts in files and in a server's memory: a table of docs/start-here.md.
 
 .venv/bin/python bench/sizes.py [--record bench/results/cpu/sizes.jsonl]
 

@@ -170,9 +170,9 @@ struct SwitchKeysCodec {
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen_;
   };
 
-  /// Whoever uses the keys makes tables for the parameters: 8 words for each coefficient of each
-  /// prime, in the plan and on a device. A frame whose payload is nothing beside them must not have
-  /// them made, unless the caller knows the parameters. A single key is an eighth of them.
+  /// A server makes tables for the keys' parameters: 8 words for each coefficient of each prime, in
+  /// the plan and on a device. A small frame must not make it allocate large tables, unless the
+  /// caller expects these parameters. (A single key has an eighth of the tables' size.)
   template <class Parameters>
   static void check_proportion(const PayloadReader& in, const Parameters& p, std::uint32_t count) {
     constexpr std::uint64_t most_times = 16, little = std::uint64_t{1} << 24;

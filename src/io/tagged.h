@@ -145,7 +145,7 @@ template <class Object, class... Values>
 Object read_fields(ByteReader& in, const std::tuple<Field<Object, Values>...>& fields,
                    const std::string& what);
 
-/// Tagged fields again, which may grow as others do.
+/// A struct as tagged fields inside a field; it may get more fields later.
 template <class Struct>
 requires requires { StructFields<Struct>::fields; }
 struct FieldValue<Struct> {

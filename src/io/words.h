@@ -13,7 +13,8 @@ namespace whorl::io {
 
 using Contents = std::shared_ptr<const FileContents>;
 
-/// What an array is to be: rows of words, those of row r below moduli[r modulo their number].
+/// What an array must be: rows of words; the words of row r are below moduli[r mod number of
+/// moduli].
 struct WordRule {
   std::uint64_t rows, row_words;
   std::uint64_t word_bytes;

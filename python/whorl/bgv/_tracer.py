@@ -261,7 +261,8 @@ class _Recorder:
         half = self.parameters.N // 2
         if columns & (columns - 1) or columns > half:
             raise ParameterError(
-                f"inner_sum over {columns} columns: the number must be a power of two up to N/2 = {half}"
+                f"inner_sum over {columns} columns: the number must be a power of two up to "
+                f"N/2 = {half}"
             )
         total, step = a, 1
         while step < columns:
@@ -453,7 +454,7 @@ class _Recorder:
     def _kept(
         self, *operands: Traced, info: _lib.Info, bounds: Bounds, products: int = 0, **changes: Any
     ) -> Traced:
-        """A result of the operands, but for what is given; what it needs is noted."""
+        """The result of an operation: the operands' facts, except those given. Notes its needs."""
         known: dict[str, Any] = {
             "depth": products + max(each.depth for each in operands),
             "plain_products": max(each.plain_products for each in operands),
@@ -490,16 +491,15 @@ class _Recorder:
         if a.count != b.count and 1 not in (a.count, b.count):
             of_b = "ciphertexts" if isinstance(b, Traced) else "plaintexts"
             raise ShapeError(
-                f"batches of {a.count} ciphertexts and {b.count} {of_b}: their counts must be equal, or one of them 1"
+                f"batches of {a.count} ciphertexts and {b.count} {of_b}: their counts must be "
+                "equal, or one of them 1"
             )
         if a.packing != b.packing:
             raise EncodingError("one batch is packed in slots, the other in coefficients")
 
     def _check_slots(self, a: Traced) -> None:
         if a.packing != "slots":
-            raise EncodingError(
-                "rotate: values are packed as coefficients, and only slots can be rotated"
-            )
+            raise EncodingError("values are packed as coefficients, and only slots can be rotated")
 
 
 class TracingServer(Server):

@@ -25,7 +25,7 @@ Transform = Literal["ntt", "fft"]
 
 
 class ParameterLiteral(TypedDict, total=False):
-    """Plain data for a parameter set of one's own; `parameters` checks it.
+    """Plain data for a parameter set of your own; `parameters` checks it.
 
     Fields without a default: n, q, N, Q, Q_ks, log_B_ks, gadget.
     """

@@ -26,9 +26,9 @@ struct Shape {
   std::size_t rows() const { return std::size_t{parts} * basis.size(); }
 };
 
-/// Copies share the memory, which is never written again. It keeps its evaluator alive, and any
-/// thread may drop it, also while another is inside a call. It knows residues alone: no plaintext
-/// modulus, no scale, no noise.
+/// Copies share the memory, which never changes. An array keeps its evaluator alive. Any thread may
+/// destroy it, also while another thread is inside a call. It holds residues only, and knows no
+/// plaintext modulus, scale or noise.
 class Array {
  public:
   Array() = default;

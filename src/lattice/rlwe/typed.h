@@ -1,5 +1,5 @@
-// The evaluator of one word. An operation is done piece by piece, on the device where the piece of
-// its result is to lie; operands are brought there before, if they are not there yet.
+// The evaluator for one size of words. An operation works piece by piece, on the device where that
+// piece of its result will lie; operands that are not there yet are copied there first.
 #pragma once
 
 #include <algorithm>

@@ -41,9 +41,10 @@ class Encoder {
   /// EncodingError where the parameters have no slots and they are asked for.
   static void check(const Parameters& parameters, Packing packing);
   void check(Packing packing) const;
-  /// How `values` numbers are cut into vectors of `length`, and those into rows of up to N. Length
-  /// 0 stands for N, or for all of them where that leaves a rest. ShapeError for none, for what is
-  /// no whole number of vectors, and for polynomials of more than N coefficients.
+  /// How `values` numbers are cut into vectors of `length`, and vectors into rows of up to N.
+  /// Length 0 stands for N if the numbers are a multiple of N, and otherwise for all of them.
+  /// ShapeError if there are no numbers, if they are not a whole number of vectors, or if a
+  /// polynomial has more than N coefficients.
   Rows rows(std::size_t values, std::size_t length, Packing packing) const;
 
   /// Coefficients, centred: in -t/2 … t/2. Up to N values, zeros behind. No branch on values.

@@ -123,7 +123,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     check(a);
     if (a.info_.packing != Packing::slots)
       throw EncodingError(
-          "rotate: values are packed as coefficients, and only slots can be rotated");
+          "values are packed as coefficients, and only slots can be rotated");
     account.rotate(a.info_);  // refuses vectors over several ciphertexts
   }
 

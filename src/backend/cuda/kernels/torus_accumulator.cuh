@@ -88,7 +88,7 @@ struct TorusAccumulator {
     return static_cast<std::int32_t>(product >> 32) >> gadget.factor_shift;
   }
 
-  /// x + offset, for the centred x that a fraction stands for.
+  /// x + offset, where x is the centred residue that the fraction represents.
   __device__ static __forceinline__ std::make_signed_t<Word> with_offset(Fraction fraction, Word Q,
                                                                          std::int64_t offset) {
     if constexpr (is_long) {
