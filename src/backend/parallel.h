@@ -15,7 +15,8 @@ namespace whorl::backend {
 struct Workers {
   unsigned threads = 1;
   std::function<bool()> interrupt;  ///< polled by the calling thread between items
-  /// Who helps, if it is not at work already. Without it threads are made for the call, and joined.
+  /// The crew that helps, if it is not at work already. Without a crew, threads are made for the
+  /// call and joined at its end.
   std::shared_ptr<Crew> crew = nullptr;
   unsigned fresh = ~0u;  ///< how many threads at most the work is worth, if they must be made
 };

@@ -29,7 +29,7 @@ struct Steps {
 /// sum_i giant^i( sum_b plain(i, b)·baby_b(x) ), giant and baby_b being automorphisms. Horner's
 /// rule over i: one key for all giant steps.
 struct LinearMap {
-  /// Automorphisms X -> X^g, the first of which is 1; 0: this baby step meets no plaintext.
+  /// The g of the automorphisms X -> X^g. The first is 1; 0 means that no plaintext uses this step.
   std::vector<std::uint32_t> babies;
   std::uint32_t giant = 1;
   std::size_t giants = 1;

@@ -41,8 +41,9 @@ void expand_masks(const Parameters& p, const Seed& seed, std::uint64_t count,
                                              static_cast<std::size_t>(count), numbers, out);
 }
 
-/// All of an array, or c_0 of a seeded one of two parts. MismatchError for a seed that c_1 does not
-/// come from: whoever altered `data` and kept the seed would find other ciphertexts in the file.
+/// Writes a whole array, or only c_0 if it has a seed and two parts. MismatchError if c_1 does not
+/// come from the seed: otherwise the file would hold other ciphertexts than `data`, if a program
+/// changed `data` and kept the seed.
 template <class Parameters>
 void write_ciphertexts(PayloadWriter& out, const Parameters& p, const WordArray& data,
                        const WordRule& rule, std::uint64_t count, const std::optional<Seed>& seed,

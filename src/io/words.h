@@ -26,7 +26,7 @@ struct WordRule {
   std::uint64_t bytes() const { return checked_product(count(), word_bytes, field); }
 };
 
-/// ShapeError unless the words are as many and as wide as the rule says.
+/// ShapeError unless the words have the number and the width that the rule states.
 void check_shape(const WordArray& words, const WordRule& rule);
 
 /// RangeError, naming the first offender, unless every word is below its modulus.

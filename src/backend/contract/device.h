@@ -228,7 +228,8 @@ auto together(const Queues& queue, const F& f) {
 struct DeviceKind {
   std::string prefix;
   std::string accepted;  ///< the forms of its names, for messages
-  /// The devices that `name` asks for; DeviceError says what is wrong with it, or missing.
+  /// The devices that `name` asks for. DeviceError says what is wrong with the name, or what is
+  /// missing on the machine.
   std::function<std::vector<std::shared_ptr<const Device>>(const std::string& name,
                                                            const DeviceOptions&)>
       make;

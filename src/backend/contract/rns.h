@@ -72,7 +72,7 @@ struct Extension {
   ring::Lift lift = ring::Lift::exact;
 };
 
-/// Which rows of a key meet the digits of an array over a part of the key's chain.
+/// The rows and digits of a key that are used with an array over a part of the key's chain.
 struct InnerProduct {
   ring::Basis rows;              ///< of digits and results: the part, and the key's special primes
   std::vector<unsigned> digits;  ///< numbers of the key's digits that the part has
@@ -191,8 +191,8 @@ class RnsOps : public Family {
     bool one;  ///< `weight` has a batch of 1
     const Word* weight;
   };
-  /// `product`: of every term, but for g. Unless a device fuses them: an inner product, then one
-  /// by the weight that is added, term by term.
+  /// `product` is what all terms have in common, without g. This body computes term by term an
+  /// inner product and adds its product with the weight. A device may override it with a fused one.
   virtual void run_weighted(std::span<const WeightedTerm> terms, const Tables& tables,
                             const InnerProduct& product, std::size_t batch, const Word* digits,
                             bool onto, Word* out) const;
@@ -209,7 +209,7 @@ class RnsOps : public Family {
   friend class RelayRns;
   void transform_checked(const Tables& tables, const ring::Basis& basis, bool forward,
                          std::size_t parts, Output data) const;
-  /// What `basis` meets of the key; `what` is the entry.
+  /// The part of the key that is used with `basis`; `what` names the entry in error texts.
   InnerProduct product_of(const char* what, const Key& key, const Tables& tables,
                           const ring::Basis& basis, std::uint32_t g) const;
 };

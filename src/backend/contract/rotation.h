@@ -16,7 +16,7 @@ namespace whorl::backend {
 
 enum class Arithmetic : std::uint8_t { ntt, fft };
 
-/// How exponents meet the accumulator, which decides the rows of the key.
+/// How exponents are brought into the accumulator. This decides the rows of the key.
 enum class RotationKind : std::uint8_t {
   ginx,         ///< a key for each value of an LWE coefficient but 0 (Chillotti et al. 2020)
   unrolled,     ///< the same for groups of `group` coefficients (Zhou et al., Bourse et al. 2018)

@@ -40,8 +40,8 @@ struct Host {
                       most);
   }
   static constexpr std::size_t least_piece = 1 << 12;
-  /// body(i) for i < count, of `values` values each, grouped so that a piece has about as many
-  /// values as it should.
+  /// Calls body(i) for i < count. Each call handles `values` values; calls are grouped into pieces
+  /// of a good size.
   template <class Body>
   void each(std::size_t count, std::size_t values, const Body& body) const {
     const std::size_t group =

@@ -13,7 +13,7 @@ namespace whorl::backend::cpu {
 /// Coefficients of a stretch: its rows stay in the second-level cache.
 inline constexpr std::size_t rns_stretch = 4096;
 
-/// Where a base conversion writes what it has for one modulus.
+/// One target modulus of a base conversion, and the place of its results.
 template <class Word>
 struct ConversionTarget {
   const math::Montgomery<Word>* modulus;

@@ -129,7 +129,7 @@ class Array {
     Part found(const run::Fleet& fleet) const;
     /// On the lane of `piece`, too.
     void replicate(const run::Fleet& fleet, const run::Piece& piece) const;
-    /// `words`, of the host, are those that it was made of.
+    /// `words` are the host's words from which the array was made.
     void remember(const std::shared_ptr<const void>& owner, const void* words) const;
     bool spill() const { return narrow_ ? narrow_.spill() : wide_.spill(); }
 

@@ -35,8 +35,8 @@ class Keys {
 
   const backend::RotationShape& rotation() const { return material_->rotation; }
   const backend::SwitchShape& key_switch() const { return material_->key_switch; }
-  /// Prepares those that are not there. OutOfMemoryError if they do not fit the budget or the
-  /// device; DeviceError if it has no kernel for them.
+  /// Prepares the keys that are not on the device. OutOfMemoryError if they do not fit the budget
+  /// or the device; DeviceError if the device has no kernel for them.
   DeviceKeys on(const run::Lane& lane) const;
   /// Bytes that the keys take on a lane's device now.
   std::size_t bytes_on(const run::Lane& lane) const;

@@ -90,8 +90,9 @@ class Evaluator {
   };
   using Wants = std::function<std::vector<Want>(run::Range piece)>;
   using Words = std::vector<std::uint64_t>;  ///< any bytes
-  /// Of one piece: what it reads, and the words of what comes from other devices (empty: is there,
-  /// as singles are, which have replicas).
+  /// The operands of one piece, and the words of those that come from other devices. The words are
+  /// empty for an operand that is on the device already, such as the replica of a single
+  /// ciphertext.
   struct Operands {
     std::vector<Want> wants;
     std::vector<Words> moved;

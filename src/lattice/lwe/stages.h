@@ -118,7 +118,7 @@ class Stages {
   DeviceKeys keys_;
 };
 
-/// Of what is extracted from accumulators modulo Q.
+/// The form of ciphertexts that are extracted from accumulators modulo Q.
 Form extracted_form(const backend::RotationShape& shape);
 
 }  // namespace whorl::lattice::lwe

@@ -16,7 +16,7 @@ class Evaluator;
 /// Values at the roots, in the order of ring::NttPlan, or coefficients.
 enum class Form : std::uint8_t { evaluation, coefficient };
 
-/// What an array has: residues (parts, basis, count, N).
+/// The shape of an array of residues: (parts, basis, count, N).
 struct Shape {
   unsigned parts = 0;  ///< c_0 + c_1·s + c_2·s^2 + …; a plaintext has one
   ring::Basis basis;

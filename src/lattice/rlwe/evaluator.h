@@ -26,14 +26,14 @@ class Keys;
 
 /// Operands must belong to this evaluator (DeviceError), and be in evaluation form unless a method
 /// says otherwise. They have equal counts; a single ciphertext is combined with each member of the
-/// other operand. Several threads may call an evaluator at once; calls that belong together are made
-/// inside run::Fleet::together.
+/// other operand. Several threads may call an evaluator at once; calls that belong together are
+/// made inside run::Fleet::together.
 ///
 /// Batches lie on the fleet's devices as run::Fleet::pieces splits them. After a device has failed,
 /// pieces that lie elsewhere are moved. If a device fails, the operation is repeated on the other
-/// devices, if no operand is lost: the host must have the pieces that lay there, or another device a
-/// copy of a single ciphertext. Otherwise the DeviceError names the lost pieces. Later calls do not
-/// use the failed device.
+/// devices, if no operand is lost: the host must have the pieces that lay there, or another device
+/// a copy of a single ciphertext. Otherwise the DeviceError names the lost pieces. Later calls do
+/// not use the failed device.
 class Evaluator : public std::enable_shared_from_this<Evaluator> {
  public:
   /// DeviceError for devices without RNS operations.

@@ -83,7 +83,8 @@ struct HostBatch {
 /// Writes the N coefficients of message i.
 using Encode = std::function<void(std::size_t i, std::span<std::int64_t> coefficients)>;
 
-/// An RnsSecret whatever its word, and batches of what it does, spread over threads (0: all cores).
+/// An RnsSecret with words of either size. Its methods work on batches, and spread them over
+/// threads (0: all cores).
 class Secret {
  public:
   Secret(const AnyPlan& plan, std::span<const std::int32_t> secret, double sigma);

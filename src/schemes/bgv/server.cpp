@@ -122,8 +122,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   void check_slots(const Array& a) const {
     check(a);
     if (a.info_.packing != Packing::slots)
-      throw EncodingError(
-          "values are packed as coefficients, and only slots can be rotated");
+      throw EncodingError("values are packed as coefficients, and only slots can be rotated");
     account.rotate(a.info_);  // refuses vectors over several ciphertexts
   }
 

@@ -64,7 +64,7 @@ struct SetDivision {
   DeviceArray<DivisionRow<Word>> rows;
 };
 
-/// Those of chains are made with it, the others when they are first asked for; and kept.
+/// The divisions of chains are made with the plan, the others at their first use. All are kept.
 template <class Word>
 class CudaRnsTables final : public RnsTables<Word> {
  public:
