@@ -342,10 +342,10 @@ def concatenate(arrays: Sequence[A], axis: int = 0) -> A:
     """Joins arrays along an existing axis, as `numpy.concatenate`.
 
     Arrays on the host give an array on the host. If some are on a device, the others are uploaded,
-    and the result is on the device. Raises `ValueError` for shapes that do not fit, a child of
-    `MismatchError` for other parameters or keys, `DeviceError` for arrays of several servers,
-    `EncodingError` or `ShapeError` for ciphertexts that cannot be in one batch, `TypeError` for
-    anything that is not an array of ciphertexts.
+    and the result is on the device. Raises `ValueError` for shapes that do not fit, and
+    `ParameterMismatchError` or `KeyMismatchError` if parameters or keys differ. Raises
+    `DeviceError` for arrays of several servers, `EncodingError` or `ShapeError` for ciphertexts
+    that cannot be in one batch, and `TypeError` for anything but arrays of ciphertexts.
     """
     return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
 
