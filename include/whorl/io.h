@@ -52,8 +52,9 @@ struct FrameInfo {
 };
 
 struct LoadOptions {
-  /// A frame is refused (OversizedError) if its header announces a larger payload, or if its
-  /// ciphertexts would take more bytes after unpacking. Nothing of the payload is read then.
+  /// A frame whose header announces a larger payload is refused before the payload is read
+  /// (OversizedError). Ciphertexts that would take more bytes after unpacking are refused before
+  /// memory is allocated for them.
   std::uint64_t max_bytes = 1ULL << 32;
   bool allow_insecure = false;  ///< accept parameter sets under 128 bits
   /// If given, frames made under other parameters (ParameterMismatchError) or another key

@@ -15,7 +15,8 @@ namespace whorl::backend {
 namespace {
 
 #ifndef WHORL_CUDA
-/// In a build without CUDA, GPUs have a name still: asking for one says why there is none.
+/// A build without CUDA still knows the names of GPUs, so that the error for such a name can say
+/// why no GPU can be used.
 namespace cuda {
 constexpr const char* missing =
     "this build has no CUDA backend: install the CUDA toolkit (nvcc) and build Whorl again";

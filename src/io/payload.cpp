@@ -10,8 +10,8 @@ namespace whorl::io {
 namespace {
 
 constexpr std::size_t max_axes = 32;  // as many as NumPy 1 has
-/// What is expanded to so many times its payload is bounded as what is not: whoever sends it has
-/// as much work as whoever loads it.
+/// Ciphertexts that expand to at most this many times their payload have no bound besides
+/// max_bytes: sending them is about as much work as loading them.
 constexpr std::uint64_t harmless_expansion = 4;
 
 constexpr std::tuple array_fields{

@@ -122,7 +122,7 @@ struct FieldValue<std::vector<Element>> {
   }
 };
 
-/// Left out where there is none.
+/// Not written if there is no value.
 template <class Value>
 struct FieldValue<std::optional<Value>> {
   static void write(const std::optional<Value>& value, std::uint64_t most, const std::string& name,

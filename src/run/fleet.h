@@ -72,7 +72,7 @@ class Fleet {
   const std::shared_ptr<const Lane>& lane(std::size_t number) const { return lanes_[number]; }
   std::vector<std::string> names() const;
   std::string name() const;  ///< all of them, joined by ", "
-  /// Devices that are not used any more, oldest failure first.
+  /// Devices that have failed and are not used any more, the oldest failure first.
   std::vector<FailedDevice> failed() const;
   bool has_failed(std::size_t lane) const {
     return out_of_use_[lane].load(std::memory_order_relaxed);
@@ -116,9 +116,9 @@ class Fleet {
   /// body(number of the piece), each under its lane's hold: one after another in this thread, as
   /// what enqueues may be, or `waits`: devices side by side, a thread each (not inside together(),
   /// where other threads cannot come in). With `waits`, body keeps to its piece's lane.
-  /// A DeviceError (but RefusedError) marks the device as failed, ends what was to be done on it,
-  /// and is thrown once the pieces of the others are done; another error is thrown at once. Between
-  /// pieces the caller is asked whether to stop: InterruptedError.
+  /// A DeviceError, except RefusedError, marks the device as failed and ends the work on it. It is
+  /// thrown after the other devices have done their pieces. Any other error is thrown at once.
+  /// Between pieces `interrupt` is asked whether to stop (InterruptedError).
   template <class Body>
   void each(std::span<const Piece> pieces, bool waits, const Body& body) const;
 

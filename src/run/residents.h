@@ -49,7 +49,7 @@ class Residents {
   void enroll(const std::shared_ptr<Resident>& resident);
   /// Marks it as used now, so that it leaves last.
   void touch(Resident& resident) { resident.used_ = ++clock_; }
-  /// How many are known, those gone but not yet forgotten among them.
+  /// How many residents are listed. Some of them may be destroyed already.
   std::size_t known() const { return all_.size(); }
   /// Now, by the clock of uses.
   std::uint64_t now() const { return clock_; }

@@ -43,7 +43,7 @@ struct DeviceOptions {
 class Device : public std::enable_shared_from_this<Device> {
  public:
   virtual ~Device() = default;
-  /// E.g. "cpu (AVX3, 2 threads)".
+  /// The hardware, e.g. "cpu (AVX3, 2 threads)".
   virtual std::string name() const = 0;
   /// The memory that holds the buffers of its queues, e.g. "cuda:0". Devices with the same answer
   /// share that memory.

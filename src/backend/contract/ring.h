@@ -74,7 +74,7 @@ class RingOps : public Family {
   /// (plans.size(), batch, N), in place.
   virtual void transform(NttPlans<Word> plans, bool forward, std::size_t batch,
                          Word* data) const = 0;
-  /// `size` values in all; b is a for neg.
+  /// `size` is the number of all values. For neg, b is a.
   virtual void elementwise(Elementwise op, Moduli<Word> q, std::size_t size, const Word* a,
                            const Word* b, Word* out) const = 0;
   virtual void multiply_scalar(Moduli<Word> q, std::span<const Word> scalars, std::size_t size,

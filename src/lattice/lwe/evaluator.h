@@ -20,7 +20,7 @@ namespace whorl::lattice::lwe {
 using Work = std::function<std::vector<Rows>(
     const Stages& stages, std::span<const Rows* const> operands, run::Range range)>;
 
-/// Rows of a batch that lie on the host.
+/// Rows of a batch in the host's memory.
 struct HostRows {
   Form form;
   const void* words = nullptr;

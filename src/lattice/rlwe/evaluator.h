@@ -73,7 +73,8 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   virtual Array scale(const Array& a, std::int64_t by) const = 0;
   /// By a residue modulo each prime of the basis.
   virtual Array scale(const Array& a, std::span<const std::uint64_t> by) const = 0;
-  /// With plaintexts: arrays of one part, over the primes of `a` and perhaps more.
+  /// Operations with plaintexts, which are arrays of one part over the primes of `a` and perhaps
+  /// more.
   Array add_plain(const Array& a, const Array& m) const { return combine_plain(a, m, false); }
   Array sub_plain(const Array& a, const Array& m) const { return combine_plain(a, m, true); }
 
@@ -95,7 +96,7 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   // ---- products
 
   virtual Array multiply_plain(const Array& a, const Array& m) const = 0;
-  /// As polynomials in the secret; one basis.
+  /// The product of ciphertexts as polynomials in the secret; both have one basis.
   virtual Array tensor(const Array& a, const Array& b) const = 0;
 
   // ---- key switching; divisions leave a multiple of t

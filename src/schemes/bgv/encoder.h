@@ -29,7 +29,8 @@ struct Rows {
   }
 };
 
-/// ShapeError where `indices` take vectors apart that go on over `each` ciphertexts, or are none.
+/// ShapeError if there are no indices, or if they take only a part of a vector that has `each`
+/// ciphertexts.
 void check_whole(std::span<const std::uint32_t> indices, std::size_t each);
 
 /// Slot (row, column) is the value at psi^(±3^column): + in row 0, - in row 1 (Halevi and Shoup,

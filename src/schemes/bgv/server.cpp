@@ -490,7 +490,7 @@ Array operator*(const Array& a, const Plaintexts& b) { return Server::of(a).mult
 Array operator+(const Array& a, std::int64_t b) { return Server::of(a).add_scalar(a, b); }
 Array operator-(const Array& a, std::int64_t b) {
   const Server server = Server::of(a);
-  // Modulo t first: -b of the least integer is none.
+  // b is reduced modulo t first, because the least integer has no negative.
   const auto t = static_cast<std::int64_t>(server.parameters().t());
   return server.add_scalar(a, -(b % t));
 }
