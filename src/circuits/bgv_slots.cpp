@@ -195,8 +195,8 @@ Array added_ciphertexts(const Server& server, const Array& x) {
 void check_dot(const Server& server, const CiphertextInfo& x, std::uint64_t length, bool same) {
   if (x.rest == Rest::same || same || length_of(server, x.length) == length_of(server, length))
     return;
-  throw ShapeError("dot: the vectors have " + std::to_string(length_of(server, x.length)) +
-                   " and " + std::to_string(length_of(server, length)) + " values");
+  throw ShapeError("dot: vectors of " + std::to_string(length_of(server, x.length)) +
+                   " values and of " + std::to_string(length_of(server, length)));
 }
 
 }  // namespace
@@ -226,7 +226,7 @@ SlotMap encode_diagonals(const Server& server, std::span<const std::int64_t> val
   if (count == 0 || values.empty() || values.size() / N / count == 0 ||
       values.size() % (N * count) != 0)
     throw ShapeError("diagonals: " + std::to_string(values.size()) +
-                     " values are not a whole number of maps of " + std::to_string(count) +
+                     " values are no whole number of maps of " + std::to_string(count) +
                      " diagonals of N = " + std::to_string(N));
   Storage storage;
   storage.step = step;
@@ -249,7 +249,7 @@ Array multiply(const Server& server, const Array& x, const SlotMap& matrix) {
   if (info.rest == Rest::same || (length != of.rows && !any_slots))
     throw ShapeError("a vector of " + std::to_string(length) + " values times a matrix of " +
                      std::to_string(of.rows) + " rows and " + std::to_string(of.columns) +
-                     " columns: a vector must have as many values as the matrix has rows");
+                     " columns: as many values as rows are due");
   return Access::fleet(server).together([&] {
     Array v = server.relinearise(x);
     if (layout.needs_zeros() && (info.rest != Rest::zeros || length != of.rows))

@@ -134,8 +134,7 @@ struct Codec<Ciphertexts> {
     const auto seed = in.seed();
     const ArrayFields fields = in.array(count);
     if (fields.length != 0 || fields.rest != 0)
-      throw FormatError(
-          "length, rest: these ciphertexts do not hold vectors, so they cannot have these fields");
+      throw FormatError("length, rest: of vectors, which these ciphertexts do not hold");
     const std::uint64_t q = parameters.q();
     const std::size_t row = std::size_t{parameters.n()} + 1;
     const std::uint64_t words = checked_product(count, row, "ciphertexts");

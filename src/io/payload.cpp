@@ -110,7 +110,7 @@ std::optional<Seed> PayloadReader::seed() {
 std::optional<Shape> PayloadReader::shape(std::uint64_t count) {
   ArrayFields fields = array(count);
   if (!fields.numbers.empty() || fields.length != 0 || fields.rest != 0)
-    throw FormatError(what_ + ": they cannot have the fields numbers, length or rest");
+    throw FormatError(what_ + ": a field that they do not have (numbers, length or rest)");
   return std::move(fields.shape);
 }
 

@@ -46,7 +46,7 @@ template <std::size_t size>
 std::array<std::uint8_t, size> as_array(const nb::bytes& value, const char* field) {
   if (value.size() != size)
     throw ShapeError(std::string(field) + ": " + std::to_string(value.size()) +
-                     " bytes were given, but " + std::to_string(size) + " are needed");
+                     " bytes, expected " + std::to_string(size));
   std::array<std::uint8_t, size> result;
   std::copy_n(static_cast<const std::uint8_t*>(value.data()), size, result.begin());
   return result;
@@ -81,7 +81,7 @@ Enum from_name(const std::string& name, const char* field = choice<Enum>.field) 
     known += (known.empty() ? "" : ", ") + std::string(each);
   }
   using Error = typename std::remove_cvref_t<decltype(choice<Enum>)>::Error;
-  throw Error(std::string(field) + ": '" + name + "' is not one of " + known);
+  throw Error(std::string(field) + ": '" + name + "' is none of " + known);
 }
 
 template <Named Enum>

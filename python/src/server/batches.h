@@ -56,7 +56,7 @@ void bind_batch(nb::class_<Ciphertexts>& type, Take take, Join join) {
       .def_static(
           "concatenate",
           [join](const std::vector<const Ciphertexts*>& batches) {
-            if (batches.empty()) throw ShapeError("batches: at least one is needed");
+            if (batches.empty()) throw ShapeError("batches: none");
             check_each(batches);
             for (const Ciphertexts* batch : batches) check_origin(*batch, *batches.front());
             return without_gil([&] { return join(batches); });

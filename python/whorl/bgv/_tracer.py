@@ -261,8 +261,7 @@ class _Recorder:
         half = self.parameters.N // 2
         if columns & (columns - 1) or columns > half:
             raise ParameterError(
-                f"inner_sum over {columns} columns: the number must be a power of two up to "
-                f"N/2 = {half}"
+                f"inner_sum over {columns} columns: a power of two up to N/2 = {half}"
             )
         total, step = a, 1
         while step < columns:
@@ -290,8 +289,8 @@ class _Recorder:
             self._check_pair(first, each)
             if each.parts != first.parts:
                 raise ShapeError(
-                    f"concatenate: arrays of {first.parts} and of {each.parts} parts cannot "
-                    "be joined; relinearise them first"
+                    f"concatenate: arrays of {first.parts} and of {each.parts} parts: relinearise "
+                    "before"
                 )
         if len(arrays) == 1:
             return first
@@ -335,7 +334,7 @@ class _Recorder:
         N = self.parameters.N
         same = SAME in (a.info.rest, one.info.rest if isinstance(one, Traced) else ZEROS)
         if not same and (a.length or N) != (one.length or N):
-            raise ShapeError(f"dot: the vectors have {a.length or N} and {one.length or N} values")
+            raise ShapeError(f"dot: vectors of {a.length or N} values and of {one.length or N}")
         if isinstance(one, Traced):
             return self.sum(self.multiply(a, one, relinearised=True))
         return self.sum(self.multiply_plain(a, one))
@@ -361,7 +360,7 @@ class _Recorder:
         if a.info.rest == SAME or (length != rows and not anywhere):
             raise ShapeError(
                 f"a vector of {length} values times a matrix of {rows} rows and {columns} columns: "
-                "a vector must have as many values as the matrix has rows"
+                "as many values as rows are due"
             )
         self._note_rotations(*_lib.rotations_for_matrix(self.parameters._core, rows, columns))
         x = self.relinearise(a)
@@ -454,7 +453,7 @@ class _Recorder:
     def _kept(
         self, *operands: Traced, info: _lib.Info, bounds: Bounds, products: int = 0, **changes: Any
     ) -> Traced:
-        """The result of an operation: the operands' facts, except those given. Notes its needs."""
+        """A result of the operands, but for what is given; what it needs is noted."""
         known: dict[str, Any] = {
             "depth": products + max(each.depth for each in operands),
             "plain_products": max(each.plain_products for each in operands),
@@ -491,15 +490,14 @@ class _Recorder:
         if a.count != b.count and 1 not in (a.count, b.count):
             of_b = "ciphertexts" if isinstance(b, Traced) else "plaintexts"
             raise ShapeError(
-                f"batches of {a.count} ciphertexts and {b.count} {of_b}: their counts must be "
-                "equal, or one of them 1"
+                f"batches of {a.count} ciphertexts and {b.count} {of_b}: as many, or one of either"
             )
         if a.packing != b.packing:
             raise EncodingError("one batch is packed in slots, the other in coefficients")
 
     def _check_slots(self, a: Traced) -> None:
         if a.packing != "slots":
-            raise EncodingError("values are packed as coefficients, and only slots can be rotated")
+            raise EncodingError("rotation of values packed as coefficients")
 
 
 class TracingServer(Server):

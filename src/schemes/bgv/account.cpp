@@ -42,7 +42,7 @@ Account::Account(const Parameters& parameters)
 void Account::check(const Parameters& parameters, const Info& a) {
   check_within("parts", a.parts, 2, max_parts);
   check_within("limbs", a.limbs, 1, parameters.limbs());
-  if (a.count == 0) throw RangeError("count: 0 is below 1");
+  if (a.count == 0) throw RangeError("count: 0, at least 1");
   const std::uint64_t t = parameters.t();
   check_within("factor", a.factor, 1, t - 1);
   if (std::gcd(a.factor, t) != 1)
@@ -375,8 +375,8 @@ std::pair<Account::Operand, Account::Operand> Account::reduced(const Info& a, co
 Account::Two Account::multiply(const Info& a, const Info& b) const {
   const unsigned parts = a.parts + b.parts - 1;
   if (parts > max_parts)
-    throw ShapeError("a product of " + std::to_string(parts) + " parts: the most is " +
-                     std::to_string(max_parts) + "; relinearise first");
+    throw ShapeError("a product of " + std::to_string(parts) + " parts; at most " +
+                     std::to_string(max_parts) + ": relinearise before");
   const auto [x, y] = reduced(a, b);
   Info out = x.now;
   out.parts = parts;

@@ -25,7 +25,7 @@ const char* name(Packing packing) { return packing == Packing::slots ? "slots" :
 }  // namespace
 
 void check_whole(std::span<const std::uint32_t> indices, std::size_t each) {
-  if (indices.empty()) throw ShapeError("index: at least one is needed");
+  if (indices.empty()) throw ShapeError("index: none");
   for (std::size_t i = 0; i < indices.size(); ++i)
     if (indices.size() % each != 0 || indices[i] % each != i % each ||
         indices[i] / each != indices[i - i % each] / each)
@@ -45,7 +45,7 @@ Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
 }
 
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
-  if (batches.empty()) throw ShapeError("batches: at least one is needed");
+  if (batches.empty()) throw ShapeError("batches: none");
   const Ciphertexts& first = *batches.front();
   CiphertextInfo info = first.info;
   const std::uint64_t N = first.parameters.N();

@@ -29,7 +29,7 @@ CiphertextInfo Forecast::multiply(const Info& a, const Info& b) const {
 CiphertextInfo Forecast::relinearise(const Info& a) const { return state_->account.relinearise(a); }
 CiphertextInfo Forecast::automorphism(const Info& a) const { return state_->account.rotate(a); }
 CiphertextInfo Forecast::concatenate(std::span<const Info> arrays) const {
-  if (arrays.empty()) throw ShapeError("concatenate: at least one array is needed");
+  if (arrays.empty()) throw ShapeError("concatenate: no array");
   return state_->account.concatenate(arrays).result;
 }
 CiphertextInfo Forecast::take(const Info& a, std::size_t count) const {

@@ -13,7 +13,7 @@ namespace rlwe = lattice::rlwe;
 std::vector<rlwe::SwitchSource> keys_of(const Parameters& p, const KeyRequest& request) {
   if (request.relinearise < 2 || request.relinearise > 8)
     throw ParameterError("relinearisation of " + std::to_string(request.relinearise) +
-                         " parts: the number must be in 2 … 8, where 2 makes no key");
+                         " parts; 2 (none) … 8");
   std::vector<rlwe::SwitchSource> out;
   for (unsigned power = 2; power < request.relinearise; ++power) out.push_back({1, power});
   std::vector<std::uint32_t> exponents;

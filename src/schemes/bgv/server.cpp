@@ -53,7 +53,7 @@ void check_packing(Packing a, Packing b) {
 void check_counts(std::size_t a, std::size_t b, const char* of_b) {
   if (a != b && a != 1 && b != 1)
     throw ShapeError("batches of " + std::to_string(a) + " ciphertexts and " + std::to_string(b) +
-                     " " + of_b + ": their counts must be equal, or one of them 1");
+                     " " + of_b + ": as many, or one of either");
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   void check_slots(const Array& a) const {
     check(a);
     if (a.info_.packing != Packing::slots)
-      throw EncodingError("values are packed as coefficients, and only slots can be rotated");
+      throw EncodingError("rotation of values packed as coefficients");
     account.rotate(a.info_);  // refuses vectors over several ciphertexts
   }
 
@@ -405,9 +405,9 @@ Array Server::swap_rows(const Array& a) const {
 Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
   state_->check(a);
   if (!std::has_single_bit(columns) || columns > parameters().N() / 2)
-    throw ParameterError("inner_sum over " + std::to_string(columns) +
-                         " columns: the number must be a power of two up to N/2 = " +
-                         std::to_string(parameters().N() / 2));
+    throw ParameterError(
+        "inner_sum over " + std::to_string(columns) +
+        " columns: a power of two up to N/2 = " + std::to_string(parameters().N() / 2));
   return state_->fleet->together([&] {
     Array sum = a;
     for (std::uint32_t step = 1; step < columns; step *= 2) sum = add(sum, rotate(sum, step));
@@ -436,15 +436,14 @@ Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indi
   return state_->put(std::move(residues), {std::move(m), a.length()}, a.packing());
 }
 Array Server::concatenate(std::span<const Array> arrays) const {
-  if (arrays.empty()) throw ShapeError("concatenate: at least one array is needed");
+  if (arrays.empty()) throw ShapeError("concatenate: no array");
   std::vector<CiphertextInfo> infos;
   for (const Array& a : arrays) {
     state_->check(a);
     check_packing(a.info_.packing, arrays[0].info_.packing);
     if (a.info_.parts != arrays[0].info_.parts)
       throw ShapeError("concatenate: arrays of " + std::to_string(arrays[0].info_.parts) +
-                       " and of " + std::to_string(a.info_.parts) +
-                       " parts cannot be joined; relinearise them first");
+                       " and of " + std::to_string(a.info_.parts) + " parts: relinearise before");
     infos.push_back(a.info_);
   }
   if (arrays.size() == 1) return arrays[0];
@@ -460,8 +459,8 @@ Array Server::concatenate(std::span<const Array> arrays) const {
 Array Server::mod_switch(const Array& a, unsigned limbs) const {
   state_->check(a);
   if (limbs < 1 || limbs > a.info_.limbs)
-    throw ParameterError("mod_switch to " + std::to_string(limbs) +
-                         " limbs: the number must be in 1 … " + std::to_string(a.info_.limbs));
+    throw ParameterError("mod_switch to " + std::to_string(limbs) + " limbs: 1 … " +
+                         std::to_string(a.info_.limbs));
   return state_->brought_to(a, state_->account.mod_switch(a.info_, limbs));
 }
 Array Server::shrink(const Array& a, double spare_bits) const {
@@ -490,7 +489,7 @@ Array operator*(const Array& a, const Plaintexts& b) { return Server::of(a).mult
 Array operator+(const Array& a, std::int64_t b) { return Server::of(a).add_scalar(a, b); }
 Array operator-(const Array& a, std::int64_t b) {
   const Server server = Server::of(a);
-  // b is reduced modulo t first, because the least integer has no negative.
+  // Modulo t first: -b of the least integer is none.
   const auto t = static_cast<std::int64_t>(server.parameters().t());
   return server.add_scalar(a, -(b % t));
 }

@@ -318,7 +318,7 @@ TEST(BgvAccount, WhatNoCiphertextsCanHaveIsRefused) {
   refused([](Info& i) { i.parts = 17; }, "parts: 17 is outside 2 … 16");
   refused([](Info& i) { i.limbs = 0; }, "limbs: 0 is outside 1 … 4");
   refused([](Info& i) { i.limbs = 5; }, "limbs: 5 is outside 1 … 4");
-  refused([](Info& i) { i.count = 0; }, "count: 0 is below 1");
+  refused([](Info& i) { i.count = 0; }, "count: 0, at least 1");
   refused([](Info& i) { i.factor = 0; }, "factor: 0 is outside 1 … 999999");
   refused([](Info& i) { i.factor = 1000000; }, "factor: 1000000 is outside 1 … 999999");
   refused([](Info& i) { i.factor = 15; }, "factor: 15 has no inverse modulo t = 1000000");
@@ -336,7 +336,7 @@ TEST(BgvAccount, WhatNoCiphertextsCanHaveIsRefused) {
   EXPECT_EQ(account.multiply(long_one, longer).result.parts, 16u);
   EXPECT_THROW(account.multiply(long_one, long_one), ShapeError);
   EXPECT_EQ(test::message_of([&] { account.multiply(long_one, long_one); }),
-            "a product of 17 parts: the most is 16; relinearise first");
+            "a product of 17 parts; at most 16: relinearise before");
 }
 
 }  // namespace
