@@ -1,4 +1,4 @@
-// Everything of BGV.
+// Includes all headers of BGV.
 #pragma once
 
 #include "whorl/bgv/ciphertexts.h"

@@ -12,13 +12,13 @@ namespace whorl {
 /// Random label that a secret key, its evaluation keys and its ciphertexts share.
 using KeyId = std::array<std::uint8_t, 16>;
 
-/// What the uniform halves of keys and of fresh ciphertexts are expanded from; public.
+/// A public seed, from which the uniform halves of keys and of fresh ciphertexts are expanded.
 using Seed = std::array<std::uint8_t, 32>;
 
-/// BLAKE2b-128 over the canonical bytes of parameters: all fields that change ciphertexts or keys.
+/// BLAKE2b-128 of parameters, over all fields that change ciphertexts or keys.
 using Digest = std::array<std::uint8_t, 16>;
 
-/// Lengths of an array's axes, at most 32; of no axes: a single element.
+/// Lengths of an array's axes, at most 32 of them. An array without axes is a single element.
 using Shape = std::vector<std::uint64_t>;
 
 /// Called with (done, total) from the calling thread; return false to stop (InterruptedError).

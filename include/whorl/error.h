@@ -1,5 +1,6 @@
-// Every failure Whorl reports. A message names the field, the value and the bound; the class says
-// which kind of thing was wrong, so that a caller can catch just that. Python has the same tree.
+// Every failure that Whorl reports. A message names the field, the value and the bound. The class
+// says what kind of failure it is, so that a caller can catch one kind. Python has the same
+// classes.
 #pragma once
 
 #include <stdexcept>
@@ -23,19 +24,19 @@ class Error : public std::runtime_error {
 // clang-format off
 WHORL_DECLARE_ERROR(ParameterError, Error);  ///< a parameter is out of range or contradicts another
 WHORL_DECLARE_ERROR(ShapeError, Error);      ///< sizes, lengths or indices do not fit together
-WHORL_DECLARE_ERROR(EncodingError, Error);   ///< a message or plaintext modulus out of range
-WHORL_DECLARE_ERROR(MismatchError, Error);   ///< two objects that do not belong together
-WHORL_DECLARE_ERROR(ParameterMismatchError, MismatchError);  ///< made under different parameters
-WHORL_DECLARE_ERROR(KeyMismatchError, MismatchError);        ///< made under different keys
+WHORL_DECLARE_ERROR(EncodingError, Error);   ///< a message, packing or encoding is out of range
+WHORL_DECLARE_ERROR(MismatchError, Error);   ///< two objects do not belong together
+WHORL_DECLARE_ERROR(ParameterMismatchError, MismatchError);  ///< they have different parameters
+WHORL_DECLARE_ERROR(KeyMismatchError, MismatchError);        ///< keys differ, or a key is missing
 WHORL_DECLARE_ERROR(FormatError, Error);            ///< bytes from outside are not what they should be
-WHORL_DECLARE_ERROR(TruncatedError, FormatError);   ///< fewer bytes than announced
-WHORL_DECLARE_ERROR(OversizedError, FormatError);   ///< more bytes than allowed or announced
-WHORL_DECLARE_ERROR(TypeMismatchError, FormatError);  ///< a frame of another type
-WHORL_DECLARE_ERROR(VersionError, FormatError);     ///< a format version this build does not read
+WHORL_DECLARE_ERROR(TruncatedError, FormatError);   ///< there are fewer bytes than announced
+WHORL_DECLARE_ERROR(OversizedError, FormatError);   ///< bytes exceed what is allowed or announced
+WHORL_DECLARE_ERROR(TypeMismatchError, FormatError);  ///< the frame holds another type of object
+WHORL_DECLARE_ERROR(VersionError, FormatError);     ///< this build does not read the format version
 WHORL_DECLARE_ERROR(CorruptionError, FormatError);  ///< the digest does not match: bits were flipped
 WHORL_DECLARE_ERROR(RangeError, FormatError);       ///< a residue or a field is out of its range
-WHORL_DECLARE_ERROR(NoiseError, Error);        ///< a result that may be wrong: too much noise
-WHORL_DECLARE_ERROR(PassphraseError, Error);   ///< a secret key could not be unwrapped with this
+WHORL_DECLARE_ERROR(NoiseError, Error);        ///< noise is so large that a result may be wrong
+WHORL_DECLARE_ERROR(PassphraseError, Error);   ///< a passphrase is empty or does not open the key
 WHORL_DECLARE_ERROR(DeviceError, Error);       ///< a device is absent, lost or refused a call
 WHORL_DECLARE_ERROR(OutOfMemoryError, Error);  ///< memory is short; names the bytes needed
 WHORL_DECLARE_ERROR(RandomnessError, Error);   ///< the system gave no randomness

@@ -1,5 +1,6 @@
-// Files and frames: everything that travels or is kept, checked before it is used. Secret keys are
-// apart, in whorl/io_secret.h. docs/file-format.md has the bytes, and the exception of each check.
+// Files and frames: whatever is sent or saved is checked before it is used. Secret keys are in a
+// header of their own, whorl/io_secret.h. docs/file-format.md lists the bytes, and the exception
+// that each check throws.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +22,8 @@ namespace whorl::io {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// What a frame holds. Numbers from `first_foreign` on are never Whorl's own: for schemes that
-/// others add.
+/// The type of object in a frame. Whorl itself never uses numbers from `first_foreign` on; they are
+/// for schemes that other programs add.
 enum class FrameType : std::uint16_t {
   parameters = 1,
   secret_key = 2,
@@ -37,7 +38,8 @@ enum class FrameType : std::uint16_t {
   first_foreign = 0x8000
 };
 
-/// "secret key", "BGV ciphertexts", … or "type 32768" of what is not Whorl's own.
+/// The name of a type: "secret key", "BGV ciphertexts", …, or "type 32768" for a type that Whorl
+/// does not know.
 std::string type_name(FrameType type);
 
 /// What a frame's header says.
@@ -50,30 +52,33 @@ struct FrameInfo {
 };
 
 struct LoadOptions {
-  /// Larger announced payloads are refused unread, as are ciphertexts that would unpack to more
-  /// (OversizedError).
+  /// A frame whose header announces a larger payload is refused before the payload is read
+  /// (OversizedError). Ciphertexts that would take more bytes after unpacking are refused before
+  /// memory is allocated for them.
   std::uint64_t max_bytes = 1ULL << 32;
   bool allow_insecure = false;  ///< accept parameter sets under 128 bits
-  /// If given, frames under other parameters (ParameterMismatchError) or keys (KeyMismatchError)
-  /// are refused. Parameters and look-up tables belong to no key.
+  /// If given, frames made under other parameters (ParameterMismatchError) or another key
+  /// (KeyMismatchError) are refused. Parameters and look-up tables belong to no key.
   std::optional<Digest> expect_parameters;
   std::optional<KeyId> expect_key;
-  /// More ciphertexts in a frame are refused (OversizedError).
+  /// A frame with more ciphertexts is refused (OversizedError).
   std::uint64_t max_count = ~std::uint64_t{0};
-  /// Ciphertexts that come as a seed, and would be expanded to more bytes than these and than four
-  /// times the payload, are refused before they are (OversizedError). Fresh ciphertexts of
-  /// FHEW/TFHE are: 2 bytes of payload become some 2,500. BGV's become twice as many.
+  /// Fresh ciphertexts are stored as a seed, and grow when they are expanded: with FHEW/TFHE 2
+  /// bytes of payload become some 2,500, with BGV one byte becomes two. They are refused before
+  /// they are expanded (OversizedError) if they would take more than max_expanded_bytes and also
+  /// more than four times the payload.
   std::uint64_t max_expanded_bytes = 1ULL << 30;
 };
 
-/// Reads the first 64 bytes only; whether the rest is there and right is for `load` to find out.
+/// Reads the header only, the first 64 bytes. `load` checks whether the rest is there and right.
 FrameInfo info(std::span<const std::uint8_t> bytes);
 FrameInfo info(const std::filesystem::path& path);
 
 template <class T, class... Ts>
 inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 
-/// Which types are saved as they are. A scheme adds its own beside its codec (src/io/codec.h).
+/// The types that are saved without a passphrase. A scheme adds its own types next to its codec
+/// (src/io/codec.h).
 template <class T>
 inline constexpr bool is_saved =
     is_one_of<T, binfhe::Parameters, binfhe::Ciphertexts, binfhe::EvaluationKeys, binfhe::Lut,
@@ -81,24 +86,27 @@ inline constexpr bool is_saved =
 template <class T>
 concept Saved = is_saved<T>;
 
-/// The frame of a value. ShapeError, RangeError or MismatchError for a value that could not be
-/// loaded again: wrong lengths, residues out of range, a seed kept though `data` was changed. What
-/// a seed stands for is not written: of fresh ciphertexts and of keys, half or more.
+/// The frame of a value. Throws ShapeError, RangeError or MismatchError for a value that could not
+/// be loaded again: lengths are wrong, residues are out of range, or `data` was changed while
+/// `seed` was kept. For fresh ciphertexts and keys the seed is written in the place of the words
+/// that it expands to, which are half of all words or more.
 template <Saved T>
 Bytes dump(const T& value);
 
 /// Throws TruncatedError, OversizedError, TypeMismatchError, VersionError, CorruptionError,
-/// RangeError or another FormatError; ParameterError for parameters that are none or need
-/// `allow_insecure`; EncodingError; IoError, naming path and reason, for files.
+/// RangeError or another FormatError. Throws ParameterError if the parameters are not valid, or
+/// have less than 128 bits of security and `allow_insecure` is false. Throws EncodingError for an
+/// encoding that the parameters do not allow. For files it throws IoError with path and reason.
 template <Saved T>
 T load(std::span<const std::uint8_t> bytes, const LoadOptions& options = {});
-/// The file is read once, and its words are used where they lie in that memory: what becomes of it
-/// afterwards does not matter.
+/// Reads the file once into memory, and uses its words where they lie in that memory. Later changes
+/// of the file have no effect.
 template <Saved T>
 T load(const std::filesystem::path& path, const LoadOptions& options = {});
 
-/// Files are written beside their place, synced and renamed, so a crash leaves the old file. Large
-/// keys are streamed, not first gathered in memory. IoError names path and reason.
+/// Writes a temporary file in the same folder, syncs it and renames it, so a crash leaves the old
+/// file. Large keys are written from where they lie, and are not first copied in memory. IoError
+/// names path and reason.
 template <Saved T>
 void save(const std::filesystem::path& path, const T& value);
 

@@ -1,5 +1,5 @@
-// Secret keys in frames and files, under a passphrase. A program that includes whorl/io.h alone
-// links no code that reads them.
+// Frames and files of secret keys, encrypted under a passphrase. A program that includes only
+// whorl/io.h links no code that reads secret keys.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace whorl::io {
 
-/// Which types are saved under a passphrase only.
+/// The types that are saved only under a passphrase.
 template <class Key>
 inline constexpr bool is_saved_secret = is_one_of<Key, binfhe::SecretKey, bgv::SecretKey>;
 template <class Key>
@@ -29,17 +29,18 @@ struct KdfCost {
 /// What `save` spends: 3 passes over 256 MiB, most of a second.
 inline constexpr KdfCost kdf_default = {3, std::uint64_t{1} << 28};
 
-/// Wrapped under a key derived from the passphrase (Argon2id), encrypted and authenticated
-/// (XChaCha20-Poly1305). Takes 256 MiB and most of a second (kdf_default). PassphraseError for an
-/// empty passphrase.
+/// The frame of a secret key, encrypted and authenticated (XChaCha20-Poly1305) under a key that is
+/// derived from the passphrase (Argon2id). This takes 256 MiB and most of a second (kdf_default).
+/// PassphraseError for an empty passphrase.
 template <SavedSecret Key>
 Bytes dump(const Key& value, std::string_view passphrase);
 /// The file is created with mode 0600.
 template <SavedSecret Key>
 void save(const std::filesystem::path& path, const Key& value, std::string_view passphrase);
 
-/// Errors as of whorl/io.h's `load`, and PassphraseError. The bytes say what opening them costs: if
-/// either number is above `max_kdf`'s they are refused at once (OversizedError, with all four).
+/// Throws the errors of `load` in whorl/io.h, and PassphraseError. The frame states the cost of
+/// opening it (passes and bytes). If either is above that of `max_kdf`, the frame is refused before
+/// any work (OversizedError names both costs).
 template <SavedSecret Key>
 Key load(std::span<const std::uint8_t> bytes, std::string_view passphrase,
          const LoadOptions& options = {}, const KdfCost& max_kdf = kdf_default);

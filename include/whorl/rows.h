@@ -1,4 +1,5 @@
-// Batches of ciphertexts in the host's memory, word by word: some of one, and several as one.
+// Copies rows of ciphertext batches in the host's memory: selects some rows of one batch, or joins
+// several batches.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +14,14 @@
 
 namespace whorl {
 
-/// How a batch lies in memory: `outer` blocks of a row of `inner` words for each ciphertext.
+/// How a batch lies in memory: `outer` blocks, each with one row of `inner` words for every
+/// ciphertext.
 struct Layout {
   std::size_t outer, inner;
 };
 
-/// Block by block, the rows at `index` of `count`; any may come several times.
+/// The rows at `index` of a batch of `count` ciphertexts, in every block. An index may come several
+/// times.
 template <class Word>
 std::vector<Word> take_rows(std::span<const Word> words, Layout layout, std::size_t count,
                             std::span<const std::uint32_t> index) {
@@ -27,14 +30,14 @@ std::vector<Word> take_rows(std::span<const Word> words, Layout layout, std::siz
   for (std::size_t block = 0; block < layout.outer; ++block)
     for (const std::uint32_t i : index) {
       if (i >= count)
-        throw ShapeError("index: " + std::to_string(i) + ", not below " + std::to_string(count));
+        throw ShapeError("index: " + std::to_string(i) + " is not below " + std::to_string(count));
       std::copy_n(words.data() + (block * count + i) * layout.inner, layout.inner, to);
       to += layout.inner;
     }
   return out;
 }
 
-/// Block by block, the rows of all batches in sequence.
+/// The rows of all batches one after another, in every block.
 template <class Word>
 std::vector<Word> join_rows(const std::vector<std::span<const Word>>& batches, Layout layout) {
   std::size_t size = 0;
@@ -49,7 +52,7 @@ std::vector<Word> join_rows(const std::vector<std::span<const Word>>& batches, L
   return out;
 }
 
-/// The same of words of 4 or 8 bytes.
+/// take_rows and join_rows for arrays whose words have 4 or 8 bytes.
 inline WordArray take_words(const WordArray& words, Layout layout, std::size_t count,
                             std::span<const std::uint32_t> index) {
   const auto take = [&]<class Word>(Word) {
@@ -67,8 +70,8 @@ WordArray join_words(std::span<const Ciphertexts* const> batches, Layout layout)
   return batches.front()->data.word_bytes() == 4 ? join(std::uint32_t{}) : join(std::uint64_t{});
 }
 
-/// Which numbers of a seed's batch those at `index` are; none are kept where they are all of them
-/// from 0 on.
+/// The places in the seed's batch of the ciphertexts at `index`. The result is empty if they are 0,
+/// 1, 2 …, which is the default.
 inline std::vector<std::uint32_t> take_numbers(std::span<const std::uint32_t> numbers,
                                                std::span<const std::uint32_t> index) {
   std::vector<std::uint32_t> out;
@@ -82,8 +85,8 @@ inline std::vector<std::uint32_t> take_numbers(std::span<const std::uint32_t> nu
   return out;
 }
 
-/// Of batches with `seed`, `numbers` and a count: the seed that all have, and their numbers in
-/// sequence, written to `made`; none where their seeds differ. `count_of` counts a batch.
+/// If all batches have the same seed, writes that seed and their numbers, one batch after another,
+/// to `made`. Otherwise `made` gets no seed. `count_of` gives the number of ciphertexts in a batch.
 template <class Ciphertexts, class CountOf>
 void join_seeds(std::span<const Ciphertexts* const> batches, const CountOf& count_of,
                 Ciphertexts& made) {
@@ -98,14 +101,16 @@ void join_seeds(std::span<const Ciphertexts* const> batches, const CountOf& coun
   made.numbers = take_numbers({}, numbers);
 }
 
-/// ParameterMismatchError, KeyMismatchError unless two batches are under the same parameters and
-/// key.
+/// Throws ParameterMismatchError or KeyMismatchError unless both batches were made under the same
+/// parameters and key.
 template <class Ciphertexts>
 void check_origin(const Ciphertexts& a, const Ciphertexts& b) {
   if (a.parameters != b.parameters)
-    throw ParameterMismatchError("parameters: those of " + a.parameters.literal().name +
-                                 " beside those of " + b.parameters.literal().name);
-  if (a.key_id != b.key_id) throw KeyMismatchError("key_id: of one key beside that of another");
+    throw ParameterMismatchError("parameters: ciphertexts under " + a.parameters.literal().name +
+                                 " were combined with ciphertexts under " +
+                                 b.parameters.literal().name);
+  if (a.key_id != b.key_id)
+    throw KeyMismatchError("key_id: the ciphertexts were made under two different keys");
 }
 
 }  // namespace whorl

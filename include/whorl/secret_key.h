@@ -1,4 +1,4 @@
-// What the clients of all schemes share: the handle of a secret key, and who holds it.
+// What the clients of all schemes share: the handle of a secret key, and the base class of clients.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class SecretKeyHandle {
   std::shared_ptr<const Coefficients> coefficients_;
 };
 
-/// Who holds a secret key.
+/// The base class of every scheme's Client: an object that holds one secret key.
 template <class Parameters, class SecretKey>
 class KeyHolder {
  public:

@@ -1,4 +1,4 @@
-// Which Whorl this is, and what it runs on.
+// The version of Whorl, and the vector instructions that it uses.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace whorl {
 
-/// Version of the library linked, "major.minor.patch".
+/// Version of the linked library, "major.minor.patch".
 std::string_view version();
 
 /// Vector instructions in use, by Highway's names: "AVX3" (AVX-512), "AVX2", else "EMU128" or

@@ -1,5 +1,5 @@
-// An immutable array of little-endian words that does not care who owns the bytes: a vector made
-// by key generation, or the contents of a file. Large keys are therefore never copied.
+// An immutable array of little-endian words. Its bytes may belong to a vector that key generation
+// made, or to the contents of a file, so that large keys are never copied.
 #pragma once
 
 #include <bit>
@@ -36,7 +36,7 @@ class WordArray {
   std::size_t word_bytes() const { return word_bytes_; }
   std::size_t bytes() const { return count_ * word_bytes_; }
   const void* data() const { return data_; }
-  /// What keeps the words; empty if nothing does.
+  /// The object that owns the words; empty if there is none.
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
   /// The words, as the type they are stored in. ShapeError if `Word` has another width.
@@ -55,25 +55,25 @@ class WordArray {
   std::size_t word_bytes_ = 4;
 };
 
-/// Bytes of the words that residues of ring elements modulo a prime are kept, computed with and
-/// saved in: 4 below 2^31, where sums of two residues leave a bit to spare, else 8. RNS bases keep
-/// to one side of it: any of their primes says which.
+/// Bytes of a word that holds a residue of a ring element, in memory, in computation and in files:
+/// 4 for a modulus below 2^31, so that a sum of two residues fits, else 8. All primes of one RNS
+/// basis have the same word.
 constexpr unsigned ring_word_bytes(std::uint64_t modulus) { return modulus < (1ULL << 31) ? 4 : 8; }
 
-/// Of LWE words: bytes of the smallest word (2, 4 or 8) that holds every residue below `modulus`
-/// and can be computed with: powers of two wrap around, so that they fill their words; others
-/// follow the ring's rule.
+/// Bytes (2, 4 or 8) of a word of an LWE key: the smallest word in which residues modulo `modulus`
+/// are stored and computed. Sums modulo a power of two up to 2^16 or 2^32 wrap around, so its
+/// residues may fill the whole word. Any other modulus above 2^16 follows ring_word_bytes.
 constexpr std::size_t word_bytes_for(std::uint64_t modulus) {
   if (modulus <= (1ULL << 16)) return 2;
   return std::has_single_bit(modulus) && modulus <= (1ULL << 32) ? 4 : ring_word_bytes(modulus);
 }
 
-/// Of LWE arrays: bytes of the words, 4 or 8, that stages compute on ciphertexts modulo `modulus`
-/// in. For one between 2^31 and 2^32 that is no power of two keys and files have 8, since those who
-/// make and save them compute in these words, modulo a number that must leave them a bit to spare.
-/// Arrays have 4 for it all the same: their sums go through 64 bits, and narrow words halve what is
-/// moved. What is extracted from ring elements comes in the ring's words, and switching its modulus
-/// brings it into these.
+/// Bytes (4 or 8) of a word of an LWE array on a device, for ciphertexts modulo `modulus`. A
+/// modulus between 2^31 and 2^32 that is not a power of two is a special case. Keys and files have
+/// words of 8 bytes for it, because the client computes in these words, and arithmetic modulo such
+/// a number needs a spare bit. Arrays have words of 4 bytes: their sums go through 64 bits, and
+/// narrow words halve the traffic. Ciphertexts that are extracted from ring elements have the
+/// ring's words; the modulus switch that follows writes words of this size.
 constexpr unsigned array_word_bytes(std::uint64_t modulus) {
   return modulus <= (1ULL << 32) ? 4 : 8;
 }

@@ -1,6 +1,6 @@
 """Whorl computes on encrypted data.
 
-A client makes keys, encrypts and decrypts; a server holds evaluation keys only and evaluates:
+A client makes keys, encrypts and decrypts. A server holds evaluation keys only, and computes:
 
 >>> import whorl
 >>> params = whorl.binfhe.parameters("W128_P64")
@@ -11,9 +11,9 @@ A client makes keys, encrypts and decrypts; a server holds evaluation keys only 
 array([1, 1, 1, 0])
 
 `whorl.binfhe` has FHEW/TFHE: gates and look-up tables. `whorl.client` and `whorl.server` are its
-two halves; a server process imports `whorl.server` alone and so has no name that makes, loads or
-uses a secret key. `whorl.bgv` has BGV: exact arithmetic on encrypted vectors of integers. Every
-failure is a child of `whorl.Error`.
+two halves of both schemes. A server's process imports only `whorl.server`, which has no name that
+makes, loads or uses a secret key. `whorl.bgv` has BGV: exact arithmetic on encrypted vectors of
+integers. Every failure raises a subclass of `whorl.Error`.
 """
 
 from __future__ import annotations

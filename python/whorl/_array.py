@@ -1,7 +1,7 @@
-"""Arrays of ciphertexts: NumPy's shapes and indexing over batches that are flat, on host or device.
+"""Arrays of ciphertexts: NumPy's shapes and indexing over flat batches, on the host or a device.
 
-What NumPy would do is worked out on positions, an array of numbers of the same shape; a batch then
-only has to know how to take those at given positions, and how to be joined.
+NumPy works on an array of positions, which has the same shape. A batch then only has to take the
+members at given positions, and to be joined with others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Array(Shown):
 
     __slots__ = ("_core", "_shape")
 
-    # NumPy is to leave operators, and conversions to arrays, to these classes.
+    # NumPy must leave operators, and conversions to arrays, to these classes.
     __array_ufunc__ = None
     __hash__ = None  # type: ignore[assignment]
 
@@ -56,11 +56,11 @@ class Array(Shown):
 
     @property
     def _each(self) -> int:
-        """Members of the batch that one of the array takes."""
+        """How many members of the batch an element of the array takes."""
         return 1
 
     def _take(self: A, positions: Positions) -> A:
-        """The elements at `positions` of the flat array. All of them in order are not copied."""
+        """The elements at `positions` of the flat array; all of them in order are not copied."""
         flat = positions.reshape(-1)
         if flat.size == 0 and not self._may_be_empty:
             raise ShapeError(f"nothing is left: arrays of {type(self).__name__} are not empty")
@@ -74,11 +74,11 @@ class Array(Shown):
         return np.arange(self.size).reshape(self._shape)
 
     def _about(self) -> str:
-        """What else `repr` says about it."""
+        """Text that `repr` adds."""
         return ""
 
     def _made_under(self) -> Any:
-        """Its parameters."""
+        """The parameters that the ciphertexts were made under."""
         raise NotImplementedError
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -94,11 +94,11 @@ class Array(Shown):
         ]
 
     def _details(self) -> list[tuple[str, str]]:
-        """What a scheme adds to the table in notebooks."""
+        """Rows that a scheme adds to the table in notebooks."""
         return []
 
     def _place(self) -> list[tuple[str, str]]:
-        """Rows of the table in notebooks: its key, and where it lies."""
+        """Rows of the table in notebooks: the array's key and device."""
         return []
 
     # ---- what it is
@@ -257,10 +257,10 @@ class HostArray(Array, Saved):
 
 
 def _kept(core: Any, each: int) -> Shape:
-    """The shape that a batch was saved with, else (count,).
+    """The shape that a batch was saved with, or (count,) if it has none.
 
-    If an element of the array takes several members of the batch, these are the last axis of the
-    saved shape, which is left out here.
+    If an element of the array takes several members of the batch, the last axis of the saved shape
+    counts these members. That axis is left out here.
     """
     saved = (core.count,) if core.shape is None else core.shape
     if each == 1:
@@ -306,14 +306,14 @@ class DeviceArray(Array, Generic[S]):
 
     @property
     def server(self) -> S:
-        """Server whose devices it lies on."""
+        """The server on whose devices the array lies."""
         return self._server
 
     nbytes = Part[int]("_core.nbytes", "Bytes on the device.")
     device = Part[str]("_server.device", "Where it lies: `cuda:0 (NVIDIA H200)`.")
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("what is on a device does not travel; send Ciphertexts, or values")
+        raise TypeError("an object on a device cannot be pickled; send Ciphertexts, or values")
 
 
 class DeviceCiphertexts(DeviceArray[S], Generic[S, H]):
@@ -333,7 +333,7 @@ class DeviceCiphertexts(DeviceArray[S], Generic[S, H]):
         return [("key", f"{self.key_id[:8]}…"), *super()._place()]
 
     def to_host(self) -> H:
-        """Waits, and copies to the host's memory."""
+        """Waits for the array, and copies it to the host's memory."""
         host: H = self._server.download(self)
         return host
 
@@ -342,10 +342,10 @@ def concatenate(arrays: Sequence[A], axis: int = 0) -> A:
     """Joins arrays along an existing axis, as `numpy.concatenate`.
 
     Arrays on the host give an array on the host. If some are on a device, the others are uploaded,
-    and the result is on the device. Raises `ValueError` for shapes that do not fit, a child of
-    `MismatchError` for other parameters or keys, `DeviceError` for arrays of several servers,
-    `EncodingError` or `ShapeError` for ciphertexts that cannot be in one batch, `TypeError` for
-    anything that is not an array of ciphertexts.
+    and the result is on the device. Raises `ValueError` for shapes that do not fit, and
+    `ParameterMismatchError` or `KeyMismatchError` if parameters or keys differ. Raises
+    `DeviceError` for arrays of several servers, `EncodingError` or `ShapeError` for ciphertexts
+    that cannot be in one batch, and `TypeError` for anything but arrays of ciphertexts.
     """
     return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class Shown:
-    """Has a table in notebooks. A class names its facts."""
+    """An object that notebooks show as a table. A subclass gives the facts in it."""
 
     __slots__ = ()
 

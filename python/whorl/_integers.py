@@ -1,4 +1,4 @@
-"""Integers from users, in arrays: an entry that is wrong is named, with its index."""
+"""Integers from users, in arrays. Errors name the wrong entry and its index."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ Integers = np.ndarray[Any, np.dtype[Any]]
 def whole_numbers(values: Any, field: str) -> Integers:
     """`values` as an array of integers or bools, shape kept; empty ones are uint32.
 
-    Integers that no type of NumPy's holds together stay Python's, in an object array. Raises
-    `TypeError` for an entry that is no integer; the message has the entry and its index.
+    If no integer type of NumPy can hold all of them, the result is an object array of Python's
+    integers. Raises `TypeError` for an entry that is not an integer; the message has the entry and
+    its index.
     """
     try:
         array = np.asarray(values)
@@ -38,9 +39,9 @@ def whole_numbers(values: Any, field: str) -> Integers:
 
 
 def as_modulus(value: Any, field: str) -> int:
-    """`value` as an int of 32 bits, as p is; whether parameters carry it is the library's to say.
+    """`value` as an int of 32 bits, such as p. The library checks whether the parameters carry it.
 
-    Raises `TypeError` for what is no integer, `EncodingError` outside 0 … 2^32 - 1.
+    Raises `TypeError` unless it is an integer, and `EncodingError` outside 0 … 2^32 - 1.
     """
     number = _as_integer(value, f"{field}: an integer is needed", "")
     if not 0 <= number < 2**32:
@@ -63,20 +64,20 @@ def refuse(
 
 
 def at(index: tuple[int, ...]) -> str:
-    """Where an entry lies, for people: " at index 2", " at index (1, 2)", "" if it is alone."""
+    """The place of an entry as text: " at index 2", " at index (1, 2)", "" for a single number."""
     if not index:
         return ""
     return f" at index {index[0] if len(index) == 1 else index}"
 
 
 def _entries(given: Integers) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Index and entry of each, which may be a list."""
+    """The index of each entry, and the entry, which may be a list."""
     for index in np.ndindex(given.shape):
         yield index, given[index]
 
 
 def _as_integer(value: Any, needed: str, where: str) -> int:
-    """`value` as an int; `TypeError` that says what is needed, and where it lies, if it is none."""
+    """`value` as an int. Otherwise `TypeError` says what is `needed`, and `where` the value is."""
     if isinstance(value, np.bool_):
         return int(value)
     try:

@@ -1,4 +1,4 @@
-"""How much of a device's memory the keys of servers may take."""
+"""A bound for the memory that the keys of several servers take on a device."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class KeyCache:
 def room_for_keys(
     key_budget: int, key_cache: KeyCache | None
 ) -> tuple[int, _server.KeyCache | None]:
-    """The two arguments of every scheme's server, as the library takes them.
+    """The arguments `key_budget` and `key_cache` of a server, as the C++ library takes them.
 
     `ParameterError` if the budget is not an integer in 0 … 2^64 - 1; `TypeError` if `key_cache` is
     not a KeyCache.

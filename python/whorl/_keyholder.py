@@ -1,4 +1,4 @@
-"""A client of any scheme: what makes, holds and uses a secret key."""
+"""The base class of every scheme's client, which makes, holds and uses a secret key."""
 
 from __future__ import annotations
 
@@ -63,14 +63,15 @@ class KeyHolder:
     ) -> K:
         """Reads a file that `save` wrote.
 
-        The file says what deriving a key from the passphrase costs (Argon2id): at most
-        `max_kdf_passes` passes over `max_kdf_bytes` bytes are spent, by default what `save` spends,
-        most of a second. `expect_parameters` and `expect_key` are those of `Ciphertexts.load`.
+        The file states how much work it takes to derive a key from the passphrase (Argon2id). At
+        most `max_kdf_passes` passes over `max_kdf_bytes` bytes are accepted. The defaults are what
+        `save` uses, which takes most of a second. `expect_parameters` and `expect_key` are as for
+        `Ciphertexts.load`.
 
-        `PassphraseError` for another passphrase; `OversizedError` for a cost above the bound; other
-        children of `FormatError` for a file that is damaged or of another type; `ParameterError`
-        for parameters under 128 bits unless `allow_insecure`; `ParameterMismatchError` and
-        `KeyMismatchError` for what is not as expected.
+        `PassphraseError` for a wrong passphrase; `OversizedError` for a cost above the bound; other
+        subclasses of `FormatError` for a damaged file or a file of another type; `ParameterError`
+        for parameters under 128 bits unless `allow_insecure`; `ParameterMismatchError` or
+        `KeyMismatchError` if the parameters or the key are not the expected ones.
         """
         client = cls.__new__(cls)
         client._core = cls._maker.load(
@@ -84,7 +85,7 @@ class KeyHolder:
         return client
 
     def _generate_keys(self, threads: int, progress: bool | Report | None, *request: Any) -> Any:
-        """Evaluation keys; `progress` as True draws a bar on terminals and in notebooks."""
+        """Makes evaluation keys; `progress` True draws a bar on terminals and in notebooks."""
         if threads < 0:
             raise ValueError(f"threads: {threads} is below 0")
         make = self._core.evaluation_keys
@@ -116,5 +117,5 @@ class KeyHolder:
 def _passphrase(passphrase: str | bytes) -> bytes:
     encoded = passphrase.encode() if isinstance(passphrase, str) else bytes(passphrase)
     if not encoded:
-        raise ValueError("passphrase: empty")
+        raise ValueError("passphrase: it is empty")
     return encoded

@@ -134,11 +134,13 @@ class CheckedParameters(Shown, Saved):
         """Makes them of a mapping. `ParameterError` names an unknown, missing or wrong field."""
         unknown = sorted(set(fields) - set(cls._fields))
         if unknown:
-            raise ParameterError(f"{unknown[0]}: no such field; there are {', '.join(cls._fields)}")
+            raise ParameterError(
+                f"{unknown[0]}: no field has this name; the fields are {', '.join(cls._fields)}"
+            )
         missing = [field for field in cls._required if field not in fields]
         if missing:
             known = ", ".join(cls._required)
-            raise ParameterError(f"{missing[0]}: missing; a literal has at least {known}")
+            raise ParameterError(f"{missing[0]}: it is missing; a literal has at least {known}")
         literal = cls._literal_type()
         for field, value in fields.items():
             setattr(literal, field, cls._fields[field](field, value))

@@ -10,8 +10,10 @@ from typing import Any
 def client_on_demand(
     package: str, public: Sequence[str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a scheme's package, so that a server process never has its
-    `Client`."""
+    """`__getattr__` and `__dir__` of a scheme's package, which import `Client` at its first use.
+
+    So a server's process never has it.
+    """
 
     def get(name: str) -> Any:
         if name == "Client":

@@ -23,9 +23,9 @@ _DELAY = 0.5
 def bar(description: str, drawn_by_itself: bool = True) -> AbstractContextManager[Report]:
     """Yields report(done, total), which draws a bar that goes away at the end.
 
-    In a notebook it draws below the cell; else on standard error, if that is a terminal. There it
-    moves by itself until the first report, so that work that reports nothing is seen to go on;
-    without `drawn_by_itself` it is drawn by reports alone.
+    In a notebook the bar is below the cell. Otherwise it is on standard error, if that is a
+    terminal; there it moves by itself until the first report, to show that work goes on. Without
+    `drawn_by_itself` only reports draw it.
     """
     if _in_notebook():
         return _notebook_bar(description)
@@ -41,7 +41,7 @@ def _in_notebook() -> bool:
 
 @contextmanager
 def _notebook_bar(description: str) -> Iterator[Report]:
-    # What a kernel always has. The bars of rich need ipywidgets in the browser too.
+    # A kernel always has this module. The bars of rich need ipywidgets in the browser, too.
     from IPython.display import HTML, display  # type: ignore[import-not-found,unused-ignore]
 
     def picture(done: int, total: int) -> Any:

@@ -1,4 +1,4 @@
-"""What is saved, sent and pickled: frames of the C++ library, checked before they are used."""
+"""Objects that can be saved, sent and pickled, as frames that are checked before they are used."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ P = TypeVar("P")
 class allow_insecure_pickles:
     """Lets this process unpickle objects whose parameters have fewer than 128 bits of security.
 
-    Without it, unpickling them raises `ParameterError`: a pickle does not consent for those who
-    read it. `pickle.load` has no argument for consent, so that a program gives it by this call. It
-    holds for all threads (a pool unpickles results in a thread of its own), and from the call on.
-    In a `with` statement it holds until the end of the block; else until the process ends. Several
-    may overlap: consent ends with the last.
+    Without this call, unpickling them raises `ParameterError`: the author of a pickle must not
+    decide this for its reader. `pickle.load` has no argument for it, so the program makes this
+    call. It takes effect at once, for all threads (a pool unpickles results in a thread of its
+    own). In a `with` statement it is in effect until the end of the block, otherwise until the
+    process ends. If several blocks overlap, it is in effect until the last one ends.
 
     A child process that is forked inherits it. One that is spawned does not: give it to a pool as
     `initializer`, or call it at the top of the program's module.
@@ -61,7 +61,7 @@ def _limit(field: str, value: int | None, default: int) -> int:
 
 
 def expectations(parameters: Any, key: str | None) -> tuple[bytes | None, bytes | None]:
-    """What a loader is to check first: the digest of parameters, and a key's id.
+    """What a loader must check first: the digest of the parameters, and the key's id.
 
     `TypeError` if `parameters` are not parameters, or the key's id is not a string; `ValueError` if
     the id does not have 32 hexadecimal digits.
@@ -85,13 +85,13 @@ def expectations(parameters: Any, key: str | None) -> tuple[bytes | None, bytes 
 
 
 class Saved:
-    """Has a frame. A scheme's class names the class of the library that reads it, and wraps that.
+    """An object that a frame holds. A scheme's class names the C++ class that reads the frame.
 
-    A pickle is a frame and nothing else, and what is read from one is checked as a file is: type,
-    size, hash, parameters, ranges. Parameters under 128 bits raise `ParameterError` unless the
-    program that unpickles has called `whorl.allow_insecure_pickles()`, and no frame holds a secret.
-    (Python's pickles can name any code to run: from strangers take files or `from_bytes`.) Objects
-    do not change, so that `copy.copy` and `copy.deepcopy` give the same one.
+    A pickle contains the frame only. It is checked like a file: type, size, hash, parameters,
+    ranges. Parameters under 128 bits raise `ParameterError` unless the program that unpickles has
+    called `whorl.allow_insecure_pickles()`. No frame holds a secret. (Any pickle can run code when
+    it is loaded: from strangers take files or `from_bytes`, not pickles.) Objects do not change, so
+    `copy.copy` and `copy.deepcopy` return the object itself.
     """
 
     __slots__ = ()
@@ -104,7 +104,7 @@ class Saved:
 
     @classmethod
     def _wrap(cls: type[S], core: Any) -> S:
-        """The object around one of the library's, which it does not check."""
+        """The Python object for an object of the C++ library, without checks."""
         raise NotImplementedError
 
     def _frame(self) -> Any:
@@ -135,16 +135,16 @@ class Saved:
             max_bytes: the largest size in bytes of the payload, and of the unpacked ciphertexts.
             max_count: the largest number of ciphertexts; None: any number.
             max_expanded_bytes: the largest size in bytes of fresh ciphertexts after they are
-                expanded from their seed; None: 2^30. It does not matter where the expanded size is
-                at most four times the payload, as with BGV; `max_bytes` bounds that.
+                expanded from their seed; None: 2^30. Ciphertexts of at most four times the payload
+                are accepted in any case, as BGV's always are; `max_bytes` bounds these.
             expect_parameters: the parameters that the object must be made under.
             expect_key: the `key_id` that it must have. Parameters and look-up tables have none.
 
         `TypeMismatchError` for a file of another type, such as a secret key; `OversizedError` for a
-        file above one of the bounds, with count, bytes and bound; `ParameterMismatchError` and
-        `KeyMismatchError` for other parameters or another key than expected. These are checked
-        before anything is expanded. Other children of `FormatError` for a damaged file;
-        `ParameterError` for parameters under 128 bits unless `allow_insecure`; `IoError`.
+        file above one of the bounds, with count, bytes and bound; `ParameterMismatchError` or
+        `KeyMismatchError` if parameters or key are not the expected ones. These are checked before
+        anything is expanded. Other subclasses of `FormatError` for a damaged file; `ParameterError`
+        for parameters under 128 bits unless `allow_insecure`; `IoError` if the system refuses.
         """
         limits = cls._limits(max_bytes, max_count, max_expanded_bytes)
         expected = expectations(expect_parameters, expect_key)
@@ -179,7 +179,7 @@ class Saved:
     def _limits(
         cls, max_bytes: int | None, max_count: int | None, max_expanded_bytes: int | None
     ) -> tuple[int, int, int]:
-        """The three as the library takes them. `ValueError` unless each fits 64 bits."""
+        """The three limits as the library takes them. `ValueError` unless each fits 64 bits."""
         return (
             _limit("max_bytes", max_bytes, cls._most),
             _limit("max_count", max_count, 2**64 - 1),
@@ -188,10 +188,10 @@ class Saved:
 
     @classmethod
     def _unpickle(cls: type[S], frame: bytes) -> S:
-        """What a pickle calls. `ParameterError` for insecure parameters without consent."""
+        """Called by a pickle. `ParameterError` if the parameters are insecure and not allowed."""
         consent = bool(allow_insecure_pickles._held)
         try:
-            # Who has sent a pickle can do worse than fill the memory.
+            # No limits: a malicious pickle can do worse than fill the memory.
             return cls.from_bytes(frame, consent, max_expanded_bytes=cls._most)
         except ParameterError as error:
             if consent or "allow_insecure" not in str(error):
@@ -218,7 +218,9 @@ class Keys(Saved, Generic[P]):
 
     def __init__(self, core: Any) -> None:
         if not isinstance(core, self._reader):
-            raise TypeError(f"{type(self).__name__}: made by {self._made_by}, not of {core!r}")
+            raise TypeError(
+                f"{type(self).__name__}: it is made by {self._made_by}, not of {core!r}"
+            )
         self._core = core
 
     @classmethod
@@ -244,7 +246,7 @@ class Keys(Saved, Generic[P]):
         return count
 
     def _contents(self) -> str:
-        """What `repr` says about the contents."""
+        """Text about the contents, for `repr`."""
         return ""
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""A server of any scheme: evaluation keys on devices, and arrays bound to it."""
+"""The base class of every scheme's server: evaluation keys on devices, and arrays on them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ K = TypeVar("K", bound=Keys[Any])
 
 
 class Session(Generic[H, D]):
-    """Evaluation keys on devices. A scheme names its classes and adds operations.
+    """Evaluation keys on devices. A scheme's class names its classes and adds operations.
 
-    The device is an argument, or `WHORL_DEVICE`, or the best one found.
+    The device is an argument, or else `WHORL_DEVICE`, or else a GPU that can be used or the CPU.
     """
 
     __slots__ = ("_core", "_parameters", "_warned_of")
@@ -75,7 +75,7 @@ class Session(Generic[H, D]):
     key_bytes = Part[int]("_core.key_bytes", "Bytes of the keys as they lie on the devices.")
 
     def _about(self) -> str:
-        """What else `repr` says about it."""
+        """Text that `repr` adds."""
         return ""
 
     def __repr__(self) -> str:
@@ -90,13 +90,14 @@ class Session(Generic[H, D]):
     def upload(self, ciphertexts: H | D) -> D:
         """The ciphertexts on the device, as an array whose operators know this server.
 
-        An array that is there already is returned unchanged. `RangeError` for residues that are not
-        below their modulus; `ParameterMismatchError`, `KeyMismatchError`; `DeviceError` for an
-        array of another server.
+        An array that is on the server's devices already is returned unchanged. `RangeError` for
+        residues that are not below their modulus; `ParameterMismatchError` or `KeyMismatchError`
+        for ciphertexts of other parameters or another key; `DeviceError` for an array of another
+        server.
         """
         if isinstance(ciphertexts, self._device_type):
             if ciphertexts._server is not self:
-                raise DeviceError("an array of another server; to_host() brings it back")
+                raise DeviceError("the array belongs to another server; to_host() brings it back")
             return ciphertexts
         if not isinstance(ciphertexts, self._host_type):
             raise TypeError(f"ciphertexts are needed, not {type(ciphertexts).__name__}")
@@ -107,14 +108,14 @@ class Session(Generic[H, D]):
         if not isinstance(a, self._device_type):
             raise TypeError(f"an encrypted array is needed, not {type(a).__name__}")
         if a._server is not self:
-            raise DeviceError("an array of another server")
+            raise DeviceError("the array belongs to another server")
         core = self._core.download(a._core)
         self._warn()
         host: H = self._host_type._wrap(core, a.shape, self._parameters)
         return host
 
     def synchronise(self) -> None:
-        """Waits for all work so far: a GPU's operations return before they are done."""
+        """Waits until all work so far is done: operations on a GPU return before they are done."""
         self._core.synchronise()
 
     # ---- operands and results
@@ -124,7 +125,7 @@ class Session(Generic[H, D]):
         return self._device_type._wrap(core, self, shape)
 
     def _meet(self, *operands: H | D) -> tuple[list[D], Shape]:
-        """All operands on the device: each has the broadcast shape, or is a single ciphertext."""
+        """Uploads operands and broadcasts them to one shape; a single ciphertext stays single."""
         arrays = [self.upload(operand) for operand in operands]
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         each = max(array._each for array in arrays)
@@ -166,14 +167,14 @@ class BudgetedSession(Session[H, D], Generic[K, H, D]):
                 there is; the property `device` tells which is used.
             threads: of the CPU; default 0: all cores.
             allow_insecure: with a path, accept parameters under 128 bits.
-            key_budget: bytes that keys may take of each device; those used least recently make
+            key_budget: bytes that keys may take on each device; the keys used least recently make
                 room. Default 0: no bound.
-            key_cache: a `whorl.KeyCache`, room for keys that several servers share, instead of a
-                budget of this server's own. Keys are prepared when they are used.
+            key_cache: a `whorl.KeyCache`, which is room for keys that several servers share. It
+                takes the place of this server's own budget. Keys are prepared when they are used.
 
         Raises:
-            DeviceError: a device that is not there, or a name that no device has; no other device
-                takes its place.
+            DeviceError: the device is not there, or no device has that name; no other device takes
+                its place.
             OutOfMemoryError: the keys do not fit into a device's memory, or a single key does not
                 fit into `key_budget` or `key_cache`.
             ParameterError: a key budget that is not an integer in 0 … 2^64 - 1, or a budget and a
@@ -188,7 +189,7 @@ class BudgetedSession(Session[H, D], Generic[K, H, D]):
 
 
 def spread(a: D, shape: Shape) -> D:
-    """`a` in that shape; a single ciphertext, and an array of that size, stay as they are."""
+    """`a` broadcast to that shape; a single ciphertext stays single."""
     total = math.prod(shape)
     alone = a.size == 1 and a._each == 1 and total
     return a if a.size == total or alone else a.broadcast_to(shape)

@@ -10,9 +10,10 @@
 
 namespace whorl::backend {
 
-/// Fresh pages cost more than most operations do on them: the system hands them out zeroed, one
-/// fault at a time. Blocks that are given back stay here, up to `most_kept` bytes, and go to the
-/// system with the cache, which lives as long as its device and every block of it.
+/// The system zeroes fresh pages and maps them one fault at a time, which takes longer than most
+/// operations on them. So blocks that are given back stay here, up to `most_kept` bytes. They
+/// return to the system when the cache is destroyed, which is after its device and all its blocks
+/// are gone.
 class BlockCache : public std::enable_shared_from_this<BlockCache> {
  public:
   static constexpr std::size_t most_kept = std::size_t{1} << 30;

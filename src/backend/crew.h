@@ -9,9 +9,10 @@
 
 namespace whorl::backend {
 
-/// Helpers of whoever calls. They are started when first wanted, look for more work for some tens
-/// of microseconds after a call, and then sleep. At work for one call at a time. A forked child
-/// starts its own; a crew may be dropped in either process, in no other order than any object.
+/// Helper threads of a caller. They start at the first call that needs them. After a call they look
+/// for more work for some tens of microseconds, and then sleep. A crew works for one call at a
+/// time. After a fork the child starts threads of its own. Parent and child may each destroy their
+/// crew at any time.
 class Crew {
  public:
   explicit Crew(unsigned helpers);  ///< at most so many
@@ -19,13 +20,13 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  /// Calls job(0) here and job(k) on up to `helpers` threads, k >= 1 being always the same on one
-  /// thread, and returns when all calls have; those of threads that come when the first is over
-  /// are not made, so that nobody waits for a thread to wake. The job must not throw. False, and no
-  /// call, if the crew is at work.
+  /// Calls job(0) in the calling thread, and job(k) on up to `helpers` threads; each thread always
+  /// has the same k >= 1. Returns when all these calls have returned. A thread that wakes only
+  /// after job(0) has returned makes no call, so nobody waits for it. The job must not throw. If
+  /// the crew is already at work, nothing is called and the answer is false.
   bool run(unsigned helpers, const std::function<void(unsigned)>& job);
 
-  /// How long it is worth looking before a thread sleeps: not at all where cores are too few.
+  /// How long a thread looks for work before it sleeps; 0 if there are fewer cores than threads.
   std::chrono::nanoseconds patience() const { return patience_; }
 
  private:
@@ -34,8 +35,8 @@ class Crew {
   unsigned helpers_;
   std::chrono::nanoseconds patience_;
   std::atomic<std::uint64_t> holder_{0};  ///< the process whose call is at work; 0: none
-  std::unique_ptr<Team> team_;            ///< the holder's, as what follows
-  std::uint64_t process_ = 0;             ///< of the team
+  std::unique_ptr<Team> team_;            ///< for the holder only, as process_ is
+  std::uint64_t process_ = 0;             ///< the process that started the team
 };
 
 }  // namespace whorl::backend

@@ -15,7 +15,8 @@ namespace whorl::backend {
 namespace {
 
 #ifndef WHORL_CUDA
-/// In a build without CUDA, GPUs have a name still: asking for one says why there is none.
+/// A build without CUDA still knows the names of GPUs, so that the error for such a name can say
+/// why no GPU can be used.
 namespace cuda {
 constexpr const char* missing =
     "this build has no CUDA backend: install the CUDA toolkit (nvcc) and build Whorl again";
@@ -90,7 +91,7 @@ std::shared_ptr<const Device> make_device(const std::string& name, const DeviceO
   auto devices = make_devices(name, options);
   if (devices.size() != 1)
     throw DeviceError("device \"" + name + "\" names " + std::to_string(devices.size()) +
-                      " devices where one is due");
+                      " devices, but only one is allowed here");
   return std::move(devices.front());
 }
 

@@ -1,4 +1,4 @@
-// Memory for keys: large, written once, streamed for ever after.
+// Memory for keys, which are large, written once, and then read in each operation.
 #pragma once
 
 #include <cstddef>

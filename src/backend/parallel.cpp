@@ -57,10 +57,10 @@ void parallel_with_progress(std::size_t count, unsigned threads, const Progress&
 
 namespace {
 
-/// How far phases are. Each thread has a range of the items of each, and helps with those of others
-/// when it is through: so what it finds in its cache is mostly its own, if ranges of one phase go
-/// with those of the next. A thread begins with a phase when all items of the one before are begun,
-/// so that whoever waits for an item waits for a thread that works on it.
+/// The progress of phases. In each phase a thread has a range of the items, and helps with the
+/// ranges of others when its own is done. If the ranges of two phases mean the same data, a thread
+/// finds mostly its own data in its cache. A thread begins a phase when all items of the phase
+/// before have begun; so a thread that waits for an item waits for another thread that works on it.
 class Progress {
  public:
   Progress(std::span<const Phase> phases, std::size_t groups, std::size_t threads)

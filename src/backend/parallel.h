@@ -15,14 +15,16 @@ namespace whorl::backend {
 struct Workers {
   unsigned threads = 1;
   std::function<bool()> interrupt;  ///< polled by the calling thread between items
-  /// Who helps, if it is not at work already. Without it threads are made for the call, and joined.
+  /// The crew that helps, if it is not at work already. Without a crew, threads are made for the
+  /// call and joined at its end.
   std::shared_ptr<Crew> crew = nullptr;
   unsigned fresh = ~0u;  ///< how many threads at most the work is worth, if they must be made
 };
 
 /// Calls body(i) for i < count, in any order, on up to workers.threads threads including this one.
-/// The first exception is rethrown here; InterruptedError if `interrupt` says so. Items must be
-/// worth some microseconds, and tens of them without a crew; one item or one thread runs inline.
+/// Rethrows the first exception, and throws InterruptedError if `interrupt` returns true. An item
+/// should take some microseconds, or tens of microseconds without a crew. With one item or one
+/// thread all work is done in the calling thread.
 void parallel_for(std::size_t count, const Workers& workers,
                   const std::function<void(std::size_t)>& body);
 
@@ -31,7 +33,7 @@ void parallel_for(std::size_t count, const Workers& workers,
 void parallel_with_progress(std::size_t count, unsigned threads, const Progress& progress,
                             const std::function<void(std::size_t)>& body);
 
-/// Items that follow on those of the phase before: none begins before all of those have ended.
+/// A phase of work: its items begin only after all items of the phase before have ended.
 struct Phase {
   std::size_t count;
   std::function<void(std::size_t)> body;
@@ -45,8 +47,8 @@ void parallel_phases(std::span<const Phase> phases, const Workers& workers, std:
 /// Number of cores this process may use.
 unsigned available_cores();
 
-/// Threads that a caller may ask for; more are a mistake, which would end in a process without
-/// memory.
+/// The most threads that a caller may ask for. A larger number is a mistake that would use up the
+/// process's memory.
 inline constexpr unsigned most_threads = 1024;
 /// `threads`, or all cores for 0. ParameterError for more than most_threads.
 unsigned threads_or_cores(unsigned threads);

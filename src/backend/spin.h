@@ -1,4 +1,4 @@
-// Looking for a moment before a thread is laid to sleep, which it takes microseconds to wake from.
+// Active waiting for a moment before a thread sleeps, since waking it takes microseconds.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ inline void relax() {
 #endif
 }
 
-/// Calls ready() until it says yes or `most` has passed; what it said last.
+/// Calls ready() until it returns true or the time `most` has passed. Returns its last answer.
 template <class Ready>
 bool spin(std::chrono::nanoseconds most, const Ready& ready) {
   if (ready()) return true;

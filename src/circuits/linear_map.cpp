@@ -14,7 +14,7 @@ Steps Steps::of(std::size_t count) {
 
 namespace {
 
-/// The baby steps of x; empty where there is none.
+/// The baby steps of x. An array is empty if no plaintext uses its step.
 std::vector<rlwe::Array> babies_of(const rlwe::Evaluator& evaluator, const rlwe::Array& x,
                                    std::span<const std::uint32_t> gs, const rlwe::Keys& keys,
                                    std::uint64_t t) {

@@ -13,10 +13,11 @@
 
 namespace whorl::circuits {
 
-/// How `count` rotations by 0, 1, … steps are made of `babies` short ones and of giant ones, each
-/// by `babies`: Halevi and Shoup, CRYPTO 2018, §4. Babies are decomposed once. They are as many as
-/// giants, or twice as many, since they cost less; up to four rotations are babies alone, whose
-/// division by the special primes is put off to the end.
+/// How `count` rotations by 0, 1, … steps are made from short rotations (baby steps), of which
+/// there are `babies`, and giant steps, each a rotation by `babies` steps (Halevi and Shoup, CRYPTO
+/// 2018, §4). All baby steps share one decomposition, so they cost less; there are as many of them
+/// as giant steps, or twice as many. Up to four rotations use baby steps only, and divide by the
+/// special primes once at the end.
 struct Steps {
   std::size_t babies = 1, giants = 1;
 
@@ -28,11 +29,11 @@ struct Steps {
 /// sum_i giant^i( sum_b plain(i, b)·baby_b(x) ), giant and baby_b being automorphisms. Horner's
 /// rule over i: one key for all giant steps.
 struct LinearMap {
-  /// Automorphisms X -> X^g, the first of which is 1; 0: this baby step meets no plaintext.
+  /// The g of the automorphisms X -> X^g. The first is 1; 0 means that no plaintext uses this step.
   std::vector<std::uint32_t> babies;
   std::uint32_t giant = 1;
   std::size_t giants = 1;
-  /// An empty array stands for zeros. Not all are empty.
+  /// An empty array stands for zeros. At least one array is not empty.
   std::function<lattice::rlwe::Array(std::size_t giant_step, std::size_t baby)> plain;
 };
 

@@ -45,7 +45,8 @@ class MatrixLayout {
   /// Diagonal k of map `map`, as 2·half slots; `matrix` is row-major.
   std::vector<std::int64_t> diagonal(std::span<const std::int64_t> matrix, std::size_t map,
                                      std::size_t k) const;
-  /// All that it rotates by, babies and giants as Steps has them; and whether rows are exchanged.
+  /// All rotations of the product, with the baby and giant steps of Steps; and whether it exchanges
+  /// rows.
   std::vector<std::int64_t> rotations() const;
   bool swaps() const { return copies_rows_ || folds_rows_ || two_maps_; }
 

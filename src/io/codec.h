@@ -29,7 +29,7 @@ struct LiteralCodec;
 template <class T>
 struct Codec;
 
-/// Nothing behind the literal.
+/// A payload that holds the literal only.
 template <class Parameters, FrameType type>
 struct ParametersCodec {
   static constexpr FrameKind kind{type, false};
@@ -40,7 +40,7 @@ struct ParametersCodec {
   }
 };
 
-/// The parameters of a value, which are its own, or itself.
+/// The parameters of a value; parameters themselves are such a value.
 template <class T>
 decltype(auto) parameters_of(const T& value) {
   if constexpr (requires { value.parameters(); })

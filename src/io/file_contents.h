@@ -11,17 +11,18 @@
 
 namespace whorl::io {
 
-/// What a file held when it was read: whatever becomes of it afterwards, the bytes stay as they
-/// were checked. (A mapped file could be changed behind the checks, and cut short beneath a reader,
-/// who then gets SIGBUS.)
+/// The contents of a file when it was read. They stay as they were checked, even if the file
+/// changes afterwards. (The file is not mapped, because a mapped file could change after the
+/// checks, and a reader of a file that becomes shorter gets SIGBUS.)
 class FileContents {
  public:
-  /// Given the first bytes of a file, how many are to be read in all; it may throw.
+  /// A function that gets the first bytes of a file and returns how many to read in all. It may
+  /// throw.
   using Measure = std::function<std::uint64_t(ByteSpan start)>;
 
-  /// The first bytes of a file, as many as measure(the first `start` of them) says, or all where
-  /// there are fewer. OversizedError if there are more; IoError if the file cannot be read or is
-  /// not a regular file; OutOfMemoryError.
+  /// Reads as many bytes from the start of a file as measure(its first `start` bytes) returns, or
+  /// all if there are fewer. OversizedError if there are more; IoError if the file cannot be read
+  /// or is not a regular file; OutOfMemoryError.
   static std::shared_ptr<const FileContents> read(const std::filesystem::path& path,
                                                   std::size_t start, const Measure& measure);
   ~FileContents();

@@ -17,7 +17,7 @@ namespace whorl::io {
 inline constexpr unsigned public_mode = 0666;  ///< less the umask
 inline constexpr unsigned secret_mode = 0600;
 
-/// A file that holds a frame of a kind, of which the header has been checked.
+/// A file that holds a frame of one kind. Its header has been checked.
 inline Contents read_file(const std::filesystem::path& path, const FrameKind& kind,
                           const LoadOptions& options) {
   return FileContents::read(path, header_bytes,

@@ -15,24 +15,24 @@
 
 namespace whorl::io {
 
-/// What is written, and the oldest that is read.
+/// The format version that is written, and the oldest one that is read.
 inline constexpr std::uint16_t format_version = 2, oldest_format_version = 1;
 inline constexpr std::size_t header_bytes = 64;
 inline constexpr std::size_t digest_bytes = 32;
 /// Arrays of words start at multiples of this, counted from the start of the frame.
 inline constexpr std::size_t alignment = 64;
 
-/// Ciphertexts that travel as a seed and what does not come from it.
+/// The flag of ciphertexts that are stored as a seed and the words that do not come from it.
 inline constexpr std::uint32_t flag_seeded = 1;
 
-/// What is so of all frames of a type.
+/// Facts about all frames of one type.
 struct FrameKind {
   FrameType type;
   bool keyed = true;    ///< they carry a key's id
   bool seeded = false;  ///< they may come with a seed
 };
 
-/// FrameInfo and what only loaders need.
+/// FrameInfo, and more fields that only loaders need.
 struct Header : FrameInfo {
   std::uint32_t flags = 0;
 };
@@ -50,7 +50,7 @@ inline Header make_header(FrameType type, const Digest& parameters, const KeyId&
   return header;
 }
 
-/// "a secret key", "evaluation keys", … or "type 32768" of what is not Whorl's own.
+/// "a secret key", "evaluation keys", …, or "type 32768" for a type that Whorl does not know.
 std::string frame_type_name(FrameType type);
 
 constexpr std::uint64_t align_up(std::uint64_t offset) {

@@ -74,7 +74,7 @@ WrapHeader decode_wrap_header(ByteReader& in, const KdfCost& limit) {
 
 std::vector<std::uint8_t> wrap(ByteSpan secret, std::string_view passphrase,
                                const WrapHeader& header, ByteSpan associated) {
-  if (passphrase.empty()) throw PassphraseError("passphrase: empty");
+  if (passphrase.empty()) throw PassphraseError("passphrase: it is empty");
   const auto key = derive_key(passphrase, header);
   std::vector<std::uint8_t> wrapped(secret.size() + wrap_tag_bytes);
   crypto_aead_xchacha20poly1305_ietf_encrypt(wrapped.data(), nullptr, secret.data(), secret.size(),

@@ -10,8 +10,8 @@ namespace whorl::io {
 namespace {
 
 constexpr std::size_t max_axes = 32;  // as many as NumPy 1 has
-/// What is expanded to so many times its payload is bounded as what is not: whoever sends it has
-/// as much work as whoever loads it.
+/// Ciphertexts that expand to at most this many times their payload have no bound besides
+/// max_bytes: sending them is about as much work as loading them.
 constexpr std::uint64_t harmless_expansion = 4;
 
 constexpr std::tuple array_fields{
@@ -119,11 +119,12 @@ ArrayFields PayloadReader::array(std::uint64_t count) {
   auto fields = read_fields<ArrayFields>(reader_, array_fields, what_);
   if (fields.shape) {
     check_shape<FormatError>(*fields.shape, count);
-    if (is_flat(*fields.shape)) throw FormatError("shape: of one axis, which is left out");
+    if (is_flat(*fields.shape))
+      throw FormatError("shape: it has one axis; such a shape must be left out");
   }
   if (fields.numbers.empty()) return fields;
   if ((header_.flags & flag_seeded) == 0)
-    throw FormatError("numbers: of a seed, and there is none");
+    throw FormatError("numbers: they need a seed, and there is none");
   std::uint64_t numbers = 0;
   for (const NumberRun& run : fields.numbers) {
     const std::int64_t last = run.first + std::int64_t{run.step} * (std::int64_t{run.count} - 1);
@@ -147,7 +148,7 @@ std::vector<std::uint32_t> PayloadReader::numbers(const ArrayFields& fields, std
     for (std::uint32_t k = 0; k < run.count; ++k)
       numbers.push_back(static_cast<std::uint32_t>(run.first + std::int64_t{run.step} * k));
   if (runs_of(numbers) != fields.numbers)
-    throw FormatError("numbers: in other runs than they are written in");
+    throw FormatError("numbers: their runs are not those that saving writes");
   return numbers;
 }
 

@@ -24,11 +24,11 @@ struct NumberRun {
   std::int32_t step = 0;
   bool operator==(const NumberRun&) const = default;
 };
-/// The one way in which numbers are written: each run as long as it goes, from the first one on;
-/// none for all numbers from 0 on.
+/// The runs in which numbers are written. From the first number on, each run is as long as
+/// possible. The numbers 0, 1, 2 … have no runs.
 std::vector<NumberRun> runs_of(std::span<const std::uint32_t> numbers);
 
-/// What an array of ciphertexts has besides what its scheme says of it: tagged fields.
+/// The tagged fields of an array of ciphertexts, which all schemes write in the same way.
 struct ArrayFields {
   std::optional<Shape> shape{};
   std::vector<NumberRun> numbers{};  ///< of what has a seed
@@ -40,11 +40,11 @@ struct ArrayFields {
 class PayloadWriter {
  public:
   ByteWriter& fields() { return head_; }
-  /// Sets the frame's flag where there is one.
+  /// Writes the seed and sets the frame's flag, if there is a seed.
   void seed(const std::optional<Seed>& seed);
-  /// Of an array of ciphertexts. ShapeError unless `count` is its product.
+  /// Writes the shape of an array of ciphertexts. ShapeError unless `count` is its product.
   void shape(const std::optional<Shape>& shape, std::uint64_t count) { array({shape}, count); }
-  /// The same and more. `numbers` with a seed only.
+  /// Writes all fields of an array. `numbers` need a seed.
   void array(ArrayFields fields, std::uint64_t count);
 
   // ---- after the last field
@@ -69,7 +69,7 @@ class PayloadWriter {
   std::uint32_t flags_ = 0;
 };
 
-/// An array whose bytes are known to be there, and which nothing has been allocated for.
+/// An array whose bytes are in the payload; no memory has been allocated for it yet.
 struct TakenWords {
   WordRule rule;
   ByteSpan bytes;
@@ -77,7 +77,8 @@ struct TakenWords {
 
 class PayloadReader {
  public:
-  /// `contents`: of the file that the frame is in, whose words stay where they lie; or null.
+  /// `contents`: the contents of the file that holds the frame, so that words are used where they
+  /// lie; or null.
   PayloadReader(const OpenFrame& frame, const LoadOptions& options, Contents contents)
       : header_(frame.header),
         options_(options),
@@ -90,10 +91,10 @@ class PayloadReader {
   const LoadOptions& options() const { return options_; }
 
   std::optional<Seed> seed();
-  /// None before format 2. FormatError unless `count` is its product.
+  /// Reads a shape; format 1 has none. FormatError unless `count` is its product.
   std::optional<Shape> shape(std::uint64_t count);
-  /// The same and more: FormatError unless the numbers are as many and below 2^32, and there is a
-  /// seed where there are any. They are as they are written: see numbers().
+  /// Reads all fields of an array. FormatError unless there are `count` numbers below 2^32, and a
+  /// seed if there are any numbers. The runs are not checked here: see numbers().
   ArrayFields array(std::uint64_t count);
   void align();
   /// `rows` rows of an array, TruncatedError unless they are there; the others come from a seed.
@@ -102,13 +103,13 @@ class PayloadReader {
     const std::uint64_t rows = rule.rows;
     return take(std::move(rule), rows);
   }
-  /// To be called when all is taken, before anything is allocated: OversizedError if something is
-  /// left, or if the `count` ciphertexts or the `bytes` that they unpack to, from a seed or not,
-  /// are more than the caller accepts.
+  /// A codec calls this after it has read all fields, before it allocates anything. OversizedError
+  /// if bytes are left, or if the number of ciphertexts (`count`) or their size after unpacking
+  /// (`bytes`, with or without a seed) is above what the caller accepts.
   void finish() const { reader_.finish(what_); }
   void finish(std::uint64_t count, std::uint64_t bytes, bool seeded) const;
-  /// After finish(): `count` numbers from their runs. FormatError for runs that are not as runs_of
-  /// gives them.
+  /// After finish(): `count` numbers from their runs. FormatError unless the runs are those of
+  /// runs_of.
   static std::vector<std::uint32_t> numbers(const ArrayFields& fields, std::uint64_t count);
 
   /// The words of a whole array. RangeError.

@@ -41,8 +41,9 @@ void expand_masks(const Parameters& p, const Seed& seed, std::uint64_t count,
                                              static_cast<std::size_t>(count), numbers, out);
 }
 
-/// All of an array, or c_0 of a seeded one of two parts. MismatchError for a seed that c_1 does not
-/// come from: whoever altered `data` and kept the seed would find other ciphertexts in the file.
+/// Writes a whole array, or only c_0 if it has a seed and two parts. MismatchError if c_1 does not
+/// come from the seed: otherwise the file would hold other ciphertexts than `data`, if a program
+/// changed `data` and kept the seed.
 template <class Parameters>
 void write_ciphertexts(PayloadWriter& out, const Parameters& p, const WordArray& data,
                        const WordRule& rule, std::uint64_t count, const std::optional<Seed>& seed,
@@ -170,9 +171,9 @@ struct SwitchKeysCodec {
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen_;
   };
 
-  /// Whoever uses the keys makes tables for the parameters: 8 words for each coefficient of each
-  /// prime, in the plan and on a device. A frame whose payload is nothing beside them must not have
-  /// them made, unless the caller knows the parameters. A single key is an eighth of them.
+  /// A server makes tables for the keys' parameters: 8 words for each coefficient of each prime, in
+  /// the plan and on a device. A small frame must not make it allocate large tables, unless the
+  /// caller expects these parameters. (A single key has an eighth of the tables' size.)
   template <class Parameters>
   static void check_proportion(const PayloadReader& in, const Parameters& p, std::uint32_t count) {
     constexpr std::uint64_t most_times = 16, little = std::uint64_t{1} << 24;

@@ -122,7 +122,7 @@ struct FieldValue<std::vector<Element>> {
   }
 };
 
-/// Left out where there is none.
+/// Not written if there is no value.
 template <class Value>
 struct FieldValue<std::optional<Value>> {
   static void write(const std::optional<Value>& value, std::uint64_t most, const std::string& name,
@@ -145,7 +145,7 @@ template <class Object, class... Values>
 Object read_fields(ByteReader& in, const std::tuple<Field<Object, Values>...>& fields,
                    const std::string& what);
 
-/// Tagged fields again, which may grow as others do.
+/// A struct as tagged fields inside a field; it may get more fields later.
 template <class Struct>
 requires requires { StructFields<Struct>::fields; }
 struct FieldValue<Struct> {
@@ -175,7 +175,7 @@ void read_field(Object& object, const Object& absent, const Field<Object, Value>
                 ByteReader value) {
   object.*field.member = FieldValue<Value>::read(value, field.most, field.name);
   if (object.*field.member == absent.*field.member)
-    throw FormatError(std::string(field.name) + ": its default, which is left out");
+    throw FormatError(std::string(field.name) + ": it holds its default, which must be left out");
 }
 
 /// ParameterError for texts and vectors that read_fields would refuse.

@@ -13,7 +13,8 @@ namespace whorl::io {
 
 using Contents = std::shared_ptr<const FileContents>;
 
-/// What an array is to be: rows of words, those of row r below moduli[r modulo their number].
+/// What an array must be: rows of words; the words of row r are below moduli[r mod number of
+/// moduli].
 struct WordRule {
   std::uint64_t rows, row_words;
   std::uint64_t word_bytes;
@@ -25,7 +26,7 @@ struct WordRule {
   std::uint64_t bytes() const { return checked_product(count(), word_bytes, field); }
 };
 
-/// ShapeError unless the words are as many and as wide as the rule says.
+/// ShapeError unless the words have the number and the width that the rule states.
 void check_shape(const WordArray& words, const WordRule& rule);
 
 /// RangeError, naming the first offender, unless every word is below its modulus.

@@ -14,7 +14,7 @@ struct SecurityBound {
   double bits = 0;  ///< 0 where the table gives no bound
   /// The bound lies outside the dimensions measured at the modulus that it was read from.
   bool extrapolated = false;
-  /// Which measured rows the bound comes from, or why there is none; for people.
+  /// A text for people: the rows of the table that the bound comes from, or why there is no bound.
   std::string explanation;
 };
 

@@ -1,4 +1,4 @@
-// Short memory of the host as an exception of the library's.
+// Turns a failed allocation into an exception of the library.
 #pragma once
 
 #include <new>
@@ -9,8 +9,9 @@
 
 namespace whorl::math {
 
-/// f(), for what users call: where the system gives no memory (std::bad_alloc, or std::length_error
-/// of more than there can be), OutOfMemoryError names `what`.
+/// Calls f(). If the system gives no memory (std::bad_alloc), or a size is impossible
+/// (std::length_error), it throws OutOfMemoryError, which names `what`. For functions that users
+/// call.
 template <class F>
 decltype(auto) with_memory_for(const char* what, const F& f) {
   const auto said = [&] {

@@ -1,5 +1,5 @@
-// Which process this is: what threads and secret streams do not take along into a forked child; and
-// a mutex that such a child does not wait for in vain.
+// Tells a process from the children that it forks, which have neither its threads nor its secret
+// streams; and a mutex on which such a child does not wait for ever.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,10 @@ namespace whorl::math {
 /// call finds no memory for a fork handler.
 std::uint64_t process_mark();
 
-/// A mutex that knows the process that holds it. One that a thread of the parent held at a fork is
-/// held for ever in the child, which has no such thread, and what it guards may be half changed:
-/// there it is abandoned, and lock() throws DeviceError where std::mutex would wait for ever.
-/// (Between raw clone() calls, which run no fork handler, it is as std::mutex.)
+/// A mutex that knows which process holds it. If a thread of the parent holds it at a fork, nobody
+/// can release it in the child, which does not have that thread; and the data that it guards may be
+/// half changed. So in the child lock() throws DeviceError, where std::mutex would wait for ever.
+/// (After a raw clone(), which runs no fork handler, it behaves like std::mutex.)
 class ProcessMutex {
  public:
   ProcessMutex();
@@ -33,7 +33,7 @@ class ProcessMutex {
     holder_.exchange(0);  // in one order with a waiter's look at it
     holder_.notify_one();
   }
-  /// For destructors, which must not throw: they leave what is guarded where it is.
+  /// For destructors, which must not throw. If it fails, they leave the guarded data as it is.
   bool abandoned() const {
     const std::uint32_t holder = holder_.load(std::memory_order_relaxed);
     return holder != 0 && holder != process();

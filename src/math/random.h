@@ -1,5 +1,6 @@
-// Randomness. Three kinds, not to be confused: bytes of the operating system; a Stream, which is
-// public and reproducible from its seed; a PrivateStream, for secrets and errors.
+// There are three kinds of randomness, which must not be confused: bytes of the operating system; a
+// Stream, which is public and can be repeated from its seed; a PrivateStream, for secrets and
+// errors.
 #pragma once
 
 #include <array>
@@ -44,9 +45,9 @@ class Stream {
   std::array<uint8_t, 64 * buffer_blocks> buffer_;
 };
 
-/// Randomness for secrets and errors: a stream whose key is drawn from the operating system when it
-/// is made, and drawn anew as soon as it finds itself in another process: a forked child shares no
-/// randomness with its parent nor its siblings. One per purpose and thread.
+/// Randomness for secrets and errors. The stream draws its key from the operating system when it is
+/// made, and again when it is used in a forked child. So a child shares no randomness with its
+/// parent or its siblings. Use one stream for each purpose and thread.
 class PrivateStream {
  public:
   /// purpose is documentation for the reader of the calling code; streams of the same purpose are

@@ -82,8 +82,9 @@ class SecretVector {
   size_t size_ = 0;
 };
 
-/// A short-lived vector of what would give a secret away, such as the errors of an encryption:
-/// ordinary memory, which costs no mappings, wiped on destruction.
+/// A vector of values that would reveal a secret and are needed only for a moment, such as the
+/// errors of an encryption. It is in ordinary memory, without guard pages, and is wiped on
+/// destruction.
 template <class T>
 class WipedVector {
   static_assert(std::is_trivially_copyable_v<T>);

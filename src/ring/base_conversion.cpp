@@ -12,7 +12,7 @@ BaseConversion<Word>::BaseConversion(std::span<const math::Modulus<Word>> from,
                                      std::span<const math::Modulus<Word>> to, std::uint64_t t,
                                      Lift lift)
     : from_(from.begin(), from.end()), to_(to.begin(), to.end()) {
-  if (from_.empty()) throw ParameterError("base conversion from no modulus");
+  if (from_.empty()) throw ParameterError("base conversion: at least one modulus is needed");
   const std::size_t L = from_.size();
   for (std::size_t l = 0; l < L; ++l) {
     const math::Modulus<Word>& q = from_[l];
@@ -24,7 +24,8 @@ BaseConversion<Word>::BaseConversion(std::span<const math::Modulus<Word>> from,
     for (std::size_t m = 0; m < L; ++m) {
       if (m == l) continue;
       if (from_[m] == q)
-        throw ParameterError("base conversion: modulus " + std::to_string(q.value()) + " twice");
+        throw ParameterError("base conversion: modulus " + std::to_string(q.value()) +
+                             " is given twice");
       others = q.mul(others, q.reduce(from_[m].value()));
     }
     inverse_.push_back(q.inverse(others));

@@ -1,4 +1,5 @@
-// Sets of a plan's primes: what a ciphertext, a key or a conversion is over.
+// Sets of a plan's primes. The residues of a ciphertext, a key or a conversion are modulo such a
+// set.
 #pragma once
 
 #include <algorithm>

@@ -16,7 +16,7 @@ RnsPlan<Word>::RnsPlan(std::uint32_t N, std::span<const Word> chain, std::span<c
       limbs_(static_cast<unsigned>(chain.size())),
       special_(static_cast<unsigned>(special.size())),
       digit_limbs_(digit_limbs) {
-  if (chain.empty()) throw ParameterError("an RNS chain without primes");
+  if (chain.empty()) throw ParameterError("the RNS chain has no primes");
   if (digit_limbs == 0 || digit_limbs > chain.size())
     throw ParameterError("digits of " + std::to_string(digit_limbs) + " limbs; the chain has " +
                          std::to_string(chain.size()));
@@ -88,7 +88,7 @@ void RnsPlan<Word>::check_limbs(const char* what, unsigned limbs) const {
 
 template <class Word>
 void RnsPlan<Word>::check_basis(const char* what, const Basis& basis) const {
-  if (basis.empty()) throw ParameterError(std::string(what) + ": a basis without primes");
+  if (basis.empty()) throw ParameterError(std::string(what) + ": the basis has no primes");
   if (!all().includes(basis))
     throw ParameterError(std::string(what) + ": basis " + basis.describe() + "; the plan has " +
                          std::to_string(moduli_.size()) + " primes");

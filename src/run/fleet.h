@@ -50,8 +50,9 @@ struct FleetOptions {
   /// Polled from the thread that made the call: true stops it with InterruptedError. For
   /// DeviceOptions::interrupt of the fleet's devices too: see guarded().
   std::function<bool()> interrupt = {};
-  /// Items a device should have before a batch is spread over another: a GPU takes about as long
-  /// for one LWE ciphertext as for a thousand, and one ring ciphertext fills it.
+  /// The least number of items for a device: a batch is spread over so many devices that each gets
+  /// as many. A GPU takes about as long for one LWE ciphertext as for a thousand; one ring
+  /// ciphertext fills it.
   std::size_t least_share = 1;
 };
 
@@ -71,7 +72,7 @@ class Fleet {
   const std::shared_ptr<const Lane>& lane(std::size_t number) const { return lanes_[number]; }
   std::vector<std::string> names() const;
   std::string name() const;  ///< all of them, joined by ", "
-  /// Devices that are not used any more, oldest failure first.
+  /// Devices that have failed and are not used any more, the oldest failure first.
   std::vector<FailedDevice> failed() const;
   bool has_failed(std::size_t lane) const {
     return out_of_use_[lane].load(std::memory_order_relaxed);
@@ -83,23 +84,24 @@ class Fleet {
   /// device as failed, and is thrown once the others are done.
   void wait() const;
 
-  /// f(), done again where a device has failed in it: it finds what the device had elsewhere, or
-  /// says what is lost. So f may be called several times. DeviceError with what each attempt said;
-  /// OutOfMemoryError where the host's memory is short.
+  /// Calls f(), and calls it again if a device fails meanwhile. The next attempt finds the failed
+  /// device's data elsewhere, or throws an error that names the lost data. DeviceError has the
+  /// messages of all attempts; OutOfMemoryError if the host's memory is short.
   template <class F>
   auto again(const F& f) const;
 
   // ---- batches that stay
 
-  /// f(pieces) for a batch, in pieces of at most `most` items: again over the devices that are left
-  /// where one has failed, and in pieces of half the size where memory is short that others have
-  /// taken meanwhile. So f may be called several times.
+  /// Calls f(pieces) for a batch, in pieces of at most `most` items. If a device fails, f is called
+  /// again with pieces on the devices that are left. If memory is short because others have taken
+  /// it meanwhile, f is called again with pieces of half the size.
   template <class F>
   auto in_pieces(std::size_t count, std::size_t most, const F& f) const;
 
-  /// The rule: contiguous ranges, of equal size, over as many working devices as the batch is
-  /// worth, each cut into equal pieces of at most `most` items. The same for the same count, until
-  /// a device fails. DeviceError if all have.
+  /// The rule of splitting: contiguous ranges of equal size, over the first working devices, as
+  /// many as the batch is large enough for; each range is cut into equal pieces of at most `most`
+  /// items. Equal counts give equal pieces, until a device fails. DeviceError if all devices have
+  /// failed.
   std::vector<Piece> pieces(std::size_t count, std::size_t most) const;
 
   /// f(), alone on the lanes, whose operations on each belong together (backend::together). Nests.
@@ -114,9 +116,9 @@ class Fleet {
   /// body(number of the piece), each under its lane's hold: one after another in this thread, as
   /// what enqueues may be, or `waits`: devices side by side, a thread each (not inside together(),
   /// where other threads cannot come in). With `waits`, body keeps to its piece's lane.
-  /// A DeviceError (but RefusedError) marks the device as failed, ends what was to be done on it,
-  /// and is thrown once the pieces of the others are done; another error is thrown at once. Between
-  /// pieces the caller is asked whether to stop: InterruptedError.
+  /// A DeviceError, except RefusedError, marks the device as failed and ends the work on it. It is
+  /// thrown after the other devices have done their pieces. Any other error is thrown at once.
+  /// Between pieces `interrupt` is asked whether to stop (InterruptedError).
   template <class Body>
   void each(std::span<const Piece> pieces, bool waits, const Body& body) const;
 
@@ -124,9 +126,9 @@ class Fleet {
 
   /// Does items 0 … count - 1, in pieces that fit memory. Where memory is short idle arrays leave
   /// the device, then, once, keys that no call holds; then a piece is halved, down to single items.
-  /// What a failing device leaves is done by the others; DeviceError names all of them if none is
-  /// left. Another error (RefusedError among them) is thrown once all have ended. May be called
-  /// from several threads at once.
+  /// If a device fails, the others do the rest of its work; if no device is left, DeviceError names
+  /// all of them. Any other error, such as RefusedError, is thrown after all devices have ended.
+  /// Several threads may call this at once.
   void stream(const Job& job, std::size_t count) const;
 
  private:

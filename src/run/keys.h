@@ -1,4 +1,4 @@
-// Keys as objects that are put on a device when they are used there, and taken off again.
+// Keys that are put on a device when they are used there, and can leave it again.
 #pragma once
 
 #include <atomic>
@@ -21,10 +21,10 @@ namespace whorl::run {
 
 class KeyOnDevices;
 
-/// What keys may take of each device's memory. Those used least recently leave a device when
-/// another needs the room; one that a call holds stays until the call is done. Shared by the
-/// servers of a service, whose keys then take turns on one GPU: what counts is the hardware
-/// (Lane::hardware), through whichever fleet a key was put there. Held by shared_ptr.
+/// A bound of the memory that keys take on each device. When another key needs the room, the keys
+/// used least recently leave the device; a key that a call holds stays until the call is done.
+/// Several servers may share a budget; then their keys take turns on one GPU. Keys are counted for
+/// each hardware (Lane::hardware), whichever fleet put them there. Held by shared_ptr.
 class KeyBudget final : public RoomMaker, public std::enable_shared_from_this<KeyBudget> {
  public:
   static constexpr std::size_t unlimited = ~std::size_t{0};
@@ -33,8 +33,9 @@ class KeyBudget final : public RoomMaker, public std::enable_shared_from_this<Ke
   std::size_t bytes() const { return bytes_; }
   /// Bytes of keys on a lane's hardware.
   std::size_t used(const Lane& lane) const;
-  /// Takes keys that no call holds off a lane's hardware, the longest unused first, until they were
-  /// `bytes` or none is left: for keys or arrays that are short of memory. Returns the bytes freed.
+  /// Removes keys that no call holds from a lane's hardware, the longest unused first, until
+  /// `bytes` are free or no such key is left. It makes room for keys or arrays. Returns the bytes
+  /// freed.
   std::size_t make_room(const Lane& lane, std::size_t bytes) const override;
 
  private:
@@ -58,14 +59,14 @@ class KeyBudget final : public RoomMaker, public std::enable_shared_from_this<Ke
   using Lock = std::unique_lock<math::ProcessMutex>;
 
   std::size_t used_locked(const std::string& hardware) const;
-  /// Unused ones, at least `bytes` if there are so many, out of the list: for the caller to destroy
-  /// when it has let go of the lock.
+  /// Removes unused keys of at least `bytes` in all, if there are so many, from the list. The
+  /// caller destroys them after it has released the lock.
   Entries take_unused(const std::string& hardware, std::size_t bytes) const;
-  /// Makes room for `bytes`, and waits for calls in other threads where they hold what is in the
-  /// way.
+  /// Makes room for `bytes`. If calls in other threads hold keys that must leave, it waits for
+  /// them.
   void reserve(Lock& lock, const Lane& lane, std::size_t bytes) const;
   class Waiting;
-  /// Under the lock: whoever waits looks again.
+  /// Called under the lock: wakes the waiting threads, which then look for room again.
   void tell() const {
     freed_.fetch_add(1);
     freed_.notify_all();
@@ -87,7 +88,7 @@ struct SizedKey {
   std::shared_ptr<const void> key;
   std::size_t bytes = 0;
 };
-/// Of one that knows its bytes.
+/// The same for a key that has the method bytes().
 template <class Key>
 SizedKey sized(Key key) {
   const std::size_t bytes = key->bytes();
@@ -96,25 +97,26 @@ SizedKey sized(Key key) {
 /// Makes a key through a lane's queue.
 using PrepareKey = std::function<SizedKey(const backend::Queue&)>;
 
-/// What a server's keys are counted against: the cache that it shares, or `key_budget` bytes of
-/// each device for it alone (0: no bound). ParameterError if both are given.
+/// The budget of a server's keys: the cache that it shares, or `key_budget` bytes on each device
+/// for this server only (0: no bound). ParameterError if both are given.
 std::shared_ptr<KeyBudget> budget_of(const std::optional<KeyCache>& cache, std::size_t key_budget);
 
 /// One key, prepared on the lanes that have used it.
 class KeyOnDevices {
  public:
-  /// `prepare` makes it from what the host keeps: called again after the key had to leave. `bytes`:
-  /// what it takes of a device, about, for which room is made before it is prepared. Then it counts
-  /// for the bytes that `prepare` tells, and room is made for so many the next time.
+  /// `prepare` makes the key from the host's data; it is called again after the key had to leave.
+  /// `bytes` is an estimate of the key's size, for which room is made before it is prepared. Then
+  /// the key counts with the size that `prepare` returns, and the next time room is made for that.
   KeyOnDevices(std::shared_ptr<KeyBudget> budget, std::size_t bytes, PrepareKey prepare);
   ~KeyOnDevices();
   KeyOnDevices(const KeyOnDevices&) = delete;
   KeyOnDevices& operator=(const KeyOnDevices&) = delete;
 
-  /// Prepares it if it is not there, under the lane's hold. Waits for calls of other threads whose
-  /// keys are in the way; OutOfMemoryError if it is larger than the budget or the device, or what
-  /// is in the way waits for this thread. Hold what is returned until work on Lane::queue() that
-  /// reads it has been enqueued, work on a leased queue done.
+  /// The key on a lane; it is prepared, under the lane's hold, if it is not there. The call waits
+  /// for other threads whose calls hold keys that must leave. OutOfMemoryError if the key is larger
+  /// than the budget or the device, or if those calls wait for this thread. Keep the returned
+  /// object until the work that reads the key has been enqueued on Lane::queue(), or is done on a
+  /// leased queue.
   template <class Prepared>
   std::shared_ptr<const Prepared> on(const Lane& lane) const {
     return std::static_pointer_cast<const Prepared>(get(lane));

@@ -26,7 +26,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
 
   const std::string& name() const { return name_; }
   const backend::Device& device() const { return *device_; }
-  /// What its memory is of, whoever opened it: Device::memory.
+  /// The memory of the device, which fleets may share: Device::memory.
   const std::string& hardware() const { return hardware_; }
   /// Of resident arrays: their buffers belong to it. To be used under hold() only.
   const backend::Queue& queue() const { return *queue_; }

@@ -10,7 +10,7 @@
 
 namespace whorl::run {
 
-/// What lies on a lane; waits for it. Takes the lane's hold.
+/// Copies a lane's words to the host, and waits for them. Takes the lane's hold.
 template <class T>
 std::vector<T> fetch(const Lane& lane, backend::Slice<const T> from) {
   std::vector<T> out(from.size);

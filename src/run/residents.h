@@ -1,4 +1,4 @@
-// What lies in a device's memory and could lie on the host.
+// Objects in a device's memory that could move to the host.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,8 @@ class KeyRoomError : public OutOfMemoryError {
   using OutOfMemoryError::OutOfMemoryError;
 };
 
-/// Whoever can free memory of a lane at once: a budget of keys, by those that no call holds.
+/// An object that can free memory of a lane at once. A budget of keys is one: it removes keys that
+/// no call holds.
 class RoomMaker {
  public:
   virtual ~RoomMaker() = default;
@@ -40,19 +41,20 @@ class RoomMaker {
   virtual std::size_t make_room(const Lane& lane, std::size_t bytes) const = 0;
 };
 
-/// Those of one lane. To be called under its hold; any thread may drop a resident.
+/// The residents of one lane. Call its methods under the lane's hold; any thread may destroy a
+/// resident.
 class Residents {
  public:
   /// Once for each: it stays known while it is on the host.
   void enroll(const std::shared_ptr<Resident>& resident);
-  /// It is needed now: of those there are it leaves last.
+  /// Marks it as used now, so that it leaves last.
   void touch(Resident& resident) { resident.used_ = ++clock_; }
-  /// How many are known, those gone but not yet forgotten among them.
+  /// How many residents are listed. Some of them may be destroyed already.
   std::size_t known() const { return all_.size(); }
   /// Now, by the clock of uses.
   std::uint64_t now() const { return clock_; }
-  /// Of those that are there and were not used after `since` the longer unused half leave, one at
-  /// least. False if none could.
+  /// Among the residents that are on the device and were not used after `since`, the half that is
+  /// unused for longest leaves, at least one. False if none could leave.
   bool spill(std::uint64_t since = ~std::uint64_t{0});
   /// To be asked where residents alone do not make room enough.
   void know(const std::shared_ptr<const RoomMaker>& maker);

@@ -19,8 +19,8 @@
 
 namespace whorl::run {
 
-/// Words of a caller's that a value was made of, there as long as their owner: rows of `row` words,
-/// `stride` words from one to the next.
+/// The caller's words from which a value was made. They exist as long as their owner. They are rows
+/// of `row` words; a row begins `stride` words after the row before.
 template <class Word>
 struct Origin {
   std::weak_ptr<const void> owner;
@@ -28,8 +28,8 @@ struct Origin {
   std::size_t row = 0, stride = 0;
 };
 
-/// A value that is not changed any more: a buffer on its lane, or words on the host, or both.
-/// Copies share it. What is called takes the lane's hold; any thread may drop it.
+/// A value that does not change: a buffer on its lane, or words on the host, or both. Copies share
+/// it. Its methods take the lane's hold. Any thread may destroy it.
 template <class Word>
 class Stored {
  public:
@@ -142,9 +142,10 @@ class Stored {
   std::shared_ptr<Value> value_;
 };
 
-/// attempt(), under the lane's hold. Where the device's memory is short, `first()` says whether it
-/// has made room; after it what lies there longest unused leaves, and last, once, keys that no call
-/// holds; and it is tried again, until nothing is left that could leave: OutOfMemoryError then.
+/// Calls attempt() under the lane's hold. If the device's memory is short, it makes room and tries
+/// again. Room is made first by `first()`, which returns whether it made any; then by residents
+/// that are unused for longest; and last, once, by keys that no call holds. OutOfMemoryError if
+/// nothing is left that could leave.
 template <class First, class Attempt>
 void with_room(const Lane& lane, const First& first, const Attempt& attempt) {
   const auto held = lane.hold();

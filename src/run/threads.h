@@ -6,9 +6,9 @@
 
 namespace whorl::run {
 
-/// body(0) … body(count - 1), a thread each, which throw nothing; returns when all are done. This
-/// thread polls `interrupt` meanwhile: what it throws is thrown, and InterruptedError if it is
-/// true. guarded() tells the others to stop.
+/// Calls body(0) … body(count - 1), each in a thread of its own, and returns when all are done. The
+/// bodies must not throw. Meanwhile this thread asks `interrupt`: its exceptions are thrown, and
+/// InterruptedError if it returns true. guarded() tells the other threads to stop.
 void in_threads(std::size_t count, const std::function<void(std::size_t)>& body,
                 const std::function<bool()>& interrupt);
 

@@ -13,63 +13,66 @@
 
 namespace whorl::bgv {
 
-/// How N values modulo t sit in a plaintext polynomial.
+/// How N values modulo t are placed in a plaintext polynomial.
 enum class Packing : std::uint8_t {
-  slots = 0,        ///< values at the roots, as two rows of N/2: operations act slot by slot
-  coefficients = 1  ///< values are coefficients: multiplication is that of polynomials
+  slots = 0,        ///< at the roots, as two rows of N/2: operations act slot by slot
+  coefficients = 1  ///< as coefficients: a product is the product of polynomials
 };
 
-/// What the slots hold that are behind the values of a vector.
+/// What is in the slots behind the values of a vector.
 enum class Rest : std::uint8_t {
-  zeros = 0,     ///< as encryption of a short vector leaves them
-  anything = 1,  ///< operations left something there
+  zeros = 0,     ///< zeros, as after encryption of a short vector
+  anything = 1,  ///< any values, which operations left there
   same = 2       ///< the vector is a single value, and every slot holds it
 };
 
-/// What is known of a ciphertext besides its residues; public.
+/// Public facts about a batch of ciphertexts besides its residues.
 struct CiphertextInfo {
   Packing packing = Packing::slots;
-  std::size_t count = 0;     ///< ciphertexts of the batch
-  unsigned parts = 2;        ///< c_0 + c_1·s + c_2·s^2 + …
-  unsigned limbs = 0;        ///< primes of the chain that are left
+  std::size_t count = 0;     ///< number of ciphertexts in the batch
+  unsigned parts = 2;        ///< number of parts c_k of c_0 + c_1·s + c_2·s^2 + …
+  unsigned limbs = 0;        ///< number of primes of the chain that are left
   std::uint64_t factor = 1;  ///< plaintexts are messages times this, modulo t
   double noise = 0;          ///< log2 of a bound of the noise (docs/bgv-noise.md)
-  /// Values of each vector, packed in slots from the first one on. Where they are more than N,
-  /// each vector takes the next each() ciphertexts of the batch. 0: N.
+  /// Number of values of each vector, packed in slots from the first slot on; 0 stands for N. A
+  /// vector of more than N values takes each() ciphertexts of the batch, which follow one another.
   std::uint64_t length = 0;
   Rest rest = Rest::zeros;
 
-  /// Ciphertexts that a vector takes.
+  /// How many ciphertexts a vector takes.
   std::size_t each(std::uint32_t N) const {
     return length > N ? static_cast<std::size_t>((length - 1) / N + 1) : 1;
   }
 };
 
-/// A batch: residues (parts, limbs, count, N) in evaluation form, words of 4 or 8 bytes.
+/// A batch of ciphertexts: residues (parts, limbs, count, N) in evaluation form, in words of 4 or 8
+/// bytes.
 struct Ciphertexts {
   Parameters parameters;
   KeyId key_id;
   CiphertextInfo info;
   WordArray data;
-  /// Set on fresh encryptions under the secret key only: c_1 is expanded from it, so files carry
-  /// the seed and c_0 alone.
+  /// The seed that c_1 is expanded from, so that files hold the seed and c_0 only. Only fresh
+  /// encryptions under the secret key have one. Code that changes `data` must clear it.
   std::optional<Seed> seed;
-  /// Of the array that these are, row-major; their product is info.count. None: (count,). Where
-  /// vectors take several ciphertexts, the last axis is of those.
+  /// Shape of the array, row-major; the product of its axes is info.count. No value means (count,).
+  /// If a vector takes several ciphertexts, the last axis counts the ciphertexts of a vector.
   std::optional<Shape> shape{};
-  /// Which numbers of the seed's batch these are; empty: all from 0 on. See take().
+  /// The seed was drawn for a whole batch: numbers[i] is the place in that batch of ciphertext i.
+  /// An empty list means the places 0, 1, 2 …
   std::vector<std::uint32_t> numbers{};
 };
 
-/// Those at `indices`, in this order; any may come several times. Fresh ones keep their seed.
-/// ShapeError for an index that is not below the count, for none, and for parts of vectors that
-/// take several ciphertexts.
+/// The ciphertexts at `indices`, in this order; an index may come several times. Fresh ciphertexts
+/// keep their seed. ShapeError if an index is not below the count, if there is no index, or if the
+/// indices take only a part of a vector that has several ciphertexts.
 Ciphertexts take(const Ciphertexts& ciphertexts, std::span<const std::uint32_t> indices);
-/// One batch of all in sequence. Parts of one fresh batch keep its seed. ParameterMismatchError,
-/// KeyMismatchError; ShapeError for other packing, parts, limbs, factor, and for none.
+/// Joins batches to one, in sequence. Parts of one fresh batch keep its seed. ShapeError if
+/// packing, parts, limbs or factor differ, or if there is no batch; ParameterMismatchError or
+/// KeyMismatchError if parameters or keys differ.
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
 
-/// Encrypts under the public key: b = -a·s + t·e; a expanded from the seed.
+/// A public key (b, a) with b = -a·s + t·e, where a is expanded from the seed. It only encrypts.
 struct PublicKey {
   Parameters parameters;
   KeyId key_id;
@@ -77,37 +80,39 @@ struct PublicKey {
   WordArray b;  ///< (limbs, N), evaluation form
 };
 
-/// Which keys a circuit needs. whorl/circuits/slots.h adds those of matrices and sums.
+/// The evaluation keys that a circuit needs. whorl/circuits/slots.h adds those for matrices and
+/// sums.
 struct KeyRequest {
-  /// Ciphertexts of up to this many parts can be brought back to two; 2: none.
+  /// Relinearisation brings ciphertexts of up to this many parts back to two, 2 … 8; 2 makes no
+  /// key.
   unsigned relinearise = 3;
-  std::vector<std::int64_t> rotations;  ///< of rows, to the left, by so many columns
-  bool swap_rows = false;
+  std::vector<std::int64_t> rotations;  ///< columns to rotate rows by, to the left
+  bool swap_rows = false;               ///< whether the two rows can be exchanged
 };
 
-/// A key of hybrid key switching: bodies (digits, limbs + special, N) in evaluation form; the
-/// uniform halves are expanded from the seed.
+/// A key of hybrid key switching from s(X^g)^power to s. The bodies b have the shape (digits, limbs
+/// + special, N), in evaluation form; the uniform halves are expanded from the seed.
 struct SwitchKeyData {
-  std::uint32_t g = 1;  ///< from s(X^g) …
-  unsigned power = 1;   ///< … to this power
+  std::uint32_t g = 1;
+  unsigned power = 1;
   Seed seed;
   WordArray b;
 };
 
-/// What a server gets.
+/// The keys that a server gets.
 struct EvaluationKeys {
   Parameters parameters;
   KeyId key_id;
   std::vector<SwitchKeyData> keys;
-  /// Bytes that travel, without the frame.
+  /// Bytes of bodies and seeds, as they are sent, without the frame.
   std::size_t bytes() const;
 };
 
 /// Bytes of the keys that a request asks for, without making them.
 std::size_t key_bytes(const Parameters& parameters, const KeyRequest& request);
 
-/// 3^columns mod 2N, columns taken modulo N/2: X -> X^g rotates the rows to the left by as many
-/// columns. The exchange of rows is 2N - 1.
+/// The g for which X -> X^g rotates the rows to the left by `columns`: 3^columns mod 2N, with
+/// `columns` taken modulo N/2. (The exchange of rows has g = 2N - 1.)
 std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t columns);
 
 }  // namespace whorl::bgv

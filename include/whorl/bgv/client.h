@@ -33,27 +33,30 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   explicit Client(const Parameters& parameters) : Client(SecretKey::generate(parameters)) {}
   explicit Client(SecretKey key);
 
-  /// Encrypts vectors of `length` values each, taken modulo t (negative ones too), zeros behind
-  /// them; vectors of more than N values take several ciphertexts each. Length 0 stands for N where
-  /// values are a whole number of rows of N, and else for all of them: encrypt({1, 2, 3}) gives one
-  /// ciphertext. ShapeError for no values, or no whole number of vectors; EncodingError for slots
-  /// that the parameters do not have.
-  /// This and the next two report their progress, and stop if told to (InterruptedError).
+  /// Encrypts vectors of `length` values each. Values may be negative; they are reduced modulo t. A
+  /// vector of fewer than N values is filled with zeros, and one of more than N values takes
+  /// several ciphertexts. With length 0 the vectors have N values if the number of values is a
+  /// multiple of N; otherwise all values are one vector, so that encrypt({1, 2, 3}) gives one
+  /// ciphertext. ShapeError if there are no values, if they are not a whole number of vectors, or
+  /// if `length` is above N with coefficients. EncodingError for slots if the parameters have none.
+  /// `progress`, here and in the next two methods, is called during the work and can stop it
+  /// (InterruptedError).
   Ciphertexts encrypt(std::span<const std::int64_t> values, Packing packing = Packing::slots,
                       std::size_t length = 0, const Progress& progress = {}) const;
   Ciphertexts encrypt(std::initializer_list<std::int64_t> values, Packing packing = Packing::slots,
                       std::size_t length = 0) const {
     return encrypt(std::span(values.begin(), values.size()), packing, length);
   }
-  /// Values in 0 … t-1, N for each ciphertext, also where vectors are shorter or end before.
-  /// KeyMismatchError or ParameterMismatchError for others' ciphertexts, RangeError or ShapeError
-  /// for what none can be. NoiseError where the bound that the ciphertexts carry leaves no budget,
-  /// as the values may be wrong then. With `allow_spent` they are decrypted all the same:
-  /// noise_budget, which is measured, says more.
+  /// Values in 0 … t-1. The result has N values for each ciphertext, even if its vector is shorter.
+  /// KeyMismatchError or ParameterMismatchError if the ciphertexts have another key or other
+  /// parameters. RangeError or ShapeError if their info or data is not that of any ciphertext.
+  /// NoiseError if the noise bound in their info leaves no budget, because values may be wrong
+  /// then. `allow_spent` decrypts them nevertheless; noise_budget() measures what is really left.
   std::vector<std::uint64_t> decrypt(const Ciphertexts& ciphertexts, bool allow_spent = false,
                                      const Progress& progress = {}) const;
-  /// log2(Q/2) - log2 of the largest coefficient of the noise, measured, for each ciphertext: bits
-  /// that are left. Exact while positive; near 0 where decryption fails.
+  /// Measures how many bits of noise budget are left in each ciphertext: log2(Q/2) minus log2 of
+  /// the largest coefficient of the noise. The result is exact while it is positive, and near 0 if
+  /// decryption fails. It is as secret as the key.
   std::vector<double> noise_budget(const Ciphertexts& ciphertexts,
                                    const Progress& progress = {}) const;
 
@@ -68,7 +71,7 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   std::shared_ptr<const State> state_;
 };
 
-/// The same under a public key: for those who may only encrypt.
+/// Encrypts under a public key, with the arguments and errors of Client::encrypt.
 Ciphertexts encrypt(const PublicKey& key, std::span<const std::int64_t> values,
                     Packing packing = Packing::slots, std::size_t length = 0,
                     const Progress& progress = {});

@@ -1,4 +1,5 @@
-// What a server will know of its results: for plans of circuits, without keys or ciphertexts.
+// Predicts levels, factors and noise bounds of a server's results, without keys or ciphertexts.
+// Plans of circuits use it.
 #pragma once
 
 #include <cstddef>
@@ -11,41 +12,44 @@
 
 namespace whorl::bgv {
 
-/// Each operation as the method of Server that has its name, on what is known of ciphertexts
-/// instead of on them: the same account, and so the same levels, factors and bounds of the noise.
-/// Operands are of equal packing, and their counts and arguments in the bounds that Server checks.
+/// Each method predicts the operation of Server that has its name. It takes and gives the public
+/// facts of ciphertexts (CiphertextInfo) instead of the ciphertexts, and computes the same levels,
+/// factors and noise bounds as Server. Server checks the operands; this class does not: packings
+/// must be equal, and counts and arguments must be within the bounds of Server.
 class Forecast {
  public:
   using Info = CiphertextInfo;
 
   explicit Forecast(const Parameters& parameters);
 
-  /// Encrypted under the public key; the secret key leaves less noise.
-  /// Vectors of `length` values each; 0: N.
+  /// A fresh encryption under the public key, of vectors of `length` values each (0: N). Encryption
+  /// under the secret key makes less noise.
   Info encrypted(Packing packing, std::size_t count, std::uint64_t length = 0) const;
-  /// Bits left by the noise bound. Decryption is refused unless it is positive.
+  /// Bits that are left by the noise bound. Client::decrypt refuses unless they are positive.
   double noise_budget(const Info& a) const;
-  /// Least budget of any circuit that needs just what is required; negative where it does not last.
+  /// The least noise budget that a circuit with these requirements can end with. If it is negative,
+  /// the parameters do not carry the circuit.
   double rated_budget(const Requirements& requirements) const;
 
   Info add(const Info& a, const Info& b) const;
   Info multiply(const Info& a, const Info& b) const;  ///< not relinearised
   Info relinearise(const Info& a) const;
-  /// Of a rotation or the exchange of rows, of two parts.
+  /// A rotation or the exchange of rows; `a` has two parts.
   Info automorphism(const Info& a) const;
   Info concatenate(std::span<const Info> arrays) const;
   Info take(const Info& a, std::size_t count) const;
   Info mod_switch(const Info& a, unsigned limbs) const;
   Info shrink(const Info& a, double spare_bits) const;
   Info multiply_scalar(const Info& a, std::int64_t value) const;
-  /// An integer whose size is at most 2^norm, times the factor of `a` modulo t.
+  /// Adds an integer whose product with the factor of `a`, reduced modulo t and centred, is at most
+  /// 2^norm in absolute value.
   Info add_scalar(const Info& a, double norm) const;
-  /// With `count` plaintexts, the sizes of whose coefficients add up to at most 2^norm; vectors of
-  /// `length` values each, 0: N.
+  /// Adds `count` plaintexts of vectors of `length` values each (0: N). The absolute values of a
+  /// plaintext's coefficients add up to at most 2^norm. multiply_plain takes the same arguments.
   Info add_plain(const Info& a, std::size_t count, double norm, std::uint64_t length = 0) const;
   Info multiply_plain(const Info& a, std::size_t count, double norm,
                       std::uint64_t length = 0) const;
-  /// log2(N·t/2): that norm of plaintexts of which nothing is known.
+  /// log2(N·t/2), the `norm` of a plaintext whose values are not known.
   double largest_norm() const;
 
  private:

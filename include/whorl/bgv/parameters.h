@@ -1,5 +1,5 @@
-// Parameters of BGV: a literal of plain data, the immutable object that building it gives, and the
-// choice of one from what a circuit needs.
+// Parameters of BGV: a literal of plain data, the immutable object that is made from it, and the
+// choice of parameters for what a circuit needs.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ struct ParameterLiteral {
   std::string name;     ///< free text up to 64 characters
   std::uint32_t N = 0;  ///< ring dimension, a power of two 2^10 … 2^17
   std::uint64_t t = 0;  ///< plaintext modulus, 2 … 2^31 - 1
-  /// Primes = 1 mod 2N of 25 to 31 bits (32-bit words, the fast ones) or of 45 to 60 bits. A
-  /// ciphertext starts with all of `chain` and loses the last ones on its way.
+  /// Primes = 1 mod 2N of 26 to 31 bits (32-bit words, the fast ones) or of 46 to 60 bits. A fresh
+  /// ciphertext has all primes of `chain`; operations drop the last ones.
   std::vector<std::uint64_t> chain;
-  std::vector<std::uint64_t> special;  ///< of key switching; their product is P
-  unsigned digit_limbs = 1;     ///< primes of the chain to a digit of key switching: ceil(L/dnum)
+  std::vector<std::uint64_t> special;  ///< primes for key switching; their product is P
+  unsigned digit_limbs = 1;     ///< primes of the chain in a digit of key switching: ceil(L/dnum)
   double sigma = 3.19;          ///< standard deviation of errors
   unsigned depth = 0;           ///< multiplications in sequence that the chain was chosen for
-  unsigned plain_products = 0;  ///< and products with plaintexts in sequence, beside them
+  unsigned plain_products = 0;  ///< products with plaintexts in sequence, in addition to `depth`
   bool operator==(const ParameterLiteral&) const = default;
 };
 
@@ -40,26 +40,27 @@ struct Requirements {
   /// the same level, rotations included.
   double sums = 3;
   bool slots = true;  ///< whether N must allow t to be packed in slots: t = 1 mod 2N, a prime
-  /// Products with plaintexts in sequence, beside the multiplications and anywhere between them, up
-  /// to 64. Of any plaintexts: one integer for all slots costs no more than log2 of it of `sums`.
+  /// Products with plaintexts in sequence, up to 64, in addition to the multiplications and
+  /// anywhere between them. The plaintexts may have any values. A product with one integer c for
+  /// all slots does not count here: it takes log2(c) of `sums`.
   unsigned plain_products = 0;
 };
 
-/// The least prime t >= at_least that packs vectors in slots up to the ring dimension N: t = 1 mod
-/// 2N. N: a power of two 2^10 … 2^17. ParameterError where there is none below 2^31.
+/// The least prime t >= at_least with t = 1 mod 2N, so that rings of dimension up to N have slots.
+/// N is a power of two in 2^10 … 2^17. ParameterError if there is none below 2^31.
 std::uint64_t plain_modulus(std::uint64_t at_least, std::uint32_t N);
 
 /// Validated, immutable parameters; cheap to copy.
 class Parameters {
  public:
-  /// Checks every relation. ParameterError names the field, the value and the bound; also thrown
-  /// for sets estimated under 128 bits unless `allow_insecure`.
+  /// Checks every relation. ParameterError names the field, the value and the bound. It is also
+  /// thrown for parameters estimated under 128 bits unless `allow_insecure`.
   static Parameters create(ParameterLiteral literal, bool allow_insecure = false);
-  /// The smallest ring and the shortest chain that serve, at 128 bits or more. ParameterError if
-  /// none does up to N = 2^16, with what was missing.
+  /// The smallest ring and the shortest chain that meet the requirements with at least 128 bits of
+  /// security. If none does up to N = 2^16, ParameterError says what is missing.
   static Parameters choose(const Requirements& requirements);
-  /// Those that choose() tries: `limbs` primes in the ring of dimension requirements.N, whether or
-  /// not they carry the circuit. ParameterError for less than 128 bits.
+  /// One of the candidates of choose(): a chain of `limbs` primes in the ring of dimension
+  /// requirements.N, which may be too short for the circuit. ParameterError for less than 128 bits.
   static Parameters of_limbs(const Requirements& requirements, unsigned limbs);
 
   const ParameterLiteral& literal() const;
@@ -68,7 +69,7 @@ class Parameters {
   unsigned limbs() const { return static_cast<unsigned>(literal().chain.size()); }
   unsigned special() const { return static_cast<unsigned>(literal().special.size()); }
   unsigned digits() const { return (limbs() + literal().digit_limbs - 1) / literal().digit_limbs; }
-  /// 4 or 8: the words of its residues.
+  /// Bytes of a word that holds a residue: 4 or 8.
   unsigned word_bytes() const { return ring_word_bytes(literal().chain[0]); }
   /// Whether vectors are packed in slots: t is a prime = 1 mod 2N.
   bool has_slots() const;
@@ -76,14 +77,14 @@ class Parameters {
   double log2_Q() const { return log2_Q(limbs()); }
   double log2_Q(unsigned limbs) const;  ///< of the first `limbs` primes
   double log2_P() const;
-  /// Lower bound of the security of the keys, which live modulo Q·P, in bits.
+  /// Lower bound of the security of the keys in bits. All keys are modulo Q·P.
   double security_bits() const;
 
   /// BLAKE2b-128 over all fields that change ciphertexts or keys.
   const Digest& digest() const;
   bool operator==(const Parameters& other) const { return digest() == other.digest(); }
 
-  /// What was picked and why, for people; several lines.
+  /// A description of the parameters for people, of several lines.
   std::string describe() const;
 
  private:

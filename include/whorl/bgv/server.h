@@ -1,4 +1,4 @@
-// The server's half: evaluates on ciphertexts that stay on its device until asked for.
+// The server's half: computes on ciphertexts, which stay on its devices until they are downloaded.
 #pragma once
 
 #include <cstdint>
@@ -22,33 +22,33 @@ class Array;
 namespace whorl::bgv {
 
 struct ServerOptions {
-  /// "cpu"; "cuda" (the first GPU), "cuda:1", several as "cuda:0,1" or "cuda:all"; "" takes the
-  /// best there is. DeviceError for one that is not there: none is replaced by another.
+  /// "cpu"; "cuda" (the first GPU), "cuda:1", several GPUs as "cuda:0,1" or "cuda:all"; "" takes a
+  /// GPU that can be used, or else the CPU. DeviceError if a named device is not there; no other
+  /// device takes its place.
   std::string device = {};
   unsigned threads = 0;  ///< host threads; 0: all cores
-  /// Polled from the calling thread during long calls; true stops the call with InterruptedError.
+  /// Long calls ask this in the calling thread; if it returns true, they throw InterruptedError.
   std::function<bool()> interrupt = {};
-  /// Bytes that keys may take of each device; those used least recently make room. 0: no bound, and
-  /// keys are prepared when the server is made.
+  /// Bytes that keys may take on each device; the keys used least recently make room. 0 means no
+  /// bound: then keys are prepared when the server is made.
   std::size_t key_budget = 0;
-  /// Room for keys that several servers share, instead of a budget of this server's own; keys are
-  /// prepared when they are used. ParameterError if key_budget is given as well.
+  /// Room for keys that several servers share, in place of this server's own key_budget. Keys are
+  /// then prepared when they are used. ParameterError if both are given.
   std::optional<KeyCache> key_cache = {};
 };
 
-/// A batch of ciphertexts on a server's devices, of several spread over all of them. Copies share
-/// the memory, which is never written again. An array may outlive its server: it keeps what it
-/// needs of it alive. It may be dropped by any thread, also while another is inside a call of the
-/// server.
+/// A batch of ciphertexts on a server's devices; if there are several, it is spread over them.
+/// Copies share the memory, which never changes. An array may outlive its server. Any thread may
+/// destroy it, also while another thread is inside a call of the server.
 ///
-/// Operators, below, are those of the array's server, which must be there still; what they lack
-/// (other packings of a product, levels by hand) its methods have.
+/// The operators below call the server that made the array, and need it to exist still. The
+/// server's methods offer more: products without relinearisation, and levels by hand.
 class Array {
  public:
   const CiphertextInfo& info() const { return info_; }
-  /// Ciphertexts that a vector takes: CiphertextInfo::each.
+  /// How many ciphertexts a vector takes: CiphertextInfo::each.
   std::size_t each() const { return each_; }
-  /// Bits left by the noise bound: log2(Q/2) - noise.
+  /// Bits that are left by the noise bound: log2(Q/2) - noise.
   double noise_budget() const { return budget_; }
   /// Bytes on the devices.
   std::size_t bytes() const;
@@ -63,17 +63,18 @@ class Array {
   std::shared_ptr<const lattice::rlwe::Array> residues_;
 };
 
-/// Plaintexts on a server's devices, encoded and uploaded once, for many ciphertexts of any level:
-/// a row of N values each. Copies share the memory; lifetime and threads as for Array.
+/// Plaintexts on a server's devices, each a row of N values. They are encoded and uploaded once,
+/// and serve many ciphertexts of any level. Copies share the memory. Lifetime and threads are as
+/// for Array.
 class Plaintexts {
  public:
   std::size_t count() const;
   Packing packing() const;
-  /// Values of each vector, as CiphertextInfo has it.
+  /// Number of values of each vector: CiphertextInfo::length.
   std::uint64_t length() const;
-  /// Ciphertexts that a vector takes.
+  /// How many rows a vector takes.
   std::size_t each() const;
-  /// Bytes on the devices. In the host's memory there are 8·N more for each row.
+  /// Bytes on the devices. The host's memory holds another 8·N bytes for each row.
   std::size_t bytes() const;
 
  private:
@@ -83,15 +84,16 @@ class Plaintexts {
   std::shared_ptr<const Storage> storage_;
 };
 
-/// Operations take two batches of equal packing and of equal count, or one of which is a single
-/// ciphertext or plaintext: it meets all of the other. Levels and factors are brought together by
-/// the server: whoever wants to do it by hand uses mod_switch and reads info(). Same input, same
-/// bits, whatever the devices and their number. May be called from several threads at once.
+/// Computes on arrays. An operation takes two batches of equal packing and equal count. One of them
+/// may also be a single ciphertext or plaintext, which is combined with each member of the other.
+/// The server brings operands to one level and one factor by itself; to do it by hand, use
+/// mod_switch and read info(). The same input gives the same bits on any devices and any number of
+/// them. Several threads may call a server at once.
 ///
-/// Batches beyond a device's memory are worked on in pieces, which wait in the host's; several
-/// devices share a batch. One of several that fails makes the call fail, unless all that the call
-/// needs of it is elsewhere too: the DeviceError names what is lost with it. Later calls do without
-/// the device (failed_devices).
+/// Several devices share each batch in pieces of equal size. Where a device's memory is short,
+/// pieces that are not in use wait in the host's memory. If one of several devices fails, it is
+/// left out from then on (failed_devices), and the others repeat the call. If the call needs
+/// results that lay on the failed device alone, it throws a DeviceError that names them.
 class Server {
  public:
   explicit Server(const EvaluationKeys& keys, const ServerOptions& options = {});
@@ -99,76 +101,82 @@ class Server {
   const Parameters& parameters() const;
   const KeyId& key_id() const;
   const std::string& device() const;  ///< "cuda:0 (NVIDIA H200)"; several joined by ", "
-  const std::vector<std::string>& devices() const;   ///< names, one each
-  unsigned threads() const;                          ///< of the (first) device
-  std::vector<FailedDevice> failed_devices() const;  ///< of several, oldest failure first
-  std::size_t key_bytes() const;                     ///< of the keys as they lie on the devices now
+  const std::vector<std::string>& devices() const;   ///< the name of each device
+  unsigned threads() const;                          ///< host threads of the first device
+  std::vector<FailedDevice> failed_devices() const;  ///< the oldest failure first
+  std::size_t key_bytes() const;                     ///< bytes that keys take on the devices now
 
-  /// ParameterMismatchError or KeyMismatchError for others' ciphertexts, RangeError for parts,
-  /// limbs, factor or noise that none can have and for residues not below their primes.
+  /// Copies ciphertexts to the devices. ParameterMismatchError or KeyMismatchError if they have
+  /// other parameters or another key. RangeError if parts, limbs, factor, noise or length are out
+  /// of range, or if a residue is not below its prime.
   Array upload(const Ciphertexts& ciphertexts) const;
   Ciphertexts download(const Array& a) const;
 
   Array add(const Array& a, const Array& b) const;
   Array sub(const Array& a, const Array& b) const;
   Array negate(const Array& a) const;
-  /// With vectors of `length` values each, packed as `a` is and cut as Client::encrypt does: as
-  /// many as those of `a`, one for all of them, or any number for one ciphertext.
+  /// Operations with plaintexts: vectors of `length` values each, cut as Client::encrypt cuts them,
+  /// with the packing of `a`. There are as many vectors as in `a`, or one for all of them; if `a`
+  /// is a single vector, there may be any number.
   Array add_plain(const Array& a, std::span<const std::int64_t> values,
                   std::size_t length = 0) const;
   Array sub_plain(const Array& a, std::span<const std::int64_t> values,
                   std::size_t length = 0) const;
   Array multiply_plain(const Array& a, std::span<const std::int64_t> values,
                        std::size_t length = 0) const;
-  /// The same with plaintexts that are there already, and the same bits. To add them to a
-  /// ciphertext whose factor is not 1, they are encoded anew, with the factor; to multiply, never.
+  /// The same with plaintexts that are on the devices already; the bits are the same. Sums encode
+  /// them again if the factor of `a` is not 1; products never do.
   Array add_plain(const Array& a, const Plaintexts& b) const;
   Array sub_plain(const Array& a, const Plaintexts& b) const;
   Array multiply_plain(const Array& a, const Plaintexts& b) const;
-  /// Vectors as Client::encrypt takes them. EncodingError for slots that the parameters do not
-  /// have.
+  /// Encodes and uploads vectors, with the arguments of Client::encrypt. EncodingError for slots if
+  /// the parameters have none.
   Plaintexts encode(std::span<const std::int64_t> values, Packing packing = Packing::slots,
                     std::size_t length = 0) const;
   Plaintexts encode(std::initializer_list<std::int64_t> values, Packing packing = Packing::slots,
                     std::size_t length = 0) const {
     return encode(std::span(values.begin(), values.size()), packing, length);
   }
-  /// With one integer for all slots (or, of coefficients, for the constant one).
+  /// Operations with one integer, which goes to all slots (with coefficients: a sum adds it to the
+  /// constant coefficient).
   Array add_scalar(const Array& a, std::int64_t value) const;
   Array multiply_scalar(const Array& a, std::int64_t value) const;
 
-  /// The product, of two parts unless `relinearised` is false. Operands lose the primes that the
-  /// product is better off without.
+  /// The product. It has two parts, unless `relinearised` is false. Before it the server drops
+  /// primes of the operands if this leaves the product a larger noise budget.
   Array multiply(const Array& a, const Array& b, bool relinearised = true) const;
   Array square(const Array& a, bool relinearised = true) const;
-  /// To two parts. KeyMismatchError names the key that is missing.
+  /// Brings ciphertexts back to two parts. KeyMismatchError names a key that is missing.
   Array relinearise(const Array& a) const;
 
-  /// Rows to the left by `columns` (negative: to the right). Packed in slots only, and not for
-  /// vectors over several ciphertexts. KeyMismatchError names a rotation that has no key, and those
-  /// that have.
+  /// Rotates both rows of slots to the left by `columns` (negative: to the right). EncodingError
+  /// for coefficients, ShapeError for vectors that take several ciphertexts. If there is no key for
+  /// the rotation, KeyMismatchError names it and lists the rotations that have keys.
   Array rotate(const Array& a, std::int64_t columns) const;
-  /// The same for several, decomposed once (hoisted).
+  /// Rotations by several distances. The ciphertext is decomposed once for all of them (hoisting).
   std::vector<Array> rotate_many(const Array& a, std::span<const std::int64_t> columns) const;
   Array swap_rows(const Array& a) const;
-  /// Each slot: the sum of `columns` slots of its row from it on, by rotations by 1, 2, 4 …;
-  /// columns: a power of two up to N/2.
+  /// Slot i becomes the sum of `columns` slots of its row, from slot i on, cyclically. `columns` is
+  /// a power of two up to N/2 (ParameterError). It uses the rotations by 1, 2, 4, … below
+  /// `columns`.
   Array inner_sum(const Array& a, std::uint32_t columns) const;
 
-  /// Those at `indices`, in this order; any may come several times. ShapeError for an index that is
-  /// not below the count, for none, and for parts of vectors over several ciphertexts.
+  /// The members at `indices`, in this order; an index may come several times. ShapeError if an
+  /// index is not below the count, if there is no index, or if the indices take only a part of a
+  /// vector that has several ciphertexts.
   Array take(const Array& a, std::span<const std::uint32_t> indices) const;
   Plaintexts take(const Plaintexts& a, std::span<const std::uint32_t> indices) const;
-  /// One batch of all in sequence, of equal packing and parts: at the level of the lowest, with one
-  /// factor, and as much noise as the noisiest has then.
+  /// Joins arrays of equal packing and parts to one batch, in sequence. The result has the lowest
+  /// level of the arrays, one factor, and the largest noise bound that an array has after that.
   Array concatenate(std::span<const Array> arrays) const;
 
   /// Drops primes until `limbs` are left; the message stays, the factor changes.
   Array mod_switch(const Array& a, unsigned limbs) const;
-  /// To as few primes as decrypt with `spare_bits` to spare by the noise bound: what to download.
+  /// Drops all primes that decryption does not need, keeping `spare_bits` of noise budget. Use it
+  /// before download().
   Array shrink(const Array& a, double spare_bits = 8) const;
 
-  /// Waits for all work so far.
+  /// Waits until all work so far is done.
   void synchronise() const;
 
   /// The server of an array. DeviceError if it is gone.
@@ -181,8 +189,8 @@ class Server {
   std::shared_ptr<const State> state_;
 };
 
-/// As Server's add, sub, multiply (relinearised) and negate, with arrays, prepared plaintexts, and
-/// one integer for all slots.
+/// Operators for Server's add, sub, multiply (with relinearisation) and negate. The second operand
+/// is an array, Plaintexts, or one integer.
 Array operator+(const Array& a, const Array& b);
 Array operator-(const Array& a, const Array& b);
 Array operator*(const Array& a, const Array& b);

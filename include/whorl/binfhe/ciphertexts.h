@@ -1,4 +1,4 @@
-// A batch of LWE ciphertexts under one key, and the evaluation keys a server needs.
+// A batch of LWE ciphertexts under one key, and the evaluation keys that a server needs.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,19 @@ struct Ciphertexts {
   Encoding encoding;
   std::size_t count = 0;
   std::vector<std::uint32_t> data;
-  /// Set on fresh encryptions and parts of them only: row i of `a` is expand_uniform(seed, i), so
-  /// files carry the seed and the b's. Whoever changes `data` must clear it.
+  /// The seed that the a's are expanded from, so that files hold the seed and the b's only. Only
+  /// fresh encryptions, and parts of them, have one. Row i of `a` is expand_uniform(seed,
+  /// numbers[i]) mod q, or expand_uniform(seed, i) if `numbers` is empty. Code that changes `data`
+  /// must clear the seed.
   std::optional<Seed> seed;
-  /// Of the array that these are, row-major; their product is `count`. None: (count,).
+  /// Shape of the array, row-major; the product of its axes is `count`. No value means (count,).
   std::optional<Shape> shape{};
-  /// Variance of the errors, in units of that of a bootstrapped ciphertext
-  /// (Parameters::noise().refreshed). Servers set it, and read it where there is no seed. Files do
-  /// not carry it: what is loaded counts as bootstrapped.
+  /// Variance of the errors, in units of the variance of a bootstrapped ciphertext
+  /// (Parameters::noise().refreshed). Servers set it, and read it if there is no seed. Files do not
+  /// contain it: loaded ciphertexts without a seed count as bootstrapped.
   double noise = 1;
-  /// Which numbers of the seed's batch these are: row i of `a` is expand_uniform(seed, numbers[i]).
-  /// Empty: all from 0 on. See take().
+  /// The seed was drawn for a whole batch: numbers[i] is the place in that batch of ciphertext i.
+  /// An empty list means the places 0, 1, 2 …
   std::vector<std::uint32_t> numbers{};
 
   std::size_t row() const { return parameters.n() + 1; }
@@ -39,26 +41,29 @@ struct Ciphertexts {
   }
 };
 
-/// Those at `indices`, in this order; any may come several times. Fresh ones keep their seed.
-/// ShapeError for an index that is not below the count.
+/// The ciphertexts at `indices`, in this order; an index may come several times. Fresh ciphertexts
+/// keep their seed. ShapeError if an index is not below the count.
 Ciphertexts take(const Ciphertexts& ciphertexts, std::span<const std::uint32_t> indices);
-/// One batch of all in sequence. Parts of one fresh batch keep its seed. ParameterMismatchError,
-/// KeyMismatchError; EncodingError for several encodings, ShapeError for no batch.
+/// Joins batches to one, in sequence. Parts of one fresh batch keep its seed. EncodingError if the
+/// encodings differ, ShapeError if there is no batch; ParameterMismatchError or KeyMismatchError if
+/// parameters or keys differ.
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
 
-/// What a server gets: b halves of the blind-rotation and key-switching keys and the seeds of their
-/// uniform halves. Words may lie in the contents of a file.
+/// The keys that a server gets: the b halves of the blind-rotation key and of the key-switching
+/// key, and the seeds of their uniform halves. The words may lie in the contents of a file.
 ///
-/// Blind-rotation key: rotation_key_rows() rows of N words mod Q (coefficient form). Row order is
-/// the order of use: LWE coefficient i; key k (0: indicator of s_i = 1, 1: of s_i = -1; binary has
-/// only the first); component c (0: rows multiplying digits of a, encrypting -s_ring·m·g_j, 1: rows
-/// multiplying digits of b, encrypting m·g_j); digit j from the lowest kept. The `a` half of row r
-/// is expand_uniform(rotation_seed, r) mod Q. (Of GINX. Other rotations have other keys k:
-/// src/lattice/lwe/rotation_method.h.)
+/// Blind-rotation key: rotation_key_rows() rows of N words mod Q, in coefficient form. The order of
+/// rows is by LWE coefficient i, then key k, component c, and digit j from the lowest kept. Key 0
+/// encrypts the indicator m = [s_i = 1]; key 1, which binary secrets do not have, encrypts m = [s_i
+/// = -1]. Rows of component 0 encrypt -s_ring·m·g_j and are multiplied by digits of a; rows of
+/// component 1 encrypt m·g_j and are multiplied by digits of b. The `a` half of row r is
+/// expand_uniform(rotation_seed, r) mod Q. This holds for GINX; src/lattice/lwe/rotation_method.h
+/// describes the keys of other rotations.
 ///
-/// Key-switching key: key_switch_rows() words mod Q_ks, the b's. Rows: ring coefficient i; digit j
-/// from the lowest kept; for `table` value v = 1 … the digit's bound. Row r encrypts v·g_j·s_ring,i
-/// under the LWE key; its `a` half is expand_uniform(switch_seed, r) mod Q_ks, n words.
+/// Key-switching key: key_switch_rows() words b mod Q_ks. The order of rows is by ring coefficient
+/// i, then digit j from the lowest kept, and for kind `table` value v = 1 … the digit's bound. Row
+/// r encrypts v·g_j·s_ring,i under the LWE key (v = 1 for `product`); its `a` half is the n words
+/// of expand_uniform(switch_seed, r) mod Q_ks.
 struct EvaluationKeys {
   Parameters parameters;
   KeyId key_id;
@@ -66,7 +71,7 @@ struct EvaluationKeys {
   WordArray rotation_b;  ///< words of ring_word_bytes(Q)
   Seed switch_seed;
   WordArray switch_b;  ///< words of word_bytes_for(Q_ks)
-  /// Bytes of the two b halves and seeds: what travels, without the frame.
+  /// Bytes of the two b halves and the two seeds, as they are sent, without the frame.
   std::size_t bytes() const { return rotation_b.bytes() + switch_b.bytes() + 64; }
 };
 

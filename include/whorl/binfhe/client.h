@@ -13,7 +13,7 @@
 
 namespace whorl::binfhe {
 
-/// Secret LWE and ring keys.
+/// The two secret keys of a client: the LWE key and the ring key.
 class SecretKey : public SecretKeyHandle<Parameters, struct SecretCoefficients> {
  public:
   std::span<const std::int32_t> lwe() const;   ///< n coefficients
@@ -33,22 +33,24 @@ class Client : public KeyHolder<Parameters, SecretKey> {
  public:
   using KeyHolder::KeyHolder;
 
-  /// Encrypts messages in 0 … p-1, one ciphertext each. EncodingError if a message is not below p
-  /// or p is more than q/8 sectors carry. NoiseError if a fresh ciphertext of this p decrypts to
-  /// another message with a probability above `allow_failure`.
-  /// This and the next two report their progress, and stop if told to (InterruptedError).
+  /// Encrypts messages in 0 … p-1, one ciphertext each. EncodingError if a message is not below p,
+  /// or if the sectors of the encoding are more than q/4 or 2N/4. NoiseError if a fresh ciphertext
+  /// of this p decrypts to another message with a probability above `allow_failure`. `progress`,
+  /// here and in the next two methods, is called during the work and can stop it
+  /// (InterruptedError).
   Ciphertexts encrypt(std::span<const std::uint32_t> messages, Encoding encoding = {},
                       double allow_failure = allowed_failure, const Progress& progress = {}) const;
   Ciphertexts encrypt(std::initializer_list<std::uint32_t> messages, Encoding encoding = {},
                       double allow_failure = allowed_failure) const {
     return encrypt(std::span(messages.begin(), messages.size()), encoding, allow_failure);
   }
-  /// Messages in 0 … p-1. KeyMismatchError or ParameterMismatchError for others' ciphertexts.
-  /// With a padding bit set by overflow the message is reduced modulo p.
+  /// Messages in 0 … p-1. If a message has overflowed into its padding bit, it is reduced modulo p.
+  /// KeyMismatchError or ParameterMismatchError if the ciphertexts have another key or other
+  /// parameters.
   std::vector<std::uint32_t> decrypt(const Ciphertexts& ciphertexts,
                                      const Progress& progress = {}) const;
-  /// Error of each ciphertext, phase - m·q/sectors in (-q/2, q/2], for the messages expected.
-  /// EncodingError if one of these is not below p.
+  /// The error of each ciphertext, phase - m·q/sectors in (-q/2, q/2], where m is the message that
+  /// is expected. EncodingError if a message is not below p. Errors are as secret as the key.
   std::vector<std::int64_t> noise(const Ciphertexts& ciphertexts,
                                   std::span<const std::uint32_t> messages,
                                   const Progress& progress = {}) const;

@@ -10,18 +10,20 @@
 
 namespace whorl::binfhe {
 
-/// How a table is evaluated. `negacyclic`: f(x + p/2) = -f(x) mod p', one blind rotation, p even.
-/// `padded`: inputs carry a padding bit, one blind rotation, any f. `arbitrary`: no padding, any f,
-/// two blind rotations (Liu, Micciancio, Polyakov, ASIACRYPT 2022; OpenFHE's EvalFunc).
+/// How a table is evaluated. `negacyclic` takes one blind rotation; p is even and f(x + p/2) =
+/// -f(x) mod p'. `padded` takes one blind rotation for any f; inputs have a padding bit.
+/// `arbitrary` takes two blind rotations for any f, without padding (Liu, Micciancio, Polyakov,
+/// ASIACRYPT 2022; OpenFHE's EvalFunc).
 enum class LutKind : std::uint8_t { negacyclic = 0, padded = 1, arbitrary = 2 };
 
 /// A checked table; immutable. values()[m] is f(m) for m in 0 … input().p - 1.
 class Lut {
  public:
   /// The kind is `padded` if `input.padding`, else `negacyclic` if the values allow it, else
-  /// `arbitrary`. EncodingError if a value is not below output.p, the length is not input.p, or p
-  /// is more than the parameters carry (a sector of 2N/sectors < 4). A table that is not `exact`
-  /// may be looked up whatever its failure probability is: outputs differ by up to error_bound().
+  /// `arbitrary`. EncodingError if a value is not below output.p, if there are not input.p values,
+  /// or if a sector has fewer than 4 units of Z_2N or of Z_q (for an arbitrary table: if p is above
+  /// N/4). A server never refuses a table that is not `exact`, whatever its failure probability is;
+  /// its outputs may differ from f(m) by up to error_bound().
   static Lut create(const Parameters& parameters, std::vector<std::uint32_t> values, Encoding input,
                     Encoding output, bool exact = true);
   static Lut create(const Parameters& parameters,
@@ -34,11 +36,12 @@ class Lut {
   Encoding output() const { return output_; }
   LutKind kind() const { return kind_; }
   bool exact() const { return exact_; }
-  /// How far the decrypted output may be from f(m), around the circle of p', when the input is
-  /// fresh or bootstrapped; more than that has a probability of at most 2^-40. 0: the table is
-  /// exact. The input's noise makes of m one of its neighbours, up to as many sectors away as the
-  /// noise passes with a probability of 2^-41; the bound is the largest difference of f among
-  /// these, and the sectors that the output's own noise passes (docs/noise.md).
+  /// A bound of the distance between the decrypted output and f(m), around the circle of p', for a
+  /// fresh or bootstrapped input. A larger distance has a probability of at most 2^-40. For an
+  /// exact table the bound is 0. Otherwise it adds up two effects. The input's noise can turn m
+  /// into a neighbour of m, so the bound has the largest distance between f(m) and f of a neighbour
+  /// that the noise reaches. The output's own noise can pass some sectors more. docs/noise.md has
+  /// the formula.
   std::uint32_t error_bound() const;
 
  private:

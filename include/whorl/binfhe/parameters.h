@@ -1,5 +1,4 @@
-// Parameters of FHEW/TFHE: a literal of plain data, and the immutable object that building it
-// gives.
+// Parameters of FHEW/TFHE: a literal of plain data, and the immutable object that is made from it.
 #pragma once
 
 #include <cstddef>
@@ -29,24 +28,25 @@ enum class Transform : std::uint8_t { ntt = 0, fft = 1 };
 /// (least memory).
 enum class KeySwitch : std::uint8_t { table = 0, product = 1 };
 
-/// How blind rotation brings the exponents of an LWE ciphertext into its accumulator: GINX, with a
-/// key for each value of a coefficient (Chillotti et al. 2020); the same for groups of coefficients
-/// at once (Zhou et al. 2018); AP, with a key for each digit (Ducas and Micciancio 2015); by
-/// automorphisms (Lee et al. 2023).
+/// The methods of blind rotation. `ginx` has a key for each nonzero value that a coefficient of the
+/// secret can have (Chillotti et al. 2020). `unrolled` has keys for groups of coefficients (Zhou et
+/// al. 2018). `ap` has a key for each digit of an exponent (Ducas and Micciancio 2015).
+/// `automorphism` uses automorphisms of the ring (Lee et al. 2023).
 enum class RotationKind : std::uint8_t { ginx = 0, unrolled = 1, ap = 2, automorphism = 3 };
 
-/// A way of blind rotation and its number. CPUs and GPUs carry out GINX; for others a device that
-/// does has to be there. src/lattice/lwe/rotation_method.h says what their keys are.
+/// A method of blind rotation and its settings. Whorl's CPU and GPU devices implement GINX only;
+/// the other methods need a device that a program adds itself. src/lattice/lwe/rotation_method.h
+/// describes the keys of each method.
 struct Rotation {
   RotationKind kind = RotationKind::ginx;
-  std::uint32_t group = 1;      ///< coefficients of a group, base of the digits, or window
-  std::uint64_t raised_by = 1;  ///< P where products are modulo P·Q (Shi et al., VeloFHE), else 1
+  std::uint32_t group = 1;      ///< coefficients in a group, base of AP's digits, or window
+  std::uint64_t raised_by = 1;  ///< P if products are modulo P·Q (Shi et al., VeloFHE), else 1
   bool operator==(const Rotation&) const = default;
 };
 
-/// Gadget of `count` successive LWE coefficients: signed digits of `log_base` bits, `digits` of
-/// them kept from the top of log2 Q bits; what lies below is rounded away (approximate gadget, Lee
-/// et al., EUROCRYPT 2023). Exact if log_base·digits >= log2 Q.
+/// The gadget of `count` successive LWE coefficients. It has signed digits of `log_base` bits and
+/// keeps `digits` of them, counted from the top of the log2 Q bits. The bits below are rounded away
+/// (approximate gadget, Lee et al., EUROCRYPT 2023); if log_base·digits >= log2 Q there are none.
 struct GadgetRange {
   std::uint32_t count = 0;
   std::uint32_t log_base = 0;
@@ -54,12 +54,13 @@ struct GadgetRange {
   bool operator==(const GadgetRange&) const = default;
 };
 
-/// How messages sit in Z_q: m is encoded as m·q/p, or m·q/(2p) with one padding bit above, which
-/// lets any function of m be looked up in a single blind rotation. Bits for gates use p = 4.
+/// How messages are placed in Z_q: m is encoded as m·q/p, or with a padding bit above it as
+/// m·q/(2p). With a padding bit one blind rotation looks up any function of m. Bits for gates have
+/// p = 4.
 struct Encoding {
   std::uint32_t p = 4;
   bool padding = false;
-  /// Number of equal sectors that Z_q is divided into: p, or 2p with padding.
+  /// Z_q is divided into this number of equal sectors: p, or 2p with padding.
   std::uint64_t sectors() const { return padding ? 2ULL * p : p; }
   bool operator==(const Encoding&) const = default;
 };
@@ -67,7 +68,7 @@ struct Encoding {
 /// Plain data; nothing is checked until Parameters::create.
 struct ParameterLiteral {
   std::string name;     ///< e.g. "W128_P64", "openfhe_1_5/STD128"; free text up to 64 characters
-  std::string source;   ///< where the set comes from, for people
+  std::string source;   ///< where the set comes from, as text for people
   std::uint32_t n = 0;  ///< LWE dimension, 16 … 4096
   std::uint64_t q = 0;  ///< LWE ciphertext modulus, a power of two up to 2^32
   std::uint32_t N = 0;  ///< ring dimension, power of two 2^8 … 2^13
@@ -78,9 +79,9 @@ struct ParameterLiteral {
   std::uint32_t log_B_ks = 0;       ///< bits of a key-switching digit, 1 … 16
   std::uint32_t ks_digits = 0;      ///< digits kept from the top of Q_ks; 0 means all
   std::vector<GadgetRange> gadget;  ///< counts add up to n
-  /// Binary or ternary for GINX, binary where it is unrolled, any otherwise.
+  /// Binary or ternary for GINX, binary for `unrolled`; any distribution for the other methods.
   SecretDistribution lwe_secret = SecretDistribution::ternary;
-  SecretDistribution ring_secret = SecretDistribution::ternary;  ///< any
+  SecretDistribution ring_secret = SecretDistribution::ternary;  ///< any distribution
   double sigma_lwe = 3.19;   ///< standard deviation of errors at Q_ks and of fresh encryptions at q
   double sigma_ring = 3.19;  ///< standard deviation of errors at Q
   Transform transform = Transform::fft;  ///< the default; a server may choose the other
@@ -90,19 +91,20 @@ struct ParameterLiteral {
   bool operator==(const ParameterLiteral&) const = default;
 };
 
-/// Noise variances predicted for one bootstrap; each formula is beside its operation in
-/// src/lattice/lwe/noise.h. Variances are in squared units of the modulus named.
+/// Noise variances predicted for one bootstrap. src/lattice/lwe/noise.h has the formulas. "At Q"
+/// means in squared units of the modulus Q.
 struct NoiseEstimate {
-  double blind_rotation = 0;     ///< of an extracted coefficient, at Q
-  double switch_to_ks = 0;       ///< rounding Q -> Q_ks, at Q_ks
-  double key_switch = 0;         ///< at Q_ks
-  double switch_to_q = 0;        ///< rounding Q_ks -> q, at q
+  double blind_rotation = 0;     ///< of a coefficient extracted after blind rotation, at Q
+  double switch_to_ks = 0;       ///< of the rounding from Q to Q_ks, at Q_ks
+  double key_switch = 0;         ///< of the key switch, at Q_ks
+  double switch_to_q = 0;        ///< of the rounding from Q_ks to q, at q
   double refreshed = 0;          ///< of a bootstrapped ciphertext, at q
   double fresh = 0;              ///< of a fresh encryption, at q
-  double rotation_rounding = 0;  ///< rounding q -> 2N before a blind rotation, at 2N
+  double rotation_rounding = 0;  ///< of the rounding from q to 2N before a blind rotation, at 2N
 };
 
-/// Estimated security of one key: bits under the table of measured lattice estimates.
+/// Estimated security of both keys in bits, from the table of lattice estimates
+/// (docs/parameters.md).
 struct SecurityEstimate {
   double lwe_bits = 0;   ///< the LWE key at Q_ks
   double ring_bits = 0;  ///< the ring key at Q
@@ -112,10 +114,10 @@ struct SecurityEstimate {
 /// Validated, immutable parameters; cheap to copy.
 class Parameters {
  public:
-  /// Checks every relation. ParameterError names the field, the value and the bound; also thrown
-  /// for sets estimated under 128 bits unless `allow_insecure`.
+  /// Checks every relation. ParameterError names the field, the value and the bound. It is also
+  /// thrown for sets estimated under 128 bits unless `allow_insecure`.
   static Parameters create(ParameterLiteral literal, bool allow_insecure = false);
-  /// A named set. ParameterError lists near names if there is none of that name.
+  /// A named set. If no set has that name, ParameterError lists similar names.
   static Parameters named(std::string_view name, bool allow_insecure = false);
   /// Names of all sets, Whorl's own first.
   static std::vector<std::string> names();
@@ -128,40 +130,44 @@ class Parameters {
   std::uint64_t Q_ks() const { return literal().Q_ks; }
   const std::string& name() const { return literal().name; }
 
-  /// Secret polynomials encrypted per step of blind rotation: for GINX 1 with binary keys, 2 with
-  /// ternary.
+  /// Number of keys in a step of blind rotation. GINX has 1 with binary LWE keys and 2 with ternary
+  /// ones.
   std::uint32_t keys_per_coefficient() const;
-  /// RLWE rows of the blind-rotation key: for GINX the sum over ranges of count·keys·2·digits.
+  /// Number of RLWE rows of the blind-rotation key. For GINX it is the sum over gadget ranges of
+  /// count·keys·2·digits.
   std::size_t rotation_key_rows() const;
-  /// Expected transforms of N coefficients of one blind rotation.
+  /// Expected number of transforms of N coefficients in one blind rotation.
   double rotation_transforms() const;
-  /// Words of each row's halves: N, or 2N where the modulus is raised.
+  /// Words in the a half, and in the b half, of a row: N, or 2N if the modulus is raised.
   std::size_t rotation_row_words() const {
     return N() * (literal().rotation.raised_by == 1 ? 1 : 2);
   }
-  /// Digits of key switching: ks_digits, or as many as cover Q_ks.
+  /// Number of digits of key switching: ks_digits, or as many as cover Q_ks if ks_digits is 0.
   std::uint32_t key_switch_digits() const;
-  /// LWE rows of the key-switching key: N·digits for `product`; for `table` one for each absolute
-  /// value a digit takes, N·sum_j bound_j: 2^(log_B_ks-1), less for a narrower top digit.
+  /// Number of LWE rows of the key-switching key: N·digits for `product`. For `table` there is a
+  /// row for each nonzero absolute value of a digit, N·sum_j bound_j in all, where bound_j is
+  /// 2^(log_B_ks-1), or less for a narrower top digit.
   std::size_t key_switch_rows() const;
 
   SecurityEstimate security() const;
   NoiseEstimate noise(Transform transform) const;
   NoiseEstimate noise() const { return noise(literal().transform); }
-  /// log2 of the failure probability of the worst standard operation: a two-input gate on
-  /// bootstrapped bits, and for max_p > 4 a look-up table of max_p on a bootstrapped input.
+  /// log2 of the failure probability of the worst operation that the set is meant for: a two-input
+  /// gate on bootstrapped bits, or, for max_p > 4, a look-up table of max_p on a bootstrapped
+  /// input.
   double failure_log2() const;
   double failure_log2(Transform transform) const;
-  /// log2 failure probability of a gate: `sum_of_squares` of the weights of its inputs (2 for
-  /// NAND, 8 for XOR, 3 for MAJORITY) deciding with a margin of q/(2·margin_sectors).
+  /// log2 of the failure probability of a gate on bootstrapped bits. `sum_of_squares` is the sum of
+  /// the squares of the inputs' weights (2 for NAND, 8 for XOR, 3 for MAJORITY). The gate decides
+  /// with a margin of q/(2·margin_sectors).
   double gate_failure_log2(double sum_of_squares, double margin_sectors, Transform transform) const;
-  /// log2 failure probability of a look-up table over `encoding` on a bootstrapped input. Two
-  /// rotations (arbitrary function without padding) if `arbitrary`.
+  /// log2 of the failure probability of a look-up table over `encoding` on a bootstrapped input.
+  /// With `arbitrary` the table is one of any function without padding, which takes two rotations.
   double lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform) const;
   /// log2 of the probability that a fresh encryption decrypts to another message.
   double fresh_failure_log2(Encoding encoding) const;
 
-  /// BLAKE2b-128 over the canonical bytes of all fields that change ciphertexts or keys.
+  /// BLAKE2b-128 over all fields that change ciphertexts or keys.
   const Digest& digest() const;
   bool operator==(const Parameters& other) const { return digest() == other.digest(); }
 

@@ -19,17 +19,18 @@
 
 namespace whorl::binfhe {
 
-/// Gates of one bootstrap. Inputs are bits with p = 4 for two inputs and MAJORITY, p = 6 for AND3
-/// and OR3, p = 8 for AND4 and OR4 (larger even p is accepted for all but XOR and XNOR).
+/// Gates that take one bootstrap. Input bits have p = 4 for gates of two inputs and for MAJORITY, p
+/// = 6 for AND3 and OR3, and p = 8 for AND4 and OR4. All gates except XOR and XNOR also accept a
+/// larger even p.
 enum class Gate : std::uint8_t { and_, or_, nand, nor, xor_, xnor, majority, and3, or3, and4, or4 };
 
 std::string_view gate_name(Gate gate);
 /// Number of inputs: 2, 3 or 4.
 unsigned gate_inputs(Gate gate);
 
-/// Ways to spread blind rotations over a GPU, for comparison; a CPU ignores it. Keys that a way has
-/// no room for (several blocks: the largest rings with many digits; two ciphertexts a block: from
-/// N = 2048 on) take `single`.
+/// Ways to spread blind rotations over a GPU, for comparison; a CPU ignores the choice. If a way
+/// has no room for a key, `single` is used instead: `cluster` has no room for the largest rings
+/// with many digits, and `shared` often has none from N = 2048 on.
 enum class RotationSchedule : std::uint8_t {
   automatic,  ///< the fastest for the batch
   single,     ///< one ciphertext in a thread block
@@ -37,24 +38,25 @@ enum class RotationSchedule : std::uint8_t {
   shared      ///< several ciphertexts in a thread block share each step of the key
 };
 
-/// The first five are those of bgv::ServerOptions.
+/// The fields from `device` to `key_cache` are those of bgv::ServerOptions.
 struct ServerOptions {
-  /// "cpu"; "cuda" (the first GPU), "cuda:1", several as "cuda:0,1" or "cuda:all"; "" takes the
-  /// best there is. DeviceError for one that is not there: none is replaced by another.
+  /// "cpu"; "cuda" (the first GPU), "cuda:1", several GPUs as "cuda:0,1" or "cuda:all"; "" takes a
+  /// GPU that can be used, or else the CPU. DeviceError if a named device is not there; no other
+  /// device takes its place.
   std::string device = {};
   unsigned threads = 0;  ///< host threads; 0: all cores
-  /// Polled from the calling thread during long calls; true stops the call with InterruptedError.
+  /// Long calls ask this in the calling thread; if it returns true, they throw InterruptedError.
   std::function<bool()> interrupt = {};
-  /// Bytes that keys may take of each device; those used least recently make room. 0: no bound.
+  /// Bytes that keys may take on each device; the keys used least recently make room. 0: no bound.
   std::size_t key_budget = 0;
-  /// Room for keys that several servers share, instead of a budget of this server's own; keys are
-  /// prepared when they are used, and when the server is made. ParameterError if key_budget is
-  /// given as well.
+  /// Room for keys that several servers share, in place of this server's own key_budget. Keys are
+  /// prepared when the server is made, and again when they are used after they had to leave.
+  /// ParameterError if both are given.
   std::optional<KeyCache> key_cache = {};
-  std::optional<Transform> transform = {};  ///< default: the parameters'
+  std::optional<Transform> transform = {};  ///< default: the transform of the parameters
   RotationSchedule rotation = RotationSchedule::automatic;
-  /// Of several devices: ciphertexts that one should have before a batch is spread over another. A
-  /// GPU takes about as long for one as for a thousand.
+  /// With several devices, a batch is spread over so many devices that each gets at least this
+  /// number of ciphertexts. A GPU takes about as long for one ciphertext as for a thousand.
   std::size_t least_share = 1024;
   /// The largest failure probability that an operation on a ciphertext may have, in (0, 1].
   double allow_failure = allowed_failure;
@@ -62,19 +64,19 @@ struct ServerOptions {
 
 using whorl::FailedDevice;
 
-/// A batch of ciphertexts on a server's devices, of several spread over all of them. Copies share
-/// the memory, which is never written again. An array may outlive its server: it keeps what it
-/// needs of it alive. Any thread may drop it, also while another is inside a call of the server.
+/// A batch of ciphertexts on a server's devices; if there are several, it is spread over them.
+/// Copies share the memory, which never changes. An array may outlive its server. Any thread may
+/// destroy it, also while another thread is inside a call of the server.
 ///
-/// Operators are gates of two inputs, with the errors of Server::gate; DeviceError if the server is
-/// gone. With a bool they need no bootstrap.
+/// The operators are gates of two inputs, with the errors of Server::gate. They throw DeviceError
+/// if the server does not exist any more. With a bool they need no bootstrap.
 class Array {
  public:
   Encoding encoding() const;
   std::size_t count() const;
   /// Bytes on the devices.
   std::size_t bytes() const;
-  /// Variance of the errors, in units of that of a bootstrapped ciphertext.
+  /// Variance of the errors, in units of the variance of a bootstrapped ciphertext.
   double noise() const;
 
   friend Array operator&(const Array& a, const Array& b) { return a.gate(Gate::and_, b); }
@@ -97,30 +99,36 @@ class Array {
   std::shared_ptr<const State> state_;
 };
 
-/// Evaluates on batches of any size. Same input, same bits, whatever the batch, the thread count or
-/// the number of devices; with the FFT on a GPU, for one rotation schedule (`automatic` changes it
-/// with the batch: results then differ by rounding, within docs/fft-error.md). All methods are
-/// const and may be called from several threads at once.
+/// Evaluates gates and tables on batches of any size. The same input gives the same bits, whatever
+/// the batch, the number of threads or the number of devices. There is one exception: with the FFT
+/// on a GPU the bits depend on the rotation schedule, and `automatic` changes it with the batch.
+/// The results then differ by rounding (docs/fft-error.md). All methods are const, and several
+/// threads may call them at once.
 ///
-/// Batches of the host beyond a device's memory go through it in pieces, OutOfMemoryError if not
-/// even one ciphertext fits. Several devices share large batches by their measured speed; results
-/// are in order. One of several that fails is left out from then on and its share done by the
-/// others (failed_devices); DeviceError if none is left.
+/// Ciphertexts, which lie in the host's memory, pass through a device in pieces that fit its
+/// memory. OutOfMemoryError if not even one ciphertext fits. Several devices share large batches by
+/// their measured speed; the order of results is that of the inputs. If one of several devices
+/// fails, it is left out from then on (failed_devices), and the others do its share. DeviceError if
+/// no device is left.
 ///
-/// Arrays stay on the devices: (a ^ b) & c moves three batches in and one out. They are cut by the
-/// memory that was free when the server was made; where it is short later, what is not in use waits
-/// in the host's memory, and OutOfMemoryError says that one piece did not fit. Operations on them
-/// take arrays of equal count, or of one ciphertext, which meets all of the others, and give the
-/// bits that the same operations on Ciphertexts give. MismatchError for those of another server.
-/// One of several devices that fails is left out from then on. What lay there is lost unless it is
-/// elsewhere too: on the host, where it was uploaded from or had to wait for room, or on another
-/// device, where a single has met a batch. A call that needs nothing that is lost is done again by
-/// the others; the DeviceError of another names the arrays that it would need.
+/// An Array stays on the devices: (a ^ b) & c copies three batches there and one back. Arrays are
+/// cut into pieces by the memory that was free when the server was made. If memory is short later,
+/// pieces that are not in use wait in the host's memory; OutOfMemoryError says that a piece does
+/// not fit even then. Operands have equal counts; one may also be a single ciphertext, which is
+/// combined with each member of the others. Arrays give the same bits as Ciphertexts. MismatchError
+/// if an array belongs to another server.
 ///
-/// An operation that gives a wrong result with a probability above ServerOptions::allow_failure is
-/// refused: NoiseError, which names the operation, its probability and what would serve. Gates and
-/// tables are reckoned on bootstrapped inputs, or on the noise of the inputs where that is more, as
-/// it is of sums; sums, on what they sum. Probabilities are of one ciphertext, not of a batch.
+/// If one of several devices fails, arrays lose the pieces that lay on it alone. A piece survives
+/// if the host has it, because it was uploaded from there or had to wait there; a single ciphertext
+/// also survives if it was combined with a batch on another device. The other devices repeat the
+/// call if it needs no lost piece. Otherwise it throws a DeviceError that names the lost
+/// ciphertexts.
+///
+/// A server refuses an operation that gives a wrong result with a probability above
+/// ServerOptions::allow_failure. The NoiseError names the operation, its probability, and what
+/// would serve. Inputs of gates and tables count as bootstrapped; if their noise is larger, as
+/// after sums, that noise counts. A sum is checked for the decryption of its result. Probabilities
+/// are those of one ciphertext, not of a batch.
 class Server {
  public:
   explicit Server(const EvaluationKeys& keys, const ServerOptions& options = {});
@@ -131,16 +139,16 @@ class Server {
   const Parameters& parameters() const;
   const KeyId& key_id() const;
   const std::string& device() const;  ///< "cuda:0 (NVIDIA H200)"; several joined by ", "
-  const std::vector<std::string>& devices() const;   ///< names, one each
-  std::vector<FailedDevice> failed_devices() const;  ///< of several, oldest failure first
+  const std::vector<std::string>& devices() const;   ///< the name of each device
+  std::vector<FailedDevice> failed_devices() const;  ///< the oldest failure first
   Transform transform() const;
   RotationSchedule rotation() const;  ///< as asked for
-  unsigned threads() const;           ///< of the (first) device
+  unsigned threads() const;           ///< host threads of the first device
   double allow_failure() const;
-  std::size_t key_bytes() const;  ///< memory of the keys as they lie on the devices now
+  std::size_t key_bytes() const;  ///< bytes that keys take on the devices now
 
-  /// `inputs` has gate_inputs(gate) batches of equal count and encoding. Output bits carry
-  /// `output` (default: the inputs' encoding).
+  /// Evaluates a gate in one bootstrap. `inputs` are gate_inputs(gate) batches of equal count and
+  /// encoding. The result has the encoding `output`, by default that of the inputs.
   Ciphertexts gate(Gate gate, std::span<const Ciphertexts* const> inputs,
                    std::optional<Encoding> output = {}) const;
   // Gates by name, on Ciphertexts or on Arrays; bits keep their encoding.
@@ -189,34 +197,34 @@ class Server {
   Batch or4(const Batch& a, const Batch& b, const Batch& c, const Batch& d) const {
     return named(Gate::or4, a, b, c, d);
   }
-  /// Free: no bootstrap, no key.
+  /// Negates bits, without a bootstrap or a key.
   Ciphertexts not_(const Ciphertexts& a) const;
-  /// select ? a : b; two blind rotations and one key switch. p = 4 or larger even.
+  /// select ? a : b, in two blind rotations and one key switch. p is 4 or a larger even number.
   Ciphertexts mux(const Ciphertexts& select, const Ciphertexts& a, const Ciphertexts& b) const;
-  /// Refreshes bits; `output` may change their encoding.
+  /// Makes the noise of bits small again. `output` may change their encoding.
   Ciphertexts bootstrap(const Ciphertexts& a, std::optional<Encoding> output = {}) const;
-  /// Ciphertext i goes through luts[index[i]]; index empty: all through luts[0]. All tables share
-  /// input and output encodings and kind.
+  /// Looks ciphertext i up in luts[index[i]]; with an empty index all are looked up in luts[0]. All
+  /// tables have the same kind, input encoding and output encoding.
   Ciphertexts apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
                     const Ciphertexts& a) const;
 
-  /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without bootstrap; noise adds up as the sum
-  /// of squared weights.
+  /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without a bootstrap. The noise variance of
+  /// the result is sum_k weights[k]^2 times the variance of inputs[k].
   Ciphertexts linear(std::span<const std::int32_t> weights,
                      std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0) const;
-  /// An encryption of known messages without noise or mask; anyone can read it.
+  /// Trivial encryptions of known messages, without noise or mask. Anyone can read them.
   Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
   Ciphertexts trivial(std::initializer_list<std::uint32_t> messages, Encoding encoding = {}) const {
     return trivial(std::span(messages.begin(), messages.size()), encoding);
   }
 
-  // ---- arrays that stay; each as its namesake above
+  // ---- arrays on the devices; methods do the same as those above that have the same name
 
   Array upload(const Ciphertexts& ciphertexts) const;
-  /// Of several devices, one that fails takes nothing of this array along: the array holds the
-  /// ciphertexts, which must not be changed.
+  /// The array shares the ciphertexts with the caller, who must not change them. If one of several
+  /// devices fails, its part of the array is uploaded again from them.
   Array upload(const std::shared_ptr<const Ciphertexts>& ciphertexts) const;
-  /// Waits for what the array is made of.
+  /// Waits for the work that makes the array, and copies it to the host.
   Ciphertexts download(const Array& array) const;
 
   Array gate(Gate gate, std::span<const Array* const> inputs,
@@ -233,11 +241,14 @@ class Server {
     return trivial_array(std::span(messages.begin(), messages.size()), encoding);
   }
 
-  // Where all inputs but one are known: no bootstrap, unless `output` is another encoding. Results
-  // are the input, its negation, or trivial; they have the input's noise. Bits are as many as the
-  // ciphertexts, or one, which meets all; so is the ciphertext. ShapeError, EncodingError.
+  // Gates of which only one input is encrypted, and the others are known. They need no bootstrap,
+  // unless `output` is another encoding. Each result is the encrypted input, its negation, or a
+  // trivial encryption; it has the input's noise. There are as many known bits as ciphertexts, or
+  // one bit for all ciphertexts, or one ciphertext for all bits. ShapeError for other numbers,
+  // EncodingError for values out of range.
 
-  /// `ones[i]` of the gate's other inputs are 1: of a gate of two inputs, the other bit.
+  /// ones[i] is the number of known inputs that are 1; for a gate of two inputs it is the other
+  /// bit.
   Array gate(Gate gate, const Array& a, std::span<const std::uint32_t> ones,
              std::optional<Encoding> output = {}) const;
   Array gate(Gate gate, const Array& a, std::initializer_list<std::uint32_t> ones,
@@ -248,12 +259,13 @@ class Server {
             std::span<const std::uint32_t> b) const;
   Array mux(std::span<const std::uint32_t> select, const Array& a, const Array& b) const;
 
-  /// Ciphertext i is a's number index[i]; ShapeError names one that is not there.
+  /// Ciphertext i of the result is ciphertext index[i] of a. ShapeError names an index that is not
+  /// below the count.
   Array take(const Array& a, std::span<const std::uint32_t> index) const;
-  /// One after another; at least one, of one encoding.
+  /// Joins arrays of equal encoding, in sequence. ShapeError if there is none.
   Array concatenate(std::span<const Array> arrays) const;
 
-  /// Waits for all work on arrays so far.
+  /// Waits until all work on arrays so far is done.
   void synchronise() const;
 
  private:

@@ -1,5 +1,5 @@
-// What is made of BGV's operations on slots: products with matrices in the clear, sums, dot
-// products; and which keys they need.
+// Circuits on BGV's slots: products with matrices that are not encrypted, sums, dot products; and
+// the keys that they need.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@
 
 namespace whorl::bgv {
 
-/// A matrix in the clear, or linear maps given by their diagonals, encoded and uploaded once for
-/// many vectors. Copies share the memory. What a device that fails held is encoded anew from the
-/// host's memory.
+/// A matrix that is not encrypted, or linear maps given by their diagonals. It is encoded and
+/// uploaded once for many vectors. Copies share the memory. If a device fails, the part that it
+/// held is encoded again from the host's memory.
 class SlotMap {
  public:
-  /// Of a matrix; 0 of diagonals.
+  /// Rows and columns of the matrix; 0 if the object was made from diagonals.
   std::size_t rows() const;
   std::size_t columns() const;
-  /// Results for each vector: 1 of a matrix, as many as maps were given by diagonals.
+  /// Results for each vector: 1 for a matrix, else the number of maps.
   std::size_t maps() const;
-  /// Bytes on the devices. In the host's memory there are 8·N more for each diagonal that is not
+  /// Bytes on the devices. The host's memory holds another 8·N bytes for each diagonal that is not
   /// zero.
   std::size_t bytes() const;
 
@@ -34,47 +34,49 @@ class SlotMap {
   std::shared_ptr<const Storage> storage_;
 };
 
-/// A matrix (rows, columns), row-major, taken modulo t; 1 … N of each. ShapeError.
+/// Encodes a matrix (rows, columns), given row by row; values are reduced modulo t. ShapeError
+/// unless rows and columns are in 1 … N and `values` has rows·columns numbers.
 SlotMap encode_matrix(const Server& server, std::span<const std::int64_t> values, std::size_t rows,
                       std::size_t columns);
-/// Maps x -> sum_k diagonal_k · rotate(x, k·step), k below `count`, of diagonals (maps, count, N).
-/// The maps share rotations of x. ShapeError unless `values` are a whole number of maps.
+/// Encodes linear maps x -> sum_k diagonal_k · rotate(x, k·step) with 0 <= k < count. `values` are
+/// the diagonals, of shape (maps, count, N). The maps share rotations of x. ShapeError unless
+/// `values` are a whole number of maps.
 SlotMap encode_diagonals(const Server& server, std::span<const std::int64_t> values,
                          std::size_t count, std::int64_t step = 1);
 
-/// x·M for each vector of x, which has as many values as the matrix has rows: x is packed in slots,
-/// the result in the first `columns` of them. Baby and giant steps (Halevi and Shoup, CRYPTO 2018):
-/// about 2·sqrt(d) rotations, d being the power of two from the smaller side on, and a few that
-/// copy x or add up the result. Where the slots behind the values of x are not zeros and must be,
-/// they are made so, which costs one more product with a plaintext.
-/// ShapeError for vectors of another length (what was rotated counts as N values, of which the
-/// first are taken); KeyMismatchError names the rotation that has no key.
+/// x·M for each vector of x. A vector is packed in slots and has as many values as the matrix has
+/// rows; the result is in the first `columns` slots. The product takes about 2·sqrt(d) rotations in
+/// baby and giant steps (Halevi and Shoup, CRYPTO 2018), where d is the smaller side rounded up to
+/// a power of two, and a few more that repeat x or add up parts of the result. If the slots behind
+/// the values of x must hold zeros and do not, a product with one more plaintext makes them zero.
+/// ShapeError for vectors of another length. A vector that was rotated has N values; the matrix
+/// takes the first ones. KeyMismatchError names a rotation that has no key.
 Array multiply(const Server& server, const Array& x, const SlotMap& matrix);
-/// The result of each map of diagonals; all N slots count.
+/// The result of each map that `diagonals` holds. All N slots of x take part.
 std::vector<Array> multiply_maps(const Server& server, const Array& x, const SlotMap& diagonals);
 
-/// The sum of each vector's values, in every slot; vectors over several ciphertexts give one.
-/// Rotations by 1, 2, 4 … N/4 and the exchange of rows.
+/// The sum of each vector's values, in every slot. A vector that takes several ciphertexts gives
+/// one ciphertext. It uses the rotations by 1, 2, 4 … N/4 and the exchange of rows.
 Array sum(const Server& server, const Array& x);
-/// sum(x·y), of vectors of equal length. ShapeError.
+/// sum(x·y) for vectors of equal length (ShapeError).
 Array dot(const Server& server, const Array& x, const Array& y);
 Array dot(const Server& server, const Array& x, const Plaintexts& y);
 
-/// Adds to a request the keys that products with a matrix of that shape need; with diagonals; sums
-/// and dot products.
+/// These functions add keys to a request: for products with a matrix of that shape, for maps given
+/// by diagonals, and for sums and dot products.
 void request_matrix(KeyRequest& request, const Parameters& parameters, std::size_t rows,
                     std::size_t columns);
 void request_diagonals(KeyRequest& request, std::size_t count, std::int64_t step = 1);
 void request_sum(KeyRequest& request, const Parameters& parameters);
 
-/// What a product with a matrix of that shape is made of, for plans.
+/// The steps of a product with a matrix of one shape, for plans of circuits.
 struct MatrixSteps {
-  std::size_t copies = 0;     ///< sums of the vector with itself, rotated, before the product
-  std::size_t diagonals = 0;  ///< products with plaintexts, each of a rotation, and their sum …
-  std::size_t maps = 0;       ///< … so many times, rows exchanged in the second
-  std::size_t folds = 0;      ///< sums of the result with itself, rotated
+  std::size_t copies = 0;     ///< sums of the vector and its own rotation, before the product
+  std::size_t diagonals = 0;  ///< rotations, each times a plaintext, that a map adds up
+  std::size_t maps = 0;       ///< number of maps; the rows of the second one's result are exchanged
+  std::size_t folds = 0;      ///< sums of the result and its own rotation, after the product
   bool needs_zeros = false;   ///< whether the slots behind the vector must hold zeros
-  bool leaves_zeros = false;  ///< whether those behind the result do
+  bool leaves_zeros = false;  ///< whether the slots behind the result hold zeros
 };
 MatrixSteps steps_of_matrix(const Parameters& parameters, std::size_t rows, std::size_t columns);
 

@@ -113,21 +113,22 @@ class Matrix:
         return f"<Matrix of shape {self.shape}, on {self._server.device}>"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("what is on a device does not travel; send the values")
+        raise TypeError("an object on a device cannot be pickled; send the values")
 
 
 class EncryptedArray(Accounted, DeviceCiphertexts["Server", Ciphertexts]):
     """An immutable array of ciphertexts on the device of a `Server`, each of N integers modulo t.
 
     `Server.upload` and operations make them; nothing leaves the device before `to_host`, which has
-    less to copy after `shrink`. With another array, with `Ciphertexts` (which are uploaded), with
-    integers, integer arrays and `Plaintexts` they have `+`, `-`, `*`; `-a`; and `a ** k`. One
-    integer goes to all slots (packed as coefficients: to the constant one); an array of shape
-    (..., k) is one row of k ≤ N values, padded with zeros, for all ciphertexts, or one each. Shapes
-    are broadcast as NumPy's, over the ciphertexts: the N values inside one are no axis.
+    less to copy after `shrink`. They have the operators `+`, `-`, `*`, `-a` and `a ** k`. The other
+    operand is an array, `Ciphertexts` (which are uploaded), `Plaintexts`, an integer or an integer
+    array. One integer goes to all slots (with coefficients a sum adds it to the constant one). An
+    integer array of shape (..., k) has one row of k ≤ N values, padded with zeros, for all
+    ciphertexts, or one row for each. Shapes broadcast as in NumPy, over the ciphertexts: the N
+    values inside a ciphertext are not an axis.
 
-    `x @ matrix`, `x.dot(y)`, `x.sum()` and `x.mean()` work on the values inside each vector: the
-    first `length` of them, whatever the slots behind hold.
+    `x @ matrix`, `x.dot(y)`, `x.sum()` and `x.mean()` work on the first `length` values of each
+    vector, and ignore the slots behind them.
 
     Indexing, iteration, `reshape`, `broadcast_to`, `bgv.concatenate` and `bgv.stack` are NumPy's,
     on the device. `==` raises.

@@ -24,7 +24,7 @@ MAX_MODULUS = 2**31
 
 
 class ParameterLiteral(TypedDict, total=False):
-    """Plain data for parameters of one's own; `parameters(literal=...)` checks it.
+    """Plain data for parameters of your own; `parameters(literal=...)` checks it.
 
     Fields without a default: N, t, chain, special.
     """
@@ -215,8 +215,8 @@ def parameters(
         plain_products: products with plaintexts in sequence, 0 … 64, in addition to the
             multiplications and anywhere between them. The plaintexts may have any values. Each
             product takes log2(N·t/2) bits.
-        literal: a mapping with the fields of `ParameterLiteral` instead, with primes of one's own;
-            the arguments above are then not used.
+        literal: a mapping with the fields of `ParameterLiteral`, for primes of your own. The
+            arguments above are then not used.
         allow_insecure: accept a literal that is estimated under 128 bits.
 
     Raises `ParameterError` naming the field, the value and the bound, or, if no ring up to

@@ -30,23 +30,23 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     `help(Server.__init__)` explains the arguments, and the errors that they raise. With neither a
     `key_budget` nor a `key_cache`, all keys lie on the devices from the start.
 
-    Methods take arrays on the devices, or `Ciphertexts`, which they upload; what they return stays
-    there. Several GPUs share each batch in equal parts. Where their memory is short, pieces of
-    arrays that are not in use wait in the host's. Evaluation is deterministic, and gives the same
-    bits on every device and on any number of them. The server brings operands to one level and
-    one factor by itself, and drops primes before a product where that leaves more budget. Methods
-    may be called from several Python threads, one of which runs at a time; they release the GIL,
-    and Ctrl-C stops them. Any thread may drop arrays meanwhile. Give whole batches. Shapes of two
+    Methods take arrays on the devices, or `Ciphertexts`, which they upload. Results stay on the
+    devices. Several GPUs share each batch in equal parts. If their memory is short, pieces of
+    arrays that are not in use wait in the host's memory. Evaluation is deterministic, and gives the
+    same bits on every device and on any number of them. The server brings operands to one level and
+    one factor by itself, and drops primes before a product if that leaves more noise budget.
+    Several Python threads may call methods; one of them runs at a time. Methods release the GIL,
+    and Ctrl-C stops them. Any thread may delete arrays meanwhile. Give whole batches. Shapes of two
     operands broadcast as in NumPy.
 
-    One GPU of several that fails is left out from then on: a `RuntimeWarning` names it. A call is
-    done again by the others, unless it needs results that lay there alone: `DeviceError` names them
-    then, and the server goes on.
+    If one of several GPUs fails, it is left out from then on, and a `RuntimeWarning` names it. The
+    others repeat the call, unless it needs results that lay on that GPU alone. Then `DeviceError`
+    names these results; the server can still be used.
 
-    All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
-    made under the server's keys, `DeviceError` for arrays of another server, `ValueError` for
-    shapes that cannot be broadcast, `EncodingError` for another packing, `OutOfMemoryError`, and
-    `KeyMismatchError` naming the key where one is missing.
+    All methods raise these errors: `ParameterMismatchError` or `KeyMismatchError` for ciphertexts
+    that were not made under the server's keys; `KeyMismatchError`, which names the key, if a key is
+    missing; `DeviceError` for arrays of another server; `ValueError` for shapes that do not
+    broadcast; `EncodingError` for another packing; `OutOfMemoryError`.
 
     >>> from whorl.bgv import Client, parameters
     >>> client = Client(parameters(depth=1))
@@ -168,14 +168,14 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             square = self.square(square)
 
     def relinearise(self, a: Encrypted) -> EncryptedArray:
-        """Back to two parts (OpenFHE: Relinearize)."""
+        """Brings ciphertexts back to two parts (OpenFHE: Relinearize)."""
         x = self.upload(a)
         return self._wrap(self._core.relinearise(x._core), x.shape)
 
     # ---- moving slots
 
     def rotate(self, a: Encrypted, columns: int) -> EncryptedArray:
-        """Each row of N/2 slots to the left by `columns`, or to the right where negative.
+        """Rotates each row of N/2 slots to the left by `columns`, to the right if negative.
 
         (OpenFHE: EvalRotate, EvalAtIndex.)
         """
@@ -262,7 +262,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
                 return self.dot(a, b)
             b = self.encode_matrix(b)
         if b._server is not self:
-            raise DeviceError("a matrix of another server")
+            raise DeviceError("the matrix belongs to another server")
         x = self.upload(a)
         if b._core.rows:
             return self._wrap(self._core.multiply_matrix(x._core, b._core), x.shape)
@@ -326,7 +326,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """Like `_meet`, with plaintexts. Those not on the device are values and a length."""
         if isinstance(values, Plaintexts):
             if values._server is not self:
-                raise DeviceError("plaintexts of another server")
+                raise DeviceError("the plaintexts belong to another server")
             shape = np.broadcast_shapes(a.shape, values.shape)
             return spread(a, shape), (spread(values, shape)._core,), shape
         vectors, prefix, length = as_vectors(values, self._parameters, "plaintext")

@@ -69,9 +69,10 @@ class Ciphertexts(Encoded, HostArray):
 class EncryptedArray(Encoded, DeviceCiphertexts["Server", Ciphertexts]):
     """An immutable array of LWE ciphertexts on the devices of a `Server`.
 
-    `Server.upload` and operations make them; nothing leaves the devices before `to_host`. With
-    another, or with `Ciphertexts` (which are uploaded), bits of p = 4 have `&`, `|`, `^`; and `~`.
-    The other operand may also be known bits, `x & True` or `x ^ [1, 0, 1]`: no bootstrap is needed.
+    `Server.upload` and operations make them; nothing leaves the devices before `to_host`. Bits of
+    p = 4 have the operators `&`, `|`, `^` and `~`. The other operand is such an array, or
+    `Ciphertexts` (which are uploaded), or known bits as in `x & True` and `x ^ [1, 0, 1]`, which
+    need no bootstrap.
     Shape, indexing, iteration, `reshape`, `transpose`, `concatenate` and `stack` are NumPy's, on
     the devices. `==` raises.
 

@@ -54,9 +54,9 @@ class Client(KeyHolder):
         Bits for gates have p = 4 (6 and 8 for gates of three and four inputs). `padding` leaves a
         zero bit above the message, with which any function can be looked up in one blind rotation.
         `EncodingError` for a message not below p, or a p that the parameters do not carry;
-        `TypeError` for what is not integers; both name the entry and its index. `NoiseError` if a
-        fresh ciphertext of this p decrypts to another message with a probability above
-        `allow_failure`, 2^-40 by default; it names a p or a set that would serve.
+        `TypeError` for an entry that is not an integer; both name the entry and its index.
+        `NoiseError` if a fresh ciphertext of this p decrypts to another message with a probability
+        above `allow_failure`, by default 2^-40; it names a p or a set that would serve.
         (OpenFHE: Encrypt.)
         """
         allowed = as_probability(allow_failure, "allow_failure")
@@ -70,8 +70,8 @@ class Client(KeyHolder):
     ) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Messages 0 … p-1, an int64 array of the same shape (OpenFHE: Decrypt).
 
-        `KeyMismatchError` or `ParameterMismatchError` for others' ciphertexts. A message that has
-        run into its padding bit is reduced modulo p.
+        `KeyMismatchError` or `ParameterMismatchError` for ciphertexts of another key or other
+        parameters. A message that has overflowed into its padding bit is reduced modulo p.
         """
         host = self._on_host(ciphertexts)
         return self._core.decrypt(host._core).astype(np.int64).reshape(host.shape)
@@ -79,7 +79,7 @@ class Client(KeyHolder):
     def noise(
         self, ciphertexts: Ciphertexts | EncryptedArray, expected: ArrayLike
     ) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Error of each ciphertext, -q/2 … q/2, given the messages expected (broadcast).
+        """The error of each ciphertext, -q/2 … q/2, if it holds the `expected` message (broadcast).
 
         Decryption succeeds while |error| < q / (2p), or q / (4p) with padding. Errors are as secret
         as the key: do not publish them. `EncodingError` for a message that is not below p.

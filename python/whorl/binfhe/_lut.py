@@ -28,7 +28,7 @@ class Lut(Saved):
         p_out: number of outputs; default: p.
         padding: inputs carry a padding bit, which lets any function be looked up in one blind
             rotation.
-        padding_out: whether outputs shall carry one; default: as the inputs.
+        padding_out: whether outputs carry a padding bit; default: like the inputs.
         exact: whether each output must be f(m). A server refuses an exact table that gives another
             value with a probability above its `allow_failure`. It looks up a table with
             `exact=False` whatever the noise is; `error_bound` says how far outputs may be from
@@ -38,9 +38,9 @@ class Lut(Saved):
         EncodingError: a value is negative or not below p_out, the length is not p, or p is more
             than the parameters carry. For a value the message has its index.
         TypeError: an entry, or a result of the callable, is not an integer (bools and NumPy's
-            integers are allowed). The message has the entry and its index. Also for `parameters` of
-            another type, and a callable without p.
-        ValueError: an array of another number of dimensions than 1.
+            integers are allowed); the message has the entry and its index. Or `parameters` has
+            another type, or a callable is given without p.
+        ValueError: the array does not have exactly one dimension.
 
     The `kind` follows: `padded` with padding; else `negacyclic` if f(x + p/2) = -f(x) mod p_out
     (one blind rotation), else `arbitrary` (two). (Liu, Micciancio, Polyakov, ASIACRYPT 2022;
@@ -83,7 +83,7 @@ class Lut(Saved):
         p = as_modulus(len(given) if p is None else p, "p")
         name = "p" if p_out is None else "p_out"
         p_out = as_modulus(p if p_out is None else p_out, "p_out")
-        # The library refuses a table of another length, whatever its values are.
+        # The library refuses a table of the wrong length, whatever its values are.
         values = as_messages(given, "table", p_out if len(given) == p else None, name)
         padding = bool(padding)
         padding_out = padding if padding_out is None else padding_out

@@ -39,10 +39,10 @@ def as_bits(values: ArrayLike, field: str) -> Words:
 
 
 def as_messages(values: ArrayLike, field: str, p: int | None = None, name: str = "p") -> Words:
-    """`values` as uint32, shape kept; with `p`, which users know by `name`, all are below it.
+    """`values` as uint32, shape kept. With `p` all must be below it; error texts call it `name`.
 
-    `TypeError` for what is no integer (bools are), `EncodingError` for one that is negative, or not
-    below p, or not below 2^32. Messages name the entry and its index.
+    `TypeError` unless all are integers or bools, `EncodingError` for a value that is negative, or
+    not below p, or not below 2^32. The message names the entry and its index.
     """
     array = whole_numbers(values, field)
     refuse(array, array < 0, field, "below 0")

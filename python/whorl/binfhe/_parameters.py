@@ -25,7 +25,7 @@ Transform = Literal["ntt", "fft"]
 
 
 class ParameterLiteral(TypedDict, total=False):
-    """Plain data for a parameter set of one's own; `parameters` checks it.
+    """Plain data for a parameter set of your own; `parameters` checks it.
 
     Fields without a default: n, q, N, Q, Q_ks, log_B_ks, gadget.
     """
@@ -69,7 +69,7 @@ class ParameterLiteral(TypedDict, total=False):
 
 @dataclasses.dataclass(frozen=True)
 class Security:
-    """Estimated security in bits, under the table of measured lattice estimates."""
+    """Estimated security in bits, from the table of lattice estimates (docs/parameters.md)."""
 
     lwe_bits: float
     """Of the LWE key at Q_ks."""
@@ -84,7 +84,7 @@ class Security:
 
 @dataclasses.dataclass(frozen=True)
 class NoiseEstimate:
-    """Variances predicted for one bootstrap, each in squared units of the modulus named.
+    """Variances predicted for one bootstrap; "at Q" means in squared units of Q.
 
     The formulas, with their sources, are beside their operations in `src/lattice/lwe/noise.h`.
     """
@@ -179,18 +179,19 @@ class Parameters(CheckedParameters):
     def failure_log2(self) -> float:
         """log2 of the failure probability of the worst standard operation, with `transform`.
 
-        A two-input gate on bootstrapped bits; for `max_p` > 4 also a table on a bootstrapped input.
+        That is a two-input gate on bootstrapped bits, or for `max_p` > 4 a table of `max_p` on a
+        bootstrapped input.
         """
         return self._core.failure_log2(self.transform)
 
     def gate_failure_log2(
         self, sum_of_squares: float = 2, margin_sectors: float = 4, transform: str | None = None
     ) -> float:
-        """log2 failure probability of a gate on bootstrapped bits.
+        """log2 of the failure probability of a gate on bootstrapped bits.
 
-        `sum_of_squares` of the weights of its inputs, deciding with a margin of
-        q / (2 `margin_sectors`): 2 and 4 for AND, OR, NAND, NOR; 8 and 2 for XOR, XNOR; 3 and 4 for
-        MAJORITY; 3 and 6 for AND3, OR3; 4 and 8 for AND4, OR4.
+        `sum_of_squares` is the sum of the squares of the inputs' weights. The gate decides with a
+        margin of q / (2 `margin_sectors`). The two are 2 and 4 for AND, OR, NAND, NOR; 8 and 2 for
+        XOR, XNOR; 3 and 4 for MAJORITY; 3 and 6 for AND3, OR3; 4 and 8 for AND4, OR4.
         """
         return self._core.gate_failure_log2(
             sum_of_squares, margin_sectors, transform or self.transform
@@ -199,9 +200,9 @@ class Parameters(CheckedParameters):
     def lut_failure_log2(
         self, p: int, padding: bool = False, arbitrary: bool = True, transform: str | None = None
     ) -> float:
-        """log2 failure probability of a table of `p` values on a bootstrapped input.
+        """log2 of the failure probability of a table of `p` values on a bootstrapped input.
 
-        `arbitrary`: any function without padding, which takes two blind rotations.
+        With `arbitrary` it is a table of any function without padding, in two blind rotations.
         """
         return self._core.lut_failure_log2(p, padding, arbitrary, transform or self.transform)
 
@@ -245,11 +246,11 @@ def _power(value: int) -> str:
 def parameters(
     literal: str | Mapping[str, Any] | Parameters, allow_insecure: bool = False
 ) -> Parameters:
-    """Parameters by name, or of a literal of one's own.
+    """Parameters of a named set, or of a literal of your own.
 
     `literal` is a name of `parameter_sets()` or a mapping with the fields of `ParameterLiteral`.
-    `ParameterError` names the field, the value and the bound; it is also raised for a set estimated
-    under 128 bits unless `allow_insecure`, and lists near names for a name that is not known.
+    `ParameterError` names the field, the value and the bound. It is also raised for a set estimated
+    under 128 bits unless `allow_insecure`. For an unknown name it lists similar names.
     (OpenFHE: GenerateBinFHEContext.)
 
     >>> parameters("W128_P64").lwe_secret in ("binary", "ternary")

@@ -51,25 +51,25 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         ParameterError: a transform or rotation that is not known; an `allow_failure` that is not
             above 0 and at most 1.
 
-    Methods take arrays on the devices, or `Ciphertexts`, which they upload; what they return stays
-    on the devices. Inputs broadcast as NumPy's do. Where the devices' memory is short, pieces of
-    arrays that are not in use wait in the host's. Evaluation is deterministic: the same input gives
-    the same bits, whatever the batch or the number of threads; with the FFT on a GPU, for one
-    `rotation` (`"auto"` changes it with the batch, and results then differ by rounding). Methods
-    may be called from several Python threads at once; they release the GIL, and Ctrl-C stops them.
-    Give whole batches: a call spreads over all cores, or over all GPUs.
+    Methods take arrays on the devices, or `Ciphertexts`, which they upload. Results stay on the
+    devices. Inputs broadcast as in NumPy. If the devices' memory is short, pieces of arrays that
+    are not in use wait in the host's memory. Evaluation is deterministic: the same input gives the
+    same bits, whatever the batch or the number of threads. There is one exception: with the FFT on
+    a GPU the bits depend on `rotation`, and `"auto"` changes it with the batch; results then differ
+    by rounding. Several Python threads may call methods at once; methods release the GIL, and
+    Ctrl-C stops them. Give whole batches: a call spreads over all cores, or over all GPUs.
 
-    One GPU of several that fails is left out from then on: a `RuntimeWarning` names it. A call is
-    done again by the others, unless it needs results that lay there alone: `DeviceError` names them
-    then, and the server goes on. What was given as `Ciphertexts`, or uploaded, the host has still.
+    If one of several GPUs fails, it is left out from then on, and a `RuntimeWarning` names it. The
+    others repeat the call, unless it needs results that lay on that GPU alone. Then `DeviceError`
+    names these results; the server can still be used. `Ciphertexts`, and arrays uploaded from them,
+    are not lost, since the host has them.
 
-    All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
-    made under the server's keys, `EncodingError` for a p that the operation does not take,
-    `NoiseError` for an operation that fails more often than `allow_failure` (it names the
-    probability, and a set or p that would serve),
-    `ValueError` for shapes that do not broadcast, `DeviceError` for arrays of another server and
-    if no device is left that works, and `OutOfMemoryError`, after which the server can still be
-    used.
+    All methods raise these errors: `ParameterMismatchError` or `KeyMismatchError` for ciphertexts
+    that were not made under the server's keys; `EncodingError` for a p that the operation does not
+    take; `NoiseError` for an operation that fails more often than `allow_failure` (it names the
+    probability, and a set or p that would serve); `ValueError` for shapes that do not broadcast;
+    `DeviceError` for arrays of another server, and if no working device is left;
+    `OutOfMemoryError`, after which the server can still be used.
 
     Inputs of gates may be known bits: bools, integers 0 and 1, and arrays of them. If all inputs of
     a gate but one are known, it needs no bootstrap. The result is then that input, its negation, or
@@ -135,15 +135,15 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         (four), in any case. Inputs are bits with p = 4 for two inputs and for majority, 6 for and3
         and or3, 8 for and4 and or4; a larger even p is taken by all but xor and xnor. The bits that
         come out have p = `p_out`, by default the inputs' p. Raises `ValueError` for another name,
-        `TypeError` for another number of inputs or if none is encrypted, and `EncodingError` for
-        what is neither 0 nor 1 among known inputs.
+        `TypeError` for another number of inputs or if none is encrypted, and `EncodingError` if a
+        known input is neither 0 nor 1.
 
-        `parameters.failure_log2` bounds the failure of gates of two inputs. The others fail more
-        often: with W128_P64 majority with 2^-57 and a gate on two outputs of `mux` with 2^-56; and3
-        and or3 with 2^-27 and and4 and or4 with 2^-12, so that they raise `NoiseError` unless the
-        server has `allow_failure`. W128_P128 serves all of them; `openfhe_1_5/STD128_3` and
-        `STD128_4` are made for three and four inputs; `Parameters.gate_failure_log2` tells of any
-        set.
+        `parameters.failure_log2` bounds the failure of gates of two inputs. Other gates fail more
+        often. With W128_P64 majority fails with 2^-57, a gate on two outputs of `mux` with 2^-56,
+        and3 and or3 with 2^-27, and and4 and or4 with 2^-12. The last four raise `NoiseError`
+        unless the server has a larger `allow_failure`. W128_P128 serves all of them;
+        `openfhe_1_5/STD128_3` and `STD128_4` are made for three and four inputs.
+        `Parameters.gate_failure_log2` gives the probability for any set.
         """
         key = name.lower().rstrip("_")
         if key not in GATES:
@@ -223,7 +223,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def mux(self, select: Bits, a: Bits, b: Bits) -> EncryptedArray:
         """select ? a : b, in two blind rotations and one key switch; p = 4 or larger even.
 
-        Where `select` is known, or both a and b are, no bootstrap is needed.
+        If `select` is known, or both a and b are known, no bootstrap is needed.
         The result has the noise of two rotations. A gate on two such results fails more often (with
         W128_P64: 2^-56), unless `bootstrap` comes first.
         (OpenFHE: EvalBinGate(CMUX, {a, b, select}).)
@@ -249,7 +249,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def bootstrap(
         self, a: Encrypted, p_out: int | None = None, padding_out: bool | None = None
     ) -> EncryptedArray:
-        """Refreshes bits, whose encoding it may change (OpenFHE: Bootstrap)."""
+        """Makes the noise of bits small again; may change their p (OpenFHE: Bootstrap)."""
         x = self.upload(a)
         output = _output(x, p_out, padding_out)
         return self._wrap(self._core.bootstrap(x._core, output), x.shape)
@@ -325,9 +325,10 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     ) -> EncryptedArray:
         """constant + Σ weights[k]·ciphertexts[k] modulo p, without bootstrap.
 
-        Noise variances add up, times the squares of the weights. Raises `ValueError` unless there
-        are as many weights as arrays, at least one; `TypeError` for a weight that is no integer and
-        `EncodingError` for one outside -2^31 … 2^31 - 1, with its index.
+        The noise variance is the sum of the inputs' variances, each times the square of its weight.
+        Raises `ValueError` unless there are as many weights as arrays, and at least one. For a
+        weight that is not an integer it raises `TypeError`, and for one outside
+        -2^31 … 2^31 - 1 `EncodingError`, with its index.
         """
         numbers, added = whole_numbers(weights, "weights"), whole_numbers(constant, "constant")
         for array, field in ((numbers, "weights"), (added, "constant")):

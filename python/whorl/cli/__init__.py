@@ -27,8 +27,10 @@ def main() -> NoReturn:
 
 
 def _open_standard_streams() -> None:
-    """In the place of those that were closed: else the next file that is opened would be taken for
-    one, and written into."""
+    """Opens /dev/null in the place of standard streams that were closed.
+
+    Otherwise the next file that is opened would become a standard stream, and be written into.
+    """
     import sys
 
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):

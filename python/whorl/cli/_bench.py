@@ -70,7 +70,7 @@ def _start(
 ) -> tuple[Client, Server, int]:
     client = Client(sets.find(name, allow_insecure=True))
     keys = client.evaluation_keys(threads, progress=True)
-    # Anything may be measured: the probability of failure stands beside it.
+    # Any operation may be measured, since its failure probability is printed beside it.
     server = Server(keys, device, threads, transform=transform, rotation=rotation, allow_failure=1)
     on_gpu = server.devices[0].startswith("cuda")
     return client, server, batch or (GPU_BATCH if on_gpu else 16 * server.threads)

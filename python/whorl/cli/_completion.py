@@ -12,7 +12,7 @@ Complete = Callable[[str], list[str]]
 
 
 def files(incomplete: str) -> list[str]:
-    """Nothing: the shell's own names of files."""
+    """Offers nothing, so that the shell completes names of files itself."""
     return []
 
 

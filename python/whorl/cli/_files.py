@@ -70,5 +70,5 @@ def open_client(
 
 
 def tell(path: Path, what: str) -> None:
-    """What was written, on standard output."""
+    """Prints what was written."""
     out.print(f"{path}: {what}, {size(path.stat().st_size)}", markup=False)

@@ -21,7 +21,7 @@ _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 def new_file(path: Path, force: bool) -> None:
-    """`ValueError` if it exists, unless `force`, and always if it holds a secret key.
+    """Raises `ValueError` if the file exists, unless `force`, and always if it holds a secret key.
 
     `FileNotFoundError` if the folder is missing. A device or a pipe may exist: it is not replaced.
     """
@@ -40,7 +40,7 @@ def new_file(path: Path, force: bool) -> None:
 
 
 def new_secret(path: Path, force: bool, overwrite_secret: bool) -> None:
-    """`ValueError` if it exists, unless the flag for what it holds is given."""
+    """Raises `ValueError` if the file exists, unless the flag for what it holds is given."""
     if not _may_not_be_lost(path):
         new_file(path, force)
     elif not overwrite_secret:

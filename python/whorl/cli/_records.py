@@ -52,7 +52,7 @@ Record = Annotated[
 
 
 def seconds_of(work: Callable[[], object], runs: int, what: str) -> list[float]:
-    """Seconds of each run, after one that is not counted. A bar tells of `what`."""
+    """Seconds of each run, after one that is not counted. The bar's text is `what`."""
 
     def once() -> float:
         started = time.perf_counter()

@@ -1,5 +1,5 @@
-// How blind rotations are spread over a device. A header of its own, since kernels that take
-// minutes to compile include it and nothing else of the contract.
+// How blind rotations are spread over a device. This is a header of its own because kernels that
+// take minutes to compile include it, and no other header of the contract.
 #pragma once
 
 #include <cstdint>

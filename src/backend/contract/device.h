@@ -32,7 +32,7 @@ class FftOps;
 class LweOps;
 
 struct DeviceOptions {
-  /// Of the host; 0: all cores. On a GPU they prepare keys, and up to four copy.
+  /// Host threads; 0: all cores. For a GPU they prepare keys, and up to four of them copy.
   unsigned threads = 0;
   std::function<bool()> interrupt;  ///< polled from the calling thread; true: InterruptedError
   BlindRotation rotation = BlindRotation::automatic;
@@ -43,18 +43,19 @@ struct DeviceOptions {
 class Device : public std::enable_shared_from_this<Device> {
  public:
   virtual ~Device() = default;
-  /// E.g. "cpu (AVX3, 2 threads)".
+  /// The hardware, e.g. "cpu (AVX3, 2 threads)".
   virtual std::string name() const = 0;
-  /// Whose memory its queues' buffers are in, e.g. "cuda:0": devices that say the same share it.
+  /// The memory that holds the buffers of its queues, e.g. "cuda:0". Devices with the same answer
+  /// share that memory.
   virtual std::string memory() const { return name(); }
   virtual unsigned threads() const = 0;
-  /// Queues that it pays to keep busy: 2 where copies run beside kernels.
+  /// How many queues to keep busy; 2 if copies run beside kernels.
   virtual unsigned queues() const = 0;
-  /// One more queue of calls, whose work runs beside the others'.
+  /// Makes another queue, whose work runs beside that of the others.
   virtual std::unique_ptr<Queue> open() const = 0;
 };
 
-/// What a device has prepared for its own use: tables, keys. Only its queues take it.
+/// Tables or keys that a device has prepared for its own use. Only its queues accept them.
 class Prepared {
  public:
   virtual ~Prepared() = default;
@@ -65,8 +66,8 @@ class Prepared {
   std::shared_ptr<const Device> owner_;
 };
 
-/// Calls of one device, done in their order; one thread at a time. Operations are enqueued and
-/// return; a download waits, and so does what says so.
+/// A sequence of operations on one device, done in their order. One thread at a time may use it.
+/// Operations are enqueued and return at once. A download waits; other methods that wait say so.
 class Queue {
  public:
   explicit Queue(std::shared_ptr<const Device> device) : device_(std::move(device)) {}
@@ -77,8 +78,8 @@ class Queue {
   const Device& device() const { return *device_; }
   const std::shared_ptr<const Device>& shared_device() const { return device_; }
   std::string name() const { return device_->name(); }
-  /// Ciphertexts that should go through the stages of an operation together, if each takes `bytes`
-  /// of the device's memory on the way.
+  /// How many ciphertexts should go through the stages of an operation together, if each needs
+  /// `bytes` of the device's memory meanwhile.
   virtual std::size_t batch_limit(std::size_t bytes) const = 0;
 
   /// A family of operations; DeviceError if the device has none of it.
@@ -117,7 +118,7 @@ class Queue {
     check_size("download", from.size, to.size());
     copy_out(from.data, to.data(), to.size_bytes());
   }
-  /// out = in; they lie apart.
+  /// out = in; they must not overlap.
   template <class T>
   void copy(std::type_identity_t<Slice<const T>> in, Slice<T> out) const {
     check(in);
@@ -134,10 +135,10 @@ class Queue {
     if (out.size) fill_words(value, sizeof(Word), out.size, out.data);
   }
 
-  /// Waits for all work so far; throws what went wrong in it.
+  /// Waits until all work so far is done, and throws the error of any part of it that failed.
   virtual void wait() const = 0;
-  /// Operations between these calls, which nest, belong together: a device may keep them until the
-  /// last end, and throw there what it would have thrown before. See together().
+  /// Operations between these two calls belong together; the calls may be nested. A device may
+  /// delay the operations until the outermost end, and throw their errors there. See together().
   virtual void begin_together() const {}
   virtual void end_together() const {}
 
@@ -148,7 +149,7 @@ class Queue {
   }
 
  protected:
-  /// Makes a family available, in the place of what was there.
+  /// Makes a family available; it replaces one of the same type.
   template <class Family>
   void offer(std::shared_ptr<const Family> family) {
     std::get<std::shared_ptr<const Family>>(families_) = std::move(family);
@@ -189,9 +190,9 @@ class Queue {
   Families families_;
 };
 
-/// f(), whose operations on the queue (or on several, as run::Fleet's) belong together: steps of
-/// one whole, none of which is waited for alone. What f throws is thrown; what it began is done all
-/// the same.
+/// Calls f(), whose operations on the queue (or on the queues of a run::Fleet) belong together: the
+/// device may launch them as one, since nobody waits for a single one. Exceptions of f are thrown;
+/// operations that it has enqueued before are done nevertheless.
 template <class Queues, class F>
 auto together(const Queues& queue, const F& f) {
   struct Scope {
@@ -227,17 +228,19 @@ auto together(const Queues& queue, const F& f) {
 struct DeviceKind {
   std::string prefix;
   std::string accepted;  ///< the forms of its names, for messages
-  /// The devices that `name` asks for; DeviceError says what is wrong with it, or missing.
+  /// The devices that `name` asks for. DeviceError says what is wrong with the name, or what is
+  /// missing on the machine.
   std::function<std::vector<std::shared_ptr<const Device>>(const std::string& name,
                                                            const DeviceOptions&)>
       make;
-  /// Those there are, for list_devices.
+  /// The devices of this kind that the machine has, for list_devices.
   std::function<std::vector<DeviceInfo>()> list;
-  /// The one that "" may mean, or "": the last kind added that has one is taken, the CPU's else.
+  /// The name that "" stands for, or "" if this kind has none. Kinds are asked in the reverse order
+  /// of their registration; if none has a name, "" means the CPU.
   std::function<std::string()> best = {};
 };
-/// Adds a kind to those of this build, or takes the place of the one of its prefix. Any thread may
-/// call it.
+/// Registers a kind of devices; it replaces a kind that has the same prefix. Any thread may call
+/// it.
 void register_devices(DeviceKind kind);
 
 /// "cpu", "cuda" (the first GPU), "cuda:1", several as "cuda:0,1" or "cuda:all", or "" for the best
@@ -245,10 +248,10 @@ void register_devices(DeviceKind kind);
 /// never replaced by another.
 std::vector<std::shared_ptr<const Device>> make_devices(const std::string& name,
                                                         const DeviceOptions& options = {});
-/// The same where one is due.
+/// The same for a name that must mean one device.
 std::shared_ptr<const Device> make_device(const std::string& name,
                                           const DeviceOptions& options = {});
-/// A queue of it.
+/// A queue of the device with that name.
 std::unique_ptr<Queue> open_queue(const std::string& name, const DeviceOptions& options = {});
 
 }  // namespace whorl::backend

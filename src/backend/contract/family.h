@@ -1,4 +1,4 @@
-// What the families of operations share: whose memory and keys they take, and how they say no.
+// What the families of operations share: checks of memory and keys, and the errors of these checks.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,9 @@ class PreparedKey : public Prepared {
   Shape shape_;
 };
 
-/// Public entries are not virtual: they check shapes, owners and ranges, once for every backend,
-/// and call protected virtual ones with views that are right. Those enqueue, and return.
+/// Public entries are not virtual. They check shapes, owners and ranges, once for all backends.
+/// Then they call protected virtual functions with the checked views; these enqueue the work and
+/// return.
 class Family {
  public:
   explicit Family(const Queue& queue) : queue_(queue) {}
@@ -50,7 +51,7 @@ class Family {
   }
   /// DeviceError unless this queue's device prepared it.
   void check_owner(const char* what, const Prepared& prepared) const;
-  /// Marks as this device's.
+  /// Records this device as the owner.
   template <class T>
   std::unique_ptr<T> own(std::unique_ptr<T> prepared) const {
     static_cast<Prepared&>(*prepared).owner_ = queue_.shared_device();

@@ -23,8 +23,8 @@ using SwitchRows =
     std::function<void(std::size_t first, std::size_t count, Word* out, std::size_t stride)>;
 
 /// Shape of an LWE key-switching key from dimension N to n at modulus Q_ks: a power of two, or any
-/// below 2^61. Digits are unsigned-carry-free signed digits of ring::Gadget over Q_ks; a
-/// coefficient has at most LweOps::most_switch_rows rows.
+/// below 2^61. The digits are the signed digits of ring::Gadget over Q_ks; a coefficient has at
+/// most LweOps::most_switch_rows rows.
 struct SwitchShape {
   std::uint32_t N = 0;
   std::uint32_t n = 0;
@@ -59,9 +59,9 @@ class LweOps : public Family {
  public:
   using Family::Family;
 
-  /// Bound of the moduli of sums of products: those of 64-bit words leave three bits to spare.
+  /// Exclusive bound of the moduli in sums of products; a 64-bit word then has three spare bits.
   static constexpr std::uint64_t modulus_bound = math::max_modulus<std::uint64_t>;
-  /// Rows of a key-switching key for a coefficient: their numbers and a batch's fit 32 bits.
+  /// The most rows that a key-switching key has for a coefficient, so that indices fit 32 bits.
   static constexpr std::uint64_t most_switch_rows = UINT32_MAX / 1024;
 
   /// Rows of `row` residues: out = round(in·to/from) mod to; `out` is `in`, where words have one
@@ -106,8 +106,8 @@ class LweOps : public Family {
     if (count) run_key_switch(key, count, view(in), view(out));
   }
 
-  /// out = sum_k weights[k]·in[k] + (0, …, 0, constant) modulo q, below 2^61, rows of `row`
-  /// residues; `out` is one of `in` or lies apart from it, for each.
+  /// out = sum_k weights[k]·in[k] + (0, …, 0, constant) modulo q, for q below 2^61. All have rows
+  /// of `row` residues. `out` may be one of the inputs; it must not overlap the others.
   template <class Word>
   void linear(std::uint64_t q, std::size_t row, std::span<const std::int64_t> weights,
               std::span<const Slice<const Word>> in, std::uint64_t constant,

@@ -1,6 +1,6 @@
-// A device that forwards all to another: the base of test doubles, and of hardware that does a few
-// things itself. A family that does something else derives from its relay, overrides what it
-// changes, and is offered by the queue in the place of the relay.
+// A device that forwards every operation to another device. It is the base of test doubles, and of
+// hardware that does only a few things itself. A family that changes something derives from the
+// relay of its family and overrides that; the queue then offers it in the place of the relay.
 #pragma once
 
 #include <memory>
@@ -68,8 +68,8 @@ class RelayFft : public FftOps {
   const FftOps& behind_;
 };
 
-/// Weighted sums are made here of the entries below, so that one that is overridden is met there
-/// too.
+/// Weighted sums call the other entries of this class, so that they also use an entry that a
+/// derived class overrides.
 template <class Word>
 class RelayRns : public RnsOps<Word> {
  public:
@@ -177,8 +177,8 @@ class RelayLwe : public LweOps {
   const LweOps& behind_;
 };
 
-/// A queue whose work another does. A deriving one offers the families that it changes, and may
-/// override what moves bytes.
+/// A queue that forwards its work to another queue. A derived class offers the families that it
+/// changes, and may override the methods that move bytes.
 class Relay : public Queue {
  public:
   Relay(std::shared_ptr<const Device> device, std::unique_ptr<Queue> behind);
@@ -211,8 +211,8 @@ class Relay : public Queue {
   std::unique_ptr<Queue> behind_;
 };
 
-/// A relay with `Other` in the place of one family, made of the queue, the one behind it and
-/// `shared`.
+/// A relay queue with `Other` in the place of one family. `Other` is constructed from the queue,
+/// the queue behind it and `shared`.
 template <class Family, class Other, class... Shared>
 class RelayWith final : public Relay {
  public:
@@ -222,8 +222,8 @@ class RelayWith final : public Relay {
   }
 };
 
-/// A device named `name` whose queues are `Relaying`, made of the device, a queue of `behind`, and
-/// what else it takes: `shared`, the same for all of them.
+/// A device named `name` whose queues are of type `Relaying`. Each is constructed from the device,
+/// a queue of `behind`, and `shared`, which is the same object for all queues.
 template <class Relaying = Relay, class... Shared>
 class RelayDevice : public Device {
  public:

@@ -1,4 +1,4 @@
-// Polynomials modulo one prime or several: transforms, and what is done value by value.
+// Polynomials modulo one prime or several: transforms, and operations value by value.
 #pragma once
 
 #include <complex>
@@ -34,7 +34,7 @@ class RingOps : public Family {
   /// Inverse of ntt.
   void intt(NttPlans<Word> plans, Output data) const { transform_checked(plans, false, data); }
 
-  // Value by value; `out` takes the place of an input or lies apart from it.
+  // Operations value by value; `out` may be an input, but must not overlap one otherwise.
   /// out = a + b mod q_l
   void add(Moduli<Word> q, Input a, Input b, Output out) const {
     elementwise_checked(Elementwise::add, q, a, b, out);
@@ -62,11 +62,11 @@ class RingOps : public Family {
   /// `out` lies apart from `a`.
   void automorphism(Moduli<Word> q, std::uint32_t N, std::uint32_t g, bool evaluation_form, Input a,
                     Output out) const;
-  /// Whether a < q_l throughout: of residues from outside. Waits for the answer.
+  /// Whether all residues are below their modulus, for data from outside. Waits for the answer.
   bool all_below(Moduli<Word> q, Input a) const;
-  /// in (rows, B, N), out (rows, B', N): out[r][first + i] = in[r][index[i]]; what `out` has before
-  /// and after these stays. Any N: rows of LWE ciphertexts too. ShapeError names an index that is
-  /// not below B. `out` lies apart from `in`.
+  /// in (rows, B, N), out (rows, B', N): out[r][first + i] = in[r][index[i]]. The other places of
+  /// `out` keep their contents. N may be any number, so that this serves rows of LWE ciphertexts
+  /// too. ShapeError names an index that is not below B. `out` must not overlap `in`.
   void take(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index, Input in,
             std::size_t first, Output out) const;
 
@@ -74,7 +74,7 @@ class RingOps : public Family {
   /// (plans.size(), batch, N), in place.
   virtual void transform(NttPlans<Word> plans, bool forward, std::size_t batch,
                          Word* data) const = 0;
-  /// `size` values in all; b is a for neg.
+  /// `size` is the number of all values. For neg, b is a.
   virtual void elementwise(Elementwise op, Moduli<Word> q, std::size_t size, const Word* a,
                            const Word* b, Word* out) const = 0;
   virtual void multiply_scalar(Moduli<Word> q, std::span<const Word> scalars, std::size_t size,

@@ -64,15 +64,15 @@ class RnsSwitchKey : public Prepared {
   ring::KeyLayout layout_;
 };
 
-/// An array over `from` taken apart: digit d is what it has of the primes of digits[d], none of
-/// which is empty; each is extended to all of `to`.
+/// How an array over `from` is decomposed: digit d has the residues modulo the primes of digits[d],
+/// which is not empty. Each digit is extended to all primes of `to`.
 struct Extension {
   ring::Basis from, to;
   std::vector<ring::Basis> digits;
   ring::Lift lift = ring::Lift::exact;
 };
 
-/// Which rows of a key meet the digits of an array over a part of the key's chain.
+/// The rows and digits of a key that are used with an array over a part of the key's chain.
 struct InnerProduct {
   ring::Basis rows;              ///< of digits and results: the part, and the key's special primes
   std::vector<unsigned> digits;  ///< numbers of the key's digits that the part has
@@ -80,8 +80,8 @@ struct InnerProduct {
 };
 
 /// A term of RnsOps::weighted_inner_products: weight·(the inner product with `key` at X^g). The
-/// weight has (rows, B or 1, N), over the rows of the inner product: one weight is multiplied with
-/// every polynomial of the batch.
+/// weight has the shape (rows, B, N), with the rows of the inner product, or (rows, 1, N): then one
+/// weight is multiplied by every polynomial of the batch.
 template <class Word>
 struct WeightedKey {
   const RnsSwitchKey<Word>* key = nullptr;
@@ -97,9 +97,9 @@ struct Division {
   ring::Basis taken() const { return to - from; }
 };
 
-/// All in evaluation form but for `convert`; rows of an array over a basis come in the order of its
-/// indices. Outputs lie apart from inputs (ShapeError where a shared word would be lost). Shapes: B
-/// is the batch.
+/// All arrays are in evaluation form, except in `convert`. The rows of an array over a basis come
+/// in the order of the basis's indices. Outputs must not overlap inputs (ShapeError where an input
+/// word would be overwritten). In shapes, B is the size of the batch.
 template <class Word>
 class RnsOps : public Family {
  public:
@@ -137,23 +137,27 @@ class RnsOps : public Family {
   /// of one digit, all of `from`.
   void extend(const Tables& tables, const ring::Basis& from, std::span<const ring::Basis> digits,
               const ring::Basis& to, ring::Lift lift, Input in, Output out) const;
-  /// digits (D, rows, B, N), out (2, rows, B, N), rows = `basis` and the key's special primes:
-  /// sum_d digits_d(X^g)·key_d over the D digits that `basis`, a part of the key's chain, has; part
-  /// 0 by the key's b, part 1 by its a.
+  /// digits (D, rows, B, N), out (2, rows, B, N); the rows are `basis` and the key's special
+  /// primes. out = sum_d digits_d(X^g)·key_d over the D digits of `basis`, which is a part of the
+  /// key's chain. Part 0 uses the key's b, part 1 its a.
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                      std::uint32_t g, Input digits, Output out) const;
-  /// sum_i weight_i·inner_product(key_i, tables, basis, g_i, digits), of one term or more, with
-  /// keys of one layout: digits and out as there. `onto`: added to what `out` has, so that a long
-  /// sum may come in pieces where not all of its keys fit the device.
+  /// sum_i weight_i·inner_product(key_i, tables, basis, g_i, digits) over one term or more. All
+  /// keys have one layout; digits and out have the shapes of inner_product. With `onto` the sum is
+  /// added to the contents of `out`: a long sum can be made in pieces if the device has no room for
+  /// all keys.
   void weighted_inner_products(std::span<const WeightedKey<Word>> terms, const Tables& tables,
                                const ring::Basis& basis, Input digits, bool onto, Output out) const;
-  /// Terms that it pays to give at once, with their keys on the device: 1 where nothing is fused.
+  /// How many terms to pass in one call, with their keys on the device. It is 1 if the device fuses
+  /// nothing.
   virtual std::size_t weighted_at_once() const { return 1; }
-  /// in (parts, from, B, N), out (parts, to, B, N). With D the product of the primes that go and E
-  /// that of those that come, y = (E·x - delta)/D for delta = E·x mod D, delta = 0 mod t, |delta|
-  /// <= t·D/2 or a hair more: mod_down and rescale where none comes, rational rescaling where some
-  /// do (as in Cheddar: Choi, Kim, Ahn, ASPLOS 2026). To the first parts `added` is added, at
-  /// X^g: (some of the parts or none, to, B, N); it may be the same place of `out` if g = 1.
+  /// in (parts, from, B, N), out (parts, to, B, N). D is the product of the primes that `to` lacks,
+  /// and E that of the primes that only `to` has. y = (E·x - delta)/D, where delta = E·x mod D and
+  /// delta = 0 mod t. |delta| is at most t·D/2, or (1 + 3·L·2^-F) times that, by the rounding of
+  /// ring::BaseConversion from L primes with F fraction bits. If `to` has no new prime, this is
+  /// mod_down or rescaling; otherwise it is rational rescaling (Cheddar: Choi, Kim, Ahn, ASPLOS
+  /// 2026). `added` (k, to, B, N), 0 <= k <= parts, is then added at X^g to the first k parts; if
+  /// g = 1 it may be the first parts of `out` themselves.
   void divide(const Tables& tables, const ring::Basis& from, const ring::Basis& to, std::uint64_t t,
               std::size_t parts, Input in, Input added, std::uint32_t g, Output out) const;
   void divide(const Tables& tables, const ring::Basis& from, const ring::Basis& to, std::uint64_t t,
@@ -187,8 +191,8 @@ class RnsOps : public Family {
     bool one;  ///< `weight` has a batch of 1
     const Word* weight;
   };
-  /// `product`: of every term, but for g. Unless a device fuses them: an inner product, then one
-  /// by the weight that is added, term by term.
+  /// `product` is what all terms have in common, without g. This body computes term by term an
+  /// inner product and adds its product with the weight. A device may override it with a fused one.
   virtual void run_weighted(std::span<const WeightedTerm> terms, const Tables& tables,
                             const InnerProduct& product, std::size_t batch, const Word* digits,
                             bool onto, Word* out) const;
@@ -205,7 +209,7 @@ class RnsOps : public Family {
   friend class RelayRns;
   void transform_checked(const Tables& tables, const ring::Basis& basis, bool forward,
                          std::size_t parts, Output data) const;
-  /// What `basis` meets of the key; `what` is the entry.
+  /// The part of the key that is used with `basis`; `what` names the entry in error texts.
   InnerProduct product_of(const char* what, const Key& key, const Tables& tables,
                           const ring::Basis& basis, std::uint32_t g) const;
 };

@@ -16,7 +16,7 @@ namespace whorl::backend {
 
 enum class Arithmetic : std::uint8_t { ntt, fft };
 
-/// How exponents meet the accumulator, which decides the rows of the key.
+/// How exponents are brought into the accumulator. This decides the rows of the key.
 enum class RotationKind : std::uint8_t {
   ginx,         ///< a key for each value of an LWE coefficient but 0 (Chillotti et al. 2020)
   unrolled,     ///< the same for groups of `group` coefficients (Zhou et al., Bourse et al. 2018)
@@ -24,11 +24,11 @@ enum class RotationKind : std::uint8_t {
   automorphism  ///< keys of automorphisms beside one for each coefficient (Lee et al. 2023)
 };
 
-/// Shape of a blind-rotation key: what a backend needs to know of its rows. `gadgets[i]` belongs to
-/// LWE coefficient i. lattice::lwe::RotationMethod alone knows what the rows encrypt and how many a
-/// step has: its `shape` makes these numbers, and `prepare` checks no more than that they fit each
-/// other: a key of a step has a row for each digit of a and of b. A backend that has no kernel for
-/// a kind refuses it when the key is prepared.
+/// Shape of a blind-rotation key: what a backend needs to know about its rows. `gadgets[i]` belongs
+/// to LWE coefficient i. Only lattice::lwe::RotationMethod knows what the rows encrypt, and how
+/// many rows a step has; its method `shape` makes these numbers. `prepare` only checks that the
+/// numbers agree: each key of a step has a row for each digit of a and of b. A backend that has no
+/// kernel for a kind of rotation refuses the key when it is prepared.
 struct RotationShape {
   std::uint32_t n = 0;
   std::uint32_t N = 0;
@@ -60,9 +60,9 @@ class RotationKey : public PreparedKey<RotationShape> {
   using PreparedKey::PreparedKey;
 };
 
-/// A batch of rotations: rows (a_1 … a_n, b) of `lwe`, residues modulo 2N, and test vectors t =
-/// luts[index[i]] of (L, N) modulo Q for row i. The index lies on the host, and is needed no longer
-/// than the call: ShapeError names what is not below L.
+/// A batch of rotations. Row i of `lwe` is (a_1 … a_n, b), residues modulo 2N. Its test vector is
+/// luts[index[i]]; luts are (L, N) modulo Q. The index lies on the host, and may be freed after the
+/// call. ShapeError names an index that is not below L.
 template <class Word>
 struct Rotations {
   Slice<const std::uint32_t> lwe;
@@ -92,8 +92,8 @@ class RotationOps : public Family {
   /// multiplying by X^a - 1 afterwards (Xiao et al., TCHES 2025, Algorithm 1). Other kinds of keys
   /// encrypt the same.
   void rotate(const RotationKey& key, const Rotations<Word>& batch, Slice<Word> out) const;
-  /// `extract` of rotate's ACC: (B, offsets, N+1). A backend may compute no more of the last step's
-  /// b than coefficient 0, if that is all that is asked for (Shi et al., VeloFHE, §4.3).
+  /// rotate, followed by `extract`: (B, offsets, N+1). If only coefficient 0 is asked for, a
+  /// backend may compute only that coefficient of b in the last step (Shi et al., VeloFHE, §4.3).
   void rotate_extract(const RotationKey& key, const Rotations<Word>& batch,
                       std::span<const std::uint32_t> offsets, std::uint64_t constant,
                       Slice<Word> out) const;
@@ -116,8 +116,8 @@ class RotationOps : public Family {
   }
 
  protected:
-  /// As the entries have it, and checked: `count` rows, `tables` test vectors, each index below
-  /// `tables` and on the device.
+  /// The arguments of the entries above after their checks: `count` rows, `tables` test vectors,
+  /// and indices below `tables`, which lie on the device.
   struct Batch {
     std::size_t count, tables;
     const std::uint32_t* lwe;
@@ -129,7 +129,7 @@ class RotationOps : public Family {
   };
   virtual std::unique_ptr<RotationKey> make_key(const RotationShape& shape,
                                                 const RowSource<Word>& rows) const = 0;
-  /// For backends that have kernels for nothing else: DeviceError names what was asked for.
+  /// For backends that have kernels for GINX only: DeviceError names any other kind.
   void require_ginx(const RotationShape& shape) const;
   virtual void run_rotations(const RotationKey& key, const Batch& batch) const = 0;
   virtual void run_extraction(std::uint64_t Q, std::uint32_t N,

@@ -13,7 +13,7 @@ namespace whorl::backend {
 
 class Queue;
 
-/// A call that is refused, whatever the device: it says nothing of the device's health.
+/// The error of a call that is wrong in itself. It does not mean that the device has failed.
 class RefusedError : public DeviceError {
  public:
   using DeviceError::DeviceError;
@@ -50,8 +50,8 @@ void check_apart(const char* what, const Slice<const In>& in, const Slice<Out>& 
   const auto* const to = reinterpret_cast<const char*>(out.data);
   refuse_overlap(what, in.size, out.size, (to - from) / static_cast<std::ptrdiff_t>(sizeof(In)));
 }
-/// The same where elements go one by one: the output may take the place of the whole input, in
-/// words of the same size.
+/// The same for operations element by element: the output may be the whole input itself, if both
+/// have words of the same size.
 template <class In, class Out>
 void check_same_or_apart(const char* what, const Slice<const In>& in, const Slice<Out>& out) {
   const bool same = sizeof(In) == sizeof(Out) && in.size == out.size &&
@@ -70,7 +70,7 @@ class Buffer {
   Slice<T> slice() { return {static_cast<T*>(storage_.get()), size_, queue_}; }
   Slice<const T> slice() const { return {static_cast<const T*>(storage_.get()), size_, queue_}; }
   std::size_t size() const { return size_; }
-  /// Whether a copy of it is held elsewhere.
+  /// Whether another object shares the memory.
   bool shared() const { return storage_.use_count() > 1; }
 
  private:

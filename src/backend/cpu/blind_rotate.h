@@ -78,7 +78,7 @@ void write_accumulator(const RotationShape& shape, Int* const acc[2],
     for (std::size_t j = 0; j < N; ++j) out[component * N + j] = residue(acc[component][N + j]);
 }
 
-/// What one ciphertext needs while it is carried through the key.
+/// The memory of one ciphertext during its blind rotation.
 template <class Word, class Value>
 struct Carried {
   using Int = std::make_signed_t<Word>;
@@ -89,8 +89,8 @@ struct Carried {
   std::uint32_t a;           ///< exponent of the step
 };
 
-/// Ciphertexts begin … begin + count - 1 of a batch, which a thread carries through each step of
-/// the key together, with their accumulators and digits.
+/// The ciphertexts begin … begin + count - 1 of a batch, with their accumulators and digits. One
+/// thread does each step for all of them.
 template <class Word, class Value>
 class Tile {
  public:

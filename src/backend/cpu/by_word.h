@@ -1,4 +1,5 @@
-// One of something for each size of words: what a file of kernels exports for a target of Highway.
+// A pair of objects, one for each size of words. A file of kernels exports such a pair for each
+// target of Highway.
 #pragma once
 
 #include <cstdint>

@@ -15,8 +15,8 @@ namespace whorl::backend::cpu {
 struct Resources {
   const Workers& workers;
   BlockCache& memory;
-  /// Threads for so many values: to start one takes as long as a transform of 2^15; one of the crew
-  /// takes a microsecond.
+  /// How many threads work on so many values. Starting a thread takes as long as a transform of
+  /// 2^15 values; calling a thread of the crew takes a microsecond.
   Workers workers_for(std::size_t values) const {
     const auto threads = [&](unsigned log_values) {
       return static_cast<unsigned>(
@@ -26,7 +26,7 @@ struct Resources {
   }
 };
 
-/// What the queues of the CPU share.
+/// The resources that all queues of a CPU device share.
 struct Host {
   Workers workers;
   std::shared_ptr<BlockCache> memory;
@@ -40,8 +40,8 @@ struct Host {
                       most);
   }
   static constexpr std::size_t least_piece = 1 << 12;
-  /// body(i) for i < count, of `values` values each, grouped so that a piece has about as many
-  /// values as it should.
+  /// Calls body(i) for i < count. Each call handles `values` values; calls are grouped into pieces
+  /// of a good size.
   template <class Body>
   void each(std::size_t count, std::size_t values, const Body& body) const {
     const std::size_t group =

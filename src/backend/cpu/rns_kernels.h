@@ -13,7 +13,7 @@ namespace whorl::backend::cpu {
 /// Coefficients of a stretch: its rows stay in the second-level cache.
 inline constexpr std::size_t rns_stretch = 4096;
 
-/// Where a base conversion writes what it has for one modulus.
+/// One target modulus of a base conversion, and the place of its results.
 template <class Word>
 struct ConversionTarget {
   const math::Montgomery<Word>* modulus;
@@ -58,8 +58,8 @@ struct RnsKernels {
   /// The second: u, from all rows y_l.
   void (*conversion_quotients)(const ring::BaseConversion<Word>& conversion, const Word* const* y,
                                std::size_t count, Word* u);
-  /// The third, for some of the targets at once: so that each word is read once for several. `rows`
-  /// are those of y, then u.
+  /// The third step, for several targets at once, so that each word is read once for all of them.
+  /// `rows` are the rows of y, and then u.
   void (*conversion_sums)(const ring::BaseConversion<Word>& conversion,
                           std::span<const ConversionTarget<Word>> targets, const Word* const* rows,
                           std::size_t count);
@@ -82,7 +82,7 @@ struct RnsKernels {
                        std::size_t count);
 };
 
-/// Those for the processor that this is.
+/// The kernels for this processor.
 template <class Word>
 const RnsKernels<Word>& rns_kernels();
 

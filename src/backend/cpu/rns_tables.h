@@ -1,4 +1,4 @@
-// What the CPU keeps for a plan: twiddles, factors of conversions and divisions, switching keys.
+// Tables of the CPU for a plan: twiddles, factors of conversions and divisions; and switching keys.
 #pragma once
 
 #include <compare>
@@ -36,7 +36,7 @@ class CpuRnsTables final : public RnsTables<Word> {
  public:
   explicit CpuRnsTables(std::shared_ptr<const ring::RnsPlan<Word>> shared_plan);
 
-  /// Of all primes; so in all that follows.
+  /// The tables of all primes, chain and special ones, as everywhere below.
   KeyMemory<Word> twiddles;
   std::vector<ring::NttTables<Word>> ntt;
   std::vector<math::Montgomery<Word>> montgomery;

@@ -1,4 +1,4 @@
-// Arrays as kernels that move 16 bytes at once need them.
+// Arrays that begin at a multiple of 16 bytes, for kernels that move 16 bytes at once.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace whorl::backend::cuda {
 
-/// Values of a queue's memory themselves, or a copy where they begin between pieces of 16 bytes.
+/// The values in a queue's memory, or a copy of them if they do not begin at a multiple of 16
+/// bytes.
 template <class T>
 class Aligned {
  public:

@@ -102,7 +102,7 @@ std::vector<int> parse_ordinals(const std::string& name, std::string_view list) 
   }
 }
 
-/// GPUs that this build's kernels run on; DeviceError says why there is none at all.
+/// The GPUs that this build's kernels run on. If there is none, DeviceError says why.
 std::vector<int> usable_gpus() {
   std::vector<int> out;
   const int count = gpu_count();

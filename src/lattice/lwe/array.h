@@ -17,7 +17,7 @@ namespace whorl::lattice::lwe {
 /// The secret that ciphertexts are under.
 enum class Under : std::uint8_t { lwe, ring };
 
-/// What rows (a_1 … a_n, b) are.
+/// The form of rows (a_1 … a_n, b).
 struct Form {
   std::uint64_t modulus = 0;
   std::uint32_t dimension = 0;  ///< n
@@ -31,12 +31,12 @@ struct Form {
   bool operator==(const Form&) const = default;
 };
 
-/// Ciphertexts in memory of one queue. Moved, not copied: who has them may write into them, unless
-/// they are a view of an array's.
+/// Ciphertexts in memory of one queue. They can be moved, but not copied. Their owner may write
+/// into them, unless they are a view of an array's memory.
 class Rows {
  public:
   Rows(const backend::Queue& queue, const Form& form, std::size_t count);
-  /// All of what is held: not to be written into.
+  /// A view of all rows that are held. It must not be written into.
   template <class Word>
   static Rows view(const Form& form, backend::Buffer<Word> held) {
     Rows out;
@@ -129,7 +129,7 @@ class Array {
     Part found(const run::Fleet& fleet) const;
     /// On the lane of `piece`, too.
     void replicate(const run::Fleet& fleet, const run::Piece& piece) const;
-    /// `words`, of the host, are those that it was made of.
+    /// `words` are the host's words from which the array was made.
     void remember(const std::shared_ptr<const void>& owner, const void* words) const;
     bool spill() const { return narrow_ ? narrow_.spill() : wide_.spill(); }
 
@@ -156,8 +156,8 @@ class Array {
   std::size_t bytes() const { return count() * form().row_bytes(); }
   const std::vector<Part>& parts() const { return data_->parts; }
   const run::Fleet& fleet() const { return *data_->fleet; }
-  /// What has become of it: "", or "ciphertexts 0 … 99 of 200 lay on cuda:1, which has failed"
-  /// where neither the host nor another device has them.
+  /// "" if nothing of the array is lost. Otherwise a text such as "ciphertexts 0 … 99 of 200 lay on
+  /// cuda:1, which has failed"; then neither the host nor another device has these ciphertexts.
   std::string lost() const;
 
  private:

@@ -12,7 +12,7 @@
 
 namespace whorl::lattice::lwe {
 
-/// What keys are made of, as it travels: seeds of the uniform halves, and the b halves.
+/// Keys in the form in which they are sent: the seeds of the uniform halves, and the b halves.
 struct KeyMaterial {
   backend::RotationShape rotation;
   math::Seed rotation_seed{};
@@ -22,7 +22,7 @@ struct KeyMaterial {
   WordArray switch_b;  ///< as switch_key_bodies makes them
 };
 
-/// Prepared by a device. Whoever has them keeps them there.
+/// Keys that a device has prepared. They stay on the device as long as this object exists.
 struct DeviceKeys {
   std::shared_ptr<const backend::RotationKey> rotation;
   std::shared_ptr<const backend::SwitchKey> key_switch;
@@ -35,10 +35,10 @@ class Keys {
 
   const backend::RotationShape& rotation() const { return material_->rotation; }
   const backend::SwitchShape& key_switch() const { return material_->key_switch; }
-  /// Prepares those that are not there. OutOfMemoryError if they do not fit the budget or the
-  /// device; DeviceError if it has no kernel for them.
+  /// Prepares the keys that are not on the device. OutOfMemoryError if they do not fit the budget
+  /// or the device; DeviceError if the device has no kernel for them.
   DeviceKeys on(const run::Lane& lane) const;
-  /// What those that are on a lane's device take of it.
+  /// Bytes that the keys take on a lane's device now.
   std::size_t bytes_on(const run::Lane& lane) const;
   void release(const run::Lane& lane) const;
 

@@ -239,7 +239,7 @@ void Evaluator::download(const Array& array, void* words) const {
 
 Array Evaluator::linear(std::span<const std::int64_t> weights, std::span<const Array* const> in,
                         std::uint64_t constant) const {
-  if (in.empty()) throw ShapeError("linear: no input");
+  if (in.empty()) throw ShapeError("linear: at least one input is needed");
   const Form out[] = {in[0]->form()};
   return map(in, out, false,
              [&](const Stages& stages, std::span<const Rows* const> operands, run::Range) {
@@ -250,7 +250,7 @@ Array Evaluator::linear(std::span<const std::int64_t> weights, std::span<const A
 std::vector<Array> Evaluator::matrix(std::span<const std::int64_t> entries,
                                      std::span<const std::uint64_t> constants,
                                      std::span<const Array* const> in) const {
-  if (in.empty()) throw ShapeError("matrix: no input");
+  if (in.empty()) throw ShapeError("matrix: at least one input is needed");
   const std::vector<Form> out(constants.size(), in[0]->form());
   return map(in, out, false,
              [&](const Stages& stages, std::span<const Rows* const> operands, run::Range) {
@@ -344,7 +344,7 @@ Array Evaluator::take(const Array& in, std::span<const std::uint32_t> index) con
 }
 
 Array Evaluator::join(std::span<const Array> in) const {
-  if (in.empty()) throw ShapeError("join: no array");
+  if (in.empty()) throw ShapeError("join: at least one array is needed");
   std::vector<const Array*> inputs;
   std::size_t count = 0;
   for (const Array& array : in) {

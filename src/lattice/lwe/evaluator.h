@@ -1,5 +1,5 @@
-// Operations on LWE ciphertexts over the devices of a fleet: on arrays that stay there, and on
-// batches of the host that pass through. Both take the same stages, piece by piece.
+// Operations on LWE ciphertexts over the devices of a fleet. Arrays stay on the devices; batches of
+// the host pass through them. Both go through the same stages, piece by piece.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@
 
 namespace whorl::lattice::lwe {
 
-/// What is done with a piece of a batch: enqueues, does not wait, and gives the rows of each
-/// result. Operands have as many rows as the range.
+/// The work on a piece of a batch. It enqueues operations without waiting, and returns the rows of
+/// each result. Operands have as many rows as the range.
 using Work = std::function<std::vector<Rows>(
     const Stages& stages, std::span<const Rows* const> operands, run::Range range)>;
 
-/// Rows of a batch that lie on the host.
+/// Rows of a batch in the host's memory.
 struct HostRows {
   Form form;
   const void* words = nullptr;
@@ -29,8 +29,8 @@ struct HostRows {
 /// All methods may be called from several threads at once.
 class Evaluator {
  public:
-  /// Keys may be missing. `row_bytes`: of a device's memory, what a ciphertext takes in the
-  /// operation that needs the most; pieces of arrays are cut by it. DeviceError for devices without
+  /// `keys` may be null. `row_bytes` is the device memory that a ciphertext takes in the operation
+  /// that needs the most; it decides the size of an array's pieces. DeviceError for devices without
   /// LWE operations, or without ring operations in the words of LWE or of the keys.
   Evaluator(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<const Keys> keys,
             std::size_t row_bytes);
@@ -38,18 +38,20 @@ class Evaluator {
   const run::Fleet& fleet() const { return *fleet_; }
   const Keys* keys() const { return keys_.get(); }
 
-  // ---- arrays. Operands have equal counts, or one ciphertext, which meets all of the others.
+  // ---- arrays. Operands have equal counts; a single ciphertext is combined with all of the
+  // others.
 
-  /// Any work: arrays of the forms `out`, which has as many as the work gives results.
-  /// `with_keys`: it uses them, and takes long enough for a thread a device. Where a device fails,
-  /// the work is done again over those that are left, unless a piece of an operand lay there alone:
-  /// DeviceError names it then. The host has pieces that were uploaded or once left the device,
-  /// other devices have singles that met batches there.
+  /// Does any work. The results are arrays of the forms `out`, one for each result of the work.
+  /// `with_keys` says that the work uses the keys, and takes so long that each device gets a
+  /// thread. If a device fails, the work is repeated on the other devices, unless a piece of an
+  /// operand lay on the failed device alone: then DeviceError names it. The host still has pieces
+  /// that were uploaded or that left the device once; other devices have single ciphertexts that
+  /// were combined with batches there.
   std::vector<Array> map(std::span<const Array* const> in, std::span<const Form> out,
                          bool with_keys, const Work& work) const;
 
-  /// On several devices, what lay on one that fails is uploaded again while `owner`, which keeps
-  /// the words, lives.
+  /// `owner` keeps the words in memory. While it exists, pieces on a device that fails are uploaded
+  /// again, if there are several devices.
   Array upload(const Form& form, std::size_t count, const void* words,
                const std::shared_ptr<const void>& owner = {}) const;
   /// Waits; `words` has room for all.
@@ -74,9 +76,9 @@ class Evaluator {
 
   // ---- batches of the host
 
-  /// The same work on `count` rows of the host, in pieces that take `memory` bytes a row of a
-  /// device. `room` is asked for the results' place when the first is there, by several threads at
-  /// once.
+  /// Does work on `count` rows of the host, in pieces that take `memory` bytes of device memory for
+  /// each row. `room` returns the place for the results; it is called when the first result is
+  /// ready, by several threads at once.
   void stream(std::size_t count, std::size_t memory, std::span<const HostRows> in, bool with_keys,
               const Work& work, const std::function<void*()>& room) const;
 
@@ -88,8 +90,9 @@ class Evaluator {
   };
   using Wants = std::function<std::vector<Want>(run::Range piece)>;
   using Words = std::vector<std::uint64_t>;  ///< any bytes
-  /// Of one piece: what it reads, and the words of what comes from other devices (empty: is there,
-  /// as singles are, which have replicas).
+  /// The operands of one piece, and the words of those that come from other devices. The words are
+  /// empty for an operand that is on the device already, such as the replica of a single
+  /// ciphertext.
   struct Operands {
     std::vector<Want> wants;
     std::vector<Words> moved;

@@ -140,7 +140,7 @@ class Generator {
       row[0] = q.add(row[0], value);
       return;
     }
-    // X^N = -1. The place is secret: all are gone through.
+    // X^N = -1. The place is secret, so the loop visits all places.
     const Word wrapped =
         Word{0} - static_cast<Word>(message.exponent >> std::countr_zero(shape_.N) & 1);
     value = static_cast<Word>((value & ~wrapped) | (q.neg(value) & wrapped));

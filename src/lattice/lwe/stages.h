@@ -1,5 +1,5 @@
-// What is done with LWE ciphertexts on one queue of a device. Everything is enqueued; only download
-// waits. Results depend on operands alone: nothing here knows what is encrypted.
+// The steps of operations on LWE ciphertexts, on one queue of a device. Everything is enqueued;
+// only download waits. This file does not know what is encrypted.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +37,8 @@ class Tables {
   /// Of the constant polynomial, which a device makes itself.
   std::optional<std::uint64_t> constant() const { return constant_; }
 
-  /// Those that a range of the batch uses, each once, and each ciphertext's number among them; no
-  /// vector where they are a constant.
+  /// The test vectors that a range of the batch uses, each once, and the number of each
+  /// ciphertext's vector among them. Nothing is returned if all are one constant polynomial.
   template <class Word>
   struct Used {
     std::span<const Word> vectors;
@@ -69,7 +69,7 @@ class Stages {
 
   /// `words` has those of `count` rows of the form.
   Rows upload(const Form& form, std::size_t count, const void* words) const;
-  /// Waits for what the rows are made of; `words` has room for all.
+  /// Waits for the work that makes the rows; `words` has room for all.
   void download(const Rows& rows, void* words) const;
   Rows copy(const Rows& in) const;
   /// Rows of `in` one after another.
@@ -89,7 +89,8 @@ class Stages {
 
   /// To another modulus, and to its words; see LweOps::modulus_switch.
   Rows modulus_switch(const Rows& in, std::uint64_t to, bool centre) const;
-  /// The same of rows that are not needed any more: in place, where the words are as wide.
+  /// The same for rows that are not needed any more. It works in place if both words are equally
+  /// wide.
   Rows modulus_switch(Rows&& in, std::uint64_t to, bool centre) const;
   /// What blind rotation reads: residues modulo `to` (2N, or N) with `offset` added to the phase;
   /// odd a_i where the key's method asks for them.
@@ -117,7 +118,7 @@ class Stages {
   DeviceKeys keys_;
 };
 
-/// Of what is extracted from accumulators modulo Q.
+/// The form of ciphertexts that are extracted from accumulators modulo Q.
 Form extracted_form(const backend::RotationShape& shape);
 
 }  // namespace whorl::lattice::lwe

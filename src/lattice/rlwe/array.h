@@ -16,7 +16,7 @@ class Evaluator;
 /// Values at the roots, in the order of ring::NttPlan, or coefficients.
 enum class Form : std::uint8_t { evaluation, coefficient };
 
-/// What an array has: residues (parts, basis, count, N).
+/// The shape of an array of residues: (parts, basis, count, N).
 struct Shape {
   unsigned parts = 0;  ///< c_0 + c_1·s + c_2·s^2 + …; a plaintext has one
   ring::Basis basis;
@@ -26,9 +26,9 @@ struct Shape {
   std::size_t rows() const { return std::size_t{parts} * basis.size(); }
 };
 
-/// Copies share the memory, which is never written again. It keeps its evaluator alive, and any
-/// thread may drop it, also while another is inside a call. It knows residues alone: no plaintext
-/// modulus, no scale, no noise.
+/// Copies share the memory, which never changes. An array keeps its evaluator alive. Any thread may
+/// destroy it, also while another thread is inside a call. It holds residues only, and knows no
+/// plaintext modulus, scale or noise.
 class Array {
  public:
   Array() = default;

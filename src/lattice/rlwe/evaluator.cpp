@@ -19,12 +19,13 @@ std::shared_ptr<const Evaluator> Evaluator::make(std::shared_ptr<const run::Flee
 
 ring::Basis Evaluator::level(unsigned limbs) const {
   if (limbs < 1 || limbs > limbs_)
-    throw ParameterError(std::to_string(limbs) + " limbs: 1 … " + std::to_string(limbs_));
+    throw ParameterError(std::to_string(limbs) + " limbs: the number must be in 1 … " +
+                         std::to_string(limbs_));
   return ring::Basis::range(0, limbs);
 }
 
 void Evaluator::check(const char* what, const Array& a) const {
-  if (!a) throw ShapeError(std::string(what) + ": an empty array");
+  if (!a) throw ShapeError(std::string(what) + ": the array is empty");
   if (!a.is_of(*this))
     throw DeviceError(std::string(what) + ": an array of another server was given to " +
                       fleet_->name());
@@ -33,7 +34,7 @@ void Evaluator::check(const char* what, const Array& a) const {
 void Evaluator::check_evaluation(const char* what, const Array& a) const {
   check(what, a);
   if (a.form() != Form::evaluation)
-    throw ShapeError(std::string(what) + ": an array of coefficients; transform it before");
+    throw ShapeError(std::string(what) + ": the array has coefficients; transform it first");
 }
 
 void Evaluator::check_basis(const char* what, const ring::Basis& got, const ring::Basis& want) {
@@ -45,7 +46,7 @@ void Evaluator::check_basis(const char* what, const ring::Basis& got, const ring
 std::size_t Evaluator::common_count(const char* what, const Array& a, const Array& b) {
   if (a.count() != b.count() && a.count() != 1 && b.count() != 1)
     throw ShapeError(std::string(what) + ": batches of " + std::to_string(a.count()) + " and " +
-                     std::to_string(b.count()) + ": as many, or one of either");
+                     std::to_string(b.count()) + ": their counts must be equal, or one of them 1");
   return std::max(a.count(), b.count());
 }
 

@@ -1,6 +1,5 @@
-// What can be done with arrays of ring-LWE ciphertexts on a server's devices. Results depend on
-// operands alone: what a scheme knows of them (plaintext modulus, scale, noise) stays in its
-// account.
+// Operations on arrays of ring-LWE ciphertexts on a server's devices. They know residues only; a
+// scheme keeps plaintext modulus, scale and noise in its account.
 #pragma once
 
 #include <cstddef>
@@ -25,15 +24,16 @@ namespace whorl::lattice::rlwe {
 class Key;
 class Keys;
 
-/// Operands are of this evaluator (DeviceError for others'), in evaluation form unless it says
-/// otherwise, of equal count, or of which one is a single: it meets all of the other. May be called
-/// from several threads at once; calls that belong together are one run::Fleet::together.
+/// Operands must belong to this evaluator (DeviceError), and be in evaluation form unless a method
+/// says otherwise. They have equal counts; a single ciphertext is combined with each member of the
+/// other operand. Several threads may call an evaluator at once; calls that belong together are
+/// made inside run::Fleet::together.
 ///
-/// Batches lie on the fleet's devices as run::Fleet::pieces splits them; what lies elsewhere, after
-/// a device has failed, is moved. Where a device fails, the operation is done again over those that
-/// are left, if no operand is lost: the host has its pieces that lay there, or another device has a
-/// copy of a single. Otherwise the DeviceError names what is lost. Later calls do without the
-/// device.
+/// Batches lie on the fleet's devices as run::Fleet::pieces splits them. After a device has failed,
+/// pieces that lie elsewhere are moved. If a device fails, the operation is repeated on the other
+/// devices, if no operand is lost: the host must have the pieces that lay there, or another device
+/// a copy of a single ciphertext. Otherwise the DeviceError names the lost pieces. Later calls do
+/// not use the failed device.
 class Evaluator : public std::enable_shared_from_this<Evaluator> {
  public:
   /// DeviceError for devices without RNS operations.
@@ -48,7 +48,7 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// The first `limbs` primes of the chain; ParameterError for none, or more than there are.
   ring::Basis level(unsigned limbs) const;
   ring::Basis special() const { return ring::Basis::range(limbs_, special_); }
-  /// Ciphertexts that a device works on at once: larger batches are cut.
+  /// The most ciphertexts that a device works on at once; larger batches are cut.
   std::size_t most() const { return most_; }
 
   // ---- to and from the host
@@ -59,20 +59,22 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// Polynomials (count, N) of small integers, as plaintexts over `basis`.
   virtual Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const = 0;
   virtual WordArray download(const Array& a) const = 0;
-  /// Whether some of it lay on devices alone that have failed.
+  /// Whether a part of the array lay only on devices that have failed.
   virtual bool is_lost(const Array& a) const = 0;
 
   // ---- value by value, in either form
 
   virtual Array copy(const Array& a) const = 0;
-  /// Of equal basis and form; the parts that one has more stay as they are (or are negated).
+  /// Operands have equal basis and form. If one has more parts, these are copied (sub: negated, if
+  /// they are the second operand's).
   Array add(const Array& a, const Array& b) const { return combine(a, b, false); }
   Array sub(const Array& a, const Array& b) const { return combine(a, b, true); }
   virtual Array negate(const Array& a) const = 0;
   virtual Array scale(const Array& a, std::int64_t by) const = 0;
   /// By a residue modulo each prime of the basis.
   virtual Array scale(const Array& a, std::span<const std::uint64_t> by) const = 0;
-  /// With plaintexts: arrays of one part, over the primes of `a` and perhaps more.
+  /// Operations with plaintexts, which are arrays of one part over the primes of `a` and perhaps
+  /// more.
   Array add_plain(const Array& a, const Array& m) const { return combine_plain(a, m, false); }
   Array sub_plain(const Array& a, const Array& m) const { return combine_plain(a, m, true); }
 
@@ -94,15 +96,15 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   // ---- products
 
   virtual Array multiply_plain(const Array& a, const Array& m) const = 0;
-  /// As polynomials in the secret; one basis.
+  /// The product of ciphertexts as polynomials in the secret; both have one basis.
   virtual Array tensor(const Array& a, const Array& b) const = 0;
 
   // ---- key switching; divisions leave a multiple of t
 
   virtual std::shared_ptr<const Key> prepare(const SwitchKeyData& data,
                                              std::shared_ptr<run::KeyBudget> budget) const = 0;
-  /// Part `part` of `a` taken apart, as a key of that layout wants it: an array of as many parts as
-  /// its basis has digits, over it and the special primes of the layout.
+  /// Decomposes part `part` of `a` for keys of that layout. The result has one part for each digit
+  /// of a's basis, over this basis and the special primes of the layout.
   virtual Array digits(const Array& a, unsigned part, const ring::KeyLayout& layout) const = 0;
   /// sum_d digits_d(X^g)·key_d: two parts over the digits' basis.
   virtual Array inner_product(const Array& digits, const Key& key, std::uint32_t g) const = 0;

@@ -38,9 +38,9 @@ class Key {
 /// The keys of one secret, by what they switch from: s(X^g)^power.
 class Keys {
  public:
-  /// ShapeError, ParameterError for data that are no keys of the evaluator's primes. They are
-  /// prepared on all devices at once where the budget has no end, and when they are first used
-  /// otherwise.
+  /// ShapeError or ParameterError if the data are not keys over the evaluator's primes. If the
+  /// budget has no bound, keys are prepared on all devices at once; otherwise when they are first
+  /// used.
   Keys(std::shared_ptr<const Evaluator> evaluator, std::span<const SwitchKeyData> keys,
        std::shared_ptr<run::KeyBudget> budget);
 
@@ -49,7 +49,7 @@ class Keys {
   const Key& get(std::uint32_t g, unsigned power) const;
   /// Bytes on all devices, as of now.
   std::size_t bytes() const;
-  /// Takes them off all devices; they come back when they are used.
+  /// Removes the keys from all devices; they come back when they are used.
   void release() const;
 
  private:

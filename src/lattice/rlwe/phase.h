@@ -15,7 +15,7 @@ class PhaseReader {
  public:
   explicit PhaseReader(std::vector<math::Modulus<Word>> primes);
 
-  /// What reading modulo m, 2 … 2^61 - 1, needs to know.
+  /// The constants for reading a phase modulo m, 2 … 2^61 - 1.
   struct Reduction {
     math::Modulus<std::uint64_t> m;
     std::vector<std::uint64_t> quotient;  ///< Q/q_l mod m

@@ -362,7 +362,8 @@ Array Typed<Word>::gathered(const Shape& shape, std::span<const Held> sources,
 template <class Word>
 Array Typed<Word>::take(const Array& a, std::span<const std::uint32_t> indices) const {
   this->check("take", a);
-  if (indices.empty()) throw ShapeError("take: no index; arrays are not empty");
+  if (indices.empty())
+    throw ShapeError("take: at least one index is needed, since arrays are not empty");
   std::vector<Item> origins(indices.size());
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (indices[i] >= a.count())
@@ -379,7 +380,7 @@ Array Typed<Word>::take(const Array& a, std::span<const std::uint32_t> indices) 
 
 template <class Word>
 Array Typed<Word>::join(std::span<const Array> arrays) const {
-  if (arrays.empty()) throw ShapeError("join: no array");
+  if (arrays.empty()) throw ShapeError("join: at least one array is needed");
   std::vector<Held> sources;
   std::vector<Item> origins;
   for (const Array& a : arrays) {

@@ -1,4 +1,4 @@
-// A plan whatever its word: what lets schemes be free of templates.
+// A plan with words of either size, so that schemes need no templates.
 #pragma once
 
 #include <cstdint>

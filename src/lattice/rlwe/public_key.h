@@ -1,4 +1,4 @@
-// Encryption under a public key: for those who may only encrypt.
+// Encryption under a public key.
 #pragma once
 
 #include <cstddef>

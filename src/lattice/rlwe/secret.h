@@ -22,13 +22,14 @@
 
 namespace whorl::lattice::rlwe {
 
-/// A uniform ternary secret, and a copy of one. ShapeError unless there are N coefficients,
-/// RangeError unless they are in -1 … 1; which one is not, time does not tell.
+/// A uniform ternary secret, and a copy of given coefficients. ShapeError unless there are N of
+/// them, RangeError unless all are in -1 … 1. The time does not depend on which one is out of
+/// range.
 math::SecretVector<std::int32_t> random_ternary_secret(std::size_t N);
 math::SecretVector<std::int32_t> ternary_secret(std::size_t N,
                                                 std::span<const std::int32_t> coefficients);
 
-/// What a switching key leads from: s^power(X^g), s being the secret of the key or another one's.
+/// The source of a switching key: s(X^g)^power, where s is the secret of the key or another secret.
 struct SwitchSource {
   std::uint32_t g = 1;
   unsigned power = 1;
@@ -82,7 +83,8 @@ struct HostBatch {
 /// Writes the N coefficients of message i.
 using Encode = std::function<void(std::size_t i, std::span<std::int64_t> coefficients)>;
 
-/// An RnsSecret whatever its word, and batches of what it does, spread over threads (0: all cores).
+/// An RnsSecret with words of either size. Its methods work on batches, and spread them over
+/// threads (0: all cores).
 class Secret {
  public:
   Secret(const AnyPlan& plan, std::span<const std::int32_t> secret, double sigma);

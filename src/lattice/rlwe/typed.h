@@ -1,5 +1,5 @@
-// The evaluator of one word. An operation is done piece by piece, on the device where the piece of
-// its result is to lie; operands are brought there before, if they are not there yet.
+// The evaluator for one size of words. An operation works piece by piece, on the device where that
+// piece of its result will lie; operands that are not there yet are copied there first.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,7 @@ class Typed final : public Evaluator {
 
   using Stored = run::Stored<Word>;
 
-  /// What an array keeps: (parts, basis, count of the piece, N) of each piece.
+  /// The buffers of an array, one for each piece: (parts, basis, count of the piece, N).
   struct Residues final : Storage {
     using Storage::Storage;
     std::vector<Stored> buffers;
@@ -206,7 +206,7 @@ class Typed final : public Evaluator {
 
   /// Primes of a basis, `parts` times.
   std::vector<math::Modulus<Word>> moduli(const ring::Basis& basis, unsigned parts) const;
-  /// (rows, N) as often as the piece has ciphertexts; `keep` holds what is made for that.
+  /// Repeats (rows, N) for each ciphertext of the piece. `keep` owns the memory that this may need.
   ConstSlice repeated(const Site& site, std::size_t rows, std::size_t count, ConstSlice of,
                       Buffer& keep) const;
   View spread(const Site& site, const View& view, Buffer& keep) const {

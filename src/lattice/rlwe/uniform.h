@@ -24,8 +24,8 @@ void key_uniform(const ring::RnsPlan<Word>& plan, const ring::KeyLayout& layout,
 template <class Word>
 void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basis,
                         const math::Seed& seed, std::size_t index, std::span<Word> a);
-/// The same of a whole chain for all of a batch, with no plan: (L, count, N). `numbers`: which of
-/// the seed's batch they are, if not all from 0 on.
+/// The same for a whole chain and a whole batch, without a plan: (L, count, N). `numbers` are the
+/// places of the ciphertexts in the seed's batch, if they are not 0, 1, 2 …
 template <class Word>
 void ciphertexts_uniform(std::uint32_t N, std::span<const std::uint64_t> chain,
                          const math::Seed& seed, std::size_t count,

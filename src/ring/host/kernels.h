@@ -1,5 +1,6 @@
-// Transforms of one polynomial on the host, over tables that the caller keeps. HostNtt and HostFft
-// (transforms.h) own theirs; this is for who lays tables out in memory of its own.
+// Transforms of one polynomial on the host, with tables that the caller owns. HostNtt and HostFft
+// (transforms.h) own their tables; these functions are for code that keeps tables in its own
+// memory.
 #pragma once
 
 #include <complex>

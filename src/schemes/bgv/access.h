@@ -1,4 +1,4 @@
-// What circuits see of a BGV server and its arrays, which users do not.
+// Parts of a BGV server and its arrays that circuits use, and users do not see.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// What is known of BGV ciphertexts besides their residues: factor, noise, level. One function an
-// operation says what operands must be brought to first, and what is known of the result. Besides
-// the parameters, the encoder and the noise model only this knows the plaintext modulus t: client
-// and server ask it for what encryptions, divisions and phases need. docs/bgv-noise.md has the
-// reasons.
+// The public facts about BGV ciphertexts besides their residues: factor, noise, level. There is one
+// function for each operation. It says what must be done to the operands first, and gives the facts
+// about the result. Only the parameters, the encoder, the noise model and this account know the
+// plaintext modulus t; client and server ask the account for what encryptions, divisions and phases
+// need. docs/bgv-noise.md has the reasons.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What follows from BGV parameters, for client and server alike.
+// Values that follow from BGV parameters, for both client and server.
 #pragma once
 
 #include <cstdint>

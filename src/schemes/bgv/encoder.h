@@ -29,7 +29,8 @@ struct Rows {
   }
 };
 
-/// ShapeError where `indices` take vectors apart that go on over `each` ciphertexts, or are none.
+/// ShapeError if there are no indices, or if they take only a part of a vector that has `each`
+/// ciphertexts.
 void check_whole(std::span<const std::uint32_t> indices, std::size_t each);
 
 /// Slot (row, column) is the value at psi^(±3^column): + in row 0, - in row 1 (Halevi and Shoup,
@@ -41,9 +42,10 @@ class Encoder {
   /// EncodingError where the parameters have no slots and they are asked for.
   static void check(const Parameters& parameters, Packing packing);
   void check(Packing packing) const;
-  /// How `values` numbers are cut into vectors of `length`, and those into rows of up to N. Length
-  /// 0 stands for N, or for all of them where that leaves a rest. ShapeError for none, for what is
-  /// no whole number of vectors, and for polynomials of more than N coefficients.
+  /// How `values` numbers are cut into vectors of `length`, and vectors into rows of up to N.
+  /// Length 0 stands for N if the numbers are a multiple of N, and otherwise for all of them.
+  /// ShapeError if there are no numbers, if they are not a whole number of vectors, or if a
+  /// polynomial has more than N coefficients.
   Rows rows(std::size_t values, std::size_t length, Packing packing) const;
 
   /// Coefficients, centred: in -t/2 … t/2. Up to N values, zeros behind. No branch on values.

@@ -1,4 +1,4 @@
-// Which keys a request asks for, and what they take: known without a secret.
+// The keys that a request asks for, and their size. Both are known without a secret.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace whorl::bgv {
 
-/// What each key of a request leads from, without repetition. ParameterError for parts out of
-/// range.
+/// The source s(X^g)^power of each key of a request, each once. ParameterError if `relinearise` is
+/// out of range.
 std::vector<lattice::rlwe::SwitchSource> keys_of(const Parameters& parameters,
                                                  const KeyRequest& request);
 

@@ -1,4 +1,5 @@
-// What is known of the errors of ciphertexts without their key, and which operations that allows.
+// The variance of ciphertexts' errors, as far as it is known without the key, and the operations
+// that it allows.
 #pragma once
 
 #include <functional>

@@ -31,7 +31,7 @@ Ciphertexts take(const Ciphertexts& batch, std::span<const std::uint32_t> indice
 }
 
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
-  if (batches.empty()) throw ShapeError("batches: none");
+  if (batches.empty()) throw ShapeError("batches: at least one is needed");
   const Ciphertexts& first = *batches.front();
   std::vector<std::span<const std::uint32_t>> parts;
   for (const Ciphertexts* batch : batches) {

@@ -1,4 +1,4 @@
-// What follows from parameters inside the library: gadgets, word size, encodings.
+// Values that follow from parameters, for use inside the library: gadgets, word size, encodings.
 #pragma once
 
 #include <algorithm>

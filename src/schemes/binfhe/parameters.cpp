@@ -55,7 +55,7 @@ void check_rotation(const ParameterLiteral& p) {
   need((P - 1) % (2ULL * p.N) == 0 && math::is_prime(P) && P != p.Q, "rotation.raised_by", P,
        "must be a prime = 1 mod 2N = " + std::to_string(2 * p.N) + ", and not Q");
   need(ring_word_bytes(P) == ring_word_bytes(p.Q), "rotation.raised_by", P,
-       "must be computed with in words of Q");
+       "must be below 2^31 if Q is, and otherwise at least 2^31");
 }
 
 void check(const ParameterLiteral& p) {

@@ -1,5 +1,4 @@
-// What each operation does with a piece of a batch, whether that stays on a device or passes
-// through.
+// The work of each operation on a piece of a batch, which stays on a device or passes through it.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +56,7 @@ Plan plan_linear(const Parameters& parameters, std::span<const std::int32_t> wei
 Plan plan_look_up(const Parameters& parameters, std::span<const Lut> luts,
                   std::span<const std::uint32_t> index);
 
-/// Bytes that a ciphertext takes in the operation that needs the most, but for tables of its own.
+/// Bytes that a ciphertext takes in the operation that needs the most, without a table of its own.
 std::size_t most_memory(const Parameters& parameters);
 
 }  // namespace whorl::binfhe

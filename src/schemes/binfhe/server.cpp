@@ -160,7 +160,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   }
   void check_tables(std::span<const Lut> luts, std::span<const std::uint32_t> index,
                     Encoding encoding, std::size_t count) const {
-    if (luts.empty()) throw ShapeError("apply: no look-up table");
+    if (luts.empty()) throw ShapeError("apply: at least one look-up table is needed");
     for (std::size_t l = 0; l < luts.size(); ++l) {
       if (luts[l].parameters() != parameters)
         throw ParameterMismatchError("table " + std::to_string(l) + " was made for \"" +
@@ -271,7 +271,8 @@ struct Server::State : std::enable_shared_from_this<State> {
                std::int32_t constant) const {
     if (inputs.empty() || weights.size() != inputs.size())
       throw ShapeError("linear: " + std::to_string(weights.size()) + " weights for " +
-                       std::to_string(inputs.size()) + " inputs; at least one");
+                       std::to_string(inputs.size()) +
+                       " inputs; there must be one for each input, and at least one input");
     const Encoding input = check_together("linear", inputs);
     double noise = 0, most = 0;
     for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -304,8 +305,8 @@ struct Server::State : std::enable_shared_from_this<State> {
       if (count != 1) most = count;
     for (const std::size_t count : counts)
       if (count != most && count != 1)
-        throw ShapeError(std::to_string(count) + " beside " + std::to_string(most) +
-                         ": bits and ciphertexts are equal in number, or one");
+        throw ShapeError(std::to_string(count) + " and " + std::to_string(most) +
+                         ": there must be as many bits as ciphertexts, or one of either");
     return most;
   }
 
@@ -530,7 +531,7 @@ Array Server::upload(const Ciphertexts& ciphertexts) const {
   return state_->upload(ciphertexts, {});
 }
 Array Server::upload(const std::shared_ptr<const Ciphertexts>& ciphertexts) const {
-  if (!ciphertexts) throw ShapeError("upload: no ciphertexts");
+  if (!ciphertexts) throw ShapeError("upload: there are no ciphertexts");
   return state_->upload(*ciphertexts, ciphertexts);
 }
 Ciphertexts Server::download(const Array& array) const {

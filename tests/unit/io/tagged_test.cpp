@@ -109,8 +109,9 @@ TEST(IoTagged, RefusalsNameTheField) {
             "parameters: field 1 (n) is there twice");
   EXPECT_EQ(refusal({record<std::uint32_t>(3, 256), record<std::uint32_t>(1, 16)}),
             "parameters: field 1 (n) stands behind field 3");
-  EXPECT_EQ(refusal({record<std::uint32_t>(13, 4)}), "max_p: its default, which is left out");
-  EXPECT_EQ(refusal({text(17, "")}), "name: its default, which is left out");
+  EXPECT_EQ(refusal({record<std::uint32_t>(13, 4)}),
+            "max_p: it holds its default, which must be left out");
+  EXPECT_EQ(refusal({text(17, "")}), "name: it holds its default, which must be left out");
   EXPECT_EQ(refusal({record<std::uint64_t>(1, 16)}), "n: 8 bytes, expected 4");
   EXPECT_EQ(refusal({record<std::uint16_t>(1, 16)}), "n: 2 bytes, expected 4");
   EXPECT_EQ(refusal({text(2, "")}), "q: 0 bytes, expected 8");

@@ -1,4 +1,5 @@
-// Kernels of transforms that do nothing besides; included by the file of each word and direction.
+// Kernels of plain transforms, without conversion or division. The file of each word and direction
+// includes this.
 #pragma once
 
 #include <utility>

@@ -8,8 +8,9 @@
 
 namespace whorl::backend::cuda {
 
-/// `groups` conversions of rows of a.row words, by tables of the conversions from number `table`
-/// on; a's tables, and members for blocks, are set here.
+/// `groups` conversions of rows of a.row words. The first one uses the tables of conversion number
+/// `table`, the next one those of the next number. The function sets a's tables and its members for
+/// blocks.
 template <class Word>
 void convert(const Stream& stream, const Conversions<Word>& conversions, std::size_t table,
              std::size_t groups, ConvertArguments<Word> a, Products wanted = Products::automatic);

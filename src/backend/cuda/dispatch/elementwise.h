@@ -25,8 +25,8 @@ void automorphism(const Stream& stream, Moduli<Word> moduli, std::uint32_t N, st
 template <class Word>
 bool all_below(const Stream& stream, Moduli<Word> moduli, std::size_t size, const Word* a);
 
-/// By a kernel, which may be launched with those before and after it; Stream::copy_within's copy is
-/// none.
+/// Copies by a kernel, which can be launched together with the kernels before and after it. (The
+/// copy of Stream::copy_within is not a kernel.)
 void copy(const Stream& stream, std::size_t bytes, const void* in, void* out);
 /// `count` words of one value.
 template <class Word>

@@ -80,8 +80,9 @@ class CudaSwitchKey final : public SwitchKey {
   DeviceArray<std::uint8_t> storage;
 };
 
-/// The number of splits of the work of `blocks` blocks, on a GPU that runs `slots` at a time, after
-/// which the last round is fullest; `most` at most. A split costs its additions to the result.
+/// The number of parts, at most `most`, into which the work of `blocks` blocks is split, so that
+/// the last round of blocks fills a GPU that runs `slots` at a time. Each part costs additions to
+/// the result.
 inline unsigned best_splits(std::size_t blocks, std::size_t slots, std::size_t most) {
   unsigned best = 1;
   double least = 0;
@@ -245,7 +246,7 @@ void lay_out(const Stream& stream, const CudaSwitchKey& key, std::size_t first, 
   check_launch("lay_out_rows", blocks, 256, 0);
 }
 
-/// prepare_switch_key (dispatch/lwe.h), laid out by other numbers than those in use.
+/// prepare_switch_key (dispatch/lwe.h), with other tuning numbers than those in use.
 template <class Word>
 std::unique_ptr<CudaSwitchKey> make_switch_key(const Stream& stream, const SwitchShape& shape,
                                                const SwitchRowWriter& rows, const Workers& workers,

@@ -30,8 +30,8 @@ void launch_rotation(const Stream& stream, Kernel kernel, const View& key,
   check_launch("blind rotation", grid, block, bytes);
 }
 
-/// With `slot_bytes` a ciphertext in device memory, for gadgets and rings too large for shared
-/// memory: in pieces that keep the chip busy.
+/// The same for gadgets and rings that are too large for shared memory: each ciphertext gets
+/// `slot_bytes` of device memory. The batch is cut into pieces that fill the GPU.
 template <class Kernel, class View, class Word>
 void launch_spilling_rotation(const Stream& stream, Kernel kernel, View key,
                               RotationBatch<Word> batch, unsigned threads, std::size_t bytes,
@@ -60,11 +60,12 @@ void launch_spilling_rotation(const Stream& stream, Kernel kernel, View key,
 /// are not portable.
 inline unsigned blocks_for(unsigned most_digits) { return most_digits > 2 ? 8 : 4; }
 
-/// As many waves of clusters as the batch takes.
+/// The number of waves of clusters that the batch takes.
 inline constexpr unsigned any_waves = ~0u;
 
-/// One launch for the batch, `blocks` a ciphertext, which meet in clusters or in device memory.
-/// False where blocks that must all run at once cannot, or clusters would take more than `waves`.
+/// One launch for the batch, with `blocks` blocks for each ciphertext, which exchange data in a
+/// cluster or in device memory. False if blocks that must all run at once cannot do so, or if
+/// clusters would take more than `waves` waves.
 template <class Kernel, class View, class Word, class Memory>
 bool launch_meeting_rotation(const Stream& stream, Kernel kernel, const View& key,
                              const RotationBatch<Word>& batch, const Memory& memory,

@@ -43,7 +43,7 @@ std::unique_ptr<SwitchKey> prepare_switch_key(const Stream& stream, const Switch
   };
   return prepare_switch_key(stream, shape, sizeof(Word), writer, workers);
 }
-/// Words of 32 bits where Q_ks fits them are those that kernels work on: others are converted.
+/// Kernels work on words of 32 bits if Q_ks fits them; other words are converted.
 template <class Word>
 void lwe_key_switch(const Stream& stream, const SwitchKey& key, std::size_t count, const Word* in,
                     Word* out);

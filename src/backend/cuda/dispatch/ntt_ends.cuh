@@ -1,4 +1,4 @@
-// Kernels of forward transforms that convert or divide besides; included by the files of each.
+// Kernels of forward transforms that also convert or divide. The file of each kind includes this.
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,8 @@ struct Many {
       : clusters(stream.gpu().has_clusters()), few(transforms <= stream.gpu().multiprocessors) {}
 };
 
-/// Calls f.template operator()<headroom>() for the largest modulus: how often it fits a word.
+/// Calls f.template operator()<headroom>(), where headroom says how many times the largest modulus
+/// fits in a word.
 template <class Word, class F>
 auto for_headroom(Word q, const F& f) {
   if constexpr (sizeof(Word) == 4) {
@@ -77,16 +78,16 @@ auto for_headroom(Word q, const F& f) {
   }
 }
 
-/// Of kernels that do nothing besides, for moduli up to q. What chooses kernels is in files of its
-/// own, as they take long to compile.
+/// The launches of plain transforms, for moduli up to q. The functions that choose kernels are in
+/// files of their own, because kernels take long to compile.
 template <class Word, bool forward>
 Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, Word q);
 template <class Word>
 Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, bool forward, Word q) {
   return forward ? choose_ntt<Word, true>(many, N, q) : choose_ntt<Word, false>(many, N, q);
 }
-/// The one kernel of few forward transforms that convert, and divide besides or not; for N of which
-/// there is such a kernel.
+/// The kernel for few forward transforms that convert, and perhaps also divide. It exists only for
+/// some N.
 template <class Word, bool divides>
 Launch<NttArguments<Word>> converting_launch(std::uint32_t N, Word q);
 /// The last kernel of forward transforms that divide.

@@ -64,7 +64,7 @@ struct SetDivision {
   DeviceArray<DivisionRow<Word>> rows;
 };
 
-/// Those of chains are made with it, the others when they are first asked for; and kept.
+/// The divisions of chains are made with the plan, the others at their first use. All are kept.
 template <class Word>
 class CudaRnsTables final : public RnsTables<Word> {
  public:
@@ -90,7 +90,8 @@ class CudaRnsTables final : public RnsTables<Word> {
     std::uint64_t t;
     auto operator<=>(const Bases&) const = default;
   };
-  /// The value of `key`, made where there is none and then waited for: other streams may use it.
+  /// The value of `key`. If there is none, it is made, and the call waits until it is complete,
+  /// since other streams may use it.
   template <class Key, class Value, class Make>
   const Value& kept(const Stream& stream, std::map<Key, Value>& values, const Key& key,
                     const Make& make) const;

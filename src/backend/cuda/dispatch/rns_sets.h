@@ -1,4 +1,4 @@
-// RNS operations over any bases: as those of rns.h, composed of more launches.
+// The RNS operations of rns.h for any bases. They take more launches.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Launches of one kind of key; included by the file of each.
+// Launches for one kind of key. The file of each kind includes this.
 #pragma once
 
 #include "backend/cuda/dispatch/launch_rotation.cuh"
@@ -42,7 +42,8 @@ bool launch_cluster(const Stream& stream, const FftKeyArrays& key, const Rotatio
       batch, memory, blocks, clustered, waves, Shape::threads, bytes);
 }
 
-/// As many blocks as blocks_for says; four where they meet in device memory.
+/// The number of blocks for one ciphertext: that of blocks_for, or four if they exchange data in
+/// device memory.
 template <class Shape, class KeyShape, int keys, bool wide, bool coarse, class Word>
 bool launch_any_cluster(const Stream& stream, const FftKeyArrays& key,
                         const RotationBatch<Word>& batch, bool clustered, unsigned waves) {

@@ -1,4 +1,4 @@
-// What both arithmetics' rotation keys need on the host.
+// Functions on the host for rotation keys of both arithmetics (NTT and FFT).
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Launches for one word size; included by the file of each.
+// Launches for one word size. The file of each size includes this.
 #pragma once
 
 #include <utility>
@@ -45,7 +45,8 @@ bool launch_cluster(const Stream& stream, const NttKeyArrays<Word>& key,
   return false;
 }
 
-/// As many blocks as blocks_for says; four where they meet in device memory.
+/// The number of blocks for one ciphertext: that of blocks_for, or four if they exchange data in
+/// device memory.
 template <class Shape, class KeyShape, int keys, class Word>
 bool launch_any_cluster(const Stream& stream, const NttKeyArrays<Word>& key,
                         const RotationBatch<Word>& batch, bool clustered, unsigned waves) {

@@ -14,7 +14,8 @@
 
 namespace whorl::backend::cuda {
 
-/// As in the contract, which kernels that take minutes to compile do not include.
+/// The same as in the contract. It is repeated here because kernels that take minutes to compile do
+/// not include the contract.
 template <class Word>
 using NttPlans = std::span<const ring::NttPlan<Word>* const>;
 

@@ -20,7 +20,7 @@ struct GadgetRange {
   std::uint32_t factor_shift;
 };
 
-/// What blind rotation reads and writes, but for the key.
+/// The input and output of a blind rotation, without the key.
 template <class Word>
 struct RotationBatch {
   const std::uint32_t* lwe;    ///< (count, n+1) modulo 2N

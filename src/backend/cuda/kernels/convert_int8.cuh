@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(int8_threads, int8_resident(groups))
 
 #pragma unroll 1
     for (std::uint32_t first = 0; first < targets; first += 8) {
-      // Lanes that have no target do the last one's work again, and store what its lanes do.
+      // Lanes without a target repeat the work of the last target, and store the same values.
       const std::uint32_t target = min(first + g, targets - 1);
       uint4 f[steps][2];
 #pragma unroll

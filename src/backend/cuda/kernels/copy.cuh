@@ -11,7 +11,7 @@ namespace whorl::backend::cuda {
 
 inline constexpr unsigned copy_threads = 256;
 
-/// Threads go on in strides.
+/// Each thread copies several pieces, one stride apart.
 template <class Vector>
 __global__ void __launch_bounds__(copy_threads)
     copy_vectors(std::size_t count, const Vector* in, Vector* out) {

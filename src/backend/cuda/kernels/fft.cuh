@@ -91,7 +91,7 @@ WHORL_HOST_DEVICE void ifft_levels(FftValue (&x)[1 << split.log_e], const FftVal
   if constexpr (t > 0) ifft_levels<split, p, t - 1>(x, table, node);
 }
 
-/// What a thread does between exchanges; the inverse is M times the inverse transform.
+/// The work of a thread between exchanges. The inverse computes M times the inverse transform.
 template <Split split, int p>
 WHORL_HOST_DEVICE void fft_pass(FftValue (&x)[1 << split.log_e], const FftValue* table,
                                 std::uint32_t thread) {

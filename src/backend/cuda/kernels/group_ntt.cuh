@@ -45,7 +45,7 @@ __device__ __forceinline__ Twiddle<Word> load_twiddle(TwiddlesAnywhere<Word> fro
   return *from.at;
 }
 
-/// What a transform needs of its plan, on the device: heaps as in ring::NttPlan.
+/// The tables of a plan that a transform needs, on the device: heaps as in ring::NttPlan.
 template <class Word, class Twiddles = const Twiddle<Word>*>
 struct NttView {
   Twiddles roots;

@@ -1,8 +1,8 @@
-// How the blocks that work on one ciphertext meet, and find what the others show them.
+// How the blocks that work on one ciphertext wait for each other, and read each other's data.
 //
-// A thread-block cluster reads its members' shared memory. Without clusters (before sm_90) what
-// blocks show lies in device memory and they count arrivals, for which all must be running: the
-// launch is cooperative.
+// The blocks of a cluster read each other's shared memory. Without clusters (before sm_90) the data
+// lies in device memory, and blocks count arrivals at a barrier. For this all blocks must run at
+// once, so the launch is cooperative.
 #pragma once
 
 #include <cooperative_groups.h>

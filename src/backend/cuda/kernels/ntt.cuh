@@ -17,7 +17,7 @@ struct alignas(2 * sizeof(Word)) Twiddle {
   Word w, shoup;
 };
 
-/// What a kernel knows of one modulus.
+/// The data of a kernel about one modulus.
 template <class Word>
 struct NttLimb {
   const Twiddle<Word>* table;  ///< of one direction and one split

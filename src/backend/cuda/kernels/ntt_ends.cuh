@@ -1,5 +1,5 @@
-// What a forward transform's kernel does besides, so that values need not pass through memory:
-// base conversion where it loads them, division by dropped primes where it stores them.
+// Additional work of a forward transform's kernel, so that values need not pass through memory:
+// base conversion when it loads them, division by dropped primes when it stores them.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@ struct ConvertArguments {
   const Word* factors;
 };
 
-/// What a block of the grid (pieces of a row, groups × blocks of targets) is about.
+/// The work of a block of the grid (pieces of a row, groups × blocks of targets).
 template <class Word>
 struct ConvertPlace {
   std::uint32_t group, first, end;     ///< targets first … end - 1
@@ -309,7 +309,7 @@ struct TensorArguments {
   std::uint32_t a_parts, b_parts;
   const RnsModulus<Word>* moduli;
 };
-/// Where b has what a has at a place of its row.
+/// The place in b that belongs to a place in a row of a.
 template <class Word>
 __device__ __forceinline__ const Word* place_in_b(const TensorArguments<Word>& t,
                                                   std::size_t in_row) {

@@ -15,7 +15,8 @@
 
 namespace whorl::backend::cuda {
 
-/// What a block shows the others: spectra of its digits, exponents, its component's result.
+/// The data of a block that the other blocks read: spectra of its digits, their exponents, and the
+/// result for its component.
 template <class Shape, bool wide, bool coarse>
 struct FftClusterMemory {
   using Polynomial = FftPolynomialMemory<Shape, wide, coarse>;

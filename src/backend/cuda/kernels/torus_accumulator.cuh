@@ -77,7 +77,8 @@ struct TorusAccumulator {
     else
       return (from & N ? 0 - x : x) - get(j);
   }
-  /// Its single digit, round(x/2^dropped); a hair off at ties.
+  /// The single digit of a fraction, round(x/2^dropped). Near a tie it may differ by one from the
+  /// exact digit (docs/algorithm.md, section 9).
   __device__ __forceinline__ std::int32_t rotated_digit(int j, std::uint32_t a,
                                                         const GadgetRange& gadget) const {
     static_assert(coarse);
@@ -87,7 +88,7 @@ struct TorusAccumulator {
     return static_cast<std::int32_t>(product >> 32) >> gadget.factor_shift;
   }
 
-  /// x + offset, for the centred x that a fraction stands for.
+  /// x + offset, where x is the centred residue that the fraction represents.
   __device__ static __forceinline__ std::make_signed_t<Word> with_offset(Fraction fraction, Word Q,
                                                                          std::int64_t offset) {
     if constexpr (is_long) {

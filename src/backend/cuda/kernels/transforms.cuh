@@ -22,7 +22,7 @@ struct NttPlaces {
   std::uint32_t in_first = 0, in_stride = 0, out_first = 0, out_stride = 0;
   std::uint32_t digit_limbs = 0, chain = 0, first = 0;
 };
-/// What a launch's row, grid.y, is about.
+/// The transform that a row of the launch, grid.y, works on.
 struct NttPlace {
   std::uint32_t part, limb;  ///< the row of the part in this launch
   std::uint32_t in, out;     ///< rows

@@ -13,7 +13,8 @@ inline constexpr unsigned rns_width = 16 / sizeof(Word);
 template <class Word>
 using RnsVector = WordVector<Word, rns_width<Word>>;
 
-/// Stores 16 bytes at once: of a plain store after inline assembly nvcc 13.0 makes one a word.
+/// Stores 16 bytes at once. (nvcc 13.0 turns a plain store after inline assembly into one store for
+/// each word.)
 template <class Word>
 __device__ __forceinline__ void store_vector(Word* to, const RnsVector<Word>& x) {
 #if defined(__CUDA_ARCH__)

@@ -1,4 +1,4 @@
-// One GPU: what it is.
+// Facts about one GPU.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -31,9 +31,9 @@ int gpu_count();
 Gpu describe_gpu(int ordinal);
 /// "kernels for sm_90": which of this build's kernels run there. DeviceError if none does.
 std::string kernels_for(const Gpu& gpu);
-/// 90: what those were compiled for, PTX included.
+/// The architecture that these kernels were compiled for, such as 90; PTX counts too.
 int compiled_for(const Gpu& gpu);
-/// Bytes that the driver has left.
+/// Bytes of the GPU's memory that are free, by the driver.
 std::size_t free_memory(const Gpu& gpu);
 
 /// While it lives, the calling thread's CUDA calls go to this device.

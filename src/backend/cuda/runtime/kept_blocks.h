@@ -11,10 +11,10 @@
 
 namespace whorl::backend::cuda {
 
-/// Two calls of the driver a buffer took as long as the kernels of small rings do. Blocks that are
-/// dropped stay here, up to `most_kept` bytes, those longest unused going to the pool first; in
-/// stream order, so that work queued on a block may be under way when it is taken again. Any thread
-/// may call.
+/// Without this, two calls of the driver for each buffer took as long as the kernels of small
+/// rings. Blocks that are released stay here, up to `most_kept` bytes; the blocks unused for
+/// longest go to the pool first. All of this is in stream order: a block may be given out again
+/// while work that was queued on it still runs. Any thread may call these methods.
 class KeptBlocks {
  public:
   static constexpr std::size_t largest_block = std::size_t{64} << 20;
@@ -23,17 +23,19 @@ class KeptBlocks {
   /// Of a stream, which outlives close().
   KeptBlocks(int ordinal, cudaStream_t stream) : ordinal_(ordinal), stream_(stream) {}
 
-  /// What to allocate for so many bytes: similar requests share blocks.
+  /// The size to allocate for so many bytes. Similar sizes get the same result, so that they can
+  /// share blocks.
   static std::size_t rounded(std::size_t bytes);
   /// A kept block of exactly so many bytes, or nullptr.
   void* take(std::size_t bytes);
   /// Keeps the block, or frees it. Throws nothing: deleters call it.
   void keep(void* block, std::size_t bytes);
-  /// What is dropped between hold() and release() does not go to the pool before the latter:
-  /// kernels that are still to be launched may use it. More than one hold() is as one.
+  /// A block that is released between hold() and release() goes to the pool only after release(),
+  /// because kernels that are not launched yet may use it. A second hold() has no effect.
   void hold();
   void release();
-  /// All kept blocks to the pool, but those dropped since hold(), and waits until it has them.
+  /// Gives all kept blocks to the pool, except those released since hold(), and waits until it has
+  /// them.
   void give_back();
   /// The same for good, without the wait.
   void close();

@@ -23,11 +23,11 @@ struct LaunchShape {
   bool overlaps = false;
 };
 
-/// Launches in their order, kept until submit(). One launch takes the host as long as a kernel of a
-/// small ring takes the GPU, and a graph of six little longer (docs/performance/launches.md): a
-/// sequence of kernels that comes again is made a graph, whose sizes and arguments are then set
-/// where they differ from the last time's. One thread at a time; submit() wants the stream's GPU to
-/// be current.
+/// Keeps launches in their order until submit(). One launch takes the host as long as a kernel of a
+/// small ring takes the GPU, and a graph of six kernels takes little longer than one launch
+/// (docs/performance/launches.md). So a sequence of kernels that comes a second time becomes a
+/// graph. When it comes again, only the sizes and arguments that differ from the last time are set.
+/// One thread at a time may use a queue; the stream's GPU must be current when submit() is called.
 class LaunchQueue {
  public:
   static constexpr std::size_t most = 32;  ///< launches; add() needs room for one

@@ -16,7 +16,7 @@ namespace whorl::backend::cuda {
 
 class MemoryPool {
  public:
-  /// The pool of those who use the GPU now; it goes with the last of them.
+  /// The pool of the GPU, which its users share. It is destroyed with the last of them.
   static std::shared_ptr<const MemoryPool> of(const Gpu& gpu);
   explicit MemoryPool(const Gpu& gpu);
   ~MemoryPool();
@@ -26,8 +26,8 @@ class MemoryPool {
   cudaMemPool_t handle() const { return handle_; }
   /// A stream that keeps blocks of this pool.
   void add(const std::shared_ptr<KeptBlocks>& blocks) const;
-  /// What streams keep comes back, but what kernels that wait to be launched may use; waits for the
-  /// streams' work.
+  /// Takes back the blocks that streams keep, except those that kernels which are not launched yet
+  /// may use. Waits for the streams' work.
   void take_back() const;
   /// Bytes kept for later, by the pool and by streams.
   std::size_t kept() const;

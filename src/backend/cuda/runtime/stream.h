@@ -1,4 +1,4 @@
-// A queue of work on one GPU: everything is enqueued, nothing waits unless it says so.
+// A queue of work on one GPU. Everything is enqueued; a method that waits says so.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,8 +13,8 @@
 
 namespace whorl::backend::cuda {
 
-/// Device memory that returns to its stream, in stream order, when the last owner goes, in whatever
-/// thread.
+/// Device memory that returns to its stream, in stream order, when the last owner is destroyed, in
+/// any thread.
 template <class T>
 class DeviceArray {
  public:
@@ -40,7 +40,8 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   const Gpu& gpu() const { return gpu_; }
-  /// For what is enqueued elsewhere: kernels that wait to be launched go before it.
+  /// The CUDA stream, for other code that enqueues work. Kernels that wait in the launch queue are
+  /// launched first.
   cudaStream_t handle() const {
     submit();
     return handle_;
@@ -53,8 +54,9 @@ class Stream {
     with_room().add(name, kernel, shape, arguments...);
     launched();
   }
-  /// Kernels launched between these calls, which nest, wait for the last end, for one of another
-  /// kind (handle(), copies, wait()), or until there are LaunchQueue::most; then they go as one.
+  /// Kernels enqueued between these two calls are launched as one. The calls may be nested. The
+  /// kernels wait until the outermost end, until another kind of call (handle(), a copy, wait()),
+  /// or until there are LaunchQueue::most of them.
   void begin_together() const;
   void end_together() const;
 
@@ -64,7 +66,7 @@ class Stream {
   DeviceArray<T> allocate(std::size_t count) const {
     return {allocate_bytes(count * sizeof(T)), count};
   }
-  /// A copy of host values; they may be changed as soon as this returns.
+  /// Device memory with a copy of host values, which may be changed as soon as this returns.
   template <class T>
   DeviceArray<T> upload(const T* from, std::size_t count) const {
     DeviceArray<T> out = allocate<T>(count);
