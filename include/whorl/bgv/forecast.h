@@ -28,6 +28,12 @@ class Forecast {
   /// Least budget of any circuit that needs just what is required; negative where it does not last.
   double rated_budget(const Requirements& requirements) const;
 
+  /// Whether zeros lie behind the values of short vectors; whether operations left something else
+  /// there. In the latter case a server multiplies by ones before rotations and sums of values, and
+  /// where `a` meets longer vectors (needs_zeros). Operations with those raise ShapeError here.
+  bool has_zeros(const Info& a) const;
+  bool has_remains(const Info& a) const;
+  bool needs_zeros(const Info& a, const Info& b) const;
   Info add(const Info& a, const Info& b) const;
   Info multiply(const Info& a, const Info& b) const;  ///< not relinearised
   Info relinearise(const Info& a) const;
@@ -38,7 +44,8 @@ class Forecast {
   Info mod_switch(const Info& a, unsigned limbs) const;
   Info shrink(const Info& a, double spare_bits) const;
   Info multiply_scalar(const Info& a, std::int64_t value) const;
-  /// An integer whose size is at most 2^norm, times the factor of `a` modulo t.
+  /// An integer whose size is at most 2^norm, times the factor of `a` modulo t. Where zeros lie
+  /// behind the values it is added to the values alone, with largest_norm() at most.
   Info add_scalar(const Info& a, double norm) const;
   /// With `count` plaintexts, the sizes of whose coefficients add up to at most 2^norm; vectors of
   /// `length` values each, 0: N.

@@ -83,6 +83,10 @@ class Plaintexts {
   std::shared_ptr<const Storage> storage_;
 };
 
+/// Vectors are `length` values (CiphertextInfo) and zeros. Where an operation left something else
+/// behind the values, and it would count, the server first multiplies by ones: before rotations,
+/// and where vectors meet longer ones. Where zeros are known to be there this costs nothing.
+///
 /// Operations take two batches of equal packing and of equal count, or one of which is a single
 /// ciphertext or plaintext: it meets all of the other. Levels and factors are brought together by
 /// the server: whoever wants to do it by hand uses mod_switch and reads info(). Same input, same
@@ -133,7 +137,8 @@ class Server {
                     std::size_t length = 0) const {
     return encode(std::span(values.begin(), values.size()), packing, length);
   }
-  /// With one integer for all slots (or, of coefficients, for the constant one).
+  /// With one integer for every value (or, of coefficients, for the constant one). Slots that are
+  /// zero behind the values of short vectors stay zero.
   Array add_scalar(const Array& a, std::int64_t value) const;
   Array multiply_scalar(const Array& a, std::int64_t value) const;
 
@@ -182,7 +187,7 @@ class Server {
 };
 
 /// As Server's add, sub, multiply (relinearised) and negate, with arrays, prepared plaintexts, and
-/// one integer for all slots.
+/// one integer.
 Array operator+(const Array& a, const Array& b);
 Array operator-(const Array& a, const Array& b);
 Array operator*(const Array& a, const Array& b);

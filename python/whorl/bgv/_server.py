@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._array import Shape, stack
+from .._array import Shape, repeated, stack
 from .._literal import Part, as_integer
 from .._server import bgv as _lib
 from .._session import BudgetedSession, spread
@@ -328,14 +328,21 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             if values._server is not self:
                 raise DeviceError("plaintexts of another server")
             shape = np.broadcast_shapes(a.shape, values.shape)
-            return spread(a, shape), (spread(values, shape)._core,), shape
+            x = _matching(spread(a, shape), values._each)
+            return x, (spread(values, shape)._core,), shape
         vectors, prefix, length = as_vectors(values, self._parameters, "plaintext")
         shape = np.broadcast_shapes(a.shape, prefix)
         alone = math.prod(prefix) == 1 and length <= self._parameters.N
         if math.prod(prefix) != math.prod(shape) and not alone:
             vectors = np.broadcast_to(vectors.reshape(*prefix, length), (*shape, length))
             vectors = vectors.reshape(-1)
-        return spread(a, shape), (vectors, length), shape
+        x = _matching(spread(a, shape), -(-length // self._parameters.N))
+        return x, (vectors, length), shape
+
+
+def _matching(a: EncryptedArray, each: int) -> EncryptedArray:
+    """`a` beside plaintexts of `each` ciphertexts: a sum, which all slots have, is repeated."""
+    return repeated(a, each) if a._each == 1 and a.size > 1 else a
 
 
 def _columns(columns: int) -> int:
