@@ -122,7 +122,7 @@ class EncryptedArray(Accounted, DeviceCiphertexts["Server", Ciphertexts]):
     `Server.upload` and operations make them; nothing leaves the device before `to_host`, which has
     less to copy after `shrink`. With another array, with `Ciphertexts` (which are uploaded), with
     integers, integer arrays and `Plaintexts` they have `+`, `-`, `*`; `-a`; and `a ** k`. One
-    integer goes to all slots (packed as coefficients: to the constant one); an array of shape
+    integer goes to all values (packed as coefficients: to the constant one); an array of shape
     (..., k) is one row of k ≤ N values, padded with zeros, for all ciphertexts, or one each. Shapes
     are broadcast as NumPy's, over the ciphertexts: the N values inside one are no axis.
 

@@ -53,7 +53,7 @@ void check(const ParameterLiteral& p) {
   if (p.chain.empty() || p.chain.size() > 64)
     reject("chain has " + std::to_string(p.chain.size()) + " primes, outside 1 … 64");
   if (p.special.empty() || p.special.size() > 32)
-    reject("special has " + std::to_string(p.special.size()) + " primes, outside 1 … 32");
+    reject(std::to_string(p.special.size()) + " special primes are outside 1 … 32");
   if (p.digit_limbs == 0 || p.digit_limbs > p.chain.size())
     reject("digit_limbs = " + std::to_string(p.digit_limbs) + " is outside 1 … " +
            std::to_string(p.chain.size()));

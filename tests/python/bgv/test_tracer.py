@@ -52,6 +52,11 @@ def operation(data: st.DataObject, arrays: list[Any], plain: Ints, with_plaintex
     if with_plaintexts:
         operations += [
             lambda x: x[i].sum(),
+            lambda x: x[i] + x[j].sum(),
+            lambda x: (x[i] + x[j].sum()) * plain[..., :3] if x[i].length == ROWS else x[i],
+            lambda x: x[i] + x[j].sum() + plain,
+            lambda x: (x[i] + x[j].sum()).rotate(columns),
+            lambda x: concatenate([x[i] + x[j].sum(), x[i].rotate(columns)])[[0, -1]],
             lambda x: x[i].mean().total,
             lambda x: x[i].dot(x[j]),
             lambda x: x[i].dot(plain),
