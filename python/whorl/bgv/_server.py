@@ -99,8 +99,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         N = self._parameters.N
         if len(shape) not in (1, 2) or length != N:
             raise ShapeError(
-                f"diagonals: of shape {(*shape, length)}, where (maps, count, N) or (count, N), "
-                f"N = {N}, is needed"
+                f"diagonals: shape {(*shape, length)} is neither (maps, count, N) nor (count, N), "
+                f"with N = {N}"
             )
         core = self._core.encode_diagonals(vectors, shape[-1], _columns(step))
         return Matrix._wrap(core, self, (*shape, length))
@@ -262,7 +262,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
                 return self.dot(a, b)
             b = self.encode_matrix(b)
         if b._server is not self:
-            raise DeviceError("a matrix of another server")
+            raise DeviceError("matmul: the matrix is prepared on another server")
         x = self.upload(a)
         if b._core.rows:
             return self._wrap(self._core.multiply_matrix(x._core, b._core), x.shape)
@@ -326,7 +326,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """Like `_meet`, with plaintexts. Those not on the device are values and a length."""
         if isinstance(values, Plaintexts):
             if values._server is not self:
-                raise DeviceError("plaintexts of another server")
+                raise DeviceError("plaintext: it is encoded on another server")
             shape = np.broadcast_shapes(a.shape, values.shape)
             x = _matching(spread(a, shape), values._each)
             return x, (spread(values, shape)._core,), shape

@@ -323,7 +323,7 @@ def test_what_a_plan_refuses() -> None:
     )
     refuse(
         whorl.ParameterError,
-        "2\\^31; the first result .* operation 2 of the function, sum: 0 … 4000000000;",
+        "2\\^31; the first result .* operation 3 of the function, sum: 0 … 4000000000;",
         lambda x: (-x * -1).sum(),
         Range(0, 10**9, 4),
     )
