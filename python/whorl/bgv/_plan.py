@@ -386,8 +386,8 @@ class _Search:
         if t < least:
             given = "" if _span(int(trace.low), int(trace.high)) > t else ", inputs and plaintexts"
             raise _NoModulusError(
-                f"plan: t = {t} does not hold the results, {trace.low:.0f} … {trace.high:.0f}"
-                f"{given}{_first_above(trace, t)}; t = {least} is the least that does"
+                f"plan: t = {t} does not hold the results, {_value(trace.low)} … "
+                f"{_value(trace.high)}{given}{_first_above(trace, t)}; t = {least} is the least that does"
             )
         return t
 
@@ -414,7 +414,8 @@ def _first_above(trace: _Trace, t: int) -> str:
 
 
 def _value(bound: float) -> str:
-    return f"{bound:.0f}" if math.isfinite(bound) else f"{'-' * (bound < 0)}2^52 or more"
+    # Zero has no sign.
+    return f"{bound + 0.0:.0f}" if math.isfinite(bound) else f"{'-' * (bound < 0)}2^52 or more"
 
 
 def _power(size: float) -> str:

@@ -99,7 +99,7 @@ def check(kit: BgvKit, data: st.DataObject, seed: int, with_plaintexts: bool) ->
         if with_plaintexts:
             # Bringing factors and levels together weighs the noise of both: with more noise another
             # way may be taken, whose bound is a few hundredths of a bit smaller.
-            assert y.noise_budget <= x.noise_budget + 0.25
+            assert y.noise_budget <= x.noise_budget + 1e-6
         else:
             seen = [(a.limbs, a.parts, a.factor, a.nbytes) for a in (x, y)]
             assert seen[0] == seen[1] and abs(x.noise_budget - y.noise_budget) < 1e-6

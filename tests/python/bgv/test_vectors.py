@@ -129,7 +129,7 @@ def test_what_cannot_be_multiplied(wide: BgvKit) -> None:
         (lambda: x @ np.ones((2, 2, 2), int), whorl.ShapeError, "shape \\(2, 2, 2\\)"),
         (lambda: x @ np.ones((3, 2000), int), whorl.ShapeError, "2000"),
         (lambda: x @ [[1.5], [2], [3]], TypeError, "integers are needed"),
-        (lambda: x.dot([1, 2]), whorl.ShapeError, "3 values and of 2"),
+        (lambda: x.dot([1, 2]), whorl.ShapeError, "3 values meet vectors of 2 values"),
         (lambda: x.dot(5), whorl.ShapeError, "single number"),
         (lambda: wide.server.encode_diagonals([[1, 2]]), whorl.ShapeError, "diagonals"),
     ):
