@@ -53,7 +53,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     >>> server = Server(client.evaluation_keys(), device="cpu")
     >>> x, y = server.upload(client.encrypt([1, 2, 3])), client.encrypt([4, 5, 6])
     >>> client.decrypt(3 * x * y + 1)[:4]
-    array([13, 31, 55,  1])
+    array([13, 31, 55,  0])
     """
 
     __slots__ = ()

@@ -97,8 +97,6 @@ def check(kit: BgvKit, data: st.DataObject, seed: int, with_plaintexts: bool) ->
             assert y.noise_budget <= 0
             continue
         if with_plaintexts:
-            # Bringing factors and levels together weighs the noise of both: with more noise another
-            # way may be taken, whose bound is a few hundredths of a bit smaller.
             assert y.noise_budget <= x.noise_budget + 1e-6
         else:
             seen = [(a.limbs, a.parts, a.factor, a.nbytes) for a in (x, y)]
