@@ -384,7 +384,8 @@ class _Search:
 
     def _checked(self, t: int, least: int, trace: _Trace) -> int:
         if t < least:
-            given = "" if _span(int(trace.low), int(trace.high)) > t else ", inputs and plaintexts"
+            holds = _span(int(trace.low), int(trace.high)) <= t
+            given = ", inputs and plaintexts" if holds else ""
             raise _NoModulusError(
                 f"plan: t = {t} does not hold the results, {_value(trace.low)} … "
                 f"{_value(trace.high)}{given}{_first_above(trace, t)}; t = {least} is the least that does"
