@@ -388,7 +388,8 @@ class _Search:
             given = ", inputs and plaintexts" if holds else ""
             raise _NoModulusError(
                 f"plan: t = {t} does not hold the results, {_value(trace.low)} … "
-                f"{_value(trace.high)}{given}{_first_above(trace, t)}; t = {least} is the least that does"
+                f"{_value(trace.high)}{given}{_first_above(trace, t)}; t = {least} is the least "
+                "that does"
             )
         return t
 
