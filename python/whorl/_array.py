@@ -367,11 +367,20 @@ def _join(arrays: Sequence[A], join: Callable[[list[Positions]], Positions]) -> 
         given = [server.upload(array) for array in given]
     if not given:
         raise ValueError("at least one array is needed")
-    whole = given[0]._joined(given)
+    each = max(array._each for array in given)
+    whole = given[0]._joined([repeated(array, each) for array in given])
     starts = np.cumsum([0, *(array.size for array in given)])
     places = zip(given, starts, strict=False)
     result: A = whole._take(join([array._positions() + start for array, start in places]))
     return result
+
+
+def repeated(a: A, each: int) -> A:
+    """`a` with each member `each` times, so that it matches vectors of `each` ciphertexts."""
+    if a._each == each:
+        return a
+    members = np.repeat(np.arange(a.size, dtype=np.uint32), each)
+    return a._like(a._gather(members), a.shape)
 
 
 def _integers(given: tuple[int | Sequence[int], ...]) -> Shape:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
 import numpy as np
 
-from ._array import DeviceArray, HostArray, Shape
+from ._array import DeviceArray, HostArray, Shape, repeated
 from ._key_cache import KeyCache, room_for_keys
 from ._literal import Part
 from ._saved import Keys
@@ -129,7 +129,8 @@ class Session(Generic[H, D]):
         arrays = [self.upload(operand) for operand in operands]
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         each = max(array._each for array in arrays)
-        return [_repeated(spread(array, shape), each) for array in arrays], shape
+        spread_out = (spread(array, shape) for array in arrays)
+        return [a if a.size == 1 else repeated(a, each) for a in spread_out], shape
 
     def _warn(self) -> None:
         """Warns of each device that has failed, once."""
@@ -193,11 +194,3 @@ def spread(a: D, shape: Shape) -> D:
     total = math.prod(shape)
     alone = a.size == 1 and a._each == 1 and total
     return a if a.size == total or alone else a.broadcast_to(shape)
-
-
-def _repeated(a: D, each: int) -> D:
-    """`a` with each member `each` times, so that it matches vectors of `each` ciphertexts."""
-    if a._each == each or a.size == 1:
-        return a
-    members = np.repeat(np.arange(a.size, dtype=np.uint32), each)
-    return a._like(a._gather(members), a.shape)

@@ -196,7 +196,8 @@ void check_dot(const Server& server, const CiphertextInfo& x, std::uint64_t leng
   if (x.rest == Rest::same || same || length_of(server, x.length) == length_of(server, length))
     return;
   throw ShapeError("dot: vectors of " + std::to_string(length_of(server, x.length)) +
-                   " values and of " + std::to_string(length_of(server, length)));
+                   " values meet vectors of " + std::to_string(length_of(server, length)) +
+                   " values: the lengths must be equal");
 }
 
 }  // namespace
@@ -226,8 +227,8 @@ SlotMap encode_diagonals(const Server& server, std::span<const std::int64_t> val
   if (count == 0 || values.empty() || values.size() / N / count == 0 ||
       values.size() % (N * count) != 0)
     throw ShapeError("diagonals: " + std::to_string(values.size()) +
-                     " values are no whole number of maps of " + std::to_string(count) +
-                     " diagonals of N = " + std::to_string(N));
+                     " values are not a multiple of count·N = " + std::to_string(count) + "·" +
+                     std::to_string(N));
   Storage storage;
   storage.step = step;
   storage.steps = Steps::of(count);
@@ -239,7 +240,7 @@ SlotMap encode_diagonals(const Server& server, std::span<const std::int64_t> val
 
 Array multiply(const Server& server, const Array& x, const SlotMap& matrix) {
   const Storage& of = SlotMapAccess::storage(matrix);
-  if (!of.layout) throw ShapeError("diagonals were given where a matrix is due");
+  if (!of.layout) throw ShapeError("multiply: diagonals were given instead of a matrix");
   Access::check_slots(server, x);
   const MatrixLayout& layout = *of.layout;
   const CiphertextInfo& info = x.info();
@@ -247,9 +248,10 @@ Array multiply(const Server& server, const Array& x, const SlotMap& matrix) {
   // What was rotated may have its values anywhere: its first slots are taken.
   const bool any_slots = length == N && info.rest == Rest::anything;
   if (info.rest == Rest::same || (length != of.rows && !any_slots))
-    throw ShapeError("a vector of " + std::to_string(length) + " values times a matrix of " +
-                     std::to_string(of.rows) + " rows and " + std::to_string(of.columns) +
-                     " columns: as many values as rows are due");
+    throw ShapeError("multiply: vectors of " + std::to_string(length) +
+                     " values meet a matrix of " + std::to_string(of.rows) + " rows and " +
+                     std::to_string(of.columns) +
+                     " columns: the number of values must be that of the rows");
   return Access::fleet(server).together([&] {
     Array v = server.relinearise(x);
     if (layout.needs_zeros() && (info.rest != Rest::zeros || length != of.rows))
@@ -267,10 +269,11 @@ Array multiply(const Server& server, const Array& x, const SlotMap& matrix) {
 
 std::vector<Array> multiply_maps(const Server& server, const Array& x, const SlotMap& diagonals) {
   const Storage& of = SlotMapAccess::storage(diagonals);
-  if (of.layout) throw ShapeError("a matrix was given where diagonals are due");
+  if (of.layout) throw ShapeError("multiply_maps: a matrix was given instead of diagonals");
   Access::check_slots(server, x);
   Access::account(server).rotate(x.info());  // refuses vectors over several ciphertexts
-  return Access::fleet(server).together([&] { return apply(server, server.relinearise(x), of); });
+  return Access::fleet(server).together(
+      [&] { return apply(server, server.relinearise(Access::with_zeros(server, x)), of); });
 }
 
 Array sum(const Server& server, const Array& x) {
@@ -278,9 +281,7 @@ Array sum(const Server& server, const Array& x) {
   const CiphertextInfo& info = x.info();
   if (info.rest == Rest::same) return x;
   return Access::fleet(server).together([&] {
-    Array v = server.relinearise(x);
-    if (info.rest != Rest::zeros && info.length % server.parameters().N() != 0)
-      v = masked(server, v, info.length);
+    Array v = Access::with_zeros(server, server.relinearise(x));
     if (info.each(server.parameters().N()) > 1) v = added_ciphertexts(server, v);
     v = added_rows(server, server.inner_sum(v, server.parameters().N() / 2));
     CiphertextInfo known = v.info();

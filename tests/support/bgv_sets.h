@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "math/primes.h"
-#include "schemes/bgv/noise.h"
+#include "schemes/bgv/account.h"
 #include "support/once.h"
 #include "support/random.h"
 #include "whorl/bgv/client.h"
@@ -38,7 +38,7 @@ inline bgv::Parameters bgv_insecure(const BgvShape& shape = {}) {
   return bgv::Parameters::create(bgv_literal(shape), true);
 }
 
-/// The shortest chain that the noise model rates for a depth, as Parameters::choose finds it, in a
+/// The shortest chain that the account rates for a depth, as Parameters::choose finds it, in a
 /// ring too small to be secure.
 inline bgv::Parameters bgv_rated(BgvShape shape, unsigned depth, unsigned dnum = 3) {
   bgv::Requirements requirements;
@@ -49,7 +49,7 @@ inline bgv::Parameters bgv_rated(BgvShape shape, unsigned depth, unsigned dnum =
     literal.depth = depth;
     literal.name += ", depth " + std::to_string(depth);
     const auto parameters = bgv::Parameters::create(std::move(literal), true);
-    if (bgv::NoiseModel(parameters).rated_budget(requirements) >= 0) return parameters;
+    if (bgv::Account(parameters).rated_budget(requirements) >= 0) return parameters;
   }
   throw ParameterError("no chain for depth " + std::to_string(depth));
 }

@@ -31,6 +31,12 @@ class Forecast {
   /// the parameters do not carry the circuit.
   double rated_budget(const Requirements& requirements) const;
 
+  /// Whether zeros lie behind the values of short vectors; whether operations left something else
+  /// there. In the latter case a server multiplies by ones before rotations and sums of values, and
+  /// where `a` meets longer vectors (needs_zeros). Operations with those raise ShapeError here.
+  bool has_zeros(const Info& a) const;
+  bool has_remains(const Info& a) const;
+  bool needs_zeros(const Info& a, const Info& b) const;
   Info add(const Info& a, const Info& b) const;
   Info multiply(const Info& a, const Info& b) const;  ///< not relinearised
   Info relinearise(const Info& a) const;
@@ -42,7 +48,8 @@ class Forecast {
   Info shrink(const Info& a, double spare_bits) const;
   Info multiply_scalar(const Info& a, std::int64_t value) const;
   /// Adds an integer whose product with the factor of `a`, reduced modulo t and centred, is at most
-  /// 2^norm in absolute value.
+  /// 2^norm in absolute value. Where zeros lie behind the values it is added to the values alone,
+  /// and counts as largest_norm() at most.
   Info add_scalar(const Info& a, double norm) const;
   /// Adds `count` plaintexts of vectors of `length` values each (0: N). The absolute values of a
   /// plaintext's coefficients add up to at most 2^norm. multiply_plain takes the same arguments.

@@ -90,6 +90,10 @@ class Plaintexts {
 /// mod_switch and read info(). The same input gives the same bits on any devices and any number of
 /// them. Several threads may call a server at once.
 ///
+/// Vectors are `length` values (CiphertextInfo) with zeros behind them. Some operations leave
+/// something else behind the values. Before rotations, and where such vectors meet longer ones, the
+/// server then multiplies them by ones. Where zeros are known to be there, this costs nothing.
+///
 /// Several devices share each batch in pieces of equal size. Where a device's memory is short,
 /// pieces that are not in use wait in the host's memory. If one of several devices fails, it is
 /// left out from then on (failed_devices), and the others repeat the call. If the call needs
@@ -137,8 +141,8 @@ class Server {
                     std::size_t length = 0) const {
     return encode(std::span(values.begin(), values.size()), packing, length);
   }
-  /// Operations with one integer, which goes to all slots (with coefficients: a sum adds it to the
-  /// constant coefficient).
+  /// Operations with one integer, which goes to every value (with coefficients: a sum adds it to the
+  /// constant coefficient). Zeros behind the values of short vectors stay zero.
   Array add_scalar(const Array& a, std::int64_t value) const;
   Array multiply_scalar(const Array& a, std::int64_t value) const;
 

@@ -81,7 +81,7 @@ Enum from_name(const std::string& name, const char* field = choice<Enum>.field) 
     known += (known.empty() ? "" : ", ") + std::string(each);
   }
   using Error = typename std::remove_cvref_t<decltype(choice<Enum>)>::Error;
-  throw Error(std::string(field) + ": '" + name + "' is none of " + known);
+  throw Error(std::string(field) + ": '" + name + "' is not known; the names are " + known);
 }
 
 template <Named Enum>

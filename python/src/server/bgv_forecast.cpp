@@ -61,6 +61,9 @@ void bind_bgv_forecast(nb::module_& module) {
           "concatenate",
           [](const Forecast& f, const std::vector<Info>& arrays) { return f.concatenate(arrays); },
           "arrays"_a)
+      .def("has_zeros", &Forecast::has_zeros, "a"_a)
+      .def("has_remains", &Forecast::has_remains, "a"_a)
+      .def("needs_zeros", &Forecast::needs_zeros, "a"_a, "b"_a)
       .def("take", &Forecast::take, "a"_a, "count"_a)
       .def("mod_switch", &Forecast::mod_switch, "a"_a, "limbs"_a)
       .def("shrink", &Forecast::shrink, "a"_a, "spare_bits"_a)

@@ -122,7 +122,7 @@ class EncryptedArray(Accounted, DeviceCiphertexts["Server", Ciphertexts]):
     `Server.upload` and operations make them; nothing leaves the device before `to_host`, which has
     less to copy after `shrink`. They have the operators `+`, `-`, `*`, `-a` and `a ** k`. The other
     operand is an array, `Ciphertexts` (which are uploaded), `Plaintexts`, an integer or an integer
-    array. One integer goes to all slots (with coefficients a sum adds it to the constant one). An
+    array. One integer goes to all values (with coefficients a sum adds it to the constant one). An
     integer array of shape (..., k) has one row of k ≤ N values, padded with zeros, for all
     ciphertexts, or one row for each. Shapes broadcast as in NumPy, over the ciphertexts: the N
     values inside a ciphertext are not an axis.

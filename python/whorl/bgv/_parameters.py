@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypedDict
 
@@ -232,32 +232,21 @@ def parameters(
             raise TypeError(f"literal: a mapping is needed, not {type(literal).__name__}")
         return Parameters._create(literal, allow_insecure)
     needs = checked_requirements(
-        depth, plain_modulus, N, dnum, prime_bits, sums, slots, plain_products
+        depth=depth,
+        plain_modulus=plain_modulus,
+        N=N,
+        dnum=dnum,
+        prime_bits=prime_bits,
+        sums=sums,
+        slots=slots,
+        plain_products=plain_products,
     )
     return Parameters(_lib.Parameters.choose(**needs, limbs=0))
 
 
-def checked_requirements(
-    depth: int = 0,
-    plain_modulus: int = 65537,
-    N: int | None = None,
-    dnum: int = 3,
-    prime_bits: int = 30,
-    sums: float = 3,
-    slots: bool = True,
-    plain_products: int = 0,
-) -> dict[str, Any]:
+def checked_requirements(**given: Any) -> dict[str, Any]:
     """Arguments of `parameters` as the C++ library takes them; N = 0 for the least."""
-    return {
-        "depth": as_integer("depth", depth, 0, 1000),
-        "plain_modulus": as_integer("plain_modulus", plain_modulus, 0, 2**64 - 1),
-        "N": 0 if N is None else _ring(N),
-        "dnum": as_integer("dnum", dnum, 1, 16),
-        "prime_bits": as_integer("prime_bits", prime_bits, 26, 60),
-        "sums": as_real("sums", sums),
-        "slots": bool(slots),
-        "plain_products": as_integer("plain_products", plain_products, 0, 64),
-    }
+    return {name: _REQUIREMENTS[name](name, value) for name, value in given.items()}
 
 
 def plain_modulus(at_least: int = 2, N: int = 32768) -> int:
@@ -278,3 +267,21 @@ def _ring(N: int) -> int:
     if value & (value - 1):
         raise ParameterError(f"N: {value} is not a power of two")
     return value
+
+
+def _within(low: int, high: int) -> Callable[[str, Any], int]:
+    return lambda name, value: as_integer(name, value, low, high)
+
+
+_REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
+    {
+        "depth": _within(0, 1000),
+        "plain_modulus": _within(0, 2**64 - 1),
+        "N": lambda _, value: 0 if value is None else _ring(value),
+        "dnum": _within(1, 16),
+        "prime_bits": _within(26, 60),
+        "sums": as_real,
+        "slots": lambda _, value: bool(value),
+        "plain_products": _within(0, 64),
+    }
+)

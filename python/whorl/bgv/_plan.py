@@ -347,7 +347,8 @@ class _Search:
         if not (-MAX_MODULUS < low and high < MAX_MODULUS):
             raise _NoModulusError(
                 f"plan: results may be as large as {_power(max(-low, high))}, but t must be below "
-                "2^31: give inputs narrower ranges, or split numbers in parts"
+                f"2^31{_first_above(trace, MAX_MODULUS)}; give inputs narrower ranges, or split "
+                "numbers in parts"
             )
         return max(
             2,
@@ -383,9 +384,12 @@ class _Search:
 
     def _checked(self, t: int, least: int, trace: _Trace) -> int:
         if t < least:
+            holds = _span(int(trace.low), int(trace.high)) <= t
+            given = ", inputs and plaintexts" if holds else ""
             raise _NoModulusError(
-                f"plan: t = {t} does not hold results of {trace.low:.0f} … {trace.high:.0f} and "
-                f"what the function is given: t = {least} is the least that does"
+                f"plan: t = {t} does not hold the results, {_value(trace.low)} … "
+                f"{_value(trace.high)}{given}{_first_above(trace, t)}; t = {least} is the least "
+                "that does"
             )
         return t
 
@@ -397,6 +401,23 @@ class _NoModulusError(ParameterError):
 def _span(low: int, high: int) -> int:
     """The least t whose residues hold low … high, as 0 … t-1 or, if some are negative, centred."""
     return high + 1 if low >= 0 else 2 * max(-low, high) + 1
+
+
+def _first_above(trace: _Trace, t: int) -> str:
+    """Which operation of the function is the first whose result t does not hold."""
+    for number, step in enumerate(trace.recorder.steps, 1):
+        signed = min(trace.low, step.low) < 0
+        if max(-step.low, step.high) > (t - 1) / (2 if signed else 1):
+            return (
+                f"; the first result that it does not hold is that of operation {number} of the "
+                f"function, {step.name}: {_value(step.low)} … {_value(step.high)}"
+            )
+    return ""
+
+
+def _value(bound: float) -> str:
+    # Zero has no sign.
+    return f"{bound + 0.0:.0f}" if math.isfinite(bound) else f"{'-' * (bound < 0)}2^52 or more"
 
 
 def _power(size: float) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._array import Shape, stack
+from .._array import Shape, repeated, stack
 from .._literal import Part, as_integer
 from .._server import bgv as _lib
 from .._session import BudgetedSession, spread
@@ -53,7 +53,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     >>> server = Server(client.evaluation_keys(), device="cpu")
     >>> x, y = server.upload(client.encrypt([1, 2, 3])), client.encrypt([4, 5, 6])
     >>> client.decrypt(3 * x * y + 1)[:4]
-    array([13, 31, 55,  1])
+    array([13, 31, 55,  0])
     """
 
     __slots__ = ()
@@ -99,8 +99,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         N = self._parameters.N
         if len(shape) not in (1, 2) or length != N:
             raise ShapeError(
-                f"diagonals: of shape {(*shape, length)}, where (maps, count, N) or (count, N), "
-                f"N = {N}, is needed"
+                f"diagonals: shape {(*shape, length)} is neither (maps, count, N) nor (count, N), "
+                f"with N = {N}"
             )
         core = self._core.encode_diagonals(vectors, shape[-1], _columns(step))
         return Matrix._wrap(core, self, (*shape, length))
@@ -262,7 +262,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
                 return self.dot(a, b)
             b = self.encode_matrix(b)
         if b._server is not self:
-            raise DeviceError("the matrix belongs to another server")
+            raise DeviceError("matmul: the matrix is prepared on another server")
         x = self.upload(a)
         if b._core.rows:
             return self._wrap(self._core.multiply_matrix(x._core, b._core), x.shape)
@@ -326,16 +326,23 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """Like `_meet`, with plaintexts. Those not on the device are values and a length."""
         if isinstance(values, Plaintexts):
             if values._server is not self:
-                raise DeviceError("the plaintexts belong to another server")
+                raise DeviceError("plaintext: it is encoded on another server")
             shape = np.broadcast_shapes(a.shape, values.shape)
-            return spread(a, shape), (spread(values, shape)._core,), shape
+            x = _matching(spread(a, shape), values._each)
+            return x, (spread(values, shape)._core,), shape
         vectors, prefix, length = as_vectors(values, self._parameters, "plaintext")
         shape = np.broadcast_shapes(a.shape, prefix)
         alone = math.prod(prefix) == 1 and length <= self._parameters.N
         if math.prod(prefix) != math.prod(shape) and not alone:
             vectors = np.broadcast_to(vectors.reshape(*prefix, length), (*shape, length))
             vectors = vectors.reshape(-1)
-        return spread(a, shape), (vectors, length), shape
+        x = _matching(spread(a, shape), -(-length // self._parameters.N))
+        return x, (vectors, length), shape
+
+
+def _matching(a: EncryptedArray, each: int) -> EncryptedArray:
+    """`a` beside plaintexts of `each` ciphertexts: a sum, which all slots have, is repeated."""
+    return repeated(a, each) if a._each == 1 and a.size > 1 else a
 
 
 def _columns(columns: int) -> int:

@@ -12,8 +12,8 @@ import dataclasses
 import functools
 import math
 import operator
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeVar, cast
 
 import numpy as np
 
@@ -104,6 +104,38 @@ class TracedMap:
     nbytes: int
 
 
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """An operation of a function, and bounds of the values of its result."""
+
+    name: str
+    low: float
+    high: float
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Traced])
+
+
+def _step(method: _Method) -> _Method:
+    """A method of a `_Recorder` that notes a `Step`, unless it is part of another."""
+
+    @functools.wraps(method)
+    def noting(self: _Recorder, *given: Any, **named: Any) -> Traced:
+        outermost, self.inside_step = not self.inside_step, True
+        try:
+            result = method(self, *given, **named)
+        finally:
+            self.inside_step = self.inside_step and not outermost
+        if outermost:
+            values = result.values
+            self.steps.append(
+                Step(method.__name__, float(values.low.min()), float(values.high.max()))
+            )
+        return result
+
+    return cast(_Method, noting)
+
+
 class _Recorder:
     """Does to bounds of values and noise what the C++ library's `Server` does to ciphertexts.
 
@@ -126,6 +158,9 @@ class _Recorder:
         self.depth, self.plain_products, self.sums = 0, 0, 0.0
         self.largest_plain = 0
         """Largest absolute value of the integers that were operands."""
+        self.steps: list[Step] = []
+        """The operations of the function, in their order."""
+        self.inside_step = False
 
     def __getattr__(self, name: str) -> NoReturn:
         error = AttributeError if name.startswith("_") else TypeError
@@ -135,7 +170,10 @@ class _Recorder:
         """Vectors encrypted under the public key, which makes more noise than the secret key."""
         N = self.parameters.N
         if packing != "slots" and length > N:
-            raise ShapeError(f"inputs: polynomials of {length} coefficients, at most N = {N}")
+            raise ShapeError(
+                f"inputs: a polynomial of {length} coefficients has more than N = {N}; only values "
+                "in slots may take several ciphertexts"
+            )
         each, kept = _each(length, N), 0 if length == N else length
         used = np.arange(each * N).reshape(each, N) < length
         if each > 1:
@@ -145,25 +183,38 @@ class _Recorder:
 
     # ---- sums
 
+    @_step
     def add(self, a: Traced, b: Traced) -> Traced:
         return self._sum(a, b, 1)
 
+    @_step
     def sub(self, a: Traced, b: Traced) -> Traced:
         return self._sum(a, b, -1)
 
+    @_step
     def negate(self, a: Traced) -> Traced:
         return dataclasses.replace(a, bounds=-a.bounds)
 
+    @_step
     def add_plain(self, a: Traced, values: Rows | TracedPlaintexts, length: int = 0) -> Traced:
-        return self._sum_with(a, self._plaintexts(a, values, length), 1)
+        return self._sum_with(*self._plaintexts(a, values, length), 1)
 
+    @_step
     def sub_plain(self, a: Traced, values: Rows | TracedPlaintexts, length: int = 0) -> Traced:
-        return self._sum_with(a, self._plaintexts(a, values, length), -1)
+        return self._sum_with(*self._plaintexts(a, values, length), -1)
 
+    @_step
     def add_scalar(self, a: Traced, value: int) -> Traced:
         self._note_plain(abs(value))
-        row = np.zeros((1, self.parameters.N))
-        row[:, : None if a.packing == "slots" else 1] = value
+        N = self.parameters.N
+        last = 1 if a.packing != "slots" else None
+        if self.forecast.has_zeros(a.info):
+            last = a.length  # the slots behind the values stay zero
+        row = np.zeros((1, a.each * N))
+        row[:, :last] = value
+        rows = row.reshape(-1, N)
+        if a.each > 1:
+            rows = np.tile(rows, (a.count // a.each, 1))
         # It is added times the factor of the ciphertexts.
         t = self.parameters.t
         residue = value * a.factor % t
@@ -171,12 +222,13 @@ class _Recorder:
         return self._kept(
             a,
             info=self.forecast.add_scalar(a.info, norm),
-            bounds=a.bounds + Bounds.exactly(row),
+            bounds=a.bounds + Bounds.exactly(rows),
             sums=_log2_sum(a.sums, 0),
         )
 
     def _sum(self, a: Traced, b: Traced, sign: int) -> Traced:
         self._check_pair(a, b)
+        a, b = self._beside(a, b.info), self._beside(b, a.info)
         bounds = a.bounds + b.bounds if sign > 0 else a.bounds - b.bounds
         return self._kept(
             a,
@@ -197,8 +249,10 @@ class _Recorder:
 
     # ---- products
 
+    @_step
     def multiply(self, a: Traced, b: Traced, relinearised: bool) -> Traced:
         self._check_pair(a, b)
+        a, b = self._beside(a, b.info), self._beside(b, a.info)
         info = self.forecast.multiply(a.info, b.info)
         if a.packing != "slots":
             bounds = a.bounds.convolved(b.bounds)
@@ -207,11 +261,13 @@ class _Recorder:
         product = self._kept(a, b, info=info, bounds=bounds, sums=0.0, products=1)
         return self.relinearise(product) if relinearised else product
 
+    @_step
     def square(self, a: Traced, relinearised: bool) -> Traced:
         return self.multiply(a, a, relinearised)
 
+    @_step
     def multiply_plain(self, a: Traced, values: Rows | TracedPlaintexts, length: int = 0) -> Traced:
-        b = self._plaintexts(a, values, length)
+        a, b = self._plaintexts(a, values, length)
         plain = Bounds.exactly(b.rows)
         return self._kept(
             a,
@@ -220,6 +276,7 @@ class _Recorder:
             plain_products=a.plain_products + 1,
         )
 
+    @_step
     def multiply_scalar(self, a: Traced, value: int) -> Traced:
         self._note_plain(abs(value))
         return self._kept(
@@ -229,6 +286,7 @@ class _Recorder:
             sums=a.sums + math.log2(max(1, abs(value))),
         )
 
+    @_step
     def relinearise(self, a: Traced) -> Traced:
         if a.parts == 2:
             return a
@@ -237,9 +295,11 @@ class _Recorder:
 
     # ---- moving slots
 
+    @_step
     def rotate(self, a: Traced, columns: int) -> Traced:
         self._check_slots(a)
-        two, half = self.relinearise(a), self.parameters.N // 2
+        self._check_alone(a)
+        two, half = self.relinearise(self._with_zeros(a)), self.parameters.N // 2
         info = self.forecast.automorphism(two.info)
         turn = columns % half
         if turn == 0:
@@ -250,20 +310,23 @@ class _Recorder:
     def rotate_many(self, a: Traced, columns: Sequence[int]) -> list[Traced]:
         return [self.rotate(a, int(each)) for each in columns]
 
+    @_step
     def swap_rows(self, a: Traced) -> Traced:
         self._check_slots(a)
-        two = self.relinearise(a)
+        self._check_alone(a)
+        two = self.relinearise(self._with_zeros(a))
         self.swaps = True
         info = self.forecast.automorphism(two.info)
         return dataclasses.replace(two, info=info, bounds=two.bounds.swapped())
 
+    @_step
     def inner_sum(self, a: Traced, columns: int) -> Traced:
         half = self.parameters.N // 2
         if columns & (columns - 1) or columns > half:
             raise ParameterError(
-                f"inner_sum over {columns} columns: a power of two up to N/2 = {half}"
+                f"inner_sum: columns = {columns} is not a power of two of at most N/2 = {half}"
             )
-        total, step = a, 1
+        total, step = a if columns == 1 else self._with_zeros(a), 1
         while step < columns:
             total = self.add(total, self.rotate(total, step))
             step *= 2
@@ -283,17 +346,23 @@ class _Recorder:
         info = self.forecast.take(a.info, len(index))
         return dataclasses.replace(a, info=info, bounds=a.bounds.taken(index))
 
+    @_step
     def concatenate(self, arrays: Sequence[Traced]) -> Traced:
         first = arrays[0]
         for each in arrays:
             self._check_pair(first, each)
             if each.parts != first.parts:
                 raise ShapeError(
-                    f"concatenate: arrays of {first.parts} and of {each.parts} parts: relinearise "
-                    "before"
+                    f"concatenate: the arrays have {first.parts} and {each.parts} parts, which "
+                    "must be equal: relinearise them first"
                 )
         if len(arrays) == 1:
             return first
+        infos = [each.info for each in arrays]
+        arrays = [
+            self._with_zeros(a) if any(self.forecast.needs_zeros(a.info, b) for b in infos) else a
+            for a in arrays
+        ]
         return self._kept(
             *arrays,
             info=self.forecast.concatenate([each.info for each in arrays]),
@@ -304,7 +373,10 @@ class _Recorder:
         self._note_plain(int(np.abs(values).max()))
         N = self.parameters.N
         if packing != "slots" and length > N:
-            raise ShapeError(f"polynomials of {length} coefficients, at most N = {N}")
+            raise ShapeError(
+                f"values: a polynomial of {length} coefficients has more than N = {N}; only values "
+                "in slots may take several ciphertexts"
+            )
         vectors = values.reshape(-1, length or N)
         rows = np.zeros((len(vectors), _each(length, N) * N), dtype=np.int64)
         rows[:, : vectors.shape[-1]] = vectors
@@ -313,13 +385,12 @@ class _Recorder:
 
     # ---- over the values of each vector
 
+    @_step
     def sum(self, a: Traced) -> Traced:
         self._check_slots(a)
         if a.info.rest == SAME:
             return a
-        total = self.relinearise(a)
-        if a.info.rest != ZEROS and a.length % self.parameters.N != 0:
-            total = self._masked(total, a.length)
+        total = self._with_zeros(self.relinearise(a))
         if total.each > 1:
             parts = [total.bounds.taken(np.arange(i, a.count, a.each)) for i in range(a.each)]
             info = self.forecast.take(total.info, a.count // a.each)
@@ -329,12 +400,16 @@ class _Recorder:
         total = self.inner_sum(total, self.parameters.N // 2)
         return self._with_vectors(self.add(total, self.swap_rows(total)), 1, SAME)
 
+    @_step
     def dot(self, a: Traced, b: Traced | TracedPlaintexts | Rows, length: int = 0) -> Traced:
         one = b if isinstance(b, (Traced, TracedPlaintexts)) else self.encode(b, "slots", length)
         N = self.parameters.N
         same = SAME in (a.info.rest, one.info.rest if isinstance(one, Traced) else ZEROS)
         if not same and (a.length or N) != (one.length or N):
-            raise ShapeError(f"dot: vectors of {a.length or N} values and of {one.length or N}")
+            raise ShapeError(
+                f"dot: vectors of {a.length or N} values meet vectors of {one.length or N} values: "
+                "the lengths must be equal"
+            )
         if isinstance(one, Traced):
             return self.sum(self.multiply(a, one, relinearised=True))
         return self.sum(self.multiply_plain(a, one))
@@ -350,6 +425,7 @@ class _Recorder:
         diagonals = values.reshape(-1, count, self.parameters.N)
         return TracedMap(diagonals, 0, 0, step, self._bytes(values.size))
 
+    @_step
     def multiply_matrix(self, a: Traced, matrix: TracedMap) -> Traced:
         self._check_slots(a)
         rows, columns = matrix.rows, matrix.columns
@@ -359,8 +435,8 @@ class _Recorder:
         anywhere = a.length == 0 and a.info.rest == ANYTHING
         if a.info.rest == SAME or (length != rows and not anywhere):
             raise ShapeError(
-                f"a vector of {length} values times a matrix of {rows} rows and {columns} columns: "
-                "as many values as rows are due"
+                f"multiply: vectors of {length} values meet a matrix of {rows} rows and {columns} "
+                "columns: the number of values must be that of the rows"
             )
         self._note_rotations(*_lib.rotations_for_matrix(self.parameters._core, rows, columns))
         x = self.relinearise(a)
@@ -379,10 +455,10 @@ class _Recorder:
 
     def multiply_maps(self, a: Traced, maps: TracedMap) -> list[Traced]:
         self._check_slots(a)
-        self.forecast.automorphism(a.info)  # refuses vectors over several ciphertexts
+        self._check_alone(a)
         count, step = maps.values.shape[1], maps.step
         self._note_rotations(*_lib.rotations_for_diagonals(count, step))
-        x = self.relinearise(a)
+        x = self.relinearise(self._with_zeros(a))
         turned = [x.bounds.rolled(k * step) for k in range(count)]
         result = self._with_vectors(self._mapped(x, count), 0, ZEROS)
         sums = [
@@ -411,6 +487,15 @@ class _Recorder:
         for _ in range(times):
             x = self.add(x, dataclasses.replace(x, info=self.forecast.automorphism(x.info)))
         return x
+
+    def _with_zeros(self, a: Traced) -> Traced:
+        """With zeros behind the values, where operations left something else."""
+        return self._masked(a, a.length) if self.forecast.has_remains(a.info) else a
+
+    def _beside(self, a: Traced, b: _lib.Info) -> Traced:
+        """As an operand beside `b`: longer vectors would take what is behind the values for
+        values."""
+        return self._with_zeros(a) if self.forecast.needs_zeros(a.info, b) else a
 
     def _masked(self, a: Traced, length: int) -> Traced:
         """The first `length` values of each vector, zeros behind them."""
@@ -467,12 +552,14 @@ class _Recorder:
 
     def _plaintexts(
         self, a: Traced, values: Rows | TracedPlaintexts, length: int
-    ) -> TracedPlaintexts:
+    ) -> tuple[Traced, TracedPlaintexts]:
+        """Both operands, as they meet."""
         plain = values
         if not isinstance(plain, TracedPlaintexts):
             plain = self.encode(plain, a.packing, length)
         self._check_pair(a, plain)
-        return plain
+        known = self.forecast.with_vectors(a.info, plain.length, ZEROS)
+        return self._beside(a, known), plain
 
     def _note_plain(self, size: int) -> None:
         self.largest_plain = max(self.largest_plain, size)
@@ -490,14 +577,21 @@ class _Recorder:
         if a.count != b.count and 1 not in (a.count, b.count):
             of_b = "ciphertexts" if isinstance(b, Traced) else "plaintexts"
             raise ShapeError(
-                f"batches of {a.count} ciphertexts and {b.count} {of_b}: as many, or one of either"
+                f"a batch of {a.count} ciphertexts meets {b.count} {of_b}: the numbers must be "
+                "equal, or one of them must be 1"
             )
         if a.packing != b.packing:
             raise EncodingError("one batch is packed in slots, the other in coefficients")
 
     def _check_slots(self, a: Traced) -> None:
         if a.packing != "slots":
-            raise EncodingError("rotation of values packed as coefficients")
+            raise EncodingError(
+                "rotate: the values are packed as coefficients, and only values in slots can be "
+                "rotated"
+            )
+
+    def _check_alone(self, a: Traced) -> None:
+        self.forecast.automorphism(a.info)  # refuses vectors over several ciphertexts
 
 
 class TracingServer(Server):

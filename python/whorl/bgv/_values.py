@@ -45,7 +45,7 @@ def as_vectors(
     t = parameters.t
     array = as_integers(values, 1 - t if least is None else least, t, field)
     if array.ndim == 0:
-        raise ShapeError(f"{field}: a single number, where a vector of values is needed")
+        raise ShapeError(f"{field}: a single number is given, and a vector of values is needed")
     if array.size == 0:
         raise ShapeError(f"{field}: no values in shape {array.shape}")
     return np.ascontiguousarray(array).reshape(-1), array.shape[:-1], array.shape[-1]
@@ -56,8 +56,8 @@ def as_matrix(values: ArrayLike, parameters: Parameters, field: str) -> Values:
     array = as_integers(values, 1 - parameters.t, parameters.t, field)
     if array.ndim != 2 or not all(1 <= side <= parameters.N for side in array.shape):
         raise ShapeError(
-            f"{field}: of shape {array.shape}, where rows and columns, 1 … N = {parameters.N} of "
-            "each, are needed"
+            f"{field}: shape {array.shape} is not (rows, columns) with 1 … N = {parameters.N} of "
+            "each"
         )
     return np.ascontiguousarray(array)
 

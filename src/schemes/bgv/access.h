@@ -26,6 +26,8 @@ struct Access {
 
   static const lattice::rlwe::Array& residues(const Array& a);
   static lattice::rlwe::Array residues(const Server& server, const Plaintexts& m);
+  /// With zeros behind the values of each vector: a product with ones where something else may be.
+  static Array with_zeros(const Server& server, const Array& a);
   /// log2 of the canonical norm of the largest.
   static double norm(const Plaintexts& m);
   static Array put(const Server& server, CiphertextInfo info, lattice::rlwe::Array residues);

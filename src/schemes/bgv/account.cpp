@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 
 #include "whorl/error.h"
@@ -42,7 +44,7 @@ Account::Account(const Parameters& parameters)
 void Account::check(const Parameters& parameters, const Info& a) {
   check_within("parts", a.parts, 2, max_parts);
   check_within("limbs", a.limbs, 1, parameters.limbs());
-  if (a.count == 0) throw RangeError("count: 0, at least 1");
+  if (a.count == 0) throw RangeError("count: 0 is below 1");
   const std::uint64_t t = parameters.t();
   check_within("factor", a.factor, 1, t - 1);
   if (std::gcd(a.factor, t) != 1)
@@ -54,13 +56,14 @@ void Account::check(const Parameters& parameters, const Info& a) {
   check_within("rest", static_cast<std::uint64_t>(a.rest), 0, 2);
   const std::uint64_t N = parameters.N();
   if (a.length == N)
-    throw RangeError("length: " + std::to_string(N) + " = N, which is written as 0");
+    throw RangeError("length: " + std::to_string(N) + " is N, which must be written as 0");
   if (a.packing == Packing::coefficients && (a.length != 0 || a.rest != Rest::zeros))
-    throw RangeError("length: " + std::to_string(a.length) +
-                     " values of each vector are known of slots, not of coefficients");
+    throw RangeError("length, rest: " + std::to_string(a.length) + ", " +
+                     std::to_string(static_cast<unsigned>(a.rest)) +
+                     " must be 0, 0 for values that are packed as coefficients");
   if (a.rest == Rest::same && a.length != 1)
     throw RangeError("length: " + std::to_string(a.length) +
-                     ", but of a vector that fills all slots with one value it is 1");
+                     " is not 1, but the vector has one value in all slots");
   // A length that no batch of this count has is refused before it is computed with.
   if (a.length > N && ((a.length - 1) / N >= a.count || a.count % a.each(parameters.N()) != 0))
     throw RangeError("length: vectors of " + std::to_string(a.length) + " values do not fill " +
@@ -128,31 +131,58 @@ Account::Info Account::fresh_public(Packing packing, std::size_t count,
 
 // ---- vectors
 
-void Account::check_lengths(const Info& a, const Info& b) const {
-  if (a.packing == Packing::coefficients) return;
+namespace {
+
+std::uint64_t length_of(const CiphertextInfo& a, std::uint64_t N) {
+  return a.length == 0 ? N : a.length;
+}
+
+void check_equal_lengths(const CiphertextInfo& a, const CiphertextInfo& b, std::uint64_t N) {
   if (a.rest == Rest::same || b.rest == Rest::same) return;
-  const std::uint64_t N = parameters_.N();
-  const std::uint64_t of_a = a.length == 0 ? N : a.length, of_b = b.length == 0 ? N : b.length;
+  const std::uint64_t of_a = length_of(a, N), of_b = length_of(b, N);
   if (of_a != of_b && std::max(of_a, of_b) > N)
-    throw ShapeError("vectors of " + std::to_string(of_a) + " values meet vectors of " +
-                     std::to_string(of_b) + ": those over several ciphertexts of N = " +
-                     std::to_string(N) + " values meet their own length alone");
+    throw ShapeError(
+        "vectors of " + std::to_string(of_a) + " values meet vectors of " + std::to_string(of_b) +
+        " values: where one length is above N = " + std::to_string(N) + ", both must be equal");
+}
+
+bool zeros_are_needed(const CiphertextInfo& a, const CiphertextInfo& b, std::uint64_t N) {
+  return a.packing == Packing::slots && a.rest == Rest::anything && b.rest != Rest::same &&
+         length_of(a, N) < length_of(b, N);
+}
+
+void check_zeros(const CiphertextInfo& a, const CiphertextInfo& b, std::uint64_t N) {
+  if (!zeros_are_needed(a, b, N)) return;
+  const std::string length = std::to_string(a.length);
+  throw ShapeError("vectors of " + length + " values meet vectors of " +
+                   std::to_string(length_of(b, N)) + " values, and the slots behind the " + length +
+                   " values may not be zero: multiply them by " + length + " ones first");
+}
+
+}  // namespace
+
+void Account::check_lengths(const Info& a, const Info& b) const {
+  if (a.packing == Packing::slots) check_equal_lengths(a, b, parameters_.N());
+}
+
+bool Account::needs_zeros(const Info& a, const Info& b) const {
+  return zeros_are_needed(a, b, parameters_.N());
 }
 
 void Account::meet(Info& out, const Info& a, const Info& b, bool product) const {
   out.count = std::max(a.count, b.count);
   if (a.packing == Packing::coefficients) return;
-  check_lengths(a, b);
   const std::uint64_t N = parameters_.N();
-  const std::uint64_t of_a = a.length == 0 ? N : a.length, of_b = b.length == 0 ? N : b.length;
+  check_equal_lengths(a, b, N);
+  check_zeros(a, b, N);
+  check_zeros(b, a, N);
   if (a.rest == Rest::same || b.rest == Rest::same) {
     // One value for all slots takes the shape of what it meets.
     const Info& other = a.rest == Rest::same ? b : a;
     out.length = other.length;
-    out.rest = other.rest;
-    if (other.rest == Rest::zeros && !product) out.rest = Rest::anything;
+    out.rest = !product && has_zeros(other) ? Rest::anything : other.rest;
   } else {
-    out.length = std::max(of_a, of_b);
+    out.length = std::max(length_of(a, N), length_of(b, N));
     const bool zeros_of_a = a.rest == Rest::zeros, zeros_of_b = b.rest == Rest::zeros;
     out.rest = (product ? zeros_of_a || zeros_of_b : zeros_of_a && zeros_of_b) ? Rest::zeros
                                                                                : Rest::anything;
@@ -160,12 +190,36 @@ void Account::meet(Info& out, const Info& a, const Info& b, bool product) const 
   if (out.length == N) out.length = 0;
 }
 
+void Account::join_vectors(Info& out, std::span<const Info> all, std::uint32_t N) {
+  if (out.packing == Packing::coefficients) return;
+  const Info* longest = nullptr;
+  for (const Info& a : all)
+    if (a.rest != Rest::same && (!longest || length_of(a, N) > length_of(*longest, N)))
+      longest = &a;
+  out.length = longest ? longest->length : 1;
+  out.rest = longest ? Rest::zeros : Rest::same;
+  if (!longest) return;
+  const std::size_t each = longest->each(N);
+  for (const Info& a : all) {
+    check_equal_lengths(a, *longest, N);
+    check_zeros(a, *longest, N);
+    if (a.count % each != 0)
+      throw ShapeError("a batch of " + std::to_string(a.count) +
+                       " ciphertexts with one value in all slots is joined with vectors of " +
+                       std::to_string(longest->length) + " values, which take " +
+                       std::to_string(each) + " ciphertexts each: the number must be a multiple");
+    const bool fills = a.rest == Rest::same && longest->length % N != 0;
+    if (a.rest == Rest::anything || fills) out.rest = Rest::anything;
+  }
+}
+
 Account::Info Account::rotate(const Info& a) const {
   const std::uint64_t N = parameters_.N();
   if (a.length > N)
     throw ShapeError("rotate: vectors of " + std::to_string(a.length) + " values take " +
-                     std::to_string(a.each(parameters_.N())) + " ciphertexts of N = " +
-                     std::to_string(N) + " values each, and values do not move between them");
+                     std::to_string(a.each(parameters_.N())) +
+                     " ciphertexts of N = " + std::to_string(N) +
+                     " values each, and no operation moves values from one to another");
   Info out = automorphism(a);
   // What was behind the values may be among them now.
   if (a.rest != Rest::same && (a.length != 0 || a.rest == Rest::anything)) {
@@ -177,9 +231,8 @@ Account::Info Account::rotate(const Info& a) const {
 
 Account::Info Account::add_constant(const Info& a, double norm) const {
   Info out = a;
-  out.noise = log2_sum(a.noise, norm);
-  if (a.packing == Packing::slots && a.rest == Rest::zeros && a.length % parameters_.N() != 0)
-    out.rest = Rest::anything;
+  // Where only some slots have the integer, the coefficients are any.
+  out.noise = log2_sum(a.noise, has_zeros(a) ? largest_norm() : norm);
   return out;
 }
 
@@ -223,26 +276,32 @@ std::uint64_t Account::factor_after(std::uint64_t factor, unsigned limbs, unsign
   return factor;
 }
 
-/// Those that leave the least noise, for x and y of log2 `noise_a` and `noise_b`: steps of the
-/// extended Euclidean algorithm.
-Account::Factors Account::least_factors(std::uint64_t a, std::uint64_t b, double noise_a,
-                                        double noise_b) const {
-  const auto with = [&](std::int64_t alpha, std::int64_t beta) {
-    return Factors{alpha, beta, log2_sum(noise_a + log2_size(alpha), noise_b + log2_size(beta))};
-  };
+/// The steps of the extended Euclidean algorithm.
+std::vector<std::pair<std::int64_t, std::int64_t>> Account::common_factors(std::uint64_t a,
+                                                                           std::uint64_t b) const {
   // s·ratio = r mod t at each step.
   const std::uint64_t ratio = t_.mul(a, t_.inverse(b));
   const auto t = static_cast<std::int64_t>(t_.value());
   std::int64_t r0 = t, r1 = static_cast<std::int64_t>(ratio);
   std::int64_t s0 = 0, s1 = 1;
-  Factors best = with(1, t_.centred(ratio));
+  std::vector<std::pair<std::int64_t, std::int64_t>> out{{1, t_.centred(ratio)}};
   while (r1 != 0) {
     // A composite t has steps that are no units.
-    if (std::gcd(s1, t) == 1)
-      if (const Factors now = with(s1, r1); now.noise < best.noise) best = now;
+    if (std::gcd(s1, t) == 1) out.emplace_back(s1, r1);
     const std::int64_t quotient = r0 / r1;
     r0 = std::exchange(r1, r0 - quotient * r1);
     s0 = std::exchange(s1, s0 - quotient * s1);
+  }
+  return out;
+}
+
+/// Those that leave the least noise, for x and y of log2 `noise_a` and `noise_b`.
+Account::Factors Account::least_factors(std::uint64_t a, std::uint64_t b, double noise_a,
+                                        double noise_b) const {
+  Factors best{0, 0, std::numeric_limits<double>::infinity()};
+  for (const auto& [alpha, beta] : common_factors(a, b)) {
+    const double noise = log2_sum(noise_a + log2_size(alpha), noise_b + log2_size(beta));
+    if (noise < best.noise) best = {alpha, beta, noise};
   }
   return best;
 }
@@ -291,34 +350,32 @@ Account::Two Account::add(const Info& a, const Info& b) const {
 Account::Many Account::concatenate(std::span<const Info> arrays) const {
   unsigned limbs = arrays[0].limbs;
   for (const Info& a : arrays) limbs = std::min(limbs, a.limbs);
+  // Of arrays with the same limbs and factor the noisiest decides.
+  std::map<std::pair<unsigned, std::uint64_t>, Info> kinds;
+  for (const Info& a : arrays) {
+    Info& noisiest = kinds.try_emplace({a.limbs, a.factor}, a).first->second;
+    if (a.noise > noisiest.noise) noisiest = a;
+  }
   // What is multiplied before it loses primes loses most of what that costs.
   const auto scalar_to = [&](const Info& i, std::uint64_t factor) {
     return t_.centred(t_.mul(factor, t_.inverse(factor_after(i.factor, i.limbs, limbs))));
   };
-  const auto noise_with = [&](const Info& i, std::uint64_t factor) {
-    return noise_at(i.noise + log2_size(scalar_to(i, factor)), i, limbs);
-  };
-  std::map<std::uint64_t, double> noises;  // of the factors that they would have
-  for (const Info& a : arrays) {
-    const std::uint64_t factor = factor_after(a.factor, a.limbs, limbs);
-    double& noise = noises[factor];
-    noise = std::max(noise, noise_with(a, factor));
-  }
-  std::vector<std::uint64_t> candidates;
-  for (auto one = noises.begin(); one != noises.end(); ++one) {
-    candidates.push_back(one->first);
-    for (auto other = std::next(one); other != noises.end(); ++other) {
-      const Factors f = least_factors(one->first, other->first, one->second, other->second);
-      candidates.push_back(t_.mul(t_.from_signed(f.alpha), one->first));
-    }
-  }
   const auto worst = [&](std::uint64_t factor) {
     double noise = 0;
-    for (const Info& a : arrays) noise = std::max(noise, noise_with(a, factor));
+    for (const auto& [kind, a] : kinds)
+      noise = std::max(noise, noise_at(a.noise + log2_size(scalar_to(a, factor)), a, limbs));
     return noise;
   };
-  std::uint64_t best = candidates[0];
-  double least = worst(best);
+  // The candidates do not depend on the noise, so that less of it in gives no more out.
+  std::set<std::uint64_t> own;
+  for (const auto& [kind, a] : kinds) own.insert(factor_after(a.factor, a.limbs, limbs));
+  std::set<std::uint64_t> candidates = own;
+  for (auto one = own.begin(); one != own.end(); ++one)
+    for (auto other = std::next(one); other != own.end(); ++other)
+      for (const auto& [alpha, beta] : common_factors(*one, *other))
+        candidates.insert(t_.mul(t_.from_signed(alpha), *one));
+  std::uint64_t best = 0;
+  double least = std::numeric_limits<double>::infinity();
   for (const std::uint64_t each : candidates)
     if (const double noise = worst(each); noise < least) {
       best = each;
@@ -332,13 +389,10 @@ Account::Many Account::concatenate(std::span<const Info> arrays) const {
       out.result = now;
       continue;
     }
-    Info& all = out.result;
-    const std::size_t count = all.count + now.count;
-    // Of slots alone, sums of vectors of these lengths would be in one batch.
-    if (all.length != now.length || all.rest != now.rest) meet(all, all, now, false);
-    all.count = count;
-    all.noise = std::max(all.noise, now.noise);
+    out.result.count += now.count;
+    out.result.noise = std::max(out.result.noise, now.noise);
   }
+  join_vectors(out.result, arrays, parameters_.N());
   return out;
 }
 
@@ -375,8 +429,8 @@ std::pair<Account::Operand, Account::Operand> Account::reduced(const Info& a, co
 Account::Two Account::multiply(const Info& a, const Info& b) const {
   const unsigned parts = a.parts + b.parts - 1;
   if (parts > max_parts)
-    throw ShapeError("a product of " + std::to_string(parts) + " parts; at most " +
-                     std::to_string(max_parts) + ": relinearise before");
+    throw ShapeError("multiply: the product would have " + std::to_string(parts) + " parts, and " +
+                     std::to_string(max_parts) + " are the most: relinearise the operands first");
   const auto [x, y] = reduced(a, b);
   Info out = x.now;
   out.parts = parts;

@@ -78,7 +78,7 @@ class Account {
   Info automorphism(const Info& a) const;
   /// An automorphism that moves values from slot to slot: all N of them count from then on.
   Info rotate(const Info& a) const;
-  /// The same and a constant in all slots.
+  /// The same and an integer, added to every value; a constant polynomial of it has that norm.
   Info add_constant(const Info& a, double norm) const;
   /// The message times an integer, which stands for itself.
   Info scale(const Info& a, std::int64_t by) const { return scaled(a, by, a.factor); }
@@ -91,10 +91,24 @@ class Account {
     double norm = 0;
     std::uint64_t length = 0;
   };
-  /// With plaintexts: see with_factor().
+  // ---- vectors: `length` values, and zeros behind them wherever these would count
+
   /// ShapeError where vectors over several ciphertexts meet vectors of another length.
   void check_lengths(const Info& a, const Info& b) const;
   void check_lengths(const Info& a, const Plain& m) const { check_lengths(a, of_plain(a, m)); }
+  /// Whether zeros lie behind the values. An integer is added to the values alone then.
+  bool has_zeros(const Info& a) const { return is_short(a) && a.rest == Rest::zeros; }
+  /// Whether operations left something else there, so that a product with ones must come before
+  /// values move between slots, or are summed.
+  bool has_remains(const Info& a) const { return is_short(a) && a.rest == Rest::anything; }
+  /// Whether it must come before `a` meets `b`, whose vectors are longer.
+  bool needs_zeros(const Info& a, const Info& b) const;
+  bool needs_zeros(const Info& a, const Plain& m) const { return needs_zeros(a, of_plain(a, m)); }
+  /// Sets length and rest of one batch of all. ShapeError as check_lengths; where one of them
+  /// needs_zeros; and where one value in all slots is not there for each ciphertext of a vector.
+  static void join_vectors(Info& out, std::span<const Info> all, std::uint32_t N);
+
+  /// With plaintexts: see with_factor().
   Info add_plain(const Info& a, const Plain& m) const;
   Info multiply_plain(const Info& a, const Plain& m) const;
 
@@ -111,9 +125,16 @@ class Account {
     std::int64_t alpha, beta;
     double noise;
   };
-  /// Sums or products, as to the vectors that slots hold.
+  /// Whether slots are left behind the values.
+  bool is_short(const Info& a) const {
+    return a.packing == Packing::slots && a.rest != Rest::same && a.length % parameters_.N() != 0;
+  }
+  /// Sums or products, as to the vectors that slots hold. ShapeError where zeros are needed first.
   void meet(Info& out, const Info& a, const Info& b, bool product) const;
   Info of_plain(const Info& a, const Plain& m) const;
+  /// Pairs alpha, beta that serve, whatever the noise is.
+  std::vector<std::pair<std::int64_t, std::int64_t>> common_factors(std::uint64_t a,
+                                                                    std::uint64_t b) const;
   Factors least_factors(std::uint64_t a, std::uint64_t b, double noise_a, double noise_b) const;
   Info scaled(Info a, std::int64_t by, std::uint64_t factor) const;
   Info dropped(Info a) const;

@@ -1,6 +1,7 @@
 // Batches in the host's memory: some of one, and several as one.
 #include <algorithm>
 
+#include "schemes/bgv/account.h"
 #include "schemes/bgv/derived.h"
 #include "schemes/bgv/encoder.h"
 #include "whorl/rows.h"
@@ -16,8 +17,8 @@ Layout layout(const Ciphertexts& c) {
 template <class Value>
 void check_same(const char* field, const Value& one, const Value& other) {
   if (one == other) return;
-  throw ShapeError(std::string(field) + ": " + std::to_string(one) + " beside " +
-                   std::to_string(other));
+  throw ShapeError("concatenate: " + std::string(field) + " = " + std::to_string(one) +
+                   " of a batch is not " + std::to_string(other) + ", as of the first batch");
 }
 
 const char* name(Packing packing) { return packing == Packing::slots ? "slots" : "coefficients"; }
@@ -25,13 +26,13 @@ const char* name(Packing packing) { return packing == Packing::slots ? "slots" :
 }  // namespace
 
 void check_whole(std::span<const std::uint32_t> indices, std::size_t each) {
-  if (indices.empty()) throw ShapeError("index: none");
+  if (indices.empty()) throw ShapeError("index: no index is given");
   for (std::size_t i = 0; i < indices.size(); ++i)
     if (indices.size() % each != 0 || indices[i] % each != i % each ||
         indices[i] / each != indices[i - i % each] / each)
-      throw ShapeError("index: " + std::to_string(indices[i]) + " at " + std::to_string(i) +
-                       " takes a vector apart, which goes on over " + std::to_string(each) +
-                       " ciphertexts");
+      throw ShapeError("index: " + std::to_string(indices[i]) + " at position " +
+                       std::to_string(i) + " takes a part of a vector, which must keep all its " +
+                       std::to_string(each) + " ciphertexts in order");
 }
 
 Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
@@ -45,29 +46,23 @@ Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
 }
 
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
-  if (batches.empty()) throw ShapeError("batches: none");
+  if (batches.empty()) throw ShapeError("concatenate: no batch is given");
   const Ciphertexts& first = *batches.front();
   CiphertextInfo info = first.info;
-  const std::uint64_t N = first.parameters.N();
+  std::vector<CiphertextInfo> all;
   for (const Ciphertexts* batch : batches) {
     check_origin(*batch, first);
     if (batch->info.packing != info.packing)
-      throw ShapeError(std::string("packing: ") + name(batch->info.packing) + " beside " +
-                       name(info.packing));
+      throw ShapeError(std::string("concatenate: packing = ") + name(batch->info.packing) +
+                       " of a batch is not " + name(info.packing) + ", as of the first batch");
     check_same("parts", batch->info.parts, info.parts);
     check_same("limbs", batch->info.limbs, info.limbs);
     check_same("factor", batch->info.factor, info.factor);
     check_words(*batch, layout(*batch).outer * layout(*batch).inner);
-    if (batch == &first) continue;
     info.noise = std::max(info.noise, batch->info.noise);
-    const std::uint64_t one = info.length == 0 ? N : info.length,
-                        other = batch->info.length == 0 ? N : batch->info.length;
-    if (one != other) {
-      if (std::max(one, other) > N) check_same("length of vectors", other, one);
-      info.length = std::max(one, other) == N ? 0 : std::max(one, other);
-    }
-    if (info.rest != batch->info.rest) info.rest = Rest::anything;
+    all.push_back(batch->info);
   }
+  Account::join_vectors(info, all, first.parameters.N());
   Ciphertexts out{first.parameters, first.key_id, info, join_words(batches, layout(first)),
                   std::nullopt};
   out.info.count = out.data.size() / (layout(first).outer * layout(first).inner);

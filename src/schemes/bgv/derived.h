@@ -19,9 +19,9 @@ inline void check_words(const Ciphertexts& c, std::size_t each) {
   if (c.data.size() / each != c.info.count || c.data.size() % each != 0 ||
       c.data.word_bytes() != c.parameters.word_bytes())
     throw ShapeError(std::to_string(c.data.size()) + " words of " +
-                     std::to_string(c.data.word_bytes()) + " bytes where " +
-                     std::to_string(c.info.count) + " times " + std::to_string(each) + " of " +
-                     std::to_string(c.parameters.word_bytes()) + " are due");
+                     std::to_string(c.data.word_bytes()) + " bytes were given, but " +
+                     std::to_string(c.info.count) + " ciphertexts have " + std::to_string(each) +
+                     " words of " + std::to_string(c.parameters.word_bytes()) + " bytes each");
 }
 
 template <class Word>

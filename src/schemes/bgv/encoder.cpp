@@ -51,14 +51,14 @@ void Encoder::check(Packing packing) const {
 Rows Encoder::rows(std::size_t values, std::size_t length, Packing packing) const {
   const std::size_t N = parameters_.N();
   if (length == 0) length = values % N == 0 ? N : values;
-  if (values == 0) throw ShapeError("values: there are none");
+  if (values == 0) throw ShapeError("values: no value is given");
   if (values % length != 0)
-    throw ShapeError("values: " + std::to_string(values) +
-                     " are not a whole number of vectors of " + std::to_string(length));
+    throw ShapeError("values: the number of values, " + std::to_string(values) +
+                     ", is not a multiple of the vectors' length, " + std::to_string(length));
   if (length > N && packing == Packing::coefficients)
-    throw ShapeError("values: " + std::to_string(length) +
-                     " are more than N = " + std::to_string(N) +
-                     " coefficients of a polynomial; only slots go on in further ciphertexts");
+    throw ShapeError("values: a polynomial of " + std::to_string(length) +
+                     " coefficients has more than N = " + std::to_string(N) +
+                     "; only values in slots may take several ciphertexts");
   return {values / length, length, (length - 1) / N + 1, parameters_.N()};
 }
 

@@ -29,8 +29,13 @@ CiphertextInfo Forecast::multiply(const Info& a, const Info& b) const {
 CiphertextInfo Forecast::relinearise(const Info& a) const { return state_->account.relinearise(a); }
 CiphertextInfo Forecast::automorphism(const Info& a) const { return state_->account.rotate(a); }
 CiphertextInfo Forecast::concatenate(std::span<const Info> arrays) const {
-  if (arrays.empty()) throw ShapeError("concatenate: no array");
+  if (arrays.empty()) throw ShapeError("concatenate: no array is given");
   return state_->account.concatenate(arrays).result;
+}
+bool Forecast::has_zeros(const Info& a) const { return state_->account.has_zeros(a); }
+bool Forecast::has_remains(const Info& a) const { return state_->account.has_remains(a); }
+bool Forecast::needs_zeros(const Info& a, const Info& b) const {
+  return state_->account.needs_zeros(a, b);
 }
 CiphertextInfo Forecast::take(const Info& a, std::size_t count) const {
   return state_->account.take(a, count);

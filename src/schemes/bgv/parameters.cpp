@@ -36,7 +36,7 @@ void check_primes(const char* which, const std::vector<std::uint64_t>& primes, s
     if (q < low || q >= (1ULL << 60) || (ring_word_bytes(q) == 4) != narrow)
       reject(std::string(which) + " prime " + std::to_string(q) + " is outside [" +
              std::to_string(low) + ", 2^" + (narrow ? "31" : "60") +
-             "), where the first prime's are");
+             "), the range of the chain's first prime");
     if (q % (2ULL * N) != 1 || !math::is_prime(q))
       reject(std::string(which) + " modulus " + std::to_string(q) +
              " is not a prime = 1 mod 2N = " + std::to_string(2ULL * N));
@@ -45,15 +45,15 @@ void check_primes(const char* which, const std::vector<std::uint64_t>& primes, s
 
 void check(const ParameterLiteral& p) {
   if (p.name.size() > 64)
-    reject("name of " + std::to_string(p.name.size()) + " characters; at most 64");
+    reject("name has " + std::to_string(p.name.size()) + " characters, above 64");
   if (p.N < 1024 || p.N > (1u << 17) || (p.N & (p.N - 1)) != 0)
     reject("N = " + std::to_string(p.N) + " is not a power of two in 2^10 … 2^17");
   if (p.t < 2 || p.t >= (1ULL << 31))
     reject("t = " + std::to_string(p.t) + " is outside 2 … 2^31 - 1");
   if (p.chain.empty() || p.chain.size() > 64)
-    reject("chain of " + std::to_string(p.chain.size()) + " primes; 1 … 64");
+    reject("chain has " + std::to_string(p.chain.size()) + " primes, outside 1 … 64");
   if (p.special.empty() || p.special.size() > 32)
-    reject(std::to_string(p.special.size()) + " special primes; 1 … 32");
+    reject(std::to_string(p.special.size()) + " special primes are outside 1 … 32");
   if (p.digit_limbs == 0 || p.digit_limbs > p.chain.size())
     reject("digit_limbs = " + std::to_string(p.digit_limbs) + " is outside 1 … " +
            std::to_string(p.chain.size()));
@@ -62,10 +62,11 @@ void check(const ParameterLiteral& p) {
   check_primes("special", p.special, p.N, narrow);
   std::set<std::uint64_t> seen(p.chain.begin(), p.chain.end());
   seen.insert(p.special.begin(), p.special.end());
-  if (seen.size() != p.chain.size() + p.special.size()) reject("a prime is there twice");
+  if (seen.size() != p.chain.size() + p.special.size())
+    reject("chain and special have the same prime twice");
   for (const std::uint64_t q : seen)
     if (p.t % q == 0)
-      reject("t = " + std::to_string(p.t) + " is a multiple of " + std::to_string(q));
+      reject("t = " + std::to_string(p.t) + " is a multiple of the prime " + std::to_string(q));
   if (!(p.sigma >= 0.5 && p.sigma <= 64))
     reject("sigma = " + std::to_string(p.sigma) + " is outside 0.5 … 64");
 }
@@ -160,7 +161,7 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   if (state->security < 128 && !allow_insecure)
     reject("N = " + std::to_string(literal.N) + " with log2 QP = " +
            std::to_string(state->log2_Q.back() + state->log2_P) + " is estimated at " +
-           std::to_string(state->security) + " bits; under 128 wants allow_insecure");
+           std::to_string(state->security) + " bits, below 128: set allow_insecure to accept this");
   state->literal = std::move(literal);
   return Parameters(std::move(state));
 }

@@ -12,8 +12,8 @@ namespace rlwe = lattice::rlwe;
 
 std::vector<rlwe::SwitchSource> keys_of(const Parameters& p, const KeyRequest& request) {
   if (request.relinearise < 2 || request.relinearise > 8)
-    throw ParameterError("relinearisation of " + std::to_string(request.relinearise) +
-                         " parts; 2 (none) … 8");
+    throw ParameterError("relinearise: " + std::to_string(request.relinearise) +
+                         " parts are outside 2 … 8 (2: no key)");
   std::vector<rlwe::SwitchSource> out;
   for (unsigned power = 2; power < request.relinearise; ++power) out.push_back({1, power});
   std::vector<std::uint32_t> exponents;

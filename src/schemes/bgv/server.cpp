@@ -52,8 +52,8 @@ void check_packing(Packing a, Packing b) {
 }
 void check_counts(std::size_t a, std::size_t b, const char* of_b) {
   if (a != b && a != 1 && b != 1)
-    throw ShapeError("batches of " + std::to_string(a) + " ciphertexts and " + std::to_string(b) +
-                     " " + of_b + ": as many, or one of either");
+    throw ShapeError("a batch of " + std::to_string(a) + " ciphertexts meets " + std::to_string(b) +
+                     " " + of_b + ": the numbers must be equal, or one of them must be 1");
 }
 
 }  // namespace
@@ -122,7 +122,8 @@ struct Server::State : std::enable_shared_from_this<State> {
   void check_slots(const Array& a) const {
     check(a);
     if (a.info_.packing != Packing::slots)
-      throw EncodingError("rotation of values packed as coefficients");
+      throw EncodingError(
+          "rotate: the values are packed as coefficients, and only values in slots can be rotated");
     account.rotate(a.info_);  // refuses vectors over several ciphertexts
   }
 
@@ -168,8 +169,25 @@ struct Server::State : std::enable_shared_from_this<State> {
     return out;
   }
 
-  Array add(const Array& a, const Array& b, bool subtract) const {
-    check_pair(a, b);
+  // ---- vectors
+
+  /// With zeros behind the values, where operations left something else: a product with ones.
+  Array with_zeros(const Array& a) const {
+    if (!account.has_remains(a.info_)) return a;
+    const std::size_t length = static_cast<std::size_t>(a.info_.length);
+    const std::size_t vectors = a.each_ == 1 ? 1 : a.info_.count / a.each_;
+    const Coefficients ones(vectors * length, 1);
+    return multiply(a, encoded_for(a, ones, length, 1));
+  }
+  /// As an operand beside `b`: longer vectors would take what is behind the values for values.
+  template <class Known>
+  Array beside(const Array& a, const Known& b) const {
+    return account.needs_zeros(a.info_, b) ? with_zeros(a) : a;
+  }
+
+  Array add(const Array& first, const Array& second, bool subtract) const {
+    check_pair(first, second);
+    const Array a = beside(first, second.info_), b = beside(second, first.info_);
     const Account::Two sum = account.add(a.info_, b.info_);
     return fleet->together([&] {
       const rlwe::Array x = prepared(a, sum.a), y = prepared(b, sum.b);
@@ -188,8 +206,9 @@ struct Server::State : std::enable_shared_from_this<State> {
                          : put(product.result, std::move(tensor));
     });
   }
-  std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs) const {
+  std::vector<Array> automorphisms(const Array& x, std::span<const std::uint32_t> gs) const {
     return fleet->together([&] {
+      const Array a = with_zeros(x);
       const Array two = a.info_.parts > 2 ? relinearised(a.info_, residues(a)) : a;
       const auto turned = evaluator->automorphisms(residues(two), gs, keys, account.divisor());
       const Info info = account.rotate(two.info_);
@@ -261,11 +280,12 @@ struct Server::State : std::enable_shared_from_this<State> {
                                      : there;
   }
   /// With plaintexts that have the factor of `a`.
-  Array add_encoded(const Array& a, const Plaintexts& m, bool subtract) const {
+  Array add_encoded(const Array& x, const Plaintexts& m, bool subtract) const {
+    const Array a = beside(x, m.storage_->known());
     return fleet->again([&] {
-      const rlwe::Array &x = residues(a), y = residues(m);
+      const rlwe::Array &to = residues(a), plain = residues(m);
       return put(account.add_plain(a.info_, m.storage_->known()),
-                 subtract ? evaluator->sub_plain(x, y) : evaluator->add_plain(x, y));
+                 subtract ? evaluator->sub_plain(to, plain) : evaluator->add_plain(to, plain));
     });
   }
   Array add(const Array& a, const Plaintexts& m, bool subtract) const {
@@ -279,7 +299,36 @@ struct Server::State : std::enable_shared_from_this<State> {
     check(a);
     return add_encoded(a, encoded_for(a, values, length, a.info_.factor), subtract);
   }
-  Array multiply(const Array& a, const Plaintexts& m) const {
+  /// An integer as a plaintext: the constant polynomial, which has it in all slots; or, where zeros
+  /// are behind the values, that of the values alone.
+  Encoded constant(const Array& a, std::int64_t value) const {
+    const std::size_t N = parameters.N();
+    if (!account.has_zeros(a.info_)) {
+      Encoded out{Coefficients(N), a.info_.length};
+      out.coefficients[0] = value;
+      return out;
+    }
+    const Coefficients values(static_cast<std::size_t>(a.info_.length), value);
+    Encoded out =
+        encode(values, encoder.rows(values.size(), values.size(), Packing::slots), Packing::slots);
+    if (a.each_ == 1) return out;
+    // Each vector of the batch takes the same few.
+    Coefficients& m = out.coefficients;
+    const std::size_t of_one = m.size();
+    math::with_memory_for("plaintexts", [&] { m.resize(a.info_.count * N); });
+    for (std::size_t at = of_one; at < m.size(); at += of_one)
+      std::copy_n(m.begin(), of_one, m.begin() + static_cast<std::ptrdiff_t>(at));
+    return out;
+  }
+  Array add_constant(const Array& a, std::int64_t value) const {
+    const Plaintexts m = plaintexts_for(a, constant(a, account.residue(value)), a.info_.factor);
+    return fleet->again([&] {
+      return put(account.add_constant(a.info_, m.storage_->norm),
+                 evaluator->add_plain(residues(a), residues(m)));
+    });
+  }
+  Array multiply(const Array& x, const Plaintexts& m) const {
+    const Array a = beside(x, m.storage_->known());
     return fleet->again([&] {
       return put(account.multiply_plain(a.info_, m.storage_->known()),
                  evaluator->multiply_plain(residues(a), residues(m)));
@@ -358,13 +407,7 @@ Array Server::multiply_plain(const Array& a, const Plaintexts& b) const {
 }
 Array Server::add_scalar(const Array& a, std::int64_t value) const {
   state_->check(a);
-  // The same in all slots is a constant polynomial.
-  State::Encoded m{State::Coefficients(parameters().N()), a.info_.length};
-  m.coefficients[0] = state_->account.residue(value);
-  const Plaintexts plain = state_->plaintexts_for(a, std::move(m), a.info_.factor);
-  Array sum = state_->add_encoded(a, plain, false);
-  sum.info_ = state_->account.add_constant(a.info_, plain.storage_->norm);
-  return sum;
+  return state_->add_constant(a, value);
 }
 Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
   state_->check(a);
@@ -375,7 +418,11 @@ Array Server::multiply_scalar(const Array& a, std::int64_t value) const {
 
 Array Server::multiply(const Array& a, const Array& b, bool relinearised) const {
   state_->check_pair(a, b);
-  return state_->product(state_->account.multiply(a.info_, b.info_), a, b, relinearised);
+  // A square is told by its operands' being one array.
+  if (&a == &b)
+    return state_->product(state_->account.multiply(a.info_, a.info_), a, a, relinearised);
+  const Array x = state_->beside(a, b.info_), y = state_->beside(b, a.info_);
+  return state_->product(state_->account.multiply(x.info_, y.info_), x, y, relinearised);
 }
 Array Server::square(const Array& a, bool relinearised) const {
   return multiply(a, a, relinearised);
@@ -406,10 +453,10 @@ Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
   state_->check(a);
   if (!std::has_single_bit(columns) || columns > parameters().N() / 2)
     throw ParameterError(
-        "inner_sum over " + std::to_string(columns) +
-        " columns: a power of two up to N/2 = " + std::to_string(parameters().N() / 2));
+        "inner_sum: columns = " + std::to_string(columns) +
+        " is not a power of two of at most N/2 = " + std::to_string(parameters().N() / 2));
   return state_->fleet->together([&] {
-    Array sum = a;
+    Array sum = columns == 1 ? a : state_->with_zeros(a);
     for (std::uint32_t step = 1; step < columns; step *= 2) sum = add(sum, rotate(sum, step));
     return sum;
   });
@@ -435,18 +482,24 @@ Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indi
   }
   return state_->put(std::move(residues), {std::move(m), a.length()}, a.packing());
 }
-Array Server::concatenate(std::span<const Array> arrays) const {
-  if (arrays.empty()) throw ShapeError("concatenate: no array");
-  std::vector<CiphertextInfo> infos;
+Array Server::concatenate(std::span<const Array> given) const {
+  if (given.empty()) throw ShapeError("concatenate: no array is given");
+  std::vector<Array> arrays(given.begin(), given.end());
   for (const Array& a : arrays) {
     state_->check(a);
     check_packing(a.info_.packing, arrays[0].info_.packing);
     if (a.info_.parts != arrays[0].info_.parts)
-      throw ShapeError("concatenate: arrays of " + std::to_string(arrays[0].info_.parts) +
-                       " and of " + std::to_string(a.info_.parts) + " parts: relinearise before");
-    infos.push_back(a.info_);
+      throw ShapeError("concatenate: the arrays have " + std::to_string(arrays[0].info_.parts) +
+                       " and " + std::to_string(a.info_.parts) +
+                       " parts, which must be equal: relinearise them first");
   }
   if (arrays.size() == 1) return arrays[0];
+  for (Array& a : arrays)
+    if (std::ranges::any_of(
+            given, [&](const Array& b) { return state_->account.needs_zeros(a.info_, b.info_); }))
+      a = state_->with_zeros(a);
+  std::vector<CiphertextInfo> infos;
+  for (const Array& a : arrays) infos.push_back(a.info_);
   const Account::Many all = state_->account.concatenate(infos);
   return state_->fleet->together([&] {
     std::vector<rlwe::Array> each;
@@ -459,7 +512,7 @@ Array Server::concatenate(std::span<const Array> arrays) const {
 Array Server::mod_switch(const Array& a, unsigned limbs) const {
   state_->check(a);
   if (limbs < 1 || limbs > a.info_.limbs)
-    throw ParameterError("mod_switch to " + std::to_string(limbs) + " limbs: 1 … " +
+    throw ParameterError("mod_switch: limbs = " + std::to_string(limbs) + " is outside 1 … " +
                          std::to_string(a.info_.limbs));
   return state_->brought_to(a, state_->account.mod_switch(a.info_, limbs));
 }
@@ -504,7 +557,7 @@ const Account& Access::account(const Server& s) { return s.state_->account; }
 void Access::check_slots(const Server& s, const Array& a) {
   s.state_->check(a);
   if (a.info_.packing != Packing::slots)
-    throw EncodingError("slots are needed, and the values are packed as coefficients");
+    throw EncodingError("the values are packed as coefficients, and must be packed in slots");
 }
 std::uint32_t Access::rotation(const Server& s, std::int64_t columns) {
   return s.state_->rotation(columns);
@@ -515,6 +568,7 @@ rlwe::Array Access::residues(const Server& s, const Plaintexts& m) {
   s.state_->check(m);
   return s.state_->residues(m);
 }
+Array Access::with_zeros(const Server& s, const Array& a) { return s.state_->with_zeros(a); }
 double Access::norm(const Plaintexts& m) { return m.storage_->norm; }
 Array Access::put(const Server& s, CiphertextInfo info, rlwe::Array residues) {
   return s.state_->put(std::move(info), std::move(residues));

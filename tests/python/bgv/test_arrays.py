@@ -109,7 +109,7 @@ def test_concatenate_on_the_device(toy_bgv: BgvKit) -> None:
         with pytest.raises(ValueError):
             join(wrong)
     bare = a.multiply(a, relinearise=False)
-    with pytest.raises(whorl.ShapeError, match="2 and of 3 parts"):
+    with pytest.raises(whorl.ShapeError, match="2 and 3 parts"):
         concatenate([a, bare])
     with pytest.raises(whorl.EncodingError):
         concatenate([a, client.encrypt([[[1]] * 3], "coefficients")])

@@ -299,13 +299,41 @@ def test_what_a_plan_refuses() -> None:
         Range(0, 300, 1),
         plain_modulus=65537,
     )
+    # The first operation that passes t is named.
+    refuse(
+        whorl.ParameterError,
+        "is that of operation 2 of the function, sum: 0 … 600000; t = 600001 is the least",
+        lambda x: (x + 0).sum() * 1,
+        [np.array([60000] * 10)],
+        plain_modulus=65537,
+    )
+    refuse(
+        whorl.ParameterError,
+        "operation 1 of the function, dot: 0 … 120000; t = ",
+        lambda x: (x.dot([1, 1]), -x),
+        Range(0, 60000, 2),
+        plain_modulus=65537,
+    )
+    refuse(
+        whorl.ParameterError,
+        "operation 1 of the function, multiply_scalar: -120000 … 0;",
+        lambda x: x * -2,
+        Range(0, 60000, 2),
+        plain_modulus=65537,
+    )
+    refuse(
+        whorl.ParameterError,
+        "2\\^31; the first result .* operation 3 of the function, sum: 0 … 4000000000;",
+        lambda x: (-x * -1).sum(),
+        Range(0, 10**9, 4),
+    )
     nearest = "N = 8192, which a circuit of depth 1.* none below and 65537 above"
     refuse(whorl.ParameterError, nearest, lambda x: x * x, x, plain_modulus=65536)
     refuse(whorl.ParameterError, "bits are missing", lambda x: x * x * x * x, x, N=4096)
     refuse(whorl.ParameterError, "depth 64", deep, Range(0, 1, 4))
     refuse(
         whorl.ShapeError,
-        "at most N = 4096",
+        "more than N = 4096",
         lambda x: x,
         Range(0, 1, 5000),
         N=4096,

@@ -34,8 +34,11 @@ def test_matrices(wide: BgvKit, generator: np.random.Generator, shape: tuple[int
         assert got.shape == (2,) and got.length == shape[1] and got.noise_budget > 0
         assert np.array_equal(wide.client.decrypt(got)[:, : shape[1]], x @ m % T)
     # Behind the values there may be anything.
+    ones = wide.server.upload(wide.client.encrypt([1])).sum()
+    assert wide.client.decrypt(a + ones)[0, shape[0]] == 1
     due = (x + 1) @ m % T
-    assert np.array_equal(wide.client.decrypt((a + 1) @ prepared)[:, : shape[1]], due)
+    for plus in (a + 1, a + ones):
+        assert np.array_equal(wide.client.decrypt(plus @ prepared)[:, : shape[1]], due)
 
 
 def test_products_one_after_the_other(wide: BgvKit, generator: np.random.Generator) -> None:
@@ -126,7 +129,7 @@ def test_what_cannot_be_multiplied(wide: BgvKit) -> None:
         (lambda: x @ np.ones((2, 2, 2), int), whorl.ShapeError, "shape \\(2, 2, 2\\)"),
         (lambda: x @ np.ones((3, 2000), int), whorl.ShapeError, "2000"),
         (lambda: x @ [[1.5], [2], [3]], TypeError, "integers are needed"),
-        (lambda: x.dot([1, 2]), whorl.ShapeError, "3 values and of 2"),
+        (lambda: x.dot([1, 2]), whorl.ShapeError, "3 values meet vectors of 2 values"),
         (lambda: x.dot(5), whorl.ShapeError, "single number"),
         (lambda: wide.server.encode_diagonals([[1, 2]]), whorl.ShapeError, "diagonals"),
     ):
@@ -189,6 +192,60 @@ def test_long_vectors(wide: BgvKit, generator: np.random.Generator, tmp_path: Pa
             action()
     with pytest.raises(whorl.ShapeError, match="coefficients"):
         client.encrypt(x, "coefficients")
+
+
+def test_short_vectors_meet_longer_ones(wide: BgvKit) -> None:
+    """What lies behind the values never counts."""
+    client, server = wide.client, wide.server
+    x, y = server.upload(client.encrypt([1, 2])), server.upload(client.encrypt([1, 2, 3, 4]))
+    ones = server.upload(client.encrypt([1])).sum()
+    assert client.decrypt(x + 1)[:4].tolist() == [2, 3, 0, 0]
+    assert client.decrypt(x + ones)[:4].tolist() == [2, 3, 1, 1]
+    budget = (x + 1).noise_budget
+    assert budget > x.noise_budget - 2 and (x + ones + y).noise_budget < budget - 10
+    for plus in (x + 1, 3 - (2 - x), x + ones):
+        assert client.decrypt((plus + y).sum())[0] == 15
+        assert client.decrypt((y - plus).sum())[0] == 5
+        assert client.decrypt(plus * y)[:5].tolist() == [2, 6, 0, 0, 0]
+        assert client.decrypt((plus + np.ones(4, int)).sum())[0] == 9
+        assert client.decrypt((plus + server.encode([1, 1, 1])).sum())[0] == 8
+        both = bgv.concatenate([plus[None], y[None]])
+        assert both.length == 4 and client.decrypt(both.sum())[:, 0].tolist() == [5, 10]
+        assert client.decrypt(bgv.stack([y, plus]))[1, :4].tolist() == [2, 3, 0, 0]
+        assert client.decrypt(plus.rotate(1))[:2].tolist() == [3, 0]
+        assert client.decrypt(plus.inner_sum(2))[:3].tolist() == [5, 3, 0]
+    # On the host nothing can be multiplied.
+    host = (x + ones)[None].to_host()
+    with pytest.raises(whorl.ShapeError, match="vectors of 2 values meet vectors of 4 values"):
+        bgv.concatenate([host, client.encrypt([[1, 2, 3, 4]])])
+    assert bgv.concatenate([host, client.encrypt([[5, 6]])]).length == 2
+
+
+def test_sums_meet_long_vectors(wide: BgvKit, generator: np.random.Generator) -> None:
+    client, server = wide.client, wide.server
+    length = 2 * wide.N + 5
+    x, y = generator.integers(0, 99, size=(2, 3)), generator.integers(0, 99, size=(2, length))
+    totals, due = server.upload(client.encrypt(x)).sum(), x.sum(axis=-1, keepdims=True)
+    table, encrypted = server.encode(y), server.upload(client.encrypt(y))
+    for got, expected in (
+        (totals + y, due + y),
+        (totals * y, due * y),
+        (y[0] - totals, y[0] - due),
+        (totals - table, due - y),
+        (totals[0] * table, due[0] * y),
+        (totals * table[1], due * y[1]),
+        (totals + encrypted, due + y),
+        (totals[0] + y, due[0] + y),
+    ):
+        assert got.shape == (2,) and got.length == length
+        assert np.array_equal(client.decrypt(got), expected % T)
+    for one, other in ((totals, encrypted), (totals.to_host(), encrypted.to_host())):
+        joined = bgv.concatenate([one, other])
+        assert joined.shape == (4,) and joined.length == length
+        both = np.concatenate([np.broadcast_to(due, y.shape), y])
+        assert np.array_equal(client.decrypt(joined), both)
+    # Sums of what is behind the values do not count.
+    assert np.array_equal(client.decrypt((totals + y).sum())[:, 0], (due + y).sum(axis=-1) % T)
 
 
 def test_lengths(wide: BgvKit) -> None:

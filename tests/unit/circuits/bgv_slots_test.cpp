@@ -31,6 +31,13 @@ struct Slots {
   Array upload(const Values& v, std::size_t length = 0) const {
     return server.upload(client.encrypt(v, Packing::slots, length));
   }
+  /// The values plus 3, with something else than zeros behind them.
+  Array with_remains(const Values& v) const {
+    Ciphertexts threes = client.encrypt(Values(1024, 3));
+    threes.info.length = 1;
+    threes.info.rest = Rest::same;
+    return server.add(upload(v), server.upload(threes));
+  }
   /// All slots.
   std::vector<std::uint64_t> read(const Array& a) const {
     EXPECT_GT(a.noise_budget(), 0);
@@ -86,7 +93,7 @@ TEST(CircuitsBgvSlots, Matrices) {
         ASSERT_EQ(got[i * 1024 + c], 0u) << c;
     }
     // What lies behind the values does not matter.
-    const Array dirty = s.server.add_scalar(s.upload(one), 3);
+    const Array dirty = s.with_remains(one);
     Values three = one;
     for (auto& x : three) x += 3;
     const auto masked = s.read(multiply(s.server, dirty, matrix));
@@ -122,6 +129,77 @@ TEST(CircuitsBgvSlots, Diagonals) {
   }
 }
 
+/// What lies behind the values of short vectors never counts as a value.
+TEST(CircuitsBgvSlots, ShortVectorsMeetLongerOnes) {
+  KeyRequest request;
+  request_sum(request, toy());
+  request_diagonals(request, 2, 1);
+  const Slots s(request);
+  const Array two = s.upload({1, 2}), five = s.upload({1, 1, 1, 1, 6});
+  const auto starts = [&](const Array& a, std::vector<std::uint64_t> due, std::size_t at = 0) {
+    due.resize(1024);
+    const auto got = s.read(a);
+    const auto first = got.begin() + static_cast<std::ptrdiff_t>(1024 * at);
+    EXPECT_EQ(std::vector<std::uint64_t>(first, first + 1024), due);
+  };
+  // An integer goes to the values alone, and costs no product.
+  const Array plus = two + 3;
+  EXPECT_EQ(plus.info().rest, Rest::zeros);
+  EXPECT_GT(plus.noise_budget(), two.noise_budget() - 2);
+  starts(plus, {4, 5});
+  starts(s.server.sub(plus, five), {3, 4, t - 1, t - 1, t - 6});
+  starts(plus - 3, {1, 2});
+  const Array remains = s.with_remains({1, 2});
+  ASSERT_EQ(remains.info().rest, Rest::anything);
+  ASSERT_EQ(s.read(remains)[2], 3u);
+  for (const Array& a : {plus, remains}) {
+    starts(a + five, {5, 6, 1, 1, 6});
+    starts(s.server.sub(five, a), {t - 3, t - 4, 1, 1, 6});
+    starts(a * five, {4, 5});
+    starts(five * a, {4, 5});
+    starts(s.server.add_plain(a, Values{1, 1, 1, 1, 6}), {5, 6, 1, 1, 6});
+    starts(s.server.sub_plain(a, Values{1, 1, 1}), {3, 4, t - 1});
+    starts(s.server.multiply_plain(a, Values{1, 1, 1}), {4, 5});
+    starts(a + s.server.encode({0, 0, 0, 7}), {4, 5, 0, 7});
+    starts(a * s.server.encode({2, 2, 2, 7}), {8, 10});
+    starts(s.server.rotate(a, 1), [] {
+      std::vector<std::uint64_t> out(512);
+      out[0] = 5;
+      out[511] = 4;
+      return out;
+    }());
+    starts(s.server.inner_sum(a, 2), [] {
+      std::vector<std::uint64_t> out(512);
+      out[0] = 9;
+      out[1] = 5;
+      out[511] = 4;
+      return out;
+    }());
+    Values diagonals(2048);
+    std::fill_n(diagonals.begin() + 1024, 3, 1);
+    starts(multiply_maps(s.server, a, encode_diagonals(s.server, diagonals, 2))[0], {5});
+    EXPECT_EQ(s.read(sum(s.server, a + five))[0], 19u);
+    const Array both = s.server.concatenate(std::vector<Array>{five, a});
+    EXPECT_EQ(both.info().length, 5u);
+    starts(both, {1, 1, 1, 1, 6});
+    starts(both, {4, 5}, 1);
+    EXPECT_EQ(s.read(sum(s.server, both))[1024], 9u);
+  }
+  EXPECT_LT((remains + five).noise_budget(), remains.noise_budget() - 10) << "a product is counted";
+  // The host cannot multiply.
+  const Ciphertexts a = s.server.download(remains), b = s.server.download(five);
+  const std::vector<const Ciphertexts*> batches{&a, &b};
+  EXPECT_THROW(concatenate(batches), ShapeError);
+  EXPECT_EQ(concatenate(std::vector<const Ciphertexts*>{&a, &a}).info.rest, Rest::anything);
+  // Of vectors over several ciphertexts the last one has slots behind the values.
+  const Array longer = s.upload(Values(3000, 1), 1500) + 4;
+  const auto values = s.read(longer);
+  for (const std::size_t vector : {0u, 1u})
+    for (std::size_t i = 0; i < 2048; ++i)
+      ASSERT_EQ(values[2048 * vector + i], i < 1500 ? 5u : 0u) << i;
+  EXPECT_EQ(longer.info().rest, Rest::zeros);
+}
+
 TEST(CircuitsBgvSlots, SumsAndDots) {
   KeyRequest request;
   request_sum(request, toy());
@@ -145,6 +223,12 @@ TEST(CircuitsBgvSlots, SumsAndDots) {
     // What a scalar leaves behind the values does not count.
     check(
         sum(s.server, x + 5), [&](std::size_t i) { return v[i] + 5; }, "sum of x + 5");
+    if (length < 1024) {
+      const Values first(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(length));
+      std::int64_t due = 0;
+      for (const std::int64_t x : first) due += x + 3;
+      EXPECT_EQ(s.read(sum(s.server, s.with_remains(first)))[0], modulo(due));
+    }
     check(
         dot(s.server, x, y), [&](std::size_t i) { return v[i] * w[i]; }, "dot");
     check(

@@ -203,6 +203,75 @@ TEST(BgvAccount, LevelsDivideTheFactor) {
   });
 }
 
+/// The candidates for the common factor do not depend on the noise.
+TEST(BgvAccount, ConcatenationIsMonotone) {
+  on_each_ledger([](Ledger& l) {
+    for (int round = 0; round < 20 * kRounds; ++round) {
+      std::vector<Info> less, more;
+      for (std::size_t left = 2 + l.random.below(3); left > 0; --left) {
+        less.push_back(l.any());
+        more.push_back(less.back());
+        more.back().noise += static_cast<double>(l.random.below(100)) / 10;
+      }
+      ASSERT_GE(l.account.concatenate(more).result.noise,
+                l.account.concatenate(less).result.noise - 1e-9);
+    }
+  });
+}
+
+TEST(BgvAccount, ShortVectorsKeepTheirLength) {
+  const Parameters p = test::bgv_insecure();
+  const Account account(p);
+  const Info full = account.fresh_public(Packing::slots, 1),
+             three = account.fresh_public(Packing::slots, 1, 3),
+             five = account.fresh_public(Packing::slots, 1, 5);
+  Info total = three;
+  total.length = 1;
+  total.rest = Rest::same;
+  const Info dirty = account.add(three, total).result;
+  EXPECT_EQ(dirty.rest, Rest::anything);
+  EXPECT_EQ(dirty.length, 3u);
+  // An integer goes to the values alone; with a vector of N values every slot is one of them.
+  EXPECT_EQ(account.add_constant(three, 1).rest, Rest::zeros);
+  EXPECT_EQ(account.add_constant(full, 1).rest, Rest::zeros);
+  EXPECT_EQ(account.add_constant(dirty, 1).rest, Rest::anything);
+  EXPECT_EQ(account.add(full, total).result.rest, Rest::zeros) << "no slot is left behind";
+
+  EXPECT_FALSE(account.needs_zeros(three, five));
+  EXPECT_FALSE(account.needs_zeros(dirty, three));
+  EXPECT_FALSE(account.needs_zeros(dirty, total));
+  EXPECT_FALSE(account.needs_zeros(five, dirty));
+  EXPECT_TRUE(account.needs_zeros(dirty, five));
+  EXPECT_TRUE(account.needs_zeros(dirty, full));
+  EXPECT_TRUE(account.needs_zeros(dirty, Account::Plain{1, 0, 4}));
+  const auto refused = [&](const auto& call) {
+    EXPECT_EQ(test::message_of(call),
+              "vectors of 3 values meet vectors of 5 values, and the slots behind the 3 values may "
+              "not be zero: multiply them by 3 ones first");
+    EXPECT_THROW(call(), ShapeError);
+  };
+  refused([&] { account.add(dirty, five); });
+  refused([&] { account.multiply(five, dirty); });
+  refused([&] { account.add_plain(dirty, {1, 0, 5}); });
+  refused([&] { account.concatenate(std::vector<Info>{five, dirty}); });
+
+  // The order of the parts does not matter.
+  for (const std::vector<Info>& parts :
+       {std::vector<Info>{total, three, five}, {five, total, three}, {three, five, total}}) {
+    const Info all = account.concatenate(parts).result;
+    EXPECT_EQ(all.length, 5u);
+    EXPECT_EQ(all.rest, Rest::anything);
+    EXPECT_EQ(all.count, 3u);
+  }
+  EXPECT_EQ(account.concatenate(std::vector<Info>{five, three}).result.rest, Rest::zeros);
+  EXPECT_EQ(account.concatenate(std::vector<Info>{total, total}).result.rest, Rest::same);
+  // One value in all slots, beside a vector over three ciphertexts.
+  const Info longer = account.fresh_public(Packing::slots, 3, 2500);
+  EXPECT_THROW(account.concatenate(std::vector<Info>{longer, total}), ShapeError);
+  total.count = 3;
+  EXPECT_EQ(account.concatenate(std::vector<Info>{total, longer}).result.length, 2500u);
+}
+
 TEST(BgvAccount, ConcatenationHasOneFactor) {
   on_each_ledger([](Ledger& l) {
     for (int round = 0; round < kRounds / 4; ++round) {
@@ -318,7 +387,7 @@ TEST(BgvAccount, WhatNoCiphertextsCanHaveIsRefused) {
   refused([](Info& i) { i.parts = 17; }, "parts: 17 is outside 2 … 16");
   refused([](Info& i) { i.limbs = 0; }, "limbs: 0 is outside 1 … 4");
   refused([](Info& i) { i.limbs = 5; }, "limbs: 5 is outside 1 … 4");
-  refused([](Info& i) { i.count = 0; }, "count: 0, at least 1");
+  refused([](Info& i) { i.count = 0; }, "count: 0 is below 1");
   refused([](Info& i) { i.factor = 0; }, "factor: 0 is outside 1 … 999999");
   refused([](Info& i) { i.factor = 1000000; }, "factor: 1000000 is outside 1 … 999999");
   refused([](Info& i) { i.factor = 15; }, "factor: 15 has no inverse modulo t = 1000000");
@@ -336,7 +405,8 @@ TEST(BgvAccount, WhatNoCiphertextsCanHaveIsRefused) {
   EXPECT_EQ(account.multiply(long_one, longer).result.parts, 16u);
   EXPECT_THROW(account.multiply(long_one, long_one), ShapeError);
   EXPECT_EQ(test::message_of([&] { account.multiply(long_one, long_one); }),
-            "a product of 17 parts; at most 16: relinearise before");
+            "multiply: the product would have 17 parts, and 16 are the most: relinearise the "
+            "operands first");
 }
 
 }  // namespace
