@@ -22,6 +22,7 @@ class Lut {
   /// `arbitrary`. EncodingError if a value is not below output.p, the length is not input.p, or p
   /// is more than the parameters carry (a sector of 2N/sectors < 4). A table that is not `exact`
   /// may be looked up whatever its failure probability is: outputs differ by up to error_bound().
+  /// Servers refuse it where they may differ by more: see Server::apply.
   static Lut create(const Parameters& parameters, std::vector<std::uint32_t> values, Encoding input,
                     Encoding output, bool exact = true);
   static Lut create(const Parameters& parameters,
@@ -34,12 +35,14 @@ class Lut {
   Encoding output() const { return output_; }
   LutKind kind() const { return kind_; }
   bool exact() const { return exact_; }
-  /// How far the decrypted output may be from f(m), around the circle of p', when the input is
-  /// fresh or bootstrapped; more than that has a probability of at most 2^-40. 0: the table is
-  /// exact. The input's noise makes of m one of its neighbours, up to as many sectors away as the
-  /// noise passes with a probability of 2^-41; the bound is the largest difference of f among
-  /// these, and the sectors that the output's own noise passes (docs/noise.md).
-  std::uint32_t error_bound() const;
+  /// How far the decrypted output may be from f(m), around the circle of p'; more than that has a
+  /// probability of at most `allow_failure`. 0: the table is exact. `noise` is the variance of the
+  /// input's errors in units of a bootstrapped ciphertext's, by default 1 (fresh or bootstrapped).
+  /// The input's noise makes of m one of its neighbours, up to as many sectors away as the noise
+  /// passes with half the probability; the bound is the largest difference of f among these, and
+  /// the sectors that the output's own noise passes (docs/noise.md). RangeError for a noise that is
+  /// negative or not finite, ParameterError for an `allow_failure` outside (0, 1].
+  std::uint32_t error_bound(double noise = 1, double allow_failure = allowed_failure) const;
 
  private:
   Lut(Parameters parameters, std::vector<std::uint32_t> values, Encoding input, Encoding output,

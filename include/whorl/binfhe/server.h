@@ -74,7 +74,7 @@ class Array {
   std::size_t count() const;
   /// Bytes on the devices.
   std::size_t bytes() const;
-  /// Variance of the errors, in units of that of a bootstrapped ciphertext.
+  /// Variance of the errors, an upper bound, in units of that of a bootstrapped ciphertext.
   double noise() const;
 
   friend Array operator&(const Array& a, const Array& b) { return a.gate(Gate::and_, b); }
@@ -196,14 +196,25 @@ class Server {
   /// Refreshes bits; `output` may change their encoding.
   Ciphertexts bootstrap(const Ciphertexts& a, std::optional<Encoding> output = {}) const;
   /// Ciphertext i goes through luts[index[i]]; index empty: all through luts[0]. All tables share
-  /// input and output encodings and kind.
+  /// input and output encodings and kind. NoiseError if outputs of tables that are not exact may be
+  /// off by more than `within`, or than Lut::error_bound() states where it is not given.
   Ciphertexts apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
-                    const Ciphertexts& a) const;
+                    const Ciphertexts& a, std::optional<std::uint32_t> within = {}) const;
+  /// How far outputs of a table that is not exact may be from f(m), around the circle of p', for
+  /// the noise that `a` has, with allow_failure() as the probability of more.
+  std::uint32_t error_bound(const Lut& lut, const Ciphertexts& a) const;
 
-  /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without bootstrap; noise adds up as the sum
-  /// of squared weights.
+  /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without bootstrap. Variances add up, times
+  /// the squares of the weights; standard deviations, where inputs may share errors (docs/noise.md:
+  /// the same ciphertexts, and sums of the same).
+  ///
+  /// With padding the sum must stay in 0 … p-1 for all messages that the inputs may have: 0 … p-1,
+  /// or 0 … 1 for results of gates, or the largest value of a table. EncodingError otherwise, unless
+  /// it is `modular`: meant modulo p, or of messages that the caller knows to be smaller. A padded
+  /// table takes a message of p or more, or below 0, for another one, and negates what it finds.
   Ciphertexts linear(std::span<const std::int32_t> weights,
-                     std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0) const;
+                     std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0,
+                     bool modular = false) const;
   /// An encryption of known messages without noise or mask; anyone can read it.
   Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
   Ciphertexts trivial(std::initializer_list<std::uint32_t> messages, Encoding encoding = {}) const {
@@ -224,10 +235,11 @@ class Server {
   Array not_(const Array& a) const;
   Array mux(const Array& select, const Array& a, const Array& b) const;
   Array bootstrap(const Array& a, std::optional<Encoding> output = {}) const;
-  Array apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
-              const Array& a) const;
+  Array apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Array& a,
+              std::optional<std::uint32_t> within = {}) const;
+  std::uint32_t error_bound(const Lut& lut, const Array& a) const;
   Array linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
-               std::int32_t constant = 0) const;
+               std::int32_t constant = 0, bool modular = false) const;
   Array trivial_array(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
   Array trivial_array(std::initializer_list<std::uint32_t> messages, Encoding encoding = {}) const {
     return trivial_array(std::span(messages.begin(), messages.size()), encoding);
