@@ -163,10 +163,11 @@ struct Codec<Ciphertexts> {
       for (std::size_t i = 0; i < count; ++i)
         lattice::lwe::ciphertext_uniform(*seed, numbers.empty() ? i : numbers[i], q,
                                          std::span(data).subspan(i * row, row - 1));
-    Ciphertexts value{
-        parameters,      in.header().key_id, encoding,     static_cast<std::size_t>(count),
-        std::move(data), seed,               fields.shape, seed ? binfhe::fresh_noise(parameters) : fields.noise,
-        std::move(numbers), fields.sum};
+    Ciphertexts value{parameters,         in.header().key_id,
+                      encoding,           static_cast<std::size_t>(count),
+                      std::move(data),    seed,
+                      fields.shape,       seed ? binfhe::fresh_noise(parameters) : fields.noise,
+                      std::move(numbers), fields.sum};
     if (!seed) binfhe::check_noise(value);
     return value;
   }

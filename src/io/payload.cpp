@@ -16,8 +16,8 @@ constexpr std::uint64_t harmless_expansion = 4;
 
 constexpr std::tuple array_fields{
     Field{1, "shape", &ArrayFields::shape, max_axes}, Field{2, "numbers", &ArrayFields::numbers},
-    Field{3, "length", &ArrayFields::length}, Field{4, "rest", &ArrayFields::rest},
-    Field{5, "noise", &ArrayFields::noise},   Field{6, "sum", &ArrayFields::sum}};
+    Field{3, "length", &ArrayFields::length},         Field{4, "rest", &ArrayFields::rest},
+    Field{5, "noise", &ArrayFields::noise},           Field{6, "sum", &ArrayFields::sum}};
 
 template <class Exception>
 void check_shape(const Shape& shape, std::uint64_t count) {

@@ -209,9 +209,10 @@ class Server {
   /// the same ciphertexts, and sums of the same).
   ///
   /// With padding the sum must stay in 0 … p-1 for all messages that the inputs may have: 0 … p-1,
-  /// or 0 … 1 for results of gates, or the largest value of a table. EncodingError otherwise, unless
-  /// it is `modular`: meant modulo p, or of messages that the caller knows to be smaller. A padded
-  /// table takes a message of p or more, or below 0, for another one, and negates what it finds.
+  /// or 0 … 1 for results of gates, or the largest value of a table. EncodingError otherwise,
+  /// unless it is `modular`: meant modulo p, or of messages that the caller knows to be smaller. A
+  /// padded table takes a message of p or more, or below 0, for another one, and negates what it
+  /// finds.
   Ciphertexts linear(std::span<const std::int32_t> weights,
                      std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0,
                      bool modular = false) const;

@@ -15,7 +15,7 @@ namespace {
 Ciphertexts with(const Ciphertexts& batch, std::vector<std::uint32_t> data) {
   const std::size_t count = data.size() / batch.row();
   return {batch.parameters, batch.key_id, batch.encoding, count, std::move(data), {}, {},
-          batch.noise, {}, batch.sum};
+          batch.noise,      {},           batch.sum};
 }
 
 void check_words(const Ciphertexts& batch) {

@@ -128,8 +128,7 @@ double variance_of(std::span<const Term> terms) {
     const double noise = terms[i].weight * terms[i].weight * terms[i].origin->noise;
     at_worst += noise;
     for (std::size_t j = 0; j < i; ++j)
-      at_worst +=
-          2 * std::sqrt(noise * terms[j].weight * terms[j].weight * terms[j].origin->noise);
+      at_worst += 2 * std::sqrt(noise * terms[j].weight * terms[j].weight * terms[j].origin->noise);
   }
   return std::min(by_parts, at_worst);
 }

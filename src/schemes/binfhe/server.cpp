@@ -290,8 +290,8 @@ struct Server::State : std::enable_shared_from_this<State> {
     const Operands of = operands(all);
     const auto [s, of_a, of_b] = std::array{of.terms[0], of.terms[1], of.terms[2]};
     // Of select with a, or of its negation with b.
-    account.check_mux(plan.output, std::max(rotated_noise({s, of_a}),
-                                            rotated_noise({{-1, s.origin}, of_b})));
+    account.check_mux(plan.output,
+                      std::max(rotated_noise({s, of_a}), rotated_noise({{-1, s.origin}, of_b})));
     const auto origin = [&] {
       const Term marked[] = {{3, s.origin}, {5, of_a.origin}, {7, of_b.origin}};
       return bootstrapped(mark_sum(marked), mix(3, plan.output.sectors()), account.of_mux(), 1);
@@ -336,8 +336,8 @@ struct Server::State : std::enable_shared_from_this<State> {
         }
         if (!lut.exact()) largest = lut.output().p - 1;
       }
-      return std::make_shared<const Origin>(origin_of_bootstrapped(
-          mark_sum(of.terms), tags, index, account.bootstrapped(), largest));
+      return std::make_shared<const Origin>(
+          origin_of_bootstrapped(mark_sum(of.terms), tags, index, account.bootstrapped(), largest));
     };
     return run(plan_look_up(parameters, luts, index), origin, all);
   }
@@ -361,8 +361,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     const double noise = variance_of(all.terms);
     if (noise > all.most) account.check_sum(input, noise);
     const auto origin = [&] {
-      return std::make_shared<const Origin>(
-          origin_of_sum(all.terms, constant, noise, largest));
+      return std::make_shared<const Origin>(origin_of_sum(all.terms, constant, noise, largest));
     };
     return run(plan_linear(parameters, weights, constant, input), origin, inputs);
   }
@@ -628,13 +627,13 @@ Ciphertexts Server::apply(std::span<const Lut> luts, std::span<const std::uint32
                           const Ciphertexts& a, std::optional<std::uint32_t> within) const {
   return state_->apply(luts, index, a, a.count, within);
 }
-Array Server::apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
-                    const Array& a, std::optional<std::uint32_t> within) const {
+Array Server::apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Array& a,
+                    std::optional<std::uint32_t> within) const {
   return state_->apply(luts, index, a, a.count(), within);
 }
 Ciphertexts Server::linear(std::span<const std::int32_t> weights,
-                           std::span<const Ciphertexts* const> inputs,
-                           std::int32_t constant, bool modular) const {
+                           std::span<const Ciphertexts* const> inputs, std::int32_t constant,
+                           bool modular) const {
   return state_->linear(weights, inputs, constant, modular);
 }
 Array Server::linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,

@@ -104,8 +104,8 @@ TEST_F(IoRoundtrip, NoiseOfSums) {
       EXPECT_EQ(bytes.size(), plain + (noise == 1 ? 0 : 6 + 8) + (sum ? 6 + 1 : 0));
     }
   value.sum = false;
-  for (const double wrong : {-1.0, std::nan(""), HUGE_VAL, 0.0,
-                             0.9 * std::min(1.0, binfhe::fresh_noise(parameters))}) {
+  for (const double wrong :
+       {-1.0, std::nan(""), HUGE_VAL, 0.0, 0.9 * std::min(1.0, binfhe::fresh_noise(parameters))}) {
     value.noise = wrong;
     EXPECT_THROW(dump(value), RangeError) << wrong;
   }

@@ -52,8 +52,8 @@ class BinfheSharedErrors : public ::testing::Test {
     }
     return out;
   }
-  /// The same gate of the same ciphertexts makes the same errors; of loaded ones, docs/noise.md says
-  /// that nobody finds it out.
+  /// The same gate of the same ciphertexts makes the same errors; of loaded ones, docs/noise.md
+  /// says that nobody finds it out.
   Known gate(const Known& x, const Known& y) {
     Known out{server_.and_(x.array, y.array), {}, x.loaded || y.loaded};
     for (std::size_t i = 0; i < out.array.count(); ++i) {

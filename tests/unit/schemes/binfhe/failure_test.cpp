@@ -268,9 +268,10 @@ TEST_F(BinfheFailure, SumsThatThePaddingDoesNotHoldAreRefused) {
   const Ciphertexts x = client_.encrypt({1, 3}, padded, 1), y = client_.encrypt({1, 2}, padded, 1);
   const Ciphertexts* two[] = {&x, &y};
   const std::int32_t add[] = {1, 1}, subtract[] = {1, -1};
-  EXPECT_EQ(test::message_of<EncodingError>([&] { lenient_.linear(add, two); }),
-            "linear: the sum may be 0 … 6, and p = 4 with padding holds 0 … 3: take a larger p; or "
-            "say modular = true, if the sum is meant modulo p or its terms are known to be smaller");
+  EXPECT_EQ(
+      test::message_of<EncodingError>([&] { lenient_.linear(add, two); }),
+      "linear: the sum may be 0 … 6, and p = 4 with padding holds 0 … 3: take a larger p; or "
+      "say modular = true, if the sum is meant modulo p or its terms are known to be smaller");
   EXPECT_NE(test::message_of<EncodingError>([&] {
               lenient_.linear(subtract, two, 2);
             }).find("may be -1 … 5,"),
@@ -293,7 +294,7 @@ TEST_F(BinfheFailure, SumsThatThePaddingDoesNotHoldAreRefused) {
   EXPECT_NO_THROW(lenient_.linear(subtract, bits, 1));
   EXPECT_THROW(lenient_.linear(subtract, bits), EncodingError);
   const Array* with_one[] = {&both, &s};
-  EXPECT_NO_THROW(lenient_.linear(add, with_one));      // 3 at most
+  EXPECT_NO_THROW(lenient_.linear(add, with_one));  // 3 at most
   EXPECT_THROW(lenient_.linear(add, with_one, 1), EncodingError);
   const Array one = lenient_.trivial_array({1}, padded);
   const Array* constant[] = {&both, &one};
