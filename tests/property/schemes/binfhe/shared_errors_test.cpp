@@ -93,7 +93,7 @@ class BinfheSharedErrors : public ::testing::Test {
 
 TEST_F(BinfheSharedErrors, AreNeverUnderstated) {
   int exact = 0, more = 0;
-  for (int run = 0; run < 60; ++run) {
+  for (int run = 0; run < 200; ++run) {
     std::vector<Known> wires;
     for (int i = 0; i < 3; ++i) wires.push_back(fresh());
     for (int step = 0; step < 25; ++step) {
