@@ -26,17 +26,20 @@ std::uint64_t at(const Numbers& marks, std::size_t i) { return marks[marks.size(
 
 std::size_t count_of(const Origin& origin) { return origin.values->size(); }
 
-/// Of the mask, which has the errors' key; the same of a ciphertext and its negation. A trivial one
-/// has no mask: its message takes the place.
+/// Whether errors are the same, up to their sign.
+bool same_errors(std::uint64_t a, std::uint64_t b) { return a != 0 && (a ^ b) <= 1; }
+
+/// Of the mask; of a ciphertext and its negation they differ in bit 0 alone. A trivial one has no
+/// mask: its message takes the place.
 std::uint64_t mark_of(std::span<const std::uint32_t> row, std::uint64_t q) {
   const auto mask = row.first(std::min(marked_words, row.size() - 1));
   const auto first = std::find_if(mask.begin(), mask.end(), [](auto word) { return word != 0; });
-  if (first == mask.end()) return mix(row.back()) | 1;
+  if (first == mask.end()) return mix(row.back()) | 3;
   const bool negate = *first > q / 2;
   std::uint64_t mark = 0;
   for (const std::uint32_t word : mask)
     mark = mark * mark_base + (negate ? (q - word) & (q - 1) : word);
-  return mix(mark) | 1;
+  return ((mix(mark) | 3) ^ 1) | (negate ? 1 : 0);
 }
 
 bool may_share(const ErrorPart& a, const ErrorPart& b) {
@@ -50,8 +53,22 @@ bool may_share(const ErrorPart& a, const ErrorPart& b) {
                             : y.size() == 1 ? x.size()
                                             : std::min(x.size(), y.size());
   for (std::size_t i = 0; i < count; ++i)
-    if (at(x, i) == at(y, i) && at(x, i) != 0) return true;
+    if (same_errors(at(x, i), at(y, i))) return true;
   return false;
+}
+
+/// 1 or -1 where all errors of one are those of the other times this, as far as words tell; else 0.
+int ratio_of(const ErrorPart& a, const ErrorPart& b) {
+  if (!a.marks || !b.marks || a.variance != b.variance) return 0;
+  if (a.marks == b.marks) return 1;
+  // Bootstraps that differ in the sign of their output have one mark, and about the same errors.
+  if (((a.from | b.from) & ErrorPart::made) != 0) return 0;
+  const Numbers &x = *a.marks, &y = *b.marks;
+  if (x.size() != y.size() || x.empty()) return 0;
+  const std::uint64_t sign = x[0] ^ y[0];
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!same_errors(x[i], y[i]) || (x[i] ^ y[i]) != sign) return 0;
+  return sign == 0 ? 1 : -1;
 }
 
 /// All parts of all terms; those of the same ciphertexts are one, whose weights add up.
@@ -59,11 +76,12 @@ std::vector<ErrorPart> gather(std::span<const Term> terms) {
   std::vector<ErrorPart> parts;
   for (const Term& term : terms)
     for (const ErrorPart& part : term.origin->parts) {
+      int ratio = 0;
       const auto same = std::find_if(parts.begin(), parts.end(), [&](const ErrorPart& other) {
-        return part.marks && other.marks == part.marks && other.variance == part.variance;
+        return (ratio = ratio_of(part, other)) != 0;
       });
       if (same != parts.end()) {
-        same->weight += term.weight * part.weight;
+        same->weight += ratio * term.weight * part.weight;
       } else {
         parts.push_back(part);
         parts.back().weight *= term.weight;

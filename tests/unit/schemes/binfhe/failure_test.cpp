@@ -174,7 +174,8 @@ TEST_F(BinfheShared, TheSameCiphertextsCountAsTheSame) {
   const Array first = lenient_.upload(forgotten(x)), second = lenient_.upload(forgotten(x)),
               other = lenient_.upload(forgotten(y));
   EXPECT_EQ(noise({1, 1}, {first, second}), 4);
-  EXPECT_EQ(noise({1, 1}, {first, lenient_.upload(forgotten(lenient_.not_(x)))}), 4);
+  EXPECT_EQ(noise({1, -1}, {first, lenient_.upload(forgotten(lenient_.not_(x)))}), 4);
+  EXPECT_EQ(noise({1, 1}, {first, lenient_.upload(forgotten(lenient_.not_(x)))}), 0);
   EXPECT_EQ(noise({1, 1}, {first, other}), 2);
   EXPECT_EQ(noise({1, 1}, {first, x}), 4);  // which of those made here it is cannot be known
   // Made once more.
