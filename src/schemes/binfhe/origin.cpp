@@ -62,7 +62,7 @@ int ratio_of(const ErrorPart& a, const ErrorPart& b) {
   if (!a.marks || !b.marks || a.variance != b.variance) return 0;
   if (a.marks == b.marks) return 1;
   // Bootstraps that differ in the sign of their output have one mark, and about the same errors.
-  if (((a.from | b.from) & ErrorPart::made) != 0) return 0;
+  if (((a.from | b.from) & (ErrorPart::made | ErrorPart::joined)) != 0) return 0;
   const Numbers &x = *a.marks, &y = *b.marks;
   if (x.size() != y.size() || x.empty()) return 0;
   const std::uint64_t sign = x[0] ^ y[0];
@@ -208,7 +208,7 @@ Origin join(std::span<const Origin* const> origins) {
   }
   // Part k of each, and nothing where there are fewer.
   for (std::size_t k = 0; k < parts; ++k) {
-    ErrorPart part{0, 0, {}, 0};
+    ErrorPart part{0, 0, {}, ErrorPart::joined};
     Numbers marks;
     marks.reserve(values.size());
     bool known = true;

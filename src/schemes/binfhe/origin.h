@@ -17,7 +17,8 @@ using Marks = std::shared_ptr<const std::vector<std::uint64_t>>;
 /// Errors of fresh or bootstrapped ciphertexts, times a weight.
 struct ErrorPart {
   /// Loaded ones may be any of those made before they were saved.
-  enum From : std::uint8_t { fresh = 1, loaded = 2, made = 4 };
+  /// Joined ones may have smaller weights, or of the other sign, in some of the batch.
+  enum From : std::uint8_t { fresh = 1, loaded = 2, made = 4, joined = 8 };
   double weight = 1;
   double variance = 1;  ///< before the weight, in units of a bootstrapped ciphertext's
   Marks marks{};        ///< null: unknown, may be a part of any other
