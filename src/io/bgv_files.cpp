@@ -85,6 +85,8 @@ struct Codec<Ciphertexts> {
     const auto seed = in.seed();
     check_info(parameters, info, seed.has_value());
     ArrayFields array = in.array(info.count);
+    if (array.noise != 1 || array.sum)
+      throw FormatError("noise, sum: fields of an array that BGV's do not have");
     info.length = array.length;
     info.rest = static_cast<bgv::Rest>(array.rest);
     check_info(parameters, info, seed.has_value());

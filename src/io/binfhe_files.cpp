@@ -10,6 +10,7 @@
 #include "io/files.h"
 #include "io/residues.h"
 #include "lattice/lwe/uniform.h"
+#include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 
 namespace whorl::io {
@@ -117,7 +118,13 @@ struct Codec<Ciphertexts> {
     write_encoding(out.fields(), value.encoding);
     out.fields().value(static_cast<std::uint64_t>(value.count));
     out.seed(value.seed);
-    out.array({value.shape, runs_of(value.numbers)}, value.count);
+    ArrayFields fields{value.shape, runs_of(value.numbers)};
+    if (!value.seed) {
+      binfhe::check_noise(value);
+      fields.noise = value.noise;
+      fields.sum = value.sum;
+    }
+    out.array(std::move(fields), value.count);
     const std::size_t words = value.seed ? value.count : value.data.size();
     const std::size_t offset = value.seed ? value.row() - 1 : 0;
     const std::size_t stride = value.seed ? value.row() : 1;
@@ -135,6 +142,8 @@ struct Codec<Ciphertexts> {
     const ArrayFields fields = in.array(count);
     if (fields.length != 0 || fields.rest != 0)
       throw FormatError("length, rest: of vectors, which these ciphertexts do not hold");
+    if (seed && (fields.noise != 1 || fields.sum))
+      throw FormatError("noise, sum: of what is computed, and these have the seed of encryptions");
     const std::uint64_t q = parameters.q();
     const std::size_t row = std::size_t{parameters.n()} + 1;
     const std::uint64_t words = checked_product(count, row, "ciphertexts");
@@ -154,11 +163,13 @@ struct Codec<Ciphertexts> {
       for (std::size_t i = 0; i < count; ++i)
         lattice::lwe::ciphertext_uniform(*seed, numbers.empty() ? i : numbers[i], q,
                                          std::span(data).subspan(i * row, row - 1));
-    return {parameters,        in.header().key_id,
-            encoding,          static_cast<std::size_t>(count),
-            std::move(data),   seed,
-            fields.shape,      1,
-            std::move(numbers)};
+    Ciphertexts value{parameters,         in.header().key_id,
+                      encoding,           static_cast<std::size_t>(count),
+                      std::move(data),    seed,
+                      fields.shape,       seed ? binfhe::fresh_noise(parameters) : fields.noise,
+                      std::move(numbers), fields.sum};
+    if (!seed) binfhe::check_noise(value);
+    return value;
   }
 };
 

@@ -16,7 +16,8 @@ constexpr std::uint64_t harmless_expansion = 4;
 
 constexpr std::tuple array_fields{
     Field{1, "shape", &ArrayFields::shape, max_axes}, Field{2, "numbers", &ArrayFields::numbers},
-    Field{3, "length", &ArrayFields::length}, Field{4, "rest", &ArrayFields::rest}};
+    Field{3, "length", &ArrayFields::length},         Field{4, "rest", &ArrayFields::rest},
+    Field{5, "noise", &ArrayFields::noise},           Field{6, "sum", &ArrayFields::sum}};
 
 template <class Exception>
 void check_shape(const Shape& shape, std::uint64_t count) {
@@ -109,8 +110,10 @@ std::optional<Seed> PayloadReader::seed() {
 
 std::optional<Shape> PayloadReader::shape(std::uint64_t count) {
   ArrayFields fields = array(count);
-  if (!fields.numbers.empty() || fields.length != 0 || fields.rest != 0)
-    throw FormatError(what_ + ": a field that they do not have (numbers, length or rest)");
+  if (!fields.numbers.empty() || fields.length != 0 || fields.rest != 0 || fields.noise != 1 ||
+      fields.sum)
+    throw FormatError(what_ +
+                      ": a field that they do not have (numbers, length, rest, noise or sum)");
   return std::move(fields.shape);
 }
 

@@ -34,6 +34,8 @@ struct ArrayFields {
   std::vector<NumberRun> numbers{};  ///< of what has a seed
   std::uint64_t length = 0;          ///< values of each vector, where the scheme has vectors
   std::uint8_t rest = 0;             ///< what is behind them
+  double noise = 1;                  ///< of what has no seed, where the scheme has this
+  bool sum = false;                  ///< the same
 };
 
 /// Gathers small fields and refers to arrays, which must outlive it.

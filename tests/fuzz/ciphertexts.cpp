@@ -14,6 +14,12 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
         value.shape = whorl::Shape{1, count, 1};
         seeds.push_back(dump(value));
         if (count == 0) continue;
+        if (!seeded) {
+          auto sum = value;
+          sum.noise = 2;
+          sum.sum = true;
+          seeds.push_back(dump(sum));
+        }
         seeds.push_back(dump(whorl::binfhe::take(value, std::vector<std::uint32_t>{2, 0, 1, 2})));
       }
   for (const char* name : {"binfhe-fresh", "binfhe-wide-nand"})

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "whorl/word_array.h"
 
 namespace whorl::binfhe {
+
+struct Origin;
 
 /// `count` ciphertexts (a, b) in Z_q^(n+1), row-major (count, n+1), b last: b - <a, s> = m·q/p + e.
 struct Ciphertexts {
@@ -27,13 +30,19 @@ struct Ciphertexts {
   std::optional<Seed> seed;
   /// Shape of the array, row-major; the product of its axes is `count`. No value means (count,).
   std::optional<Shape> shape{};
-  /// Variance of the errors, in units of the variance of a bootstrapped ciphertext
-  /// (Parameters::noise().refreshed). Servers set it, and read it if there is no seed. Files do not
-  /// contain it: loaded ciphertexts without a seed count as bootstrapped.
+  /// Variance of the errors, in units of the variance of a bootstrapped ciphertext (the larger
+  /// Parameters::noise().refreshed of the two transforms). Servers set it, and read it if there is
+  /// no seed. Code that changes `data` must set it.
   double noise = 1;
   /// The seed was drawn for a whole batch: numbers[i] is the place in that batch of ciphertext i.
   /// An empty list means the places 0, 1, 2 …
   std::vector<std::uint32_t> numbers{};
+  /// Whether these are weighted sums, which may share errors with any others. Otherwise equal
+  /// ciphertexts have equal errors, and different ones independent errors.
+  bool sum = false;
+  /// What the server that made these knows besides, such as what was added up. Lost in files.
+  /// Whoever changes `data` must clear it.
+  std::shared_ptr<const Origin> origin{};
 
   std::size_t row() const { return parameters.n() + 1; }
   std::span<const std::uint32_t> operator[](std::size_t i) const {

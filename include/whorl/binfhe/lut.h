@@ -22,8 +22,9 @@ class Lut {
   /// The kind is `padded` if `input.padding`, else `negacyclic` if the values allow it, else
   /// `arbitrary`. EncodingError if a value is not below output.p, if there are not input.p values,
   /// or if a sector has fewer than 4 units of Z_2N or of Z_q (for an arbitrary table: if p is above
-  /// N/4). A server never refuses a table that is not `exact`, whatever its failure probability is;
-  /// its outputs may differ from f(m) by up to error_bound().
+  /// N/4). A table that is not `exact` has no limit of its failure probability; its outputs may
+  /// differ from f(m) by up to error_bound(). Servers refuse it where they may differ by more: see
+  /// Server::apply.
   static Lut create(const Parameters& parameters, std::vector<std::uint32_t> values, Encoding input,
                     Encoding output, bool exact = true);
   static Lut create(const Parameters& parameters,
@@ -36,13 +37,15 @@ class Lut {
   Encoding output() const { return output_; }
   LutKind kind() const { return kind_; }
   bool exact() const { return exact_; }
-  /// A bound of the distance between the decrypted output and f(m), around the circle of p', for a
-  /// fresh or bootstrapped input. A larger distance has a probability of at most 2^-40. For an
-  /// exact table the bound is 0. Otherwise it adds up two effects. The input's noise can turn m
-  /// into a neighbour of m, so the bound has the largest distance between f(m) and f of a neighbour
-  /// that the noise reaches. The output's own noise can pass some sectors more. docs/noise.md has
-  /// the formula.
-  std::uint32_t error_bound() const;
+  /// A bound of the distance between the decrypted output and f(m), around the circle of p'. A
+  /// larger distance has a probability of at most `allow_failure`. For an exact table the bound is
+  /// 0. `noise` is the variance of the input's errors in units of the variance of a bootstrapped
+  /// ciphertext; 1 stands for a fresh or bootstrapped input. The bound adds up two effects. The
+  /// input's noise can turn m into a neighbour of m, so the bound has the largest distance between
+  /// f(m) and f of a neighbour that the noise reaches. The output's own noise can pass some sectors
+  /// more. docs/noise.md has the formula. RangeError for a noise that is negative or not finite,
+  /// ParameterError for an `allow_failure` outside (0, 1].
+  std::uint32_t error_bound(double noise = 1, double allow_failure = allowed_failure) const;
 
  private:
   Lut(Parameters parameters, std::vector<std::uint32_t> values, Encoding input, Encoding output,

@@ -76,7 +76,8 @@ class Array {
   std::size_t count() const;
   /// Bytes on the devices.
   std::size_t bytes() const;
-  /// Variance of the errors, in units of the variance of a bootstrapped ciphertext.
+  /// An upper bound of the variance of the errors, in units of the variance of a bootstrapped
+  /// ciphertext.
   double noise() const;
 
   friend Array operator&(const Array& a, const Array& b) { return a.gate(Gate::and_, b); }
@@ -204,14 +205,28 @@ class Server {
   /// Makes the noise of bits small again. `output` may change their encoding.
   Ciphertexts bootstrap(const Ciphertexts& a, std::optional<Encoding> output = {}) const;
   /// Looks ciphertext i up in luts[index[i]]; with an empty index all are looked up in luts[0]. All
-  /// tables have the same kind, input encoding and output encoding.
+  /// tables have the same kind, input encoding and output encoding. NoiseError if outputs of tables
+  /// that are not exact may be off by more than `within`; without `within` the limit is
+  /// Lut::error_bound().
   Ciphertexts apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
-                    const Ciphertexts& a) const;
+                    const Ciphertexts& a, std::optional<std::uint32_t> within = {}) const;
+  /// How far outputs of a table that is not exact may be from f(m), around the circle of p', for
+  /// the noise that `a` has, with allow_failure() as the probability of more.
+  std::uint32_t error_bound(const Lut& lut, const Ciphertexts& a) const;
 
   /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without a bootstrap. The noise variance of
-  /// the result is sum_k weights[k]^2 times the variance of inputs[k].
+  /// the result is sum_k weights[k]^2 times the variance of inputs[k]. Where inputs may share errors
+  /// (the same ciphertexts, and sums of the same) their standard deviations add up instead
+  /// (docs/noise.md).
+  ///
+  /// With padding the sum must stay in 0 … p-1 for all messages that the inputs may have: 0 … p-1,
+  /// or 0 … 1 for results of gates, or up to the largest value of a table. EncodingError otherwise,
+  /// unless it is `modular`: the sum is meant modulo p, or the caller knows that the messages are
+  /// smaller. A padded table takes a message of p or more, or below 0, for another one, and negates
+  /// what it finds.
   Ciphertexts linear(std::span<const std::int32_t> weights,
-                     std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0) const;
+                     std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0,
+                     bool modular = false) const;
   /// Trivial encryptions of known messages, without noise or mask. Anyone can read them.
   Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
   Ciphertexts trivial(std::initializer_list<std::uint32_t> messages, Encoding encoding = {}) const {
@@ -232,10 +247,11 @@ class Server {
   Array not_(const Array& a) const;
   Array mux(const Array& select, const Array& a, const Array& b) const;
   Array bootstrap(const Array& a, std::optional<Encoding> output = {}) const;
-  Array apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
-              const Array& a) const;
+  Array apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Array& a,
+              std::optional<std::uint32_t> within = {}) const;
+  std::uint32_t error_bound(const Lut& lut, const Array& a) const;
   Array linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
-               std::int32_t constant = 0) const;
+               std::int32_t constant = 0, bool modular = false) const;
   Array trivial_array(std::span<const std::uint32_t> messages, Encoding encoding = {}) const;
   Array trivial_array(std::initializer_list<std::uint32_t> messages, Encoding encoding = {}) const {
     return trivial_array(std::span(messages.begin(), messages.size()), encoding);

@@ -23,8 +23,8 @@ inline nb::object view(const WordArray& words, const std::vector<std::size_t>& s
   return words.word_bytes() == 4 ? view(std::uint32_t{}) : view(std::uint64_t{});
 }
 
-/// What batches of every scheme have. `take` is given a batch and indices, `join` batches of one
-/// origin, at least one.
+/// What batches of every scheme have. `take` is given a batch and indices, `join` batches, which it
+/// checks.
 template <class Ciphertexts, class Take, class Join>
 void bind_batch(nb::class_<Ciphertexts>& type, Take take, Join join) {
   using namespace nb::literals;
@@ -56,9 +56,7 @@ void bind_batch(nb::class_<Ciphertexts>& type, Take take, Join join) {
       .def_static(
           "concatenate",
           [join](const std::vector<const Ciphertexts*>& batches) {
-            if (batches.empty()) throw ShapeError("batches: none");
             check_each(batches);
-            for (const Ciphertexts* batch : batches) check_origin(*batch, *batches.front());
             return without_gil([&] { return join(batches); });
           },
           "batches"_a);
@@ -85,6 +83,8 @@ void bind_batch(nb::class_<Ciphertexts>& type, LayoutOf layout) {
         return with(c, take_words(c.data, layout(c), c.count, index));
       },
       [=](const std::vector<const Ciphertexts*>& batches) {
+        if (batches.empty()) throw ShapeError("batches: none");
+        for (const Ciphertexts* batch : batches) check_origin(*batch, *batches.front());
         return with(*batches.front(), join_words<Ciphertexts>(batches, layout(*batches.front())));
       });
 }

@@ -14,6 +14,7 @@ namespace whorl::python {
 using namespace nb::literals;
 using binfhe::Array;
 using binfhe::EvaluationKeys;
+using binfhe::Lut;
 using binfhe::Server;
 
 namespace {
@@ -63,8 +64,13 @@ void bind_binfhe_server(nb::module_& module) {
            "a"_a, "b"_a)
       .def("mux_by_known", calling<Server, Array, Bits>(&Server::mux), "select"_a, "a"_a, "b"_a)
       .def("bootstrap", calling<Server, Array>(&Server::bootstrap), "a"_a, "output"_a.none())
-      .def("apply", calling<Server, Array>(&Server::apply), "luts"_a, "index"_a, "a"_a)
-      .def("linear", calling<Server, Array>(&Server::linear), "weights"_a, "inputs"_a, "constant"_a)
+      .def("apply", calling<Server, Array>(&Server::apply), "luts"_a, "index"_a, "a"_a,
+           "within"_a = nb::none())
+      .def("error_bound",
+           calling<Server, std::uint32_t, const Lut&, const Array&>(&Server::error_bound), "lut"_a,
+           "a"_a)
+      .def("linear", calling<Server, Array>(&Server::linear), "weights"_a, "inputs"_a, "constant"_a,
+           "modular"_a = false)
       .def("trivial", calling<Server, Array, Bits>(&Server::trivial_array), "messages"_a,
            "encoding"_a);
 

@@ -45,7 +45,7 @@ void bind_lut(nb::module_& module) {
       .def_prop_ro("output", [](const Lut& lut) { return as_pair(lut.output()); })
       .def_prop_ro("kind", [](const Lut& lut) { return to_name(lut.kind()); })
       .def_prop_ro("exact", &Lut::exact)
-      .def_prop_ro("error_bound", &Lut::error_bound);
+      .def_prop_ro("error_bound", [](const Lut& lut) { return lut.error_bound(); });
   bind_files(type);
 }
 
@@ -55,6 +55,7 @@ void bind_binfhe_data(nb::module_& module) {
   nb::class_<Ciphertexts> batch(module, "Ciphertexts");
   batch.def_prop_ro("encoding", [](const Ciphertexts& c) { return as_pair(c.encoding); })
       .def_prop_ro("count", [](const Ciphertexts& c) { return c.count; })
+      .def_prop_ro("noise", [](const Ciphertexts& c) { return c.noise; })
       .def_prop_ro("data", &words);
   bind_batch(
       batch,

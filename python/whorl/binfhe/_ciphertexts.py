@@ -100,9 +100,9 @@ class EncryptedArray(Encoded, DeviceCiphertexts["Server", Ciphertexts]):
         """`Server.bootstrap`."""
         return self._server.bootstrap(self, p_out, padding_out)
 
-    def apply(self, luts: Any) -> EncryptedArray:
+    def apply(self, luts: Any, within: int | None = None) -> EncryptedArray:
         """`Server.apply`."""
-        return self._server.apply(luts, self)
+        return self._server.apply(luts, self, within)
 
     def __and__(self, other: Bits) -> EncryptedArray:
         return self._server.and_(self, other)

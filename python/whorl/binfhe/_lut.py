@@ -30,9 +30,9 @@ class Lut(Saved):
             rotation.
         padding_out: whether outputs carry a padding bit; default: like the inputs.
         exact: whether each output must be f(m). A server refuses an exact table that gives another
-            value with a probability above its `allow_failure`. It looks up a table with
-            `exact=False` whatever the noise is; `error_bound` says how far outputs may be from
-            f(m). Take it for smooth functions of large p.
+            value with a probability above its `allow_failure`. Outputs of a table with
+            `exact=False` may be off: `error_bound` says how far from f(m), and a server refuses it
+            where they may be further off. Take it for smooth functions of large p.
 
     Raises:
         EncodingError: a value is negative or not below p_out, the length is not p, or p is more
@@ -124,7 +124,8 @@ class Lut(Saved):
         "_core.error_bound",
         "How far a decrypted output may be from f(m), counted around the circle of `p_out`, for "
         "inputs that are fresh or bootstrapped; it is further off with a probability of at most "
-        "2^-40. 0 says that the table is exact. docs/noise.md has the formula.",
+        "2^-40. 0 says that the table is exact. `Server.error_bound` has it for other inputs and "
+        "probabilities. docs/noise.md has the formula.",
     )
 
     def __call__(self, m: int) -> int:

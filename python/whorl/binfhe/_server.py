@@ -256,13 +256,20 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     # ---- tables
 
-    def apply(self, luts: Tables, ciphertexts: Encrypted) -> EncryptedArray:
+    def apply(
+        self, luts: Tables, ciphertexts: Encrypted, within: int | None = None
+    ) -> EncryptedArray:
         """Looks up each ciphertext in a table: one for all, or one for each (OpenFHE: EvalFunc).
 
         `luts`: a `Lut`, or nested lists or an object array of them, broadcast against the
         ciphertexts. All have the ciphertexts' p and padding, and the same p_out and padding_out:
         `EncodingError` otherwise; `TypeError` for anything but tables. Equal tables are stored
         once. Negacyclic and padded tables take one blind rotation each, arbitrary ones two.
+
+        `within`: how far outputs of tables with `exact=False` may be off; default: the table's
+        `error_bound`. Raises `NoiseError` if they may be off by more, as for a sum, which has more
+        noise than that bound is for, or with an `allow_failure` below 2^-40. `error_bound` of the
+        server tells beforehand.
 
         >>> from whorl.binfhe import Client, Lut, parameters
         >>> params = parameters("W128_P64")
@@ -273,6 +280,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         >>> client.decrypt(server.apply([invert, keep, invert], bits))
         array([0, 1, 1])
         """
+        if within is not None:
+            within = as_modulus(within, "within")
         x = self.upload(ciphertexts)
         tables = np.empty((), dtype=np.object_)
         if isinstance(luts, Lut):
@@ -296,12 +305,17 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         _check_tables(distinct, x)
         if len(distinct) == 1:
             nothing = np.empty(0, dtype=np.uint32)
-            return self._wrap(self._core.apply([distinct[0]._core], nothing, x._core), shape)
+            core = self._core.apply([distinct[0]._core], nothing, x._core, within)
+            return self._wrap(core, shape)
         index = np.broadcast_to(indices.reshape(tables.shape), shape).reshape(-1)
-        return self._apply_kinds(distinct, index, x)
+        return self._apply_kinds(distinct, index, x, within)
 
     def _apply_kinds(
-        self, luts: list[Lut], index: np.ndarray[Any, np.dtype[np.uint32]], x: EncryptedArray
+        self,
+        luts: list[Lut],
+        index: np.ndarray[Any, np.dtype[np.uint32]],
+        x: EncryptedArray,
+        within: int | None,
     ) -> EncryptedArray:
         """One call for each kind of table: kinds differ in the number of blind rotations."""
         kinds = np.array([lut.kind for lut in luts])
@@ -313,19 +327,45 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             where = np.flatnonzero(np.isin(index, chosen))
             part = flat[where]
             tables = [luts[i]._core for i in chosen]
-            core = self._core.apply(tables, numbers[index[where]], part._core)
+            core = self._core.apply(tables, numbers[index[where]], part._core, within)
             parts.append(self._wrap(core, part.shape))
             places.append(where)
         return concatenate(parts)[np.argsort(np.concatenate(places))].reshape(x.shape)
 
+    def error_bound(self, lut: Lut, ciphertexts: Encrypted) -> int:
+        """How far outputs of a table with `exact=False` may be from f(m) for these inputs.
+
+        Counted around the circle of `p_out`. It follows from the noise that the inputs have, and
+        outputs are further off with a probability of at most `allow_failure`.
+        """
+        if not isinstance(lut, Lut):
+            raise TypeError(f"lut: a table is needed, not {type(lut).__name__}")
+        x = self.upload(ciphertexts)
+        _check_tables([lut], x)
+        bound: int = self._core.error_bound(lut._core, x._core)
+        return bound
+
     # ---- sums
 
     def linear(
-        self, weights: ArrayLike, ciphertexts: Sequence[Encrypted], constant: int = 0
+        self,
+        weights: ArrayLike,
+        ciphertexts: Sequence[Encrypted],
+        constant: int = 0,
+        *,
+        modular: bool = False,
     ) -> EncryptedArray:
         """constant + Σ weights[k]·ciphertexts[k] modulo p, without bootstrap.
 
         The noise variance is the sum of the inputs' variances, each times the square of its weight.
+        Where arrays hold the same ciphertexts, or sums that may have some in common, standard
+        deviations add up instead (docs/noise.md). So give all terms to one call.
+
+        With padding the sum must stay in 0 … p-1 for all messages that the arrays may hold: 0 …
+        p-1, or 0 and 1 for results of gates, or up to the largest value of a table. Otherwise
+        `EncodingError` is raised, unless `modular` says that the sum is meant modulo p, or that you
+        know its terms to be smaller. A padded table takes a message beyond 0 … p-1 for another one.
+
         Raises `ValueError` unless there are as many weights as arrays, and at least one. For a
         weight that is not an integer it raises `TypeError`, and for one outside
         -2^31 … 2^31 - 1 `EncodingError`, with its index.
@@ -341,15 +381,16 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             raise ValueError(f"weights: shape {numbers.shape} for {len(arrays)} arrays")
         operands, shape = self._meet(*arrays)
         cores = [each._core for each in operands]
-        return self._wrap(self._core.linear(numbers.astype(np.int32), cores, int(added)), shape)
+        core = self._core.linear(numbers.astype(np.int32), cores, int(added), bool(modular))
+        return self._wrap(core, shape)
 
-    def add(self, a: Encrypted, b: Encrypted) -> EncryptedArray:
-        """a + b modulo p, without bootstrap."""
-        return self.linear([1, 1], [a, b])
+    def add(self, a: Encrypted, b: Encrypted, modular: bool = False) -> EncryptedArray:
+        """a + b modulo p, without bootstrap. `modular` as of `linear`."""
+        return self.linear([1, 1], [a, b], modular=modular)
 
-    def sub(self, a: Encrypted, b: Encrypted) -> EncryptedArray:
-        """a - b modulo p, without bootstrap."""
-        return self.linear([1, -1], [a, b])
+    def sub(self, a: Encrypted, b: Encrypted, modular: bool = False) -> EncryptedArray:
+        """a - b modulo p, without bootstrap. `modular` as of `linear`."""
+        return self.linear([1, -1], [a, b], modular=modular)
 
     def trivial(self, messages: ArrayLike, p: int = 4, padding: bool = False) -> EncryptedArray:
         """Ciphertexts of known messages 0 … p-1, of the same shape, without noise or mask.

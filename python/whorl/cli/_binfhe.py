@@ -112,9 +112,11 @@ def _lut(scheme: Scheme, text: str, p_out: int | None, approximate: bool) -> Wor
         lut = scheme.part("Lut")(
             server.parameters, values, array.p, outputs, array.padding, exact=not approximate
         )
-        if approximate:
-            err.print(f"outputs are off by at most {lut.error_bound}", markup=False)
-        return server.apply(lut, array)
+        if not approximate:
+            return server.apply(lut, array)
+        bound = server.error_bound(lut, array)
+        err.print(f"outputs are off by at most {bound}", markup=False)
+        return server.apply(lut, array, within=bound)
 
     return work
 

@@ -80,6 +80,36 @@ bool carries(const Parameters& parameters, Encoding encoding) {
 
 }  // namespace
 
+double unit_of_noise(const Parameters& parameters) {
+  return std::max(parameters.noise(Transform::ntt).refreshed,
+                  parameters.noise(Transform::fft).refreshed);
+}
+
+double fresh_noise(const Parameters& parameters) {
+  return parameters.literal().sigma_lwe * parameters.literal().sigma_lwe /
+         unit_of_noise(parameters);
+}
+
+void check_noise(const Ciphertexts& ciphertexts) {
+  const double noise = ciphertexts.noise;
+  if (noise == 1) return;  // of most
+  const auto refuse = [noise](const std::string& least) {
+    throw RangeError("noise: " + std::to_string(noise) + ", must be finite and at least " + least);
+  };
+  if (!(noise >= 0 && std::isfinite(noise))) refuse("0");
+  if (noise != 0) {
+    const double least = std::min(1.0, fresh_noise(ciphertexts.parameters));
+    if (noise < least) refuse(std::to_string(least) + ", that of an encryption");
+    return;
+  }
+  for (std::size_t i = 0; i < ciphertexts.count; ++i) {
+    const auto mask = ciphertexts[i].first(ciphertexts.parameters.n());
+    if (std::any_of(mask.begin(), mask.end(), [](std::uint32_t word) { return word != 0; }))
+      throw RangeError("noise: 0, but ciphertext " + std::to_string(i) +
+                       " has a mask, so that it has errors");
+  }
+}
+
 void check_allowed(double allow_failure) {
   if (!(allow_failure > 0 && allow_failure <= 1))
     throw ParameterError("allow_failure = " + std::to_string(allow_failure) +
@@ -104,8 +134,9 @@ Account::Account(const Parameters& parameters, Transform transform, double allow
       allow_failure_(allow_failure) {
   check_allowed(allow_failure);
   allow_failure_log2_ = std::log2(allow_failure);
+  estimate_.refreshed = unit_of_noise(parameters);
   const double to_q = static_cast<double>(parameters.q()) / static_cast<double>(parameters.Q());
-  fresh_ = estimate_.fresh / estimate_.refreshed;
+  fresh_ = fresh_noise(parameters);
   mux_ = 1 + to_q * to_q * estimate_.blind_rotation / estimate_.refreshed;
 }
 
@@ -174,6 +205,30 @@ void Account::check_look_up(const Lut& lut, double noise) const {
     refuse(arbitrary ? "a table of two rotations" : "a table of one rotation", lut.input(),
            failure_log2);
   check_output(lut.output());
+}
+
+std::uint32_t Account::error_bound(const Lut& lut, double noise) const {
+  return lut.error_bound(std::max(noise, bootstrapped()), allow_failure_);
+}
+
+void Account::check_approximate(std::span<const Lut> luts, double noise,
+                                std::optional<std::uint32_t> within) const {
+  if (allows(never_log2)) return;
+  // Where neither is worse than what tables state, none has to be looked at.
+  if (!within && noise <= bootstrapped() && allow_failure_ >= allowed_failure) return;
+  for (const Lut& lut : luts) {
+    if (lut.exact()) continue;
+    const std::uint32_t bound = error_bound(lut, noise), most = within.value_or(lut.error_bound());
+    if (bound <= most) continue;
+    throw NoiseError("a table that is not exact, on an input whose noise has " +
+                     std::to_string(noise) + " times the variance of a bootstrapped one, with " +
+                     describe(lut.input()) + " under " + name_of(parameters_) +
+                     " gives values that are off by up to " + std::to_string(bound) + " but for " +
+                     power_of_two(allow_failure_log2_) + ", which is above the " +
+                     std::to_string(most) + " that " + (within ? "is" : "its error_bound says is") +
+                     " allowed. within = " + std::to_string(bound) +
+                     " accepts it; bootstrapped inputs have less noise.");
+  }
 }
 
 void Account::check_sum(Encoding encoding, double noise) const {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "schemes/binfhe/derived.h"
@@ -12,6 +14,14 @@ namespace whorl::binfhe {
 
 // log2 of failure probabilities; docs/noise.md derives them. `noise` is the variance of the
 // inputs' errors in units of a bootstrapped ciphertext's, `estimate` is of `parameters`.
+
+/// Variance of a bootstrapped ciphertext by the transform that has more: the unit of `noise`.
+double unit_of_noise(const Parameters& parameters);
+/// Noise of fresh encryptions.
+double fresh_noise(const Parameters& parameters);
+/// RangeError unless the noise is what ciphertexts can have: at least that of encryptions or of a
+/// bootstrap, or 0 where no ciphertext has a mask.
+void check_noise(const Ciphertexts& ciphertexts);
 
 /// A rotation that decides with a margin of q/(2·margin_sectors).
 double gate_failure_log2(const Parameters& parameters, const NoiseEstimate& estimate, double noise,
@@ -44,7 +54,7 @@ class Account {
   /// Two rotations and one key switch.
   double of_mux() const { return mux_; }
 
-  // `noise`: the sum of the inputs'.
+  // `noise`: of the inputs' sum.
 
   void check_gate(Gate gate, Encoding input, Encoding output, double noise) const;
   void check_bootstrap(Encoding input, Encoding output, double noise) const;
@@ -52,6 +62,12 @@ class Account {
   /// Of an exact table.
   void check_look_up(const Lut& lut, double noise) const;
   void check_sum(Encoding encoding, double noise) const;
+  /// Of a table that is not exact: how far its outputs are off at most, but for allow_failure.
+  std::uint32_t error_bound(const Lut& lut, double noise) const;
+  /// That this is at most `within` for each of them, by default what Lut::error_bound states. All
+  /// have one kind and encodings.
+  void check_approximate(std::span<const Lut> luts, double noise,
+                         std::optional<std::uint32_t> within) const;
 
  private:
   /// log2 of the failure probability of an operation that takes `encoding`.

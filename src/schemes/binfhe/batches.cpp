@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "schemes/binfhe/account.h"
+#include "schemes/binfhe/origin.h"
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/rows.h"
 
@@ -13,20 +15,40 @@ namespace {
 Ciphertexts with(const Ciphertexts& batch, std::vector<std::uint32_t> data) {
   const std::size_t count = data.size() / batch.row();
   return {batch.parameters, batch.key_id, batch.encoding, count, std::move(data), {}, {},
-          batch.noise};
+          batch.noise,      {},           batch.sum};
+}
+
+void check_words(const Ciphertexts& batch) {
+  if (batch.data.size() / batch.row() != batch.count || batch.data.size() % batch.row() != 0)
+    throw ShapeError("data: " + std::to_string(batch.data.size()) + " words of " +
+                     std::to_string(batch.count) + " ciphertexts of " +
+                     std::to_string(batch.row()));
+}
+
+/// None where no batch brought one: words tell as much then.
+std::shared_ptr<const Origin> joined_origin(std::span<const Ciphertexts* const> batches) {
+  if (std::none_of(batches.begin(), batches.end(), [](const Ciphertexts* b) { return b->origin; }))
+    return {};
+  const double fresh = fresh_noise(batches.front()->parameters);
+  std::vector<std::shared_ptr<const Origin>> held;
+  std::vector<const Origin*> origins;
+  for (const Ciphertexts* batch : batches) {
+    held.push_back(origin_of(*batch, fresh));
+    origins.push_back(held.back().get());
+  }
+  return std::make_shared<const Origin>(join(origins));
 }
 
 }  // namespace
 
 Ciphertexts take(const Ciphertexts& batch, std::span<const std::uint32_t> indices) {
-  if (batch.data.size() / batch.row() != batch.count || batch.data.size() % batch.row() != 0)
-    throw ShapeError("data: " + std::to_string(batch.data.size()) + " words of " +
-                     std::to_string(batch.count) + " ciphertexts of " +
-                     std::to_string(batch.row()));
+  check_words(batch);
   Ciphertexts out =
       with(batch, take_rows<std::uint32_t>(batch.data, {1, batch.row()}, batch.count, indices));
   out.seed = batch.seed;
   if (batch.seed) out.numbers = take_numbers(batch.numbers, indices);
+  if (batch.origin && batch.origin->values->size() == batch.count)
+    out.origin = std::make_shared<const Origin>(take(*batch.origin, indices));
   return out;
 }
 
@@ -36,6 +58,7 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
   std::vector<std::span<const std::uint32_t>> parts;
   for (const Ciphertexts* batch : batches) {
     check_origin(*batch, first);
+    check_words(*batch);
     if (batch->encoding != first.encoding)
       throw EncodingError("p, padding: " + std::to_string(batch->encoding.p) + ", " +
                           std::to_string(batch->encoding.padding) + " beside " +
@@ -44,7 +67,12 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
     parts.emplace_back(batch->data);
   }
   Ciphertexts out = with(first, join_rows(parts, {1, first.row()}));
-  for (const Ciphertexts* batch : batches) out.noise = std::max(out.noise, batch->noise);
+  for (const Ciphertexts* batch : batches) {
+    out.noise = std::max(out.noise, batch->noise);
+    out.sum = out.sum || batch->sum;
+  }
+  out.origin = joined_origin(batches);
+  if (out.origin) out.noise = out.origin->noise;
   join_seeds(
       batches, [](const Ciphertexts& c) { return c.count; }, out);
   return out;

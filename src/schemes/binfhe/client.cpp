@@ -117,8 +117,7 @@ Ciphertexts Client::encrypt(std::span<const std::uint32_t> messages, Encoding en
   check_fresh(p, encoding, allow_failure);
   return math::with_memory_for("fresh ciphertexts", [&] {
     Ciphertexts out{p, key_id(), encoding, messages.size(), {}, math::random_seed()};
-    const NoiseEstimate estimate = p.noise();
-    out.noise = estimate.fresh / estimate.refreshed;
+    out.noise = fresh_noise(p);
     out.data.resize(out.count * out.row());
     math::WipedVector<std::int32_t> errors(out.count);
     math::PrivateStream stream("errors of fresh encryptions");

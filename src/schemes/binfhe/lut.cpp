@@ -46,15 +46,19 @@ Lut Lut::create(const Parameters& parameters,
   return create(parameters, std::move(values), input, output, exact);
 }
 
-std::uint32_t Lut::error_bound() const {
-  // 2^-41 each for what the input's noise and the output's may do.
-  const double allowed_log2 = std::log2(allowed_failure) - 1;
+std::uint32_t Lut::error_bound(double noise, double allow_failure) const {
+  check_allowed(allow_failure);
+  if (!(noise >= 0 && std::isfinite(noise)))
+    throw RangeError("noise: " + std::to_string(noise) + ", must be finite and at least 0");
+  // Half each for what the input's noise and the output's may do.
+  const double allowed_log2 = std::log2(allow_failure) - 1;
   const bool arbitrary = kind_ == LutKind::arbitrary;
   std::uint32_t in = 0, out = 0;
   for (const Transform transform : {Transform::ntt, Transform::fft}) {
-    const NoiseEstimate estimate = parameters_.noise(transform);
+    NoiseEstimate estimate = parameters_.noise(transform);
+    estimate.refreshed = unit_of_noise(parameters_);
     while (in < input_.p &&
-           lut_failure_log2(parameters_, estimate, input_, arbitrary, 1, in) > allowed_log2)
+           lut_failure_log2(parameters_, estimate, input_, arbitrary, noise, in) > allowed_log2)
       ++in;
     while (out < output_.p / 2 &&
            decryption_failure_log2(parameters_, estimate.refreshed, output_, out) > allowed_log2)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <mutex>
 #include <string>
@@ -10,6 +11,7 @@
 #include "run/keys.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/origin.h"
 #include "schemes/binfhe/plan.h"
 
 namespace whorl::binfhe {
@@ -67,7 +69,7 @@ struct Array::State {
   Parameters parameters;
   KeyId key_id;
   Encoding encoding;
-  double noise;
+  std::shared_ptr<const Origin> origin;
   std::weak_ptr<const Server::State> server;
   lattice::lwe::Array rows;
   std::shared_ptr<const Ciphertexts> host = {};  ///< that it was uploaded from
@@ -82,7 +84,7 @@ struct Array::State {
 Encoding Array::encoding() const { return state_->encoding; }
 std::size_t Array::count() const { return state_->rows.count(); }
 std::size_t Array::bytes() const { return state_->rows.bytes(); }
-double Array::noise() const { return state_->noise; }
+double Array::noise() const { return state_->origin->noise; }
 
 std::string_view gate_name(Gate gate) { return rule_of(gate).name; }
 unsigned gate_inputs(Gate gate) { return rule_of(gate).inputs; }
@@ -125,16 +127,46 @@ struct Server::State : std::enable_shared_from_this<State> {
 
   static Encoding encoding_of(const Ciphertexts& c) { return c.encoding; }
   static Encoding encoding_of(const Array& a) { return a.encoding(); }
-  double noise_of(const Ciphertexts& c) const { return c.seed ? account.fresh() : c.noise; }
-  static double noise_of(const Array& a) { return a.noise(); }
-  /// Of what is rotated: see Account.
+  std::shared_ptr<const Origin> origin(const Ciphertexts& c) const {
+    return origin_of(c, account.fresh());
+  }
+  static std::shared_ptr<const Origin> origin(const Array& a) { return a.state_->origin; }
+
+  /// Operands and their weights.
+  struct Operands {
+    std::vector<std::shared_ptr<const Origin>> held;
+    std::vector<Term> terms;
+    double most = 0;  ///< noise of an operand
+  };
+  /// All weights are 1 where there are none.
   template <class Batch>
-  double rotated_noise(std::span<const Batch* const> inputs) const {
-    double sum = 0;
-    for (const Batch* input : inputs)
-      if (const double noise = noise_of(*input); noise > 0)
-        sum += std::max(noise, account.bootstrapped());
-    return sum;
+  Operands operands(std::span<const Batch* const> inputs,
+                    std::span<const std::int32_t> weights = {}) const {
+    Operands all;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      all.held.push_back(origin(*inputs[k]));
+      all.terms.push_back({weights.empty() ? 1.0 : weights[k], all.held.back().get()});
+      all.most = std::max(all.most, all.held.back()->noise);
+    }
+    return all;
+  }
+  /// Of what is rotated: each encrypted operand counts as bootstrapped at least, see Account.
+  double rotated_noise(std::vector<Term> terms) const {
+    if (terms.size() == 1) {
+      const double noise = terms[0].origin->noise;
+      return noise > 0 ? std::max(noise, account.bootstrapped()) : 0;
+    }
+    for (Term& term : terms)
+      if (term.origin->noise > 0)
+        term.weight *= std::sqrt(std::max(1.0, account.bootstrapped() / term.origin->noise));
+    return variance_of(terms);
+  }
+  /// Of what one operation makes of each of these.
+  std::shared_ptr<const Origin> bootstrapped(Marks inputs, std::uint64_t tag, double noise,
+                                             std::uint32_t largest) const {
+    const std::uint64_t tags[] = {tag};
+    return std::make_shared<const Origin>(
+        origin_of_bootstrapped(std::move(inputs), tags, {}, noise, largest));
   }
 
   /// Their encoding, which is one; `due` of them, or any number from one on.
@@ -184,13 +216,19 @@ struct Server::State : std::enable_shared_from_this<State> {
 
   // ---- one plan, two kinds of batches
 
-  Ciphertexts empty(Encoding encoding, std::size_t count, double noise) const {
-    return {parameters, key_id, encoding, count, {}, {}, {}, noise};
+  Ciphertexts empty(Encoding encoding, std::size_t count) const {
+    return {parameters, key_id, encoding, count, {}, {}, {}};
   }
-  Array wrap(Encoding encoding, double noise, lattice::lwe::Array rows,
+  static void attach(Ciphertexts& out, std::shared_ptr<const Origin> origin) {
+    out.noise = origin->noise;
+    out.sum = origin->is_sum();
+    out.origin = std::move(origin);
+  }
+  Array wrap(Encoding encoding, std::shared_ptr<const Origin> origin, lattice::lwe::Array rows,
              std::shared_ptr<const Ciphertexts> host = {}) const {
-    return Array(std::make_shared<const Array::State>(Array::State{
-        parameters, key_id, encoding, noise, weak_from_this(), std::move(rows), std::move(host)}));
+    return Array(std::make_shared<const Array::State>(
+        Array::State{parameters, key_id, encoding, std::move(origin), weak_from_this(),
+                     std::move(rows), std::move(host)}));
   }
   /// `host` is empty, or `ciphertexts`, and kept where it is of use.
   Array upload(const Ciphertexts& ciphertexts, std::shared_ptr<const Ciphertexts> host) const {
@@ -198,13 +236,14 @@ struct Server::State : std::enable_shared_from_this<State> {
     if (fleet->size() == 1) host = {};  // the caller has it, too
     auto rows =
         evaluator.upload(form_of(parameters), ciphertexts.count, ciphertexts.data.data(), host);
-    const double noise = noise_of(ciphertexts);
-    return wrap(ciphertexts.encoding, noise, std::move(rows), std::move(host));
+    return wrap(ciphertexts.encoding, origin(ciphertexts), std::move(rows), std::move(host));
   }
 
-  Ciphertexts run(const Plan& plan, double noise,
+  /// `origin` makes what is known of the result, while devices work.
+  template <class MakeOrigin>
+  Ciphertexts run(const Plan& plan, const MakeOrigin& origin,
                   std::span<const Ciphertexts* const> inputs) const {
-    Ciphertexts out = empty(plan.output, inputs[0]->count, noise);
+    Ciphertexts out = empty(plan.output, inputs[0]->count);
     std::vector<lattice::lwe::HostRows> rows;
     for (const Ciphertexts* input : inputs)
       rows.push_back({form_of(parameters), input->data.data()});
@@ -215,13 +254,17 @@ struct Server::State : std::enable_shared_from_this<State> {
       return out.data.data();
     };
     evaluator.stream(out.count, plan.memory, rows, plan.rotates, plan.work, room);
+    attach(out, origin());
     return out;
   }
-  Array run(const Plan& plan, double noise, std::span<const Array* const> inputs) const {
+  template <class MakeOrigin>
+  Array run(const Plan& plan, const MakeOrigin& origin,
+            std::span<const Array* const> inputs) const {
     std::vector<const lattice::lwe::Array*> rows;
     for (const Array* input : inputs) rows.push_back(&input->state_->rows);
     const lattice::lwe::Form out[] = {form_of(parameters)};
-    return wrap(plan.output, noise, evaluator.map(rows, out, plan.rotates, plan.work)[0]);
+    auto made = evaluator.map(rows, out, plan.rotates, plan.work)[0];
+    return wrap(plan.output, origin(), std::move(made));
   }
 
   template <class Batch>
@@ -230,19 +273,30 @@ struct Server::State : std::enable_shared_from_this<State> {
     const GateRule& rule = rule_of(gate);
     const Encoding input = check_together(rule.name, inputs, rule.inputs);
     const Plan plan = plan_gate(parameters, gate, input, output);
-    account.check_gate(gate, input, plan.output, rotated_noise(inputs));
-    return run(plan, account.bootstrapped(), inputs);
+    const Operands all = operands(inputs);
+    account.check_gate(gate, input, plan.output, rotated_noise(all.terms));
+    // The errors do not depend on the output's sign, and are taken not to on its encoding.
+    const std::uint64_t tag = mix(rule.doubled ? 0 : rule.threshold, input.sectors());
+    const auto origin = [&] {
+      return bootstrapped(mark_sum(all.terms), tag, account.bootstrapped(), 1);
+    };
+    return run(plan, origin, inputs);
   }
   template <class Batch>
   Batch mux(const Batch& select, const Batch& a, const Batch& b) const {
     const Batch* inputs[] = {&select, &a, &b};
     const std::span<const Batch* const> all = inputs;
     const Plan plan = plan_mux(parameters, check_together("mux", all));
-    // Of select with a, or with b.
-    const Batch *first[] = {&select, &a}, *second[] = {&select, &b};
-    const std::span<const Batch*const> either = first, other = second;
-    account.check_mux(plan.output, std::max(rotated_noise(either), rotated_noise(other)));
-    return run(plan, account.of_mux(), all);
+    const Operands of = operands(all);
+    const auto [s, of_a, of_b] = std::array{of.terms[0], of.terms[1], of.terms[2]};
+    // Of select with a, or of its negation with b.
+    account.check_mux(plan.output,
+                      std::max(rotated_noise({s, of_a}), rotated_noise({{-1, s.origin}, of_b})));
+    const auto origin = [&] {
+      const Term marked[] = {{3, s.origin}, {5, of_a.origin}, {7, of_b.origin}};
+      return bootstrapped(mark_sum(marked), mix(3, plan.output.sectors()), account.of_mux(), 1);
+    };
+    return run(plan, origin, all);
   }
   template <class Batch>
   Batch bootstrap(const Batch& a, std::optional<Encoding> output) const {
@@ -250,12 +304,16 @@ struct Server::State : std::enable_shared_from_this<State> {
     const std::span<const Batch* const> all = inputs;
     const Encoding input = check_together("bootstrap", all);
     const Plan plan = plan_bootstrap(parameters, input, output);
-    account.check_bootstrap(input, plan.output, rotated_noise(all));
-    return run(plan, account.bootstrapped(), all);
+    const Operands of = operands(all);
+    account.check_bootstrap(input, plan.output, rotated_noise(of.terms));
+    const auto origin = [&] {
+      return bootstrapped(mark_sum(of.terms), mix(1, input.sectors()), account.bootstrapped(), 1);
+    };
+    return run(plan, origin, all);
   }
   template <class Batch>
   Batch apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Batch& a,
-              std::size_t count) const {
+              std::size_t count, std::optional<std::uint32_t> within) const {
     check(a);
     check_tables(luts, index, encoding_of(a), count);
     const Batch* inputs[] = {&a};
@@ -263,31 +321,76 @@ struct Server::State : std::enable_shared_from_this<State> {
     // All have one kind and encodings.
     const auto exact =
         std::find_if(luts.begin(), luts.end(), [](const Lut& l) { return l.exact(); });
-    if (exact != luts.end()) account.check_look_up(*exact, rotated_noise(all));
-    return run(plan_look_up(parameters, luts, index), account.bootstrapped(), all);
+    const Operands of = operands(all);
+    const double noise = rotated_noise(of.terms);
+    if (exact != luts.end()) account.check_look_up(*exact, noise);
+    account.check_approximate(luts, noise, within);
+    const auto origin = [&] {
+      std::vector<std::uint64_t> tags;
+      std::uint32_t largest = 0;
+      for (const Lut& lut : luts) {
+        tags.push_back(mix(static_cast<std::uint64_t>(lut.kind()), lut.output().sectors()));
+        for (const std::uint32_t value : lut.values()) {
+          tags.back() = mix(tags.back(), value);
+          largest = std::max(largest, value);
+        }
+        if (!lut.exact()) largest = lut.output().p - 1;
+      }
+      return std::make_shared<const Origin>(
+          origin_of_bootstrapped(mark_sum(of.terms), tags, index, account.bootstrapped(), largest));
+    };
+    return run(plan_look_up(parameters, luts, index), origin, all);
+  }
+  template <class Batch>
+  std::uint32_t error_bound(const Lut& lut, const Batch& a) const {
+    const Batch* inputs[] = {&a};
+    check(a);
+    check_tables({&lut, 1}, {}, encoding_of(a), 0);
+    return account.error_bound(
+        lut, rotated_noise(operands(std::span<const Batch* const>(inputs)).terms));
   }
   template <class Batch>
   Batch linear(std::span<const std::int32_t> weights, std::span<const Batch* const> inputs,
-               std::int32_t constant) const {
+               std::int32_t constant, bool modular) const {
     if (inputs.empty() || weights.size() != inputs.size())
       throw ShapeError("linear: " + std::to_string(weights.size()) + " weights for " +
                        std::to_string(inputs.size()) +
                        " inputs; there must be one for each input, and at least one input");
     const Encoding input = check_together("linear", inputs);
-    double noise = 0, most = 0;
-    for (std::size_t k = 0; k < inputs.size(); ++k) {
-      const double of_input = noise_of(*inputs[k]);
-      noise += static_cast<double>(weights[k]) * weights[k] * of_input;
-      most = std::max(most, of_input);
-    }
-    if (noise > most) account.check_sum(input, noise);
-    return run(plan_linear(parameters, weights, constant, input), noise, inputs);
+    const Operands all = operands(inputs, weights);
+    const std::uint32_t largest = range_of_sum(all.terms, constant, input, modular);
+    const double noise = variance_of(all.terms);
+    if (noise > all.most) account.check_sum(input, noise);
+    const auto origin = [&] {
+      return std::make_shared<const Origin>(origin_of_sum(all.terms, constant, noise, largest));
+    };
+    return run(plan_linear(parameters, weights, constant, input), origin, inputs);
   }
+  /// Of bits.
   template <class Batch>
   Batch negated(const Batch& a) const {
     const std::int32_t weights[] = {-1};
     const Batch* inputs[] = {&a};
-    return linear<Batch>(weights, inputs, 1);
+    return linear<Batch>(weights, inputs, 1, true);
+  }
+  /// The largest value of the sum; EncodingError if a padding bit has no room for all values.
+  static std::uint32_t range_of_sum(std::span<const Term> terms, std::int32_t constant,
+                                    Encoding encoding, bool modular) {
+    double least = constant, most = constant;
+    for (const Term& term : terms)
+      (term.weight < 0 ? least : most) += term.weight * term.origin->largest;
+    const std::uint32_t top = encoding.p - 1;
+    if (least >= 0 && most <= top) return static_cast<std::uint32_t>(most);
+    if (encoding.padding && !modular) {
+      const auto number = [](double value) {
+        return std::to_string(static_cast<long long>(std::clamp(value, -0x1p62, 0x1p62)));
+      };
+      throw EncodingError("linear: the sum may be " + number(least) + " … " + number(most) +
+                          ", and " + describe(encoding) + " holds 0 … " + std::to_string(top) +
+                          ": take a larger p; or say modular = true, if the sum is meant modulo p "
+                          "or its terms are known to be smaller");
+    }
+    return top;
   }
 
   // ---- what is known of a gate's inputs but one
@@ -325,12 +428,16 @@ struct Server::State : std::enable_shared_from_this<State> {
     };
     if (only(Made::same)) return x;
     if (only(Made::opposite)) return negated(x);
-    std::vector<lattice::lwe::Array> rows{constants(std::array{0U, 1U}, x.encoding()).state_->rows};
+    const Array known = constants(std::array{0U, 1U}, x.encoding());
+    std::vector<lattice::lwe::Array> rows{known.state_->rows};
+    std::vector<std::shared_ptr<const Origin>> origins{origin(known)};
     std::array<std::size_t, 4> starts{0, 1, 0, 0};
     std::size_t total = 2;
     for (const Made what : {Made::same, Made::opposite}) {
       if (!used[static_cast<std::size_t>(what)]) continue;
-      rows.push_back((what == Made::same ? x : negated(x)).state_->rows);
+      const Array from = what == Made::same ? x : negated(x);
+      rows.push_back(from.state_->rows);
+      origins.push_back(origin(from));
       starts[static_cast<std::size_t>(what)] = total;
       total += x.count();
     }
@@ -341,8 +448,19 @@ struct Server::State : std::enable_shared_from_this<State> {
       index[i] = static_cast<std::uint32_t>(starts[static_cast<std::size_t>(all[i])] +
                                             (constant || x.count() == 1 ? 0 : i));
     }
-    const double noise = rows.size() > 1 ? x.noise() : 0;
-    return wrap(x.encoding(), noise, evaluator.take(evaluator.join(rows), index));
+    return wrap(x.encoding(), taken_of(origins, index),
+                evaluator.take(evaluator.join(rows), index));
+  }
+  static std::shared_ptr<const Origin> taken_of(
+      const std::vector<std::shared_ptr<const Origin>>& origins,
+      std::span<const std::uint32_t> index) {
+    return std::make_shared<const Origin>(binfhe::take(*joined(origins), index));
+  }
+  static std::shared_ptr<const Origin> joined(
+      const std::vector<std::shared_ptr<const Origin>>& origins) {
+    std::vector<const Origin*> all;
+    for (const auto& origin : origins) all.push_back(origin.get());
+    return std::make_shared<const Origin>(binfhe::join(all));
   }
   static void check_count(std::size_t count) {
     if (count > std::numeric_limits<std::uint32_t>::max())
@@ -404,17 +522,21 @@ struct Server::State : std::enable_shared_from_this<State> {
       index[i] = static_cast<std::uint32_t>(first ? at : a.count() + at);
     }
     const std::vector<lattice::lwe::Array> rows{a.state_->rows, b.state_->rows};
-    return wrap(encoding, std::max(a.noise(), b.noise()),
+    return wrap(encoding, taken_of({origin(a), origin(b)}, index),
                 evaluator.take(evaluator.join(rows), index));
   }
   Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding) const {
     check_encoding(parameters, encoding);
     check_values(messages, encoding.p);
-    Ciphertexts out = empty(encoding, messages.size(), 0);
+    Ciphertexts out = empty(encoding, messages.size());
+    out.noise = 0;
     math::with_memory_for("ciphertexts", [&] { out.data.resize(out.count * out.row()); });
     for (std::size_t i = 0; i < messages.size(); ++i)
       out.data[i * out.row() + parameters.n()] =
           static_cast<std::uint32_t>(encode(messages[i], encoding, parameters.q()));
+    Origin of = *origin(out);
+    of.largest = messages.empty() ? 0 : *std::max_element(messages.begin(), messages.end());
+    attach(out, std::make_shared<const Origin>(std::move(of)));
     return out;
   }
   Array constants(std::span<const std::uint32_t> messages, Encoding encoding) const {
@@ -503,21 +625,27 @@ Array Server::bootstrap(const Array& a, std::optional<Encoding> output) const {
   return state_->bootstrap(a, output);
 }
 Ciphertexts Server::apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
-                          const Ciphertexts& a) const {
-  return state_->apply(luts, index, a, a.count);
+                          const Ciphertexts& a, std::optional<std::uint32_t> within) const {
+  return state_->apply(luts, index, a, a.count, within);
 }
-Array Server::apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
-                    const Array& a) const {
-  return state_->apply(luts, index, a, a.count());
+Array Server::apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Array& a,
+                    std::optional<std::uint32_t> within) const {
+  return state_->apply(luts, index, a, a.count(), within);
 }
 Ciphertexts Server::linear(std::span<const std::int32_t> weights,
-                           std::span<const Ciphertexts* const> inputs,
-                           std::int32_t constant) const {
-  return state_->linear(weights, inputs, constant);
+                           std::span<const Ciphertexts* const> inputs, std::int32_t constant,
+                           bool modular) const {
+  return state_->linear(weights, inputs, constant, modular);
 }
 Array Server::linear(std::span<const std::int32_t> weights, std::span<const Array* const> inputs,
-                     std::int32_t constant) const {
-  return state_->linear(weights, inputs, constant);
+                     std::int32_t constant, bool modular) const {
+  return state_->linear(weights, inputs, constant, modular);
+}
+std::uint32_t Server::error_bound(const Lut& lut, const Ciphertexts& a) const {
+  return state_->error_bound(lut, a);
+}
+std::uint32_t Server::error_bound(const Lut& lut, const Array& a) const {
+  return state_->error_bound(lut, a);
 }
 
 Ciphertexts Server::trivial(std::span<const std::uint32_t> messages, Encoding encoding) const {
@@ -536,7 +664,8 @@ Array Server::upload(const std::shared_ptr<const Ciphertexts>& ciphertexts) cons
 }
 Ciphertexts Server::download(const Array& array) const {
   state_->check(array);
-  Ciphertexts out = state_->empty(array.encoding(), array.count(), array.noise());
+  Ciphertexts out = state_->empty(array.encoding(), array.count());
+  State::attach(out, array.state_->origin);
   math::with_memory_for("ciphertexts", [&] { out.data.resize(out.count * out.row()); });
   state_->evaluator.download(array.state_->rows, out.data.data());
   return out;
@@ -544,20 +673,21 @@ Ciphertexts Server::download(const Array& array) const {
 
 Array Server::take(const Array& a, std::span<const std::uint32_t> index) const {
   state_->check(a);
-  return state_->wrap(a.encoding(), a.noise(), state_->evaluator.take(a.state_->rows, index));
+  auto rows = state_->evaluator.take(a.state_->rows, index);
+  return state_->wrap(a.encoding(), State::taken_of({a.state_->origin}, index), std::move(rows));
 }
 Array Server::concatenate(std::span<const Array> arrays) const {
   std::vector<const Array*> inputs;
   std::vector<lattice::lwe::Array> rows;
-  double noise = 0;
+  std::vector<std::shared_ptr<const Origin>> origins;
   for (const Array& array : arrays) {
-    noise = std::max(noise, array.noise());
+    origins.push_back(array.state_->origin);
     inputs.push_back(&array);
     rows.push_back(array.state_->rows);
   }
   const Encoding encoding =
       state_->check_together("concatenate", std::span<const Array* const>(inputs));
-  return state_->wrap(encoding, noise, state_->evaluator.join(rows));
+  return state_->wrap(encoding, State::joined(origins), state_->evaluator.join(rows));
 }
 void Server::synchronise() const { state_->fleet->wait(); }
 

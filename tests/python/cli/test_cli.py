@@ -83,6 +83,27 @@ def test_what_fails_too_often_needs_consent(shell: Shell) -> None:
         assert "probability" in shell(*evaluate, "--allow-failure", wrong, code=2)
 
 
+def test_sums_keep_their_noise_from_file_to_file(shell: Shell) -> None:
+    def noise() -> float:
+        return whorl.binfhe.Ciphertexts.load(shell.folder / "s.whorl", True)._core.noise
+
+    evaluate = ("eval", "--allow-insecure", "--device", "cpu", "--force", "-o", "s.whorl")
+    shell("encrypt", "0", "1", "-p", "2", "-o", "s.whorl", *PHRASE)
+    shell(*evaluate, "--gate", "bootstrap", "s.whorl")
+    assert noise() == 1
+    chain = (*evaluate, "add(s, s)", "s=s.whorl")
+    shell(*chain, "--allow-failure", "1")
+    shell(*chain, "--allow-failure", "1")
+    assert noise() == pytest.approx(16)
+    for _ in range(8):
+        shell(*chain, "--allow-failure", "1")
+    assert "NoiseError" in shell(*chain, code=1)
+    padded = ("encrypt", "0", "1", "-p", "4", "--padding", "--allow-failure", "1", "--force")
+    shell(*padded, "-o", "s.whorl", *PHRASE)
+    assert "may be 0 … 6" in shell(*chain, "--allow-failure", "1", code=1)
+    shell(*evaluate, "add(s, s, 1)", "s=s.whorl", "--allow-failure", "1")  # modular
+
+
 def test_what_seeds_become_is_bounded(shell: Shell) -> None:
     # Each is 2 bytes in the file, and 68 in memory.
     shell("encrypt", "-", "-o", "seeded.whorl", *PHRASE, input="0 1 " * 200)

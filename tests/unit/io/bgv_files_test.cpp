@@ -356,6 +356,22 @@ TEST_F(IoBgvBadInput, OtherTypeParametersAndKey) {
   }
 }
 
+TEST_F(IoBgvBadInput, FieldsOfOtherSchemesArrays) {
+  // Tag 6: whether FHEW/TFHE's ciphertexts are sums.
+  const Sample& sample = all[3];
+  Bytes frame = sample.frame;
+  const std::size_t array = samples::payload_at + literal_bytes + 40;
+  frame.insert(frame.begin() + static_cast<std::ptrdiff_t>(array + 4), 64, 0);
+  samples::put(frame, array, std::uint32_t{7});
+  samples::put(frame, array + 4, std::uint16_t{6});
+  samples::put(frame, array + 6, std::uint32_t{1});
+  samples::put(frame, array + 10, std::uint8_t{1});
+  samples::put(frame, samples::length_at,
+               std::uint64_t{frame.size() - samples::payload_at - samples::trailer_bytes});
+  samples::reseal(frame);
+  EXPECT_EQ(loading(sample, frame), "Format");
+}
+
 TEST_F(IoBgvBadInput, FieldsOfCiphertexts) {
   const std::size_t packing = samples::payload_at + literal_bytes, parts = packing + 4,
                     limbs = packing + 8, count = packing + 16, factor = packing + 24,

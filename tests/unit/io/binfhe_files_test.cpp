@@ -1,10 +1,13 @@
 // What is saved is what is loaded, as bytes and as files, for several parameter sets.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <random>
 
 #include "io/frame.h"
+#include "schemes/binfhe/account.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"
 #include "unit/io/temporary_folder.h"
@@ -82,6 +85,81 @@ TEST_F(IoRoundtrip, Ciphertexts) {
       }
     }
   }
+}
+
+TEST_F(IoRoundtrip, NoiseOfSums) {
+  const auto parameters = samples::parameters(samples::literals()[0]);
+  auto value = samples::ciphertexts(parameters, 3, false, random);
+  const std::size_t plain = dump(value).size();
+  for (const bool sum : {false, true})
+    for (const double noise : {1.0, 2.0, 1e9, binfhe::fresh_noise(parameters)}) {
+      value.noise = noise;
+      value.sum = sum;
+      const Bytes bytes = dump(value);
+      const auto loaded = load<binfhe::Ciphertexts>(bytes, insecure);
+      EXPECT_EQ(loaded.noise, noise);
+      EXPECT_EQ(loaded.sum, sum);
+      EXPECT_EQ(dump(loaded), bytes);
+      // What is bootstrapped takes no more bytes than before: tag, length, value.
+      EXPECT_EQ(bytes.size(), plain + (noise == 1 ? 0 : 6 + 8) + (sum ? 6 + 1 : 0));
+    }
+  value.sum = false;
+  for (const double wrong :
+       {-1.0, std::nan(""), HUGE_VAL, 0.0, 0.9 * std::min(1.0, binfhe::fresh_noise(parameters))}) {
+    value.noise = wrong;
+    EXPECT_THROW(dump(value), RangeError) << wrong;
+  }
+  // Without a mask there are no errors.
+  value.noise = 0;
+  std::fill(value.data.begin(), value.data.end(), 0);
+  EXPECT_EQ(load<binfhe::Ciphertexts>(dump(value), insecure).noise, 0);
+  // Encryptions say by their seed what their noise is.
+  auto fresh = samples::ciphertexts(parameters, 3, true, random);
+  const Bytes before = dump(fresh);
+  fresh.noise = 7;
+  EXPECT_EQ(dump(fresh), before);
+  EXPECT_EQ(load<binfhe::Ciphertexts>(before, insecure).noise, binfhe::fresh_noise(parameters));
+}
+
+/// A frame whose array has one tagged field.
+template <class T>
+Bytes with_field(const binfhe::Ciphertexts& value, std::uint16_t tag, T content) {
+  Bytes bytes = dump(value);
+  const std::size_t at = samples::payload_at + samples::literal_bytes(value.parameters.literal()) +
+                         16 + (value.seed ? 32 : 0);
+  constexpr std::size_t added = 6 + sizeof(T);
+  bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at + 4), added, 0);
+  samples::put(bytes, at, static_cast<std::uint32_t>(added));
+  samples::put(bytes, at + 4, tag);
+  samples::put(bytes, at + 6, static_cast<std::uint32_t>(sizeof(T)));
+  samples::put(bytes, at + 10, content);
+  samples::put(bytes, samples::length_at,
+               std::uint64_t{bytes.size() - samples::payload_at - samples::trailer_bytes});
+  samples::reseal(bytes);
+  return bytes;
+}
+
+TEST_F(IoRoundtrip, NoiseFromOutsideIsChecked) {
+  const auto parameters = samples::parameters(samples::literals()[0]);
+  const auto value = samples::ciphertexts(parameters, 3, false, random),
+             fresh = samples::ciphertexts(parameters, 3, true, random);
+  const auto noise = [&](const binfhe::Ciphertexts& of, double stated) {
+    const Bytes bytes = with_field(of, 5, stated);
+    return samples::thrown([&] { load<binfhe::Ciphertexts>(bytes, insecure); });
+  };
+  EXPECT_EQ(noise(value, 2), "nothing");
+  for (const double wrong : {-1.0, 0.0, 1e-300, std::nan(""), HUGE_VAL, -HUGE_VAL})
+    EXPECT_EQ(noise(value, wrong), "Range") << wrong;
+  EXPECT_EQ(noise(value, 1), "Format");  // the default
+  EXPECT_EQ(noise(fresh, 2), "Format");
+  const auto sum = [&](const binfhe::Ciphertexts& of, std::uint8_t stated) {
+    const Bytes bytes = with_field(of, 6, stated);
+    return samples::thrown([&] { load<binfhe::Ciphertexts>(bytes, insecure); });
+  };
+  EXPECT_EQ(sum(value, 1), "nothing");
+  EXPECT_EQ(sum(value, 0), "Format");
+  EXPECT_EQ(sum(value, 2), "Format");
+  EXPECT_EQ(sum(fresh, 1), "Format");
 }
 
 TEST_F(IoRoundtrip, EvaluationKeys) {

@@ -40,23 +40,24 @@ class BinfheFailure : public ::testing::Test {
 TEST_F(BinfheFailure, OfGatesIsRefusedAndAcceptedKnowingly) {
   const double failure = parameters_.gate_failure_log2(4, 8, strict_.transform());
   ASSERT_GT(failure, -40);
-  const Ciphertexts x = client_.encrypt({0, 1}, {8}, 1), y = client_.encrypt({1, 1}, {8}, 1);
-  const std::string said = test::message_of<NoiseError>([&] { strict_.and4(x, y, x, y); });
+  const Ciphertexts x = client_.encrypt({0, 1}, {8}, 1), y = client_.encrypt({1, 1}, {8}, 1),
+                    u = client_.encrypt({0, 1}, {8}, 1), v = client_.encrypt({1, 1}, {8}, 1);
+  const std::string said = test::message_of<NoiseError>([&] { strict_.and4(x, y, u, v); });
   EXPECT_EQ(said.find("and4 with p = 8 under noisy fails with a probability of 2^-"), 0u) << said;
   EXPECT_NE(said.find("above the 2^-40 that is allowed. The set "), std::string::npos) << said;
   EXPECT_NE(said.find("allow_failure = 2^" + std::to_string(std::lround(std::ceil(failure)))),
             std::string::npos)
       << said;
-  EXPECT_EQ(lenient_.and4(x, y, x, y).count, 2u);
+  EXPECT_EQ(lenient_.and4(x, y, u, v).count, 2u);
   EXPECT_THROW(
-      strict_.and4(strict_.upload(x), strict_.upload(y), strict_.upload(x), strict_.upload(y)),
+      strict_.and4(strict_.upload(x), strict_.upload(y), strict_.upload(u), strict_.upload(v)),
       NoiseError);
   // As much as the operation needs, and less.
   ServerOptions options{"cpu", 1, {}, {}};
   options.allow_failure = std::exp2(std::ceil(failure));
-  EXPECT_NO_THROW(Server(pair_.keys, options).and4(x, y, x, y));
+  EXPECT_NO_THROW(Server(pair_.keys, options).and4(x, y, u, v));
   options.allow_failure = std::exp2(std::floor(failure));
-  EXPECT_THROW(Server(pair_.keys, options).and4(x, y, x, y), NoiseError);
+  EXPECT_THROW(Server(pair_.keys, options).and4(x, y, u, v), NoiseError);
   for (const double wrong : {0.0, -1.0, 1.5, std::nan("")}) {
     options.allow_failure = wrong;
     EXPECT_THROW(Server(pair_.keys, options), ParameterError) << wrong;
@@ -98,9 +99,10 @@ TEST_F(BinfheFailure, OfSumsFollowsFromTheirNoise) {
   const Server server(pair_.keys, {"cpu", 1, {}, {}});
   const Ciphertexts x = client_.encrypt({1}, {2}, 1);
   Array a = server.bootstrap(server.upload(x));
+  const Array b = server.bootstrap(server.upload(client_.encrypt({1}, {2}, 1)));
   EXPECT_EQ(a.noise(), 1);
   const std::int32_t weights[] = {1, -1};
-  const Array* inputs[] = {&a, &a};
+  const Array* inputs[] = {&a, &b};
   const Array sum = server.linear(weights, inputs);
   EXPECT_EQ(sum.noise(), 2);
   EXPECT_EQ(server.not_(sum).noise(), 2);
@@ -125,6 +127,189 @@ TEST_F(BinfheFailure, OfSumsFollowsFromTheirNoise) {
   EXPECT_THROW(server.bootstrap(heard), NoiseError);
   one[0] = &a;
   EXPECT_THROW(server.linear(many, one), NoiseError);
+}
+
+class BinfheShared : public BinfheFailure {
+ protected:
+  double noise(std::vector<std::int32_t> weights, std::vector<Array> inputs) const {
+    return sum(std::move(weights), std::move(inputs)).noise();
+  }
+  Array sum(std::vector<std::int32_t> weights, std::vector<Array> inputs) const {
+    std::vector<const Array*> all;
+    for (const Array& input : inputs) all.push_back(&input);
+    return lenient_.linear(weights, all);
+  }
+  Array made(const Messages& bits) const {
+    return lenient_.bootstrap(lenient_.upload(client_.encrypt(bits)));
+  }
+  /// As it comes out of a file.
+  Ciphertexts forgotten(const Array& array) const {
+    Ciphertexts host = lenient_.download(array);
+    host.origin = {};
+    return host;
+  }
+};
+
+TEST_F(BinfheShared, TheSameCiphertextsCountAsTheSame) {
+  const Array x = made({0, 1}), y = made({1, 1}), z = made({1, 0});
+  EXPECT_EQ(noise({1, 1}, {x, y}), 2);
+  EXPECT_EQ(noise({1, 1}, {x, x}), 4);
+  EXPECT_EQ(noise({1, 1, 1, 1}, {x, x, x, x}), 16);
+  EXPECT_EQ(noise({3, -2}, {x, x}), 1);
+  EXPECT_EQ(noise({1, -1}, {x, x}), 0);
+  EXPECT_EQ(noise({1, -1}, {x, lenient_.not_(x)}), 4);
+  // In other arrays.
+  const Array both[] = {y, x};
+  const Array joined = lenient_.concatenate(both);
+  const auto take = [&](const Array& a, Messages index) { return lenient_.take(a, index); };
+  EXPECT_EQ(noise({1, 1}, {take(x, {0}), take(x, {1})}), 2);
+  EXPECT_EQ(noise({1, 1}, {take(x, {0}), take(x, {0})}), 4);
+  EXPECT_EQ(noise({1, 1}, {take(x, {0, 1}), take(x, {1, 0})}), 2);
+  EXPECT_EQ(noise({1, 1}, {take(x, {0}), x}), 4);
+  EXPECT_EQ(noise({1, 1}, {take(joined, {2, 3}), x}), 4);
+  EXPECT_EQ(noise({1, 1}, {take(joined, {0, 1}), x}), 2);
+  // That went to the host, and came back.
+  EXPECT_EQ(noise({1, 1}, {lenient_.upload(lenient_.download(x)), x}), 4);
+  EXPECT_EQ(noise({1, 1}, {lenient_.upload(lenient_.download(x)), y}), 2);
+  const Array first = lenient_.upload(forgotten(x)), second = lenient_.upload(forgotten(x)),
+              other = lenient_.upload(forgotten(y));
+  EXPECT_EQ(noise({1, 1}, {first, second}), 4);
+  EXPECT_EQ(noise({1, -1}, {first, lenient_.upload(forgotten(lenient_.not_(x)))}), 4);
+  EXPECT_EQ(noise({1, 1}, {first, lenient_.upload(forgotten(lenient_.not_(x)))}), 0);
+  EXPECT_EQ(noise({1, 1}, {first, other}), 2);
+  EXPECT_EQ(noise({1, 1}, {first, x}), 4);  // which of those made here it is cannot be known
+  // Made once more.
+  EXPECT_EQ(noise({1, 1}, {lenient_.nand(x, y), lenient_.nand(y, x)}), 4);
+  EXPECT_EQ(noise({1, 1}, {lenient_.nand(x, y), lenient_.and_(x, y)}), 4);
+  EXPECT_EQ(noise({1, 1}, {lenient_.nand(x, y), lenient_.or_(x, y)}), 2);
+  EXPECT_EQ(noise({1, 1}, {lenient_.nand(x, y), lenient_.nand(x, z)}), 2);
+  // Fresh ones.
+  const Ciphertexts fresh = client_.encrypt({0, 1});
+  const Array f = lenient_.upload(fresh), g = lenient_.upload(fresh);
+  EXPECT_DOUBLE_EQ(noise({1, 1}, {f, g}), 4 * f.noise());
+  EXPECT_DOUBLE_EQ(noise({1, 1}, {take(f, {0}), take(g, {1})}), 2 * f.noise());
+  EXPECT_DOUBLE_EQ(noise({1, 1}, {f, lenient_.trivial_array({1, 0})}), f.noise());
+}
+
+TEST_F(BinfheShared, SumsOfSumsCountWhatTheyHaveInCommon) {
+  const Array x = made({0, 1}), y = made({1, 1}), z = made({1, 0});
+  const Array xy = sum({1, 1}, {x, y}), xz = sum({1, 1}, {x, z});
+  EXPECT_EQ(noise({1, 1}, {xy, xz}), 6);
+  EXPECT_EQ(noise({1, -1}, {xy, xz}), 2);
+  EXPECT_EQ(noise({1, 1}, {xy, z}), 3);
+  EXPECT_EQ(noise({1, 1}, {lenient_.take(xy, Messages{0}), lenient_.take(xz, Messages{1})}), 4);
+  // After a file nobody knows what they have in common.
+  const Ciphertexts saved = forgotten(xy);
+  EXPECT_TRUE(saved.sum);
+  EXPECT_FALSE(forgotten(x).sum);
+  EXPECT_FALSE(forgotten(lenient_.mux(x, y, z)).sum);
+  EXPECT_DOUBLE_EQ(noise({1, 1}, {lenient_.upload(saved), xz}), 8);
+  // So it is with more than are kept account of.
+  Array total = x;
+  for (int i = 0; i < 80; ++i) total = sum({1, 1}, {total, made({0, 1})});
+  EXPECT_GT(total.noise(), 81);
+  EXPECT_LT(total.noise(), 81 * 81);
+  total = x;
+  for (int i = 0; i < 20; ++i) total = sum({1, 1}, {total, made({0, 1})});
+  EXPECT_EQ(total.noise(), 21);
+  // A part, and several in one.
+  const Array several[] = {x, xy, sum({3}, {z})};
+  const Array joined = lenient_.concatenate(several);
+  EXPECT_EQ(joined.noise(), 9);
+  EXPECT_EQ(lenient_.not_(joined).noise(), 9);
+  EXPECT_GE(noise({1, 1}, {lenient_.take(joined, Messages{2, 3}), xy}), 8);
+}
+
+TEST_F(BinfheShared, GatesOfOneCiphertextTwiceAreReckonedAsSuch) {
+  const Transform transform = strict_.transform();
+  const double apart = parameters_.gate_failure_log2(2, 4, transform),
+               same = parameters_.gate_failure_log2(4, 4, transform);
+  ASSERT_LT(apart, same);
+  ServerOptions options{"cpu", 1, {}, {}};
+  options.allow_failure = std::exp2((apart + same) / 2);
+  const Server server(pair_.keys, options);
+  const Ciphertexts x = client_.encrypt({0, 1}, {}, 1), y = client_.encrypt({1, 1}, {}, 1),
+                    copy = x;
+  const Array a = server.upload(x), b = server.upload(y);
+  EXPECT_NO_THROW(server.and_(x, y));
+  EXPECT_NO_THROW(server.and_(a, b));
+  EXPECT_NO_THROW(server.and_(server.take(a, Messages{0}), server.take(a, Messages{1})));
+  EXPECT_THROW(server.and_(x, x), NoiseError);
+  EXPECT_THROW(server.and_(x, copy), NoiseError);
+  EXPECT_THROW(server.and_(a, a), NoiseError);
+  EXPECT_THROW(server.and_(a, server.upload(copy)), NoiseError);
+  EXPECT_THROW(server.and_(server.take(a, Messages{0}), server.take(a, Messages{0})), NoiseError);
+  EXPECT_NO_THROW(server.mux(a, b, a));  // where a is 0 it is subtracted from itself
+  EXPECT_THROW(server.mux(a, a, b), NoiseError);
+}
+
+TEST_F(BinfheShared, NoiseOfTheCallersIsChecked) {
+  Ciphertexts x = lenient_.download(made({1}));
+  for (const double wrong : {-1.0, std::nan(""), HUGE_VAL}) {
+    x.noise = wrong;
+    EXPECT_THROW(lenient_.upload(x), RangeError) << wrong;
+    EXPECT_THROW(lenient_.bootstrap(x), RangeError) << wrong;
+  }
+  // Changed by the caller: what the server knew is not taken for it.
+  x.noise = 50;
+  EXPECT_EQ(lenient_.upload(x).noise(), 50);
+}
+
+TEST_F(BinfheShared, BatchesThatAreJoinedHaveAsManyWordsAsTheySay) {
+  const Ciphertexts x = client_.encrypt({0, 1});
+  Ciphertexts wrong = x;
+  wrong.count = 3;
+  const Ciphertexts* batches[] = {&x, &wrong};
+  EXPECT_THROW(concatenate(batches), ShapeError);
+  wrong.count = 2;
+  wrong.data.pop_back();
+  EXPECT_THROW(concatenate(batches), ShapeError);
+}
+
+TEST(BinfheFailures, SumsThatThePaddingDoesNotHoldAreRefused) {
+  const Parameters parameters = test::insecure(test::small_literal());
+  const test::Pair& pair = test::pair_of(parameters);
+  const Client& client = pair.client;
+  const Server server(pair.keys, test::failing({"cpu", 1, {}, {}}));
+  const Encoding padded{4, true};
+  const Ciphertexts x = client.encrypt({1, 3}, padded, 1), y = client.encrypt({1, 2}, padded, 1);
+  const Ciphertexts* two[] = {&x, &y};
+  const std::int32_t add[] = {1, 1}, subtract[] = {1, -1};
+  EXPECT_EQ(
+      test::message_of<EncodingError>([&] { server.linear(add, two); }),
+      "linear: the sum may be 0 … 6, and p = 4 with padding holds 0 … 3: take a larger p; or "
+      "say modular = true, if the sum is meant modulo p or its terms are known to be smaller");
+  EXPECT_NE(test::message_of<EncodingError>([&] {
+              server.linear(subtract, two, 2);
+            }).find("may be -1 … 5,"),
+            std::string::npos);
+  EXPECT_EQ(client.decrypt(server.linear(add, two, 0, true)), (Messages{2, 1}));
+  const Array a = server.upload(x), b = server.upload(y);
+  const Array* arrays[] = {&a, &b};
+  EXPECT_THROW(server.linear(add, arrays), EncodingError);
+  EXPECT_NO_THROW(server.linear(add, arrays, 0, true));
+  // Without padding sums are modulo p.
+  const Ciphertexts u = client.encrypt({1, 3}, {8}, 1);
+  const Ciphertexts* plain[] = {&u, &u};
+  EXPECT_NO_THROW(server.linear(add, plain));
+  // What is known to be smaller: results of tables and gates, constants.
+  const Lut bit = Lut::create(parameters, {0, 0, 1, 1}, padded, padded);
+  const Array s = server.apply({&bit, 1}, {}, a), t = server.apply({&bit, 1}, {}, b);
+  const Array* bits[] = {&s, &t};
+  const Array both = server.linear(add, bits);
+  EXPECT_EQ(client.decrypt(server.download(both)), (Messages{0, 2}));
+  EXPECT_NO_THROW(server.linear(subtract, bits, 1));
+  EXPECT_THROW(server.linear(subtract, bits), EncodingError);
+  const Array* with_one[] = {&both, &s};
+  EXPECT_NO_THROW(server.linear(add, with_one));  // 3 at most
+  EXPECT_THROW(server.linear(add, with_one, 1), EncodingError);
+  const Array one = server.trivial_array({1}, padded);
+  const Array* constant[] = {&both, &one};
+  EXPECT_NO_THROW(server.linear(add, constant));
+  const Lut rough = Lut::create(parameters, {0, 0, 1, 1}, padded, padded, false);
+  const Array r = server.apply({&rough, 1}, {}, a);
+  const Array* uncertain[] = {&s, &r};
+  EXPECT_THROW(server.linear(add, uncertain), EncodingError);
 }
 
 TEST_F(BinfheFailure, FreshCiphertextsThatCannotBeReadAreRefused) {
@@ -170,6 +355,49 @@ TEST_F(BinfheFailure, ApproximateTablesStayWithinTheirBound) {
     }
     EXPECT_LE(farthest, bound) << input.p << input.padding;
   }
+}
+
+/// A bound that is stated for bootstrapped inputs does not hold for sums, nor for a rarer failure.
+TEST_F(BinfheFailure, ApproximateTablesAreRefusedWhereTheirBoundDoesNotHold) {
+  const Encoding input{16, true};
+  const auto smooth = [&](std::uint32_t m) { return std::min(m, 15 - m); };
+  const Lut lut = Lut::create(parameters_, smooth, input, {16}, false);
+  const std::span<const Lut> luts{&lut, 1};
+  const Ciphertexts x = client_.encrypt({3}, input, 1);
+  std::vector<Ciphertexts> terms;
+  for (int i = 0; i < 15; ++i)
+    terms.push_back(lenient_.bootstrap(client_.encrypt({0}, {2}, 1), input));
+  std::vector<const Ciphertexts*> all;
+  for (const Ciphertexts& term : terms) all.push_back(&term);
+  const Ciphertexts sum = lenient_.linear(std::vector<std::int32_t>(15, 3), all, 0, true);
+  EXPECT_EQ(sum.noise, 135);
+
+  EXPECT_EQ(strict_.error_bound(lut, x), lut.error_bound());
+  EXPECT_EQ(strict_.error_bound(lut, strict_.upload(x)), lut.error_bound());
+  const std::uint32_t bound = strict_.error_bound(lut, sum);
+  EXPECT_EQ(bound, lut.error_bound(135));
+  EXPECT_GT(bound, lut.error_bound());
+  EXPECT_NO_THROW(strict_.apply(luts, {}, x));
+  const auto said = test::message_of<NoiseError>([&] { strict_.apply(luts, {}, sum); });
+  EXPECT_NE(said.find("off by up to " + std::to_string(bound)), std::string::npos) << said;
+  EXPECT_NE(said.find("within = " + std::to_string(bound) + " accepts it"), std::string::npos);
+  EXPECT_THROW(strict_.apply(luts, {}, strict_.upload(sum)), NoiseError);
+  EXPECT_THROW(strict_.apply(luts, {}, sum, bound - 1), NoiseError);
+  EXPECT_NO_THROW(strict_.apply(luts, {}, sum, bound));
+  EXPECT_THROW(strict_.apply(luts, {}, x, lut.error_bound() - 1), NoiseError);
+  EXPECT_NO_THROW(lenient_.apply(luts, {}, sum));
+
+  ServerOptions options{"cpu", 1, {}, {}};
+  options.allow_failure = 0x1p-128;
+  const Server rare(pair_.keys, options);
+  const std::uint32_t of_rare = rare.error_bound(lut, x);
+  EXPECT_EQ(of_rare, lut.error_bound(1, 0x1p-128));
+  ASSERT_GT(of_rare, lut.error_bound());
+  EXPECT_THROW(rare.apply(luts, {}, x), NoiseError);
+  EXPECT_NO_THROW(rare.apply(luts, {}, x, of_rare));
+  EXPECT_THROW(lut.error_bound(-1), RangeError);
+  EXPECT_THROW(lut.error_bound(std::nan("")), RangeError);
+  EXPECT_THROW(lut.error_bound(1, 0), ParameterError);
 }
 
 TEST(BinfheFailures, BoundsOfTables) {

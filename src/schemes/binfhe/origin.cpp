@@ -1,0 +1,235 @@
+#include "schemes/binfhe/origin.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "schemes/binfhe/derived.h"
+
+namespace whorl::binfhe {
+
+namespace {
+
+using Numbers = std::vector<std::uint64_t>;
+
+/// Sums of more parts are counted as one part that may share errors with any other.
+constexpr std::size_t most_parts = 64;
+/// Words of a ciphertext that tell it from others; at q = 2^8 these are 64 bits.
+constexpr std::size_t marked_words = 8;
+constexpr std::uint64_t mark_base = 0xd1342543de82ef95U;  // odd: no word is lost
+
+Marks shared(Numbers marks) { return std::make_shared<const Numbers>(std::move(marks)); }
+
+/// The one that all have, or number i.
+std::uint64_t at(const Numbers& marks, std::size_t i) { return marks[marks.size() == 1 ? 0 : i]; }
+
+std::size_t count_of(const Origin& origin) { return origin.values->size(); }
+
+/// Whether errors are the same, up to their sign.
+bool same_errors(std::uint64_t a, std::uint64_t b) { return a != 0 && (a ^ b) <= 1; }
+
+/// Of the mask; of a ciphertext and its negation they differ in bit 0 alone. A trivial one has no
+/// mask: its message takes the place.
+std::uint64_t mark_of(std::span<const std::uint32_t> row, std::uint64_t q) {
+  const auto mask = row.first(std::min(marked_words, row.size() - 1));
+  const auto first = std::find_if(mask.begin(), mask.end(), [](auto word) { return word != 0; });
+  if (first == mask.end()) return mix(row.back()) | 3;
+  const bool negate = *first > q / 2;
+  std::uint64_t mark = 0;
+  for (const std::uint32_t word : mask)
+    mark = mark * mark_base + (negate ? (q - word) & (q - 1) : word);
+  return ((mix(mark) | 3) ^ 1) | (negate ? 1 : 0);
+}
+
+bool may_share(const ErrorPart& a, const ErrorPart& b) {
+  if (!a.marks || !b.marks) return true;
+  const auto unknown = [](const ErrorPart& x, const ErrorPart& y) {
+    return (x.from & ErrorPart::loaded) != 0 && (y.from & ErrorPart::made) != 0;
+  };
+  if (unknown(a, b) || unknown(b, a)) return true;
+  const Numbers &x = *a.marks, &y = *b.marks;
+  const std::size_t count = x.size() == 1   ? y.size()
+                            : y.size() == 1 ? x.size()
+                                            : std::min(x.size(), y.size());
+  for (std::size_t i = 0; i < count; ++i)
+    if (same_errors(at(x, i), at(y, i))) return true;
+  return false;
+}
+
+/// 1 or -1 where all errors of one are those of the other times this, as far as words tell; else 0.
+int ratio_of(const ErrorPart& a, const ErrorPart& b) {
+  if (!a.marks || !b.marks || a.variance != b.variance) return 0;
+  if (a.marks == b.marks) return 1;
+  // Bootstraps that differ in the sign of their output have one mark, and about the same errors.
+  if (((a.from | b.from) & (ErrorPart::made | ErrorPart::joined)) != 0) return 0;
+  const Numbers &x = *a.marks, &y = *b.marks;
+  if (x.size() != y.size() || x.empty()) return 0;
+  const std::uint64_t sign = x[0] ^ y[0];
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!same_errors(x[i], y[i]) || (x[i] ^ y[i]) != sign) return 0;
+  return sign == 0 ? 1 : -1;
+}
+
+/// All parts of all terms; those of the same ciphertexts are one, whose weights add up.
+std::vector<ErrorPart> gather(std::span<const Term> terms) {
+  std::vector<ErrorPart> parts;
+  for (const Term& term : terms)
+    for (const ErrorPart& part : term.origin->parts) {
+      int ratio = 0;
+      const auto same = std::find_if(parts.begin(), parts.end(), [&](const ErrorPart& other) {
+        return (ratio = ratio_of(part, other)) != 0;
+      });
+      if (same != parts.end()) {
+        same->weight += ratio * term.weight * part.weight;
+      } else {
+        parts.push_back(part);
+        parts.back().weight *= term.weight;
+      }
+    }
+  std::erase_if(parts, [](const ErrorPart& part) { return part.weight == 0; });
+  return parts;
+}
+
+double size_of(const ErrorPart& part) { return part.weight * part.weight * part.variance; }
+
+}  // namespace
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  // The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+  std::uint64_t z = a * 0x9e3779b97f4a7c15U + b + 0x632be59bd9b4e019U;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+
+bool Origin::is_sum() const {
+  return parts.size() > 1 || std::any_of(parts.begin(), parts.end(), [](const ErrorPart& part) {
+           return !part.marks || std::abs(part.weight) != 1;
+         });
+}
+
+std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh) {
+  // Whoever changed the batch may have kept what it came with.
+  if (batch.origin && !batch.seed && batch.origin->noise == batch.noise &&
+      count_of(*batch.origin) == batch.count)
+    return batch.origin;
+  Origin origin;
+  origin.noise = batch.seed ? fresh : batch.noise;
+  if (!(origin.noise >= 0 && std::isfinite(origin.noise)))
+    throw RangeError("noise: " + std::to_string(origin.noise) + ", must be finite and at least 0");
+  origin.largest = batch.encoding.p - 1;
+  Numbers marks(batch.count);
+  constexpr std::size_t ahead = 16;  // rows lie far apart
+  for (std::size_t i = 0; i < batch.count; ++i) {
+    if (i + ahead < batch.count) __builtin_prefetch(batch[i + ahead].data());
+    marks[i] = mark_of(batch[i], batch.parameters.q());
+  }
+  origin.values = shared(std::move(marks));
+  const bool encrypted = batch.seed || origin.noise < 1;  // what is bootstrapped has 1 at least
+  if (origin.noise > 0)
+    origin.parts.push_back({1, origin.noise, batch.sum && !batch.seed ? Marks{} : origin.values,
+                            encrypted ? ErrorPart::fresh : ErrorPart::loaded});
+  return std::make_shared<const Origin>(std::move(origin));
+}
+
+double variance_of(std::span<const Term> terms) {
+  const std::vector<ErrorPart> parts = gather(terms);
+  double by_parts = 0, at_worst = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    by_parts += size_of(parts[i]);
+    for (std::size_t j = 0; j < i; ++j)
+      if (may_share(parts[i], parts[j]))
+        by_parts += 2 * std::sqrt(size_of(parts[i]) * size_of(parts[j]));
+  }
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const double noise = terms[i].weight * terms[i].weight * terms[i].origin->noise;
+    at_worst += noise;
+    for (std::size_t j = 0; j < i; ++j)
+      at_worst += 2 * std::sqrt(noise * terms[j].weight * terms[j].weight * terms[j].origin->noise);
+  }
+  return std::min(by_parts, at_worst);
+}
+
+Marks mark_sum(std::span<const Term> terms, std::int32_t constant) {
+  std::size_t count = 1;
+  for (const Term& term : terms)
+    if (count_of(*term.origin) != 1) count = count_of(*term.origin);
+  Numbers sums(count, mix(0) * static_cast<std::uint64_t>(constant));
+  for (const Term& term : terms) {
+    const auto weight = static_cast<std::uint64_t>(static_cast<std::int64_t>(term.weight));
+    for (std::size_t i = 0; i < count; ++i) sums[i] += weight * at(*term.origin->values, i);
+  }
+  return shared(std::move(sums));
+}
+
+Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
+                     std::uint32_t largest) {
+  Origin sum{noise, largest, mark_sum(terms, constant), gather(terms)};
+  if (sum.parts.size() > most_parts) sum.parts = {{1, noise, {}, ErrorPart::made}};
+  return sum;
+}
+
+Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
+                              std::span<const std::uint32_t> index, double noise,
+                              std::uint32_t largest) {
+  Numbers marks(inputs->size());
+  for (std::size_t i = 0; i < marks.size(); ++i)
+    marks[i] = mix((*inputs)[i], tags[index.empty() ? 0 : index[i]]) | 1;
+  const Marks made = shared(std::move(marks));
+  return {noise, largest, made, {{1, noise, made, ErrorPart::made}}};
+}
+
+Origin take(const Origin& origin, std::span<const std::uint32_t> index) {
+  const auto chosen = [&](const Marks& marks) {
+    if (!marks || (marks->size() == 1 && count_of(origin) != 1)) return marks;
+    Numbers out;
+    out.reserve(index.size());
+    for (const std::uint32_t i : index) out.push_back(at(*marks, i));
+    return shared(std::move(out));
+  };
+  Origin taken = origin;
+  taken.values = chosen(origin.values);
+  for (ErrorPart& part : taken.parts)
+    part.marks = part.marks == origin.values ? taken.values : chosen(part.marks);
+  return taken;
+}
+
+Origin join(std::span<const Origin* const> origins) {
+  if (origins.size() == 1) return *origins[0];
+  Origin joined;
+  Numbers values;
+  std::size_t parts = 0;
+  for (const Origin* origin : origins) {
+    joined.noise = std::max(joined.noise, origin->noise);
+    joined.largest = std::max(joined.largest, origin->largest);
+    values.insert(values.end(), origin->values->begin(), origin->values->end());
+    parts = std::max(parts, origin->parts.size());
+  }
+  // Part k of each, and nothing where there are fewer.
+  for (std::size_t k = 0; k < parts; ++k) {
+    ErrorPart part{0, 0, {}, ErrorPart::joined};
+    Numbers marks;
+    marks.reserve(values.size());
+    bool known = true;
+    for (const Origin* origin : origins) {
+      const std::size_t until = marks.size() + count_of(*origin);
+      if (k < origin->parts.size()) {
+        const ErrorPart& of_this = origin->parts[k];
+        if (size_of(of_this) > size_of(part))
+          std::tie(part.weight, part.variance) = std::pair(of_this.weight, of_this.variance);
+        part.from |= of_this.from;
+        known = known && of_this.marks;
+        for (std::size_t i = 0; of_this.marks && i < count_of(*origin); ++i)
+          marks.push_back(at(*of_this.marks, i));
+      }
+      marks.resize(until, 0);
+    }
+    if (known) part.marks = shared(std::move(marks));
+    joined.parts.push_back(std::move(part));
+  }
+  joined.values = shared(std::move(values));
+  return joined;
+}
+
+}  // namespace whorl::binfhe

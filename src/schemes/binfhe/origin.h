@@ -1,0 +1,65 @@
+// What is known of the errors of a batch's ciphertexts without their key: how large they are, and
+// which others may have the same. docs/noise.md has the rule.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "whorl/binfhe/ciphertexts.h"
+
+namespace whorl::binfhe {
+
+/// A number for each ciphertext of a batch, or one for all; equal where the errors are. 0: none.
+using Marks = std::shared_ptr<const std::vector<std::uint64_t>>;
+
+/// Errors of fresh or bootstrapped ciphertexts, times a weight.
+struct ErrorPart {
+  /// Loaded ones may be any of those made before they were saved.
+  /// Joined ones may have smaller weights, or of the other sign, in some of the batch.
+  enum From : std::uint8_t { fresh = 1, loaded = 2, made = 4, joined = 8 };
+  double weight = 1;
+  double variance = 1;  ///< before the weight, in units of a bootstrapped ciphertext's
+  Marks marks{};        ///< null: unknown, may be a part of any other
+  std::uint8_t from = made;
+};
+
+struct Origin {
+  double noise = 0;  ///< variance, an upper bound
+  /// That the messages are known not to pass.
+  std::uint32_t largest = 0;
+  /// Of the ciphertexts themselves, by which results of the same operation are known again.
+  Marks values;
+  std::vector<ErrorPart> parts;  ///< independent where marks tell them apart
+
+  /// Whether the errors are not those of fresh or bootstrapped ciphertexts, but sums.
+  bool is_sum() const;
+};
+
+/// An operand and its weight.
+struct Term {
+  double weight;
+  const Origin* origin;
+};
+
+/// What the batch came with, or by its words; `fresh` is the noise of encryptions.
+std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh);
+
+/// An upper bound on the variance of the weighted sum.
+double variance_of(std::span<const Term> terms);
+Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
+                     std::uint32_t largest);
+/// Of the results of one operation, which `tag` stands for, on ciphertexts with these marks.
+Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
+                              std::span<const std::uint32_t> index, double noise,
+                              std::uint32_t largest);
+/// Marks of the weighted sum; and of several inputs that are not added up, in their order.
+Marks mark_sum(std::span<const Term> terms, std::int32_t constant = 0);
+/// A number that depends on all bits of both.
+std::uint64_t mix(std::uint64_t a, std::uint64_t b = 0);
+
+Origin take(const Origin& origin, std::span<const std::uint32_t> index);
+Origin join(std::span<const Origin* const> origins);
+
+}  // namespace whorl::binfhe
