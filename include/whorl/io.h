@@ -54,6 +54,9 @@ struct LoadOptions {
   /// (OversizedError).
   std::uint64_t max_bytes = 1ULL << 32;
   bool allow_insecure = false;  ///< accept parameter sets under 128 bits
+  /// Accept the file of a secret key that group or others can read (whorl/io_secret.h). Otherwise
+  /// it is refused (IoError, with its mode).
+  bool allow_readable_by_others = false;
   /// If given, frames under other parameters (ParameterMismatchError) or keys (KeyMismatchError)
   /// are refused. Parameters and look-up tables belong to no key.
   std::optional<Digest> expect_parameters;
@@ -93,7 +96,8 @@ Bytes dump(const T& value);
 template <Saved T>
 T load(std::span<const std::uint8_t> bytes, const LoadOptions& options = {});
 /// The file is read once, and its words are used where they lie in that memory: what becomes of it
-/// afterwards does not matter.
+/// afterwards does not matter. Its header and the small fields of its payload are checked before
+/// memory is taken for the rest.
 template <Saved T>
 T load(const std::filesystem::path& path, const LoadOptions& options = {});
 

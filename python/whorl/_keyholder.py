@@ -60,6 +60,7 @@ class KeyHolder:
         max_kdf_bytes: int = 2**28,
         expect_parameters: Any = None,
         expect_key: str | None = None,
+        allow_readable_by_others: bool = False,
     ) -> K:
         """Reads a file that `save` wrote.
 
@@ -67,7 +68,8 @@ class KeyHolder:
         `max_kdf_passes` passes over `max_kdf_bytes` bytes are spent, by default what `save` spends,
         most of a second. `expect_parameters` and `expect_key` are those of `Ciphertexts.load`.
 
-        `PassphraseError` for another passphrase; `OversizedError` for a cost above the bound; other
+        `IoError`, with the mode, for a file that group or others can read (`chmod 600` mends it),
+        unless `allow_readable_by_others`, and if the system refuses. `PassphraseError` for another passphrase; `OversizedError` for a cost above the bound; other
         children of `FormatError` for a file that is damaged or of another type; `ParameterError`
         for parameters under 128 bits unless `allow_insecure`; `ParameterMismatchError` and
         `KeyMismatchError` for what is not as expected.
@@ -79,6 +81,7 @@ class KeyHolder:
             allow_insecure,
             (max_kdf_passes, max_kdf_bytes),
             expectations(expect_parameters, expect_key),
+            allow_readable_by_others,
         )
         client._parameters = cls._parameters_type(client._core.parameters)
         return client

@@ -77,13 +77,14 @@ struct TakenWords {
 
 class PayloadReader {
  public:
-  /// `contents`: of the file that the frame is in, whose words stay where they lie; or null.
+  /// `contents`: of the file that the frame is in, whose words stay where they lie, and whose
+  /// digest is checked by finish(); or null.
   PayloadReader(const OpenFrame& frame, const LoadOptions& options, Contents contents)
       : header_(frame.header),
         options_(options),
         contents_(std::move(contents)),
         what_(frame_type_name(frame.header.type)),
-        reader_(frame.payload) {}
+        reader_(frame.payload, contents_.get()) {}
 
   ByteReader& fields() { return reader_; }
   const Header& header() const { return header_; }
@@ -104,9 +105,12 @@ class PayloadReader {
   }
   /// To be called when all is taken, before anything is allocated: OversizedError if something is
   /// left, or if the `count` ciphertexts or the `bytes` that they unpack to, from a seed or not,
-  /// are more than the caller accepts.
-  void finish() const { reader_.finish(what_); }
-  void finish(std::uint64_t count, std::uint64_t bytes, bool seeded) const;
+  /// are more than the caller accepts. Of a file, the rest is read now, and CorruptionError is for
+  /// a wrong digest.
+  void finish();
+  void finish(std::uint64_t count, std::uint64_t bytes, bool seeded);
+  /// Whether it was called, so that the digest is right.
+  bool finished() const { return finished_; }
   /// After finish(): `count` numbers from their runs. FormatError for runs that are not as runs_of
   /// gives them.
   static std::vector<std::uint32_t> numbers(const ArrayFields& fields, std::uint64_t count);
@@ -131,6 +135,7 @@ class PayloadReader {
   Contents contents_;
   std::string what_;
   ByteReader reader_;
+  bool finished_ = false;
 };
 
 }  // namespace whorl::io

@@ -11,7 +11,8 @@
 
 namespace whorl::io {
 
-using Contents = std::shared_ptr<const FileContents>;
+/// Of the file that a frame is in, or null.
+using Contents = std::shared_ptr<FileContents>;
 
 /// What an array is to be: rows of words, those of row r below moduli[r modulo their number].
 struct WordRule {

@@ -11,6 +11,7 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
+    ast.MatMult: operator.matmul,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.BitAnd: operator.and_,
@@ -51,7 +52,12 @@ def _power(base: Any, exponent: Any) -> Any:
 
 def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
     def value(part: ast.expr) -> Any:
-        return _value(part, names, functions)
+        found = _value(part, names, functions)
+        if isinstance(found, tuple):
+            raise ValueError(
+                f"'{ast.unparse(part)}' gives two values, and so must be the whole expression"
+            )
+        return found
 
     match node:
         case ast.Constant(value=int(number)):
@@ -104,6 +110,26 @@ def names_of(text: str, functions: Collection[str]) -> set[str]:
     except _WRONG as error:
         raise ValueError(f"'{text}' is not an expression: {error}") from None
     return {node.id for node in nodes if isinstance(node, ast.Name)} - set(functions)
+
+
+def check_in_clear(text: str, in_clear: Collection[str]) -> None:
+    """`ValueError` for an operation on nothing but integers and values that are not encrypted.
+
+    NumPy would do it in 64 bits, which may be too few.
+    """
+    for node in ast.walk(_parse(text)):
+        parts: list[ast.expr] = []
+        if isinstance(node, ast.IfExp):
+            parts = [node.body, node.orelse]
+        elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+            parts = [node]
+        for part in parts:
+            used = {each.id for each in ast.walk(part) if isinstance(each, ast.Name)}
+            if used and used <= set(in_clear):
+                raise ValueError(
+                    f"'{ast.unparse(part)}' works on values that are not encrypted; "
+                    "write the result into a file instead"
+                )
 
 
 def evaluate(text: str, names: Names, functions: Functions) -> Any:
