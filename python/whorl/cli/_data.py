@@ -276,9 +276,7 @@ def _expression(scheme: Scheme, what: list[str]) -> _Job:
 
     def work(server: Any, arrays: list[Any]) -> Any:
         functions = {name: getattr(server, name) for name in scheme.functions}
-        uploaded = {
-            name: server.upload(each) for name, each in zip(encrypted, arrays, strict=True)
-        }
+        uploaded = {name: server.upload(each) for name, each in zip(encrypted, arrays, strict=True)}
         result = _expressions.evaluate(text, {**values, **uploaded}, functions)
         if isinstance(result, tuple):  # a mean: total and number of values
             result, count = result

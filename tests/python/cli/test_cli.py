@@ -95,6 +95,26 @@ def test_what_seeds_become_is_bounded(shell: Shell) -> None:
         shell(*work)
 
 
+@pytest.mark.parametrize(
+    ("option", "bound", "enough"),
+    [
+        ("max-count", "399", "400"),
+        ("max-bytes", "2^8", "2^20"),
+        ("max-expanded-bytes", "9", "2^20"),
+    ],
+)
+def test_what_files_may_hold_is_bounded(shell: Shell, option: str, bound: str, enough: str) -> None:
+    shell("encrypt", "-", "-o", "many.whorl", "--force", *PHRASE, input="0 1 " * 200)
+    for work in (
+        *(("eval", "x ^ 1", "x=many.whorl", "-o", "not.whorl", "--force", "--allow-insecure"),),
+        *(("decrypt", "many.whorl", *PHRASE), ("info", "many.whorl")),
+    ):
+        assert option.replace("-", "_") in shell(*work, f"--{option}", bound, code=1)
+        shell(*work, f"--{option}", enough)
+        for wrong in ("-1", "2^64", "2^-1", "many", "1e6"):
+            assert "is not a number" in shell(*work, f"--{option}", wrong, code=2)
+
+
 def test_tables_and_arrays(shell: Shell) -> None:
     np.save(shell.folder / "in.npy", np.array([[0, 1], [2, 3]]))
     shell("encrypt", "in.npy", "-p", "4", "-o", "x.whorl", *PHRASE)
