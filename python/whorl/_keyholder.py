@@ -69,10 +69,11 @@ class KeyHolder:
         most of a second. `expect_parameters` and `expect_key` are those of `Ciphertexts.load`.
 
         `IoError`, with the mode, for a file that group or others can read (`chmod 600` mends it),
-        unless `allow_readable_by_others`, and if the system refuses. `PassphraseError` for another passphrase; `OversizedError` for a cost above the bound; other
-        children of `FormatError` for a file that is damaged or of another type; `ParameterError`
-        for parameters under 128 bits unless `allow_insecure`; `ParameterMismatchError` and
-        `KeyMismatchError` for what is not as expected.
+        unless `allow_readable_by_others`, and if the system refuses. `PassphraseError` for another
+        passphrase; `OversizedError` for a cost above the bound; other children of `FormatError` for
+        a file that is damaged or of another type; `ParameterError` for parameters under 128 bits
+        unless `allow_insecure`; `ParameterMismatchError` and `KeyMismatchError` for what is not as
+        expected.
         """
         client = cls.__new__(cls)
         client._core = cls._maker.load(

@@ -104,11 +104,20 @@ def table(text: str, p: int, p_out: int) -> list[int]:
 
 
 def names_of(text: str, functions: Collection[str]) -> set[str]:
-    """The names in an expression except functions. `ValueError` if it is not an expression."""
+    """The names in an expression except functions. `ValueError` if it is not an expression, or
+    calls others."""
     try:
         nodes = list(ast.walk(_parse(text)))
+    except SyntaxError as error:
+        raise ValueError(f"'{text}' is not an expression: {error.msg}") from None
     except _WRONG as error:
         raise ValueError(f"'{text}' is not an expression: {error}") from None
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            name = node.func.id
+            if name not in functions:
+                known = ", ".join(functions)
+                raise ValueError(f"'{text}': {name} is no function here; there are {known}")
     return {node.id for node in nodes if isinstance(node, ast.Name)} - set(functions)
 
 

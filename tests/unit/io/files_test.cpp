@@ -328,11 +328,11 @@ bool reset_peak() {
   return file.good();
 }
 
-// 512 MiB that are announced, and are zeros after a good beginning: none of them is kept before the
+// 128 MiB that are announced, and are zeros after a good beginning: none of them is kept before the
 // beginning is checked.
 TEST_F(IoFile, BadBeginningsTakeNoMemory) {
   if (!reset_peak()) GTEST_SKIP() << "/proc/self/clear_refs cannot be written: no peak to measure";
-  constexpr std::uint64_t announced = std::uint64_t{1} << 29;
+  constexpr std::uint64_t announced = std::uint64_t{1} << 27;
   constexpr std::size_t bound = std::size_t{32} << 20;
   const auto path = folder / "sparse";
   const auto refused = [&]<class T>(const T&, const Bytes& frame, std::size_t fields,
