@@ -57,6 +57,9 @@ struct LoadOptions {
   /// memory is allocated for them.
   std::uint64_t max_bytes = 1ULL << 32;
   bool allow_insecure = false;  ///< accept parameter sets under 128 bits
+  /// Accept the file of a secret key that group or others can read (whorl/io_secret.h). Otherwise
+  /// it is refused (IoError, with its mode).
+  bool allow_readable_by_others = false;
   /// If given, frames made under other parameters (ParameterMismatchError) or another key
   /// (KeyMismatchError) are refused. Parameters and look-up tables belong to no key.
   std::optional<Digest> expect_parameters;
@@ -100,7 +103,8 @@ Bytes dump(const T& value);
 template <Saved T>
 T load(std::span<const std::uint8_t> bytes, const LoadOptions& options = {});
 /// Reads the file once into memory, and uses its words where they lie in that memory. Later changes
-/// of the file have no effect.
+/// of the file have no effect. The header and the small fields of the payload are checked before
+/// memory is taken for the rest.
 template <Saved T>
 T load(const std::filesystem::path& path, const LoadOptions& options = {});
 

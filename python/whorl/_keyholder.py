@@ -60,6 +60,7 @@ class KeyHolder:
         max_kdf_bytes: int = 2**28,
         expect_parameters: Any = None,
         expect_key: str | None = None,
+        allow_readable_by_others: bool = False,
     ) -> K:
         """Reads a file that `save` wrote.
 
@@ -68,10 +69,12 @@ class KeyHolder:
         `save` uses, which takes most of a second. `expect_parameters` and `expect_key` are as for
         `Ciphertexts.load`.
 
-        `PassphraseError` for a wrong passphrase; `OversizedError` for a cost above the bound; other
-        subclasses of `FormatError` for a damaged file or a file of another type; `ParameterError`
-        for parameters under 128 bits unless `allow_insecure`; `ParameterMismatchError` or
-        `KeyMismatchError` if the parameters or the key are not the expected ones.
+        `IoError`, with the mode, for a file that group or others can read (`chmod 600` mends it),
+        unless `allow_readable_by_others`, and if the system refuses. `PassphraseError` for a wrong
+        passphrase; `OversizedError` for a cost above the bound; other subclasses of `FormatError`
+        for a damaged file or a file of another type; `ParameterError` for parameters under 128 bits
+        unless `allow_insecure`; `ParameterMismatchError` or `KeyMismatchError` if the parameters or
+        the key are not the expected ones.
         """
         client = cls.__new__(cls)
         client._core = cls._maker.load(
@@ -80,6 +83,7 @@ class KeyHolder:
             allow_insecure,
             (max_kdf_passes, max_kdf_bytes),
             expectations(expect_parameters, expect_key),
+            allow_readable_by_others,
         )
         client._parameters = cls._parameters_type(client._core.parameters)
         return client

@@ -146,9 +146,9 @@ class Saved:
         anything is expanded. Other subclasses of `FormatError` for a damaged file; `ParameterError`
         for parameters under 128 bits unless `allow_insecure`; `IoError` if the system refuses.
         """
-        limits = cls._limits(max_bytes, max_count, max_expanded_bytes)
-        expected = expectations(expect_parameters, expect_key)
-        return cls._wrap(cls._reader.load(os.fspath(path), allow_insecure, limits, expected))
+        bounds = max_bytes, max_count, max_expanded_bytes
+        checks = cls._checks(allow_insecure, bounds, expect_parameters, expect_key)
+        return cls._wrap(cls._reader.load(os.fspath(path), *checks))
 
     def to_bytes(self) -> bytes:
         """The frame that `save` writes."""
@@ -171,20 +171,27 @@ class Saved:
         expect_key: str | None = None,
     ) -> S:
         """Inverse of `to_bytes`, with the arguments and errors of `load`."""
-        limits = cls._limits(max_bytes, max_count, max_expanded_bytes)
-        expected = expectations(expect_parameters, expect_key)
-        return cls._wrap(cls._reader.from_bytes(data, allow_insecure, limits, expected))
+        bounds = max_bytes, max_count, max_expanded_bytes
+        checks = cls._checks(allow_insecure, bounds, expect_parameters, expect_key)
+        return cls._wrap(cls._reader.from_bytes(data, *checks))
 
     @classmethod
-    def _limits(
-        cls, max_bytes: int | None, max_count: int | None, max_expanded_bytes: int | None
-    ) -> tuple[int, int, int]:
-        """The three limits as the library takes them. `ValueError` unless each fits 64 bits."""
-        return (
+    def _checks(
+        cls,
+        allow_insecure: bool,
+        bounds: tuple[int | None, int | None, int | None],
+        parameters: Any,
+        key: str | None,
+    ) -> tuple[bool, tuple[int, int, int], tuple[bytes | None, bytes | None]]:
+        """What `load` and `from_bytes` are told, as the library takes it. `ValueError` unless each
+        bound fits 64 bits."""
+        max_bytes, max_count, max_expanded_bytes = bounds
+        limits = (
             _limit("max_bytes", max_bytes, cls._most),
             _limit("max_count", max_count, 2**64 - 1),
             _limit("max_expanded_bytes", max_expanded_bytes, 2**30),
         )
+        return allow_insecure, limits, expectations(parameters, key)
 
     @classmethod
     def _unpickle(cls: type[S], frame: bytes) -> S:

@@ -147,7 +147,7 @@ struct Codec<Ciphertexts> {
     const std::uint64_t q = parameters.q();
     const std::size_t row = std::size_t{parameters.n()} + 1;
     const std::uint64_t words = checked_product(count, row, "ciphertexts");
-    const ByteSpan bytes = in.fields().take(
+    const ByteSpan bytes = in.fields().skip(
         checked_product(seed ? count : words, word_bytes_for(q), "ciphertexts"), "ciphertexts");
     in.finish(count, checked_product(words, sizeof(std::uint32_t), "ciphertexts"),
               seed.has_value());

@@ -50,16 +50,35 @@ void reserve(std::vector<T>& values, std::uint64_t count, std::string_view field
   }
 }
 
+/// Brings bytes when they are asked for.
+class ByteSource {
+ public:
+  /// Those before `end` are there when it returns.
+  virtual void fill_to(const std::uint8_t* end) = 0;
+
+ protected:
+  ~ByteSource() = default;
+};
+
 /// Reads a span from front to back. Each read names its field; reading past the end is a
 /// TruncatedError.
 class ByteReader {
  public:
-  explicit ByteReader(ByteSpan bytes) : bytes_(bytes) {}
+  /// `source` brings the bytes, if they are not there yet.
+  explicit ByteReader(ByteSpan bytes, ByteSource* source = nullptr)
+      : bytes_(bytes), source_(source) {}
 
   std::size_t position() const { return position_; }
   std::size_t remaining() const { return bytes_.size() - position_; }
 
   ByteSpan take(std::uint64_t count, std::string_view field) {
+    const ByteSpan taken = skip(count, field);
+    if (source_ != nullptr) source_->fill_to(taken.data() + taken.size());
+    return taken;
+  }
+
+  /// The same, of bytes that are looked at later, when the source has brought all.
+  ByteSpan skip(std::uint64_t count, std::string_view field) {
     if (count > remaining())
       throw TruncatedError(std::string(field) + ": " + std::to_string(count) +
                            " bytes announced, " + std::to_string(remaining()) + " there");
@@ -100,6 +119,7 @@ class ByteReader {
 
  private:
   ByteSpan bytes_;
+  ByteSource* source_;
   std::size_t position_ = 0;
 };
 

@@ -92,11 +92,35 @@ void write_frame(Sink& sink, const T& value) {
   out.write_frame(sink, Codec<T>::kind.type, parameters.digest(), key_id);
 }
 
-template <class T>
-T read_frame(ByteSpan bytes, const LoadOptions& options, const Contents& contents) {
-  const OpenFrame frame = open_frame(bytes, Codec<T>::kind, options);
-  PayloadReader in(frame, options, contents);
-  return Codec<T>::read(in, read_parameters<ParametersOf<T>>(in));
+/// read(PayloadReader&, const OpenFrame&) of a frame in memory.
+template <class Read>
+auto read_frame(ByteSpan bytes, const FrameKind& kind, const LoadOptions& options,
+                const Read& read) {
+  const OpenFrame frame = open_frame(bytes, kind, options);
+  PayloadReader in(frame, options, nullptr);
+  return read(in, frame);
 }
+
+/// The same of a frame in a file, which is read as far as `read` looks, and whole once it has found
+/// nothing wrong and calls in.finish(). What it finds wrong before is told only if the digest is
+/// right, as for a frame in memory; for that the rest of the file is looked at, but not kept.
+template <class Read>
+auto read_frame(const Contents& contents, const FrameKind& kind, const LoadOptions& options,
+                const Read& read) {
+  const OpenFrame frame = split_frame(contents->bytes(), kind, options);
+  PayloadReader in(frame, options, contents);
+  try {
+    return read(in, frame);
+  } catch (const Error&) {
+    if (!in.finished()) check_digest(*contents);
+    throw;
+  }
+}
+
+/// What Codec<T> reads, for read_frame.
+template <class T>
+inline constexpr auto read_value = [](PayloadReader& in, const OpenFrame&) {
+  return Codec<T>::read(in, read_parameters<ParametersOf<T>>(in));
+};
 
 }  // namespace whorl::io

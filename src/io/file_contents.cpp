@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "io/system_error.h"
 
@@ -16,10 +17,12 @@ namespace whorl::io {
 
 namespace {
 
-/// Closes at the end of a scope.
+/// Closes at the end of a scope, unless somebody has taken the number away.
 struct Descriptor {
   int number;
-  ~Descriptor() { ::close(number); }
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
 };
 
 int open_regular(const std::filesystem::path& path, struct stat& status) {
@@ -38,13 +41,13 @@ int open_regular(const std::filesystem::path& path, struct stat& status) {
   return number;
 }
 
-/// Fills `out` from the start of a file, or what there is of it; returns how much that is.
-std::size_t read_into(const Descriptor& file, const std::filesystem::path& path,
-                      std::span<std::uint8_t> out) {
+/// Fills `out` from an offset of a file, or what there is of it; returns how much that is.
+std::size_t read_into(int file, const std::filesystem::path& path, std::span<std::uint8_t> out,
+                      std::size_t offset) {
   std::size_t filled = 0;
   while (filled < out.size()) {
-    const ssize_t got =
-        ::pread(file.number, out.data() + filled, out.size() - filled, static_cast<off_t>(filled));
+    const ssize_t got = ::pread(file, out.data() + filled, out.size() - filled,
+                                static_cast<off_t>(offset + filled));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_io_error(path, "read");
     if (got == 0) break;
@@ -53,46 +56,95 @@ std::size_t read_into(const Descriptor& file, const std::filesystem::path& path,
   return filled;
 }
 
+/// IoError if group or others may read the file.
+void check_private(const std::filesystem::path& path, mode_t mode) {
+  if ((mode & (S_IRGRP | S_IROTH)) == 0) return;
+  std::string octal = "0";
+  for (const unsigned shift : {6U, 3U, 0U})
+    octal += static_cast<char>('0' + ((static_cast<unsigned>(mode) >> shift) & 7U));
+  throw IoError(path.string() + ": its mode " + octal +
+                " lets group or others read this secret key; mend it with: chmod 600 " +
+                path.string() + " (allow_readable_by_others accepts it)");
+}
+
+/// Bytes that are read at once, at least.
+constexpr std::size_t piece_bytes = std::size_t{1} << 16;
+
 }  // namespace
 
-FileContents::FileContents(std::size_t bytes) : reserved_(bytes) {
-  if (bytes == 0) return;
+FileContents::FileContents(const std::filesystem::path& path, std::size_t size)
+    : path_(path), size_(size) {
+  if (size == 0) return;
   void* const start =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED)
-    throw OutOfMemoryError("a file of " + std::to_string(bytes) +
+    throw OutOfMemoryError("a file of " + std::to_string(size) +
                            " bytes: the system gave no memory for it");
   memory_ = static_cast<std::uint8_t*>(start);
 #ifdef MADV_HUGEPAGE
-  ::madvise(start, bytes, MADV_HUGEPAGE);  // a hint: fewer faults
+  ::madvise(start, size, MADV_HUGEPAGE);  // a hint: fewer faults
 #endif
 }
 
 FileContents::~FileContents() {
-  if (memory_ != nullptr) ::munmap(memory_, reserved_);
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (memory_ != nullptr) ::munmap(memory_, size_);
 }
 
-std::shared_ptr<const FileContents> FileContents::read(const std::filesystem::path& path,
-                                                       std::size_t start, const Measure& measure) {
+std::shared_ptr<FileContents> FileContents::open(const std::filesystem::path& path,
+                                                 std::size_t start, const Measure& measure,
+                                                 Readers readers) {
   struct stat status;
-  const Descriptor file{open_regular(path, status)};
+  Descriptor file{open_regular(path, status)};
   const auto size = static_cast<std::uint64_t>(status.st_size);
   std::vector<std::uint8_t> first(static_cast<std::size_t>(std::min<std::uint64_t>(start, size)));
-  first.resize(read_into(file, path, first));
+  first.resize(read_into(file.number, path, first, 0));
   const std::uint64_t wanted = measure(first);
+  if (readers == Readers::owner_only) check_private(path, status.st_mode);
   if (size > wanted)
     throw OversizedError(path.string() + ": " + std::to_string(size - wanted) +
                          " bytes after its end");
-  const std::shared_ptr<FileContents> contents(new FileContents(static_cast<std::size_t>(size)));
-  contents->filled_ = read_into(file, path, {contents->memory_, contents->reserved_});
+  const std::shared_ptr<FileContents> contents(
+      new FileContents(path, static_cast<std::size_t>(size)));
+  std::ranges::copy(first, contents->memory_);
+  contents->filled_ = first.size();
+  contents->descriptor_ = std::exchange(file.number, -1);
   return contents;
+}
+
+std::size_t FileContents::read(std::span<std::uint8_t> out, std::size_t offset) const {
+  const std::size_t got = read_into(descriptor_, path_, out, offset);
+  if (got < out.size())
+    throw TruncatedError(path_.string() + ": of its " + std::to_string(size_) + " bytes only " +
+                         std::to_string(offset + got) + " were left to read");
+  return got;
+}
+
+void FileContents::fill_to(const std::uint8_t* end) {
+  const auto wanted = static_cast<std::size_t>(end - memory_);
+  if (wanted <= filled_) return;
+  const std::size_t until = std::min(size_, std::max(wanted, filled_ + piece_bytes));
+  filled_ += read({memory_ + filled_, until - filled_}, filled_);
+  if (filled_ < size_) return;
+  ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+void FileContents::pass_over(const std::function<void(ByteSpan)>& look) {
+  look({memory_, filled_});
+  std::vector<std::uint8_t> piece;
+  for (std::size_t at = filled_; at < size_; at += piece.size()) {
+    piece.resize(std::min(piece_bytes, size_ - at));
+    read(piece, at);
+    look(piece);
+  }
 }
 
 std::vector<std::uint8_t> read_start(const std::filesystem::path& path, std::size_t limit) {
   struct stat status;
   const Descriptor descriptor{open_regular(path, status)};
   std::vector<std::uint8_t> bytes(limit);
-  bytes.resize(read_into(descriptor, path, bytes));
+  bytes.resize(read_into(descriptor.number, path, bytes, 0));
   return bytes;
 }
 

@@ -18,10 +18,11 @@ inline constexpr unsigned public_mode = 0666;  ///< less the umask
 inline constexpr unsigned secret_mode = 0600;
 
 /// A file that holds a frame of one kind. Its header has been checked.
-inline Contents read_file(const std::filesystem::path& path, const FrameKind& kind,
-                          const LoadOptions& options) {
-  return FileContents::read(path, header_bytes,
-                            [&](ByteSpan start) { return frame_bytes(start, kind, options); });
+inline Contents open_file(const std::filesystem::path& path, const FrameKind& kind,
+                          const LoadOptions& options, Readers readers = Readers::anyone) {
+  return FileContents::open(
+      path, header_bytes, [&](ByteSpan start) { return frame_bytes(start, kind, options); },
+      readers);
 }
 
 /// What `write`, called with a Sink, writes.
@@ -55,14 +56,15 @@ void save(const std::filesystem::path& path, const T& value) {
 
 template <Saved T>
 T load(std::span<const std::uint8_t> bytes, const LoadOptions& options) {
-  return math::with_memory_for("a frame", [&] { return read_frame<T>(bytes, options, nullptr); });
+  return math::with_memory_for(
+      "a frame", [&] { return read_frame(bytes, Codec<T>::kind, options, read_value<T>); });
 }
 
 template <Saved T>
 T load(const std::filesystem::path& path, const LoadOptions& options) {
   return math::with_memory_for("a file", [&] {
-    const Contents contents = read_file(path, Codec<T>::kind, options);
-    return read_frame<T>(contents->bytes(), options, contents);
+    const Contents contents = open_file(path, Codec<T>::kind, options);
+    return read_frame(contents, Codec<T>::kind, options, read_value<T>);
   });
 }
 

@@ -8,8 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "io/file_contents.h"
-
 namespace whorl::io {
 
 namespace {
@@ -35,13 +33,32 @@ std::array<std::uint8_t, check_bytes> header_check(ByteSpan header) {
   return check;
 }
 
-std::array<std::uint8_t, digest_bytes> frame_digest(ByteSpan bytes) {
-  crypto_generichash_state hash = start_digest();
-  crypto_generichash_update(&hash, bytes.data(), bytes.size());
-  std::array<std::uint8_t, digest_bytes> digest;
-  crypto_generichash_final(&hash, digest.data(), digest.size());
-  return digest;
-}
+/// Compares the digest of a frame's bytes, which come piece by piece, with the one at its end.
+class DigestCheck {
+ public:
+  explicit DigestCheck(std::size_t frame) : left_(frame - digest_bytes) {}
+
+  void update(ByteSpan piece) {
+    const ByteSpan hashed = piece.first(std::min(left_, piece.size()));
+    crypto_generichash_update(&hash_, hashed.data(), hashed.size());
+    left_ -= hashed.size();
+    const ByteSpan end = piece.subspan(hashed.size());
+    std::ranges::copy(end, written_.begin() + static_cast<std::ptrdiff_t>(found_));
+    found_ += end.size();
+  }
+
+  void finish() {
+    std::array<std::uint8_t, digest_bytes> computed;
+    crypto_generichash_final(&hash_, computed.data(), computed.size());
+    if (computed != written_)
+      throw CorruptionError("digest: the bytes are not those that were written");
+  }
+
+ private:
+  crypto_generichash_state hash_ = start_digest();
+  std::size_t left_, found_ = 0;
+  std::array<std::uint8_t, digest_bytes> written_{};
+};
 
 struct NamedType {
   FrameType type;
@@ -158,20 +175,30 @@ std::uint64_t frame_bytes(ByteSpan start, const FrameKind& expected, const LoadO
   return header.payload_bytes + around;
 }
 
-OpenFrame open_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptions& options) {
+OpenFrame split_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptions& options) {
   const Header header = decode_header(bytes);
   check_expectations(header, expected, options);
 
   ByteReader reader(bytes);
   reader.take(header_bytes, "header");
   const ByteSpan payload = reader.take(header.payload_bytes, "payload");
-  const ByteSpan digest = reader.take(digest_bytes, "digest");
+  reader.take(digest_bytes, "digest");
   reader.finish("frame");
-
-  const auto computed = frame_digest(bytes.first(header_bytes + payload.size()));
-  if (!std::equal(computed.begin(), computed.end(), digest.begin()))
-    throw CorruptionError("digest: the bytes are not those that were written");
   return {header, payload};
+}
+
+OpenFrame open_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptions& options) {
+  const OpenFrame frame = split_frame(bytes, expected, options);
+  DigestCheck check(bytes.size());
+  check.update(bytes);
+  check.finish();
+  return frame;
+}
+
+void check_digest(FileContents& contents) {
+  DigestCheck check(contents.bytes().size());
+  contents.pass_over([&](ByteSpan piece) { check.update(piece); });
+  check.finish();
 }
 
 FrameWriter::FrameWriter(Sink& sink, const Header& header)

@@ -10,6 +10,7 @@
 #include <sodium.h>
 
 #include "io/bytes.h"
+#include "io/file_contents.h"
 #include "io/sink.h"
 #include "whorl/io.h"
 
@@ -63,7 +64,7 @@ std::array<std::uint8_t, header_bytes> encode_header(const Header& header);
 /// frame. Errors: FormatError, TruncatedError, VersionError, CorruptionError, TypeMismatchError.
 Header decode_header(ByteSpan bytes);
 
-/// A frame whose header, length and digest are right, positioned at the payload.
+/// A frame whose header and length are right, positioned at the payload.
 struct OpenFrame {
   Header header;
   ByteSpan payload;
@@ -75,6 +76,11 @@ std::uint64_t frame_bytes(ByteSpan start, const FrameKind& expected, const LoadO
 /// Checks all that can be checked before the payload is understood, allocating nothing: the header,
 /// the type, `options`, the length, and last the digest, for which the frame is streamed over.
 OpenFrame open_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptions& options);
+/// The same without the digest, of bytes of which only the header is there yet.
+OpenFrame split_frame(ByteSpan bytes, const FrameKind& expected, const LoadOptions& options);
+/// The digest of a frame that is the whole of a file: CorruptionError. What was not read yet is
+/// not kept.
+void check_digest(FileContents& contents);
 
 /// Writes one frame whose payload length is known beforehand, so that nothing is gathered.
 class FrameWriter {

@@ -1,5 +1,6 @@
 #include "io/payload.h"
 
+#include <algorithm>
 #include <limits>
 #include <tuple>
 
@@ -119,7 +120,15 @@ std::optional<Shape> PayloadReader::shape(std::uint64_t count) {
 
 ArrayFields PayloadReader::array(std::uint64_t count) {
   if (header_.version < 2) return {};
-  auto fields = read_fields<ArrayFields>(reader_, array_fields, what_);
+  // Of runs, the only long field, there are at most as many as ciphertexts.
+  const auto most_bytes = [&](std::uint64_t most) {
+    return 512 + std::min(most, header_.payload_bytes) * sizeof(NumberRun);
+  };
+  if (ByteReader ahead = reader_; count > options_.max_count && ahead.value<std::uint32_t>(what_) >
+                                                                    most_bytes(options_.max_count))
+    throw OversizedError(what_ + ": " + std::to_string(count) + " announced, at most " +
+                         std::to_string(options_.max_count) + " accepted (max_count)");
+  auto fields = read_fields<ArrayFields>(reader_, array_fields, what_, most_bytes(count));
   if (fields.shape) {
     check_shape<FormatError>(*fields.shape, count);
     if (is_flat(*fields.shape))
@@ -164,12 +173,20 @@ TakenWords PayloadReader::take(WordRule rule, std::uint64_t rows) {
   rule.bytes();  // a part may fit where the whole does not
   const std::uint64_t words = checked_product(rows, rule.row_words, rule.field);
   const ByteSpan bytes =
-      reader_.take(checked_product(words, rule.word_bytes, rule.field), rule.field);
+      reader_.skip(checked_product(words, rule.word_bytes, rule.field), rule.field);
   return {std::move(rule), bytes};
 }
 
-void PayloadReader::finish(std::uint64_t count, std::uint64_t bytes, bool seeded) const {
-  finish();
+void PayloadReader::finish() {
+  reader_.finish(what_);
+  finished_ = true;
+  if (!contents_) return;
+  contents_->fill();
+  check_digest(*contents_);
+}
+
+void PayloadReader::finish(std::uint64_t count, std::uint64_t bytes, bool seeded) {
+  reader_.finish(what_);
   const std::string unpacked =
       what_ + ": " + std::to_string(count) + " unpack to " + std::to_string(bytes) + " bytes, ";
   const auto at_most = [&](std::uint64_t value, std::uint64_t limit, const char* unit,
@@ -182,6 +199,7 @@ void PayloadReader::finish(std::uint64_t count, std::uint64_t bytes, bool seeded
   if (seeded && bytes / harmless_expansion > header_.payload_bytes)
     at_most(bytes, options_.max_expanded_bytes, "", "max_expanded_bytes");
   at_most(bytes, options_.max_bytes, "", "max_bytes");
+  finish();
 }
 
 WordArray PayloadReader::words(const TakenWords& taken) const {

@@ -80,13 +80,13 @@ struct TakenWords {
 class PayloadReader {
  public:
   /// `contents`: the contents of the file that holds the frame, so that words are used where they
-  /// lie; or null.
+  /// lie and finish() checks the digest; or null.
   PayloadReader(const OpenFrame& frame, const LoadOptions& options, Contents contents)
       : header_(frame.header),
         options_(options),
         contents_(std::move(contents)),
         what_(frame_type_name(frame.header.type)),
-        reader_(frame.payload) {}
+        reader_(frame.payload, contents_.get()) {}
 
   ByteReader& fields() { return reader_; }
   const Header& header() const { return header_; }
@@ -107,9 +107,12 @@ class PayloadReader {
   }
   /// A codec calls this after it has read all fields, before it allocates anything. OversizedError
   /// if bytes are left, or if the number of ciphertexts (`count`) or their size after unpacking
-  /// (`bytes`, with or without a seed) is above what the caller accepts.
-  void finish() const { reader_.finish(what_); }
-  void finish(std::uint64_t count, std::uint64_t bytes, bool seeded) const;
+  /// (`bytes`, with or without a seed) is above what the caller accepts. The rest of a file is read
+  /// now: CorruptionError for a wrong digest.
+  void finish();
+  void finish(std::uint64_t count, std::uint64_t bytes, bool seeded);
+  /// Whether it was called, so that the digest is right.
+  bool finished() const { return finished_; }
   /// After finish(): `count` numbers from their runs. FormatError unless the runs are those of
   /// runs_of.
   static std::vector<std::uint32_t> numbers(const ArrayFields& fields, std::uint64_t count);
@@ -134,6 +137,7 @@ class PayloadReader {
   Contents contents_;
   std::string what_;
   ByteReader reader_;
+  bool finished_ = false;
 };
 
 }  // namespace whorl::io

@@ -128,13 +128,13 @@ struct SwitchKeysCodec {
   static Keys read(PayloadReader& in, const Parameters& parameters) {
     const auto count = in.fields().value<std::uint32_t>(what);
     in.fields().zeros(4, what);
-    ByteReader heads(in.fields().take(std::uint64_t{count} * entry_bytes, what));
+    ByteReader heads(in.fields().skip(std::uint64_t{count} * entry_bytes, what));
     in.align();
     const WordRule rule = body_rule(parameters);
     const std::uint64_t body_bytes = rule.bytes();
-    ByteReader bodies(in.fields().take(checked_product(count, body_bytes, what), what));
-    in.finish();
+    ByteReader bodies(in.fields().skip(checked_product(count, body_bytes, what), what));
     check_proportion(in, parameters, count);
+    in.finish();
 
     Keys result{parameters, in.header().key_id, {}};
     reserve(result.keys, count, what);

@@ -25,15 +25,22 @@ Bytes dump_secret(const Key& key, std::string_view passphrase, const KdfCost& co
   return dump_frame([&](Sink& sink) { write_secret(sink, key, passphrase, cost); });
 }
 
+/// For read_frame, of the frame `bytes`.
+template <class Key>
+auto read_secret(ByteSpan bytes, std::string_view passphrase, const KdfCost& max_kdf) {
+  return [bytes, passphrase, max_kdf](PayloadReader& in, const OpenFrame& frame) {
+    const auto parameters = read_parameters<ParametersOf<Key>>(in);
+    const auto coefficients =
+        read_wrapped(in, bytes, SecretCodec<Key>::coefficients(parameters), passphrase, max_kdf);
+    return SecretCodec<Key>::make(parameters, frame.header.key_id, coefficients.span());
+  };
+}
+
 template <SavedSecret Key>
 Key load(std::span<const std::uint8_t> bytes, std::string_view passphrase,
          const LoadOptions& options, const KdfCost& max_kdf) {
-  const OpenFrame frame = open_frame(bytes, SecretCodec<Key>::kind, options);
-  PayloadReader in(frame, options, nullptr);
-  const auto parameters = read_parameters<ParametersOf<Key>>(in);
-  const auto coefficients =
-      read_wrapped(in, bytes, SecretCodec<Key>::coefficients(parameters), passphrase, max_kdf);
-  return SecretCodec<Key>::make(parameters, frame.header.key_id, coefficients.span());
+  return read_frame(bytes, SecretCodec<Key>::kind, options,
+                    read_secret<Key>(bytes, passphrase, max_kdf));
 }
 
 template <SavedSecret Key>
@@ -50,8 +57,11 @@ void save(const std::filesystem::path& path, const Key& value, std::string_view 
 template <SavedSecret Key>
 Key load(const std::filesystem::path& path, std::string_view passphrase, const LoadOptions& options,
          const KdfCost& max_kdf) {
-  return load<Key>(read_file(path, SecretCodec<Key>::kind, options)->bytes(), passphrase, options,
-                   max_kdf);
+  const Contents contents =
+      open_file(path, SecretCodec<Key>::kind, options,
+                options.allow_readable_by_others ? Readers::anyone : Readers::owner_only);
+  return read_frame(contents, SecretCodec<Key>::kind, options,
+                    read_secret<Key>(contents->bytes(), passphrase, max_kdf));
 }
 
 /// Makes them for a type of secret key; in one source file, beside its codec.

@@ -138,12 +138,15 @@ struct FieldValue<std::optional<Value>> {
 template <class Struct>
 struct StructFields;
 
+/// Of all fields together, where nothing else is said: more than two chains of 2^16 primes take.
+inline constexpr std::uint64_t most_field_bytes = std::uint64_t{1} << 21;
+
 template <class Object, class... Values>
 void write_fields(const Object& object, const std::tuple<Field<Object, Values>...>& fields,
                   ByteWriter& out);
 template <class Object, class... Values>
 Object read_fields(ByteReader& in, const std::tuple<Field<Object, Values>...>& fields,
-                   const std::string& what);
+                   const std::string& what, std::uint64_t most_bytes = most_field_bytes);
 
 /// A struct as tagged fields inside a field; it may get more fields later.
 template <class Struct>
@@ -191,13 +194,18 @@ void write_fields(const Object& object, const std::tuple<Field<Object, Values>..
 }
 
 /// FormatError for a tag that is unknown, not above the one before, or whose value has another
-/// length or is the default; TruncatedError. `what` names the object.
+/// length or is the default, and for more than `most_bytes` in all; TruncatedError. `what` names
+/// the object.
 template <class Object, class... Values>
 Object read_fields(ByteReader& in, const std::tuple<Field<Object, Values>...>& fields,
-                   const std::string& what) {
+                   const std::string& what, std::uint64_t most_bytes) {
   const Object absent{};
   Object object{};
-  ByteReader records(in.take(in.value<std::uint32_t>(what), what));
+  const auto bytes = in.value<std::uint32_t>(what);
+  if (bytes > most_bytes && bytes <= in.remaining())
+    throw FormatError(what + ": " + std::to_string(bytes) + " bytes of fields, at most " +
+                      std::to_string(most_bytes));
+  ByteReader records(in.take(bytes, what));
   for (std::uint16_t last = 0; records.remaining() != 0;) {
     const auto tag = records.value<std::uint16_t>(what);
     const ByteReader value(records.take(records.value<std::uint32_t>(what), what));

@@ -11,7 +11,8 @@
 
 namespace whorl::io {
 
-using Contents = std::shared_ptr<const FileContents>;
+/// Of the file that a frame is in, or null.
+using Contents = std::shared_ptr<FileContents>;
 
 /// What an array must be: rows of words; the words of row r are below moduli[r mod number of
 /// moduli].

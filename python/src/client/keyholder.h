@@ -36,15 +36,18 @@ nb::class_<Client> bind_keyholder(nb::module_& module) {
       .def_static(
           "load",
           [](const std::string& path, const nb::bytes& passphrase, bool allow_insecure,
-             const std::pair<std::uint64_t, std::uint64_t>& max_kdf, const Expected& expected) {
+             const std::pair<std::uint64_t, std::uint64_t>& max_kdf, const Expected& expected,
+             bool allow_readable_by_others) {
             const std::string_view phrase(passphrase.c_str(), passphrase.size());
-            const auto options = load_options(allow_insecure, {most_bytes, 0, 0}, expected);
+            auto options = load_options(allow_insecure, {most_bytes, 0, 0}, expected);
+            options.allow_readable_by_others = allow_readable_by_others;
             const io::KdfCost most{max_kdf.first, max_kdf.second};
             return without_gil([&] {
               return Client(io::load<Key>(std::filesystem::path(path), phrase, options, most));
             });
           },
-          "path"_a, "passphrase"_a, "allow_insecure"_a, "max_kdf"_a, "expected"_a)
+          "path"_a, "passphrase"_a, "allow_insecure"_a, "max_kdf"_a, "expected"_a,
+          "allow_readable_by_others"_a)
       .def("__reduce__", [](const Client&) -> nb::object {
         throw nb::type_error("a client holds a secret key and cannot be pickled; use save()");
       });

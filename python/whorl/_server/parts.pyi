@@ -90,4 +90,5 @@ class Holder(Origin[P], Generic[T, P]):
         allow_insecure: bool,
         max_kdf: tuple[int, int],
         expected: Expected,
+        allow_readable_by_others: bool,
     ) -> T: ...

@@ -44,16 +44,28 @@ def _keygen(
     inner_sum: Annotated[
         int, typer.Option(help="Columns that inner_sum adds up, a power of two; 0: none.")
     ] = 0,
+    vector_sums: Annotated[
+        bool, typer.Option("--vector-sums", help="Keys for sum, mean and dot.")
+    ] = False,
+    matrices: Annotated[
+        str, typer.Option(help="Keys for x @ matrix: rows and columns of each, as 10x4,3x3.")
+    ] = "none",
 ) -> tuple[Any, dict[str, Any]]:
+    if allow_insecure:
+        raise ValueError(
+            "--allow-insecure: keygen chooses parameters of 128 bits or more for bgv; leave it out"
+        )
+    shapes = _shapes(matrices)
     chosen = scheme.part("parameters")(
         *(depth, plain_modulus, ring or None, dnum, prime_bits, sums),
         slots=not coefficients,
         plain_products=plain_products,
     )
+    needs = scheme.part("rotations_for")(chosen, *shapes, sums=vector_sums)
     return chosen, {
         "relinearise": relinearise,
-        "rotations": _integers(rotations),
-        "swap_rows": swap_rows,
+        "rotations": [*_integers(rotations), *needs["rotations"]],
+        "swap_rows": swap_rows or needs["swap_rows"],
         "inner_sum": inner_sum,
     }
 
@@ -63,6 +75,16 @@ def _integers(text: str) -> list[int]:
         return [] if text == "none" else [int(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(f"--rotations: integers are needed, as 1,2,-1, not {text!r}") from None
+
+
+def _shapes(text: str) -> list[tuple[int, int]]:
+    found = []
+    for part in [] if text == "none" else text.split(","):
+        rows, times, columns = part.strip().partition("x")
+        if not times or not rows.isdecimal() or not columns.isdecimal():
+            raise ValueError(f"--matrices: rows and columns are needed, as 10x4,3x3, not {text!r}")
+        found.append((int(rows), int(columns)))
+    return found
 
 
 def _encrypt(
@@ -104,7 +126,10 @@ BGV = Scheme(
     keys="BGV evaluation keys",
     ciphertexts="BGV ciphertexts",
     secret="BGV secret key",
-    functions=("rotate", "swap_rows", "inner_sum", "square", "mod_switch", "shrink"),
+    functions=(
+        *("rotate", "swap_rows", "inner_sum", "square", "mod_switch", "shrink"),
+        *("sum", "mean", "dot"),
+    ),
     keygen=_keygen,
     encrypt=_encrypt,
     decrypt=_decrypt,

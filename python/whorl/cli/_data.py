@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,16 +87,21 @@ def encrypt(
     output: files.Output,
     secret: files.Secret = files.SECRET,
     passphrase_file: files.PassphraseFile = None,
+    allow_readable_by_others: files.Readable = False,
     allow_insecure: files.Insecure = False,
     force: files.Force = False,
     **given: Any,
 ) -> None:
     """Encrypt integers."""
     with outputs.Staged(output, lambda: outputs.new_file(output, force)) as new:
-        chosen = schemes.of(_frames.read(secret), "secret")
+        header = _frames.read(secret)
+        chosen = schemes.of(header, "secret")
         [options] = arguments(chosen, given, "encrypt")
         values = _values.read(messages)
-        client = files.open_client(chosen.part("Client"), secret, passphrase_file, allow_insecure)
+        client = files.open_client(
+            *(chosen.part("Client"), header, passphrase_file),
+            *(allow_insecure, allow_readable_by_others),
+        )
         with bar("encrypting"):
             encrypted = chosen.encrypt(chosen, client, values, **options)
             encrypted.save(new.temporary)
@@ -107,7 +114,8 @@ def evaluate(
     what: Annotated[
         list[str],
         typer.Argument(
-            help="An expression and the files of its names: 'x*y + 3' x=x.whorl y=y.whorl; "
+            help="An expression and the files of its names: 'x*y + 3' x=x.whorl y=y.whorl, "
+            "or 'x @ m' with m=m.csv, whose values are not encrypted; "
             "after --gate or --lut files alone.",
             metavar="EXPRESSION NAME=FILE...",
             autocompletion=completion.named_files,
@@ -117,6 +125,8 @@ def evaluate(
     keys: files.Keys = files.KEYS,
     device: shared.Device = None,
     threads: shared.Threads = 0,
+    max_bytes: files.MaxBytes = None,
+    max_count: files.MaxCount = None,
     max_expanded_bytes: files.Expanded = None,
     allow_insecure: files.Insecure = False,
     force: files.Force = False,
@@ -127,24 +137,36 @@ def evaluate(
         header = _frames.read(keys)
         chosen = schemes.of(header, "keys")
         of_work, of_server = arguments(chosen, given, "work", "server")
-        paths, work = [Path(each) for each in what], chosen.work(chosen, **of_work)
-        if work is None:
-            paths, work = _expression(chosen, what)
-        for path in paths:
+        work = chosen.work(chosen, **of_work)
+        job = _Job([Path(each) for each in what], work) if work else _expression(chosen, what)
+        for path in job.paths:
             _frames.check(_frames.read(path), chosen.ciphertexts, header)
-        evaluation = chosen.part("EvaluationKeys").load(keys, allow_insecure)
+        evaluation = chosen.part("EvaluationKeys").load(
+            keys, allow_insecure, expect_key=header.key.hex()
+        )
         with bar("preparing keys"):
             server = chosen.server(chosen, evaluation, device, threads, **of_server)
-        load = chosen.part("Ciphertexts").load
+        # Whatever has become of the files since their headers were read.
         arrays = [
-            load(path, allow_insecure, max_expanded_bytes=max_expanded_bytes) for path in paths
+            chosen.part("Ciphertexts").load(
+                path,
+                allow_insecure,
+                max_bytes,
+                max_count=max_count,
+                max_expanded_bytes=max_expanded_bytes,
+                expect_parameters=evaluation.parameters,
+                expect_key=evaluation.key_id,
+            )
+            for path in job.paths
         ]
         started = time.perf_counter()
-        result = _in_pieces(server, arrays, work)
+        result = _in_pieces(server, arrays, job)
         took = time.perf_counter() - started
         result.save(new.temporary)
         new.commit()
     err.print(f"{_about(result)} in {duration(took)} on {server.device}", markup=False)
+    for note in sorted(job.notes):
+        err.print(note, markup=False)
     files.tell(output, _about(result))
 
 
@@ -165,6 +187,9 @@ def decrypt(
     as_json: Annotated[bool, typer.Option("--json", help="Lists, as encrypt takes them.")] = False,
     secret: files.Secret = files.SECRET,
     passphrase_file: files.PassphraseFile = None,
+    allow_readable_by_others: files.Readable = False,
+    max_bytes: files.MaxBytes = None,
+    max_count: files.MaxCount = None,
     max_expanded_bytes: files.Expanded = None,
     allow_insecure: files.Insecure = False,
     force: files.Force = False,
@@ -178,10 +203,19 @@ def decrypt(
     [options] = arguments(chosen, given, "decrypt")
     # Before a passphrase is asked for.
     _frames.check(_frames.read(ciphertexts), chosen.ciphertexts, header)
-    client = files.open_client(chosen.part("Client"), secret, passphrase_file, allow_insecure)
+    client = files.open_client(
+        *(chosen.part("Client"), header, passphrase_file),
+        *(allow_insecure, allow_readable_by_others),
+    )
     with bar("decrypting"):
         array = chosen.part("Ciphertexts").load(
-            ciphertexts, allow_insecure, max_expanded_bytes=max_expanded_bytes
+            ciphertexts,
+            allow_insecure,
+            max_bytes,
+            max_count=max_count,
+            max_expanded_bytes=max_expanded_bytes,
+            expect_parameters=client.parameters,
+            expect_key=client.key_id,
         )
         values = chosen.decrypt(chosen, client, array, **options)
     _values.write(values, output, as_json, force)
@@ -192,8 +226,21 @@ def _about(array: Any) -> str:
     return f"{array.size} ciphertext{'s' * (array.size != 1)}{shape}"
 
 
-def _expression(scheme: Scheme, what: list[str]) -> tuple[list[Path], Work]:
-    """The files and the work of 'x*y + 3' x=FILE y=FILE."""
+@dataclass(frozen=True)
+class _Job:
+    """What `eval` is to do."""
+
+    paths: list[Path]
+    """Files of ciphertexts."""
+    work: Work
+    in_pieces: bool = True
+    """Whether the arrays may be cut."""
+    notes: Collection[str] = ()
+    """What the user must know about the result."""
+
+
+def _expression(scheme: Scheme, what: list[str]) -> _Job:
+    """'x*y + 3' x=FILE y=FILE."""
     text, *given = what
     if not given:
         others = [f"--{name}" for name in ("gate", "lut") if name in scheme.options("work")]
@@ -219,18 +266,30 @@ def _expression(scheme: Scheme, what: list[str]) -> tuple[list[Path], Work]:
             else f"{name} is given, but it is not in '{text}'"
         )
 
+    in_clear = {name: path for name, path in names.items() if _values.is_named_so(path)}
+    _expressions.check_in_clear(text, in_clear)
+    values = {name: _values.read_array(path) for name, path in in_clear.items()}
+    notes: set[str] = set()
+    encrypted = [name for name in names if name not in in_clear]
+    if not encrypted:
+        raise ValueError(f"'{text}': there is nothing encrypted in it")
+
     def work(server: Any, arrays: list[Any]) -> Any:
         functions = {name: getattr(server, name) for name in scheme.functions}
-        values = {name: server.upload(each) for name, each in zip(names, arrays, strict=True)}
-        result = _expressions.evaluate(text, values, functions)
-        if isinstance(result, int):
+        uploaded = {name: server.upload(each) for name, each in zip(encrypted, arrays, strict=True)}
+        result = _expressions.evaluate(text, {**values, **uploaded}, functions)
+        if isinstance(result, tuple):  # a mean: total and number of values
+            result, count = result
+            notes.add(f"the mean is the decrypted value divided by {count}")
+        if isinstance(result, int) or type(result).__module__ == "numpy":
             raise ValueError(f"'{text}' is {result}: there is nothing encrypted in it")
         return result
 
-    return list(names.values()), work
+    # What is not encrypted goes with the whole of an array, not with each piece.
+    return _Job([names[name] for name in encrypted], work, not in_clear, notes)
 
 
-def _in_pieces(server: Any, arrays: list[Any], work: Work) -> Any:
+def _in_pieces(server: Any, arrays: list[Any], job: _Job) -> Any:
     """Does the work on arrays of the host; on a terminal in pieces, so that a bar can move.
 
     Arrays of the result's size are cut, and a single ciphertext is combined with every piece. If an
@@ -238,7 +297,7 @@ def _in_pieces(server: Any, arrays: list[Any], work: Work) -> Any:
     """
 
     def done(parts: list[Any]) -> Any:
-        return server.download(work(server, parts))
+        return server.download(job.work(server, parts))
 
     import numpy as np
 
@@ -246,7 +305,7 @@ def _in_pieces(server: Any, arrays: list[Any], work: Work) -> Any:
     count = math.prod(shape)
     uniform = all(array.size in (1, count) for array in arrays)
     with bar("evaluating") as report:
-        if not err.is_terminal or not uniform or count < 2:
+        if not err.is_terminal or not job.in_pieces or not uniform or count < 2:
             return done(arrays)
         flat = [array.reshape(array.size if array.size == count else ()) for array in arrays]
         results, first, step = [], 0, 1

@@ -11,6 +11,7 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
+    ast.MatMult: operator.matmul,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.BitAnd: operator.and_,
@@ -51,7 +52,12 @@ def _power(base: Any, exponent: Any) -> Any:
 
 def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
     def value(part: ast.expr) -> Any:
-        return _value(part, names, functions)
+        found = _value(part, names, functions)
+        if isinstance(found, tuple):
+            raise ValueError(
+                f"'{ast.unparse(part)}' gives two values, and so must be the whole expression"
+            )
+        return found
 
     match node:
         case ast.Constant(value=int(number)):
@@ -98,12 +104,41 @@ def table(text: str, p: int, p_out: int) -> list[int]:
 
 
 def names_of(text: str, functions: Collection[str]) -> set[str]:
-    """The names in an expression except functions. `ValueError` if it is not an expression."""
+    """The names in an expression except functions. `ValueError` if it is not an expression, or
+    calls others."""
     try:
         nodes = list(ast.walk(_parse(text)))
+    except SyntaxError as error:
+        raise ValueError(f"'{text}' is not an expression: {error.msg}") from None
     except _WRONG as error:
         raise ValueError(f"'{text}' is not an expression: {error}") from None
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            name = node.func.id
+            if name not in functions:
+                known = ", ".join(functions)
+                raise ValueError(f"'{text}': {name} is no function here; there are {known}")
     return {node.id for node in nodes if isinstance(node, ast.Name)} - set(functions)
+
+
+def check_in_clear(text: str, in_clear: Collection[str]) -> None:
+    """`ValueError` for an operation on nothing but integers and values that are not encrypted.
+
+    NumPy would do it in 64 bits, which may be too few.
+    """
+    for node in ast.walk(_parse(text)):
+        parts: list[ast.expr] = []
+        if isinstance(node, ast.IfExp):
+            parts = [node.body, node.orelse]
+        elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+            parts = [node]
+        for part in parts:
+            used = {each.id for each in ast.walk(part) if isinstance(each, ast.Name)}
+            if used and used <= set(in_clear):
+                raise ValueError(
+                    f"'{ast.unparse(part)}' works on values that are not encrypted; "
+                    "write the result into a file instead"
+                )
 
 
 def evaluate(text: str, names: Names, functions: Functions) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import stat
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,24 +10,70 @@ import typer
 from .._progress import bar
 from . import _passphrase
 from ._completion import files
+from ._frames import Header
 from ._output import out, size
 
 PassphraseFile = Annotated[
     Path | None,
     typer.Option(
-        help="File with the passphrase; default: WHORL_PASSPHRASE, or a prompt.",
+        help="File with the passphrase, which is all of it but one newline at its end; "
+        "default: WHORL_PASSPHRASE, or a prompt.",
         autocompletion=files,
     ),
 ]
 Insecure = Annotated[
     bool, typer.Option("--allow-insecure", help="Accept parameter sets under 128 bits.")
 ]
+Readable = Annotated[
+    bool,
+    typer.Option(
+        "--allow-readable-by-others", help="Accept a secret key that group or others can read."
+    ),
+]
+
+
+def whole(text: str | int) -> int:
+    """A number below 2^64 as people write it: 1000, 2^30.
+
+    >>> whole("2^30")
+    1073741824
+    """
+    base, power, exponent = str(text).partition("^")
+    try:
+        value = int(base) ** min(int(exponent), 64) if power else int(base)
+    except ValueError:
+        value = -1
+    if not 0 <= value < 2**64 or "-" in exponent:
+        raise typer.BadParameter(f"{text} is not a number 0 … 2^64 - 1, such as 1000 or 2^30")
+    return value
+
+
+MaxBytes = Annotated[
+    int | None,
+    typer.Option(
+        "--max-bytes",
+        metavar="BYTES",
+        parser=whole,
+        help="What the ciphertexts of a file may take, in the file and in memory.",
+        show_default="2^32",
+    ),
+]
+MaxCount = Annotated[
+    int | None,
+    typer.Option(
+        "--max-count",
+        metavar="COUNT",
+        parser=whole,
+        help="How many ciphertexts a file may hold.",
+        show_default="any number",
+    ),
+]
 Expanded = Annotated[
     int | None,
     typer.Option(
         "--max-expanded-bytes",
         metavar="BYTES",
-        min=0,
+        parser=whole,
         help="What the fresh ciphertexts of a file, which travel as seeds, may take in memory.",
         show_default="2^30",
     ),
@@ -55,18 +99,22 @@ DASHES = {"ignore_unknown_options": True}
 
 
 def open_client(
-    client: Any, secret: Path, passphrase_file: Path | None, allow_insecure: bool
+    client: Any,
+    header: Header,
+    passphrase_file: Path | None,
+    allow_insecure: bool,
+    allow_readable_by_others: bool,
 ) -> Any:
-    """The client of that class in a file. `ValueError` if others may read the file."""
-    mode = stat.S_IMODE(secret.stat().st_mode)
-    if mode & (stat.S_IRGRP | stat.S_IROTH):
-        raise ValueError(
-            f"{secret}: its mode {mode:04o} lets group or others read this secret key; "
-            f"mend it with: chmod 600 {shlex.quote(str(secret))}"
-        )
+    """The client of that class in the file that had this header."""
     phrase = _passphrase.read(passphrase_file, False)
     with bar("opening the secret key"):
-        return client.load(secret, phrase, allow_insecure)
+        return client.load(
+            header.path,
+            phrase,
+            allow_insecure,
+            expect_key=header.key.hex(),
+            allow_readable_by_others=allow_readable_by_others,
+        )
 
 
 def tell(path: Path, what: str) -> None:

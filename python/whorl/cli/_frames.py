@@ -34,7 +34,9 @@ def check(header: Header, wanted: str, like: Header) -> None:
     A loader would find this out only after a passphrase was asked for, or after keys were read.
     """
     if header.type != wanted:
-        raise TypeMismatchError(f"{header.path} holds {header.type}, expected {wanted}")
+        raise TypeMismatchError(
+            f"{header.path} holds {header.type}, expected {wanted} ({like.path} holds {like.type})"
+        )
     if header.parameters != like.parameters:
         raise ParameterMismatchError(
             f"{header.path} was made under other parameters than {like.path}"

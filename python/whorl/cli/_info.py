@@ -14,6 +14,7 @@ from .. import __version__, _server, cpu_target, devices
 from ..binfhe import parameter_sets, parameters
 from ..errors import DeviceError, OutOfMemoryError
 from ._completion import files
+from ._files import Expanded, MaxBytes, MaxCount
 from ._output import pairs, size
 
 _SIMD = ("sse4_1", "avx2", "fma", "avx512f", "avx512dq", "avx512ifma", "asimd", "sve")
@@ -78,12 +79,12 @@ _CIPHERTEXTS = {"ciphertexts": "whorl.binfhe", "BGV ciphertexts": "whorl.bgv"}
 """Type of a file -> the module whose `Ciphertexts` reads it."""
 
 
-def _contents(path: Path, kind: str) -> list[tuple[str, str]]:
+def _contents(path: Path, kind: str, **limits: int | None) -> list[tuple[str, str]]:
     """What a file of ciphertexts holds; empty for other files. `Error` if it is damaged."""
     if kind not in _CIPHERTEXTS:
         return []
     module = importlib.import_module(_CIPHERTEXTS[kind])
-    array: Any = module.Ciphertexts.load(path, allow_insecure=True)
+    array: Any = module.Ciphertexts.load(path, allow_insecure=True, **limits)
     rows = [("ciphertexts", str(array.size)), ("shape", str(array.shape))]
     if kind == "ciphertexts":
         padding = "under a padding bit" if array.padding else "without a padding bit"
@@ -102,12 +103,21 @@ def info(
         Path | None,
         typer.Argument(help="A file of Whorl's; default: this machine.", autocompletion=files),
     ] = None,
+    max_bytes: MaxBytes = None,
+    max_count: MaxCount = None,
+    max_expanded_bytes: Expanded = None,
 ) -> None:
     """What this machine offers, or what a file holds."""
     if file is not None:
         rows = _file(file)
         try:
-            rows += _contents(file, dict(rows)["type"])
+            rows += _contents(
+                file,
+                dict(rows)["type"],
+                max_bytes=max_bytes,
+                max_count=max_count,
+                max_expanded_bytes=max_expanded_bytes,
+            )
         finally:  # of a damaged file, what its header says
             pairs(rows)
         return

@@ -44,6 +44,31 @@ def read(given: list[str]) -> Any:
     return _rows("standard input", sys.stdin.read())
 
 
+_SUFFIXES = (".npy", ".json", ".csv", ".txt")
+
+
+def is_named_so(path: Path) -> bool:
+    """Whether a file has integers, by its name."""
+    return path.suffix.lower() in _SUFFIXES
+
+
+def read_array(path: Path) -> Integers:
+    """The integers of a file, as `read` takes them. `ValueError` for others than
+    -(2^31 - 1) … 2^31 - 1, which no modulus holds, and for lists of different lengths."""
+    import numpy as np
+
+    from .._integers import refuse, whole_numbers
+
+    try:
+        array = whole_numbers(read([str(path)]), str(path))
+        exact = array.astype(np.object_) if array.dtype == np.uint64 else array
+        wrong = (exact <= -(2**31)) | (exact >= 2**31)
+        refuse(array, wrong, str(path), "not in -(2^31 - 1) … 2^31 - 1", ValueError)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    return array.astype(np.int64)
+
+
 def _integers(where: str, text: str) -> list[int]:
     values = []
     for part in text.replace(",", " ").split():

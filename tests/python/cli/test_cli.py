@@ -39,7 +39,7 @@ PHRASE = ("--passphrase-file", "phrase", "--allow-insecure")
 def test_the_sessions_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WHORL_PASSPHRASE", "correct horse")
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    sessions = re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)[:2]
+    sessions = re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)[:3]
     for number, session in enumerate(sessions):
         (tmp_path / str(number)).mkdir()
         shell = Here(tmp_path / str(number))
@@ -48,11 +48,13 @@ def test_the_sessions_of_the_documentation(tmp_path: Path, monkeypatch: pytest.M
             if not command.strip():
                 continue
             name, *arguments = shlex.split(command)
-            assert name == "whorl"
+            if name != "whorl":
+                subprocess.run(command, shell=True, cwd=shell.folder, check=True)
+                continue
             printed = shell(*arguments)
             if arguments[0] == "decrypt":
                 assert printed.strip() == comment.strip()
-    assert "bgv" in sessions[1]
+    assert "bgv" in sessions[1] and "--vector-sums" in sessions[2]
 
 
 def test_gates_from_end_to_end(shell: Shell) -> None:
@@ -114,6 +116,26 @@ def test_what_seeds_become_is_bounded(shell: Shell) -> None:
     ):
         assert "max_expanded_bytes" in shell(*work, *bound, code=1)
         shell(*work)
+
+
+@pytest.mark.parametrize(
+    ("option", "bound", "enough"),
+    [
+        ("max-count", "399", "400"),
+        ("max-bytes", "2^8", "2^20"),
+        ("max-expanded-bytes", "9", "2^20"),
+    ],
+)
+def test_what_files_may_hold_is_bounded(shell: Shell, option: str, bound: str, enough: str) -> None:
+    shell("encrypt", "-", "-o", "many.whorl", "--force", *PHRASE, input="0 1 " * 200)
+    for work in (
+        *(("eval", "x ^ 1", "x=many.whorl", "-o", "not.whorl", "--force", "--allow-insecure"),),
+        *(("decrypt", "many.whorl", *PHRASE), ("info", "many.whorl")),
+    ):
+        assert option.replace("-", "_") in shell(*work, f"--{option}", bound, code=1)
+        shell(*work, f"--{option}", enough)
+        for wrong in ("-1", "2^64", "2^-1", "many", "1e6"):
+            assert "is not a number" in shell(*work, f"--{option}", wrong, code=2)
 
 
 def test_tables_and_arrays(shell: Shell) -> None:

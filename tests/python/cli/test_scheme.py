@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,9 +12,10 @@ import numpy as np
 import pytest
 import typer
 import whorl
-from cli_support import Here
+from cli_support import CLI, Here
+from support import run_python
 from typer.testing import CliRunner
-from whorl.cli import Scheme, register
+from whorl.cli import Scheme, _frames, _passphrase, register
 from whorl.cli._scheme import Schemes
 
 PHRASE = ("--passphrase-file", "phrase")
@@ -74,13 +77,18 @@ def test_expressions_on_vectors(shell: Here, text: str, expected: list[int]) -> 
         (("__import__('os')", "x=x.whorl"), 2, "__import__"),
         (("0*3**64**64**64*x", "x=x.whorl"), 2, "exponent"),
         (("x" + "+x" * 20_000, "x=x.whorl"), 2, "x"),
-        (("x +", "x=x.whorl"), 2, "not an expression"),
+        (("x +", "x=x.whorl"), 2, "'x +' is not an expression: invalid syntax\n"),
+        (("nand(x)", "x=x.whorl"), 2, "nand is no function here; there are rotate, swap_rows"),
         (("rotate(3, 1) + 0*x", "x=x.whorl"), 2, "ciphertexts are needed, not int"),
         (("3 + 0*2", "x=x.whorl"), 2, "not in"),
         (("x if 0 else 3", "x=x.whorl"), 2, "is 3"),
         (("rotate(x, 3)", "x=x.whorl"), 1, "KeyMismatchError"),
         (("x ** 0", "x=x.whorl"), 1, "exponent"),
-        (("x", "x=secret.whorl"), 1, "secret.whorl holds BGV secret key, expected BGV ciphertexts"),
+        (
+            ("x", "x=secret.whorl"),
+            1,
+            "secret.whorl holds BGV secret key, expected BGV ciphertexts (keys.whorl holds BGV",
+        ),
         (("x", "x=x.whorl", "--keys", "secret.whorl"), 1, "expected evaluation keys"),
         (("x", "x=x.whorl", "--gate", "NOT"), 2, "--gate is not an option of the scheme bgv"),
         (("x", "x=x.whorl", "--forse"), 2, "No such option: --forse"),
@@ -92,6 +100,153 @@ def test_expressions_that_are_refused(
 ) -> None:
     assert part in shell("eval", *arguments, "-o", "q.whorl", "--device", "cpu", code=code)
     assert not (shell.folder / "q.whorl").exists()
+
+
+@pytest.fixture(scope="module")
+def sums(tmp_path_factory: pytest.TempPathFactory) -> Here:
+    folder = tmp_path_factory.mktemp("sums")
+    (folder / "phrase").write_text("correct horse\n", encoding="utf-8")
+    run = Here(folder)
+    run(
+        *("keygen", "--scheme", "bgv", "--depth", "1", "--plain-products", "1"),
+        *("--vector-sums", "--matrices", "3x2,2x3", *PHRASE),
+    )
+    run("encrypt", "1", "2", "-3", "-o", "x.whorl", *PHRASE)
+    run("encrypt", "4,5,6", "-o", "y.whorl", *PHRASE)
+    np.save(folder / "m.npy", np.array([[1, 0], [0, 1], [2, 2]], dtype=np.uint8))
+    (folder / "m.csv").write_text("1,0\n0,1\n2,2\n", encoding="utf-8")
+    (folder / "v.txt").write_text("7 8 9\n", encoding="utf-8")
+    (folder / "t.json").write_text("[[1, 0, 2], [0, 1, 2]]", encoding="utf-8")
+    return run
+
+
+@pytest.mark.parametrize(
+    ("text", "files", "expected"),
+    [
+        ("sum(x)", "x=x.whorl", [0]),
+        ("sum(x*y + 1)", "x=x.whorl y=y.whorl", [-1]),
+        ("dot(x, y)", "x=x.whorl y=y.whorl", [-4]),
+        ("x @ y", "x=x.whorl y=y.whorl", [-4]),
+        ("dot(x, v)", "x=x.whorl v=v.txt", [-4]),
+        ("x @ m", "x=x.whorl m=m.csv", [-5, -4]),
+        ("x @ m - 1", "x=x.whorl m=m.npy", [-6, -5]),
+        ("t @ x", "x=x.whorl t=t.json", [-5, -4]),
+        ("x * v - v", "x=x.whorl v=v.txt", [0, 8, -36]),
+    ],
+)
+def test_sums_and_matrices(sums: Here, text: str, files: str, expected: list[int]) -> None:
+    sums("eval", text, *files.split(), "-o", "r", "--force", "--device", "cpu")
+    shown = sums("decrypt", "r", "--first", str(len(expected)), "--signed", *PHRASE)
+    assert shown == " ".join(map(str, expected)) + "\n"
+
+
+def test_means_say_what_to_divide_by(sums: Here) -> None:
+    done = run_python(CLI, "eval", "mean(y)", "y=y.whorl", "-o", "mean", cwd=sums.folder)
+    assert done.returncode == 0
+    assert "the mean is the decrypted value divided by 3\n" in done.stderr
+    assert sums("decrypt", "mean", "--first", "1", *PHRASE) == "15\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "files", "code", "part"),
+    [
+        ("mean(x) * 2", "x=x.whorl", 2, "'mean(x)' gives two values"),
+        ("mean(x) + mean(x)", "x=x.whorl", 2, "'mean(x)' gives two values"),
+        ("x @ (m @ m)", "x=x.whorl m=m.csv", 2, "'m @ m' works on values that are not encrypted"),
+        ("x @ -m", "x=x.whorl m=m.csv", 2, "'-m' works on values"),
+        ("x * (m if 1 else m)", "x=x.whorl m=m.csv", 2, "'m' works on values"),
+        ("sum(m) + x", "x=x.whorl m=m.csv", 2, "ciphertexts are needed"),
+        ("m", "m=m.csv", 2, "nothing encrypted"),
+        ("x @ m", "x=x.whorl m=none.csv", 1, "none.csv: No such file"),
+        ("x @ m", "x=x.whorl m=ragged.csv", 2, "line 2 has 1 values, the first has 2"),
+        ("x @ m", "x=x.whorl m=half.json", 2, "half.json: integers are needed, not 0.5"),
+        ("x @ m", "x=x.whorl m=lists.json", 2, "lists.json: integers are needed, not [1, 2]"),
+        ("x @ m", "x=x.whorl m=large.json", 2, "large.json: value 2147483648 at index (0, 1)"),
+        ("x @ m", "x=x.whorl m=t.json", 1, "ShapeError"),
+        ("x @ m", "x=x.whorl m=over.csv", 1, "value 65537 at index (2, 1)"),
+    ],
+)
+def test_sums_and_matrices_that_are_refused(
+    sums: Here, text: str, files: str, code: int, part: str
+) -> None:
+    for name, content in (
+        *(("ragged.csv", "1,2\n3\n"), ("half.json", "[[1, 0.5]]")),
+        *(("lists.json", "[[1, 2], [3]]"), ("large.json", "[[1, 2147483648]]")),
+        *(("over.csv", "1,0\n0,1\n2,65537\n"),),
+    ):
+        (sums.folder / name).write_text(content, encoding="utf-8")
+    message = sums("eval", text, *files.split(), "-o", "q", "--device", "cpu", code=code)
+    assert part in message
+    assert not (sums.folder / "q").exists()
+
+
+def test_keys_for_sums_are_those_of_python(sums: Here) -> None:
+    keys = whorl.bgv.EvaluationKeys.load(sums.folder / "keys.whorl")
+    needs = whorl.bgv.rotations_for(keys.parameters, (3, 2), (2, 3), sums=True)
+    half = keys.parameters.N // 2
+    assert set(keys.rotations) == {columns % half for columns in needs["rotations"]}
+    assert keys.swap_rows == needs["swap_rows"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "part"),
+    [
+        (("--allow-insecure",), 2, "--allow-insecure: keygen chooses parameters of 128 bits"),
+        (("--matrices", "3"), 2, "--matrices: rows and columns are needed"),
+        (("--matrices", "3x-2"), 2, "--matrices: rows and columns are needed"),
+        (("--matrices", "99999x2"), 1, "99999 rows"),
+    ],
+)
+def test_keys_that_are_refused(
+    tmp_path: Path, options: tuple[str, ...], code: int, part: str
+) -> None:
+    (tmp_path / "phrase").write_text("correct horse\n", encoding="utf-8")
+    command = ("keygen", "--scheme", "bgv", "--depth", "1", *PHRASE, *options)
+    assert part in Here(tmp_path)(*command, code=code)
+    assert [path.name for path in tmp_path.iterdir()] == ["phrase"]
+
+
+def test_files_that_change_after_their_header_was_read(
+    shell: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = shell.folder / "x.whorl"
+    params = whorl.bgv.Ciphertexts.load(x).parameters
+    other = whorl.bgv.Client(params).encrypt([1]).to_bytes()
+    less = whorl.bgv.Client(whorl.bgv.parameters(depth=1)).encrypt([1]).to_bytes()
+
+    commands = (
+        ("eval", "x + 1", "x=moving", "-o", "q", "--device", "cpu"),
+        ("decrypt", "moving", *PHRASE),
+    )
+    # Damaged too: the loader says whose file it is before it reads the rest.
+    for content, error in ((other[:-1], "KeyMismatch"), (less[:-1], "ParameterMismatch")):
+        for command in commands:
+            (shell.folder / "moving").write_bytes(x.read_bytes())
+            checked = _frames.check
+            with monkeypatch.context() as patch:
+
+                def check(*given: Any, now: bytes = content, before: Any = checked) -> None:
+                    before(*given)
+                    (shell.folder / "moving").write_bytes(now)
+
+                patch.setattr(_frames, "check", check)
+                assert f"{error}Error" in shell(*command, code=1)
+
+
+def test_a_secret_key_that_changes_after_its_header_was_read(
+    shell: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = whorl.bgv.Client(whorl.bgv.parameters(depth=1))
+    other.save(tmp_path / "other", b"correct horse")
+
+    def read(file: Path | None, confirm: bool, before: Any = _passphrase.read) -> Any:
+        os.replace(tmp_path / "other", tmp_path / "secret")
+        return before(file, confirm)
+
+    shutil.copy(shell.folder / "secret.whorl", tmp_path / "secret")
+    monkeypatch.setattr(_passphrase, "read", read)
+    command = ("encrypt", "1", "-o", "q", "--secret", str(tmp_path / "secret"), *PHRASE)
+    assert "KeyMismatchError" in shell(*command, code=1)
 
 
 def test_bits_have_expressions_too(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import whorl
-from support import Kit, make_kit, pickled, run_python
+from support import BgvKit, Kit, make_kit, pickled, run_python
 from whorl.binfhe import Ciphertexts, Client, EvaluationKeys, Lut, Parameters, Server
 
 
@@ -27,6 +27,28 @@ def test_a_client_cannot_be_pickled_or_copied(kit: Kit) -> None:
         copy.copy(kit.client)
     with pytest.raises(TypeError, match="EvaluationKeys"):
         pickle.dumps(kit.server)
+
+
+def test_secret_keys_that_others_can_read_need_leave(
+    kit: Kit, toy_bgv: BgvKit, tmp_path: Path
+) -> None:
+    path = tmp_path / "secret"
+    for client in (kit.client, toy_bgv.client):
+        client.save(path, "correct horse")
+        load = type(client).load
+        for mode in (0o640, 0o604, 0o644):
+            path.chmod(mode)
+            with pytest.raises(whorl.IoError, match=f"mode {mode:04o} .* chmod 600 {path} "):
+                load(path, "correct horse", True)
+            again = load(path, "correct horse", True, allow_readable_by_others=True)
+            assert again.key_id == client.key_id
+        path.chmod(0o400)
+        assert load(path, "correct horse", True).key_id == client.key_id
+        path.chmod(0o600)
+    # What is no secret may be read by all.
+    kit.client.encrypt([1]).save(tmp_path / "a")
+    (tmp_path / "a").chmod(0o644)
+    assert Ciphertexts.load(tmp_path / "a", True).size == 1
 
 
 def test_what_may_travel_can_be_pickled(kit: Kit) -> None:

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <sstream>
 
 #include "io/atomic_file.h"
+#include "io/frame.h"
 #include "support/forked.h"
 #include "support/message.h"
 #include "support/sanitizers.h"
@@ -70,6 +72,33 @@ TEST_F(IoFile, Modes) {
   EXPECT_EQ(mode_of(folder / "parameters"), 0644U);
   EXPECT_EQ(mode_of(folder / "secret"), 0600U);
   EXPECT_NO_THROW(load<binfhe::SecretKey>(folder / "secret", samples::passphrase, options));
+}
+
+TEST_F(IoFile, SecretKeysThatOthersCanReadNeedLeave) {
+  const auto path = folder / "secret";
+  const auto key = samples::secret_key(parameters, random);
+  save(path, key, samples::passphrase);
+  for (const unsigned mode : {0640U, 0604U, 0644U, 0444U}) {
+    ::chmod(path.c_str(), mode);
+    std::ostringstream octal;
+    octal << std::oct << mode;
+    EXPECT_EQ(test::message_of<IoError>(
+                  [&] { load<binfhe::SecretKey>(path, samples::passphrase, options); }),
+              path.string() + ": its mode 0" + octal.str() +
+                  " lets group or others read this secret key; mend it with: chmod 600 " +
+                  path.string() + " (allow_readable_by_others accepts it)");
+  }
+  // What it is comes first; other files are for everybody.
+  EXPECT_THROW(load<bgv::SecretKey>(path, samples::passphrase, options), TypeMismatchError);
+  LoadOptions knowingly = options;
+  knowingly.allow_readable_by_others = true;
+  EXPECT_EQ(load<binfhe::SecretKey>(path, samples::passphrase, knowingly).key_id(), key.key_id());
+  EXPECT_EQ(load<binfhe::SecretKey>(read_all(path), samples::passphrase, options).key_id(),
+            key.key_id());
+  for (const unsigned mode : {0600U, 0400U, 0622U}) {
+    ::chmod(path.c_str(), mode);
+    EXPECT_NO_THROW(load<binfhe::SecretKey>(path, samples::passphrase, options)) << mode;
+  }
 }
 
 TEST_F(IoFile, ReplacesTheOldFileWhole) {
@@ -223,6 +252,28 @@ TEST_F(IoFile, SymbolicLinksAreFollowed) {
   EXPECT_EQ(load<binfhe::Parameters>(folder / "real", options), parameters);
 }
 
+// What is wrong at the beginning is told only if the digest is right, as for bytes in memory.
+TEST_F(IoFile, DamageGoesBeforeWhatItMakesOfTheRest) {
+  const auto path = folder / "file";
+  const auto check = [&]<class T>(const T& value) {
+    const Bytes frame = dump(value);
+    for (std::size_t at = samples::payload_at; at < frame.size(); at += 1 + random() % 7) {
+      Bytes damaged = frame;
+      damaged[at] ^= std::uint8_t{1} << random() % 8;
+      std::ofstream(path, std::ios::binary)
+          .write(reinterpret_cast<const char*>(damaged.data()),
+                 static_cast<std::streamsize>(damaged.size()));
+      EXPECT_THROW(load<T>(path, options), CorruptionError) << at;
+    }
+    save(path, value);
+    EXPECT_THROW(load<T>(path, {}), ParameterError);
+    EXPECT_NO_THROW(load<T>(path, options));
+  };
+  check(parameters);
+  check(samples::ciphertexts(parameters, 40, false, random));
+  check(samples::ciphertexts(parameters, 40, true, random));
+}
+
 TEST_F(IoFile, BadFiles) {
   std::ofstream(folder / "empty").flush();
   EXPECT_THROW(load<binfhe::Parameters>(folder / "empty"), TruncatedError);
@@ -275,6 +326,45 @@ bool reset_peak() {
   std::ofstream file("/proc/self/clear_refs");
   file << '5' << std::flush;
   return file.good();
+}
+
+// 128 MiB that are announced, and are zeros after a good beginning: none of them is kept before the
+// beginning is checked.
+TEST_F(IoFile, BadBeginningsTakeNoMemory) {
+  if (!reset_peak()) GTEST_SKIP() << "/proc/self/clear_refs cannot be written: no peak to measure";
+  constexpr std::uint64_t announced = std::uint64_t{1} << 27;
+  constexpr std::size_t bound = std::size_t{32} << 20;
+  const auto path = folder / "sparse";
+  const auto refused = [&]<class T>(const T&, const Bytes& frame, std::size_t fields,
+                                    const LoadOptions& limits) {
+    Header header = decode_header(frame);
+    header.payload_bytes = announced;
+    const auto start = encode_header(header);
+    std::ofstream file(path, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(start.data()), header_bytes);
+    file.write(reinterpret_cast<const char*>(frame.data()) + header_bytes,
+               static_cast<std::streamsize>(fields));
+    file.close();
+    std::filesystem::resize_file(path, header_bytes + announced + digest_bytes);
+    ASSERT_TRUE(reset_peak());
+    const std::size_t before = memory("VmRSS");
+    EXPECT_THROW(load<T>(path, limits), CorruptionError);
+    EXPECT_LE(memory("VmHWM"), before + bound);
+  };
+  const std::size_t literal = samples::literal_bytes(parameters.literal());
+  const auto ciphertexts = samples::ciphertexts(parameters, 40, true, random);
+  const auto keys = samples::evaluation_keys(parameters, random);
+  const Bytes fresh = dump(ciphertexts);
+  refused(parameters, dump(parameters), literal, options);  // more than their fields take
+  refused(ciphertexts, fresh, literal, {});                 // parameters that need leave
+  refused(ciphertexts, fresh, literal + 48, options);       // more than the count takes
+  refused(keys, dump(keys), literal, options);              // more than the parameters take
+  // Lengths that no fields have.
+  refused(ciphertexts, samples::patched(fresh, header_bytes, std::uint32_t{0x0fffffff}), 4,
+          options);
+  refused(ciphertexts,
+          samples::patched(fresh, header_bytes + literal + 48, std::uint32_t{0x0fffffff}),
+          literal + 52, options);
 }
 
 // 256 MiB of blind-rotation key: saving needs no memory for it, and loading takes it once.
