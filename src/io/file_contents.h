@@ -27,8 +27,8 @@ class FileContents final : public ByteSource {
   using Measure = std::function<std::uint64_t(ByteSpan start)>;
 
   /// Opens a file and reads its first `start` bytes. Its contents end where measure(these bytes)
-  /// says, or earlier: OversizedError if the file has more. IoError if the file cannot be read or is
-  /// not a regular file, or, after `measure`, if group or others can read it and `readers` is
+  /// says, or earlier: OversizedError if the file has more. IoError if the file cannot be read or
+  /// is not a regular file, or, after `measure`, if group or others can read it and `readers` is
   /// owner_only; OutOfMemoryError.
   static std::shared_ptr<FileContents> open(const std::filesystem::path& path, std::size_t start,
                                             const Measure& measure,

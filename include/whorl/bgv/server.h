@@ -59,6 +59,7 @@ class Array {
   CiphertextInfo info_;
   double budget_ = 0;
   std::size_t each_ = 1;
+  std::size_t repeats_ = 1;  // take() gave each ciphertext a multiple of so many times in sequence
   std::weak_ptr<const void> server_;
   std::shared_ptr<const lattice::rlwe::Array> residues_;
 };
@@ -141,8 +142,8 @@ class Server {
                     std::size_t length = 0) const {
     return encode(std::span(values.begin(), values.size()), packing, length);
   }
-  /// Operations with one integer, which goes to every value (with coefficients: a sum adds it to the
-  /// constant coefficient). Zeros behind the values of short vectors stay zero.
+  /// Operations with one integer, which goes to every value (with coefficients: a sum adds it to
+  /// the constant coefficient). Zeros behind the values of short vectors stay zero.
   Array add_scalar(const Array& a, std::int64_t value) const;
   Array multiply_scalar(const Array& a, std::int64_t value) const;
 

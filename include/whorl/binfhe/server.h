@@ -215,8 +215,8 @@ class Server {
   std::uint32_t error_bound(const Lut& lut, const Ciphertexts& a) const;
 
   /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without a bootstrap. The noise variance of
-  /// the result is sum_k weights[k]^2 times the variance of inputs[k]. Where inputs may share errors
-  /// (the same ciphertexts, and sums of the same) their standard deviations add up instead
+  /// the result is sum_k weights[k]^2 times the variance of inputs[k]. Where inputs may share
+  /// errors (the same ciphertexts, and sums of the same) their standard deviations add up instead
   /// (docs/noise.md).
   ///
   /// With padding the sum must stay in 0 … p-1 for all messages that the inputs may have: 0 … p-1,

@@ -1,5 +1,7 @@
 // Batches in the host's memory: some of one, and several as one.
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/derived.h"
@@ -45,6 +47,27 @@ Ciphertexts take(const Ciphertexts& c, std::span<const std::uint32_t> indices) {
   return out;
 }
 
+namespace {
+
+/// Sums, which have one ciphertext each, among vectors of `each`: each comes as often in sequence.
+void check_repeats(const Ciphertexts& c, std::size_t each) {
+  const std::size_t count = c.info.count;
+  if (c.info.each(c.parameters.N()) == each) return;
+  const std::size_t bytes = layout(c).inner * c.data.word_bytes();
+  const auto* words = static_cast<const std::byte*>(c.data.data());
+  bool repeated = count % each == 0;
+  for (std::size_t row = 0; repeated && row < layout(c).outer * count; ++row)
+    if (row % each != 0)
+      repeated = std::memcmp(words + row * bytes, words + (row - 1) * bytes, bytes) == 0;
+  if (!repeated)
+    throw ShapeError("concatenate: a batch of " + std::to_string(count) +
+                     " sums of values is joined with vectors of " + std::to_string(each) +
+                     " ciphertexts each: take each sum " + std::to_string(each) +
+                     " times in sequence first");
+}
+
+}  // namespace
+
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
   if (batches.empty()) throw ShapeError("concatenate: no batch is given");
   const Ciphertexts& first = *batches.front();
@@ -63,6 +86,7 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
     all.push_back(batch->info);
   }
   Account::join_vectors(info, all, first.parameters.N());
+  for (const Ciphertexts* batch : batches) check_repeats(*batch, info.each(first.parameters.N()));
   Ciphertexts out{first.parameters, first.key_id, info, join_words(batches, layout(first)),
                   std::nullopt};
   out.info.count = out.data.size() / (layout(first).outer * layout(first).inner);

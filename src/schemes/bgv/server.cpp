@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -56,6 +57,16 @@ void check_counts(std::size_t a, std::size_t b, const char* of_b) {
                      " " + of_b + ": the numbers must be equal, or one of them must be 1");
 }
 
+/// The largest number of which all runs of equal indices are multiples.
+std::size_t repeats_of(std::span<const std::uint32_t> indices) {
+  std::size_t repeats = 0;
+  for (std::size_t first = 0, next = 0; first < indices.size(); first = next) {
+    while (next < indices.size() && indices[next] == indices[first]) ++next;
+    repeats = std::gcd(repeats, next - first);
+  }
+  return repeats;
+}
+
 }  // namespace
 
 /// The account says what is to be done, the evaluator does it.
@@ -105,10 +116,22 @@ struct Server::State : std::enable_shared_from_this<State> {
   void check(const Plaintexts& a) const {
     check_mine(a.storage_ ? &a.storage_->residues : nullptr);
   }
+  /// Of sums, which have one ciphertext each, beside vectors of `each` ciphertexts: which sum meets
+  /// which vector is clear only for a single one, and where each comes `each` times.
+  void check_repeats(const Array& a, std::size_t each) const {
+    if (a.info_.rest != Rest::same || a.each_ != 1 || a.info_.count == 1 || each == 1) return;
+    if (a.repeats_ % each != 0)
+      throw ShapeError("a batch of " + std::to_string(a.info_.count) +
+                       " sums of values meets vectors of " + std::to_string(each) +
+                       " ciphertexts each: take each sum " + std::to_string(each) +
+                       " times in sequence first");
+  }
   void check_pair(const Array& a, const Array& b) const {
     check(a);
     check(b);
     account.check_lengths(a.info_, b.info_);
+    check_repeats(a, b.each_);
+    check_repeats(b, a.each_);
     check_counts(a.info_.count, b.info_.count, "ciphertexts");
     check_packing(a.info_.packing, b.info_.packing);
   }
@@ -116,6 +139,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     check(a);
     check(b);
     account.check_lengths(a.info_, b.storage_->known());
+    check_repeats(a, b.each());
     check_counts(a.info_.count, b.count(), "plaintexts");
     check_packing(a.info_.packing, b.packing());
   }
@@ -269,6 +293,7 @@ struct Server::State : std::enable_shared_from_this<State> {
                          std::uint64_t factor) const {
     const Rows rows = encoder.rows(values.size(), length, a.info_.packing);
     account.check_lengths(a.info_, {rows.count(), 0, rows.kept()});
+    check_repeats(a, rows.each);
     check_counts(a.info_.count, rows.count(), "plaintexts");
     return plaintexts_for(a, encode(values, rows, a.info_.packing), factor);
   }
@@ -465,8 +490,10 @@ Array Server::inner_sum(const Array& a, std::uint32_t columns) const {
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
   state_->check(a);
   check_whole(indices, a.each());
-  return state_->put(state_->account.take(a.info_, indices.size()),
-                     state_->evaluator->take(*a.residues_, indices));
+  Array taken = state_->put(state_->account.take(a.info_, indices.size()),
+                            state_->evaluator->take(*a.residues_, indices));
+  taken.repeats_ = repeats_of(indices);
+  return taken;
 }
 Plaintexts Server::take(const Plaintexts& a, std::span<const std::uint32_t> indices) const {
   state_->check(a);
@@ -498,8 +525,16 @@ Array Server::concatenate(std::span<const Array> given) const {
     if (std::ranges::any_of(
             given, [&](const Array& b) { return state_->account.needs_zeros(a.info_, b.info_); }))
       a = state_->with_zeros(a);
+  const std::size_t each_most = std::ranges::max(arrays, {}, &Array::each_).each_;
   std::vector<CiphertextInfo> infos;
-  for (const Array& a : arrays) infos.push_back(a.info_);
+  for (const Array& a : arrays) {
+    state_->check_repeats(a, each_most);
+    if (a.info_.count % each_most != 0)
+      throw ShapeError("concatenate: a batch of " + std::to_string(a.info_.count) +
+                       " ciphertexts is joined with vectors of " + std::to_string(each_most) +
+                       " ciphertexts each");
+    infos.push_back(a.info_);
+  }
   const Account::Many all = state_->account.concatenate(infos);
   return state_->fleet->together([&] {
     std::vector<rlwe::Array> each;

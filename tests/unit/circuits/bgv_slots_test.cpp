@@ -200,6 +200,35 @@ TEST(CircuitsBgvSlots, ShortVectorsMeetLongerOnes) {
   EXPECT_EQ(longer.info().rest, Rest::zeros);
 }
 
+// Which of several sums meets which vector over several ciphertexts is not guessed.
+TEST(CircuitsBgvSlots, SumsMeetVectorsOverSeveralCiphertexts) {
+  KeyRequest request;
+  request_sum(request, toy());
+  const Slots s(request);
+  const Array sums = sum(s.server, s.upload({1, 2, 3, 4}, 2));  // 3 and 7
+  const Values ones(1500, 1), two_vectors(3000, 1);
+  const Array longer = s.upload(ones, 1500), two_longer = s.upload(two_vectors, 1500);
+  EXPECT_THROW(s.server.add(sums, longer), ShapeError);
+  EXPECT_THROW(s.server.multiply(longer, sums), ShapeError);
+  EXPECT_THROW(s.server.add_plain(sums, ones, 1500), ShapeError);
+  EXPECT_THROW(s.server.multiply_plain(sums, s.server.encode(ones, Packing::slots, 1500)),
+               ShapeError);
+  EXPECT_THROW(s.server.concatenate(std::vector<Array>{sums, longer}), ShapeError);
+  const Ciphertexts on_host = s.server.download(sums), long_on_host = s.server.download(longer);
+  EXPECT_THROW(concatenate(std::vector<const Ciphertexts*>{&on_host, &long_on_host}), ShapeError);
+
+  const std::vector<std::uint32_t> twice{0, 0, 1, 1};
+  const Array repeated = s.server.take(sums, twice);
+  const auto got = s.read(s.server.add(repeated, two_longer));
+  for (std::size_t i = 0; i < 1500; ++i) {
+    ASSERT_EQ(got[i], 4u) << i;
+    ASSERT_EQ(got[2048 + i], 8u) << i;
+  }
+  EXPECT_EQ(s.server.concatenate(std::vector<Array>{repeated, longer}).info().count, 6u);
+  const Ciphertexts as_often = take(on_host, twice);
+  EXPECT_EQ(concatenate(std::vector<const Ciphertexts*>{&as_often, &long_on_host}).info.count, 6u);
+}
+
 TEST(CircuitsBgvSlots, SumsAndDots) {
   KeyRequest request;
   request_sum(request, toy());
@@ -226,7 +255,7 @@ TEST(CircuitsBgvSlots, SumsAndDots) {
     if (length < 1024) {
       const Values first(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(length));
       std::int64_t due = 0;
-      for (const std::int64_t x : first) due += x + 3;
+      for (const std::int64_t value : first) due += value + 3;
       EXPECT_EQ(s.read(sum(s.server, s.with_remains(first)))[0], modulo(due));
     }
     check(
