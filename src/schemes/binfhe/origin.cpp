@@ -33,7 +33,10 @@ bool same_errors(std::uint64_t a, std::uint64_t b) { return a != 0 && (a ^ b) <=
 /// mask: its message takes the place.
 std::uint64_t mark_of(std::span<const std::uint32_t> row, std::uint64_t q) {
   const auto mask = row.first(std::min(marked_words, row.size() - 1));
-  const auto first = std::find_if(mask.begin(), mask.end(), [](auto word) { return word != 0; });
+  // 0 and q/2 are their own negations, and do not tell which of the two this is.
+  const auto first = std::find_if(mask.begin(), mask.end(), [&](auto word) {
+    return word != 0 && 2 * std::uint64_t{word} != q;
+  });
   if (first == mask.end()) return mix(row.back()) | 3;
   const bool negate = *first > q / 2;
   std::uint64_t mark = 0;
