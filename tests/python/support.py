@@ -126,6 +126,7 @@ def check_bad_files(
         (bytes(version), whorl.VersionError),
     ):
         bad.write_bytes(damaged)
+        bad.chmod(0o600)
         with pytest.raises(error):
             load(bad)
     for other in others:

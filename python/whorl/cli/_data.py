@@ -155,7 +155,7 @@ def evaluate(
                 max_count=max_count,
                 max_expanded_bytes=max_expanded_bytes,
                 expect_parameters=evaluation.parameters,
-                expect_key=evaluation.key_id,
+                expect_key=header.key.hex(),
             )
             for path in job.paths
         ]
