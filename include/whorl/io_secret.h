@@ -44,7 +44,7 @@ void save(const std::filesystem::path& path, const Key& value, std::string_view 
 template <SavedSecret Key>
 Key load(std::span<const std::uint8_t> bytes, std::string_view passphrase,
          const LoadOptions& options = {}, const KdfCost& max_kdf = kdf_default);
-/// The same, and IoError for a file that group or others can read, unless
+/// The same, and IoError for a file that group or others can read or change, unless
 /// `options.allow_readable_by_others`.
 template <SavedSecret Key>
 Key load(const std::filesystem::path& path, std::string_view passphrase,

@@ -56,14 +56,14 @@ std::size_t read_into(int file, const std::filesystem::path& path, std::span<std
   return filled;
 }
 
-/// IoError if group or others may read the file.
+/// IoError if group or others may read or change the file.
 void check_private(const std::filesystem::path& path, mode_t mode) {
-  if ((mode & (S_IRGRP | S_IROTH)) == 0) return;
+  if ((mode & (S_IRGRP | S_IROTH | S_IWGRP | S_IWOTH)) == 0) return;
   std::string octal = "0";
   for (const unsigned shift : {6U, 3U, 0U})
     octal += static_cast<char>('0' + ((static_cast<unsigned>(mode) >> shift) & 7U));
   throw IoError(path.string() + ": its mode " + octal +
-                " lets group or others read this secret key; mend it with: chmod 600 " +
+                " lets group or others read or change this secret key; mend it with: chmod 600 " +
                 path.string() + " (allow_readable_by_others accepts it)");
 }
 

@@ -99,6 +99,7 @@ struct NoiseEstimate {
   double key_switch = 0;         ///< of the key switch, at Q_ks
   double switch_to_q = 0;        ///< of the rounding from Q_ks to q, at q
   double refreshed = 0;          ///< of a bootstrapped ciphertext, at q
+  double constant = 0;           ///< what of it is the same for all ciphertexts under one key
   double fresh = 0;              ///< of a fresh encryption, at q
   double rotation_rounding = 0;  ///< of the rounding from q to 2N before a blind rotation, at 2N
 };

@@ -64,6 +64,7 @@ constexpr std::pair<const char*, double NoiseEstimate::*> noise_fields[] = {
     {"key_switch", &NoiseEstimate::key_switch},
     {"switch_to_q", &NoiseEstimate::switch_to_q},
     {"refreshed", &NoiseEstimate::refreshed},
+    {"constant", &NoiseEstimate::constant},
     {"fresh", &NoiseEstimate::fresh},
     {"rotation_rounding", &NoiseEstimate::rotation_rounding}};
 

@@ -99,6 +99,8 @@ class NoiseEstimate:
     """Of the rounding from Q_ks to q, at q."""
     refreshed: float
     """Of a bootstrapped ciphertext, at q."""
+    constant: float
+    """What of `refreshed` is the same error in all bootstrapped ciphertexts under one key."""
     fresh: float
     """Of a fresh encryption, at q."""
     rotation_rounding: float

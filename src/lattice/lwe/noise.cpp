@@ -100,6 +100,25 @@ double key_switch_variance(const ring::Gadget& gadget, std::uint32_t N, double s
   return N * sigma * sigma * weights + N * ring_mean_square * dropped_mean_square(gadget.dropped());
 }
 
+double external_product_constant(const ring::Gadget& gadget, std::uint32_t n, std::uint32_t N,
+                                 double row_variance, double lwe_mean_square,
+                                 double ring_mean_square) {
+  const double dropped = gadget.exact() ? 0 : n * lwe_mean_square / 2;
+  return 2.0 * n * N * (gadget.digits() - 1) * row_variance / 4 +
+         dropped * dropped * (1 + N * ring_mean_square);
+}
+
+double key_switch_constant(const ring::Gadget& gadget, std::uint32_t N, double sigma, bool table,
+                           double ring_mean_square) {
+  const double base = std::ldexp(1.0, static_cast<int>(gadget.log_base()));
+  return N * sigma * sigma * (gadget.digits() - 1) / (table ? base * base : 4) +
+         (gadget.exact() ? 0 : N * ring_mean_square / 4);
+}
+
+double modulus_switch_constant(std::uint32_t n, double mean_square, double step) {
+  return step * step / 4 * (1 + n * mean_square);
+}
+
 double failure_log2(double margin, double variance) {
   if (margin <= 0) return 0;
   if (variance <= 0) return -std::numeric_limits<double>::infinity();

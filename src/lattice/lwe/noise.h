@@ -53,6 +53,18 @@ double centred_modulus_switch_variance(std::uint32_t n, double step = 0);
 double key_switch_variance(const ring::Gadget& gadget, std::uint32_t N, double sigma, bool table,
                            double ring_mean_square);
 
+// Of these, what is the same in all results under one key: mean squares over keys of the constants
+// in the table of docs/noise.md, where low digits and dropped bits have a mean of -1/2.
+
+/// Of n steps with `keys` keys each, after external_product_variance.
+double external_product_constant(const ring::Gadget& gadget, std::uint32_t n, std::uint32_t N,
+                                 double row_variance, double lwe_mean_square,
+                                 double ring_mean_square);
+double key_switch_constant(const ring::Gadget& gadget, std::uint32_t N, double sigma, bool table,
+                           double ring_mean_square);
+/// Ties of a rounding between powers of two, `step` = to/from.
+double modulus_switch_constant(std::uint32_t n, double mean_square, double step);
+
 /// log2 of the probability that a centred Gaussian of this variance exceeds `margin` in absolute
 /// value: log2 erfc(margin/sqrt(2·variance)).
 double failure_log2(double margin, double variance);

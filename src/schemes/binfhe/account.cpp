@@ -137,6 +137,7 @@ Account::Account(const Parameters& parameters, Transform transform, double allow
   estimate_.refreshed = unit_of_noise(parameters);
   const double to_q = static_cast<double>(parameters.q()) / static_cast<double>(parameters.Q());
   fresh_ = fresh_noise(parameters);
+  constant_ = std::min(1.0, estimate_.constant / estimate_.refreshed);
   mux_ = 1 + to_q * to_q * estimate_.blind_rotation / estimate_.refreshed;
 }
 

@@ -53,6 +53,8 @@ class Account {
   double bootstrapped() const { return 1; }
   /// Two rotations and one key switch.
   double of_mux() const { return mux_; }
+  /// What of a bootstrapped ciphertext's errors is the same for all under one key.
+  double constant() const { return constant_; }
 
   // `noise`: of the inputs' sum.
 
@@ -81,7 +83,7 @@ class Account {
 
   Parameters parameters_;
   NoiseEstimate estimate_;
-  double allow_failure_, allow_failure_log2_, fresh_, mux_;
+  double allow_failure_, allow_failure_log2_, fresh_, mux_, constant_;
 };
 
 }  // namespace whorl::binfhe

@@ -107,7 +107,10 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
 }
 
 bool Origin::is_sum() const {
-  return parts.size() > 1 || std::any_of(parts.begin(), parts.end(), [](const ErrorPart& part) {
+  const bool mux =
+      parts.size() == 2 && (parts[0].from & parts[1].from & ErrorPart::half_of_mux) != 0;
+  return (parts.size() > 1 && !mux) ||
+         std::any_of(parts.begin(), parts.end(), [](const ErrorPart& part) {
            return !part.marks || std::abs(part.weight) != 1;
          });
 }
@@ -136,14 +139,16 @@ std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh) 
   return std::make_shared<const Origin>(std::move(origin));
 }
 
-double variance_of(std::span<const Term> terms) {
+double variance_of(std::span<const Term> terms, double constant) {
   const std::vector<ErrorPart> parts = gather(terms);
   double by_parts = 0, at_worst = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     by_parts += size_of(parts[i]);
-    for (std::size_t j = 0; j < i; ++j)
-      if (may_share(parts[i], parts[j]))
-        by_parts += 2 * std::sqrt(size_of(parts[i]) * size_of(parts[j]));
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool fresh = parts[i].from == ErrorPart::fresh || parts[j].from == ErrorPart::fresh;
+      const double shared = may_share(parts[i], parts[j]) ? 1 : fresh ? 0 : constant;
+      if (shared != 0) by_parts += 2 * shared * std::sqrt(size_of(parts[i]) * size_of(parts[j]));
+    }
   }
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const double noise = terms[i].weight * terms[i].weight * terms[i].origin->noise;
@@ -181,6 +186,12 @@ Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
     marks[i] = mix((*inputs)[i], tags[index.empty() ? 0 : index[i]]) | 1;
   const Marks made = shared(std::move(marks));
   return {noise, largest, made, {{1, noise, made, ErrorPart::made}}};
+}
+
+Origin origin_of_mux(Marks values, const Origin& first, const Origin& second) {
+  Origin mux{first.noise + second.noise, 1, std::move(values), {first.parts[0], second.parts[0]}};
+  for (ErrorPart& part : mux.parts) part.from |= ErrorPart::half_of_mux;
+  return mux;
 }
 
 Origin take(const Origin& origin, std::span<const std::uint32_t> index) {

@@ -17,8 +17,9 @@ using Marks = std::shared_ptr<const std::vector<std::uint64_t>>;
 /// Errors of fresh or bootstrapped ciphertexts, times a weight.
 struct ErrorPart {
   /// Loaded ones may be any of those made before they were saved.
-  /// Joined ones may have smaller weights, or of the other sign, in some of the batch.
-  enum From : std::uint8_t { fresh = 1, loaded = 2, made = 4, joined = 8 };
+  /// Joined ones may have smaller weights, or of the other sign, in some of the batch. A MUX has
+  /// two rotations, each of which others may have too.
+  enum From : std::uint8_t { fresh = 1, loaded = 2, made = 4, joined = 8, half_of_mux = 16 };
   double weight = 1;
   double variance = 1;  ///< before the weight, in units of a bootstrapped ciphertext's
   Marks marks{};        ///< null: unknown, may be a part of any other
@@ -46,14 +47,17 @@ struct Term {
 /// What the batch came with, or by its words; `fresh` is the noise of encryptions.
 std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh);
 
-/// An upper bound on the variance of the weighted sum.
-double variance_of(std::span<const Term> terms);
+/// An upper bound on the variance of the weighted sum. `constant`: what of a bootstrapped
+/// ciphertext's variance is the same error in all of them.
+double variance_of(std::span<const Term> terms, double constant);
 Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
                      std::uint32_t largest);
 /// Of the results of one operation, which `tag` stands for, on ciphertexts with these marks.
 Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
                               std::span<const std::uint32_t> index, double noise,
                               std::uint32_t largest);
+/// Of a MUX: the sum of the results of two such operations.
+Origin origin_of_mux(Marks values, const Origin& first, const Origin& second);
 /// Marks of the weighted sum; and of several inputs that are not added up, in their order.
 Marks mark_sum(std::span<const Term> terms, std::int32_t constant = 0);
 /// A number that depends on all bits of both.

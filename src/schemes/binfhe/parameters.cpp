@@ -127,6 +127,16 @@ double rounding_variance(const ParameterLiteral& p, std::uint64_t from, std::uin
       p.n, lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe), step);
 }
 
+/// Of the same rounding, what is one constant under a key: ties.
+double rounding_constant(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
+  if (to % from == 0 || from % to != 0) return 0;
+  const double step = static_cast<double>(to) / static_cast<double>(from);
+  const double mean_square = p.lwe_secret == SecretDistribution::binary
+                                 ? 0.25
+                                 : lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe);
+  return lattice::modulus_switch_constant(p.n, mean_square, step);
+}
+
 /// Of what becomes exponents: odd ones are rounded to half as many values. Where there is nothing
 /// to round, all of the secret is added.
 double exponent_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
@@ -297,6 +307,15 @@ NoiseEstimate Parameters::noise(Transform transform) const {
   const double at_ks =
       Q_ks / Q * (Q_ks / Q) * out.blind_rotation + out.switch_to_ks + out.key_switch;
   out.refreshed = q / Q_ks * (q / Q_ks) * at_ks + out.switch_to_q;
+  double constant_at_Q = 0;
+  for (const GadgetRange& range : p.gadget)
+    constant_at_Q += lattice::external_product_constant(
+        ring::Gadget(p.Q, range.log_base, range.digits), range.count, p.N, row, lwe, ring);
+  out.constant = q / Q * (q / Q) * constant_at_Q +
+                 q / Q_ks * (q / Q_ks) *
+                     lattice::key_switch_constant(switch_gadget(*this), p.N, p.sigma_lwe,
+                                                  p.key_switch == KeySwitch::table, ring) +
+                 rounding_constant(p, p.Q_ks, p.q);
   out.fresh = p.sigma_lwe * p.sigma_lwe;
   out.rotation_rounding = exponent_variance(p, p.q, 2ULL * p.N);
   return out;

@@ -159,7 +159,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     for (Term& term : terms)
       if (term.origin->noise > 0)
         term.weight *= std::sqrt(std::max(1.0, account.bootstrapped() / term.origin->noise));
-    return variance_of(terms);
+    return variance_of(terms, account.constant());
   }
   /// Of what one operation makes of each of these.
   std::shared_ptr<const Origin> bootstrapped(Marks inputs, std::uint64_t tag, double noise,
@@ -267,6 +267,10 @@ struct Server::State : std::enable_shared_from_this<State> {
     return wrap(plan.output, origin(), std::move(made));
   }
 
+  /// The errors do not depend on the output's sign, and are taken not to on its encoding.
+  static std::uint64_t tag_of(const GateRule& rule, Encoding input) {
+    return mix(rule.doubled ? 0 : rule.threshold, input.sectors());
+  }
   template <class Batch>
   Batch gate(Gate gate, std::span<const Batch* const> inputs,
              std::optional<Encoding> output) const {
@@ -275,10 +279,8 @@ struct Server::State : std::enable_shared_from_this<State> {
     const Plan plan = plan_gate(parameters, gate, input, output);
     const Operands all = operands(inputs);
     account.check_gate(gate, input, plan.output, rotated_noise(all.terms));
-    // The errors do not depend on the output's sign, and are taken not to on its encoding.
-    const std::uint64_t tag = mix(rule.doubled ? 0 : rule.threshold, input.sectors());
     const auto origin = [&] {
-      return bootstrapped(mark_sum(all.terms), tag, account.bootstrapped(), 1);
+      return bootstrapped(mark_sum(all.terms), tag_of(rule, input), account.bootstrapped(), 1);
     };
     return run(plan, origin, inputs);
   }
@@ -288,13 +290,19 @@ struct Server::State : std::enable_shared_from_this<State> {
     const std::span<const Batch* const> all = inputs;
     const Plan plan = plan_mux(parameters, check_together("mux", all));
     const Operands of = operands(all);
-    const auto [s, of_a, of_b] = std::array{of.terms[0], of.terms[1], of.terms[2]};
+    const Term s = of.terms[0], of_a = of.terms[1], of_b = of.terms[2];
     // Of select with a, or of its negation with b.
     account.check_mux(plan.output,
                       std::max(rotated_noise({s, of_a}), rotated_noise({{-1, s.origin}, of_b})));
     const auto origin = [&] {
       const Term marked[] = {{3, s.origin}, {5, of_a.origin}, {7, of_b.origin}};
-      return bootstrapped(mark_sum(marked), mix(3, plan.output.sectors()), account.of_mux(), 1);
+      const Term selected[] = {s, of_a}, other[] = {{-1, s.origin}, of_b};
+      const std::uint64_t tags[] = {tag_of(rule_of(Gate::and_), plan.output)};
+      // The second has the key switch too.
+      return std::make_shared<const Origin>(origin_of_mux(
+          mark_sum(marked),
+          origin_of_bootstrapped(mark_sum(selected), tags, {}, account.of_mux() - 1, 1),
+          origin_of_bootstrapped(mark_sum(other, 1), tags, {}, account.bootstrapped(), 1)));
     };
     return run(plan, origin, all);
   }
@@ -359,7 +367,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     const Encoding input = check_together("linear", inputs);
     const Operands all = operands(inputs, weights);
     const std::uint32_t largest = range_of_sum(all.terms, constant, input, modular);
-    const double noise = variance_of(all.terms);
+    const double noise = variance_of(all.terms, account.constant());
     if (noise > all.most) account.check_sum(input, noise);
     const auto origin = [&] {
       return std::make_shared<const Origin>(origin_of_sum(all.terms, constant, noise, largest));

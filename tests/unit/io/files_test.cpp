@@ -78,14 +78,14 @@ TEST_F(IoFile, SecretKeysThatOthersCanReadNeedLeave) {
   const auto path = folder / "secret";
   const auto key = samples::secret_key(parameters, random);
   save(path, key, samples::passphrase);
-  for (const unsigned mode : {0640U, 0604U, 0644U, 0444U}) {
+  for (const unsigned mode : {0640U, 0604U, 0644U, 0444U, 0620U, 0602U}) {
     ::chmod(path.c_str(), mode);
     std::ostringstream octal;
     octal << std::oct << mode;
     EXPECT_EQ(test::message_of<IoError>(
                   [&] { load<binfhe::SecretKey>(path, samples::passphrase, options); }),
               path.string() + ": its mode 0" + octal.str() +
-                  " lets group or others read this secret key; mend it with: chmod 600 " +
+                  " lets group or others read or change this secret key; mend it with: chmod 600 " +
                   path.string() + " (allow_readable_by_others accepts it)");
   }
   // What it is comes first; other files are for everybody.
@@ -95,7 +95,7 @@ TEST_F(IoFile, SecretKeysThatOthersCanReadNeedLeave) {
   EXPECT_EQ(load<binfhe::SecretKey>(path, samples::passphrase, knowingly).key_id(), key.key_id());
   EXPECT_EQ(load<binfhe::SecretKey>(read_all(path), samples::passphrase, options).key_id(),
             key.key_id());
-  for (const unsigned mode : {0600U, 0400U, 0622U}) {
+  for (const unsigned mode : {0600U, 0400U, 0711U}) {
     ::chmod(path.c_str(), mode);
     EXPECT_NO_THROW(load<binfhe::SecretKey>(path, samples::passphrase, options)) << mode;
   }
