@@ -57,8 +57,8 @@ struct LoadOptions {
   /// memory is allocated for them.
   std::uint64_t max_bytes = 1ULL << 32;
   bool allow_insecure = false;  ///< accept parameter sets under 128 bits
-  /// Accept the file of a secret key that group or others can read or change (whorl/io_secret.h). Otherwise
-  /// it is refused (IoError, with its mode).
+  /// Accept the file of a secret key that group or others can read or change (whorl/io_secret.h).
+  /// Otherwise it is refused (IoError, with its mode).
   bool allow_readable_by_others = false;
   /// If given, frames made under other parameters (ParameterMismatchError) or another key
   /// (KeyMismatchError) are refused. Parameters and look-up tables belong to no key.
