@@ -71,10 +71,10 @@ class KeyHolder:
 
         `IoError`, with the mode, for a file that group or others can read or change (`chmod 600`
         mends it), unless `allow_readable_by_others`, and if the system refuses. `PassphraseError`
-        for a wrong passphrase; `OversizedError` for a cost above the bound; other subclasses of `FormatError`
-        for a damaged file or a file of another type; `ParameterError` for parameters under 128 bits
-        unless `allow_insecure`; `ParameterMismatchError` or `KeyMismatchError` if the parameters or
-        the key are not the expected ones.
+        for a wrong passphrase; `OversizedError` for a cost above the bound; other subclasses of
+        `FormatError` for a damaged file or a file of another type; `ParameterError` for parameters
+        under 128 bits unless `allow_insecure`; `ParameterMismatchError` or `KeyMismatchError` if
+        the parameters or the key are not the expected ones.
         """
         client = cls.__new__(cls)
         client._core = cls._maker.load(
