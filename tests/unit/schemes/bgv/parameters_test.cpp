@@ -240,8 +240,9 @@ TEST(BgvParameters, ChosenOnesCarryPlainProductsAndSumsWhereverTheyAre) {
             for (int i = 0; i < 20; ++i) EXPECT_GT(budget_of_random_circuit(p, r, random), 0);
             // No prime is there for nothing, and none was there without being asked for.
             r.N = p.N();
-            if (p.limbs() > 1)
+            if (p.limbs() > 1) {
               EXPECT_LT(Account(Parameters::of_limbs(r, p.limbs() - 1)).rated_budget(r), 0);
+            }
             Requirements untold = r;
             untold.plain_products = 0;
             untold.sums = 0;
