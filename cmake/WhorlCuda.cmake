@@ -62,7 +62,7 @@ endif()
 function(whorl_add_cuda target)
   list(LENGTH CMAKE_CUDA_ARCHITECTURES count)
   if(count GREATER 1)
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--threads=2>)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--threads=${count}>)
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cu"
        "${PROJECT_SOURCE_DIR}/src/backend/cuda/*.cpp")
