@@ -218,7 +218,7 @@ class HostArray(Array, Saved):
     def _joined(self: H, arrays: Sequence[H]) -> H:
         for array in arrays:
             if not isinstance(array, type(self)):
-                raise TypeError(f"ciphertexts are needed, not {type(array).__name__}")
+                raise no_ciphertexts(self._parameters, array)
         core = self._core.concatenate([array._core for array in arrays])
         return self._wrap(core, (sum(array.size for array in arrays),), self._parameters)
 
@@ -336,6 +336,15 @@ class DeviceCiphertexts(DeviceArray[S], Generic[S, H]):
         """Waits for the array, and copies it to the host's memory."""
         host: H = self._server.download(self)
         return host
+
+
+def no_ciphertexts(parameters: Any, given: object) -> TypeError:
+    """The error about what is given in place of ciphertexts under `parameters`."""
+    if isinstance(given, (HostArray, DeviceCiphertexts)):
+        wanted, other = parameters._scheme, given._made_under()._scheme
+        if wanted != other:
+            return TypeError(f"ciphertexts of {wanted} are needed, not of {other}")
+    return TypeError(f"ciphertexts are needed, not {type(given).__name__}")
 
 
 def concatenate(arrays: Sequence[A], axis: int = 0) -> A:

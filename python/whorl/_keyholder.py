@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, TypeVar
 
-from ._array import DeviceArray, HostArray
+from ._array import DeviceCiphertexts, HostArray, no_ciphertexts
 from ._literal import CheckedParameters
-from ._saved import expectations
+from ._saved import expectations, file_named
 
 K = TypeVar("K", bound="KeyHolder")
 Report = Callable[[int, int], object]
@@ -77,14 +77,15 @@ class KeyHolder:
         the parameters or the key are not the expected ones.
         """
         client = cls.__new__(cls)
-        client._core = cls._maker.load(
-            os.fspath(path),
-            _passphrase(passphrase),
-            allow_insecure,
-            (max_kdf_passes, max_kdf_bytes),
-            expectations(expect_parameters, expect_key),
-            allow_readable_by_others,
-        )
+        with file_named(path):
+            client._core = cls._maker.load(
+                os.fspath(path),
+                _passphrase(passphrase),
+                allow_insecure,
+                (max_kdf_passes, max_kdf_bytes),
+                expectations(expect_parameters, expect_key),
+                allow_readable_by_others,
+            )
         client._parameters = cls._parameters_type(client._core.parameters)
         return client
 
@@ -102,10 +103,10 @@ class KeyHolder:
 
     def _on_host(self, ciphertexts: Any) -> Any:
         """The ciphertexts in the host's memory; downloads them if they are on a device."""
-        if isinstance(ciphertexts, DeviceArray):
+        if isinstance(ciphertexts, DeviceCiphertexts):
             ciphertexts = ciphertexts._server.download(ciphertexts)
         if not isinstance(ciphertexts, self._host_type):
-            raise TypeError(f"ciphertexts are needed, not {type(ciphertexts).__name__}")
+            raise no_ciphertexts(self._parameters, ciphertexts)
         return ciphertexts
 
     def __repr__(self) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import os
+from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, TypeVar
 
-from .errors import ParameterError
+from .errors import FormatError, ParameterError
 
 S = TypeVar("S", bound="Saved")
 P = TypeVar("P")
@@ -49,6 +51,18 @@ class allow_insecure_pickles:
 
     def __exit__(self, *_: object) -> None:
         self._held.discard(self)
+
+
+@contextlib.contextmanager
+def file_named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Names the file in a `FormatError` about its contents."""
+    name = os.fsdecode(path)
+    try:
+        yield
+    except FormatError as error:
+        if name in str(error):
+            raise
+        raise type(error)(f"{name}: {error}") from None
 
 
 def _limit(field: str, value: int | None, default: int) -> int:
@@ -148,7 +162,8 @@ class Saved:
         """
         bounds = max_bytes, max_count, max_expanded_bytes
         checks = cls._checks(allow_insecure, bounds, expect_parameters, expect_key)
-        return cls._wrap(cls._reader.load(os.fspath(path), *checks))
+        with file_named(path):
+            return cls._wrap(cls._reader.load(os.fspath(path), *checks))
 
     def to_bytes(self) -> bytes:
         """The frame that `save` writes."""

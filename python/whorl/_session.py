@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
 import numpy as np
 
-from ._array import DeviceArray, HostArray, Shape, repeated
+from ._array import DeviceArray, HostArray, Shape, no_ciphertexts, repeated
 from ._key_cache import KeyCache, room_for_keys
 from ._literal import Part
 from ._saved import Keys
@@ -47,6 +47,11 @@ class Session(Generic[H, D]):
         self, keys: Any, device: str | None, threads: int, allow_insecure: bool, *options: Any
     ) -> None:
         if not isinstance(keys, self._keys_type):
+            if not isinstance(keys, (str, bytes, os.PathLike)):
+                raise TypeError(
+                    f"keys: {_public_name(self._keys_type)}, or the path of a file of them, are "
+                    f"needed, not {_public_name(type(keys))}"
+                )
             keys = self._keys_type.load(keys, allow_insecure)
         if device is None:
             device = os.environ.get("WHORL_DEVICE", "")
@@ -100,7 +105,7 @@ class Session(Generic[H, D]):
                 raise DeviceError("the array belongs to another server; to_host() brings it back")
             return ciphertexts
         if not isinstance(ciphertexts, self._host_type):
-            raise TypeError(f"ciphertexts are needed, not {type(ciphertexts).__name__}")
+            raise no_ciphertexts(self._parameters, ciphertexts)
         return self._wrap(self._core.upload(ciphertexts._core), ciphertexts.shape)
 
     def download(self, a: D) -> H:
@@ -187,6 +192,12 @@ class BudgetedSession(Session[H, D], Generic[K, H, D]):
         self._open(keys, device, threads, allow_insecure, *room)
 
     threads = Part[int]("_core.threads", "Threads used.")
+
+
+def _public_name(kind: type[Any]) -> str:
+    """As users import it: whorl.bgv.EvaluationKeys."""
+    module = kind.__module__.partition("._")[0]
+    return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
 
 
 def spread(a: D, shape: Shape) -> D:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ from .._html import Shown, of_bytes
 from .._integers import whole_numbers
 from .._server import bgv as _lib
 from ..errors import ParameterError, ShapeError
-from ._arrays import EncryptedArray
+from ._arrays import EncryptedArray, Mean
 from ._bounds import Bounds
 from ._parameters import MAX_MODULUS, Parameters, checked_requirements
 from ._tracer import Traced, TracingServer, _Recorder
@@ -171,7 +172,7 @@ def plan(
     """Runs a function without ciphertexts, and says which parameters and keys it needs.
 
     The function gets arrays with all methods of an `EncryptedArray`, and returns arrays, alone or
-    in tuples, lists and dictionaries. It is called several times, with different parameters, and
+    in tuples, lists and dictionaries; of a `Mean` the total is a result. It is called several times, with different parameters, and
     must do the same each time. Nothing is encrypted and no key is made.
 
     The plan follows values as integers between two bounds, slot by slot. t is the least modulus
@@ -199,6 +200,7 @@ def plan(
     (1, (1, 2), True)
     """
     listed = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    _check_arguments(function, len(listed), type(inputs).__name__)
     search = _Search(
         function,
         [_as_range(each, index) for index, each in enumerate(listed)],
@@ -424,6 +426,27 @@ def _power(size: float) -> str:
     return "2^52 or more" if math.isinf(size) else f"{size:.0f}"
 
 
+def _check_arguments(function: Callable[..., Any], count: int, given: str) -> None:
+    """`TypeError` unless the function takes so many arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a function of C that does not tell
+        return
+    try:
+        signature.bind(*[None] * count)
+    except TypeError as error:
+        inputs = f"{count} input{'s' * (count != 1)}"
+        raise TypeError(
+            f"plan: the function does not take {inputs}: {error}"
+            + (
+                f". A {given} is taken as several inputs; one example is a NumPy array, as "
+                "np.array([1, 2, 3])"
+                if given in ("list", "tuple")
+                else ""
+            )
+        ) from None
+
+
 def _as_range(given: Any, index: int) -> Range:
     if isinstance(given, Range):
         return given
@@ -437,6 +460,8 @@ def _results(returned: Any, server: TracingServer) -> Iterable[EncryptedArray]:
     """The arrays in what a function returned."""
     if isinstance(returned, EncryptedArray):
         yield server.upload(returned)
+    elif isinstance(returned, Mean):
+        yield server.upload(returned.total)
     elif isinstance(returned, Mapping):
         yield from _results(list(returned.values()), server)
     elif isinstance(returned, (list, tuple)):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +13,7 @@ from .._array import Shape, repeated, stack
 from .._literal import Part, as_integer
 from .._server import bgv as _lib
 from .._session import BudgetedSession, spread
-from ..errors import DeviceError, EncodingError, ParameterError, ShapeError
+from ..errors import DeviceError, EncodingError, KeyMismatchError, ParameterError, ShapeError
 from ._arrays import EncryptedArray, Matrix, Mean, Plaintexts
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys
@@ -216,7 +217,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         with a plaintext. (OpenFHE: EvalSum.)
         """
         x = self.upload(a)
-        return self._wrap(self._core.sum(x._core), x.shape)
+        with _needing("a sum", "sums=True"):
+            return self._wrap(self._core.sum(x._core), x.shape)
 
     def mean(self, a: Encrypted) -> Mean:
         """The pair (total, n): the sum of each vector's values, and the number of values.
@@ -226,7 +228,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         the sum is within -t/2 … t/2 (unsigned: 0 … t-1), so choose t for the sum.
         """
         x = self.upload(a)
-        return Mean(self.sum(x), x.length)
+        with _needing("a mean", "sums=True"):
+            return Mean(self._wrap(self._core.sum(x._core), x.shape), x.length)
 
     def dot(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:
         """The sum of the products of two vectors' values, in every slot; b as in `multiply`.
@@ -237,7 +240,12 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         core = self._core
         if not isinstance(b, (EncryptedArray, Ciphertexts, Plaintexts)):
             b = self.encode(b)
-        return self._operate(a, b, core.dot, core.multiply_scalar, core.dot)
+
+        def dot(x: _lib.Array, y: _lib.Array | _lib.Plaintexts) -> _lib.Array:
+            with _needing("a dot product", "sums=True"):
+                return core.dot(x, y)
+
+        return self._operate(a, b, dot, core.multiply_scalar, dot)
 
     def matmul(
         self, a: Encrypted, b: Encrypted | Plaintexts | Matrix | ArrayLike
@@ -265,8 +273,10 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             raise DeviceError("matmul: the matrix is prepared on another server")
         x = self.upload(a)
         if b._core.rows:
-            return self._wrap(self._core.multiply_matrix(x._core, b._core), x.shape)
-        maps = self._core.multiply_maps(x._core, b._core)
+            with _needing("a product with a matrix", str(b.shape)):
+                return self._wrap(self._core.multiply_matrix(x._core, b._core), x.shape)
+        with _needing("a product with diagonals", f"diagonals=[({b.shape[-2]}, step)]"):
+            maps = self._core.multiply_maps(x._core, b._core)
         results = [self._wrap(each, x.shape) for each in maps]
         return results[0] if len(b.shape) == 2 else stack(results)
 
@@ -338,6 +348,18 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             vectors = vectors.reshape(-1)
         x = _matching(spread(a, shape), -(-length // self._parameters.N))
         return x, (vectors, length), shape
+
+
+@contextlib.contextmanager
+def _needing(operation: str, rotations: str) -> Iterator[None]:
+    """Says in a `KeyMismatchError` what was to be computed, and which keys serve."""
+    try:
+        yield
+    except KeyMismatchError as error:
+        raise KeyMismatchError(
+            f"{operation} needs keys that the server does not have: {error}. They are made by "
+            f"client.evaluation_keys(**bgv.rotations_for(parameters, {rotations}))"
+        ) from None
 
 
 def _matching(a: EncryptedArray, each: int) -> EncryptedArray:

@@ -27,6 +27,14 @@ class Encoded:
         "_core.encoding", "Whether a padding bit lies above the message.", itemgetter(1)
     )
 
+    noise = Part[float](
+        "_core.noise",
+        """Variance of the errors, in units of that of a bootstrapped ciphertext; public.
+
+        Arrays on a device have an upper bound of it. `Client.noise` measures errors.
+        """,
+    )
+
     def _details(self) -> list[tuple[str, str]]:
         return [("p", f"{self.p}{', padded' if self.padding else ''}")]
 

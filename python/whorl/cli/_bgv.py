@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import NoiseError
 from ._scheme import Scheme
 
 Depth = Annotated[int, typer.Option(help="Multiplications in sequence.")]
@@ -104,7 +103,12 @@ def _decrypt(
     client: Any,
     ciphertexts: Any,
     *,
-    first: Annotated[int, typer.Option(min=0, help="Values of a row; 0: all.")] = 0,
+    first: Annotated[
+        int, typer.Option(min=0, help="Slots of a row; 0: the values of its vector.")
+    ] = 0,
+    all_slots: Annotated[
+        bool, typer.Option("--all-slots", help="All slots, also those behind the values.")
+    ] = False,
     signed: Annotated[bool, typer.Option("--signed", help="-t/2 … t/2, not 0 … t-1.")] = False,
     allow_spent: Annotated[
         bool,
@@ -113,11 +117,10 @@ def _decrypt(
         ),
     ] = False,
 ) -> Any:
-    try:
-        values = client.decrypt(ciphertexts, signed, allow_spent=allow_spent)
-    except NoiseError as error:
-        raise NoiseError(f"{error}; --allow-spent decrypts anyway") from None
-    return values[..., : first or None]
+    if first and all_slots:
+        raise ValueError("one of --first and --all-slots is needed, not both")
+    values = client.decrypt(ciphertexts, signed, allow_spent=allow_spent)
+    return values if all_slots else values[..., : first or ciphertexts.length]
 
 
 BGV = Scheme(

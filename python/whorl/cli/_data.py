@@ -138,7 +138,7 @@ def evaluate(
         chosen = schemes.of(header, "keys")
         of_work, of_server = arguments(chosen, given, "work", "server")
         work = chosen.work(chosen, **of_work)
-        job = _Job([Path(each) for each in what], work) if work else _expression(chosen, what)
+        job = _Job(_unnamed(what), work) if work else _expression(chosen, what)
         for path in job.paths:
             _frames.check(_frames.read(path), chosen.ciphertexts, header)
         evaluation = chosen.part("EvaluationKeys").load(
@@ -237,6 +237,18 @@ class _Job:
     """Whether the arrays may be cut."""
     notes: Collection[str] = ()
     """What the user must know about the result."""
+
+
+def _unnamed(what: list[str]) -> list[Path]:
+    """The files of a gate or a table."""
+    for word in what:
+        name, equals, path = word.partition("=")
+        if equals and name.isidentifier() and not Path(word).exists():
+            raise ValueError(
+                f"{word!r}: files have names in expressions only, not with --gate or --lut; "
+                f"write {path or 'the file alone'}"
+            )
+    return [Path(each) for each in what]
 
 
 def _expression(scheme: Scheme, what: list[str]) -> _Job:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from .. import _server
+from .._saved import file_named
 from ..errors import KeyMismatchError, ParameterMismatchError, TypeMismatchError
 
 
@@ -22,9 +24,27 @@ class Header:
     """Label of the key."""
 
 
+def frame_info(path: Path) -> dict[str, Any]:
+    """Fields of the header; `FormatError` for a file that is not Whorl's, `IoError`."""
+    with file_named(path):
+        return _server.frame_info(os.fspath(path))
+
+
+def contents(kind: str) -> str:
+    """A type of files in a sentence, with its scheme.
+
+    >>> contents("secret key"), contents("BGV ciphertexts")
+    ('a FHEW/TFHE secret key', 'BGV ciphertexts')
+    """
+    if kind in ("secret key", "evaluation keys", "ciphertexts"):
+        kind = f"FHEW/TFHE {kind}"
+    one = not kind.endswith("s") and not kind.startswith("type ")
+    return f"a {kind}" if one else kind
+
+
 def read(path: Path) -> Header:
-    """The header; `FormatError` for a file that is not Whorl's, `IoError`."""
-    frame = _server.frame_info(os.fspath(path))
+    """The header; errors as `frame_info`."""
+    frame = frame_info(path)
     return Header(path, frame["type"], frame["parameters_digest"], frame["key_id"])
 
 
@@ -35,7 +55,8 @@ def check(header: Header, wanted: str, like: Header) -> None:
     """
     if header.type != wanted:
         raise TypeMismatchError(
-            f"{header.path} holds {header.type}, expected {wanted} ({like.path} holds {like.type})"
+            f"{header.path} holds {contents(header.type)}, but {contents(wanted)} are needed, "
+            f"because {like.path} holds {contents(like.type)}"
         )
     if header.parameters != like.parameters:
         raise ParameterMismatchError(

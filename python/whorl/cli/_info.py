@@ -15,6 +15,7 @@ from ..binfhe import parameter_sets, parameters
 from ..errors import DeviceError, OutOfMemoryError
 from ._completion import files
 from ._files import Expanded, MaxBytes, MaxCount
+from ._frames import frame_info
 from ._output import pairs, size
 
 _SIMD = ("sse4_1", "avx2", "fma", "avx512f", "avx512dq", "avx512ifma", "asimd", "sve")
@@ -59,7 +60,7 @@ def _devices() -> list[tuple[str, str]]:
 
 
 def _file(path: Path) -> list[tuple[str, str]]:
-    frame = _server.frame_info(os.fspath(path))
+    frame = frame_info(path)
     digest = frame["parameters_digest"].hex()
     named = [
         name for name in parameter_sets() if parameters(name, allow_insecure=True).digest == digest
@@ -94,6 +95,7 @@ def _contents(path: Path, kind: str, **limits: int | None) -> list[tuple[str, st
         *rows,
         ("t", str(chosen.t)),
         ("values in each", f"{chosen.N}, in {array.packing}"),
+        ("length", f"{array.length} values of each vector"),
         ("primes left", f"{array.limbs} of {chosen.limbs}"),
     ]
 

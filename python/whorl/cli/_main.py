@@ -16,6 +16,7 @@ from ..errors import Error
 from . import _bench, _bench_bgv, _demo, _info, _interrupt, _params
 from ._bgv import BGV
 from ._binfhe import BINFHE
+from ._messages import in_options
 from ._output import err
 from ._scheme import register
 
@@ -92,7 +93,7 @@ def _status() -> int:
         _discard_output()
         return 1
     except Error as error:
-        return _fail(f"{type(error).__name__}: {error}", 1)
+        return _fail(f"{type(error).__name__}: {in_options(str(error))}", 1)
     except OSError as error:
         if error.filename is None:
             _discard_output()  # it may be what has failed

@@ -15,7 +15,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from ..errors import TypeMismatchError
-from ._frames import Header
+from ._frames import Header, contents
 
 Work = Callable[[Any, list[Any]], Any]
 """What is called with a server and arrays of ciphertexts."""
@@ -88,8 +88,10 @@ class Schemes:
         for scheme in self._schemes:
             if getattr(scheme, kind) == header.type:
                 return scheme
-        wanted = {"secret": "a secret key", "keys": "evaluation keys"}[kind]
-        raise TypeMismatchError(f"{header.path} holds {header.type}, expected {wanted}")
+        wanted = {"secret": "a secret key is", "keys": "evaluation keys are"}[kind]
+        raise TypeMismatchError(
+            f"{header.path} holds {contents(header.type)}, but {wanted} needed"
+        )
 
     def command(self, body: Callable[..., None], *parts: str) -> Callable[..., None]:
         """`body` as a command that has the options of all schemes' `parts` in addition to its own.

@@ -69,7 +69,7 @@ def _literal(text: str) -> str | dict[str, Any]:
     path = Path(text)
     if text in parameter_sets() or (text != "-" and (path.is_dir() or not path.exists())):
         return text
-    content = sys.stdin.read() if text == "-" else path.read_text(encoding="utf-8")
+    content = sys.stdin.read() if text == "-" else path.read_text(encoding="utf-8-sig")
     try:
         literal, _ = json.JSONDecoder().raw_decode(content.lstrip())
     except json.JSONDecodeError as error:

@@ -41,7 +41,7 @@ def read(given: list[str]) -> Any:
             return _rows(name, _text(path))
     if name != "-":
         return _integers("messages", name)
-    return _rows("standard input", sys.stdin.read())
+    return _rows("standard input", sys.stdin.read().removeprefix("\ufeff"))
 
 
 _SUFFIXES = (".npy", ".json", ".csv", ".txt")
@@ -97,7 +97,7 @@ def _rows(where: str, text: str) -> Any:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # Excel writes a byte order mark
     except UnicodeDecodeError:
         raise ValueError(f"{path}: this is not text in UTF-8") from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import whorl
-from support import BgvKit, make_bgv_kit
+from support import BgvKit, Kit, make_bgv_kit
 from whorl.bgv import (
     Client,
     EvaluationKeys,
@@ -33,6 +33,46 @@ def test_others_ciphertexts_and_keys(toy_bgv: BgvKit) -> None:
         a + toy_bgv.client.encrypt([1], "coefficients")
     with pytest.raises(whorl.EncodingError, match="coefficients"):
         toy_bgv.server.rotate(toy_bgv.client.encrypt([1], "coefficients"), 1)
+
+
+def test_the_other_scheme_is_named(toy_bgv: BgvKit, kit: Kit) -> None:
+    bits, row = kit.client.encrypt([1]), toy_bgv.client.encrypt([1])
+    on_device = kit.server.upload(bits)
+    wanted = "ciphertexts of BGV are needed, not of FHEW/TFHE"
+    for work, match in (
+        (lambda: toy_bgv.client.decrypt(bits), wanted),  # type: ignore[arg-type]
+        (lambda: toy_bgv.client.decrypt(on_device), wanted),  # type: ignore[arg-type]
+        (lambda: toy_bgv.server.upload(bits), wanted),  # type: ignore[arg-type]
+        (
+            lambda: kit.client.decrypt(row),  # type: ignore[arg-type]
+            "ciphertexts of FHEW/TFHE are needed, not of BGV",
+        ),
+        (
+            lambda: Server(kit.keys),  # type: ignore[arg-type]
+            r"keys: whorl\.bgv\.EvaluationKeys, .* not whorl\.binfhe\.EvaluationKeys$",
+        ),
+        (lambda: Server(3), "not int$"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(TypeError, match=match):
+            work()
+
+
+def test_keys_for_vectors_are_named(toy_bgv: BgvKit) -> None:
+    bare = Server(toy_bgv.client.evaluation_keys(), device="cpu")
+    a = bare.upload(toy_bgv.client.encrypt([1, 2]))
+    sums = r"rotation by .*rotations_for\(parameters, sums=True\)\)$"
+    for work, match in (
+        (lambda: a.sum(), f"^a sum needs .*{sums}"),
+        (lambda: a.mean(), f"^a mean needs .*{sums}"),
+        (lambda: a.dot(a), f"^a dot product needs .*{sums}"),
+        (lambda: a @ [[1, 2], [3, 4]], r"^a product with a matrix .*\(parameters, \(2, 2\)\)\)$"),
+        (
+            lambda: a @ bare.encode_diagonals(np.ones((4, toy_bgv.N), dtype=int)),
+            r"^a product with diagonals .*diagonals=\[\(4, step\)\]\)\)$",
+        ),
+    ):
+        with pytest.raises(whorl.KeyMismatchError, match=match):
+            work()
 
 
 def test_a_spent_bound_is_refused(toy_bgv: BgvKit) -> None:

@@ -370,6 +370,17 @@ def deep(x: Any) -> Any:
     return x
 
 
+def test_means_are_results_and_lists_are_inputs() -> None:
+    found = plan(lambda a: a.mean(), Range(0, 9, shape=8))
+    assert found.rotations == plan(lambda a: a.sum(), Range(0, 9, shape=8)).rotations
+    assert found.high == 72
+    with pytest.raises(TypeError, match=r"3 inputs: .* A list is taken .* np\.array\(\[1, 2, 3\]\)$"):
+        plan(lambda a: a * a, [1, 2, 3])
+    assert plan(lambda a: a * a, np.array([1, 2, 3])).depth == 1
+    with pytest.raises(TypeError, match="does not take 1 input: missing"):
+        plan(lambda a, b: a * b, Range(0, 9))
+
+
 def test_plans_are_shown() -> None:
     found = plan(lambda x: (x * x).rotate(-1).swap_rows(), Range(0, 10, 4))
     for part in ("depth 1", f"t={found.t}", "1 rotation, swap_rows", f"N={found.N}"):

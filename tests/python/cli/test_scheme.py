@@ -87,9 +87,10 @@ def test_expressions_on_vectors(shell: Here, text: str, expected: list[int]) -> 
         (
             ("x", "x=secret.whorl"),
             1,
-            "secret.whorl holds BGV secret key, expected BGV ciphertexts (keys.whorl holds BGV",
+            "secret.whorl holds a BGV secret key, but BGV ciphertexts are needed, because "
+            "keys.whorl holds BGV evaluation keys\n",
         ),
-        (("x", "x=x.whorl", "--keys", "secret.whorl"), 1, "expected evaluation keys"),
+        (("x", "x=x.whorl", "--keys", "secret.whorl"), 1, "but evaluation keys are needed"),
         (("x", "x=x.whorl", "--gate", "NOT"), 2, "--gate is not an option of the scheme bgv"),
         (("x", "x=x.whorl", "--forse"), 2, "No such option: --forse"),
     ],
@@ -340,8 +341,57 @@ def test_values_that_are_none(shell: Here, name: str, content: bytes, part: str)
 def test_a_spent_ciphertext(shell: Here) -> None:
     shell("eval", "x**16 * x**16 * x**16", "x=x.whorl", "-o", "spent", "--device", "cpu")
     message = shell("decrypt", "spent", "--first", "1", *PHRASE, code=1)
-    assert "NoiseError" in message and "--allow-spent" in message
+    assert "NoiseError" in message and "allow spent budgets (--allow-spent)" in message
     assert shell("decrypt", "spent", "--first", "1", "--allow-spent", *PHRASE).strip().isdigit()
+
+
+def test_a_vector_is_printed_without_the_slots_behind_it(shell: Here) -> None:
+    def values(file: str, *options: str) -> list[int]:
+        return [int(value) for value in shell("decrypt", file, *options, *PHRASE).split()]
+
+    params = whorl.bgv.Ciphertexts.load(shell.folder / "x.whorl").parameters
+    assert values("x.whorl", "--signed") == [1, 2, -3]
+    assert values("x.whorl", "--first", "5", "--signed") == [1, 2, -3, 0, 0]
+    every = values("x.whorl", "--all-slots", "--signed")
+    assert every == [1, 2, -3] + [0] * (params.N - 3)
+    both = ("decrypt", "x.whorl", "--first", "2", "--all-slots", *PHRASE)
+    assert "not both" in shell(*both, code=2)
+    assert "3 values of each vector" in shell("info", "x.whorl")
+
+
+def test_excel_s_byte_order_mark(shell: Here) -> None:
+    (shell.folder / "mark.csv").write_text("1,2\n3,4\n", encoding="utf-8-sig")
+    shell("encrypt", "mark.csv", "-o", "mark.whorl", *PHRASE)
+    assert shell("decrypt", "mark.whorl", *PHRASE) == "1 2\n3 4\n"
+    shell("encrypt", "-", "-o", "input.whorl", *PHRASE, input="\ufeff5\n6\n")
+    assert shell("decrypt", "input.whorl", *PHRASE) == "5 6\n"
+
+
+def test_errors_name_options_and_files(shell: Here, tmp_path: Path) -> None:
+    for text, option in (
+        ("sum(x)", "a sum needs keys"),
+        ("sum(x)", "whorl keygen --scheme bgv --vector-sums"),
+        ("mean(x)", "a mean needs keys"),
+        ("dot(x, x)", "a dot product needs keys"),
+        ("x @ m", "whorl keygen --scheme bgv --matrices 3x9"),
+    ):
+        (shell.folder / "m.csv").write_text("1,2,3,4,5,6,7,8,9\n" * 3, encoding="utf-8")
+        files = [f"{each}={each}{'.csv' if each == 'm' else '.whorl'}" for each in "xm"]
+        given = files if "@" in text else files[:1]
+        said = shell("eval", text, *given, "-o", "q", "--device", "cpu", code=1)
+        assert option in said and "client." not in said
+    (shell.folder / "cut.whorl").write_bytes((shell.folder / "x.whorl").read_bytes()[:-1])
+    for name in ("m.csv", "cut.whorl"):
+        for command in (("decrypt", name, *PHRASE), ("info", name)):
+            # One line; of a damaged file `info` prints what the header says first.
+            assert f"Error: {name}: " in shell(*command, code=1)
+    secret = tmp_path / "secret"
+    shutil.copy(shell.folder / "secret.whorl", secret)
+    secret.chmod(0o644)
+    command = ("decrypt", "x.whorl", "--secret", str(secret), *PHRASE)
+    assert "(--allow-readable-by-others accepts it)" in shell(*command, code=1)
+    bounded = ("decrypt", "x.whorl", "--max-bytes", "10", *PHRASE)
+    assert "--max-bytes" in shell(*bounded, code=1)
 
 
 def test_coefficients(shell: Here) -> None:

@@ -1,0 +1,40 @@
+"""Messages of the library in the words of the command: options in place of Python's arguments."""
+
+from __future__ import annotations
+
+import re
+
+_ARGUMENTS = (
+    *("allow_insecure", "allow_readable_by_others"),
+    *("max_bytes", "max_count", "max_expanded_bytes"),
+)
+_VECTOR_KEYS = r"client\.evaluation_keys\(\*\*bgv\.rotations_for\(parameters, {}\)\)"
+_KEYGEN = "whorl keygen --scheme bgv"
+
+_WORDS = [
+    (re.compile(pattern), option)
+    for pattern, option in (
+        # Not as a part of a file's name.
+        *(
+            (rf"(?<![\w/.-]){name}(?![\w/-])", f"--{name.replace('_', '-')}")
+            for name in _ARGUMENTS
+        ),
+        (r"\ballow_failure = ", "--allow-failure "),
+        ("or allow spent budgets", "or allow spent budgets (--allow-spent)"),
+        ("ask the client for relinearise = ", f"{_KEYGEN} --relinearise "),
+        ("ask the client for swap_rows", f"{_KEYGEN} --swap-rows makes one"),
+        (_VECTOR_KEYS.format("sums=True"), f"{_KEYGEN} --vector-sums"),
+        (_VECTOR_KEYS.format(r"\((\d+), (\d+)\)"), rf"{_KEYGEN} --matrices \1x\2"),
+    )
+]
+
+
+def in_options(message: str) -> str:
+    """The message with the names of options.
+
+    >>> in_options("allow_failure = 2^-33 accepts it.")
+    '--allow-failure 2^-33 accepts it.'
+    """
+    for pattern, option in _WORDS:
+        message = pattern.sub(option, message)
+    return message
