@@ -47,7 +47,7 @@ class Session(Generic[H, D]):
         self, keys: Any, device: str | None, threads: int, allow_insecure: bool, *options: Any
     ) -> None:
         if not isinstance(keys, self._keys_type):
-            if not isinstance(keys, (str, bytes, os.PathLike)):
+            if not isinstance(keys, (str, os.PathLike)):
                 raise TypeError(
                     f"keys: {_public_name(self._keys_type)}, or the path of a file of them, are "
                     f"needed, not {_public_name(type(keys))}"

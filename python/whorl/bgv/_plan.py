@@ -172,8 +172,9 @@ def plan(
     """Runs a function without ciphertexts, and says which parameters and keys it needs.
 
     The function gets arrays with all methods of an `EncryptedArray`, and returns arrays, alone or
-    in tuples, lists and dictionaries; of a `Mean` the total is a result. It is called several times, with different parameters, and
-    must do the same each time. Nothing is encrypted and no key is made.
+    in tuples, lists and dictionaries; of a `Mean` the total is a result. It is called several
+    times, with different parameters, and must do the same each time. Nothing is encrypted and no
+    key is made.
 
     The plan follows values as integers between two bounds, slot by slot. t is the least modulus
     that holds every result, input and plaintext. So the results are the integers that the function

@@ -15,10 +15,7 @@ _WORDS = [
     (re.compile(pattern), option)
     for pattern, option in (
         # Not as a part of a file's name.
-        *(
-            (rf"(?<![\w/.-]){name}(?![\w/-])", f"--{name.replace('_', '-')}")
-            for name in _ARGUMENTS
-        ),
+        *((rf"(?<![\w/.-]){name}(?![\w/-])", f"--{name.replace('_', '-')}") for name in _ARGUMENTS),
         (r"\ballow_failure = ", "--allow-failure "),
         ("or allow spent budgets", "or allow spent budgets (--allow-spent)"),
         ("ask the client for relinearise = ", f"{_KEYGEN} --relinearise "),

@@ -89,9 +89,7 @@ class Schemes:
             if getattr(scheme, kind) == header.type:
                 return scheme
         wanted = {"secret": "a secret key is", "keys": "evaluation keys are"}[kind]
-        raise TypeMismatchError(
-            f"{header.path} holds {contents(header.type)}, but {wanted} needed"
-        )
+        raise TypeMismatchError(f"{header.path} holds {contents(header.type)}, but {wanted} needed")
 
     def command(self, body: Callable[..., None], *parts: str) -> Callable[..., None]:
         """`body` as a command that has the options of all schemes' `parts` in addition to its own.

@@ -374,7 +374,9 @@ def test_means_are_results_and_lists_are_inputs() -> None:
     found = plan(lambda a: a.mean(), Range(0, 9, shape=8))
     assert found.rotations == plan(lambda a: a.sum(), Range(0, 9, shape=8)).rotations
     assert found.high == 72
-    with pytest.raises(TypeError, match=r"3 inputs: .* A list is taken .* np\.array\(\[1, 2, 3\]\)$"):
+    with pytest.raises(
+        TypeError, match=r"3 inputs: .* A list is taken .* np\.array\(\[1, 2, 3\]\)$"
+    ):
         plan(lambda a: a * a, [1, 2, 3])
     assert plan(lambda a: a * a, np.array([1, 2, 3])).depth == 1
     with pytest.raises(TypeError, match="does not take 1 input: missing"):
