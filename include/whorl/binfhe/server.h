@@ -216,8 +216,8 @@ class Server {
 
   /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without a bootstrap. The noise variance of
   /// the result is sum_k weights[k]^2 times the variance of inputs[k]. Where inputs may share
-  /// errors (the same ciphertexts, and sums of the same) their standard deviations add up instead
-  /// (docs/noise.md).
+  /// errors (the same ciphertexts, and sums of the same) their standard deviations add up instead,
+  /// and so does the part of bootstraps' errors that is constant under a key (docs/noise.md).
   ///
   /// With padding the sum must stay in 0 … p-1 for all messages that the inputs may have: 0 … p-1,
   /// or 0 … 1 for results of gates, or up to the largest value of a table. EncodingError otherwise,

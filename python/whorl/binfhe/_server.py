@@ -359,7 +359,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
         The noise variance is the sum of the inputs' variances, each times the square of its weight.
         Where arrays hold the same ciphertexts, or sums that may have some in common, standard
-        deviations add up instead (docs/noise.md). So give all terms to one call.
+        deviations add up instead, and so does the error that is constant under one key
+        (docs/noise.md). So give all terms to one call.
 
         With padding the sum must stay in 0 … p-1 for all messages that the arrays may hold: 0 …
         p-1, or 0 and 1 for results of gates, or up to the largest value of a table. Otherwise
