@@ -11,8 +11,13 @@ std::vector<math::Modulus<Word>> Typed<Word>::moduli(const ring::Basis& basis,
                                                      unsigned parts) const {
   std::vector<math::Modulus<Word>> out;
   out.reserve(std::size_t{parts} * basis.size());
-  for (unsigned k = 0; k < parts; ++k)
-    basis.for_each([&](unsigned i) { out.push_back(plan_->moduli()[i]); });
+  const auto& all = plan_->moduli();
+  for (unsigned k = 0; k < parts; ++k) {
+    if (basis.is_prefix())
+      out.insert(out.end(), all.begin(), all.begin() + basis.size());
+    else
+      basis.for_each([&](unsigned i) { out.push_back(all[i]); });
+  }
   return out;
 }
 
