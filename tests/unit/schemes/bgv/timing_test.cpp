@@ -25,7 +25,8 @@ constexpr Case cases[] = {{{1024, 65537, 30, 2, 1}, Packing::slots},
 /// Class 0: rows of 0. Class 1: rows of values of both signs. Both are written by the same
 /// instructions to the same place. (lattice/rlwe times encryption under public keys.)
 TEST(BgvTiming, EncryptionOfZerosAndOfLargeMessages) {
-  for (const auto& [shape, packing] : cases) {
+  for (const auto& [shape, way] : cases) {
+    const Packing packing = way;
     const Client client(test::bgv_insecure(shape));
     const auto high = static_cast<std::int64_t>(shape.t / 2);
     std::vector<std::int64_t> values(shape.N);
