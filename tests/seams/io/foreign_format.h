@@ -67,7 +67,9 @@ template <class Object, class... Values>
 Object read_named(ByteSpan bytes, const std::tuple<Field<Object, Values>...>& fields,
                   const char* what) {
   Object object{};
-  for (const auto& [name, value] : records(bytes, what)) {
+  for (const auto& record : records(bytes, what)) {
+    const std::string& name = record.first;
+    const ByteSpan value = record.second;
     const auto read_if = [&]<class Value>(const Field<Object, Value>& field) {
       if (field.name != name) return false;
       const Bytes ours = turned(value, unit<Value>);
