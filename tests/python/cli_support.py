@@ -13,6 +13,9 @@ from support import run_python
 from whorl.cli import _main
 
 CLI = "import sys; from whorl.cli import main; sys.argv[0] = 'whorl'; main()"
+SET = "openfhe_1_5/TOY"  # small and insecure, so that a key takes no time
+PHRASE = ("--passphrase-file", "phrase", "--allow-insecure")
+KEYGEN = ("keygen", "--params", SET, *PHRASE)
 
 
 class Shell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypedDict
@@ -215,9 +216,10 @@ def parameters(
         plain_products: products with plaintexts in sequence, 0 … 64, in addition to the
             multiplications and anywhere between them. The plaintexts may have any values. Each
             product takes log2(N·t/2) bits.
-        literal: a mapping with the fields of `ParameterLiteral`, for primes of your own. The
-            arguments above are then not used.
-        allow_insecure: accept a literal that is estimated under 128 bits.
+        literal: a mapping with the fields of `ParameterLiteral`, for primes of your own. It stands
+            alone: `ParameterError` if an argument above is given too.
+        allow_insecure: accept a literal that is estimated under 128 bits. `ParameterError` without
+            a literal, since what is picked always has 128 bits.
 
     Raises `ParameterError` naming the field, the value and the bound, or, if no ring up to
     N = 65536 serves, what was missing. `print(p.describe())` says what was picked.
@@ -227,21 +229,30 @@ def parameters(
     >>> p.N, p.depth
     (32768, 12)
     """
+    given = {
+        "depth": depth,
+        "plain_modulus": plain_modulus,
+        "N": N,
+        "dnum": dnum,
+        "prime_bits": prime_bits,
+        "sums": sums,
+        "slots": slots,
+        "plain_products": plain_products,
+    }
     if literal is not None:
         if not isinstance(literal, Mapping):
             raise TypeError(f"literal: a mapping is needed, not {type(literal).__name__}")
+        for name, value in given.items():
+            if value != inspect.signature(parameters).parameters[name].default:
+                raise ParameterError(
+                    f"{name} = {value} is given beside a literal, which has all fields itself"
+                )
         return Parameters._create(literal, allow_insecure)
-    needs = checked_requirements(
-        depth=depth,
-        plain_modulus=plain_modulus,
-        N=N,
-        dnum=dnum,
-        prime_bits=prime_bits,
-        sums=sums,
-        slots=slots,
-        plain_products=plain_products,
-    )
-    return Parameters(_lib.Parameters.choose(**needs, limbs=0))
+    if allow_insecure:
+        raise ParameterError(
+            "allow_insecure is given without a literal; what is picked has 128 bits of security"
+        )
+    return Parameters(_lib.Parameters.choose(**checked_requirements(**given), limbs=0))
 
 
 def checked_requirements(**given: Any) -> dict[str, Any]:

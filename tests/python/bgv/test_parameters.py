@@ -110,6 +110,15 @@ def test_a_bad_literal_names_the_field(changes: dict[str, Any], field: str) -> N
         parameters(literal={**bgv_literal(), **changes}, allow_insecure=True)
 
 
+def test_arguments_without_an_effect_are_refused(toy_bgv: BgvKit) -> None:
+    with pytest.raises(whorl.ParameterError, match="depth = 3 is given beside a literal"):
+        parameters(depth=3, literal=toy_bgv.parameters.literal(), allow_insecure=True)
+    with pytest.raises(whorl.ParameterError, match="sums = 0 is given beside a literal"):
+        parameters(sums=0, literal=toy_bgv.parameters.literal(), allow_insecure=True)
+    with pytest.raises(whorl.ParameterError, match="allow_insecure is given without a literal"):
+        parameters(depth=3, allow_insecure=True)
+
+
 def test_a_literal_of_ones_own(toy_bgv: BgvKit) -> None:
     literal = toy_bgv.parameters.literal()
     assert {k: literal[k] for k in bgv_literal()} == bgv_literal()  # type: ignore[literal-required]

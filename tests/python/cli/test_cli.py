@@ -15,13 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import whorl
-from cli_support import CLI, Here, Shell
+from cli_support import CLI, KEYGEN, PHRASE, SET, Here, Shell
 from support import ROOT
 from whorl.binfhe import _server
 from whorl.cli import _expressions, _records
-
-# Small and insecure, so that a key takes no time.
-SET = "openfhe_1_5/TOY"
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +26,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     folder = tmp_path_factory.mktemp("cli")
     (folder / "phrase").write_text("correct horse\n", encoding="utf-8")
     run = Shell(folder)
-    run("keygen", "--params", SET, "--allow-insecure", "--passphrase-file", "phrase")
+    run(*KEYGEN)
     return run
-
-
-PHRASE = ("--passphrase-file", "phrase", "--allow-insecure")
 
 
 def test_the_sessions_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

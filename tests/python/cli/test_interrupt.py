@@ -11,19 +11,8 @@ from pathlib import Path
 
 import pytest
 import whorl
-from cli_support import CLI, Shell
+from cli_support import CLI, SET, Shell
 from support import run_python
-
-SET = "openfhe_1_5/TOY"
-PHRASE = ("--passphrase-file", "phrase", "--allow-insecure")
-KEYGEN = ("keygen", "--params", SET, *PHRASE)
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """A folder with a passphrase."""
-    (tmp_path / "phrase").write_text("correct horse\n", encoding="utf-8")
-    return Shell(tmp_path)
 
 
 def test_nearly_nothing_is_imported_before_ctrl_c_is_handled() -> None:

@@ -15,21 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
-from cli_support import CLI, Here, Shell
+from cli_support import CLI, KEYGEN, PHRASE, SET, Here, Shell
 from support import run_python
 from whorl.binfhe import Client, parameters
 from whorl.cli import _demo, _outputs, _passphrase
-
-SET = "openfhe_1_5/TOY"
-PHRASE = ("--passphrase-file", "phrase", "--allow-insecure")
-KEYGEN = ("keygen", "--params", SET, *PHRASE)
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """A folder with a passphrase."""
-    (tmp_path / "phrase").write_text("correct horse\n", encoding="utf-8")
-    return Shell(tmp_path)
 
 
 @pytest.fixture

@@ -15,11 +15,10 @@ from pathlib import Path
 
 import pytest
 import whorl
-from cli_support import CLI, Here
+from cli_support import CLI, SET, Here
 from whorl import _progress
 from whorl.binfhe import Client
 
-SET = "openfhe_1_5/TOY"
 KEY = ("--params", SET, "--allow-insecure")
 
 
