@@ -63,7 +63,9 @@ class Array(Shown):
         """The elements at `positions` of the flat array; all of them in order are not copied."""
         flat = positions.reshape(-1)
         if flat.size == 0 and not self._may_be_empty:
-            raise ShapeError(f"nothing is left: arrays of {type(self).__name__} are not empty")
+            raise ShapeError(
+                f"no ciphertext is left, but an array of {type(self).__name__} has at least one"
+            )
         core = self._core
         if flat.size != self.size or not np.array_equal(flat, np.arange(self.size)):
             members = flat[:, None] * self._each + np.arange(self._each)
@@ -122,12 +124,12 @@ class Array(Shown):
 
     def __len__(self) -> int:
         if not self._shape:
-            raise TypeError(f"len() of a 0-d {type(self).__name__}")
+            raise TypeError(f"a 0-d {type(self).__name__} has no len()")
         return self._shape[0]
 
     def __iter__(self: A) -> Iterator[A]:
         if not self._shape:
-            raise TypeError(f"iteration over a 0-d {type(self).__name__}")
+            raise TypeError(f"a 0-d {type(self).__name__} has no axis to iterate over")
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self: A, key: Any) -> A:

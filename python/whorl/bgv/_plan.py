@@ -453,7 +453,7 @@ def _as_range(given: Any, index: int) -> Range:
         return given
     values = whole_numbers(given, f"inputs[{index}]")
     if values.size == 0:
-        raise ShapeError(f"inputs[{index}]: no values in shape {values.shape}")
+        raise ShapeError(f"inputs[{index}]: shape {values.shape} holds no values")
     return Range(min(0, int(values.min())), max(0, int(values.max())), values.shape or 1)
 
 

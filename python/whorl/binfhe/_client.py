@@ -90,7 +90,7 @@ class Client(KeyHolder):
             values = np.ascontiguousarray(np.broadcast_to(values, host.shape)).reshape(-1)
         except ValueError:
             raise ShapeError(
-                f"expected: shape {values.shape} for ciphertexts of shape {host.shape}"
+                f"expected has shape {values.shape}, but the ciphertexts have shape {host.shape}"
             ) from None
         return self._core.noise(host._core, values).reshape(host.shape)
 

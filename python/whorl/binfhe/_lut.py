@@ -79,7 +79,7 @@ class Lut(Saved):
             table = [table(m) for m in range(p)]
         given = whole_numbers(table, "table")
         if given.ndim != 1:
-            raise ValueError(f"table: {given.ndim} dimensions, expected 1")
+            raise ValueError(f"table has {given.ndim} dimensions; it must have 1")
         p = as_modulus(len(given) if p is None else p, "p")
         name = "p" if p_out is None else "p_out"
         p_out = as_modulus(p if p_out is None else p_out, "p_out")

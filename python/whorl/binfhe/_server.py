@@ -149,7 +149,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if key not in GATES:
             raise ValueError(f"gate: {name!r} is not one of {', '.join(GATES)}")
         if len(inputs) != GATES[key]:
-            raise TypeError(f"{key}: {len(inputs)} inputs, expected {GATES[key]}")
+            raise TypeError(f"{key} has {len(inputs)} inputs; it takes {GATES[key]}")
         first = _first_encrypted(key, inputs)
         output = _output(first, p_out, padding_out)
         known = [as_bits(each, key) for each in inputs if not _is_encrypted(each)]
@@ -376,10 +376,13 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             wrong = (array < -(2**31)) | (array >= 2**31)
             refuse(array, wrong, field, "outside -2^31 … 2^31 - 1")
         if added.ndim:
-            raise TypeError(f"constant: shape {added.shape}; one integer is needed")
+            raise TypeError(f"constant has shape {added.shape}; it must be one integer")
         arrays = tuple(ciphertexts)
         if numbers.ndim != 1 or len(numbers) != len(arrays) or not arrays:
-            raise ValueError(f"weights: shape {numbers.shape} for {len(arrays)} arrays")
+            raise ValueError(
+                f"weights has shape {numbers.shape}; there must be at least one array, and "
+                f"one weight for each of {len(arrays)} arrays"
+            )
         operands, shape = self._meet(*arrays)
         cores = [each._core for each in operands]
         core = self._core.linear(numbers.astype(np.int32), cores, int(added), bool(modular))
@@ -434,16 +437,16 @@ def _check_tables(luts: Sequence[Lut], ciphertexts: EncryptedArray) -> None:
     for lut in luts:
         if lut.parameters != ciphertexts.parameters:
             raise ParameterMismatchError(
-                f"luts: a table for parameters {lut.parameters.digest} on ciphertexts under "
-                f"{ciphertexts.parameters.digest}"
+                f"luts: a table is for parameters {lut.parameters.digest}, but the ciphertexts are "
+                f"under {ciphertexts.parameters.digest}"
             )
         if (lut.p, lut.padding) != (ciphertexts.p, ciphertexts.padding):
             raise EncodingError(
-                f"luts: a table for p, padding = {lut.p}, {lut.padding} on ciphertexts with "
-                f"{ciphertexts.p}, {ciphertexts.padding}"
+                f"luts: a table is for p, padding = {lut.p}, {lut.padding}, but the ciphertexts "
+                f"have {ciphertexts.p}, {ciphertexts.padding}"
             )
         if (lut.p_out, lut.padding_out) != (first.p_out, first.padding_out):
             raise EncodingError(
-                f"luts: p_out, padding_out = {lut.p_out}, {lut.padding_out} beside "
-                f"{first.p_out}, {first.padding_out}"
+                f"luts: all tables must have the same p_out, padding_out, but one has {lut.p_out}, "
+                f"{lut.padding_out} and the first has {first.p_out}, {first.padding_out}"
             )

@@ -35,7 +35,8 @@ def test_fresh_ciphertexts_expand_within_limits(kit: Kit, tmp_path: Path) -> Non
         ):
             load(max_count=999)
         with pytest.raises(
-            whorl.OversizedError, match=rf"1000 unpack .* {size - 1} are accepted .max_expanded_bytes"
+            whorl.OversizedError,
+            match=rf"1000 unpack .* {size - 1} are accepted .max_expanded_bytes",
         ):
             load(max_expanded_bytes=size - 1)
         for wrong in (-1, 2**64):
@@ -53,7 +54,9 @@ def test_a_small_frame_of_gigabytes_is_refused() -> None:
     frame = bytearray(one[: -32 - word] + bytes(word * count))
     frame[at : at + 8] = count.to_bytes(8, "little")
     frame = _sealed(frame)
-    with pytest.raises(whorl.OversizedError, match=f"{count} unpack .* at most {2**30} are accepted"):
+    with pytest.raises(
+        whorl.OversizedError, match=f"{count} unpack .* at most {2**30} are accepted"
+    ):
         binfhe.Ciphertexts.from_bytes(bytes(frame))
 
 
