@@ -193,8 +193,9 @@ def plan(
         dnum, prime_bits: as for `parameters`.
 
     Raises `ParameterError` if no t below 2^31 holds the results, or if no ring up to N = 65536
-    carries the function; `TypeError` if the function compares ciphertexts, branches on them, uses
-    other ciphertexts than its inputs, or returns none. Errors of the function itself pass through.
+    carries the function. Raises `TypeError` if the function compares ciphertexts, branches on them,
+    uses other ciphertexts than its inputs, or returns none. Errors of the function itself pass
+    through.
 
     >>> chosen = plan(lambda x: (x * x).inner_sum(4), Range(0, 255, shape=4))
     >>> chosen.depth, chosen.rotations, chosen.t > 4 * 255**2

@@ -42,8 +42,9 @@ class Lut(Saved):
             another type, or a callable is given without p.
         ValueError: the array does not have exactly one dimension.
 
-    The `kind` follows: `padded` with padding; else `negacyclic` if f(x + p/2) = -f(x) mod p_out
-    (one blind rotation), else `arbitrary` (two). (Liu, Micciancio, Polyakov, ASIACRYPT 2022;
+    The `kind` follows from these arguments. It is `padded` with padding. Otherwise it is
+    `negacyclic` if f(x + p/2) = -f(x) mod p_out, which takes one blind rotation, or else
+    `arbitrary`, which takes two. (Liu, Micciancio, Polyakov, ASIACRYPT 2022;
     OpenFHE: GenerateLUTviaFunction.)
 
     >>> from whorl.binfhe import parameters
