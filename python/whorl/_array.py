@@ -63,9 +63,7 @@ class Array(Shown):
         """The elements at `positions` of the flat array; all of them in order are not copied."""
         flat = positions.reshape(-1)
         if flat.size == 0 and not self._may_be_empty:
-            raise ShapeError(
-                f"no ciphertext is left, but an array of {type(self).__name__} has at least one"
-            )
+            raise ShapeError(f"nothing is left: arrays of {type(self).__name__} are not empty")
         core = self._core
         if flat.size != self.size or not np.array_equal(flat, np.arange(self.size)):
             members = flat[:, None] * self._each + np.arange(self._each)
