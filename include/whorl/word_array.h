@@ -55,9 +55,9 @@ class WordArray {
   std::size_t word_bytes_ = 4;
 };
 
-/// Bytes of a word that holds a residue of a ring element, in memory, in computation and in files:
-/// 4 for a modulus below 2^31, so that a sum of two residues fits, else 8. All primes of one RNS
-/// basis have the same word.
+/// Bytes of a word that holds a residue of a ring element, in memory, in computation and in files.
+/// They are 4 for a modulus below 2^31, so that a sum of two residues fits, and otherwise 8. All
+/// primes of one RNS basis have the same word.
 constexpr unsigned ring_word_bytes(std::uint64_t modulus) { return modulus < (1ULL << 31) ? 4 : 8; }
 
 /// Bytes (2, 4 or 8) of a word of an LWE key: the smallest word in which residues modulo `modulus`

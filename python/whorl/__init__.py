@@ -10,10 +10,10 @@ A client makes keys, encrypts and decrypts. A server holds evaluation keys only,
 >>> client.decrypt(c)
 array([1, 1, 1, 0])
 
-`whorl.binfhe` has FHEW/TFHE: gates and look-up tables. `whorl.client` and `whorl.server` are its
-two halves of both schemes. A server's process imports only `whorl.server`, which has no name that
-makes, loads or uses a secret key. `whorl.bgv` has BGV: exact arithmetic on encrypted vectors of
-integers. Every failure raises a subclass of `whorl.Error`.
+`whorl.binfhe` has FHEW/TFHE: gates and look-up tables. `whorl.client` and `whorl.server` are the
+two halves of the package; each has both schemes. A server's process imports only `whorl.server`,
+which has no name that makes, loads or uses a secret key. `whorl.bgv` has BGV: exact arithmetic on
+encrypted vectors of integers. Every failure raises a subclass of `whorl.Error`.
 """
 
 from __future__ import annotations

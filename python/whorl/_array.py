@@ -122,12 +122,12 @@ class Array(Shown):
 
     def __len__(self) -> int:
         if not self._shape:
-            raise TypeError(f"len() of a 0-d {type(self).__name__}")
+            raise TypeError(f"a 0-d {type(self).__name__} has no len()")
         return self._shape[0]
 
     def __iter__(self: A) -> Iterator[A]:
         if not self._shape:
-            raise TypeError(f"iteration over a 0-d {type(self).__name__}")
+            raise TypeError(f"a 0-d {type(self).__name__} has no axis to iterate over")
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self: A, key: Any) -> A:

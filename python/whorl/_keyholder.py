@@ -44,8 +44,8 @@ class KeyHolder:
     def save(self, path: str | os.PathLike[str], passphrase: str | bytes) -> None:
         """Writes the secret key, encrypted under `passphrase`, to a file of mode 0600.
 
-        Argon2id and XChaCha20-Poly1305. `ValueError` for an empty passphrase, `IoError` if the
-        system refuses.
+        It uses Argon2id and XChaCha20-Poly1305. Raises `ValueError` for an empty passphrase, and
+        `IoError` if the system refuses.
         """
         self._core.save(os.fspath(path), _passphrase(passphrase))
 
@@ -69,12 +69,13 @@ class KeyHolder:
         `save` uses, which takes most of a second. `expect_parameters` and `expect_key` are as for
         `Ciphertexts.load`.
 
-        `IoError`, with the mode, for a file that group or others can read or change (`chmod 600`
-        mends it), unless `allow_readable_by_others`, and if the system refuses. `PassphraseError`
-        for a wrong passphrase; `OversizedError` for a cost above the bound; other subclasses of
-        `FormatError` for a damaged file or a file of another type; `ParameterError` for parameters
-        under 128 bits unless `allow_insecure`; `ParameterMismatchError` or `KeyMismatchError` if
-        the parameters or the key are not the expected ones.
+        Raises `IoError` if the system refuses. Raises it also, with the mode, for a file that group
+        or others can read or change, unless `allow_readable_by_others`; `chmod 600` mends such a
+        file. Raises `PassphraseError` for a wrong passphrase, and `OversizedError` for a cost above
+        the bound. Raises other subclasses of `FormatError` for a damaged file or a file of another
+        type. Raises `ParameterError` for parameters under 128 bits unless `allow_insecure`, and
+        `ParameterMismatchError` or `KeyMismatchError` if the parameters or the key are not the
+        expected ones.
         """
         client = cls.__new__(cls)
         with file_named(path):

@@ -154,11 +154,12 @@ class Saved:
             expect_parameters: the parameters that the object must be made under.
             expect_key: the `key_id` that it must have. Parameters and look-up tables have none.
 
-        `TypeMismatchError` for a file of another type, such as a secret key; `OversizedError` for a
-        file above one of the bounds, with count, bytes and bound; `ParameterMismatchError` or
-        `KeyMismatchError` if parameters or key are not the expected ones. These are checked before
-        anything is expanded. Other subclasses of `FormatError` for a damaged file; `ParameterError`
-        for parameters under 128 bits unless `allow_insecure`; `IoError` if the system refuses.
+        Raises `TypeMismatchError` for a file of another type, such as a secret key. Raises
+        `OversizedError`, with count, bytes and bound, for a file above one of the bounds. Raises
+        `ParameterMismatchError` or `KeyMismatchError` if parameters or key are not the expected
+        ones. These are checked before anything is expanded. Raises other subclasses of
+        `FormatError` for a damaged file, `ParameterError` for parameters under 128 bits unless
+        `allow_insecure`, and `IoError` if the system refuses.
         """
         bounds = max_bytes, max_count, max_expanded_bytes
         checks = cls._checks(allow_insecure, bounds, expect_parameters, expect_key)

@@ -149,10 +149,11 @@ def _rotation(n: int, N: int, Q: int, secret: str, gadget: tuple[Any, ...]) -> t
 def cost(literal: Mapping[str, Any]) -> Cost:
     """Work and keys of one bootstrap.
 
-    Transforms of M = N/2 complex points (5 M log2 M flops each), and for each half of a row of the
-    rotation key M complex multiply-adds (8 flops). Key switching adds N·digits rows. A byte of
-    rotation key counts as half a flop (shared by a batch); a byte of a table row as half too (each
-    ciphertext gathers its own), and a 32-bit multiply-add as one flop.
+    The work is that of the transforms of M = N/2 complex points (5 M log2 M flops each), and of M
+    complex multiply-adds (8 flops) for each half of a row of the rotation key. Key switching adds
+    N·digits rows. A byte of rotation key, which a batch shares, counts as half a flop. A byte of a
+    table row, which each ciphertext reads for itself, also counts as half. A 32-bit multiply-add
+    counts as one flop.
     """
     n, N = literal["n"], literal["N"]
     points = N // 2

@@ -84,7 +84,7 @@ std::vector<std::shared_ptr<const Device>> make_devices(const std::string& name,
       throw DeviceError(error.what() + accepted);
     }
   }
-  throw DeviceError("device \"" + name + "\": no such device" + accepted);
+  throw DeviceError("device \"" + name + "\" does not exist" + accepted);
 }
 
 std::shared_ptr<const Device> make_device(const std::string& name, const DeviceOptions& options) {

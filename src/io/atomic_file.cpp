@@ -25,10 +25,10 @@ std::filesystem::path resolve(const std::filesystem::path& path) {
     return path;
   }
   if (!S_ISREG(status.st_mode))
-    throw IoError(path.string() + ": cannot write: there is something other than a regular file");
+    throw IoError(path.string() + " cannot be written: it is not a regular file");
   std::error_code error;
   auto resolved = std::filesystem::canonical(path, error);
-  if (error) throw_io_error(path, "resolve", error.value());
+  if (error) throw_io_error(path, "resolved", error.value());
   return resolved;
 }
 
@@ -92,12 +92,12 @@ void remove_leftovers(const std::filesystem::path& folder, const std::string& pr
 
 void sync_folder(const std::filesystem::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) throw_io_error(folder, "open");
+  if (descriptor < 0) throw_io_error(folder, "opened");
   const int result = ::fsync(descriptor);
   const int code = errno;
   ::close(descriptor);
   // Some file systems cannot sync a folder and say EINVAL; there is nothing more to be done there.
-  if (result != 0 && code != EINVAL) throw_io_error(folder, "sync", code);
+  if (result != 0 && code != EINVAL) throw_io_error(folder, "synced", code);
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ AtomicFile::AtomicFile(const std::filesystem::path& path, unsigned mode) : path_
   while (true) {
     temporary_ = folder / (prefix + random_digits() + suffix);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (descriptor_ < 0) throw_io_error(path_, "write");
+    if (descriptor_ < 0) throw_io_error(path_, "written");
     // Where there are no locks nothing is removed by others either.
     struct stat status;
     if (!lock(descriptor_, true) || ::fstat(descriptor_, &status) != 0 || status.st_nlink > 0)
@@ -128,16 +128,16 @@ void AtomicFile::write(ByteSpan bytes) {
     const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
     if (written < 0) {
       if (errno == EINTR) continue;
-      throw_io_error(path_, "write");
+      throw_io_error(path_, "written");
     }
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
 }
 
 void AtomicFile::commit() {
-  if (::fsync(descriptor_) != 0) throw_io_error(path_, "sync");
+  if (::fsync(descriptor_) != 0) throw_io_error(path_, "synced");
   // Closing lets go of the lock: not before it is no temporary file any more.
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_io_error(path_, "replace");
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) throw_io_error(path_, "replaced");
   temporary_.clear();
   ::close(descriptor_);
   descriptor_ = -1;

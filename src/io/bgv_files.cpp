@@ -27,8 +27,8 @@ void check_info(const Parameters& parameters, const CiphertextInfo& info, bool s
   bgv::Encoder::check(parameters, info.packing);
   bgv::Account::check(parameters, info);
   if (seeded && (info.parts != 2 || info.limbs != parameters.limbs()))
-    throw RangeError("seeded ciphertexts of " + std::to_string(info.parts) + " parts and " +
-                     std::to_string(info.limbs) + " limbs: fresh ones have 2 and " +
+    throw RangeError("seeded ciphertexts have " + std::to_string(info.parts) + " parts and " +
+                     std::to_string(info.limbs) + " limbs; they must have 2 and " +
                      std::to_string(parameters.limbs()));
 }
 
@@ -38,7 +38,7 @@ void check_last_axis(const Parameters& parameters, const CiphertextInfo& info,
                      const std::optional<Shape>& shape) {
   const std::size_t each = info.each(parameters.N());
   if (each > 1 && shape && (shape->empty() || shape->back() != each))
-    throw Exception("shape: its last axis is not of the " + std::to_string(each) +
+    throw Exception("shape: its last axis must be the " + std::to_string(each) +
                     " ciphertexts that a vector of " + std::to_string(info.length) +
                     " values takes");
 }
@@ -74,7 +74,8 @@ struct Codec<Ciphertexts> {
     CiphertextInfo info;
     ByteReader& fields = in.fields();
     const auto packing = fields.value<std::uint32_t>("packing");
-    if (packing > 1) throw FormatError("packing: " + std::to_string(packing) + ", at most 1");
+    if (packing > 1)
+      throw FormatError("packing is " + std::to_string(packing) + "; it must be at most 1");
     info.packing = static_cast<Packing>(packing);
     info.parts = fields.value<std::uint32_t>("parts");
     info.limbs = fields.value<std::uint32_t>("limbs");
@@ -86,7 +87,7 @@ struct Codec<Ciphertexts> {
     check_info(parameters, info, seed.has_value());
     ArrayFields array = in.array(info.count);
     if (array.noise != 1 || array.sum)
-      throw FormatError("noise, sum: fields of an array that BGV's do not have");
+      throw FormatError("noise and sum are fields that BGV's ciphertexts do not have");
     info.length = array.length;
     info.rest = static_cast<bgv::Rest>(array.rest);
     check_info(parameters, info, seed.has_value());

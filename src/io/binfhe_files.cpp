@@ -36,7 +36,7 @@ Encoding read_encoding(ByteReader& in, const Parameters& parameters, const std::
   encoding.p = in.value<std::uint32_t>(field);
   const auto padding = in.value<std::uint8_t>(field);
   if (padding > 1)
-    throw FormatError(field + ": padding is " + std::to_string(padding) + ", at most 1");
+    throw FormatError(field + ": padding is " + std::to_string(padding) + "; it must be at most 1");
   encoding.padding = padding != 0;
   in.zeros(3, field);
   binfhe::check_encoding(parameters, encoding);
@@ -74,16 +74,16 @@ void read_words(ByteSpan bytes, std::uint64_t modulus, std::span<std::uint32_t> 
 /// Whoever altered `data` and kept the seed would find other ciphertexts in the file.
 void check_seed(const Ciphertexts& value) {
   if (!value.numbers.empty() && value.numbers.size() != value.count)
-    throw ShapeError("numbers: " + std::to_string(value.numbers.size()) +
-                     " of a seed's batch for " + std::to_string(value.count) + " ciphertexts");
+    throw ShapeError("numbers names " + std::to_string(value.numbers.size()) +
+                     " ciphertexts of a seed's batch; it must name " + std::to_string(value.count));
   std::vector<std::uint32_t> expected(value.parameters.n());
   for (std::size_t i = 0; i < value.count; ++i) {
     const std::size_t number = value.numbers.empty() ? i : value.numbers[i];
     lattice::lwe::ciphertext_uniform(*value.seed, number, value.parameters.q(), expected);
     const auto row = value[i];
     if (!std::equal(expected.begin(), expected.end(), row.begin()))
-      throw MismatchError("seed: a of ciphertext " + std::to_string(i) +
-                          " does not come from it; whoever changes data must clear seed");
+      throw MismatchError("seed: the a of ciphertext " + std::to_string(i) +
+                          " does not come from the seed; whoever changes data must clear seed");
   }
 }
 
@@ -110,7 +110,7 @@ struct Codec<Ciphertexts> {
   static void write(const Ciphertexts& value, PayloadWriter& out) {
     const std::uint64_t q = value.parameters.q();
     if (value.data.size() != checked_product(value.count, value.row(), "ciphertexts"))
-      throw ShapeError("data: " + std::to_string(value.data.size()) + " words, expected " +
+      throw ShapeError("data has " + std::to_string(value.data.size()) + " words; it must have " +
                        std::to_string(value.count) + " times " + std::to_string(value.row()));
     check_residues(std::span<const std::uint32_t>(value.data), q, "data");
     if (value.seed) check_seed(value);
@@ -141,9 +141,10 @@ struct Codec<Ciphertexts> {
     const auto seed = in.seed();
     const ArrayFields fields = in.array(count);
     if (fields.length != 0 || fields.rest != 0)
-      throw FormatError("length, rest: of vectors, which these ciphertexts do not hold");
+      throw FormatError("length and rest describe vectors, which these ciphertexts do not hold");
     if (seed && (fields.noise != 1 || fields.sum))
-      throw FormatError("noise, sum: of what is computed, and these have the seed of encryptions");
+      throw FormatError(
+          "noise and sum describe computed ciphertexts, but these have the seed of encryptions");
     const std::uint64_t q = parameters.q();
     const std::size_t row = std::size_t{parameters.n()} + 1;
     const std::uint64_t words = checked_product(count, row, "ciphertexts");
@@ -218,7 +219,7 @@ struct Codec<Lut> {
     const auto kind_read = in.fields().value<std::uint8_t>("kind");
     const auto approximate = in.fields().value<std::uint8_t>("approximate");
     if (approximate > 1)
-      throw FormatError("approximate: " + std::to_string(approximate) + ", at most 1");
+      throw FormatError("approximate is " + std::to_string(approximate) + "; it must be at most 1");
     in.fields().zeros(6, "approximate");
     const auto taken = in.take({1, input.p, sizeof(std::uint32_t), {output.p}, "values"});
     in.finish();
@@ -226,7 +227,7 @@ struct Codec<Lut> {
         Lut::create(parameters, in.part<std::uint32_t>(taken), input, output, approximate == 0);
     // The kind follows from the rest; a file that says otherwise was not made by Whorl.
     if (kind_read != static_cast<std::uint8_t>(lut.kind()))
-      throw FormatError("kind: " + std::to_string(kind_read) + ", but these values make it " +
+      throw FormatError("kind is " + std::to_string(kind_read) + ", but these values make it " +
                         std::to_string(static_cast<unsigned>(lut.kind())));
     return lut;
   }

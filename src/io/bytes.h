@@ -45,7 +45,7 @@ void reserve(std::vector<T>& values, std::uint64_t count, std::string_view field
   try {
     values.reserve(static_cast<std::size_t>(count));
   } catch (const std::exception&) {  // std::bad_alloc, or std::length_error
-    throw OutOfMemoryError(std::string(field) + ": needs " + std::to_string(count) + " times " +
+    throw OutOfMemoryError(std::string(field) + " needs " + std::to_string(count) + " times " +
                            std::to_string(sizeof(T)) + " bytes, which the system did not give");
   }
 }
@@ -81,7 +81,8 @@ class ByteReader {
   ByteSpan skip(std::uint64_t count, std::string_view field) {
     if (count > remaining())
       throw TruncatedError(std::string(field) + ": " + std::to_string(count) +
-                           " bytes announced, " + std::to_string(remaining()) + " there");
+                           " bytes are announced, but " + std::to_string(remaining()) +
+                           " are there");
     const ByteSpan taken = bytes_.subspan(position_, static_cast<std::size_t>(count));
     position_ += taken.size();
     return taken;
@@ -114,7 +115,7 @@ class ByteReader {
   void finish(std::string_view what) const {
     if (remaining() != 0)
       throw OversizedError(std::string(what) + ": " + std::to_string(remaining()) +
-                           " bytes after its end");
+                           " bytes follow its end");
   }
 
  private:

@@ -65,7 +65,7 @@ auto read_literal(ByteReader& in, std::uint16_t version) {
     if constexpr (requires { Literals::format1(in); })
       return Literals::format1(in);
     else
-      throw VersionError("format version: 1, frames of this type begin with 2");
+      throw VersionError("format version is 1; frames of this type begin with version 2");
   }
   return read_fields<typename Literals::Literal>(in, Literals::fields, "parameters");
 }

@@ -28,15 +28,15 @@ struct Descriptor {
 int open_regular(const std::filesystem::path& path, struct stat& status) {
   // O_NONBLOCK: opening a pipe nobody writes to would hang; it changes nothing for regular files.
   const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (number < 0) throw_io_error(path, "open");
+  if (number < 0) throw_io_error(path, "opened");
   if (::fstat(number, &status) != 0) {
     const int code = errno;
     ::close(number);
-    throw_io_error(path, "examine", code);
+    throw_io_error(path, "examined", code);
   }
   if (!S_ISREG(status.st_mode)) {
     ::close(number);
-    throw IoError(path.string() + ": cannot read: not a regular file");
+    throw IoError(path.string() + " cannot be read: it is not a regular file");
   }
   return number;
 }
@@ -79,7 +79,7 @@ FileContents::FileContents(const std::filesystem::path& path, std::size_t size)
       ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (start == MAP_FAILED)
     throw OutOfMemoryError("a file of " + std::to_string(size) +
-                           " bytes: the system gave no memory for it");
+                           " bytes needs memory that the system did not give");
   memory_ = static_cast<std::uint8_t*>(start);
 #ifdef MADV_HUGEPAGE
   ::madvise(start, size, MADV_HUGEPAGE);  // a hint: fewer faults
@@ -103,7 +103,7 @@ std::shared_ptr<FileContents> FileContents::open(const std::filesystem::path& pa
   if (readers == Readers::owner_only) check_private(path, status.st_mode);
   if (size > wanted)
     throw OversizedError(path.string() + ": " + std::to_string(size - wanted) +
-                         " bytes after its end");
+                         " bytes follow its end");
   const std::shared_ptr<FileContents> contents(
       new FileContents(path, static_cast<std::size_t>(size)));
   std::ranges::copy(first, contents->memory_);

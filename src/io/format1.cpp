@@ -29,7 +29,7 @@ std::string decode_text(ByteReader& in, std::size_t limit, const std::string& fi
 template <class Element>
 std::vector<Element> decode_vector(ByteReader& in, std::uint64_t count, const std::string& field) {
   if (count > most_elements && count * sizeof(Element) <= in.remaining())
-    throw FormatError(field + ": " + std::to_string(count) + " elements, at most " +
+    throw FormatError(field + " has " + std::to_string(count) + " elements; it may have at most " +
                       std::to_string(most_elements));
   ByteReader elements(in.take(count * sizeof(Element), field));
   return FieldValue<std::vector<Element>>::read(elements, count, field);

@@ -86,17 +86,17 @@ void check_expectations(const Header& header, const FrameKind& expected,
                         const LoadOptions& options) {
   if (header.type != expected.type)
     throw TypeMismatchError("type: the frame holds " + frame_type_name(header.type) +
-                            ", expected " + frame_type_name(expected.type));
+                            ", but the caller expects " + frame_type_name(expected.type));
   if (header.payload_bytes > options.max_bytes)
-    throw OversizedError("payload length: " + std::to_string(header.payload_bytes) +
-                         " bytes announced, at most " + std::to_string(options.max_bytes) +
-                         " accepted (max_bytes)");
+    throw OversizedError("payload length is " + std::to_string(header.payload_bytes) +
+                         " bytes; at most " + std::to_string(options.max_bytes) +
+                         " are accepted (max_bytes)");
   if (options.expect_parameters && header.parameters_digest != *options.expect_parameters)
     throw ParameterMismatchError("parameter digest: the frame was made under other parameters");
   if (expected.keyed && options.expect_key && header.key_id != *options.expect_key)
     throw KeyMismatchError("key id: the frame was made under another key");
   if (!expected.keyed && header.key_id != KeyId{})
-    throw FormatError("key id: not zero, but " + frame_type_name(expected.type) +
+    throw FormatError("key id is not zero, but " + frame_type_name(expected.type) +
                       " belong to no key");
   const std::uint32_t known = expected.seeded ? flag_seeded : 0;
   if ((header.flags & ~known) != 0)
@@ -147,8 +147,8 @@ Header decode_header(ByteSpan bytes) {
   header.version = fields.value<std::uint16_t>("format version");
   // Before the header check, whose place another version may have changed.
   if (header.version < oldest_format_version || header.version > format_version)
-    throw VersionError("format version: " + std::to_string(header.version) + ", this build reads " +
-                       std::to_string(oldest_format_version) + " … " +
+    throw VersionError("format version is " + std::to_string(header.version) +
+                       "; this build reads " + std::to_string(oldest_format_version) + " … " +
                        std::to_string(format_version));
   const auto check = header_check(bytes);
   if (!std::equal(check.begin(), check.end(), bytes.begin() + checked_bytes))
@@ -170,8 +170,8 @@ std::uint64_t frame_bytes(ByteSpan start, const FrameKind& expected, const LoadO
   check_expectations(header, expected, options);
   constexpr std::uint64_t around = header_bytes + digest_bytes;
   if (header.payload_bytes > std::numeric_limits<std::uint64_t>::max() - around)
-    throw OversizedError("payload length: " + std::to_string(header.payload_bytes) +
-                         " bytes announced, more than there can be");
+    throw OversizedError("payload length is " + std::to_string(header.payload_bytes) +
+                         " bytes, which is more than there can be");
   return header.payload_bytes + around;
 }
 
@@ -220,8 +220,8 @@ void FrameWriter::align() {
 
 void FrameWriter::finish() {
   if (position_ != total_)
-    throw FormatError("payload length: " + std::to_string(total_ - header_bytes) +
-                      " bytes announced, " + std::to_string(position_ - header_bytes) + " written");
+    throw FormatError("payload length is " + std::to_string(total_ - header_bytes) +
+                      " bytes, but " + std::to_string(position_ - header_bytes) + " were written");
   std::array<std::uint8_t, digest_bytes> digest;
   crypto_generichash_final(&hash_, digest.data(), digest.size());
   sink_.write(digest);

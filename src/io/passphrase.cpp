@@ -51,8 +51,9 @@ void encode_wrap_header(const WrapHeader& header, ByteWriter& out) {
 WrapHeader decode_wrap_header(ByteReader& in, const KdfCost& limit) {
   const auto algorithm = in.value<std::uint32_t>("key derivation");
   if (algorithm != algorithm_argon2id)
-    throw FormatError("key derivation: algorithm " + std::to_string(algorithm) + ", known is " +
-                      std::to_string(algorithm_argon2id) + " (Argon2id 1.3)");
+    throw FormatError("key derivation: the algorithm is " + std::to_string(algorithm) +
+                      "; this build knows " + std::to_string(algorithm_argon2id) +
+                      " (Argon2id 1.3)");
   in.zeros(4, "key derivation");
   WrapHeader header;
   header.cost.passes = in.value<std::uint64_t>("key derivation passes");
@@ -65,10 +66,11 @@ WrapHeader decode_wrap_header(ByteReader& in, const KdfCost& limit) {
   };
   constexpr KdfCost least = {crypto_pwhash_OPSLIMIT_MIN, crypto_pwhash_MEMLIMIT_MIN};
   if (header.cost.passes < least.passes || header.cost.memory_bytes < least.memory_bytes)
-    throw FormatError("key derivation: " + said(header.cost) + ", at least " + said(least));
+    throw FormatError("key derivation: the file asks for " + said(header.cost) +
+                      "; it must ask for at least " + said(least));
   if (header.cost.passes > limit.passes || header.cost.memory_bytes > limit.memory_bytes)
-    throw OversizedError("key derivation: the file asks for " + said(header.cost) + ", at most " +
-                         said(limit) + " accepted (max_kdf)");
+    throw OversizedError("key derivation: the file asks for " + said(header.cost) + "; at most " +
+                         said(limit) + " are accepted (max_kdf)");
   return header;
 }
 
@@ -86,8 +88,8 @@ std::vector<std::uint8_t> wrap(ByteSpan secret, std::string_view passphrase,
 math::SecretVector<std::uint8_t> unwrap(ByteSpan wrapped, std::string_view passphrase,
                                         const WrapHeader& header, ByteSpan associated) {
   if (wrapped.size() < wrap_tag_bytes)
-    throw TruncatedError("wrapped key: " + std::to_string(wrapped.size()) + " bytes, at least " +
-                         std::to_string(wrap_tag_bytes));
+    throw TruncatedError("wrapped key has " + std::to_string(wrapped.size()) +
+                         " bytes; it must have at least " + std::to_string(wrap_tag_bytes));
   const auto key = derive_key(passphrase, header);
   math::SecretVector<std::uint8_t> secret(wrapped.size() - wrap_tag_bytes);
   if (crypto_aead_xchacha20poly1305_ietf_decrypt(

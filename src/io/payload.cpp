@@ -23,12 +23,12 @@ constexpr std::tuple array_fields{
 template <class Exception>
 void check_shape(const Shape& shape, std::uint64_t count) {
   if (shape.size() > max_axes)
-    throw Exception("shape: " + std::to_string(shape.size()) + " axes, at most " +
+    throw Exception("shape has " + std::to_string(shape.size()) + " axes; it may have at most " +
                     std::to_string(max_axes));
   std::uint64_t product = 1;
   for (const std::uint64_t length : shape) product = checked_product(product, length, "shape");
   if (product != count)
-    throw Exception("shape: of " + std::to_string(product) + " ciphertexts, there are " +
+    throw Exception("shape is of " + std::to_string(product) + " ciphertexts, but there are " +
                     std::to_string(count));
 }
 
@@ -73,8 +73,8 @@ void PayloadWriter::array(ArrayFields fields, std::uint64_t count) {
   std::uint64_t numbers = 0;
   for (const NumberRun& run : fields.numbers) numbers += run.count;
   if (!fields.numbers.empty() && numbers != count)
-    throw ShapeError("numbers: " + std::to_string(numbers) + " of a seed's batch for " +
-                     std::to_string(count) + " ciphertexts");
+    throw ShapeError("numbers names " + std::to_string(numbers) +
+                     " ciphertexts of a seed's batch; it must name " + std::to_string(count));
   write_fields(fields, array_fields, head_);
 }
 
@@ -113,8 +113,8 @@ std::optional<Shape> PayloadReader::shape(std::uint64_t count) {
   ArrayFields fields = array(count);
   if (!fields.numbers.empty() || fields.length != 0 || fields.rest != 0 || fields.noise != 1 ||
       fields.sum)
-    throw FormatError(what_ +
-                      ": a field that they do not have (numbers, length, rest, noise or sum)");
+    throw FormatError(
+        what_ + ": a field is set that they do not have (numbers, length, rest, noise or sum)");
   return std::move(fields.shape);
 }
 
@@ -126,8 +126,8 @@ ArrayFields PayloadReader::array(std::uint64_t count) {
   };
   if (ByteReader ahead = reader_; count > options_.max_count && ahead.value<std::uint32_t>(what_) >
                                                                     most_bytes(options_.max_count))
-    throw OversizedError(what_ + ": " + std::to_string(count) + " announced, at most " +
-                         std::to_string(options_.max_count) + " accepted (max_count)");
+    throw OversizedError(what_ + ": " + std::to_string(count) + " are announced; at most " +
+                         std::to_string(options_.max_count) + " are accepted (max_count)");
   auto fields = read_fields<ArrayFields>(reader_, array_fields, what_, most_bytes(count));
   if (fields.shape) {
     check_shape<FormatError>(*fields.shape, count);
@@ -147,8 +147,8 @@ ArrayFields PayloadReader::array(std::uint64_t count) {
     numbers += run.count;
   }
   if (numbers != count)
-    throw FormatError("numbers: " + std::to_string(numbers) + " of a seed's batch for " +
-                      std::to_string(count) + " ciphertexts");
+    throw FormatError("numbers names " + std::to_string(numbers) +
+                      " ciphertexts of a seed's batch; it must name " + std::to_string(count));
   return fields;
 }
 
@@ -188,12 +188,12 @@ void PayloadReader::finish() {
 void PayloadReader::finish(std::uint64_t count, std::uint64_t bytes, bool seeded) {
   reader_.finish(what_);
   const std::string unpacked =
-      what_ + ": " + std::to_string(count) + " unpack to " + std::to_string(bytes) + " bytes, ";
+      what_ + ": " + std::to_string(count) + " unpack to " + std::to_string(bytes) + " bytes; ";
   const auto at_most = [&](std::uint64_t value, std::uint64_t limit, const char* unit,
                            const char* option) {
     if (value > limit)
-      throw OversizedError(unpacked + "at most " + std::to_string(limit) + unit + " accepted (" +
-                           option + ")");
+      throw OversizedError(unpacked + "at most " + std::to_string(limit) + unit +
+                           " are accepted (" + option + ")");
   };
   at_most(count, options_.max_count, " ciphertexts", "max_count");
   if (seeded && bytes / harmless_expansion > header_.payload_bytes)

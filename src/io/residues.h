@@ -27,7 +27,8 @@ void check_residues(std::span<const Word> words, std::uint64_t modulus, std::str
       std::find_if(words.begin(), words.end(), [&](Word word) { return word >= bound; });
   throw RangeError(std::string(field) + ": word " +
                    std::to_string(first + static_cast<std::uint64_t>(found - words.begin())) +
-                   " is " + std::to_string(*found) + ", its modulus " + std::to_string(modulus));
+                   " is " + std::to_string(*found) + "; it must be below its modulus " +
+                   std::to_string(modulus));
 }
 
 }  // namespace whorl::io

@@ -55,7 +55,8 @@ void write_ciphertexts(PayloadWriter& out, const Parameters& p, const WordArray&
     std::vector<Word> expected(masks.size());
     expand_masks<Word>(p, *seed, count, numbers, expected);
     if (!std::equal(expected.begin(), expected.end(), masks.begin()))
-      throw MismatchError("seed: c_1 does not come from it; whoever changes data must clear seed");
+      throw MismatchError(
+          "seed: c_1 does not come from the seed; whoever changes data must clear seed");
   });
 }
 
@@ -162,8 +163,10 @@ struct SwitchKeysCodec {
       const bool relinearises = g == 1 && power >= 2 && power <= max_power;
       const bool rotates = power == 1 && g > 1 && g % 2 == 1 && g < 2 * N_;
       const std::string which = "for s(X^" + std::to_string(g) + ")^" + std::to_string(power);
-      if (!relinearises && !rotates) throw FormatError(std::string(what) + ": one " + which);
-      if (!seen_.emplace(g, power).second) throw FormatError(std::string(what) + ": two " + which);
+      if (!relinearises && !rotates)
+        throw FormatError(std::string(what) + ": no client makes a key " + which);
+      if (!seen_.emplace(g, power).second)
+        throw FormatError(std::string(what) + ": there are two keys " + which);
     }
 
    private:
@@ -182,12 +185,12 @@ struct SwitchKeysCodec {
                         payload = in.header().payload_bytes;
     if (in.options().expect_parameters || tables <= little || tables / most_times <= payload)
       return;
-    throw OversizedError(std::string(what) + ": " + std::to_string(count) +
-                         " keys in a payload of " + std::to_string(payload) +
-                         " bytes, for parameters whose tables take " + std::to_string(tables) +
-                         " bytes, at most " +
+    throw OversizedError(std::string(what) + ": the payload has " + std::to_string(count) +
+                         " keys and " + std::to_string(payload) +
+                         " bytes, but the tables of its parameters take " + std::to_string(tables) +
+                         " bytes; at most " +
                          std::to_string(std::max(little, most_times * payload)) +
-                         " accepted; expect_parameters accepts parameters that are known");
+                         " are accepted; expect_parameters accepts parameters that are known");
   }
 
   template <class Parameters>

@@ -15,7 +15,7 @@ namespace whorl::io {
 [[noreturn]] inline void throw_io_error(const std::filesystem::path& path, std::string_view action,
                                         int code = errno) {
   // Not strerror, which two threads may not call at once.
-  throw IoError(path.string() + ": cannot " + std::string(action) + ": " +
+  throw IoError(path.string() + " cannot be " + std::string(action) + ": " +
                 std::generic_category().message(code));
 }
 

@@ -44,7 +44,7 @@ struct FieldValue<Value> {
   }
   static Value read(ByteReader& in, std::uint64_t, const std::string& name) {
     if (in.remaining() != sizeof(Value))
-      throw FormatError(name + ": " + std::to_string(in.remaining()) + " bytes, expected " +
+      throw FormatError(name + " has " + std::to_string(in.remaining()) + " bytes; it must have " +
                         std::to_string(sizeof(Value)));
     return in.value<Value>(name);
   }
@@ -60,7 +60,8 @@ struct FieldValue<Value> {
   static Value read(ByteReader& in, std::uint64_t most, const std::string& name) {
     const auto value = FieldValue<std::uint8_t>::read(in, most, name);
     if (value > most)
-      throw FormatError(name + ": " + std::to_string(value) + ", at most " + std::to_string(most));
+      throw FormatError(name + " is " + std::to_string(value) + "; it must be at most " +
+                        std::to_string(most));
     return static_cast<Value>(value);
   }
 };
@@ -104,7 +105,8 @@ struct FieldValue<std::vector<Element>> {
   static std::vector<Element> read(ByteReader& in, std::uint64_t most, const std::string& name) {
     const std::size_t bytes = in.remaining(), count = bytes / sizeof(Element);
     if (bytes % sizeof(Element) != 0)
-      throw FormatError(name + ": " + std::to_string(bytes) + " bytes, expected a multiple of " +
+      throw FormatError(name + " has " + std::to_string(bytes) +
+                        " bytes; the number must be a multiple of " +
                         std::to_string(sizeof(Element)));
     check_count<FormatError>(count, most, name);
     std::vector<Element> value(count);
@@ -117,7 +119,7 @@ struct FieldValue<std::vector<Element>> {
   template <class Exception>
   static void check_count(std::uint64_t count, std::uint64_t most, const std::string& name) {
     if (count > most)
-      throw Exception(name + ": " + std::to_string(count) + " elements, at most " +
+      throw Exception(name + " has " + std::to_string(count) + " elements; it may have at most " +
                       std::to_string(most));
   }
 };
@@ -203,8 +205,8 @@ Object read_fields(ByteReader& in, const std::tuple<Field<Object, Values>...>& f
   Object object{};
   const auto bytes = in.value<std::uint32_t>(what);
   if (bytes > most_bytes && bytes <= in.remaining())
-    throw FormatError(what + ": " + std::to_string(bytes) + " bytes of fields, at most " +
-                      std::to_string(most_bytes));
+    throw FormatError(what + ": the fields have " + std::to_string(bytes) +
+                      " bytes; they may have at most " + std::to_string(most_bytes));
   ByteReader records(in.take(bytes, what));
   for (std::uint16_t last = 0; records.remaining() != 0;) {
     const auto tag = records.value<std::uint16_t>(what);

@@ -21,9 +21,9 @@ bool is_printable_utf8(std::string_view text);
 template <class Exception>
 void check_text(std::string_view text, std::uint64_t limit, const std::string& field) {
   if (text.size() > limit)
-    throw Exception(field + ": " + std::to_string(text.size()) + " bytes, at most " +
+    throw Exception(field + " has " + std::to_string(text.size()) + " bytes; it may have at most " +
                     std::to_string(limit));
-  if (!is_printable_utf8(text)) throw Exception(field + ": not printable UTF-8");
+  if (!is_printable_utf8(text)) throw Exception(field + " is not printable UTF-8");
 }
 
 }  // namespace whorl::io

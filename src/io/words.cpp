@@ -29,8 +29,8 @@ void check_range(std::span<const Word> words, const WordRule& rule) {
 
 void check_shape(const WordArray& words, const WordRule& rule) {
   if (words.size() != rule.count() || words.word_bytes() != rule.word_bytes)
-    throw ShapeError(std::string(rule.field) + ": " + std::to_string(words.size()) + " words of " +
-                     std::to_string(words.word_bytes()) + " bytes, expected " +
+    throw ShapeError(std::string(rule.field) + " has " + std::to_string(words.size()) +
+                     " words of " + std::to_string(words.word_bytes()) + " bytes; it must have " +
                      std::to_string(rule.count()) + " of " + std::to_string(rule.word_bytes));
 }
 

@@ -66,11 +66,12 @@ namespace {
 
 void check_lengths(size_t a, size_t s) {
   if (a != s) {
-    throw ShapeError("inner product of vectors of lengths " + std::to_string(a) + " and " +
-                     std::to_string(s));
+    throw ShapeError("inner product: the vectors have lengths " + std::to_string(a) + " and " +
+                     std::to_string(s) + ", which must be equal");
   }
   if (a > size_t{1} << 31) {
-    throw ShapeError("inner product of vectors of length " + std::to_string(a) + " above 2^31");
+    throw ShapeError("inner product: the length " + std::to_string(a) +
+                     " of the vectors is above 2^31");
   }
 }
 

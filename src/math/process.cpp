@@ -13,7 +13,7 @@ std::uint64_t process_mark() {
   static const bool registered = pthread_atfork(nullptr, nullptr, [] {
                                    ProcessMutex::forks_.fetch_add(1, std::memory_order_relaxed);
                                  }) == 0;
-  if (!registered) throw OutOfMemoryError("no memory to register a fork handler");
+  if (!registered) throw OutOfMemoryError("the system gave no memory to register a fork handler");
   // The process id alone would miss a grandchild that was given the id of its dead grandparent; the
   // count alone would miss a raw clone().
   return std::uint64_t{ProcessMutex::forks_.load(std::memory_order_relaxed)} << 32 |

@@ -13,9 +13,9 @@ void* allocate_secret(size_t count, size_t value_bytes) {
   // sodium_allocarray goes on quietly when locking is not permitted, which is the fallback wanted.
   void* memory = sodium_allocarray(count, value_bytes);
   if (memory == nullptr) {
-    throw OutOfMemoryError("no guarded memory for a secret of " + std::to_string(count) +
-                           " values of " + std::to_string(value_bytes) +
-                           " bytes (address space or number of mappings exhausted)");
+    throw OutOfMemoryError("the system gave no guarded memory for a secret of " +
+                           std::to_string(count) + " values of " + std::to_string(value_bytes) +
+                           " bytes: its address space or number of mappings is exhausted");
   }
   return memory;
 }

@@ -18,11 +18,11 @@ RnsPlan<Word>::RnsPlan(std::uint32_t N, std::span<const Word> chain, std::span<c
       digit_limbs_(digit_limbs) {
   if (chain.empty()) throw ParameterError("the RNS chain has no primes");
   if (digit_limbs == 0 || digit_limbs > chain.size())
-    throw ParameterError("digits of " + std::to_string(digit_limbs) + " limbs; the chain has " +
-                         std::to_string(chain.size()));
+    throw ParameterError("digit_limbs is " + std::to_string(digit_limbs) + "; it must be in 1 … " +
+                         std::to_string(chain.size()) + ", the limbs of the chain");
   if (chain.size() + special.size() > Basis::most)
-    throw ParameterError(std::to_string(chain.size() + special.size()) + " RNS primes; at most " +
-                         std::to_string(Basis::most));
+    throw ParameterError("there are " + std::to_string(chain.size() + special.size()) +
+                         " RNS primes; there may be at most " + std::to_string(Basis::most));
   constexpr Word least = Word{1} << (sizeof(Word) == 4 ? 24 : 44);
   std::set<Word> seen;
   for (const std::span<const Word> primes : {chain, special})
@@ -82,16 +82,17 @@ double RnsPlan<Word>::log2_P() const {
 template <class Word>
 void RnsPlan<Word>::check_limbs(const char* what, unsigned limbs) const {
   if (limbs == 0 || limbs > limbs_)
-    throw ParameterError(std::string(what) + ": " + std::to_string(limbs) +
-                         " limbs; the chain has 1 … " + std::to_string(limbs_));
+    throw ParameterError(std::string(what) + ": limbs is " + std::to_string(limbs) +
+                         "; it must be in 1 … " + std::to_string(limbs_));
 }
 
 template <class Word>
 void RnsPlan<Word>::check_basis(const char* what, const Basis& basis) const {
   if (basis.empty()) throw ParameterError(std::string(what) + ": the basis has no primes");
   if (!all().includes(basis))
-    throw ParameterError(std::string(what) + ": basis " + basis.describe() + "; the plan has " +
-                         std::to_string(moduli_.size()) + " primes");
+    throw ParameterError(std::string(what) + ": basis " + basis.describe() +
+                         " is not within the plan, which has " + std::to_string(moduli_.size()) +
+                         " primes");
 }
 
 template <class Word>
@@ -110,11 +111,11 @@ void RnsPlan<Word>::check_layout(const char* what, const KeyLayout& layout) cons
   }
   if (seen != layout.chain)
     throw ParameterError(std::string(what) + ": digits are of " + seen.describe() +
-                         ", the key's chain is " + layout.chain.describe());
+                         ", but the key's chain is " + layout.chain.describe());
   if (!(layout.chain & layout.special).empty())
     throw ParameterError(std::string(what) + ": primes " +
                          (layout.chain & layout.special).describe() +
-                         " are of the chain and special");
+                         " are both in the chain and special");
 }
 
 template class RnsPlan<std::uint32_t>;

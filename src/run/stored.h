@@ -91,7 +91,7 @@ class Stored {
   void download(std::span<Word> out, std::size_t first = 0) const {
     if (first > size() || out.size() > size() - first)
       throw ShapeError("words " + std::to_string(first) + " … " +
-                       std::to_string(first + out.size()) + " of a value of " +
+                       std::to_string(first + out.size()) + " do not lie within a value of " +
                        std::to_string(size()));
     const auto held = lane().hold();
     const Origin<Word>& origin = value_->origin;

@@ -36,7 +36,7 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// Encrypts vectors of `length` values each. Values may be negative; they are reduced modulo t. A
   /// vector of fewer than N values is filled with zeros, and one of more than N values takes
   /// several ciphertexts. With length 0 the vectors have N values if the number of values is a
-  /// multiple of N; otherwise all values are one vector, so that encrypt({1, 2, 3}) gives one
+  /// multiple of N. Otherwise all values are one vector; so encrypt({1, 2, 3}) gives one
   /// ciphertext. ShapeError if there are no values, if they are not a whole number of vectors, or
   /// if `length` is above N with coefficients. EncodingError for slots if the parameters have none.
   /// `progress`, here and in the next two methods, is called during the work and can stop it

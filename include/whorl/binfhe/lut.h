@@ -20,11 +20,11 @@ enum class LutKind : std::uint8_t { negacyclic = 0, padded = 1, arbitrary = 2 };
 class Lut {
  public:
   /// The kind is `padded` if `input.padding`, else `negacyclic` if the values allow it, else
-  /// `arbitrary`. EncodingError if a value is not below output.p, if there are not input.p values,
-  /// or if a sector has fewer than 4 units of Z_2N or of Z_q (for an arbitrary table: if p is above
-  /// N/4). A table that is not `exact` has no limit of its failure probability; its outputs may
-  /// differ from f(m) by up to error_bound(). Servers refuse it where they may differ by more: see
-  /// Server::apply.
+  /// `arbitrary`. EncodingError if a value is not below output.p, or if there are not input.p
+  /// values. EncodingError also if a sector has fewer than 4 units of Z_2N or of Z_q; for an
+  /// arbitrary table, if p is above N/4. A table that is not `exact` has no limit of its failure
+  /// probability; its outputs may differ from f(m) by up to error_bound(). Servers refuse such a
+  /// table if its outputs may differ by more: see Server::apply.
   static Lut create(const Parameters& parameters, std::vector<std::uint32_t> values, Encoding input,
                     Encoding output, bool exact = true);
   static Lut create(const Parameters& parameters,

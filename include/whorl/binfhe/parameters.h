@@ -23,9 +23,9 @@ enum class SecretDistribution : std::uint8_t { binary = 0, ternary = 1, gaussian
 /// How polynomials are multiplied in blind rotation: exactly (NTT) or in doubles (folded FFT).
 enum class Transform : std::uint8_t { ntt = 0, fft = 1 };
 
-/// How LWE key switching uses its key: `table` adds an encryption of digit·B^j·s_i looked up by the
-/// digit (FHEW, OpenFHE; least noise), `product` multiplies an encryption of B^j·s_i by the digit
-/// (least memory).
+/// How LWE key switching uses its key. `table` looks up an encryption of digit·B^j·s_i by the digit
+/// and adds it (FHEW, OpenFHE; least noise). `product` multiplies an encryption of B^j·s_i by the
+/// digit (least memory).
 enum class KeySwitch : std::uint8_t { table = 0, product = 1 };
 
 /// The methods of blind rotation. `ginx` has a key for each nonzero value that a coefficient of the
@@ -99,7 +99,7 @@ struct NoiseEstimate {
   double key_switch = 0;         ///< of the key switch, at Q_ks
   double switch_to_q = 0;        ///< of the rounding from Q_ks to q, at q
   double refreshed = 0;          ///< of a bootstrapped ciphertext, at q
-  double constant = 0;           ///< what of it is the same for all ciphertexts under one key
+  double constant = 0;           ///< the part of `refreshed` that is constant under one key
   double fresh = 0;              ///< of a fresh encryption, at q
   double rotation_rounding = 0;  ///< of the rounding from q to 2N before a blind rotation, at 2N
 };
@@ -146,16 +146,16 @@ class Parameters {
   /// Number of digits of key switching: ks_digits, or as many as cover Q_ks if ks_digits is 0.
   std::uint32_t key_switch_digits() const;
   /// Number of LWE rows of the key-switching key: N·digits for `product`. For `table` there is a
-  /// row for each nonzero absolute value of a digit, N·sum_j bound_j in all, where bound_j is
-  /// 2^(log_B_ks-1), or less for a narrower top digit.
+  /// row for each nonzero absolute value of a digit. These are N·sum_j bound_j rows in all. bound_j
+  /// is 2^(log_B_ks-1), or less for a narrower top digit.
   std::size_t key_switch_rows() const;
 
   SecurityEstimate security() const;
   NoiseEstimate noise(Transform transform) const;
   NoiseEstimate noise() const { return noise(literal().transform); }
-  /// log2 of the failure probability of the worst operation that the set is meant for: a two-input
-  /// gate on bootstrapped bits, or, for max_p > 4, a look-up table of max_p on a bootstrapped
-  /// input.
+  /// log2 of the failure probability of the worst operation that the set is meant for. That is a
+  /// two-input gate on bootstrapped bits. For max_p > 4 it is a look-up table of max_p on a
+  /// bootstrapped input.
   double failure_log2() const;
   double failure_log2(Transform transform) const;
   /// log2 of the failure probability of a gate on bootstrapped bits. `sum_of_squares` is the sum of

@@ -29,8 +29,8 @@ std::string_view gate_name(Gate gate);
 unsigned gate_inputs(Gate gate);
 
 /// Ways to spread blind rotations over a GPU, for comparison; a CPU ignores the choice. If a way
-/// has no room for a key, `single` is used instead: `cluster` has no room for the largest rings
-/// with many digits, and `shared` often has none from N = 2048 on.
+/// has no room for a key, `single` is used instead. `cluster` has no room for the largest rings
+/// with many digits. `shared` often has no room from N = 2048 on.
 enum class RotationSchedule : std::uint8_t {
   automatic,  ///< the fastest for the batch
   single,     ///< one ciphertext in a thread block
@@ -120,7 +120,7 @@ class Array {
 /// if an array belongs to another server.
 ///
 /// If one of several devices fails, arrays lose the pieces that lay on it alone. A piece survives
-/// if the host has it, because it was uploaded from there or had to wait there; a single ciphertext
+/// if the host has it, because it was uploaded from there or had to wait there. A single ciphertext
 /// also survives if it was combined with a batch on another device. The other devices repeat the
 /// call if it needs no lost piece. Otherwise it throws a DeviceError that names the lost
 /// ciphertexts.
@@ -211,19 +211,20 @@ class Server {
   Ciphertexts apply(std::span<const Lut> luts, std::span<const std::uint32_t> index,
                     const Ciphertexts& a, std::optional<std::uint32_t> within = {}) const;
   /// How far outputs of a table that is not exact may be from f(m), around the circle of p', for
-  /// the noise that `a` has, with allow_failure() as the probability of more.
+  /// the noise that `a` has. A larger distance has a probability of at most allow_failure().
   std::uint32_t error_bound(const Lut& lut, const Ciphertexts& a) const;
 
   /// constant·(q/sectors) + sum_k weights[k]·inputs[k], without a bootstrap. The noise variance of
-  /// the result is sum_k weights[k]^2 times the variance of inputs[k]. Where inputs may share
-  /// errors (the same ciphertexts, and sums of the same) their standard deviations add up instead,
-  /// and so does the part of bootstraps' errors that is constant under a key (docs/noise.md).
+  /// the result is sum_k weights[k]^2 times the variance of inputs[k]. If inputs may share errors,
+  /// because they are the same ciphertexts or sums of the same, their standard deviations add up
+  /// instead. The part of bootstraps' errors that is constant under a key adds up in the same way
+  /// (docs/noise.md).
   ///
-  /// With padding the sum must stay in 0 … p-1 for all messages that the inputs may have: 0 … p-1,
-  /// or 0 … 1 for results of gates, or up to the largest value of a table. EncodingError otherwise,
-  /// unless it is `modular`: the sum is meant modulo p, or the caller knows that the messages are
-  /// smaller. A padded table takes a message of p or more, or below 0, for another one, and negates
-  /// what it finds.
+  /// With padding the sum must stay in 0 … p-1 for all messages that the inputs may have. These are
+  /// 0 … p-1, for results of gates 0 … 1, and for results of a table the values up to its largest.
+  /// EncodingError otherwise, unless `modular` says that the sum is meant modulo p, or that the
+  /// caller knows that the messages are smaller. A padded table takes a message of p or more, or
+  /// below 0, for another one, and negates what it finds.
   Ciphertexts linear(std::span<const std::int32_t> weights,
                      std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0,
                      bool modular = false) const;

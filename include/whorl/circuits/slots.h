@@ -46,8 +46,8 @@ SlotMap encode_diagonals(const Server& server, std::span<const std::int64_t> val
 
 /// x·M for each vector of x. A vector is packed in slots and has as many values as the matrix has
 /// rows; the result is in the first `columns` slots. The product takes about 2·sqrt(d) rotations in
-/// baby and giant steps (Halevi and Shoup, CRYPTO 2018), where d is the smaller side rounded up to
-/// a power of two, and a few more that repeat x or add up parts of the result. If the slots behind
+/// baby and giant steps (Halevi and Shoup, CRYPTO 2018). Here d is the smaller side rounded up to a
+/// power of two. A few more rotations repeat x or add up parts of the result. If the slots behind
 /// the values of x must hold zeros and do not, a product with one more plaintext makes them zero.
 /// ShapeError for vectors of another length. A vector that was rotated has N values; the matrix
 /// takes the first ones. KeyMismatchError names a rotation that has no key.

@@ -45,8 +45,8 @@ inline nb::bytes as_bytes(std::span<const std::uint8_t> value) {
 template <std::size_t size>
 std::array<std::uint8_t, size> as_array(const nb::bytes& value, const char* field) {
   if (value.size() != size)
-    throw ShapeError(std::string(field) + ": " + std::to_string(value.size()) +
-                     " bytes, expected " + std::to_string(size));
+    throw ShapeError(std::string(field) + " has " + std::to_string(value.size()) +
+                     " bytes; it must have " + std::to_string(size));
   std::array<std::uint8_t, size> result;
   std::copy_n(static_cast<const std::uint8_t*>(value.data()), size, result.begin());
   return result;

@@ -83,7 +83,7 @@ void bind_batch(nb::class_<Ciphertexts>& type, LayoutOf layout) {
         return with(c, take_words(c.data, layout(c), c.count, index));
       },
       [=](const std::vector<const Ciphertexts*>& batches) {
-        if (batches.empty()) throw ShapeError("batches: none");
+        if (batches.empty()) throw ShapeError("batches: there is no batch");
         for (const Ciphertexts* batch : batches) check_origin(*batch, *batches.front());
         return with(*batches.front(), join_words<Ciphertexts>(batches, layout(*batches.front())));
       });

@@ -24,7 +24,7 @@ Parameters choose(unsigned depth, std::uint64_t plain_modulus, std::uint32_t N, 
 
 double log2_Q(const Parameters& p, unsigned limbs) {
   if (limbs > p.limbs())
-    throw ParameterError("limbs: " + std::to_string(limbs) + ", at most " +
+    throw ParameterError("limbs is " + std::to_string(limbs) + "; it must be at most " +
                          std::to_string(p.limbs()));
   return p.log2_Q(limbs);
 }

@@ -42,11 +42,11 @@ class Accounted:
     def length(self) -> int:
         """Number of values of each vector, which sums, dot products and matrices use.
 
-        The slots behind them count as zeros. Fresh ciphertexts: the length of the last axis of the
-        values. Result of two operands: the longer length. After a rotation, which moves values
-        anywhere: N. After a sum, which fills all slots with one value: 1. With coefficients: N. The
-        length is public, like the shape: if it would tell too much, fill vectors up to one common
-        length.
+        The slots behind them count as zeros. Fresh ciphertexts have the length of the last axis of
+        the values. The result of two operands has the longer length. After a rotation, which moves
+        values anywhere, the length is N. After a sum, which fills all slots with one value, it is
+        1. With coefficients it is N. The length is public, like the shape. If it must stay secret,
+        fill all vectors up to one common length.
         """
         return self._core.length or int(self.parameters.N)
 

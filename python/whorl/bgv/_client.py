@@ -119,8 +119,8 @@ class Client(KeyHolder):
             rotations: columns to rotate rows by, to the left, negative ones to the right
                 (OpenFHE: EvalRotateKeyGen, EvalAtIndexKeyGen).
             swap_rows: whether the two rows are to be exchanged.
-            inner_sum: the largest number of columns that `inner_sum` is to add up, a power of two:
-                adds the rotations by 1, 2, 4, … below it (OpenFHE: EvalSumKeyGen).
+            inner_sum: the largest number of columns that `inner_sum` is to add up, a power of two.
+                It adds the rotations by 1, 2, 4, … below it (OpenFHE: EvalSumKeyGen).
             threads: 0 for all cores.
             progress: True for a bar on terminals and in notebooks, or a callable that is called
                 with (done, total); what it raises stops the generation.

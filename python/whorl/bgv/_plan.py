@@ -193,8 +193,9 @@ def plan(
         dnum, prime_bits: as for `parameters`.
 
     Raises `ParameterError` if no t below 2^31 holds the results, or if no ring up to N = 65536
-    carries the function; `TypeError` if the function compares ciphertexts, branches on them, uses
-    other ciphertexts than its inputs, or returns none. Errors of the function itself pass through.
+    carries the function. Raises `TypeError` if the function compares ciphertexts, branches on them,
+    uses other ciphertexts than its inputs, or returns none. Errors of the function itself pass
+    through.
 
     >>> chosen = plan(lambda x: (x * x).inner_sum(4), Range(0, 255, shape=4))
     >>> chosen.depth, chosen.rotations, chosen.t > 4 * 255**2
@@ -453,7 +454,7 @@ def _as_range(given: Any, index: int) -> Range:
         return given
     values = whole_numbers(given, f"inputs[{index}]")
     if values.size == 0:
-        raise ShapeError(f"inputs[{index}]: no values in shape {values.shape}")
+        raise ShapeError(f"inputs[{index}]: shape {values.shape} holds no values")
     return Range(min(0, int(values.min())), max(0, int(values.max())), values.shape or 1)
 
 

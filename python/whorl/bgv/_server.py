@@ -44,10 +44,10 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     others repeat the call, unless it needs results that lay on that GPU alone. Then `DeviceError`
     names these results; the server can still be used.
 
-    All methods raise these errors: `ParameterMismatchError` or `KeyMismatchError` for ciphertexts
-    that were not made under the server's keys; `KeyMismatchError`, which names the key, if a key is
-    missing; `DeviceError` for arrays of another server; `ValueError` for shapes that do not
-    broadcast; `EncodingError` for another packing; `OutOfMemoryError`.
+    All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
+    made under the server's keys. If a key is missing, they raise `KeyMismatchError`, which names
+    the key. They raise `DeviceError` for arrays of another server, `ValueError` for shapes that do
+    not broadcast, `EncodingError` for another packing, and `OutOfMemoryError`.
 
     >>> from whorl.bgv import Client, parameters
     >>> client = Client(parameters(depth=1))

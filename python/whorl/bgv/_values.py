@@ -45,9 +45,9 @@ def as_vectors(
     t = parameters.t
     array = as_integers(values, 1 - t if least is None else least, t, field)
     if array.ndim == 0:
-        raise ShapeError(f"{field}: a single number is given, and a vector of values is needed")
+        raise ShapeError(f"{field}: a single number is given, but a vector of values is needed")
     if array.size == 0:
-        raise ShapeError(f"{field}: no values in shape {array.shape}")
+        raise ShapeError(f"{field}: shape {array.shape} holds no values")
     return np.ascontiguousarray(array).reshape(-1), array.shape[:-1], array.shape[-1]
 
 

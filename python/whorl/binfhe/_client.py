@@ -53,10 +53,10 @@ class Client(KeyHolder):
 
         Bits for gates have p = 4 (6 and 8 for gates of three and four inputs). `padding` leaves a
         zero bit above the message, with which any function can be looked up in one blind rotation.
-        `EncodingError` for a message not below p, or a p that the parameters do not carry;
-        `TypeError` for an entry that is not an integer; both name the entry and its index.
-        `NoiseError` if a fresh ciphertext of this p decrypts to another message with a probability
-        above `allow_failure`, by default 2^-40; it names a p or a set that would serve.
+        Raises `EncodingError` for a message not below p, or a p that the parameters do not carry.
+        Raises `TypeError` for an entry that is not an integer. Both name the entry and its index.
+        Raises `NoiseError` if a fresh ciphertext of this p decrypts to another message with a
+        probability above `allow_failure`, by default 2^-40; it names a p or a set that would serve.
         (OpenFHE: Encrypt.)
         """
         allowed = as_probability(allow_failure, "allow_failure")
@@ -90,7 +90,7 @@ class Client(KeyHolder):
             values = np.ascontiguousarray(np.broadcast_to(values, host.shape)).reshape(-1)
         except ValueError:
             raise ShapeError(
-                f"expected: shape {values.shape} for ciphertexts of shape {host.shape}"
+                f"expected has shape {values.shape}, but the ciphertexts have shape {host.shape}"
             ) from None
         return self._core.noise(host._core, values).reshape(host.shape)
 

@@ -42,8 +42,9 @@ class Lut(Saved):
             another type, or a callable is given without p.
         ValueError: the array does not have exactly one dimension.
 
-    The `kind` follows: `padded` with padding; else `negacyclic` if f(x + p/2) = -f(x) mod p_out
-    (one blind rotation), else `arbitrary` (two). (Liu, Micciancio, Polyakov, ASIACRYPT 2022;
+    The `kind` follows from these arguments. It is `padded` with padding. Otherwise it is
+    `negacyclic` if f(x + p/2) = -f(x) mod p_out, which takes one blind rotation, or else
+    `arbitrary`, which takes two. (Liu, Micciancio, Polyakov, ASIACRYPT 2022;
     OpenFHE: GenerateLUTviaFunction.)
 
     >>> from whorl.binfhe import parameters
@@ -79,7 +80,7 @@ class Lut(Saved):
             table = [table(m) for m in range(p)]
         given = whole_numbers(table, "table")
         if given.ndim != 1:
-            raise ValueError(f"table: {given.ndim} dimensions, expected 1")
+            raise ValueError(f"table has {given.ndim} dimensions; it must have 1")
         p = as_modulus(len(given) if p is None else p, "p")
         name = "p" if p_out is None else "p_out"
         p_out = as_modulus(p if p_out is None else p_out, "p_out")

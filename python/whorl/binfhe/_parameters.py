@@ -192,8 +192,9 @@ class Parameters(CheckedParameters):
         """log2 of the failure probability of a gate on bootstrapped bits.
 
         `sum_of_squares` is the sum of the squares of the inputs' weights. The gate decides with a
-        margin of q / (2 `margin_sectors`). The two are 2 and 4 for AND, OR, NAND, NOR; 8 and 2 for
-        XOR, XNOR; 3 and 4 for MAJORITY; 3 and 6 for AND3, OR3; 4 and 8 for AND4, OR4.
+        margin of q / (2 `margin_sectors`). The two arguments are 2 and 4 for AND, OR, NAND and NOR,
+        8 and 2 for XOR and XNOR, 3 and 4 for MAJORITY, 3 and 6 for AND3 and OR3, and 4 and 8 for
+        AND4 and OR4.
         """
         return self._core.gate_failure_log2(
             sum_of_squares, margin_sectors, transform or self.transform

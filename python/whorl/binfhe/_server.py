@@ -64,12 +64,12 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     names these results; the server can still be used. `Ciphertexts`, and arrays uploaded from them,
     are not lost, since the host has them.
 
-    All methods raise these errors: `ParameterMismatchError` or `KeyMismatchError` for ciphertexts
-    that were not made under the server's keys; `EncodingError` for a p that the operation does not
-    take; `NoiseError` for an operation that fails more often than `allow_failure` (it names the
-    probability, and a set or p that would serve); `ValueError` for shapes that do not broadcast;
-    `DeviceError` for arrays of another server, and if no working device is left;
-    `OutOfMemoryError`, after which the server can still be used.
+    All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
+    made under the server's keys. They raise `EncodingError` for a p that the operation does not
+    take, and `ValueError` for shapes that do not broadcast. They raise `NoiseError` for an
+    operation that fails more often than `allow_failure`; it names the probability, and a set or p
+    that would serve. They raise `DeviceError` for arrays of another server, and if no working
+    device is left. The server can still be used after an `OutOfMemoryError`.
 
     Inputs of gates may be known bits: bools, integers 0 and 1, and arrays of them. If all inputs of
     a gate but one are known, it needs no bootstrap. The result is then that input, its negation, or
@@ -132,11 +132,11 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """A gate by name, in one bootstrap (OpenFHE: EvalBinGate).
 
         `name`: and, or, nand, nor, xor, xnor (two inputs), majority, and3, or3 (three), and4, or4
-        (four), in any case. Inputs are bits with p = 4 for two inputs and for majority, 6 for and3
-        and or3, 8 for and4 and or4; a larger even p is taken by all but xor and xnor. The bits that
-        come out have p = `p_out`, by default the inputs' p. Raises `ValueError` for another name,
-        `TypeError` for another number of inputs or if none is encrypted, and `EncodingError` if a
-        known input is neither 0 nor 1.
+        (four), in any case. Inputs are bits. Their p is 4 for two inputs and for majority, 6 for
+        and3 and or3, and 8 for and4 and or4. All gates except xor and xnor also take a larger even
+        p. The bits that come out have p = `p_out`, by default the inputs' p. Raises `ValueError`
+        for another name, `TypeError` for another number of inputs or if none is encrypted, and
+        `EncodingError` if a known input is neither 0 nor 1.
 
         `parameters.failure_log2` bounds the failure of gates of two inputs. Other gates fail more
         often. With W128_P64 majority fails with 2^-57, a gate on two outputs of `mux` with 2^-56,
@@ -149,7 +149,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if key not in GATES:
             raise ValueError(f"gate: {name!r} is not one of {', '.join(GATES)}")
         if len(inputs) != GATES[key]:
-            raise TypeError(f"{key}: {len(inputs)} inputs, expected {GATES[key]}")
+            raise TypeError(f"{key} has {len(inputs)} inputs; it takes {GATES[key]}")
         first = _first_encrypted(key, inputs)
         output = _output(first, p_out, padding_out)
         known = [as_bits(each, key) for each in inputs if not _is_encrypted(each)]
@@ -267,9 +267,9 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         once. Negacyclic and padded tables take one blind rotation each, arbitrary ones two.
 
         `within`: how far outputs of tables with `exact=False` may be off; default: the table's
-        `error_bound`. Raises `NoiseError` if they may be off by more, as for a sum, which has more
-        noise than that bound is for, or with an `allow_failure` below 2^-40. `error_bound` of the
-        server tells beforehand.
+        `error_bound`. Raises `NoiseError` if they may be off by more. This can happen for a sum,
+        which has more noise than that bound is for, or with an `allow_failure` below 2^-40.
+        `error_bound` of the server says it before the call.
 
         >>> from whorl.binfhe import Client, Lut, parameters
         >>> params = parameters("W128_P64")
@@ -335,8 +335,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def error_bound(self, lut: Lut, ciphertexts: Encrypted) -> int:
         """How far outputs of a table with `exact=False` may be from f(m) for these inputs.
 
-        Counted around the circle of `p_out`. It follows from the noise that the inputs have, and
-        outputs are further off with a probability of at most `allow_failure`.
+        The distance is counted around the circle of `p_out`. It follows from the noise that the
+        inputs have. Outputs are further off with a probability of at most `allow_failure`.
         """
         if not isinstance(lut, Lut):
             raise TypeError(f"lut: a table is needed, not {type(lut).__name__}")
@@ -358,14 +358,15 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """constant + Σ weights[k]·ciphertexts[k] modulo p, without bootstrap.
 
         The noise variance is the sum of the inputs' variances, each times the square of its weight.
-        Where arrays hold the same ciphertexts, or sums that may have some in common, standard
-        deviations add up instead, and so does the error that is constant under one key
+        If arrays hold the same ciphertexts, or sums that may have some in common, their standard
+        deviations add up instead. The error that is constant under one key adds up in the same way
         (docs/noise.md). So give all terms to one call.
 
-        With padding the sum must stay in 0 … p-1 for all messages that the arrays may hold: 0 …
-        p-1, or 0 and 1 for results of gates, or up to the largest value of a table. Otherwise
-        `EncodingError` is raised, unless `modular` says that the sum is meant modulo p, or that you
-        know its terms to be smaller. A padded table takes a message beyond 0 … p-1 for another one.
+        With padding the sum must stay in 0 … p-1 for all messages that the arrays may hold. These
+        are 0 … p-1, for results of gates 0 and 1, and for results of a table the values up to its
+        largest. Otherwise `EncodingError` is raised, unless `modular` says that the sum is meant
+        modulo p, or that you know its terms to be smaller. A padded table takes a message beyond 0
+        … p-1 for another one.
 
         Raises `ValueError` unless there are as many weights as arrays, and at least one. For a
         weight that is not an integer it raises `TypeError`, and for one outside
@@ -376,10 +377,13 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             wrong = (array < -(2**31)) | (array >= 2**31)
             refuse(array, wrong, field, "outside -2^31 … 2^31 - 1")
         if added.ndim:
-            raise TypeError(f"constant: shape {added.shape}; one integer is needed")
+            raise TypeError(f"constant has shape {added.shape}; it must be one integer")
         arrays = tuple(ciphertexts)
         if numbers.ndim != 1 or len(numbers) != len(arrays) or not arrays:
-            raise ValueError(f"weights: shape {numbers.shape} for {len(arrays)} arrays")
+            raise ValueError(
+                f"weights has shape {numbers.shape}; there must be at least one array, and "
+                f"one weight for each of {len(arrays)} arrays"
+            )
         operands, shape = self._meet(*arrays)
         cores = [each._core for each in operands]
         core = self._core.linear(numbers.astype(np.int32), cores, int(added), bool(modular))
@@ -434,16 +438,16 @@ def _check_tables(luts: Sequence[Lut], ciphertexts: EncryptedArray) -> None:
     for lut in luts:
         if lut.parameters != ciphertexts.parameters:
             raise ParameterMismatchError(
-                f"luts: a table for parameters {lut.parameters.digest} on ciphertexts under "
-                f"{ciphertexts.parameters.digest}"
+                f"luts: a table is for parameters {lut.parameters.digest}, but the ciphertexts are "
+                f"under {ciphertexts.parameters.digest}"
             )
         if (lut.p, lut.padding) != (ciphertexts.p, ciphertexts.padding):
             raise EncodingError(
-                f"luts: a table for p, padding = {lut.p}, {lut.padding} on ciphertexts with "
-                f"{ciphertexts.p}, {ciphertexts.padding}"
+                f"luts: a table is for p, padding = {lut.p}, {lut.padding}, but the ciphertexts "
+                f"have {ciphertexts.p}, {ciphertexts.padding}"
             )
         if (lut.p_out, lut.padding_out) != (first.p_out, first.padding_out):
             raise EncodingError(
-                f"luts: p_out, padding_out = {lut.p_out}, {lut.padding_out} beside "
-                f"{first.p_out}, {first.padding_out}"
+                f"luts: all tables must have the same p_out, padding_out, but one has {lut.p_out}, "
+                f"{lut.padding_out} and the first has {first.p_out}, {first.padding_out}"
             )

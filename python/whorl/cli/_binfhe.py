@@ -89,7 +89,7 @@ def _gate(name: str, p_out: int | None) -> Work:
     def work(server: Any, arrays: list[Any]) -> Any:
         special = {"not": 1, "bootstrap": 1, "mux": 3, "cmux": 3}
         if name in special and len(arrays) != special[name]:
-            raise ValueError(f"{name}: {len(arrays)} inputs, expected {special[name]}")
+            raise ValueError(f"{name} has {len(arrays)} inputs; it takes {special[name]}")
         match name:
             case "not":
                 return server.not_(*arrays)
@@ -105,7 +105,7 @@ def _gate(name: str, p_out: int | None) -> Work:
 def _lut(scheme: Scheme, text: str, p_out: int | None, approximate: bool) -> Work:
     def work(server: Any, arrays: list[Any]) -> Any:
         if len(arrays) != 1:
-            raise ValueError(f"--lut: {len(arrays)} inputs, expected 1")
+            raise ValueError(f"--lut has {len(arrays)} inputs; it takes 1")
         [array] = arrays
         outputs = array.p if p_out is None else p_out
         values = _expressions.table(text, array.p, outputs)

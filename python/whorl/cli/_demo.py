@@ -126,7 +126,9 @@ def demo(
         return
     if application not in applications:
         raise typer.BadParameter(
-            f"{application}: not among {', '.join(applications) or 'those here: none'}"
+            f"{application} is not among {', '.join(applications)}"
+            if applications
+            else f"{application} is no application here"
         )
     command = [sys.executable, str(applications[application])]
     status = _run(command)

@@ -46,7 +46,7 @@ def _power(base: Any, exponent: Any) -> Any:
         if not 0 <= exponent <= 64:
             raise ValueError(f"an exponent of {exponent} is outside 0 … 64")
         if base.bit_length() * exponent > _LARGEST:
-            raise ValueError(f"a power of more than {_LARGEST} bits")
+            raise ValueError(f"a power has more than {_LARGEST} bits")
     return base**exponent
 
 
@@ -55,7 +55,7 @@ def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
         found = _value(part, names, functions)
         if isinstance(found, tuple):
             raise ValueError(
-                f"'{ast.unparse(part)}' gives two values, and so must be the whole expression"
+                f"'{ast.unparse(part)}' gives two values, so it must be the whole expression"
             )
         return found
 

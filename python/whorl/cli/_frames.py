@@ -65,5 +65,5 @@ def check(header: Header, wanted: str, like: Header) -> None:
     if header.key != like.key:
         raise KeyMismatchError(
             f"{header.path} belongs to key {header.key.hex()[:8]}…, "
-            f"{like.path} to key {like.key.hex()[:8]}…"
+            f"but {like.path} to key {like.key.hex()[:8]}…"
         )

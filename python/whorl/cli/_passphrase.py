@@ -24,7 +24,7 @@ def read(file: Path | None, confirm: bool) -> str | bytes:
         with file.open("rb") as stream:
             content = stream.read(LONGEST + 1)
         if len(content) > LONGEST:
-            raise ValueError(f"{file}: more than {LONGEST} bytes; this is no passphrase")
+            raise ValueError(f"{file} has more than {LONGEST} bytes; this is no passphrase")
         content = content.removesuffix(b"\r\n" if content.endswith(b"\r\n") else b"\n")
         if not content:
             raise ValueError(f"{file}: the passphrase in it is empty")
@@ -33,11 +33,11 @@ def read(file: Path | None, confirm: bool) -> str | bytes:
     if given:
         return os.fsencode(given)  # the bytes that it was given in, text or not
     if not sys.stdin.isatty():
-        raise ValueError(f"no passphrase: give --passphrase-file or set {VARIABLE}")
+        raise ValueError(f"no passphrase is given: use --passphrase-file or set {VARIABLE}")
     try:
         phrase = getpass.getpass("Passphrase: ")
         if not phrase:
-            raise ValueError("passphrase: empty")
+            raise ValueError("passphrase: it is empty")
         if confirm and getpass.getpass("Again: ") != phrase:
             raise ValueError("passphrase: the two differ")
     except EOFError:

@@ -86,7 +86,7 @@ def _rows(where: str, text: str) -> Any:
     for (number, _), row in zip(lines, rows, strict=True):
         if len(row) != len(rows[0]):
             raise ValueError(
-                f"{where}: line {number} has {len(row)} values, the first has {len(rows[0])}"
+                f"{where}: line {number} has {len(row)} values, but the first has {len(rows[0])}"
             )
     if not rows:
         raise ValueError(f"{where}: there are no values")

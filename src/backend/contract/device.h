@@ -180,8 +180,8 @@ class Queue {
   }
   static void check_size(const char* what, std::size_t got, std::size_t want) {
     if (got != want)
-      throw ShapeError(std::string(what) + ": " + std::to_string(got) + " elements where " +
-                       std::to_string(want) + " are due");
+      throw ShapeError(std::string(what) + " has " + std::to_string(got) +
+                       " elements; it must have " + std::to_string(want));
   }
   [[noreturn]] void refuse_slice() const;
   [[noreturn]] void refuse_family(const char* what, std::size_t word_bytes) const;

@@ -15,7 +15,8 @@ bool apart(const void* a, std::size_t a_bytes, const void* b, std::size_t b_byte
 void refuse_overlap(const char* what, std::size_t in, std::size_t out, std::ptrdiff_t offset) {
   throw ShapeError(std::string(what) + " of " + std::to_string(in) +
                    " elements and the output of " + std::to_string(out) +
-                   " overlap: it begins at element " + std::to_string(offset));
+                   " overlap: the output begins at element " + std::to_string(offset) +
+                   " of the input");
 }
 
 void Queue::refuse_slice() const {
@@ -38,8 +39,8 @@ void Family::check_owner(const char* what, const Prepared& prepared) const {
 
 void Family::check_size(const char* what, std::size_t got, std::size_t want) {
   if (got != want)
-    throw ShapeError(std::string(what) + ": " + std::to_string(got) + " elements where " +
-                     std::to_string(want) + " are due");
+    throw ShapeError(std::string(what) + " has " + std::to_string(got) +
+                     " elements; it must have " + std::to_string(want));
 }
 
 std::size_t Family::rows_of(const char* what, std::size_t size, std::size_t row) {

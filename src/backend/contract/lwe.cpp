@@ -42,13 +42,13 @@ std::size_t LweOps::check_modulus_switch(std::uint64_t from, std::uint64_t to, s
 
 void LweOps::check_switch_shape(const SwitchShape& shape, std::size_t word_bytes) {
   if (shape.N == 0 || shape.n == 0)
-    throw ParameterError("key-switching key: from N = " + std::to_string(shape.N) +
-                         " to n = " + std::to_string(shape.n) + "; both at least 1");
+    throw ParameterError("key-switching key: N = " + std::to_string(shape.N) +
+                         " and n = " + std::to_string(shape.n) + " must both be at least 1");
   if (shape.Q_ks < 2)
     throw ParameterError("key-switching key: Q_ks = " + std::to_string(shape.Q_ks) + " is below 2");
   if (shape.gadget.modulus() != shape.Q_ks)
     throw ParameterError("key-switching key: its gadget is for " +
-                         std::to_string(shape.gadget.modulus()) + ", Q_ks is " +
+                         std::to_string(shape.gadget.modulus()) + ", but Q_ks is " +
                          std::to_string(shape.Q_ks));
   if (word_bytes < word_bytes_for(shape.Q_ks))
     refuse_word("key-switching key", shape.Q_ks - 1, 8 * word_bytes);
@@ -59,8 +59,8 @@ void LweOps::check_switch_shape(const SwitchShape& shape, std::size_t word_bytes
   for (unsigned j = 0; j < shape.gadget.digits(); ++j)
     rows += shape.table ? shape.gadget.bound(j) : 1;
   if (rows > most_switch_rows)
-    throw ParameterError("key-switching key: " + std::to_string(rows) +
-                         " rows a coefficient; at most " + std::to_string(most_switch_rows));
+    throw ParameterError("key-switching key: a coefficient has " + std::to_string(rows) +
+                         " rows; it may have at most " + std::to_string(most_switch_rows));
 }
 
 std::size_t LweOps::check_key_switch(const SwitchKey& key, std::size_t in, std::size_t out) const {
@@ -83,7 +83,8 @@ LweOps::Matrix LweOps::check_matrix(std::uint64_t q, std::size_t row,
                                     std::size_t out) {
   check_sum_modulus("lwe_matrix", q);
   if (constants.empty() || matrix.empty() || matrix.size() % constants.size() != 0)
-    throw ShapeError("lwe_matrix: " + std::to_string(matrix.size()) + " entries for " +
+    throw ShapeError("lwe_matrix: the matrix has " + std::to_string(matrix.size()) +
+                     " entries, which are not a whole number of rows for " +
                      std::to_string(constants.size()) + " results");
   const std::size_t inputs = matrix.size() / constants.size();
   const std::size_t batch = rows_of("lwe_matrix", in, inputs * row);

@@ -10,7 +10,7 @@ namespace {
 
 template <class Word>
 void check_limbs(const char* what, Moduli<Word> q, std::size_t size) {
-  if (q.empty()) throw ShapeError(std::string(what) + ": no limb");
+  if (q.empty()) throw ShapeError(std::string(what) + ": there is no limb");
   if (size % q.size() != 0)
     throw ShapeError(std::string(what) + ": " + std::to_string(size) +
                      " elements are not a whole number of rows of " + std::to_string(q.size()));
@@ -21,12 +21,12 @@ void check_limbs(const char* what, Moduli<Word> q, std::size_t size) {
 template <class Word>
 void RingOps<Word>::transform_checked(NttPlans<Word> plans, bool forward, Output data) const {
   this->check(data);
-  if (plans.empty()) throw ShapeError("ntt: no limb");
+  if (plans.empty()) throw ShapeError("ntt: there is no limb");
   const std::uint32_t N = plans[0]->N();
   for (std::size_t l = 0; l < plans.size(); ++l)
     if (plans[l]->N() != N)
       throw ShapeError("ntt: limb " + std::to_string(l) + " has N = " +
-                       std::to_string(plans[l]->N()) + ", limb 0 has " + std::to_string(N));
+                       std::to_string(plans[l]->N()) + ", but limb 0 has " + std::to_string(N));
   const std::size_t batch = this->rows_of("ntt", data.size, plans.size() * N);
   if (batch) transform(plans, forward, batch, data.data);
 }
@@ -77,7 +77,7 @@ template <class Word>
 void RingOps<Word>::take(std::size_t rows, std::uint32_t N, std::span<const std::uint32_t> index,
                          Input in, std::size_t first, Output out) const {
   this->check(in, out);
-  if (rows == 0) throw ShapeError("take: no row");
+  if (rows == 0) throw ShapeError("take: there is no row");
   const std::size_t in_batch = this->rows_of("take", in.size, rows * N),
                     out_batch = this->rows_of("take: output", out.size, rows * N);
   if (first > out_batch || index.size() > out_batch - first)

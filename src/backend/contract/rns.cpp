@@ -11,7 +11,7 @@ namespace {
 
 /// B for an array of (rows, B, N).
 std::size_t batch_of(const char* what, std::size_t size, std::size_t rows, std::uint32_t N) {
-  if (rows == 0) throw ShapeError(std::string(what) + ": no part");
+  if (rows == 0) throw ShapeError(std::string(what) + ": there is no part");
   if (size % (rows * N) != 0)
     throw ShapeError(std::string(what) + ": " + std::to_string(size) + " residues are not " +
                      std::to_string(rows) + " rows of a batch of polynomials of " +
@@ -22,9 +22,9 @@ std::size_t batch_of(const char* what, std::size_t size, std::size_t rows, std::
 void check_rows(const char* what, std::size_t size, std::size_t rows, std::size_t batch,
                 std::uint32_t N) {
   if (size != rows * batch * N)
-    throw ShapeError(std::string(what) + ": " + std::to_string(size) + " residues where " +
-                     std::to_string(rows) + " rows of " + std::to_string(batch) +
-                     " polynomials of " + std::to_string(N) + " are due");
+    throw ShapeError(std::string(what) + " has " + std::to_string(size) +
+                     " residues; it must have " + std::to_string(rows) + " rows of " +
+                     std::to_string(batch) + " polynomials of " + std::to_string(N));
 }
 
 template <class Word>
@@ -48,13 +48,14 @@ void check_added(std::size_t parts, std::size_t part, std::span<const Word> adde
                  std::span<const Word> out) {
   if (added.size() > out.size() || (part > 0 && added.size() % part != 0))
     throw ShapeError("divide: " + std::to_string(added.size()) +
-                     " residues to be added are not some of " + std::to_string(parts) +
-                     " parts of " + std::to_string(part));
+                     " residues are to be added; they must be whole parts of " +
+                     std::to_string(part) + " residues, at most " + std::to_string(parts) +
+                     " of them");
   if (!apart(added.data(), added.size_bytes(), out.data(), out.size_bytes()) &&
       (g != 1 || added.data() != out.data()))
-    throw ShapeError("divide: what is to be added lies in the output, " +
-                     (g == 1 ? std::string("elsewhere than where it is added")
-                             : "and g = " + std::to_string(g) + " is not 1"));
+    throw ShapeError(
+        "divide: what is to be added lies in the output, but " +
+        (g == 1 ? std::string("not where it is added") : "g = " + std::to_string(g) + " is not 1"));
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ void check_added(std::size_t parts, std::size_t part, std::span<const Word> adde
 template <class Word>
 std::unique_ptr<const RnsTables<Word>> RnsOps<Word>::prepare(
     std::shared_ptr<const ring::RnsPlan<Word>> plan) const {
-  if (!plan) throw ParameterError("prepare: no plan");
+  if (!plan) throw ParameterError("prepare: there is no plan");
   return this->own(make_tables(std::move(plan)));
 }
 
@@ -70,8 +71,8 @@ template <class Word>
 std::unique_ptr<const Conversion<Word>> RnsOps<Word>::prepare_conversion(
     const ring::BaseConversion<Word>& rule) const {
   if (rule.from().size() > ring::Basis::most)
-    throw ParameterError("base conversion from " + std::to_string(rule.from().size()) +
-                         " primes; at most " + std::to_string(ring::Basis::most));
+    throw ParameterError("base conversion is from " + std::to_string(rule.from().size()) +
+                         " primes; it may be from at most " + std::to_string(ring::Basis::most));
   return this->own(make_conversion(rule));
 }
 
@@ -171,7 +172,7 @@ void RnsOps<Word>::weighted_inner_products(std::span<const WeightedKey<Word>> te
                                            Input digits, bool onto, Output out) const {
   constexpr const char* what = "weighted_inner_products";
   this->check(digits, out);
-  if (terms.empty() || !terms[0].key) throw ShapeError(std::string(what) + ": no term");
+  if (terms.empty() || !terms[0].key) throw ShapeError(std::string(what) + ": there is no term");
   const InnerProduct product = product_of(what, *terms[0].key, tables, basis, terms[0].g);
   const std::uint32_t N = tables.plan().N();
   const std::size_t rows = product.rows.size();
@@ -240,7 +241,8 @@ void RnsOps<Word>::divide(const Tables& tables, const ring::Basis& from, const r
   check_exponent("divide", plan, g);
   const Division division{from, to, t};
   if (division.dropped().empty())
-    throw ParameterError("divide: no prime of " + from.describe() + " goes, to " + to.describe());
+    throw ParameterError("divide: from " + from.describe() + " to " + to.describe() +
+                         " no prime is dropped");
   division.dropped().for_each([&](unsigned i) {
     if (t % plan.moduli()[i].value() == 0)
       throw ParameterError("divide: t = " + std::to_string(t) + " is a multiple of prime " +
@@ -264,7 +266,7 @@ void RnsOps<Word>::tensor(const Tables& tables, const ring::Basis& basis, std::s
   plan.check_basis("tensor", basis);
   const std::size_t limbs = basis.size(), N = plan.N();
   const std::size_t batch = batch_of("tensor: a", a.size, a_parts * limbs, plan.N());
-  if (b_parts == 0) throw ShapeError("tensor: no part");
+  if (b_parts == 0) throw ShapeError("tensor: there is no part");
   if (b.size != b_parts * limbs * N)
     check_rows("tensor: b", b.size, b_parts * limbs, batch, plan.N());
   check_rows("tensor: output", out.size, (a_parts + b_parts - 1) * limbs, batch, plan.N());

@@ -31,36 +31,38 @@ void check_rows(const RotationShape& shape) {
     throw ShapeError("blind-rotation key: " + what);
   };
   if (shape.step_keys.size() != shape.n)
-    refuse("step_keys of " + std::to_string(shape.step_keys.size()) +
-           " coefficients; n = " + std::to_string(shape.n));
+    refuse("step_keys has " + std::to_string(shape.step_keys.size()) +
+           " entries; it must have n = " + std::to_string(shape.n));
   if (shape.first_row.size() != std::size_t{shape.n} + 1 || shape.first_row[0] != 0)
     refuse("first_row must have n + 1 = " + std::to_string(std::size_t{shape.n} + 1) +
-           " numbers, from 0");
+           " numbers, of which the first is 0");
   for (std::uint32_t i = 0; i < shape.n; ++i) {
     const std::size_t begin = shape.first_row[i], end = shape.first_row[i + 1];
     const unsigned keys = shape.step_keys[i], digits = shape.gadgets[i].digits();
     if (keys > shape.keys || (shape.kind == RotationKind::ginx && keys != shape.keys))
-      refuse("coefficient " + std::to_string(i) + " has " + std::to_string(keys) + " keys of " +
+      refuse("coefficient " + std::to_string(i) + " has " + std::to_string(keys) + " keys; it " +
+             (shape.kind == RotationKind::ginx ? "must have " : "may have at most ") +
              std::to_string(shape.keys));
     if (end - begin != std::size_t{2} * keys * digits)
       refuse("coefficient " + std::to_string(i) + " has rows " + std::to_string(begin) + " … " +
-             std::to_string(end) + " for " + std::to_string(keys) + " keys of " +
-             std::to_string(2 * digits) + " rows each");
+             std::to_string(end) + "; it must have the rows of " + std::to_string(keys) +
+             " keys of " + std::to_string(2 * digits) + " rows each");
   }
   const std::size_t steps = shape.first_row.back();
   if (shape.row_count < steps ||
       (shape.automorphisms == 0 ? shape.row_count != steps
                                 : (shape.row_count - steps) % shape.automorphisms != 0))
-    refuse("row_count = " + std::to_string(shape.row_count) + " with " + std::to_string(steps) +
-           " rows of steps and " + std::to_string(shape.automorphisms) + " automorphisms");
+    refuse("row_count = " + std::to_string(shape.row_count) + " does not fit " +
+           std::to_string(steps) + " rows of steps and " + std::to_string(shape.automorphisms) +
+           " automorphisms");
 }
 
 void check_offsets(const char* what, std::span<const std::uint32_t> offsets, std::size_t N) {
   if (offsets.empty()) throw ShapeError(std::string(what) + ": no coefficient is asked for");
   for (const std::uint32_t k : offsets)
     if (k >= N)
-      throw ShapeError(std::string(what) + ": coefficient " + std::to_string(k) + " of " +
-                       std::to_string(N));
+      throw ShapeError(std::string(what) + ": coefficient " + std::to_string(k) +
+                       " is not below N = " + std::to_string(N));
 }
 
 }  // namespace
@@ -74,17 +76,19 @@ std::unique_ptr<const RotationKey> RotationOps<Word>::prepare(const RotationShap
   ring::check_ring_dimension(shape.N);
   if (shape.N > most_N)
     refuse("N = " + std::to_string(shape.N) + " is above " + std::to_string(most_N));
-  if (shape.n == 0) refuse("n = 0");
+  if (shape.n == 0) refuse("n is 0; it must be at least 1");
   this->check_size("blind-rotation key: gadgets", shape.gadgets.size(), shape.n);
-  if (shape.keys == 0) refuse("no key a step");
+  if (shape.keys == 0) refuse("there is no key for a step");
   if (shape.kind == RotationKind::ginx && shape.keys > 2)
-    refuse(std::to_string(shape.keys) + " keys a coefficient; 1 (binary) or 2 (ternary)");
+    refuse("a coefficient has " + std::to_string(shape.keys) +
+           " keys; it must have 1 (binary) or 2 (ternary)");
   for (std::size_t i = 0; i < shape.gadgets.size(); ++i)
     if (shape.gadgets[i].modulus() != shape.Q)
       refuse("gadget " + std::to_string(i) + " is for " +
-             std::to_string(shape.gadgets[i].modulus()) + ", Q is " + std::to_string(shape.Q));
+             std::to_string(shape.gadgets[i].modulus()) + ", but Q is " + std::to_string(shape.Q));
   if (shape.most_digits() > most_digits)
-    refuse(std::to_string(shape.most_digits()) + " digits; at most " + std::to_string(most_digits));
+    refuse("a gadget has " + std::to_string(shape.most_digits()) + " digits; it may have at most " +
+           std::to_string(most_digits));
   check_ring_word<Word>(shape.Q);
   check_rows(shape);
   return this->own(make_key(shape, rows));
@@ -114,11 +118,12 @@ typename RotationOps<Word>::Batch RotationOps<Word>::check_batch(const RotationK
   this->check_size("blind_rotate: ciphertexts", batch.lwe.size, count * (shape.n + 1));
   const std::size_t tables =
       this->rows_of("blind_rotate: look-up tables", batch.luts.size, shape.N);
-  if (tables == 0) throw ShapeError("blind_rotate: no look-up table");
+  if (tables == 0) throw ShapeError("blind_rotate: there is no look-up table");
   for (std::size_t i = 0; i < count; ++i)
     if (batch.index[i] >= tables)
       throw ShapeError("blind_rotate: ciphertext " + std::to_string(i) + " asks for table " +
-                       std::to_string(batch.index[i]) + " of " + std::to_string(tables));
+                       std::to_string(batch.index[i]) + "; it must be below " +
+                       std::to_string(tables) + ", the number of tables");
   this->check_size("blind_rotate: output", out.size, count * row);
   check_apart("blind_rotate: ciphertexts", batch.lwe, out);
   check_apart("blind_rotate: look-up tables", batch.luts, out);

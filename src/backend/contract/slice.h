@@ -32,7 +32,7 @@ struct Slice {
   Slice part(std::size_t offset, std::size_t count) const {
     if (offset > size || count > size - offset)
       throw ShapeError("slice [" + std::to_string(offset) + ", " + std::to_string(offset + count) +
-                       ") of a buffer of " + std::to_string(size));
+                       ") does not lie within a buffer of " + std::to_string(size));
     return {data + offset, count, queue};
   }
 };

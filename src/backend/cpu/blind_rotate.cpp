@@ -17,7 +17,7 @@ void each_tile(std::size_t count, std::size_t bytes_per_ciphertext, const Worker
 void check_lanes(unsigned prepared, unsigned used, const char* values) {
   if (prepared != used)
     throw RefusedError("the key was prepared for vectors of " + std::to_string(prepared) + " " +
-                       values + ", the device now uses " + std::to_string(used));
+                       values + ", but the device now uses " + std::to_string(used));
 }
 
 }  // namespace whorl::backend::cpu

@@ -101,7 +101,8 @@ class Tile {
     const std::size_t N = shape.N, own_digits = 2 * shape.most_digits() * N, own_ints = 5 * N;
     digits_ = hwy::AllocateAligned<Value>(count * own_digits);
     ints_ = hwy::AllocateAligned<Int>(count * own_ints);
-    if (!digits_ || !ints_) throw OutOfMemoryError("blind rotation: no memory for a tile");
+    if (!digits_ || !ints_)
+      throw OutOfMemoryError("blind rotation: the system gave no memory for a tile");
     for (std::size_t c = 0; c < count; ++c) {
       Int* const own = ints_.get() + c * own_ints;
       const std::uint32_t* const lwe = batch.lwe + (begin + c) * (shape.n + 1);

@@ -328,7 +328,7 @@ std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
     const std::size_t values = (key->first[i + 1] - key->first[i]) * 2 * N;
     auto spectra = hwy::AllocateAligned<double>(values);
     if (!coefficients || !spectra)
-      throw OutOfMemoryError("blind-rotation key: no memory for a step");
+      throw OutOfMemoryError("blind-rotation key: the system gave no memory for a step");
     // Polynomials (row, key, component), 2·M = N doubles each, as the step is laid out.
     auto place_of = [&](std::size_t polynomial, unsigned k, unsigned component) {
       return (polynomial * shape.keys + k) * 2 + component;

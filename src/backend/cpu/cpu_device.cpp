@@ -107,7 +107,7 @@ DeviceInfo describe() {
 
 std::vector<std::shared_ptr<const Device>> make(const std::string& name,
                                                 const DeviceOptions& options) {
-  if (name != "cpu") throw DeviceError("device \"" + name + "\": no such device");
+  if (name != "cpu") throw DeviceError("device \"" + name + "\" does not exist");
   const unsigned threads = threads_or_cores(options.threads);
   return {std::make_shared<CpuDevice>(Workers{
       threads, options.interrupt, threads > 1 ? std::make_shared<Crew>(threads - 1) : nullptr})};

@@ -128,7 +128,7 @@ void switch_tile(const CpuSwitchKey& key, const Residue* in, Residue* out, std::
   const std::size_t stride = (words + 31) / 32 * 32;
   const unsigned digits = shape.gadget.digits();
   auto sums = hwy::AllocateAligned<Word>(count * stride);
-  if (!sums) throw OutOfMemoryError("key switching: no memory for a tile");
+  if (!sums) throw OutOfMemoryError("key switching: the system gave no memory for a tile");
   std::fill_n(sums.get(), count * stride, Word{0});
   const std::int64_t Q = static_cast<std::int64_t>(shape.Q_ks);
   // Rows are looked up at random: they are fetched some coefficients ahead, more for a small tile.

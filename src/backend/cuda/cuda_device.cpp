@@ -124,7 +124,7 @@ std::vector<int> ordinals_of(const std::string& name) {
     if (all.empty()) throw DeviceError("device \"" + name + "\": no GPU can be used");
     return all;
   }
-  if (!name.starts_with(prefix)) refuse(name, "no such device");
+  if (!name.starts_with(prefix)) refuse(name, "it does not exist");
   return parse_ordinals(name, std::string_view(name).substr(prefix.size()));
 }
 

@@ -173,14 +173,14 @@ std::vector<Array> Evaluator::run(std::size_t count, std::span<const Array* cons
 std::vector<Array> Evaluator::map(std::span<const Array* const> in, std::span<const Form> out,
                                   bool with_keys, const Work& work) const {
   check(in);
-  if (in.empty()) throw ShapeError("no input");
+  if (in.empty()) throw ShapeError("there is no input");
   std::size_t count = 1;
   for (const Array* array : in)
     if (array->count() != 1) count = array->count();
   for (std::size_t k = 0; k < in.size(); ++k)
     if (in[k]->count() != count && in[k]->count() != 1)
       throw ShapeError("input " + std::to_string(k) + " has " + std::to_string(in[k]->count()) +
-                       " ciphertexts, another has " + std::to_string(count));
+                       " ciphertexts, but another has " + std::to_string(count));
   const auto wants = [&](run::Range range) {
     std::vector<Want> all;
     for (const Array* array : in)
@@ -349,8 +349,8 @@ Array Evaluator::join(std::span<const Array> in) const {
   std::size_t count = 0;
   for (const Array& array : in) {
     if (array.form() != in[0].form())
-      throw ShapeError("join: ciphertexts " + array.form().describe() + " and others " +
-                       in[0].form().describe());
+      throw ShapeError("join: all ciphertexts must have one form, but some are " +
+                       array.form().describe() + " and others " + in[0].form().describe());
     inputs.push_back(&array);
     count += array.count();
   }

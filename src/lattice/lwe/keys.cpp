@@ -17,7 +17,7 @@ std::uint64_t lwe_mask(std::span<const Word> a, std::span<const std::int32_t> s,
     return math::inner_product_masked<Word>(a, s, static_cast<Word>(Q - 1));
   if constexpr (sizeof(Word) == 2)
     throw ParameterError("LWE modulus " + std::to_string(Q) +
-                         ": 16-bit words are for powers of two");
+                         " is not a power of two, and 16-bit words are for powers of two only");
   else
     return math::inner_product<Word>(a, s, math::Modulus<Word>(static_cast<Word>(Q)));
 }

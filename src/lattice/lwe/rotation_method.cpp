@@ -34,8 +34,8 @@ RotationMethod::RotationMethod(Kind kind, unsigned group, std::uint64_t raised_b
                            " is not in 0 … 3");
   }
   if (raised_by_ == 0 || raised_by_ >= (1ULL << 60))
-    throw ParameterError("rotation: raised by P = " + std::to_string(raised_by_) +
-                         ", which is not in 1 … 2^60 - 1");
+    throw ParameterError("rotation: the factor P = " + std::to_string(raised_by_) +
+                         " of the modulus is not in 1 … 2^60 - 1");
 }
 
 std::string RotationMethod::describe() const {
@@ -63,7 +63,8 @@ void RotationMethod::check_secret(SecretKind lwe) const {
                     : kind_ == Kind::unrolled ? lwe == SecretKind::binary
                                               : true;
   if (!fits)
-    throw ParameterError("lwe_secret = " + std::to_string(static_cast<int>(lwe)) + ": must be " +
+    throw ParameterError("lwe_secret is " + std::to_string(static_cast<int>(lwe)) +
+                         "; it must be " +
                          (kind_ == Kind::ginx ? "binary (0) or ternary (1): " : "binary (0): ") +
                          describe() + " encrypts indicators of its values");
 }
@@ -110,7 +111,7 @@ backend::RotationShape RotationMethod::shape(std::uint32_t N, std::uint64_t Q, S
     const unsigned digits = out.gadgets[i].digits();
     if (raised() && digits != 1)
       throw ParameterError("gadget digits = " + std::to_string(digits) +
-                           ": must be 1 where the modulus is raised");
+                           " must be 1 where the modulus is raised");
     unsigned in_step = out.keys;
     if (kind_ == Kind::unrolled)
       in_step = i % group_ != 0 ? 0 : (1u << std::min<std::uint32_t>(group_, out.n - i)) - 1;

@@ -23,12 +23,12 @@ std::vector<backend::Slice<const Word>> slices_of(std::span<const Rows* const> i
 
 /// That operands of a sum belong together.
 void check_alike(const char* what, std::span<const Rows* const> in) {
-  if (in.empty()) throw ShapeError(std::string(what) + ": no input");
+  if (in.empty()) throw ShapeError(std::string(what) + ": there is no input");
   for (std::size_t k = 1; k < in.size(); ++k)
     if (in[k]->form() != in[0]->form() || in[k]->count() != in[0]->count())
       throw ShapeError(std::string(what) + ": input " + std::to_string(k) + " has " +
                        std::to_string(in[k]->count()) + " ciphertexts " + in[k]->form().describe() +
-                       "; input 0 has " + std::to_string(in[0]->count()) + " " +
+                       ", but input 0 has " + std::to_string(in[0]->count()) + " " +
                        in[0]->form().describe());
 }
 
@@ -153,9 +153,9 @@ std::vector<Rows> Stages::matrix(std::span<const std::int64_t> entries,
   check_alike("matrix", in);
   const std::size_t results = constants.size();
   if (results == 0 || entries.size() != results * in.size())
-    throw ShapeError("matrix: " + std::to_string(entries.size()) + " entries for " +
+    throw ShapeError("matrix: there are " + std::to_string(entries.size()) + " entries; " +
                      std::to_string(results) + " results of " + std::to_string(in.size()) +
-                     " inputs");
+                     " inputs need one for each result and input");
   const std::size_t count = in[0]->count();
   const std::vector<run::Range> whole(in.size(), {0, count});
   const Rows together = join(in, whole);
@@ -198,7 +198,8 @@ Rows Stages::modulus_switch(Rows&& in, std::uint64_t to, bool centre) const {
 }
 
 Rows Stages::key_switch(const Rows& in) const {
-  if (!keys_.key_switch) throw backend::RefusedError("no key-switching key on " + queue_.name());
+  if (!keys_.key_switch)
+    throw backend::RefusedError("there is no key-switching key on " + queue_.name());
   const backend::SwitchShape& shape = keys_.key_switch->shape();
   const Form& form = in.form();
   if (form.modulus != shape.Q_ks || form.dimension != shape.N || form.under != Under::ring)
@@ -219,7 +220,8 @@ Form extracted_form(const backend::RotationShape& shape) {
 }
 
 const backend::RotationKey& Stages::rotation_key() const {
-  if (!keys_.rotation) throw backend::RefusedError("no blind-rotation key on " + queue_.name());
+  if (!keys_.rotation)
+    throw backend::RefusedError("there is no blind-rotation key on " + queue_.name());
   return *keys_.rotation;
 }
 

@@ -56,8 +56,8 @@ void Typed<Word>::check_plain(const char* what, const Array& a, const Array& m) 
   this->check(what, a);
   this->check(what, m);
   if (m.parts() != 1 || m.form() != a.form())
-    throw ShapeError(std::string(what) + ": plaintexts of " + std::to_string(m.parts()) +
-                     " parts, or of another form; they have one part");
+    throw ShapeError(std::string(what) + ": the plaintexts have " + std::to_string(m.parts()) +
+                     " parts or another form; they must have one part and the array's form");
   if (!m.basis().includes(a.basis()))
     throw ShapeError(std::string(what) + ": plaintexts over primes " + m.basis().describe() +
                      " do not have " + (a.basis() - m.basis()).describe());
@@ -80,7 +80,10 @@ Array Typed<Word>::combine(const Array& a, const Array& b, bool subtract) const 
   this->check(what, a);
   this->check(what, b);
   this->check_basis(what, b.basis(), a.basis());
-  if (a.form() != b.form()) throw ShapeError(std::string(what) + ": one array of each form");
+  if (a.form() != b.form())
+    throw ShapeError(
+        std::string(what) +
+        ": one array has coefficients and the other does not; both must have the same form");
   const unsigned common = std::min(a.parts(), b.parts()), most = std::max(a.parts(), b.parts());
   const Shape shape{most, a.basis(), this->common_count(what, a, b), a.form()};
   const auto both = moduli(a.basis(), common), rest = moduli(a.basis(), most - common);
@@ -152,8 +155,8 @@ Array Typed<Word>::scale(const Array& a, std::span<const std::uint64_t> by) cons
   this->check("scale", a);
   const auto primes = moduli(a.basis(), 1);
   if (by.size() != primes.size())
-    throw ShapeError("scale: " + std::to_string(by.size()) + " residues for " +
-                     std::to_string(primes.size()) + " primes");
+    throw ShapeError("scale: " + std::to_string(by.size()) + " residues are given for " +
+                     std::to_string(primes.size()) + " primes; there must be one for each");
   for (std::size_t l = 0; l < by.size(); ++l)
     if (by[l] >= primes[l].value())
       throw RangeError("scale: residue " + std::to_string(by[l]) + " is not below its prime " +

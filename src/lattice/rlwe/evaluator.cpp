@@ -19,7 +19,7 @@ std::shared_ptr<const Evaluator> Evaluator::make(std::shared_ptr<const run::Flee
 
 ring::Basis Evaluator::level(unsigned limbs) const {
   if (limbs < 1 || limbs > limbs_)
-    throw ParameterError(std::to_string(limbs) + " limbs: the number must be in 1 … " +
+    throw ParameterError("limbs is " + std::to_string(limbs) + "; it must be in 1 … " +
                          std::to_string(limbs_));
   return ring::Basis::range(0, limbs);
 }
@@ -39,14 +39,15 @@ void Evaluator::check_evaluation(const char* what, const Array& a) const {
 
 void Evaluator::check_basis(const char* what, const ring::Basis& got, const ring::Basis& want) {
   if (got != want)
-    throw ShapeError(std::string(what) + ": arrays over primes " + want.describe() + " and " +
-                     got.describe());
+    throw ShapeError(std::string(what) + ": both arrays must have the same primes, but one has " +
+                     want.describe() + " and the other " + got.describe());
 }
 
 std::size_t Evaluator::common_count(const char* what, const Array& a, const Array& b) {
   if (a.count() != b.count() && a.count() != 1 && b.count() != 1)
-    throw ShapeError(std::string(what) + ": batches of " + std::to_string(a.count()) + " and " +
-                     std::to_string(b.count()) + ": their counts must be equal, or one of them 1");
+    throw ShapeError(std::string(what) + ": the batches have " + std::to_string(a.count()) +
+                     " and " + std::to_string(b.count()) +
+                     " ciphertexts; the counts must be equal, or one of them must be 1");
   return std::max(a.count(), b.count());
 }
 

@@ -50,14 +50,14 @@ Array Typed<Word>::upload(const WordArray& words, const Shape& shape) const {
   plan_->check_basis("upload", shape.basis);
   const std::size_t N = plan_->N(), each = shape.rows() * N;
   if (shape.parts == 0 || shape.count == 0)
-    throw ShapeError("upload: " + std::to_string(shape.parts) + " parts, a batch of " +
-                     std::to_string(shape.count) + "; at least one of both");
+    throw ShapeError("upload: parts = " + std::to_string(shape.parts) +
+                     " and count = " + std::to_string(shape.count) + " must both be at least 1");
   if (words.word_bytes() != sizeof(Word) || words.size() / each != shape.count ||
       words.size() % each != 0)
-    throw ShapeError(std::to_string(words.size()) + " words of " +
-                     std::to_string(words.word_bytes()) + " bytes where " +
+    throw ShapeError("upload: there are " + std::to_string(words.size()) + " words of " +
+                     std::to_string(words.word_bytes()) + " bytes; there must be " +
                      std::to_string(shape.count) + " times " + std::to_string(each) + " of " +
-                     std::to_string(sizeof(Word)) + " are due");
+                     std::to_string(sizeof(Word)));
   const std::span<const Word> from = words.as<Word>();
   const auto primes = moduli(shape.basis, shape.parts);
   const auto refuse = [&] {
@@ -117,8 +117,8 @@ Array Typed<Word>::lift(std::span<const std::int64_t> polynomials, const ring::B
   plan_->check_basis("lift", basis);
   const std::size_t N = plan_->N(), size = polynomials.size();
   if (size == 0 || size % N != 0)
-    throw ShapeError("lift: " + std::to_string(size) + " integers are not polynomials of " +
-                     std::to_string(N));
+    throw ShapeError("lift: " + std::to_string(size) +
+                     " integers are not a whole number of polynomials of N = " + std::to_string(N));
   std::vector<Word> residues(basis.size() * size);
   auto row = residues.begin();
   for (const auto& q : moduli(basis, 1))
@@ -192,7 +192,7 @@ template <class Word>
 auto Typed<Word>::place(const Residues& source, std::size_t piece) const -> Stored {
   if (Stored there = run::at_hand(fleet(), source.pieces[piece].lane, source.buffers[piece]))
     return there;
-  throw DeviceError("lost with a device that failed: " + lost(source));
+  throw DeviceError("ciphertexts are lost with a device that failed: " + lost(source));
 }
 
 template <class Word>
@@ -209,8 +209,8 @@ auto Typed<Word>::aligned(const Array& a, const Pieces& pieces, std::size_t coun
   }
   if (operand->pieces == pieces) return operand;
   if (a.count() != count)
-    throw ShapeError("a batch of " + std::to_string(a.count()) + " where " + std::to_string(count) +
-                     " are due");
+    throw ShapeError("a batch has " + std::to_string(a.count()) + " ciphertexts; it must have " +
+                     std::to_string(count));
   std::vector<Item> same(count);
   for (std::uint32_t i = 0; i < count; ++i) same[i] = {0, i};
   return gather(a.shape(), std::span(&operand, 1), same, pieces);
@@ -387,8 +387,9 @@ Array Typed<Word>::join(std::span<const Array> arrays) const {
     this->check("join", a);
     this->check_basis("join", a.basis(), arrays[0].basis());
     if (a.parts() != arrays[0].parts() || a.form() != arrays[0].form())
-      throw ShapeError("join: arrays of " + std::to_string(arrays[0].parts()) + " and of " +
-                       std::to_string(a.parts()) + " parts, or of both forms");
+      throw ShapeError("join: all arrays must have the same parts and form, but they have " +
+                       std::to_string(arrays[0].parts()) + " and " + std::to_string(a.parts()) +
+                       " parts, or both forms");
     for (std::uint32_t i = 0; i < a.count(); ++i)
       origins.push_back({static_cast<std::uint32_t>(sources.size()), i});
     sources.push_back(held(a));

@@ -14,10 +14,9 @@ PublicKey::PublicKey(AnyPlan plan, const ring::Basis& basis, const Seed& seed, W
         p->check_basis("a public key", basis_);
         std::vector<Word> a(basis_.size() * p->N());
         if (b_.size() != a.size() || b_.word_bytes() != sizeof(Word))
-          throw ShapeError("public key of " + std::to_string(b_.size()) + " words of " +
-                           std::to_string(b_.word_bytes()) + " bytes where " +
-                           std::to_string(a.size()) + " of " + std::to_string(sizeof(Word)) +
-                           " are due");
+          throw ShapeError("a public key has " + std::to_string(b_.size()) + " words of " +
+                           std::to_string(b_.word_bytes()) + " bytes; it must have " +
+                           std::to_string(a.size()) + " of " + std::to_string(sizeof(Word)));
         ciphertext_uniform<Word>(*p, basis_, seed, 0, a);
         return WordArray(std::move(a));
       },

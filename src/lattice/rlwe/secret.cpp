@@ -20,8 +20,8 @@ math::SecretVector<std::int32_t> random_ternary_secret(std::size_t N) {
 math::SecretVector<std::int32_t> ternary_secret(std::size_t N,
                                                 std::span<const std::int32_t> coefficients) {
   if (coefficients.size() != N)
-    throw ShapeError("a secret key of " + std::to_string(coefficients.size()) +
-                     " coefficients where N = " + std::to_string(N) + " are due");
+    throw ShapeError("a secret key has " + std::to_string(coefficients.size()) +
+                     " coefficients; it must have N = " + std::to_string(N));
   std::uint32_t bad = 0;
   for (const std::int32_t x : coefficients)
     bad |= static_cast<std::uint32_t>(x) + 1u > 2u ? 1u : 0u;
@@ -40,8 +40,8 @@ RnsSecret<Word>::RnsSecret(std::shared_ptr<const ring::RnsPlan<Word>> plan,
       secret_(plan_->moduli().size() * plan_->N()) {
   const std::size_t N = plan_->N();
   if (secret.size() != N)
-    throw ShapeError("a ring secret of " + std::to_string(secret.size()) +
-                     " coefficients where N = " + std::to_string(N) + " are due");
+    throw ShapeError("a ring secret has " + std::to_string(secret.size()) +
+                     " coefficients; it must have N = " + std::to_string(N));
   for (std::size_t l = 0; l < plan_->moduli().size(); ++l) {
     for (std::size_t j = 0; j < N; ++j)
       secret_[l * N + j] = plan_->moduli()[l].from_signed(secret[j]);
@@ -97,7 +97,7 @@ WordArray RnsSecret<Word>::switch_key_bodies(const ring::KeyLayout& layout, std:
   plan_->check_layout("a switching key", layout);
   if (!from) from = this;
   if (from->plan_ != plan_)
-    throw ParameterError("a switching key between secrets of different plans");
+    throw ParameterError("the two secrets of a switching key must have the same plan");
   const ring::Basis basis = layout.rows();
   const std::size_t N = plan_->N(), row = basis.size() * N, digits = layout.digits.size();
   std::vector<std::uint32_t> places;
@@ -194,10 +194,10 @@ void Secret::each_phase(const HostBatch& batch, const Progress& progress, unsign
         secret.plan().check_basis("ciphertexts", batch.basis);
         const std::size_t N = secret.plan().N(), rows = batch.parts * batch.basis.size();
         if (batch.parts == 0 || batch.words.size() != rows * batch.count * N)
-          throw ShapeError("ciphertexts of " + std::to_string(batch.words.size()) +
-                           " words where (" + std::to_string(batch.parts) + ", " +
-                           std::to_string(batch.basis.size()) + ", " + std::to_string(batch.count) +
-                           ", " + std::to_string(N) + ") are due");
+          throw ShapeError("ciphertexts have " + std::to_string(batch.words.size()) +
+                           " words; they must have the shape (" + std::to_string(batch.parts) +
+                           ", " + std::to_string(batch.basis.size()) + ", " +
+                           std::to_string(batch.count) + ", " + std::to_string(N) + ")");
         const std::span<const Word> words = batch.words.as<Word>();
         const PhaseReader<Word> reader(secret.plan().moduli_of(batch.basis));
         const auto body = prepare(reader);
@@ -265,7 +265,8 @@ SwitchKeyData Secret::switch_key(const ring::KeyLayout& layout, const SwitchSour
         const RnsSecret<Word>* other =
             from ? std::get_if<RnsSecret<Word>>(&from->secret_) : nullptr;
         if (from && !other)
-          throw ParameterError("a switching key between secrets of different words");
+          throw ParameterError(
+              "the two secrets of a switching key must have words of the same size");
         const Seed seed = math::random_seed();
         WordArray b = secret.switch_key_bodies(layout, t, source, seed, threads, progress, other);
         return {source.g, source.power, seed, std::move(b), layout};

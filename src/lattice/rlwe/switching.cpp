@@ -14,11 +14,13 @@ std::shared_ptr<const Key> Typed<Word>::prepare(const SwitchKeyData& data,
   plan_->check_layout("evaluation key", layout);
   const std::size_t N = plan_->N(), words = layout.digits.size() * layout.rows().size() * N;
   if (data.b.size() != words || data.b.word_bytes() != sizeof(Word))
-    throw ShapeError("evaluation key of " + std::to_string(data.b.size()) + " words where " +
-                     std::to_string(words) + " are due");
+    throw ShapeError("an evaluation key has " + std::to_string(data.b.size()) +
+                     " words; it must have " + std::to_string(words) + " of " +
+                     std::to_string(sizeof(Word)) + " bytes");
   if (data.g % 2 == 0 || data.g >= 2 * N || data.power < 1)
-    throw ParameterError("evaluation key for s(X^" + std::to_string(data.g) + ")^" +
-                         std::to_string(data.power));
+    throw ParameterError("an evaluation key is for s(X^" + std::to_string(data.g) + ")^" +
+                         std::to_string(data.power) +
+                         "; the first exponent must be odd and below 2N, the second at least 1");
   const auto self = std::static_pointer_cast<const Typed>(this->shared_from_this());
   const auto put_on = [self, layout, rows = key_rows<Word>(plan_, layout, data.seed, data.b)](
                           const backend::Queue& queue) {
@@ -78,8 +80,10 @@ Array Typed<Word>::digits(const Array& a, unsigned part, const ring::KeyLayout& 
   this->check_evaluation("digits", a);
   plan_->check_layout("digits", layout);
   if (part >= a.parts() || !layout.chain.includes(a.basis()))
-    throw ShapeError("digits: part " + std::to_string(part) + " of " + std::to_string(a.parts()) +
-                     " over " + a.basis().describe() + ", of a key's " + layout.chain.describe());
+    throw ShapeError("digits: part " + std::to_string(part) + " over primes " +
+                     a.basis().describe() + " is asked for; the array has " +
+                     std::to_string(a.parts()) + " parts, and the key has the primes " +
+                     layout.chain.describe());
   const ring::Basis rows = a.basis() | layout.special;
   const Shape shape{static_cast<unsigned>(digits_over(a.basis(), layout)), rows, a.count(),
                     Form::evaluation};
@@ -111,7 +115,8 @@ template <class Word>
 Array Typed<Word>::key_switch(const Array& a, const Key& key, std::uint64_t t) const {
   check_switch("key_switch", a, key);
   if (a.parts() != 2)
-    throw ShapeError("key_switch: " + std::to_string(a.parts()) + " parts where 2 are due");
+    throw ShapeError("key_switch: " + std::to_string(a.parts()) +
+                     " parts are given; there must be 2");
   return make(
       a.shape(),
       [&](const Site& site, Slice out, const View& x) {
@@ -148,7 +153,8 @@ std::vector<Array> Typed<Word>::automorphisms(const Array& a, std::span<const st
                                               const Keys& keys, std::uint64_t t) const {
   this->check_evaluation("automorphisms", a);
   if (a.parts() != 2)
-    throw ShapeError("automorphisms: " + std::to_string(a.parts()) + " parts where 2 are due");
+    throw ShapeError("automorphisms: " + std::to_string(a.parts()) +
+                     " parts are given; there must be 2");
   for (const std::uint32_t g : gs)
     if (g != 1) check_switch("automorphisms", a, keys.get(g, 1));
   return in_pieces(a.count(), [&](const Pieces& pieces) { return turned(pieces, a, gs, keys, t); });
@@ -208,7 +214,8 @@ Array Typed<Word>::weighted_sum(const Array& a, std::span<const Term> terms, con
   this->check_evaluation("weighted_sum", a);
   if (a.parts() != 2 || terms.empty())
     throw ShapeError("weighted_sum: " + std::to_string(terms.size()) + " terms of " +
-                     std::to_string(a.parts()) + " parts; some of 2 are due");
+                     std::to_string(a.parts()) +
+                     " parts are given; there must be at least one term, and 2 parts");
   std::size_t count = a.count();
   for (const Term& term : terms) {
     check_plain("weighted_sum", a, term.plain);
@@ -219,8 +226,9 @@ Array Typed<Word>::weighted_sum(const Array& a, std::span<const Term> terms, con
   }
   for (const Term& term : terms)
     if (term.plain.count() != 1 && term.plain.count() != count)
-      throw ShapeError("weighted_sum: batches of " + std::to_string(count) + " and " +
-                       std::to_string(term.plain.count()) + " plaintexts");
+      throw ShapeError("weighted_sum: a batch of " + std::to_string(count) + " meets " +
+                       std::to_string(term.plain.count()) +
+                       " plaintexts; the numbers must be equal, or one of them must be 1");
   if (hoists_twice(a, terms, keys))
     return in_pieces(count, [&](Pieces pieces) {
       return added_up(std::move(pieces), a, count, terms, keys, t);

@@ -30,8 +30,8 @@ template <class Word>
 void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basis,
                         const math::Seed& seed, std::size_t index, std::span<Word> a) {
   if (!plan.level(plan.limbs()).includes(basis))
-    throw ParameterError("fresh ciphertexts over " + basis.describe() + "; the chain has " +
-                         std::to_string(plan.limbs()) + " primes");
+    throw ParameterError("fresh ciphertexts have the primes " + basis.describe() +
+                         "; they must be of the chain, which has " + std::to_string(plan.limbs()));
   std::size_t r = 0;
   for (const unsigned l : basis.indices())
     ciphertext_limb<Word>(seed, index, plan.limbs(), l, plan.moduli()[l].value(),
@@ -54,9 +54,9 @@ KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>> plan,
                        const WordArray& bodies) {
   const std::size_t row = std::size_t{layout.rows().size()} * plan->N();
   if (bodies.size() != layout.digits.size() * row)
-    throw ShapeError("bodies of a switching key: " + std::to_string(bodies.size()) +
-                     " words where " + std::to_string(layout.digits.size()) + " digits of " +
-                     std::to_string(row) + " are due");
+    throw ShapeError("the bodies of a switching key have " + std::to_string(bodies.size()) +
+                     " words; they must have " + std::to_string(layout.digits.size()) +
+                     " digits of " + std::to_string(row));
   return [plan = std::move(plan), layout, seed, bodies, words = bodies.as<Word>(), row](
              unsigned digit, std::span<Word> a, std::span<Word> b) {
     key_uniform<Word>(*plan, layout, seed, digit, a);

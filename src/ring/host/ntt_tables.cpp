@@ -21,7 +21,7 @@ NttTables<Word>::NttTables(const NttPlan<Word>& plan, unsigned lane_count, Word*
       inverse_N_shoup(plan.modulus().shoup(plan.inverse_N())) {
   if (!memory) {
     own_ = hwy::AllocateAligned<Word>(words(plan));
-    if (!own_) throw OutOfMemoryError("no memory for the twiddles of an NTT");
+    if (!own_) throw OutOfMemoryError("the system gave no memory for the twiddles of an NTT");
     memory = own_.get();
   }
   Word* forward = memory;

@@ -13,9 +13,9 @@ namespace {
 void check_sizes(const char* what, std::size_t in, std::size_t in_due, std::size_t out,
                  std::size_t out_due) {
   if (in != in_due || out != out_due)
-    throw ShapeError(std::string(what) + ": " + std::to_string(in) + " values to " +
-                     std::to_string(out) + " where " + std::to_string(in_due) + " to " +
-                     std::to_string(out_due) + " are due");
+    throw ShapeError(std::string(what) + ": the input has " + std::to_string(in) +
+                     " values and the output " + std::to_string(out) + "; they must have " +
+                     std::to_string(in_due) + " and " + std::to_string(out_due));
 }
 
 /// Aligned for every SIMD width, and wiped: a message may be in it.
@@ -23,7 +23,7 @@ class Work {
  public:
   explicit Work(std::size_t doubles)
       : doubles_(doubles), memory_(hwy::AllocateAligned<double>(doubles)) {
-    if (!memory_) throw OutOfMemoryError("no memory for an FFT");
+    if (!memory_) throw OutOfMemoryError("the system gave no memory for an FFT");
   }
   ~Work() { math::detail::wipe(memory_.get(), doubles_ * sizeof(double)); }
   Work(const Work&) = delete;

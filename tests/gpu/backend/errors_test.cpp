@@ -117,7 +117,7 @@ TEST(GpuErrors, ABadLutIndexIsRefusedAtTheCall) {
         ADD_FAILURE() << "no error";
       } catch (const ShapeError& error) {
         const std::string due = "ciphertext " + std::to_string(place) + " asks for table " +
-                                std::to_string(c.index[place]) + " of 2";
+                                std::to_string(c.index[place]) + "; it must be below 2";
         EXPECT_NE(std::string(error.what()).find(due), std::string::npos) << error.what();
       }
       c.index = good;

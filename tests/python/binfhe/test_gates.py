@@ -170,7 +170,7 @@ def test_wrong_use(kit: Kit) -> None:
     a = kit.client.encrypt([0, 1])
     with pytest.raises(ValueError, match="nandd"):
         kit.server.gate("nandd", a, a)
-    with pytest.raises(TypeError, match="expected 2"):
+    with pytest.raises(TypeError, match="it takes 2"):
         kit.server.gate("nand", a)
     with pytest.raises(TypeError, match="ciphertexts"):
         kit.server.not_(1)  # type: ignore[arg-type]

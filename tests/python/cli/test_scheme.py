@@ -159,7 +159,7 @@ def test_means_say_what_to_divide_by(sums: Here) -> None:
         ("sum(m) + x", "x=x.whorl m=m.csv", 2, "ciphertexts are needed"),
         ("m", "m=m.csv", 2, "nothing encrypted"),
         ("x @ m", "x=x.whorl m=none.csv", 1, "none.csv: No such file"),
-        ("x @ m", "x=x.whorl m=ragged.csv", 2, "line 2 has 1 values, the first has 2"),
+        ("x @ m", "x=x.whorl m=ragged.csv", 2, "line 2 has 1 values, but the first has 2"),
         ("x @ m", "x=x.whorl m=half.json", 2, "half.json: integers are needed, not 0.5"),
         ("x @ m", "x=x.whorl m=lists.json", 2, "lists.json: integers are needed, not [1, 2]"),
         ("x @ m", "x=x.whorl m=large.json", 2, "large.json: value 2147483648 at index (0, 1)"),
@@ -319,7 +319,7 @@ def test_values_of_all_kinds_are_read(shell: Here) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "part"),
     [
-        ("v.csv", b"1,2\n3\n", "line 2 has 1 values, the first has 2"),
+        ("v.csv", b"1,2\n3\n", "line 2 has 1 values, but the first has 2"),
         ("v.csv", b"1,2\n3,x\n", "line 2: 'x' is not an integer"),
         ("v.csv", b"\n", "there are no values"),
         ("v.txt", b"\xff\xfe1", "not text in UTF-8"),

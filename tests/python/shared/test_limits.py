@@ -31,11 +31,12 @@ def test_fresh_ciphertexts_expand_within_limits(kit: Kit, tmp_path: Path) -> Non
     for load in loads:
         load(max_count=1000, max_expanded_bytes=size)
         with pytest.raises(
-            whorl.OversizedError, match=rf"1000 unpack to {size} bytes, at most 999"
+            whorl.OversizedError, match=rf"1000 unpack to {size} bytes; at most 999"
         ):
             load(max_count=999)
         with pytest.raises(
-            whorl.OversizedError, match=rf"1000 unpack .* {size - 1} accepted .max_expanded_bytes"
+            whorl.OversizedError,
+            match=rf"1000 unpack .* {size - 1} are accepted .max_expanded_bytes",
         ):
             load(max_expanded_bytes=size - 1)
         for wrong in (-1, 2**64):
@@ -53,7 +54,9 @@ def test_a_small_frame_of_gigabytes_is_refused() -> None:
     frame = bytearray(one[: -32 - word] + bytes(word * count))
     frame[at : at + 8] = count.to_bytes(8, "little")
     frame = _sealed(frame)
-    with pytest.raises(whorl.OversizedError, match=f"{count} unpack .* at most {2**30} accepted"):
+    with pytest.raises(
+        whorl.OversizedError, match=f"{count} unpack .* at most {2**30} are accepted"
+    ):
         binfhe.Ciphertexts.from_bytes(bytes(frame))
 
 
@@ -115,7 +118,7 @@ def test_the_cost_of_a_passphrase_is_the_callers(kit: Kit, tmp_path: Path) -> No
     kit.client.save(path, "correct horse")
     started = time.monotonic()
     for bound in ({"max_kdf_passes": 2}, {"max_kdf_bytes": 2**27}):
-        with pytest.raises(whorl.OversizedError, match="3 passes over 268435456 bytes, at most"):
+        with pytest.raises(whorl.OversizedError, match="3 passes over 268435456 bytes; at most"):
             binfhe.Client.load(path, "correct horse", True, **bound)
     assert time.monotonic() - started < 0.5
     with pytest.raises(whorl.KeyMismatchError):

@@ -60,7 +60,7 @@ inline Named records(ByteSpan bytes, const char* what) {
 }
 inline ByteSpan record(const Named& all, const char* name) {
   const auto found = all.find(name);
-  if (found == all.end()) throw FormatError(std::string(name) + ": is not there");
+  if (found == all.end()) throw FormatError(std::string(name) + " is not there");
   return found->second;
 }
 template <class Object, class... Values>
@@ -88,7 +88,7 @@ inline bgv::Ciphertexts load_foreign(ByteSpan bytes, const LoadOptions& options)
   in.take(foreign_magic.size(), "magic");
   const std::uint64_t announced = number(in, "length");
   if (announced > options.max_bytes)
-    throw OversizedError("length: " + std::to_string(announced) + " bytes announced, at most " +
+    throw OversizedError("length is " + std::to_string(announced) + " bytes; it must be at most " +
                          std::to_string(options.max_bytes));
   const Named all = records(in.take(announced, "file"), "file");
   in.finish("file");

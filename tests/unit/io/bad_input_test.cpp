@@ -92,7 +92,7 @@ TEST_F(IoBadInput, SeededCiphertextsExpandWithinTheLimit) {
   EXPECT_EQ(said(seeded, options), "");
   options.max_expanded_bytes = bytes - 1;
   EXPECT_EQ(said(seeded, options),
-            "ciphertexts: 1000 unpack to 68000 bytes, at most 67999 accepted "
+            "ciphertexts: 1000 unpack to 68000 bytes; at most 67999 are accepted "
             "(max_expanded_bytes)");
   EXPECT_EQ(said(whole, options), "") << "nothing is expanded";
   options = insecure();
@@ -101,8 +101,8 @@ TEST_F(IoBadInput, SeededCiphertextsExpandWithinTheLimit) {
   options.max_count = count - 1;
   for (const Bytes& frame : {seeded, whole})
     EXPECT_EQ(said(frame, options),
-              "ciphertexts: 1000 unpack to 68000 bytes, at most 999 "
-              "ciphertexts accepted (max_count)");
+              "ciphertexts: 1000 unpack to 68000 bytes; at most 999 "
+              "ciphertexts are accepted (max_count)");
   EXPECT_EQ(insecure().max_expanded_bytes, std::uint64_t{1} << 30);
 }
 
@@ -182,7 +182,7 @@ TEST_F(IoBadInput, MessagesNameFieldValueAndBound) {
       test::message_of([&] {
         load<binfhe::Ciphertexts>(samples::patched(frame, samples::version_at, std::uint16_t{7}));
       }),
-      "format version: 7, this build reads 1 … 2");
+      "format version is 7; this build reads 1 … 2");
   EXPECT_EQ(test::message_of([&] {
               load<binfhe::Ciphertexts>(
                   samples::patched(
@@ -190,12 +190,12 @@ TEST_F(IoBadInput, MessagesNameFieldValueAndBound) {
                       std::uint16_t{600}),
                   insecure());
             }),
-            "ciphertexts: word 3 is 600, its modulus 512");
+            "ciphertexts: word 3 is 600; it must be below its modulus 512");
   LoadOptions limited;
   limited.max_bytes = 10;
   EXPECT_EQ(test::message_of([&] { load<binfhe::Ciphertexts>(frame, limited); }),
-            "payload length: " + std::to_string(frame.size() - 96) +
-                " bytes announced, at most 10 accepted (max_bytes)");
+            "payload length is " + std::to_string(frame.size() - 96) +
+                " bytes; at most 10 are accepted (max_bytes)");
 }
 
 }  // namespace

@@ -445,11 +445,12 @@ TEST_F(IoBgvBadInput, KeysInProportionToTheirParameters) {
   const Bytes frame = dump(bgv::EvaluationKeys{parameters, {}, {}});
   EXPECT_LT(frame.size(), 1000U);
   LoadOptions options = insecure();
-  EXPECT_EQ(test::message_of<OversizedError>([&] { load<bgv::EvaluationKeys>(frame, options); }),
-            "evaluation keys: 0 keys in a payload of " +
-                std::to_string(frame.size() - header_bytes - digest_bytes) +
-                " bytes, for parameters whose tables take 167772160 bytes, at most 16777216 "
-                "accepted; expect_parameters accepts parameters that are known");
+  EXPECT_EQ(
+      test::message_of<OversizedError>([&] { load<bgv::EvaluationKeys>(frame, options); }),
+      "evaluation keys: the payload has 0 keys and " +
+          std::to_string(frame.size() - header_bytes - digest_bytes) +
+          " bytes, but the tables of its parameters take 167772160 bytes; at most 16777216 are "
+          "accepted; expect_parameters accepts parameters that are known");
   options.expect_parameters = parameters.digest();
   EXPECT_TRUE(load<bgv::EvaluationKeys>(frame, options).keys.empty());
   // Those of usual sizes need no leave.

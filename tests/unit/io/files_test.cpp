@@ -207,7 +207,7 @@ TEST_F(IoFile, FullDiskKeepsTheOldFile) {
   }
   ::setrlimit(RLIMIT_FSIZE, &limit);
   std::signal(SIGXFSZ, handler);
-  EXPECT_EQ(message, path.string() + ": cannot write: File too large");
+  EXPECT_EQ(message, path.string() + " cannot be written: File too large");
   EXPECT_EQ(read_all(path), before);
   EXPECT_EQ(files(), 1U);
 }
@@ -224,23 +224,22 @@ TEST_F(IoFile, UncommittedFileLeavesNothing) {
 TEST_F(IoFile, RefusalsNamePathAndReason) {
   const auto absent = folder / "absent";
   EXPECT_EQ(test::message_of<IoError>([&] { load<binfhe::Parameters>(absent); }),
-            absent.string() + ": cannot open: No such file or directory");
+            absent.string() + " cannot be opened: No such file or directory");
   EXPECT_EQ(test::message_of<IoError>([&] { info(absent); }),
-            absent.string() + ": cannot open: No such file or directory");
+            absent.string() + " cannot be opened: No such file or directory");
   EXPECT_EQ(test::message_of<IoError>([&] { save(absent / "file", parameters); }),
-            (absent / "file").string() + ": cannot write: No such file or directory");
+            (absent / "file").string() + " cannot be written: No such file or directory");
   EXPECT_EQ(test::message_of<IoError>([&] { load<binfhe::EvaluationKeys>(folder.path()); }),
-            folder.path().string() + ": cannot read: not a regular file");
-  EXPECT_EQ(
-      test::message_of<IoError>([&] { save(folder.path(), parameters); }),
-      folder.path().string() + ": cannot write: there is something other than a regular file");
+            folder.path().string() + " cannot be read: it is not a regular file");
+  EXPECT_EQ(test::message_of<IoError>([&] { save(folder.path(), parameters); }),
+            folder.path().string() + " cannot be written: it is not a regular file");
   // A rename would replace a device or a pipe; reading one might never end.
   const auto pipe = folder / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(test::message_of<IoError>([&] { load<binfhe::Lut>(pipe); }),
-            pipe.string() + ": cannot read: not a regular file");
+            pipe.string() + " cannot be read: it is not a regular file");
   EXPECT_EQ(test::message_of<IoError>([&] { save(pipe, parameters); }),
-            pipe.string() + ": cannot write: there is something other than a regular file");
+            pipe.string() + " cannot be written: it is not a regular file");
   EXPECT_EQ(files(), 1U);
 }
 

@@ -114,7 +114,8 @@ TEST_F(IoFrame, SecretWhereKeysWereDue) {
     load<binfhe::EvaluationKeys>(all[1].frame, insecure());
     FAIL();
   } catch (const TypeMismatchError& error) {
-    EXPECT_STREQ(error.what(), "type: the frame holds a secret key, expected evaluation keys");
+    EXPECT_STREQ(error.what(),
+                 "type: the frame holds a secret key, but the caller expects evaluation keys");
   }
 }
 
@@ -202,7 +203,7 @@ TEST_F(IoFrame, PayloadsAreAsLongAsAnnounced) {
   EXPECT_EQ(Bytes(open.payload.begin(), open.payload.begin() + 6), (Bytes{7, 7, 7, 7, 7, 0}));
   EXPECT_EQ(written(0, 0).size(), header_bytes + digest_bytes);
   EXPECT_EQ(test::message_of<FormatError>([&] { written(63, 5); }),
-            "payload length: 63 bytes announced, 64 written");
+            "payload length is 63 bytes, but 64 were written");
 }
 
 TEST_F(IoFrame, NamesOfTypes) {

@@ -128,11 +128,11 @@ TEST_F(IoPassphrase, TheLoaderSetsTheBound) {
   };
   EXPECT_NO_THROW(load<binfhe::SecretKey>(dear, samples::passphrase, options, cost));
   EXPECT_EQ(opening({1, cost.memory_bytes}),
-            "key derivation: the file asks for 2 passes over 16384 bytes, at most 1 passes over "
-            "16384 bytes accepted (max_kdf)");
+            "key derivation: the file asks for 2 passes over 16384 bytes; at most 1 passes over "
+            "16384 bytes are accepted (max_kdf)");
   EXPECT_EQ(opening({8, cost.memory_bytes - 1}),
-            "key derivation: the file asks for 2 passes over 16384 bytes, at most 8 passes over "
-            "16383 bytes accepted (max_kdf)");
+            "key derivation: the file asks for 2 passes over 16384 bytes; at most 8 passes over "
+            "16383 bytes are accepted (max_kdf)");
 }
 
 // A well-wrapped key whose coefficients are none of its distribution.

@@ -92,7 +92,7 @@ TEST(IoPayload, ArraysAreThoseOfTheirRule) {
   auto bad = good;
   bad[4] = 5;  // the third row is modulo the first modulus again
   EXPECT_EQ(test::message_of<RangeError>([&] { out.words(WordArray(bad), rule); }),
-            "data: word 4 is 5, its modulus 5");
+            "data: word 4 is 5; it must be below its modulus 5");
   EXPECT_THROW(out.words(WordArray(bad), rule, 2), RangeError) << "checked as a whole";
   // Of a file: what it holds of the array is checked.
   const Bytes bytes = samples::patched(array_frame({}), header_bytes + 64 + 4 * 2, 7u);

@@ -112,18 +112,20 @@ TEST(IoTagged, RefusalsNameTheField) {
   EXPECT_EQ(refusal({record<std::uint32_t>(13, 4)}),
             "max_p: it holds its default, which must be left out");
   EXPECT_EQ(refusal({text(17, "")}), "name: it holds its default, which must be left out");
-  EXPECT_EQ(refusal({record<std::uint64_t>(1, 16)}), "n: 8 bytes, expected 4");
-  EXPECT_EQ(refusal({record<std::uint16_t>(1, 16)}), "n: 2 bytes, expected 4");
-  EXPECT_EQ(refusal({text(2, "")}), "q: 0 bytes, expected 8");
-  EXPECT_EQ(refusal({record<std::uint8_t>(6, 2)}), "key_switch: 2, at most 1");
-  EXPECT_EQ(refusal({record<std::uint8_t>(7, 3)}), "lwe_secret: 3, at most 2");
-  EXPECT_EQ(refusal({record<std::uint16_t>(7, 0)}), "lwe_secret: 2 bytes, expected 1");
-  EXPECT_EQ(refusal({record<std::uint8_t>(10, 2)}), "padding: 2, at most 1");
-  EXPECT_EQ(refusal({{16, Bytes(13)}}), "gadget: 13 bytes, expected a multiple of 12");
-  EXPECT_EQ(refusal({{16, Bytes(std::size_t{12} * 17)}}), "gadget: 17 elements, at most 16");
-  EXPECT_EQ(refusal({{19, section({record<std::uint8_t>(1, 4)})}}), "rotation.kind: 4, at most 3");
-  EXPECT_EQ(refusal({{17, Bytes(65, 'x')}}), "name: 65 bytes, at most 64");
-  EXPECT_EQ(refusal({{18, Bytes(1025, 'x')}}), "source: 1025 bytes, at most 1024");
+  EXPECT_EQ(refusal({record<std::uint64_t>(1, 16)}), "n has 8 bytes; it must have 4");
+  EXPECT_EQ(refusal({record<std::uint16_t>(1, 16)}), "n has 2 bytes; it must have 4");
+  EXPECT_EQ(refusal({text(2, "")}), "q has 0 bytes; it must have 8");
+  EXPECT_EQ(refusal({record<std::uint8_t>(6, 2)}), "key_switch is 2; it must be at most 1");
+  EXPECT_EQ(refusal({record<std::uint8_t>(7, 3)}), "lwe_secret is 3; it must be at most 2");
+  EXPECT_EQ(refusal({record<std::uint16_t>(7, 0)}), "lwe_secret has 2 bytes; it must have 1");
+  EXPECT_EQ(refusal({record<std::uint8_t>(10, 2)}), "padding is 2; it must be at most 1");
+  EXPECT_EQ(refusal({{16, Bytes(13)}}), "gadget has 13 bytes; the number must be a multiple of 12");
+  EXPECT_EQ(refusal({{16, Bytes(std::size_t{12} * 17)}}),
+            "gadget has 17 elements; it may have at most 16");
+  EXPECT_EQ(refusal({{19, section({record<std::uint8_t>(1, 4)})}}),
+            "rotation.kind is 4; it must be at most 3");
+  EXPECT_EQ(refusal({{17, Bytes(65, 'x')}}), "name has 65 bytes; it may have at most 64");
+  EXPECT_EQ(refusal({{18, Bytes(1025, 'x')}}), "source has 1025 bytes; it may have at most 1024");
 }
 
 TEST(IoTagged, LengthsThatDoNotFit) {
@@ -146,8 +148,8 @@ TEST(IoTagged, LengthsThatDoNotFit) {
 
 TEST(IoTagged, Texts) {
   for (const std::string_view letter : {"\x1b", "\x7f", "\x80", "\xc3", "\xff"})
-    EXPECT_EQ(refusal({text(17, letter)}), "name: not printable UTF-8");
-  EXPECT_EQ(refusal({{18, {0}}}), "source: not printable UTF-8");
+    EXPECT_EQ(refusal({text(17, letter)}), "name is not printable UTF-8");
+  EXPECT_EQ(refusal({{18, {0}}}), "source is not printable UTF-8");
   for (const auto& [written, good] : {std::pair{"\xc3\xa9\xe2\x82\xac\xf0\x9f\x8c\x80", true},
                                       std::pair{"\xc0\xaf", false},          // overlong
                                       std::pair{"\xed\xa0\x80", false},      // surrogate

@@ -117,8 +117,8 @@ void convert(const Stream& stream, const Conversions<Word>& conversions, std::si
     const std::size_t shared = a.size * rns_threads * sizeof(Word);
     if (shared > stream.gpu().shared_per_block)
       throw ParameterError(
-          "base conversion from " + std::to_string(a.size) +
-          " primes; this GPU's shared memory holds " +
+          "base conversion is from " + std::to_string(a.size) +
+          " primes; this GPU's shared memory holds at most " +
           std::to_string(stream.gpu().shared_per_block / (rns_threads * sizeof(Word))));
     return launch_chained(stream, "convert_many_rows", convert_many_rows<Word>,
                           {grid, block, shared}, a);

@@ -31,8 +31,8 @@ void with_ntt_shape(std::uint32_t N, const Body& body) {
     case 8192:
       return body.template operator()<GroupNtt<Word, 13, 4>, GroupNtt<Word, 13, 4>>();
     default:
-      throw ParameterError("cuda: blind rotation with N = " + std::to_string(N) +
-                           "; 256 … 8192 are there");
+      throw ParameterError("cuda: blind rotation has no kernel for N = " + std::to_string(N) +
+                           "; N must be in 256 … 8192");
   }
 }
 

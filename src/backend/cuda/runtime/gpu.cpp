@@ -14,8 +14,9 @@ int gpu_count() {
 Gpu describe_gpu(int ordinal) {
   const int count = gpu_count();
   if (ordinal < 0 || ordinal >= count)
-    throw DeviceError("device \"cuda:" + std::to_string(ordinal) + "\" is not there: " +
-                      std::to_string(count) + (count == 1 ? " GPU" : " GPUs") + ", from cuda:0");
+    throw DeviceError("device \"cuda:" + std::to_string(ordinal) +
+                      "\" is not there: the system has " + std::to_string(count) +
+                      (count == 1 ? " GPU" : " GPUs") + "; their numbers begin at 0");
   cudaDeviceProp p{};
   check(cudaGetDeviceProperties(&p, ordinal),
         "cudaGetDeviceProperties of cuda:" + std::to_string(ordinal));

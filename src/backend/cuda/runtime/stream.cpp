@@ -194,9 +194,9 @@ std::shared_ptr<void> Stream::allocate_bytes(std::size_t bytes) const {
     if (code == cudaErrorMemoryAllocation) {
       cudaGetLastError();
       throw OutOfMemoryError(gpu_.name() + ": " + std::to_string(bytes) +
-                             " bytes needed at once, " + std::to_string(free_memory()) + " of " +
-                             std::to_string(gpu_.memory_bytes) +
-                             " free: at most that many would fit");
+                             " bytes are needed at once, but " + std::to_string(free_memory()) +
+                             " of " + std::to_string(gpu_.memory_bytes) +
+                             " are free, so at most that many would fit");
     }
     check(code, "cudaMallocFromPoolAsync of " + std::to_string(size) + " bytes");
   }

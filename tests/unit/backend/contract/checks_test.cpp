@@ -180,9 +180,10 @@ TEST_P(BackendErrors, OutputsThatOverlapInputs) {
                               a.slice().part(to, 128));
   };
   expect_error<ShapeError>([&] { matrix(0, 0); }, "begins at element 0");
-  expect_error<ShapeError>([&] { matrix(64, 191); },
-                           "input of 128 elements and the output of 128 overlap: it begins at "
-                           "element 127");
+  expect_error<ShapeError>(
+      [&] { matrix(64, 191); },
+      "input of 128 elements and the output of 128 overlap: the output begins at "
+      "element 127");
   EXPECT_THROW(matrix(127, 0), ShapeError);
   EXPECT_NO_THROW(matrix(128, 0));
   EXPECT_NO_THROW(matrix(0, 128));
@@ -236,7 +237,7 @@ TEST_P(BackendErrors, OutputsThatOverlapInputs) {
   const Slice<const U64> words{reinterpret_cast<const U64*>(in.data), 256, in.queue};
   expect_error<ShapeError>(
       [&] { device->lwe().modulus_switch(1024, 512, 64, false, words, out.part(0, 256)); },
-      "input of 256 elements and the output of 256 overlap: it begins at element 0");
+      "input of 256 elements and the output of 256 overlap: the output begins at element 0");
   EXPECT_NO_THROW(device->lwe().modulus_switch(1024, 512, 64, false, words, out.part(512, 256)));
   const Slice<U64> wide{reinterpret_cast<U64*>(out.data), 256, out.queue};
   expect_error<ShapeError>(
@@ -339,10 +340,10 @@ TEST_P(BackendErrors, RotationKeys) {
     bad = shape(q32, 1, arithmetic);
     bad.n = 0;
     bad.gadgets.clear();
-    refused(bad, "n = 0");
+    refused(bad, "n is 0; it must be at least 1");
     bad = shape(134215681, 1, arithmetic);
     bad.gadgets[1] = ring::Gadget(134215681, 1, 17);
-    refused(bad, "17 digits; at most 16");
+    refused(bad, "a gadget has 17 digits; it may have at most 16");
     // Rows that do not fit each other, the steps or the kernels.
     const auto inconsistent = [&](const auto& change) {
       RotationShape changed = shape(q32, 2, arithmetic);
@@ -371,16 +372,17 @@ TEST_P(BackendErrors, RotationKeys) {
     };
     for (const auto kind :
          {RotationKind::ginx, RotationKind::unrolled, RotationKind::ap, RotationKind::automorphism})
-      of_kind(kind, "coefficient 1 has rows 8 … 14 for 2 keys of 4 rows each",
+      of_kind(kind, "coefficient 1 has rows 8 … 14; it must have the rows of 2 keys of 4 rows each",
               [](RotationShape& s) {
                 s.first_row = {0, 8, 14};
                 s.row_count = 14;
               });
-    of_kind(RotationKind::unrolled, "coefficient 0 has 3 keys of 2", [](RotationShape& s) {
-      s.step_keys = {3, 0};
-      s.first_row = {0, 12, 12};
-      s.row_count = 12;
-    });
+    of_kind(RotationKind::unrolled, "coefficient 0 has 3 keys; it may have at most 2",
+            [](RotationShape& s) {
+              s.step_keys = {3, 0};
+              s.first_row = {0, 12, 12};
+              s.row_count = 12;
+            });
     inconsistent([](RotationShape& s) { ++s.row_count; });
     inconsistent([](RotationShape& s) { --s.row_count; });
   }
@@ -396,7 +398,8 @@ TEST_P(BackendErrors, BlindRotation) {
       device->rotation<U32>().rotate(*key, {cl, ca, {&value, 1}}, b.slice());
     };
     EXPECT_NO_THROW(with_index(1));
-    expect_error<ShapeError>([&] { with_index(2); }, "ciphertext 0 asks for table 2 of 2");
+    expect_error<ShapeError>([&] { with_index(2); },
+                             "ciphertext 0 asks for table 2; it must be below 2");
     EXPECT_NO_THROW(with_index(0));
     const std::vector<U32> zero{0};
     const std::span<const U32> ci = zero;
@@ -417,7 +420,7 @@ TEST_P(BackendErrors, BlindRotation) {
         [&] {
           device->rotation<U32>().rotate_extract(*key, {cl, ca, ci}, beyond, 0, b.slice());
         },
-        "blind_rotate: coefficient 256 of 256");
+        "blind_rotate: coefficient 256 is not below N = 256");
     expect_error<ShapeError>(
         [&] {
           device->rotation<U32>().rotate_extract(*key, {cl, ca, ci}, std::span<const U32>(), 0,
@@ -456,15 +459,15 @@ TEST_P(BackendErrors, SwitchKeyShapes) {
     expect_error<ParameterError>([&] { device->lwe().prepare_switch_key(of, zeros<U64>()); }, due);
   };
   const ring::Gadget gadget(1 << 14, 5, 3);
-  refused({0, 8, 1 << 14, gadget, false}, "from N = 0 to n = 8");
-  refused({16, 0, 1 << 14, gadget, false}, "from N = 16 to n = 0");
+  refused({0, 8, 1 << 14, gadget, false}, "N = 0 and n = 8 must both be at least 1");
+  refused({16, 0, 1 << 14, gadget, false}, "N = 16 and n = 0 must both be at least 1");
   refused({16, 8, 1, gadget, false}, "Q_ks = 1 is below 2");
-  refused({16, 8, 1 << 15, gadget, false}, "its gadget is for 16384, Q_ks is 32768");
+  refused({16, 8, 1 << 15, gadget, false}, "its gadget is for 16384, but Q_ks is 32768");
   constexpr U64 wide = (1ULL << 61) + 1;
   refused({16, 8, wide, ring::Gadget(wide, 5, 3), false},
           "Q_ks = 2305843009213693953 is no power of two");
   refused({16, 8, 1 << 30, ring::Gadget(1 << 30, 23, 1), true},
-          "4194304 rows a coefficient; at most 4194303");
+          "a coefficient has 4194304 rows; it may have at most 4194303");
   expect_error<ParameterError>(
       [&] {
         device->lwe().prepare_switch_key({16, 8, 1 << 20, ring::Gadget(1 << 20, 5, 3), false},
