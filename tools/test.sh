@@ -111,6 +111,7 @@ if [[ "$mode" == full ]]; then
   part noise 'PASSED|FAILED' env WHORL_TEST_KEYS=4096 \
     "$build/tests/whorl_tests_noise_schemes" --gtest_filter='RefreshedByProducts.*'
   part timing 'constant time:' tests/constant_time/run.sh "$build"
+  part timing-clang 'constant time:' tests/constant_time/run.sh build/clang
   part lint 'lint:' tools/lint.sh
   part pytest '(passed|failed|error).* in ' "$venv/bin/python" -m pytest -m ""
 else

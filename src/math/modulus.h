@@ -40,10 +40,21 @@ constexpr Word mul_high(Word a, Word b) {
   return static_cast<Word>((static_cast<Wide<Word>>(a) * b) >> word_bits<Word>);
 }
 
+/// All bits, or none. Clang makes a branch of what is masked by a comparison (of cmov, in loops),
+/// unless it cannot know that the mask is one.
+template <class Word>
+constexpr Word mask_of(bool condition) {
+  Word mask = Word{0} - static_cast<Word>(condition);
+#if defined(__clang__)
+  if (!std::is_constant_evaluated()) asm("" : "+r"(mask));
+#endif
+  return mask;
+}
+
 /// x - q where x >= q, else x; no branch. For x < 2q.
 template <class Word>
 constexpr Word subtract_once(Word x, Word q) {
-  return static_cast<Word>(x - (q & (Word{0} - static_cast<Word>(x >= q))));
+  return static_cast<Word>(x - (q & mask_of<Word>(x >= q)));
 }
 
 /// A modulus q, 2 <= q < max_modulus<Word>, with what its reductions need. Residues are in [0, q);
@@ -86,11 +97,11 @@ class Modulus {
   constexpr Word add(Word a, Word b) const { return subtract_once<Word>(a + b, q_); }
 
   constexpr Word sub(Word a, Word b) const {
-    return static_cast<Word>(a - b + (q_ & (Word{0} - static_cast<Word>(a < b))));
+    return static_cast<Word>(a - b + (q_ & mask_of<Word>(a < b)));
   }
 
   constexpr Word neg(Word a) const {
-    return static_cast<Word>((q_ - a) & (Word{0} - static_cast<Word>(a != 0)));
+    return static_cast<Word>((q_ - a) & mask_of<Word>(a != 0));
   }
 
   constexpr Word mul(Word a, Word b) const {
@@ -161,20 +172,19 @@ class Modulus {
   /// v mod q in [0, q); no branch.
   constexpr Word from_signed(int64_t v) const {
     const uint64_t u = static_cast<uint64_t>(v);
-    const Word negative = static_cast<Word>(u >> 63);
     Word r = 0;
     if constexpr (sizeof(Word) == 4) {
       r = reduce_wide(u);
     } else {
       r = reduce(u);
     }
-    return add(r, minus_two_to_64_ & (Word{0} - negative));
+    return add(r, minus_two_to_64_ & mask_of<Word>(v < 0));
   }
 
   /// The representative of x in (-q/2, q/2]; no branch.
   constexpr int64_t centred(Word x) const {
-    const uint64_t wrap = uint64_t{0} - static_cast<uint64_t>(x > (q_ >> 1));
-    return static_cast<int64_t>(static_cast<uint64_t>(x) - (static_cast<uint64_t>(q_) & wrap));
+    const uint64_t wrap = static_cast<uint64_t>(q_) & mask_of<uint64_t>(x > (q_ >> 1));
+    return static_cast<int64_t>(static_cast<uint64_t>(x) - wrap);
   }
 
   constexpr bool operator==(const Modulus& other) const { return q_ == other.q_; }

@@ -58,7 +58,7 @@ void PhaseReader<Word>::modulo(const Reduction& reduction, std::span<const Word>
       const auto part = static_cast<std::uint64_t>(
           (static_cast<unsigned __int128>(y) * ratio_[l]) >> (primes_[l].bits() - 1));
       fraction += part;
-      whole += static_cast<std::uint64_t>(fraction < part);
+      whole -= math::mask_of<std::uint64_t>(fraction < part);
     }
     out[j] = m.mul(m.add(value, m.mul(m.reduce(whole), reduction.minus_Q)), scale);
   }

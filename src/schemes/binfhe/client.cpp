@@ -7,6 +7,7 @@
 #include "lattice/lwe/rotation_method.h"
 #include "lattice/lwe/uniform.h"
 #include "math/memory.h"
+#include "math/modulus.h"
 #include "math/random.h"
 #include "math/sampling.h"
 #include "math/secret.h"
@@ -150,8 +151,8 @@ std::vector<std::uint32_t> Client::decrypt(const Ciphertexts& ciphertexts,
     // round(phase·sectors/q) mod sectors; q is a power of two, so that no division meets a secret.
     const unsigned shift = static_cast<unsigned>(std::bit_width(q) - 1);
     const std::uint64_t rounded = (phase(secret_key(), ciphertexts[i]) * sectors + q / 2) >> shift;
-    std::uint64_t message = rounded - (sectors & (0 - (rounded >= sectors ? 1ULL : 0ULL)));
-    message -= keep & (0 - static_cast<std::uint64_t>(message >= p));
+    std::uint64_t message = math::subtract_once(rounded, sectors);
+    message -= keep & math::mask_of<std::uint64_t>(message >= p);
     out[i] = static_cast<std::uint32_t>(message);
   }
   return out;
