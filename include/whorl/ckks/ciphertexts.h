@@ -62,9 +62,9 @@ struct Ciphertexts {
 /// The ciphertexts at `indices`, in this order; an index may come several times. Fresh ciphertexts
 /// keep their seed. ShapeError if an index is not below the count, or if there is no index.
 Ciphertexts take(const Ciphertexts& ciphertexts, std::span<const std::uint32_t> indices);
-/// Joins batches to one, in sequence. Parts of one fresh batch keep its seed. ShapeError if packing,
-/// parts, level, scale or length differ, or if there is no batch; ParameterMismatchError or
-/// KeyMismatchError if parameters or keys differ.
+/// Joins batches to one, in sequence. Parts of one fresh batch keep its seed. ShapeError if
+/// packing, parts, level, scale or length differ, or if there is no batch; ParameterMismatchError
+/// or KeyMismatchError if parameters or keys differ.
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
 
 using PublicKey = RingPublicKey<Parameters>;

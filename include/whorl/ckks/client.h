@@ -41,7 +41,8 @@ struct EncryptOptions {
 struct ReleaseOptions {
   /// How many results of one key will be released in all, at least 1.
   double queries = 1;
-  /// Statistical security in bits, 30 … 128: what is added hides the errors with a distance of 2^-bits.
+  /// Statistical security in bits, 30 … 128: what is added hides the errors with a distance of
+  /// 2^-bits.
   double bits = 30;
   Progress progress = {};
 };
@@ -53,8 +54,9 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   explicit Client(SecretKey key);
 
   /// Encrypts vectors of numbers; the last one must be whole. ShapeError if there are none, if they
-  /// are not a whole number of vectors, or if a vector has more than N/2. EncodingError for a number
-  /// that is not finite or is above the bound, and for a bound that does not fit the parameters.
+  /// are not a whole number of vectors, or if a vector has more than N/2. EncodingError for a
+  /// number that is not finite or is above the bound, and for a bound that does not fit the
+  /// parameters.
   Ciphertexts encrypt(std::span<const std::complex<double>> values,
                       const EncryptOptions& options = {}) const;
   /// The same of real numbers, in slots or as coefficients (EncodingError for Packing::complex).

@@ -48,8 +48,8 @@ struct Requirements {
   std::uint32_t slots = 0;  ///< how many values a ciphertext must hold, at most N/2; 0: any number
   std::uint32_t N = 0;      ///< 0: the least that is secure and has the slots
   unsigned dnum = 3;        ///< digits of key switching, 1 … 16
-  /// 32: primes of 25 to 31 bits, two and more a level. 64: one prime a level, for scales of 46 bits
-  /// and more.
+  /// 32: primes of 25 to 31 bits, two and more a level. 64: one prime a level, for scales of 46
+  /// bits and more.
   unsigned word_bits = 32;
 };
 
@@ -75,8 +75,8 @@ class Parameters {
   /// Bytes of a word that holds a residue: 4 or 8.
   unsigned word_bytes() const { return ring_word_bytes(literal().chain[0]); }
 
-  /// Which primes of the chain a ciphertext of that level has, ascending. ParameterError for a level
-  /// above depth().
+  /// Which primes of the chain a ciphertext of that level has, ascending. ParameterError for a
+  /// level above depth().
   const std::vector<unsigned>& primes(unsigned level) const;
   /// log2 of the product of these primes.
   double log2_Q(unsigned level) const;
@@ -90,7 +90,8 @@ class Parameters {
   double scale(unsigned level) const;
   double log2_QP() const;  ///< of all primes: what keys are modulo
   double log2_P() const;
-  /// Lower bound of the security of the keys in bits. All keys are modulo the product of all primes.
+  /// Lower bound of the security of the keys in bits. All keys are modulo the product of all
+  /// primes.
   double security_bits() const;
 
   /// BLAKE2b-128 over all fields that change ciphertexts or keys.

@@ -100,9 +100,10 @@ class Server {
   /// Brings ciphertexts to a lower level, and to its scale.
   Array lower(const Array& a, unsigned level) const;
 
-  /// Operations with plaintexts: vectors of `length` numbers each (0: one vector of all), as many as
-  /// in `a`, or one for all of them; if `a` is a single ciphertext, any number. With coefficients
-  /// they are real, and become coefficients too. EncodingError for numbers that are not finite.
+  /// Operations with plaintexts: vectors of `length` numbers each (0: one vector of all), as many
+  /// as in `a`, or one for all of them; if `a` is a single ciphertext, any number. With
+  /// coefficients they are real, and become coefficients too. EncodingError for numbers that are
+  /// not finite.
   Array add_plain(const Array& a, std::span<const std::complex<double>> values,
                   std::size_t length = 0) const;
   Array sub_plain(const Array& a, std::span<const std::complex<double>> values,

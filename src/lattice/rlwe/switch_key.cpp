@@ -15,8 +15,7 @@ std::vector<SwitchSource> switch_sources(unsigned parts, std::vector<std::uint32
   std::vector<SwitchSource> out;
   for (unsigned power = 2; power < parts; ++power) out.push_back({1, power});
   std::sort(automorphisms.begin(), automorphisms.end());
-  automorphisms.erase(std::unique(automorphisms.begin(), automorphisms.end()),
-                      automorphisms.end());
+  automorphisms.erase(std::unique(automorphisms.begin(), automorphisms.end()), automorphisms.end());
   for (const std::uint32_t g : automorphisms)
     if (g != 1) out.push_back({g, 1});
   return out;

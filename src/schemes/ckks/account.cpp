@@ -26,9 +26,9 @@ std::string power(double log2) {
 constexpr double log2_of_rounding = -52;
 
 const char* name(Packing packing) {
-  return packing == Packing::complex  ? "complex numbers"
-         : packing == Packing::real   ? "real numbers"
-                                      : "coefficients";
+  return packing == Packing::complex ? "complex numbers"
+         : packing == Packing::real  ? "real numbers"
+                                     : "coefficients";
 }
 
 }  // namespace
@@ -155,10 +155,9 @@ Account::One Account::brought(const Info& a, unsigned level, double scale) const
                         ": it would be multiplied by an integer below 2^24, whose rounding is too "
                         "coarse; rescale products first");
   const int kept = std::min(exponent, 53);
-  const Preparation by{
-      {static_cast<std::uint64_t>(std::nearbyint(std::ldexp(mantissa, kept))),
-       static_cast<unsigned>(exponent - kept)},
-      level};
+  const Preparation by{{static_cast<std::uint64_t>(std::nearbyint(std::ldexp(mantissa, kept))),
+                        static_cast<unsigned>(exponent - kept)},
+                       level};
   return {prepared(a, by, scale), by};
 }
 
@@ -247,8 +246,9 @@ double Account::rescaled(const Info& a) const {
 }
 Account::Info Account::rescale(const Info& a) const {
   if (a.level == 0)
-    throw NoiseError("rescale: the ciphertext is at level 0, and has no prime to divide by: take "
-                     "parameters with a larger depth");
+    throw NoiseError(
+        "rescale: the ciphertext is at level 0, and has no prime to divide by: take "
+        "parameters with a larger depth");
   Info out = a;
   out.scale = rescaled(a);
   out.level = a.level - 1;
@@ -298,10 +298,9 @@ Account::Info Account::multiply_plain(const Info& a, const Plain& m) const {
 }
 
 void Account::check_decrypts(const Info& a) const {
-  const double error =
-      a.packing == Packing::coefficients
-          ? a.error - 0.5 * std::log2(static_cast<double>(parameters_.N()))
-          : a.error;
+  const double error = a.packing == Packing::coefficients
+                           ? a.error - 0.5 * std::log2(static_cast<double>(parameters_.N()))
+                           : a.error;
   if (error + 3 < a.bound) return;
   throw NoiseError("the error's standard deviation, " + power(error) +
                    ", is within a factor of 8 of the largest values, " + power(a.bound) +

@@ -39,12 +39,12 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
     const CiphertextInfo& i = batch->info;
     if (i.packing != info.packing || i.parts != info.parts || i.level != info.level ||
         i.scale != info.scale || i.length != info.length)
-      throw ShapeError("concatenate: packing, parts, level, scale and length of the batches must "
-                       "be equal; level " +
-                       std::to_string(i.level) + ", scale " + std::to_string(i.scale) +
-                       " and length " + std::to_string(i.length) + " meet " +
-                       std::to_string(info.level) + ", " + std::to_string(info.scale) + " and " +
-                       std::to_string(info.length));
+      throw ShapeError(
+          "concatenate: packing, parts, level, scale and length of the batches must "
+          "be equal; level " +
+          std::to_string(i.level) + ", scale " + std::to_string(i.scale) + " and length " +
+          std::to_string(i.length) + " meet " + std::to_string(info.level) + ", " +
+          std::to_string(info.scale) + " and " + std::to_string(info.length));
     info.bound = std::max(info.bound, i.bound);
     info.error = std::max(info.error, i.error);
     info.count += i.count;

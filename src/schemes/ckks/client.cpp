@@ -174,8 +174,8 @@ namespace {
 
 /// log2 of the most that a coefficient of the phase can be, with 16 deviations of the error.
 double log2_largest(const Parameters& p, const CiphertextInfo& i, double flooding) {
-  const double error =
-      log2_sum(i.error - 0.5 * std::log2(static_cast<double>(p.N())) + std::log2(i.scale), flooding);
+  const double error = log2_sum(
+      i.error - 0.5 * std::log2(static_cast<double>(p.N())) + std::log2(i.scale), flooding);
   return log2_sum(i.bound + std::log2(i.scale), error + 4);
 }
 

@@ -126,8 +126,8 @@ struct Pattern {
   unsigned mains() const { return std::ranges::max(levels, {}, &LevelPrimes::mains).mains; }
 };
 
-/// Primes of together so many bits, or as near to it as can be; not below it by more than one bit if
-/// `at_least`.
+/// Primes of together so many bits, or as near to it as can be; not below it by more than one bit
+/// if `at_least`.
 LevelPrimes nearest(const Pattern& sizes, int bits, bool at_least) {
   constexpr int most_terminals = 5;
   const int main = static_cast<int>(sizes.main_bits),
@@ -275,9 +275,9 @@ Parameters Parameters::choose(const Requirements& r) {
     }
     const double bits = security_of(literal);
     if (bits >= 128) return create(std::move(literal));
-    why = "N = " + std::to_string(N) + " with log2 QP = " +
-          text(log2_of(literal.chain) + log2_of(literal.special)) + " is estimated at " +
-          text(bits) + " bits of security, below 128";
+    why = "N = " + std::to_string(N) +
+          " with log2 QP = " + text(log2_of(literal.chain) + log2_of(literal.special)) +
+          " is estimated at " + text(bits) + " bits of security, below 128";
   }
   reject("no parameters for depth " + std::to_string(r.depth) + " with scale_bits " +
          std::to_string(r.scale_bits) + ": " + why);

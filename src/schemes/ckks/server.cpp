@@ -191,7 +191,7 @@ struct Server::State {
   Encoded encoded(const Array& a, std::span<const Complex> values, std::size_t of_each,
                   double scale) const {
     const bool coefficients = a.info_.packing == Packing::coefficients;
-    const Packing packing = coefficients       ? Packing::coefficients
+    const Packing packing = coefficients      ? Packing::coefficients
                             : is_real(values) ? Packing::real
                                               : Packing::complex;
     if (coefficients && !is_real(values))
@@ -202,9 +202,8 @@ struct Server::State {
     check_counts(a.info_.count, count, "plaintexts");
     const double most = largest(values);
     if (most * scale >= 0x1p61)
-      throw EncodingError("values: the largest, " + std::to_string(most) +
-                          ", times the scale 2^" + std::to_string(std::log2(scale)) +
-                          " is above 2^61");
+      throw EncodingError("values: the largest, " + std::to_string(most) + ", times the scale 2^" +
+                          std::to_string(std::log2(scale)) + " is above 2^61");
     std::vector<std::int64_t> coefficients_of_all =
         math::with_memory_for("plaintexts", [&] { return std::vector<std::int64_t>(count * N); });
     for (std::size_t i = 0; i < count; ++i)
@@ -285,9 +284,8 @@ Array Server::upload(const Ciphertexts& c) const {
   if (c.key_id != state_->key_id)
     throw KeyMismatchError("ciphertexts of another key were given to this server");
   Account::check(parameters(), i);
-  return State::put(
-      i, state_->evaluator->upload(c.data, {i.parts, state_->account.basis(i.level), i.count,
-                                            rlwe::Form::evaluation}));
+  return State::put(i, state_->evaluator->upload(c.data, {i.parts, state_->account.basis(i.level),
+                                                          i.count, rlwe::Form::evaluation}));
 }
 Ciphertexts Server::download(const Array& a) const {
   state_->check(a);
@@ -318,8 +316,7 @@ Array Server::rescale(const Array& a) const {
 Array Server::lower(const Array& a, unsigned level) const {
   state_->check(a);
   const Account::One to = state_->account.bring(a.info_, level);
-  return state_->fleet->together(
-      [&] { return State::put(to.result, state_->prepared(a, to.a)); });
+  return state_->fleet->together([&] { return State::put(to.result, state_->prepared(a, to.a)); });
 }
 
 Array Server::add_plain(const Array& a, std::span<const Complex> values, std::size_t length) const {

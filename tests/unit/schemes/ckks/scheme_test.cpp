@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "support/ckks_sets.h"
+#include "support/targets.h"
 #include "whorl/ckks.h"
 #include "whorl/error.h"
 
@@ -14,37 +16,17 @@ namespace whorl::ckks {
 namespace {
 
 using Complex = std::complex<double>;
-using Values = std::vector<Complex>;
+using Values = test::Complexes;
 
-Values random_values(std::size_t count, unsigned seed, bool real = false) {
+Values random_values(std::size_t count, unsigned seed) {
   std::mt19937_64 random(seed);
-  std::uniform_real_distribution<double> uniform(-0.7, 0.7);
-  Values out(count);
-  for (Complex& z : out) z = {uniform(random), real ? 0 : uniform(random)};
-  return out;
-}
-
-/// 32-bit words with rational rescaling, and 64-bit ones with a prime a level.
-struct Shape {
-  unsigned scale_bits, word_bits;
-};
-constexpr Shape shapes[] = {{28, 32}, {30, 32}, {35, 32}, {40, 32}, {45, 32}, {50, 32}, {50, 64}};
-
-Parameters parameters_of(const Shape& shape, unsigned depth = 3, std::uint32_t N = 1024) {
-  ParameterLiteral p;
-  Requirements r;
-  r.depth = depth;
-  r.scale_bits = shape.scale_bits;
-  r.word_bits = shape.word_bits;
-  p = Parameters::choose(r).literal();
-  // The same bits a prime in a smaller ring: primes of the larger one serve it too.
-  p.N = N;
-  return Parameters::create(p, true);
+  return test::random_complexes(random, count);
 }
 
 struct Party {
   explicit Party(const Parameters& p, const KeyRequest& request = {3, {1, 2, 4, 8, -1}, true})
-      : client(p), server(client.evaluation_keys(request), {.device = "cpu", .threads = 1}) {}
+      : client(p),
+        server(client.evaluation_keys(request), {.device = test::tested_device, .threads = 1}) {}
 
   Client client;
   Server server;
@@ -65,7 +47,8 @@ struct Party {
     EXPECT_LT(worst, 8 * error) << what << " error 2^" << std::log2(worst) << " account 2^"
                                 << a.info().error;
     EXPECT_GT(worst, error / 65536) << what;
-    for (const Complex& z : want) EXPECT_LE(std::abs(z), std::exp2(a.info().bound) * 1.0001) << what;
+    for (const Complex& z : want)
+      EXPECT_LE(std::abs(z), std::exp2(a.info().bound) * 1.0001) << what;
   }
 };
 
@@ -76,10 +59,10 @@ Values map(const Values& a, const Values& b, const std::function<Complex(Complex
 }
 
 TEST(Ckks, OperationsAreWithinTheirErrors) {
-  for (const Shape& shape : shapes) {
-    SCOPED_TRACE(testing::Message() << "scale " << shape.scale_bits << ", words "
-                                    << shape.word_bits);
-    const Party party(parameters_of(shape));
+  for (const test::CkksShape& shape : test::ckks_shapes) {
+    SCOPED_TRACE(testing::Message()
+                 << "scale " << shape.scale_bits << ", words " << shape.word_bits);
+    const Party party(test::ckks_insecure(shape));
     const Server& s = party.server;
     const Values x = random_values(64, 1), y = random_values(64, 2);
     const Array a = party.encrypt(x), b = party.encrypt(y);
@@ -127,7 +110,7 @@ TEST(Ckks, OperationsAreWithinTheirErrors) {
 }
 
 TEST(Ckks, EveryNumberOfSlotsAndReals) {
-  const Parameters p = parameters_of({40, 32});
+  const Parameters p = test::ckks_insecure();
   const Party party(p);
   for (std::size_t length = 1; length <= p.slots(); length *= 2) {
     const Values x = random_values(length, 3);
@@ -145,7 +128,7 @@ TEST(Ckks, EveryNumberOfSlotsAndReals) {
 }
 
 TEST(Ckks, CoefficientsMultiplyAsPolynomials) {
-  const Party party(parameters_of({40, 32}));
+  const Party party(test::ckks_insecure());
   const std::vector<double> x{0.5, -0.25, 0.125}, y{0.5, 0.5};
   const auto encrypt = [&](const std::vector<double>& v) {
     return party.server.upload(party.client.encrypt(v, {}, Packing::coefficients));
@@ -157,7 +140,7 @@ TEST(Ckks, CoefficientsMultiplyAsPolynomials) {
 }
 
 TEST(Ckks, SumOfAVector) {
-  const Party party(parameters_of({40, 32}));
+  const Party party(test::ckks_insecure());
   const Values x = random_values(16, 5);
   const Array sum = party.server.sum(party.encrypt(x));
   EXPECT_EQ(sum.info().length, 1u);
@@ -166,7 +149,7 @@ TEST(Ckks, SumOfAVector) {
 }
 
 TEST(Ckks, PublicKeysEncryptAndKeysAreTold) {
-  const Party party(parameters_of({40, 32})), other(parameters_of({40, 32}));
+  const Party party(test::ckks_insecure()), other(test::ckks_insecure());
   const Values x = random_values(8, 7);
   const Ciphertexts c = encrypt(party.client.public_key(), x);
   EXPECT_FALSE(c.seed);
@@ -177,7 +160,7 @@ TEST(Ckks, PublicKeysEncryptAndKeysAreTold) {
 }
 
 TEST(Ckks, WhatDoesNotFitIsRefused) {
-  const Party party(parameters_of({40, 32}, 2));
+  const Party party(test::ckks_insecure({.depth = 2}));
   const Server& s = party.server;
   EXPECT_THROW(party.client.encrypt(Values{{0.9, 0.9}}), EncodingError);
   EXPECT_THROW(party.client.encrypt(Values{{std::nan(""), 0}}), EncodingError);
@@ -190,7 +173,7 @@ TEST(Ckks, WhatDoesNotFitIsRefused) {
 }
 
 TEST(Ckks, BatchesInTheHostsMemory) {
-  const Party party(parameters_of({40, 32}));
+  const Party party(test::ckks_insecure());
   const Values x = random_values(12, 8);
   const Ciphertexts c = party.client.encrypt(x, {.length = 4});
   const std::vector<std::uint32_t> some{2, 0};
@@ -208,8 +191,8 @@ TEST(Ckks, BatchesInTheHostsMemory) {
 }
 
 TEST(CkksParameters, LevelsAreNearWhatWasAskedFor) {
-  for (const Shape& shape : shapes) {
-    const Parameters p = parameters_of(shape, 10);
+  for (const test::CkksShape& shape : test::ckks_shapes) {
+    const Parameters p = test::ckks_insecure({shape.scale_bits, shape.word_bits, 10});
     EXPECT_NEAR(std::log2(p.scale(0)), shape.scale_bits, 0.01);
     for (unsigned l = 1; l <= p.depth(); ++l) {
       EXPECT_NEAR(std::log2(p.scale(l)), shape.scale_bits, 1.5) << l;
