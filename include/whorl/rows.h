@@ -14,6 +14,16 @@
 
 namespace whorl {
 
+/// ShapeError unless `words` are of `count` ciphertexts, `each` words of `word_bytes` bytes.
+inline void check_words(const WordArray& words, std::size_t count, std::size_t each,
+                        unsigned word_bytes) {
+  if (words.size() / each != count || words.size() % each != 0 || words.word_bytes() != word_bytes)
+    throw ShapeError(std::to_string(words.size()) + " words of " +
+                     std::to_string(words.word_bytes()) + " bytes were given, but " +
+                     std::to_string(count) + " ciphertexts have " + std::to_string(each) +
+                     " words of " + std::to_string(word_bytes) + " bytes each");
+}
+
 /// How a batch lies in memory: `outer` blocks, each with one row of `inner` words for every
 /// ciphertext.
 struct Layout {

@@ -9,6 +9,7 @@
 
 #include "whorl/bgv/parameters.h"
 #include "whorl/common.h"
+#include "whorl/ring_keys.h"
 #include "whorl/word_array.h"
 
 namespace whorl::bgv {
@@ -72,13 +73,9 @@ Ciphertexts take(const Ciphertexts& ciphertexts, std::span<const std::uint32_t> 
 /// KeyMismatchError if parameters or keys differ.
 Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
 
-/// A public key (b, a) with b = -a·s + t·e, where a is expanded from the seed. It only encrypts.
-struct PublicKey {
-  Parameters parameters;
-  KeyId key_id;
-  Seed seed;
-  WordArray b;  ///< (limbs, N), evaluation form
-};
+using PublicKey = RingPublicKey<Parameters>;
+using SwitchKeyData = RingSwitchKey;
+using EvaluationKeys = RingEvaluationKeys<Parameters>;
 
 /// The evaluation keys that a circuit needs. whorl/circuits/slots.h adds those for matrices and
 /// sums.
@@ -88,24 +85,6 @@ struct KeyRequest {
   unsigned relinearise = 3;
   std::vector<std::int64_t> rotations;  ///< columns to rotate rows by, to the left
   bool swap_rows = false;               ///< whether the two rows can be exchanged
-};
-
-/// A key of hybrid key switching from s(X^g)^power to s. The bodies b have the shape (digits, limbs
-/// + special, N), in evaluation form; the uniform halves are expanded from the seed.
-struct SwitchKeyData {
-  std::uint32_t g = 1;
-  unsigned power = 1;
-  Seed seed;
-  WordArray b;
-};
-
-/// The keys that a server gets.
-struct EvaluationKeys {
-  Parameters parameters;
-  KeyId key_id;
-  std::vector<SwitchKeyData> keys;
-  /// Bytes of bodies and seeds, as they are sent, without the frame.
-  std::size_t bytes() const;
 };
 
 /// Bytes of the keys that a request asks for, without making them.

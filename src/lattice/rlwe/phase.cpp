@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "math/secret.h"
+
 namespace whorl::lattice::rlwe {
 
 template <class Word>
@@ -64,20 +66,50 @@ void PhaseReader<Word>::modulo(const Reduction& reduction, std::span<const Word>
   }
 }
 
+// Mixed radix: v mod Q = d_0 + d_1·q_0 + d_2·q_0·q_1 + … (Garner 1959).
+template <class Word>
+void PhaseReader<Word>::digits_of(std::span<const Word> residues, std::size_t count, std::size_t j,
+                                  std::span<Word> digits) const {
+  for (std::size_t l = 0; l < primes_.size(); ++l) {
+    const math::Modulus<Word>& q = primes_[l];
+    Word known = 0;
+    for (std::size_t m = 0; m < l; ++m)
+      known = q.add(known, q.mul(q.reduce(digits[m]), garner_[l][m]));
+    digits[l] = q.mul(q.sub(residues[l * count + j], known), garner_[l][l + 1]);
+  }
+}
+
+template <class Word>
+void PhaseReader<Word>::centred(std::span<const Word> residues, std::span<double> out) const {
+  const std::size_t L = primes_.size(), count = out.size();
+  const Word half = primes_[L - 1].value() / 2;
+  std::vector<double> place(1, 1.0);  // products of the first l primes
+  for (std::size_t l = 0; l + 1 < L; ++l)
+    place.push_back(place[l] * static_cast<double>(primes_[l].value()));
+  math::WipedVector<Word> digits(L);
+  for (std::size_t j = 0; j < count; ++j) {
+    digits_of(residues, count, j, digits.span());
+    // A negative v is Q + v: its complement, digit by digit, is -v - 1.
+    const Word negative = static_cast<Word>(digits[L - 1] > half);
+    const Word mask = static_cast<Word>(0) - negative;
+    double sum = 0;
+    for (std::size_t l = L; l-- > 0;) {
+      const Word complement = primes_[l].value() - 1 - digits[l];
+      const Word digit = static_cast<Word>(digits[l] ^ ((digits[l] ^ complement) & mask));
+      sum += static_cast<double>(digit) * place[l];
+    }
+    sum += static_cast<double>(negative);
+    out[j] = sum * (1.0 - 2.0 * static_cast<double>(negative));
+  }
+}
+
 template <class Word>
 double PhaseReader<Word>::log2_largest(std::span<const Word> residues) const {
   const std::size_t L = primes_.size(), count = residues.size() / L;
   double largest = -std::numeric_limits<double>::infinity();
   std::vector<Word> digits(L);
   for (std::size_t j = 0; j < count; ++j) {
-    // Mixed radix: v mod Q = d_0 + d_1·q_0 + d_2·q_0·q_1 + … (Garner 1959).
-    for (std::size_t l = 0; l < L; ++l) {
-      const math::Modulus<Word>& q = primes_[l];
-      Word known = 0;
-      for (std::size_t m = 0; m < l; ++m)
-        known = q.add(known, q.mul(q.reduce(digits[m]), garner_[l][m]));
-      digits[l] = q.mul(q.sub(residues[l * count + j], known), garner_[l][l + 1]);
-    }
+    digits_of(residues, count, j, digits);
     // Negative ones as Q - 1 - |v| …: complement each digit where v > Q/2.
     if (digits[L - 1] > primes_[L - 1].value() / 2)
       for (std::size_t l = 0; l < L; ++l) digits[l] = primes_[l].value() - 1 - digits[l];

@@ -229,6 +229,19 @@ std::vector<std::uint64_t> Secret::phases_modulo(
   return out;
 }
 
+void Secret::phases(const HostBatch& batch,
+                    const std::function<void(std::size_t, std::span<const double>)>& finish,
+                    const Progress& progress, unsigned threads) const {
+  const std::size_t N = ring_dimension(plan());
+  each_phase(batch, progress, threads, [&](const auto& reader) {
+    return [&](std::size_t i, const auto& phase) {
+      math::WipedVector<double> coefficients(N);
+      reader.centred(phase, coefficients.span());
+      finish(i, coefficients.span());
+    };
+  });
+}
+
 std::vector<double> Secret::log2_phases(const HostBatch& batch, const Progress& progress,
                                         unsigned threads) const {
   std::vector<double> out(batch.count);

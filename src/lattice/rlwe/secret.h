@@ -29,12 +29,6 @@ math::SecretVector<std::int32_t> random_ternary_secret(std::size_t N);
 math::SecretVector<std::int32_t> ternary_secret(std::size_t N,
                                                 std::span<const std::int32_t> coefficients);
 
-/// The source of a switching key: s(X^g)^power, where s is the secret of the key or another secret.
-struct SwitchSource {
-  std::uint32_t g = 1;
-  unsigned power = 1;
-};
-
 /// A ternary ring secret modulo each prime of a plan, in evaluation form. Decryption is c_0 + c_1·s
 /// + c_2·s^2 + …, so that an encryption of zero is (-a·s + t·e, a). Rows of arrays over a basis
 /// come in the order of its indices. For several threads, each with a stream of its own.
@@ -105,6 +99,11 @@ class Secret {
       const HostBatch& batch, std::uint64_t m, std::uint64_t scale,
       const std::function<void(std::size_t, std::span<std::uint64_t>)>& finish,
       const Progress& progress = {}, unsigned threads = 0) const;
+  /// The coefficients of each phase, (count, N), rounded to doubles and given to finish(i, phase).
+  /// They must lie in (-Q/4, Q/4) of the batch's basis.
+  void phases(const HostBatch& batch,
+              const std::function<void(std::size_t, std::span<const double>)>& finish,
+              const Progress& progress = {}, unsigned threads = 0) const;
   /// log2 of the largest coefficient of each phase, -inf for 0. Not in constant time.
   std::vector<double> log2_phases(const HostBatch& batch, const Progress& progress = {},
                                   unsigned threads = 0) const;

@@ -1,7 +1,9 @@
-// A switching key as it travels.
+// Switching keys: which ones, and as they travel.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "ring/basis.h"
 #include "whorl/common.h"
@@ -18,5 +20,17 @@ struct SwitchKeyData {
   WordArray b;
   ring::KeyLayout layout = {};  ///< without digits: the plan's usual one
 };
+
+/// The source of a switching key: s(X^g)^power, where s is the secret of the key or another secret.
+struct SwitchSource {
+  std::uint32_t g = 1;
+  unsigned power = 1;
+};
+
+/// For products of up to `parts` parts, 2 … 8 (ParameterError; 2 takes no key), and for
+/// automorphisms, each once; g = 1 takes no key.
+std::vector<SwitchSource> switch_sources(unsigned parts, std::vector<std::uint32_t> automorphisms);
+/// Bytes of a switching key as it travels.
+std::size_t switch_key_bytes(std::uint32_t N, unsigned digits, unsigned rows, unsigned word_bytes);
 
 }  // namespace whorl::lattice::rlwe

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "lattice/rlwe/secret.h"
+#include "lattice/rlwe/switch_key.h"
 #include "whorl/bgv/ciphertexts.h"
 
 namespace whorl::bgv {

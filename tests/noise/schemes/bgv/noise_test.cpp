@@ -63,7 +63,7 @@ class Phases {
  public:
   explicit Phases(const Client& client)
       : p_(client.parameters()),
-        plan_(plan_of<Word>(p_)),
+        plan_(std::get<std::shared_ptr<const ring::RnsPlan<Word>>>(any_plan_of(p_))),
         secret_(plan_, client.secret_key().coefficients(), p_.literal().sigma) {}
 
   const math::Modulus<Word>& prime(unsigned l) const { return plan_->moduli()[l]; }

@@ -1,0 +1,131 @@
+// CKKS: what a server takes for each operation.
+//
+// usage: bench_ckks [--depth 33] [--scale-bits 40] [--dnum 4] [--ring 65536] [--device cpu|cuda:0]
+//                   [--threads 1] [--batch N] [--quick] [--only OP,OP…] [--record FILE] [--commit
+//                   ID]
+//
+// OP: mult_relin, mult_relin_rescale, square, rotate, conjugate, rescale, add, mult_plain. A
+// latency
+// ("waited": true) is of one operation and the wait for it; on a device that queues, the time of
+// one among many that were queued follows ("waited": false). Medians are of calls; divide by the
+// batch for a ciphertext. Data lies on the device. The defaults are Cheddar's shape: some 47 primes
+// of 30 bits in the chain, a dozen special ones.
+//
+// "clock": "wall", or "cpu" for one thread on the CPU.
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/command_line.h"
+#include "common/devices.h"
+#include "common/records.h"
+#include "whorl/ckks.h"
+#include "whorl/error.h"
+
+namespace whorl::bench {
+namespace {
+
+using namespace ckks;
+
+struct Options : Common {
+  unsigned depth = 33, scale_bits = 40, dnum = 4, threads = 1, ring = 65536, word_bits = 32;
+  std::uint64_t batch = 1;
+  Clock clock() const { return device == "cpu" && threads == 1 ? Clock::cpu : Clock::wall; }
+};
+
+std::string in_words(const Parameters& p) {
+  return "depth=" + std::to_string(p.depth()) + ", scale=2^" +
+         std::to_string(static_cast<int>(std::lround(std::log2(p.scale(0))))) +
+         ", N=" + std::to_string(p.N()) + ", limbs " + std::to_string(p.primes(p.depth()).size()) +
+         " of " + std::to_string(p.limbs()) + " + " + std::to_string(p.special()) + ", dnum " +
+         std::to_string(p.digits());
+}
+
+int run(CommandLine& line) {
+  Options options;
+  line.device(options).record(options).only(options).quick(options);
+  line.add("--depth", options.depth, "levels above level 0")
+      .add("--scale-bits", options.scale_bits, "log2 of the scale")
+      .add("--dnum", options.dnum, "digits of key switching")
+      .add("--ring", options.ring, "N")
+      .add("--word-bits", options.word_bits, "32 or 64")
+      .add("--threads", options.threads, "of the host")
+      .add("--batch", options.batch, "ciphertexts of an operation")
+      .parse();
+  const Parameters p = Parameters::choose({.depth = options.depth,
+                                           .scale_bits = options.scale_bits,
+                                           .N = options.ring,
+                                           .dnum = options.dnum,
+                                           .word_bits = options.word_bits});
+  const Client client(p);
+  const Server server(client.evaluation_keys({3, {1}, true}),
+                      {.device = options.device, .threads = options.threads});
+  std::mt19937_64 random(1);
+  std::vector<std::complex<double>> x(options.batch * p.slots()), y(x.size());
+  const auto part = [&] { return static_cast<double>(random() >> 11) * 0x1p-53 - 0.5; };
+  for (auto* values : {&x, &y})
+    for (auto& z : *values) z = {part(), part()};
+  const auto upload = [&](const auto& values) {
+    return server.upload(client.encrypt(values, {.length = p.slots()}));
+  };
+  const Array a = upload(x), b = upload(y), product = server.multiply(a, b, {true, false});
+
+  // What is timed must be right.
+  const auto got = client.decrypt_raw(server.download(server.rotate(server.rescale(product), 1)));
+  double worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const std::size_t next = i / p.slots() * p.slots() + (i + 1) % p.slots();
+    worst = std::max(worst, std::abs(got[i] - x[next] * y[next]));
+  }
+  if (!(worst < std::exp2(-0.4 * options.scale_bits)))
+    throw Error("the product is off by " + std::to_string(worst));
+
+  const std::vector<std::pair<std::string, std::function<void()>>> calls{
+      {"mult_relin",
+       [&] {
+         server.multiply(a, b, {true, false});
+       }},
+      {"mult_relin_rescale", [&] { server.multiply(a, b); }},
+      {"square",
+       [&] {
+         server.square(a, {true, false});
+       }},
+      {"rotate", [&] { server.rotate(a, 1); }},
+      {"conjugate", [&] { server.conjugate(a); }},
+      {"rescale", [&] { server.rescale(product); }},
+      {"add", [&] { server.add(a, b); }},
+      {"mult_integer", [&] { server.multiply_integer(a, 3); }}};
+  const Records records("ckks", options, machine_of(options.device, options.threads),
+                        Records::To::file_and_stdout);
+  const auto wait = [&] { server.synchronise(); };
+  const auto time = [&](const std::function<void()>& call, std::size_t many) {
+    const Effort effort{
+        .fewest = 5, .most = 200, .seconds = options.quick ? 0.1 : 0.5, .enough = 10, .slow = 5};
+    return measure(effort, {call, wait, many, options.clock()});
+  };
+  const auto add = [&](const std::string& op, const Times& times, bool waited) {
+    Record record{.op = op, .params = in_words(p), .scheme = "ckks", .batch = options.batch};
+    record.security_bits = std::round(p.security_bits() * 10) / 10;
+    record.set(times);
+    record.more = {{"waited", waited},
+                   {"clock", std::string(options.clock() == Clock::cpu ? "cpu" : "wall")}};
+    records.add(record);
+  };
+  for (const auto& [op, call] : calls) {
+    if (!options.wants(op)) continue;
+    const Times waited = time(call, 1);
+    add(op, waited, true);
+    if (options.device != "cpu") add(op, time(call, calls_within(0.02, waited.least())), false);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace whorl::bench
+
+int main(int count, char** arguments) {
+  return whorl::bench::run_program(count, arguments, "bench_ckks", whorl::bench::run);
+}

@@ -1,0 +1,7 @@
+// All of CKKS: parameters, client, server.
+#pragma once
+
+#include "whorl/ckks/ciphertexts.h"
+#include "whorl/ckks/client.h"
+#include "whorl/ckks/parameters.h"
+#include "whorl/ckks/server.h"

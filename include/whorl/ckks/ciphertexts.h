@@ -1,0 +1,89 @@
+// Batches of CKKS ciphertexts in the host's memory, and the evaluation keys a server needs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "whorl/ckks/parameters.h"
+#include "whorl/common.h"
+#include "whorl/ring_keys.h"
+#include "whorl/word_array.h"
+
+namespace whorl::ckks {
+
+/// How numbers are placed in a plaintext polynomial.
+enum class Packing : std::uint8_t {
+  complex = 0,      ///< in slots: operations act on each complex number
+  real = 1,         ///< the same, of real numbers
+  coefficients = 2  ///< real numbers as coefficients: a product is the product of polynomials
+};
+
+/// Public facts about a batch of ciphertexts besides its residues.
+struct CiphertextInfo {
+  Packing packing = Packing::complex;
+  std::size_t count = 0;  ///< number of ciphertexts in the batch
+  unsigned parts = 2;     ///< number of parts c_k of c_0 + c_1·s + c_2·s^2 + …
+  unsigned level = 0;     ///< which primes are left: Parameters::primes
+  double scale = 1;       ///< plaintexts are messages times this
+  /// How many values a ciphertext holds. In slots, they and the zeros behind them, up to the next
+  /// power of two, are repeated until all N/2 slots are full: see slots().
+  std::uint64_t length = 1;
+  /// log2 of a bound of the message: of its values in slots, at all complex roots. (Of coefficients
+  /// it is log2 of a bound of their sum.)
+  double bound = 0;
+  /// log2 of the standard deviation of the error of a slot (docs/ckks-noise.md); of coefficients,
+  /// log2 of sqrt(N) times that.
+  double error = 0;
+
+  /// The period of the values in the slots: the least power of two that is not below length.
+  std::uint64_t slots() const;
+};
+
+/// A batch of ciphertexts: residues (parts, primes of the level, count, N) in evaluation form, in
+/// words of 4 or 8 bytes.
+struct Ciphertexts {
+  Parameters parameters;
+  KeyId key_id;
+  CiphertextInfo info;
+  WordArray data;
+  /// The seed that c_1 is expanded from, so that files hold the seed and c_0 only. Only fresh
+  /// encryptions under the secret key have one. Code that changes `data` must clear it.
+  std::optional<Seed> seed;
+  /// Shape of the array, row-major; the product of its axes is info.count. No value means (count,).
+  std::optional<Shape> shape{};
+  /// The seed was drawn for a whole batch: numbers[i] is the place in that batch of ciphertext i.
+  /// An empty list means the places 0, 1, 2 …
+  std::vector<std::uint32_t> numbers{};
+};
+
+/// The ciphertexts at `indices`, in this order; an index may come several times. Fresh ciphertexts
+/// keep their seed. ShapeError if an index is not below the count, or if there is no index.
+Ciphertexts take(const Ciphertexts& ciphertexts, std::span<const std::uint32_t> indices);
+/// Joins batches to one, in sequence. Parts of one fresh batch keep its seed. ShapeError if
+/// packing, parts, level, scale or length differ, or if there is no batch; ParameterMismatchError
+/// or KeyMismatchError if parameters or keys differ.
+Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
+
+using PublicKey = RingPublicKey<Parameters>;
+using EvaluationKeys = RingEvaluationKeys<Parameters>;
+
+/// The evaluation keys that a circuit needs.
+struct KeyRequest {
+  /// Relinearisation brings ciphertexts of up to this many parts back to two, 2 … 8; 2 makes no
+  /// key.
+  unsigned relinearise = 3;
+  std::vector<std::int64_t> rotations;  ///< slots to rotate by, to the left
+  bool conjugate = false;               ///< whether values can be conjugated
+};
+
+/// Bytes of the keys that a request asks for, without making them.
+std::size_t key_bytes(const Parameters& parameters, const KeyRequest& request);
+
+/// The g for which X -> X^g rotates the slots to the left by `slots`: 5^slots mod 2N, with `slots`
+/// taken modulo N/2. (Conjugation has g = 2N - 1.)
+std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t slots);
+
+}  // namespace whorl::ckks

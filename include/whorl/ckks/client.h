@@ -1,0 +1,99 @@
+// The client's half: it alone makes, holds and uses secret keys.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "whorl/ckks/ciphertexts.h"
+#include "whorl/ckks/parameters.h"
+#include "whorl/common.h"
+#include "whorl/secret_key.h"
+
+namespace whorl::ckks {
+
+/// A uniform ternary secret.
+class SecretKey : public SecretKeyHandle<Parameters, struct SecretCoefficients> {
+ public:
+  std::span<const std::int32_t> coefficients() const;
+  static SecretKey generate(const Parameters& parameters);
+  /// Rebuilds a key from its N coefficients in -1 … 1 (a loader's job), else RangeError.
+  static SecretKey from_coefficients(const Parameters& parameters, const KeyId& key_id,
+                                     std::span<const std::int32_t> coefficients);
+
+ private:
+  using SecretKeyHandle::SecretKeyHandle;
+};
+
+/// How numbers are encrypted.
+struct EncryptOptions {
+  /// Numbers of each vector, at most N/2 (coefficients: N). 0: all numbers are one vector.
+  std::size_t length = 0;
+  /// No number has a larger absolute value (EncodingError). It is public, as the server sees it: it
+  /// is what errors and overflows are reckoned from.
+  double bound = 1;
+  Progress progress = {};
+};
+
+/// What a result may reveal, for Client::release.
+struct ReleaseOptions {
+  /// How many results of one key will be released in all, at least 1.
+  double queries = 1;
+  /// Statistical security in bits, 30 … 128: what is added hides the errors with a distance of
+  /// 2^-bits.
+  double bits = 30;
+  Progress progress = {};
+};
+
+class Client : public KeyHolder<Parameters, SecretKey> {
+ public:
+  /// Generates a key.
+  explicit Client(const Parameters& parameters) : Client(SecretKey::generate(parameters)) {}
+  explicit Client(SecretKey key);
+
+  /// Encrypts vectors of numbers; the last one must be whole. ShapeError if there are none, if they
+  /// are not a whole number of vectors, or if a vector has more than N/2. EncodingError for a
+  /// number that is not finite or is above the bound, and for a bound that does not fit the
+  /// parameters.
+  Ciphertexts encrypt(std::span<const std::complex<double>> values,
+                      const EncryptOptions& options = {}) const;
+  /// The same of real numbers, in slots or as coefficients (EncodingError for Packing::complex).
+  Ciphertexts encrypt(std::span<const double> values, const EncryptOptions& options = {},
+                      Packing packing = Packing::real) const;
+
+  /// Decrypts `length` numbers for each ciphertext. The numbers carry the errors of the ciphertext,
+  /// from which whoever also knows the ciphertexts can compute the secret key (Li and Micciancio,
+  /// EUROCRYPT 2021). They are for the client alone: numbers that others get come from release().
+  /// KeyMismatchError or ParameterMismatchError if the ciphertexts have another key or other
+  /// parameters; RangeError or ShapeError if their info or data is not that of any ciphertext;
+  /// NoiseError if the error is as large as the numbers, unless `allow_spent`.
+  std::vector<std::complex<double>> decrypt_raw(const Ciphertexts& ciphertexts,
+                                                bool allow_spent = false,
+                                                const Progress& progress = {}) const;
+  /// Decrypts numbers that others may see: a Gaussian of standard deviation
+  /// sqrt(12·queries)·2^(bits/2) times that of the error is added to each coefficient (Li,
+  /// Micciancio, Schultz, Sorrell, CRYPTO 2022; the formula is that of OpenFHE's noise flooding).
+  /// ParameterError for options out of range, NoiseError if the numbers drown in what is added.
+  std::vector<std::complex<double>> release(const Ciphertexts& ciphertexts,
+                                            const ReleaseOptions& options = {}) const;
+
+  PublicKey public_key() const;
+  /// Generates the keys that a server needs, on `threads` threads (0: all cores; at most 1024, else
+  /// ParameterError).
+  EvaluationKeys evaluation_keys(const KeyRequest& request, unsigned threads = 0,
+                                 const Progress& progress = {}) const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+/// Encrypts under a public key, with the arguments and errors of Client::encrypt.
+Ciphertexts encrypt(const PublicKey& key, std::span<const std::complex<double>> values,
+                    const EncryptOptions& options = {});
+Ciphertexts encrypt(const PublicKey& key, std::span<const double> values,
+                    const EncryptOptions& options = {}, Packing packing = Packing::real);
+
+}  // namespace whorl::ckks

@@ -1,0 +1,110 @@
+// Parameters of CKKS: a literal of plain data, the immutable object that is made from it, and the
+// choice of parameters for what a circuit needs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "whorl/common.h"
+#include "whorl/word_array.h"
+
+namespace whorl::ckks {
+
+/// The primes of one level: the first `terminals` terminal primes of the chain, and the first
+/// `mains` of the others.
+struct LevelPrimes {
+  unsigned terminals = 0, mains = 0;
+  bool operator==(const LevelPrimes&) const = default;
+};
+
+/// Plain data; nothing is checked until Parameters::create.
+struct ParameterLiteral {
+  std::string name;     ///< free text up to 64 characters
+  std::uint32_t N = 0;  ///< ring dimension, a power of two 2^10 … 2^17
+  /// Primes = 1 mod 2N of 25 to 31 bits (32-bit words, the fast ones) or of 46 to 60 bits.
+  std::vector<std::uint64_t> chain;
+  /// How many primes at the chain's beginning are terminal ones. Rescaling drops some primes and
+  /// takes terminal ones back in the same division, so that scales need not be as large as a whole
+  /// number of primes (rational rescaling: Cheddar, Choi, Kim, Ahn, ASPLOS 2026).
+  unsigned terminals = 0;
+  /// The primes of each level, from level 0, the last one. A fresh ciphertext has the last entry's.
+  std::vector<LevelPrimes> levels;
+  std::vector<std::uint64_t> special;  ///< primes for key switching; their product is P
+  unsigned digit_limbs = 1;            ///< primes of the chain in a digit of key switching
+  double sigma = 3.19;                 ///< standard deviation of errors
+  double log2_scale = 40;              ///< log2 of the scale at level 0
+  bool operator==(const ParameterLiteral&) const = default;
+};
+
+/// What a circuit needs.
+struct Requirements {
+  unsigned depth = 1;        ///< rescalings in sequence: the number of levels above level 0
+  unsigned scale_bits = 40;  ///< log2 of the scale, 28 … 55: how finely values are rounded
+  /// log2 of the largest value that a ciphertext of level 0 can hold, 2 … 20.
+  unsigned value_bits = 10;
+  std::uint32_t slots = 0;  ///< how many values a ciphertext must hold, at most N/2; 0: any number
+  std::uint32_t N = 0;      ///< 0: the least that is secure and has the slots
+  unsigned dnum = 3;        ///< digits of key switching, 1 … 16
+  /// 32: primes of 25 to 31 bits, two and more a level. 64: one prime a level, for scales of 46
+  /// bits and more.
+  unsigned word_bits = 32;
+};
+
+/// Validated, immutable parameters; cheap to copy.
+class Parameters {
+ public:
+  /// Checks every relation. ParameterError names the field, the value and the bound. It is also
+  /// thrown for parameters estimated under 128 bits unless `allow_insecure`.
+  static Parameters create(ParameterLiteral literal, bool allow_insecure = false);
+  /// The smallest ring that meets the requirements with at least 128 bits of security. If none does
+  /// up to N = 2^17, ParameterError says what is missing.
+  static Parameters choose(const Requirements& requirements);
+
+  const ParameterLiteral& literal() const;
+  std::uint32_t N() const { return literal().N; }
+  /// The most values that a ciphertext holds in slots: N/2.
+  std::uint32_t slots() const { return N() / 2; }
+  /// The highest level: how often a fresh ciphertext can be rescaled.
+  unsigned depth() const { return static_cast<unsigned>(literal().levels.size()) - 1; }
+  unsigned limbs() const { return static_cast<unsigned>(literal().chain.size()); }
+  unsigned special() const { return static_cast<unsigned>(literal().special.size()); }
+  unsigned digits() const { return (limbs() + literal().digit_limbs - 1) / literal().digit_limbs; }
+  /// Bytes of a word that holds a residue: 4 or 8.
+  unsigned word_bytes() const { return ring_word_bytes(literal().chain[0]); }
+
+  /// Which primes of the chain a ciphertext of that level has, ascending. ParameterError for a
+  /// level above depth().
+  const std::vector<unsigned>& primes(unsigned level) const;
+  /// log2 of the product of these primes.
+  double log2_Q(unsigned level) const;
+  /// Product of the primes of `level` over that of the level below: what rescaling divides by.
+  /// ParameterError for level 0.
+  double ratio(unsigned level) const;
+  /// The canonical scale of a level: 2^log2_scale at level 0, and above it the one whose square,
+  /// divided by ratio(level), is the canonical scale of the level below. So products of two
+  /// ciphertexts with canonical scales have one again after rescaling. (Cheddar, §4, rounded to
+  /// doubles.)
+  double scale(unsigned level) const;
+  double log2_QP() const;  ///< of all primes: what keys are modulo
+  double log2_P() const;
+  /// Lower bound of the security of the keys in bits. All keys are modulo the product of all
+  /// primes.
+  double security_bits() const;
+
+  /// BLAKE2b-128 over all fields that change ciphertexts or keys.
+  const Digest& digest() const;
+  bool operator==(const Parameters& other) const { return digest() == other.digest(); }
+
+  /// A description of the parameters for people, of several lines.
+  std::string describe() const;
+
+ private:
+  struct State;
+  explicit Parameters(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace whorl::ckks

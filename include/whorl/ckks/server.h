@@ -1,0 +1,146 @@
+// The server's half: computes on ciphertexts, which stay on its devices until they are downloaded.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "whorl/ckks/ciphertexts.h"
+#include "whorl/ckks/parameters.h"
+#include "whorl/devices.h"
+
+namespace whorl::lattice::rlwe {
+class Array;
+}
+
+namespace whorl::ckks {
+
+struct ServerOptions {
+  /// "cpu"; "cuda" (the first GPU), "cuda:1", several GPUs as "cuda:0,1" or "cuda:all"; "" takes a
+  /// GPU that can be used, or else the CPU. DeviceError if a named device is not there; no other
+  /// device takes its place.
+  std::string device = {};
+  unsigned threads = 0;  ///< host threads; 0: all cores
+  /// Long calls ask this in the calling thread; if it returns true, they throw InterruptedError.
+  std::function<bool()> interrupt = {};
+  /// Bytes that keys may take on each device; the keys used least recently make room. 0 means no
+  /// bound: then keys are prepared when the server is made.
+  std::size_t key_budget = 0;
+  /// Room for keys that several servers share, in place of this server's own key_budget. Keys are
+  /// then prepared when they are used. ParameterError if both are given.
+  std::optional<KeyCache> key_cache = {};
+};
+
+/// A batch of ciphertexts on a server's devices; if there are several, it is spread over them.
+/// Copies share the memory, which never changes. An array may outlive its server. Any thread may
+/// destroy it, also while another thread is inside a call of the server.
+class Array {
+ public:
+  const CiphertextInfo& info() const { return info_; }
+  /// Bytes on the devices.
+  std::size_t bytes() const;
+
+ private:
+  friend class Server;
+  CiphertextInfo info_;
+  std::shared_ptr<const lattice::rlwe::Array> residues_;
+};
+
+/// How a product is finished.
+struct Finish {
+  bool relinearised = true;  ///< brought back to two parts
+  bool rescaled = true;      ///< divided, to the level below
+};
+
+/// Computes on arrays. An operation takes two batches of equal count, or one of them is a single
+/// ciphertext, which is combined with each member of the other. Vectors have equal lengths, or one
+/// of them has a single value, which stands in every slot. (ShapeError.)
+///
+/// Products are rescaled at once, unless Finish says otherwise. Operands of different levels are
+/// brought to the lower one, and to one scale, by an integer and one division. Where the scales of
+/// operands of one level differ and no large integer brings one to the other, EncodingError names
+/// both. Before an operation whose values may not fit the modulus, NoiseError says so.
+///
+/// The same input gives the same bits on any devices and any number of them. Several threads may
+/// call a server at once. If one of several devices fails, it is left out from then on
+/// (failed_devices), and the others repeat the call.
+class Server {
+ public:
+  explicit Server(const EvaluationKeys& keys, const ServerOptions& options = {});
+
+  const Parameters& parameters() const;
+  const KeyId& key_id() const;
+  const std::string& device() const;  ///< "cuda:0 (NVIDIA H200)"; several joined by ", "
+  const std::vector<std::string>& devices() const;   ///< the name of each device
+  unsigned threads() const;                          ///< host threads of the first device
+  std::vector<FailedDevice> failed_devices() const;  ///< the oldest failure first
+  std::size_t key_bytes() const;                     ///< bytes that keys take on the devices now
+
+  /// Copies ciphertexts to the devices. ParameterMismatchError or KeyMismatchError if they have
+  /// other parameters or another key. RangeError if their info is out of range, or if a residue is
+  /// not below its prime.
+  Array upload(const Ciphertexts& ciphertexts) const;
+  Ciphertexts download(const Array& a) const;
+
+  Array add(const Array& a, const Array& b) const;
+  Array sub(const Array& a, const Array& b) const;
+  Array negate(const Array& a) const;
+  Array multiply(const Array& a, const Array& b, const Finish& finish = {}) const;
+  Array square(const Array& a, const Finish& finish = {}) const;
+  /// Brings ciphertexts back to two parts. KeyMismatchError names a key that is missing.
+  Array relinearise(const Array& a) const;
+  /// Divides by the primes of one level. NoiseError at level 0; EncodingError if the scale would
+  /// become smaller than 2^16, because the product was rescaled before.
+  Array rescale(const Array& a) const;
+  /// Brings ciphertexts to a lower level, and to its scale.
+  Array lower(const Array& a, unsigned level) const;
+
+  /// Operations with plaintexts: vectors of `length` numbers each (0: one vector of all), as many
+  /// as in `a`, or one for all of them; if `a` is a single ciphertext, any number. With
+  /// coefficients they are real, and become coefficients too. EncodingError for numbers that are
+  /// not finite.
+  Array add_plain(const Array& a, std::span<const std::complex<double>> values,
+                  std::size_t length = 0) const;
+  Array sub_plain(const Array& a, std::span<const std::complex<double>> values,
+                  std::size_t length = 0) const;
+  Array multiply_plain(const Array& a, std::span<const std::complex<double>> values,
+                       std::size_t length = 0, bool rescaled = true) const;
+  /// One number, for every value. A product with a real number needs no plaintext.
+  Array add_scalar(const Array& a, std::complex<double> value) const;
+  Array multiply_scalar(const Array& a, std::complex<double> value, bool rescaled = true) const;
+  /// A product with an integer, or with the imaginary unit, takes no level.
+  Array multiply_integer(const Array& a, std::int64_t value) const;
+  Array multiply_by_i(const Array& a) const;
+
+  /// Rotates the values of each vector to the left by `slots` (negative: to the right), with the
+  /// vector's period. ShapeError unless the vector's length is a power of two, EncodingError for
+  /// coefficients; KeyMismatchError names a rotation that has no key.
+  Array rotate(const Array& a, std::int64_t slots) const;
+  /// Rotations by several distances. The ciphertext is decomposed once for all of them (hoisting).
+  std::vector<Array> rotate_many(const Array& a, std::span<const std::int64_t> slots) const;
+  /// The complex conjugate of each value.
+  Array conjugate(const Array& a) const;
+  /// The sum of all values of each vector, as a vector of one value. It uses the rotations by 1, 2,
+  /// 4, … below the length, which must be a power of two.
+  Array sum(const Array& a) const;
+
+  /// The members at `indices`, in this order; an index may come several times. ShapeError if an
+  /// index is not below the count, or if there is no index.
+  Array take(const Array& a, std::span<const std::uint32_t> indices) const;
+  /// Joins arrays of equal packing, length and parts to one batch, at the lowest of their levels.
+  Array concatenate(std::span<const Array> arrays) const;
+
+  /// Waits until all work so far is done.
+  void synchronise() const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace whorl::ckks

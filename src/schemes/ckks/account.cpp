@@ -1,0 +1,310 @@
+#include "schemes/ckks/account.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+
+namespace {
+
+std::string text(double x) {
+  char out[32];
+  std::snprintf(out, sizeof out, "%.17g", x);
+  return out;
+}
+std::string power(double log2) {
+  char out[32];
+  std::snprintf(out, sizeof out, "2^%.1f", log2);
+  return out;
+}
+
+/// Doubles keep values to 2^-53: what scales that are rounded to doubles add to an error.
+constexpr double log2_of_rounding = -52;
+
+const char* name(Packing packing) {
+  return packing == Packing::complex ? "complex numbers"
+         : packing == Packing::real  ? "real numbers"
+                                     : "coefficients";
+}
+
+}  // namespace
+
+Account::Account(const Parameters& parameters) : parameters_(parameters), noise_(parameters) {
+  for (unsigned level = 0; level <= parameters.depth(); ++level) {
+    ring::Basis basis;
+    for (const unsigned i : parameters.primes(level)) basis.insert(i);
+    bases_.push_back(basis);
+  }
+}
+
+void Account::check(const Parameters& parameters, const Info& a) {
+  const auto refuse = [](const std::string& what) { throw RangeError("ciphertexts: " + what); };
+  if (a.packing > Packing::coefficients)
+    refuse("packing " + std::to_string(static_cast<unsigned>(a.packing)) + " is not 0, 1 or 2");
+  if (a.count == 0 || a.count > (1u << 24))
+    refuse("count = " + std::to_string(a.count) + " is outside 1 … 2^24");
+  if (a.parts < 2 || a.parts > max_parts)
+    refuse("parts = " + std::to_string(a.parts) + " is outside 2 … " + std::to_string(max_parts));
+  if (a.level > parameters.depth())
+    refuse("level = " + std::to_string(a.level) + " is above the highest, " +
+           std::to_string(parameters.depth()));
+  if (!(a.scale >= 1 && std::log2(a.scale) < parameters.log2_Q(a.level)))
+    refuse("scale = " + text(a.scale) + " is outside 1 … the modulus " +
+           power(parameters.log2_Q(a.level)));
+  const std::uint64_t most =
+      a.packing == Packing::coefficients ? parameters.N() : parameters.slots();
+  if (a.length == 0 || a.length > most)
+    refuse("length = " + std::to_string(a.length) + " is outside 1 … " + std::to_string(most));
+  if (!(a.bound >= -200 && a.bound <= parameters.log2_Q(a.level)))
+    refuse("bound = " + text(a.bound) + " is outside -200 … the modulus' bits, " +
+           text(parameters.log2_Q(a.level)));
+  if (!(a.error >= -200 && a.error <= parameters.log2_Q(a.level)))
+    refuse("error = " + text(a.error) + " is outside -200 … the modulus' bits, " +
+           text(parameters.log2_Q(a.level)));
+}
+
+// The coefficients of m are at most the largest of its values; 8 deviations of an error's
+// coefficient, 1/sqrt(N) of a slot's, are added.
+double Account::room(const Info& a) const {
+  const double error = a.error + 3 - 0.5 * std::log2(static_cast<double>(parameters_.N()));
+  return parameters_.log2_Q(a.level) - 1 - std::log2(a.scale) - log2_sum(a.bound, error);
+}
+
+const Account::Info& Account::fits(const char* what, const Info& a) const {
+  if (room(a) >= 0) return a;
+  throw NoiseError(std::string(what) + ": values of up to " + power(a.bound) + " at scale " +
+                   power(std::log2(a.scale)) + " do not fit level " + std::to_string(a.level) +
+                   ", whose modulus is " + power(parameters_.log2_Q(a.level)) +
+                   ": give encrypt a smaller bound, or take parameters with more value_bits");
+}
+
+double Account::bound_of(double largest, std::uint64_t length, Packing packing) const {
+  const double sum = packing == Packing::coefficients ? static_cast<double>(length) : 1;
+  return std::max(-200.0, std::log2(largest * sum));
+}
+
+Account::Info Account::fresh(Packing packing, std::size_t count, std::uint64_t length, double bound,
+                             bool with_public_key) const {
+  Info a;
+  a.packing = packing;
+  a.count = count;
+  a.level = parameters_.depth();
+  a.scale = parameters_.scale(a.level);
+  a.length = length;
+  a.bound = bound_of(bound, length, packing);
+  a.error = (with_public_key ? noise_.fresh_public() : noise_.fresh_secret()) - std::log2(a.scale);
+  if (!(bound > 0) || room(a) < 0 || bound * a.scale >= 0x1p61)
+    throw EncodingError("bound = " + text(bound) + " at scale " + power(std::log2(a.scale)) +
+                        " does not fit: it must be positive, and scale times bound below 2^61 and "
+                        "below half of the modulus " +
+                        power(parameters_.log2_Q(a.level)));
+  return a;
+}
+
+void Account::check_lengths(std::uint64_t a, std::uint64_t b) {
+  if (a != b && a != 1 && b != 1)
+    throw ShapeError("a vector of " + std::to_string(a) + " values meets one of " +
+                     std::to_string(b) + ": the lengths must be equal, or one of them must be 1");
+}
+
+Account::Info Account::met(const Info& a, const Info& b) const {
+  const bool coefficients = a.packing == Packing::coefficients;
+  if (coefficients != (b.packing == Packing::coefficients))
+    throw EncodingError(std::string("one batch holds ") + name(a.packing) + ", the other " +
+                        name(b.packing) + ": coefficients and slots do not mix");
+  if (!coefficients) check_lengths(a.length, b.length);
+  Info out = a;
+  out.packing = a.packing == b.packing ? a.packing : Packing::complex;
+  out.count = std::max(a.count, b.count);
+  out.length = std::max(a.length, b.length);
+  return out;
+}
+
+Account::Info Account::prepared(const Info& a, const Preparation& by, double scale) const {
+  if (by.level == a.level && by.by.is_one()) return a;
+  Info out = a;
+  out.level = by.level;
+  out.scale = scale;
+  // The integer is rounded, and has 53 bits.
+  const double rounding = std::max(-1 - by.by.log2(), log2_of_rounding);
+  out.error = log2_sum(a.error, a.bound + rounding);
+  if (by.level != a.level)
+    out.error = log2_sum(out.error, noise_.rounding(a.parts) - std::log2(scale));
+  return out;
+}
+
+Account::One Account::brought(const Info& a, unsigned level, double scale) const {
+  if (level == a.level && a.scale == scale) return {a, {{}, level}};
+  // scale/a.scale times the ratio of the moduli, as mantissa·2^exponent.
+  int exponent = 0;
+  double mantissa = std::frexp(scale / a.scale, &exponent);
+  for (unsigned l = a.level; l > level; --l) {
+    int more = 0;
+    mantissa = std::frexp(mantissa * parameters_.ratio(l), &more);
+    exponent += more;
+  }
+  // Rounding the integer changes values by one part in twice its size.
+  if (exponent <= 24)
+    throw EncodingError("a ciphertext of scale " + text(a.scale) + " at level " +
+                        std::to_string(a.level) + " cannot be brought to scale " + text(scale) +
+                        " at level " + std::to_string(level) +
+                        ": it would be multiplied by an integer below 2^24, whose rounding is too "
+                        "coarse; rescale products first");
+  const int kept = std::min(exponent, 53);
+  const Preparation by{{static_cast<std::uint64_t>(std::nearbyint(std::ldexp(mantissa, kept))),
+                        static_cast<unsigned>(exponent - kept)},
+                       level};
+  return {prepared(a, by, scale), by};
+}
+
+Account::One Account::bring(const Info& a, unsigned level) const {
+  if (level > a.level)
+    throw ParameterError("level " + std::to_string(level) + " is above the ciphertext's, " +
+                         std::to_string(a.level));
+  return brought(a, level, parameters_.scale(level));
+}
+
+Account::Two Account::add(const Info& first, const Info& second) const {
+  const unsigned level = std::min(first.level, second.level);
+  double scale = 0;
+  for (const Info* x : {&first, &second})
+    if (x->level == level) scale = std::max(scale, x->scale);
+  const One a = brought(first, level, scale), b = brought(second, level, scale);
+  Info out = met(a.result, b.result);
+  out.parts = std::max(a.result.parts, b.result.parts);
+  out.bound = log2_sum(a.result.bound, b.result.bound);
+  out.error = log2_sum(a.result.error, b.result.error);
+  return {fits("add", out), a.a, b.a};
+}
+
+Account::Two Account::multiply(const Info& first, const Info& second) const {
+  const unsigned level = std::min(first.level, second.level);
+  const auto lower = [&](const Info& x) {
+    return x.level == level ? One{x, {{}, level}} : bring(x, level);
+  };
+  const One a = lower(first), b = lower(second);
+  Info out = met(a.result, b.result);
+  out.parts = a.result.parts + b.result.parts - 1;
+  if (out.parts > max_parts)
+    throw ShapeError("a product of " + std::to_string(a.result.parts) + " and " +
+                     std::to_string(b.result.parts) + " parts has more than " +
+                     std::to_string(max_parts) + ": relinearise first");
+  out.scale = a.result.scale * b.result.scale;
+  out.bound = a.result.bound + b.result.bound;
+  out.error = log2_sum(log2_sum(a.result.bound + b.result.error, a.result.error + b.result.bound),
+                       a.result.error + b.result.error);
+  return {fits("multiply", out), a.a, b.a};
+}
+
+Account::Many Account::concatenate(std::span<const Info> arrays) const {
+  unsigned level = arrays[0].level;
+  for (const Info& a : arrays) level = std::min(level, a.level);
+  Many out;
+  std::size_t count = 0;
+  for (const Info& a : arrays) {
+    const One one = a.level == level ? One{a, {{}, level}} : bring(a, level);
+    if (out.each.empty()) out.result = one.result;
+    if (one.result.scale != out.result.scale)
+      throw EncodingError("concatenate: scales " + text(out.result.scale) + " and " +
+                          text(one.result.scale) + " differ at level " + std::to_string(level) +
+                          ": rescale first");
+    if (a.length != out.result.length)
+      throw ShapeError("concatenate: vectors of " + std::to_string(out.result.length) + " and of " +
+                       std::to_string(a.length) + " values do not make one batch");
+    const double bound = std::max(out.result.bound, one.result.bound);
+    const double error = std::max(out.result.error, one.result.error);
+    out.result = met(out.result, one.result);
+    out.result.bound = bound;
+    out.result.error = error;
+    out.each.push_back(one.a);
+    count += a.count;
+  }
+  out.result.count = count;
+  return out;
+}
+
+Account::Info Account::relinearise(const Info& a) const {
+  Info out = a;
+  out.parts = 2;
+  for (unsigned part = 2; part < a.parts; ++part)
+    out.error = log2_sum(out.error, noise_.key_switch(a.level) - std::log2(a.scale));
+  return out;
+}
+Account::Info Account::automorphism(const Info& a) const {
+  Info out = a;
+  out.error = log2_sum(a.error, noise_.key_switch(a.level) - std::log2(a.scale));
+  return out;
+}
+
+double Account::rescaled(const Info& a) const {
+  if (canonical_square(a)) return parameters_.scale(a.level - 1);
+  return a.scale / parameters_.ratio(a.level);
+}
+Account::Info Account::rescale(const Info& a) const {
+  if (a.level == 0)
+    throw NoiseError(
+        "rescale: the ciphertext is at level 0, and has no prime to divide by: take "
+        "parameters with a larger depth");
+  Info out = a;
+  out.scale = rescaled(a);
+  out.level = a.level - 1;
+  if (out.scale < 65536)
+    throw EncodingError("rescale: scale " + text(a.scale) + " would become " + text(out.scale) +
+                        ", below 2^16: the product was rescaled before");
+  out.error = log2_sum(log2_sum(a.error, a.bound + log2_of_rounding),
+                       noise_.rounding(a.parts) - std::log2(out.scale));
+  return fits("rescale", out);
+}
+
+Account::Info Account::take(const Info& a, std::size_t count) const {
+  Info out = a;
+  out.count = count;
+  return out;
+}
+
+Account::Info Account::scale_integer(const Info& a, std::int64_t by) const {
+  Info out = a;
+  const double size = std::log2(std::max(1.0, std::abs(static_cast<double>(by))));
+  out.bound += size;
+  out.error += size;
+  return fits("multiply by an integer", out);
+}
+
+Account::Info Account::add_plain(const Info& a, const Plain& m) const {
+  Info of_plain = a;
+  of_plain.packing = m.packing;
+  of_plain.count = m.count;
+  of_plain.length = m.length;
+  Info out = met(a, of_plain);
+  out.bound = log2_sum(a.bound, m.bound);
+  out.error = log2_sum(a.error, noise_.encoding() - std::log2(m.scale));
+  return fits("add", out);
+}
+Account::Info Account::multiply_plain(const Info& a, const Plain& m) const {
+  Info of_plain = a;
+  of_plain.packing = m.packing;
+  of_plain.count = m.count;
+  of_plain.length = m.length;
+  Info out = met(a, of_plain);
+  const double rounding = noise_.encoding() - std::log2(m.scale);
+  out.scale = a.scale * m.scale;
+  out.bound = a.bound + m.bound;
+  out.error = log2_sum(log2_sum(a.error + m.bound, a.bound + rounding), a.error + rounding);
+  return fits("multiply", out);
+}
+
+void Account::check_decrypts(const Info& a) const {
+  const double error = a.packing == Packing::coefficients
+                           ? a.error - 0.5 * std::log2(static_cast<double>(parameters_.N()))
+                           : a.error;
+  if (error + 3 < a.bound) return;
+  throw NoiseError("the error's standard deviation, " + power(error) +
+                   ", is within a factor of 8 of the largest values, " + power(a.bound) +
+                   ": nothing that was encrypted can be read; allow_spent decrypts nevertheless");
+}
+
+}  // namespace whorl::ckks

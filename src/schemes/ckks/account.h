@@ -1,0 +1,125 @@
+// The public facts about CKKS ciphertexts besides their residues: level, scale, bound and error.
+// There is one function for each operation. It says what must be done to the operands first, and
+// gives the facts about the result. docs/ckks-noise.md has the reasons.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ring/basis.h"
+#include "schemes/ckks/noise.h"
+#include "whorl/ckks/ciphertexts.h"
+
+namespace whorl::ckks {
+
+/// A large integer of at most 53 leading bits: head·2^shift.
+struct Multiplier {
+  std::uint64_t head = 1;
+  unsigned shift = 0;
+
+  bool is_one() const { return head == 1 && shift == 0; }
+  double log2() const { return std::log2(static_cast<double>(head)) + shift; }
+};
+
+/// What the evaluator must do to an operand first: multiply it by an integer, then divide it down
+/// to the primes of a level, if this is not its own.
+struct Preparation {
+  Multiplier by;
+  unsigned level = 0;
+};
+
+class Account {
+ public:
+  using Info = CiphertextInfo;
+
+  explicit Account(const Parameters& parameters);
+
+  /// Of ciphertexts from outside: RangeError for a packing, parts, level, scale, length, bound or
+  /// error that none can have.
+  static void check(const Parameters& parameters, const Info& a);
+
+  const Parameters& parameters() const { return parameters_; }
+  /// The primes of a level.
+  const ring::Basis& basis(unsigned level) const { return bases_.at(level); }
+  /// log2 of the ratio of Q/2 to the largest coefficients that the bounds allow.
+  double room(const Info& a) const;
+
+  /// Fresh encryptions of values up to `bound`, under the secret key and under the public one.
+  /// EncodingError if they do not fit.
+  Info fresh(Packing packing, std::size_t count, std::uint64_t length, double bound,
+             bool with_public_key) const;
+
+  struct One {
+    Info result;
+    Preparation a;
+  };
+  struct Two {
+    Info result;
+    Preparation a, b;
+  };
+  struct Many {
+    Info result;
+    std::vector<Preparation> each;
+  };
+
+  /// Sum or difference. The operands come to the level of the lower one, and to one scale.
+  /// EncodingError names both scales if no large integer brings one to the other.
+  Two add(const Info& a, const Info& b) const;
+  /// Product of a.parts + b.parts - 1 parts, not rescaled. Operands come to one level, and to its
+  /// canonical scale if they were at that of their level. ShapeError beyond the most parts.
+  Two multiply(const Info& a, const Info& b) const;
+  Many concatenate(std::span<const Info> arrays) const;
+
+  Info relinearise(const Info& a) const;
+  Info automorphism(const Info& a) const;
+  /// By the ratio of its level. NoiseError at level 0, EncodingError if the scale would be below
+  /// 2^16.
+  Info rescale(const Info& a) const;
+  /// Down to a level, at its canonical scale.
+  One bring(const Info& a, unsigned level) const;
+  Info take(const Info& a, std::size_t count) const;
+  Info scale_integer(const Info& a, std::int64_t by) const;
+
+  /// What is known of plaintexts: how many, their scale, log2 of the bound of their values, and
+  /// values of each.
+  struct Plain {
+    std::size_t count = 1;
+    double scale = 1, bound = 0;
+    std::uint64_t length = 1;
+    Packing packing = Packing::real;
+  };
+  /// With plaintexts over the ciphertext's primes. Sums want its scale.
+  Info add_plain(const Info& a, const Plain& m) const;
+  Info multiply_plain(const Info& a, const Plain& m) const;
+  /// The scale that plaintexts for products should have, so that the rescaled product has the
+  /// canonical one: that of the level.
+  double plain_scale(const Info& a) const { return parameters_.scale(a.level); }
+
+  /// NoiseError if the error is as large as the values.
+  void check_decrypts(const Info& a) const;
+  /// ShapeError unless vectors have equal lengths, or one of them a single value for all slots.
+  static void check_lengths(std::uint64_t a, std::uint64_t b);
+  /// A bound of the values, of coefficients or in slots, as info has it.
+  double bound_of(double largest, std::uint64_t length, Packing packing) const;
+
+ private:
+  bool canonical_square(const Info& a) const {
+    return a.scale == parameters_.scale(a.level) * parameters_.scale(a.level);
+  }
+  /// The scale after rescaling.
+  double rescaled(const Info& a) const;
+  /// EncodingError names the scales if the integer that leads there is below 2^24.
+  One brought(const Info& a, unsigned level, double scale) const;
+  Info prepared(const Info& a, const Preparation& by, double scale) const;
+  Info met(const Info& a, const Info& b) const;
+  /// NoiseError unless the values fit the modulus.
+  const Info& fits(const char* what, const Info& a) const;
+
+  Parameters parameters_;
+  NoiseModel noise_;
+  std::vector<ring::Basis> bases_;
+};
+
+}  // namespace whorl::ckks

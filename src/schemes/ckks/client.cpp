@@ -1,0 +1,271 @@
+#include "whorl/ckks/client.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <numbers>
+#include <string>
+
+#include "lattice/rlwe/public_key.h"
+#include "lattice/rlwe/secret.h"
+#include "math/memory.h"
+#include "math/random.h"
+#include "schemes/ckks/account.h"
+#include "schemes/ckks/derived.h"
+#include "schemes/ckks/encoder.h"
+#include "whorl/error.h"
+#include "whorl/rows.h"
+
+namespace whorl::ckks {
+
+namespace rlwe = lattice::rlwe;
+
+struct SecretCoefficients {
+  math::SecretVector<std::int32_t> values;
+};
+
+SecretKey SecretKey::generate(const Parameters& parameters) {
+  KeyId id;
+  math::random_bytes(id);
+  return {parameters, id,
+          std::make_shared<SecretCoefficients>(
+              SecretCoefficients{rlwe::random_ternary_secret(parameters.N())})};
+}
+
+SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId& key_id,
+                                       std::span<const std::int32_t> coefficients) {
+  return {parameters, key_id,
+          std::make_shared<SecretCoefficients>(
+              SecretCoefficients{rlwe::ternary_secret(parameters.N(), coefficients)})};
+}
+
+std::span<const std::int32_t> SecretKey::coefficients() const { return held().values.span(); }
+
+struct Client::State {
+  explicit State(const SecretKey& key)
+      : account(key.parameters()),
+        encoder(key.parameters()),
+        secret(any_plan_of(key.parameters()), key.coefficients(),
+               key.parameters().literal().sigma) {}
+
+  Account account;
+  Encoder encoder;
+  rlwe::Secret secret;
+};
+
+namespace {
+
+using Complex = std::complex<double>;
+
+/// What encrypts `count` messages, and where c_1 comes from.
+using Encrypt =
+    std::function<WordArray(const ring::Basis& basis, std::size_t count, const rlwe::Encode&)>;
+
+Ciphertexts encrypted(const Parameters& p, const KeyId& key_id, const Account& account,
+                      const Encoder& encoder, std::span<const Complex> values,
+                      const EncryptOptions& options, Packing packing, std::optional<Seed> seed,
+                      const Encrypt& encrypt) {
+  const std::uint64_t length = encoder.length(values.size(), options.length, packing);
+  const CiphertextInfo info =
+      account.fresh(packing, values.size() / length, length, options.bound, !seed);
+  Encoder::check_values(values, options.bound);
+  const rlwe::Encode encode = [&](std::size_t i, std::span<std::int64_t> coefficients) {
+    encoder.encode(values.subspan(i * length, length), packing, info.scale, coefficients);
+  };
+  return math::with_memory_for("fresh ciphertexts", [&]() -> Ciphertexts {
+    return {p, key_id, info, encrypt(account.basis(info.level), info.count, encode), seed};
+  });
+}
+
+/// f(values as complex numbers), which are wiped.
+template <class F>
+Ciphertexts with_complex(std::span<const double> values, Packing packing, const F& f) {
+  if (packing == Packing::complex)
+    throw EncodingError("packing: real numbers are packed as real or as coefficients");
+  math::WipedVector<Complex> out(values.size());
+  std::ranges::copy(values, out.span().begin());
+  return f(std::span<const Complex>(out.span()));
+}
+
+Ciphertexts encrypted(const PublicKey& key, std::span<const Complex> values,
+                      const EncryptOptions& options, Packing packing) {
+  const Parameters& p = key.parameters;
+  const Account account(p);
+  const ring::Basis& basis = account.basis(p.depth());
+  const rlwe::PublicKey to(any_plan_of(p), basis, key.seed, key.b, p.literal().sigma);
+  return encrypted(p, key.key_id, account, Encoder(p), values, options, packing, std::nullopt,
+                   [&](const ring::Basis&, std::size_t count, const rlwe::Encode& encode) {
+                     return to.encrypt(1, count, encode, options.progress);
+                   });
+}
+
+/// The batch modulo as few primes as its messages and errors need, with room to spare.
+rlwe::HostBatch least(const Ciphertexts& c, double log2_largest) {
+  const Parameters& p = c.parameters;
+  const std::vector<unsigned>& primes = p.primes(c.info.level);
+  ring::Basis basis;
+  std::vector<std::uint32_t> kept;
+  double bits = 0;
+  for (std::size_t i = 0; i < primes.size() && bits < log2_largest + 8; ++i) {
+    basis.insert(primes[i]);
+    kept.push_back(static_cast<std::uint32_t>(i));
+    bits += std::log2(static_cast<double>(p.literal().chain[primes[i]]));
+  }
+  // Rows of primes are `kept`, in each part.
+  return {basis, c.info.parts, c.info.count,
+          take_words(c.data, {c.info.parts, c.info.count * p.N()}, primes.size(), kept)};
+}
+
+}  // namespace
+
+Client::Client(SecretKey key)
+    : KeyHolder(std::move(key)), state_(math::with_memory_for("a client", [this] {
+        return std::make_shared<const State>(secret_key());
+      })) {}
+
+namespace {
+
+Ciphertexts encrypted(const SecretKey& key, const auto& state, std::span<const Complex> values,
+                      const EncryptOptions& options, Packing packing) {
+  const Seed seed = math::random_seed();
+  return encrypted(key.parameters(), key.key_id(), state.account, state.encoder, values, options,
+                   packing, seed,
+                   [&](const ring::Basis& basis, std::size_t count, const rlwe::Encode& encode) {
+                     return state.secret.encrypt(basis, 1, seed, count, encode, options.progress);
+                   });
+}
+
+void check_owner(const SecretKey& key, const Ciphertexts& c) {
+  if (c.parameters != key.parameters())
+    throw ParameterMismatchError("ciphertexts under parameters \"" + c.parameters.literal().name +
+                                 "\", secret key under \"" + key.parameters().literal().name +
+                                 "\"");
+  if (c.key_id != key.key_id())
+    throw KeyMismatchError("the ciphertexts were not made under this secret key");
+  Account::check(key.parameters(), c.info);
+  check_words(c.data, c.info.count, words_of(c.parameters, c.info), c.parameters.word_bytes());
+}
+
+}  // namespace
+
+Ciphertexts Client::encrypt(std::span<const Complex> values, const EncryptOptions& options) const {
+  return encrypted(secret_key(), *state_, values, options, Packing::complex);
+}
+Ciphertexts Client::encrypt(std::span<const double> values, const EncryptOptions& options,
+                            Packing packing) const {
+  return with_complex(values, packing, [&](std::span<const Complex> numbers) {
+    return encrypted(secret_key(), *state_, numbers, options, packing);
+  });
+}
+Ciphertexts encrypt(const PublicKey& key, std::span<const Complex> values,
+                    const EncryptOptions& options) {
+  return encrypted(key, values, options, Packing::complex);
+}
+Ciphertexts encrypt(const PublicKey& key, std::span<const double> values,
+                    const EncryptOptions& options, Packing packing) {
+  return with_complex(values, packing, [&](std::span<const Complex> numbers) {
+    return encrypted(key, numbers, options, packing);
+  });
+}
+
+namespace {
+
+/// log2 of the most that a coefficient of the phase can be, with 16 deviations of the error.
+double log2_largest(const Parameters& p, const CiphertextInfo& i, double flooding) {
+  const double error = log2_sum(
+      i.error - 0.5 * std::log2(static_cast<double>(p.N())) + std::log2(i.scale), flooding);
+  return log2_sum(i.bound + std::log2(i.scale), error + 4);
+}
+
+/// Adds to each coefficient a Gaussian of deviation 2^log2_sigma, by Box and Muller's method.
+void flood(std::span<double> coefficients, double log2_sigma) {
+  math::PrivateStream stream("noise that hides errors");
+  const double sigma = std::exp2(log2_sigma);
+  std::array<std::uint8_t, 16> bytes;
+  const auto bits_53 = [&](std::size_t at) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + at, sizeof word);
+    return static_cast<double>(word >> 11);
+  };
+  for (std::size_t j = 0; j + 1 < coefficients.size(); j += 2) {
+    stream.fill(bytes);
+    const double radius = sigma * std::sqrt(-2 * std::log((bits_53(0) + 1) * 0x1p-53));
+    const double angle = bits_53(8) * 0x1p-52 * std::numbers::pi;
+    coefficients[j] += radius * std::cos(angle);
+    coefficients[j + 1] += radius * std::sin(angle);
+  }
+}
+
+}  // namespace
+
+std::vector<Complex> Client::decrypt_raw(const Ciphertexts& c, bool allow_spent,
+                                         const Progress& progress) const {
+  check_owner(secret_key(), c);
+  if (!allow_spent) state_->account.check_decrypts(c.info);
+  return math::with_memory_for("decrypted values", [&] {
+    const std::size_t length = static_cast<std::size_t>(c.info.length);
+    std::vector<Complex> out(c.info.count * length);
+    state_->secret.phases(
+        least(c, log2_largest(parameters(), c.info, -1000)),
+        [&](std::size_t i, std::span<const double> phase) {
+          state_->encoder.decode(phase, c.info.packing, c.info.scale,
+                                 {out.data() + i * length, length});
+        },
+        progress);
+    return out;
+  });
+}
+
+std::vector<Complex> Client::release(const Ciphertexts& c, const ReleaseOptions& options) const {
+  check_owner(secret_key(), c);
+  if (!(options.queries >= 1 && options.queries <= 0x1p40))
+    throw ParameterError("queries = " + std::to_string(options.queries) + " is outside 1 … 2^40");
+  if (!(options.bits >= 30 && options.bits <= 128))
+    throw ParameterError("bits = " + std::to_string(options.bits) + " is outside 30 … 128");
+  const double log2_N = std::log2(static_cast<double>(parameters().N()));
+  const double sigma = 0.5 * std::log2(12 * options.queries) + options.bits / 2 + c.info.error -
+                       0.5 * log2_N + std::log2(c.info.scale);
+  CiphertextInfo released = c.info;
+  released.error = log2_sum(c.info.error, sigma + 0.5 * log2_N - std::log2(c.info.scale));
+  state_->account.check_decrypts(released);
+  return math::with_memory_for("released values", [&] {
+    const std::size_t length = static_cast<std::size_t>(c.info.length);
+    std::vector<Complex> out(c.info.count * length);
+    state_->secret.phases(
+        least(c, log2_largest(parameters(), c.info, sigma)),
+        [&](std::size_t i, std::span<const double> phase) {
+          math::WipedVector<double> flooded(phase.size());
+          std::ranges::copy(phase, flooded.span().begin());
+          flood(flooded.span(), sigma);
+          state_->encoder.decode(flooded.span(), c.info.packing, c.info.scale,
+                                 {out.data() + i * length, length});
+        },
+        options.progress);
+    return out;
+  });
+}
+
+PublicKey Client::public_key() const {
+  const Parameters& p = parameters();
+  const Seed seed = math::random_seed();
+  return math::with_memory_for("a public key", [&]() -> PublicKey {
+    return {p, key_id(), seed,
+            state_->secret.public_key_body(state_->account.basis(p.depth()), 1, seed)};
+  });
+}
+
+EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threads,
+                                       const Progress& progress) const {
+  const Parameters& p = parameters();
+  return math::with_memory_for("evaluation keys", [&] {
+    EvaluationKeys out{p, key_id(), {}};
+    for (rlwe::SwitchKeyData& key :
+         state_->secret.switch_keys(keys_of(p, request), 1, threads, progress))
+      out.keys.push_back({key.g, key.power, key.seed, std::move(key.b)});
+    return out;
+  });
+}
+
+}  // namespace whorl::ckks

@@ -1,0 +1,104 @@
+#include "schemes/ckks/encoder.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "math/modulus.h"
+#include "math/secret.h"
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+
+std::uint64_t CiphertextInfo::slots() const { return std::bit_ceil(length); }
+
+std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t slots) {
+  const std::int64_t period = N / 2;
+  std::uint64_t count = static_cast<std::uint64_t>(((slots % period) + period) % period);
+  std::uint64_t g = 1, power = 5;
+  for (; count != 0; count >>= 1, power = power * power % (2ULL * N))
+    if (count & 1) g = g * power % (2ULL * N);
+  return static_cast<std::uint32_t>(g);
+}
+
+Encoder::Encoder(const Parameters& parameters)
+    : N_(parameters.N()), fft_(ring::FftPlan(parameters.N())), place_(parameters.slots()) {
+  const unsigned bits = static_cast<unsigned>(std::bit_width(N_ / 2) - 1);
+  std::uint64_t e = 1;
+  for (std::uint32_t& place : place_) {
+    // Result s is at zeta^(4·brv(s) + 1), and powers of 5 are 1 modulo 4.
+    place = ring::bit_reverse(static_cast<std::uint32_t>((e - 1) / 4), bits);
+    e = 5 * e % (2ULL * N_);
+  }
+}
+
+std::uint64_t Encoder::length(std::size_t values, std::size_t length, Packing packing) const {
+  if (values == 0) throw ShapeError("values: no value is given");
+  if (length == 0) length = values;
+  if (values % length != 0)
+    throw ShapeError("values: the number of values, " + std::to_string(values) +
+                     ", is not a multiple of the vectors' length, " + std::to_string(length));
+  const std::size_t most = packing == Packing::coefficients ? N_ : N_ / 2;
+  if (length > most)
+    throw ShapeError("values: a vector of " + std::to_string(length) +
+                     " values is longer than a ciphertext, which holds " + std::to_string(most) +
+                     " of N = " + std::to_string(N_));
+  return length;
+}
+
+void Encoder::check_values(std::span<const std::complex<double>> values, double bound) {
+  // Comparisons with not-a-number are false, so that the sum of the bad ones counts these too.
+  const double most = bound * bound * (1 + 0x1p-40);
+  std::size_t good = 0;
+  for (const std::complex<double>& z : values)
+    good += static_cast<std::size_t>(z.real() * z.real() + z.imag() * z.imag() <= most);
+  if (good == values.size()) return;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::norm(values[i]) <= most) continue;
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "value %g%+gi at index %zu has an absolute value above bound = %g; give the "
+                  "largest one as bound",
+                  values[i].real(), values[i].imag(), i, bound);
+    throw EncodingError(text);
+  }
+}
+
+void Encoder::encode(std::span<const std::complex<double>> values, Packing packing, double scale,
+                     std::span<std::int64_t> coefficients) const {
+  math::WipedVector<double> real(N_);
+  const std::span<double> out = real.span();
+  if (packing == Packing::coefficients) {
+    std::ranges::fill(out, 0.0);
+    for (std::size_t j = 0; j < values.size(); ++j) out[j] = values[j].real();
+  } else {
+    math::WipedVector<std::complex<double>> spectrum(N_ / 2);
+    const std::size_t period = std::bit_ceil(values.size());
+    for (std::size_t j = 0; j < N_ / 2; ++j) {
+      const std::size_t at = j & (period - 1);
+      spectrum.span()[place_[j]] = at < values.size() ? values[at] : 0.0;
+    }
+    fft_.inverse(spectrum.span(), out);
+  }
+  for (std::size_t j = 0; j < N_; ++j)
+    coefficients[j] = static_cast<std::int64_t>(std::nearbyint(out[j] * scale));
+}
+
+void Encoder::decode(std::span<const double> coefficients, Packing packing, double scale,
+                     std::span<std::complex<double>> values) const {
+  const double by = 1 / scale;
+  if (packing == Packing::coefficients) {
+    for (std::size_t j = 0; j < values.size(); ++j) values[j] = coefficients[j] * by;
+    return;
+  }
+  math::WipedVector<std::complex<double>> spectrum(N_ / 2);
+  fft_.forward(coefficients, spectrum.span());
+  for (std::size_t j = 0; j < values.size(); ++j) {
+    const std::complex<double> z = spectrum.span()[place_[j]] * by;
+    values[j] = packing == Packing::real ? std::complex<double>(z.real()) : z;
+  }
+}
+
+}  // namespace whorl::ckks

@@ -1,0 +1,22 @@
+#include <utility>
+
+#include "schemes/ckks/derived.h"
+
+namespace whorl::ckks {
+
+namespace rlwe = lattice::rlwe;
+
+std::vector<rlwe::SwitchSource> keys_of(const Parameters& p, const KeyRequest& request) {
+  std::vector<std::uint32_t> exponents;
+  for (const std::int64_t slots : request.rotations)
+    exponents.push_back(rotation_exponent(p.N(), slots));
+  if (request.conjugate) exponents.push_back(2 * p.N() - 1);
+  return rlwe::switch_sources(request.relinearise, std::move(exponents));
+}
+
+std::size_t key_bytes(const Parameters& p, const KeyRequest& request) {
+  return keys_of(p, request).size() *
+         rlwe::switch_key_bytes(p.N(), p.digits(), p.limbs() + p.special(), p.word_bytes());
+}
+
+}  // namespace whorl::ckks

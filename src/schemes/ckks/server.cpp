@@ -1,0 +1,407 @@
+#include "whorl/ckks/server.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "lattice/rlwe/evaluator.h"
+#include "lattice/rlwe/keys.h"
+#include "math/memory.h"
+#include "schemes/ckks/account.h"
+#include "schemes/ckks/derived.h"
+#include "schemes/ckks/encoder.h"
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+
+namespace rlwe = lattice::rlwe;
+
+std::size_t Array::bytes() const { return residues_ ? residues_->bytes() : 0; }
+
+namespace {
+
+using Complex = std::complex<double>;
+
+std::vector<rlwe::SwitchKeyData> switch_keys(const EvaluationKeys& keys) {
+  std::vector<rlwe::SwitchKeyData> out;
+  for (const RingSwitchKey& key : keys.keys) out.push_back({key.g, key.power, key.seed, key.b});
+  return out;
+}
+
+void check_counts(std::size_t a, std::size_t b, const char* of_b) {
+  if (a != b && a != 1 && b != 1)
+    throw ShapeError("a batch of " + std::to_string(a) + " ciphertexts meets " + std::to_string(b) +
+                     " " + of_b + ": the numbers must be equal, or one of them must be 1");
+}
+
+double largest(std::span<const Complex> values) {
+  double most = 0;
+  for (const Complex& z : values) {
+    if (!std::isfinite(z.real()) || !std::isfinite(z.imag()))
+      throw EncodingError("values: the number at index " + std::to_string(&z - values.data()) +
+                          " is not finite");
+    most = std::max(most, std::abs(z));
+  }
+  return most;
+}
+
+bool is_real(std::span<const Complex> values) {
+  return std::ranges::all_of(values, [](const Complex& z) { return z.imag() == 0; });
+}
+
+}  // namespace
+
+/// The account says what is to be done, the evaluator does it.
+struct Server::State {
+  using Info = CiphertextInfo;
+
+  State(const EvaluationKeys& data, const ServerOptions& options)
+      : parameters(data.parameters),
+        key_id(data.key_id),
+        fleet(run::Fleet::open(options.device, {options.threads, {}}, {options.interrupt})),
+        names(fleet->names()),
+        name(fleet->name()),
+        evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters))),
+        keys(evaluator, switch_keys(data), run::budget_of(options.key_cache, options.key_budget)),
+        account(parameters),
+        encoder(parameters) {}
+
+  Parameters parameters;
+  KeyId key_id;
+  std::shared_ptr<const run::Fleet> fleet;
+  std::vector<std::string> names;
+  std::string name;
+  std::shared_ptr<const rlwe::Evaluator> evaluator;
+  rlwe::Keys keys;
+  Account account;
+  Encoder encoder;
+
+  static constexpr std::uint64_t no_plain_modulus = 1;
+
+  // ---- arrays
+
+  static Array put(Info info, rlwe::Array residues) {
+    Array out;
+    out.info_ = std::move(info);
+    out.residues_ = std::make_shared<const rlwe::Array>(std::move(residues));
+    return out;
+  }
+  static const rlwe::Array& residues(const Array& a) { return *a.residues_; }
+
+  void check(const Array& a) const {
+    if (!a.residues_) throw ShapeError("an empty array was given to a server");
+    if (!a.residues_->is_of(*evaluator))
+      throw DeviceError("an array of another server was given to " + name);
+  }
+  void check_slots(const char* what, const Array& a) const {
+    check(a);
+    if (a.info_.packing == Packing::coefficients)
+      throw EncodingError(std::string(what) +
+                          ": the values are coefficients, and must be packed in slots");
+    if (a.info_.length != a.info_.slots())
+      throw ShapeError(std::string(what) + ": a vector of " + std::to_string(a.info_.length) +
+                       " values has no period of its own; encrypt it with zeros behind, as " +
+                       std::to_string(a.info_.slots()) + " values");
+  }
+
+  /// An operand, brought to what its account asks for.
+  rlwe::Array prepared(const Array& a, const Preparation& by) const {
+    rlwe::Array out = residues(a);
+    if (!by.by.is_one()) {
+      std::vector<std::uint64_t> factors;
+      for (const unsigned i : parameters.primes(a.info_.level)) {
+        const math::Modulus<std::uint64_t> q(parameters.literal().chain[i]);
+        factors.push_back(q.mul(q.reduce(by.by.head), q.pow(2, by.by.shift)));
+      }
+      out = evaluator->scale(out, factors);
+    }
+    return by.level == a.info_.level ? out : divided(out, by.level);
+  }
+  rlwe::Array divided(const rlwe::Array& a, unsigned level) const {
+    return evaluator->divide(a, account.basis(level), no_plain_modulus);
+  }
+
+  Array add(const Array& a, const Array& b, bool subtract) const {
+    check(a);
+    check(b);
+    check_counts(a.info_.count, b.info_.count, "ciphertexts");
+    const Account::Two sum = account.add(a.info_, b.info_);
+    return fleet->together([&] {
+      const rlwe::Array x = prepared(a, sum.a), y = prepared(b, sum.b);
+      return put(sum.result, subtract ? evaluator->sub(x, y) : evaluator->add(x, y));
+    });
+  }
+  Array relinearised(const Array& a) const {
+    if (a.info_.parts == 2) return a;
+    return put(account.relinearise(a.info_),
+               evaluator->relinearise(residues(a), keys, no_plain_modulus));
+  }
+  Array rescaled(const Array& a) const {
+    const Info info = account.rescale(a.info_);
+    return put(info, divided(residues(a), info.level));
+  }
+  Array product(const Array& a, const Array& b, const Finish& finish) const {
+    check(a);
+    check(b);
+    check_counts(a.info_.count, b.info_.count, "ciphertexts");
+    const Account::Two product = account.multiply(a.info_, b.info_);
+    // What would be refused at the end is refused before the work.
+    if (finish.rescaled) static_cast<void>(account.rescale(product.result));
+    return fleet->together([&] {
+      const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
+      Array out = put(product.result, evaluator->tensor(x, y));
+      if (finish.relinearised) out = relinearised(out);
+      return finish.rescaled ? rescaled(out) : out;
+    });
+  }
+
+  std::uint32_t rotation(const Array& a, std::int64_t slots) const {
+    const std::int64_t period = static_cast<std::int64_t>(a.info_.slots());
+    const std::int64_t least = ((slots % period) + period) % period;
+    // A vector that is repeated turns by any number that is congruent.
+    for (const std::int64_t distance : {least, least - period, slots}) {
+      const std::uint32_t g = rotation_exponent(parameters.N(), distance);
+      if (g == 1 || keys.has(g, 1)) return g;
+    }
+    throw KeyMismatchError("rotation by " + std::to_string(slots) +
+                           " has no key; ask the client for rotations {" + std::to_string(slots) +
+                           "}");
+  }
+  std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs) const {
+    return fleet->together([&] {
+      const Array two = relinearised(a);
+      const auto turned = evaluator->automorphisms(residues(two), gs, keys, no_plain_modulus);
+      const Info info = account.automorphism(two.info_);
+      std::vector<Array> out;
+      out.reserve(gs.size());
+      for (std::size_t i = 0; i < gs.size(); ++i)
+        out.push_back(gs[i] == 1 ? two : put(info, turned[i]));
+      return out;
+    });
+  }
+
+  // ---- plaintexts
+
+  struct Encoded {
+    rlwe::Array residues;
+    Account::Plain known;
+  };
+  /// Numbers at that scale over the primes of `a`.
+  Encoded encoded(const Array& a, std::span<const Complex> values, std::size_t of_each,
+                  double scale) const {
+    const bool coefficients = a.info_.packing == Packing::coefficients;
+    const Packing packing = coefficients      ? Packing::coefficients
+                            : is_real(values) ? Packing::real
+                                              : Packing::complex;
+    if (coefficients && !is_real(values))
+      throw EncodingError("values: coefficients are real numbers, and one has an imaginary part");
+    const std::uint64_t length = encoder.length(values.size(), of_each, packing);
+    const std::size_t count = values.size() / length, N = parameters.N();
+    if (!coefficients) Account::check_lengths(a.info_.length, length);
+    check_counts(a.info_.count, count, "plaintexts");
+    const double most = largest(values);
+    if (most * scale >= 0x1p61)
+      throw EncodingError("values: the largest, " + std::to_string(most) + ", times the scale 2^" +
+                          std::to_string(std::log2(scale)) + " is above 2^61");
+    std::vector<std::int64_t> coefficients_of_all =
+        math::with_memory_for("plaintexts", [&] { return std::vector<std::int64_t>(count * N); });
+    for (std::size_t i = 0; i < count; ++i)
+      encoder.encode(values.subspan(i * length, length), packing, scale,
+                     {coefficients_of_all.data() + i * N, N});
+    return {evaluator->lift(coefficients_of_all, account.basis(a.info_.level)),
+            {count, scale, account.bound_of(most, length, packing), length, packing}};
+  }
+  Array add(const Array& a, std::span<const Complex> values, std::size_t length,
+            bool subtract) const {
+    check(a);
+    const Encoded m = encoded(a, values, length, a.info_.scale);
+    const Info info = account.add_plain(a.info_, m.known);
+    return fleet->again([&] {
+      return put(info, subtract ? evaluator->sub_plain(residues(a), m.residues)
+                                : evaluator->add_plain(residues(a), m.residues));
+    });
+  }
+  Array multiply(const Array& a, std::span<const Complex> values, std::size_t length,
+                 bool rescale) const {
+    check(a);
+    const Encoded m = encoded(a, values, length, account.plain_scale(a.info_));
+    const Info info = account.multiply_plain(a.info_, m.known);
+    if (rescale) static_cast<void>(account.rescale(info));
+    return fleet->together([&] {
+      const Array out = put(info, evaluator->multiply_plain(residues(a), m.residues));
+      return rescale ? rescaled(out) : out;
+    });
+  }
+  /// A real number is an integer at the plaintext's scale.
+  Array multiply_real(const Array& a, double value, bool rescale) const {
+    const double scale = account.plain_scale(a.info_), by = std::nearbyint(value * scale);
+    if (!(std::abs(by) < 0x1p61))
+      throw EncodingError("value " + std::to_string(value) + " times the scale 2^" +
+                          std::to_string(std::log2(scale)) + " is above 2^61, or not finite");
+    const Account::Plain known{1, scale, account.bound_of(std::abs(value), 1, Packing::real), 1,
+                               a.info_.packing};
+    const Info info = account.multiply_plain(a.info_, known);
+    if (rescale) static_cast<void>(account.rescale(info));
+    return fleet->together([&] {
+      const Array out = put(info, evaluator->scale(residues(a), static_cast<std::int64_t>(by)));
+      return rescale ? rescaled(out) : out;
+    });
+  }
+  /// X^(N/2), whose value in every slot is i: 5^j = 1 modulo 4.
+  Array multiply_by_i(const Array& a) const {
+    if (a.info_.packing == Packing::coefficients)
+      throw EncodingError("multiply_by_i: the values are coefficients, which are real");
+    std::vector<std::int64_t> monomial(parameters.N());
+    monomial[parameters.N() / 2] = 1;
+    Info info = a.info_;
+    info.packing = Packing::complex;
+    return fleet->again([&] {
+      return put(info, evaluator->multiply_plain(
+                           residues(a), evaluator->lift(monomial, account.basis(info.level))));
+    });
+  }
+};
+
+Server::Server(const EvaluationKeys& keys, const ServerOptions& options)
+    : state_(math::with_memory_for("a server",
+                                   [&] { return std::make_shared<const State>(keys, options); })) {}
+
+const Parameters& Server::parameters() const { return state_->parameters; }
+const KeyId& Server::key_id() const { return state_->key_id; }
+const std::string& Server::device() const { return state_->name; }
+const std::vector<std::string>& Server::devices() const { return state_->names; }
+unsigned Server::threads() const { return state_->fleet->lane(0)->device().threads(); }
+std::vector<FailedDevice> Server::failed_devices() const { return state_->fleet->failed(); }
+std::size_t Server::key_bytes() const { return state_->keys.bytes(); }
+
+Array Server::upload(const Ciphertexts& c) const {
+  const CiphertextInfo& i = c.info;
+  if (c.parameters != state_->parameters)
+    throw ParameterMismatchError("ciphertexts under parameters \"" + c.parameters.literal().name +
+                                 "\" were given to a server of \"" + parameters().literal().name +
+                                 "\"");
+  if (c.key_id != state_->key_id)
+    throw KeyMismatchError("ciphertexts of another key were given to this server");
+  Account::check(parameters(), i);
+  return State::put(i, state_->evaluator->upload(c.data, {i.parts, state_->account.basis(i.level),
+                                                          i.count, rlwe::Form::evaluation}));
+}
+Ciphertexts Server::download(const Array& a) const {
+  state_->check(a);
+  return {state_->parameters, state_->key_id, a.info_, state_->evaluator->download(*a.residues_),
+          std::nullopt};
+}
+
+Array Server::add(const Array& a, const Array& b) const { return state_->add(a, b, false); }
+Array Server::sub(const Array& a, const Array& b) const { return state_->add(a, b, true); }
+Array Server::negate(const Array& a) const {
+  state_->check(a);
+  return State::put(a.info_, state_->evaluator->negate(*a.residues_));
+}
+Array Server::multiply(const Array& a, const Array& b, const Finish& finish) const {
+  return state_->product(a, b, finish);
+}
+Array Server::square(const Array& a, const Finish& finish) const {
+  return state_->product(a, a, finish);
+}
+Array Server::relinearise(const Array& a) const {
+  state_->check(a);
+  return state_->fleet->together([&] { return state_->relinearised(a); });
+}
+Array Server::rescale(const Array& a) const {
+  state_->check(a);
+  return state_->fleet->together([&] { return state_->rescaled(a); });
+}
+Array Server::lower(const Array& a, unsigned level) const {
+  state_->check(a);
+  const Account::One to = state_->account.bring(a.info_, level);
+  return state_->fleet->together([&] { return State::put(to.result, state_->prepared(a, to.a)); });
+}
+
+Array Server::add_plain(const Array& a, std::span<const Complex> values, std::size_t length) const {
+  return state_->add(a, values, length, false);
+}
+Array Server::sub_plain(const Array& a, std::span<const Complex> values, std::size_t length) const {
+  return state_->add(a, values, length, true);
+}
+Array Server::multiply_plain(const Array& a, std::span<const Complex> values, std::size_t length,
+                             bool rescaled) const {
+  return state_->multiply(a, values, length, rescaled);
+}
+Array Server::add_scalar(const Array& a, Complex value) const {
+  return state_->add(a, std::span(&value, 1), 1, false);
+}
+Array Server::multiply_scalar(const Array& a, Complex value, bool rescaled) const {
+  state_->check(a);
+  if (value.imag() == 0) return state_->multiply_real(a, value.real(), rescaled);
+  return state_->multiply(a, std::span(&value, 1), 1, rescaled);
+}
+Array Server::multiply_integer(const Array& a, std::int64_t value) const {
+  state_->check(a);
+  return State::put(state_->account.scale_integer(a.info_, value),
+                    state_->evaluator->scale(*a.residues_, value));
+}
+Array Server::multiply_by_i(const Array& a) const {
+  state_->check(a);
+  return state_->multiply_by_i(a);
+}
+
+Array Server::rotate(const Array& a, std::int64_t slots) const {
+  return rotate_many(a, std::span(&slots, 1))[0];
+}
+std::vector<Array> Server::rotate_many(const Array& a, std::span<const std::int64_t> slots) const {
+  state_->check_slots("rotate", a);
+  std::vector<std::uint32_t> gs;
+  gs.reserve(slots.size());
+  for (const std::int64_t distance : slots) gs.push_back(state_->rotation(a, distance));
+  return state_->automorphisms(a, gs);
+}
+Array Server::conjugate(const Array& a) const {
+  state_->check(a);
+  if (a.info_.packing == Packing::coefficients)
+    throw EncodingError("conjugate: the values are coefficients, which are real");
+  const std::uint32_t g = 2 * parameters().N() - 1;
+  if (!state_->keys.has(g, 1))
+    throw KeyMismatchError("conjugation has no key: ask the client for conjugate");
+  return state_->automorphisms(a, std::span(&g, 1))[0];
+}
+Array Server::sum(const Array& a) const {
+  state_->check_slots("sum", a);
+  return state_->fleet->together([&] {
+    Array sum = a;
+    for (std::uint64_t step = 1; step < a.info_.length; step *= 2)
+      sum = add(sum, rotate(sum, static_cast<std::int64_t>(step)));
+    sum.info_.length = 1;
+    return sum;
+  });
+}
+
+Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {
+  state_->check(a);
+  return State::put(state_->account.take(a.info_, indices.size()),
+                    state_->evaluator->take(*a.residues_, indices));
+}
+Array Server::concatenate(std::span<const Array> arrays) const {
+  if (arrays.empty()) throw ShapeError("concatenate: no array is given");
+  std::vector<CiphertextInfo> infos;
+  for (const Array& a : arrays) {
+    state_->check(a);
+    if (a.info_.parts != arrays[0].info_.parts)
+      throw ShapeError("concatenate: the arrays have " + std::to_string(arrays[0].info_.parts) +
+                       " and " + std::to_string(a.info_.parts) +
+                       " parts, which must be equal: relinearise them first");
+    infos.push_back(a.info_);
+  }
+  const Account::Many all = state_->account.concatenate(infos);
+  return state_->fleet->together([&] {
+    std::vector<rlwe::Array> each;
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+      each.push_back(state_->prepared(arrays[i], all.each[i]));
+    return State::put(all.result, state_->evaluator->join(each));
+  });
+}
+
+void Server::synchronise() const { state_->fleet->wait(); }
+
+}  // namespace whorl::ckks

@@ -1,0 +1,205 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "support/ckks_sets.h"
+#include "support/targets.h"
+#include "whorl/ckks.h"
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+namespace {
+
+using Complex = std::complex<double>;
+using Values = test::Complexes;
+
+Values random_values(std::size_t count, unsigned seed) {
+  std::mt19937_64 random(seed);
+  return test::random_complexes(random, count);
+}
+
+struct Party {
+  explicit Party(const Parameters& p, const KeyRequest& request = {3, {1, 2, 4, 8, -1}, true})
+      : client(p),
+        server(client.evaluation_keys(request), {.device = test::tested_device, .threads = 1}) {}
+
+  Client client;
+  Server server;
+
+  Array encrypt(const Values& values, std::size_t length = 0) const {
+    return server.upload(client.encrypt(values, {.length = length}));
+  }
+  Values decrypt(const Array& a) const { return client.decrypt_raw(server.download(a)); }
+  /// Each value is within 8 deviations of the error that the account knows, and the account is not
+  /// more than 16 bits off.
+  void expect(const Array& a, const Values& want, const char* what) const {
+    const Values got = decrypt(a);
+    ASSERT_EQ(got.size(), want.size()) << what;
+    double worst = 0;
+    for (std::size_t i = 0; i < want.size(); ++i)
+      worst = std::max(worst, std::abs(got[i] - want[i]));
+    const double error = std::exp2(a.info().error);
+    EXPECT_LT(worst, 8 * error) << what << " error 2^" << std::log2(worst) << " account 2^"
+                                << a.info().error;
+    EXPECT_GT(worst, error / 65536) << what;
+    for (const Complex& z : want)
+      EXPECT_LE(std::abs(z), std::exp2(a.info().bound) * 1.0001) << what;
+  }
+};
+
+Values map(const Values& a, const Values& b, const std::function<Complex(Complex, Complex)>& f) {
+  Values out;
+  for (std::size_t i = 0; i < a.size(); ++i) out.push_back(f(a[i], b[i]));
+  return out;
+}
+
+TEST(Ckks, OperationsAreWithinTheirErrors) {
+  for (const test::CkksShape& shape : test::ckks_shapes) {
+    SCOPED_TRACE(testing::Message()
+                 << "scale " << shape.scale_bits << ", words " << shape.word_bits);
+    const Party party(test::ckks_insecure(shape));
+    const Server& s = party.server;
+    const Values x = random_values(64, 1), y = random_values(64, 2);
+    const Array a = party.encrypt(x), b = party.encrypt(y);
+    party.expect(a, x, "encrypt");
+    party.expect(s.add(a, b), map(x, y, [](Complex u, Complex v) { return u + v; }), "add");
+    party.expect(s.sub(a, b), map(x, y, [](Complex u, Complex v) { return u - v; }), "sub");
+    const Values products = map(x, y, [](Complex u, Complex v) { return u * v; });
+    const Array product = s.multiply(a, b);
+    EXPECT_EQ(product.info().level, 2u);
+    EXPECT_EQ(product.info().scale, s.parameters().scale(2));
+    party.expect(product, products, "multiply");
+    party.expect(s.multiply(a, b, {false, false}), products, "multiply only");
+    party.expect(s.rescale(s.relinearise(s.multiply(a, b, {false, false}))), products, "by hand");
+    party.expect(s.multiply_plain(a, y), products, "multiply_plain");
+    party.expect(s.add_plain(a, y), map(x, y, [](Complex u, Complex v) { return u + v; }),
+                 "add_plain");
+    party.expect(s.multiply_scalar(a, 0.3), map(x, x, [](Complex u, Complex) { return 0.3 * u; }),
+                 "real scalar");
+    party.expect(s.multiply_scalar(a, Complex(0.3, -0.4)),
+                 map(x, x, [](Complex u, Complex) { return Complex(0.3, -0.4) * u; }),
+                 "complex scalar");
+    party.expect(s.multiply_integer(a, -3), map(x, x, [](Complex u, Complex) { return -3.0 * u; }),
+                 "integer");
+    party.expect(s.multiply_by_i(a),
+                 map(x, x, [](Complex u, Complex) { return Complex(0, 1) * u; }), "i");
+    party.expect(s.conjugate(a), map(x, x, [](Complex u, Complex) { return std::conj(u); }),
+                 "conjugate");
+    for (const std::int64_t by : {1, 4, -1, 0}) {
+      Values turned(x.size());
+      for (std::size_t i = 0; i < x.size(); ++i) turned[i] = x[(i + by + x.size()) % x.size()];
+      party.expect(s.rotate(a, by), turned, "rotate");
+    }
+    // Different levels, down to the last one, and products of sums of them.
+    const Array cube = s.multiply(product, a);
+    EXPECT_EQ(cube.info().level, 1u);
+    const Array last = s.multiply(cube, s.add(product, b));
+    EXPECT_EQ(last.info().level, 0u);
+    EXPECT_EQ(last.info().scale, s.parameters().scale(0));
+    party.expect(last, map(x, y, [](Complex u, Complex v) { return u * v * u * (u * v + v); }),
+                 "levels");
+    party.expect(s.lower(a, 0), x, "lower");
+    EXPECT_THROW(s.multiply(last, last), NoiseError);
+    EXPECT_THROW(s.rescale(a), EncodingError);
+  }
+}
+
+TEST(Ckks, EveryNumberOfSlotsAndReals) {
+  const Parameters p = test::ckks_insecure();
+  const Party party(p);
+  for (std::size_t length = 1; length <= p.slots(); length *= 2) {
+    const Values x = random_values(length, 3);
+    party.expect(party.encrypt(x), x, "slots");
+    const Values several = random_values(3 * length, 4);
+    party.expect(party.encrypt(several, length), several, "several");
+  }
+  const std::vector<double> reals{0.5, -0.25, 0.125};
+  const auto got = party.client.decrypt_raw(party.client.encrypt(reals));
+  ASSERT_EQ(got.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(got[i].imag(), 0.0);
+    EXPECT_NEAR(got[i].real(), reals[i], 1e-8);
+  }
+}
+
+TEST(Ckks, CoefficientsMultiplyAsPolynomials) {
+  const Party party(test::ckks_insecure());
+  const std::vector<double> x{0.5, -0.25, 0.125}, y{0.5, 0.5};
+  const auto encrypt = [&](const std::vector<double>& v) {
+    return party.server.upload(party.client.encrypt(v, {}, Packing::coefficients));
+  };
+  const Values got = party.decrypt(party.server.multiply(encrypt(x), encrypt(y)));
+  const std::vector<double> want{0.25, 0.125, -0.0625};  // of the longer vector's length
+  ASSERT_EQ(got.size(), want.size());
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i].real(), want[i], 1e-7);
+}
+
+TEST(Ckks, SumOfAVector) {
+  const Party party(test::ckks_insecure());
+  const Values x = random_values(16, 5);
+  const Array sum = party.server.sum(party.encrypt(x));
+  EXPECT_EQ(sum.info().length, 1u);
+  party.expect(sum, {std::accumulate(x.begin(), x.end(), Complex())}, "sum");
+  EXPECT_THROW(party.server.sum(party.encrypt(random_values(3, 6))), ShapeError);
+}
+
+TEST(Ckks, PublicKeysEncryptAndKeysAreTold) {
+  const Party party(test::ckks_insecure()), other(test::ckks_insecure());
+  const Values x = random_values(8, 7);
+  const Ciphertexts c = encrypt(party.client.public_key(), x);
+  EXPECT_FALSE(c.seed);
+  party.expect(party.server.upload(c), x, "public");
+  EXPECT_THROW(static_cast<void>(other.client.decrypt_raw(c)), KeyMismatchError);
+  EXPECT_THROW(static_cast<void>(other.server.upload(c)), KeyMismatchError);
+  EXPECT_THROW(static_cast<void>(party.server.rotate(party.encrypt(x), 3)), KeyMismatchError);
+}
+
+TEST(Ckks, WhatDoesNotFitIsRefused) {
+  const Party party(test::ckks_insecure({.depth = 2}));
+  const Server& s = party.server;
+  EXPECT_THROW(party.client.encrypt(Values{{0.9, 0.9}}), EncodingError);
+  EXPECT_THROW(party.client.encrypt(Values{{std::nan(""), 0}}), EncodingError);
+  EXPECT_THROW(party.client.encrypt(Values{1.0}, {.bound = std::exp2(40)}), EncodingError);
+  // Level 0 holds values up to 2^9: 2^10 with the sign.
+  Array a = s.upload(party.client.encrypt(Values{20.0}, {.bound = 32}));
+  a = s.multiply(a, a);
+  EXPECT_THROW(static_cast<void>(s.multiply(a, a)), NoiseError);
+  EXPECT_THROW(static_cast<void>(s.add(s.multiply(a, a, {true, false}), s.lower(a, 0))), Error);
+}
+
+TEST(Ckks, BatchesInTheHostsMemory) {
+  const Party party(test::ckks_insecure());
+  const Values x = random_values(12, 8);
+  const Ciphertexts c = party.client.encrypt(x, {.length = 4});
+  const std::vector<std::uint32_t> some{2, 0};
+  const Ciphertexts taken = take(c, some);
+  EXPECT_EQ(taken.seed, c.seed);
+  const Values got = party.client.decrypt_raw(taken);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(std::abs(got[i] - x[8 + i]), 0, 1e-8);
+  const std::vector<const Ciphertexts*> both{&taken, &c};
+  EXPECT_EQ(concatenate(both).info.count, 5u);
+  const Array joined = party.server.concatenate(std::vector<Array>{
+      party.server.upload(c), party.server.multiply_integer(party.server.upload(taken), 2)});
+  const Values all = party.decrypt(joined);
+  ASSERT_EQ(all.size(), 20u);
+  EXPECT_NEAR(std::abs(all[12] - 2.0 * x[8]), 0, 1e-8);
+}
+
+TEST(CkksParameters, LevelsAreNearWhatWasAskedFor) {
+  for (const test::CkksShape& shape : test::ckks_shapes) {
+    const Parameters p = test::ckks_insecure({shape.scale_bits, shape.word_bits, 10});
+    EXPECT_NEAR(std::log2(p.scale(0)), shape.scale_bits, 0.01);
+    for (unsigned l = 1; l <= p.depth(); ++l) {
+      EXPECT_NEAR(std::log2(p.scale(l)), shape.scale_bits, 1.5) << l;
+      EXPECT_NEAR(p.scale(l) * p.scale(l) / p.ratio(l) / p.scale(l - 1), 1, 1e-14) << l;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace whorl::ckks
