@@ -10,6 +10,7 @@
 #include <valgrind/memcheck.h>
 
 #include <hwy/targets.h>
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <span>
@@ -21,8 +22,10 @@
 #include "math/sampling.h"
 #include "support/bgv_sets.h"
 #include "support/binfhe_sets.h"
+#include "support/ckks_sets.h"
 #include "whorl/bgv/client.h"
 #include "whorl/binfhe/client.h"
+#include "whorl/ckks/client.h"
 
 using whorl::Seed;
 using Bytes = std::span<std::uint8_t>;
@@ -165,6 +168,34 @@ void bgv_set(const test::BgvShape& shape) {
     expect_secret(made.b, "a switching key");
 }
 
+void ckks_set(const test::CkksShape& shape) {
+  const ckks::Parameters parameters = test::ckks_insecure(shape);
+  const ckks::Client client(parameters);
+  const ckks::PublicKey key = client.public_key();
+  expect_secret(key.b, "a public key");
+  declassify(key.b);
+  test::Random random(1);
+  const auto words = [&] { return random.word(); };
+  const test::Complexes known = test::random_complexes(words, 64);
+  test::Complexes values = known;
+  make_secret(std::span(values));
+  for (const ckks::Ciphertexts& c : {client.encrypt(values), ckks::encrypt(key, values)}) {
+    expect_secret(WordArray({}, c.data.data(), c.data.size() / 2, c.data.word_bytes()), "c_0");
+    declassify(c.data);
+    for (const bool released : {false, true}) {
+      const test::Complexes out = released ? client.release(c) : client.decrypt_raw(c);
+      expect_secret(out, "values");
+      declassify(out);
+      double worst = 0;
+      for (std::size_t i = 0; i < out.size(); ++i)
+        worst = std::max(worst, std::abs(out[i] - known[i]));
+      expect(worst < 0.01, parameters.literal().name.c_str());
+    }
+  }
+  for (const auto& made : client.evaluation_keys({3, {1, -1}, true}, 1).keys)
+    expect_secret(made.b, "a switching key");
+}
+
 /// What the others must not do: run.sh expects that it is found.
 void leak() {
   math::PrivateStream stream("a leak");
@@ -192,6 +223,9 @@ int main(int count, char** arguments) {
        {whorl::test::BgvShape{}, whorl::test::BgvShape{1024, 12289, 50, 3, 1},
         whorl::test::BgvShape{1024, 1000, 30, 2, 1}})
     whorl::bgv_set(shape);
+  for (const whorl::test::CkksShape& shape :
+       {whorl::test::CkksShape{}, whorl::test::CkksShape{50, 64, 2}})
+    whorl::ckks_set(shape);
   if (RUNNING_ON_VALGRIND == 0) std::puts("not under valgrind: nothing was looked for");
   std::printf("%d wrong results\n", wrong);
   return wrong == 0 ? 0 : 3;

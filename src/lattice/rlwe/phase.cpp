@@ -90,8 +90,7 @@ void PhaseReader<Word>::centred(std::span<const Word> residues, std::span<double
   for (std::size_t j = 0; j < count; ++j) {
     digits_of(residues, count, j, digits.span());
     // A negative v is Q + v: its complement, digit by digit, is -v - 1.
-    const Word negative = static_cast<Word>(digits[L - 1] > half);
-    const Word mask = static_cast<Word>(0) - negative;
+    const Word mask = math::mask_of<Word>(digits[L - 1] > half), negative = mask & 1;
     double sum = 0;
     for (std::size_t l = L; l-- > 0;) {
       const Word complement = primes_[l].value() - 1 - digits[l];
