@@ -100,6 +100,11 @@ class Server {
   /// Brings ciphertexts to a lower level, and to its scale.
   Array lower(const Array& a, unsigned level) const;
 
+  /// The same ciphertexts with a smaller bound of their values, which the caller knows: bounds that
+  /// operations give grow faster than values do. Results are wrong if it is not true. A larger bound
+  /// changes nothing. ParameterError unless it is positive.
+  Array with_bound(const Array& a, double bound) const;
+
   /// Operations with plaintexts: vectors of `length` numbers each (0: one vector of all), as many
   /// as in `a`, or one for all of them; if `a` is a single ciphertext, any number. With
   /// coefficients they are real, and become coefficients too. EncodingError for numbers that are

@@ -266,6 +266,11 @@ Account::Info Account::take(const Info& a, std::size_t count) const {
   return out;
 }
 
+double Account::bounded(const Info& a, double bound) const {
+  if (!(bound > 0)) throw ParameterError("bound = " + text(bound) + " is not positive");
+  return std::min(a.bound, bound_of(bound, a.length, a.packing));
+}
+
 Account::Info Account::scale_integer(const Info& a, std::int64_t by) const {
   Info out = a;
   const double size = std::log2(std::max(1.0, std::abs(static_cast<double>(by))));

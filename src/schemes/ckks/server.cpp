@@ -319,6 +319,13 @@ Array Server::lower(const Array& a, unsigned level) const {
   return state_->fleet->together([&] { return State::put(to.result, state_->prepared(a, to.a)); });
 }
 
+Array Server::with_bound(const Array& a, double bound) const {
+  state_->check(a);
+  Array out = a;
+  out.info_.bound = state_->account.bounded(a.info_, bound);
+  return out;
+}
+
 Array Server::add_plain(const Array& a, std::span<const Complex> values, std::size_t length) const {
   return state_->add(a, values, length, false);
 }

@@ -1,0 +1,213 @@
+#include "whorl/circuits/polynomials.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <optional>
+#include <string>
+
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+
+namespace {
+
+constexpr unsigned most_degree = 4095;
+
+unsigned degree_of(const std::vector<double>& c) {
+  for (std::size_t i = c.size(); i-- > 1;)
+    if (c[i] != 0) return static_cast<unsigned>(i);
+  return 0;
+}
+
+/// Powers of x, or T_k(x), made as they are asked for; and what is made of them. Of level L - d is
+/// said that it has depth d.
+class Evaluation {
+ public:
+  Evaluation(const Server& server, Array x, const Polynomial& p)
+      : server_(server),
+        chebyshev_(p.basis == Polynomial::Basis::chebyshev),
+        level_(x.info().level),
+        baby_(1u << std::bit_width(p.degree()) / 2) {
+    powers_.emplace(1, std::move(x));
+  }
+
+  /// The sum, of that depth, which is at least bit_width(degree).
+  Array run(const std::vector<double>& coefficients, unsigned depth) {
+    const Part part = sum_of(coefficients, depth);
+    if (part.array) return *part.array;
+    // A constant: nothing of x is left but its shape.
+    return server_.add_scalar(server_.multiply_scalar(at(1, depth - 1), 0.0), part.constant);
+  }
+
+ private:
+  /// An array, or a number.
+  struct Part {
+    std::optional<Array> array;
+    double constant = 0;
+  };
+
+  const Array& power(unsigned k) {
+    if (const auto found = powers_.find(k); found != powers_.end()) return found->second;
+    const unsigned a = (k + 1) / 2, b = k / 2;
+    const Array first = power(a), second = power(b);
+    Array made = a == b ? server_.square(first) : server_.multiply(first, second);
+    if (chebyshev_) {
+      // T_(a+b) = 2·T_a·T_b - T_(a-b), and no T_k exceeds 1 on the interval.
+      made = server_.multiply_integer(made, 2);
+      made = a == b ? server_.add_scalar(made, -1.0) : server_.sub(made, power(1));
+      made = server_.with_bound(made, 1);
+    }
+    return powers_.emplace(k, std::move(made)).first->second;
+  }
+  Array at(unsigned k, unsigned depth) { return server_.lower(power(k), level_ - depth); }
+
+  /// c_0 + c_1·T_1 + …: products with numbers, and one division.
+  Array linear(const std::vector<double>& c, unsigned depth) {
+    std::optional<Array> sum;
+    for (unsigned k = 1; k <= degree_of(c); ++k) {
+      if (c[k] == 0) continue;
+      const Array term = server_.multiply_scalar(at(k, depth - 1), c[k], false);
+      sum = sum ? server_.add(*sum, term) : term;
+    }
+    return with_constant(server_.rescale(*sum), c[0]);
+  }
+  Array with_constant(const Array& a, double constant) {
+    return constant == 0 ? a : server_.add_scalar(a, constant);
+  }
+
+  Part sum_of(const std::vector<double>& c, unsigned depth) {
+    const unsigned degree = degree_of(c);
+    if (degree == 0) return {{}, c.empty() ? 0 : c[0]};
+    const auto depth_of_power = static_cast<unsigned>(std::bit_width(degree - 1));
+    if (degree == 1 || (degree < baby_ && depth > depth_of_power)) return {linear(c, depth), 0};
+    // c = q·T_n + r, n the largest power of two that is at most the degree.
+    const unsigned n = std::bit_floor(degree);
+    std::vector<double> q(c.begin() + n, c.begin() + degree + 1), r(c.begin(), c.begin() + n);
+    if (chebyshev_)
+      for (unsigned i = 1; i < q.size(); ++i) {
+        r[n - i] -= q[i];  // T_(n+i) = 2·T_n·T_i - T_(n-i)
+        q[i] *= 2;
+      }
+    const Part quotient = sum_of(q, depth - 1);
+    const Array high = at(n, depth - 1);
+    Array sum = quotient.array
+                    ? server_.multiply(server_.lower(*quotient.array, level_ - depth + 1), high)
+                    : server_.multiply_scalar(high, quotient.constant);
+    const Part rest = sum_of(r, depth);
+    if (rest.array) return {server_.add(sum, *rest.array), 0};
+    return {with_constant(sum, rest.constant), 0};
+  }
+
+  const Server& server_;
+  bool chebyshev_;
+  unsigned level_, baby_;
+  std::map<unsigned, Array> powers_;
+};
+
+}  // namespace
+
+unsigned Polynomial::degree() const { return degree_of(coefficients); }
+
+unsigned Polynomial::depth() const {
+  const bool mapped = basis == Basis::chebyshev && (low != -1 || high != 1);
+  return std::max(1u, static_cast<unsigned>(std::bit_width(degree()))) + (mapped ? 1 : 0);
+}
+
+double Polynomial::operator()(double x) const {
+  double sum = 0;
+  if (basis == Basis::monomial) {
+    for (std::size_t k = coefficients.size(); k-- > 0;) sum = sum * x + coefficients[k];
+    return sum;
+  }
+  // Clenshaw's recurrence.
+  const double u = (2 * x - low - high) / (high - low);
+  double before = 0;
+  for (std::size_t k = coefficients.size(); k-- > 1;) {
+    const double next = 2 * u * sum - before + coefficients[k];
+    before = sum;
+    sum = next;
+  }
+  return coefficients.empty() ? 0 : u * sum - before + coefficients[0];
+}
+
+Polynomial approximate(const std::function<double(double)>& f, double low, double high,
+                       unsigned degree) {
+  if (degree < 1 || degree > most_degree)
+    throw ParameterError("degree = " + std::to_string(degree) + " is outside 1 … " +
+                         std::to_string(most_degree));
+  if (!(low < high) || !std::isfinite(low) || !std::isfinite(high))
+    throw ParameterError("the interval from " + std::to_string(low) + " to " +
+                         std::to_string(high) + " is empty or not finite");
+  const unsigned nodes = degree + 1;
+  std::vector<double> values;
+  for (unsigned j = 0; j < nodes; ++j) {
+    const double u = std::cos(std::numbers::pi * (j + 0.5) / nodes);
+    const double x = (low + high) / 2 + u * (high - low) / 2;
+    values.push_back(f(x));
+    if (!std::isfinite(values.back()))
+      throw ParameterError("the function is not finite at " + std::to_string(x));
+  }
+  Polynomial p{{}, Polynomial::Basis::chebyshev, low, high};
+  for (unsigned k = 0; k < nodes; ++k) {
+    double sum = 0;
+    for (unsigned j = 0; j < nodes; ++j)
+      sum += values[j] * std::cos(std::numbers::pi * k * (j + 0.5) / nodes);
+    p.coefficients.push_back(sum * (k == 0 ? 1.0 : 2.0) / nodes);
+  }
+  return p;
+}
+
+Polynomial approximate_within(const std::function<double(double)>& f, double low, double high,
+                              double error) {
+  double worst = 0;
+  for (unsigned degree = 1; degree <= most_degree; degree = 2 * degree + 1) {
+    Polynomial p = approximate(f, low, high, degree);
+    worst = 0;
+    constexpr unsigned points = 4096;
+    for (unsigned i = 0; i < points; ++i) {
+      const double x = low + (high - low) * i / (points - 1);
+      worst = std::max(worst, std::abs(p(x) - f(x)));
+    }
+    if (worst <= error) return p;
+  }
+  throw ParameterError("a polynomial of degree " + std::to_string(most_degree) +
+                       " differs from the function by " + std::to_string(worst) + ", above " +
+                       std::to_string(error));
+}
+
+Array evaluate(const Server& server, const Array& x, const Polynomial& p) {
+  const CiphertextInfo& info = x.info();
+  if (info.packing != Packing::real)
+    throw EncodingError("a polynomial is evaluated at real numbers in slots only");
+  const double farthest = std::max(std::abs(p.low), std::abs(p.high));
+  if (std::exp2(info.bound) > farthest * (1 + 0x1p-20))
+    throw EncodingError("values of up to " + std::to_string(std::exp2(info.bound)) +
+                        " may lie outside the polynomial's interval from " + std::to_string(p.low) +
+                        " to " + std::to_string(p.high) +
+                        "; with_bound states a smaller bound that is known");
+  if (p.degree() > most_degree)
+    throw ParameterError("degree = " + std::to_string(p.degree()) + " is above " +
+                         std::to_string(most_degree));
+  if (p.depth() > info.level)
+    throw NoiseError("a polynomial of degree " + std::to_string(p.degree()) + " takes " +
+                     std::to_string(p.depth()) + " levels, and the ciphertext has " +
+                     std::to_string(info.level));
+  const unsigned depth = std::max(1u, static_cast<unsigned>(std::bit_width(p.degree())));
+  if (p.basis == Polynomial::Basis::monomial)
+    return Evaluation(server, x, p).run(p.coefficients, depth);
+  Array u = x;
+  if (p.low != -1 || p.high != 1) {
+    const double middle = (p.low + p.high) / 2;
+    if (middle != 0) u = server.add_scalar(u, -middle);
+    u = server.multiply_scalar(u, 2 / (p.high - p.low));
+  }
+  double sum = 0;
+  for (const double c : p.coefficients) sum += std::abs(c);
+  const Array value = Evaluation(server, server.with_bound(u, 1), p).run(p.coefficients, depth);
+  return server.with_bound(value, sum);
+}
+
+}  // namespace whorl::ckks
