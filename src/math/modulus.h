@@ -100,9 +100,7 @@ class Modulus {
     return static_cast<Word>(a - b + (q_ & mask_of<Word>(a < b)));
   }
 
-  constexpr Word neg(Word a) const {
-    return static_cast<Word>((q_ - a) & mask_of<Word>(a != 0));
-  }
+  constexpr Word neg(Word a) const { return static_cast<Word>((q_ - a) & mask_of<Word>(a != 0)); }
 
   constexpr Word mul(Word a, Word b) const {
     const Wide<Word> x = static_cast<Wide<Word>>(a) * b;

@@ -104,8 +104,9 @@ TEST(BgvClient, MeasuredBudgetIsThatOfTheNoise) {
     const auto budgets = client.noise_budget(c);
     ASSERT_EQ(budgets.size(), 4u);
     with_word(p, [&]<class Word>(Word) {
-      const lattice::rlwe::RnsSecret<Word> secret(std::get<std::shared_ptr<const ring::RnsPlan<Word>>>(any_plan_of(p)),
-                                                  client.secret_key().coefficients(), 3.19);
+      const lattice::rlwe::RnsSecret<Word> secret(
+          std::get<std::shared_ptr<const ring::RnsPlan<Word>>>(any_plan_of(p)),
+          client.secret_key().coefficients(), 3.19);
       const auto words = c.data.as<Word>();
       for (std::size_t i = 0; i < 4; ++i) {
         std::vector<Word> one(4 * 1024), phase(2 * 1024);
