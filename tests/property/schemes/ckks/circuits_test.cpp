@@ -2,7 +2,7 @@
 // present: errors within 10 of the deviations that the account gives, values within its bounds,
 // the same bits everywhere.
 //
-// WHORL_TEST_CKKS_CIRCUITS=<number>: how many circuits are run (default 300).
+// WHORL_TEST_CIRCUITS=<number>: how many circuits are run (default 300).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -180,7 +180,7 @@ class Circuit {
 };
 
 TEST(CkksCircuits, SmallRings) {
-  const char* given = std::getenv("WHORL_TEST_CKKS_CIRCUITS");
+  const char* given = std::getenv("WHORL_TEST_CIRCUITS");
   const std::size_t circuits = given ? std::strtoull(given, nullptr, 10) : 300;
   std::random_device device;
   const std::uint64_t seed = device();
