@@ -1,6 +1,6 @@
 // CKKS: what a server takes for each operation.
 //
-// usage: bench_ckks [--depth 33] [--scale-bits 40] [--dnum 4] [--ring 65536] [--device cpu|cuda:0]
+// usage: bench_ckks [--depth 32] [--scale-bits 40] [--dnum 4] [--ring 65536] [--device cpu|cuda:0]
 //                   [--threads 1] [--batch N] [--quick] [--only OP,OP…] [--record FILE] [--commit
 //                   ID]
 //
@@ -31,7 +31,7 @@ namespace {
 using namespace ckks;
 
 struct Options : Common {
-  unsigned depth = 33, scale_bits = 40, dnum = 4, threads = 1, ring = 65536, word_bits = 32;
+  unsigned depth = 32, scale_bits = 40, dnum = 4, threads = 1, ring = 65536, word_bits = 32;
   std::uint64_t batch = 1;
   Clock clock() const { return device == "cpu" && threads == 1 ? Clock::cpu : Clock::wall; }
 };

@@ -94,12 +94,13 @@ void check_noise(const Ciphertexts& ciphertexts) {
   const double noise = ciphertexts.noise;
   if (noise == 1) return;  // of most
   const auto refuse = [noise](const std::string& least) {
-    throw RangeError("noise: " + std::to_string(noise) + ", must be finite and at least " + least);
+    throw RangeError("the noise " + std::to_string(noise) + " is not a finite number of at least " +
+                     least);
   };
   if (!(noise >= 0 && std::isfinite(noise))) refuse("0");
   if (noise != 0) {
     const double least = std::min(1.0, fresh_noise(ciphertexts.parameters));
-    if (noise < least) refuse(std::to_string(least) + ", that of an encryption");
+    if (noise < least) refuse(std::to_string(least) + ", which an encryption has");
     return;
   }
   for (std::size_t i = 0; i < ciphertexts.count; ++i) {

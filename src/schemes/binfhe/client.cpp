@@ -38,8 +38,8 @@ void sample_secret(SecretDistribution distribution, double sigma, std::span<std:
 void check_secret(const char* which, SecretDistribution distribution, double sigma,
                   std::span<const std::int32_t> values, std::size_t size) {
   if (values.size() != size)
-    throw ShapeError(std::string(which) + " key of " + std::to_string(values.size()) +
-                     " coefficients where " + std::to_string(size) + " are due");
+    throw ShapeError("the " + std::string(which) + " key has " + std::to_string(values.size()) +
+                     " coefficients, but the parameters call for " + std::to_string(size));
   const std::int32_t low = distribution == SecretDistribution::binary ? 0
                            : distribution == SecretDistribution::ternary
                                ? -1

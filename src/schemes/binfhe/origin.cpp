@@ -123,7 +123,8 @@ std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh) 
   Origin origin;
   origin.noise = batch.seed ? fresh : batch.noise;
   if (!(origin.noise >= 0 && std::isfinite(origin.noise)))
-    throw RangeError("noise: " + std::to_string(origin.noise) + ", must be finite and at least 0");
+    throw RangeError("the noise " + std::to_string(origin.noise) +
+                     " is not a finite number of at least 0");
   origin.largest = batch.encoding.p - 1;
   Numbers marks(batch.count);
   constexpr std::size_t ahead = 16;  // rows lie far apart

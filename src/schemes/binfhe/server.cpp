@@ -36,9 +36,10 @@ void check_keys(const EvaluationKeys& keys) {
   const auto expect = [](const char* what, const WordArray& got, std::size_t words,
                          std::size_t bytes) {
     if (got.size() != words || got.word_bytes() != bytes)
-      throw ShapeError(std::string(what) + " has " + std::to_string(got.size()) + " words of " +
-                       std::to_string(got.word_bytes()) + " bytes where " + std::to_string(words) +
-                       " of " + std::to_string(bytes) + " are due");
+      throw ShapeError("the " + std::string(what) + " has " + std::to_string(got.size()) +
+                       " words of " + std::to_string(got.word_bytes()) +
+                       " bytes, but the parameters call for " + std::to_string(words) + " of " +
+                       std::to_string(bytes));
   };
   const Parameters& p = keys.parameters;
   expect("blind-rotation key", keys.rotation_b, p.rotation_key_rows() * p.rotation_row_words(),
@@ -181,11 +182,11 @@ struct Server::State : std::enable_shared_from_this<State> {
       if constexpr (std::is_same_v<Batch, Ciphertexts>)
         if (inputs[k]->count != inputs[0]->count)
           throw ShapeError("input " + std::to_string(k) + " has " +
-                           std::to_string(inputs[k]->count) + " ciphertexts, input 0 has " +
+                           std::to_string(inputs[k]->count) + " ciphertexts, but input 0 has " +
                            std::to_string(inputs[0]->count));
       if (encoding_of(*inputs[k]) != encoding_of(*inputs[0]))
         throw EncodingError("input " + std::to_string(k) + " has " +
-                            describe(encoding_of(*inputs[k])) + ", input 0 has " +
+                            describe(encoding_of(*inputs[k])) + ", but input 0 has " +
                             describe(encoding_of(*inputs[0])));
     }
     return encoding_of(*inputs[0]);

@@ -95,7 +95,7 @@ def test_the_schemes_do_not_read_each_others_files(
 ) -> None:
     path = tmp_path / "keys.whorl"
     kit.keys.save(path)
-    with pytest.raises(whorl.TypeMismatchError, match="expected BGV evaluation keys"):
+    with pytest.raises(whorl.TypeMismatchError, match="expects BGV evaluation keys"):
         EvaluationKeys.load(path, True)
     with pytest.raises(whorl.TypeMismatchError, match="BGV evaluation keys"):
         binfhe.EvaluationKeys.load(files["keys"], True)
