@@ -151,5 +151,25 @@ void GaussianSampler::sample(PrivateStream& stream, std::span<int32_t> out) cons
   }
 }
 
+void add_gaussian(PrivateStream& stream, double sigma, std::span<double> values) {
+  if (!(sigma <= 0x1p1000))
+    throw ParameterError("sigma = " + std::to_string(sigma) + " is outside [0.5, 2^1000]");
+  // The least k with sigma^2 <= 12^2·(1 + 4 + … + 4^(k-1)).
+  int k = 1;
+  double sum_of_squares = 1;
+  while (sigma > 12 * std::sqrt(sum_of_squares)) sum_of_squares += std::ldexp(1, 2 * k++);
+  const GaussianSampler sampler(sigma / std::sqrt(sum_of_squares));
+  std::array<int32_t, 1024> drawn;
+  for (size_t done = 0; done < values.size(); done += drawn.size()) {
+    const size_t count = std::min(drawn.size(), values.size() - done);
+    for (int i = 0; i < k; ++i) {
+      sampler.sample(stream, std::span(drawn).first(count));
+      const double weight = std::ldexp(1, i);
+      for (size_t j = 0; j < count; ++j) values[done + j] += weight * drawn[j];
+    }
+  }
+  sodium_memzero(drawn.data(), sizeof drawn);
+}
+
 }  // namespace whorl::math
 #endif  // HWY_ONCE

@@ -44,4 +44,11 @@ class GaussianSampler {
   std::vector<uint64_t> tails_;
 };
 
+/// Adds to each value a discrete Gaussian over the integers, of any standard deviation from 0.5 to
+/// 2^1000, else ParameterError. Above 12 it is a sum over i < k of 2^i·x_i, with x_i of deviation
+/// 6 … 12: within 2^-64 of a discrete Gaussian a value, since 6 is above sqrt(1 + 2^2) times the
+/// smoothing parameter of the integers (Peikert, CRYPTO 2010, theorem 3.1). Values above 2^53 are
+/// rounded as doubles are.
+void add_gaussian(PrivateStream& stream, double sigma, std::span<double> values);
+
 }  // namespace whorl::math

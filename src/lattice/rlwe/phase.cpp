@@ -7,6 +7,15 @@
 #include "math/secret.h"
 
 namespace whorl::lattice::rlwe {
+namespace {
+
+/// Of a word below 2^63. Compilers convert unsigned words of 64 bits with a branch on the top bit.
+template <class Word>
+static double to_double(Word word) {
+  return static_cast<double>(static_cast<std::int64_t>(word));
+}
+
+}  // namespace
 
 template <class Word>
 PhaseReader<Word>::PhaseReader(std::vector<math::Modulus<Word>> primes)
@@ -95,10 +104,10 @@ void PhaseReader<Word>::centred(std::span<const Word> residues, std::span<double
     for (std::size_t l = L; l-- > 0;) {
       const Word complement = primes_[l].value() - 1 - digits[l];
       const Word digit = static_cast<Word>(digits[l] ^ ((digits[l] ^ complement) & mask));
-      sum += static_cast<double>(digit) * place[l];
+      sum += to_double(digit) * place[l];
     }
-    sum += static_cast<double>(negative);
-    out[j] = sum * (1.0 - 2.0 * static_cast<double>(negative));
+    sum += to_double(negative);
+    out[j] = sum * (1.0 - 2.0 * to_double(negative));
   }
 }
 

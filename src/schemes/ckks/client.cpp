@@ -1,17 +1,15 @@
 #include "whorl/ckks/client.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstring>
 #include <functional>
-#include <numbers>
 #include <string>
 
 #include "lattice/rlwe/public_key.h"
 #include "lattice/rlwe/secret.h"
 #include "math/memory.h"
 #include "math/random.h"
+#include "math/sampling.h"
 #include "schemes/ckks/account.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/encoder.h"
@@ -179,25 +177,6 @@ double log2_largest(const Parameters& p, const CiphertextInfo& i, double floodin
   return log2_sum(i.bound + std::log2(i.scale), error + 4);
 }
 
-/// Adds to each coefficient a Gaussian of deviation 2^log2_sigma, by Box and Muller's method.
-void flood(std::span<double> coefficients, double log2_sigma) {
-  math::PrivateStream stream("noise that hides errors");
-  const double sigma = std::exp2(log2_sigma);
-  std::array<std::uint8_t, 16> bytes;
-  const auto bits_53 = [&](std::size_t at) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + at, sizeof word);
-    return static_cast<double>(word >> 11);
-  };
-  for (std::size_t j = 0; j + 1 < coefficients.size(); j += 2) {
-    stream.fill(bytes);
-    const double radius = sigma * std::sqrt(-2 * std::log((bits_53(0) + 1) * 0x1p-53));
-    const double angle = bits_53(8) * 0x1p-52 * std::numbers::pi;
-    coefficients[j] += radius * std::cos(angle);
-    coefficients[j + 1] += radius * std::sin(angle);
-  }
-}
-
 }  // namespace
 
 std::vector<Complex> Client::decrypt_raw(const Ciphertexts& c, bool allow_spent,
@@ -238,7 +217,8 @@ std::vector<Complex> Client::release(const Ciphertexts& c, const ReleaseOptions&
         [&](std::size_t i, std::span<const double> phase) {
           math::WipedVector<double> flooded(phase.size());
           std::ranges::copy(phase, flooded.span().begin());
-          flood(flooded.span(), sigma);
+          math::PrivateStream stream("noise that hides errors");
+          math::add_gaussian(stream, std::max(std::exp2(sigma), 0.5), flooded.span());
           state_->encoder.decode(flooded.span(), c.info.packing, c.info.scale,
                                  {out.data() + i * length, length});
         },

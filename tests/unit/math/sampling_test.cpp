@@ -4,6 +4,7 @@
 #include <hwy/targets.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <vector>
@@ -152,6 +153,43 @@ void check_small_uniform(Sample sample, int lowest, size_t values) {
   };
   check(singles, samples);
   check(pairs, samples / 2);
+}
+
+// Sums of 2^i·x_i: mean, variance and kurtosis at 6 standard deviations, and the shares of values
+// within one, two and three sigma. Neighbouring sigmas have different numbers of terms.
+TEST(MathSampling, wide_gaussians_have_their_moments_and_shares) {
+  constexpr size_t samples = 1 << 18;
+  constexpr double n = samples;
+  for (const double sigma : {0.5, 12.0, 12.1, 100.0, 12345.6, 0x1p40, 0x1p200}) {
+    SCOPED_TRACE(sigma);
+    PrivateStream stream("test");
+    std::vector<double> x(samples);
+    add_gaussian(stream, sigma, x);
+    double sum = 0, squares = 0, fourths = 0;
+    std::array<double, 3> within{};
+    for (double v : x) {
+      v /= sigma;
+      sum += v;
+      squares += v * v;
+      fourths += v * v * v * v;
+      for (int s = 1; s <= 3; ++s) within.at(s - 1) += std::abs(v) < s;
+    }
+    EXPECT_LT(std::abs(sum), 6 * std::sqrt(n));
+    if (sigma < 1) continue;  // the integers show
+    EXPECT_LT(std::abs(squares / n - 1), 6 * std::sqrt(2 / n));
+    EXPECT_LT(std::abs(fourths / n - 3), 6 * std::sqrt(96 / n));
+    if (sigma < 100) continue;
+    for (int s = 1; s <= 3; ++s) {
+      const double share = std::erf(s / std::sqrt(2.0));
+      const double step = 2 / sigma;  // the mass at the border
+      EXPECT_LT(std::abs(within.at(s - 1) / n - share),
+                6 * std::sqrt(share * (1 - share) / n) + step);
+    }
+  }
+  std::vector<double> x(1);
+  PrivateStream stream("test");
+  for (const double bad : {0.49, 0x1p1001, std::nan(""), HUGE_VAL})
+    EXPECT_THROW(add_gaussian(stream, bad, x), ParameterError) << bad;
 }
 
 TEST(MathSampling, binary_is_uniform) { check_small_uniform(sample_binary, 0, 2); }
