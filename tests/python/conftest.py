@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -13,6 +14,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from support import BgvKit, Kit, make_bgv_kit, make_kit
+
+# Shells start background work with SIGINT ignored, and the programs that tests stop by Ctrl-C would
+# inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile(
     "whorl", deadline=None, max_examples=30, print_blob=True, derandomize=False
