@@ -109,8 +109,8 @@ template <Saved T>
 T load(const std::filesystem::path& path, const LoadOptions& options = {});
 
 /// Writes a temporary file in the same folder, syncs it and renames it, so a crash leaves the old
-/// file. Large keys are written from where they lie, and are not first copied in memory. IoError
-/// names path and reason.
+/// file. A file that holds a secret key is not replaced (IoError). Large keys are written from
+/// where they lie, and are not first copied in memory. IoError names path and reason.
 template <Saved T>
 void save(const std::filesystem::path& path, const T& value);
 

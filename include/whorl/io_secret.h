@@ -34,9 +34,11 @@ inline constexpr KdfCost kdf_default = {3, std::uint64_t{1} << 28};
 /// PassphraseError for an empty passphrase.
 template <SavedSecret Key>
 Bytes dump(const Key& value, std::string_view passphrase);
-/// The file is created with mode 0600.
+/// The file is created with mode 0600. A file that holds a secret key is replaced only if
+/// `overwrite_secret` says so (IoError): what was encrypted under that key would be lost.
 template <SavedSecret Key>
-void save(const std::filesystem::path& path, const Key& value, std::string_view passphrase);
+void save(const std::filesystem::path& path, const Key& value, std::string_view passphrase,
+          bool overwrite_secret = false);
 
 /// Throws the errors of `load` in whorl/io.h, and PassphraseError. The frame states the cost of
 /// opening it (passes and bytes). If either is above that of `max_kdf`, the frame is refused before

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import EncodingError
+from .errors import EncodingError, ShapeError
 
 Integers = np.ndarray[Any, np.dtype[Any]]
 
@@ -19,12 +19,19 @@ def whole_numbers(values: Any, field: str) -> Integers:
 
     If no integer type of NumPy can hold all of them, the result is an object array of Python's
     integers. Raises `TypeError` for an entry that is not an integer; the message has the entry and
-    its index.
+    its index. Raises `ShapeError` for rows of different lengths.
     """
     try:
         array = np.asarray(values)
     except ValueError:  # lists of different lengths: some of them are entries
         array = np.array(values, dtype=np.object_)
+        lengths = sorted(
+            {len(each) for each in array.reshape(-1) if isinstance(each, (list, tuple))}
+        )
+        if len(lengths) > 1:
+            raise ShapeError(
+                f"{field}: rows have different lengths, from {lengths[0]} to {lengths[-1]}"
+            ) from None
     if array.size == 0:
         return array.astype(np.uint32)
     if array.dtype.kind in "iub":

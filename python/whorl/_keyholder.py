@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from ._array import DeviceCiphertexts, HostArray, no_ciphertexts
-from ._literal import CheckedParameters
-from ._saved import expectations, file_named
+from ._literal import CheckedParameters, as_threads
+from ._saved import expectations, file_named, not_parameters
 
 K = TypeVar("K", bound="KeyHolder")
 Report = Callable[[int, int], object]
@@ -29,9 +29,7 @@ class KeyHolder:
 
     def __init__(self, parameters: Any) -> None:
         if not isinstance(parameters, self._parameters_type):
-            raise TypeError(
-                f"parameters: {type(parameters).__name__} is not what parameters() makes"
-            )
+            raise not_parameters("parameters", parameters, self._parameters_type)
         self._core = self._maker.generate(parameters._core)
         self._parameters = parameters
 
@@ -41,13 +39,20 @@ class KeyHolder:
         label: str = self._core.key_id.hex()
         return label
 
-    def save(self, path: str | os.PathLike[str], passphrase: str | bytes) -> None:
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        passphrase: str | bytes,
+        *,
+        overwrite_secret: bool = False,
+    ) -> None:
         """Writes the secret key, encrypted under `passphrase`, to a file of mode 0600.
 
-        It uses Argon2id and XChaCha20-Poly1305. Raises `ValueError` for an empty passphrase, and
-        `IoError` if the system refuses.
+        It uses Argon2id and XChaCha20-Poly1305. Raises `ValueError` for an empty passphrase. Raises
+        `IoError` if the system refuses, and for a file that already holds a secret key, unless
+        `overwrite_secret`: what was encrypted under that key would be lost.
         """
-        self._core.save(os.fspath(path), _passphrase(passphrase))
+        self._core.save(os.fspath(path), _passphrase(passphrase), bool(overwrite_secret))
 
     @classmethod
     def load(
@@ -92,8 +97,9 @@ class KeyHolder:
 
     def _generate_keys(self, threads: int, progress: bool | Report | None, *request: Any) -> Any:
         """Makes evaluation keys; `progress` True draws a bar on terminals and in notebooks."""
-        if threads < 0:
-            raise ValueError(f"threads: {threads} is below 0")
+        threads = as_threads(threads)
+        if progress is not None and not isinstance(progress, bool) and not callable(progress):
+            raise TypeError(f"progress: a bool or a callable is needed, not {progress!r}")
         make = self._core.evaluation_keys
         if progress is True:
             from ._progress import bar
@@ -121,6 +127,8 @@ class KeyHolder:
 
 
 def _passphrase(passphrase: str | bytes) -> bytes:
+    if not isinstance(passphrase, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"passphrase: text or bytes are needed, not {type(passphrase).__name__}")
     encoded = passphrase.encode() if isinstance(passphrase, str) else bytes(passphrase)
     if not encoded:
         raise ValueError("passphrase: it is empty")

@@ -83,6 +83,16 @@ def tuple_of(check: Check, what: str) -> Check:
     return as_tuple
 
 
+def as_threads(threads: Any) -> int:
+    """A number of threads, 0 for all cores. `TypeError` unless it is an integer, `ValueError` below
+    0; the library refuses what is too large."""
+    if isinstance(threads, bool) or not isinstance(threads, numbers.Integral):
+        raise TypeError(f"threads: an integer is needed, not {threads!r}")
+    if threads < 0:
+        raise ValueError(f"threads: {threads} is below 0")
+    return min(int(threads), 2**32 - 1)
+
+
 class Part(Generic[T]):
     """A read-only property: the attribute of the object that `path` names, such as "_core.p"."""
 

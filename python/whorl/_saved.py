@@ -68,10 +68,21 @@ def file_named(path: str | os.PathLike[str]) -> Iterator[None]:
 def _limit(field: str, value: int | None, default: int) -> int:
     if value is None:
         return default
-    limit = operator.index(value)
+    try:
+        limit = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{field}: an integer is needed, not {value!r}") from None
     if not 0 <= limit < 2**64:
         raise ValueError(f"{field}: {limit} is outside 0 … 2^64 - 1")
     return limit
+
+
+def not_parameters(field: str, given: Any, wanted: Any = None) -> TypeError:
+    """The error about what is given in place of parameters, of the scheme of `wanted`."""
+    scheme = getattr(given, "_scheme", None)
+    if scheme is not None and wanted is not None:
+        return TypeError(f"{field}: parameters of {wanted._scheme} are needed, not of {scheme}")
+    return TypeError(f"{field}: what parameters() makes is needed, not {type(given).__name__}")
 
 
 def expectations(parameters: Any, key: str | None) -> tuple[bytes | None, bytes | None]:
@@ -82,9 +93,7 @@ def expectations(parameters: Any, key: str | None) -> tuple[bytes | None, bytes 
     """
     digest = getattr(getattr(parameters, "_core", None), "digest", None)
     if parameters is not None and not isinstance(digest, bytes):
-        raise TypeError(
-            f"expect_parameters: {type(parameters).__name__} is not what parameters() makes"
-        )
+        raise not_parameters("expect_parameters", parameters)
     if key is None:
         return digest, None
     if not isinstance(key, str):
@@ -126,7 +135,10 @@ class Saved:
         return self._core
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a file that `load` reads. `IoError` if the system refuses."""
+        """Writes a file that `load` reads.
+
+        `IoError` if the system refuses, and for a file that holds a secret key.
+        """
         self._frame().save(os.fspath(path))
 
     @classmethod
@@ -187,9 +199,11 @@ class Saved:
         expect_key: str | None = None,
     ) -> S:
         """Inverse of `to_bytes`, with the arguments and errors of `load`."""
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError(f"data: bytes are needed, not {type(data).__name__}")
         bounds = max_bytes, max_count, max_expanded_bytes
         checks = cls._checks(allow_insecure, bounds, expect_parameters, expect_key)
-        return cls._wrap(cls._reader.from_bytes(data, *checks))
+        return cls._wrap(cls._reader.from_bytes(bytes(data), *checks))
 
     @classmethod
     def _checks(
@@ -207,7 +221,7 @@ class Saved:
             _limit("max_count", max_count, 2**64 - 1),
             _limit("max_expanded_bytes", max_expanded_bytes, 2**30),
         )
-        return allow_insecure, limits, expectations(parameters, key)
+        return bool(allow_insecure), limits, expectations(parameters, key)
 
     @classmethod
     def _unpickle(cls: type[S], frame: bytes) -> S:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ._array import DeviceArray, HostArray, Shape, no_ciphertexts, repeated
 from ._key_cache import KeyCache, room_for_keys
-from ._literal import Part
+from ._literal import Part, as_threads
 from ._saved import Keys
 from .errors import DeviceError
 
@@ -55,9 +55,9 @@ class Session(Generic[H, D]):
             keys = self._keys_type.load(keys, allow_insecure)
         if device is None:
             device = os.environ.get("WHORL_DEVICE", "")
-        if threads < 0:
-            raise ValueError(f"threads: {threads} is below 0")
-        self._core = self._maker.create(keys._core, device, threads, *options)
+        if not isinstance(device, str):
+            raise TypeError(f"device: a name such as 'cuda:0' is needed, not {device!r}")
+        self._core = self._maker.create(keys._core, device, as_threads(threads), *options)
         self._parameters = keys.parameters
         self._warned_of = 0
 

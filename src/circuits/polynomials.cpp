@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "math/text.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -184,9 +185,9 @@ Array evaluate(const Server& server, const Array& x, const Polynomial& p) {
     throw EncodingError("a polynomial is evaluated at real numbers in slots only");
   const double farthest = std::max(std::abs(p.low), std::abs(p.high));
   if (std::exp2(info.bound) > farthest * (1 + 0x1p-20))
-    throw EncodingError("values of up to " + std::to_string(std::exp2(info.bound)) +
-                        " may lie outside the polynomial's interval from " + std::to_string(p.low) +
-                        " to " + std::to_string(p.high) +
+    throw EncodingError("values of up to " + math::text_of(std::exp2(info.bound)) +
+                        " may lie outside the polynomial's interval from " + math::text_of(p.low) +
+                        " to " + math::text_of(p.high) +
                         "; with_bound states a smaller bound that is known");
   if (p.degree() > most_degree)
     throw ParameterError("degree = " + std::to_string(p.degree()) + " is above " +

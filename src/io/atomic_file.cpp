@@ -13,6 +13,7 @@
 #include "io/system_error.h"
 #include "math/digest.h"
 #include "math/random.h"
+#include "math/text.h"
 
 namespace whorl::io {
 
@@ -38,27 +39,18 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 
 constexpr const char* suffix = ".tmp";
 
-std::string hexadecimal(ByteSpan bytes) {
-  std::string digits;
-  for (const std::uint8_t byte : bytes) {
-    digits += "0123456789abcdef"[byte >> 4];
-    digits += "0123456789abcdef"[byte & 15];
-  }
-  return digits;
-}
-
 /// What the names of temporary files for `path` begin with: a digest, since the file's own name may
 /// already be as long as the system permits.
 std::string prefix_of(const std::filesystem::path& path) {
   const Digest digest = math::digest_of(path.filename().string());
-  return ".whorl-" + hexadecimal(std::span(digest).first(8)) + "-";
+  return ".whorl-" + math::hexadecimal(std::span(digest).first(8)) + "-";
 }
 
 /// Unpredictable, so that nobody who may write to the folder can put a file in the way.
 std::string random_digits() {
   std::array<std::uint8_t, 8> bytes;
   math::random_bytes(bytes);
-  return hexadecimal(bytes);
+  return math::hexadecimal(bytes);
 }
 
 /// Whether an open file is locked for it now. Whoever writes a temporary file holds its lock as

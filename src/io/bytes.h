@@ -81,8 +81,7 @@ class ByteReader {
   ByteSpan skip(std::uint64_t count, std::string_view field) {
     if (count > remaining())
       throw TruncatedError(std::string(field) + ": " + std::to_string(count) +
-                           " bytes are announced, but " + std::to_string(remaining()) +
-                           " are there");
+                           " bytes are needed, but " + std::to_string(remaining()) + " are there");
     const ByteSpan taken = bytes_.subspan(position_, static_cast<std::size_t>(count));
     position_ += taken.size();
     return taken;

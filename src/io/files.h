@@ -35,9 +35,12 @@ Bytes dump_frame(const Write& write) {
 }
 
 template <class Write>
-void save_frame(const std::filesystem::path& path, unsigned mode, const Write& write) {
+void save_frame(const std::filesystem::path& path, unsigned mode, bool overwrite_secret,
+                const Write& write) {
   AtomicFile file(path, mode);
+  if (!overwrite_secret) keep_secret(path);
   write(file);
+  if (!overwrite_secret) keep_secret(path);
   file.commit();
 }
 
@@ -50,7 +53,7 @@ Bytes dump(const T& value) {
 template <Saved T>
 void save(const std::filesystem::path& path, const T& value) {
   math::with_memory_for("a file", [&] {
-    save_frame(path, public_mode, [&](Sink& sink) { write_frame(sink, value); });
+    save_frame(path, public_mode, false, [&](Sink& sink) { write_frame(sink, value); });
   });
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "math/text.h"
+
 namespace whorl::io {
 
 namespace {
@@ -92,9 +94,13 @@ void check_expectations(const Header& header, const FrameKind& expected,
                          " bytes; at most " + std::to_string(options.max_bytes) +
                          " are accepted (max_bytes)");
   if (options.expect_parameters && header.parameters_digest != *options.expect_parameters)
-    throw ParameterMismatchError("parameter digest: the frame was made under other parameters");
+    throw ParameterMismatchError("parameter digest: the frame was made under parameters " +
+                                 math::short_id(header.parameters_digest) +
+                                 ", but the caller expects " +
+                                 math::short_id(*options.expect_parameters));
   if (expected.keyed && options.expect_key && header.key_id != *options.expect_key)
-    throw KeyMismatchError("key id: the frame was made under another key");
+    throw KeyMismatchError("key id: the frame was made under key " + math::short_id(header.key_id) +
+                           ", but the caller expects " + math::short_id(*options.expect_key));
   if (!expected.keyed && header.key_id != KeyId{})
     throw FormatError("key id is not zero, but " + frame_type_name(expected.type) +
                       " belong to no key");
@@ -105,6 +111,22 @@ void check_expectations(const Header& header, const FrameKind& expected,
 }
 
 }  // namespace
+
+void keep_secret(const std::filesystem::path& path) {
+  constexpr std::size_t type_at = 6;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return;
+  const std::vector<std::uint8_t> start = read_start(path, type_at + sizeof(FrameType));
+  if (start.size() < type_at + sizeof(FrameType) ||
+      !std::equal(magic.begin(), magic.end(), start.begin()))
+    return;
+  FrameType type{};
+  std::memcpy(&type, start.data() + type_at, sizeof type);
+  const NamedType* known = find_type(type);
+  if (known && known->name.ends_with("secret key"))
+    throw IoError(path.string() + " holds a secret key, which is not replaced: remove the file " +
+                  "first, or save a key with overwrite_secret");
+}
 
 std::string frame_type_name(FrameType type) {
   const NamedType* const known = find_type(type);

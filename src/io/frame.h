@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -50,6 +51,10 @@ inline Header make_header(FrameType type, const Digest& parameters, const KeyId&
   header.flags = flags;
   return header;
 }
+
+/// IoError if a file at `path` begins as that of a secret key does, whether it is damaged or not:
+/// whoever replaces it loses what was encrypted under the key.
+void keep_secret(const std::filesystem::path& path);
 
 /// "a secret key", "evaluation keys", …, or "type 32768" for a type that Whorl does not know.
 std::string frame_type_name(FrameType type);

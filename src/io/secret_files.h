@@ -49,8 +49,9 @@ Bytes dump(const Key& value, std::string_view passphrase) {
 }
 
 template <SavedSecret Key>
-void save(const std::filesystem::path& path, const Key& value, std::string_view passphrase) {
-  save_frame(path, secret_mode,
+void save(const std::filesystem::path& path, const Key& value, std::string_view passphrase,
+          bool overwrite_secret) {
+  save_frame(path, secret_mode, overwrite_secret,
              [&](Sink& sink) { write_secret(sink, value, passphrase, kdf_default); });
 }
 
@@ -68,7 +69,7 @@ Key load(const std::filesystem::path& path, std::string_view passphrase, const L
 #define WHORL_INSTANTIATE_SECRET_FILES(Key)                                                   \
   template Bytes dump_secret(const Key&, std::string_view, const KdfCost&);                   \
   template Bytes dump<Key>(const Key&, std::string_view);                                     \
-  template void save<Key>(const std::filesystem::path&, const Key&, std::string_view);        \
+  template void save<Key>(const std::filesystem::path&, const Key&, std::string_view, bool);  \
   template Key load<Key>(std::span<const std::uint8_t>, std::string_view, const LoadOptions&, \
                          const KdfCost&);                                                     \
   template Key load<Key>(const std::filesystem::path&, std::string_view, const LoadOptions&,  \

@@ -6,6 +6,8 @@
 #include <span>
 #include <sstream>
 
+#include "math/text.h"
+
 namespace whorl::lattice {
 
 namespace {
@@ -97,6 +99,11 @@ std::string describe(std::span<const Row> family, double n, bool extrapolated) {
 }
 
 }  // namespace
+
+std::string describe(const SecurityBound& bound) {
+  return bound.bits == 0 ? "no estimate (" + bound.explanation + ")"
+                         : math::text_of(bound.bits) + " bits";
+}
 
 SecurityBound estimate_security(double n, double log2_modulus, double sigma, SecretKind secret) {
   if (secret == SecretKind::gaussian &&

@@ -18,6 +18,9 @@ struct SecurityBound {
   std::string explanation;
 };
 
+/// "131.2 bits", or "no estimate", with the reason. For people.
+std::string describe(const SecurityBound& bound);
+
 /// Gaussian secrets of these widths were estimated, and ternary ones at the same ratio of modulus
 /// and error are weaker everywhere (tools/params/gaussian.jsonl). Others have no bound.
 inline constexpr double least_gaussian_width = 1.0;

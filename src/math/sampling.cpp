@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "math/text.h"
 #include "whorl/error.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -110,7 +111,7 @@ void sample_ternary(PrivateStream& stream, std::span<int32_t> out) {
 
 GaussianSampler::GaussianSampler(double sigma) : sigma_(sigma) {
   if (!(sigma >= 0.5 && sigma <= 64)) {
-    throw ParameterError("sigma = " + std::to_string(sigma) + " is outside [0.5, 64]");
+    throw ParameterError("sigma = " + text_of(sigma) + " is outside [0.5, 64]");
   }
   // Summed from the far end, where terms are small, so that the tails keep their relative
   // precision.
@@ -153,7 +154,7 @@ void GaussianSampler::sample(PrivateStream& stream, std::span<int32_t> out) cons
 
 void add_gaussian(PrivateStream& stream, double sigma, std::span<double> values) {
   if (!(sigma <= 0x1p1000))
-    throw ParameterError("sigma = " + std::to_string(sigma) + " is outside [0.5, 2^1000]");
+    throw ParameterError("sigma = " + text_of(sigma) + " is outside [0.5, 2^1000]");
   // The least k with sigma^2 <= 12^2·(1 + 4 + … + 4^(k-1)).
   int k = 1;
   double sum_of_squares = 1;

@@ -18,6 +18,13 @@ PHRASE = ("--passphrase-file", "phrase", "--allow-insecure")
 KEYGEN = ("keygen", "--params", SET, *PHRASE)
 
 
+def write_phrase(folder: Path, phrase: bytes = b"correct horse\n") -> None:
+    """The file `phrase`, which nobody else can read."""
+    path = folder / "phrase"
+    path.touch(0o600)
+    path.write_bytes(phrase)
+
+
 class Shell:
     """Runs `whorl ...` in a folder."""
 

@@ -149,7 +149,9 @@ class Server {
   std::size_t key_bytes() const;  ///< bytes that keys take on the devices now
 
   /// Evaluates a gate in one bootstrap. `inputs` are gate_inputs(gate) batches of equal count and
-  /// encoding. The result has the encoding `output`, by default that of the inputs.
+  /// encoding. The result has the encoding `output`, by default that of the inputs. Inputs of gates,
+  /// of mux and of bootstrap are bits: EncodingError for a sum or a result of a table that may be
+  /// larger than 1. (What fresh and loaded ciphertexts hold is not known. They are taken for bits.)
   Ciphertexts gate(Gate gate, std::span<const Ciphertexts* const> inputs,
                    std::optional<Encoding> output = {}) const;
   // Gates by name, on Ciphertexts or on Arrays; bits keep their encoding.
@@ -223,7 +225,8 @@ class Server {
   /// With padding the sum must stay in 0 … p-1 for all messages that the inputs may have. These are
   /// 0 … p-1, for results of gates 0 … 1, and for results of a table the values up to its largest.
   /// EncodingError otherwise, unless `modular` says that the sum is meant modulo p, or that the
-  /// caller knows that the messages are smaller. A padded table takes a message of p or more, or
+  /// caller knows that the messages are smaller; a `modular` sum is taken for a bit where a gate
+  /// gets it. A padded table takes a message of p or more, or
   /// below 0, for another one, and negates what it finds.
   Ciphertexts linear(std::span<const std::int32_t> weights,
                      std::span<const Ciphertexts* const> inputs, std::int32_t constant = 0,

@@ -27,12 +27,14 @@ nb::class_<Client> bind_keyholder(nb::module_& module) {
           "parameters"_a)
       .def(
           "save",
-          [](const Client& client, const std::string& path, const nb::bytes& passphrase) {
+          [](const Client& client, const std::string& path, const nb::bytes& passphrase,
+             bool overwrite_secret) {
             const std::string_view phrase(passphrase.c_str(), passphrase.size());
-            without_gil(
-                [&] { io::save(std::filesystem::path(path), client.secret_key(), phrase); });
+            without_gil([&] {
+              io::save(std::filesystem::path(path), client.secret_key(), phrase, overwrite_secret);
+            });
           },
-          "path"_a, "passphrase"_a)
+          "path"_a, "passphrase"_a, "overwrite_secret"_a)
       .def_static(
           "load",
           [](const std::string& path, const nb::bytes& passphrase, bool allow_insecure,

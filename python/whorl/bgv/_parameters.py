@@ -170,11 +170,15 @@ class Parameters(CheckedParameters):
         )
 
 
+def _columns(field: str, value: Any) -> int:
+    return as_integer(field, value, -(2**62), 2**62)
+
+
 def as_request(
     relinearise: int, rotations: Iterable[int], swap_rows: bool, inner_sum: int
 ) -> tuple[int, list[int], bool]:
     """A request for keys as the C++ library takes it."""
-    wanted = [as_integer("rotations", each, -(2**62), 2**62) for each in rotations]
+    wanted = list_of(_columns, "integers")("rotations", rotations)
     columns = as_integer("inner_sum", inner_sum, 0, 2**16)
     if columns & (columns - 1):
         raise ParameterError(f"inner_sum: {columns} is not a power of two")

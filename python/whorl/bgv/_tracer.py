@@ -301,6 +301,10 @@ class _Recorder:
         self._check_alone(a)
         two, half = self.relinearise(self._with_zeros(a)), self.parameters.N // 2
         info = self.forecast.automorphism(two.info)
+        if abs(columns) >= half:  # in a larger ring it would be another rotation
+            raise ShapeError(
+                f"rotate: columns = {columns} is not below N/2 = {half}, the length of a row"
+            )
         turn = columns % half
         if turn == 0:
             return two

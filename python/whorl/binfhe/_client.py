@@ -61,8 +61,10 @@ class Client(KeyHolder):
         """
         allowed = as_probability(allow_failure, "allow_failure")
         p = as_modulus(p, "p")
+        if not isinstance(padding, (bool, np.bool_)):
+            raise TypeError(f"padding: a bool is needed, not {padding!r}")
         values = as_messages(messages, "messages", p)
-        batch = self._core.encrypt(values.reshape(-1), (p, padding), allowed)
+        batch = self._core.encrypt(values.reshape(-1), (p, bool(padding)), allowed)
         return Ciphertexts._wrap(batch, values.shape, self._parameters)
 
     def decrypt(

@@ -145,6 +145,8 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         `openfhe_1_5/STD128_3` and `STD128_4` are made for three and four inputs.
         `Parameters.gate_failure_log2` gives the probability for any set.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"gate: the name of a gate is needed, not {name!r}")
         key = name.lower().rstrip("_")
         if key not in GATES:
             raise ValueError(f"gate: {name!r} is not one of {', '.join(GATES)}")

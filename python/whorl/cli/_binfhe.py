@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 import typer
@@ -89,7 +90,7 @@ def _gate(name: str, p_out: int | None) -> Work:
     def work(server: Any, arrays: list[Any]) -> Any:
         special = {"not": 1, "bootstrap": 1, "mux": 3, "cmux": 3}
         if name in special and len(arrays) != special[name]:
-            raise ValueError(f"{name} has {len(arrays)} inputs; it takes {special[name]}")
+            raise ValueError(f"{name} takes {special[name]} inputs, not {len(arrays)}")
         match name:
             case "not":
                 return server.not_(*arrays)
@@ -105,7 +106,7 @@ def _gate(name: str, p_out: int | None) -> Work:
 def _lut(scheme: Scheme, text: str, p_out: int | None, approximate: bool) -> Work:
     def work(server: Any, arrays: list[Any]) -> Any:
         if len(arrays) != 1:
-            raise ValueError(f"--lut has {len(arrays)} inputs; it takes 1")
+            raise ValueError(f"--lut takes 1 input, not {len(arrays)}")
         [array] = arrays
         outputs = array.p if p_out is None else p_out
         values = _expressions.table(text, array.p, outputs)
@@ -115,7 +116,13 @@ def _lut(scheme: Scheme, text: str, p_out: int | None, approximate: bool) -> Wor
         if not approximate:
             return server.apply(lut, array)
         bound = server.error_bound(lut, array)
-        err.print(f"outputs are off by at most {bound}", markup=False)
+        said = f"outputs are off by at most {bound}"
+        if bound >= outputs // 2:
+            said += f", which can be any of the {outputs} values"
+        allowed = math.log2(server.allow_failure)
+        err.print(
+            f"{said}; a larger error has a probability of at most 2^{allowed:.0f}", markup=False
+        )
         return server.apply(lut, array, within=bound)
 
     return work

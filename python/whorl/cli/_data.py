@@ -36,6 +36,7 @@ def keygen(
     secret: files.Secret = files.SECRET,
     keys: files.Keys = files.KEYS,
     passphrase_file: files.PassphraseFile = None,
+    allow_readable_by_others: files.Readable = False,
     threads: shared.Threads = 0,
     allow_insecure: files.Insecure = False,
     force: files.Force = False,
@@ -60,7 +61,7 @@ def keygen(
         parameters, request = chosen.keygen(chosen, allow_insecure, **options)
         client = chosen.part("Client")(parameters)
         # Asked for before the long part.
-        phrase = _passphrase.read(passphrase_file, confirm=True)
+        phrase = _passphrase.read(passphrase_file, True, allow_readable_by_others)
         evaluation = client.evaluation_keys(threads=threads, progress=True, **request)
         with bar("writing"):
             client.save(new_secret.temporary, phrase)
@@ -93,6 +94,7 @@ def encrypt(
     **given: Any,
 ) -> None:
     """Encrypt integers."""
+    outputs.not_over(output, passphrase_file=passphrase_file)
     with outputs.Staged(output, lambda: outputs.new_file(output, force)) as new:
         header = _frames.read(secret)
         chosen = schemes.of(header, "secret")
@@ -133,6 +135,7 @@ def evaluate(
     **given: Any,
 ) -> None:
     """Evaluate an expression, a gate or a look-up table on ciphertexts; needs no secret."""
+    outputs.not_over(output, keys=keys)
     with outputs.Staged(output, lambda: outputs.new_file(output, force)) as new:
         header = _frames.read(keys)
         chosen = schemes.of(header, "keys")
@@ -197,6 +200,7 @@ def decrypt(
 ) -> None:
     """Decrypt a ciphertext file."""
     if output is not None:
+        outputs.not_over(output, passphrase_file=passphrase_file)
         outputs.new_file(output, force)
     header = _frames.read(secret)
     chosen = schemes.of(header, "secret")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import operator
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -50,6 +51,32 @@ def _power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
+def _binary(
+    node: ast.expr, operate: Callable[[Any, Any], Any], a: Any, b: Any, functions: Functions
+) -> Any:
+    try:
+        return operate(a, b)
+    except TypeError as error:
+        if "unsupported operand" not in str(error):
+            raise
+        raise ValueError(
+            f"'{ast.unparse(node)}': these ciphertexts do not have this operator; there are the "
+            f"functions {', '.join(functions)}"
+        ) from None
+
+
+def _call(name: str, function: Callable[..., Any], given: list[Any]) -> Any:
+    try:
+        inspect.signature(function).bind(*given)
+    except TypeError:
+        wanted = inspect.signature(function).parameters.values()
+        least = sum(each.default is each.empty for each in wanted)
+        raise ValueError(f"{name} takes {least} inputs, not {len(given)}") from None
+    except ValueError:  # a function that does not tell
+        pass
+    return function(*given)
+
+
 def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
     def value(part: ast.expr) -> Any:
         found = _value(part, names, functions)
@@ -67,7 +94,7 @@ def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return _power(value(left), value(right))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _BINARY[type(op)](value(left), value(right))
+            return _binary(node, _BINARY[type(op)], value(left), value(right), functions)
         case ast.UnaryOp(op=unary, operand=operand) if type(unary) in _UNARY:
             return _UNARY[type(unary)](value(operand))
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
@@ -75,7 +102,7 @@ def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
         case ast.IfExp(test=test, body=body, orelse=orelse):
             return value(body) if value(test) else value(orelse)
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in functions:
-            return functions[name](*(value(each) for each in args))
+            return _call(name, functions[name], [value(each) for each in args])
     raise ValueError(f"'{ast.unparse(node)}' is not allowed here")
 
 

@@ -27,7 +27,8 @@ Insecure = Annotated[
 Readable = Annotated[
     bool,
     typer.Option(
-        "--allow-readable-by-others", help="Accept a secret key that group or others can read."
+        "--allow-readable-by-others",
+        help="Accept a secret key or a passphrase file that group or others can read.",
     ),
 ]
 
@@ -106,7 +107,7 @@ def open_client(
     allow_readable_by_others: bool,
 ) -> Any:
     """The client of that class in the file that had this header."""
-    phrase = _passphrase.read(passphrase_file, False)
+    phrase = _passphrase.read(passphrase_file, False, allow_readable_by_others)
     with bar("opening the secret key"):
         return client.load(
             header.path,

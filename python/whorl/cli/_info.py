@@ -65,29 +65,59 @@ def _file(path: Path) -> list[tuple[str, str]]:
     named = [
         name for name in parameter_sets() if parameters(name, allow_insecure=True).digest == digest
     ]
-    key = frame["key_id"].hex()
+    key, kind = frame["key_id"].hex(), str(frame["type"])
+    known = "" if kind.startswith("BGV") else f"{', '.join(named) or 'none of the named sets'}, "
     return [
         ("file", str(path)),
-        ("type", str(frame["type"])),
+        ("type", kind),
         ("format version", str(frame["version"])),
         ("size", size(path.stat().st_size)),
-        ("parameters", f"{', '.join(named) or 'none of the named sets'} (digest {digest})"),
+        ("parameters", f"{known}digest {digest}"),
         ("key id", key if key.strip("0") else "none"),
     ]
 
 
-_CIPHERTEXTS = {"ciphertexts": "whorl.binfhe", "BGV ciphertexts": "whorl.bgv"}
-"""Type of a file -> the module whose `Ciphertexts` reads it."""
+_READERS = {
+    "parameters": ("whorl.binfhe", "Parameters"),
+    "evaluation keys": ("whorl.binfhe", "EvaluationKeys"),
+    "ciphertexts": ("whorl.binfhe", "Ciphertexts"),
+    "BGV parameters": ("whorl.bgv", "Parameters"),
+    "BGV evaluation keys": ("whorl.bgv", "EvaluationKeys"),
+    "BGV public key": ("whorl.bgv", "PublicKey"),
+    "BGV ciphertexts": ("whorl.bgv", "Ciphertexts"),
+}
+"""Type of a file -> module and class that read it."""
+_SHOWN = 12
+"""Rotations that are listed."""
 
 
 def _contents(path: Path, kind: str, **limits: int | None) -> list[tuple[str, str]]:
-    """What a file of ciphertexts holds; empty for other files. `Error` if it is damaged."""
-    if kind not in _CIPHERTEXTS:
+    """What a file holds; nothing of a secret key or a table. `Error` if it is damaged."""
+    if kind not in _READERS:
         return []
-    module = importlib.import_module(_CIPHERTEXTS[kind])
-    array: Any = module.Ciphertexts.load(path, allow_insecure=True, **limits)
+    module, name = _READERS[kind]
+    loaded: Any = getattr(importlib.import_module(module), name).load(
+        path, allow_insecure=True, **limits
+    )
+    if name == "Ciphertexts":
+        return _ciphertexts(loaded, module)
+    made_under = loaded.parameters
+    rows = [*made_under._details(), ("security", f"{made_under.security_bits:.1f} bits")]
+    if kind == "BGV evaluation keys":
+        held = loaded.rotations
+        listed = ", ".join(map(str, held[:_SHOWN])) or "none"
+        more = f", … ({len(held)} in all)" if len(held) > _SHOWN else ""
+        rows += [
+            ("relinearise", f"up to {loaded.relinearise} parts"),
+            ("rotations", f"{listed}{more}"),
+            ("exchange of rows", "yes" if loaded.swap_rows else "no"),
+        ]
+    return rows
+
+
+def _ciphertexts(array: Any, module: str) -> list[tuple[str, str]]:
     rows = [("ciphertexts", str(array.size)), ("shape", str(array.shape))]
-    if kind == "ciphertexts":
+    if module == "whorl.binfhe":
         padding = "under a padding bit" if array.padding else "without a padding bit"
         return [*rows, ("p", f"{array.p}, {padding}")]
     chosen = array.parameters

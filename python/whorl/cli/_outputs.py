@@ -85,6 +85,16 @@ def same_file(one: Path, other: Path) -> bool:
     return one.exists() and other.exists() and one.samefile(other)
 
 
+def not_over(output: Path, **inputs: Path | None) -> None:
+    """`ValueError` if the output is one file with an input; their names are those of options."""
+    for name, path in inputs.items():
+        if path is not None and same_file(output, path):
+            option = name.replace("_", "-")
+            raise ValueError(
+                f"--output {output} and --{option} {path} are one file, which would be replaced"
+            )
+
+
 class Staged:
     """A file that is being made. `commit` puts it in its place; without it nothing is left.
 

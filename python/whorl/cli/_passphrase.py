@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -12,9 +13,9 @@ LONGEST = 1 << 16
 """Bytes of a passphrase in a file."""
 
 
-def read(file: Path | None, confirm: bool) -> str | bytes:
+def read(file: Path | None, confirm: bool, allow_readable_by_others: bool = False) -> str | bytes:
     """The passphrase of `file`, else WHORL_PASSPHRASE, else a prompt; `ValueError` if there is
-    none.
+    none, and for a file that group or others can read or change, unless that is allowed.
 
     All bytes of `file` belong to the passphrase, except for one newline at its end.
 
@@ -22,6 +23,14 @@ def read(file: Path | None, confirm: bool) -> str | bytes:
     """
     if file is not None:
         with file.open("rb") as stream:
+            status = os.fstat(stream.fileno())
+            readable = stat.S_ISREG(status.st_mode) and status.st_mode & 0o066
+            if readable and not allow_readable_by_others:
+                raise ValueError(
+                    f"{file} has mode {stat.S_IMODE(status.st_mode):04o}, so that group or others "
+                    f"can read or change the passphrase: chmod 600 {file}, or add "
+                    "--allow-readable-by-others"
+                )
             content = stream.read(LONGEST + 1)
         if len(content) > LONGEST:
             raise ValueError(f"{file} has more than {LONGEST} bytes; this is no passphrase")

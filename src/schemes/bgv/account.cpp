@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "math/text.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
@@ -51,7 +52,7 @@ void Account::check(const Parameters& parameters, const Info& a) {
     throw RangeError("factor: " + std::to_string(a.factor) +
                      " has no inverse modulo t = " + std::to_string(t));
   if (!(a.noise >= 0 && a.noise < 1e6))
-    throw RangeError("noise: a bound of 2^" + std::to_string(a.noise) +
+    throw RangeError("noise: a bound of 2^" + math::text_of(a.noise) +
                      " is outside 2^0 … 2^(10^6)");
   check_within("rest", static_cast<std::uint64_t>(a.rest), 0, 2);
   const std::uint64_t N = parameters.N();

@@ -6,6 +6,7 @@
 #include "lattice/rlwe/secret.h"
 #include "math/memory.h"
 #include "math/random.h"
+#include "math/text.h"
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/derived.h"
 #include "schemes/bgv/encoder.h"
@@ -60,7 +61,8 @@ void check_owner(const SecretKey& key, const Ciphertexts& c) {
                                  "\", secret key under \"" + key.parameters().literal().name +
                                  "\"");
   if (c.key_id != key.key_id())
-    throw KeyMismatchError("the ciphertexts were not made under this secret key");
+    throw KeyMismatchError("the ciphertexts belong to key " + math::short_id(c.key_id) +
+                           ", but this client has key " + math::short_id(key.key_id()));
   const CiphertextInfo& i = c.info;
   Account::check(key.parameters(), i);
   check_words(c, std::size_t{i.parts} * i.limbs * key.parameters().N());

@@ -10,6 +10,7 @@
 #include "lattice/security.h"
 #include "math/digest.h"
 #include "math/primes.h"
+#include "math/text.h"
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/noise.h"
 #include "schemes/bgv/plain_modulus.h"
@@ -68,7 +69,7 @@ void check(const ParameterLiteral& p) {
     if (p.t % q == 0)
       reject("t = " + std::to_string(p.t) + " is a multiple of the prime " + std::to_string(q));
   if (!(p.sigma >= 0.5 && p.sigma <= 64))
-    reject("sigma = " + std::to_string(p.sigma) + " is outside 0.5 … 64");
+    reject("sigma = " + math::text_of(p.sigma) + " is outside 0.5 … 64");
 }
 
 Digest digest_of(const ParameterLiteral& p) {
@@ -79,11 +80,11 @@ Digest digest_of(const ParameterLiteral& p) {
 
 double log2_of(std::uint64_t q) { return std::log2(static_cast<double>(q)); }
 
-double security_of(const ParameterLiteral& p) {
+lattice::SecurityBound security_of(const ParameterLiteral& p) {
   double log2_QP = 0;
   for (const auto* primes : {&p.chain, &p.special})
     for (const std::uint64_t q : *primes) log2_QP += log2_of(q);
-  return lattice::estimate_security(p.N, log2_QP, p.sigma, lattice::SecretKind::ternary).bits;
+  return lattice::estimate_security(p.N, log2_QP, p.sigma, lattice::SecretKind::ternary);
 }
 
 /// A chain of `limbs` primes and its special ones, the largest: P is above each digit's product.
@@ -113,7 +114,7 @@ void check(const Requirements& r) {
   if (r.plain_modulus < 2 || r.plain_modulus >= (1ULL << 31))
     reject("t = " + std::to_string(r.plain_modulus) + " is outside 2 … 2^31 - 1");
   if (!(r.sums >= 0 && r.sums <= 64))
-    reject("sums = " + std::to_string(r.sums) + " is outside 0 … 64");
+    reject("sums = " + math::text_of(r.sums) + " is outside 0 … 64");
   if (r.plain_products > 64)
     reject("plain_products = " + std::to_string(r.plain_products) + " is outside 0 … 64");
   if (r.N != 0 && (r.N < 1024 || r.N > (1u << 17) || (r.N & (r.N - 1)) != 0))
@@ -122,11 +123,9 @@ void check(const Requirements& r) {
 
 /// The circuit, for people.
 std::string circuit_of(const Requirements& r) {
-  char sums[32];
-  std::snprintf(sums, sizeof sums, "%g", r.sums);
   std::string text = "depth " + std::to_string(r.depth);
   if (r.plain_products != 0) text += ", plain_products " + std::to_string(r.plain_products);
-  return text + " and sums " + sums;
+  return text + " and sums " + math::text_of(r.sums);
 }
 
 /// By the model first, as it is quick.
@@ -135,16 +134,26 @@ bool lasts(const Parameters& parameters, const Requirements& r) {
 }
 
 [[noreturn]] void reject_without_slots(Requirements r, std::uint32_t N) {
-  r.slots = false;
-  try {
-    N = Parameters::choose(r).N();  // the ring that this circuit takes
-  } catch (const ParameterError&) {
-    // None does: then of the ring that was tried.
+  const std::uint64_t t = r.plain_modulus;
+  std::string ring, serve;
+  if (r.N != 0) {
+    ring = std::to_string(N);
+    serve = nearest_with_slots(t, N);
+  } else {
+    r.slots = false;
+    N = Parameters::choose(r).N();  // the ring that this circuit takes; the error if none does
+    ring = std::to_string(N) + ", which a circuit of " + circuit_of(r) + " takes";
+    serve = nearest_with_slots(t, N, [r](std::uint64_t other) mutable {
+      r.plain_modulus = other;
+      try {
+        return has_slots(other, Parameters::choose(r).N());
+      } catch (const ParameterError&) {
+        return false;
+      }
+    });
   }
-  reject("t = " + std::to_string(r.plain_modulus) +
-         " is not a prime = 1 mod 2N for N = " + std::to_string(N) + ", which a circuit of " +
-         circuit_of(r) + " takes, so that vectors cannot be packed in slots; " +
-         nearest_with_slots(r.plain_modulus, N));
+  reject("t = " + std::to_string(t) + " is not a prime = 1 mod 2N for N = " + ring +
+         ", so that vectors cannot be packed in slots; " + serve);
 }
 
 }  // namespace
@@ -153,15 +162,16 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   check(literal);
   auto state = std::make_shared<State>();
   state->digest = digest_of(literal);
-  state->security = security_of(literal);
+  const lattice::SecurityBound security = security_of(literal);
+  state->security = security.bits;
   state->log2_Q.push_back(0);
   for (const std::uint64_t q : literal.chain)
     state->log2_Q.push_back(state->log2_Q.back() + log2_of(q));
   for (const std::uint64_t p : literal.special) state->log2_P += log2_of(p);
   if (state->security < 128 && !allow_insecure)
     reject("N = " + std::to_string(literal.N) + " with log2 QP = " +
-           std::to_string(state->log2_Q.back() + state->log2_P) + " is estimated at " +
-           std::to_string(state->security) + " bits, below 128: set allow_insecure to accept this");
+           math::text_of(state->log2_Q.back() + state->log2_P) + " is estimated at " +
+           lattice::describe(security) + ", below 128: set allow_insecure to accept this");
   state->literal = std::move(literal);
   return Parameters(std::move(state));
 }
@@ -186,7 +196,7 @@ Parameters Parameters::choose(const Requirements& r) {
         why = error.what();
         break;
       }
-      if (security_of(literal) < 128) {
+      if (security_of(literal).bits < 128) {
         why = "N = " + std::to_string(N) + " is secure up to " + std::to_string(limbs - 1) +
               " primes of " + std::to_string(r.prime_bits) + " bits, which do not carry " +
               circuit_of(r);

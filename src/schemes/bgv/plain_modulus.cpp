@@ -19,11 +19,12 @@ std::uint64_t least_from(std::uint64_t at_least, std::uint64_t step) {
   return 0;
 }
 
-std::string below(std::uint64_t t, std::uint32_t N) {
+/// 0: none.
+std::uint64_t greatest_below(std::uint64_t t, std::uint32_t N) {
   try {
-    return std::to_string(math::ntt_prime_below(t, N));
+    return math::ntt_prime_below(t, N);
   } catch (const ParameterError&) {
-    return "none";
+    return 0;
   }
 }
 
@@ -45,10 +46,20 @@ std::uint64_t plain_modulus(std::uint64_t at_least, std::uint32_t N) {
   return t;
 }
 
-std::string nearest_with_slots(std::uint64_t t, std::uint32_t N) {
-  const std::uint64_t above = least_from(t + 1, 2ULL * N);
-  return "the nearest that do serve are " + below(t, N) + " below and " +
-         (above == 0 ? "none" : std::to_string(above)) + " above";
+std::string nearest_with_slots(std::uint64_t t, std::uint32_t N,
+                               const std::function<bool(std::uint64_t)>& serves) {
+  const auto find = [&](const auto& next) {
+    std::uint64_t found = next(t);
+    for (int tried = 1; found != 0 && serves && !serves(found); ++tried)
+      found = tried < 16 ? next(found) : 0;
+    return found;
+  };
+  const std::uint64_t below = find([N](std::uint64_t x) { return greatest_below(x, N); }),
+                      above = find([N](std::uint64_t x) { return least_from(x + 1, 2ULL * N); });
+  if (below == 0 && above == 0) return "no t near it serves";
+  if (below == 0) return "the nearest t that serves is " + std::to_string(above);
+  if (above == 0) return "the nearest t that serves is " + std::to_string(below);
+  return "the nearest t that serve are " + std::to_string(below) + " and " + std::to_string(above);
 }
 
 }  // namespace whorl::bgv

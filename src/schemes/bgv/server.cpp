@@ -8,6 +8,7 @@
 
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
+#include "math/text.h"
 #include "schemes/bgv/access.h"
 #include "schemes/bgv/account.h"
 #include "schemes/bgv/derived.h"
@@ -380,7 +381,8 @@ Array Server::upload(const Ciphertexts& c) const {
                                  "\" were given to a server of \"" + parameters().literal().name +
                                  "\"");
   if (c.key_id != state_->key_id)
-    throw KeyMismatchError("ciphertexts of another key were given to this server");
+    throw KeyMismatchError("ciphertexts of key " + math::short_id(c.key_id) +
+                           " were given to a server of key " + math::short_id(state_->key_id));
   state_->encoder.check(i.packing);
   Account::check(parameters(), i);
   const ring::Basis basis = state_->evaluator->level(i.limbs);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "math/text.h"
 #include "schemes/binfhe/named_sets.h"
 #include "whorl/error.h"
 
@@ -94,13 +95,13 @@ void check_noise(const Ciphertexts& ciphertexts) {
   const double noise = ciphertexts.noise;
   if (noise == 1) return;  // of most
   const auto refuse = [noise](const std::string& least) {
-    throw RangeError("the noise " + std::to_string(noise) + " is not a finite number of at least " +
+    throw RangeError("the noise " + math::text_of(noise) + " is not a finite number of at least " +
                      least);
   };
   if (!(noise >= 0 && std::isfinite(noise))) refuse("0");
   if (noise != 0) {
     const double least = std::min(1.0, fresh_noise(ciphertexts.parameters));
-    if (noise < least) refuse(std::to_string(least) + ", which an encryption has");
+    if (noise < least) refuse(math::text_of(least) + ", which an encryption has");
     return;
   }
   for (std::size_t i = 0; i < ciphertexts.count; ++i) {
@@ -113,7 +114,7 @@ void check_noise(const Ciphertexts& ciphertexts) {
 
 void check_allowed(double allow_failure) {
   if (!(allow_failure > 0 && allow_failure <= 1))
-    throw ParameterError("allow_failure = " + std::to_string(allow_failure) +
+    throw ParameterError("allow_failure = " + math::text_of(allow_failure) +
                          ": must be a probability above 0 and at most 1");
 }
 
@@ -223,7 +224,7 @@ void Account::check_approximate(std::span<const Lut> luts, double noise,
     const std::uint32_t bound = error_bound(lut, noise), most = within.value_or(lut.error_bound());
     if (bound <= most) continue;
     throw NoiseError("a table that is not exact, on an input whose noise has " +
-                     std::to_string(noise) + " times the variance of a bootstrapped one, with " +
+                     math::text_of(noise) + " times the variance of a bootstrapped one, with " +
                      describe(lut.input()) + " under " + name_of(parameters_) +
                      " gives values that are off by up to " + std::to_string(bound) + " but for " +
                      power_of_two(allow_failure_log2_) + ", which is above the " +

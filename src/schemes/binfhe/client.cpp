@@ -11,6 +11,7 @@
 #include "math/random.h"
 #include "math/sampling.h"
 #include "math/secret.h"
+#include "math/text.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 
@@ -59,7 +60,8 @@ void check_owner(const SecretKey& key, const Ciphertexts& ciphertexts) {
     throw ParameterMismatchError("ciphertexts under parameters \"" + ciphertexts.parameters.name() +
                                  "\", secret key under \"" + key.parameters().name() + "\"");
   if (ciphertexts.key_id != key.key_id())
-    throw KeyMismatchError("the ciphertexts were not made under this secret key");
+    throw KeyMismatchError("the ciphertexts belong to key " + math::short_id(ciphertexts.key_id) +
+                           ", but this client has key " + math::short_id(key.key_id()));
   check_encoding(key.parameters(), ciphertexts.encoding);
   if (ciphertexts.data.size() / ciphertexts.row() != ciphertexts.count ||
       ciphertexts.data.size() % ciphertexts.row() != 0)

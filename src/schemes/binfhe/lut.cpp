@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "math/text.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 
@@ -49,8 +50,7 @@ Lut Lut::create(const Parameters& parameters,
 std::uint32_t Lut::error_bound(double noise, double allow_failure) const {
   check_allowed(allow_failure);
   if (!(noise >= 0 && std::isfinite(noise)))
-    throw RangeError("the noise " + std::to_string(noise) +
-                     " is not a finite number of at least 0");
+    throw RangeError("the noise " + math::text_of(noise) + " is not a finite number of at least 0");
   // Half each for what the input's noise and the output's may do.
   const double allowed_log2 = std::log2(allow_failure) - 1;
   const bool arbitrary = kind_ == LutKind::arbitrary;

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "math/text.h"
 #include "schemes/binfhe/derived.h"
 
 namespace whorl::binfhe {
@@ -123,7 +124,7 @@ std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh) 
   Origin origin;
   origin.noise = batch.seed ? fresh : batch.noise;
   if (!(origin.noise >= 0 && std::isfinite(origin.noise)))
-    throw RangeError("the noise " + std::to_string(origin.noise) +
+    throw RangeError("the noise " + math::text_of(origin.noise) +
                      " is not a finite number of at least 0");
   origin.largest = batch.encoding.p - 1;
   Numbers marks(batch.count);
@@ -173,8 +174,8 @@ Marks mark_sum(std::span<const Term> terms, std::int32_t constant) {
 }
 
 Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
-                     std::uint32_t largest) {
-  Origin sum{noise, largest, mark_sum(terms, constant), gather(terms)};
+                     std::uint32_t largest, std::uint32_t as_bits) {
+  Origin sum{noise, largest, mark_sum(terms, constant), gather(terms), as_bits};
   if (sum.parts.size() > most_parts) sum.parts = {{1, noise, {}, ErrorPart::made}};
   return sum;
 }
@@ -186,7 +187,7 @@ Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
   for (std::size_t i = 0; i < marks.size(); ++i)
     marks[i] = mix((*inputs)[i], tags[index.empty() ? 0 : index[i]]) | 1;
   const Marks made = shared(std::move(marks));
-  return {noise, largest, made, {{1, noise, made, ErrorPart::made}}};
+  return {noise, largest, made, {{1, noise, made, ErrorPart::made}}, largest};
 }
 
 Origin origin_of_mux(Marks values, const Origin& first, const Origin& second) {
@@ -218,6 +219,7 @@ Origin join(std::span<const Origin* const> origins) {
   for (const Origin* origin : origins) {
     joined.noise = std::max(joined.noise, origin->noise);
     joined.largest = std::max(joined.largest, origin->largest);
+    joined.as_bits = std::max(joined.as_bits, origin->as_bits);
     values.insert(values.end(), origin->values->begin(), origin->values->end());
     parts = std::max(parts, origin->parts.size());
   }

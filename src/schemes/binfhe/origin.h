@@ -34,6 +34,9 @@ struct Origin {
   Marks values;
   std::vector<ErrorPart> parts;  ///< independent where marks tell them apart
 
+  /// The largest message, if those of which nothing is known are bits.
+  std::uint32_t as_bits = 1;
+
   /// Whether the errors are not those of fresh or bootstrapped ciphertexts, but sums.
   bool is_sum() const;
 };
@@ -51,7 +54,7 @@ std::shared_ptr<const Origin> origin_of(const Ciphertexts& batch, double fresh);
 /// ciphertext's variance is the same error in all of them.
 double variance_of(std::span<const Term> terms, double constant);
 Origin origin_of_sum(std::span<const Term> terms, std::int32_t constant, double noise,
-                     std::uint32_t largest);
+                     std::uint32_t largest, std::uint32_t as_bits);
 /// Of the results of one operation, which `tag` stands for, on ciphertexts with these marks.
 Origin origin_of_bootstrapped(Marks inputs, std::span<const std::uint64_t> tags,
                               std::span<const std::uint32_t> index, double noise,

@@ -9,6 +9,7 @@
 #include "lattice/security.h"
 #include "math/digest.h"
 #include "math/primes.h"
+#include "math/text.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/named_sets.h"
@@ -34,7 +35,11 @@ lattice::SecretKind kind(SecretDistribution distribution) {
 }
 template <class T>
 void need(bool ok, const std::string& field, T value, const std::string& bound) {
-  if (!ok) refuse(field, std::to_string(value), bound);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!ok) refuse(field, math::text_of(value), bound);
+  } else {
+    if (!ok) refuse(field, std::to_string(value), bound);
+  }
 }
 
 double log2_of(std::uint64_t x) { return std::log2(static_cast<double>(x)); }
@@ -192,13 +197,10 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
       literal.N, log2_of(literal.Q) + log2_of(literal.rotation.raised_by), literal.sigma_ring,
       kind(literal.ring_secret));
   state->security = {lwe.bits, ring.bits};
-  const auto said = [](const lattice::SecurityBound& bound) {
-    return std::to_string(bound.bits) + " bits" +
-           (bound.bits == 0 ? ": " + bound.explanation : std::string());
-  };
   if (!allow_insecure && state->security.bits() < 128)
     throw ParameterError("security of " + (literal.name.empty() ? "the set" : literal.name) +
-                         " is estimated at " + said(lwe) + " (LWE key) and " + said(ring) +
+                         " is estimated at " + lattice::describe(lwe) + " (LWE key) and " +
+                         lattice::describe(ring) +
                          " (ring key): below 128; allow_insecure accepts it");
   state->literal = std::move(literal);
   return Parameters(std::move(state));
@@ -208,8 +210,13 @@ Parameters Parameters::named(std::string_view name, bool allow_insecure) {
   for (const ParameterLiteral& literal : named_sets())
     if (literal.name == name) return create(literal, allow_insecure);
   std::vector<std::pair<std::size_t, std::string>> near;
-  for (const ParameterLiteral& literal : named_sets())
-    near.emplace_back(edit_distance(name, literal.name), literal.name);
+  for (const ParameterLiteral& literal : named_sets()) {
+    // "STD128" is near "openfhe_1_6/STD128".
+    const std::string& known = literal.name;
+    const std::size_t slash = known.rfind('/');
+    const bool same = slash != std::string::npos && known.substr(slash + 1) == name;
+    near.emplace_back(same ? 0 : edit_distance(name, known), known);
+  }
   std::sort(near.begin(), near.end());
   std::string message = "no parameter set \"" + std::string(name) + "\"; near it:";
   for (std::size_t i = 0; i < std::min<std::size_t>(3, near.size()); ++i)

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "math/text.h"
 #include "run/fleet.h"
 #include "run/keys.h"
 #include "schemes/binfhe/account.h"
@@ -114,7 +115,8 @@ struct Server::State : std::enable_shared_from_this<State> {
       throw ParameterMismatchError("ciphertexts under parameters \"" + of.name() +
                                    "\" were given to a server of \"" + parameters.name() + "\"");
     if (key != key_id)
-      throw KeyMismatchError("ciphertexts of another key were given to this server");
+      throw KeyMismatchError("ciphertexts of key " + math::short_id(key) +
+                             " were given to a server of key " + math::short_id(key_id));
   }
   void check(const Ciphertexts& c) const {
     check_owner(c.parameters, c.key_id);
@@ -279,6 +281,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     const Encoding input = check_together(rule.name, inputs, rule.inputs);
     const Plan plan = plan_gate(parameters, gate, input, output);
     const Operands all = operands(inputs);
+    check_bits_of(rule.name, all.terms);
     account.check_gate(gate, input, plan.output, rotated_noise(all.terms));
     const auto origin = [&] {
       return bootstrapped(mark_sum(all.terms), tag_of(rule, input), account.bootstrapped(), 1);
@@ -291,6 +294,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     const std::span<const Batch* const> all = inputs;
     const Plan plan = plan_mux(parameters, check_together("mux", all));
     const Operands of = operands(all);
+    check_bits_of("mux", of.terms);
     const Term s = of.terms[0], of_a = of.terms[1], of_b = of.terms[2];
     // Of select with a, or of its negation with b.
     account.check_mux(plan.output,
@@ -314,6 +318,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     const Encoding input = check_together("bootstrap", all);
     const Plan plan = plan_bootstrap(parameters, input, output);
     const Operands of = operands(all);
+    check_bits_of("bootstrap", of.terms);
     account.check_bootstrap(input, plan.output, rotated_noise(of.terms));
     const auto origin = [&] {
       return bootstrapped(mark_sum(of.terms), mix(1, input.sectors()), account.bootstrapped(), 1);
@@ -368,10 +373,14 @@ struct Server::State : std::enable_shared_from_this<State> {
     const Encoding input = check_together("linear", inputs);
     const Operands all = operands(inputs, weights);
     const std::uint32_t largest = range_of_sum(all.terms, constant, input, modular);
+    // Who says that a sum is modular may also know that it is a bit.
+    const std::uint32_t as_bits =
+        modular ? 1 : range(all.terms, constant, &Origin::as_bits).most_of(input.p - 1);
     const double noise = variance_of(all.terms, account.constant());
     if (noise > all.most) account.check_sum(input, noise);
     const auto origin = [&] {
-      return std::make_shared<const Origin>(origin_of_sum(all.terms, constant, noise, largest));
+      return std::make_shared<const Origin>(
+          origin_of_sum(all.terms, constant, noise, largest, as_bits));
     };
     return run(plan_linear(parameters, weights, constant, input), origin, inputs);
   }
@@ -380,21 +389,49 @@ struct Server::State : std::enable_shared_from_this<State> {
   Batch negated(const Batch& a) const {
     const std::int32_t weights[] = {-1};
     const Batch* inputs[] = {&a};
+    check_bits_of("not", 0, largest_of(a));
     return linear<Batch>(weights, inputs, 1, true);
   }
+  /// Values of a weighted sum.
+  struct Range {
+    double least, most;
+    bool within(std::uint32_t top) const { return least >= 0 && most <= top; }
+    /// The largest value modulo top + 1.
+    std::uint32_t most_of(std::uint32_t top) const {
+      return within(top) ? static_cast<std::uint32_t>(most) : top;
+    }
+  };
+  static Range range(std::span<const Term> terms, std::int32_t constant,
+                     std::uint32_t Origin::*largest) {
+    Range sum{static_cast<double>(constant), static_cast<double>(constant)};
+    for (const Term& term : terms)
+      (term.weight < 0 ? sum.least : sum.most) += term.weight * term.origin->*largest;
+    return sum;
+  }
+  /// EncodingError for what is known to be no bits: a gate would give wrong results.
+  static void check_bits_of(std::string_view what, std::size_t k, std::uint32_t largest) {
+    if (largest > 1)
+      throw EncodingError(std::string(what) + " takes bits, but input " + std::to_string(k) +
+                          " may be as large as " + std::to_string(largest) +
+                          ": look it up in a table; or say modular = true in the sum that made "
+                          "it, if its values are known to be 0 or 1");
+  }
+  static void check_bits_of(std::string_view what, std::span<const Term> terms) {
+    for (std::size_t k = 0; k < terms.size(); ++k) check_bits_of(what, k, terms[k].origin->as_bits);
+  }
+  static std::uint32_t largest_of(const Array& a) { return a.state_->origin->as_bits; }
+  static std::uint32_t largest_of(const Ciphertexts& c) { return c.origin ? c.origin->as_bits : 1; }
   /// The largest value of the sum; EncodingError if a padding bit has no room for all values.
   static std::uint32_t range_of_sum(std::span<const Term> terms, std::int32_t constant,
                                     Encoding encoding, bool modular) {
-    double least = constant, most = constant;
-    for (const Term& term : terms)
-      (term.weight < 0 ? least : most) += term.weight * term.origin->largest;
     const std::uint32_t top = encoding.p - 1;
-    if (least >= 0 && most <= top) return static_cast<std::uint32_t>(most);
+    const Range sum = range(terms, constant, &Origin::largest);
+    if (sum.within(top)) return sum.most_of(top);
     if (encoding.padding && !modular) {
       const auto number = [](double value) {
         return std::to_string(static_cast<long long>(std::clamp(value, -0x1p62, 0x1p62)));
       };
-      throw EncodingError("linear: the sum may be " + number(least) + " … " + number(most) +
+      throw EncodingError("linear: the sum may be " + number(sum.least) + " … " + number(sum.most) +
                           ", and " + describe(encoding) + " holds 0 … " + std::to_string(top) +
                           ": take a larger p; or say modular = true, if the sum is meant modulo p "
                           "or its terms are known to be smaller");
@@ -480,6 +517,7 @@ struct Server::State : std::enable_shared_from_this<State> {
              std::optional<Encoding> output) const {
     const GateRule& rule = rule_of(gate);
     check(a);
+    check_bits_of(rule.name, 0, largest_of(a));
     const Encoding encoding = a.encoding();
     plan_gate(parameters, gate, encoding, output);  // for its refusals
     check_values(ones, rule.inputs, "the number of inputs");
@@ -545,6 +583,7 @@ struct Server::State : std::enable_shared_from_this<State> {
           static_cast<std::uint32_t>(encode(messages[i], encoding, parameters.q()));
     Origin of = *origin(out);
     of.largest = messages.empty() ? 0 : *std::max_element(messages.begin(), messages.end());
+    of.as_bits = of.largest;
     attach(out, std::make_shared<const Origin>(std::move(of)));
     return out;
   }

@@ -10,6 +10,7 @@
 #include "math/memory.h"
 #include "math/random.h"
 #include "math/sampling.h"
+#include "math/text.h"
 #include "schemes/ckks/account.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/encoder.h"
@@ -141,7 +142,8 @@ void check_owner(const SecretKey& key, const Ciphertexts& c) {
                                  "\", secret key under \"" + key.parameters().literal().name +
                                  "\"");
   if (c.key_id != key.key_id())
-    throw KeyMismatchError("the ciphertexts were not made under this secret key");
+    throw KeyMismatchError("the ciphertexts belong to key " + math::short_id(c.key_id) +
+                           ", but this client has key " + math::short_id(key.key_id()));
   Account::check(key.parameters(), c.info);
   check_words(c.data, c.info.count, words_of(c.parameters, c.info), c.parameters.word_bytes());
 }

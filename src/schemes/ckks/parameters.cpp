@@ -11,6 +11,7 @@
 #include "lattice/security.h"
 #include "math/digest.h"
 #include "math/primes.h"
+#include "math/text.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -29,12 +30,6 @@ struct Parameters::State {
 namespace {
 
 [[noreturn]] void reject(const std::string& what) { throw ParameterError("CKKS: " + what); }
-
-std::string text(double x) {
-  char out[32];
-  std::snprintf(out, sizeof out, "%g", x);
-  return out;
-}
 
 void check_range(const char* field, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
   if (value < least || value > most)
@@ -85,9 +80,9 @@ void check(const ParameterLiteral& p) {
   if (seen.size() != p.chain.size() + p.special.size())
     reject("chain and special have the same prime twice");
   if (!(p.sigma >= 0.5 && p.sigma <= 64))
-    reject("sigma = " + text(p.sigma) + " is outside 0.5 … 64");
+    reject("sigma = " + math::text_of(p.sigma) + " is outside 0.5 … 64");
   if (!(p.log2_scale >= 16 && p.log2_scale <= 58))
-    reject("log2_scale = " + text(p.log2_scale) + " is outside 16 … 58");
+    reject("log2_scale = " + math::text_of(p.log2_scale) + " is outside 16 … 58");
   check_levels(p);
 }
 
@@ -241,20 +236,21 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
       level.ratio = static_cast<double>(Q / before);
       scale = std::sqrt(scale * (Q / before));
       if (level.ratio < 65536)
-        reject("the modulus of level " + std::to_string(l) + " is 2^" + text(level.log2_Q) +
-               ", less than 2^16 times that of the level below");
+        reject("the modulus of level " + std::to_string(l) + " is 2^" +
+               math::text_of(level.log2_Q) + ", less than 2^16 times that of the level below");
     }
     level.scale = static_cast<double>(scale);
     if (std::log2(level.scale) + 2 > level.log2_Q || level.scale >= 0x1p59)
-      reject("the scale of level " + std::to_string(l) + " is 2^" + text(std::log2(level.scale)) +
+      reject("the scale of level " + std::to_string(l) + " is 2^" +
+             math::text_of(std::log2(level.scale)) +
              "; it must be below 2^59 and at most a quarter of the modulus 2^" +
-             text(level.log2_Q));
+             math::text_of(level.log2_Q));
     before = Q;
     state->levels.push_back(std::move(level));
   }
   if (state->security < 128 && !allow_insecure)
-    reject("N = " + std::to_string(literal.N) + " with log2 QP = " + text(state->log2_QP) +
-           " is estimated at " + text(state->security) +
+    reject("N = " + std::to_string(literal.N) + " with log2 QP = " + math::text_of(state->log2_QP) +
+           " is estimated at " + math::text_of(state->security) +
            " bits, below 128: set allow_insecure to accept this");
   state->literal = std::move(literal);
   return Parameters(std::move(state));
@@ -276,8 +272,8 @@ Parameters Parameters::choose(const Requirements& r) {
     const double bits = security_of(literal);
     if (bits >= 128) return create(std::move(literal));
     why = "N = " + std::to_string(N) +
-          " with log2 QP = " + text(log2_of(literal.chain) + log2_of(literal.special)) +
-          " is estimated at " + text(bits) + " bits of security, below 128";
+          " with log2 QP = " + math::text_of(log2_of(literal.chain) + log2_of(literal.special)) +
+          " is estimated at " + math::text_of(bits) + " bits of security, below 128";
   }
   reject("no parameters for depth " + std::to_string(r.depth) + " with scale_bits " +
          std::to_string(r.scale_bits) + ": " + why);

@@ -8,6 +8,7 @@
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
 #include "math/memory.h"
+#include "math/text.h"
 #include "schemes/ckks/account.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/encoder.h"
@@ -282,7 +283,8 @@ Array Server::upload(const Ciphertexts& c) const {
                                  "\" were given to a server of \"" + parameters().literal().name +
                                  "\"");
   if (c.key_id != state_->key_id)
-    throw KeyMismatchError("ciphertexts of another key were given to this server");
+    throw KeyMismatchError("ciphertexts of key " + math::short_id(c.key_id) +
+                           " were given to a server of key " + math::short_id(state_->key_id));
   Account::check(parameters(), i);
   return State::put(i, state_->evaluator->upload(c.data, {i.parts, state_->account.basis(i.level),
                                                           i.count, rlwe::Form::evaluation}));

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cli_support import Shell
+from cli_support import Shell, write_phrase
 
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     """A folder with a passphrase."""
-    (tmp_path / "phrase").write_text("correct horse\n", encoding="utf-8")
+    write_phrase(tmp_path)
     return Shell(tmp_path)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import whorl
-from cli_support import CLI, KEYGEN, PHRASE, SET, Here, Shell
+from cli_support import CLI, KEYGEN, PHRASE, SET, Here, Shell, write_phrase
 from support import ROOT
 from whorl.binfhe import _server
 from whorl.cli import _expressions, _records
@@ -24,7 +24,7 @@ from whorl.cli import _expressions, _records
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
     folder = tmp_path_factory.mktemp("cli")
-    (folder / "phrase").write_text("correct horse\n", encoding="utf-8")
+    write_phrase(folder)
     run = Shell(folder)
     run(*KEYGEN)
     return run

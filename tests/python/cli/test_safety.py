@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
-from cli_support import CLI, KEYGEN, PHRASE, SET, Here, Shell
+from cli_support import CLI, KEYGEN, PHRASE, SET, Here, Shell, write_phrase
 from support import run_python
 from whorl.binfhe import Client, parameters
 from whorl.cli import _demo, _outputs, _passphrase
@@ -160,7 +160,7 @@ def test_where_files_have_one_name_only(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_keys_are_made_as_a_pair_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "phrase").write_text("correct horse\n", encoding="utf-8")
+    write_phrase(tmp_path)
     shell = Here(tmp_path)
 
     def full(_: object, __: object) -> None:
@@ -377,19 +377,19 @@ def test_a_secret_key_that_others_can_read_is_refused(keyed: Shell, others: int)
     ],
 )
 def test_all_of_a_file_is_the_passphrase(tmp_path: Path, content: bytes, phrase: bytes) -> None:
-    (tmp_path / "phrase").write_bytes(content)
+    write_phrase(tmp_path, content)
     read = _passphrase.read(tmp_path / "phrase", confirm=False)
     assert (read.encode() if isinstance(read, str) else read) == phrase
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\r\n"])
 def test_an_empty_passphrase_file_is_refused(shell: Shell, content: bytes) -> None:
-    (shell.folder / "phrase").write_bytes(content)
+    write_phrase(shell.folder, content)
     assert "phrase: the passphrase in it is empty" in shell(*KEYGEN, code=2)
 
 
 def test_the_second_line_of_a_passphrase_counts(keyed: Shell) -> None:
-    (keyed.folder / "phrase").write_text("correct horse\nbattery\n", encoding="utf-8")
+    write_phrase(keyed.folder, b"correct horse\nbattery\n")
     assert "PassphraseError" in keyed("encrypt", "1", "-o", "c", *PHRASE, code=1)
 
 
@@ -399,7 +399,7 @@ def test_a_passphrase_of_the_environment_may_be_no_text(monkeypatch: pytest.Monk
 
 
 def test_a_file_that_is_no_passphrase(shell: Shell) -> None:
-    (shell.folder / "phrase").write_bytes(b"x" * ((1 << 16) + 1))
+    write_phrase(shell.folder, b"x" * ((1 << 16) + 1))
     assert "this is no passphrase" in shell(*KEYGEN, code=2)
     assert "this is no passphrase" in shell(*KEYGEN, "--passphrase-file", "/dev/zero", code=2)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import typer
 import whorl
-from cli_support import CLI, Here
+from cli_support import CLI, Here, write_phrase
 from support import run_python
 from typer.testing import CliRunner
 from whorl.cli import Scheme, _frames, _passphrase, register
@@ -25,7 +25,7 @@ T = 65537
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Here:
     folder = tmp_path_factory.mktemp("bgv")
-    (folder / "phrase").write_text("correct horse\n", encoding="utf-8")
+    write_phrase(folder)
     run = Here(folder)
     run(
         *("keygen", "--scheme", "bgv", "--depth", "3", "--plain-modulus", "65537"),
@@ -106,7 +106,7 @@ def test_expressions_that_are_refused(
 @pytest.fixture(scope="module")
 def sums(tmp_path_factory: pytest.TempPathFactory) -> Here:
     folder = tmp_path_factory.mktemp("sums")
-    (folder / "phrase").write_text("correct horse\n", encoding="utf-8")
+    write_phrase(folder)
     run = Here(folder)
     run(
         *("keygen", "--scheme", "bgv", "--depth", "1", "--plain-products", "1"),
@@ -201,7 +201,7 @@ def test_keys_for_sums_are_those_of_python(sums: Here) -> None:
 def test_keys_that_are_refused(
     tmp_path: Path, options: tuple[str, ...], code: int, part: str
 ) -> None:
-    (tmp_path / "phrase").write_text("correct horse\n", encoding="utf-8")
+    write_phrase(tmp_path)
     command = ("keygen", "--scheme", "bgv", "--depth", "1", *PHRASE, *options)
     assert part in Here(tmp_path)(*command, code=code)
     assert [path.name for path in tmp_path.iterdir()] == ["phrase"]
@@ -251,7 +251,7 @@ def test_a_secret_key_that_changes_after_its_header_was_read(
 
 
 def test_bits_have_expressions_too(tmp_path: Path) -> None:
-    (tmp_path / "phrase").write_text("correct horse\n", encoding="utf-8")
+    write_phrase(tmp_path)
     shell, toy = Here(tmp_path), (*PHRASE, "--allow-insecure")
     shell("keygen", "--params", "openfhe_1_5/TOY", *toy)
     for name, bits in (("a", "0011"), ("b", "0101"), ("s", "1")):

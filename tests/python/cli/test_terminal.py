@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import whorl
-from cli_support import CLI, SET, Here
+from cli_support import CLI, SET, Here, write_phrase
 from whorl import _progress
 from whorl.binfhe import Client
 
@@ -76,7 +76,7 @@ AT_ONCE = "import whorl._progress; whorl._progress._DELAY = 0"
 @pytest.fixture
 def shell(tmp_path: Path) -> Here:
     """A folder with a passphrase and keys."""
-    (tmp_path / "phrase").write_text("correct horse\n", encoding="utf-8")
+    write_phrase(tmp_path)
     run = Here(tmp_path)
     run("keygen", *KEY, "--passphrase-file", "phrase")
     return run

@@ -18,6 +18,7 @@
 #include "support/forked.h"
 #include "support/message.h"
 #include "support/sanitizers.h"
+#include "unit/io/bgv_samples.h"
 #include "unit/io/samples.h"
 #include "unit/io/temporary_folder.h"
 
@@ -72,6 +73,33 @@ TEST_F(IoFile, Modes) {
   EXPECT_EQ(mode_of(folder / "parameters"), 0644U);
   EXPECT_EQ(mode_of(folder / "secret"), 0600U);
   EXPECT_NO_THROW(load<binfhe::SecretKey>(folder / "secret", samples::passphrase, options));
+}
+
+TEST_F(IoFile, SecretKeysAreReplacedOnlyIfThatIsSaid) {
+  const auto path = folder / "secret";
+  const auto key = samples::secret_key(parameters, random);
+  const auto other =
+      samples::bgv_secret_key(samples::bgv_parameters(samples::bgv_literals()[0]), random);
+  save(path, key, samples::passphrase);
+  const Bytes before = read_all(path);
+  EXPECT_EQ(test::message_of<IoError>([&] { save(path, other, samples::passphrase); }),
+            path.string() +
+                " holds a secret key, which is not replaced: remove the file first, or save a key "
+                "with overwrite_secret");
+  EXPECT_THROW(save(path, parameters), IoError);
+  EXPECT_THROW(save(path, samples::evaluation_keys(parameters, random)), IoError);
+  std::filesystem::create_symlink(path, folder / "link");
+  EXPECT_THROW(save(folder / "link", parameters), IoError);
+  EXPECT_EQ(read_all(path), before);
+  EXPECT_EQ(files(), 2U);
+  // A damaged one too may be all that is left of a key.
+  std::filesystem::resize_file(path, 70);
+  EXPECT_THROW(save(path, parameters), IoError);
+  save(path, other, samples::passphrase, true);
+  EXPECT_EQ(load<bgv::SecretKey>(path, samples::passphrase, options).key_id(), other.key_id());
+  // Other files are replaced as ever.
+  save(folder / "keys", parameters);
+  save(folder / "keys", key, samples::passphrase);
 }
 
 TEST_F(IoFile, SecretKeysThatOthersCanReadNeedLeave) {

@@ -391,7 +391,7 @@ TEST(BgvAccount, WhatNoCiphertextsCanHaveIsRefused) {
   refused([](Info& i) { i.factor = 0; }, "factor: 0 is outside 1 … 999999");
   refused([](Info& i) { i.factor = 1000000; }, "factor: 1000000 is outside 1 … 999999");
   refused([](Info& i) { i.factor = 15; }, "factor: 15 has no inverse modulo t = 1000000");
-  refused([](Info& i) { i.noise = -1; }, "noise: a bound of 2^-1.000000 is outside 2^0 … 2^(10^6)");
+  refused([](Info& i) { i.noise = -1; }, "noise: a bound of 2^-1 is outside 2^0 … 2^(10^6)");
   for (const double noise :
        {1e6, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     Info bad = good;

@@ -293,14 +293,15 @@ TEST(BgvParameters, RefusalOfAModulusNamesTheNearestThatServe) {
     for (const char* part : parts) EXPECT_NE(message.find(part), std::string::npos) << message;
   };
   // Of the ring that the depth takes, not of the first that is tried.
-  expect(refusal(65536, 12), {"N = 32768", "none below", "65537 above"});
-  expect(refusal(100'000, 2), {"N = 8192", "65537 below", "114689 above"});
-  expect(refusal(65537, 24), {"N = 65536", "depth 24", "none below", "786433 above"});
-  expect(refusal((1ULL << 31) - 1, 1, 16384), {"N = 16384", "none above"});
+  expect(refusal(65536, 12), {"N = 32768", "the nearest t that serves is 65537"});
+  expect(refusal(100'000, 2), {"N = 8192", "the nearest t that serve are 65537 and 114689"});
+  expect(refusal(65537, 24), {"N = 65536", "depth 24", "the nearest t that serves is 786433"});
+  expect(refusal((1ULL << 31) - 1, 1, 16384),
+         {"N = 16384", "the nearest t that serves is 2147352577"});
   const std::string message = test::message_of([] {
     Encoder(bgv_insecure({1024, 1000})).check(Packing::slots);
   });
-  expect(message, {"no slots", "none below", "12289 above"});
+  expect(message, {"no slots", "the nearest t that serves is 12289"});
 }
 
 TEST(BgvParameters, ChoiceRefuses) {

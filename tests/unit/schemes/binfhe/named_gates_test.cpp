@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <type_traits>
 
 #include "support/binfhe_sets.h"
+#include "support/message.h"
 #include "support/targets.h"
 #include "whorl/binfhe.h"
 #include "whorl/error.h"
@@ -49,6 +51,38 @@ TEST_F(BinfheNamedGates, OnBatchesSinglesAndArrays) {
   const Ciphertexts s = wide({0, 1, 1}, 8), t = wide({0, 0, 1}, 8);
   EXPECT_EQ(open(server_.and4(s, t, s, t)), (Messages{0, 0, 1}));
   EXPECT_EQ(open(server_.or4(s, t, s, t)), (Messages{0, 1, 1}));
+}
+
+// A sum of two bits may be 2, and gates would take it for another bit.
+TEST_F(BinfheNamedGates, WhatMayBeNoBitIsRefused) {
+  const auto check = [&](const auto& a, const auto& b) {
+    const auto add = [&](const auto& x, const auto& y, bool modular = false) {
+      const std::remove_cvref_t<decltype(x)>* both[] = {&x, &y};
+      const std::int32_t weights[] = {1, 1};
+      return server_.linear(weights, both, 0, modular);
+    };
+    const auto sum = add(a, b), of_gates = add(server_.and_(a, b), server_.nor(a, b));
+    EXPECT_EQ(test::message_of<EncodingError>([&] { server_.nand(b, sum); }),
+              "nand takes bits, but input 1 may be as large as 2: look it up in a table; or say "
+              "modular = true in the sum that made it, if its values are known to be 0 or 1");
+    EXPECT_THROW(server_.nand(of_gates, a), EncodingError);
+    EXPECT_THROW(server_.mux(a, sum, b), EncodingError);
+    EXPECT_THROW(server_.bootstrap(sum), EncodingError);
+    EXPECT_THROW(server_.not_(sum), EncodingError);
+    EXPECT_THROW(server_.and_(add(b, b), b), EncodingError);
+    // At most one of these is 1.
+    const auto known = add(server_.and_(a, b), server_.nor(a, b), true);
+    EXPECT_EQ(open(known), (Messages{1, 0, 0, 1}));
+    EXPECT_EQ(open(server_.nand(known, b)), (Messages{1, 1, 1, 0}));
+    EXPECT_EQ(open(server_.nand(server_.not_(a), b)), (Messages{1, 0, 1, 1}));
+  };
+  const Ciphertexts a = client_.encrypt({0, 0, 1, 1}), b = client_.encrypt({0, 1, 0, 1});
+  check(a, b);
+  check(server_.upload(a), server_.upload(b));
+  EXPECT_THROW(server_.nand(a, server_.trivial({0, 1, 2, 3})), EncodingError);
+  EXPECT_EQ(open(server_.nand(a, server_.trivial({0, 1, 0, 1}))), (Messages{1, 1, 1, 0}));
+  const Array x = server_.upload(a), two = server_.trivial_array({2}), joined[] = {x, two};
+  EXPECT_THROW(server_.nand(server_.concatenate(joined), x), EncodingError);
 }
 
 TEST_F(BinfheNamedGates, OperatorsOfArrays) {

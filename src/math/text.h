@@ -1,0 +1,32 @@
+// Numbers and ids in error messages.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string>
+
+namespace whorl::math {
+
+/// A number in the digits that it needs, at most six: "3.2", "1e-09".
+inline std::string text_of(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", x);
+  return text;
+}
+
+inline std::string hexadecimal(std::span<const std::uint8_t> bytes) {
+  std::string digits;
+  for (const std::uint8_t byte : bytes) {
+    digits += "0123456789abcdef"[byte >> 4];
+    digits += "0123456789abcdef"[byte & 15];
+  }
+  return digits;
+}
+
+/// The first eight digits of a key's id or of a digest: "49a54d5a…".
+inline std::string short_id(std::span<const std::uint8_t> id) {
+  return hexadecimal(id.first(4)) + "…";
+}
+
+}  // namespace whorl::math
