@@ -173,7 +173,7 @@ def table_4(cpu: Records, gpu: Records) -> list[str]:
             row.append(times(pair[1] / ours) if pair and ours else "")
         rows.append(row)
     head = ["depth", "paper: OpenFHE", "its GPU kernel", "its end to end", "gains"]
-    head += ["OpenFHE here", "Whorl, CPU", "CPU, end to end", "H200, data there"]
+    head += ["OpenFHE here", "Whorl, CPU", "CPU, end to end", "H200, operands on it"]
     head += ["H200, end to end", "CPU gains", "H200 gains", "H200 end to end gains"]
     keep = [at for at in range(len(head)) if any(row[at] for row in rows)]
     return table([head[at] for at in keep], [[row[at] for at in keep] for row in rows])
@@ -292,7 +292,7 @@ def plot_multiplication(cpu: Records, gpu: Records, to: Path) -> bool:
     curves.append(("OpenFHE here, one thread", [(x, known[x][1]) for x in known], "--s"))
     curves.append(("Whorl, one thread", [(x, known[x][0]) for x in known], "-s"))
     for label, op, style in (
-        ("Whorl, H200, data there", "mult_relin", "-v"),
+        ("Whorl, H200, operands on it", "mult_relin", "-v"),
         ("Whorl, H200, end to end", "end_to_end", "-^"),
     ):
         found = {x: gpu.milliseconds(x, op) for x in DEPTHS}
@@ -356,40 +356,46 @@ def measured() -> list[str]:
     cpu, gpu = Records("cpu"), Records("h200")
     plots = ROOT / "docs/plots"
     plots.mkdir(exist_ok=True)
-    lines = ["## Whorl beside other libraries on the same hardware", ""]
+    lines = ["## How Whorl compares with other libraries on the same hardware", ""]
     if plot_peers(cpu, gpu, plots / "bgv-peers.svg"):
         lines += ["![Multiplication and rotation by depth](plots/bgv-peers.svg)", ""]
     lines += [
-        "The table gives milliseconds for one operation. The data lies where it is computed on, "
-        "and the host waits for the result. OpenFHE and Whorl take turns on one thread of "
-        "one CPU, with OpenFHE's default scaling. Phantom (commit 1f4a198) and Whorl ran on one "
+        "The table gives milliseconds for one operation. The operands are on the device that "
+        "computes, and the host waits for the result. OpenFHE and Whorl take turns on one thread "
+        "of one CPU, with OpenFHE's default scaling. Phantom (commit 1f4a198) and Whorl ran on one "
         "NVIDIA H200 each, at the "
         "same ring dimension; the number of Phantom's primes was not noted "
         "(`bench/results/peers/h200.jsonl`). An addition on a GPU is almost all the host's work.",
         "",
         *table_peers(cpu, gpu),
     ]
-    lines += ["## One multiplication beside the paper: its Table IV and Figure 4", ""]
+    lines += ["## How one multiplication compares with the paper: its Table IV and Figure 4", ""]
     if plot_multiplication(cpu, gpu, plots / "bgv-evalmult.svg"):
         lines += ["![One EvalMult by depth](plots/bgv-evalmult.svg)", ""]
     lines += [
         "All times are milliseconds. The paper's chips are an i7-13700 and an RTX 3070, so "
         "that its times cannot be compared with those measured here. *Gains* says how many "
         "times as fast as OpenFHE on the same machine a program is: the paper's end to end against "
-        "the paper's OpenFHE, Whorl against OpenFHE here.",
+        "the paper's OpenFHE, Whorl against OpenFHE here. They are ratios of medians; README.md "
+        "has the ratios stored in the records, which differ by 0.1.",
         "",
     ]
     lines += table_4(cpu, gpu)
     if not any(gpu.milliseconds(depth, "end_to_end") for depth in DEPTHS):
         lines += ["*The GPU's columns are left out: there are no records of it yet.*", ""]
     lines += ["## Where the time of one multiplication goes: the paper's Figure 5", ""]
+    lines += [
+        "The times on the CPU are from another run (03407e5) than the comparison with OpenFHE "
+        "above (ade64bb). They differ by up to 14 %.",
+        "",
+    ]
     lines += [*table_5(cpu), *table_5(gpu)]
-    lines += ["## The whole example: the paper's Table I", ""]
+    lines += ["## How long the whole example takes: the paper's Table I", ""]
     if plot_shares([cpu, gpu], plots / "bgv-shares.svg"):
         lines += ["![Shares of the time](plots/bgv-shares.svg)", ""]
     lines += [*table_1(cpu), *table_1(gpu)]
     lines += [
-        "## Memory",
+        "## How much memory it takes",
         "",
         "The server holds the relinearisation key and 16 rotation keys, two ciphertexts, their "
         "product, and 16 rotations of one of them (`bench_bgv --only memory`). The last column is "

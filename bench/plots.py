@@ -200,7 +200,7 @@ def same_chip(records: list[Record], theirs: list[Record]) -> list[str]:
         return []
     head = ["library", "its set", "its figure is", "batch", "theirs"]
     return [
-        "### Other libraries on the same kind of chip",
+        "### How other libraries compare on the same kind of chip",
         "",
         f"Each library ran on one {chip(records)}, with data on the device: at the batch where it "
         "is fastest, and with one ciphertext alone. Whorl's figures are of whole gates and tables, "
@@ -241,11 +241,12 @@ def same_chip_ntts(
     if not rows:
         return []
     return [
-        "### Transforms beside other libraries on the same kind of chip",
+        "### How transforms compare with other libraries on the same kind of chip",
         "",
         f"The table gives forward NTTs a second in large batches on one {device.upper()}, with "
         "data on the device. "
-        "Whorl's 32-bit primes have 27 bits, its 64-bit primes 61 (64 bits: "
+        "Whorl's primes have 27 bits for 32-bit words, and 61 bits for 64-bit words (of which the "
+        "records are in "
         f"`bench/results/{device}/transforms.jsonl`).",
         "",
         *table(["N", "word", "library", "theirs", "Whorl", "Whorl's speed ÷ theirs"], rows),
@@ -291,7 +292,16 @@ def xiao_table_5(records: list[Record]) -> list[str]:
         f"{chip(records)}.",
         "",
         *table(
-            ["", "set", "1 thread", "64 threads", "1 GPU", "8 GPUs", "Whorl, 1 GPU", "to 1 GPU"],
+            [
+                "",
+                "set",
+                "1 thread",
+                "64 threads",
+                "1 GPU",
+                "8 GPUs",
+                "Whorl, 1 GPU",
+                "Whorl's speed ÷ 1 GPU",
+            ],
             rows,
         ),
     ]
@@ -323,7 +333,16 @@ def velofhe_table_4(records: list[Record]) -> list[str]:
         f"{chip(records)}. It does not have the sets MR-I and MR-II, which raise the modulus.",
         "",
         *table(
-            ["", "set", "CPU, ms", "A100, 1/s", "RTX 4090, 1/s", "Whorl, 1/s", "to RTX 4090"], rows
+            [
+                "",
+                "set",
+                "CPU, ms",
+                "A100, 1/s",
+                "RTX 4090, 1/s",
+                "Whorl, 1/s",
+                "Whorl's speed ÷ RTX 4090",
+            ],
+            rows,
         ),
     ]
 
@@ -380,7 +399,7 @@ def narrow_ntts(records: list[Record]) -> list[str]:
     if not rows:
         return []
     return [
-        "### Transforms of 32-bit words",
+        "### How fast transforms of 32-bit words are",
         "",
         "The table gives transforms a second in batches that fill 256 MB. The TB/s count one "
         "read and one write of the data for each transform.",
@@ -534,8 +553,9 @@ def main() -> int:
     plots.mkdir(exist_ok=True)
     plt.rcParams.update({"svg.hashsalt": "whorl", "svg.fonttype": "none", "font.size": 9})
     lines = [
-        f"All figures are medians, measured on one {chip(records)} or two: {commits(everything)}. "
-        f"Records: `bench/results/{options.device}/gpu.jsonl`.",
+        f"All figures are medians. Those of one {chip(records)} are in "
+        f"`bench/results/{options.device}/gpu.jsonl`: {commits(records)}. Those of two are in "
+        f"`bench/results/{options.device}x2/gpu.jsonl`: {commits(several)}.",
         "",
         "*nand* is a NAND gate, *lut4* a table of 4 bits under a padding bit, *evalfunc* an "
         "arbitrary table, which takes two blind rotations. *least … most* is the spread of the "
@@ -551,7 +571,7 @@ def main() -> int:
     if plot_ntt(records, theirs, plots / "ntt.svg"):
         lines += ["![Transforms of 32-bit words](plots/ntt.svg)", ""]
     lines += [
-        "## Papers' figures of other chips",
+        "## Figures that papers give for other GPUs",
         "",
         "The tables below put Whorl on one H200 beside figures that papers give for other GPUs. "
         "The ratios therefore compare chips as well as programs: an RTX 4090 has little FP64 "

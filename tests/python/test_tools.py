@@ -78,3 +78,43 @@ def test_architectures_that_are_asked_for_are_taken(bin_folder: Path) -> None:
     asked = {"WHORL_CUDA_ARCHITECTURES": "80-real;90-virtual"}
     status, said = run(bin_folder, "setup.sh", "architectures", **asked)
     assert status == 0 and said.startswith("80-real;90-virtual (WHORL_CUDA_ARCHITECTURES")
+
+
+def test_the_gpu_bundle_has_the_kernels_once(bin_folder: Path, tmp_path: Path) -> None:
+    """One program, with a name for each test and bench that is in it; at most 50 MB in all."""
+    build, bundle = tmp_path / "build", tmp_path / "bundle"
+    build.mkdir()
+    for name in ("rm", "cat", "chmod", "cp", "tr", "du", "cut"):
+        found = shutil.which(name)
+        assert found, name
+        (bin_folder / name).symlink_to(found)
+    pretend(bin_folder, "cmake", f'echo "$*" >> "{tmp_path}/asked"')
+    pretend(bin_folder, "strip", 'cp "$3" "$2"')
+    (tmp_path / "libx.so").write_bytes(b"")
+    pretend(bin_folder, "ldd", f'echo "libx.so => {tmp_path}/libx.so (0x1)"')
+    pretend(bin_folder, "git", "echo 1234567")
+    (build / "gpu_bundle.txt").write_text("whorl_tests_gpu\nbench_gpu\n", encoding="utf-8")
+    (build / "whorl_gpu").write_text('#!/bin/sh\necho "runs: $*"\n', encoding="utf-8")
+    (build / "whorl_gpu").chmod(0o755)
+    place = {"WHORL_BUILD": str(build), "WHORL_CUDA_ARCHITECTURES": "90a-real"}
+    status, said = run(bin_folder, "gpu-bundle.sh", str(bundle), **place)
+    assert status == 0 and "2 programs" in said, said
+    asked = (tmp_path / "asked").read_text(encoding="utf-8")
+    assert "-DWHORL_CUDA_ARCHITECTURES=90a-real" in asked and "--target whorl_gpu" in asked
+    assert sorted(path.name for path in (bundle / "bin").iterdir()) == [
+        "bench_gpu",
+        "whorl_tests_gpu",
+    ]
+    assert all(path.stat().st_size < 200 for path in (bundle / "bin").iterdir())
+    assert (bundle / "lib" / "libx.so").exists()
+    started = subprocess.run(
+        [bundle / "run.sh", "test", "--gtest_filter=x"], capture_output=True, text=True, timeout=60
+    )
+    assert started.stdout == "runs: whorl_tests_gpu --gtest_filter=x\n", started
+    # What a bundle of all architectures would be.
+    with (build / "whorl_gpu").open("r+b") as program:
+        program.seek(60 << 20)
+        program.write(os.urandom(1 << 20))
+    pretend(bin_folder, "strip", 'cp --sparse=never "$3" "$2"')
+    status, said = run(bin_folder, "gpu-bundle.sh", str(bundle), **place)
+    assert status == 1 and "more than 50 MB" in said, said

@@ -28,6 +28,16 @@ class Case:
     packing: Any = "slots"
 
 
+def test_rotations_do_not_depend_on_the_ring() -> None:
+    """A rotation by 3,000 needs rows that are longer: elsewhere it would be another rotation."""
+    found = plan(lambda v: v.rotate(3000), Range(0, 10, shape=(5,)))
+    half = found.parameters().N // 2
+    assert half > 3000
+    assert {turn % half for turn in found.rotations} == {3000}
+    with pytest.raises(whorl.ShapeError, match="columns = 100000 is not below N/2"):
+        plan(lambda v: v.rotate(100_000), Range(0, 10, shape=(5,)))
+
+
 def rotation_sum(x: Any, y: Any) -> Any:
     total = x * y
     for step in (1, 2, 4, 8):

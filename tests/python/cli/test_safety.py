@@ -362,6 +362,15 @@ def test_a_secret_key_that_others_can_read_is_refused(keyed: Shell, others: int)
 # ---- passphrases
 
 
+@pytest.mark.parametrize("others", [0o640, 0o604, 0o620])
+def test_a_passphrase_that_others_can_read_is_refused(keyed: Shell, others: int) -> None:
+    (keyed.folder / "phrase").chmod(others)
+    for arguments in (("encrypt", "1", "-o", "d"), ("keygen", "--params", SET, "--secret", "s")):
+        message = keyed(*arguments, *PHRASE, code=2)
+        assert f"{others:04o}" in message and "chmod 600 phrase" in message
+    keyed("encrypt", "1", "-o", "d", *PHRASE, "--allow-readable-by-others")
+
+
 @pytest.mark.parametrize(
     ("content", "phrase"),
     [
@@ -457,10 +466,60 @@ def test_params_says_what_is_wrong(shell: Shell) -> None:
     assert "W128_P64" in shell("keygen", "--params", "W128_P65", *PHRASE, code=1)
 
 
+def told_of(shell: Shell, name: str) -> dict[str, str]:
+    """The rows of `info`."""
+    lines = shell("info", name).splitlines()
+    return dict((line[: line.index("  ")], line.rpartition("  ")[2]) for line in lines)
+
+
+def test_info_tells_what_keys_serve(shell: Shell) -> None:
+    chosen = whorl.bgv.parameters(depth=2)
+    client = whorl.bgv.Client(chosen)
+    client.evaluation_keys(4, rotations=range(1, 21), swap_rows=True).save(shell.folder / "keys")
+    shown = told_of(shell, "keys")
+    assert (shown["N"], shown["depth"]) == (f"{chosen.N:,}", "2")
+    assert shown["t"] == "65,537 (slots)"
+    assert shown["security"] == f"{chosen.security_bits:.1f} bits"
+    assert shown["relinearise"] == "up to 4 parts"
+    assert shown["rotations"] == "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, … (20 in all)"
+    assert shown["exchange of rows"] == "yes"
+    assert shown["parameters"] == f"digest {chosen.digest}"
+    client.public_key().save(shell.folder / "public")
+    assert told_of(shell, "public")["security"] == shown["security"]
+    parameters("W128_P64").save(shell.folder / "set")
+    shown = told_of(shell, "set")
+    assert shown["parameters"].startswith("W128_P64, digest ")
+    assert shown["largest p"] == "4"
+
+
+def test_outputs_do_not_replace_what_is_used(keyed: Shell) -> None:
+    keyed(*KEYGEN, "--force", "--overwrite-secret")
+    keyed("encrypt", "1", "-o", "x", *PHRASE)
+    before = (keyed.folder / "keys.whorl").read_bytes()
+    arguments = ("eval", "~x", "x=x", "--allow-insecure", "--force")
+    message = keyed(*arguments, "-o", "keys.whorl", code=2)
+    assert "--output keys.whorl and --keys keys.whorl are one file" in message
+    for command in (("encrypt", "1"), ("decrypt", "x")):
+        message = keyed(*command, "-o", "phrase", "--force", *PHRASE, code=2)
+        assert "--passphrase-file phrase are one file" in message
+    assert (keyed.folder / "keys.whorl").read_bytes() == before
+    assert keyed("decrypt", "x", *PHRASE) == "1\n"
+
+
+def test_expressions_say_what_is_wrong(keyed: Shell) -> None:
+    keyed(*KEYGEN, "--force", "--overwrite-secret")
+    keyed("encrypt", "1", "-o", "x", *PHRASE)
+    use = ("x=x", "-o", "y", "--allow-insecure")
+    assert "nand takes 2 inputs, not 1" in keyed("eval", "nand(x)", *use, code=2)
+    message = keyed("eval", "x + x", *use, code=2)
+    assert "do not have this operator; there are the functions nand" in message
+    message = keyed("eval", "nand(add(x, x), x)", *use, code=1)
+    assert "nand takes bits, but input 0 may be as large as 2" in message
+
+
 def test_info_tells_what_ciphertexts_are(shell: Shell) -> None:
     def told(name: str) -> dict[str, str]:
-        lines = shell("info", name).splitlines()
-        return dict((line[: line.index("  ")], line.rpartition("  ")[2]) for line in lines)
+        return told_of(shell, name)
 
     client = Client(parameters(SET, allow_insecure=True))
     client.encrypt([[0, 1, 1], [1, 0, 1]], 4).save(shell.folder / "a")
