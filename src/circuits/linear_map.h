@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -26,18 +25,10 @@ struct Steps {
   bool hoist_twice() const { return giants == 1; }
 };
 
-/// sum_i giant^i( sum_b plain(i, b)·baby_b(x) ), giant and baby_b being automorphisms. Horner's
-/// rule over i: one key for all giant steps.
-struct LinearMap {
-  /// The g of the automorphisms X -> X^g. The first is 1; 0 means that no plaintext uses this step.
-  std::vector<std::uint32_t> babies;
-  std::uint32_t giant = 1;
-  std::size_t giants = 1;
-  /// An empty array stands for zeros. At least one array is not empty.
-  std::function<lattice::rlwe::Array(std::size_t giant_step, std::size_t baby)> plain;
-};
+using LinearMap = lattice::rlwe::Evaluator::LinearMap;
 
-/// Several maps of equal baby steps, which are made once. Inside run::Fleet::together or again.
+/// Several maps of equal baby steps, the first of them g = 1, which are made once. Plaintexts of
+/// giant steps need no special primes. Inside run::Fleet::together or again.
 /// The divisions of key switching leave a multiple of t. KeyMismatchError for a key that is
 /// missing.
 std::vector<lattice::rlwe::Array> apply(const lattice::rlwe::Evaluator& evaluator,

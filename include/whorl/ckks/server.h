@@ -47,6 +47,7 @@ class Array {
 
  private:
   friend class Server;
+  friend struct Access;
   CiphertextInfo info_;
   std::shared_ptr<const lattice::rlwe::Array> residues_;
 };
@@ -144,6 +145,7 @@ class Server {
   void synchronise() const;
 
  private:
+  friend struct Access;
   struct State;
   std::shared_ptr<const State> state_;
 };

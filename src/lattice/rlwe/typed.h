@@ -57,6 +57,8 @@ class Typed final : public Evaluator {
                                    const Keys& keys, std::uint64_t t) const override;
   Array weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
                      std::uint64_t t) const override;
+  Array linear_map(const Array& a, const LinearMap& map, const Keys& keys, const ring::Basis& to,
+                   std::uint64_t t) const override;
 
  protected:
   Array combine(const Array& a, const Array& b, bool subtract) const override;
@@ -243,8 +245,14 @@ class Typed final : public Evaluator {
   /// automorphisms(), of what has been checked.
   std::vector<Array> turned(const Pieces& pieces, const Array& a, std::span<const std::uint32_t> gs,
                             const Keys& keys, std::uint64_t t) const;
+
+  // ---- linear_map.cpp
+
+  /// Of a sum of products of `a` and plaintexts. ShapeError unless all have that number, or one.
+  std::size_t count_with(const char* what, const Array& a, std::span<const Array> plains) const;
   struct Sum;
   struct SwitchedSum;
+  struct HoistedSteps;
   bool hoists_twice(const Array& a, std::span<const Term> terms, const Keys& keys) const;
   Array added_up(Pieces pieces, const Array& a, std::size_t count, std::span<const Term> terms,
                  const Keys& keys, std::uint64_t t) const;

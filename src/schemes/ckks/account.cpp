@@ -302,6 +302,19 @@ Account::Info Account::multiply_plain(const Info& a, const Plain& m) const {
   return fits("multiply", out);
 }
 
+// Baby steps and giant steps switch keys, so that each term has two such errors at most.
+Account::Info Account::linear_map(const Info& a, const Map& map, std::uint64_t length) const {
+  Info out = automorphism(automorphism(a));
+  if (!map.real) out.packing = Packing::complex;
+  out.length = length;
+  out.scale = a.scale * map.scale;
+  out.bound = a.bound + map.gain;
+  const double roundings =
+      noise_.encoding() - std::log2(map.scale) + std::log2(static_cast<double>(map.diagonals));
+  out.error = log2_sum(log2_sum(out.error + map.gain, a.bound + roundings), out.error + roundings);
+  return fits("a linear map", out);
+}
+
 void Account::check_decrypts(const Info& a) const {
   const double error = a.packing == Packing::coefficients
                            ? a.error - 0.5 * std::log2(static_cast<double>(parameters_.N()))

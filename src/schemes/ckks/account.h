@@ -95,6 +95,15 @@ class Account {
   /// With plaintexts over the ciphertext's primes. Sums want its scale.
   Info add_plain(const Info& a, const Plain& m) const;
   Info multiply_plain(const Info& a, const Plain& m) const;
+  /// What is known of a linear map of the slots: the scale of its diagonals and their number, log2
+  /// of the largest sum of absolute values that a result's row has, and whether all are real.
+  struct Map {
+    double scale = 1, gain = 0;
+    std::size_t diagonals = 1;
+    bool real = true;
+  };
+  /// The map's result of vectors of `length` values, not rescaled.
+  Info linear_map(const Info& a, const Map& map, std::uint64_t length) const;
   /// The scale that plaintexts for products should have, so that the rescaled product has the
   /// canonical one: that of the level.
   double plain_scale(const Info& a) const { return parameters_.scale(a.level); }

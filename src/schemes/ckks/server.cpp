@@ -9,6 +9,7 @@
 #include "lattice/rlwe/keys.h"
 #include "math/memory.h"
 #include "math/text.h"
+#include "schemes/ckks/access.h"
 #include "schemes/ckks/account.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/encoder.h"
@@ -44,6 +45,15 @@ double largest(std::span<const Complex> values) {
                           " is not finite");
     most = std::max(most, std::abs(z));
   }
+  return most;
+}
+
+/// The largest absolute value. EncodingError if it is too large for a plaintext of that scale.
+double largest_at(std::span<const Complex> values, double scale) {
+  const double most = largest(values);
+  if (most * scale >= 0x1p61)
+    throw EncodingError("values: the largest, " + math::text_of(most) + ", times the scale 2^" +
+                        math::text_of(std::log2(scale)) + " is above 2^61");
   return most;
 }
 
@@ -157,8 +167,8 @@ struct Server::State {
     });
   }
 
-  std::uint32_t rotation(const Array& a, std::int64_t slots) const {
-    const std::int64_t period = static_cast<std::int64_t>(a.info_.slots());
+  std::uint32_t rotation(std::uint64_t of, std::int64_t slots) const {
+    const auto period = static_cast<std::int64_t>(of);
     const std::int64_t least = ((slots % period) + period) % period;
     // A vector that is repeated turns by any number that is congruent.
     for (const std::int64_t distance : {least, least - period, slots}) {
@@ -201,10 +211,7 @@ struct Server::State {
     const std::size_t count = values.size() / length, N = parameters.N();
     if (!coefficients) Account::check_lengths(a.info_.length, length);
     check_counts(a.info_.count, count, "plaintexts");
-    const double most = largest(values);
-    if (most * scale >= 0x1p61)
-      throw EncodingError("values: the largest, " + std::to_string(most) + ", times the scale 2^" +
-                          std::to_string(std::log2(scale)) + " is above 2^61");
+    const double most = largest_at(values, scale);
     std::vector<std::int64_t> coefficients_of_all =
         math::with_memory_for("plaintexts", [&] { return std::vector<std::int64_t>(count * N); });
     for (std::size_t i = 0; i < count; ++i)
@@ -363,7 +370,8 @@ std::vector<Array> Server::rotate_many(const Array& a, std::span<const std::int6
   state_->check_slots("rotate", a);
   std::vector<std::uint32_t> gs;
   gs.reserve(slots.size());
-  for (const std::int64_t distance : slots) gs.push_back(state_->rotation(a, distance));
+  for (const std::int64_t distance : slots)
+    gs.push_back(state_->rotation(a.info_.slots(), distance));
   return state_->automorphisms(a, gs);
 }
 Array Server::conjugate(const Array& a) const {
@@ -412,5 +420,30 @@ Array Server::concatenate(std::span<const Array> arrays) const {
 }
 
 void Server::synchronise() const { state_->fleet->wait(); }
+
+// ---- what circuits see
+
+const run::Fleet& Access::fleet(const Server& s) { return *s.state_->fleet; }
+const rlwe::Evaluator& Access::evaluator(const Server& s) { return *s.state_->evaluator; }
+const rlwe::Keys& Access::keys(const Server& s) { return s.state_->keys; }
+const Account& Access::account(const Server& s) { return s.state_->account; }
+void Access::check_slots(const Server& s, const char* what, const Array& a) {
+  s.state_->check_slots(what, a);
+}
+std::uint32_t Access::rotation(const Server& s, std::uint64_t period, std::int64_t slots) {
+  return s.state_->rotation(period, slots);
+}
+const rlwe::Array& Access::residues(const Array& a) { return *a.residues_; }
+Array Access::put(CiphertextInfo info, rlwe::Array residues) {
+  return Server::State::put(std::move(info), std::move(residues));
+}
+rlwe::Array Access::encode(const Server& s, std::span<const Complex> values, double scale,
+                           unsigned level) {
+  static_cast<void>(largest_at(values, scale));
+  std::vector<std::int64_t> coefficients(s.parameters().N());
+  s.state_->encoder.encode(values, Packing::complex, scale, coefficients);
+  const rlwe::Evaluator& evaluator = *s.state_->evaluator;
+  return evaluator.lift(coefficients, s.state_->account.basis(level) | evaluator.special());
+}
 
 }  // namespace whorl::ckks

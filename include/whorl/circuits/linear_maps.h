@@ -1,0 +1,65 @@
+// Linear maps of the slots of CKKS ciphertexts: products with matrices, discrete Fourier
+// transforms, convolutions. (OpenFHE: EvalLinearTransform; Lattigo: lintrans.)
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "whorl/ckks/server.h"
+
+namespace whorl::ckks {
+
+/// A linear map by its diagonals: result_j = sum_k diagonals[k][j]·x_(j+k), with indices modulo
+/// `period`. Few diagonals make a fast map, whatever its size.
+struct LinearMap {
+  /// A power of two, at least the length of the vectors, which are repeated with this period.
+  std::uint64_t period = 1;
+  /// How many values the result has; its least power of two must be a period of the diagonals.
+  std::uint64_t length = 1;
+  /// Of `period` values each. No two k are equal modulo the period.
+  std::map<std::int64_t, std::vector<std::complex<double>>> diagonals;
+};
+
+/// The product with a matrix of `rows`·`columns` values, row by row. Diagonals of zeros are left
+/// out. ShapeError unless there are so many values, and at least one.
+LinearMap matrix_map(std::span<const std::complex<double>> values, std::size_t rows,
+                     std::size_t columns);
+
+/// The rotations whose keys the map needs. Errors as of encode.
+std::vector<std::int64_t> rotations_of(const LinearMap& map);
+
+/// A linear map whose diagonals are encoded, and stay on a server's devices. Copies share the
+/// memory.
+class EncodedMap {
+ public:
+  unsigned level() const;            ///< operands are brought to this level
+  std::uint64_t period() const;      ///< of operands, or a multiple of theirs
+  std::size_t diagonals() const;     ///< how many plaintexts there are
+  std::size_t key_switches() const;  ///< rotations that a product takes
+  std::size_t bytes() const;         ///< of the plaintexts on each device
+
+ private:
+  friend struct EncodedMapAccess;
+  struct Storage;
+  std::shared_ptr<const Storage> storage_;
+};
+
+/// Encodes a map for operands of `level`, at which it takes its place; the result is one level
+/// lower. `scale` is that of the diagonals; 0 takes the level's, which gives results the canonical
+/// scale. ShapeError for diagonals of another length than the period, and for periods and lengths
+/// that do not fit; ParameterError for level 0, for two diagonals of one place and for no diagonal;
+/// EncodingError for values that are not finite or too large.
+EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, double scale = 0);
+
+/// The map of each vector, rescaled. Rotations are hoisted twice, in baby and giant steps
+/// (Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, EUROCRYPT 2021, §4). ShapeError if the vectors'
+/// period does not divide the map's, NoiseError if x is below the map's level, KeyMismatchError
+/// names a rotation that has no key.
+Array apply(const Server& server, const Array& x, const EncodedMap& map);
+
+}  // namespace whorl::ckks

@@ -1,0 +1,244 @@
+// Linear maps of CKKS slots: which rotations and plaintexts, and what is known of results.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <string>
+
+#include "math/text.h"
+#include "schemes/ckks/access.h"
+#include "whorl/circuits/linear_maps.h"
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+
+namespace rlwe = lattice::rlwe;
+
+namespace {
+
+using Complex = std::complex<double>;
+
+/// Diagonals first + stride·(giant·babies + baby).
+struct MapSteps {
+  std::int64_t first = 0, stride = 1;
+  std::size_t babies = 1, giants = 1;
+  std::set<std::size_t> used;  ///< baby steps that some diagonal takes
+
+  std::int64_t baby(std::size_t b) const { return first + stride * static_cast<std::int64_t>(b); }
+  std::int64_t giant() const { return stride * static_cast<std::int64_t>(babies); }
+};
+
+std::int64_t modulo(std::int64_t k, std::uint64_t period) {
+  const auto n = static_cast<std::int64_t>(period);
+  return ((k % n) + n) % n;
+}
+
+/// The indices as a run that begins behind the largest gap of the circle, around 0 if it can be.
+std::vector<std::int64_t> unrolled(const std::set<std::int64_t>& residues, std::int64_t period) {
+  std::vector<std::int64_t> k(residues.begin(), residues.end());
+  std::size_t begin = 0;
+  std::int64_t widest = k.front() + period - k.back();
+  for (std::size_t i = 1; i < k.size(); ++i)
+    if (k[i] - k[i - 1] > widest) {
+      widest = k[i] - k[i - 1];
+      begin = i;
+    }
+  for (std::size_t i = 0; i < begin; ++i) k[i] += period;
+  std::rotate(k.begin(), k.begin() + static_cast<std::ptrdiff_t>(begin), k.end());
+  if (k.front() > period / 2)
+    for (std::int64_t& each : k) each -= period;
+  return k;
+}
+
+MapSteps steps_of(const std::vector<std::int64_t>& k) {
+  // A giant step divides, decomposes and meets a key; a baby step meets a key only.
+  constexpr std::size_t giant_cost = 4;
+  MapSteps best;
+  best.first = k.front();
+  std::int64_t stride = 0;
+  for (const std::int64_t each : k) stride = std::gcd(stride, each - k.front());
+  best.stride = std::max<std::int64_t>(stride, 1);
+  const auto count = static_cast<std::size_t>((k.back() - k.front()) / best.stride) + 1;
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  for (std::size_t babies = 1; babies < 2 * count; babies *= 2) {
+    MapSteps s = best;
+    s.babies = babies;
+    s.giants = (count + babies - 1) / babies;
+    s.used.clear();
+    for (const std::int64_t each : k)
+      s.used.insert(static_cast<std::size_t>((each - s.first) / s.stride) % babies);
+    const std::size_t cost = s.used.size() + giant_cost * (s.giants - 1);
+    if (cost >= least) continue;
+    least = cost;
+    best = std::move(s);
+  }
+  return best;
+}
+
+MapSteps checked_steps(const LinearMap& map) {
+  const std::uint64_t n = map.period;
+  if (!std::has_single_bit(n) || map.length == 0 || map.length > n)
+    throw ShapeError("a linear map has period " + std::to_string(n) + " and results of " +
+                     std::to_string(map.length) +
+                     " values; the period must be a power of two, and not below that number");
+  if (map.diagonals.empty()) throw ParameterError("a linear map has no diagonal");
+  std::set<std::int64_t> residues;
+  for (const auto& [k, values] : map.diagonals) {
+    if (values.size() != n)
+      throw ShapeError("diagonal " + std::to_string(k) + " has " + std::to_string(values.size()) +
+                       " values; the map's period is " + std::to_string(n));
+    for (const Complex& z : values)
+      if (!std::isfinite(z.real()) || !std::isfinite(z.imag()))
+        throw EncodingError("diagonal " + std::to_string(k) + " has a value that is not finite");
+    if (!residues.insert(modulo(k, n)).second)
+      throw ParameterError("diagonal " + std::to_string(k) + " is there twice, modulo the period " +
+                           std::to_string(n));
+  }
+  return steps_of(unrolled(residues, static_cast<std::int64_t>(n)));
+}
+
+}  // namespace
+
+struct EncodedMap::Storage {
+  unsigned level = 0;
+  std::uint64_t period = 1, length = 1;
+  MapSteps steps;
+  Account::Map known;
+  std::vector<rlwe::Array> plains;  ///< (giants, babies); empty for zeros
+
+  const rlwe::Array& plain(std::size_t giant, std::size_t baby) const {
+    return plains[giant * steps.babies + baby];
+  }
+};
+
+struct EncodedMapAccess {
+  using Storage = EncodedMap::Storage;
+  static EncodedMap wrap(Storage storage) {
+    EncodedMap out;
+    out.storage_ = std::make_shared<const Storage>(std::move(storage));
+    return out;
+  }
+  static const Storage& storage(const EncodedMap& map) {
+    if (!map.storage_) throw ShapeError("an empty linear map was given to a server");
+    return *map.storage_;
+  }
+};
+
+unsigned EncodedMap::level() const { return storage_->level; }
+std::uint64_t EncodedMap::period() const { return storage_->period; }
+std::size_t EncodedMap::diagonals() const { return storage_->known.diagonals; }
+std::size_t EncodedMap::key_switches() const {
+  const MapSteps& s = storage_->steps;
+  std::size_t turns = s.giants - 1;
+  for (const std::size_t b : s.used) turns += modulo(s.baby(b), storage_->period) != 0;
+  return turns;
+}
+std::size_t EncodedMap::bytes() const {
+  std::size_t sum = 0;
+  for (const rlwe::Array& each : storage_->plains) sum += each.bytes();
+  return sum;
+}
+
+LinearMap matrix_map(std::span<const Complex> values, std::size_t rows, std::size_t columns) {
+  if (values.empty() || rows == 0 || values.size() / rows != columns || values.size() % rows != 0)
+    throw ShapeError("matrix: " + std::to_string(values.size()) + " values are not " +
+                     std::to_string(rows) + " times " + std::to_string(columns));
+  LinearMap map;
+  const std::uint64_t turn = std::bit_ceil(std::uint64_t{rows});  // the results' period
+  map.period = std::max(turn, std::bit_ceil(std::uint64_t{columns}));
+  map.length = rows;
+  for (std::uint64_t k = 0; k < map.period; ++k) {
+    std::vector<Complex> diagonal(map.period);
+    bool any = false;
+    for (std::uint64_t j = 0; j < map.period; ++j) {
+      const std::uint64_t row = j % turn, column = (j + k) % map.period;
+      if (row >= rows || column >= columns) continue;
+      diagonal[j] = values[row * columns + column];
+      any = any || diagonal[j] != 0.0;
+    }
+    if (any || (map.diagonals.empty() && k + 1 == map.period))
+      map.diagonals.emplace(static_cast<std::int64_t>(k), std::move(diagonal));
+  }
+  return map;
+}
+
+std::vector<std::int64_t> rotations_of(const LinearMap& map) {
+  const MapSteps steps = checked_steps(map);
+  std::set<std::int64_t> out;
+  for (const std::size_t b : steps.used) out.insert(steps.baby(b));
+  if (steps.giants > 1) out.insert(steps.giant());
+  std::erase_if(out, [&](std::int64_t k) { return modulo(k, map.period) == 0; });
+  return {out.begin(), out.end()};
+}
+
+EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, double scale) {
+  const Parameters& parameters = server.parameters();
+  if (map.period > parameters.slots())
+    throw ShapeError("a linear map of period " + std::to_string(map.period) +
+                     " was given for ciphertexts of " + std::to_string(parameters.slots()) +
+                     " slots");
+  if (level == 0 || level > parameters.depth())
+    throw ParameterError("level = " + std::to_string(level) + " of a linear map is outside 1 … " +
+                         std::to_string(parameters.depth()));
+  if (scale == 0) scale = parameters.scale(level);
+  if (!(scale >= 1 && std::isfinite(scale)))
+    throw ParameterError("scale = " + math::text_of(scale) + " of a linear map is below 1");
+
+  EncodedMapAccess::Storage out;
+  out.steps = checked_steps(map);
+  out.level = level;
+  out.period = map.period;
+  out.length = map.length;
+  out.known = {scale, 0, map.diagonals.size(), true};
+  std::vector<double> sums(map.period);
+  out.plains.resize(out.steps.giants * out.steps.babies);
+  for (const auto& [k, values] : map.diagonals) {
+    for (std::uint64_t j = 0; j < map.period; ++j) {
+      sums[j] += std::abs(values[j]);
+      out.known.real = out.known.real && values[j].imag() == 0;
+    }
+    const auto place =
+        static_cast<std::size_t>(modulo(k - out.steps.first, map.period) / out.steps.stride);
+    const auto turn = static_cast<std::int64_t>(place / out.steps.babies) * out.steps.giant();
+    std::vector<Complex> turned(map.period);
+    for (std::uint64_t j = 0; j < map.period; ++j)
+      turned[j] =
+          values[static_cast<std::size_t>(modulo(static_cast<std::int64_t>(j) - turn, map.period))];
+    out.plains[place] = Access::encode(server, turned, scale, level);
+  }
+  out.known.gain = std::max(-200.0, std::log2(std::ranges::max(sums)));
+  return EncodedMapAccess::wrap(std::move(out));
+}
+
+Array apply(const Server& server, const Array& x, const EncodedMap& map) {
+  const auto& of = EncodedMapAccess::storage(map);
+  Access::check_slots(server, "a linear map", x);
+  if (of.period % x.info().slots() != 0)
+    throw ShapeError("vectors of period " + std::to_string(x.info().slots()) +
+                     " meet a linear map of period " + std::to_string(of.period) +
+                     ", which must be a multiple of it");
+  if (x.info().level < of.level)
+    throw NoiseError("a linear map for level " + std::to_string(of.level) +
+                     " meets a ciphertext of level " + std::to_string(x.info().level));
+  rlwe::Evaluator::LinearMap steps;
+  steps.giants = of.steps.giants;
+  for (std::size_t b = 0; b < of.steps.babies; ++b)
+    steps.babies.push_back(
+        of.steps.used.contains(b) ? Access::rotation(server, of.period, of.steps.baby(b)) : 0);
+  if (steps.giants > 1) steps.giant = Access::rotation(server, of.period, of.steps.giant());
+  steps.plain = [&](std::size_t giant, std::size_t baby) { return of.plain(giant, baby); };
+
+  const Account& account = Access::account(server);
+  return Access::fleet(server).together([&] {
+    const Array two = server.lower(server.relinearise(x), of.level);
+    const CiphertextInfo known =
+        account.rescale(account.linear_map(two.info(), of.known, of.length));
+    return Access::put(known, Access::evaluator(server).linear_map(Access::residues(two), steps,
+                                                                   Access::keys(server),
+                                                                   account.basis(of.level - 1), 1));
+  });
+}
+
+}  // namespace whorl::ckks

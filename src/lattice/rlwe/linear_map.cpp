@@ -1,0 +1,364 @@
+// Sums of automorphisms, each times a plaintext: linear maps of slots.
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "lattice/rlwe/typed.h"
+
+namespace whorl::lattice::rlwe {
+
+template <class Word>
+std::size_t Typed<Word>::count_with(const char* what, const Array& a,
+                                    std::span<const Array> plains) const {
+  std::size_t count = a.count();
+  for (const Array& plain : plains) {
+    check_plain(what, a, plain);
+    count = std::max(count, plain.count());
+  }
+  const auto check = [&](std::size_t each, const char* of_what) {
+    if (each != 1 && each != count)
+      throw ShapeError(std::string(what) + ": " + std::to_string(each) + of_what +
+                       " meet a batch of " + std::to_string(count) +
+                       "; the numbers must be equal, or one of them must be 1");
+  };
+  check(a.count(), " ciphertexts");
+  for (const Array& plain : plains) check(plain.count(), " plaintexts");
+  return count;
+}
+
+template <class Word>
+bool Typed<Word>::hoists_twice(const Array& a, std::span<const Term> terms,
+                               const Keys& keys) const {
+  const ring::KeyLayout* layout = nullptr;
+  for (const Term& term : terms) {
+    if (term.g == 1) continue;
+    const Key& key = keys.get(term.g, 1);
+    if (!layout) layout = &key.layout();
+    if (!(*layout == key.layout()) || !term.plain.basis().includes(a.basis() | layout->special))
+      return false;
+  }
+  return true;
+}
+
+template <class Word>
+Array Typed<Word>::weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
+                                std::uint64_t t) const {
+  this->check_evaluation("weighted_sum", a);
+  if (a.parts() != 2 || terms.empty())
+    throw ShapeError("weighted_sum: " + std::to_string(terms.size()) + " terms of " +
+                     std::to_string(a.parts()) +
+                     " parts are given; there must be at least one term, and 2 parts");
+  std::vector<Array> all;
+  for (const Term& term : terms) {
+    if (term.g != 1) check_switch("weighted_sum", a, keys.get(term.g, 1));
+    all.push_back(term.plain);
+  }
+  const std::size_t count = count_with("weighted_sum", a, all);
+  if (hoists_twice(a, terms, keys))
+    return in_pieces(count, [&](Pieces pieces) {
+      return added_up(std::move(pieces), a, count, terms, keys, t);
+    });
+  std::vector<std::uint32_t> gs;
+  for (const Term& term : terms) gs.push_back(term.g);
+  return this->fleet().again([&] {
+    const std::vector<Array> images = automorphisms(a, gs, keys, t);
+    Array sum = multiply_plain(images[0], terms[0].plain);
+    for (std::size_t i = 1; i < terms.size(); ++i)
+      sum = this->add(sum, multiply_plain(images[i], terms[i].plain));
+    return sum;
+  });
+}
+
+/// Products that add up on one device, (parts, basis, B, N).
+template <class Word>
+struct Typed<Word>::Sum {
+  const Typed& of;
+  const Site& site;
+  ring::Basis basis;
+  unsigned parts;
+  Buffer buffer = {};
+  unsigned filled = 0;  ///< the first parts have something
+
+  /// x (x_parts, basis, B, N), times plaintexts over `basis` and perhaps more.
+  void add(unsigned x_parts, ConstSlice x, const View& plain) {
+    Buffer keep;
+    const ConstSlice m = of.over(site, plain, basis, keep);
+    const std::size_t part = basis.size() * site.count * site.N;
+    if (filled == 0) {
+      buffer = site.polynomials(parts * basis.size());
+      site.rns().tensor(site.tables, basis, x_parts, x, 1, m,
+                        buffer.slice().part(0, x_parts * part));
+      filled = x_parts;
+      return;
+    }
+    if (plain.count == site.count) {
+      const auto primes = of.moduli(basis, 1);
+      for (unsigned k = 0; k < x_parts; ++k)
+        site.ring().mul_add(primes, x.part(k * part, part), m, buffer.slice().part(k * part, part));
+      return;
+    }
+    Buffer product = site.polynomials(x_parts * basis.size());
+    site.rns().tensor(site.tables, basis, x_parts, x, 1, m, product.slice());
+    const Slice sum = buffer.slice().part(0, x_parts * part);
+    site.ring().add(of.moduli(basis, x_parts), sum, product.slice(), sum);
+  }
+};
+
+/// Weighted inner products that add up on one device, (2, basis and special, B, N). Terms wait,
+/// with their keys and weights, for as many as the device takes at once, or as fit it.
+template <class Word>
+struct Typed<Word>::SwitchedSum {
+  const Typed& of;
+  const Site& site;
+  ring::Basis basis;
+  ring::Basis rows;
+  Buffer digits, buffer;
+  bool begun = false;
+  std::vector<backend::WeightedKey<Word>> terms = {};
+  std::vector<std::shared_ptr<const PreparedKey>> keys = {};
+  std::vector<View> plains = {};
+  std::vector<Buffer> weights = {};
+
+  void add(const Key& key, const Residues& plain) {
+    try {
+      wait_for(key, plain);
+    } catch (const OutOfMemoryError&) {
+      if (terms.empty()) throw;
+      finish();
+      wait_for(key, plain);
+    }
+    if (terms.size() >= site.rns().weighted_at_once()) finish();
+  }
+  void finish() {
+    if (terms.empty()) return;
+    const bool onto = std::exchange(begun, true);
+    site.rns().weighted_inner_products(terms, site.tables, basis, std::as_const(digits).slice(),
+                                       onto, buffer.slice());
+    terms.clear();
+    keys.clear();
+    plains.clear();
+    weights.clear();
+  }
+
+ private:
+  void wait_for(const Key& key, const Residues& plain) {
+    auto with = key_on(site, key);
+    View m = of.view(plain, site);
+    Buffer keep;
+    terms.push_back({with.get(), key.g(), of.over(site, m, rows, keep)});
+    keys.push_back(std::move(with));
+    plains.push_back(std::move(m));
+    weights.push_back(std::move(keep));
+  }
+};
+
+template <class Word>
+Array Typed<Word>::added_up(Pieces pieces, const Array& a, std::size_t count,
+                            std::span<const Term> terms, const Keys& keys, std::uint64_t t) const {
+  const ring::Basis& basis = a.basis();
+  Shape shape = a.shape();
+  shape.count = count;
+  const auto out = draft(shape, std::move(pieces));
+  // Those that need no key come first: they fill both parts of what is not divided.
+  std::vector<const Term*> order;
+  for (const bool switches : {false, true})
+    for (const Term& term : terms)
+      if ((term.g != 1) == switches) order.push_back(&term);
+  const bool some_stay = order.front()->g == 1;
+  std::vector<Held> plains;
+  plains.reserve(order.size());
+  for (const Term* term : order) plains.push_back(aligned(term->plain, out->pieces, count));
+
+  const auto one = [&](const Site& site, const View& operand) {
+    Buffer keep;
+    const View x = spread(site, operand, keep);
+    Sum low{*this, site, basis, some_stay ? 2u : 1u};
+    std::optional<SwitchedSum> high;
+    const auto primes = moduli(basis, 1);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::uint32_t g = order[i]->g;
+      if (g == 1) {
+        low.add(2, x.all, view(*plains[i], site));
+        continue;
+      }
+      Buffer image = site.polynomials(basis.size());
+      site.ring().automorphism(primes, plan_->N(), g, true, x.parts(0, 1), image.slice());
+      low.add(1, std::as_const(image).slice(), view(*plains[i], site));
+      const Key& key = keys.get(g, 1);
+      if (!high) {
+        const ring::Basis rows = basis | key.layout().special;
+        high.emplace(SwitchedSum{*this, site, basis, rows,
+                                 digits_of(site, basis, key.layout(), x.parts(1, 1)),
+                                 site.polynomials(2 * rows.size())});
+      }
+      high->add(key, *plains[i]);
+    }
+    if (high) high->finish();
+    Buffer result;
+    if (high) {
+      result = site.polynomials(shape.rows());
+      site.rns().divide(site.tables, high->rows, basis, t, 2, std::as_const(high->buffer).slice(),
+                        std::as_const(low.buffer).slice(), 1, result.slice());
+    } else {
+      result = std::move(low.buffer);
+    }
+    out->buffers[site.piece] = Stored(site.lane, std::move(result));
+  };
+  work(std::span(&out, 1), out->pieces, std::array{aligned(a, out->pieces, count)}, one);
+  return this->wrap(out);
+}
+
+// ---- in baby and giant steps
+
+/// What a linear map does on one device. All sums are over `rows`: the primes of the operand and
+/// the special ones, so that they are P times what they stand for.
+template <class Word>
+struct Typed<Word>::HoistedSteps {
+  const Typed& of;
+  const Site& site;
+  const ring::KeyLayout& layout;
+  ring::Basis basis, rows;
+  std::uint64_t t;
+
+  /// P·x in the rows of `basis`; nothing, that is 0, in those of the special primes.
+  void add_raised(ConstSlice x, Slice to) const {
+    const auto primes = of.moduli(basis, 1);
+    std::vector<Word> P;
+    for (const auto& q : primes) {
+      Word product = q.reduce(1);
+      layout.special.for_each(
+          [&](unsigned i) { product = q.mul(product, q.reduce(of.plan_->moduli()[i].value())); });
+      P.push_back(product);
+    }
+    Buffer raised = site.polynomials(basis.size());
+    site.ring().mul_scalar(primes, x, P, raised.slice());
+    const Slice head = to.part(0, basis.size() * site.count * site.N);
+    site.ring().add(primes, head, std::as_const(raised).slice(), head);
+  }
+  Buffer turned(const ring::Basis& over, std::uint32_t g, ConstSlice x) const {
+    Buffer out = site.polynomials(over.size());
+    site.ring().automorphism(of.moduli(over, 1), of.plan_->N(), g, true, x, out.slice());
+    return out;
+  }
+  std::size_t part() const { return rows.size() * site.count * site.N; }
+
+  /// P·x(X^g) under s, for each baby step; nothing where the map uses none.
+  Buffer baby(std::uint32_t g, const View& x, const Buffer& digits, const Keys& keys) const {
+    if (g == 1) {
+      Buffer out = site.polynomials(2 * rows.size());
+      site.queue.template fill<Word>(0, out.slice());
+      for (unsigned k = 0; k < 2; ++k)
+        add_raised(x.parts(k, 1), out.slice().part(k * part(), part()));
+      return out;
+    }
+    const auto key = key_on(site, keys.get(g, 1));
+    Buffer out = of.product_of(site, *key, basis, g, digits);
+    const Buffer image = turned(basis, g, x.parts(0, 1));
+    add_raised(image.slice(), out.slice().part(0, part()));
+    return out;
+  }
+  /// sum(X^g) under s. Only the part that the secret multiplies is divided and taken apart again.
+  Buffer giant(const Key& key, const Buffer& sum) const {
+    Buffer low = site.polynomials(basis.size());
+    site.rns().divide(site.tables, rows, basis, t, 1, sum.slice().part(part(), part()),
+                      low.slice());
+    const Buffer digits = of.digits_of(site, basis, layout, std::as_const(low).slice());
+    const auto with = key_on(site, key);
+    Buffer out = of.product_of(site, *with, basis, key.g(), digits);
+    const Buffer image = turned(rows, key.g(), sum.slice().part(0, part()));
+    const Slice first = out.slice().part(0, part());
+    site.ring().add(of.moduli(rows, 1), first, image.slice(), first);
+    return out;
+  }
+};
+
+template <class Word>
+Array Typed<Word>::linear_map(const Array& a, const LinearMap& map, const Keys& keys,
+                              const ring::Basis& to, std::uint64_t t) const {
+  const char* const what = "linear_map";
+  this->check_evaluation(what, a);
+  plan_->check_basis(what, to);
+  if (a.parts() != 2 || map.giants == 0 || map.babies.empty())
+    throw ShapeError(std::string(what) + ": " + std::to_string(map.babies.size()) + " and " +
+                     std::to_string(map.giants) + " steps of a ciphertext of " +
+                     std::to_string(a.parts()) +
+                     " parts are given; there must be steps of both kinds, and 2 parts");
+  const ring::KeyLayout* layout = nullptr;
+  const auto check_key = [&](std::uint32_t g) {
+    const Key& key = keys.get(g, 1);
+    check_switch(what, a, key);
+    if (!layout) layout = &key.layout();
+    if (!(*layout == key.layout()))
+      throw ParameterError(std::string(what) + ": the keys of the steps have different digits");
+  };
+  for (const std::uint32_t g : map.babies)
+    if (g > 1) check_key(g);
+  if (map.giants > 1) check_key(map.giant);
+  if (!layout) layout = &plan_->key_layout();
+  const ring::Basis rows = a.basis() | layout->special;
+
+  struct Product {
+    std::size_t baby;
+    Array plain;
+  };
+  std::vector<std::vector<Product>> terms(map.giants);
+  std::vector<Array> all;
+  for (std::size_t i = 0; i < map.giants; ++i)
+    for (std::size_t b = 0; b < map.babies.size(); ++b) {
+      Array plain = map.plain(i, b);
+      if (!plain) continue;
+      this->check_basis(what, plain.basis() & rows, rows);
+      if (map.babies[b] == 0)
+        throw ShapeError(std::string(what) + ": a plaintext is given for a step that is left out");
+      all.push_back(plain);
+      terms[i].push_back({b, std::move(plain)});
+    }
+  if (all.empty()) throw ShapeError(std::string(what) + ": there is no plaintext");
+  const std::size_t count = count_with(what, a, all);
+
+  return in_pieces(count, [&](Pieces pieces) {
+    const auto out = draft({2, to, count, Form::evaluation}, std::move(pieces));
+    std::vector<std::vector<Held>> plains;
+    for (const auto& each : terms) {
+      plains.emplace_back();
+      for (const Product& term : each)
+        plains.back().push_back(aligned(term.plain, out->pieces, count));
+    }
+    const auto one = [&](const Site& site, const View& operand) {
+      Buffer keep;
+      const View x = spread(site, operand, keep);
+      const HoistedSteps steps{*this, site, *layout, a.basis(), rows, t};
+      std::vector<Buffer> babies(map.babies.size());
+      {
+        const bool some_turn = std::ranges::any_of(map.babies, [](auto g) { return g > 1; });
+        const Buffer digits =
+            some_turn ? digits_of(site, a.basis(), *layout, x.parts(1, 1)) : Buffer();
+        for (std::size_t b = 0; b < babies.size(); ++b)
+          if (map.babies[b] != 0) babies[b] = steps.baby(map.babies[b], x, digits, keys);
+      }
+      Sum sum{*this, site, rows, 2};
+      for (std::size_t i = map.giants; i-- > 0;) {
+        if (sum.filled) sum.buffer = steps.giant(keys.get(map.giant, 1), sum.buffer);
+        for (std::size_t k = 0; k < terms[i].size(); ++k)
+          sum.add(2, std::as_const(babies[terms[i][k].baby]).slice(), view(*plains[i][k], site));
+      }
+      babies.clear();
+      Buffer result = site.polynomials(2 * to.size());
+      site.rns().divide(site.tables, rows, to, t, 2, std::as_const(sum.buffer).slice(),
+                        result.slice());
+      out->buffers[site.piece] = Stored(site.lane, std::move(result));
+    };
+    work(std::span(&out, 1), out->pieces, std::array{aligned(a, out->pieces, count)}, one);
+    return this->wrap(out);
+  });
+}
+
+#define WHORL_INSTANTIATE(Word)                                                                  \
+  template Array Typed<Word>::weighted_sum(const Array&, std::span<const Evaluator::Term>,       \
+                                           const Keys&, std::uint64_t) const;                    \
+  template Array Typed<Word>::linear_map(const Array&, const Evaluator::LinearMap&, const Keys&, \
+                                         const ring::Basis&, std::uint64_t) const;
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+
+}  // namespace whorl::lattice::rlwe

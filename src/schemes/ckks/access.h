@@ -1,0 +1,37 @@
+// Parts of a CKKS server and its arrays that circuits use, and users do not see.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <span>
+
+#include "lattice/rlwe/evaluator.h"
+#include "lattice/rlwe/keys.h"
+#include "schemes/ckks/account.h"
+#include "whorl/ckks/server.h"
+
+namespace whorl::ckks {
+
+struct Access {
+  static const run::Fleet& fleet(const Server& server);
+  static const lattice::rlwe::Evaluator& evaluator(const Server& server);
+  static const lattice::rlwe::Keys& keys(const Server& server);
+  static const Account& account(const Server& server);
+
+  /// DeviceError for another server's array, EncodingError for coefficients, ShapeError for a
+  /// vector whose length is no power of two.
+  static void check_slots(const Server& server, const char* what, const Array& a);
+  /// The g of a rotation to the left of vectors with that period. KeyMismatchError names the
+  /// rotation that has no key.
+  static std::uint32_t rotation(const Server& server, std::uint64_t period, std::int64_t slots);
+
+  static const lattice::rlwe::Array& residues(const Array& a);
+  static Array put(CiphertextInfo info, lattice::rlwe::Array residues);
+  /// A plaintext with these values in its slots, over the primes of `level` and the special ones.
+  /// EncodingError if a value times the scale is above 2^61, or is not finite.
+  static lattice::rlwe::Array encode(const Server& server,
+                                     std::span<const std::complex<double>> values, double scale,
+                                     unsigned level);
+};
+
+}  // namespace whorl::ckks

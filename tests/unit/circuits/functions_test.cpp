@@ -1,0 +1,154 @@
+#include "whorl/circuits/functions.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "support/ckks_sets.h"
+#include "support/targets.h"
+#include "whorl/ckks/client.h"
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+namespace {
+
+/// |x| from epsilon to 1, dense near epsilon, of both signs.
+std::vector<double> away_from_0(double epsilon, std::size_t count) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double x = std::pow(epsilon, static_cast<double>(i / 2) / static_cast<double>(count / 2));
+    out.push_back(i % 2 == 0 ? x : -x);
+  }
+  return out;
+}
+
+TEST(MinimaxSign, IsWithinItsErrorAtTheLeastDepth) {
+  // Depths by an independent program (NumPy, double precision): a greedy search with the same
+  // degrees.
+  struct Case {
+    double epsilon, error;
+    unsigned depth;
+  };
+  for (const auto& [epsilon, error, depth] : {Case{0x1p-7, 0x1p-7, 10},
+                                              {0x1p-10, 0x1p-8, 13},
+                                              {0x1p-10, 0x1p-10, 14},
+                                              {0x1p-13, 0x1p-12, 17},
+                                              {0x1p-13, 0x1p-13, 18},
+                                              {0x1p-20, 0x1p-20, 25}}) {
+    SCOPED_TRACE(testing::Message() << epsilon << " " << error);
+    const SignStages stages = minimax_sign(epsilon, error);
+    EXPECT_EQ(stages.depth(), depth);
+    EXPECT_LE(stages.error, error);
+    double worst = 0;
+    for (const double x : away_from_0(epsilon, 20'000))
+      worst = std::max(worst, std::abs(stages(x) - (x > 0 ? 1 : -1)));
+    EXPECT_LE(worst, stages.error * 1.01 + 1e-11);
+    EXPECT_GE(worst, stages.error / 2);
+    for (double x = -epsilon; x <= epsilon; x += epsilon / 50)
+      EXPECT_LE(std::abs(stages(x)), 1 + 2 * stages.error + 1e-11);
+  }
+}
+
+TEST(MinimaxSign, RefusesWhatIsOutOfRange) {
+  for (const double wrong : {0.0, -1.0, 1.0, 0x1p-25, std::nan("")})
+    EXPECT_THROW(static_cast<void>(minimax_sign(wrong, 0.1)), ParameterError);
+  for (const double wrong : {0.0, 1.0, 0x1p-41, std::nan("")})
+    EXPECT_THROW(static_cast<void>(minimax_sign(0.1, wrong)), ParameterError);
+}
+
+struct Party {
+  explicit Party(unsigned depth)
+      : client(test::ckks_insecure({.scale_bits = 45, .depth = depth})),
+        server(client.evaluation_keys({}), {.device = test::tested_device, .threads = 1}) {}
+  Array encrypt(const std::vector<double>& x, double bound) const {
+    return server.upload(client.encrypt(x, {.bound = bound}));
+  }
+  std::vector<double> decrypt(const Array& a) const {
+    std::vector<double> out;
+    for (const auto& z : client.decrypt_raw(server.download(a))) out.push_back(z.real());
+    return out;
+  }
+  void expect(const Array& y, const std::vector<double>& want, double error) const {
+    const std::vector<double> got = decrypt(y);
+    ASSERT_EQ(got.size(), want.size());
+    for (std::size_t i = 0; i < want.size(); ++i)
+      EXPECT_NEAR(got[i], want[i], error + 8 * std::exp2(y.info().error)) << i;
+    EXPECT_LT(std::exp2(y.info().error), 1e-4);
+  }
+
+  Client client;
+  Server server;
+};
+
+std::vector<double> each(const std::vector<double>& x, const std::function<double(double)>& f) {
+  std::vector<double> out;
+  for (const double value : x) out.push_back(f(value));
+  return out;
+}
+
+TEST(CkksFunctions, SignsAndWhatIsMadeOfThem) {
+  const SignStages stages = minimax_sign(0x1p-5, 0x1p-8);
+  const Party party(stages.depth() + 2);
+  const std::vector<double> x = away_from_0(stages.epsilon, 128);
+  const Array a = party.encrypt(x, 1);
+  const Array s = sign(party.server, a, stages);
+  EXPECT_EQ(s.info().level, a.info().level - stages.depth());
+  party.expect(s, each(x, [](double v) { return v > 0 ? 1 : -1; }), stages.error);
+  party.expect(absolute(party.server, a, stages), each(x, [](double v) { return std::abs(v); }),
+               stages.error);
+  const Array r = relu(party.server, a, stages);
+  EXPECT_EQ(r.info().level, a.info().level - stages.depth() - 1);
+  party.expect(r, each(x, [](double v) { return std::max(v, 0.0); }), stages.error);
+}
+
+TEST(CkksFunctions, ComparisonsOfTwo) {
+  const SignStages stages = minimax_sign(0x1p-6, 0x1p-8);
+  const Party party(stages.depth() + 2);
+  std::vector<double> x, y, larger, smaller, is_larger;
+  for (int i = 0; i < 64; ++i) {
+    x.push_back(std::sin(i) * 2);
+    // Differences of at least epsilon times the bound of both, 4.
+    y.push_back(x.back() + (i % 2 == 0 ? 1 : -1) * (x.back() > 0 ? 0.125 : 0.7));
+    larger.push_back(std::max(x.back(), y.back()));
+    smaller.push_back(std::min(x.back(), y.back()));
+    is_larger.push_back(x.back() > y.back() ? 1 : 0);
+  }
+  const Array a = party.encrypt(x, 2), b = party.encrypt(y, 2.8);
+  party.expect(greater(party.server, a, b, stages), is_larger, stages.error / 2);
+  // Half of the difference, which is at most 0.7, is off by the error of its sign.
+  party.expect(maximum(party.server, a, b, stages), larger, 0.35 * stages.error);
+  party.expect(minimum(party.server, a, b, stages), smaller, 0.35 * stages.error);
+}
+
+TEST(CkksFunctions, SmoothFunctions) {
+  const Party party(9);
+  std::vector<double> x;
+  for (int i = 0; i < 64; ++i) x.push_back(0.5 + 3.5 * i / 63);
+  const auto expect = [&](const Polynomial& p, const std::function<double(double)>& f) {
+    party.expect(evaluate(party.server, party.encrypt(x, 4), p), each(x, f), 1e-5);
+  };
+  expect(inverse_of(0.5, 4, 1e-5), [](double v) { return 1 / v; });
+  expect(sqrt_of(0.5, 4, 1e-5), [](double v) { return std::sqrt(v); });
+  expect(inverse_sqrt_of(0.5, 4, 1e-5), [](double v) { return 1 / std::sqrt(v); });
+  expect(logistic_of(-4, 4, 1e-5), [](double v) { return 1 / (1 + std::exp(-v)); });
+  expect(tanh_of(-4, 4, 1e-5), [](double v) { return std::tanh(v); });
+  expect(exp_of(-4, 4, 1e-5), [](double v) { return std::exp(v); });
+  expect(sine_of(-4, 4, 1e-5), [](double v) { return std::sin(v); });
+  EXPECT_THROW(static_cast<void>(inverse_of(0, 1, 1e-3)), ParameterError);
+  EXPECT_THROW(static_cast<void>(sqrt_of(-1, 1, 1e-3)), ParameterError);
+}
+
+TEST(CkksFunctions, WhatCannotBeRightIsRefused) {
+  const SignStages stages = minimax_sign(0.25, 0.25);
+  const Party party(stages.depth());
+  const std::vector<double> x(8, 0.5);
+  EXPECT_THROW(static_cast<void>(sign(party.server, party.encrypt(x, 2), stages)), EncodingError);
+  EXPECT_THROW(static_cast<void>(sign(party.server, party.encrypt(x, 1), {})), ParameterError);
+  const Array low = party.server.lower(party.encrypt(x, 1), stages.depth() - 1);
+  EXPECT_THROW(static_cast<void>(sign(party.server, low, stages)), NoiseError);
+}
+
+}  // namespace
+}  // namespace whorl::ckks

@@ -1,0 +1,73 @@
+"""How precisely polynomials of a CKKS bootstrap reduce values modulo 1, by degree.
+
+A bootstrap must turn t = I + m/r into m, where |I| < K is an integer and |m| <= 1. It evaluates
+cos(2π(t - 1/4)/2^d) by a polynomial, doubles the angle d times, which gives sin(2πt), and
+multiplies by r/(2π). This prints the bits that are left of m in the worst case. They are those of
+Chebyshev's interpolation of the cosine over all of -K … K, and those of the polynomial that is
+fitted to the cosine and its derivative at the integers alone, where larger |I| count less.
+
+usage: python tools/params/sine.py
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+K = 16
+"""Integers are below this: sparse secrets of weight 32 leave it with probability 2^-138."""
+SPREAD, LEAST = 4.0, 1e-3
+"""Weight of the integer I in a fit: exp(-(I/SPREAD)²/2), and at least LEAST."""
+
+Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+
+
+def angle(t: Floats, doublings: int) -> Floats:
+    return 2 * np.pi * (t - 0.25) / 2**doublings
+
+
+def interpolated(degree: int, doublings: int) -> Floats:
+    """The coefficients of T_k(t/K), by interpolation at Chebyshev's nodes."""
+    return chebyshev.chebinterpolate(lambda x: np.cos(angle(K * x, doublings)), degree)
+
+
+def fitted(degree: int, doublings: int, r: float) -> Floats:
+    """The same, by weighted least squares on values and slopes at the integers."""
+    I = np.arange(-K + 1, K)  # noqa: E741
+    weight = np.maximum(np.exp(-((I / SPREAD) ** 2) / 2), LEAST)[:, None]
+    k, theta = np.arange(degree + 1), np.arccos(I / K)[:, None]
+    values = np.cos(theta * k) * weight * r
+    slopes = k * np.sin(theta * k) / np.sin(theta) / K * weight
+    there = angle(I.astype(float), doublings)[:, None]
+    wanted = [np.cos(there) * weight * r, -np.sin(there) * 2 * np.pi / 2**doublings * weight]
+    system = np.vstack([values, slopes])
+    solution: Floats = np.linalg.lstsq(system, np.vstack(wanted)[:, 0], rcond=1e-18)[0]
+    return solution
+
+
+def bits(coefficients: Floats, doublings: int, r: float, most: int) -> float:
+    """-log2 of the largest error of m over |I| <= most."""
+    t = np.arange(-most, most + 1)[:, None] + np.linspace(-1, 1, 41) / r
+    value = chebyshev.chebval(t / K, coefficients)
+    for _ in range(doublings):
+        value = 2 * value * value - 1
+    return float(-np.log2(np.abs(value * r / (2 * np.pi) - np.linspace(-1, 1, 41)).max()))
+
+
+def main() -> None:
+    print("| r | degree | doublings | levels | interpolation | fit, |I| <= 14 | fit, all |")
+    print("|---|---|---|---|---|---|---|")
+    for log2_r in (10, 13, 14):
+        r = 2.0**log2_r
+        for degree, doublings in ((30, 3), (31, 3), (26, 4), (27, 4), (31, 4), (47, 3)):
+            levels = int(degree).bit_length() + doublings
+            fit = fitted(degree, doublings, r)
+            print(
+                f"| 2^{log2_r} | {degree} | {doublings} | {levels} | "
+                f"{bits(interpolated(degree, doublings), doublings, r, K - 1):.1f} | "
+                f"{bits(fit, doublings, r, 14):.1f} | {bits(fit, doublings, r, K - 1):.1f} |"
+            )
+
+
+if __name__ == "__main__":
+    main()
