@@ -34,7 +34,7 @@ def test_results_of_low_levels_are_smaller(toy_ckks: CkksKit) -> None:
     kit, x = toy_ckks, [0.25, -0.5]
     a = kit.server.upload(kit.client.encrypt(x))
     low = a.lower(0)
-    assert low.level == 0 and low.to_host().nbytes < a.to_host().nbytes / 3
+    assert low.level == 0 and low.to_host().nbytes < a.to_host().nbytes / 2
     check(kit, low, x)
     for level in (4, -1):
         with pytest.raises(whorl.ParameterError, match="level"):
@@ -72,14 +72,14 @@ def test_bounds(toy_ckks: CkksKit) -> None:
             a.with_bound(wrong)
     # Values that would wrap around are refused, not wrong.
     low = a.lower(0)
-    with pytest.raises(whorl.NoiseError, match=r"values of up to 2\^1\d\.\d .* do not fit level 0"):
+    with pytest.raises(whorl.NoiseError, match=r"values of up to 2\^\d+\.\d .* do not fit level 0"):
         for _ in range(20):
             low = low + low
 
 
 def test_errors_that_drown_the_values(toy_ckks: CkksKit) -> None:
     kit = toy_ckks
-    a = kit.server.upload(kit.client.encrypt([1e-9], bound=1e-9))
+    a = kit.server.upload(kit.client.encrypt([1e-11], bound=1e-11))
     with pytest.raises(whorl.NoiseError, match="within a factor of 8"):
         kit.client.decrypt(a, raw=True)
     assert kit.client.decrypt(a, raw=True, allow_spent=True).shape == (1,)

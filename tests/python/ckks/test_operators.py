@@ -134,7 +134,7 @@ def test_coefficients_multiply_as_polynomials(
         (a * g, np.convolve(f, g)),
         (a * 0.5, f * 0.5),
         (a * 3, f * 3),
-        (a + 1, f + [1, 0, 0]),
+        (a + 1, f + np.eye(1, 3)[0]),
         (a + g, np.pad(f, (0, 2)) + g),
         (b - a, g - np.pad(f, (0, 2))),
     ):
@@ -171,7 +171,7 @@ def test_shapes_broadcast(toy_ckks: CkksKit, generator: np.random.Generator) -> 
     check(kit, a[0, 0] * b, x[0, 0] * y)
     check(kit, kit.server.add(kit.client.encrypt(x), b), x + y)
     with pytest.raises(ValueError, match="broadcast"):
-        a + kit.client.encrypt(np.zeros((3, 3, 4)))
+        a + kit.client.encrypt(np.zeros((2, 2, 4)))
 
 
 REFUSED: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
@@ -181,16 +181,16 @@ REFUSED: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
     "not a number": (
         whorl.EncodingError,
         "nan at index 1 is not finite",
-        lambda a: a + [1, np.nan],
+        lambda a: a + np.array([1, np.nan]),
     ),
     "infinite": (whorl.EncodingError, "not finite", lambda a: a * float("inf")),
     "by zero": (whorl.EncodingError, "not finite", lambda a: a / 0),
-    "ragged": (whorl.ShapeError, "different lengths, from 1 to 2", lambda a: a + [[1], [1, 2]]),
+    "ragged": (whorl.ShapeError, "different lengths, from 1 to 2", lambda a: a * [[1], [1, 2]]),
     "empty": (whorl.ShapeError, "no values", lambda a: a + np.zeros((1, 0))),
     "large integer": (whorl.EncodingError, "outside", lambda a: a * 2**63),
     "larger integer": (whorl.EncodingError, "not finite|above 2", lambda a: a + 10**400),
     "large": (whorl.EncodingError, "above 2", lambda a: a + 1e9),
-    "too large to hold": (whorl.NoiseError, "do not fit level", lambda a: a * 2**62),
+    "too large to hold": (whorl.NoiseError, "do not fit level", lambda a: a.lower(0) * 2**40),
     "ciphertexts below": (TypeError, "cannot be divided", lambda a: a / a),
     "compared": (TypeError, "cannot be compared", lambda a: a == a),
 }

@@ -39,7 +39,7 @@ def test_literals() -> None:
         ({"N": 1000}, "N = 1000"),
         ({"levels": [(9, 9)]}, "level 0"),
         ({"levels": [3]}, r"levels: 3 must have the form \(terminals, others\)"),
-        ({"chain": [7]}, "7"),
+        ({"chain": [7], "digit_limbs": 1}, "7"),
         ({"chain": 7}, "chain: 7 is not a list of primes"),
         ({"sigma": 100.0}, "sigma"),
         ({"log2_scale": 10}, "log2_scale"),

@@ -40,8 +40,8 @@ def test_approximation() -> None:
     sigmoid = approximate(lambda x: 1 / (1 + math.exp(-x)), -4, 4, degree=15)
     assert sigmoid.degree == 15 and sigmoid.depth == 5
     assert np.abs(sigmoid(points) - 1 / (1 + np.exp(-points))).max() < 1e-3
-    sine = approximate(np.sin, -4, 4, error=1e-8)
-    assert sine.degree in (31, 30) and np.abs(sine(points) - np.sin(points)).max() < 1e-8
+    sine = approximate(np.sin, -4, 4, error=1e-4)
+    assert sine.degree == 15 and np.abs(sine(points) - np.sin(points)).max() < 1e-4
 
 
 def test_evaluation(deep: CkksKit) -> None:
@@ -64,44 +64,44 @@ def test_evaluation(deep: CkksKit) -> None:
 
 def test_what_is_refused(deep: CkksKit) -> None:
     client, server = deep.client, deep.server
-    x = server.upload(client.encrypt([0.5]))
+    host: Any = client.encrypt([0.5])
+    x = server.upload(host)
     p = Polynomial([0, 0, 1.0])
     wide: Any = server.upload(client.encrypt([3.0], bound=3))
 
     def raising(_: float) -> float:
         raise LookupError("no value")
 
+    def infinite(_: float) -> float:
+        return math.inf
+
+    def text(_: float) -> Any:
+        return "a"
+
+    number: Any = 0.5
+    wrong: Any = "power"
     for error, match, work in (
         (whorl.EncodingError, "with_bound", lambda: evaluate(wide, p)),
         (whorl.EncodingError, "real numbers", lambda: evaluate(x * 1j, p)),
-        (
-            whorl.NoiseError,
-            "takes 2 levels, and the ciphertext has 1",
-            lambda: evaluate(x.lower(1), p),
-        ),
-        (TypeError, "server.upload", lambda: evaluate(client.encrypt([0.5]), p)),  # type: ignore[arg-type]
-        (TypeError, "ciphertexts are needed, not float", lambda: evaluate(0.5, p)),  # type: ignore[arg-type]
-        (TypeError, "a Polynomial is needed, not list", lambda: x.evaluate([1])),  # type: ignore[arg-type]
+        (whorl.NoiseError, "takes 2 levels, .* has 1", lambda: evaluate(x.lower(1), p)),
+        (TypeError, r"server\.upload", lambda: evaluate(host, p)),
+        (TypeError, "ciphertexts are needed, not float", lambda: evaluate(number, p)),
+        (TypeError, "a Polynomial is needed, not float", lambda: x.evaluate(number)),
         (whorl.ShapeError, "one axis", lambda: Polynomial([[1.0]])),
         (whorl.ShapeError, "one axis", lambda: Polynomial([])),
         (TypeError, "not complex", lambda: Polynomial([1j])),
-        (whorl.ParameterError, "basis: 'power'", lambda: Polynomial([1], "power")),  # type: ignore[arg-type]
+        (whorl.ParameterError, "basis: 'power'", lambda: Polynomial([1], wrong)),
         (whorl.ParameterError, "no interval", lambda: Polynomial([1], low=1, high=1)),
         (whorl.ParameterError, "no interval", lambda: approximate(math.exp, 1, 0, degree=3)),
         (whorl.ParameterError, "degree", lambda: approximate(math.exp, 0, 1, degree=0)),
         (whorl.ParameterError, "degree", lambda: approximate(math.exp, 0, 1, degree=5000)),
         (whorl.ParameterError, "error", lambda: approximate(math.exp, 0, 1, error=0)),
-        (whorl.ParameterError, "4095", lambda: approximate(abs, -1, 1, error=1e-9)),
-        (
-            whorl.ParameterError,
-            "not finite at",
-            lambda: approximate(lambda x: math.inf, 0, 1, degree=3),
-        ),
+        (whorl.ParameterError, "not finite at", lambda: approximate(infinite, 0, 1, degree=3)),
         (TypeError, "one of degree and error", lambda: approximate(math.exp, 0, 1)),
-        (TypeError, "a function is needed", lambda: approximate(3, 0, 1, degree=3)),  # type: ignore[arg-type]
+        (TypeError, "a function is needed", lambda: approximate(number, 0, 1, degree=3)),
         (LookupError, "no value", lambda: approximate(raising, 0, 1, degree=3)),
-        (TypeError, "float", lambda: approximate(lambda x: "a", 0, 1, degree=3)),  # type: ignore[arg-type, return-value]
+        (ValueError, "could not convert", lambda: approximate(text, 0, 1, degree=3)),
     ):
-        with pytest.raises((error, ValueError) if match == "float" else error, match=match):
+        with pytest.raises(error, match=match):
             work()
     assert np.abs(client.decrypt(evaluate(wide.with_bound(1), p), raw=True) - p(3.0)).max() < 1e-3
