@@ -87,7 +87,7 @@ def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
         return found
 
     match node:
-        case ast.Constant(value=int(number)):
+        case ast.Constant(value=int() | float() | complex() as number):
             return number
         case ast.Name(id=name) if name in names:
             return names[name]
@@ -106,8 +106,12 @@ def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
     raise ValueError(f"'{ast.unparse(node)}' is not allowed here")
 
 
-def _parse(text: str) -> ast.expr:
-    return ast.parse(text.strip(), mode="eval").body
+def _parse(text: str, integers: bool = True) -> ast.expr:
+    body = ast.parse(text.strip(), mode="eval").body
+    for node in ast.walk(body):
+        if integers and isinstance(node, ast.Constant) and isinstance(node.value, (float, complex)):
+            raise ValueError(f"'{ast.unparse(node)}' is not allowed here")
+    return body
 
 
 _WRONG = (SyntaxError, ZeroDivisionError, TypeError, ValueError, RecursionError)
@@ -134,7 +138,7 @@ def names_of(text: str, functions: Collection[str]) -> set[str]:
     """The names in an expression except functions. `ValueError` if it is not an expression, or
     calls others."""
     try:
-        nodes = list(ast.walk(_parse(text)))
+        nodes = list(ast.walk(_parse(text, False)))
     except SyntaxError as error:
         raise ValueError(f"'{text}' is not an expression: {error.msg}") from None
     except _WRONG as error:
@@ -153,7 +157,7 @@ def check_in_clear(text: str, in_clear: Collection[str]) -> None:
 
     NumPy would do it in 64 bits, which may be too few.
     """
-    for node in ast.walk(_parse(text)):
+    for node in ast.walk(_parse(text, False)):
         parts: list[ast.expr] = []
         if isinstance(node, ast.IfExp):
             parts = [node.body, node.orelse]
@@ -168,13 +172,13 @@ def check_in_clear(text: str, in_clear: Collection[str]) -> None:
                 )
 
 
-def evaluate(text: str, names: Names, functions: Functions) -> Any:
-    """The value of an expression: integers, `names`, Python's operators on them, `functions`.
+def evaluate(text: str, names: Names, functions: Functions, integers: bool = True) -> Any:
+    """The value of an expression: numbers, `names`, Python's operators on them, `functions`.
 
-    Nothing else is run. `ValueError` for anything else, and for an operator that the objects behind
+    With `integers` numbers must be integers. Nothing else is run. `ValueError` for anything else, and for an operator that the objects behind
     the names do not have.
     """
     try:
-        return _value(_parse(text), names, functions)
+        return _value(_parse(text, integers), names, functions)
     except _WRONG as error:
         raise ValueError(f"'{text}': {error}") from None
