@@ -175,8 +175,8 @@ def check_in_clear(text: str, in_clear: Collection[str]) -> None:
 def evaluate(text: str, names: Names, functions: Functions, integers: bool = True) -> Any:
     """The value of an expression: numbers, `names`, Python's operators on them, `functions`.
 
-    With `integers` numbers must be integers. Nothing else is run. `ValueError` for anything else, and for an operator that the objects behind
-    the names do not have.
+    With `integers` numbers must be integers. Nothing else is run. `ValueError` for anything else,
+    and for an operator that the objects behind the names do not have.
     """
     try:
         return _value(_parse(text, integers), names, functions)

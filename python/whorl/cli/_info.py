@@ -66,11 +66,9 @@ def _file(path: Path) -> list[tuple[str, str]]:
         name for name in parameter_sets() if parameters(name, allow_insecure=True).digest == digest
     ]
     key, kind = frame["key_id"].hex(), str(frame["type"])
-    known = (
-        ""
-        if kind.startswith(("BGV", "CKKS"))
-        else f"{', '.join(named) or 'none of the named sets'}, "
-    )
+    known = f"{', '.join(named) or 'none of the named sets'}, "
+    if kind.startswith(("BGV", "CKKS")):  # which have no named sets
+        known = ""
     return [
         ("file", str(path)),
         ("type", kind),
@@ -136,7 +134,7 @@ def _ciphertexts(array: Any, module: str) -> list[tuple[str, str]]:
         return [*rows, ("p", f"{array.p}, {padding}")]
     chosen = array.parameters
     if module == "whorl.ckks":
-        return rows + array._details()
+        return [*rows, *array._details()]
     return [
         *rows,
         ("t", str(chosen.t)),
