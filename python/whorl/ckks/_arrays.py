@@ -42,8 +42,8 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     >>> client = Client(parameters(depth=2))
     >>> server = Server(client.evaluation_keys(rotations=[1]), device="cpu")
     >>> a = server.upload(client.encrypt([0.1, 0.2, 0.3, 0.4]))
-    >>> client.decrypt((a * a - 0.01).rotate(1), raw=True).round(4)
-    array([0.03, 0.08, 0.15, 0.  ])
+    >>> client.decrypt((a * a + 1).rotate(1), raw=True).round(4)
+    array([1.04, 1.09, 1.16, 1.01])
     """
 
     __slots__ = ()
