@@ -27,8 +27,7 @@ nb::class_<Client> bind_keyholder(nb::module_& module) {
           [](const std::remove_cvref_t<decltype(std::declval<Client>().parameters())>& parameters) {
             return without_gil([&] { return Client(parameters); });
           },
-          "parameters"_a);
-  if constexpr (io::SavedSecret<Key>) type
+          "parameters"_a)
       .def(
           "save",
           [](const Client& client, const std::string& path, const nb::bytes& passphrase,
@@ -53,8 +52,8 @@ nb::class_<Client> bind_keyholder(nb::module_& module) {
             });
           },
           "path"_a, "passphrase"_a, "allow_insecure"_a, "max_kdf"_a, "expected"_a,
-          "allow_readable_by_others"_a);
-  type.def("__reduce__", [](const Client&) -> nb::object {
+          "allow_readable_by_others"_a)
+      .def("__reduce__", [](const Client&) -> nb::object {
         throw nb::type_error("a client holds a secret key and cannot be pickled; use save()");
       });
   return type;

@@ -36,7 +36,6 @@ inline io::LoadOptions load_options(bool allow_insecure, const Limits& limits,
 template <class T>
 void bind_files(nb::class_<T>& type) {
   using namespace nb::literals;
-  if constexpr (io::Saved<T>)
   type.def("to_bytes",
            [](const T& value) { return as_bytes(without_gil([&] { return io::dump(value); })); })
       .def_static(

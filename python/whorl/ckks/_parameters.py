@@ -194,9 +194,9 @@ def parameters(
     N = 131072 serves, what was missing. `print(p.describe())` says what was picked.
     (OpenFHE: CCParams<CryptoContextCKKSRNS>, GenCryptoContext; Lattigo: ckks.ParametersLiteral.)
 
-    >>> p = parameters(depth=5)
+    >>> p = parameters(depth=3)
     >>> p.N, p.depth, p.slots
-    (16384, 5, 8192)
+    (16384, 3, 8192)
     """
     given = {
         "depth": depth,
