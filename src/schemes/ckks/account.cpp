@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "schemes/ckks/derived.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -42,11 +43,8 @@ const char* name(Packing packing) {
 }  // namespace
 
 Account::Account(const Parameters& parameters) : parameters_(parameters), noise_(parameters) {
-  for (unsigned level = 0; level <= parameters.depth(); ++level) {
-    ring::Basis basis;
-    for (const unsigned i : parameters.primes(level)) basis.insert(i);
-    bases_.push_back(basis);
-  }
+  for (unsigned level = 0; level <= parameters.depth(); ++level)
+    bases_.push_back(basis_of(parameters, level));
 }
 
 void Account::check(const Parameters& parameters, const Info& a) {
