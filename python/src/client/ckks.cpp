@@ -43,8 +43,9 @@ void bind_ckks_client(nb::module_& module) {
       .def(
           "release",
           [](const Client& client, const ckks::Ciphertexts& batch, double queries, double bits) {
-            return as_numpy(
-                without_gil([&] { return client.release(batch, {queries, bits, polling()}); }));
+            return as_numpy(without_gil([&] {
+              return client.release(batch, {queries, bits, polling()});
+            }));
           },
           "batch"_a, "queries"_a, "bits"_a);
 

@@ -89,8 +89,7 @@ struct Handed<std::span<const T>> {
 };
 /// objects in lists,
 template <class T>
-requires(std::is_class_v<T> && !is_number<T>)
-struct Handed<std::span<const T>> {
+requires(std::is_class_v<T> && !is_number<T>) struct Handed<std::span<const T>> {
   using Type = const std::vector<T>&;
   static std::span<const T> open(Type value) { return value; }
 };

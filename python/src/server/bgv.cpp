@@ -101,15 +101,16 @@ void bind_bgv_server(nb::module_& module) {
       .def("encode",
            calling<Server, Plaintexts, Values, bgv::Packing, std::size_t>(&Server::encode),
            "values"_a, "packing"_a, "length"_a)
-      .def("encode_matrix", calling_with<Server, Values, std::size_t, std::size_t>(&bgv::encode_matrix),
-           "values"_a, "rows"_a, "columns"_a)
+      .def("encode_matrix",
+           calling_with<Server, Values, std::size_t, std::size_t>(&bgv::encode_matrix), "values"_a,
+           "rows"_a, "columns"_a)
       .def("encode_diagonals",
-           calling_with<Server, Values, std::size_t, std::int64_t>(&bgv::encode_diagonals), "values"_a,
-           "count"_a, "step"_a)
-      .def("multiply_matrix", calling_with<Server, const Array&, const SlotMap&>(&bgv::multiply), "a"_a,
-           "matrix"_a)
-      .def("multiply_maps", calling_with<Server, const Array&, const SlotMap&>(&bgv::multiply_maps), "a"_a,
-           "diagonals"_a)
+           calling_with<Server, Values, std::size_t, std::int64_t>(&bgv::encode_diagonals),
+           "values"_a, "count"_a, "step"_a)
+      .def("multiply_matrix", calling_with<Server, const Array&, const SlotMap&>(&bgv::multiply),
+           "a"_a, "matrix"_a)
+      .def("multiply_maps", calling_with<Server, const Array&, const SlotMap&>(&bgv::multiply_maps),
+           "a"_a, "diagonals"_a)
       .def("sum", calling_with<Server, const Array&>(&bgv::sum), "a"_a)
       .def("dot", calling_with<Server, const Array&, const Array&>(&bgv::dot), "a"_a, "b"_a)
       .def("dot", calling_with<Server, const Array&, const Plaintexts&>(&bgv::dot), "a"_a, "b"_a)

@@ -28,8 +28,7 @@ void bind_bgv_data(nb::module_& module) {
   using Info = bgv::CiphertextInfo;
   bind_info(batch, "packing", &Info::packing, "count", &Info::count, "factor", &Info::factor,
             "parts", &Info::parts, "limbs", &Info::limbs, "length", &Info::length);
-  batch
-      .def_prop_ro("each", [](const Ciphertexts& c) { return c.info.each(c.parameters.N()); })
+  batch.def_prop_ro("each", [](const Ciphertexts& c) { return c.info.each(c.parameters.N()); })
       .def_prop_ro(
           "noise_budget",
           [](const Ciphertexts& c) { return c.parameters.log2_Q(c.info.limbs) - 1 - c.info.noise; })

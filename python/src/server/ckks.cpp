@@ -40,8 +40,9 @@ void bind_polynomials(nb::module_& module) {
                 {values.begin(), values.end()}, from_name<Polynomial::Basis>(basis), low, high};
           },
           "coefficients"_a, "basis"_a, "low"_a, "high"_a)
-      .def_prop_ro("coefficients", [](const Polynomial& p) { return as_numpy(p.coefficients); },
-                   nb::rv_policy::automatic)
+      .def_prop_ro(
+          "coefficients", [](const Polynomial& p) { return as_numpy(p.coefficients); },
+          nb::rv_policy::automatic)
       .def_prop_ro("basis", [](const Polynomial& p) { return to_name(p.basis); })
       .def_ro("low", &Polynomial::low)
       .def_ro("high", &Polynomial::high)

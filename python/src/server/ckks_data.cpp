@@ -16,10 +16,10 @@ void bind_ckks_data(nb::module_& module) {
             "error", &Info::error);
   batch.def_prop_ro("data", [](nb::handle self) {
     const auto& c = nb::cast<const Ciphertexts&>(self);
-    return view(c.data,
-                {c.info.parts, c.parameters.primes(c.info.level).size(), c.info.count,
-                 c.parameters.N()},
-                self);
+    return view(
+        c.data,
+        {c.info.parts, c.parameters.primes(c.info.level).size(), c.info.count, c.parameters.N()},
+        self);
   });
   bind_batch(
       batch,

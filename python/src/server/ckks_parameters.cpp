@@ -52,7 +52,8 @@ void bind_ckks_parameters(nb::module_& module) {
                   "dnum"_a, "word_bits"_a)
       .def_prop_ro("depth", &Parameters::depth)
       .def_prop_ro("slots", &Parameters::slots)
-      .def("primes", [](const Parameters& p, unsigned level) { return p.primes(level); }, "level"_a)
+      .def(
+          "primes", [](const Parameters& p, unsigned level) { return p.primes(level); }, "level"_a)
       .def("log2_Q", &Parameters::log2_Q, "level"_a)
       .def("scale", &Parameters::scale, "level"_a);
 }
