@@ -113,7 +113,7 @@ ENTRIES = {
     "ckks.upload": lambda x: small.server.upload([x]),
     "ckks.download": lambda x: small.server.download([x]),
     "ckks.add": lambda x: small.server.add(reals, [1, [x]]),
-    "ckks.multiply": lambda x: small.server.multiply(reals, [[x]]),
+    "ckks.multiply": lambda x: small.server.multiply(reals, [1, [x]]),
     "ckks.multiply, ciphertexts": lambda x: small.server.multiply(reals, [reals, x]),
     "ckks.rotate_many": lambda x: small.server.rotate_many(reals, [1, x]),
     "ckks.evaluate": lambda x: small.server.evaluate(reals, [x]),
