@@ -58,13 +58,14 @@ def read_array(path: Path) -> Integers:
     import numpy as np
 
     from .._integers import refuse, whole_numbers
+    from ..errors import ShapeError
 
     try:
         array = whole_numbers(read([str(path)]), str(path))
         exact = array.astype(np.object_) if array.dtype == np.uint64 else array
         wrong = (exact <= -(2**31)) | (exact >= 2**31)
         refuse(array, wrong, str(path), "not in -(2^31 - 1) … 2^31 - 1", ValueError)
-    except TypeError as error:
+    except (TypeError, ShapeError) as error:
         raise ValueError(str(error)) from None
     return array.astype(np.int64)
 
