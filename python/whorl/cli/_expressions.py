@@ -51,17 +51,15 @@ def _power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
-def _binary(
-    node: ast.expr, operate: Callable[[Any, Any], Any], a: Any, b: Any, functions: Functions
-) -> Any:
+def _binary(operate: Callable[[Any, Any], Any], a: Any, b: Any, functions: Functions) -> Any:
     try:
         return operate(a, b)
     except TypeError as error:
         if "unsupported operand" not in str(error):
             raise
         raise ValueError(
-            f"'{ast.unparse(node)}': these ciphertexts do not have this operator; there are the "
-            f"functions {', '.join(functions)}"
+            "these ciphertexts do not have this operator; there are the functions "
+            f"{', '.join(functions)}"
         ) from None
 
 
@@ -94,7 +92,7 @@ def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return _power(value(left), value(right))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _binary(node, _BINARY[type(op)], value(left), value(right), functions)
+            return _binary(_BINARY[type(op)], value(left), value(right), functions)
         case ast.UnaryOp(op=unary, operand=operand) if type(unary) in _UNARY:
             return _UNARY[type(unary)](value(operand))
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:

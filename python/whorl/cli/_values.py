@@ -91,6 +91,7 @@ def read_array(path: Path, integers: bool = True) -> Numbers:
 
     from .._integers import refuse, whole_numbers
     from .._numbers import real_or_complex
+    from ..errors import ShapeError
 
     try:
         if not integers:
@@ -99,7 +100,7 @@ def read_array(path: Path, integers: bool = True) -> Numbers:
         exact = array.astype(np.object_) if array.dtype == np.uint64 else array
         wrong = (exact <= -(2**31)) | (exact >= 2**31)
         refuse(array, wrong, str(path), "not in -(2^31 - 1) … 2^31 - 1", ValueError)
-    except TypeError as error:
+    except (TypeError, ShapeError) as error:
         raise ValueError(str(error)) from None
     return array.astype(np.int64)
 

@@ -37,7 +37,7 @@ def test_secret_keys_that_others_can_read_need_leave(
 ) -> None:
     path = tmp_path / "secret"
     for client in (kit.client, toy_bgv.client, toy_ckks.client):
-        client.save(path, "correct horse")
+        client.save(path, "correct horse", overwrite_secret=True)
         load = type(client).load
         for mode in (0o640, 0o604, 0o644):
             path.chmod(mode)
