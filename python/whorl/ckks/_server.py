@@ -240,7 +240,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         shape = np.broadcast_shapes(a.shape, prefix)
         if not is_alone(prefix):
             vectors = repeated_rows(vectors, prefix, length, shape)
-        return spread(a, shape), (vectors.astype(np.complex128), length), shape
+        return spread(a, shape), (vectors.astype(np.complex128, copy=False), length), shape
 
 
 def _integer(value: int) -> int:
