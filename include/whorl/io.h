@@ -16,6 +16,8 @@
 #include "whorl/binfhe/ciphertexts.h"
 #include "whorl/binfhe/lut.h"
 #include "whorl/binfhe/parameters.h"
+#include "whorl/ckks/ciphertexts.h"
+#include "whorl/ckks/parameters.h"
 #include "whorl/common.h"
 
 namespace whorl::io {
@@ -35,6 +37,11 @@ enum class FrameType : std::uint16_t {
   bgv_evaluation_keys = 18,
   bgv_ciphertexts = 19,
   bgv_public_key = 20,
+  ckks_parameters = 32,
+  ckks_secret_key = 33,
+  ckks_evaluation_keys = 34,
+  ckks_ciphertexts = 35,
+  ckks_public_key = 36,
   first_foreign = 0x8000
 };
 
@@ -67,9 +74,9 @@ struct LoadOptions {
   /// A frame with more ciphertexts is refused (OversizedError).
   std::uint64_t max_count = ~std::uint64_t{0};
   /// Fresh ciphertexts are stored as a seed, and grow when they are expanded: with FHEW/TFHE 2
-  /// bytes of payload become some 2,500, with BGV one byte becomes two. They are refused before
-  /// they are expanded (OversizedError) if they would take more than max_expanded_bytes and also
-  /// more than four times the payload.
+  /// bytes of payload become some 2,500, with BGV and CKKS one byte becomes two. They are refused
+  /// before they are expanded (OversizedError) if they would take more than max_expanded_bytes and
+  /// also more than four times the payload.
   std::uint64_t max_expanded_bytes = 1ULL << 30;
 };
 
@@ -85,7 +92,8 @@ inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 template <class T>
 inline constexpr bool is_saved =
     is_one_of<T, binfhe::Parameters, binfhe::Ciphertexts, binfhe::EvaluationKeys, binfhe::Lut,
-              bgv::Parameters, bgv::Ciphertexts, bgv::EvaluationKeys, bgv::PublicKey>;
+              bgv::Parameters, bgv::Ciphertexts, bgv::EvaluationKeys, bgv::PublicKey,
+              ckks::Parameters, ckks::Ciphertexts, ckks::EvaluationKeys, ckks::PublicKey>;
 template <class T>
 concept Saved = is_saved<T>;
 

@@ -9,13 +9,15 @@
 
 #include "whorl/bgv/client.h"
 #include "whorl/binfhe/client.h"
+#include "whorl/ckks/client.h"
 #include "whorl/io.h"
 
 namespace whorl::io {
 
 /// The types that are saved only under a passphrase.
 template <class Key>
-inline constexpr bool is_saved_secret = is_one_of<Key, binfhe::SecretKey, bgv::SecretKey>;
+inline constexpr bool is_saved_secret =
+    is_one_of<Key, binfhe::SecretKey, bgv::SecretKey, ckks::SecretKey>;
 template <class Key>
 concept SavedSecret = is_saved_secret<Key>;
 

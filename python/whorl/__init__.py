@@ -10,10 +10,11 @@ A client makes keys, encrypts and decrypts. A server holds evaluation keys only,
 >>> client.decrypt(c)
 array([1, 1, 1, 0])
 
-`whorl.binfhe` has FHEW/TFHE: gates and look-up tables. `whorl.client` and `whorl.server` are the
-two halves of the package; each has both schemes. A server's process imports only `whorl.server`,
-which has no name that makes, loads or uses a secret key. `whorl.bgv` has BGV: exact arithmetic on
-encrypted vectors of integers. Every failure raises a subclass of `whorl.Error`.
+`whorl.binfhe` has FHEW/TFHE: gates and look-up tables. `whorl.bgv` has BGV: exact arithmetic on
+encrypted vectors of integers. `whorl.ckks` has CKKS: approximate arithmetic on encrypted vectors of
+real or complex numbers. `whorl.client` and `whorl.server` are the two halves of the package; each
+has all schemes. A server's process imports only `whorl.server`, which has no name that makes, loads
+or uses a secret key. Every failure raises a subclass of `whorl.Error`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ TYPE_CHECKING = False  # type checkers take it for true; typing itself is import
 if TYPE_CHECKING:
     from typing import Any
 
-    from . import bgv, binfhe, client, errors, server
+    from . import bgv, binfhe, ckks, client, errors, server
     from ._devices import DeviceInfo, devices
     from ._key_cache import KeyCache
     from ._saved import allow_insecure_pickles
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         "allow_insecure_pickles",
         "bgv",
         "binfhe",
+        "ckks",
         "client",
         "cpu_target",
         "devices",
@@ -46,7 +48,7 @@ if TYPE_CHECKING:
 
 # Everything is imported at first use: `import whorl.server` does not bring the client in, and the
 # command is ready for Ctrl-C before anything that takes time.
-_packages = ("bgv", "binfhe", "client", "errors", "server")
+_packages = ("bgv", "binfhe", "ckks", "client", "errors", "server")
 _names = {
     "DeviceInfo": "_devices",
     "KeyCache": "_key_cache",

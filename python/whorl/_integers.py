@@ -14,15 +14,13 @@ from .errors import EncodingError, ShapeError
 Integers = np.ndarray[Any, np.dtype[Any]]
 
 
-def whole_numbers(values: Any, field: str) -> Integers:
-    """`values` as an array of integers or bools, shape kept; empty ones are uint32.
+def entries_of(values: Any, field: str) -> Integers:
+    """`values` as an array of whatever kind NumPy makes of them, shape kept.
 
-    If no integer type of NumPy can hold all of them, the result is an object array of Python's
-    integers. Raises `TypeError` for an entry that is not an integer; the message has the entry and
-    its index. Raises `ShapeError` for rows of different lengths.
+    Raises `ShapeError` for rows of different lengths.
     """
     try:
-        array = np.asarray(values)
+        return np.asarray(values)
     except ValueError:  # lists of different lengths: some of them are entries
         array = np.array(values, dtype=np.object_)
         lengths = sorted(
@@ -32,15 +30,32 @@ def whole_numbers(values: Any, field: str) -> Integers:
             raise ShapeError(
                 f"{field}: rows have different lengths, from {lengths[0]} to {lengths[-1]}"
             ) from None
+        return array
+
+
+def as_given(values: Any, array: Integers) -> Integers:
+    """The entries as the user gave them, of `values` that NumPy made `array` of.
+
+    NumPy makes floats of a list with a np.uint64, and text of one with a string.
+    """
+    return array if isinstance(values, np.ndarray) else np.array(values, dtype=np.object_)
+
+
+def whole_numbers(values: Any, field: str) -> Integers:
+    """`values` as an array of integers or bools, shape kept; empty ones are uint32.
+
+    If no integer type of NumPy can hold all of them, the result is an object array of Python's
+    integers. Raises `TypeError` for an entry that is not an integer; the message has the entry and
+    its index. Raises `ShapeError` for rows of different lengths.
+    """
+    array = entries_of(values, field)
     if array.size == 0:
         return array.astype(np.uint32)
     if array.dtype.kind in "iub":
         return array
-    # NumPy makes floats of a list with a np.uint64, and text of one with a string: each entry is
-    # looked at as the user gave it.
-    given = array if isinstance(values, np.ndarray) else np.array(values, dtype=np.object_)
+    given = as_given(values, array)
     whole = np.empty(given.shape, dtype=np.object_)
-    for index, entry in _entries(given):
+    for index, entry in each_of(given):
         whole[index] = _as_integer(entry, f"{field}: integers are needed", at(index))
     return whole
 
@@ -66,7 +81,8 @@ def refuse(
     if np.any(wrong):
         flat = int(np.argmax(wrong))
         index = tuple(int(i) for i in np.unravel_index(flat, array.shape))
-        value = int(array[index])
+        value = array[index]
+        value = value.item() if isinstance(value, np.generic) else value
         raise error(f"{field}: value {reprlib.repr(value)}{at(index)} is {what}")
 
 
@@ -77,7 +93,7 @@ def at(index: tuple[int, ...]) -> str:
     return f" at index {index[0] if len(index) == 1 else index}"
 
 
-def _entries(given: Integers) -> Iterator[tuple[tuple[int, ...], Any]]:
+def each_of(given: Integers) -> Iterator[tuple[tuple[int, ...], Any]]:
     """The index of each entry, and the entry, which may be a list."""
     for index in np.ndindex(given.shape):
         yield index, given[index]

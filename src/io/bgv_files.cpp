@@ -14,22 +14,21 @@ namespace {
 using bgv::CiphertextInfo;
 using bgv::Ciphertexts;
 using bgv::EvaluationKeys;
-using bgv::Packing;
 using bgv::Parameters;
 using bgv::PublicKey;
 
-WordRule rule_of(const Parameters& parameters, const CiphertextInfo& info, const char* field) {
-  return ciphertext_rule(parameters, info.parts, info.limbs, info.count, field);
+ResidueShape shape_of(const CiphertextInfo& info) {
+  return {info.parts, ring::Basis::range(0, info.limbs), info.count};
+}
+ring::Basis fresh_primes(const Parameters& parameters) {
+  return ring::Basis::range(0, parameters.limbs());
 }
 
 /// RangeError or EncodingError for what no ciphertexts can have.
 void check_info(const Parameters& parameters, const CiphertextInfo& info, bool seeded) {
   bgv::Encoder::check(parameters, info.packing);
   bgv::Account::check(parameters, info);
-  if (seeded && (info.parts != 2 || info.limbs != parameters.limbs()))
-    throw RangeError("seeded ciphertexts have " + std::to_string(info.parts) + " parts and " +
-                     std::to_string(info.limbs) + " limbs; they must have 2 and " +
-                     std::to_string(parameters.limbs()));
+  if (seeded) check_seeded(info.parts, "limbs", info.limbs, parameters.limbs());
 }
 
 /// Where vectors take several ciphertexts, the last axis is of those.
@@ -52,37 +51,22 @@ struct Codec<Ciphertexts> {
   static void write(const Ciphertexts& value, PayloadWriter& out) {
     const CiphertextInfo& info = value.info;
     check_info(value.parameters, info, value.seed.has_value());
-    ByteWriter& fields = out.fields();
-    fields.value(static_cast<std::uint32_t>(info.packing));
-    fields.value(static_cast<std::uint32_t>(info.parts));
-    fields.value(static_cast<std::uint32_t>(info.limbs));
-    fields.zeros(4);
-    fields.value(static_cast<std::uint64_t>(info.count));
-    fields.value(info.factor);
-    fields.value(info.noise);
+    write_head(out.fields(), info, &CiphertextInfo::limbs);
+    out.fields().value(info.factor);
+    out.fields().value(info.noise);
     out.seed(value.seed);
     check_last_axis<ShapeError>(value.parameters, info, value.shape);
     out.array(
         {value.shape, runs_of(value.numbers), info.length, static_cast<std::uint8_t>(info.rest)},
         info.count);
     out.align();
-    write_ciphertexts(out, value.parameters, value.data, rule_of(value.parameters, info, "data"),
-                      info.count, value.seed, value.numbers);
+    write_residues(out, value, shape_of(info));
   }
 
   static Ciphertexts read(PayloadReader& in, const Parameters& parameters) {
-    CiphertextInfo info;
-    ByteReader& fields = in.fields();
-    const auto packing = fields.value<std::uint32_t>("packing");
-    if (packing > 1)
-      throw FormatError("packing is " + std::to_string(packing) + "; it must be at most 1");
-    info.packing = static_cast<Packing>(packing);
-    info.parts = fields.value<std::uint32_t>("parts");
-    info.limbs = fields.value<std::uint32_t>("limbs");
-    fields.zeros(4, "ciphertexts");
-    info.count = fields.value<std::uint64_t>("count");
-    info.factor = fields.value<std::uint64_t>("factor");
-    info.noise = fields.value<double>("noise");
+    auto info = read_head(in.fields(), &CiphertextInfo::limbs);
+    info.factor = in.fields().value<std::uint64_t>("factor");
+    info.noise = in.fields().value<double>("noise");
     const auto seed = in.seed();
     check_info(parameters, info, seed.has_value());
     ArrayFields array = in.array(info.count);
@@ -94,8 +78,7 @@ struct Codec<Ciphertexts> {
     check_last_axis<FormatError>(parameters, info, array.shape);
     in.align();
     std::vector<std::uint32_t> numbers;
-    WordArray data = read_ciphertexts(in, parameters, rule_of(parameters, info, "ciphertexts"),
-                                      info.count, seed, array, numbers);
+    WordArray data = read_residues(in, parameters, shape_of(info), seed, array, numbers);
     return {
         parameters,        in.header().key_id, info, std::move(data), seed, std::move(array.shape),
         std::move(numbers)};
@@ -105,7 +88,7 @@ struct Codec<Ciphertexts> {
 template <>
 struct Codec<Parameters> : ParametersCodec<Parameters, FrameType::bgv_parameters> {};
 template <>
-struct Codec<PublicKey> : PublicKeyCodec<PublicKey, FrameType::bgv_public_key> {};
+struct Codec<PublicKey> : PublicKeyCodec<PublicKey, FrameType::bgv_public_key, fresh_primes> {};
 template <>
 struct Codec<EvaluationKeys> : SwitchKeysCodec<EvaluationKeys, FrameType::bgv_evaluation_keys> {};
 

@@ -11,11 +11,10 @@ namespace whorl::io {
 template <>
 struct LiteralCodec<bgv::Parameters> {
   using Literal = bgv::ParameterLiteral;
-  static constexpr std::uint64_t max_primes = 65535;
   static constexpr std::tuple fields{Field{1, "N", &Literal::N},
                                      Field{2, "t", &Literal::t},
-                                     Field{3, "chain", &Literal::chain, max_primes},
-                                     Field{4, "special", &Literal::special, max_primes},
+                                     Field{3, "chain", &Literal::chain, max_list},
+                                     Field{4, "special", &Literal::special, max_list},
                                      Field{5, "digit_limbs", &Literal::digit_limbs},
                                      Field{6, "sigma", &Literal::sigma},
                                      Field{7, "depth", &Literal::depth},

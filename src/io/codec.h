@@ -21,6 +21,9 @@ namespace whorl::io {
 template <class Parameters>
 struct LiteralCodec;
 
+/// Elements of a list in a literal, such as the primes of a chain.
+inline constexpr std::uint64_t max_list = 65535;
+
 /// Of a type that is saved:
 ///   static constexpr FrameKind kind;
 ///   static void write(const T& value, PayloadWriter& out);  // checks the value

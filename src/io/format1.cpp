@@ -10,8 +10,6 @@ namespace whorl::io {
 
 namespace {
 
-constexpr std::uint64_t most_elements = 65535;
-
 template <class Enum>
 Enum decode_enum(ByteReader& in, Enum last, const std::string& field) {
   ByteReader byte(in.take(1, field));
@@ -28,9 +26,9 @@ std::string decode_text(ByteReader& in, std::size_t limit, const std::string& fi
 /// `count` elements.
 template <class Element>
 std::vector<Element> decode_vector(ByteReader& in, std::uint64_t count, const std::string& field) {
-  if (count > most_elements && count * sizeof(Element) <= in.remaining())
+  if (count > max_list && count * sizeof(Element) <= in.remaining())
     throw FormatError(field + " has " + std::to_string(count) + " elements; it may have at most " +
-                      std::to_string(most_elements));
+                      std::to_string(max_list));
   ByteReader elements(in.take(count * sizeof(Element), field));
   return FieldValue<std::vector<Element>>::read(elements, count, field);
 }

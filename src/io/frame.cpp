@@ -76,7 +76,12 @@ constexpr NamedType known_types[] = {{FrameType::parameters, "parameters"},
                                      {FrameType::bgv_secret_key, "BGV secret key", true},
                                      {FrameType::bgv_evaluation_keys, "BGV evaluation keys"},
                                      {FrameType::bgv_ciphertexts, "BGV ciphertexts"},
-                                     {FrameType::bgv_public_key, "BGV public key", true}};
+                                     {FrameType::bgv_public_key, "BGV public key", true},
+                                     {FrameType::ckks_parameters, "CKKS parameters"},
+                                     {FrameType::ckks_secret_key, "CKKS secret key", true},
+                                     {FrameType::ckks_evaluation_keys, "CKKS evaluation keys"},
+                                     {FrameType::ckks_ciphertexts, "CKKS ciphertexts"},
+                                     {FrameType::ckks_public_key, "CKKS public key", true}};
 
 const NamedType* find_type(FrameType type) {
   const auto* const found = std::find_if(std::begin(known_types), std::end(known_types),

@@ -14,46 +14,92 @@
 
 #include "io/codec.h"
 #include "lattice/rlwe/uniform.h"
+#include "ring/basis.h"
 #include "whorl/common.h"
 #include "whorl/word_array.h"
 
 namespace whorl::io {
 
-/// Residues (parts, limbs, count, N).
+/// What the residues of ciphertexts are: (parts, primes, count, N). The primes are any of the
+/// chain's.
+struct ResidueShape {
+  unsigned parts = 0;
+  ring::Basis primes;
+  std::uint64_t count = 0;
+};
+
 template <class Parameters>
-WordRule ciphertext_rule(const Parameters& p, std::uint64_t parts, std::uint64_t limbs,
-                         std::uint64_t count, const char* field) {
-  const auto chain = p.literal().chain.begin();
-  return {checked_product(parts, limbs, field),
-          checked_product(count, p.N(), field),
-          p.word_bytes(),
-          {chain, chain + static_cast<std::ptrdiff_t>(limbs)},
-          field};
+WordRule residue_rule(const Parameters& p, const ResidueShape& shape, const char* field) {
+  WordRule rule{checked_product(shape.parts, shape.primes.size(), field),
+                checked_product(shape.count, p.N(), field),
+                p.word_bytes(),
+                {},
+                field};
+  for (const unsigned l : shape.primes.indices()) rule.moduli.push_back(p.literal().chain[l]);
+  return rule;
 }
 
-/// c_1 of `count` fresh encryptions. Residues of ring elements have words of 4 or 8 bytes
+/// The fields that ciphertexts begin with: packing, parts, how many primes they have (as `level`
+/// says it), count.
+template <class Info>
+void write_head(ByteWriter& fields, const Info& info, unsigned Info::*level) {
+  fields.value(static_cast<std::uint32_t>(info.packing));
+  fields.value(static_cast<std::uint32_t>(info.parts));
+  fields.value(static_cast<std::uint32_t>(info.*level));
+  fields.zeros(4);
+  fields.value(static_cast<std::uint64_t>(info.count));
+}
+
+/// FormatError for a packing beyond the last one. The other fields are not checked.
+template <class Info>
+Info read_head(ByteReader& fields, unsigned Info::*level) {
+  using Packing = decltype(Info::packing);
+  constexpr auto last = static_cast<std::uint32_t>(Packing::coefficients);
+  Info info;
+  const auto packing = fields.value<std::uint32_t>("packing");
+  if (packing > last)
+    throw FormatError("packing is " + std::to_string(packing) + "; it must be at most " +
+                      std::to_string(last));
+  info.packing = static_cast<Packing>(packing);
+  info.parts = fields.value<std::uint32_t>("parts");
+  info.*level = fields.value<std::uint32_t>("limbs or level");
+  fields.zeros(4, "ciphertexts");
+  info.count = fields.value<std::uint64_t>("count");
+  return info;
+}
+
+/// RangeError unless ciphertexts that have a seed have what fresh ones have: two parts, and all of
+/// their primes, `fresh` as the field says it.
+inline void check_seeded(unsigned parts, const std::string& field, unsigned is, unsigned fresh) {
+  if (parts != 2 || is != fresh)
+    throw RangeError("seeded ciphertexts have parts = " + std::to_string(parts) + " and " + field +
+                     " = " + std::to_string(is) + "; they must have 2 and " +
+                     std::to_string(fresh));
+}
+
+/// c_1 of fresh encryptions. Residues of ring elements have words of 4 or 8 bytes
 /// (ring_word_bytes), which is not known where this is compiled.
 template <class Word, class Parameters>
-void expand_masks(const Parameters& p, const Seed& seed, std::uint64_t count,
+void expand_masks(const Parameters& p, const ResidueShape& shape, const Seed& seed,
                   std::span<const std::uint32_t> numbers, std::span<Word> out) {
   if constexpr (sizeof(Word) >= 4)
-    lattice::rlwe::ciphertexts_uniform<Word>(p.N(), p.literal().chain, seed,
-                                             static_cast<std::size_t>(count), numbers, out);
+    lattice::rlwe::ciphertexts_uniform<Word>(p.N(), p.literal().chain, shape.primes, seed,
+                                             static_cast<std::size_t>(shape.count), numbers, out);
 }
 
 /// Writes a whole array, or only c_0 if it has a seed and two parts. MismatchError if c_1 does not
 /// come from the seed: otherwise the file would hold other ciphertexts than `data`, if a program
 /// changed `data` and kept the seed.
-template <class Parameters>
-void write_ciphertexts(PayloadWriter& out, const Parameters& p, const WordArray& data,
-                       const WordRule& rule, std::uint64_t count, const std::optional<Seed>& seed,
-                       std::span<const std::uint32_t> numbers) {
-  out.words(data, rule, seed ? rule.rows / 2 : rule.rows);
-  if (!seed) return;
+template <class Ciphertexts>
+void write_residues(PayloadWriter& out, const Ciphertexts& value, const ResidueShape& shape) {
+  const auto& p = value.parameters;
+  const WordRule rule = residue_rule(p, shape, "data");
+  out.words(value.data, rule, value.seed ? rule.rows / 2 : rule.rows);
+  if (!value.seed) return;
   with_word(p.word_bytes(), [&]<class Word>(Word) {
-    const auto masks = data.as<Word>().subspan(data.size() / 2);
+    const auto masks = value.data.template as<Word>().subspan(value.data.size() / 2);
     std::vector<Word> expected(masks.size());
-    expand_masks<Word>(p, *seed, count, numbers, expected);
+    expand_masks<Word>(p, shape, *value.seed, value.numbers, expected);
     if (!std::equal(expected.begin(), expected.end(), masks.begin()))
       throw MismatchError(
           "seed: c_1 does not come from the seed; whoever changes data must clear seed");
@@ -63,22 +109,23 @@ void write_ciphertexts(PayloadWriter& out, const Parameters& p, const WordArray&
 /// Takes and unpacks the last array of a payload; writes the numbers of a seed's batch to
 /// `numbers`.
 template <class Parameters>
-WordArray read_ciphertexts(PayloadReader& in, const Parameters& p, const WordRule& rule,
-                           std::uint64_t count, const std::optional<Seed>& seed,
-                           const ArrayFields& fields, std::vector<std::uint32_t>& numbers) {
+WordArray read_residues(PayloadReader& in, const Parameters& p, const ResidueShape& shape,
+                        const std::optional<Seed>& seed, const ArrayFields& fields,
+                        std::vector<std::uint32_t>& numbers) {
+  const WordRule rule = residue_rule(p, shape, "ciphertexts");
   const TakenWords taken = in.take(rule, seed ? rule.rows / 2 : rule.rows);
-  in.finish(count, rule.bytes(), seed.has_value());
-  numbers = PayloadReader::numbers(fields, count);
+  in.finish(shape.count, rule.bytes(), seed.has_value());
+  numbers = PayloadReader::numbers(fields, shape.count);
   if (!seed) return in.words(taken);
   return with_word(p.word_bytes(), [&]<class Word>(Word) {
     std::vector<Word> data = in.part<Word>(taken);
-    expand_masks<Word>(p, *seed, count, numbers, std::span(data).subspan(data.size() / 2));
+    expand_masks<Word>(p, shape, *seed, numbers, std::span(data).subspan(data.size() / 2));
     return WordArray(std::move(data));
   });
 }
 
-/// A seed, and b of (limbs, N).
-template <class Key, FrameType type>
+/// A seed, and b of (primes, N), where `primes(parameters)` are those of fresh ciphertexts.
+template <class Key, FrameType type, auto primes>
 struct PublicKeyCodec {
   static constexpr FrameKind kind{type};
 
@@ -100,7 +147,7 @@ struct PublicKeyCodec {
  private:
   template <class Parameters>
   static WordRule rule(const Parameters& p) {
-    return ciphertext_rule(p, 1, p.limbs(), 1, "b");
+    return residue_rule(p, {1, primes(p), 1}, "b");
   }
 };
 

@@ -101,7 +101,7 @@ std::string describe(std::span<const Row> family, double n, bool extrapolated) {
 }  // namespace
 
 std::string describe(const SecurityBound& bound) {
-  return bound.bits == 0 ? "no estimate (" + bound.explanation + ")"
+  return bound.bits == 0 ? "unknown (" + bound.explanation + ")"
                          : math::text_of(bound.bits) + " bits";
 }
 

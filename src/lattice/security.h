@@ -18,7 +18,7 @@ struct SecurityBound {
   std::string explanation;
 };
 
-/// "131.2 bits", or "no estimate", with the reason. For people.
+/// "131.2 bits", or "unknown", with the reason. For people.
 std::string describe(const SecurityBound& bound);
 
 /// Gaussian secrets of these widths were estimated, and ternary ones at the same ratio of modulus

@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from support import BgvKit, Kit, make_bgv_kit, make_kit
+from support import BgvKit, CkksKit, Kit, make_bgv_kit, make_ckks_kit, make_kit
 
 # Shells start background work with SIGINT ignored, and the programs that tests stop by Ctrl-C would
 # inherit that.
@@ -53,6 +53,20 @@ def any_bgv(request: pytest.FixtureRequest) -> BgvKit:
         "narrow": lambda: make_bgv_kit(),
         "wide": lambda: make_bgv_kit(bits=55, limbs=6),
         "coefficients": lambda: make_bgv_kit(t=1000),
+    }[request.param]()
+
+
+@pytest.fixture(scope="session")
+def toy_ckks() -> CkksKit:
+    return make_ckks_kit()
+
+
+@pytest.fixture(scope="session", params=["narrow", "wide"])
+def any_ckks(request: pytest.FixtureRequest) -> CkksKit:
+    """Each width of word."""
+    return {
+        "narrow": lambda: make_ckks_kit(),
+        "wide": lambda: make_ckks_kit(scale_bits=50, word_bits=64),
     }[request.param]()
 
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pytest
 import whorl
-from whorl import bgv
+from whorl import bgv, ckks
 from whorl.binfhe import Client, EvaluationKeys, Parameters, Server, parameters
 
 T = TypeVar("T")
@@ -97,6 +97,35 @@ def make_bgv_kit(t: int = 12289, bits: int = 30, limbs: int = 12) -> BgvKit:
     client = bgv.Client(chosen)
     keys = client.evaluation_keys(4, BGV_ROTATIONS, swap_rows=True, inner_sum=8)
     return BgvKit(chosen, client, keys, bgv.Server(keys, device="cpu"), chosen.N, chosen.t)
+
+
+@dataclass(frozen=True)
+class CkksKit:
+    """Both halves of CKKS under one key."""
+
+    parameters: ckks.Parameters
+    client: ckks.Client
+    keys: ckks.EvaluationKeys
+    server: ckks.Server
+
+
+CKKS_ROTATIONS = (1, 2, 3, -1)
+
+
+def ckks_literal(
+    depth: int = 3, scale_bits: int = 40, word_bits: int = 32, name: str = "toy"
+) -> ckks.ParameterLiteral:
+    """Small and insecure: the primes of secure parameters, which also serve N = 1024."""
+    secure = ckks.parameters(depth, scale_bits, word_bits=word_bits)
+    return {**secure.literal(), "N": 1024, "name": name}
+
+
+def make_ckks_kit(depth: int = 3, scale_bits: int = 40, word_bits: int = 32) -> CkksKit:
+    literal = ckks_literal(depth, scale_bits, word_bits)
+    chosen = ckks.parameters(literal=literal, allow_insecure=True)
+    client = ckks.Client(chosen)
+    keys = client.evaluation_keys(4, CKKS_ROTATIONS, conjugate=True, sums=8)
+    return CkksKit(chosen, client, keys, ckks.Server(keys, device="cpu"))
 
 
 def pickled(value: T) -> T:

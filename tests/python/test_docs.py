@@ -133,8 +133,10 @@ def test_the_public_names_are_documented() -> None:
     text = (ROOT / "docs" / "python-api.md").read_text(encoding="utf-8")
     for name in whorl.binfhe.__all__:
         assert f"`{name}" in text or f"binfhe.{name}" in text, name
-    text = (ROOT / "docs" / "bgv.md").read_text(encoding="utf-8")
-    for name in whorl.bgv.__all__:
-        if name != "ParameterLiteral":  # a type for checkers only
-            assert f"`{name}" in text or f"bgv.{name}" in text, name
+    for scheme in (whorl.bgv, whorl.ckks):
+        short = scheme.__name__.rpartition(".")[2]
+        text = (ROOT / "docs" / f"{short}.md").read_text(encoding="utf-8")
+        for name in scheme.__all__:
+            if name != "ParameterLiteral":  # a type for checkers only
+                assert f"`{name}" in text or f"{short}.{name}" in text, name
     assert os.path.exists(Path(whorl.__file__).parent / "py.typed")

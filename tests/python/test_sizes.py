@@ -38,7 +38,7 @@ def test_records_state_the_sizes(sizes: Sizes) -> None:
 
 def test_the_table_states_the_sizes(sizes: Sizes) -> None:
     page = (ROOT / "docs" / "start-here.md").read_text(encoding="utf-8")
-    section = page.split("## What it costs: bytes")[1].split("\n##")[0]
+    section = page.split("## How many bytes it costs")[1].split("\n##")[0]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line[:1] == "|"][2:]
     names = [params for params, op in sizes if op == COLUMNS[0]]
     assert len(rows) == len(names) == 6

@@ -312,7 +312,7 @@ def test_disagreement_is_a_failure(tmp_path: Path) -> None:
     [
         (("--params", "W128_P128", "--levels", "64"), "above 2^-40"),
         (("--params", "W128_P127"), "W128_P128"),
-        (("--params", "xiao/DECISION_TREE"), "below 128"),
+        (("--params", "xiao/DECISION_TREE"), "128 bits are needed"),
     ],
 )
 def test_bad_parameters_are_refused(

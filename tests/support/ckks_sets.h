@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "support/random.h"
 #include "whorl/ckks/parameters.h"
 
 namespace whorl::test {

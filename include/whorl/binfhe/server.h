@@ -149,9 +149,10 @@ class Server {
   std::size_t key_bytes() const;  ///< bytes that keys take on the devices now
 
   /// Evaluates a gate in one bootstrap. `inputs` are gate_inputs(gate) batches of equal count and
-  /// encoding. The result has the encoding `output`, by default that of the inputs. Inputs of gates,
-  /// of mux and of bootstrap are bits: EncodingError for a sum or a result of a table that may be
-  /// larger than 1. (What fresh and loaded ciphertexts hold is not known. They are taken for bits.)
+  /// encoding. The result has the encoding `output`, by default that of the inputs. Inputs of
+  /// gates, of mux and of bootstrap are bits: EncodingError for a sum or a result of a table that
+  /// may be larger than 1. (What fresh and loaded ciphertexts hold is not known. They are taken for
+  /// bits.)
   Ciphertexts gate(Gate gate, std::span<const Ciphertexts* const> inputs,
                    std::optional<Encoding> output = {}) const;
   // Gates by name, on Ciphertexts or on Arrays; bits keep their encoding.

@@ -29,7 +29,8 @@ struct CiphertextInfo {
   unsigned level = 0;     ///< which primes are left: Parameters::primes
   double scale = 1;       ///< plaintexts are messages times this
   /// How many values a ciphertext holds. In slots, they and the zeros behind them, up to the next
-  /// power of two, are repeated until all N/2 slots are full: see slots().
+  /// power of two, are repeated until all N/2 slots are full: see slots(). A product of
+  /// coefficients has those of both, less one.
   std::uint64_t length = 1;
   /// log2 of a bound of the message: of its values in slots, at all complex roots. (Of coefficients
   /// it is log2 of a bound of their sum.)

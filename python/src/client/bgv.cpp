@@ -1,8 +1,6 @@
 // BGV: the client, and those who only encrypt.
 #include "whorl/bgv/client.h"
 
-#include <nanobind/stl/vector.h>
-
 #include "common/packing.h"
 #include "keyholder.h"
 #include "parts.h"
@@ -12,19 +10,8 @@ namespace whorl::python {
 using namespace nb::literals;
 using bgv::Client;
 
-namespace {
-
-bgv::EvaluationKeys make_keys(const Client& client, unsigned relinearise,
-                              const std::vector<std::int64_t>& rotations, bool swap_rows,
-                              unsigned threads, const std::optional<nb::callable>& report) {
-  const bgv::KeyRequest request{relinearise, rotations, swap_rows};
-  return without_gil([&] { return client.evaluation_keys(request, threads, reporting(report)); });
-}
-
-}  // namespace
-
 void bind_bgv_client(nb::module_& module) {
-  bind_keyholder<Client>(module)
+  bind_ring_keyholder<Client, bgv::KeyRequest>(module, "swap_rows")
       .def(
           "encrypt",
           [](const Client& client, const Input<std::int64_t>& values, const std::string& packing,
@@ -46,10 +33,7 @@ void bind_bgv_client(nb::module_& module) {
           [](const Client& client, const bgv::Ciphertexts& batch) {
             return as_numpy(without_gil([&] { return client.noise_budget(batch, polling()); }));
           },
-          "batch"_a)
-      .def("public_key", calling(&Client::public_key))
-      .def("evaluation_keys", &make_keys, "relinearise"_a, "rotations"_a, "swap_rows"_a,
-           "threads"_a, "progress"_a.none());
+          "batch"_a);
 
   module.def(
       "encrypt",

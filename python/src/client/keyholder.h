@@ -2,8 +2,11 @@
 #pragma once
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "common/calls.h"
 #include "common/files.h"
@@ -53,6 +56,25 @@ nb::class_<Client> bind_keyholder(nb::module_& module) {
       .def("__reduce__", [](const Client&) -> nb::object {
         throw nb::type_error("a client holds a secret key and cannot be pickled; use save()");
       });
+  return type;
+}
+
+/// The same, public keys and evaluation keys, of clients over RNS rings. `also` names the last
+/// member of a `KeyRequest`.
+template <class Client, class KeyRequest>
+nb::class_<Client> bind_ring_keyholder(nb::module_& module, const char* also) {
+  using namespace nb::literals;
+  auto type = bind_keyholder<Client>(module);
+  type.def("public_key", calling(&Client::public_key))
+      .def(
+          "evaluation_keys",
+          [](const Client& client, unsigned relinearise, const std::vector<std::int64_t>& rotations,
+             bool other, unsigned threads, const std::optional<nb::callable>& report) {
+            const KeyRequest request{relinearise, rotations, other};
+            return without_gil(
+                [&] { return client.evaluation_keys(request, threads, reporting(report)); });
+          },
+          "relinearise"_a, "rotations"_a, nb::arg(also), "threads"_a, "progress"_a.none());
   return type;
 }
 

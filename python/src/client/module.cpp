@@ -11,4 +11,6 @@ NB_MODULE(_client, module) {
   bind_binfhe_client(binfhe);
   auto bgv = module.def_submodule("bgv");
   bind_bgv_client(bgv);
+  auto ckks = module.def_submodule("ckks");
+  bind_ckks_client(ckks);
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,6 +21,12 @@
 namespace whorl::python {
 
 namespace nb = nanobind;
+
+/// Whether NumPy's arrays hold them.
+template <class T>
+inline constexpr bool is_number = std::is_arithmetic_v<T>;
+template <class T>
+inline constexpr bool is_number<std::complex<T>> = true;
 
 /// One-dimensional input; nanobind has checked type and layout.
 template <class T>

@@ -82,15 +82,14 @@ struct Handed {
 };
 /// numbers in NumPy's arrays,
 template <class T>
-requires std::is_arithmetic_v<T>
+requires is_number<T>
 struct Handed<std::span<const T>> {
   using Type = const Input<T>&;
   static std::span<const T> open(Type value) { return as_span(value); }
 };
 /// objects in lists,
 template <class T>
-requires std::is_class_v<T>
-struct Handed<std::span<const T>> {
+requires(std::is_class_v<T> && !is_number<T>) struct Handed<std::span<const T>> {
   using Type = const std::vector<T>&;
   static std::span<const T> open(Type value) { return value; }
 };
@@ -115,7 +114,7 @@ auto shown(T value) {
 }
 /// Vectors of numbers as NumPy's arrays.
 template <class T>
-requires std::is_arithmetic_v<T>
+requires is_number<T>
 auto shown(std::vector<T> values) { return as_numpy(std::move(values)); }
 
 /// A const method of `Class`, without the GIL; where there are several of a name, the one with the
@@ -128,6 +127,14 @@ auto calling(Result (Class::*method)(Arguments...) const) {
       without_gil(work);
     else
       return shown(without_gil(work));
+  };
+}
+
+/// A function of the library on a `Server`, as its method; `Arguments` as for `calling`.
+template <class Server, class... Arguments, class Result>
+auto calling_with(Result (*function)(const Server&, Arguments...)) {
+  return [function](const Server& self, typename Handed<Arguments>::Type... arguments) {
+    return without_gil([&] { return function(self, Handed<Arguments>::open(arguments)...); });
   };
 }
 

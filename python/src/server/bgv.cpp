@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "common/packing.h"
+#include "common/ring.h"
 #include "parts.h"
 #include "session.h"
 #include "whorl/circuits/slots.h"
@@ -21,20 +22,6 @@ using bgv::SlotMap;
 using Values = std::span<const std::int64_t>;
 
 namespace {
-
-Server make_server(const EvaluationKeys& keys, const std::string& device, unsigned threads,
-                   std::size_t key_budget, const std::optional<KeyCache>& key_cache) {
-  const bgv::ServerOptions options{device, threads, &interrupted, key_budget, key_cache};
-  return without_gil([&] { return Server(keys, options); });
-}
-
-/// A function of the library on a server, as a method.
-template <class... Arguments, class Result>
-auto calling_with(Result (*function)(const Server&, Arguments...)) {
-  return [function](const Server& self, typename Handed<Arguments>::Type... arguments) {
-    return without_gil([&] { return function(self, Handed<Arguments>::open(arguments)...); });
-  };
-}
 
 /// Rotations, and whether rows are exchanged.
 using Rotations = std::pair<std::vector<std::int64_t>, bool>;
@@ -53,14 +40,11 @@ void bind_bgv_server(nb::module_& module) {
       .def_prop_ro("each", &Plaintexts::each)
       .def_prop_ro("nbytes", &Plaintexts::bytes);
 
-  nb::class_<Array>(module, "Array")
-      .def_prop_ro("packing", [](const Array& a) { return to_name(a.info().packing); })
-      .def_prop_ro("count", [](const Array& a) { return a.info().count; })
-      .def_prop_ro("parts", [](const Array& a) { return a.info().parts; })
-      .def_prop_ro("limbs", [](const Array& a) { return a.info().limbs; })
-      .def_prop_ro("factor", [](const Array& a) { return a.info().factor; })
-      .def_prop_ro("length", [](const Array& a) { return a.info().length; })
-      .def_prop_ro("each", &Array::each)
+  using Info = bgv::CiphertextInfo;
+  nb::class_<Array> array(module, "Array");
+  bind_info(array, "packing", &Info::packing, "count", &Info::count, "parts", &Info::parts, "limbs",
+            &Info::limbs, "factor", &Info::factor, "length", &Info::length);
+  array.def_prop_ro("each", &Array::each)
       .def_prop_ro("noise_budget", &Array::noise_budget)
       .def_prop_ro("nbytes", &Array::bytes);
 
@@ -94,10 +78,7 @@ void bind_bgv_server(nb::module_& module) {
       },
       "parameters"_a);
 
-  bind_session<Server, Array>(module)
-      .def_prop_ro("threads", &Server::threads)
-      .def_static("create", &make_server, "keys"_a, "device"_a, "threads"_a, "key_budget"_a,
-                  "key_cache"_a.none())
+  bind_budgeted_session<Server, Array, EvaluationKeys, bgv::ServerOptions>(module)
       .def("add", calling(&Server::add), "a"_a, "b"_a)
       .def("sub", calling(&Server::sub), "a"_a, "b"_a)
       .def("negate", calling(&Server::negate), "a"_a)
@@ -120,18 +101,19 @@ void bind_bgv_server(nb::module_& module) {
       .def("encode",
            calling<Server, Plaintexts, Values, bgv::Packing, std::size_t>(&Server::encode),
            "values"_a, "packing"_a, "length"_a)
-      .def("encode_matrix", calling_with<Values, std::size_t, std::size_t>(&bgv::encode_matrix),
-           "values"_a, "rows"_a, "columns"_a)
+      .def("encode_matrix",
+           calling_with<Server, Values, std::size_t, std::size_t>(&bgv::encode_matrix), "values"_a,
+           "rows"_a, "columns"_a)
       .def("encode_diagonals",
-           calling_with<Values, std::size_t, std::int64_t>(&bgv::encode_diagonals), "values"_a,
-           "count"_a, "step"_a)
-      .def("multiply_matrix", calling_with<const Array&, const SlotMap&>(&bgv::multiply), "a"_a,
-           "matrix"_a)
-      .def("multiply_maps", calling_with<const Array&, const SlotMap&>(&bgv::multiply_maps), "a"_a,
-           "diagonals"_a)
-      .def("sum", calling_with<const Array&>(&bgv::sum), "a"_a)
-      .def("dot", calling_with<const Array&, const Array&>(&bgv::dot), "a"_a, "b"_a)
-      .def("dot", calling_with<const Array&, const Plaintexts&>(&bgv::dot), "a"_a, "b"_a)
+           calling_with<Server, Values, std::size_t, std::int64_t>(&bgv::encode_diagonals),
+           "values"_a, "count"_a, "step"_a)
+      .def("multiply_matrix", calling_with<Server, const Array&, const SlotMap&>(&bgv::multiply),
+           "a"_a, "matrix"_a)
+      .def("multiply_maps", calling_with<Server, const Array&, const SlotMap&>(&bgv::multiply_maps),
+           "a"_a, "diagonals"_a)
+      .def("sum", calling_with<Server, const Array&>(&bgv::sum), "a"_a)
+      .def("dot", calling_with<Server, const Array&, const Array&>(&bgv::dot), "a"_a, "b"_a)
+      .def("dot", calling_with<Server, const Array&, const Plaintexts&>(&bgv::dot), "a"_a, "b"_a)
       .def("take", calling<Server, Plaintexts>(&Server::take), "a"_a, "index"_a)
       .def("add_scalar", calling(&Server::add_scalar), "a"_a, "value"_a)
       .def("multiply_scalar", calling(&Server::multiply_scalar), "a"_a, "value"_a)

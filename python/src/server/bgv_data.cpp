@@ -3,8 +3,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "batches.h"
-#include "common/files.h"
 #include "common/packing.h"
+#include "common/ring.h"
 #include "parts.h"
 
 namespace whorl::python {
@@ -25,13 +25,10 @@ nb::object residues(nb::handle self) {
 
 void bind_bgv_data(nb::module_& module) {
   nb::class_<Ciphertexts> batch(module, "Ciphertexts");
-  batch.def_prop_ro("packing", [](const Ciphertexts& c) { return to_name(c.info.packing); })
-      .def_prop_ro("count", [](const Ciphertexts& c) { return c.info.count; })
-      .def_prop_ro("factor", [](const Ciphertexts& c) { return c.info.factor; })
-      .def_prop_ro("parts", [](const Ciphertexts& c) { return c.info.parts; })
-      .def_prop_ro("limbs", [](const Ciphertexts& c) { return c.info.limbs; })
-      .def_prop_ro("length", [](const Ciphertexts& c) { return c.info.length; })
-      .def_prop_ro("each", [](const Ciphertexts& c) { return c.info.each(c.parameters.N()); })
+  using Info = bgv::CiphertextInfo;
+  bind_info(batch, "packing", &Info::packing, "count", &Info::count, "factor", &Info::factor,
+            "parts", &Info::parts, "limbs", &Info::limbs, "length", &Info::length);
+  batch.def_prop_ro("each", [](const Ciphertexts& c) { return c.info.each(c.parameters.N()); })
       .def_prop_ro(
           "noise_budget",
           [](const Ciphertexts& c) { return c.parameters.log2_Q(c.info.limbs) - 1 - c.info.noise; })
@@ -43,16 +40,7 @@ void bind_bgv_data(nb::module_& module) {
       },
       [](const std::vector<const Ciphertexts*>& batches) { return bgv::concatenate(batches); });
 
-  nb::class_<PublicKey> public_key(module, "PublicKey");
-  bind_origin(public_key);
-  public_key.def_prop_ro("nbytes", [](const PublicKey& k) { return k.b.bytes() + k.seed.size(); });
-  bind_files(public_key);
-
-  bind_evaluation_keys<EvaluationKeys>(module).def_prop_ro("contents", [](const EvaluationKeys& k) {
-    nb::list result;
-    for (const auto& key : k.keys) result.append(nb::make_tuple(key.g, key.power));
-    return result;
-  });
+  bind_ring_keys<PublicKey, EvaluationKeys>(module);
 }
 
 }  // namespace whorl::python

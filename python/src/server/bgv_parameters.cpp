@@ -2,7 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "common/files.h"
+#include "common/ring.h"
 #include "parts.h"
 
 namespace whorl::python {
@@ -40,23 +40,12 @@ void bind_bgv_parameters(nb::module_& module) {
               "plain_products", &L::plain_products);
   module.def("plain_modulus", &bgv::plain_modulus, "at_least"_a, "N"_a);
 
-  auto type = bind_parameters<Parameters, ParameterLiteral>(module);
+  auto type =
+      bind_ring_parameters<Parameters, ParameterLiteral, bgv::KeyRequest>(module, "swap_rows");
   type.def_static("choose", &choose, "depth"_a, "plain_modulus"_a, "N"_a, "dnum"_a, "prime_bits"_a,
                   "sums"_a, "slots"_a, "plain_products"_a, "limbs"_a)
-      .def_prop_ro("digits", &Parameters::digits)
-      .def_prop_ro("word_bytes", &Parameters::word_bytes)
       .def_prop_ro("has_slots", &Parameters::has_slots)
-      .def("log2_Q", &log2_Q, "limbs"_a)
-      .def_prop_ro("log2_P", &Parameters::log2_P)
-      .def_prop_ro("security_bits", &Parameters::security_bits)
-      .def("describe", &Parameters::describe)
-      .def(
-          "key_bytes",
-          [](const Parameters& p, unsigned relinearise, const std::vector<std::int64_t>& rotations,
-             bool swap_rows) {
-            return bgv::key_bytes(p, {relinearise, rotations, swap_rows});
-          },
-          "relinearise"_a, "rotations"_a, "swap_rows"_a);
+      .def("log2_Q", &log2_Q, "limbs"_a);
 }
 
 }  // namespace whorl::python

@@ -24,6 +24,10 @@ NB_MODULE(_server, module) {
   bind_bgv_forecast(bgv);
   bind_bgv_data(bgv);
   bind_bgv_server(bgv);
+  auto ckks = module.def_submodule("ckks");
+  bind_ckks_parameters(ckks);
+  bind_ckks_data(ckks);
+  bind_ckks_server(ckks);
   module.def("version", [] { return std::string(whorl::version()); });
   module.def("cpu_target", [] { return whorl::cpu_target(); });
 }

@@ -16,5 +16,8 @@ void bind_bgv_parameters(nb::module_& module);
 void bind_bgv_forecast(nb::module_& module);
 void bind_bgv_data(nb::module_& module);
 void bind_bgv_server(nb::module_& module);
+void bind_ckks_parameters(nb::module_& module);
+void bind_ckks_data(nb::module_& module);
+void bind_ckks_server(nb::module_& module);
 
 }  // namespace whorl::python

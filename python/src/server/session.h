@@ -1,12 +1,14 @@
 // What servers of every scheme have.
 #pragma once
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "common/calls.h"
+#include "whorl/devices.h"
 
 namespace whorl::python {
 
@@ -32,6 +34,24 @@ nb::class_<Server> bind_session(nb::module_& module) {
       .def("take", calling<Server, Array>(&Server::take), "a"_a, "index"_a)
       .def("concatenate", calling<Server, Array>(&Server::concatenate), "arrays"_a)
       .def("synchronise", calling(&Server::synchronise));
+  return type;
+}
+
+/// The same with `threads` and `create`, of servers whose options are a device, threads, an
+/// interrupt, and room for keys.
+template <class Server, class Array, class EvaluationKeys, class Options>
+nb::class_<Server> bind_budgeted_session(nb::module_& module) {
+  using namespace nb::literals;
+  auto type = bind_session<Server, Array>(module);
+  type.def_prop_ro("threads", &Server::threads)
+      .def_static(
+          "create",
+          [](const EvaluationKeys& keys, const std::string& device, unsigned threads,
+             std::size_t key_budget, const std::optional<KeyCache>& key_cache) {
+            const Options options{device, threads, &interrupted, key_budget, key_cache};
+            return without_gil([&] { return Server(keys, options); });
+          },
+          "keys"_a, "device"_a, "threads"_a, "key_budget"_a, "key_cache"_a.none());
   return type;
 }
 

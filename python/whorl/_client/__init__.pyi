@@ -2,3 +2,4 @@
 
 from . import bgv as bgv
 from . import binfhe as binfhe
+from . import ckks as ckks

@@ -4,6 +4,7 @@ from typing import Any
 
 from . import bgv as bgv
 from . import binfhe as binfhe
+from . import ckks as ckks
 from .parts import Read
 
 class Error(Exception): ...

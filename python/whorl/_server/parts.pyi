@@ -10,6 +10,8 @@ from . import KeyCache
 U32 = np.ndarray[Any, np.dtype[np.uint32]]
 I32 = np.ndarray[Any, np.dtype[np.int32]]
 I64 = np.ndarray[Any, np.dtype[np.int64]]
+F64 = np.ndarray[Any, np.dtype[np.float64]]
+C128 = np.ndarray[Any, np.dtype[np.complex128]]
 Expected = tuple[bytes | None, bytes | None]
 """Digest of parameters, and key id."""
 

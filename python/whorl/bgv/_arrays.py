@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, TypeAlias, Union
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._array import DeviceArray, DeviceCiphertexts
+from .._array import DeviceArray
 from .._literal import Part
+from .._ring_arrays import RingArray
 from .._server import bgv as _lib
 from ._ciphertexts import Accounted, Ciphertexts
 from ._parameters import Parameters
@@ -116,7 +117,7 @@ class Matrix:
         raise TypeError("an object on a device cannot be pickled; send the values")
 
 
-class EncryptedArray(Accounted, DeviceCiphertexts["Server", Ciphertexts]):
+class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     """An immutable array of ciphertexts on the device of a `Server`, each of N integers modulo t.
 
     `Server.upload` and operations make them; nothing leaves the device before `to_host`, which has
@@ -157,10 +158,6 @@ class EncryptedArray(Accounted, DeviceCiphertexts["Server", Ciphertexts]):
     def multiply(self, other: Operand, relinearise: bool = True) -> EncryptedArray:
         """`Server.multiply`."""
         return self._server.multiply(self, other, relinearise)
-
-    def relinearise(self) -> EncryptedArray:
-        """`Server.relinearise`."""
-        return self._server.relinearise(self)
 
     def rotate(self, columns: int) -> EncryptedArray:
         """`Server.rotate`."""
@@ -205,28 +202,3 @@ class EncryptedArray(Accounted, DeviceCiphertexts["Server", Ciphertexts]):
     def shrink(self, spare_bits: float = 8) -> EncryptedArray:
         """`Server.shrink`."""
         return self._server.shrink(self, spare_bits)
-
-    def __add__(self, other: Operand) -> EncryptedArray:
-        return self._server.add(self, other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Operand) -> EncryptedArray:
-        return self._server.sub(self, other)
-
-    def __rsub__(self, other: Operand) -> EncryptedArray:
-        return self._server.add(self._server.negate(self), other)
-
-    def __mul__(self, other: Operand) -> EncryptedArray:
-        return self._server.multiply(self, other)
-
-    __rmul__ = __mul__
-
-    def __neg__(self) -> EncryptedArray:
-        return self._server.negate(self)
-
-    def __pos__(self) -> EncryptedArray:
-        return self
-
-    def __pow__(self, exponent: int) -> EncryptedArray:
-        return self._server.power(self, exponent)

@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from .._saved import Keys
+from .._ring_keys import RingEvaluationKeys, RingKeys
 from .._server import bgv as _lib
 from ._ciphertexts import Ciphertexts
 from ._parameters import Parameters
 from ._values import Packing, as_vectors, least_message
 
-MAX_BYTES = 1 << 34
-"""Keys for 16 rotations at depth 24 take 3 GB."""
 
-
-class _Key(Keys[Parameters]):
-    """What both kinds of keys have in common."""
-
-    __slots__ = ()
-
-    _most = MAX_BYTES
-    _parameters_type = Parameters
-
-
-class EvaluationKeys(_Key):
+class EvaluationKeys(RingEvaluationKeys[Parameters]):
     """Keys of relinearisation and rotations; `Client.evaluation_keys` makes them.
 
     They hold nothing secret: they may be saved, sent and pickled. The uniform halves travel as
@@ -34,39 +22,16 @@ class EvaluationKeys(_Key):
 
     _core: _lib.EvaluationKeys
     _reader = _lib.EvaluationKeys
-    _made_by = "Client.evaluation_keys()"
-
-    @property
-    def relinearise(self) -> int:
-        """Largest number of parts that can be brought back to two; 2: there is no such key."""
-        return max((power for g, power in self._core.contents if g == 1), default=1) + 1
-
-    @property
-    def rotations(self) -> tuple[int, ...]:
-        """Columns that rows can be rotated by, to the left, each in 1 … N/2 - 1, ascending."""
-        N = self.parameters.N
-        held = {g for g, _ in self._core.contents}
-        found, g = [], 1
-        for columns in range(1, N // 2):
-            g = g * 3 % (2 * N)
-            if g in held:
-                found.append(columns)
-        return tuple(found)
+    _parameters_type = Parameters
+    _generator, _reflection = 3, "swap_rows"
 
     @property
     def swap_rows(self) -> bool:
         """Whether rows can be exchanged."""
-        return (2 * self.parameters.N - 1, 1) in self._core.contents
-
-    def _contents(self) -> str:
-        rotations = len(self.rotations)
-        return (
-            f": relinearise={self.relinearise}, {rotations} rotation{'s' * (rotations != 1)}"
-            f"{', swap_rows' if self.swap_rows else ''}"
-        )
+        return self._reflects()
 
 
-class PublicKey(_Key):
+class PublicKey(RingKeys[Parameters]):
     """Encrypts, but cannot decrypt; `Client.public_key` makes it.
 
     It may be saved, sent and pickled. (OpenFHE: PublicKey.)
@@ -76,6 +41,7 @@ class PublicKey(_Key):
 
     _core: _lib.PublicKey
     _reader = _lib.PublicKey
+    _parameters_type = Parameters
     _made_by = "Client.public_key()"
 
     def encrypt(self, values: ArrayLike, packing: Packing = "slots") -> Ciphertexts:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypedDict
 
-from .._literal import (
-    CheckedParameters,
-    Part,
-    as_integer,
-    as_long,
-    as_real,
-    as_text,
-    as_word,
-    list_of,
+from .._literal import Part, as_integer, as_long, as_real, as_text, as_word, list_of
+from .._ring_parameters import (
+    RingParameters,
+    as_ring,
+    literal_alone,
+    refuse_consent,
+    within,
 )
+from .._ring_parameters import as_request as ring_request
 from .._server import bgv as _lib
-from ..errors import ParameterError
 
 MAX_MODULUS = 2**31
 """Plaintext moduli are below it."""
@@ -51,7 +48,7 @@ class ParameterLiteral(TypedDict, total=False):
     """Products with plaintexts in sequence that it was chosen for, in addition. Default 0."""
 
 
-class Parameters(CheckedParameters):
+class Parameters(RingParameters):
     """Validated, immutable parameters; `parameters` makes them.
 
     They can be pickled, saved and loaded, compared, and used as keys of dictionaries.
@@ -74,7 +71,6 @@ class Parameters(CheckedParameters):
         | {"digit_limbs": as_word, "sigma": as_real, "depth": as_word, "plain_products": as_word}
     )
 
-    name = Part[str]("_literal.name", "What they were chosen for, or a literal's name.")
     N = Part[int](
         "_literal.N", "Ring dimension; slots of a ciphertext (OpenFHE: GetRingDimension)."
     )
@@ -82,20 +78,6 @@ class Parameters(CheckedParameters):
         "_literal.t",
         "Plaintext modulus: values are integers modulo t (OpenFHE: GetPlaintextModulus).",
     )
-    chain = Part[tuple[int, ...]](
-        "_literal.chain", "Primes of the ciphertext modulus Q; a fresh ciphertext has all.", tuple
-    )
-    special = Part[tuple[int, ...]](
-        "_literal.special", "Primes of P, which key switching needs beside.", tuple
-    )
-    limbs = Part[int]("_literal.chain", "Number of primes of the chain.", len)
-    digit_limbs = Part[int](
-        "_literal.digit_limbs", "Primes of the chain to a digit of key switching."
-    )
-    digits = Part[int](
-        "_core.digits", "Digits of key switching at the top level (OpenFHE: NumLargeDigits)."
-    )
-    sigma = Part[float]("_literal.sigma", "Standard deviation of errors.")
     depth = Part[int](
         "_literal.depth",
         "Multiplications in sequence that they were chosen for (OpenFHE: MultiplicativeDepth).",
@@ -109,16 +91,6 @@ class Parameters(CheckedParameters):
         "_core.has_slots",
         "Whether t is a prime that is 1 modulo 2N, so that vectors are packed in N slots.",
     )
-    log2_P = Part[float]("_core.log2_P", "Bits of the product of the special primes.")
-    security_bits = Part[float](
-        "_core.security_bits",
-        "Lower bound of the estimated security of the keys, which live modulo Q·P.",
-    )
-
-    @property
-    def word_bits(self) -> int:
-        """32 or 64: the words of residues."""
-        return 8 * self._core.word_bytes
 
     @property
     def log2_Q(self) -> float:
@@ -170,23 +142,11 @@ class Parameters(CheckedParameters):
         )
 
 
-def _columns(field: str, value: Any) -> int:
-    return as_integer(field, value, -(2**62), 2**62)
-
-
 def as_request(
     relinearise: int, rotations: Iterable[int], swap_rows: bool, inner_sum: int
 ) -> tuple[int, list[int], bool]:
     """A request for keys as the C++ library takes it."""
-    wanted = list_of(_columns, "integers")("rotations", rotations)
-    columns = as_integer("inner_sum", inner_sum, 0, 2**16)
-    if columns & (columns - 1):
-        raise ParameterError(f"inner_sum: {columns} is not a power of two")
-    step = 1
-    while step < columns:
-        wanted.append(step)
-        step *= 2
-    return as_integer("relinearise", relinearise, 0, 2**31), wanted, bool(swap_rows)
+    return ring_request(relinearise, rotations, swap_rows, "inner_sum", inner_sum)
 
 
 def parameters(
@@ -244,18 +204,9 @@ def parameters(
         "plain_products": plain_products,
     }
     if literal is not None:
-        if not isinstance(literal, Mapping):
-            raise TypeError(f"literal: a mapping is needed, not {type(literal).__name__}")
-        for name, value in given.items():
-            if value != inspect.signature(parameters).parameters[name].default:
-                raise ParameterError(
-                    f"{name} = {value} is given beside a literal, which has all fields itself"
-                )
+        literal_alone(parameters, literal, given)
         return Parameters._create(literal, allow_insecure)
-    if allow_insecure:
-        raise ParameterError(
-            "allow_insecure is given without a literal; what is picked has 128 bits of security"
-        )
+    refuse_consent(allow_insecure)
     return Parameters(_lib.Parameters.choose(**checked_requirements(**given), limbs=0))
 
 
@@ -274,29 +225,18 @@ def plain_modulus(at_least: int = 2, N: int = 32768) -> int:
     >>> plain_modulus(at_least=100_000), plain_modulus(at_least=100_000, N=8192)
     (786433, 114689)
     """
-    return _lib.plain_modulus(as_integer("at_least", at_least, 0, 2**64 - 1), _ring(N))
-
-
-def _ring(N: int) -> int:
-    value = as_integer("N", N, 1024, 2**17)
-    if value & (value - 1):
-        raise ParameterError(f"N: {value} is not a power of two")
-    return value
-
-
-def _within(low: int, high: int) -> Callable[[str, Any], int]:
-    return lambda name, value: as_integer(name, value, low, high)
+    return _lib.plain_modulus(as_integer("at_least", at_least, 0, 2**64 - 1), as_ring(N))
 
 
 _REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
     {
-        "depth": _within(0, 1000),
-        "plain_modulus": _within(0, 2**64 - 1),
-        "N": lambda _, value: 0 if value is None else _ring(value),
-        "dnum": _within(1, 16),
-        "prime_bits": _within(26, 60),
+        "depth": within(0, 1000),
+        "plain_modulus": within(0, 2**64 - 1),
+        "N": lambda _, value: 0 if value is None else as_ring(value),
+        "dnum": within(1, 16),
+        "prime_bits": within(26, 60),
         "sums": as_real,
         "slots": lambda _, value: bool(value),
-        "plain_products": _within(0, 64),
+        "plain_products": within(0, 64),
     }
 )

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape, repeated, stack
 from .._literal import Part, as_integer
+from .._ring_session import (
+    MAX_POWER,
+    RingSession,
+    as_distance,
+    is_alone,
+    needing,
+    repeated_rows,
+)
 from .._server import bgv as _lib
-from .._session import BudgetedSession, spread
-from ..errors import DeviceError, EncodingError, KeyMismatchError, ParameterError, ShapeError
+from .._session import spread
+from ..errors import DeviceError, EncodingError, ShapeError
 from ._arrays import EncryptedArray, Matrix, Mean, Plaintexts
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys
@@ -21,11 +27,9 @@ from ._parameters import Parameters
 from ._values import Packing, Values, as_matrix, as_scalar, as_vectors
 
 Encrypted = EncryptedArray | Ciphertexts
-MAX_COLUMNS = 2**62
-MAX_POWER = 2**16
 
 
-class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
+class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     """Evaluates on arrays of ciphertexts with evaluation keys only.
 
     `help(Server.__init__)` explains the arguments, and the errors that they raise. With neither a
@@ -125,11 +129,6 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
         return self._operate(a, b, core.sub, sub_scalar, core.sub_plain)
 
-    def negate(self, a: Encrypted) -> EncryptedArray:
-        """-a (OpenFHE: EvalNegate)."""
-        x = self.upload(a)
-        return self._wrap(self._core.negate(x._core), x.shape)
-
     def multiply(
         self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike, relinearise: bool = True
     ) -> EncryptedArray:
@@ -157,21 +156,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
         `ParameterError` for another exponent.
         """
-        left = as_integer("exponent", exponent, 1, MAX_POWER)
-        square, result = self.upload(a), None
-        while True:
-            if left & 1:
-                result = square if result is None else self.multiply(result, square)
-            left >>= 1
-            if left == 0:
-                assert result is not None
-                return result
-            square = self.square(square)
-
-    def relinearise(self, a: Encrypted) -> EncryptedArray:
-        """Brings ciphertexts back to two parts (OpenFHE: Relinearize)."""
-        x = self.upload(a)
-        return self._wrap(self._core.relinearise(x._core), x.shape)
+        return self._power(a, as_integer("exponent", exponent, 1, MAX_POWER))
 
     # ---- moving slots
 
@@ -217,7 +202,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         with a plaintext. (OpenFHE: EvalSum.)
         """
         x = self.upload(a)
-        with _needing("a sum", "sums=True"):
+        with needing("a sum", _keys("sums=True")):
             return self._wrap(self._core.sum(x._core), x.shape)
 
     def mean(self, a: Encrypted) -> Mean:
@@ -228,7 +213,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         the sum is within -t/2 … t/2 (unsigned: 0 … t-1), so choose t for the sum.
         """
         x = self.upload(a)
-        with _needing("a mean", "sums=True"):
+        with needing("a mean", _keys("sums=True")):
             return Mean(self._wrap(self._core.sum(x._core), x.shape), x.length)
 
     def dot(self, a: Encrypted, b: Encrypted | Plaintexts | ArrayLike) -> EncryptedArray:
@@ -242,7 +227,7 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             b = self.encode(b)
 
         def dot(x: _lib.Array, y: _lib.Array | _lib.Plaintexts) -> _lib.Array:
-            with _needing("a dot product", "sums=True"):
+            with needing("a dot product", _keys("sums=True")):
                 return core.dot(x, y)
 
         return self._operate(a, b, dot, core.multiply_scalar, dot)
@@ -273,9 +258,9 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             raise DeviceError("matmul: the matrix is prepared on another server")
         x = self.upload(a)
         if b._core.rows:
-            with _needing("a product with a matrix", str(b.shape)):
+            with needing("a product with a matrix", _keys(str(b.shape))):
                 return self._wrap(self._core.multiply_matrix(x._core, b._core), x.shape)
-        with _needing("a product with diagonals", f"diagonals=[({b.shape[-2]}, step)]"):
+        with needing("a product with diagonals", _keys(f"diagonals=[({b.shape[-2]}, step)]")):
             maps = self._core.multiply_maps(x._core, b._core)
         results = [self._wrap(each, x.shape) for each in maps]
         return results[0] if len(b.shape) == 2 else stack(results)
@@ -303,24 +288,9 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     # ---- operands
 
-    def _operate(
-        self,
-        a: Encrypted,
-        b: Encrypted | Plaintexts | ArrayLike,
-        with_array: Callable[[_lib.Array, _lib.Array], _lib.Array],
-        with_scalar: Callable[[_lib.Array, int], _lib.Array],
-        with_plain: Callable[..., _lib.Array],
-    ) -> EncryptedArray:
-        """Calls the form of the operation that fits the kind of `b`."""
-        if isinstance(b, (EncryptedArray, Ciphertexts)):
-            (x, y), shape = self._meet(a, b)
-            return self._wrap(with_array(x._core, y._core), shape)
-        x = self.upload(a)
-        scalar = as_scalar(b)
-        if scalar is not None:
-            return self._wrap(with_scalar(x._core, self._residue(scalar)), x.shape)
-        x, plain, shape = self._plain(x, b)
-        return self._wrap(with_plain(x._core, *plain), shape)
+    def _scalar(self, value: object) -> int | None:
+        scalar = as_scalar(value)
+        return None if scalar is None else self._residue(scalar)
 
     def _residue(self, value: int) -> int:
         t = self._parameters.t
@@ -342,24 +312,15 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             return x, (spread(values, shape)._core,), shape
         vectors, prefix, length = as_vectors(values, self._parameters, "plaintext")
         shape = np.broadcast_shapes(a.shape, prefix)
-        alone = math.prod(prefix) == 1 and length <= self._parameters.N
-        if math.prod(prefix) != math.prod(shape) and not alone:
-            vectors = np.broadcast_to(vectors.reshape(*prefix, length), (*shape, length))
-            vectors = vectors.reshape(-1)
+        if not is_alone(prefix) or length > self._parameters.N:
+            vectors = repeated_rows(vectors, prefix, length, shape)
         x = _matching(spread(a, shape), -(-length // self._parameters.N))
         return x, (vectors, length), shape
 
 
-@contextlib.contextmanager
-def _needing(operation: str, rotations: str) -> Iterator[None]:
-    """Says in a `KeyMismatchError` what was to be computed, and which keys serve."""
-    try:
-        yield
-    except KeyMismatchError as error:
-        raise KeyMismatchError(
-            f"{operation} needs keys that the server does not have: {error}. They are made by "
-            f"client.evaluation_keys(**bgv.rotations_for(parameters, {rotations}))"
-        ) from None
+def _keys(rotations: str) -> str:
+    """The arguments of `Client.evaluation_keys` for these arguments of `rotations_for`."""
+    return f"**bgv.rotations_for(parameters, {rotations})"
 
 
 def _matching(a: EncryptedArray, each: int) -> EncryptedArray:
@@ -368,7 +329,4 @@ def _matching(a: EncryptedArray, each: int) -> EncryptedArray:
 
 
 def _columns(columns: int) -> int:
-    try:
-        return as_integer("columns", columns, -MAX_COLUMNS, MAX_COLUMNS)
-    except ParameterError as error:
-        raise ParameterError(f"rotate: {error}") from None
+    return as_distance("columns", columns)

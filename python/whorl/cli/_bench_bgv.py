@@ -15,6 +15,7 @@ from ..bgv import Client, EncryptedArray, EvaluationKeys, Server, parameters
 from ..bgv._values import Packing
 from . import _bgv as scheme
 from . import _records as shared
+from . import _ring_options as ring_options
 from ._completion import one_of
 from ._output import out, pairs, size, table
 
@@ -124,10 +125,10 @@ def bgv(
             autocompletion=one_of(*OPERATIONS, *AROUND),
         ),
     ] = None,
-    depth: scheme.Depth = 12,
+    depth: ring_options.Depth = 12,
     plain_modulus: scheme.PlainModulus = 65537,
-    ring: scheme.Ring = 0,
-    dnum: scheme.Digits = 3,
+    ring: ring_options.Ring = 0,
+    dnum: ring_options.Digits = 3,
     prime_bits: scheme.PrimeBits = 30,
     slots: Annotated[
         bool, typer.Option("--slots/--coefficients", help="Which packing t must allow.")

@@ -6,12 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
+from . import _ring_options as shared
 from ._scheme import Scheme
 
-Depth = Annotated[int, typer.Option(help="Multiplications in sequence.")]
 PlainModulus = Annotated[int, typer.Option(help="t: values are integers modulo t.")]
-Ring = Annotated[int, typer.Option("--ring", help="N; 0: the least that is secure.")]
-Digits = Annotated[int, typer.Option(help="Digits of key switching.")]
 PrimeBits = Annotated[int, typer.Option(help="26 … 31, or 46 … 60.")]
 
 
@@ -19,10 +17,10 @@ def _keygen(
     scheme: Scheme,
     allow_insecure: bool,
     *,
-    depth: Depth = 12,
+    depth: shared.Depth = 12,
     plain_modulus: PlainModulus = 65537,
-    ring: Ring = 0,
-    dnum: Digits = 3,
+    ring: shared.Ring = 0,
+    dnum: shared.Digits = 3,
     prime_bits: PrimeBits = 30,
     sums: Annotated[
         float, typer.Option(help="log2 of the ciphertexts that are added before each product.")
@@ -31,12 +29,8 @@ def _keygen(
     coefficients: Annotated[
         bool, typer.Option("--coefficients", help="For a t that allows no slots.")
     ] = False,
-    relinearise: Annotated[
-        int, typer.Option(help="Parts that products may have; 2: no key for products.")
-    ] = 3,
-    rotations: Annotated[
-        str, typer.Option(help="Columns to rotate by, to the left: 1,2,-1.")
-    ] = "none",
+    relinearise: shared.Relinearise = 3,
+    rotations: shared.Rotations = "none",
     swap_rows: Annotated[
         bool, typer.Option("--swap-rows", help="A key for swap_rows, too.")
     ] = False,
@@ -50,10 +44,7 @@ def _keygen(
         str, typer.Option(help="Keys for x @ matrix: rows and columns of each, as 10x4,3x3.")
     ] = "none",
 ) -> tuple[Any, dict[str, Any]]:
-    if allow_insecure:
-        raise ValueError(
-            "--allow-insecure: keygen chooses parameters of 128 bits or more for bgv; leave it out"
-        )
+    shared.refuse_insecure("bgv", allow_insecure)
     shapes = _shapes(matrices)
     chosen = scheme.part("parameters")(
         *(depth, plain_modulus, ring or None, dnum, prime_bits, sums),
@@ -63,17 +54,10 @@ def _keygen(
     needs = scheme.part("rotations_for")(chosen, *shapes, sums=vector_sums)
     return chosen, {
         "relinearise": relinearise,
-        "rotations": [*_integers(rotations), *needs["rotations"]],
+        "rotations": [*shared.integers(rotations), *needs["rotations"]],
         "swap_rows": swap_rows or needs["swap_rows"],
         "inner_sum": inner_sum,
     }
-
-
-def _integers(text: str) -> list[int]:
-    try:
-        return [] if text == "none" else [int(part) for part in text.split(",")]
-    except ValueError:
-        raise ValueError(f"--rotations: integers are needed, as 1,2,-1, not {text!r}") from None
 
 
 def _shapes(text: str) -> list[tuple[int, int]]:
@@ -91,9 +75,7 @@ def _encrypt(
     client: Any,
     values: Any,
     *,
-    coefficients: Annotated[
-        bool, typer.Option("--coefficients", help="A row is a polynomial, not slots.")
-    ] = False,
+    coefficients: shared.Coefficients = False,
 ) -> Any:
     return client.encrypt(values, "coefficients" if coefficients else "slots")
 
@@ -110,12 +92,7 @@ def _decrypt(
         bool, typer.Option("--all-slots", help="All slots, also those behind the values.")
     ] = False,
     signed: Annotated[bool, typer.Option("--signed", help="-t/2 … t/2, not 0 … t-1.")] = False,
-    allow_spent: Annotated[
-        bool,
-        typer.Option(
-            "--allow-spent", help="Decrypt where the noise bound is spent: values may be wrong."
-        ),
-    ] = False,
+    allow_spent: shared.AllowSpent = False,
 ) -> Any:
     if first and all_slots:
         raise ValueError("one of --first and --all-slots is needed, not both")

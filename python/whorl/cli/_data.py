@@ -29,8 +29,8 @@ def keygen(
     scheme: Annotated[
         str,
         typer.Option(
-            help="binfhe: bits and small integers; bgv: vectors.",
-            autocompletion=completion.one_of("binfhe", "bgv"),
+            help="binfhe: bits and small integers; bgv: vectors of integers; ckks: of numbers.",
+            autocompletion=completion.one_of("binfhe", "bgv", "ckks"),
         ),
     ] = "binfhe",
     secret: files.Secret = files.SECRET,
@@ -81,7 +81,7 @@ def encrypt(
     messages: Annotated[
         list[str],
         typer.Argument(
-            help="Integers, or one .npy, .csv, .txt or .json file, or -.",
+            help="Numbers, or one .npy, .csv, .txt or .json file, or -.",
             autocompletion=completion.files,
         ),
     ],
@@ -93,13 +93,13 @@ def encrypt(
     force: files.Force = False,
     **given: Any,
 ) -> None:
-    """Encrypt integers."""
+    """Encrypt integers, or for ckks real or complex numbers."""
     outputs.not_over(output, passphrase_file=passphrase_file)
     with outputs.Staged(output, lambda: outputs.new_file(output, force)) as new:
         header = _frames.read(secret)
         chosen = schemes.of(header, "secret")
         [options] = arguments(chosen, given, "encrypt")
-        values = _values.read(messages)
+        values = _values.read(messages, chosen.integers)
         client = files.open_client(
             *(chosen.part("Client"), header, passphrase_file),
             *(allow_insecure, allow_readable_by_others),
@@ -284,7 +284,7 @@ def _expression(scheme: Scheme, what: list[str]) -> _Job:
 
     in_clear = {name: path for name, path in names.items() if _values.is_named_so(path)}
     _expressions.check_in_clear(text, in_clear)
-    values = {name: _values.read_array(path) for name, path in in_clear.items()}
+    values = {name: _values.read_array(path, scheme.integers) for name, path in in_clear.items()}
     notes: set[str] = set()
     encrypted = [name for name in names if name not in in_clear]
     if not encrypted:
@@ -293,11 +293,11 @@ def _expression(scheme: Scheme, what: list[str]) -> _Job:
     def work(server: Any, arrays: list[Any]) -> Any:
         functions = {name: getattr(server, name) for name in scheme.functions}
         uploaded = {name: server.upload(each) for name, each in zip(encrypted, arrays, strict=True)}
-        result = _expressions.evaluate(text, {**values, **uploaded}, functions)
+        result = _expressions.evaluate(text, {**values, **uploaded}, functions, scheme.integers)
         if isinstance(result, tuple):  # a mean: total and number of values
             result, count = result
             notes.add(f"the mean is the decrypted value divided by {count}")
-        if isinstance(result, int) or type(result).__module__ == "numpy":
+        if isinstance(result, (int, float, complex)) or type(result).__module__ == "numpy":
             raise ValueError(f"'{text}' is {result}: there is nothing encrypted in it")
         return result
 

@@ -51,17 +51,15 @@ def _power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
-def _binary(
-    node: ast.expr, operate: Callable[[Any, Any], Any], a: Any, b: Any, functions: Functions
-) -> Any:
+def _binary(operate: Callable[[Any, Any], Any], a: Any, b: Any, functions: Functions) -> Any:
     try:
         return operate(a, b)
     except TypeError as error:
         if "unsupported operand" not in str(error):
             raise
         raise ValueError(
-            f"'{ast.unparse(node)}': these ciphertexts do not have this operator; there are the "
-            f"functions {', '.join(functions)}"
+            "these ciphertexts do not have this operator; there are the functions "
+            f"{', '.join(functions)}"
         ) from None
 
 
@@ -87,14 +85,14 @@ def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
         return found
 
     match node:
-        case ast.Constant(value=int(number)):
+        case ast.Constant(value=int() | float() | complex() as number):
             return number
         case ast.Name(id=name) if name in names:
             return names[name]
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return _power(value(left), value(right))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _binary(node, _BINARY[type(op)], value(left), value(right), functions)
+            return _binary(_BINARY[type(op)], value(left), value(right), functions)
         case ast.UnaryOp(op=unary, operand=operand) if type(unary) in _UNARY:
             return _UNARY[type(unary)](value(operand))
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
@@ -106,8 +104,12 @@ def _value(node: ast.expr, names: Names, functions: Functions) -> Any:
     raise ValueError(f"'{ast.unparse(node)}' is not allowed here")
 
 
-def _parse(text: str) -> ast.expr:
-    return ast.parse(text.strip(), mode="eval").body
+def _parse(text: str, integers: bool = True) -> ast.expr:
+    body = ast.parse(text.strip(), mode="eval").body
+    for node in ast.walk(body):
+        if integers and isinstance(node, ast.Constant) and isinstance(node.value, (float, complex)):
+            raise ValueError(f"'{ast.unparse(node)}' is not allowed here")
+    return body
 
 
 _WRONG = (SyntaxError, ZeroDivisionError, TypeError, ValueError, RecursionError)
@@ -134,7 +136,7 @@ def names_of(text: str, functions: Collection[str]) -> set[str]:
     """The names in an expression except functions. `ValueError` if it is not an expression, or
     calls others."""
     try:
-        nodes = list(ast.walk(_parse(text)))
+        nodes = list(ast.walk(_parse(text, False)))
     except SyntaxError as error:
         raise ValueError(f"'{text}' is not an expression: {error.msg}") from None
     except _WRONG as error:
@@ -153,7 +155,7 @@ def check_in_clear(text: str, in_clear: Collection[str]) -> None:
 
     NumPy would do it in 64 bits, which may be too few.
     """
-    for node in ast.walk(_parse(text)):
+    for node in ast.walk(_parse(text, False)):
         parts: list[ast.expr] = []
         if isinstance(node, ast.IfExp):
             parts = [node.body, node.orelse]
@@ -168,13 +170,13 @@ def check_in_clear(text: str, in_clear: Collection[str]) -> None:
                 )
 
 
-def evaluate(text: str, names: Names, functions: Functions) -> Any:
-    """The value of an expression: integers, `names`, Python's operators on them, `functions`.
+def evaluate(text: str, names: Names, functions: Functions, integers: bool = True) -> Any:
+    """The value of an expression: numbers, `names`, Python's operators on them, `functions`.
 
-    Nothing else is run. `ValueError` for anything else, and for an operator that the objects behind
-    the names do not have.
+    With `integers` numbers must be integers. Nothing else is run. `ValueError` for anything else,
+    and for an operator that the objects behind the names do not have.
     """
     try:
-        return _value(_parse(text), names, functions)
+        return _value(_parse(text, integers), names, functions)
     except _WRONG as error:
         raise ValueError(f"'{text}': {error}") from None

@@ -66,7 +66,9 @@ def _file(path: Path) -> list[tuple[str, str]]:
         name for name in parameter_sets() if parameters(name, allow_insecure=True).digest == digest
     ]
     key, kind = frame["key_id"].hex(), str(frame["type"])
-    known = "" if kind.startswith("BGV") else f"{', '.join(named) or 'none of the named sets'}, "
+    known = f"{', '.join(named) or 'none of the named sets'}, "
+    if kind.startswith(("BGV", "CKKS")):  # which have no named sets
+        known = ""
     return [
         ("file", str(path)),
         ("type", kind),
@@ -85,8 +87,17 @@ _READERS = {
     "BGV evaluation keys": ("whorl.bgv", "EvaluationKeys"),
     "BGV public key": ("whorl.bgv", "PublicKey"),
     "BGV ciphertexts": ("whorl.bgv", "Ciphertexts"),
+    "CKKS parameters": ("whorl.ckks", "Parameters"),
+    "CKKS evaluation keys": ("whorl.ckks", "EvaluationKeys"),
+    "CKKS public key": ("whorl.ckks", "PublicKey"),
+    "CKKS ciphertexts": ("whorl.ckks", "Ciphertexts"),
 }
 """Type of a file -> module and class that read it."""
+_REFLECTIONS = {
+    "BGV evaluation keys": ("exchange of rows", "swap_rows"),
+    "CKKS evaluation keys": ("conjugation", "conjugate"),
+}
+"""Type of a file of keys for rotations -> what one more key is for, and whether there is one."""
 _SHOWN = 12
 """Rotations that are listed."""
 
@@ -103,14 +114,15 @@ def _contents(path: Path, kind: str, **limits: int | None) -> list[tuple[str, st
         return _ciphertexts(loaded, module)
     made_under = loaded.parameters
     rows = [*made_under._details(), ("security", f"{made_under.security_bits:.1f} bits")]
-    if kind == "BGV evaluation keys":
+    if kind in _REFLECTIONS:
+        what, attribute = _REFLECTIONS[kind]
         held = loaded.rotations
         listed = ", ".join(map(str, held[:_SHOWN])) or "none"
         more = f", … ({len(held)} in all)" if len(held) > _SHOWN else ""
         rows += [
             ("relinearise", f"up to {loaded.relinearise} parts"),
             ("rotations", f"{listed}{more}"),
-            ("exchange of rows", "yes" if loaded.swap_rows else "no"),
+            (what, "yes" if getattr(loaded, attribute) else "no"),
         ]
     return rows
 
@@ -121,6 +133,8 @@ def _ciphertexts(array: Any, module: str) -> list[tuple[str, str]]:
         padding = "under a padding bit" if array.padding else "without a padding bit"
         return [*rows, ("p", f"{array.p}, {padding}")]
     chosen = array.parameters
+    if module == "whorl.ckks":
+        return [*rows, *array._details()]
     return [
         *rows,
         ("t", str(chosen.t)),

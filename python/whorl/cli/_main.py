@@ -16,18 +16,19 @@ from ..errors import Error
 from . import _bench, _bench_bgv, _demo, _info, _interrupt, _params
 from ._bgv import BGV
 from ._binfhe import BINFHE
+from ._ckks import CKKS
 from ._messages import in_options
 from ._output import err
 from ._scheme import register
 
 app = typer.Typer(
     name="whorl",
-    help="Compute on encrypted data: Boolean gates, look-up tables, exact vectors.",
+    help="Compute on encrypted data: Boolean gates, look-up tables, exact and approximate vectors.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 
-register(app, [BINFHE, BGV])
+register(app, [BINFHE, BGV, CKKS])
 app.add_typer(_params.app, name="params")
 app.command("info")(_info.info)
 _bench.app.command("bgv")(_bench_bgv.bgv)

@@ -45,6 +45,8 @@ class Scheme:
     """Type of its files of secret keys. Without it there is no keygen, encrypt and decrypt."""
     functions: Sequence[str] = ()
     """Methods of `Server` that expressions may call."""
+    integers: bool = True
+    """Whether values are integers, and no real or complex numbers."""
     keygen: Callable[..., tuple[Any, Mapping[str, Any]]] | None = None
     """(scheme, allow_insecure, *, …): parameters, and arguments of `Client.evaluation_keys`."""
     encrypt: Callable[..., Any] = lambda scheme, client, values: client.encrypt(values)
@@ -54,7 +56,7 @@ class Scheme:
     server: Callable[..., Any] = _open_server
     """(scheme, keys, device, threads, *, …): a server."""
     decrypt: Callable[..., Any] = lambda scheme, client, ciphertexts: client.decrypt(ciphertexts)
-    """(scheme, client, ciphertexts, *, …): an array of integers."""
+    """(scheme, client, ciphertexts, *, …): an array of numbers."""
 
     def part(self, name: str) -> Any:
         """A class of the scheme's module, imported when it is needed."""

@@ -1,6 +1,6 @@
-"""The server's half of both schemes: evaluation keys, ciphertexts, operations; nothing secret.
+"""The server's half of all schemes: evaluation keys, ciphertexts, operations; nothing secret.
 
->>> from whorl.server import bgv, binfhe
+>>> from whorl.server import bgv, binfhe, ckks
 >>> hasattr(binfhe, "Server"), hasattr(binfhe, "Client")
 (True, False)
 
@@ -10,6 +10,6 @@ that holds a secret (`TypeMismatchError`).
 """
 
 from .._key_cache import KeyCache
-from . import bgv, binfhe
+from . import bgv, binfhe, ckks
 
-__all__ = ["KeyCache", "bgv", "binfhe"]
+__all__ = ["KeyCache", "bgv", "binfhe", "ckks"]

@@ -17,6 +17,12 @@ void key_uniform(const ring::RnsPlan<Word>& plan, const ring::KeyLayout& layout,
 
 namespace {
 
+void check_basis(const ring::Basis& basis, std::size_t limbs) {
+  if (!ring::Basis::range(0, static_cast<unsigned>(limbs)).includes(basis))
+    throw ParameterError("fresh ciphertexts have the primes " + basis.describe() +
+                         "; they must be of the chain, which has " + std::to_string(limbs));
+}
+
 /// Limb l of `limbs`, modulo q.
 template <class Word>
 void ciphertext_limb(const math::Seed& seed, std::size_t index, std::size_t limbs, std::size_t l,
@@ -29,9 +35,7 @@ void ciphertext_limb(const math::Seed& seed, std::size_t index, std::size_t limb
 template <class Word>
 void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basis,
                         const math::Seed& seed, std::size_t index, std::span<Word> a) {
-  if (!plan.level(plan.limbs()).includes(basis))
-    throw ParameterError("fresh ciphertexts have the primes " + basis.describe() +
-                         "; they must be of the chain, which has " + std::to_string(plan.limbs()));
+  check_basis(basis, plan.limbs());
   std::size_t r = 0;
   for (const unsigned l : basis.indices())
     ciphertext_limb<Word>(seed, index, plan.limbs(), l, plan.moduli()[l].value(),
@@ -40,12 +44,14 @@ void ciphertext_uniform(const ring::RnsPlan<Word>& plan, const ring::Basis& basi
 
 template <class Word>
 void ciphertexts_uniform(std::uint32_t N, std::span<const std::uint64_t> chain,
-                         const math::Seed& seed, std::size_t count,
+                         const ring::Basis& basis, const math::Seed& seed, std::size_t count,
                          std::span<const std::uint32_t> numbers, std::span<Word> a) {
-  for (std::size_t l = 0; l < chain.size(); ++l)
+  check_basis(basis, chain.size());
+  std::size_t row = 0;
+  for (const unsigned l : basis.indices())
     for (std::size_t i = 0; i < count; ++i)
       ciphertext_limb<Word>(seed, numbers.empty() ? i : numbers[i], chain.size(), l, chain[l],
-                            a.subspan((l * count + i) * N, N));
+                            a.subspan(row++ * N, N));
 }
 
 template <class Word>
@@ -70,7 +76,7 @@ KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>> plan,
   template void ciphertext_uniform(const ring::RnsPlan<Word>&, const ring::Basis&,                 \
                                    const math::Seed&, std::size_t, std::span<Word>);               \
   template void ciphertexts_uniform(std::uint32_t, std::span<const std::uint64_t>,                 \
-                                    const math::Seed&, std::size_t,                                \
+                                    const ring::Basis&, const math::Seed&, std::size_t,            \
                                     std::span<const std::uint32_t>, std::span<Word>);              \
   template KeyRows<Word> key_rows(std::shared_ptr<const ring::RnsPlan<Word>>,                      \
                                   const ring::KeyLayout&, const math::Seed&, const WordArray&);

@@ -169,9 +169,10 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
     state->log2_Q.push_back(state->log2_Q.back() + log2_of(q));
   for (const std::uint64_t p : literal.special) state->log2_P += log2_of(p);
   if (state->security < 128 && !allow_insecure)
-    reject("N = " + std::to_string(literal.N) + " with log2 QP = " +
-           math::text_of(state->log2_Q.back() + state->log2_P) + " is estimated at " +
-           lattice::describe(security) + ", below 128: set allow_insecure to accept this");
+    reject("N = " + std::to_string(literal.N) +
+           " with log2 QP = " + math::text_of(state->log2_Q.back() + state->log2_P) +
+           ": the estimated security is " + lattice::describe(security) +
+           ", but 128 bits are needed: set allow_insecure to accept this");
   state->literal = std::move(literal);
   return Parameters(std::move(state));
 }

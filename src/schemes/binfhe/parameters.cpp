@@ -199,9 +199,9 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   state->security = {lwe.bits, ring.bits};
   if (!allow_insecure && state->security.bits() < 128)
     throw ParameterError("security of " + (literal.name.empty() ? "the set" : literal.name) +
-                         " is estimated at " + lattice::describe(lwe) + " (LWE key) and " +
+                         ": the estimate is " + lattice::describe(lwe) + " (LWE key) and " +
                          lattice::describe(ring) +
-                         " (ring key): below 128; allow_insecure accepts it");
+                         " (ring key), but 128 bits are needed: set allow_insecure to accept this");
   state->literal = std::move(literal);
   return Parameters(std::move(state));
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string>
 
+#include "schemes/ckks/derived.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -25,6 +26,14 @@ std::string power(double log2) {
 /// Doubles keep values to 2^-53: what scales that are rounded to doubles add to an error.
 constexpr double log2_of_rounding = -52;
 
+/// How many values a product has: slots as the longer operand, coefficients up to the sum of both
+/// degrees.
+std::uint64_t length_of_product(const CiphertextInfo& product, std::uint64_t a, std::uint64_t b,
+                                std::uint32_t N) {
+  if (product.packing != Packing::coefficients) return product.length;
+  return std::min<std::uint64_t>(a + b - 1, N);
+}
+
 const char* name(Packing packing) {
   return packing == Packing::complex ? "complex numbers"
          : packing == Packing::real  ? "real numbers"
@@ -34,11 +43,8 @@ const char* name(Packing packing) {
 }  // namespace
 
 Account::Account(const Parameters& parameters) : parameters_(parameters), noise_(parameters) {
-  for (unsigned level = 0; level <= parameters.depth(); ++level) {
-    ring::Basis basis;
-    for (const unsigned i : parameters.primes(level)) basis.insert(i);
-    bases_.push_back(basis);
-  }
+  for (unsigned level = 0; level <= parameters.depth(); ++level)
+    bases_.push_back(basis_of(parameters, level));
 }
 
 void Account::check(const Parameters& parameters, const Info& a) {
@@ -193,6 +199,7 @@ Account::Two Account::multiply(const Info& first, const Info& second) const {
     throw ShapeError("a product of " + std::to_string(a.result.parts) + " and " +
                      std::to_string(b.result.parts) + " parts has more than " +
                      std::to_string(max_parts) + ": relinearise first");
+  out.length = length_of_product(out, first.length, second.length, parameters_.N());
   out.scale = a.result.scale * b.result.scale;
   out.bound = a.result.bound + b.result.bound;
   out.error = log2_sum(log2_sum(a.result.bound + b.result.error, a.result.error + b.result.bound),
@@ -296,6 +303,7 @@ Account::Info Account::multiply_plain(const Info& a, const Plain& m) const {
   of_plain.length = m.length;
   Info out = met(a, of_plain);
   const double rounding = noise_.encoding() - std::log2(m.scale);
+  out.length = length_of_product(out, a.length, m.length, parameters_.N());
   out.scale = a.scale * m.scale;
   out.bound = a.bound + m.bound;
   out.error = log2_sum(log2_sum(a.error + m.bound, a.bound + rounding), a.error + rounding);

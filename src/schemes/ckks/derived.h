@@ -5,6 +5,7 @@
 
 #include "lattice/rlwe/plan.h"
 #include "lattice/rlwe/switch_key.h"
+#include "ring/basis.h"
 #include "whorl/ckks/ciphertexts.h"
 #include "whorl/ckks/parameters.h"
 #include "whorl/rows.h"
@@ -14,6 +15,13 @@ namespace whorl::ckks {
 inline lattice::rlwe::AnyPlan any_plan_of(const Parameters& parameters) {
   const ParameterLiteral& p = parameters.literal();
   return lattice::rlwe::make_plan(p.N, p.chain, p.special, p.digit_limbs);
+}
+
+/// The primes of a level.
+inline ring::Basis basis_of(const Parameters& parameters, unsigned level) {
+  ring::Basis basis;
+  for (const unsigned i : parameters.primes(level)) basis.insert(i);
+  return basis;
 }
 
 /// Of a batch on the host: words of each ciphertext.

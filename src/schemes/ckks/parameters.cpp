@@ -104,10 +104,9 @@ double log2_of(const std::vector<std::uint64_t>& primes) {
   return sum;
 }
 
-double security_of(const ParameterLiteral& p) {
+lattice::SecurityBound security_of(const ParameterLiteral& p) {
   return lattice::estimate_security(p.N, log2_of(p.chain) + log2_of(p.special), p.sigma,
-                                    lattice::SecretKind::ternary)
-      .bits;
+                                    lattice::SecretKind::ternary);
 }
 
 // ---- the choice of primes
@@ -220,7 +219,8 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   check(literal);
   auto state = std::make_shared<State>();
   state->digest = digest_of(literal);
-  state->security = security_of(literal);
+  const lattice::SecurityBound security = security_of(literal);
+  state->security = security.bits;
   state->log2_P = log2_of(literal.special);
   state->log2_QP = log2_of(literal.chain) + state->log2_P;
   long double before = 0, scale = std::exp2(static_cast<long double>(literal.log2_scale));
@@ -250,8 +250,8 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   }
   if (state->security < 128 && !allow_insecure)
     reject("N = " + std::to_string(literal.N) + " with log2 QP = " + math::text_of(state->log2_QP) +
-           " is estimated at " + math::text_of(state->security) +
-           " bits, below 128: set allow_insecure to accept this");
+           ": the estimated security is " + lattice::describe(security) +
+           ", but 128 bits are needed: set allow_insecure to accept this");
   state->literal = std::move(literal);
   return Parameters(std::move(state));
 }
@@ -269,11 +269,12 @@ Parameters Parameters::choose(const Requirements& r) {
       why = error.what();
       continue;
     }
-    const double bits = security_of(literal);
-    if (bits >= 128) return create(std::move(literal));
+    const lattice::SecurityBound security = security_of(literal);
+    if (security.bits >= 128) return create(std::move(literal));
     why = "N = " + std::to_string(N) +
           " with log2 QP = " + math::text_of(log2_of(literal.chain) + log2_of(literal.special)) +
-          " is estimated at " + math::text_of(bits) + " bits of security, below 128";
+          ": the estimated security is " + lattice::describe(security) +
+          ", but 128 bits are needed";
   }
   reject("no parameters for depth " + std::to_string(r.depth) + " with scale_bits " +
          std::to_string(r.scale_bits) + ": " + why);

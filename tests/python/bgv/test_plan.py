@@ -337,7 +337,7 @@ def test_what_a_plan_refuses() -> None:
         lambda x: (-x * -1).sum(),
         Range(0, 10**9, 4),
     )
-    nearest = "N = 8192, which a circuit of depth 1.* none below and 65537 above"
+    nearest = "for N = 8192, .* the nearest t that serves is 65537"
     refuse(whorl.ParameterError, nearest, lambda x: x * x, x, plain_modulus=65536)
     refuse(whorl.ParameterError, "bits are missing", lambda x: x * x * x * x, x, N=4096)
     refuse(whorl.ParameterError, "depth 64", deep, Range(0, 1, 4))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import whorl
-from support import BgvKit, Kit
+from support import BgvKit, CkksKit, Kit
 from whorl import bgv, binfhe
 
 Call = Callable[[Kit, BgvKit], Any]
@@ -98,12 +98,12 @@ def test_bytes_of_every_kind_are_loaded(kit: Kit) -> None:
         assert kit.client.decrypt(loaded).tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("scheme", ["binfhe", "bgv"])
+@pytest.mark.parametrize("scheme", ["binfhe", "bgv", "ckks"])
 def test_no_save_replaces_a_secret_key(
-    kit: Kit, toy_bgv: BgvKit, tmp_path: Path, scheme: str
+    kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit, tmp_path: Path, scheme: str
 ) -> None:
-    client: Any = kit.client if scheme == "binfhe" else toy_bgv.client
-    keys: Any = kit.keys if scheme == "binfhe" else toy_bgv.keys
+    both: Any = {"binfhe": kit, "bgv": toy_bgv, "ckks": toy_ckks}[scheme]
+    client, keys = both.client, both.keys
     secret = tmp_path / "secret"
     client.save(secret, "x")
     before = secret.read_bytes()

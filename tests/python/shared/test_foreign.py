@@ -18,14 +18,16 @@ import json, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 import whorl
-from support import TOY, bgv_literal, make_bgv_kit, make_kit
-from whorl import bgv, binfhe
+from support import TOY, bgv_literal, ckks_literal, make_bgv_kit, make_ckks_kit, make_kit
+from whorl import bgv, binfhe, ckks
 
-kit, toy = make_kit(), make_bgv_kit()
+kit, toy, small = make_kit(), make_bgv_kit(), make_ckks_kit()
 bits, row = kit.client.encrypt([0, 1]), toy.client.encrypt([[1], [2]])
 on_device, vectors = kit.server.upload(bits), toy.server.upload(row)
 lut = binfhe.Lut(kit.parameters, [0, 1, 2, 3])
-public = toy.client.public_key()
+public, only = toy.client.public_key(), small.client.public_key()
+numbers = small.client.encrypt([[0.5], [0.25]])
+reals = small.server.upload(numbers)
 
 # Each takes a list that holds something foreign among what it should.
 ENTRIES = {
@@ -106,6 +108,33 @@ ENTRIES = {
     ),
     "bgv.index": lambda x: row[[0, [x]]],
     "bgv.reshape": lambda x: row.reshape([x]),
+    "ckks.concatenate": lambda x: ckks.concatenate([numbers, x]),
+    "ckks.stack, device": lambda x: ckks.stack([x, reals, x]),
+    "ckks.upload": lambda x: small.server.upload([x]),
+    "ckks.download": lambda x: small.server.download([x]),
+    "ckks.add": lambda x: small.server.add(reals, [1, [x]]),
+    "ckks.multiply": lambda x: small.server.multiply(reals, [1, [x]]),
+    "ckks.multiply, ciphertexts": lambda x: small.server.multiply(reals, [reals, x]),
+    "ckks.rotate_many": lambda x: small.server.rotate_many(reals, [1, x]),
+    "ckks.evaluate": lambda x: small.server.evaluate(reals, [x]),
+    "ckks.evaluate, array": lambda x: ckks.evaluate([x], ckks.Polynomial([0, 1])),
+    "ckks.Polynomial": lambda x: ckks.Polynomial([1, [x]]),
+    "ckks.approximate": lambda x: ckks.approximate(abs, 0, 1, degree=[x]),
+    "ckks.encrypt": lambda x: small.client.encrypt([1, [x]]),
+    "ckks.encrypt, bound": lambda x: small.client.encrypt([1], [x]),
+    "ckks.encrypt, public": lambda x: only.encrypt([1, [x]]),
+    "ckks.decrypt": lambda x: small.client.decrypt([numbers, x], raw=True),
+    "ckks.release": lambda x: small.client.release([numbers, x]),
+    "ckks.evaluation_keys": lambda x: small.client.evaluation_keys(rotations=[1, x]),
+    "ckks.precision": lambda x: ckks.precision([1, [x]], [1, 2]),
+    "ckks.Server": lambda x: ckks.Server([x], "cpu"),
+    "ckks.Client": lambda x: ckks.Client([x]),
+    "ckks.parameters, chain": lambda x: ckks.parameters(
+        literal={**ckks_literal(), "chain": [x]}, allow_insecure=True
+    ),
+    "ckks.parameters, levels": lambda x: ckks.parameters(
+        literal={**ckks_literal(), "levels": [(1, x)]}, allow_insecure=True
+    ),
 }
 FOREIGN = {
     "None": None,
@@ -180,6 +209,8 @@ CORES = {
     "bgv host": "row._core.concatenate([None])",
     "binfhe device": "kit.server._core.concatenate([None])",
     "bgv device": "toy.server._core.concatenate([None])",
+    "ckks host": "numbers._core.concatenate([None])",
+    "ckks device": "small.server._core.concatenate([None])",
     "gate": "kit.server._core.gate('and', [None, None], None)",
     "linear": "kit.server._core.linear(np.array([1], dtype=np.int32), [None], 0)",
     "apply": "kit.server._core.apply([None], nothing, kit.server.upload(bits)._core)",
@@ -189,9 +220,10 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
 import whorl
-from support import make_bgv_kit, make_kit
-kit, toy = make_kit(), make_bgv_kit()
+from support import make_bgv_kit, make_ckks_kit, make_kit
+kit, toy, small = make_kit(), make_bgv_kit(), make_ckks_kit()
 bits, row = kit.client.encrypt([0, 1]), toy.client.encrypt([[1], [2]])
+numbers = small.client.encrypt([[0.5], [0.25]])
 nothing = np.empty(0, np.uint32)
 try:
     {code}

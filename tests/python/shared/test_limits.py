@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import whorl
-from support import BgvKit, Kit
-from whorl import bgv, binfhe
+from support import BgvKit, CkksKit, Kit
+from whorl import bgv, binfhe, ckks
 
 
 def test_fresh_ciphertexts_expand_within_limits(kit: Kit, tmp_path: Path) -> None:
@@ -70,8 +70,10 @@ def _sealed(frame: bytearray) -> bytearray:
 
 
 @pytest.mark.parametrize("kind", ["ciphertexts", "keys"])
-def test_what_is_expected_is_checked(kit: Kit, toy_bgv: BgvKit, tmp_path: Path, kind: str) -> None:
-    for mine, others in ((kit, toy_bgv), (toy_bgv, kit)):
+def test_what_is_expected_is_checked(
+    kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit, tmp_path: Path, kind: str
+) -> None:
+    for mine, others in ((kit, toy_bgv), (toy_bgv, toy_ckks), (toy_ckks, kit)):
         value = mine.client.encrypt([0, 1]) if kind == "ciphertexts" else mine.keys
         path = tmp_path / "value.whorl"
         value.save(path)
@@ -130,12 +132,14 @@ def test_the_cost_of_a_passphrase_is_the_callers(kit: Kit, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("threads", [2**30, 1025])
-def test_threads_are_bounded(kit: Kit, toy_bgv: BgvKit, threads: int) -> None:
+def test_threads_are_bounded(kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit, threads: int) -> None:
     for ask in (
         lambda: kit.client.evaluation_keys(threads=threads),
         lambda: toy_bgv.client.evaluation_keys(threads=threads),
         lambda: binfhe.Server(kit.keys, "cpu", threads),
         lambda: bgv.Server(toy_bgv.keys, "cpu", threads),
+        lambda: toy_ckks.client.evaluation_keys(threads=threads),
+        lambda: ckks.Server(toy_ckks.keys, "cpu", threads),
     ):
         with pytest.raises(whorl.ParameterError, match=f"threads = {threads} is above 1024"):
             ask()
@@ -191,7 +195,7 @@ def _polls(work: Callable[[], object]) -> int:
         signal.signal(signal.SIGALRM, before)
 
 
-def test_encryption_and_decryption_answer_ctrl_c(toy_bgv: BgvKit) -> None:
+def test_encryption_and_decryption_answer_ctrl_c(toy_bgv: BgvKit, toy_ckks: CkksKit) -> None:
     client = binfhe.Client(binfhe.parameters("W128_P64"))
     messages = np.zeros(300_000, np.uint32)
     batches = []
@@ -203,6 +207,16 @@ def test_encryption_and_decryption_answer_ctrl_c(toy_bgv: BgvKit) -> None:
     batch = toy_bgv.client.encrypt(rows)
     assert _polls(lambda: toy_bgv.client.encrypt(rows)) >= 3
     assert _polls(lambda: toy_bgv.client.decrypt(batch)) >= 3
+    numbers = np.zeros((1500, toy_ckks.parameters.slots))
+    public_of_numbers = toy_ckks.client.public_key()
+    of_numbers = toy_ckks.client.encrypt(numbers)
+    for work in (
+        lambda: toy_ckks.client.encrypt(numbers),
+        lambda: public_of_numbers.encrypt(numbers),
+        lambda: toy_ckks.client.decrypt(of_numbers, raw=True),
+        lambda: toy_ckks.client.release(of_numbers),
+    ):
+        assert _polls(work) >= 3
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt

@@ -8,7 +8,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from support import TOY, BgvKit, Kit
+from support import TOY, BgvKit, CkksKit, Kit
 from whorl import _progress, binfhe
 
 ROW = re.compile(r"<tr><th[^>]*>([^<]*)</th><td[^>]*>([^<]*)</td></tr>")
@@ -23,13 +23,16 @@ def table(shown: Any) -> dict[str, str]:
     return dict(ROW.findall(text))
 
 
-def test_parameters(kit: Kit, toy_bgv: BgvKit) -> None:
+def test_parameters(kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit) -> None:
     facts = table(kit.parameters)
     assert (facts["scheme"], facts["set"], facts["largest p"]) == ("FHEW/TFHE", "toy", "8")
     assert facts["security"].endswith("bits") and facts["failure"].startswith("2^-")
     facts = table(toy_bgv.parameters)
     assert (facts["scheme"], facts["set"], facts["N"]) == ("BGV", "toy", "1,024")
     assert facts["t"] == "12,289 (slots)"
+    facts = table(toy_ckks.parameters)
+    assert (facts["scheme"], facts["set"], facts["N"]) == ("CKKS", "toy", "1,024 (512 slots)")
+    assert (facts["depth"], facts["scale"]) == ("3", "2^40.0")
 
 
 def test_arrays_of_messages(kit: Kit) -> None:
@@ -44,6 +47,17 @@ def test_arrays_of_messages(kit: Kit) -> None:
         assert "noise budget" not in facts  # it is not public here
     assert table(device)["device"] == device.device and "device" not in table(host)
     assert table(kit.client.encrypt([]))["count"] == "0"
+
+
+def test_arrays_of_numbers(toy_ckks: CkksKit) -> None:
+    host = toy_ckks.client.encrypt([[0.5], [1.0]])
+    product = toy_ckks.server.multiply(host, host)
+    for array, level in ((host, 3), (product, 2)):
+        facts = table(array)
+        assert (facts["scheme"], facts["count"]) == ("CKKS", "2")
+        assert (facts["packing"], facts["level"]) == ("real of N = 1,024", f"{level} of 3")
+        assert facts["error"].startswith("2^-") and facts["bound of the values"] == "1"
+    assert table(product)["device"] == product.device
 
 
 def test_arrays_of_vectors(toy_bgv: BgvKit) -> None:

@@ -15,13 +15,18 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
-from support import BgvKit, Kit, pickled, run_python
-from whorl import bgv, binfhe
+from support import BgvKit, CkksKit, Kit, pickled, run_python
+from whorl import bgv, binfhe, ckks
 from whorl._saved import Saved
 
 
-@pytest.fixture(params=["parameters", "keys", "ciphertexts", "lut", "vectors", "public key"])
-def insecure(request: pytest.FixtureRequest, kit: Kit, toy_bgv: BgvKit) -> Saved:
+@pytest.fixture(
+    params=[
+        *("parameters", "keys", "ciphertexts", "lut", "vectors", "public key"),
+        *("ckks parameters", "ckks keys", "ckks vectors", "ckks public key"),
+    ]
+)
+def insecure(request: pytest.FixtureRequest, kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit) -> Saved:
     """Of each type, under parameters of no security."""
     made: Saved = {
         "parameters": lambda: kit.parameters,
@@ -30,6 +35,10 @@ def insecure(request: pytest.FixtureRequest, kit: Kit, toy_bgv: BgvKit) -> Saved
         "lut": lambda: binfhe.Lut(kit.parameters, [0, 1, 3, 2]),
         "vectors": lambda: toy_bgv.client.encrypt([[[1], [2]]]),
         "public key": lambda: toy_bgv.client.public_key(),
+        "ckks parameters": lambda: toy_ckks.parameters,
+        "ckks keys": lambda: toy_ckks.keys,
+        "ckks vectors": lambda: toy_ckks.client.encrypt([[[0.5], [1j]]]),
+        "ckks public key": lambda: toy_ckks.client.public_key(),
     }[request.param]()
     return made
 
@@ -127,7 +136,11 @@ def test_pools_of_workers(kit: Kit, method: str) -> None:
 
 
 def test_what_is_secure_needs_no_consent() -> None:
-    for chosen in (binfhe.parameters("W128_P64"), bgv.parameters(depth=1)):
+    for chosen in (
+        binfhe.parameters("W128_P64"),
+        bgv.parameters(depth=1),
+        ckks.parameters(depth=1),
+    ):
         assert pickle.loads(pickle.dumps(chosen)) == chosen
 
 
@@ -154,7 +167,10 @@ def test_pickles_of_one_type_are_not_another(kit: Kit, tmp_path: Path) -> None:
     _, (keys,) = parts(kit.keys)
     kit.client.save(tmp_path / "secret", "correct horse")
     secret = (tmp_path / "secret").read_bytes()
-    for kind in (binfhe.Ciphertexts, binfhe.Lut, bgv.EvaluationKeys, bgv.PublicKey):
+    for kind in (
+        *(binfhe.Ciphertexts, binfhe.Lut, bgv.EvaluationKeys, bgv.PublicKey),
+        *(ckks.Ciphertexts, ckks.EvaluationKeys, ckks.PublicKey),
+    ):
         for frame in (keys, secret):
             with pytest.raises(whorl.TypeMismatchError):
                 pickled(Forged(kind.from_bytes, frame, True))
@@ -170,9 +186,15 @@ def test_limits_hold_for_pickles(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (4,), (2, 2), (1, 2, 2)])
-def test_shapes_are_kept(kit: Kit, toy_bgv: BgvKit, shape: tuple[int, ...], tmp_path: Path) -> None:
+def test_shapes_are_kept(
+    kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit, shape: tuple[int, ...], tmp_path: Path
+) -> None:
     numbers = np.arange(np.prod(shape, dtype=int)).reshape(shape) % 4
-    for array in (kit.client.encrypt(numbers), toy_bgv.client.encrypt(numbers[..., None])):
+    for array in (
+        kit.client.encrypt(numbers),
+        toy_bgv.client.encrypt(numbers[..., None]),
+        toy_ckks.client.encrypt(numbers[..., None], bound=4),
+    ):
         array.save(tmp_path / "array")
         kind = type(array)
         for again in (

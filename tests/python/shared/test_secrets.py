@@ -12,12 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import whorl
-from support import BgvKit, Kit, make_kit, pickled, run_python
+from support import BgvKit, CkksKit, Kit, make_kit, pickled, run_python
 from whorl.binfhe import Ciphertexts, Client, EvaluationKeys, Lut, Parameters, Server
 
 
-def test_a_client_cannot_be_pickled_or_copied(kit: Kit) -> None:
-    for secret in (kit.client, kit.client._core, [kit.client], {"c": kit.client._core}):
+def test_a_client_cannot_be_pickled_or_copied(kit: Kit, toy_ckks: CkksKit) -> None:
+    for secret in (
+        *(kit.client, kit.client._core, [kit.client], {"c": kit.client._core}),
+        *(toy_ckks.client, toy_ckks.client._core),
+    ):
         for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
             with pytest.raises(TypeError, match="secret key"):
                 pickle.dumps(secret, protocol)
@@ -30,11 +33,11 @@ def test_a_client_cannot_be_pickled_or_copied(kit: Kit) -> None:
 
 
 def test_secret_keys_that_others_can_read_need_leave(
-    kit: Kit, toy_bgv: BgvKit, tmp_path: Path
+    kit: Kit, toy_bgv: BgvKit, toy_ckks: CkksKit, tmp_path: Path
 ) -> None:
     path = tmp_path / "secret"
-    for client in (kit.client, toy_bgv.client):
-        client.save(path, "correct horse")
+    for client in (kit.client, toy_bgv.client, toy_ckks.client):
+        client.save(path, "correct horse", overwrite_secret=True)
         load = type(client).load
         for mode in (0o640, 0o604, 0o644):
             path.chmod(mode)

@@ -98,7 +98,8 @@ inline bgv::Ciphertexts load_foreign(ByteSpan bytes, const LoadOptions& options)
   const Info info = read_named(record(all, "ciphertexts"), info_fields, "ciphertexts");
   bgv::Encoder::check(parameters, info.packing);
   bgv::Account::check(parameters, info);
-  const WordRule rule = ciphertext_rule(parameters, info.parts, info.limbs, info.count, "data");
+  const WordRule rule =
+      residue_rule(parameters, {info.parts, ring::Basis::range(0, info.limbs), info.count}, "data");
   ByteReader data(record(all, "data")), key(record(all, "key"));
   const ByteSpan words = data.take(rule.bytes(), "data");
   data.finish("data");

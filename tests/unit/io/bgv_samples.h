@@ -1,15 +1,14 @@
-// Small BGV objects of every kind that is saved. Not encryptions of anything, but residues such as
-// those are.
+// Small BGV objects of every kind that is saved.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
-#include <random>
+#include <tuple>
 #include <vector>
 
 #include "math/primes.h"
-#include "unit/io/samples.h"
+#include "unit/io/rlwe_samples.h"
 #include "whorl/bgv.h"
 
 namespace whorl::io::samples {
@@ -38,18 +37,11 @@ inline bgv::Parameters bgv_parameters(const bgv::ParameterLiteral& literal) {
   return bgv::Parameters::create(literal, true);
 }
 
-/// `rows` times N words, row r below primes[r modulo their number].
-inline WordArray bgv_words(Random& random, const bgv::Parameters& parameters, std::size_t rows,
-                           std::size_t row_words, std::span<const std::uint64_t> primes) {
-  const auto make = [&]<class Word>(Word) {
-    std::vector<Word> words;
-    for (std::size_t r = 0; r < rows; ++r) {
-      const auto row = random_words<Word>(random, row_words, primes[r % primes.size()]);
-      words.insert(words.end(), row.begin(), row.end());
-    }
-    return WordArray(std::move(words));
-  };
-  return parameters.word_bytes() == 4 ? make(std::uint32_t{}) : make(std::uint64_t{});
+/// The indices of a ciphertext's primes.
+inline std::vector<unsigned> bgv_limbs(unsigned limbs) {
+  std::vector<unsigned> indices(limbs);
+  std::iota(indices.begin(), indices.end(), 0U);
+  return indices;
 }
 
 inline bgv::Ciphertexts bgv_ciphertexts(const bgv::Parameters& parameters, std::size_t count,
@@ -61,16 +53,14 @@ inline bgv::Ciphertexts bgv_ciphertexts(const bgv::Parameters& parameters, std::
   return {parameters,
           random_array<16>(random),
           info,
-          bgv_words(random, parameters, parts * limbs, count * parameters.N(),
-                    {parameters.literal().chain.data(), limbs}),
+          ring_words(random, parameters, parts * limbs, count * parameters.N(),
+                     primes_at(parameters, bgv_limbs(limbs))),
           std::nullopt,
           std::nullopt};
 }
 
 inline bgv::SecretKey bgv_secret_key(const bgv::Parameters& parameters, Random& random) {
-  std::vector<std::int32_t> coefficients(parameters.N());
-  for (auto& x : coefficients) x = static_cast<std::int32_t>(random() % 3) - 1;
-  return bgv::SecretKey::from_coefficients(parameters, random_array<16>(random), coefficients);
+  return ternary_key<bgv::SecretKey>(parameters, random);
 }
 
 /// Fresh ones, which carry a seed.
@@ -80,24 +70,6 @@ inline bgv::Ciphertexts bgv_fresh(const bgv::Parameters& parameters, std::size_t
   for (auto& value : values) value = static_cast<std::int64_t>(random());
   return bgv::Client(bgv_secret_key(parameters, random))
       .encrypt(values, parameters.has_slots() ? bgv::Packing::slots : bgv::Packing::coefficients);
-}
-
-inline bgv::PublicKey bgv_public_key(const bgv::Parameters& parameters, Random& random) {
-  return {parameters, random_array<16>(random), random_array<32>(random),
-          bgv_words(random, parameters, parameters.limbs(), parameters.N(),
-                    parameters.literal().chain)};
-}
-
-inline bgv::EvaluationKeys bgv_evaluation_keys(const bgv::Parameters& parameters, Random& random) {
-  std::vector<std::uint64_t> primes = parameters.literal().chain;
-  primes.insert(primes.end(), parameters.literal().special.begin(),
-                parameters.literal().special.end());
-  bgv::EvaluationKeys value{parameters, random_array<16>(random), {}};
-  for (const auto& [g, power] : {std::pair{1U, 2U}, std::pair{3U, 1U}})
-    value.keys.push_back({g, power, random_array<32>(random),
-                          bgv_words(random, parameters, parameters.digits() * primes.size(),
-                                    parameters.N(), primes)});
-  return value;
 }
 
 /// Bytes of the literal at the head of every payload.
@@ -115,6 +87,59 @@ inline std::size_t bgv_literal_bytes(const bgv::ParameterLiteral& l) {
       .field(l.plain_products, absent.plain_products)
       .total();
 }
-inline constexpr std::uint16_t bgv_N_tag = 1, bgv_t_tag = 2, bgv_name_tag = 8;
+
+/// BGV, for tests of all schemes over RNS rings.
+struct Bgv {
+  using Parameters = bgv::Parameters;
+  using Literal = bgv::ParameterLiteral;
+  using Ciphertexts = bgv::Ciphertexts;
+  using Info = bgv::CiphertextInfo;
+  using PublicKey = bgv::PublicKey;
+  using EvaluationKeys = bgv::EvaluationKeys;
+  using SecretKey = bgv::SecretKey;
+  static constexpr const char* name = "Bgv";
+  static constexpr FrameType parameters_type = FrameType::bgv_parameters,
+                             secret_key_type = FrameType::bgv_secret_key,
+                             evaluation_keys_type = FrameType::bgv_evaluation_keys,
+                             ciphertexts_type = FrameType::bgv_ciphertexts,
+                             public_key_type = FrameType::bgv_public_key;
+  /// Of the fields of ciphertexts between literal and seed.
+  static constexpr std::size_t info_bytes = 40;
+  static constexpr std::uint16_t N_tag = 1, name_tag = 8;
+  /// A field of the first literal, and another value that it may have.
+  static constexpr std::uint16_t other_tag = 2;
+  static constexpr std::uint64_t other_value = 18433;
+
+  /// The first has one prime, and makes the smallest frames.
+  static std::vector<Literal> literals() { return bgv_literals(); }
+  static std::size_t literal_bytes(const Literal& literal) { return bgv_literal_bytes(literal); }
+  /// At the level of fresh ones.
+  static Ciphertexts ciphertexts(const Parameters& p, std::size_t count, unsigned parts,
+                                 Random& random) {
+    return bgv_ciphertexts(p, count, parts, p.limbs(), random);
+  }
+  static Ciphertexts at_any_level(const Parameters& p, std::size_t count, unsigned parts,
+                                  Random& random) {
+    const auto limbs = 1 + static_cast<unsigned>(random() % p.limbs());
+    return bgv_ciphertexts(p, count, parts, limbs, random);
+  }
+  static Ciphertexts fresh(const Parameters& p, std::size_t count, Random& random) {
+    return bgv_fresh(p, count, random);
+  }
+  /// Which primes of the chain ciphertexts have.
+  static std::vector<unsigned> limbs(const Parameters&, const Info& info) {
+    return bgv_limbs(info.limbs);
+  }
+  static std::vector<unsigned> fresh_limbs(const Parameters& p) { return bgv_limbs(p.limbs()); }
+  static auto facts(const Info& i) {
+    return std::tuple(i.packing, i.count, i.parts, i.limbs, i.factor, i.noise, i.length, i.rest);
+  }
+  /// Of a large ring with 20 primes.
+  static Literal large() {
+    auto literal = large_ring<Literal>();
+    literal.t = 65537;
+    return literal;
+  }
+};
 
 }  // namespace whorl::io::samples

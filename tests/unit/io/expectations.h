@@ -44,6 +44,8 @@ std::string thrown(Action&& action) {
     return "Encoding";
   } catch (const ParameterError&) {
     return "Parameter";
+  } catch (const ShapeError&) {
+    return "Shape";
   } catch (const Error& error) {
     return std::string("Error: ") + error.what();
   }

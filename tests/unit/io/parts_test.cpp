@@ -60,23 +60,6 @@ TEST_F(IoParts, OfFheBatches) {
   EXPECT_THROW(dump(part), ShapeError);
 }
 
-TEST_F(IoParts, OfBgvBatches) {
-  for (const auto& literal : samples::bgv_literals()) {
-    const auto parameters = samples::bgv_parameters(literal);
-    const auto all = samples::bgv_fresh(parameters, 5, random);
-    const auto part = bgv::take(all, Numbers{3, 1});
-    const Bytes bytes = dump(part);
-    EXPECT_LT(bytes.size(), part.data.bytes() * 6 / 10 + 1000);
-    const auto loaded = load<bgv::Ciphertexts>(bytes, insecure());
-    samples::expect_same_words(loaded.data, part.data);
-    EXPECT_EQ(loaded.numbers, part.numbers);
-    EXPECT_EQ(dump(loaded), bytes);
-    auto altered = part;
-    altered.numbers = {1, 3};
-    EXPECT_THROW(dump(altered), MismatchError);
-  }
-}
-
 TEST_F(IoParts, BadNumbers) {
   const auto parameters = samples::tiny_parameters();
   const auto all = samples::ciphertexts(parameters, 10, true, random);

@@ -6,6 +6,7 @@
 
 #include "io/bgv_literal.h"
 #include "io/binfhe_literal.h"
+#include "io/ckks_literal.h"
 #include "unit/io/expectations.h"
 #include "unit/io/samples.h"
 
@@ -88,6 +89,13 @@ TEST(IoTagged, DefaultsNeverChange) {
   const Bytes none = section({});
   ByteReader reader(none);
   EXPECT_EQ(read_literal<bgv::Parameters>(reader, 2), bgv);
+  ckks::ParameterLiteral ckks;
+  ckks.N = ckks.terminals = 0;
+  ckks.digit_limbs = 1;
+  ckks.sigma = 3.19;
+  ckks.log2_scale = 40;
+  ByteReader again(none);
+  EXPECT_EQ(read_literal<ckks::Parameters>(again, 2), ckks);
 }
 
 TEST(IoTagged, FieldsAreReadByTheirTags) {

@@ -55,19 +55,30 @@ TYPED_TEST(LatticeRlweUniform, ABatchWithoutAPlan) {
   std::vector<std::uint64_t> chain;
   for (unsigned l = 0; l < 5; ++l) chain.push_back(this->plan.moduli()[l].value());
   std::vector<TypeParam> all(5 * count * this->N), one(5 * this->N);
-  ciphertexts_uniform<TypeParam>(this->plan.N(), chain, this->seed, count, {}, all);
+  const ring::Basis whole = this->plan.level(5);
+  ciphertexts_uniform<TypeParam>(this->plan.N(), chain, whole, this->seed, count, {}, all);
   for (std::size_t i = 0; i < count; ++i) {
-    ciphertext_uniform<TypeParam>(this->plan, this->plan.level(5), this->seed, i, one);
+    ciphertext_uniform<TypeParam>(this->plan, whole, this->seed, i, one);
     for (std::size_t l = 0; l < 5; ++l)
       EXPECT_EQ(row(all, this->N, l * count + i), row(one, this->N, l)) << i << ", " << l;
   }
   // Some of them, by their numbers.
   const std::vector<std::uint32_t> numbers{2, 0, 2};
   std::vector<TypeParam> some(5 * numbers.size() * this->N);
-  ciphertexts_uniform<TypeParam>(this->plan.N(), chain, this->seed, 3, numbers, some);
+  ciphertexts_uniform<TypeParam>(this->plan.N(), chain, whole, this->seed, 3, numbers, some);
   for (std::size_t i = 0; i < numbers.size(); ++i)
     for (std::size_t l = 0; l < 5; ++l)
       EXPECT_EQ(row(some, this->N, l * 3 + i), row(all, this->N, l * count + numbers[i]));
+  // Of some primes, which are no prefix.
+  const ring::Basis basis{0, 2, 3};
+  std::vector<TypeParam> few(basis.size() * count * this->N);
+  ciphertexts_uniform<TypeParam>(this->plan.N(), chain, basis, this->seed, count, {}, few);
+  for (std::size_t i = 0; i < count; ++i)
+    for (const unsigned l : basis.indices())
+      EXPECT_EQ(row(few, this->N, basis.rank(l) * count + i), row(all, this->N, l * count + i));
+  EXPECT_THROW(
+      ciphertexts_uniform<TypeParam>(this->plan.N(), chain, {5}, this->seed, count, {}, few),
+      ParameterError);
 }
 
 TYPED_TEST(LatticeRlweUniform, Keys) {

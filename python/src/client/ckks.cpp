@@ -1,0 +1,73 @@
+// CKKS: the client, and those who only encrypt.
+#include "whorl/ckks/client.h"
+
+#include <complex>
+
+#include "common/packing.h"
+#include "keyholder.h"
+#include "parts.h"
+
+namespace whorl::python {
+
+using namespace nb::literals;
+using ckks::Client;
+using Complex = std::complex<double>;
+
+void bind_ckks_client(nb::module_& module) {
+  bind_ring_keyholder<Client, ckks::KeyRequest>(module, "conjugate")
+      .def(
+          "encrypt",
+          [](const Client& client, const Input<Complex>& values, std::size_t length, double bound) {
+            return without_gil([&] {
+              return client.encrypt(as_span(values), {length, bound, polling()});
+            });
+          },
+          "values"_a, "length"_a, "bound"_a)
+      .def(
+          "encrypt_real",
+          [](const Client& client, const Input<double>& values, std::size_t length, double bound,
+             const std::string& packing) {
+            const auto how = from_name<ckks::Packing>(packing);
+            return without_gil([&] {
+              return client.encrypt(as_span(values), {length, bound, polling()}, how);
+            });
+          },
+          "values"_a, "length"_a, "bound"_a, "packing"_a)
+      .def(
+          "decrypt_raw",
+          [](const Client& client, const ckks::Ciphertexts& batch, bool allow_spent) {
+            return as_numpy(
+                without_gil([&] { return client.decrypt_raw(batch, allow_spent, polling()); }));
+          },
+          "batch"_a, "allow_spent"_a)
+      .def(
+          "release",
+          [](const Client& client, const ckks::Ciphertexts& batch, double queries, double bits) {
+            return as_numpy(without_gil([&] {
+              return client.release(batch, {queries, bits, polling()});
+            }));
+          },
+          "batch"_a, "queries"_a, "bits"_a);
+
+  module.def(
+      "encrypt",
+      [](const ckks::PublicKey& key, const Input<Complex>& values, std::size_t length,
+         double bound) {
+        return without_gil([&] {
+          return ckks::encrypt(key, as_span(values), {length, bound, polling()});
+        });
+      },
+      "key"_a, "values"_a, "length"_a, "bound"_a);
+  module.def(
+      "encrypt_real",
+      [](const ckks::PublicKey& key, const Input<double>& values, std::size_t length, double bound,
+         const std::string& packing) {
+        const auto how = from_name<ckks::Packing>(packing);
+        return without_gil([&] {
+          return ckks::encrypt(key, as_span(values), {length, bound, polling()}, how);
+        });
+      },
+      "key"_a, "values"_a, "length"_a, "bound"_a, "packing"_a);
+}
+
+}  // namespace whorl::python

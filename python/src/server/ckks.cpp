@@ -1,0 +1,124 @@
+// CKKS: arrays on a server's devices, the server, and polynomials.
+#include "whorl/ckks/server.h"
+
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "common/packing.h"
+#include "common/ring.h"
+#include "parts.h"
+#include "session.h"
+#include "whorl/circuits/polynomials.h"
+
+namespace whorl::python {
+
+using namespace nb::literals;
+using ckks::Array;
+using ckks::Polynomial;
+using ckks::Server;
+
+template <>
+inline constexpr Choice<Polynomial::Basis, 2> choice<Polynomial::Basis>{
+    "basis",
+    {{{"chebyshev", Polynomial::Basis::chebyshev}, {"monomial", Polynomial::Basis::monomial}}}};
+
+namespace {
+
+/// A function of Python's. It is called with the GIL, so that what it raises stops the work.
+auto called(const nb::callable& f) {
+  return [&f](double x) { return nb::cast<double>(f(x)); };
+}
+
+void bind_polynomials(nb::module_& module) {
+  nb::class_<Polynomial>(module, "Polynomial")
+      .def_static(
+          "create",
+          [](const Input<double>& coefficients, const std::string& basis, double low, double high) {
+            const auto values = as_span(coefficients);
+            return Polynomial{
+                {values.begin(), values.end()}, from_name<Polynomial::Basis>(basis), low, high};
+          },
+          "coefficients"_a, "basis"_a, "low"_a, "high"_a)
+      .def_prop_ro(
+          "coefficients", [](const Polynomial& p) { return as_numpy(p.coefficients); },
+          nb::rv_policy::automatic)
+      .def_prop_ro("basis", [](const Polynomial& p) { return to_name(p.basis); })
+      .def_ro("low", &Polynomial::low)
+      .def_ro("high", &Polynomial::high)
+      .def_prop_ro("degree", &Polynomial::degree)
+      .def_prop_ro("depth", &Polynomial::depth)
+      .def(
+          "values",
+          [](const Polynomial& p, const Input<double>& x) {
+            std::vector<double> out;
+            out.reserve(x.size());
+            for (const double each : as_span(x)) out.push_back(p(each));
+            return as_numpy(std::move(out));
+          },
+          "x"_a);
+  module.def(
+      "approximate",
+      [](const nb::callable& f, double low, double high, unsigned degree) {
+        return ckks::approximate(called(f), low, high, degree);
+      },
+      "f"_a, "low"_a, "high"_a, "degree"_a);
+  module.def(
+      "approximate_within",
+      [](const nb::callable& f, double low, double high, double error) {
+        return ckks::approximate_within(called(f), low, high, error);
+      },
+      "f"_a, "low"_a, "high"_a, "error"_a);
+}
+
+}  // namespace
+
+// Python drops arrays from any thread, perhaps while another is inside a call: their memory allows
+// it, and does not ask for the GIL.
+void bind_ckks_server(nb::module_& module) {
+  using Info = ckks::CiphertextInfo;
+  nb::class_<Array> array(module, "Array");
+  bind_info(array, "packing", &Info::packing, "count", &Info::count, "parts", &Info::parts, "level",
+            &Info::level, "scale", &Info::scale, "length", &Info::length, "bound", &Info::bound,
+            "error", &Info::error);
+  array.def_prop_ro("nbytes", &Array::bytes);
+
+  bind_polynomials(module);
+
+  bind_budgeted_session<Server, Array, ckks::EvaluationKeys, ckks::ServerOptions>(module)
+      .def("add", calling(&Server::add), "a"_a, "b"_a)
+      .def("sub", calling(&Server::sub), "a"_a, "b"_a)
+      .def("negate", calling(&Server::negate), "a"_a)
+      .def(
+          "multiply",
+          [](const Server& server, const Array& a, const Array& b, bool relinearised,
+             bool rescaled) {
+            return without_gil([&] { return server.multiply(a, b, {relinearised, rescaled}); });
+          },
+          "a"_a, "b"_a, "relinearised"_a, "rescaled"_a)
+      .def(
+          "square",
+          [](const Server& server, const Array& a, bool relinearised, bool rescaled) {
+            return without_gil([&] { return server.square(a, {relinearised, rescaled}); });
+          },
+          "a"_a, "relinearised"_a, "rescaled"_a)
+      .def("relinearise", calling(&Server::relinearise), "a"_a)
+      .def("rescale", calling(&Server::rescale), "a"_a)
+      .def("lower", calling(&Server::lower), "a"_a, "level"_a)
+      .def("with_bound", calling(&Server::with_bound), "a"_a, "bound"_a)
+      .def("add_plain", calling(&Server::add_plain), "a"_a, "values"_a, "length"_a)
+      .def("sub_plain", calling(&Server::sub_plain), "a"_a, "values"_a, "length"_a)
+      .def("multiply_plain", calling(&Server::multiply_plain), "a"_a, "values"_a, "length"_a,
+           "rescaled"_a)
+      .def("add_scalar", calling(&Server::add_scalar), "a"_a, "value"_a)
+      .def("multiply_scalar", calling(&Server::multiply_scalar), "a"_a, "value"_a, "rescaled"_a)
+      .def("multiply_integer", calling(&Server::multiply_integer), "a"_a, "value"_a)
+      .def("multiply_by_i", calling(&Server::multiply_by_i), "a"_a)
+      .def("rotate", calling(&Server::rotate), "a"_a, "slots"_a)
+      .def("rotate_many", calling(&Server::rotate_many), "a"_a, "slots"_a)
+      .def("conjugate", calling(&Server::conjugate), "a"_a)
+      .def("sum", calling(&Server::sum), "a"_a)
+      .def("evaluate", calling_with<Server>(&ckks::evaluate), "a"_a, "polynomial"_a);
+}
+
+}  // namespace whorl::python

@@ -1,0 +1,59 @@
+"""Real and complex numbers from users, in arrays. Errors name the wrong entry and its index."""
+
+from __future__ import annotations
+
+import numbers
+import reprlib
+from typing import Any
+
+import numpy as np
+
+from ._integers import as_given, at, each_of, entries_of, refuse
+
+Numbers = np.ndarray[Any, np.dtype[Any]]
+
+
+def real_or_complex(values: Any, field: str) -> Numbers:
+    """`values` as float64, or as complex128 if the type of an entry is complex; shape kept.
+
+    Raises `TypeError` for an entry that is not a number, and `EncodingError` for one that is not
+    finite. Raises `ShapeError` for rows of different lengths.
+    """
+    array = entries_of(values, field)
+    if array.dtype.kind not in "biufc":
+        array = _converted(as_given(values, array), field)
+    array = array.astype(np.complex128 if array.dtype.kind == "c" else np.float64, copy=False)
+    refuse(array, ~np.isfinite(array), field, "not finite")
+    return array
+
+
+def one_number(value: Any) -> int | float | complex | None:
+    """`value` as Python's number, also a 0-d array of NumPy's; None if it is not one number."""
+    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biufc":
+        value = value[()]
+    if isinstance(value, (bool, np.bool_, numbers.Integral)):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    return complex(value) if isinstance(value, numbers.Complex) else None
+
+
+def _converted(given: Numbers, field: str) -> Numbers:
+    """Entries of any kind as numbers of NumPy's."""
+    found = np.empty(given.shape, dtype=np.complex128)
+    real = True
+    for index, entry in each_of(given):
+        number = one_number(entry)
+        if number is None:
+            raise TypeError(f"{field}: numbers are needed, not {reprlib.repr(entry)}{at(index)}")
+        real = real and not isinstance(number, complex)
+        found[index] = as_complex(number)
+    return found.real if real else found
+
+
+def as_complex(number: float | complex) -> complex:
+    """A Python number as a complex one; integers that no double holds become infinite."""
+    try:
+        return complex(number)
+    except OverflowError:
+        return complex(float("inf"))

@@ -1,0 +1,53 @@
+"""Operators of encrypted vectors: what BGV's and CKKS's arrays have in common."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from ._array import DeviceCiphertexts, HostArray
+
+S = TypeVar("S", bound=Any)
+H = TypeVar("H", bound=HostArray)
+R = TypeVar("R", bound="RingArray[Any, Any]")
+
+
+class RingArray(DeviceCiphertexts[S, H], Generic[S, H]):
+    """Ciphertexts on a device whose operators are a server's methods."""
+
+    __slots__ = ()
+
+    def relinearise(self: R) -> R:
+        """`Server.relinearise`."""
+        result: R = self._server.relinearise(self)
+        return result
+
+    def __add__(self: R, other: Any) -> R:
+        result: R = self._server.add(self, other)
+        return result
+
+    __radd__ = __add__
+
+    def __sub__(self: R, other: Any) -> R:
+        result: R = self._server.sub(self, other)
+        return result
+
+    def __rsub__(self: R, other: Any) -> R:
+        result: R = self._server.add(self._server.negate(self), other)
+        return result
+
+    def __mul__(self: R, other: Any) -> R:
+        result: R = self._server.multiply(self, other)
+        return result
+
+    __rmul__ = __mul__
+
+    def __neg__(self: R) -> R:
+        result: R = self._server.negate(self)
+        return result
+
+    def __pos__(self: R) -> R:
+        return self
+
+    def __pow__(self: R, exponent: int) -> R:
+        result: R = self._server.power(self, exponent)
+        return result

@@ -1,0 +1,105 @@
+"""Parameters of schemes over RNS rings: what BGV's and CKKS's have in common."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ._literal import CheckedParameters, Part, as_integer, list_of
+from .errors import ParameterError
+
+
+class RingParameters(CheckedParameters):
+    """A ring, a chain of primes, and special primes for key switching."""
+
+    __slots__ = ()
+
+    _core: Any
+    _literal: Any
+
+    name = Part[str]("_literal.name", "What they were chosen for, or a literal's name.")
+    chain = Part[tuple[int, ...]](
+        "_literal.chain", "Primes of the ciphertext modulus Q; a fresh ciphertext has all.", tuple
+    )
+    special = Part[tuple[int, ...]](
+        "_literal.special", "Primes of P, which key switching needs beside.", tuple
+    )
+    limbs = Part[int]("_literal.chain", "Number of primes of the chain.", len)
+    digit_limbs = Part[int](
+        "_literal.digit_limbs", "Primes of the chain to a digit of key switching."
+    )
+    digits = Part[int](
+        "_core.digits", "Digits of key switching at the top level (OpenFHE: NumLargeDigits)."
+    )
+    sigma = Part[float]("_literal.sigma", "Standard deviation of errors.")
+    log2_P = Part[float]("_core.log2_P", "Bits of the product of the special primes.")
+    security_bits = Part[float](
+        "_core.security_bits",
+        "Lower bound of the estimated security of the keys, which live modulo Q·P.",
+    )
+
+    @property
+    def word_bits(self) -> int:
+        """32 or 64: the words of residues."""
+        bits: int = 8 * self._core.word_bytes
+        return bits
+
+
+def as_ring(N: Any) -> int:
+    """A ring dimension; `ParameterError` unless it is a power of two, 2^10 … 2^17."""
+    value = as_integer("N", N, 1024, 2**17)
+    if value & (value - 1):
+        raise ParameterError(f"N: {value} is not a power of two")
+    return value
+
+
+def within(low: int, high: int) -> Callable[[str, Any], int]:
+    """A check of integers `low` … `high`."""
+    return lambda name, value: as_integer(name, value, low, high)
+
+
+def literal_alone(
+    maker: Callable[..., Any], literal: Any, given: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """`literal`, a mapping; `TypeError` if it is none. `ParameterError` if an argument of `maker`
+    is `given` beside it that is not the default."""
+    if not isinstance(literal, Mapping):
+        raise TypeError(f"literal: a mapping is needed, not {type(literal).__name__}")
+    for name, value in given.items():
+        if value != inspect.signature(maker).parameters[name].default:
+            raise ParameterError(
+                f"{name} = {value} is given beside a literal, which has all fields itself"
+            )
+    return literal
+
+
+def refuse_consent(allow_insecure: bool) -> None:
+    """`ParameterError` if insecure parameters are allowed where none are made."""
+    if allow_insecure:
+        raise ParameterError(
+            "allow_insecure is given without a literal; what is picked has 128 bits of security"
+        )
+
+
+def _distance(field: str, value: Any) -> int:
+    return as_integer(field, value, -(2**62), 2**62)
+
+
+def as_request(
+    relinearise: int, rotations: Iterable[int], other: bool, field: str, width: int
+) -> tuple[int, list[int], bool]:
+    """A request for keys as the C++ library takes it.
+
+    `width` is the value of the argument `field`. It adds the rotations by 1, 2, 4, … below it.
+    `ParameterError` unless it is 0 or a power of two.
+    """
+    wanted = list_of(_distance, "integers")("rotations", rotations)
+    width = as_integer(field, width, 0, 2**16)
+    if width & (width - 1):
+        raise ParameterError(f"{field}: {width} is not a power of two")
+    step = 1
+    while step < width:
+        wanted.append(step)
+        step *= 2
+    return as_integer("relinearise", relinearise, 0, 2**31), wanted, bool(other)

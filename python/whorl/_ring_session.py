@@ -1,0 +1,120 @@
+"""Servers that compute on encrypted vectors: what BGV's and CKKS's have in common."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ._array import HostArray, Shape
+from ._literal import as_integer
+from ._ring_arrays import RingArray
+from ._saved import Keys
+from ._session import BudgetedSession
+from .errors import KeyMismatchError, ParameterError
+
+H = TypeVar("H", bound=HostArray)
+D = TypeVar("D", bound="RingArray[Any, Any]")
+K = TypeVar("K", bound=Keys[Any])
+
+MAX_DISTANCE = 2**62
+MAX_POWER = 2**16
+
+
+class RingSession(BudgetedSession[K, H, D], Generic[K, H, D]):
+    """A session with products, whose operands may also be numbers and arrays of numbers."""
+
+    __slots__ = ()
+
+    def multiply(self, a: D | H, b: Any) -> D:
+        """a · b."""
+        raise NotImplementedError
+
+    def square(self, a: D | H) -> D:
+        """a · a."""
+        raise NotImplementedError
+
+    def negate(self, a: D | H) -> D:
+        """-a (OpenFHE: EvalNegate)."""
+        x = self.upload(a)
+        return self._wrap(self._core.negate(x._core), x.shape)
+
+    def relinearise(self, a: D | H) -> D:
+        """Brings ciphertexts back to two parts (OpenFHE: Relinearize)."""
+        x = self.upload(a)
+        return self._wrap(self._core.relinearise(x._core), x.shape)
+
+    def _power(self, a: D | H, exponent: int) -> D:
+        """a to a positive power, by ⌈log2 exponent⌉ products in sequence."""
+        square, result = self.upload(a), None
+        while True:
+            if exponent & 1:
+                result = square if result is None else self.multiply(result, square)
+            exponent >>= 1
+            if exponent == 0:
+                assert result is not None
+                return result
+            square = self.square(square)
+
+    def _scalar(self, value: Any) -> Any:
+        """One number as an operation takes it; None for anything else."""
+        raise NotImplementedError
+
+    def _plain(self, a: D, values: Any) -> tuple[D, tuple[Any, ...], Shape]:
+        """Like `_meet`, with plaintexts, as the arguments of the C++ library."""
+        raise NotImplementedError
+
+    def _operate(
+        self,
+        a: D | H,
+        b: Any,
+        with_array: Callable[[Any, Any], Any],
+        with_scalar: Callable[[Any, Any], Any],
+        with_plain: Callable[..., Any],
+    ) -> D:
+        """Calls the form of the operation that fits the kind of `b`."""
+        if isinstance(b, (self._device_type, self._host_type)):
+            (x, y), shape = self._meet(a, b)
+            return self._wrap(with_array(x._core, y._core), shape)
+        x = self.upload(a)
+        scalar = self._scalar(b)
+        if scalar is not None:
+            return self._wrap(with_scalar(x._core, scalar), x.shape)
+        x, plain, shape = self._plain(x, b)
+        return self._wrap(with_plain(x._core, *plain), shape)
+
+
+def repeated_rows(values: Any, prefix: Shape, length: int, shape: Shape) -> Any:
+    """Flat rows of `length` values, of shape `prefix`, broadcast to `shape`."""
+    if prefix == shape:
+        return values
+    return np.broadcast_to(values.reshape(*prefix, length), (*shape, length)).reshape(-1)
+
+
+def is_alone(prefix: Shape) -> bool:
+    """Whether it is the shape of a single row."""
+    return math.prod(prefix) == 1
+
+
+@contextlib.contextmanager
+def needing(operation: str, keys: str) -> Iterator[None]:
+    """Says in a `KeyMismatchError` what was to be computed, and by which arguments of
+    `client.evaluation_keys` keys are made that serve."""
+    try:
+        yield
+    except KeyMismatchError as error:
+        raise KeyMismatchError(
+            f"{operation} needs keys that the server does not have: {error}. They are made by "
+            f"client.evaluation_keys({keys})"
+        ) from None
+
+
+def as_distance(field: str, value: Any) -> int:
+    """How far values are rotated; `ParameterError` unless it is an integer of 63 bits."""
+    try:
+        return as_integer(field, value, -MAX_DISTANCE, MAX_DISTANCE)
+    except ParameterError as error:
+        raise ParameterError(f"rotate: {error}") from None

@@ -1,0 +1,115 @@
+"""Arrays of ciphertexts on a server's device, with NumPy's operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._array import Array, no_ciphertexts
+from .._literal import Part
+from .._ring_arrays import RingArray
+from .._server import ckks as _lib
+from ._ciphertexts import Accounted, Ciphertexts
+from ._parameters import Parameters
+from ._polynomials import Polynomial
+
+if TYPE_CHECKING:
+    from ._server import Server
+
+Operand: TypeAlias = Union["EncryptedArray", Ciphertexts, ArrayLike]
+
+
+class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
+    """An immutable array of ciphertexts on the device of a `Server`, each a vector of numbers.
+
+    `Server.upload` and operations make them; nothing leaves the device before `to_host`. They have
+    the operators `+`, `-`, `*`, `-a` and `a ** k`, and `/` by what is not encrypted. The other
+    operand is an array, `Ciphertexts` (which are uploaded), a number or an array of numbers. One
+    number goes to all values (with coefficients a sum adds it to the constant one). An array of
+    shape (..., k) has one row of k values for all ciphertexts, or one row for each. Vectors have
+    equal lengths, or one of them has a single value. Shapes broadcast as in NumPy, over the
+    ciphertexts: the values inside a ciphertext are not an axis.
+
+    A product takes a level. A product with a Python integer, with `1j` or with `-1j` takes none.
+
+    Indexing, iteration, `reshape`, `broadcast_to`, `ckks.concatenate` and `ckks.stack` are NumPy's,
+    on the device. `==` raises.
+
+    >>> from whorl.ckks import Client, Server, parameters
+    >>> client = Client(parameters(depth=2))
+    >>> server = Server(client.evaluation_keys(rotations=[1]), device="cpu")
+    >>> a = server.upload(client.encrypt([0.1, 0.2, 0.3, 0.4]))
+    >>> client.decrypt((a * a + 1).rotate(1), raw=True).round(4)
+    array([1.04, 1.09, 1.16, 1.01])
+    """
+
+    __slots__ = ()
+
+    _core: _lib.Array
+    _server: Server
+
+    parameters = Part[Parameters]("_server.parameters", "Parameters of the server.")
+
+    # ---- operations, as the server's
+
+    def square(self, relinearise: bool = True, rescale: bool = True) -> EncryptedArray:
+        """`Server.square`."""
+        return self._server.square(self, relinearise, rescale)
+
+    def multiply(
+        self, other: Operand, relinearise: bool = True, rescale: bool = True
+    ) -> EncryptedArray:
+        """`Server.multiply`."""
+        return self._server.multiply(self, other, relinearise, rescale)
+
+    def __truediv__(self, other: ArrayLike) -> EncryptedArray:
+        if isinstance(other, Array):
+            raise TypeError("ciphertexts cannot be divided by ciphertexts; approximate 1/x")
+        return self._server.multiply(self, 1 / np.asarray(other))
+
+    def rotate(self, slots: int) -> EncryptedArray:
+        """`Server.rotate`."""
+        return self._server.rotate(self, slots)
+
+    def rotate_many(self, slots: Iterable[int]) -> list[EncryptedArray]:
+        """`Server.rotate_many`."""
+        return self._server.rotate_many(self, slots)
+
+    def conjugate(self) -> EncryptedArray:
+        """`Server.conjugate`."""
+        return self._server.conjugate(self)
+
+    def sum(self) -> EncryptedArray:
+        """`Server.sum`."""
+        return self._server.sum(self)
+
+    def evaluate(self, polynomial: Polynomial) -> EncryptedArray:
+        """`Server.evaluate`."""
+        return self._server.evaluate(self, polynomial)
+
+    # ---- levels
+
+    def rescale(self) -> EncryptedArray:
+        """`Server.rescale`."""
+        return self._server.rescale(self)
+
+    def lower(self, level: int) -> EncryptedArray:
+        """`Server.lower`."""
+        return self._server.lower(self, level)
+
+    def with_bound(self, bound: float) -> EncryptedArray:
+        """`Server.with_bound`."""
+        return self._server.with_bound(self, bound)
+
+
+def evaluate(x: EncryptedArray, polynomial: Polynomial) -> EncryptedArray:
+    """The polynomial of each value of an encrypted array; `Server.evaluate` has the details."""
+    given: object = x
+    if isinstance(given, Ciphertexts):
+        raise TypeError("evaluate needs a server: write server.upload(x) first")
+    if not isinstance(given, EncryptedArray):
+        raise no_ciphertexts(Parameters, given)
+    return given.evaluate(polynomial)

@@ -1,0 +1,146 @@
+"""The client's half: it alone makes, holds and uses secret keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from numpy.typing import ArrayLike
+
+from .._client import ckks as _lib
+from .._keyholder import KeyHolder, Report
+from .._literal import Part, as_real
+from ._arrays import EncryptedArray
+from ._ciphertexts import Ciphertexts
+from ._keys import EvaluationKeys, PublicKey
+from ._parameters import Parameters, as_request
+from ._values import Numbers, Packing, decrypted, encrypted
+
+
+class Client(KeyHolder):
+    """Holds a secret key, in locked memory that is wiped; encrypts and decrypts.
+
+    `Client(parameters)` generates a key (OpenFHE: KeyGen); `load` reads one. A client cannot be
+    pickled or copied; `save` writes it under a passphrase.
+
+    >>> from whorl.ckks import parameters
+    >>> client = Client(parameters(depth=1))
+    >>> client.decrypt(client.encrypt([0.5, -0.25]), raw=True).round(6)
+    array([ 0.5 , -0.25])
+    """
+
+    __slots__ = ()
+
+    _core: _lib.Client
+    _maker = _lib.Client
+    _parameters_type, _keys_type, _host_type = Parameters, EvaluationKeys, Ciphertexts
+
+    parameters = Part[Parameters]("_parameters", "Parameters of the key.")
+
+    def encrypt(
+        self, values: ArrayLike, bound: float = 1.0, packing: Packing | None = None
+    ) -> Ciphertexts:
+        """Encrypts vectors of numbers.
+
+        Args:
+            values: real or complex numbers. Shape (..., k) gives an array of shape (...) of vectors
+                of k values, at most N/2 of them. In slots the values are repeated until the slots
+                are full, with zeros behind them up to the next power of two.
+            bound: no value has a larger absolute value. It is public: errors and overflows are
+                reckoned from it. A bound that is too large wastes room, so give the largest value
+                that may come.
+            packing: `"complex"` (default for complex arrays) and `"real"` (default for others) put
+                the values in slots, and operations act on each value. `"coefficients"` makes a
+                polynomial of up to N real values; a product is that of polynomials modulo X^N + 1.
+
+        `ShapeError` for vectors that are too long; `EncodingError` for values that are not finite
+        or are above the bound, for a bound that does not fit the parameters, and for complex values
+        in a packing of real ones; `TypeError` for what is no number. (OpenFHE:
+        MakeCKKSPackedPlaintext, then Encrypt; Lattigo: Encoder.Encode, Encryptor.Encrypt.)
+        """
+        core = self._core
+        batch, shape = encrypted(core.encrypt, core.encrypt_real, values, bound, packing)
+        return Ciphertexts._wrap(batch, shape, self._parameters)
+
+    def decrypt(
+        self,
+        ciphertexts: Ciphertexts | EncryptedArray,
+        *,
+        raw: bool = False,
+        allow_spent: bool = False,
+    ) -> Numbers:
+        """The numbers with their errors, which are for this client alone; only with `raw=True`.
+
+        Errors depend on the secret key. Whoever sees these numbers and the ciphertexts can compute
+        the key (Li and Micciancio, EUROCRYPT 2021). So give numbers to others, the server included,
+        by `release` only. Without `raw=True` it raises `ValueError`, which says this.
+
+        Returns float64, or complex128 for complex packing, of shape `ciphertexts.shape` +
+        (`ciphertexts.length`,). `KeyMismatchError` or `ParameterMismatchError` for ciphertexts of
+        another key or parameters. `NoiseError` if the error is as large as the numbers;
+        `allow_spent=True` decrypts nevertheless. (OpenFHE: Decrypt; Lattigo: Decryptor.Decrypt,
+        Encoder.Decode.)
+        """
+        if not raw:
+            raise ValueError(
+                "raw: decrypted numbers carry errors, from which others who see them and the "
+                "ciphertexts can compute the secret key. Use release(ciphertexts) for numbers that "
+                "others may see, and decrypt(ciphertexts, raw=True) for numbers that stay here"
+            )
+        host = self._on_host(ciphertexts)
+        values = self._core.decrypt_raw(host._core, bool(allow_spent))
+        return decrypted(values, host.packing, host.shape, host.length)
+
+    def release(
+        self, ciphertexts: Ciphertexts | EncryptedArray, queries: float = 1, bits: float = 30
+    ) -> Numbers:
+        """The numbers with noise that hides their errors, so that others may see them.
+
+        Args:
+            ciphertexts: as for `decrypt`; the result has the same form.
+            queries: how many results of this key will be released in all, 1 … 2^40.
+            bits: statistical security, 30 … 128: what others see differs by 2^-bits from numbers
+                without the key's errors.
+
+        The noise is a Gaussian of √(12·queries)·2^(bits/2) times the estimated error (Li,
+        Micciancio, Schultz, Sorrell, CRYPTO 2022), which takes 16.8 bits of precision with the
+        defaults. `ParameterError` for arguments out of range, `NoiseError` if the numbers drown in
+        the noise. (OpenFHE: Decrypt with NOISE_FLOODING_DECRYPT and EXEC_EVALUATION; Lattigo:
+        Encoder.DecodePublic, which rounds instead.)
+        """
+        host = self._on_host(ciphertexts)
+        values = self._core.release(host._core, as_real("queries", queries), as_real("bits", bits))
+        return decrypted(values, host.packing, host.shape, host.length)
+
+    def public_key(self) -> PublicKey:
+        """A key for those who may only encrypt."""
+        return PublicKey(self._core.public_key())
+
+    def evaluation_keys(
+        self,
+        relinearise: int = 3,
+        rotations: Iterable[int] = (),
+        conjugate: bool = False,
+        sums: int = 0,
+        threads: int = 0,
+        progress: bool | Report | None = None,
+    ) -> EvaluationKeys:
+        """Generates what a server needs for a circuit, in one call.
+
+        Args:
+            relinearise: largest number of parts, 2 … 8, that can be brought back to two; 2 makes no
+                key. A product of two ciphertexts has three (OpenFHE: EvalMultKeyGen).
+            rotations: slots to rotate by, to the left, negative ones to the right
+                (OpenFHE: EvalRotateKeyGen, EvalAtIndexKeyGen; Lattigo: GenGaloisKeys).
+            conjugate: whether values are to be conjugated.
+            sums: the length of the longest vectors that `sum` is to add up, a power of two. It adds
+                the rotations by 1, 2, 4, … below it (OpenFHE: EvalSumKeyGen).
+            threads: 0 for all cores.
+            progress: True for a bar on terminals and in notebooks, or a callable that is called
+                with (done, total); what it raises stops the generation.
+
+        `Parameters.key_size` gives the size before the keys are made. `ParameterError` for a number
+        out of range.
+        """
+        request = as_request(relinearise, rotations, conjugate, sums)
+        keys: EvaluationKeys = self._generate_keys(threads, progress, *request)
+        return keys

@@ -1,0 +1,228 @@
+"""Parameters: chosen from what a circuit needs, or built from a literal of plain data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypedDict
+
+from .._literal import Part, as_integer, as_long, as_real, as_text, as_word, list_of, tuple_of
+from .._ring_parameters import (
+    RingParameters,
+    as_ring,
+    literal_alone,
+    refuse_consent,
+    within,
+)
+from .._ring_parameters import as_request as ring_request
+from .._server import ckks as _lib
+
+
+class ParameterLiteral(TypedDict, total=False):
+    """Plain data for parameters of your own; `parameters(literal=...)` checks it.
+
+    Fields without a default: N, chain, levels, special.
+    """
+
+    name: str
+    """Free text up to 64 characters."""
+    N: int
+    """Ring dimension, a power of two, 2^10 … 2^17."""
+    chain: Sequence[int]
+    """Primes that are 1 modulo 2N, all of 25 to 31 bits or all of 46 to 60."""
+    terminals: int
+    """How many primes at the chain's beginning are terminal ones, which rescaling takes back in.
+    Default 0."""
+    levels: Sequence[tuple[int, int]]
+    """The primes of each level, from level 0, the last one: so many of the terminal ones, and so
+    many of the others."""
+    special: Sequence[int]
+    """Primes of key switching, of the same width; their product is P."""
+    digit_limbs: int
+    """Primes of the chain to a digit of key switching. Default 1."""
+    sigma: float
+    """Standard deviation of errors, 0.5 … 64. Default 3.19."""
+    log2_scale: float
+    """log2 of the scale at level 0, 16 … 58. Default 40."""
+
+
+class Parameters(RingParameters):
+    """Validated, immutable parameters; `parameters` makes them.
+
+    They can be pickled, saved and loaded, compared, and used as keys of dictionaries.
+
+    >>> p = parameters(depth=2)
+    >>> p.depth, p.slots == p.N // 2, p.security_bits >= 128
+    (2, True, True)
+    """
+
+    __slots__ = ()
+
+    _core: _lib.Parameters
+    _literal: _lib.ParameterLiteral
+    _scheme = "CKKS"
+    _reader, _literal_type = _lib.Parameters, _lib.ParameterLiteral
+    _required = ("N", "chain", "levels", "special")
+    _fields = MappingProxyType(
+        {
+            "name": as_text,
+            "N": as_word,
+            "chain": list_of(as_long, "primes"),
+            "terminals": as_word,
+            "levels": list_of(tuple_of(as_word, "terminals, others"), "pairs"),
+            "special": list_of(as_long, "primes"),
+            "digit_limbs": as_word,
+            "sigma": as_real,
+            "log2_scale": as_real,
+        }
+    )
+
+    N = Part[int]("_literal.N", "Ring dimension (OpenFHE: GetRingDimension).")
+    slots = Part[int](
+        "_core.slots", "The most values that a ciphertext holds in slots, N/2 (Lattigo: MaxSlots)."
+    )
+    depth = Part[int](
+        "_core.depth",
+        "The highest level: how many products in sequence a fresh ciphertext has (OpenFHE: "
+        "MultiplicativeDepth; Lattigo: MaxLevel).",
+    )
+    terminals = Part[int](
+        "_literal.terminals", "How many primes of the chain, from its beginning, are terminal ones."
+    )
+    levels = Part[tuple[tuple[int, int], ...]](
+        "_literal.levels",
+        "How many terminal primes, and how many others, each level has, from level 0.",
+        tuple,
+    )
+
+    def _level(self, level: int | None) -> int:
+        return self.depth if level is None else as_integer("level", level, 0, self.depth)
+
+    def log2_Q(self, level: int | None = None) -> float:
+        """Bits of the ciphertext modulus at a level, by default the highest. `ParameterError`
+        unless the level is 0 … depth."""
+        return self._core.log2_Q(self._level(level))
+
+    def scale(self, level: int | None = None) -> float:
+        """The scale that products have at a level, by default the highest. `ParameterError` unless
+        the level is 0 … depth. (OpenFHE: GetScalingFactorReal; Lattigo: DefaultScale.)"""
+        return self._core.scale(self._level(level))
+
+    def describe(self) -> str:
+        """What was picked, for people; several lines.
+
+        >>> print(parameters(depth=1).describe().splitlines()[0])
+        N = 8192, 4096 slots, 1 levels above level 0
+        """
+        return self._core.describe()
+
+    def key_size(
+        self,
+        relinearise: int = 3,
+        rotations: Iterable[int] = (),
+        conjugate: bool = False,
+        sums: int = 0,
+    ) -> int:
+        """Bytes of the keys that `Client.evaluation_keys` with these arguments would make.
+
+        On a server's device they take twice as many: the uniform halves travel as seeds.
+        """
+        return self._core.key_bytes(*as_request(relinearise, rotations, conjugate, sums))
+
+    def literal(self) -> ParameterLiteral:
+        """The fields as a dictionary; `parameters(literal=p.literal())` gives `p` again."""
+        fields: ParameterLiteral = self._values()
+        return fields
+
+    def _details(self) -> list[tuple[str, str]]:
+        primes = f"{self.limbs} + {len(self.special)} primes"
+        return [
+            ("N", f"{self.N:,} ({self.slots:,} slots)"),
+            ("depth", str(self.depth)),
+            ("scale", f"2^{math.log2(self.scale(0)):.1f}"),
+            ("Q, P", f"{primes}, {self.log2_Q():.0f} + {self.log2_P:.0f} bits"),
+        ]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Parameters {self.name or 'unnamed'}: N={self.N}, {self.slots} slots, depth "
+            f"{self.depth}, scale 2^{math.log2(self.scale(0)):.1f}, {self.limbs} + "
+            f"{len(self.special)} primes, {self.log2_Q():.0f} + {self.log2_P:.0f} bits, "
+            f"{self.digits} digits; {self.security_bits:.1f} bits of security>"
+        )
+
+
+def as_request(
+    relinearise: int, rotations: Iterable[int], conjugate: bool, sums: int
+) -> tuple[int, list[int], bool]:
+    """A request for keys as the C++ library takes it."""
+    return ring_request(relinearise, rotations, conjugate, "sums", sums)
+
+
+def parameters(
+    depth: int = 1,
+    scale_bits: int = 40,
+    slots: int = 0,
+    value_bits: int = 10,
+    N: int | None = None,
+    dnum: int = 3,
+    word_bits: int = 32,
+    *,
+    literal: Mapping[str, Any] | None = None,
+    allow_insecure: bool = False,
+) -> Parameters:
+    """The smallest ring and the shortest chain of primes that serve, at 128 bits or more.
+
+    Args:
+        depth: products in sequence, 0 … 64. Each one takes a level.
+        scale_bits: log2 of the scale, 28 … 55: how finely values are rounded. The error of a
+            product has a standard deviation of about N/4 over the scale.
+        slots: how many values a ciphertext must hold, at most 2^16; 0: any number.
+        value_bits: log2 of the largest value that a ciphertext of level 0 can hold, 2 … 20.
+        N: ring dimension; default: the least that is secure and has the slots.
+        dnum: digits of key switching, 1 … 16. More of them make larger keys and leave more bits
+            for the chain.
+        word_bits: 32: primes of 25 to 31 bits, two and more a level. 64: one prime a level, for
+            `scale_bits` of 46 and more.
+        literal: a mapping with the fields of `ParameterLiteral`, for primes of your own. It stands
+            alone: `ParameterError` if an argument above is given too.
+        allow_insecure: accept a literal that is estimated under 128 bits. `ParameterError` without
+            a literal, since what is picked always has 128 bits.
+
+    Raises `ParameterError` naming the field, the value and the bound, or, if no ring up to
+    N = 131072 serves, what was missing. `print(p.describe())` says what was picked.
+    (OpenFHE: CCParams<CryptoContextCKKSRNS>, GenCryptoContext; Lattigo: ckks.ParametersLiteral.)
+
+    >>> p = parameters(depth=3)
+    >>> p.N, p.depth, p.slots
+    (16384, 3, 8192)
+    """
+    given = {
+        "depth": depth,
+        "scale_bits": scale_bits,
+        "slots": slots,
+        "value_bits": value_bits,
+        "N": N,
+        "dnum": dnum,
+        "word_bits": word_bits,
+    }
+    if literal is not None:
+        literal_alone(parameters, literal, given)
+        return Parameters._create(literal, allow_insecure)
+    refuse_consent(allow_insecure)
+    needs = {name: _REQUIREMENTS[name](name, value) for name, value in given.items()}
+    return Parameters(_lib.Parameters.choose(**needs))
+
+
+_REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
+    {
+        "depth": within(0, 64),
+        "scale_bits": within(28, 55),
+        "slots": within(0, 2**16),
+        "value_bits": within(2, 20),
+        "N": lambda _, value: 0 if value is None or value == 0 else as_ring(value),
+        "dnum": within(1, 16),
+        "word_bits": as_word,
+    }
+)

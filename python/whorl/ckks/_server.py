@@ -1,0 +1,249 @@
+"""The server's half: arithmetic on ciphertexts that stay on its device. It cannot decrypt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._array import Shape
+from .._literal import Part, as_integer, as_real
+from .._numbers import as_complex, one_number
+from .._ring_session import (
+    MAX_POWER,
+    RingSession,
+    as_distance,
+    is_alone,
+    needing,
+    repeated_rows,
+)
+from .._server import ckks as _lib
+from .._session import spread
+from ..errors import EncodingError
+from ._arrays import EncryptedArray
+from ._ciphertexts import Ciphertexts
+from ._keys import EvaluationKeys
+from ._parameters import Parameters
+from ._polynomials import Polynomial
+from ._values import as_vectors
+
+Encrypted = EncryptedArray | Ciphertexts
+Number = int | float | complex
+
+
+class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
+    """Evaluates on arrays of ciphertexts with evaluation keys only.
+
+    `help(Server.__init__)` explains the arguments, and the errors that they raise. With neither a
+    `key_budget` nor a `key_cache`, all keys lie on the devices from the start.
+
+    Methods take arrays on the devices, or `Ciphertexts`, which they upload. Results stay on the
+    devices. Several GPUs share each batch in equal parts. Evaluation is deterministic, and gives
+    the same bits on every device and on any number of them. Products are rescaled at once, and the
+    server brings operands of two levels to the lower one and to one scale. Several Python threads
+    may call methods; one of them runs at a time. Methods release the GIL, and Ctrl-C stops them.
+    Any thread may delete arrays meanwhile. Give whole batches. Shapes of two operands broadcast as
+    in NumPy.
+
+    If one of several GPUs fails, it is left out from then on, and a `RuntimeWarning` names it. The
+    others repeat the call, unless it needs results that lay on that GPU alone. Then `DeviceError`
+    names these results; the server can still be used.
+
+    All methods raise `ParameterMismatchError` or `KeyMismatchError` for ciphertexts that were not
+    made under the server's keys. If a key is missing, they raise `KeyMismatchError`, which names
+    the key. They raise `NoiseError` where values may not fit the modulus or no level is left, and
+    `EncodingError` for packings or scales that do not go together. They raise `ShapeError` for
+    vectors of different lengths, `ValueError` for shapes that do not broadcast, `DeviceError` for
+    arrays of another server, and `OutOfMemoryError`.
+
+    >>> from whorl.ckks import Client, parameters
+    >>> client = Client(parameters(depth=1))
+    >>> server = Server(client.evaluation_keys(), device="cpu")
+    >>> x, y = server.upload(client.encrypt([0.1, 0.2])), client.encrypt([0.5, -0.5])
+    >>> client.decrypt(3 * x * y + 1, raw=True).round(4)
+    array([1.15, 0.7 ])
+    """
+
+    __slots__ = ()
+
+    _core: _lib.Server
+    _parameters: Parameters
+    _maker = _lib.Server
+    _keys_type, _host_type, _device_type = EvaluationKeys, Ciphertexts, EncryptedArray
+
+    parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
+
+    # ---- sums and products
+
+    def add(self, a: Encrypted, b: Encrypted | ArrayLike) -> EncryptedArray:
+        """a + b; b: ciphertexts, one number, or an array of numbers (OpenFHE: EvalAdd)."""
+        core = self._core
+
+        def add_scalar(x: _lib.Array, value: Number) -> _lib.Array:
+            return core.add_scalar(x, as_complex(value))
+
+        return self._operate(a, b, core.add, add_scalar, core.add_plain)
+
+    def sub(self, a: Encrypted, b: Encrypted | ArrayLike) -> EncryptedArray:
+        """a - b; b as in `add` (OpenFHE: EvalSub)."""
+        core = self._core
+
+        def sub_scalar(x: _lib.Array, value: Number) -> _lib.Array:
+            return core.add_scalar(x, as_complex(-value))
+
+        return self._operate(a, b, core.sub, sub_scalar, core.sub_plain)
+
+    def multiply(
+        self,
+        a: Encrypted,
+        b: Encrypted | ArrayLike,
+        relinearise: bool = True,
+        rescale: bool = True,
+    ) -> EncryptedArray:
+        """a · b; b: ciphertexts, one number, or an array of numbers.
+
+        A product of ciphertexts is relinearised to two parts unless `relinearise` is False; then a
+        sum of products can be relinearised once (`relinearise`). It is divided to the level below
+        unless `rescale` is False; then a sum of products can be divided once (`rescale`). A product
+        with an integer (Python's or NumPy's), with 1j or with -1j is exact and takes no level.
+        (OpenFHE: EvalMult, EvalMultNoRelin; Lattigo: Evaluator.Mul, MulRelin.)
+        """
+        core, both = self._core, (bool(relinearise), bool(rescale))
+
+        def multiply(x: _lib.Array, y: _lib.Array) -> _lib.Array:
+            return core.multiply(x, y, *both)
+
+        def multiply_scalar(x: _lib.Array, value: Number) -> _lib.Array:
+            if isinstance(value, int):
+                return core.multiply_integer(x, _integer(value))
+            if value in (1j, -1j):
+                turned = core.multiply_by_i(x)
+                return turned if value == 1j else core.negate(turned)
+            return core.multiply_scalar(x, complex(value), both[1])
+
+        def multiply_plain(x: _lib.Array, values: Any, length: int) -> _lib.Array:
+            return core.multiply_plain(x, values, length, both[1])
+
+        return self._operate(a, b, multiply, multiply_scalar, multiply_plain)
+
+    def square(
+        self, a: Encrypted, relinearise: bool = True, rescale: bool = True
+    ) -> EncryptedArray:
+        """a · a (OpenFHE: EvalSquare)."""
+        x = self.upload(a)
+        return self._wrap(self._core.square(x._core, bool(relinearise), bool(rescale)), x.shape)
+
+    def power(self, a: Encrypted, exponent: int) -> EncryptedArray:
+        """a to a power 0 … 2^16, at the least depth, ⌈log2 exponent⌉ (as `a ** exponent`).
+
+        `ParameterError` for another exponent. (OpenFHE: EvalPoly of a monomial.)
+        """
+        if as_integer("exponent", exponent, 0, MAX_POWER):
+            return self._power(a, int(exponent))
+        return self.with_bound(self.add(self.multiply(a, 0), 1), 1)
+
+    # ---- moving and changing values
+
+    def rotate(self, a: Encrypted, slots: int) -> EncryptedArray:
+        """Rotates the values of each vector to the left by `slots`, to the right if negative.
+
+        A vector's length must be a power of two (`ShapeError`); values go round within it. The key
+        is that of `slots`, or of a distance that is the same modulo the length. (OpenFHE:
+        EvalRotate, EvalAtIndex; Lattigo: Evaluator.Rotate.)
+        """
+        x = self.upload(a)
+        return self._wrap(self._core.rotate(x._core, as_distance("slots", slots)), x.shape)
+
+    def rotate_many(self, a: Encrypted, slots: Iterable[int]) -> list[EncryptedArray]:
+        """`rotate` by each of `slots`, decomposed once (OpenFHE: EvalFastRotation; Lattigo:
+        RotateHoisted)."""
+        x = self.upload(a)
+        wanted = np.array([as_distance("slots", each) for each in slots], dtype=np.int64)
+        return [self._wrap(each, x.shape) for each in self._core.rotate_many(x._core, wanted)]
+
+    def conjugate(self, a: Encrypted) -> EncryptedArray:
+        """The complex conjugate of each value (Lattigo: Evaluator.Conjugate).
+
+        It needs the key of `evaluation_keys(conjugate=True)`.
+        """
+        x = self.upload(a)
+        with needing("a conjugate", "conjugate=True"):
+            return self._wrap(self._core.conjugate(x._core), x.shape)
+
+    def sum(self, a: Encrypted) -> EncryptedArray:
+        """The sum of each vector's values, as a vector of one value; of shape `a.shape`.
+
+        It uses the rotations by 1, 2, 4, … below the length, which must be a power of two
+        (`ShapeError`). `evaluation_keys(sums=length)` makes their keys. (OpenFHE: EvalSum; Lattigo:
+        Evaluator.InnerSum.)
+        """
+        x = self.upload(a)
+        with needing("a sum", f"sums={x.length}"):
+            return self._wrap(self._core.sum(x._core), x.shape)
+
+    def evaluate(self, a: Encrypted, polynomial: Polynomial) -> EncryptedArray:
+        """The polynomial of each value, by the method of Paterson and Stockmeyer.
+
+        It takes `polynomial.depth` levels (`NoiseError` if there are fewer). The packing must be
+        `real`, and the values must lie in the polynomial's interval: `EncodingError` if `a.bound`
+        is above its ends. (OpenFHE: EvalChebyshevSeries, EvalPoly; Lattigo: polynomial.Evaluator.)
+        """
+        if not isinstance(polynomial, Polynomial):
+            raise TypeError(f"polynomial: a Polynomial is needed, not {type(polynomial).__name__}")
+        x = self.upload(a)
+        return self._wrap(self._core.evaluate(x._core, polynomial._core), x.shape)
+
+    # ---- levels
+
+    def rescale(self, a: Encrypted) -> EncryptedArray:
+        """Divides by the primes of one level, and so brings a product to the scale of the level
+        below.
+
+        Products do this by themselves unless `rescale` is False. `NoiseError` at level 0,
+        `EncodingError` if the product was rescaled before. (OpenFHE: Rescale; Lattigo:
+        Evaluator.Rescale.)
+        """
+        x = self.upload(a)
+        return self._wrap(self._core.rescale(x._core), x.shape)
+
+    def lower(self, a: Encrypted, level: int) -> EncryptedArray:
+        """Brings ciphertexts to a lower level, and to its scale. The values stay.
+
+        Operations do this by themselves; results of a low level are smaller to send.
+        `ParameterError` unless 0 ≤ level ≤ the array's. (OpenFHE: LevelReduce; Lattigo:
+        Evaluator.DropLevel.)
+        """
+        x = self.upload(a)
+        down = as_integer("level", level, 0, x.level)
+        return self._wrap(self._core.lower(x._core, down), x.shape)
+
+    def with_bound(self, a: Encrypted, bound: float) -> EncryptedArray:
+        """The same ciphertexts with a smaller `bound` of their values, which the caller knows.
+
+        Bounds that operations give grow faster than values do. Results are wrong if it is not true.
+        A larger bound changes nothing. `ParameterError` unless it is positive.
+        """
+        x = self.upload(a)
+        return self._wrap(self._core.with_bound(x._core, as_real("bound", bound)), x.shape)
+
+    # ---- operands
+
+    def _scalar(self, value: object) -> Number | None:
+        return one_number(value)
+
+    def _plain(
+        self, a: EncryptedArray, values: ArrayLike
+    ) -> tuple[EncryptedArray, tuple[Any, int], Shape]:
+        vectors, prefix, length = as_vectors(values, "plaintext")
+        shape = np.broadcast_shapes(a.shape, prefix)
+        if not is_alone(prefix):
+            vectors = repeated_rows(vectors, prefix, length, shape)
+        return spread(a, shape), (vectors.astype(np.complex128, copy=False), length), shape
+
+
+def _integer(value: int) -> int:
+    if not -(2**63) < value < 2**63:
+        raise EncodingError(f"plaintext: integer {value} is outside ±(2^63 - 1)")
+    return value

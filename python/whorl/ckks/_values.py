@@ -1,0 +1,59 @@
+"""Numbers from users as the C++ library takes them, and numbers that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._array import Shape
+from .._literal import as_real
+from .._numbers import real_or_complex
+from ..errors import EncodingError, ShapeError
+
+Packing = Literal["complex", "real", "coefficients"]
+Complexes = np.ndarray[Any, np.dtype[np.complex128]]
+Numbers = np.ndarray[Any, np.dtype[Any]]
+
+
+def as_vectors(values: ArrayLike, field: str) -> tuple[Numbers, Shape, int]:
+    """Vectors of k values, flattened, float64 or complex128; the shape of the array of vectors;
+    and k.
+
+    The last axis has the values of a vector. `ShapeError` for a single number, and if there are no
+    values.
+    """
+    array = real_or_complex(values, field)
+    if array.ndim == 0:
+        raise ShapeError(f"{field}: a single number is given, but a vector of values is needed")
+    if array.size == 0:
+        raise ShapeError(f"{field}: shape {array.shape} holds no values")
+    return np.ascontiguousarray(array).reshape(-1), array.shape[:-1], array.shape[-1]
+
+
+def encrypted(
+    of_complex: Callable[..., Any],
+    of_real: Callable[..., Any],
+    values: ArrayLike,
+    bound: float,
+    packing: Packing | None,
+) -> tuple[Any, Shape]:
+    """Encrypts vectors by the function for their kind; the batch, and the shape of the array."""
+    vectors, shape, length = as_vectors(values, "values")
+    kind = packing or ("complex" if vectors.dtype.kind == "c" else "real")
+    size = as_real("bound", bound)
+    if kind == "complex":
+        return of_complex(vectors.astype(np.complex128, copy=False), length, size), shape
+    if vectors.dtype.kind == "c":
+        raise EncodingError(
+            f"values: complex numbers do not fit the packing {kind!r}, which is for real numbers"
+        )
+    return of_real(vectors, length, size, kind), shape
+
+
+def decrypted(values: Complexes, packing: str, shape: Shape, length: int) -> Numbers:
+    """Numbers of the packing's kind, with the values of a vector on the last axis."""
+    of_kind = values if packing == "complex" else np.ascontiguousarray(values.real)
+    return of_kind.reshape(*shape, length)

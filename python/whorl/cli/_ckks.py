@@ -1,0 +1,104 @@
+"""CKKS on the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from . import _ring_options as shared
+from ._scheme import Scheme
+
+
+def _keygen(
+    scheme: Scheme,
+    allow_insecure: bool,
+    *,
+    depth: shared.Depth = 4,
+    scale_bits: Annotated[int, typer.Option(help="log2 of the scale, 28 … 55.")] = 40,
+    slots: Annotated[int, typer.Option(help="Values of a ciphertext; 0: any number.")] = 0,
+    value_bits: Annotated[
+        int, typer.Option(help="log2 of the largest value at the last level, 2 … 20.")
+    ] = 10,
+    ring: shared.Ring = 0,
+    dnum: shared.Digits = 3,
+    word_bits: Annotated[int, typer.Option(help="32, or 64 for scales of 46 bits and more.")] = 32,
+    relinearise: shared.Relinearise = 3,
+    rotations: shared.Rotations = "none",
+    conjugate: Annotated[
+        bool, typer.Option("--conjugate", help="A key for conjugation, too.")
+    ] = False,
+    sum_length: Annotated[
+        int, typer.Option(help="Values that sum adds up, a power of two; 0: no keys for it.")
+    ] = 0,
+) -> tuple[Any, dict[str, Any]]:
+    shared.refuse_insecure("ckks", allow_insecure)
+    chosen = scheme.part("parameters")(
+        depth, scale_bits, slots, value_bits, ring or None, dnum, word_bits
+    )
+    return chosen, {
+        "relinearise": relinearise,
+        "rotations": shared.integers(rotations),
+        "conjugate": conjugate,
+        "sums": sum_length,
+    }
+
+
+def _encrypt(
+    _: Scheme,
+    client: Any,
+    values: Any,
+    *,
+    bound: Annotated[
+        float, typer.Option(help="No value has a larger absolute value; it is public.")
+    ] = 1.0,
+    coefficients: shared.Coefficients = False,
+) -> Any:
+    return client.encrypt(values, bound, "coefficients" if coefficients else None)
+
+
+def _decrypt(
+    _: Scheme,
+    client: Any,
+    ciphertexts: Any,
+    *,
+    raw: Annotated[
+        bool,
+        typer.Option("--raw", help="With the errors: for you alone, who have the secret key."),
+    ] = False,
+    queries: Annotated[
+        float,
+        typer.Option(
+            min=0, help="For others: with noise that hides the errors of so many results in all."
+        ),
+    ] = 0,
+    bits: Annotated[
+        float, typer.Option(help="With --queries: statistical security in bits, 30 … 128.")
+    ] = 30,
+    allow_spent: shared.AllowSpent = False,
+) -> Any:
+    if raw == bool(queries):
+        raise ValueError(
+            "one of --raw and --queries is needed: --raw for numbers that stay with you, --queries "
+            "N for N results that others may see; from raw numbers they can compute the secret key"
+        )
+    if raw:
+        return client.decrypt(ciphertexts, raw=True, allow_spent=allow_spent)
+    return client.release(ciphertexts, queries, bits)
+
+
+CKKS = Scheme(
+    name="ckks",
+    module="whorl.ckks",
+    keys="CKKS evaluation keys",
+    ciphertexts="CKKS ciphertexts",
+    secret="CKKS secret key",
+    functions=(
+        *("rotate", "conjugate", "sum", "square"),
+        *("rescale", "lower", "with_bound"),
+    ),
+    integers=False,
+    keygen=_keygen,
+    encrypt=_encrypt,
+    decrypt=_decrypt,
+)

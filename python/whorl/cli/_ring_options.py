@@ -1,0 +1,41 @@
+"""Options that the schemes over RNS rings share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Depth = Annotated[int, typer.Option(help="Multiplications in sequence.")]
+Ring = Annotated[int, typer.Option("--ring", help="N; 0: the least that is secure.")]
+Digits = Annotated[int, typer.Option(help="Digits of key switching.")]
+Relinearise = Annotated[
+    int, typer.Option(help="Parts that products may have; 2: no key for products.")
+]
+Rotations = Annotated[str, typer.Option(help="Distances to rotate values by, to the left: 1,2,-1.")]
+Coefficients = Annotated[
+    bool, typer.Option("--coefficients", help="A row is a polynomial, not slots.")
+]
+AllowSpent = Annotated[
+    bool,
+    typer.Option(
+        "--allow-spent", help="Decrypt where the noise bound is spent: values may be wrong."
+    ),
+]
+
+
+def refuse_insecure(scheme: str, allow_insecure: bool) -> None:
+    """`ValueError` for an option that keygen does not need."""
+    if allow_insecure:
+        raise ValueError(
+            f"--allow-insecure: keygen chooses parameters of 128 bits or more for {scheme}; leave "
+            "it out"
+        )
+
+
+def integers(text: str) -> list[int]:
+    """The value of `--rotations`."""
+    try:
+        return [] if text == "none" else [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"--rotations: integers are needed, as 1,2,-1, not {text!r}") from None

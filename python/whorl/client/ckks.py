@@ -1,0 +1,14 @@
+"""CKKS without its server."""
+
+from ..ckks import Bits as Bits
+from ..ckks import Ciphertexts as Ciphertexts
+from ..ckks import EvaluationKeys as EvaluationKeys
+from ..ckks import ParameterLiteral as ParameterLiteral
+from ..ckks import Parameters as Parameters
+from ..ckks import Precision as Precision
+from ..ckks import PublicKey as PublicKey
+from ..ckks import concatenate as concatenate
+from ..ckks import parameters as parameters
+from ..ckks import precision as precision
+from ..ckks import stack as stack
+from ..ckks._client import Client as Client

@@ -1,0 +1,18 @@
+"""CKKS without its client."""
+
+from ..ckks import Bits as Bits
+from ..ckks import Ciphertexts as Ciphertexts
+from ..ckks import EncryptedArray as EncryptedArray
+from ..ckks import EvaluationKeys as EvaluationKeys
+from ..ckks import ParameterLiteral as ParameterLiteral
+from ..ckks import Parameters as Parameters
+from ..ckks import Polynomial as Polynomial
+from ..ckks import Precision as Precision
+from ..ckks import PublicKey as PublicKey
+from ..ckks import Server as Server
+from ..ckks import approximate as approximate
+from ..ckks import concatenate as concatenate
+from ..ckks import evaluate as evaluate
+from ..ckks import parameters as parameters
+from ..ckks import precision as precision
+from ..ckks import stack as stack

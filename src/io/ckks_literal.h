@@ -1,0 +1,26 @@
+// The literal of CKKS's parameters in frames.
+#pragma once
+
+#include <tuple>
+
+#include "io/codec.h"
+#include "whorl/ckks/parameters.h"
+
+namespace whorl::io {
+
+/// Levels are pairs of u32: terminals, mains.
+template <>
+struct LiteralCodec<ckks::Parameters> {
+  using Literal = ckks::ParameterLiteral;
+  static constexpr std::tuple fields{Field{1, "N", &Literal::N},
+                                     Field{2, "chain", &Literal::chain, max_list},
+                                     Field{3, "terminals", &Literal::terminals},
+                                     Field{4, "levels", &Literal::levels, max_list},
+                                     Field{5, "special", &Literal::special, max_list},
+                                     Field{6, "digit_limbs", &Literal::digit_limbs},
+                                     Field{7, "sigma", &Literal::sigma},
+                                     Field{8, "log2_scale", &Literal::log2_scale},
+                                     Field{9, "name", &Literal::name, max_name_bytes}};
+};
+
+}  // namespace whorl::io

@@ -1,0 +1,164 @@
+"""Files of CKKS: what is saved is what is loaded; each kind of bad input has its own exception."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import whorl
+from support import BgvKit, CkksKit, check_bad_files, pickled
+from whorl import bgv
+from whorl.ckks import (
+    Ciphertexts,
+    Client,
+    EvaluationKeys,
+    Parameters,
+    PublicKey,
+    Server,
+    parameters,
+)
+
+Load = Callable[[Path], object]
+PASSPHRASE = "correct horse"
+LOADERS: dict[str, Load] = {
+    "parameters": lambda path: Parameters.load(path, True),
+    "keys": lambda path: EvaluationKeys.load(path, True),
+    "ciphertexts": lambda path: Ciphertexts.load(path, True),
+    "results": lambda path: Ciphertexts.load(path, True),
+    "public": lambda path: PublicKey.load(path, True),
+    "secret": lambda path: Client.load(path, PASSPHRASE, True),
+}
+SAME_TYPE = {"ciphertexts": "results", "results": "ciphertexts"}
+VALUES = np.array([[0.5, 0.25], [-0.5, 1.0]])
+
+
+@pytest.fixture(scope="module")
+def files(toy_ckks: CkksKit, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("files")
+    paths = {name: folder / f"{name}.whorl" for name in LOADERS}
+    fresh = toy_ckks.client.encrypt(VALUES)
+    toy_ckks.parameters.save(paths["parameters"])
+    toy_ckks.keys.save(paths["keys"])
+    fresh.save(paths["ciphertexts"])
+    a = toy_ckks.server.upload(fresh)
+    (a * a * 1j).to_host().save(paths["results"])
+    toy_ckks.client.public_key().save(paths["public"])
+    toy_ckks.client.save(paths["secret"], PASSPHRASE)
+    return paths
+
+
+def test_round_trips(toy_ckks: CkksKit, files: dict[str, Path]) -> None:
+    chosen = Parameters.load(files["parameters"], True)
+    assert chosen == toy_ckks.parameters and chosen.literal() == toy_ckks.parameters.literal()
+    secure = parameters(depth=1)
+    assert Parameters.from_bytes(secure.to_bytes()) == secure
+    client = Client.load(files["secret"], PASSPHRASE.encode(), True)
+    assert client.key_id == toy_ckks.client.key_id
+    fresh = Ciphertexts.load(files["ciphertexts"], True)
+    assert (fresh.shape, fresh.packing, fresh.length, fresh.bound) == ((2,), "real", 2, 1)
+    assert np.abs(client.decrypt(fresh, raw=True) - VALUES).max() < 1e-6
+    results = Ciphertexts.load(files["results"], True)
+    a = toy_ckks.server.upload(fresh)
+    expected = (a * a * 1j).to_host()
+    for name in ("shape", "packing", "level", "scale", "bound", "error", "parts", "length"):
+        assert getattr(results, name) == getattr(expected, name)
+    assert np.array_equal(results.data, expected.data)
+    assert np.abs(client.decrypt(results, raw=True) - VALUES**2 * 1j).max() < 1e-6
+    keys = EvaluationKeys.load(files["keys"], True)
+    assert (keys.rotations, keys.relinearise, keys.conjugate) == (toy_ckks.keys.rotations, 4, True)
+    public = PublicKey.load(files["public"], True)
+    assert public.key_id == client.key_id and public.parameters == chosen
+    assert np.abs(client.decrypt(public.encrypt([0.5]), raw=True) - 0.5).max() < 1e-6
+    assert files["secret"].stat().st_mode & 0o777 == 0o600
+
+
+def test_what_may_travel_can_be_pickled(toy_ckks: CkksKit) -> None:
+    assert pickled(toy_ckks.parameters) == toy_ckks.parameters
+    keys = pickled(toy_ckks.keys)
+    x = pickled(toy_ckks.client.public_key()).encrypt(VALUES)
+    y = pickled(x.reshape(2, 1))
+    assert y.shape == (2, 1) and np.array_equal(x.data, y.data) and y.error == x.error
+    # The same bits come out whoever made the server.
+    one, other = (Server(k, device="cpu", threads=1).multiply(x, x) for k in (keys, toy_ckks.keys))
+    assert np.array_equal(one.to_host().data, other.to_host().data)
+
+
+def test_fresh_ciphertexts_travel_with_their_seed(toy_ckks: CkksKit) -> None:
+    whole = toy_ckks.client.encrypt(np.zeros((4, 8)))
+    part = whole[1::2]
+    assert len(part.to_bytes()) < 0.55 * part.nbytes
+    assert np.array_equal(pickled(part).data, part.data)
+
+
+@pytest.mark.parametrize("name", LOADERS)
+def test_bad_files(files: dict[str, Path], tmp_path: Path, name: str) -> None:
+    others = [path for other, path in files.items() if other not in (name, SAME_TYPE.get(name))]
+    check_bad_files(LOADERS[name], files[name], others, tmp_path)
+
+
+def test_the_schemes_do_not_read_each_others_files(
+    toy_bgv: BgvKit, files: dict[str, Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "keys.whorl"
+    toy_bgv.keys.save(path)
+    with pytest.raises(whorl.TypeMismatchError, match="expects CKKS evaluation keys"):
+        EvaluationKeys.load(path, True)
+    with pytest.raises(whorl.TypeMismatchError, match="CKKS evaluation keys"):
+        bgv.EvaluationKeys.load(files["keys"], True)
+
+
+def test_a_server_refuses_secrets(files: dict[str, Path]) -> None:
+    for load in (
+        lambda: Server(files["secret"], allow_insecure=True),
+        lambda: EvaluationKeys.load(files["secret"], True),
+        lambda: Ciphertexts.load(files["secret"], True),
+        lambda: PublicKey.load(files["secret"], True),
+    ):
+        with pytest.raises(whorl.TypeMismatchError, match="a CKKS secret key"):
+            load()
+
+
+def test_passphrases(toy_ckks: CkksKit, files: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(whorl.PassphraseError):
+        Client.load(files["secret"], "wrong horse", True)
+    for empty in ("", b""):
+        with pytest.raises(ValueError, match="empty"):
+            toy_ckks.client.save(tmp_path / "other", empty)
+
+
+def test_insecure_parameters_need_consent(files: dict[str, Path]) -> None:
+    for load in (
+        lambda: Parameters.load(files["parameters"]),
+        lambda: EvaluationKeys.load(files["keys"]),
+        lambda: Ciphertexts.load(files["ciphertexts"]),
+        lambda: PublicKey.load(files["public"]),
+        lambda: Client.load(files["secret"], PASSPHRASE),
+        lambda: Server(files["keys"]),
+    ):
+        with pytest.raises(whorl.ParameterError, match="128"):
+            load()
+
+
+def test_size_limits(files: dict[str, Path]) -> None:
+    for work in (
+        lambda: EvaluationKeys.load(files["keys"], True, max_bytes=1000),
+        lambda: PublicKey.load(files["public"], True, max_bytes=1000),
+        lambda: Ciphertexts.load(files["ciphertexts"], True, max_count=1),
+        lambda: Ciphertexts.load(
+            files["ciphertexts"], True, max_bytes=files["ciphertexts"].stat().st_size
+        ),
+    ):
+        with pytest.raises(whorl.OversizedError):
+            work()
+
+
+def test_a_server_from_a_path(toy_ckks: CkksKit, files: dict[str, Path], tmp_path: Path) -> None:
+    path = tmp_path / "keys.whorl"
+    path.write_bytes(files["keys"].read_bytes())
+    server = Server(path, device="cpu", allow_insecure=True)
+    path.unlink()
+    a = server.upload(Ciphertexts.load(files["ciphertexts"], True))
+    turned = toy_ckks.client.decrypt((a * a).rotate(1), raw=True)
+    assert np.abs(turned - np.roll(VALUES**2, -1, axis=-1)).max() < 1e-6

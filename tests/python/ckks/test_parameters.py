@@ -1,0 +1,100 @@
+"""Parameters: what is picked, literals, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import whorl
+from support import ckks_literal
+from whorl import ckks
+from whorl.ckks import Parameters, parameters
+
+
+def test_a_choice_says_what_it_picked() -> None:
+    p = parameters(depth=3, scale_bits=35, slots=5000)
+    assert p.depth == 3 and p.slots >= 5000 and p.N == 2 * p.slots and p.security_bits >= 128
+    assert len(p.levels) == 4 and p.limbs == len(p.chain) and p.word_bits == 32
+    assert p.scale(0) == 2.0**35 and p.log2_Q(0) >= 45
+    assert [p.log2_Q(level) for level in range(4)] == sorted(p.log2_Q(i) for i in range(4))
+    assert p.log2_Q() == p.log2_Q(3) and p.scale() == p.scale(3)
+    for part in (f"N={p.N}", "depth 3", "scale 2^35.0", "bits of security", f"{p.slots} slots"):
+        assert part in repr(p)
+    assert f"N = {p.N}, {p.slots} slots" in p.describe()
+    for level in (4, -1, 1.5):
+        with pytest.raises(whorl.ParameterError, match="level"):
+            p.scale(level)  # type: ignore[arg-type]
+
+
+def test_literals() -> None:
+    p = parameters(depth=2)
+    assert parameters(literal=p.literal()) == p and hash(parameters(literal=p.literal())) == hash(p)
+    literal = ckks_literal()
+    toy = parameters(literal=literal, allow_insecure=True)
+    assert toy.literal() == literal and toy != p and toy.name == "toy"
+    with pytest.raises(whorl.ParameterError, match="allow_insecure"):
+        parameters(literal=literal)
+    for changes, match in (
+        ({"N": 1000}, "N = 1000"),
+        ({"levels": [(9, 9)]}, "level 0"),
+        ({"levels": [3]}, r"levels: 3 must have the form \(terminals, others\)"),
+        ({"chain": [7], "digit_limbs": 1}, "7"),
+        ({"chain": 7}, "chain: 7 is not a list of primes"),
+        ({"sigma": 100.0}, "sigma"),
+        ({"log2_scale": 10}, "log2_scale"),
+        ({"log2_scale": "a"}, "log2_scale: 'a' is not a number"),
+        ({"t": 2}, "t: no field has this name"),
+    ):
+        with pytest.raises(whorl.ParameterError, match=match):
+            wrong: Any = {**literal, **changes}
+            parameters(literal=wrong, allow_insecure=True)
+    with pytest.raises(whorl.ParameterError, match="special: it is missing"):
+        parameters(literal={"N": 1024, "chain": [], "levels": []})
+    with pytest.raises(whorl.ParameterError, match="depth = 5 is given beside a literal"):
+        parameters(depth=5, literal=literal)
+    with pytest.raises(whorl.ParameterError, match="without a literal"):
+        parameters(allow_insecure=True)
+    with pytest.raises(TypeError, match="a mapping is needed"):
+        parameters(literal=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"whorl\.ckks\.parameters\(\)"):
+        Parameters(3)
+
+
+def test_requests_out_of_range() -> None:
+    for wrong in (
+        {"depth": -1},
+        {"depth": 65},
+        {"depth": 2.5},
+        {"scale_bits": 27},
+        {"scale_bits": 56},
+        {"value_bits": 1},
+        {"slots": 2**17},
+        {"N": 1000},
+        {"N": 2**18},
+        {"N": 2048, "slots": 2000},
+        {"dnum": 0},
+        {"word_bits": 16},
+        {"word_bits": 64, "scale_bits": 40},
+        {"depth": 20, "N": 4096},
+        {"depth": 64, "scale_bits": 50},
+    ):
+        with pytest.raises(whorl.ParameterError):
+            parameters(**wrong)  # type: ignore[arg-type]
+
+
+def test_secure_parameters_work() -> None:
+    """The toys have the primes of larger rings; here is a real ring."""
+    p = parameters(depth=2, scale_bits=40)
+    client = ckks.Client(p)
+    server = ckks.Server(client.evaluation_keys(sums=4), device="cpu")
+    x = np.linspace(-1, 1, p.slots)
+    a = server.upload(client.encrypt(x))
+    result = (a * a - 0.5) * a
+    values = client.decrypt(result, raw=True)
+    assert np.abs(values - (x * x - 0.5) * x).max() < 10 * result.error
+    assert ckks.precision(values, (x * x - 0.5) * x).real.min > 20
+    shared = client.release(result, queries=10)
+    assert ckks.precision(shared, (x * x - 0.5) * x).real.min > 4
+    b = server.upload(client.encrypt([0.1, 0.2, 0.3, 0.4]))
+    assert abs(client.decrypt(b.sum(), raw=True)[0] - 1) < 1e-6

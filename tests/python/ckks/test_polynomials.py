@@ -1,0 +1,107 @@
+"""Polynomials in clear and of ciphertexts, and functions that they approximate."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import whorl
+from numpy.polynomial import Chebyshev
+from numpy.polynomial import Polynomial as Monomial
+from support import CkksKit, make_ckks_kit
+from whorl.ckks import Polynomial, approximate, evaluate
+
+
+@pytest.fixture(scope="module")
+def deep() -> CkksKit:
+    return make_ckks_kit(depth=6)
+
+
+def test_values_in_clear(generator: np.random.Generator) -> None:
+    coefficients, x = generator.uniform(-1, 1, 12), generator.uniform(-2, 3, (2, 5))
+    chebyshev = Polynomial(coefficients, low=-2, high=3)
+    assert np.allclose(chebyshev(x), Chebyshev(coefficients, domain=[-2, 3])(x))
+    monomial = Polynomial(coefficients, "monomial")
+    assert np.allclose(monomial(x), Monomial(coefficients)(x))
+    assert isinstance(monomial(0.5), float) and monomial(x).shape == x.shape
+    assert (chebyshev.degree, chebyshev.depth) == (11, 5)
+    assert (monomial.degree, monomial.depth, monomial.basis) == (11, 4, "monomial")
+    assert Polynomial([1.0, 2.0, 0.0]).degree == 1
+    again = pickle.loads(pickle.dumps(chebyshev))
+    assert np.array_equal(again.coefficients, coefficients) and (again.low, again.high) == (-2, 3)
+    assert repr(again) == "<Polynomial of degree 11, chebyshev, on -2 … 3, depth 5>"
+
+
+def test_approximation() -> None:
+    points = np.linspace(-4, 4, 1001)
+    sigmoid = approximate(lambda x: 1 / (1 + math.exp(-x)), -4, 4, degree=15)
+    assert sigmoid.degree == 15 and sigmoid.depth == 5
+    assert np.abs(sigmoid(points) - 1 / (1 + np.exp(-points))).max() < 1e-3
+    sine = approximate(np.sin, -4, 4, error=1e-4)
+    assert sine.degree == 15 and np.abs(sine(points) - np.sin(points)).max() < 1e-4
+
+
+def test_evaluation(deep: CkksKit) -> None:
+    x = np.linspace(-1, 1, 512)
+    a = deep.server.upload(deep.client.encrypt(x))
+    for polynomial in (
+        approximate(math.exp, -1, 1, degree=15),
+        Polynomial([0.5, 0, -1, 0.25], "monomial"),
+        Polynomial([0.25, 0.5]),
+        Polynomial([0.25]),
+        approximate(math.cos, -2, 2, degree=7),
+    ):
+        for result in (evaluate(a, polynomial), a.evaluate(polynomial)):
+            assert result.level == 6 - polynomial.depth
+            values = deep.client.decrypt(result, raw=True)
+            assert np.abs(values - polynomial(x)).max() < 1e-5
+    host = deep.client.encrypt(x)
+    assert deep.server.evaluate(host, Polynomial([0, 1])).shape == ()
+
+
+def test_what_is_refused(deep: CkksKit) -> None:
+    client, server = deep.client, deep.server
+    host: Any = client.encrypt([0.5])
+    x = server.upload(host)
+    p = Polynomial([0, 0, 1.0])
+    wide: Any = server.upload(client.encrypt([3.0], bound=3))
+
+    def raising(_: float) -> float:
+        raise LookupError("no value")
+
+    def infinite(_: float) -> float:
+        return math.inf
+
+    def text(_: float) -> Any:
+        return "a"
+
+    number: Any = 0.5
+    wrong: Any = "power"
+    for error, match, work in (
+        (whorl.EncodingError, "with_bound", lambda: evaluate(wide, p)),
+        (whorl.EncodingError, "real numbers", lambda: evaluate(x * 1j, p)),
+        (whorl.NoiseError, "takes 2 levels, .* has 1", lambda: evaluate(x.lower(1), p)),
+        (TypeError, r"server\.upload", lambda: evaluate(host, p)),
+        (TypeError, "ciphertexts are needed, not float", lambda: evaluate(number, p)),
+        (TypeError, "a Polynomial is needed, not float", lambda: x.evaluate(number)),
+        (whorl.ShapeError, "one axis", lambda: Polynomial([[1.0]])),
+        (whorl.ShapeError, "one axis", lambda: Polynomial([])),
+        (TypeError, "not complex", lambda: Polynomial([1j])),
+        (whorl.ParameterError, "basis: 'power'", lambda: Polynomial([1], wrong)),
+        (whorl.ParameterError, "no interval", lambda: Polynomial([1], low=1, high=1)),
+        (whorl.ParameterError, "no interval", lambda: approximate(math.exp, 1, 0, degree=3)),
+        (whorl.ParameterError, "degree", lambda: approximate(math.exp, 0, 1, degree=0)),
+        (whorl.ParameterError, "degree", lambda: approximate(math.exp, 0, 1, degree=5000)),
+        (whorl.ParameterError, "error", lambda: approximate(math.exp, 0, 1, error=0)),
+        (whorl.ParameterError, "not finite at", lambda: approximate(infinite, 0, 1, degree=3)),
+        (TypeError, "one of degree and error", lambda: approximate(math.exp, 0, 1)),
+        (TypeError, "a function is needed", lambda: approximate(number, 0, 1, degree=3)),
+        (LookupError, "no value", lambda: approximate(raising, 0, 1, degree=3)),
+        (ValueError, "could not convert", lambda: approximate(text, 0, 1, degree=3)),
+    ):
+        with pytest.raises(error, match=match):
+            work()
+    assert np.abs(client.decrypt(evaluate(wide.with_bound(1), p), raw=True) - p(3.0)).max() < 1e-3

@@ -1,0 +1,27 @@
+"""Values for CKKS's tests, and how close results are to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from support import CkksKit
+from whorl import ckks
+
+Numbers = np.ndarray[Any, np.dtype[Any]]
+
+
+def random_complex(generator: np.random.Generator, *shape: int) -> Numbers:
+    """Of absolute value at most 1."""
+    size = np.sqrt(generator.uniform(0, 1, shape))
+    return size * np.exp(2j * np.pi * generator.uniform(0, 1, shape))
+
+
+def check(kit: CkksKit, got: ckks.EncryptedArray, expected: Any) -> None:
+    """The result is a vector for each ciphertext, within 10 deviations of the error that it states,
+    and within its bound."""
+    values, wanted = kit.client.decrypt(got, raw=True), np.asarray(expected)
+    assert values.shape == wanted.shape == (*got.shape, got.length)
+    # A Gaussian goes beyond 10 deviations with a probability of 2^-75.
+    assert np.abs(values - wanted).max() <= 10 * got.error
+    assert np.abs(wanted).max() <= got.bound * (1 + 1e-9)

@@ -1,0 +1,120 @@
+"""The commands with CKKS: numbers of any kind, raw and released results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_support import Here, write_phrase
+
+PHRASE = ("--passphrase-file", "phrase")
+X, Y = [0.5, -0.25], [0.5 + 0.25j, -0.125j]
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Here:
+    folder = tmp_path_factory.mktemp("ckks")
+    write_phrase(folder)
+    run = Here(folder)
+    run(
+        *("keygen", "--scheme", "ckks", "--depth", "2", "--rotations", "1", "--conjugate"),
+        *("--sum-length", "2", *PHRASE),
+    )
+    run("encrypt", "0.5", "-.25", "-o", "x.whorl", *PHRASE)
+    (folder / "y.json").write_text(json.dumps(["0.5+0.25j", "-0.125j"]))
+    run("encrypt", "y.json", "-o", "y.whorl", *PHRASE)
+    return run
+
+
+def decrypted(shell: Here, name: str) -> np.ndarray:  # type: ignore[type-arg]
+    shell("decrypt", name, "--raw", "-o", "out.npy", "--force", *PHRASE)
+    array: np.ndarray = np.load(shell.folder / "out.npy")  # type: ignore[type-arg]
+    return array
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x + y", np.add(X, Y)),
+        ("x*y + 3.5", np.multiply(X, Y) + 3.5),
+        ("(-x)**2 * 2 - -1", 2 * np.square(X) + 1),
+        ("x * 1j", np.multiply(X, 1j)),
+        ("0.5*x - 1e-1", 0.5 * np.array(X) - 0.1),
+        ("square(x)", np.square(X)),
+        ("rotate(x, 1)", np.roll(X, -1)),
+        ("conjugate(y)", np.conj(Y)),
+        ("sum(x)", [sum(X)]),
+        ("lower(with_bound(x, 0.5), 0)", X),
+    ],
+)
+def test_expressions(shell: Here, text: str, expected: object) -> None:
+    names = [name for name in "xy" if name in text.replace("conjugate", "").replace("lower", "")]
+    files = [f"{name}={name}.whorl" for name in names]
+    shell("eval", text, *files, "-o", "r.whorl", "--force", "--device", "cpu")
+    got = decrypted(shell, "r.whorl")
+    assert got.shape == np.shape(expected) and np.abs(got - np.asarray(expected)).max() < 1e-5
+
+
+def test_values_that_are_not_encrypted(shell: Here) -> None:
+    (shell.folder / "m.csv").write_text("0.5,2\n1,-1\n")
+    shell("eval", "x*m + m", "x=x.whorl", "m=m.csv", "-o", "n.whorl", "--force", "--device", "cpu")
+    m = np.array([[0.5, 2], [1, -1]])
+    assert np.abs(decrypted(shell, "n.whorl") - (m * X + m)).max() < 1e-5
+
+
+def test_what_is_written_can_be_read(shell: Here) -> None:
+    for name in ("again.json", "again.txt", "again.csv", "again.npy"):
+        shell("decrypt", "y.whorl", "--raw", "-o", name, "--force", *PHRASE)
+        shell("encrypt", name, "-o", "again.whorl", "--force", *PHRASE)
+        assert np.abs(decrypted(shell, "again.whorl") - np.array(Y)).max() < 1e-5
+    shown = shell("decrypt", "y.whorl", "--raw", "--json", *PHRASE)
+    assert np.abs(np.array(json.loads(shown), dtype=complex) - np.array(Y)).max() < 1e-5
+    shown = shell("decrypt", "x.whorl", "--raw", *PHRASE)
+    assert np.abs(np.array(shown.split(), dtype=float) - np.array(X)).max() < 1e-5
+
+
+def test_raw_numbers_need_a_word(shell: Here) -> None:
+    for options in ((), ("--raw", "--queries", "3")):
+        said = shell("decrypt", "x.whorl", *options, *PHRASE, code=2)
+        assert "one of --raw and --queries is needed" in said
+    shown = shell("decrypt", "x.whorl", "--queries", "10", "--bits", "32", *PHRASE)
+    values = np.array(shown.split(), dtype=float)
+    assert 1e-9 < np.abs(values - np.array(X)).max() < 0.05
+    assert "outside 30" in shell(
+        "decrypt", "x.whorl", "--queries", "1", "--bits", "8", *PHRASE, code=1
+    )
+
+
+def test_info(shell: Here) -> None:
+    shown = shell("info", "keys.whorl")
+    for part in ("CKKS evaluation keys", "conjugation", "up to 3 parts", "depth"):
+        assert part in shown
+    shown = shell("info", "x.whorl")
+    for part in ("CKKS ciphertexts", "real of N", "2 of 2", "estimated"):
+        assert part in shown
+    assert "CKKS secret key" in shell("info", "secret.whorl")
+
+
+def test_what_is_refused(shell: Here, tmp_path: Path) -> None:
+    for arguments, part, code in (
+        (("encrypt", "2.5", "-o", "q"), "above bound = 1", 1),
+        (("encrypt", "a", "-o", "q"), "'a' is not a number", 2),
+        (("encrypt", "nan", "-o", "q"), "not finite", 1),
+        (("encrypt", "1", "-o", "q", "--signed"), "No such option", 2),
+        (("decrypt", "x.whorl", "--raw", "--signed"), "not an option of the scheme ckks", 2),
+        (("keygen", "--scheme", "ckks", "--allow-insecure", "--force"), "--allow-insecure", 2),
+        (("keygen", "--scheme", "ckks", "--plain-modulus", "7", "--force"), "ckks", 2),
+    ):
+        said = shell(*arguments, *PHRASE, code=code)
+        assert part in said, said
+    for text in ("x / x", "x @ x", "x % 2"):
+        assert text.split()[1] in shell(
+            "eval", text, "x=x.whorl", "-o", "q", "--device", "cpu", code=2
+        )
+    shell("encrypt", "2.5", "3", "-o", "large.whorl", "--bound", "4", *PHRASE)
+    assert np.abs(decrypted(shell, "large.whorl") - [2.5, 3]).max() < 1e-5
+    shell("encrypt", "0.5", "1", "-o", "p.whorl", "--coefficients", *PHRASE)
+    shell("eval", "p*p", "p=p.whorl", "-o", "pp.whorl", "--device", "cpu")
+    assert np.abs(decrypted(shell, "pp.whorl") - [0.25, 1, 1]).max() < 1e-5

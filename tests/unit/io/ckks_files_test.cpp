@@ -1,0 +1,180 @@
+// Files of CKKS: what it does not share with other schemes (rlwe_files_test.cpp).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/message.h"
+#include "unit/io/ckks_samples.h"
+#include "unit/io/rlwe_frames.h"
+
+namespace whorl::io {
+namespace {
+
+using samples::insecure;
+using samples::loading;
+using samples::Sample;
+using samples::thrown;
+
+using IoCkks = samples::RlweFiles;
+
+/// What travels works at the other end.
+TEST_F(IoCkks, ACircuitOverFiles) {
+  for (const unsigned word_bits : {32U, 64U}) {
+    SCOPED_TRACE(word_bits);
+    const auto parameters = test::ckks_insecure({.scale_bits = 50, .word_bits = word_bits});
+    const ckks::Client client(samples::ckks_secret_key(parameters, random));
+    const auto values = test::random_complexes(random, parameters.slots());
+    save(folder / "keys", client.evaluation_keys({3, {1}, false}));
+    save(folder / "public", client.public_key());
+    save(folder / "c", client.encrypt(values));
+    save(folder / "d", encrypt(load<ckks::PublicKey>(folder / "public", insecure()), values));
+    const ckks::Server server(load<ckks::EvaluationKeys>(folder / "keys", insecure()),
+                              {.device = "cpu", .threads = 1});
+    const auto c = server.upload(load<ckks::Ciphertexts>(folder / "c", insecure()));
+    const auto d = server.upload(load<ckks::Ciphertexts>(folder / "d", insecure()));
+    save(folder / "result", server.download(server.rotate(server.multiply(c, d), 1)));
+    const auto result = load<ckks::Ciphertexts>(folder / "result", insecure());
+    EXPECT_EQ(result.info.level, parameters.depth() - 1);
+    EXPECT_EQ(result.info.scale, parameters.scale(result.info.level));
+    const auto got = client.decrypt_raw(result);
+    ASSERT_EQ(got.size(), values.size());
+    for (std::size_t j = 0; j < got.size(); ++j) {
+      const auto x = values[(j + 1) % values.size()];
+      ASSERT_LT(std::abs(got[j] - x * x), 16 * std::exp2(result.info.error)) << j;
+    }
+  }
+}
+
+/// Every fact that operations give is one that files take.
+TEST_F(IoCkks, FactsOfResults) {
+  const auto parameters = test::ckks_insecure();
+  const ckks::Client client(samples::ckks_secret_key(parameters, random));
+  const ckks::Server server(client.evaluation_keys({}), {.device = "cpu", .threads = 1});
+  const std::vector<double> values{0.5, -0.25, 0.125};
+  for (const auto packing : {ckks::Packing::real, ckks::Packing::coefficients}) {
+    const auto a = server.upload(client.encrypt(values, {}, packing));
+    const auto tensor = server.multiply(a, a, {.relinearised = false, .rescaled = false});
+    for (const auto& result :
+         {a, tensor, server.lower(a, 0), server.multiply_integer(a, 0), server.with_bound(a, 1e-80),
+          server.multiply(tensor, a, {.relinearised = false})}) {
+      const auto value = server.download(result);
+      const auto loaded = load<ckks::Ciphertexts>(dump(value), insecure());
+      EXPECT_EQ(samples::Ckks::facts(loaded.info), samples::Ckks::facts(value.info));
+      samples::expect_same_words(loaded.data, value.data);
+    }
+  }
+}
+
+TEST_F(IoCkks, RefusesToWriteBrokenFacts) {
+  const auto parameters = samples::ckks_parameters(samples::ckks_literals()[1]);
+  const auto good = samples::ckks_ciphertexts(parameters, 2, 2, 3, random);
+  const auto said = [&](const auto& change) {
+    auto bad = good;
+    change(bad);
+    return thrown([&] { dump(bad); });
+  };
+  EXPECT_EQ(said([](auto&) {}), "nothing");
+  // Level 2 has four primes, level 3 five; level 1 has three.
+  EXPECT_EQ(said([](auto& c) { c.info.level = 2; }), "Shape");
+  EXPECT_EQ(said([](auto& c) { c.info.level = 4; }), "Range");
+  EXPECT_EQ(said([](auto& c) { c.info.packing = static_cast<ckks::Packing>(3); }), "Range");
+  EXPECT_EQ(said([](auto& c) { c.info.scale = 0.5; }), "Range");
+  EXPECT_EQ(said([](auto& c) { c.info.length = 0; }), "Range");
+  EXPECT_EQ(said([](auto& c) { c.info.bound = std::numeric_limits<double>::infinity(); }), "Range");
+  EXPECT_EQ(said([](auto& c) { c.info.error = -201; }), "Range");
+  // Only fresh ciphertexts have a seed.
+  const auto seeded = [&](unsigned parts, unsigned level) {
+    auto value = samples::ckks_ciphertexts(parameters, 1, parts, level, random);
+    value.seed = Seed{};
+    return test::message_of<RangeError>([&] { dump(value); });
+  };
+  EXPECT_EQ(seeded(3, 3),
+            "seeded ciphertexts have parts = 3 and level = 3; they must have 2 and 3");
+  EXPECT_EQ(seeded(2, 1),
+            "seeded ciphertexts have parts = 2 and level = 1; they must have 2 and 3");
+}
+
+TEST_F(IoCkks, FieldsOfCiphertexts) {
+  const auto literal = samples::ckks_literals()[0];
+  const auto parameters = samples::ckks_parameters(literal);
+  const std::size_t packing = samples::payload_at + samples::ckks_literal_bytes(literal),
+                    level = packing + 8, count = packing + 16, length = packing + 24,
+                    scale = packing + 32, bound = packing + 40, error = packing + 48;
+  const auto frames = samples::rlwe_frames<samples::Ckks>(random);
+  const double infinity = std::numeric_limits<double>::infinity(),
+               nan = std::numeric_limits<double>::quiet_NaN(), most = parameters.log2_Q(0);
+  for (const std::size_t which : {3, 4}) {
+    SCOPED_TRACE(which == 4 ? "seeded" : "whole");
+    Sample sample = frames[which];
+    samples::put(sample.frame, packing, std::uint32_t{1});
+    const auto with = [&](std::size_t at, auto value) {
+      return loading(sample, samples::patched(sample.frame, at, value));
+    };
+    for (const std::uint32_t bad : {1U, 17U, 0xffffffffU}) EXPECT_EQ(with(level, bad), "Range");
+    for (const std::uint64_t bad : {(std::uint64_t{1} << 24) + 1, std::uint64_t{1} << 40,
+                                    std::uint64_t{1} << 52, ~std::uint64_t{0}})
+      EXPECT_EQ(with(count, bad), "Range");
+    EXPECT_EQ(with(count, std::uint64_t{1} << 24), "Truncated");
+    for (const std::uint64_t bad : {std::uint64_t{0}, std::uint64_t{513}, ~std::uint64_t{0}})
+      EXPECT_EQ(with(length, bad), "Range");
+    EXPECT_EQ(with(length, std::uint64_t{512}), "nothing");
+    for (const double bad :
+         {nan, infinity, -infinity, 0.0, -1.0, 0.999, std::exp2(most) * 1.01, 1e300})
+      EXPECT_EQ(with(scale, bad), "Range") << bad;
+    for (const double good : {1.0, std::exp2(most) * 0.99}) EXPECT_EQ(with(scale, good), "nothing");
+    for (const std::size_t at : {bound, error}) {
+      for (const double bad : {nan, infinity, -infinity, -200.1, most + 0.1, 1e300})
+        EXPECT_EQ(with(at, bad), "Range") << bad;
+      for (const double good : {-200.0, -0.0, most}) EXPECT_EQ(with(at, good), "nothing") << good;
+    }
+  }
+  // As coefficients, a ciphertext holds twice as many.
+  Bytes frame = frames[3].frame;
+  samples::put(frame, packing, std::uint32_t{2});
+  EXPECT_EQ(loading(frames[3], samples::patched(frame, length, std::uint64_t{1024})), "nothing");
+  EXPECT_EQ(loading(frames[3], samples::patched(frame, length, std::uint64_t{1025})), "Range");
+}
+
+TEST_F(IoCkks, MessagesNameFieldValueAndBound) {
+  const auto parameters = samples::ckks_parameters(samples::ckks_literals()[1]);
+  const Bytes frame = dump(samples::ckks_ciphertexts(parameters, 1, 2, 3, random));
+  const std::size_t packing =
+      samples::payload_at + samples::ckks_literal_bytes(parameters.literal());
+  const auto said = [&](std::size_t at, auto value) {
+    return test::message_of(
+        [&] { load<ckks::Ciphertexts>(samples::patched(frame, packing + at, value), insecure()); });
+  };
+  EXPECT_EQ(said(0, std::uint32_t{3}), "packing is 3; it must be at most 2");
+  EXPECT_EQ(said(4, std::uint32_t{1}), "ciphertexts: parts = 1 is outside 2 … 16");
+  EXPECT_EQ(said(8, std::uint32_t{4}), "ciphertexts: level = 4 is above the highest, 3");
+  EXPECT_EQ(said(16, std::uint64_t{0}), "ciphertexts: count = 0 is outside 1 … 2^24");
+  EXPECT_EQ(said(32, 0.25), "ciphertexts: scale = 0.25 is outside 1 … the modulus 2^145.0");
+}
+
+TEST_F(IoCkks, FieldsOfTheLiteral) {
+  const auto literal = samples::ckks_literals()[1];
+  const Bytes frame = dump(samples::ckks_parameters(literal));
+  const auto with = [&](std::uint16_t tag, std::size_t at, auto value) {
+    return thrown([&] {
+      load<ckks::Parameters>(samples::patched(frame, samples::field_at(frame, tag) + at, value),
+                             insecure());
+    });
+  };
+  EXPECT_EQ(with(3, 0, std::uint32_t{7}), "Parameter");           // terminals
+  EXPECT_EQ(with(4, 0, std::uint32_t{3}), "Parameter");           // those of level 0
+  EXPECT_EQ(with(4, 4, std::uint32_t{0xffffffff}), "Parameter");  // its others
+  EXPECT_EQ(with(2, 0, literal.chain[1]), "Parameter");           // twice
+  EXPECT_EQ(with(8, 0, std::numeric_limits<double>::quiet_NaN()), "Parameter");
+  EXPECT_EQ(with(8, 0, 40.0), "Format");                // the default
+  EXPECT_EQ(with(4, -4, std::uint32_t{28}), "Format");  // half a level
+  // There were no such files before the second version.
+  EXPECT_EQ(thrown([&] {
+              load<ckks::Parameters>(samples::patched(frame, samples::version_at, std::uint16_t{1}),
+                                     insecure());
+            }),
+            "Version");
+}
+
+}  // namespace
+}  // namespace whorl::io
