@@ -22,12 +22,23 @@ struct Minimax {
   long double error = 1;
 };
 
-/// sum_i odd[i]·T_(2i+1)(x), |x| <= 1.
-long double value_of(const Reals& odd, long double x) {
-  const long double angle = std::acos(std::clamp(x, -1.0L, 1.0L));
-  long double sum = 0;
-  for (std::size_t i = 0; i < odd.size(); ++i)
-    sum += odd[i] * std::cos(static_cast<long double>(2 * i + 1) * angle);
+/// T_1(x), T_3(x), … to each(i, T_(2i+1)(x)).
+template <class Each>
+void odd_chebyshev(long double x, std::size_t terms, const Each& each) {
+  const long double twice = 2 * (2 * x * x - 1);  // 2·T_2(x)
+  long double before = x, value = x;              // T_(-1) = T_1
+  for (std::size_t i = 0; i < terms; ++i) {
+    each(i, value);
+    const long double next = twice * value - before;
+    before = value;
+    value = next;
+  }
+}
+
+/// sum_i odd[i]·T_(2i+1)(x) - 1.
+long double error_of(const Reals& odd, long double x) {
+  long double sum = -1;
+  odd_chebyshev(x, odd.size(), [&](std::size_t i, long double value) { sum += odd[i] * value; });
   return sum;
 }
 
@@ -66,9 +77,24 @@ Reals grid_of(long double low, std::size_t each) {
   return out;
 }
 
-/// The point of largest error of each run of equal sign; as many as wanted, at the cost of the
+/// The place of the largest |error| between low and high, in which there is one: golden sections.
+long double peak(const Reals& odd, long double low, long double high) {
+  const long double ratio = (std::sqrt(5.0L) - 1) / 2;
+  for (int i = 0; i < 60; ++i) {
+    const long double a = high - ratio * (high - low), b = low + ratio * (high - low);
+    if (std::abs(error_of(odd, a)) < std::abs(error_of(odd, b)))
+      low = a;
+    else
+      high = b;
+  }
+  return (low + high) / 2;
+}
+
+/// Where the error is largest in each run of one sign; as many as wanted, at the cost of the
 /// smaller ones at the ends.
-Reals extrema(const Reals& grid, const Reals& errors, std::size_t wanted) {
+Reals extrema(const Reals& grid, const Reals& odd, std::size_t wanted) {
+  Reals errors;
+  for (const long double at : grid) errors.push_back(error_of(odd, at));
   std::vector<std::size_t> peaks{0};
   for (std::size_t i = 1; i < grid.size(); ++i) {
     if ((errors[i] > 0) != (errors[peaks.back()] > 0))
@@ -80,14 +106,15 @@ Reals extrema(const Reals& grid, const Reals& errors, std::size_t wanted) {
     peaks.erase(std::abs(errors[peaks.front()]) < std::abs(errors[peaks.back()]) ? peaks.begin()
                                                                                  : peaks.end() - 1);
   Reals out;
-  for (const std::size_t i : peaks) out.push_back(grid[i]);
+  for (const std::size_t i : peaks)
+    out.push_back(i == 0 || i + 1 == grid.size() ? grid[i] : peak(odd, grid[i - 1], grid[i + 1]));
   return out;
 }
 
 /// Of `terms` coefficients. Nothing where rounding keeps the exchange from ending.
 std::optional<Minimax> minimax(long double low, std::size_t terms) {
   const std::size_t points = terms + 1;
-  const Reals grid = grid_of(low, 200 * terms);
+  const Reals grid = grid_of(low, 100 * terms);
   Reals x;
   for (std::size_t k = 0; k < points; ++k)
     x.push_back((low + 1) / 2 -
@@ -98,24 +125,20 @@ std::optional<Minimax> minimax(long double low, std::size_t terms) {
     std::vector<Reals> a(points, Reals(points));
     Reals b(points, 1);
     for (std::size_t k = 0; k < points; ++k) {
-      const long double angle = std::acos(std::clamp(x[k], -1.0L, 1.0L));
-      for (std::size_t i = 0; i < terms; ++i)
-        a[k][i] = std::cos(static_cast<long double>(2 * i + 1) * angle);
+      odd_chebyshev(x[k], terms, [&](std::size_t i, long double value) { a[k][i] = value; });
       a[k][terms] = k % 2 == 0 ? 1 : -1;
     }
     if (!solve(a, b)) return {};
-    Minimax out;
-    out.odd.assign(b.begin(), b.end() - 1);
-    Reals errors;
-    long double worst = 0;
-    for (const long double at : grid) {
-      errors.push_back(value_of(out.odd, at) - 1);
-      worst = std::max(worst, std::abs(errors.back()));
-    }
-    out.error = worst;
-    if (worst < std::abs(b[terms]) * 1.0001L) return out;
-    x = extrema(grid, errors, points);
+    Minimax out{{b.begin(), b.end() - 1}};
+    x = extrema(grid, out.odd, points);
     if (x.size() < points) return {};
+    out.error = 0;
+    for (const long double at : x) out.error = std::max(out.error, std::abs(error_of(out.odd, at)));
+    // What is left of the exchange is counted: the next stage must not see less than there is.
+    if (out.error < std::abs(b[terms]) * (1 + 1e-9L)) {
+      out.error *= 1 + 1e-9L;
+      return out;
+    }
   }
   return {};
 }

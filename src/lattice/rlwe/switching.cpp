@@ -195,6 +195,11 @@ std::vector<Array> Typed<Word>::turned(const Pieces& pieces, const Array& a,
 #define WHORL_INSTANTIATE(Word)                                                                    \
   template std::shared_ptr<const Key> Typed<Word>::prepare(const SwitchKeyData&,                   \
                                                            std::shared_ptr<run::KeyBudget>) const; \
+  template auto Typed<Word>::digits_of(const Site&, const ring::Basis&, const ring::KeyLayout&,    \
+                                       ConstSlice) const->Buffer;                                  \
+  template auto Typed<Word>::product_of(const Site&, const PreparedKey&, const ring::Basis&,       \
+                                        std::uint32_t, const Buffer&) const->Buffer;               \
+  template void Typed<Word>::check_switch(const char*, const Array&, const Key&) const;            \
   template Array Typed<Word>::digits(const Array&, unsigned, const ring::KeyLayout&) const;        \
   template Array Typed<Word>::inner_product(const Array&, const Key&, std::uint32_t) const;        \
   template Array Typed<Word>::key_switch(const Array&, const Key&, std::uint64_t) const;           \

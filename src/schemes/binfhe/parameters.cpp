@@ -198,10 +198,11 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
       kind(literal.ring_secret));
   state->security = {lwe.bits, ring.bits};
   if (!allow_insecure && state->security.bits() < 128)
-    throw ParameterError("security of " + (literal.name.empty() ? "the set" : literal.name) +
-                         ": the estimate is " + lattice::describe(lwe) + " (LWE key) and " +
-                         lattice::describe(ring) +
-                         " (ring key), but 128 bits are needed: set allow_insecure to accept this");
+    throw ParameterError((literal.name.empty() ? "the set" : literal.name) +
+                         ": the estimated security is " + lattice::describe(lwe) +
+                         " for the LWE key and " + lattice::describe(ring) +
+                         " for the ring key, but 128 bits are needed: set allow_insecure to "
+                         "accept this");
   state->literal = std::move(literal);
   return Parameters(std::move(state));
 }
