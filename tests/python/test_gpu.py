@@ -9,11 +9,29 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
-from support import make_bgv_kit, make_kit
-from whorl import bgv, binfhe
+from support import make_bgv_kit, make_ckks_kit, make_kit
+from whorl import bgv, binfhe, ckks
 
 GPUS = [device.name for device in whorl.devices()[1:] if device.usable]
 pytestmark = pytest.mark.skipif(not GPUS, reason="no GPU to test on")
+
+
+@pytest.mark.parametrize(("scale_bits", "word_bits"), [(40, 32), (50, 64)])
+def test_ckks_has_the_cpus_bits(scale_bits: int, word_bits: int) -> None:
+    kit = make_ckks_kit(depth=4, scale_bits=scale_bits, word_bits=word_bits)
+    values = np.random.default_rng(scale_bits).uniform(-1, 1, (3, 8))
+    encrypted = kit.client.encrypt(values)
+    exponential = ckks.approximate(np.exp, -1, 1, degree=7)
+
+    def results(server: ckks.Server) -> list[Any]:
+        x = server.upload(encrypted)
+        arrays = [x * x[0] + x, x * values, x * 0.3 + 1j, x.rotate(1), x.conjugate(), x.sum()]
+        arrays += [ckks.evaluate(x, exponential), x.lower(0), ckks.concatenate([x, x * x])]
+        return [array.to_host().data for array in arrays]
+
+    servers = [ckks.Server(kit.keys, device=name) for name in ("cpu", GPUS[0])]
+    for one, other in zip(*map(results, servers), strict=True):
+        assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize("bits", [30, 50])
