@@ -1,15 +1,14 @@
 // CKKS: what a server takes for each operation.
 //
-// usage: bench_ckks [--depth 32] [--scale-bits 40] [--dnum 4] [--ring 65536] [--device cpu|cuda:0]
-//                   [--threads 1] [--batch N] [--quick] [--only OP,OP…] [--record FILE] [--commit
-//                   ID]
+// usage: bench_ckks [--depth 32] [--scale-bits 40] [--dnum 4] [--ring 65536] [--word-bits 32]
+//                   [--device cpu|cuda:0] [--threads 1] [--batch N] [--quick] [--only OP,OP…]
+//                   [--record FILE] [--commit ID]
 //
-// OP: mult_relin, mult_relin_rescale, square, rotate, conjugate, rescale, add, mult_plain. A
-// latency
-// ("waited": true) is of one operation and the wait for it; on a device that queues, the time of
-// one among many that were queued follows ("waited": false). Medians are of calls; divide by the
-// batch for a ciphertext. Data lies on the device. The defaults are Cheddar's shape: some 47 primes
-// of 30 bits in the chain, a dozen special ones.
+// OP: mult_relin, mult_relin_rescale, square, rotate, conjugate, rescale, add, mult_integer. A
+// latency ("waited": true) is of one operation and the wait for it; on a device that queues, the
+// time of one among many that were queued follows ("waited": false). Medians are of calls; divide
+// by the batch for a ciphertext. Data lies on the device. The defaults are Cheddar's shape: some 47
+// primes of 30 bits in the chain, a dozen special ones.
 //
 // "clock": "wall", or "cpu" for one thread on the CPU.
 #include <cmath>
