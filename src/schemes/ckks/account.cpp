@@ -323,14 +323,14 @@ Account::Info Account::linear_map(const Info& a, const Map& map, std::uint64_t l
   return fits("a linear map", out);
 }
 
-void Account::check_decrypts(const Info& a) const {
+void Account::check_decrypts(const Info& a, const char* advice) const {
   const double error = a.packing == Packing::coefficients
                            ? a.error - 0.5 * std::log2(static_cast<double>(parameters_.N()))
                            : a.error;
   if (error + 3 < a.bound) return;
   throw NoiseError("the error's standard deviation, " + power(error) +
                    ", is within a factor of 8 of the largest values, " + power(a.bound) +
-                   ": nothing that was encrypted can be read; allow_spent decrypts nevertheless");
+                   ": nothing that was encrypted can be read; " + advice);
 }
 
 }  // namespace whorl::ckks

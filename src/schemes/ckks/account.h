@@ -108,8 +108,8 @@ class Account {
   /// canonical one: that of the level.
   double plain_scale(const Info& a) const { return parameters_.scale(a.level); }
 
-  /// NoiseError if the error is as large as the values.
-  void check_decrypts(const Info& a) const;
+  /// NoiseError if the error is as large as the values; it ends with the advice.
+  void check_decrypts(const Info& a, const char* advice) const;
   /// ShapeError unless vectors have equal lengths, or one of them a single value for all slots.
   static void check_lengths(std::uint64_t a, std::uint64_t b);
   /// A bound of the values, of coefficients or in slots, as info has it.

@@ -184,7 +184,7 @@ double log2_largest(const Parameters& p, const CiphertextInfo& i, double floodin
 std::vector<Complex> Client::decrypt_raw(const Ciphertexts& c, bool allow_spent,
                                          const Progress& progress) const {
   check_owner(secret_key(), c);
-  if (!allow_spent) state_->account.check_decrypts(c.info);
+  if (!allow_spent) state_->account.check_decrypts(c.info, "allow_spent decrypts nevertheless");
   return math::with_memory_for("decrypted values", [&] {
     const std::size_t length = static_cast<std::size_t>(c.info.length);
     std::vector<Complex> out(c.info.count * length);
@@ -210,7 +210,8 @@ std::vector<Complex> Client::release(const Ciphertexts& c, const ReleaseOptions&
                        0.5 * log2_N + std::log2(c.info.scale);
   CiphertextInfo released = c.info;
   released.error = log2_sum(c.info.error, sigma + 0.5 * log2_N - std::log2(c.info.scale));
-  state_->account.check_decrypts(released);
+  state_->account.check_decrypts(released,
+                                 "take fewer queries or bits, or parameters with a larger scale");
   return math::with_memory_for("released values", [&] {
     const std::size_t length = static_cast<std::size_t>(c.info.length);
     std::vector<Complex> out(c.info.count * length);

@@ -55,6 +55,8 @@ def test_release_hides_errors(toy_ckks: CkksKit) -> None:
     assert client.release(client.encrypt([0.5 + 0.5j])).dtype == np.complex128
     a = toy_ckks.server.upload(client.encrypt([0.5, 0.25]))
     assert np.abs(client.release(a * a) - [0.25, 0.0625]).max() < 1e-2
+    with pytest.raises(whorl.NoiseError, match="take fewer queries or bits"):
+        client.release(host, 2.0**40, 128)
 
 
 def test_arguments_out_of_range(toy_ckks: CkksKit) -> None:
