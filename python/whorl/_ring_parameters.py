@@ -82,8 +82,13 @@ def refuse_consent(allow_insecure: bool) -> None:
         )
 
 
-def _distance(field: str, value: Any) -> int:
-    return as_integer(field, value, -(2**62), 2**62)
+MAX_DISTANCE = 2**62
+"""How far values are rotated, at most."""
+
+
+def as_rotation(field: str, value: Any) -> int:
+    """How far values are rotated; `ParameterError` unless it is an integer of 63 bits."""
+    return as_integer(field, value, -MAX_DISTANCE, MAX_DISTANCE)
 
 
 def as_request(
@@ -94,7 +99,7 @@ def as_request(
     `width` is the value of the argument `field`. It adds the rotations by 1, 2, 4, … below it.
     `ParameterError` unless it is 0 or a power of two.
     """
-    wanted = list_of(_distance, "integers")("rotations", rotations)
+    wanted = list_of(as_rotation, "integers")("rotations", rotations)
     width = as_integer(field, width, 0, 2**16)
     if width & (width - 1):
         raise ParameterError(f"{field}: {width} is not a power of two")

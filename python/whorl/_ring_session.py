@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ._array import HostArray, Shape
-from ._literal import as_integer
 from ._ring_arrays import RingArray
+from ._ring_parameters import as_rotation
 from ._saved import Keys
 from ._session import BudgetedSession
 from .errors import KeyMismatchError, ParameterError
@@ -20,7 +20,6 @@ H = TypeVar("H", bound=HostArray)
 D = TypeVar("D", bound="RingArray[Any, Any]")
 K = TypeVar("K", bound=Keys[Any])
 
-MAX_DISTANCE = 2**62
 MAX_POWER = 2**16
 
 
@@ -115,6 +114,6 @@ def needing(operation: str, keys: str) -> Iterator[None]:
 def as_distance(field: str, value: Any) -> int:
     """How far values are rotated; `ParameterError` unless it is an integer of 63 bits."""
     try:
-        return as_integer(field, value, -MAX_DISTANCE, MAX_DISTANCE)
+        return as_rotation(field, value)
     except ParameterError as error:
         raise ParameterError(f"rotate: {error}") from None

@@ -11,9 +11,13 @@ namespace whorl::ckks {
 
 namespace {
 
+void check_stages(const SignStages& stages) {
+  if (stages.stages.empty()) throw ParameterError("there are no stages that tell a sign");
+}
+
 /// The stages with a result that is `by` times as large.
 SignStages scaled(SignStages stages, double by) {
-  if (stages.stages.empty()) throw ParameterError("there are no stages that tell a sign");
+  check_stages(stages);
   for (double& c : stages.stages.back().coefficients) c *= by;
   return stages;
 }
@@ -47,7 +51,7 @@ Polynomial positive(const char* what, double (*f)(double), double low, double hi
 }  // namespace
 
 Array sign(const Server& server, const Array& x, const SignStages& stages) {
-  if (stages.stages.empty()) throw ParameterError("there are no stages that tell a sign");
+  check_stages(stages);
   if (stages.depth() > x.info().level)
     throw NoiseError("the stages of a sign take " + std::to_string(stages.depth()) +
                      " levels, and the ciphertext has " + std::to_string(x.info().level));
@@ -57,6 +61,10 @@ Array sign(const Server& server, const Array& x, const SignStages& stages) {
     double most = 0;
     constexpr int points = 1024;
     for (int i = 0; i <= points; ++i) most = std::max(most, std::abs(p(1.0 * i / points)));
+    if (&p != &stages.stages.back() && most > 1 + 0x1p-20)
+      throw ParameterError("stage " + std::to_string(&p - stages.stages.data()) +
+                           " of a sign reaches " + math::text_of(most) +
+                           ", and the next one is made for values up to 1");
     y = server.with_bound(evaluate(server, y, p), &p == &stages.stages.back() ? most : 1);
   }
   return y;

@@ -77,6 +77,26 @@ MapSteps steps_of(const std::vector<std::int64_t>& k) {
   return best;
 }
 
+/// ShapeError unless results repeat with the least power of two that is not below their length, as
+/// the values of vectors do: rows of the matrix that are so far apart must be equal.
+void check_period(const LinearMap& map) {
+  const std::uint64_t n = map.period, turn = std::bit_ceil(map.length);
+  if (turn == n) return;
+  std::map<std::int64_t, const std::vector<Complex>*> by_residue;
+  for (const auto& [k, values] : map.diagonals) by_residue.emplace(modulo(k, n), &values);
+  for (const auto& [k, values] : by_residue) {
+    const auto same = by_residue.find(modulo(k - static_cast<std::int64_t>(turn), n));
+    for (std::uint64_t j = 0; j < n; ++j) {
+      const Complex other = same == by_residue.end() ? 0.0 : (*same->second)[(j + turn) % n];
+      if ((*values)[j] != other)
+        throw ShapeError("a linear map of period " + std::to_string(n) + " gives vectors of " +
+                         std::to_string(map.length) + " values, but its rows " + std::to_string(j) +
+                         " and " + std::to_string((j + turn) % n) +
+                         ", which are to be equal, differ");
+    }
+  }
+}
+
 MapSteps checked_steps(const LinearMap& map) {
   const std::uint64_t n = map.period;
   if (!std::has_single_bit(n) || map.length == 0 || map.length > n)
@@ -96,6 +116,7 @@ MapSteps checked_steps(const LinearMap& map) {
       throw ParameterError("diagonal " + std::to_string(k) + " is there twice, modulo the period " +
                            std::to_string(n));
   }
+  check_period(map);
   return steps_of(unrolled(residues, static_cast<std::int64_t>(n)));
 }
 
@@ -103,7 +124,7 @@ MapSteps checked_steps(const LinearMap& map) {
 
 struct EncodedMap::Storage {
   unsigned level = 0;
-  std::uint64_t period = 1, length = 1;
+  std::uint64_t period = 1, length = 1, columns = 0;
   MapSteps steps;
   Account::Map known;
   std::vector<rlwe::Array> plains;  ///< (giants, babies); empty for zeros
@@ -121,23 +142,25 @@ struct EncodedMapAccess {
     return out;
   }
   static const Storage& storage(const EncodedMap& map) {
-    if (!map.storage_) throw ShapeError("an empty linear map was given to a server");
+    if (!map.storage_) throw ShapeError("a linear map that is not encoded was given");
     return *map.storage_;
   }
 };
 
-unsigned EncodedMap::level() const { return storage_->level; }
-std::uint64_t EncodedMap::period() const { return storage_->period; }
-std::size_t EncodedMap::diagonals() const { return storage_->known.diagonals; }
+unsigned EncodedMap::level() const { return EncodedMapAccess::storage(*this).level; }
+std::uint64_t EncodedMap::period() const { return EncodedMapAccess::storage(*this).period; }
+std::size_t EncodedMap::diagonals() const {
+  return EncodedMapAccess::storage(*this).known.diagonals;
+}
 std::size_t EncodedMap::key_switches() const {
-  const MapSteps& s = storage_->steps;
-  std::size_t turns = s.giants - 1;
-  for (const std::size_t b : s.used) turns += modulo(s.baby(b), storage_->period) != 0;
+  const auto& of = EncodedMapAccess::storage(*this);
+  std::size_t turns = of.steps.giants - 1;
+  for (const std::size_t b : of.steps.used) turns += modulo(of.steps.baby(b), of.period) != 0;
   return turns;
 }
 std::size_t EncodedMap::bytes() const {
   std::size_t sum = 0;
-  for (const rlwe::Array& each : storage_->plains) sum += each.bytes();
+  for (const rlwe::Array& each : EncodedMapAccess::storage(*this).plains) sum += each.bytes();
   return sum;
 }
 
@@ -149,6 +172,7 @@ LinearMap matrix_map(std::span<const Complex> values, std::size_t rows, std::siz
   const std::uint64_t turn = std::bit_ceil(std::uint64_t{rows});  // the results' period
   map.period = std::max(turn, std::bit_ceil(std::uint64_t{columns}));
   map.length = rows;
+  map.columns = columns;
   for (std::uint64_t k = 0; k < map.period; ++k) {
     std::vector<Complex> diagonal(map.period);
     bool any = false;
@@ -191,6 +215,7 @@ EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, do
   out.level = level;
   out.period = map.period;
   out.length = map.length;
+  out.columns = map.columns;
   out.known = {scale, 0, map.diagonals.size(), true};
   std::vector<double> sums(map.period);
   out.plains.resize(out.steps.giants * out.steps.babies);
@@ -214,7 +239,14 @@ EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, do
 
 Array apply(const Server& server, const Array& x, const EncodedMap& map) {
   const auto& of = EncodedMapAccess::storage(map);
-  Access::check_slots(server, "a linear map", x);
+  // Of a matrix it is known where a vector ends; what is behind it meets zeros.
+  if (of.columns == 0)
+    Access::check_slots(server, "a linear map", x);
+  else
+    Access::check_packed(server, "a linear map", x);
+  if (of.columns != 0 && of.columns != x.info().length)
+    throw ShapeError("vectors of " + std::to_string(x.info().length) + " values meet a matrix of " +
+                     std::to_string(of.columns) + " columns");
   if (of.period % x.info().slots() != 0)
     throw ShapeError("vectors of period " + std::to_string(x.info().slots()) +
                      " meet a linear map of period " + std::to_string(of.period) +

@@ -139,7 +139,7 @@ Polynomial approximate(const std::function<double(double)>& f, double low, doubl
   if (degree < 1 || degree > most_degree)
     throw ParameterError("degree = " + std::to_string(degree) + " is outside 1 … " +
                          std::to_string(most_degree));
-  if (!(low < high) || !std::isfinite(low) || !std::isfinite(high))
+  if (!(low < high) || !std::isfinite(high - low))
     throw ParameterError("the interval from " + std::to_string(low) + " to " +
                          std::to_string(high) + " is empty or not finite");
   const unsigned nodes = degree + 1;
@@ -208,7 +208,7 @@ Array evaluate(const Server& server, const Array& x, const Polynomial& p) {
   double sum = 0;
   for (const double c : p.coefficients) sum += std::abs(c);
   const Array value = Evaluation(server, server.with_bound(u, 1), p).run(p.coefficients, depth);
-  return server.with_bound(value, sum);
+  return sum > 0 ? server.with_bound(value, sum) : value;
 }
 
 }  // namespace whorl::ckks

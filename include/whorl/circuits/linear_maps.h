@@ -19,8 +19,11 @@ namespace whorl::ckks {
 struct LinearMap {
   /// A power of two, at least the length of the vectors, which are repeated with this period.
   std::uint64_t period = 1;
-  /// How many values the result has; its least power of two must be a period of the diagonals.
+  /// How many values the result has. They repeat with the least power of two that is not below
+  /// this number (ShapeError of encode).
   std::uint64_t length = 1;
+  /// How many values operands must have; 0: any power of two that divides the period.
+  std::uint64_t columns = 0;
   /// Of `period` values each. No two k are equal modulo the period.
   std::map<std::int64_t, std::vector<std::complex<double>>> diagonals;
 };
@@ -58,8 +61,8 @@ EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, do
 
 /// The map of each vector, rescaled. Rotations are hoisted twice, in baby and giant steps
 /// (Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, EUROCRYPT 2021, §4). ShapeError if the vectors'
-/// period does not divide the map's, NoiseError if x is below the map's level, KeyMismatchError
-/// names a rotation that has no key.
+/// period does not divide the map's, or their length is not the number of columns, NoiseError if x
+/// is below the map's level, KeyMismatchError names a rotation that has no key.
 Array apply(const Server& server, const Array& x, const EncodedMap& map);
 
 }  // namespace whorl::ckks

@@ -20,8 +20,8 @@ struct Polynomial {
 
   /// The largest index of a coefficient that is not 0; 0 if there is none.
   unsigned degree() const;
-  /// How many levels evaluate() takes: ceil(log2(degree + 1)), and one more where Chebyshev's basis
-  /// is on another interval than -1 … 1.
+  /// How many levels evaluate() takes: ceil(log2(degree + 1)), at least one, and one more where
+  /// Chebyshev's basis is on another interval than -1 … 1.
   unsigned depth() const;
   /// Its value in clear.
   double operator()(double x) const;

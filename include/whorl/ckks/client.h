@@ -75,7 +75,9 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// Decrypts numbers that others may see: a Gaussian of standard deviation
   /// sqrt(12·queries)·2^(bits/2) times that of the error is added to each coefficient (Li,
   /// Micciancio, Schultz, Sorrell, CRYPTO 2022; the formula is that of OpenFHE's noise flooding).
-  /// ParameterError for options out of range, NoiseError if the numbers drown in what is added.
+  /// The error is the one that the ciphertexts state: a server that states a smaller one than is
+  /// true gets numbers without enough noise. ParameterError for options out of range, NoiseError if
+  /// the numbers drown in what is added.
   std::vector<std::complex<double>> release(const Ciphertexts& ciphertexts,
                                             const ReleaseOptions& options = {}) const;
 

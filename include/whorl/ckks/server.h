@@ -101,7 +101,8 @@ class Server {
   /// Brings ciphertexts to a lower level, and to its scale.
   Array lower(const Array& a, unsigned level) const;
 
-  /// The same ciphertexts with a smaller bound of their values, which the caller knows: bounds that
+  /// The same ciphertexts with a smaller bound of their values (of coefficients: of their sum, as
+  /// in CiphertextInfo::bound), which the caller knows: bounds that
   /// operations give grow faster than values do. Results are wrong if it is not true. A larger
   /// bound changes nothing. ParameterError unless it is positive.
   Array with_bound(const Array& a, double bound) const;

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Array, no_ciphertexts
+from .._integers import refuse
 from .._literal import Part
+from .._numbers import real_or_complex
 from .._ring_arrays import RingArray
 from .._server import ckks as _lib
 from ._ciphertexts import Accounted, Ciphertexts
@@ -68,7 +70,9 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     def __truediv__(self, other: ArrayLike) -> EncryptedArray:
         if isinstance(other, Array):
             raise TypeError("ciphertexts cannot be divided by ciphertexts; approximate 1/x")
-        return self._server.multiply(self, 1 / np.asarray(other))
+        divisor = real_or_complex(other, "divisor")
+        refuse(divisor, divisor == 0, "divisor", "0", ZeroDivisionError)
+        return self._server.multiply(self, np.reciprocal(divisor))
 
     def rotate(self, slots: int) -> EncryptedArray:
         """`Server.rotate`."""

@@ -103,9 +103,13 @@ class Client(KeyHolder):
 
         The noise is a Gaussian of √(12·queries)·2^(bits/2) times the estimated error (Li,
         Micciancio, Schultz, Sorrell, CRYPTO 2022), which takes 16.8 bits of precision with the
-        defaults. `ParameterError` for arguments out of range, `NoiseError` if the numbers drown in
-        the noise. (OpenFHE: Decrypt with NOISE_FLOODING_DECRYPT and EXEC_EVALUATION; Lattigo:
-        Encoder.DecodePublic, which rounds instead.)
+        defaults. The error, the scale and the bound are those that the ciphertexts state. A server
+        that states others than are true gets numbers without enough noise: release what comes from
+        servers that keep to the protocol, by a channel that nobody else can change.
+
+        `ParameterError` for arguments out of range, `NoiseError` if the numbers drown in the noise.
+        (OpenFHE: Decrypt after SetDecryptionNoiseMode(FIXED_NOISE_DECRYPT) with EXEC_EVALUATION;
+        Lattigo: Encoder.DecodePublic, which rounds instead.)
         """
         host = self._on_host(ciphertexts)
         values = self._core.release(host._core, as_real("queries", queries), as_real("bits", bits))

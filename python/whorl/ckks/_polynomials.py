@@ -70,8 +70,8 @@ class Polynomial:
     )
     depth = Part[int](
         "_core.depth",
-        "How many levels its evaluation takes: ⌈log2(degree + 1)⌉, and one more where Chebyshev's "
-        "basis is on another interval than -1 … 1.",
+        "How many levels its evaluation takes: ⌈log2(degree + 1)⌉, at least one, and one more where "
+        "Chebyshev's basis is on another interval than -1 … 1.",
     )
 
     def __call__(self, x: ArrayLike) -> Any:
@@ -144,6 +144,6 @@ def _real(field: str, values: ArrayLike) -> Numbers:
 
 def _interval(low: float, high: float) -> tuple[float, float]:
     ends = as_real("low", low), as_real("high", high)
-    if not -np.inf < ends[0] < ends[1] < np.inf:
+    if not (ends[0] < ends[1] and ends[1] - ends[0] < np.inf):
         raise ParameterError(f"low = {ends[0]:g} and high = {ends[1]:g} are no interval")
     return ends

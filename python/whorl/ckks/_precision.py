@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._numbers import real_or_complex
-from ..errors import ShapeError
+from ..errors import EncodingError, ShapeError
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -71,7 +71,14 @@ def precision(values: ArrayLike, expected: ArrayLike) -> Precision:
             f"values and expected have the shapes {ours.shape} and {theirs.shape}; they must be "
             "equal, and not empty"
         )
-    error = np.asarray(ours - theirs, dtype=np.complex128).reshape(-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = np.asarray(ours - theirs, dtype=np.complex128).reshape(-1)
+        finite = np.isfinite(np.abs(error))
+    if not finite.all():
+        raise EncodingError(
+            f"values: the number at index {int(np.argmin(finite))} of all differs from what is "
+            "expected by more than a float64 holds"
+        )
     return Precision(_bits(error.real), _bits(error.imag), _bits(np.abs(error)))
 
 

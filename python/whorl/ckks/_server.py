@@ -150,8 +150,8 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """Rotates the values of each vector to the left by `slots`, to the right if negative.
 
         A vector's length must be a power of two (`ShapeError`); values go round within it. The key
-        is that of `slots`, or of a distance that is the same modulo the length. (OpenFHE:
-        EvalRotate, EvalAtIndex; Lattigo: Evaluator.Rotate.)
+        is that of `slots`, or of the distance from 1 - length to length - 1 that is the same modulo
+        the length. (OpenFHE: EvalRotate, EvalAtIndex; Lattigo: Evaluator.Rotate.)
         """
         x = self.upload(a)
         return self._wrap(self._core.rotate(x._core, as_distance("slots", slots)), x.shape)
@@ -220,7 +220,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         return self._wrap(self._core.lower(x._core, down), x.shape)
 
     def with_bound(self, a: Encrypted, bound: float) -> EncryptedArray:
-        """The same ciphertexts with a smaller `bound` of their values, which the caller knows.
+        """The same ciphertexts with a smaller `bound`, which the caller knows.
 
         Bounds that operations give grow faster than values do. Results are wrong if it is not true.
         A larger bound changes nothing. `ParameterError` unless it is positive.

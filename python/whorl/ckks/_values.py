@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape
-from .._literal import as_real
+from .._literal import as_real, as_text
 from .._numbers import real_or_complex
 from ..errors import EncodingError, ShapeError
 
@@ -42,7 +42,8 @@ def encrypted(
 ) -> tuple[Any, Shape]:
     """Encrypts vectors by the function for their kind; the batch, and the shape of the array."""
     vectors, shape, length = as_vectors(values, "values")
-    kind = packing or ("complex" if vectors.dtype.kind == "c" else "real")
+    natural = "complex" if vectors.dtype.kind == "c" else "real"
+    kind = natural if packing is None else as_text("packing", packing)
     size = as_real("bound", bound)
     if kind == "complex":
         return of_complex(vectors.astype(np.complex128, copy=False), length, size), shape

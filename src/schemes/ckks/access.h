@@ -18,8 +18,9 @@ struct Access {
   static const lattice::rlwe::Keys& keys(const Server& server);
   static const Account& account(const Server& server);
 
-  /// DeviceError for another server's array, EncodingError for coefficients, ShapeError for a
-  /// vector whose length is no power of two.
+  /// DeviceError for another server's array, EncodingError for coefficients.
+  static void check_packed(const Server& server, const char* what, const Array& a);
+  /// The same, and ShapeError for a vector whose length is no power of two.
   static void check_slots(const Server& server, const char* what, const Array& a);
   /// The g of a rotation to the left of vectors with that period. KeyMismatchError names the
   /// rotation that has no key.

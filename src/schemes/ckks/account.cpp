@@ -34,6 +34,11 @@ std::uint64_t length_of_product(const CiphertextInfo& product, std::uint64_t a, 
   return std::min<std::uint64_t>(a + b - 1, N);
 }
 
+/// Smaller bounds and errors are stated as this; so is the bound of zeros.
+constexpr double least_log2 = -200;
+/// Larger values, times their scale, are no doubles.
+constexpr double most_bound = 800;
+
 const char* name(Packing packing) {
   return packing == Packing::complex ? "complex numbers"
          : packing == Packing::real  ? "real numbers"
@@ -65,10 +70,11 @@ void Account::check(const Parameters& parameters, const Info& a) {
       a.packing == Packing::coefficients ? parameters.N() : parameters.slots();
   if (a.length == 0 || a.length > most)
     refuse("length = " + std::to_string(a.length) + " is outside 1 … " + std::to_string(most));
-  if (!(a.bound >= -200 && a.bound <= parameters.log2_Q(a.level)))
-    refuse("bound = " + text(a.bound) + " is outside -200 … the modulus' bits, " +
-           text(parameters.log2_Q(a.level)));
-  if (!(a.error >= -200 && a.error <= parameters.log2_Q(a.level)))
+  const double largest = std::min(most_bound, parameters.log2_Q(a.level));
+  if (!(a.bound >= least_log2 && a.bound <= largest))
+    refuse("bound = " + text(a.bound) + " is outside -200 … " + text(largest) +
+           ", the bits of the modulus or of the largest value");
+  if (!(a.error >= least_log2 && a.error <= parameters.log2_Q(a.level)))
     refuse("error = " + text(a.error) + " is outside -200 … the modulus' bits, " +
            text(parameters.log2_Q(a.level)));
 }
@@ -81,6 +87,9 @@ double Account::room(const Info& a) const {
 }
 
 const Account::Info& Account::fits(const char* what, const Info& a) const {
+  if (a.bound > most_bound)
+    throw NoiseError(std::string(what) + ": values of up to " + power(a.bound) +
+                     " are above the largest that can be decrypted, " + power(most_bound));
   if (room(a) >= 0) return a;
   throw NoiseError(std::string(what) + ": values of up to " + power(a.bound) + " at scale " +
                    power(std::log2(a.scale)) + " do not fit level " + std::to_string(a.level) +
@@ -90,7 +99,7 @@ const Account::Info& Account::fits(const char* what, const Info& a) const {
 
 double Account::bound_of(double largest, std::uint64_t length, Packing packing) const {
   const double sum = packing == Packing::coefficients ? static_cast<double>(length) : 1;
-  return std::max(-200.0, std::log2(largest * sum));
+  return std::max(least_log2, std::log2(largest * sum));
 }
 
 Account::Info Account::fresh(Packing packing, std::size_t count, std::uint64_t length, double bound,
@@ -171,7 +180,9 @@ Account::One Account::bring(const Info& a, unsigned level) const {
   if (level > a.level)
     throw ParameterError("level " + std::to_string(level) + " is above the ciphertext's, " +
                          std::to_string(a.level));
-  return brought(a, level, parameters_.scale(level));
+  One out = brought(a, level, parameters_.scale(level));
+  static_cast<void>(fits("lower", out.result));
+  return out;
 }
 
 Account::Two Account::add(const Info& first, const Info& second) const {
@@ -201,9 +212,11 @@ Account::Two Account::multiply(const Info& first, const Info& second) const {
                      std::to_string(max_parts) + ": relinearise first");
   out.length = length_of_product(out, first.length, second.length, parameters_.N());
   out.scale = a.result.scale * b.result.scale;
-  out.bound = a.result.bound + b.result.bound;
-  out.error = log2_sum(log2_sum(a.result.bound + b.result.error, a.result.error + b.result.bound),
-                       a.result.error + b.result.error);
+  out.bound = std::max(least_log2, a.result.bound + b.result.bound);
+  out.error =
+      std::max(least_log2,
+               log2_sum(log2_sum(a.result.bound + b.result.error, a.result.error + b.result.bound),
+                        a.result.error + b.result.error));
   return {fits("multiply", out), a.a, b.a};
 }
 
@@ -275,7 +288,7 @@ Account::Info Account::take(const Info& a, std::size_t count) const {
 
 double Account::bounded(const Info& a, double bound) const {
   if (!(bound > 0)) throw ParameterError("bound = " + text(bound) + " is not positive");
-  return std::min(a.bound, bound_of(bound, a.length, a.packing));
+  return std::min(a.bound, std::max(least_log2, std::log2(bound)));
 }
 
 Account::Info Account::scale_integer(const Info& a, std::int64_t by) const {
@@ -305,8 +318,10 @@ Account::Info Account::multiply_plain(const Info& a, const Plain& m) const {
   const double rounding = noise_.encoding() - std::log2(m.scale);
   out.length = length_of_product(out, a.length, m.length, parameters_.N());
   out.scale = a.scale * m.scale;
-  out.bound = a.bound + m.bound;
-  out.error = log2_sum(log2_sum(a.error + m.bound, a.bound + rounding), a.error + rounding);
+  // Products with zeros are bounded as their operand is: their errors are no larger than that.
+  out.bound = m.bound > least_log2 ? std::max(least_log2, a.bound + m.bound) : a.bound;
+  out.error = std::max(
+      least_log2, log2_sum(log2_sum(a.error + m.bound, a.bound + rounding), a.error + rounding));
   return fits("multiply", out);
 }
 
@@ -316,10 +331,11 @@ Account::Info Account::linear_map(const Info& a, const Map& map, std::uint64_t l
   if (!map.real) out.packing = Packing::complex;
   out.length = length;
   out.scale = a.scale * map.scale;
-  out.bound = a.bound + map.gain;
+  out.bound = map.gain > least_log2 ? std::max(least_log2, a.bound + map.gain) : a.bound;
   const double roundings =
       noise_.encoding() - std::log2(map.scale) + std::log2(static_cast<double>(map.diagonals));
-  out.error = log2_sum(log2_sum(out.error + map.gain, a.bound + roundings), out.error + roundings);
+  out.error = std::max(least_log2, log2_sum(log2_sum(out.error + map.gain, a.bound + roundings),
+                                            out.error + roundings));
   return fits("a linear map", out);
 }
 

@@ -80,7 +80,8 @@ class Account {
   /// Down to a level, at its canonical scale.
   One bring(const Info& a, unsigned level) const;
   Info take(const Info& a, std::size_t count) const;
-  /// log2 of a smaller bound. A larger one leaves that which is there.
+  /// log2 of a smaller bound, of what info.bound is one of. A larger one leaves that which is
+  /// there.
   double bounded(const Info& a, double bound) const;
   Info scale_integer(const Info& a, std::int64_t by) const;
 

@@ -202,9 +202,9 @@ std::vector<Complex> Client::decrypt_raw(const Ciphertexts& c, bool allow_spent,
 std::vector<Complex> Client::release(const Ciphertexts& c, const ReleaseOptions& options) const {
   check_owner(secret_key(), c);
   if (!(options.queries >= 1 && options.queries <= 0x1p40))
-    throw ParameterError("queries = " + std::to_string(options.queries) + " is outside 1 … 2^40");
+    throw ParameterError("queries = " + math::text_of(options.queries) + " is outside 1 … 2^40");
   if (!(options.bits >= 30 && options.bits <= 128))
-    throw ParameterError("bits = " + std::to_string(options.bits) + " is outside 30 … 128");
+    throw ParameterError("bits = " + math::text_of(options.bits) + " is outside 30 … 128");
   const double log2_N = std::log2(static_cast<double>(parameters().N()));
   const double sigma = 0.5 * std::log2(12 * options.queries) + options.bits / 2 + c.info.error -
                        0.5 * log2_N + std::log2(c.info.scale);

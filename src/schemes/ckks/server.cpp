@@ -53,7 +53,8 @@ double largest_at(std::span<const Complex> values, double scale) {
   const double most = largest(values);
   if (most * scale >= 0x1p61)
     throw EncodingError("values: the largest, " + math::text_of(most) + ", times the scale 2^" +
-                        math::text_of(std::log2(scale)) + " is above 2^61");
+                        math::text_of(std::log2(scale)) +
+                        " is above 2^61; a product that was not rescaled must be rescaled first");
   return most;
 }
 
@@ -105,11 +106,14 @@ struct Server::State {
     if (!a.residues_->is_of(*evaluator))
       throw DeviceError("an array of another server was given to " + name);
   }
-  void check_slots(const char* what, const Array& a) const {
+  void check_packed(const char* what, const Array& a) const {
     check(a);
     if (a.info_.packing == Packing::coefficients)
       throw EncodingError(std::string(what) +
                           ": the values are coefficients, and must be packed in slots");
+  }
+  void check_slots(const char* what, const Array& a) const {
+    check_packed(what, a);
     if (a.info_.length != a.info_.slots())
       throw ShapeError(std::string(what) + ": a vector of " + std::to_string(a.info_.length) +
                        " values has no period of its own; encrypt it with zeros behind, as " +
@@ -245,8 +249,8 @@ struct Server::State {
   Array multiply_real(const Array& a, double value, bool rescale) const {
     const double scale = account.plain_scale(a.info_), by = std::nearbyint(value * scale);
     if (!(std::abs(by) < 0x1p61))
-      throw EncodingError("value " + std::to_string(value) + " times the scale 2^" +
-                          std::to_string(std::log2(scale)) + " is above 2^61, or not finite");
+      throw EncodingError("value " + math::text_of(value) + " times the scale 2^" +
+                          math::text_of(std::log2(scale)) + " is above 2^61, or not finite");
     const Account::Plain known{1, scale, account.bound_of(std::abs(value), 1, Packing::real), 1,
                                a.info_.packing};
     const Info info = account.multiply_plain(a.info_, known);
@@ -427,6 +431,9 @@ const run::Fleet& Access::fleet(const Server& s) { return *s.state_->fleet; }
 const rlwe::Evaluator& Access::evaluator(const Server& s) { return *s.state_->evaluator; }
 const rlwe::Keys& Access::keys(const Server& s) { return s.state_->keys; }
 const Account& Access::account(const Server& s) { return s.state_->account; }
+void Access::check_packed(const Server& s, const char* what, const Array& a) {
+  s.state_->check_packed(what, a);
+}
 void Access::check_slots(const Server& s, const char* what, const Array& a) {
   s.state_->check_slots(what, a);
 }

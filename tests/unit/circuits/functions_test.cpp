@@ -141,11 +141,15 @@ TEST(CkksFunctions, SmoothFunctions) {
 }
 
 TEST(CkksFunctions, WhatCannotBeRightIsRefused) {
-  const SignStages stages = minimax_sign(0.25, 0.25);
+  const SignStages stages = minimax_sign(0x1p-5, 0x1p-5);
+  ASSERT_GT(stages.stages.size(), 1u);
   const Party party(stages.depth());
   const std::vector<double> x(8, 0.5);
   EXPECT_THROW(static_cast<void>(sign(party.server, party.encrypt(x, 2), stages)), EncodingError);
   EXPECT_THROW(static_cast<void>(sign(party.server, party.encrypt(x, 1), {})), ParameterError);
+  SignStages wild = stages;
+  wild.stages.front().coefficients[1] += 1;
+  EXPECT_THROW(static_cast<void>(sign(party.server, party.encrypt(x, 1), wild)), ParameterError);
   const Array low = party.server.lower(party.encrypt(x, 1), stages.depth() - 1);
   EXPECT_THROW(static_cast<void>(sign(party.server, low, stages)), NoiseError);
 }

@@ -71,7 +71,7 @@ void expect(const test::CkksShape& shape, const LinearMap& map, std::size_t leng
 
 LinearMap random_map(std::uint64_t period, const std::vector<std::int64_t>& which) {
   std::mt19937_64 random(period);
-  LinearMap map{period, period, {}};
+  LinearMap map{period, period, 0, {}};
   for (const std::int64_t k : which) map.diagonals[k] = test::random_complexes(random, period);
   return map;
 }
@@ -98,9 +98,8 @@ TEST(CkksLinearMaps, MatricesOfAnyShape) {
     SCOPED_TRACE(testing::Message() << rows << " x " << columns);
     const Complexes values = test::random_complexes(random, rows * columns);
     const LinearMap map = matrix_map(values, rows, columns);
-    const std::size_t length = std::bit_ceil(columns);
-    expect({40}, map, length);
-    const Complexes x = test::random_complexes(random, length);
+    expect({40}, map, columns);
+    const Complexes x = test::random_complexes(random, columns);
     const Complexes got = in_clear(map, x);
     for (std::size_t j = 0; j < rows; ++j) {
       Complex sum = 0;
@@ -193,7 +192,18 @@ TEST(CkksLinearMaps, WhatCannotBeRightIsRefused) {
   wrong = map;
   wrong.diagonals[0][3] = std::nan("");
   has(refusal<EncodingError>([&] { static_cast<void>(encode(party.server, wrong, 1)); }), "finite");
-  has(refusal<ParameterError>([&] { static_cast<void>(rotations_of({16, 16, {}})); }), "diagonal");
+  has(refusal<ParameterError>([&] {
+        static_cast<void>(rotations_of({16, 16, 0, {}}));
+      }),
+      "diagonal");
+  wrong = map;
+  wrong.length = 4;
+  has(refusal<ShapeError>([&] { static_cast<void>(rotations_of(wrong)); }), "to be equal, differ");
+  has(refusal<ShapeError>([] { static_cast<void>(EncodedMap().bytes()); }), "not encoded");
+  const EncodedMap matrix = encode(party.server, matrix_map(Complexes(6, 1.0), 2, 3), 2);
+  has(refusal<ShapeError>(
+          [&] { static_cast<void>(apply(party.server, party.encrypt(Complexes(4)), matrix)); }),
+      "matrix of 3 columns");
   has(refusal<ShapeError>([&] { static_cast<void>(matrix_map(Complexes(5), 2, 3)); }), "2 times 3");
   has(refusal<ShapeError>(
           [&] { static_cast<void>(encode(party.server, random_map(1024, {0}), 1)); }),

@@ -1,0 +1,89 @@
+"""Bounds of values: what may not fit is refused, and what is known of zeros and of products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import whorl
+from support import CkksKit
+from whorl import ckks
+
+
+def test_what_does_not_fit_the_lower_level_is_refused(toy_ckks: CkksKit) -> None:
+    x = toy_ckks.server.upload(toy_ckks.client.encrypt([0.1, 0.2]))
+    large = x * 2000  # above 2^10, which level 0 holds
+    for work in (
+        lambda: large.lower(0),
+        lambda: ckks.concatenate([large, x.lower(0)]),
+        lambda: ckks.stack([large, x.lower(0)]),
+        lambda: large + x.lower(0),
+    ):
+        with pytest.raises(whorl.NoiseError, match="do not fit level 0"):
+            work()
+    assert np.allclose(toy_ckks.client.decrypt((x * 500).lower(0), raw=True), [50, 100], atol=1e-3)
+
+
+def test_products_with_zeros(toy_ckks: CkksKit) -> None:
+    client = toy_ckks.client
+    x = toy_ckks.server.upload(client.encrypt([0.1, 0.2]))
+    factors: list[Any] = [0, 0.0, 0j, [0.0, 0.0], 1e-300]
+    for zero in factors:
+        result = x * zero
+        assert np.abs(client.decrypt(result, raw=True)).max() < 1e-6
+        again = ckks.Ciphertexts.from_bytes((result * result).to_host().to_bytes(), True)
+        assert np.abs(client.decrypt(again, raw=True)).max() < 1e-6
+
+
+def test_values_that_no_double_holds_are_refused() -> None:
+    client = ckks.Client(ckks.parameters(depth=24))
+    server = ckks.Server(client.evaluation_keys(relinearise=2), device="cpu")
+    y = server.upload(client.encrypt([0.5], bound=0.5))
+    with pytest.raises(whorl.NoiseError, match=r"2\^\d+"):
+        for _ in range(20):
+            y = y * 2**62
+            assert np.isfinite(y.bound)
+            assert "bound" in y._repr_html_()
+    assert np.isfinite(client.decrypt(y, raw=True)).all()
+
+
+def test_coefficients_state_the_bound_of_their_sum(toy_ckks: CkksKit) -> None:
+    f = toy_ckks.server.upload(toy_ckks.client.encrypt([0.5, 0, 0, 0], packing="coefficients"))
+    assert f.bound == 4
+    assert f.with_bound(0.75).bound == pytest.approx(0.75)
+    assert f.with_bound(f.bound / 2).bound == 2
+
+
+def test_division(toy_ckks: CkksKit) -> None:
+    client = toy_ckks.client
+    x = toy_ckks.server.upload(client.encrypt([0.6, 0.9]))
+    third = client.decrypt(x / np.float16(3), raw=True)
+    assert np.abs(third - [0.2, 0.3]).max() < 1e-7
+    assert np.abs(client.decrypt(x / [2, 3], raw=True) - [0.3, 0.3]).max() < 1e-7
+    divisor: Any
+    for divisor, error, match in (
+        (0, ZeroDivisionError, "divisor: value 0"),
+        ([1, 0.0], ZeroDivisionError, "at index 1 is 0"),
+        ([[1], [1, 2]], whorl.ShapeError, "divisor"),
+        ("a", TypeError, "divisor"),
+    ):
+        with pytest.raises(error, match=match):
+            x / divisor
+
+
+def test_polynomials_of_no_degree(toy_ckks: CkksKit) -> None:
+    client = toy_ckks.client
+    x = toy_ckks.server.upload(client.encrypt([0.5, 0.25]))
+    for constant in (0.0, 0.5):
+        p = ckks.Polynomial([constant])
+        assert p.depth == 1
+        values = client.decrypt(ckks.evaluate(x, p), raw=True)
+        assert np.allclose(values, constant, atol=1e-6)
+    with pytest.raises(whorl.ParameterError, match="interval"):
+        ckks.Polynomial([0, 1], low=-1e308, high=1e308)
+
+
+def test_precision_of_what_overflows() -> None:
+    with pytest.raises(whorl.EncodingError, match="index 1"):
+        ckks.precision([0, 1e308], [0, -1e308])
