@@ -70,7 +70,7 @@ class Polynomial:
     )
     depth = Part[int](
         "_core.depth",
-        "How many levels its evaluation takes: ⌈log2(degree + 1)⌉, at least one, and one more where "
+        "How many levels its evaluation takes: ⌈log2(degree + 1)⌉, at least one; one more where "
         "Chebyshev's basis is on another interval than -1 … 1.",
     )
 

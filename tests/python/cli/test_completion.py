@@ -69,7 +69,7 @@ def shells(tmp_path_factory: pytest.TempPathFactory) -> Shells:
         ("whorl de", ["decrypt", "demo"]),
         ("whorl bench k", ["keygen"]),
         ("whorl keygen --ov", ["--overwrite-secret"]),
-        ("whorl keygen --scheme ", ["binfhe", "bgv"]),
+        ("whorl keygen --scheme ", ["binfhe", "bgv", "ckks"]),
         ("whorl keygen --params W", ["W128_P64", "W128_P128"]),
         ("whorl params show W128_P6", ["W128_P64"]),
         ("whorl eval --gate NAN", ["NAND"]),
