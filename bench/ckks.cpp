@@ -1,14 +1,14 @@
 // CKKS: what a server takes for each operation.
 //
-// usage: bench_ckks [--depth 32] [--scale-bits 40] [--dnum 4] [--ring 65536] [--word-bits 32]
+// usage: bench_ckks [--depth 30] [--scale-bits 40] [--dnum 4] [--ring 65536] [--word-bits 32]
 //                   [--device cpu|cuda:0] [--threads 1] [--batch N] [--quick] [--only OP,OP…]
 //                   [--record FILE] [--commit ID]
 //
 // OP: mult_relin, mult_relin_rescale, square, rotate, conjugate, rescale, add, mult_integer. A
 // latency ("waited": true) is of one operation and the wait for it; on a device that queues, the
 // time of one among many that were queued follows ("waited": false). Medians are of calls; divide
-// by the batch for a ciphertext. Data lies on the device. The defaults are Cheddar's shape: some 47
-// primes of 30 bits in the chain, a dozen special ones.
+// by the batch for a ciphertext. Data lies on the device. The defaults are close to Cheddar's
+// shape: 44 primes of up to 30 bits in the chain, 11 special ones.
 //
 // "clock": "wall", or "cpu" for one thread on the CPU.
 #include <cmath>
@@ -30,7 +30,7 @@ namespace {
 using namespace ckks;
 
 struct Options : Common {
-  unsigned depth = 32, scale_bits = 40, dnum = 4, threads = 1, ring = 65536, word_bits = 32;
+  unsigned depth = 30, scale_bits = 40, dnum = 4, threads = 1, ring = 65536, word_bits = 32;
   std::uint64_t batch = 1;
   Clock clock() const { return device == "cpu" && threads == 1 ? Clock::cpu : Clock::wall; }
 };

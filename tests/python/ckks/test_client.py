@@ -63,8 +63,8 @@ def test_arguments_out_of_range(toy_ckks: CkksKit) -> None:
     client: Any = toy_ckks.client
     host = client.encrypt([0.5])
     for error, message, work in (
-        (whorl.ParameterError, "queries = 0.0* is outside", lambda: client.release(host, 0)),
-        (whorl.ParameterError, "bits = 29.0* is outside", lambda: client.release(host, bits=29)),
+        (whorl.ParameterError, "queries = 0 is outside", lambda: client.release(host, 0)),
+        (whorl.ParameterError, "bits = 29 is outside", lambda: client.release(host, bits=29)),
         (whorl.ParameterError, "bits: 'a' is not a number", lambda: client.release(host, 1, "a")),
         (whorl.EncodingError, r"3.*index 1.*above bound = 1", lambda: client.encrypt([1, 3])),
         (whorl.EncodingError, "bound = 0", lambda: client.encrypt([0], bound=0)),

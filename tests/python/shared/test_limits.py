@@ -207,7 +207,7 @@ def test_encryption_and_decryption_answer_ctrl_c(toy_bgv: BgvKit, toy_ckks: Ckks
     batch = toy_bgv.client.encrypt(rows)
     assert _polls(lambda: toy_bgv.client.encrypt(rows)) >= 3
     assert _polls(lambda: toy_bgv.client.decrypt(batch)) >= 3
-    numbers = np.zeros((1500, toy_ckks.parameters.slots))
+    numbers = np.zeros((6000, toy_ckks.parameters.slots))
     public_of_numbers = toy_ckks.client.public_key()
     of_numbers = toy_ckks.client.encrypt(numbers)
     for work in (
