@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 import whorl
@@ -177,3 +177,22 @@ def run_python(code: str, *args: str, **kwargs: object) -> subprocess.CompletedP
         env=environment,
         **kwargs,  # type: ignore[arg-type]
     )
+
+
+RING_PASSPHRASE = "correct horse"
+
+
+def save_ring_files(
+    kit: Any, values: Any, work: Callable[[Any], Any], folder: Path
+) -> dict[str, Path]:
+    """A file of each type that schemes over RNS rings have; results are work(fresh)."""
+    names = ("parameters", "keys", "ciphertexts", "results", "public", "secret")
+    paths = {name: folder / f"{name}.whorl" for name in names}
+    fresh = kit.client.encrypt(values)
+    kit.parameters.save(paths["parameters"])
+    kit.keys.save(paths["keys"])
+    fresh.save(paths["ciphertexts"])
+    work(kit.server.upload(fresh)).to_host().save(paths["results"])
+    kit.client.public_key().save(paths["public"])
+    kit.client.save(paths["secret"], RING_PASSPHRASE)
+    return paths

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import whorl
-from support import BgvKit, Kit, check_bad_files, make_bgv_kit, pickled
+from support import RING_PASSPHRASE, BgvKit, Kit, make_bgv_kit, pickled, save_ring_files
 from whorl import binfhe
 from whorl.bgv import (
     Ciphertexts,
@@ -20,32 +19,12 @@ from whorl.bgv import (
     parameters,
 )
 
-Load = Callable[[Path], object]
-PASSPHRASE = "correct horse"
-LOADERS: dict[str, Load] = {
-    "parameters": lambda path: Parameters.load(path, True),
-    "keys": lambda path: EvaluationKeys.load(path, True),
-    "ciphertexts": lambda path: Ciphertexts.load(path, True),
-    "results": lambda path: Ciphertexts.load(path, True),
-    "public": lambda path: PublicKey.load(path, True),
-    "secret": lambda path: Client.load(path, PASSPHRASE, True),
-}
-SAME_TYPE = {"ciphertexts": "results", "results": "ciphertexts"}
-
 
 @pytest.fixture(scope="module")
 def files(toy_bgv: BgvKit, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("files")
-    paths = {name: folder / f"{name}.whorl" for name in LOADERS}
-    fresh = toy_bgv.client.encrypt([[1, 2], [3, 4]])
-    toy_bgv.parameters.save(paths["parameters"])
-    toy_bgv.keys.save(paths["keys"])
-    fresh.save(paths["ciphertexts"])
-    a = toy_bgv.server.upload(fresh)
-    (a * a).to_host().save(paths["results"])
-    toy_bgv.client.public_key().save(paths["public"])
-    toy_bgv.client.save(paths["secret"], PASSPHRASE)
-    return paths
+    return save_ring_files(
+        toy_bgv, [[1, 2], [3, 4]], lambda a: a * a, tmp_path_factory.mktemp("files")
+    )
 
 
 def test_round_trips(toy_bgv: BgvKit, files: dict[str, Path]) -> None:
@@ -53,7 +32,7 @@ def test_round_trips(toy_bgv: BgvKit, files: dict[str, Path]) -> None:
     assert chosen == toy_bgv.parameters and chosen.literal() == toy_bgv.parameters.literal()
     secure = parameters(depth=1)
     assert Parameters.from_bytes(secure.to_bytes()) == secure
-    client = Client.load(files["secret"], PASSPHRASE.encode(), True)
+    client = Client.load(files["secret"], RING_PASSPHRASE.encode(), True)
     assert client.key_id == toy_bgv.client.key_id
     assert client.decrypt(Ciphertexts.load(files["ciphertexts"], True))[:, :2].tolist() == [
         [1, 2],
@@ -84,12 +63,6 @@ def test_what_may_travel_can_be_pickled(toy_bgv: BgvKit) -> None:
     assert np.array_equal(one.to_host().data, other.to_host().data)
 
 
-@pytest.mark.parametrize("name", LOADERS)
-def test_bad_files(files: dict[str, Path], tmp_path: Path, name: str) -> None:
-    others = [path for other, path in files.items() if other not in (name, SAME_TYPE.get(name))]
-    check_bad_files(LOADERS[name], files[name], others, tmp_path)
-
-
 def test_the_schemes_do_not_read_each_others_files(
     kit: Kit, files: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -99,38 +72,6 @@ def test_the_schemes_do_not_read_each_others_files(
         EvaluationKeys.load(path, True)
     with pytest.raises(whorl.TypeMismatchError, match="BGV evaluation keys"):
         binfhe.EvaluationKeys.load(files["keys"], True)
-
-
-def test_a_server_refuses_secrets(files: dict[str, Path]) -> None:
-    for load in (
-        lambda: Server(files["secret"], allow_insecure=True),
-        lambda: EvaluationKeys.load(files["secret"], True),
-        lambda: Ciphertexts.load(files["secret"], True),
-        lambda: PublicKey.load(files["secret"], True),
-    ):
-        with pytest.raises(whorl.TypeMismatchError, match="a BGV secret key"):
-            load()
-
-
-def test_passphrases(toy_bgv: BgvKit, files: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(whorl.PassphraseError):
-        Client.load(files["secret"], "wrong horse", True)
-    for empty in ("", b""):
-        with pytest.raises(ValueError, match="empty"):
-            toy_bgv.client.save(tmp_path / "other", empty)
-
-
-def test_insecure_parameters_need_consent(files: dict[str, Path]) -> None:
-    for load in (
-        lambda: Parameters.load(files["parameters"]),
-        lambda: EvaluationKeys.load(files["keys"]),
-        lambda: Ciphertexts.load(files["ciphertexts"]),
-        lambda: PublicKey.load(files["public"]),
-        lambda: Client.load(files["secret"], PASSPHRASE),
-        lambda: Server(files["keys"]),
-    ):
-        with pytest.raises(whorl.ParameterError, match="128"):
-            load()
 
 
 def test_size_limits(files: dict[str, Path]) -> None:

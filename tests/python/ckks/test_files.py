@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import whorl
-from support import BgvKit, CkksKit, check_bad_files, pickled
+from support import RING_PASSPHRASE, BgvKit, CkksKit, pickled, save_ring_files
 from whorl import bgv
 from whorl.ckks import (
     Ciphertexts,
@@ -20,33 +19,12 @@ from whorl.ckks import (
     parameters,
 )
 
-Load = Callable[[Path], object]
-PASSPHRASE = "correct horse"
-LOADERS: dict[str, Load] = {
-    "parameters": lambda path: Parameters.load(path, True),
-    "keys": lambda path: EvaluationKeys.load(path, True),
-    "ciphertexts": lambda path: Ciphertexts.load(path, True),
-    "results": lambda path: Ciphertexts.load(path, True),
-    "public": lambda path: PublicKey.load(path, True),
-    "secret": lambda path: Client.load(path, PASSPHRASE, True),
-}
-SAME_TYPE = {"ciphertexts": "results", "results": "ciphertexts"}
 VALUES = np.array([[0.5, 0.25], [-0.5, 1.0]])
 
 
 @pytest.fixture(scope="module")
 def files(toy_ckks: CkksKit, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("files")
-    paths = {name: folder / f"{name}.whorl" for name in LOADERS}
-    fresh = toy_ckks.client.encrypt(VALUES)
-    toy_ckks.parameters.save(paths["parameters"])
-    toy_ckks.keys.save(paths["keys"])
-    fresh.save(paths["ciphertexts"])
-    a = toy_ckks.server.upload(fresh)
-    (a * a * 1j).to_host().save(paths["results"])
-    toy_ckks.client.public_key().save(paths["public"])
-    toy_ckks.client.save(paths["secret"], PASSPHRASE)
-    return paths
+    return save_ring_files(toy_ckks, VALUES, lambda a: a * a * 1j, tmp_path_factory.mktemp("files"))
 
 
 def test_round_trips(toy_ckks: CkksKit, files: dict[str, Path]) -> None:
@@ -54,7 +32,7 @@ def test_round_trips(toy_ckks: CkksKit, files: dict[str, Path]) -> None:
     assert chosen == toy_ckks.parameters and chosen.literal() == toy_ckks.parameters.literal()
     secure = parameters(depth=1)
     assert Parameters.from_bytes(secure.to_bytes()) == secure
-    client = Client.load(files["secret"], PASSPHRASE.encode(), True)
+    client = Client.load(files["secret"], RING_PASSPHRASE.encode(), True)
     assert client.key_id == toy_ckks.client.key_id
     fresh = Ciphertexts.load(files["ciphertexts"], True)
     assert (fresh.shape, fresh.packing, fresh.length, fresh.bound) == ((2,), "real", 2, 1)
@@ -92,12 +70,6 @@ def test_fresh_ciphertexts_travel_with_their_seed(toy_ckks: CkksKit) -> None:
     assert np.array_equal(pickled(part).data, part.data)
 
 
-@pytest.mark.parametrize("name", LOADERS)
-def test_bad_files(files: dict[str, Path], tmp_path: Path, name: str) -> None:
-    others = [path for other, path in files.items() if other not in (name, SAME_TYPE.get(name))]
-    check_bad_files(LOADERS[name], files[name], others, tmp_path)
-
-
 def test_the_schemes_do_not_read_each_others_files(
     toy_bgv: BgvKit, files: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -107,38 +79,6 @@ def test_the_schemes_do_not_read_each_others_files(
         EvaluationKeys.load(path, True)
     with pytest.raises(whorl.TypeMismatchError, match="CKKS evaluation keys"):
         bgv.EvaluationKeys.load(files["keys"], True)
-
-
-def test_a_server_refuses_secrets(files: dict[str, Path]) -> None:
-    for load in (
-        lambda: Server(files["secret"], allow_insecure=True),
-        lambda: EvaluationKeys.load(files["secret"], True),
-        lambda: Ciphertexts.load(files["secret"], True),
-        lambda: PublicKey.load(files["secret"], True),
-    ):
-        with pytest.raises(whorl.TypeMismatchError, match="a CKKS secret key"):
-            load()
-
-
-def test_passphrases(toy_ckks: CkksKit, files: dict[str, Path], tmp_path: Path) -> None:
-    with pytest.raises(whorl.PassphraseError):
-        Client.load(files["secret"], "wrong horse", True)
-    for empty in ("", b""):
-        with pytest.raises(ValueError, match="empty"):
-            toy_ckks.client.save(tmp_path / "other", empty)
-
-
-def test_insecure_parameters_need_consent(files: dict[str, Path]) -> None:
-    for load in (
-        lambda: Parameters.load(files["parameters"]),
-        lambda: EvaluationKeys.load(files["keys"]),
-        lambda: Ciphertexts.load(files["ciphertexts"]),
-        lambda: PublicKey.load(files["public"]),
-        lambda: Client.load(files["secret"], PASSPHRASE),
-        lambda: Server(files["keys"]),
-    ):
-        with pytest.raises(whorl.ParameterError, match="128"):
-            load()
 
 
 def test_size_limits(files: dict[str, Path]) -> None:
