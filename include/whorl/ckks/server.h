@@ -102,9 +102,9 @@ class Server {
   Array lower(const Array& a, unsigned level) const;
 
   /// The same ciphertexts with a smaller bound of their values (of coefficients: of their sum, as
-  /// in CiphertextInfo::bound), which the caller knows: bounds that
-  /// operations give grow faster than values do. Results are wrong if it is not true. A larger
-  /// bound changes nothing. ParameterError unless it is positive.
+  /// in CiphertextInfo::bound), which the caller knows: bounds that operations give grow faster
+  /// than values do. Results are wrong if it is not true. A larger bound changes nothing.
+  /// ParameterError unless it is positive.
   Array with_bound(const Array& a, double bound) const;
 
   /// Operations with plaintexts: vectors of `length` numbers each (0: one vector of all), as many
