@@ -10,13 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "circuits/ckks_bootstrap.h"
 #include "circuits/ckks_maps.h"
 #include "circuits/cosine_fit.h"
 #include "math/text.h"
 #include "schemes/ckks/access.h"
 #include "schemes/ckks/derived.h"
-#include "whorl/circuits/bootstrap.h"
-#include "whorl/circuits/polynomials.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -145,25 +144,10 @@ void request_bootstrap(KeyRequest& request, const Parameters& p, std::uint64_t s
     request.rotations.push_back(static_cast<std::int64_t>(k));
 }
 
-struct EncodedBootstrap::Storage {
-  std::uint64_t slots = 1;
-  std::vector<EncodedMap> to_coefficients, to_slots;
-  Polynomial cosine;
-  double log2_error = 0;  ///< of the sine
-};
-
-struct EncodedBootstrapAccess {
-  using Storage = EncodedBootstrap::Storage;
-  static EncodedBootstrap wrap(Storage storage) {
-    EncodedBootstrap out;
-    out.storage_ = std::make_shared<const Storage>(std::move(storage));
-    return out;
-  }
-  static const Storage& storage(const EncodedBootstrap& of) {
-    if (!of.storage_) throw ShapeError("a bootstrap that is not encoded was given");
-    return *of.storage_;
-  }
-};
+const EncodedBootstrap::Storage& EncodedBootstrapAccess::storage(const EncodedBootstrap& of) {
+  if (!of.storage_) throw ShapeError("a bootstrap that is not encoded was given");
+  return *of.storage_;
+}
 
 std::uint64_t EncodedBootstrap::slots() const {
   return EncodedBootstrapAccess::storage(*this).slots;
@@ -211,60 +195,94 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots) {
   return EncodedBootstrapAccess::wrap(std::move(out));
 }
 
-namespace {
+rlwe::Array BootstrapSteps::through(rlwe::Array x, const std::vector<EncodedMap>& maps) const {
+  for (const EncodedMap& map : maps) x = mapped(server_, x, map);
+  return x;
+}
 
-/// The steps between residues, of which the account knows nothing.
-struct Steps {
-  const Server& server;
-  const EncodedBootstrapAccess::Storage& with;
-  const rlwe::Evaluator& evaluator = Access::evaluator(server);
-  const Account& account = Access::account(server);
+const rlwe::Key& BootstrapSteps::key(SwitchRole role) const {
+  const rlwe::Keys& keys = Access::keys(server_, role);
+  if (!keys.has(1, 1))
+    throw KeyMismatchError(
+        "bootstrapping has no key for the sparse secret; ask the client for bootstrap with " +
+        std::to_string(with_.slots) + " slots");
+  return keys.get(1, 1);
+}
 
-  rlwe::Array through(rlwe::Array x, const std::vector<EncodedMap>& maps) const {
-    for (const EncodedMap& map : maps) x = mapped(server, x, map);
-    return x;
-  }
-  const rlwe::Key& key(SwitchRole role) const {
-    const rlwe::Keys& keys = Access::keys(server, role);
-    if (!keys.has(1, 1))
-      throw KeyMismatchError(
-          "bootstrapping has no key for the sparse secret; ask the client for bootstrap with " +
-          std::to_string(with.slots) + " slots");
-    return keys.get(1, 1);
-  }
-  /// To all primes, under the sparse secret, for which few multiples of the modulus are added.
-  rlwe::Array raised(const rlwe::Array& x) const {
-    const rlwe::Array sparse = evaluator.key_switch(x, key(SwitchRole::to_sparse), 1);
-    const ring::Basis& top = account.basis(server.parameters().top());
-    return evaluator.key_switch(evaluator.extend(sparse, top, ring::Lift::exact),
-                                key(SwitchRole::from_sparse), 1);
-  }
-  /// The sum of the images that agree with x where its slots repeat.
-  rlwe::Array trace(rlwe::Array x) const {
-    for (std::uint64_t k = with.slots; k < server.parameters().slots(); k *= 2)
-      x = evaluator.add(x, image(x, Access::rotation(server, server.parameters().slots(),
-                                                     static_cast<std::int64_t>(k))));
-    return x;
-  }
-  rlwe::Array image(const rlwe::Array& x, std::uint32_t g) const {
-    return evaluator.automorphisms(x, std::span(&g, 1), Access::keys(server), 1)[0];
-  }
-};
+rlwe::Array BootstrapSteps::image(const rlwe::Array& x, std::uint32_t g) const {
+  return evaluator_.automorphisms(x, std::span(&g, 1), Access::keys(server_), 1)[0];
+}
 
-/// cos(2π(t - 1/4)), that is sin(2πt), of t/range; its angle is doubled at the end.
-Array sine(const Server& server, const Array& x, const Polynomial& cosine, unsigned doublings) {
-  Array y = server.with_bound(evaluate(server, x, cosine), 1);
-  for (unsigned d = 0; d < doublings; ++d)
-    y = server.with_bound(server.add_scalar(server.multiply_integer(server.square(y), 2), -1.0), 1);
+rlwe::Array BootstrapSteps::coefficients(const Array& low) const {
+  return through(Access::residues(low), with_.to_coefficients);
+}
+
+rlwe::Array BootstrapSteps::raised(const rlwe::Array& coefficients) const {
+  const Parameters& p = server_.parameters();
+  const rlwe::Array sparse = evaluator_.key_switch(coefficients, key(SwitchRole::to_sparse), 1);
+  rlwe::Array x =
+      evaluator_.key_switch(evaluator_.extend(sparse, account_.basis(p.top()), ring::Lift::exact),
+                            key(SwitchRole::from_sparse), 1);
+  // The sum of the images that agree with x where its slots repeat.
+  for (std::uint64_t k = with_.slots; k < p.slots(); k *= 2)
+    x = evaluator_.add(
+        x, image(x, Access::rotation(server_, p.slots(), static_cast<std::int64_t>(k))));
+  return x;
+}
+
+rlwe::Array BootstrapSteps::slots(const rlwe::Array& raised) const {
+  return through(raised, with_.to_slots);
+}
+
+Array BootstrapSteps::angles(const rlwe::Array& slots, const CiphertextInfo& info) const {
+  const Parameters& p = server_.parameters();
+  const rlwe::Array conjugate = image(slots, 2 * p.N() - 1);
+  CiphertextInfo angle = info;
+  angle.packing = Packing::real;
+  angle.parts = 2;
+  angle.level = p.depth() + p.literal().bootstrap->sine();
+  angle.scale = p.scale(angle.level);
+  angle.bound = 0;
+  angle.error = -200;
+  angle.error = account_.automorphism(angle).error;
+  const Array real = Access::put(angle, evaluator_.add(slots, conjugate));
+  if (info.packing == Packing::real) return real;
+  // conj(z) - z is -2i times the imaginary part.
+  const Array imaginary =
+      server_.multiply_by_i(Access::put(angle, evaluator_.sub(conjugate, slots)));
+  const std::array<rlwe::Array, 2> both{Access::residues(real), Access::residues(imaginary)};
+  angle.count *= 2;
+  return Access::put(angle, evaluator_.join(both));
+}
+
+Array BootstrapSteps::sine(const Array& angles) const {
+  Array y = server_.with_bound(evaluate(server_, angles, with_.cosine), 1);
+  for (unsigned d = 0; d < server_.parameters().literal().bootstrap->doublings; ++d)
+    y = server_.with_bound(server_.add_scalar(server_.multiply_integer(server_.square(y), 2), -1.0),
+                           1);
   return y;
 }
 
-}  // namespace
+Array BootstrapSteps::result(const Array& sines, const CiphertextInfo& low) const {
+  const CiphertextInfo known = account_.refreshed(low, with_.log2_error);
+  if (low.packing == Packing::real) return Access::put(known, Access::residues(sines));
+  CiphertextInfo part = known;
+  part.packing = Packing::real;
+  part.count = sines.info().count;
+  const Array all = Access::put(part, Access::residues(sines));
+  std::vector<std::uint32_t> first, second;
+  for (std::uint32_t i = 0; i < low.count; ++i) {
+    first.push_back(i);
+    second.push_back(static_cast<std::uint32_t>(low.count) + i);
+  }
+  const Array sum =
+      server_.add(server_.take(all, first), server_.multiply_by_i(server_.take(all, second)));
+  return Access::put(known, Access::residues(sum));
+}
 
 Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& with) {
   const auto& of = EncodedBootstrapAccess::storage(with);
-  const Parameters& p = server.parameters();
-  const BootstrapLiteral& shape = checked_shape(p, of.slots);
+  const BootstrapLiteral& shape = checked_shape(server.parameters(), of.slots);
   Access::check_packed(server, "bootstrap", x);
   const CiphertextInfo& info = x.info();
   if (info.slots() != of.slots)
@@ -278,49 +296,11 @@ Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& wi
     throw NoiseError("bootstrap: a ciphertext of level " + std::to_string(info.level) +
                      " is below level " + std::to_string(shape.to_coefficients) +
                      ", from which slots can be moved to coefficients: refresh it earlier");
-
   return Access::fleet(server).together([&] {
-    const Steps steps{server, of};
-    const rlwe::Evaluator& evaluator = steps.evaluator;
+    const BootstrapSteps steps(server, of);
     const Array low = server.lower(server.relinearise(x), shape.to_coefficients);
-    const rlwe::Array coefficients = steps.through(Access::residues(low), of.to_coefficients);
-    const rlwe::Array slots = steps.through(steps.trace(steps.raised(coefficients)), of.to_slots);
-
-    // Twice the real parts, and twice the imaginary ones: i·(conj(z) - z).
-    const bool complex = info.packing == Packing::complex;
-    const rlwe::Array conjugate = steps.image(slots, 2 * p.N() - 1);
-    CiphertextInfo angle = info;
-    angle.packing = Packing::real;
-    angle.parts = 2;
-    angle.level = p.depth() + shape.sine();
-    angle.scale = p.scale(angle.level);
-    angle.bound = 0;
-    angle.error = steps.account.automorphism(angle).error;
-    const Array real = Access::put(angle, evaluator.add(slots, conjugate));
-    Array angles = real;
-    if (complex) {
-      const Array imaginary =
-          server.multiply_by_i(Access::put(angle, evaluator.sub(conjugate, slots)));
-      const std::array<rlwe::Array, 2> both{Access::residues(real), Access::residues(imaginary)};
-      angle.count *= 2;
-      angles = Access::put(angle, evaluator.join(both));
-    }
-    const Array values = sine(server, angles, of.cosine, shape.doublings);
-
-    const CiphertextInfo known = steps.account.refreshed(low.info(), of.log2_error);
-    CiphertextInfo part = known;
-    part.packing = Packing::real;
-    part.count = values.info().count;
-    const Array all = Access::put(part, Access::residues(values));
-    if (!complex) return Access::put(known, Access::residues(all));
-    std::vector<std::uint32_t> first, second;
-    for (std::uint32_t i = 0; i < info.count; ++i) {
-      first.push_back(i);
-      second.push_back(static_cast<std::uint32_t>(info.count) + i);
-    }
-    const Array sum =
-        server.add(server.take(all, first), server.multiply_by_i(server.take(all, second)));
-    return Access::put(known, Access::residues(sum));
+    const rlwe::Array slots = steps.slots(steps.raised(steps.coefficients(low)));
+    return steps.result(steps.sine(steps.angles(slots, info)), low.info());
   });
 }
 

@@ -7,9 +7,9 @@
 
 namespace whorl::ckks {
 
-/// Coefficients of T_k(t/range) that approximate cos(2π(t - 1/4)/2^doublings) at t = I + m/r, for
-/// |I| < range and |m| <= 1, where r = 2^log2_ratio. Weighted least squares on values and slopes at
-/// the integers.
+/// Coefficients of T_k(t/range) that approximate cos(2π(t - 1/4)/2^doublings + π/2) at t = I + m/r,
+/// for |I| < range and |m| <= 1, where r = 2^log2_ratio (one doubling: without π/2). Weighted least
+/// squares on values and slopes at the integers.
 std::vector<double> fitted_cosine(const BootstrapLiteral& shape);
 
 /// The largest error of r/(2π)·y from m, for all |I| <= most and |m| <= 1: y is the polynomial,
