@@ -117,6 +117,16 @@ class RelayRns : public RnsOps<Word> {
                   Word* out) const override {
     behind_.run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a, b, out);
   }
+  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                    std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
+                    Word* out) const override {
+    behind_.run_products(tables, basis, parts, batch, terms, onto, out);
+  }
+  void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                       std::size_t batch, std::span<const CheckedScaling<Word>> terms, bool onto,
+                       Word* out) const override {
+    behind_.run_combination(tables, basis, parts, batch, terms, onto, out);
+  }
 
  private:
   const RnsOps<Word>& behind_;

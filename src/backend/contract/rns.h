@@ -89,6 +89,43 @@ struct WeightedKey {
   Slice<const Word> weight;
 };
 
+/// A term of RnsOps::sum_of_products: x(X^g)·m. x has the shape (parts, rows, B, N) of the sum, m
+/// has (rows of `over`, B, N) or (rows of `over`, 1, N): then one m is multiplied by every
+/// polynomial of the batch. `over` includes the sum's primes; its other rows are not read.
+template <class Word>
+struct ProductTerm {
+  Slice<const Word> x, m;
+  ring::Basis over;
+  std::uint32_t g = 1;
+};
+/// The same, as a device gets it: `one`, m has a batch of 1.
+template <class Word>
+struct CheckedProduct {
+  const Word *x, *m;
+  ring::Basis over;
+  std::uint32_t g;
+  bool one;
+};
+
+/// A term of RnsOps::combine: x(X^g), times a residue for each row. x has the shape (parts, rows of
+/// `over`, B, N). Rows of `over` that the sum lacks are not read; to rows that `over` lacks nothing
+/// is added.
+template <class Word>
+struct ScaledTerm {
+  Slice<const Word> x;
+  ring::Basis over;
+  std::vector<Word> weights = {};  ///< modulo each prime of the sum, reduced or not; none: all 1
+  std::uint32_t g = 1;
+};
+/// The same, as a device gets it: with reduced weights, one for each row of the sum.
+template <class Word>
+struct CheckedScaling {
+  const Word* x;
+  ring::Basis over;
+  std::vector<Word> weights;
+  std::uint32_t g;
+};
+
 struct Division {
   ring::Basis from, to;
   std::uint64_t t = 1;
@@ -169,6 +206,14 @@ class RnsOps : public Family {
   /// `a` may be `b`.
   void tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts, Input a,
               std::size_t b_parts, Input b, Output out) const;
+  /// out (parts, basis, B, N): sum_i x_i(X^(g_i))·m_i over one term or more. With `onto` the sum is
+  /// added to the contents of `out`.
+  void sum_of_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                       std::span<const ProductTerm<Word>> terms, bool onto, Output out) const;
+  /// out (parts, basis, B, N): sum_i weights_i·x_i(X^(g_i)) over one term or more. With `onto` the
+  /// sum is added to the contents of `out`.
+  void combine(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+               std::span<const ScaledTerm<Word>> terms, bool onto, Output out) const;
 
  protected:
   virtual std::unique_ptr<Tables> make_tables(
@@ -203,6 +248,12 @@ class RnsOps : public Family {
   virtual void run_tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
                           std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
                           const Word* b, Word* out) const = 0;
+  virtual void run_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                            std::size_t batch, std::span<const CheckedProduct<Word>> terms,
+                            bool onto, Word* out) const = 0;
+  virtual void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                               std::size_t batch, std::span<const CheckedScaling<Word>> terms,
+                               bool onto, Word* out) const = 0;
 
  private:
   template <class>

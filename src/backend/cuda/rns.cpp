@@ -1,6 +1,8 @@
 // Arrays over RNS bases on a GPU.
 #include "backend/cuda/dispatch/rns.h"
 
+#include <vector>
+
 #include "backend/cuda/aligned.h"
 #include "backend/cuda/queue.h"
 
@@ -81,6 +83,35 @@ class CudaRns final : public RnsOps<Word> {
     const Aligned<Word> to(stream_, out, (a_parts + b_parts - 1) * part);
     cuda::tensor(stream_, own(tables), basis, a_parts, b_parts, batch, one_b, x.data(), y.data(),
                  to.data());
+    to.write_back();
+  }
+
+  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                    std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
+                    Word* out) const override {
+    const std::size_t part = words(tables, basis, batch);
+    std::vector<CheckedProduct<Word>> all(terms.begin(), terms.end());
+    std::vector<Aligned<const Word>> kept;
+    kept.reserve(2 * all.size());
+    for (CheckedProduct<Word>& term : all) {
+      term.x = kept.emplace_back(stream_, term.x, parts * part).data();
+      term.m =
+          kept.emplace_back(stream_, term.m, words(tables, term.over, term.one ? 1 : batch)).data();
+    }
+    const Aligned<Word> to(stream_, out, parts * part);
+    cuda::sum_of_products<Word>(stream_, own(tables), basis, parts, batch, all, onto, to.data());
+    to.write_back();
+  }
+  void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                       std::size_t batch, std::span<const CheckedScaling<Word>> terms, bool onto,
+                       Word* out) const override {
+    std::vector<CheckedScaling<Word>> all(terms.begin(), terms.end());
+    std::vector<Aligned<const Word>> kept;
+    kept.reserve(all.size());
+    for (CheckedScaling<Word>& term : all)
+      term.x = kept.emplace_back(stream_, term.x, parts * words(tables, term.over, batch)).data();
+    const Aligned<Word> to(stream_, out, parts * words(tables, basis, batch));
+    cuda::combine<Word>(stream_, own(tables), basis, parts, batch, all, onto, to.data());
     to.write_back();
   }
 

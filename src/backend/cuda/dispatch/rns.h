@@ -162,5 +162,14 @@ template <class Word>
 void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
             std::size_t a_parts, std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
             const Word* b, Word* out);
+// In rns_sums.cu.
+template <class Word>
+void sum_of_products(const Stream& stream, const CudaRnsTables<Word>& tables,
+                     const ring::Basis& basis, std::size_t parts, std::size_t batch,
+                     std::span<const CheckedProduct<Word>> terms, bool onto, Word* out);
+template <class Word>
+void combine(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
+             std::size_t parts, std::size_t batch, std::span<const CheckedScaling<Word>> terms,
+             bool onto, Word* out);
 
 }  // namespace whorl::backend::cuda
