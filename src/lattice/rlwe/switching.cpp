@@ -149,6 +149,57 @@ Array Typed<Word>::relinearise(const Array& a, const Keys& keys, std::uint64_t t
 }
 
 template <class Word>
+std::vector<Word> Typed<Word>::product_modulo(const ring::Basis& special,
+                                              const ring::Basis& rows) const {
+  std::vector<Word> out;
+  for (const auto& q : moduli(rows, 1)) {
+    Word product = 1;
+    for (const auto& p : moduli(special, 1)) product = q.mul(product, q.reduce(p.value()));
+    out.push_back(product);
+  }
+  return out;
+}
+
+template <class Word>
+Array Typed<Word>::relinearise(const Array& a, const Keys& keys, const ring::Basis& to,
+                               std::uint64_t t) const {
+  const char* const what = "relinearise";
+  Shape shape = shape_over(what, a, to);
+  const bool drops = to != a.basis();
+  if (a.parts() <= 2) return drops ? divide(a, to, t) : a;
+  shape.parts = 2;
+  const ring::KeyLayout& layout = keys.get(1, 2).layout();
+  for (unsigned power = 2; power < a.parts(); ++power) {
+    check_switch(what, a, keys.get(1, power));
+    if (!(keys.get(1, power).layout() == layout))
+      throw ParameterError(std::string(what) + ": the keys of s^2 and s^" + std::to_string(power) +
+                           " have different digits");
+  }
+  const ring::Basis rows = a.basis() | layout.special;
+  const std::vector<Word> P = product_modulo(layout.special, rows);
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& x) {
+        std::vector<Buffer> products;
+        for (unsigned power = 2; power < a.parts(); ++power) {
+          const auto key = key_on(site, keys.get(1, power));
+          products.push_back(product_of(site, *key, a.basis(), 1,
+                                        digits_of(site, a.basis(), layout, x.parts(power, 1))));
+        }
+        // A rescaling divides c_0 and c_1 too: they are raised by P, and all is added up.
+        std::vector<backend::ScaledTerm<Word>> terms;
+        for (std::size_t i = 1; i < products.size(); ++i)
+          terms.push_back({std::as_const(products[i]).slice(), rows});
+        if (drops) terms.push_back({x.parts(0, 2), a.basis(), P});
+        if (!terms.empty())
+          site.rns().combine(site.tables, rows, 2, terms, true, products[0].slice());
+        site.rns().divide(site.tables, rows, to, t, 2, std::as_const(products[0]).slice(),
+                          drops ? ConstSlice() : x.parts(0, 2), 1, out);
+      },
+      a);
+}
+
+template <class Word>
 std::vector<Array> Typed<Word>::automorphisms(const Array& a, std::span<const std::uint32_t> gs,
                                               const Keys& keys, std::uint64_t t) const {
   this->check_evaluation("automorphisms", a);
@@ -204,6 +255,10 @@ std::vector<Array> Typed<Word>::turned(const Pieces& pieces, const Array& a,
   template Array Typed<Word>::inner_product(const Array&, const Key&, std::uint32_t) const;        \
   template Array Typed<Word>::key_switch(const Array&, const Key&, std::uint64_t) const;           \
   template Array Typed<Word>::relinearise(const Array&, const Keys&, std::uint64_t) const;         \
+  template std::vector<Word> Typed<Word>::product_modulo(const ring::Basis&, const ring::Basis&)   \
+      const;                                                                                       \
+  template Array Typed<Word>::relinearise(const Array&, const Keys&, const ring::Basis&,           \
+                                          std::uint64_t) const;                                    \
   template std::vector<Array> Typed<Word>::automorphisms(                                          \
       const Array&, std::span<const std::uint32_t>, const Keys&, std::uint64_t) const;
 WHORL_INSTANTIATE(std::uint32_t)
