@@ -132,6 +132,10 @@ struct Division {
   ring::Basis kept() const { return from & to; }
   ring::Basis dropped() const { return from - to; }
   ring::Basis taken() const { return to - from; }
+  /// Whether no prime comes, and the rows that stay are the first.
+  bool keeps_head() const {
+    return from.includes(to) && !to.empty() && from.rank(to.indices().back()) + 1 == to.size();
+  }
 };
 
 /// All arrays are in evaluation form, except in `convert`. The rows of an array over a basis come

@@ -204,9 +204,17 @@ void compare_rns(const Two& two, const std::shared_ptr<const ring::RnsPlan<Word>
   if (high != level) compare_products(both, *plan, high, batch, parts, random);
   if (used > 1)
     compare_division(both, *plan, level, plan->level(used - 1), t, batch, parts, g, random);
+  if (used > 2)  // by two limbs and more
+    compare_division(both, *plan, level,
+                     plan->level(1 + static_cast<unsigned>(random.below(used - 2))), t, batch,
+                     parts, g, random);
   compare_conversion(two, *plan, level, plan->all() - level, t, batch, random);
   if (plan->special() == 0 || ::testing::Test::HasFatalFailure()) return;
   compare_division(both, *plan, high, level, t, batch, parts, g, random);
+  if (used > 1)  // and a rescaling with it
+    compare_division(both, *plan, high,
+                     plan->level(1 + static_cast<unsigned>(random.below(used - 1))), t, batch,
+                     parts, g, random);
   compare_switching(both, *plan, plan->key_layout(), level, batch, g, random);
 }
 

@@ -62,6 +62,7 @@ template <class Word>
 struct SetDivision {
   Conversions<Word> conversion;
   DeviceArray<DivisionRow<Word>> rows;
+  DeviceArray<Twiddle<Word>> inverse_D;  ///< of the dropped primes' product D, for each row
 };
 
 /// The divisions of chains are made with the plan, the others at their first use. All are kept.
