@@ -68,8 +68,8 @@ class RelayFft : public FftOps {
   const FftOps& behind_;
 };
 
-/// Weighted sums call the other entries of this class, so that they also use an entry that a
-/// derived class overrides.
+/// Weighted sums, and inner products to which something is added, call the other entries of this
+/// class, so that they also use an entry that a derived class overrides.
 template <class Word>
 class RelayRns : public RnsOps<Word> {
  public:

@@ -153,16 +153,38 @@ InnerProduct RnsOps<Word>::product_of(const char* what, const Key& key, const Ta
 }
 
 template <class Word>
-void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
-                                 std::uint32_t g, Input digits, Output out) const {
-  this->check(digits, out);
-  const InnerProduct product = product_of("inner_product", key, tables, basis, g);
+std::size_t RnsOps<Word>::inner_batch(const InnerProduct& product, const Tables& tables,
+                                      Input digits, Output out) const {
   const std::uint32_t N = tables.plan().N();
   const std::size_t rows = product.rows.size();
   const std::size_t batch = batch_of("inner_product", digits.size, product.digits.size() * rows, N);
   check_rows("inner_product: output", out.size, 2 * rows, batch, N);
   check_apart("inner_product: digits", digits, out);
+  return batch;
+}
+
+template <class Word>
+void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
+                                 std::uint32_t g, Input digits, Output out) const {
+  this->check(digits, out);
+  const InnerProduct product = product_of("inner_product", key, tables, basis, g);
+  const std::size_t batch = inner_batch(product, tables, digits, out);
   if (batch) run_inner_product(key, tables, product, batch, digits.data, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
+                                 Input digits, const ScaledTerm<Word>& added, Output out) const {
+  constexpr const char* what = "inner_product: what is added";
+  this->check(digits, out);
+  const InnerProduct product = product_of("inner_product", key, tables, basis, added.g);
+  const std::size_t batch = inner_batch(product, tables, digits, out);
+  tables.plan().check_basis(what, added.over);
+  const std::size_t part = added.over.size() * batch * tables.plan().N(),
+                    parts = added.x.size == part ? 1 : 2;
+  const CheckedScaling<Word> term = checked(what, tables, product.rows, parts, batch, added, out);
+  if (batch)
+    run_inner_product_with(key, tables, product, batch, digits.data, parts, term, out.data);
 }
 
 template <class Word>
@@ -296,23 +318,31 @@ void RnsOps<Word>::combine(const Tables& tables, const ring::Basis& basis, std::
   const ring::RnsPlan<Word>& plan = tables.plan();
   plan.check_basis(what, basis);
   if (terms.empty()) throw ShapeError(std::string(what) + ": there is no term");
-  const auto moduli = plan.moduli_of(basis);
   const std::size_t batch = batch_of(what, out.size, parts * basis.size(), plan.N());
-  std::vector<CheckedScaling<Word>> checked;
-  checked.reserve(terms.size());
-  for (const ScaledTerm<Word>& term : terms) {
-    this->check(term.x);
-    check_exponent(what, plan, term.g);
-    plan.check_basis(what, term.over);
-    check_rows("combine: x", term.x.size, parts * term.over.size(), batch, plan.N());
-    check_apart("combine: x", term.x, out);
-    std::vector<Word> weights = term.weights;
-    if (weights.empty()) weights.assign(moduli.size(), 1);
-    this->check_size("combine: weights", weights.size(), moduli.size());
-    for (std::size_t l = 0; l < moduli.size(); ++l) weights[l] = moduli[l].reduce(weights[l]);
-    checked.push_back({term.x.data, term.over, std::move(weights), term.g});
-  }
-  if (batch) run_combination(tables, basis, parts, batch, checked, onto, out.data);
+  std::vector<CheckedScaling<Word>> all;
+  all.reserve(terms.size());
+  for (const ScaledTerm<Word>& term : terms)
+    all.push_back(checked(what, tables, basis, parts, batch, term, out));
+  if (batch) run_combination(tables, basis, parts, batch, all, onto, out.data);
+}
+
+template <class Word>
+CheckedScaling<Word> RnsOps<Word>::checked(const char* what, const Tables& tables,
+                                           const ring::Basis& basis, std::size_t parts,
+                                           std::size_t batch, const ScaledTerm<Word>& term,
+                                           Output out) const {
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  this->check(term.x);
+  check_exponent(what, plan, term.g);
+  plan.check_basis(what, term.over);
+  check_rows(what, term.x.size, parts * term.over.size(), batch, plan.N());
+  check_apart(what, term.x, out);
+  const auto moduli = plan.moduli_of(basis);
+  std::vector<Word> weights = term.weights;
+  if (weights.empty()) weights.assign(moduli.size(), 1);
+  this->check_size("weights of a term", weights.size(), moduli.size());
+  for (std::size_t l = 0; l < moduli.size(); ++l) weights[l] = moduli[l].reduce(weights[l]);
+  return {term.x.data, term.over, std::move(weights), term.g};
 }
 
 template class RnsOps<std::uint32_t>;

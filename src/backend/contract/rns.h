@@ -183,6 +183,10 @@ class RnsOps : public Family {
   /// key's chain. Part 0 uses the key's b, part 1 its a.
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                      std::uint32_t g, Input digits, Output out) const;
+  /// The same with g = added.g, and weights·x(X^g) added to the first parts: x has one part or two,
+  /// and rows as in `combine`.
+  void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis, Input digits,
+                     const ScaledTerm<Word>& added, Output out) const;
   /// sum_i weight_i·inner_product(key_i, tables, basis, g_i, digits) over one term or more. All
   /// keys have one layout; digits and out have the shapes of inner_product. With `onto` the sum is
   /// added to the contents of `out`: a long sum can be made in pieces if the device has no room for
@@ -234,6 +238,15 @@ class RnsOps : public Family {
                              const Word* in, Word* out) const = 0;
   virtual void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                                  std::size_t batch, const Word* digits, Word* out) const = 0;
+  /// `parts`: of what is added, at X^g as the digits. This body adds it afterwards. A device may
+  /// override it with a fused one.
+  virtual void run_inner_product_with(const Key& key, const Tables& tables,
+                                      const InnerProduct& product, std::size_t batch,
+                                      const Word* digits, std::size_t parts,
+                                      const CheckedScaling<Word>& added, Word* out) const {
+    run_inner_product(key, tables, product, batch, digits, out);
+    run_combination(tables, product.rows, parts, batch, std::span(&added, 1), true, out);
+  }
   struct WeightedTerm {
     const Key* key;
     std::uint32_t g;
@@ -267,6 +280,12 @@ class RnsOps : public Family {
   /// The part of the key that is used with `basis`; `what` names the entry in error texts.
   InnerProduct product_of(const char* what, const Key& key, const Tables& tables,
                           const ring::Basis& basis, std::uint32_t g) const;
+  /// The batch of an inner product. ShapeError unless digits and output have it, apart.
+  std::size_t inner_batch(const InnerProduct& product, const Tables& tables, Input digits,
+                          Output out) const;
+  CheckedScaling<Word> checked(const char* what, const Tables& tables, const ring::Basis& basis,
+                               std::size_t parts, std::size_t batch, const ScaledTerm<Word>& term,
+                               Output out) const;
 };
 
 }  // namespace whorl::backend

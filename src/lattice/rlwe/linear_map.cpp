@@ -225,23 +225,16 @@ struct Typed<Word>::HoistedSteps {
 
   std::vector<Word> P;  ///< the product of the special primes, modulo each of `rows`
 
-  /// to (parts, rows) <- P·x(X^g), x (parts, basis), or adds it.
-  void raise(unsigned parts, ConstSlice x, std::uint32_t g, bool onto, Slice to) const {
-    const backend::ScaledTerm<Word> term{x, basis, P, g};
-    site.rns().combine(site.tables, rows, parts, std::span(&term, 1), onto, to);
-  }
   std::size_t part() const { return rows.size() * site.count * site.N; }
 
   /// P·x(X^g) under s, for each baby step; nothing where the map uses none.
   Buffer baby(std::uint32_t g, const View& x, const Buffer& digits, const Keys& keys) const {
-    if (g == 1) {
-      Buffer out = site.polynomials(2 * rows.size());
-      raise(2, x.all, 1, false, out.slice());
-      return out;
-    }
-    const auto key = key_on(site, keys.get(g, 1));
-    Buffer out = of.product_of(site, *key, basis, g, digits);
-    raise(1, x.parts(0, 1), g, true, out.slice().part(0, part()));
+    if (g != 1)
+      return of.product_of(site, *key_on(site, keys.get(g, 1)), basis, digits,
+                           {x.parts(0, 1), basis, P, g});
+    Buffer out = site.polynomials(2 * rows.size());
+    const backend::ScaledTerm<Word> raised{x.all, basis, P};
+    site.rns().combine(site.tables, rows, 2, std::span(&raised, 1), false, out.slice());
     return out;
   }
   /// sum(X^g) under s. Only the part that the secret multiplies is divided and taken apart again.
@@ -250,12 +243,8 @@ struct Typed<Word>::HoistedSteps {
     site.rns().divide(site.tables, rows, basis, t, 1, sum.slice().part(part(), part()),
                       low.slice());
     const Buffer digits = of.digits_of(site, basis, layout, std::as_const(low).slice());
-    const auto with = key_on(site, key);
-    Buffer out = of.product_of(site, *with, basis, key.g(), digits);
-    const backend::ScaledTerm<Word> turned{sum.slice().part(0, part()), rows, {}, key.g()};
-    site.rns().combine(site.tables, rows, 1, std::span(&turned, 1), true,
-                       out.slice().part(0, part()));
-    return out;
+    return of.product_of(site, *key_on(site, key), basis, digits,
+                         {sum.slice().part(0, part()), rows, {}, key.g()});
   }
 };
 

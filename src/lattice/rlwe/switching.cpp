@@ -57,6 +57,15 @@ auto Typed<Word>::product_of(const Site& site, const PreparedKey& key, const rin
 }
 
 template <class Word>
+auto Typed<Word>::product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
+                             const Buffer& digits, const backend::ScaledTerm<Word>& added) const
+    -> Buffer {
+  Buffer out = site.polynomials(2 * (basis | key.layout().special).size());
+  site.rns().inner_product(key, site.tables, basis, digits.slice(), added, out.slice());
+  return out;
+}
+
+template <class Word>
 void Typed<Word>::switched(const Site& site, const Key& key, const ring::Basis& basis,
                            std::uint32_t g, const Buffer& digits, ConstSlice added, std::uint64_t t,
                            Slice out) const {
@@ -180,19 +189,19 @@ Array Typed<Word>::relinearise(const Array& a, const Keys& keys, const ring::Bas
   return make(
       shape,
       [&](const Site& site, Slice out, const View& x) {
+        // A rescaling divides c_0 and c_1 too: they are raised by P. Then all is added up.
         std::vector<Buffer> products;
+        std::vector<backend::ScaledTerm<Word>> others;
         for (unsigned power = 2; power < a.parts(); ++power) {
           const auto key = key_on(site, keys.get(1, power));
-          products.push_back(product_of(site, *key, a.basis(), 1,
-                                        digits_of(site, a.basis(), layout, x.parts(power, 1))));
+          const Buffer digits = digits_of(site, a.basis(), layout, x.parts(power, 1));
+          products.push_back(power == 2 && drops ? product_of(site, *key, a.basis(), digits,
+                                                              {x.parts(0, 2), a.basis(), P, 1})
+                                                 : product_of(site, *key, a.basis(), 1, digits));
+          if (power > 2) others.push_back({std::as_const(products.back()).slice(), rows});
         }
-        // A rescaling divides c_0 and c_1 too: they are raised by P, and all is added up.
-        std::vector<backend::ScaledTerm<Word>> terms;
-        for (std::size_t i = 1; i < products.size(); ++i)
-          terms.push_back({std::as_const(products[i]).slice(), rows});
-        if (drops) terms.push_back({x.parts(0, 2), a.basis(), P});
-        if (!terms.empty())
-          site.rns().combine(site.tables, rows, 2, terms, true, products[0].slice());
+        if (!others.empty())
+          site.rns().combine(site.tables, rows, 2, others, true, products[0].slice());
         site.rns().divide(site.tables, rows, to, t, 2, std::as_const(products[0]).slice(),
                           drops ? ConstSlice() : x.parts(0, 2), 1, out);
       },
@@ -250,6 +259,9 @@ std::vector<Array> Typed<Word>::turned(const Pieces& pieces, const Array& a,
                                        ConstSlice) const->Buffer;                                  \
   template auto Typed<Word>::product_of(const Site&, const PreparedKey&, const ring::Basis&,       \
                                         std::uint32_t, const Buffer&) const->Buffer;               \
+  template auto Typed<Word>::product_of(const Site&, const PreparedKey&, const ring::Basis&,       \
+                                        const Buffer&, const backend::ScaledTerm<Word>&)           \
+      const->Buffer;                                                                               \
   template void Typed<Word>::check_switch(const char*, const Array&, const Key&) const;            \
   template Array Typed<Word>::digits(const Array&, unsigned, const ring::KeyLayout&) const;        \
   template Array Typed<Word>::inner_product(const Array&, const Key&, std::uint32_t) const;        \

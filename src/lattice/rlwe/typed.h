@@ -247,6 +247,9 @@ class Typed final : public Evaluator {
   /// (2, basis and special, B, N).
   Buffer product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
                     std::uint32_t g, const Buffer& digits) const;
+  /// The same at X^added.g, with `added` in the first parts.
+  Buffer product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
+                    const Buffer& digits, const backend::ScaledTerm<Word>& added) const;
   /// out <- (added(X^g), 0) + digits(X^g)·key / P, two parts.
   void switched(const Site& site, const Key& key, const ring::Basis& basis, std::uint32_t g,
                 const Buffer& digits, ConstSlice added, std::uint64_t t, Slice out) const;

@@ -138,6 +138,9 @@ void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& pla
   const RnsKeyRows<Word> rows(plan, layout, random);
   const auto x = random_rows(plan, basis, 1, batch, random);
   const ring::Basis to = basis | layout.special;
+  std::vector<Word> weights;
+  for (const auto& q : plan.moduli_of(to))
+    weights.push_back(static_cast<Word>(random.below(q.value())));
   std::size_t digits = 0;
   for (const ring::Basis& digit : layout.digits) digits += !(digit & basis).empty();
   for (const std::uint32_t by : {1u, g})
@@ -151,8 +154,14 @@ void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& pla
       auto out = on.queue.template allocate<Word>(2 * part);
       on.ops.inner_product(*key, *on.tables, basis, by, std::as_const(raised).slice(), out.slice());
       auto all = get(on.queue, raised);
-      const auto sums = get(on.queue, out);
-      all.insert(all.end(), sums.begin(), sums.end());
+      const auto keep = [&] {
+        const auto sums = get(on.queue, out);
+        all.insert(all.end(), sums.begin(), sums.end());
+      };
+      keep();
+      on.ops.inner_product(*key, *on.tables, basis, std::as_const(raised).slice(),
+                           {in.slice(), basis, weights, by}, out.slice());
+      keep();
       return all;
     });
 }

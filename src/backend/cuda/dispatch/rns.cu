@@ -195,12 +195,25 @@ void extend(const Stream& stream, const CudaRnsTables<Word>& tables, const Exten
 template <class Word>
 void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const CudaRnsSwitchKey<Word>& key, const InnerProduct& product,
-                   std::size_t batch, const Word* digits, Word* out) {
+                   std::size_t batch, const Word* digits, std::size_t added_parts,
+                   const CheckedScaling<Word>* added, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
   const ring::RnsPlan<Word>& plan = tables.plan();
+  InnerAddend<Word> addend = {};
+  if (added) {
+    addend.x = added->x;
+    addend.over = prime_set(added->over);
+    addend.parts = static_cast<std::uint32_t>(added_parts);
+    addend.rows = added->over.size();
+    std::size_t row = 0;
+    product.rows.for_each([&](unsigned i) {
+      const Word w = added->weights[row];
+      addend.weights[row++] = {w, plan.moduli()[i].shoup(w)};
+    });
+  }
   const auto chain = chain_of(plan, product.rows);
   if (!key.usual || !chain || !chain->with_special)
-    return inner_product_sets(stream, tables, key, product, batch, digits, out);
+    return inner_product_sets(stream, tables, key, product, batch, digits, addend, out);
   const unsigned limbs = chain->limbs;
   const std::uint32_t g = product.g;
   InnerArguments<Word> a = {};
@@ -215,6 +228,7 @@ void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
   a.batch = static_cast<std::uint32_t>(batch);
   a.g = g;
   a.rows = {limbs, plan.limbs()};
+  a.added = addend;
   g == 1 ? launch_inner_product<Word, false>(stream, a)
          : launch_inner_product<Word, true>(stream, a);
 }
@@ -284,7 +298,7 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring:
                        const Word*, Word*);                                                        \
   template void inner_product(const Stream&, const CudaRnsTables<Word>&,                           \
                               const CudaRnsSwitchKey<Word>&, const InnerProduct&, std::size_t,     \
-                              const Word*, Word*);                                                 \
+                              const Word*, std::size_t, const CheckedScaling<Word>*, Word*);       \
   template void divide(const Stream&, const CudaRnsTables<Word>&, const Division&, std::size_t,    \
                        std::size_t, const Word*, std::span<const Word>, std::uint32_t, Word*);     \
   template void tensor(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&, std::size_t, \

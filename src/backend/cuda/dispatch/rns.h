@@ -149,10 +149,12 @@ void convert_down(const Stream& stream, const CudaRnsTables<Word>& tables, std::
 template <class Word>
 void extend(const Stream& stream, const CudaRnsTables<Word>& tables, const Extension& extension,
             std::size_t batch, const Word* in, Word* out);
+/// `added`: what is added to the first `added_parts` parts, or null.
 template <class Word>
 void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const CudaRnsSwitchKey<Word>& key, const InnerProduct& product,
-                   std::size_t batch, const Word* digits, Word* out);
+                   std::size_t batch, const Word* digits, std::size_t added_parts,
+                   const CheckedScaling<Word>* added, Word* out);
 /// `added`: whole parts.
 template <class Word>
 void divide(const Stream& stream, const CudaRnsTables<Word>& tables, const Division& division,

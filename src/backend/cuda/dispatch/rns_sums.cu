@@ -12,12 +12,6 @@ namespace whorl::backend::cuda {
 
 namespace {
 
-PrimeSet prime_set(const ring::Basis& basis) {
-  PrimeSet out = {};
-  basis.for_each([&](unsigned i) { out.words[i / 64] |= std::uint64_t{1} << (i % 64); });
-  return out;
-}
-
 std::uint32_t log2_of(std::uint32_t N) { return static_cast<std::uint32_t>(std::bit_width(N) - 1); }
 
 template <class Word, unsigned parts>

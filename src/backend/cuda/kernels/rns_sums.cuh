@@ -17,20 +17,6 @@ inline constexpr unsigned sum_terms_a_launch = 32;
 template <class Word>
 inline constexpr unsigned sum_weights_a_launch = 2560 / sizeof(Word);
 
-/// A ring::Basis for kernels.
-struct PrimeSet {
-  std::uint64_t words[2];
-  __device__ __forceinline__ bool contains(std::uint32_t prime) const {
-    return words[prime / 64] >> (prime % 64) & 1;
-  }
-  /// The row of a prime.
-  __device__ __forceinline__ std::uint32_t rank(std::uint32_t prime) const {
-    const std::uint64_t below = (std::uint64_t{1} << (prime % 64)) - 1;
-    return prime < 64 ? __popcll(words[0] & below)
-                      : __popcll(words[0]) + __popcll(words[1] & below);
-  }
-};
-
 /// rns_width values of a row from `in_row` on, of x or of x(X^g).
 template <class Word, bool permuted>
 __device__ __forceinline__ RnsVector<Word> load_turned(const Word* row, std::size_t in_row,

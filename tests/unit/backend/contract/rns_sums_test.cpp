@@ -192,6 +192,64 @@ TYPED_TEST(BackendRnsSums, Combinations) {
   });
 }
 
+/// Inner products to which something is added: what the entry says of itself in terms of others.
+TYPED_TEST(BackendRnsSums, InnerProductsWithMore) {
+  using Word = TypeParam;
+  test::Random random;
+  test::on_each_device([&](const test::Executor& on) {
+    const auto queue = on.queue(2);
+    const auto& ops = queue->template rns<Word>();
+    for (int i = 0; i < 24; ++i) {
+      const Case<Word> c(1, random);
+      const auto& plan = *c.plan;
+      const auto tables = ops.prepare(c.plan);
+      // The usual key of a level, and one over any primes.
+      ring::KeyLayout layout = plan.key_layout();
+      ring::Basis basis = plan.level(1 + static_cast<unsigned>(random.below(plan.limbs())));
+      if (i % 2) {
+        layout = {{0, 2, 5}, {{0, 5}, {2}}, {1, 6}};
+        basis = test::random_part(layout.chain, random);
+      }
+      const auto key =
+          ops.prepare_key(*tables, layout, test::RnsKeyRows<Word>(plan, layout, random).source());
+      const ring::Basis rows = basis | layout.special,
+                        over = i % 3 ? basis : test::random_part(plan.all(), random);
+      std::size_t digits = 0;
+      for (const ring::Basis& digit : layout.digits) digits += !(digit & basis).empty();
+      const std::size_t parts = 1 + random.below(2);
+      const std::uint32_t g = c.random_g(random);
+      SCOPED_TRACE(c.describe() + ", of level " + basis.describe() + ", added over " +
+                   over.describe() + ", g = " + std::to_string(g));
+      const auto d = put(*queue, test::random_rows(plan, rows, digits, c.batch, random));
+      Placed<Word> x(*queue, test::random_rows(plan, over, parts, c.batch, random), random);
+      std::vector<Word> weights;
+      for (const auto& q : plan.moduli_of(rows))
+        weights.push_back(static_cast<Word>(random.below(q.value())));
+      if (random.below(4) == 0) weights.clear();
+      const ScaledTerm<Word> added{x.slice, over, weights, g};
+      const std::size_t part = rows.size() * c.batch * c.N();
+      auto got = queue->template allocate<Word>(2 * part),
+           due = queue->template allocate<Word>(2 * part);
+      ops.inner_product(*key, *tables, basis, d.slice(), added, got.slice());
+      ops.inner_product(*key, *tables, basis, g, d.slice(), due.slice());
+      ops.combine(*tables, rows, parts, std::span(&added, 1), true,
+                  due.slice().part(0, parts * part));
+      ASSERT_TRUE(get(*queue, got) == get(*queue, due));
+      EXPECT_THROW(
+          ops.inner_product(*key, *tables, basis, d.slice(),
+                            {x.slice.part(0, c.N()), over, weights, g}, due.slice().part(1, part)),
+          ShapeError);
+      EXPECT_THROW(ops.inner_product(*key, *tables, basis, d.slice(), {x.slice, over, weights, 2},
+                                     due.slice()),
+                   ParameterError);
+      const Slice<const Word> inside =
+          got.slice().part(part, std::size_t{basis.size()} * c.batch * c.N());
+      EXPECT_THROW(ops.inner_product(*key, *tables, basis, d.slice(), {inside, basis}, got.slice()),
+                   ShapeError);
+    }
+  });
+}
+
 TYPED_TEST(BackendRnsSums, Errors) {
   using Word = TypeParam;
   test::Random random;
