@@ -24,6 +24,7 @@ from ._linear_maps import EncodedMap, LinearMap, diagonals, linear_map
 from ._parameters import ParameterLiteral, Parameters, parameters
 from ._polynomials import Polynomial, approximate
 from ._precision import Bits, Precision, precision
+from ._released import Released
 from ._server import Server
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Polynomial",
     "Precision",
     "PublicKey",
+    "Released",
     "Server",
     "SignStages",
     "approximate",

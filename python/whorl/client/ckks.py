@@ -7,6 +7,7 @@ from ..ckks import ParameterLiteral as ParameterLiteral
 from ..ckks import Parameters as Parameters
 from ..ckks import Precision as Precision
 from ..ckks import PublicKey as PublicKey
+from ..ckks import Released as Released
 from ..ckks import concatenate as concatenate
 from ..ckks import parameters as parameters
 from ..ckks import precision as precision

@@ -11,6 +11,7 @@ from ..ckks import Parameters as Parameters
 from ..ckks import Polynomial as Polynomial
 from ..ckks import Precision as Precision
 from ..ckks import PublicKey as PublicKey
+from ..ckks import Released as Released
 from ..ckks import Server as Server
 from ..ckks import SignStages as SignStages
 from ..ckks import approximate as approximate
