@@ -84,7 +84,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         core = self._core
 
         def add_scalar(x: _lib.Array, value: Number) -> _lib.Array:
-            return core.add_scalar(x, as_complex(value))
+            return core.add_scalar(x, as_complex(value, "plaintext"))
 
         return self._operate(a, b, core.add, add_scalar, core.add_plain)
 
@@ -93,7 +93,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         core = self._core
 
         def sub_scalar(x: _lib.Array, value: Number) -> _lib.Array:
-            return core.add_scalar(x, as_complex(-value))
+            return core.add_scalar(x, as_complex(-value, "plaintext"))
 
         return self._operate(a, b, core.sub, sub_scalar, core.sub_plain)
 
@@ -342,7 +342,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     # ---- operands
 
     def _scalar(self, value: object) -> Number | None:
-        return one_number(value)
+        return one_number(value, "plaintext")
 
     def _plain(
         self, a: EncryptedArray, values: ArrayLike
