@@ -71,4 +71,4 @@ def _fitting(number: Any, field: str, where: str) -> Iterator[None]:
     try:
         yield
     except OverflowError:
-        raise EncodingError(f"{field}: {too_large(number)}{where}") from None
+        raise EncodingError(f"{field}: {too_large(number, where)}") from None

@@ -90,7 +90,7 @@ def minimax_sign(epsilon: float, error: float) -> SignStages:
 
     Each stage is the minimax polynomial on what the one before leaves (Lee, Lee, No, Kim, IEEE
     Access 2021), of degree 3, 7, 15 or 31. `ParameterError` for a number out of range. (Lattigo:
-    minimax.NewPolynomial.)
+    minimax.GenMinimaxCompositePolynomialForSign.)
 
     >>> minimax_sign(2**-7, 2**-7)
     <SignStages of degrees 31, 31, depth 10, for |x| ≥ 0.0078125 to within 0.00071>

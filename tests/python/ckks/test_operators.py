@@ -206,7 +206,7 @@ REFUSED: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
     ),
     "large entry": (
         whorl.EncodingError,
-        r"about 2\^1328 is above the largest double, 2\^1024 at index 1",
+        r"about 2\^1328 at index 1 is above the largest double, 2\^1024",
         lambda a: a * [0.5, 10**400],
     ),
     "large bound": (
