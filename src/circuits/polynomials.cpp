@@ -84,12 +84,11 @@ class Evaluation {
       return Access::linear_combination(server_, sum.arrays, sum.weights, sum.constant, level,
                                         true);
     if (sum.arrays.empty())
-      return with_constant(Access::relinearised_and_rescaled(server_, *sum.products),
-                           sum.constant);
+      return with_constant(Access::relinearised_and_rescaled(server_, *sum.products), sum.constant);
     return Access::relinearised_and_rescaled(
-        server_, server_.add(*sum.products,
-                             Access::linear_combination(server_, sum.arrays, sum.weights,
-                                                        sum.constant, level, false)));
+        server_,
+        server_.add(*sum.products, Access::linear_combination(server_, sum.arrays, sum.weights,
+                                                              sum.constant, level, false)));
   }
   Array with_constant(const Array& a, double constant) {
     return constant == 0 ? a : server_.add_scalar(a, constant);
@@ -124,8 +123,7 @@ class Evaluation {
       sum.arrays.push_back(power(n));
       sum.weights.push_back(q[0]);
     } else {
-      const Array product =
-          server_.multiply(run(q, depth - 1), at(n, depth - 1), {false, false});
+      const Array product = server_.multiply(run(q, depth - 1), at(n, depth - 1), {false, false});
       sum.products = sum.products ? server_.add(*sum.products, product) : product;
     }
     add(r, depth, sum);

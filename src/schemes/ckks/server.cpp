@@ -403,8 +403,7 @@ struct Server::State {
         weights.push_back(residues_of(constant * product, level));
       }
       const Info sum = account.combination(known, constant, level);
-      const Array out =
-          put(sum, evaluator->combination(operands, weights, account.basis(level)));
+      const Array out = put(sum, evaluator->combination(operands, weights, account.basis(level)));
       return rescale ? rescaled(out) : out;
     });
   }
