@@ -281,8 +281,9 @@ def test_literals(kit: CkksKit) -> None:
     other = parameters(literal={**again, "bootstrap": {"weight": 48}}, allow_insecure=True)
     assert other != p and other.bootstrap == {**(p.bootstrap or {}), "weight": 48}
     assert other.log2_failure > p.log2_failure
-    bare = parameters(literal={**again, "bootstrap": None}, allow_insecure=True)
-    assert bare != p and bare.bootstrap is None and bare.depth == p.top
+    users = {**again, "bootstrap": None, "levels": p.levels[: p.depth + 1]}
+    bare = parameters(literal=users, allow_insecure=True)
+    assert bare != p and bare.bootstrap is None and bare.depth == bare.top == p.depth
     for wrong, match in (
         ({"weight": 7}, r"bootstrap\.weight = 7 is outside 8 … 64"),
         ({"weight": 32.0}, r"bootstrap\.weight: 32\.0 is not an integer"),
