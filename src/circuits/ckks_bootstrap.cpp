@@ -118,9 +118,7 @@ std::vector<std::set<std::int64_t>> diagonals_of(std::uint64_t slots, unsigned m
 }
 
 const BootstrapLiteral& checked_shape(const Parameters& p, std::uint64_t slots) {
-  if (!p.literal().bootstrap)
-    throw ParameterError("the parameters \"" + p.literal().name +
-                         "\" have no bootstrapping: take parameters with bootstrap");
+  static_cast<void>(p.least_bootstrap_level());  // throws without bootstrapping
   if (!std::has_single_bit(slots) || slots > p.slots())
     throw ShapeError("bootstrap: slots = " + std::to_string(slots) +
                      " is not a power of two in 1 … " + std::to_string(p.slots()));
@@ -201,12 +199,7 @@ rlwe::Array BootstrapSteps::through(rlwe::Array x, const std::vector<EncodedMap>
 }
 
 const rlwe::Key& BootstrapSteps::key(SwitchRole role) const {
-  const rlwe::Keys& keys = Access::keys(server_, role);
-  if (!keys.has(1, 1))
-    throw KeyMismatchError(
-        "bootstrapping has no key for the sparse secret; ask the client for bootstrap with " +
-        std::to_string(with_.slots) + " slots");
-  return keys.get(1, 1);
+  return Access::keys(server_, role).get(1, 1);
 }
 
 rlwe::Array BootstrapSteps::image(const rlwe::Array& x, std::uint32_t g) const {
@@ -279,16 +272,15 @@ Array BootstrapSteps::result(const Array& sines, const CiphertextInfo& low) cons
   return Access::put(known, Access::residues(sum));
 }
 
-namespace {
-
-Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& with) {
-  const auto& of = EncodedBootstrapAccess::storage(with);
-  const BootstrapLiteral& shape = checked_shape(server.parameters(), of.slots);
-  Access::check_packed(server, "bootstrap", x);
+void check_bootstrap(const Server& server, const Array& x) {
   const CiphertextInfo& info = x.info();
-  if (info.slots() != of.slots)
-    throw ShapeError("bootstrap: vectors of " + std::to_string(info.slots()) +
-                     " slots meet maps that are encoded for " + std::to_string(of.slots));
+  Access::check_packed(server, "bootstrap", x);
+  const BootstrapLiteral& shape = checked_shape(server.parameters(), info.slots());
+  for (const SwitchRole role : {SwitchRole::to_sparse, SwitchRole::from_sparse})
+    if (!Access::keys(server, role).has(1, 1))
+      throw KeyMismatchError(
+          "bootstrapping has no key for the sparse secret; ask the client for bootstrap with " +
+          std::to_string(info.slots()) + " slots");
   if (info.bound > 0x1p-20)
     throw EncodingError("bootstrap: values of up to " + math::text_of(std::exp2(info.bound)) +
                         " are above 1; multiply by a smaller number first, or state a smaller "
@@ -297,6 +289,18 @@ Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& wi
     throw NoiseError("bootstrap: a ciphertext of level " + std::to_string(info.level) +
                      " is below level " + std::to_string(shape.to_coefficients) +
                      ", from which slots can be moved to coefficients: refresh it earlier");
+}
+
+namespace {
+
+Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& with) {
+  const auto& of = EncodedBootstrapAccess::storage(with);
+  check_bootstrap(server, x);
+  const BootstrapLiteral& shape = *server.parameters().literal().bootstrap;
+  const CiphertextInfo& info = x.info();
+  if (info.slots() != of.slots)
+    throw ShapeError("bootstrap: vectors of " + std::to_string(info.slots()) +
+                     " slots meet maps that are encoded for " + std::to_string(of.slots));
   return Access::fleet(server).together([&] {
     const BootstrapSteps steps(server, of);
     const Array low = server.lower(server.relinearise(x), shape.to_coefficients);

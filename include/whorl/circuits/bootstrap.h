@@ -31,6 +31,10 @@ class EncodedBootstrap {
 /// Errors as of request_bootstrap.
 EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots);
 
+/// Throws what bootstrap() throws of a server without the keys to the sparse secret, and of the
+/// packing, the bound and the level of x: before maps are encoded for it.
+void check_bootstrap(const Server& server, const Array& x);
+
 /// The same values at Parameters::depth(), for a batch at once. Slots are moved to coefficients at
 /// the lowest levels first, so that real values need half the work of complex ones (slim
 /// bootstrapping: Chen and Han, EUROCRYPT 2018; CKKS: Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018).

@@ -91,8 +91,9 @@ class Parameters {
   /// The smallest ring that meets the requirements with at least 128 bits of security. If none does
   /// up to N = 2^17, ParameterError says what is missing.
   static Parameters choose(const Requirements& requirements);
-  /// A named set. If no set has that name, ParameterError lists all names.
-  static Parameters named(std::string_view name);
+  /// A named set. If no set has that name, ParameterError lists all names. It is also thrown for a
+  /// set estimated under 128 bits, as some of papers are, unless `allow_insecure`.
+  static Parameters named(std::string_view name, bool allow_insecure = false);
   /// The names of all sets: Whorl's own, with security, levels between bootstraps and bits of the
   /// worst slot after one; then those of papers.
   static std::vector<std::string> names();
@@ -108,6 +109,8 @@ class Parameters {
   }
   /// The highest level of all. Those above depth() are used while ciphertexts are refreshed.
   unsigned top() const { return static_cast<unsigned>(literal().levels.size()) - 1; }
+  /// The lowest level that ciphertexts can be refreshed from; ParameterError without bootstrapping.
+  unsigned least_bootstrap_level() const;
   unsigned limbs() const { return static_cast<unsigned>(literal().chain.size()); }
   unsigned special() const { return static_cast<unsigned>(literal().special.size()); }
   unsigned digits() const { return (limbs() + literal().digit_limbs - 1) / literal().digit_limbs; }
