@@ -249,8 +249,12 @@ Array BootstrapSteps::angles(const rlwe::Array& slots, const CiphertextInfo& inf
 }
 
 Array BootstrapSteps::sine(const Array& angles) const {
-  Array y = server_.with_bound(evaluate(server_, angles, with_.cosine), 1);
-  for (unsigned d = 0; d < server_.parameters().literal().bootstrap->doublings; ++d)
+  const Parameters& p = server_.parameters();
+  const unsigned doublings = p.literal().bootstrap->doublings;
+  // A polynomial that has a smaller degree than it may takes fewer levels.
+  Array y = server_.lower(server_.with_bound(evaluate(server_, angles, with_.cosine), 1),
+                          p.depth() + doublings);
+  for (unsigned d = 0; d < doublings; ++d)
     y = server_.with_bound(Access::multiply_add(server_, server_.square(y), 2, -1), 1);
   return y;
 }

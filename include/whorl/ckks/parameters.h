@@ -35,8 +35,12 @@ struct BootstrapLiteral {
   std::uint32_t doublings = 3;        ///< of its result's angle, 1 … 6
   /// log2 of the modulus of level 0 over the scale there, 6 … 20: values are to the modulus as 1 to
   /// this. A larger one makes the sine straighter, and coarser.
-  double log2_ratio = 13.5;
+  double log2_ratio = 13;
   bool operator==(const BootstrapLiteral&) const = default;
+
+  /// What a sine is multiplied by to give its argument's value. With δ = 2π/2^log2_ratio it is
+  /// (1 + δ²/8)/δ: of all multiples this one has the least maximal error on ±1, δ²/24.
+  double sine_factor() const;
 
   /// Levels of the polynomial and of the doublings.
   unsigned sine() const;
@@ -128,8 +132,7 @@ class Parameters {
   /// The canonical scale of a level: 2^log2_scale at level 0, and above it the one whose square,
   /// divided by ratio(level), is the canonical scale of the level below. So products of two
   /// ciphertexts with canonical scales have one again after rescaling. (Cheddar, §4, rounded to
-  /// doubles.) Above depth() the ladder goes on from that scale times 2^log2_ratio/(2·pi), at which
-  /// a sine of small angles is its angle.
+  /// doubles.) Above depth() the ladder goes on from that scale times bootstrap->sine_factor().
   double scale(unsigned level) const;
   double log2_QP() const;  ///< of all primes: what keys are modulo
   double log2_P() const;

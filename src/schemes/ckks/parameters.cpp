@@ -35,6 +35,11 @@ unsigned BootstrapLiteral::sine() const {
   return static_cast<unsigned>(std::bit_width(degree)) + doublings;
 }
 
+double BootstrapLiteral::sine_factor() const {
+  const double angle = 2 * std::numbers::pi / std::exp2(log2_ratio);
+  return (1 + angle * angle / 8) / angle;
+}
+
 namespace {
 
 [[noreturn]] void reject(const std::string& what) { throw ParameterError("CKKS: " + what); }
@@ -252,6 +257,8 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
                                       unsigned dnum, double fewer_bits) {
   ParameterLiteral p;
   p.bootstrap.emplace();
+  // The sine's last scale, 2^log2_ratio/2π times that of users, must stay below 2^59.
+  p.bootstrap->log2_ratio = std::min(p.bootstrap->log2_ratio, 61.0 - r.scale_bits);
   const unsigned users = pattern.mains();
   p.name = "ckks bootstrap " + std::to_string(r.depth) + ", scale 2^" +
            std::to_string(r.scale_bits) + ", N " + std::to_string(N);
@@ -343,9 +350,7 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
     const auto [terminals, mains] = literal.levels[l];
     for (unsigned i = 0; i < terminals; ++i) level.primes.push_back(i);
     for (unsigned i = 0; i < mains; ++i) level.primes.push_back(literal.terminals + i);
-    if (l == depth + 1)
-      scale *= std::exp2(static_cast<long double>(bootstrap->log2_ratio)) /
-               (2 * std::numbers::pi_v<long double>);
+    if (l == depth + 1) scale *= static_cast<long double>(bootstrap->sine_factor());
     long double Q = 1;
     for (const unsigned i : level.primes) Q *= static_cast<long double>(literal.chain[i]);
     level.log2_Q = static_cast<double>(std::log2(Q));

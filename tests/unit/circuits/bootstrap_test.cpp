@@ -122,9 +122,9 @@ TEST(CkksBootstrap, ConstantsAndSingleSlots) {
   }
 }
 
-/// The first refresh costs bits, those after it hardly any: errors add up as those of independent
-/// refreshes.
-TEST(CkksBootstrap, TenInARowLoseABitAtMost) {
+/// In a small ring the error is the sine's, which is the same each time. (In a large one it is
+/// noise, of which ten add up to three.)
+TEST(CkksBootstrap, TenInARowAddUpTheirErrors) {
   std::mt19937_64 random(6);
   const Party party(small_ring(2048), 1024);
   Complexes x(1024);
@@ -139,13 +139,14 @@ TEST(CkksBootstrap, TenInARowLoseABitAtMost) {
     last = std::sqrt(sum / static_cast<double>(x.size()));
     if (i == 0) first = last;
   }
-  EXPECT_LT(last, 2 * std::sqrt(10.0) * first);
+  EXPECT_LT(last, 11 * first);
+  EXPECT_LT(last, 0x1p-20);
   EXPECT_LT(last, 8 * std::exp2(y.info().error));
 }
 
 TEST(CkksBootstrap, IterationsGiveBits) {
   std::mt19937_64 random(7);
-  Requirements needs{.depth = 3, .scale_bits = 50, .bootstrap = true};
+  Requirements needs{.depth = 3, .scale_bits = 45, .bootstrap = true};
   ParameterLiteral literal = Parameters::choose(needs).literal();
   literal.N = 1024;
   const Party party(Parameters::create(literal, true), 512);
@@ -161,33 +162,45 @@ TEST(CkksBootstrap, IterationsGiveBits) {
   EXPECT_EQ(twice.info().scale, party.server.parameters().scale(twice.info().level));
   if (getenv("SHOW"))
     printf("once %.2f twice %.2f stated %.2f\n", bits(once), bits(twice), -twice.info().error);
-  EXPECT_GT(bits(twice), bits(once) + 6);
-  EXPECT_GT(bits(twice), 30);
+  EXPECT_GT(bits(twice), bits(once) + 4);
+  EXPECT_GT(bits(twice), 27);
   EXPECT_GT(bits(twice), -twice.info().error - 3);
   EXPECT_THROW(bootstrap(party.server, a, party.maps, 0), ParameterError);
   EXPECT_THROW(bootstrap(party.server, a, party.maps, 5), ParameterError);
 }
 
-/// Where multiples of the modulus may be too large, as often as the bound says some are.
+/// The multiples of the modulus are sums of weight + 1 uniform numbers. Where they may be beyond
+/// the polynomial's range, values are wrong as often as sums are.
 TEST(CkksBootstrap, FailuresAreAsFrequentAsTheBound) {
+  constexpr std::size_t samples = 1 << 20, count = 32, slots = 1024;
+  std::mt19937_64 random(8);
+  std::vector<double> beyond(8);  // P(|I| >= range)
+  for (std::size_t i = 0; i < samples; ++i) {
+    double sum = 0;
+    for (int k = 0; k < 33; ++k) sum += static_cast<double>(random() >> 11) * 0x1p-53 - 0.5;
+    for (std::size_t range = 1; range < beyond.size(); ++range)
+      beyond[range] +=
+          std::abs(std::nearbyint(sum)) >= static_cast<double>(range) ? 1.0 / samples : 0;
+  }
   BootstrapLiteral shape;
   shape.range = 7;
-  const Parameters p = small_ring(2048, 1, 32, shape);
-  EXPECT_NEAR(p.log2_failure(), -2.5, 1);
+  EXPECT_NEAR(small_ring(2048, 1, 32, shape).log2_failure(), std::log2(2048 * beyond[7]), 0.7);
   EXPECT_NEAR(small_ring(65536).log2_failure(), -105.7, 0.1);
-  const Party party(p, 1024);
-  constexpr std::size_t count = 64;
-  const Complexes x(1024 * count, {0.5, 0.5});
-  const Array a = party.server.upload(party.client.encrypt(x, {.length = 1024}));
+
+  shape.range = 4;
+  const Parameters p = small_ring(2 * slots, 1, 32, shape);
+  EXPECT_EQ(p.log2_failure(), 0);
+  const Party party(p, slots);
+  const Complexes x(slots * count, {0.5, 0.5});
+  const Array a = party.server.upload(party.client.encrypt(x, {.length = slots}));
   const Complexes got = party.client.decrypt_raw(
       party.server.download(bootstrap(party.server, party.server.lower(a, 3), party.maps)));
   double wrong = 0;
   for (const Complex& z : got)
-    for (const double part : {z.real(), z.imag()}) wrong += std::abs(part - 0.5) > 0x1p-8 ? 1 : 0;
-  const double expected = count * std::exp2(p.log2_failure());
+    for (const double part : {z.real(), z.imag()}) wrong += std::abs(part - 0.5) > 0x1p-10 ? 1 : 0;
+  const double expected = 2 * slots * count * beyond[4];
   if (getenv("SHOW")) printf("wrong %.0f expected %.1f\n", wrong, expected);
-  EXPECT_GT(wrong, 0);
-  EXPECT_LT(wrong, expected + 4 * std::sqrt(expected));
+  EXPECT_NEAR(wrong, expected, 5 * std::sqrt(expected));
 }
 
 TEST(CkksBootstrap, RefusesWhatItCannotRefresh) {
