@@ -291,7 +291,9 @@ void check_bootstrap(const Server& server, const Array& x) {
                      ", from which slots can be moved to coefficients: refresh it earlier");
 }
 
-Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& with) {
+namespace {
+
+Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& with) {
   const auto& of = EncodedBootstrapAccess::storage(with);
   check_bootstrap(server, x);
   const BootstrapLiteral& shape = *server.parameters().literal().bootstrap;
@@ -305,6 +307,63 @@ Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& wi
     const rlwe::Array slots = steps.slots(steps.raised(steps.coefficients(low)));
     return steps.result(steps.sine(steps.angles(slots, info)), low.info());
   });
+}
+
+/// x at 2^bits times its scale, which the values do not see.
+Array magnified(const Array& x, unsigned bits) {
+  CiphertextInfo info = x.info();
+  info.scale = std::ldexp(info.scale, static_cast<int>(bits));
+  info.bound = std::max(-200.0, info.bound - bits);
+  info.error = std::max(-200.0, info.error - bits);
+  return Access::put(info, Access::residues(x));
+}
+
+/// `y`, refreshed from x, plus what it lacks of x, magnified by 2^bits and refreshed; one level
+/// lower.
+Array corrected(const Server& server, const Array& x, const Array& y, const EncodedBootstrap& with,
+                unsigned bits) {
+  const auto by = static_cast<std::int64_t>(std::uint64_t{1} << bits);
+  const Array difference = server.multiply_integer(server.sub(x, y), by);
+  CiphertextInfo info = difference.info();
+  // The error of y is what the difference holds. The error of the difference is that of x and of
+  // the roundings that bring y to its level.
+  CiphertextInfo exact = y.info();
+  exact.error = -200;
+  exact = Access::account(server).add(x.info(), exact).result;
+  info.bound = 0;
+  info.error = exact.error + bits;
+  const Array rest = refreshed(server, Access::put(info, Access::residues(difference)), with);
+  CiphertextInfo whole = y.info();
+  whole.error = -200;
+  const Array high =
+      magnified(server.multiply_integer(Access::put(whole, Access::residues(y)), by), bits);
+  const unsigned level = y.info().level;
+  const Array low = server.lower(rest, level);
+  return server.with_bound(server.lower(server.add(high, magnified(low, bits)), level - 1),
+                           std::exp2(x.info().bound));
+}
+
+}  // namespace
+
+Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& with,
+                unsigned iterations) {
+  if (iterations < 1 || iterations > 4)
+    throw ParameterError("bootstrap: iterations = " + std::to_string(iterations) +
+                         " is outside 1 … 4");
+  Array y = refreshed(server, x, with);
+  for (unsigned i = 1; i < iterations; ++i) {
+    // Eight deviations of the error stay below 1; an integer of 2^25 is left of the scale.
+    constexpr double margin = 3, least = 26;
+    const double bits =
+        std::floor(std::min(-y.info().error - margin, std::log2(y.info().scale) - least));
+    if (bits < 2 || y.info().level == 0)
+      throw NoiseError("bootstrap: an iteration more would magnify what is left by 2^" +
+                       math::text_of(bits) + " only: take parameters with a larger scale than 2^" +
+                       math::text_of(std::log2(y.info().scale)));
+    y = Access::fleet(server).together(
+        [&] { return corrected(server, x, y, with, static_cast<unsigned>(bits)); });
+  }
+  return y;
 }
 
 }  // namespace whorl::ckks

@@ -58,7 +58,7 @@ def bits(coefficients: Floats, doublings: int, r: float, most: int) -> float:
 def main() -> None:
     print("| r | degree | doublings | levels | interpolation | fit, |I| <= 14 | fit, all |")
     print("|---|---|---|---|---|---|---|")
-    for log2_r in (10, 13, 14):
+    for log2_r in (10, 13, 13.5, 14):
         r = 2.0**log2_r
         for degree, doublings in ((30, 3), (31, 3), (26, 4), (27, 4), (31, 4), (47, 3)):
             levels = int(degree).bit_length() + doublings

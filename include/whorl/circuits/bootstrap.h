@@ -45,6 +45,12 @@ void check_bootstrap(const Server& server, const Array& x);
 /// EncodingError for coefficients, ShapeError if its slots are not those of `with`,
 /// KeyMismatchError for a key that is missing. docs/ckks-noise.md has the error of the result, and
 /// Parameters::log2_failure the probability of a wrong one.
-Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& with);
+///
+/// With more `iterations`, 2 … 4, the difference that is left is refreshed too, magnified
+/// (META-BTS: Bae, Cheon, Cho, Kim, Kim, CCS 2022). Each takes the time of a bootstrap and one
+/// level, and adds bits until the error is that of a ciphertext at its scale. ParameterError for 0
+/// or more than 4; NoiseError if the scale is too small to magnify.
+Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& with,
+                unsigned iterations = 1);
 
 }  // namespace whorl::ckks

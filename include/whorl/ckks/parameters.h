@@ -35,7 +35,7 @@ struct BootstrapLiteral {
   std::uint32_t doublings = 3;        ///< of its result's angle, 1 … 6
   /// log2 of the modulus of level 0 over the scale there, 6 … 20: values are to the modulus as 1 to
   /// this. A larger one makes the sine straighter, and coarser.
-  double log2_ratio = 14;
+  double log2_ratio = 13.5;
   bool operator==(const BootstrapLiteral&) const = default;
 
   /// Levels of the polynomial and of the doublings.

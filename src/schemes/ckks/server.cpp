@@ -380,7 +380,7 @@ struct Server::State {
   }
   /// The operands have two parts. Whose primes include those of the level need no division.
   Array linear_combination(std::span<const Array> arrays, std::span<const double> coefficients,
-                           double constant, unsigned level) const {
+                           double constant, unsigned level, bool rescale) const {
     const double scale = parameters.scale(level), product = scale * scale;
     return fleet->together([&] {
       std::vector<rlwe::Array> operands;
@@ -403,7 +403,8 @@ struct Server::State {
         weights.push_back(residues_of(constant * product, level));
       }
       const Info sum = account.combination(known, constant, level);
-      return rescaled(put(sum, evaluator->combination(operands, weights, account.basis(level))));
+      const Array out = put(sum, evaluator->combination(operands, weights, account.basis(level)));
+      return rescale ? rescaled(out) : out;
     });
   }
   /// by·a + value, for an integer.
@@ -598,8 +599,11 @@ Array Access::put(CiphertextInfo info, rlwe::Array residues) {
 }
 Array Access::linear_combination(const Server& s, std::span<const Array> arrays,
                                  std::span<const double> coefficients, double constant,
-                                 unsigned level) {
-  return s.state_->linear_combination(arrays, coefficients, constant, level);
+                                 unsigned level, bool rescale) {
+  return s.state_->linear_combination(arrays, coefficients, constant, level, rescale);
+}
+Array Access::relinearised_and_rescaled(const Server& s, const Array& a) {
+  return s.state_->fleet->together([&] { return s.state_->relinearised_and_rescaled(a); });
 }
 Array Access::multiply_add(const Server& s, const Array& a, std::int64_t by, double value) {
   return s.state_->multiply_add(a, by, value);

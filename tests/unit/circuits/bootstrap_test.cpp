@@ -86,5 +86,136 @@ TEST(CkksBootstrap, ComplexVectorsOfAnyNumberOfSlots) {
   }
 }
 
+TEST(CkksBootstrap, RealVectorsThatDoNotFillTheirSlots) {
+  std::mt19937_64 random(4);
+  const Party party(small_ring(1024), 64);
+  std::vector<double> x(3 * 50);
+  Complexes values;
+  for (double& v : x) values.emplace_back(v = test::random_complexes(random, 1)[0].real() / 0.7);
+  const Array a = party.server.upload(party.client.encrypt(x, {.length = 50}));
+  expect_refreshed(party, a, values);
+}
+
+TEST(CkksBootstrap, WordsOf64BitsAndFromEveryLevel) {
+  std::mt19937_64 random(5);
+  const Party party(small_ring(1024, 2, 64), 512);
+  const unsigned depth = party.server.parameters().depth();
+  const Complexes x(512, {0.6, -0.8});
+  const Array a = party.server.upload(party.client.encrypt(x));
+  for (unsigned level = 3; level <= depth; ++level) {
+    const Array y = bootstrap(party.server, party.server.lower(a, level), party.maps);
+    EXPECT_LT(worst(party.client.decrypt_raw(party.server.download(y)), x), std::exp2(-18))
+        << level;
+  }
+}
+
+/// Constants and single slots are the hardest: for random values the errors of a sine average out.
+TEST(CkksBootstrap, ConstantsAndSingleSlots) {
+  const Party party(small_ring(1024), 512);
+  Complexes single(512);
+  single[7] = -1;
+  for (const Complexes& x :
+       {Complexes(512, 1), Complexes(512, -1), Complexes(512, {0, 1}), single, Complexes(512, 0)}) {
+    const Array a = party.server.upload(party.client.encrypt(x));
+    const Array y = bootstrap(party.server, party.server.lower(a, 3), party.maps);
+    EXPECT_LT(worst(party.client.decrypt_raw(party.server.download(y)), x), std::exp2(-19));
+  }
+}
+
+/// The first refresh costs bits, those after it hardly any: errors add up as those of independent
+/// refreshes.
+TEST(CkksBootstrap, TenInARowLoseABitAtMost) {
+  std::mt19937_64 random(6);
+  const Party party(small_ring(2048), 1024);
+  Complexes x(1024);
+  for (Complex& z : x) z = test::random_complexes(random, 1)[0] / std::numbers::sqrt2;
+  Array y = party.server.upload(party.client.encrypt(x));
+  double first = 0, last = 0;
+  for (int i = 0; i < 10; ++i) {
+    y = party.server.with_bound(bootstrap(party.server, y, party.maps), 1);
+    const Complexes got = party.client.decrypt_raw(party.server.download(y));
+    double sum = 0;
+    for (std::size_t j = 0; j < x.size(); ++j) sum += std::norm(got[j] - x[j]);
+    last = std::sqrt(sum / static_cast<double>(x.size()));
+    if (i == 0) first = last;
+  }
+  EXPECT_LT(last, 2 * std::sqrt(10.0) * first);
+  EXPECT_LT(last, 8 * std::exp2(y.info().error));
+}
+
+TEST(CkksBootstrap, IterationsGiveBits) {
+  std::mt19937_64 random(7);
+  Requirements needs{.depth = 3, .scale_bits = 50, .bootstrap = true};
+  ParameterLiteral literal = Parameters::choose(needs).literal();
+  literal.N = 1024;
+  const Party party(Parameters::create(literal, true), 512);
+  Complexes x(512);
+  for (Complex& z : x) z = test::random_complexes(random, 1)[0] / std::numbers::sqrt2;
+  const Array a = party.server.lower(party.server.upload(party.client.encrypt(x)), 3);
+  const Array once = bootstrap(party.server, a, party.maps),
+              twice = bootstrap(party.server, a, party.maps, 2);
+  const auto bits = [&](const Array& y) {
+    return -std::log2(worst(party.client.decrypt_raw(party.server.download(y)), x));
+  };
+  EXPECT_EQ(twice.info().level, once.info().level - 1);
+  EXPECT_EQ(twice.info().scale, party.server.parameters().scale(twice.info().level));
+  if (getenv("SHOW"))
+    printf("once %.2f twice %.2f stated %.2f\n", bits(once), bits(twice), -twice.info().error);
+  EXPECT_GT(bits(twice), bits(once) + 6);
+  EXPECT_GT(bits(twice), 30);
+  EXPECT_GT(bits(twice), -twice.info().error - 3);
+  EXPECT_THROW(bootstrap(party.server, a, party.maps, 0), ParameterError);
+  EXPECT_THROW(bootstrap(party.server, a, party.maps, 5), ParameterError);
+}
+
+/// Where multiples of the modulus may be too large, as often as the bound says some are.
+TEST(CkksBootstrap, FailuresAreAsFrequentAsTheBound) {
+  BootstrapLiteral shape;
+  shape.range = 7;
+  const Parameters p = small_ring(2048, 1, 32, shape);
+  EXPECT_NEAR(p.log2_failure(), -2.5, 1);
+  EXPECT_NEAR(small_ring(65536).log2_failure(), -105.7, 0.1);
+  const Party party(p, 1024);
+  constexpr std::size_t count = 64;
+  const Complexes x(1024 * count, {0.5, 0.5});
+  const Array a = party.server.upload(party.client.encrypt(x, {.length = 1024}));
+  const Complexes got = party.client.decrypt_raw(
+      party.server.download(bootstrap(party.server, party.server.lower(a, 3), party.maps)));
+  double wrong = 0;
+  for (const Complex& z : got)
+    for (const double part : {z.real(), z.imag()}) wrong += std::abs(part - 0.5) > 0x1p-8 ? 1 : 0;
+  const double expected = count * std::exp2(p.log2_failure());
+  if (getenv("SHOW")) printf("wrong %.0f expected %.1f\n", wrong, expected);
+  EXPECT_GT(wrong, 0);
+  EXPECT_LT(wrong, expected + 4 * std::sqrt(expected));
+}
+
+TEST(CkksBootstrap, RefusesWhatItCannotRefresh) {
+  const Party party(small_ring(1024), 16);
+  const auto encrypted = [&](std::size_t length, double bound) {
+    return party.server.upload(party.client.encrypt(Complexes(length, 0.5), {.bound = bound}));
+  };
+  const auto refresh = [&](const Array& a) { return bootstrap(party.server, a, party.maps); };
+  EXPECT_THROW(refresh(encrypted(32, 1)), ShapeError);
+  EXPECT_THROW(refresh(encrypted(16, 2)), EncodingError);
+  EXPECT_THROW(refresh(party.server.lower(encrypted(16, 1), 2)), NoiseError);
+  const std::vector<double> coefficients(16);
+  EXPECT_THROW(refresh(party.server.upload(
+                   party.client.encrypt(coefficients, {.length = 16}, Packing::coefficients))),
+               EncodingError);
+  EXPECT_THROW(encode_bootstrap(party.server, 24), ShapeError);
+  EXPECT_THROW(encode_bootstrap(party.server, 1024), ShapeError);
+  // A server without the keys, and parameters without bootstrapping.
+  const Server other(party.client.evaluation_keys({}),
+                     {.device = test::tested_device, .threads = 1});
+  const EncodedBootstrap maps = encode_bootstrap(other, 1);
+  EXPECT_THROW(bootstrap(other, other.upload(party.client.encrypt(Complexes(1, 0.5))), maps),
+               KeyMismatchError);
+  KeyRequest request;
+  EXPECT_THROW(request_bootstrap(request, test::ckks_insecure(), 16), ParameterError);
+  request.sparse = true;
+  EXPECT_THROW(Client(test::ckks_insecure()).evaluation_keys(request), ParameterError);
+}
+
 }  // namespace
 }  // namespace whorl::ckks

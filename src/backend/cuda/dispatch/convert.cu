@@ -90,9 +90,12 @@ void convert(const Stream& stream, const Conversions<Word>& conversions, std::si
     if (products != Products::words) {
       a.factors = conversions.byte_factors.data() +
                   table * conversions.targets * int8_stride(int8_slots(a.size));
-      // The last digit has the fewest limbs of its own.
-      const std::size_t least_own =
-          a.digit_limbs == 0 ? 0 : a.rows.chain - (groups - 1) * a.digit_limbs;
+      // The last digit has the fewest limbs of its own, or the first.
+      std::size_t least_own = 0;
+      if (a.digit_limbs != 0)
+        least_own = groups == 1 ? a.rows.chain
+                                : std::min(a.rows.chain + a.missing - (groups - 1) * a.digit_limbs,
+                                           std::size_t{a.digit_limbs - a.missing});
       return products == Products::bytes
                  ? convert_bytes<2>(stream, groups, a.targets - least_own, a)
                  : convert_bytes<4>(stream, groups, a.targets - least_own, a);

@@ -124,8 +124,8 @@ void for_row_launches(const std::vector<NttLimb<Word>>& limbs, const NttSelectio
                         static_cast<std::uint32_t>(out.first + first),
                         static_cast<std::uint32_t>(out.stride),
                         selection.digit_limbs,
-                        selection.chain,
-                        static_cast<std::uint32_t>(first)};
+                        selection.own_below + selection.missing,
+                        static_cast<std::uint32_t>(first + selection.missing)};
     for (std::size_t row = 0; row < rows; ++row)
       arguments.limbs[row] = limbs[selection.limb(first + row)];
     run(arguments, selection.parts * rows);

@@ -29,11 +29,12 @@ struct RowsOf {
 };
 
 /// Which rows of each part are transformed, and modulo what: row r by limb first_limb + r, or, from
-/// row `chain` on, by limb special_limb + r - chain. With digit_limbs, rows r < chain of part
-/// r / digit_limbs are left alone: a digit's own limbs.
+/// row `chain` on, by limb special_limb + r - chain. With digit_limbs, rows r < own_below of part
+/// (r + missing) / digit_limbs are left alone: a digit's own limbs.
 struct NttSelection {
   std::size_t parts = 1, rows = 0;
-  unsigned first_limb = 0, chain = ~0u, special_limb = 0, digit_limbs = 0;
+  unsigned first_limb = 0, chain = ~0u, special_limb = 0;
+  unsigned digit_limbs = 0, own_below = 0, missing = 0;
 
   std::size_t limb(std::size_t row) const {
     return row < chain ? first_limb + row : special_limb + row - chain;

@@ -156,7 +156,8 @@ void extend_chain(const Stream& stream, const CudaRnsTables<Word>& tables, unsig
                                   .rows = rows,
                                   .chain = limbs,
                                   .special_limb = plan.limbs(),
-                                  .digit_limbs = alpha};
+                                  .digit_limbs = alpha,
+                                  .own_below = limbs};
   if (in_transforms(stream, tables.up, plan.N(), digits * rows * batch)) {
     const NttConversion<Word> conversion =
         conversion_of<Word>(tables.up, 0, {limbs, plan.limbs()}, in);

@@ -10,6 +10,8 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <tuple>
+#include <vector>
 
 #include "backend/contract/rns.h"
 #include "backend/cuda/dispatch/ntt_rows.h"
@@ -82,6 +84,8 @@ class CudaRnsTables final : public RnsTables<Word> {
   const BasisTables<Word>& of(const Stream& stream, const ring::Basis& basis) const;
   const Conversions<Word>& conversion(const Stream& stream, const ring::Basis& from,
                                       const ring::Basis& to, ring::Lift lift) const;
+  /// From each digit to all of extension.to, in order.
+  const Conversions<Word>& conversions(const Stream& stream, const Extension& extension) const;
   const SetDivision<Word>& division(const Stream& stream, const Division& division) const;
 
  private:
@@ -101,6 +105,9 @@ class CudaRnsTables final : public RnsTables<Word> {
   mutable std::map<std::uint64_t, ChainDivision<Word>> chain_divisions_;
   mutable std::map<ring::Basis, BasisTables<Word>> bases_;
   mutable std::map<Bases, Conversions<Word>> conversions_;
+  mutable std::map<std::tuple<ring::Basis, ring::Basis, std::vector<ring::Basis>, ring::Lift>,
+                   Conversions<Word>>
+      extensions_;
   mutable std::map<Bases, SetDivision<Word>> divisions_;
 };
 

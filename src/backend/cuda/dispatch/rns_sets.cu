@@ -1,6 +1,8 @@
 #include "backend/cuda/dispatch/rns_sets.h"
 
+#include <algorithm>
 #include <bit>
+#include <optional>
 #include <vector>
 
 #include "backend/cuda/dispatch/convert.h"
@@ -29,11 +31,63 @@ void coefficients_of(const Stream& stream, const CudaRnsTables<Word>& tables,
 
 std::uint32_t log2_of(std::uint32_t N) { return static_cast<std::uint32_t>(std::bit_width(N) - 1); }
 
+/// How many limbs the first digit has less than the largest, if the digits are `from` in sequence
+/// and all others but the last are as large, and the rows of `to` begin with those of `from`.
+/// Nothing if there is no row to convert to.
+std::optional<unsigned> missing_of(const Extension& extension) {
+  const std::vector<ring::Basis>& digits = extension.digits;
+  const std::vector<unsigned> all = extension.from.indices();
+  if (digits.size() == 1 && digits[0] == extension.to) return std::nullopt;
+  unsigned largest = 0;
+  for (const ring::Basis& digit : digits) largest = std::max(largest, digit.size());
+  std::size_t next = 0;
+  for (std::size_t d = 0; d < digits.size(); ++d) {
+    if (d > 0 && d + 1 < digits.size() && digits[d].size() != largest) return std::nullopt;
+    for (const unsigned i : digits[d].indices())
+      if (next == all.size() || all[next++] != i) return std::nullopt;
+  }
+  if (next != all.size() || extension.to.rank(all.back()) + 1 != all.size()) return std::nullopt;
+  return digits.size() == 1 ? 0 : largest - digits[0].size();
+}
+
+/// Of digits in sequence: a launch for each step, and no digit's own rows are transformed.
+template <class Word>
+void extend_in_sequence(const Stream& stream, const CudaRnsTables<Word>& tables,
+                        const Extension& extension, unsigned missing, std::size_t batch,
+                        const Word* in, Word* out) {
+  const std::size_t row = batch * tables.plan().N(), to = extension.to.size();
+  const unsigned from = extension.from.size();
+  const auto coefficients = stream.allocate<Word>(from * row);
+  ntt_rows<Word>(stream, tables.of(stream, extension.from).ntt, false, {.rows = from}, batch,
+                 {in, from, 0}, {coefficients.data(), from, 0});
+  const Conversions<Word>& conversions = tables.conversions(stream, extension);
+  ConvertArguments<Word> a = {};
+  a.in = coefficients.data();
+  a.out = out;
+  a.own = in;
+  a.row = row;
+  a.targets = static_cast<std::uint32_t>(to);
+  a.digit_limbs = conversions.size;
+  a.missing = missing;
+  a.numbered = 1;
+  a.rows = {from, from};
+  convert(stream, conversions, 0, extension.digits.size(), a);
+  ntt_rows<Word>(stream, tables.of(stream, extension.to).ntt, true,
+                 {.parts = extension.digits.size(),
+                  .rows = to,
+                  .digit_limbs = conversions.size,
+                  .own_below = from,
+                  .missing = missing},
+                 batch, {out, to, 0}, {out, to, 0});
+}
+
 }  // namespace
 
 template <class Word>
 void extend_sets(const Stream& stream, const CudaRnsTables<Word>& tables,
                  const Extension& extension, std::size_t batch, const Word* in, Word* out) {
+  if (const auto missing = missing_of(extension))
+    return extend_in_sequence(stream, tables, extension, *missing, batch, in, out);
   const std::size_t row = batch * tables.plan().N(), from = extension.from.size(),
                     to = extension.to.size();
   const auto coefficients = stream.allocate<Word>(from * row);
@@ -56,13 +110,13 @@ namespace {
 
 template <class Word, bool permuted>
 void launch_inner_product_sets(const Stream& stream, IndexedInnerArguments<Word> a) {
-  const bool one = a.batch == 1;
-  const unsigned group = one ? 1 : 4;
+  const unsigned group = a.batch >= 3 ? 4 : a.batch;
   a.batch_groups = (a.batch + group - 1) / group;
   const dim3 grid(pieces(std::size_t{1} << a.log_N, rns_width<Word>) * a.batch_groups, a.row_count);
   launch_chained(stream, "sum_digit_products by index",
-                 one ? sum_digit_products<Word, 1, permuted, true>
-                     : sum_digit_products<Word, 4, permuted, true>,
+                 group == 4   ? sum_digit_products<Word, 4, permuted, true>
+                 : group == 2 ? sum_digit_products<Word, 2, permuted, true>
+                              : sum_digit_products<Word, 1, permuted, true>,
                  {grid, rns_threads}, a);
 }
 

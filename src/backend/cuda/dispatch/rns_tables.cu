@@ -200,6 +200,22 @@ const Conversions<Word>& CudaRnsTables<Word>::conversion(const Stream& stream,
 }
 
 template <class Word>
+const Conversions<Word>& CudaRnsTables<Word>::conversions(const Stream& stream,
+                                                          const Extension& extension) const {
+  const std::tuple key{extension.from, extension.to, extension.digits, extension.lift};
+  return kept(stream, extensions_, key, [&] {
+    const ring::RnsPlan<Word>& plan = this->plan();
+    unsigned size = 0;
+    for (const ring::Basis& digit : extension.digits) size = std::max(size, digit.size());
+    ConversionPacker<Word> packer(extension.digits.size(), size, extension.to.size());
+    for (std::size_t d = 0; d < extension.digits.size(); ++d)
+      packer.set(d, ring::BaseConversion<Word>(plan.moduli_of(extension.digits[d]),
+                                               plan.moduli_of(extension.to), 1, extension.lift));
+    return packer.upload(stream);
+  });
+}
+
+template <class Word>
 const SetDivision<Word>& CudaRnsTables<Word>::division(const Stream& stream,
                                                        const Division& division) const {
   const Bases key{division.from, division.to, ring::Lift::exact, division.t};

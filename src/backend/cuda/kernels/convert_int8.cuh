@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(int8_threads, int8_resident(groups))
   __syncthreads();
 
   const std::uint32_t lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  const std::uint32_t* const in = a.in + std::size_t{place.group} * a.in_stride * a.row;
+  const std::uint32_t* const in = a.in + std::size_t{place.from} * a.row;
   std::uint32_t* const out = a.out + std::size_t{place.group} * a.targets * a.row;
   constexpr std::size_t piece = int8_threads / 32 * columns;
   for (std::size_t start = blockIdx.x * piece; start < a.row; start += gridDim.x * piece) {

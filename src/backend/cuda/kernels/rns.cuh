@@ -25,15 +25,18 @@ struct alignas(4 * sizeof(Word)) RnsModulus {
   Word q, inverse, r_squared, unused;  ///< q^-1 mod R; R^2 mod q; R = 2^wordbits
 };
 /// Base conversion of groups of rows. A group is a part, or, where digit_limbs is not 0, a digit:
-/// then its tables are those of its number of limbs, and its own limbs are copied from `own`.
+/// then its own limbs are copied from `own`. Digit d has the rows below `chain` from
+/// d·digit_limbs - missing on: the first digit has so many fewer. Its tables are those of its
+/// number or, if not `numbered`, those of the chain's limbs that it has.
 template <class Word>
 struct ConvertArguments {
-  const Word* in;   ///< group g's rows from row g·in_stride on
+  const Word* in;   ///< part g's rows from row g·in_stride on; of digits, (chain, row)
   Word* out;        ///< (groups, targets, row)
   const Word* own;  ///< (chain, row); digits only
   std::size_t row;  ///< words
   std::uint32_t size, in_stride, targets, targets_a_block, target_blocks;
   std::uint32_t digit_limbs, tables;  ///< of factors for one number of limbs: rows
+  std::uint32_t missing, numbered;
   RnsRows rows;
   const RnsSource<Word>* sources;  ///< `size` for each table
   const Word* factors;
@@ -44,6 +47,7 @@ template <class Word>
 struct ConvertPlace {
   std::uint32_t group, first, end;     ///< targets first … end - 1
   std::uint32_t count, own = 0, owns;  ///< source limbs; targets own … own + owns - 1 are they
+  std::uint32_t from;                  ///< the first row of `in`
   const RnsSource<Word>* sources;
   const Word* factors;
 
@@ -55,10 +59,12 @@ struct ConvertPlace {
     owns = 0;
     sources = a.sources;
     factors = a.factors;
+    from = group * a.in_stride;
     if (a.digit_limbs != 0) {
-      own = group * a.digit_limbs;
-      owns = count = min(a.digit_limbs, a.rows.chain - own);
-      const std::uint32_t table = own + count - 1;
+      const std::uint32_t next = (group + 1) * a.digit_limbs - a.missing;
+      from = own = group == 0 ? 0 : next - a.digit_limbs;
+      owns = count = min(next, a.rows.chain) - own;
+      const std::uint32_t table = a.numbered != 0 ? group : own + count - 1;
       sources += table * a.size;
       factors += static_cast<std::size_t>(table) * a.tables * stride;
     }
@@ -84,7 +90,7 @@ __global__ void __launch_bounds__(rns_threads)
 
   Word y[size + 1][width];
   if (at < a.row) {
-    const Word* const in = a.in + static_cast<std::size_t>(place.group) * a.in_stride * a.row + at;
+    const Word* const in = a.in + static_cast<std::size_t>(place.from) * a.row + at;
 #pragma unroll
     for (unsigned l = 0; l < size; ++l) {
       // An absent limb's constants are zeros: any value will do.
@@ -173,7 +179,7 @@ __global__ void __launch_bounds__(rns_threads)
   const ConvertPlace<Word> place(a, stride);
   const std::size_t at = static_cast<std::size_t>(blockIdx.x) * rns_threads + threadIdx.x;
   if (at >= a.row) return;
-  const Word* const in = a.in + static_cast<std::size_t>(place.group) * a.in_stride * a.row + at;
+  const Word* const in = a.in + static_cast<std::size_t>(place.from) * a.row + at;
   Word u = Word{1} << (point - 1);
   for (unsigned l = 0; l < place.count; ++l) {
     const RnsSource<Word> s = place.sources[l];

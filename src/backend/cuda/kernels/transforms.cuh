@@ -16,7 +16,7 @@ inline constexpr unsigned ntt_limbs_a_launch = 64;
 /// Where row `row` of part `part` is: the (in_first + part·in_stride + row)-th of `in`, and
 /// likewise of `out`; a row is (batch, N). Parts are digits where `digit_limbs` is not 0: then rows
 /// of `chain` that belong to the part's own digit are left alone, `first` being the first row's
-/// number.
+/// number, plus how many limbs the first digit has less than the others.
 struct NttPlaces {
   std::uint32_t rows = ~0u;  ///< of a part in this launch; limbs[row] is a row's modulus
   std::uint32_t in_first = 0, in_stride = 0, out_first = 0, out_stride = 0;
