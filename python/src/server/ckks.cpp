@@ -127,7 +127,7 @@ void bind_ckks_server(nb::module_& module) {
       .def("apply", calling_with<Server>(&ckks::apply), "a"_a, "map"_a)
       .def("check_bootstrap", calling_with<Server>(&ckks::check_bootstrap), "a"_a)
       .def("encode_bootstrap", calling_with<Server>(&ckks::encode_bootstrap), "slots"_a)
-      .def("bootstrap", calling_with<Server>(&ckks::bootstrap), "a"_a, "maps"_a)
+      .def("bootstrap", calling_with<Server>(&ckks::bootstrap), "a"_a, "maps"_a, "iterations"_a)
       .def("sign", calling_with<Server>(&ckks::sign), "a"_a, "stages"_a)
       .def("absolute", calling_with<Server>(&ckks::absolute), "a"_a, "stages"_a)
       .def("relu", calling_with<Server>(&ckks::relu), "a"_a, "stages"_a)

@@ -47,7 +47,7 @@ class BootstrapLiteral(TypedDict, total=False):
     doublings: int
     """How often the angle of its result is doubled, 1 … 6. Default 3."""
     log2_ratio: float
-    """log2 of level 0's modulus over the scale of values in it, 6 … 20. Default 14."""
+    """log2 of level 0's modulus over the scale of values in it, 6 … 20. Default 13.5."""
 
 
 class ParameterLiteral(TypedDict, total=False):

@@ -349,3 +349,14 @@ def test_files(kit: CkksKit, tmp_path: Path, generator: np.random.Generator) -> 
     assert np.abs(kit.client.decrypt(refreshed, raw=True) - values).max() < 10 * expected.error
     others = [tmp_path / "parameters.whorl"]
     check_bad_files(lambda file: EvaluationKeys.load(file, True), path, others, tmp_path)
+
+
+def test_more_iterations_give_more_bits(kit: CkksKit, generator: np.random.Generator) -> None:
+    values = generator.uniform(-1, 1, (2, 64))
+    x = kit.server.upload(kit.client.encrypt(values))
+    y = x.bootstrap(iterations=2)
+    assert y.level == kit.parameters.depth - 1 and y.error < x.bootstrap().error
+    check(kit, y, values)
+    for wrong in (0, 5, 1.5):
+        with pytest.raises(whorl.ParameterError, match="iterations: "):
+            x.bootstrap(wrong)  # type: ignore[arg-type]
