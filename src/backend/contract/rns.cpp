@@ -1,5 +1,6 @@
 #include "backend/contract/rns.h"
 
+#include <optional>
 #include <string>
 
 #include "ring/automorphism.h"
@@ -154,11 +155,11 @@ InnerProduct RnsOps<Word>::product_of(const char* what, const Key& key, const Ta
 
 template <class Word>
 std::size_t RnsOps<Word>::inner_batch(const InnerProduct& product, const Tables& tables,
-                                      Input digits, Output out) const {
+                                      std::size_t terms, Input digits, Output out) const {
   const std::uint32_t N = tables.plan().N();
   const std::size_t rows = product.rows.size();
   const std::size_t batch = batch_of("inner_product", digits.size, product.digits.size() * rows, N);
-  check_rows("inner_product: output", out.size, 2 * rows, batch, N);
+  check_rows("inner_product: output", out.size, terms * 2 * rows, batch, N);
   check_apart("inner_product: digits", digits, out);
   return batch;
 }
@@ -168,7 +169,7 @@ void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const rin
                                  std::uint32_t g, Input digits, Output out) const {
   this->check(digits, out);
   const InnerProduct product = product_of("inner_product", key, tables, basis, g);
-  const std::size_t batch = inner_batch(product, tables, digits, out);
+  const std::size_t batch = inner_batch(product, tables, 1, digits, out);
   if (batch) run_inner_product(key, tables, product, batch, digits.data, out.data);
 }
 
@@ -176,16 +177,23 @@ template <class Word>
 void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                                  Input digits, const ScaledTerm<Word>& added, bool onto,
                                  Output out) const {
-  constexpr const char* what = "inner_product: what is added";
   this->check(digits, out);
   const InnerProduct product = product_of("inner_product", key, tables, basis, added.g);
-  const std::size_t batch = inner_batch(product, tables, digits, out);
-  tables.plan().check_basis(what, added.over);
-  const std::size_t part = added.over.size() * batch * tables.plan().N(),
-                    parts = added.x.size == part ? 1 : 2;
-  const CheckedScaling<Word> term = checked(what, tables, product.rows, parts, batch, added, out);
+  const std::size_t batch = inner_batch(product, tables, 1, digits, out);
+  std::size_t parts = 0;
+  const CheckedScaling<Word> term = checked_addend(tables, product, batch, added, out, parts);
   if (batch)
     run_inner_product_with(key, tables, product, batch, digits.data, parts, term, onto, out.data);
+}
+
+template <class Word>
+CheckedScaling<Word> RnsOps<Word>::checked_addend(const Tables& tables, const InnerProduct& product,
+                                                  std::size_t batch, const ScaledTerm<Word>& added,
+                                                  Output out, std::size_t& parts) const {
+  constexpr const char* what = "inner_product: what is added";
+  tables.plan().check_basis(what, added.over);
+  parts = added.x.size == added.over.size() * batch * tables.plan().N() ? 1 : 2;
+  return checked(what, tables, product.rows, parts, batch, added, out);
 }
 
 template <class Word>
@@ -208,6 +216,54 @@ void RnsOps<Word>::run_inner_product_with(const Key& key, const Tables& tables,
 }
 
 template <class Word>
+void RnsOps<Word>::check_key(const char* what, std::size_t term, const Key* key, const Key& first) {
+  if (!key || !(key->layout() == first.layout()))
+    throw ParameterError(std::string(what) + ": term " + std::to_string(term) +
+                         " has a key of another layout than term 0");
+}
+
+template <class Word>
+void RnsOps<Word>::inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
+                                  const ring::Basis& basis, Input digits,
+                                  const ScaledTerm<Word>& added, Output out) const {
+  constexpr const char* what = "inner_products";
+  this->check(digits, out);
+  if (terms.empty() || !terms[0].key) throw ShapeError(std::string(what) + ": there is no term");
+  const InnerProduct product = product_of(what, *terms[0].key, tables, basis, 1);
+  const std::size_t batch = inner_batch(product, tables, terms.size(), digits, out);
+  for (const TurnedKey<Word>& term : terms) {
+    check_key(what, static_cast<std::size_t>(&term - terms.data()), term.key, *terms[0].key);
+    product_of(what, *term.key, tables, basis, term.g);
+  }
+  if (added.g != 1)
+    throw ParameterError(std::string(what) + ": what is added has g = " + std::to_string(added.g) +
+                         "; it must be 1, since every term has its own");
+  std::size_t parts = 0;
+  std::optional<CheckedScaling<Word>> addend;
+  if (added.x.size > 0) addend = checked_addend(tables, product, batch, added, out, parts);
+  if (batch)
+    run_inner_products(terms, tables, product, batch, digits.data, parts,
+                       addend ? &*addend : nullptr, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::run_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
+                                      const InnerProduct& product, std::size_t batch,
+                                      const Word* digits, std::size_t parts,
+                                      const CheckedScaling<Word>* added, Word* out) const {
+  InnerProduct each = product;
+  CheckedScaling<Word> turned = added ? *added : CheckedScaling<Word>();
+  for (const TurnedKey<Word>& term : terms) {
+    each.g = turned.g = term.g;
+    if (added)
+      run_inner_product_with(*term.key, tables, each, batch, digits, parts, turned, false, out);
+    else
+      run_inner_product(*term.key, tables, each, batch, digits, out);
+    out += 2 * product.rows.size() * batch * tables.plan().N();
+  }
+}
+
+template <class Word>
 void RnsOps<Word>::weighted_inner_products(std::span<const WeightedKey<Word>> terms,
                                            const Tables& tables, const ring::Basis& basis,
                                            Input digits, bool onto, Output out) const {
@@ -224,9 +280,7 @@ void RnsOps<Word>::weighted_inner_products(std::span<const WeightedKey<Word>> te
   checked.reserve(terms.size());
   for (const WeightedKey<Word>& term : terms) {
     this->check(term.weight);
-    if (!term.key || !(term.key->layout() == terms[0].key->layout()))
-      throw ParameterError(std::string(what) + ": term " + std::to_string(checked.size()) +
-                           " has a key of another layout than term 0");
+    check_key(what, checked.size(), term.key, *terms[0].key);
     product_of(what, *term.key, tables, basis, term.g);
     const bool one = term.weight.size == rows * N;
     if (!one) check_rows("weighted_inner_products: weight", term.weight.size, rows, batch, N);

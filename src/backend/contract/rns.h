@@ -89,6 +89,13 @@ struct WeightedKey {
   Slice<const Word> weight;
 };
 
+/// A term of RnsOps::inner_products: the inner product with `key` at X^g.
+template <class Word>
+struct TurnedKey {
+  const RnsSwitchKey<Word>* key = nullptr;
+  std::uint32_t g = 1;
+};
+
 /// A term of RnsOps::sum_of_products: x(X^g)·m. x has the shape (parts, rows, B, N) of the sum, m
 /// has (rows of `over`, B, N) or (rows of `over`, 1, N): then one m is multiplied by every
 /// polynomial of the batch. `over` includes the sum's primes; its other rows are not read.
@@ -188,6 +195,15 @@ class RnsOps : public Family {
   /// and rows as in `combine`. With `onto` all is added to the contents of `out`.
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis, Input digits,
                      const ScaledTerm<Word>& added, bool onto, Output out) const;
+  /// out (terms, 2, rows, B, N): for each term inner_product(key_i, tables, basis, digits, added at
+  /// X^(g_i), false, out_i). All keys have one layout, and added.g is 1. If added.x is empty,
+  /// nothing is added.
+  void inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
+                      const ring::Basis& basis, Input digits, const ScaledTerm<Word>& added,
+                      Output out) const;
+  /// How many terms to pass in one call, with their keys on the device. It is 1 if the device makes
+  /// them one by one.
+  virtual std::size_t inner_products_at_once() const { return 1; }
   /// sum_i weight_i·inner_product(key_i, tables, basis, g_i, digits) over one term or more. All
   /// keys have one layout; digits and out have the shapes of inner_product. With `onto` the sum is
   /// added to the contents of `out`: a long sum can be made in pieces if the device has no room for
@@ -248,6 +264,12 @@ class RnsOps : public Family {
                                       const Word* digits, std::size_t parts,
                                       const CheckedScaling<Word>& added, bool onto,
                                       Word* out) const;
+  /// `product` is what all terms have in common, without g; `added`: the same at g = 1, or null.
+  /// This body makes them one by one. A device may override it with a fused one.
+  virtual void run_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
+                                  const InnerProduct& product, std::size_t batch,
+                                  const Word* digits, std::size_t parts,
+                                  const CheckedScaling<Word>* added, Word* out) const;
   struct WeightedTerm {
     const Key* key;
     std::uint32_t g;
@@ -282,9 +304,15 @@ class RnsOps : public Family {
   /// The part of the key that is used with `basis`; `what` names the entry in error texts.
   InnerProduct product_of(const char* what, const Key& key, const Tables& tables,
                           const ring::Basis& basis, std::uint32_t g) const;
-  /// The batch of an inner product. ShapeError unless digits and output have it, apart.
-  std::size_t inner_batch(const InnerProduct& product, const Tables& tables, Input digits,
-                          Output out) const;
+  /// The batch of `terms` inner products. ShapeError unless digits and output have it, apart.
+  std::size_t inner_batch(const InnerProduct& product, const Tables& tables, std::size_t terms,
+                          Input digits, Output out) const;
+  /// What is added to the first parts of an inner product; sets their number.
+  CheckedScaling<Word> checked_addend(const Tables& tables, const InnerProduct& product,
+                                      std::size_t batch, const ScaledTerm<Word>& added, Output out,
+                                      std::size_t& parts) const;
+  /// ParameterError unless key number `term` of some is one, and has the layout of the first.
+  static void check_key(const char* what, std::size_t term, const Key* key, const Key& first);
   CheckedScaling<Word> checked(const char* what, const Tables& tables, const ring::Basis& basis,
                                std::size_t parts, std::size_t batch, const ScaledTerm<Word>& term,
                                Output out) const;

@@ -1,10 +1,12 @@
 // Arrays over RNS bases on a GPU.
 #include "backend/cuda/dispatch/rns.h"
 
+#include <optional>
 #include <vector>
 
 #include "backend/cuda/aligned.h"
 #include "backend/cuda/queue.h"
+#include "backend/cuda/tuning/rns.h"
 
 namespace whorl::backend::cuda {
 
@@ -67,6 +69,25 @@ class CudaRns final : public RnsOps<Word> {
     CheckedScaling<Word> term = added;
     term.x = x.data();
     inner_product(key, tables, product, batch, digits, parts, &term, onto, out);
+  }
+  std::size_t inner_products_at_once() const override { return tuning::keys_a_launch; }
+  void run_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
+                          const InnerProduct& product, std::size_t batch, const Word* digits,
+                          std::size_t parts, const CheckedScaling<Word>* added,
+                          Word* out) const override {
+    const std::size_t part = words(tables, product.rows, batch);
+    const Aligned<const Word> from(stream_, digits, product.digits.size() * part),
+        x(stream_, added ? added->x : nullptr,
+          added ? parts * words(tables, added->over, batch) : 0);
+    std::optional<CheckedScaling<Word>> term;
+    if (added) {
+      term = *added;
+      term->x = x.data();
+    }
+    const Aligned<Word> to(stream_, out, terms.size() * 2 * part);
+    cuda::inner_products<Word>(stream_, own(tables), terms, product, batch, from.data(), parts,
+                               term ? &*term : nullptr, to.data());
+    to.write_back();
   }
   void run_division(const Tables& tables, const Division& division, std::size_t parts,
                     std::size_t batch, const Word* in, std::span<const Word> added, std::uint32_t g,

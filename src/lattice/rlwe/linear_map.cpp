@@ -1,5 +1,6 @@
 // Sums of automorphisms, each times a plaintext: linear maps of slots.
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -228,14 +229,27 @@ struct Typed<Word>::HoistedSteps {
 
   std::size_t part() const { return rows.size() * site.count * site.N; }
 
-  /// P·x(X^g) under s, for each baby step; nothing where the map uses none.
-  Buffer baby(std::uint32_t g, const View& x, const Buffer& digits, const Keys& keys) const {
-    if (g != 1)
-      return of.product_of(site, *key_on(site, keys.get(g, 1)), basis, digits,
-                           {x.parts(0, 1), basis, P, g});
-    Buffer out = site.polynomials(2 * rows.size());
-    const backend::ScaledTerm<Word> raised{x.all, basis, P};
-    site.rns().combine(site.tables, rows, 2, std::span(&raised, 1), false, out.slice());
+  /// P·x(X^g) under s for each baby step, all in one buffer.
+  struct Babies {
+    Buffer all;
+    std::vector<ConstSlice> each;  ///< empty where the map uses none
+  };
+  Babies baby_steps(std::span<const std::uint32_t> gs, const View& x, const Keys& keys) const {
+    std::vector<std::uint32_t> turning;  // these come first
+    std::ranges::copy_if(gs, std::back_inserter(turning), [](auto g) { return g > 1; });
+    const auto others = static_cast<std::size_t>(std::ranges::count(gs, 1u));
+    Babies out{site.polynomials((turning.size() + others) * 2 * rows.size()), {}};
+    std::size_t next = 0, other = turning.size();
+    for (const std::uint32_t g : gs) {
+      const std::size_t place = g > 1 ? next++ : g == 1 ? other++ : 0;
+      const Slice own = out.all.slice().part(place * 2 * part(), g == 0 ? 0 : 2 * part());
+      out.each.push_back(own);
+      if (g != 1) continue;
+      const backend::ScaledTerm<Word> raised{x.all, basis, P};
+      site.rns().combine(site.tables, rows, 2, std::span(&raised, 1), false, own);
+    }
+    if (!turning.empty())
+      with_keys(turning, x, keys, out.all.slice().part(0, turning.size() * 2 * part()));
     return out;
   }
   /// sum(X^g) under s, added to `to`. Only the part that the secret multiplies is divided and taken
@@ -246,6 +260,37 @@ struct Typed<Word>::HoistedSteps {
     const Buffer digits = of.digits_of(site, basis, layout, std::as_const(low).slice());
     site.rns().inner_product(*key_on(site, key), site.tables, basis, digits.slice(),
                              {sum.part(0, part()), rows, {}, key.g()}, true, to);
+  }
+
+ private:
+  /// Those with keys, as many at once as the device takes, or as there is room for keys.
+  void with_keys(std::span<const std::uint32_t> gs, const View& x, const Keys& keys,
+                 Slice to) const {
+    const Buffer digits = of.digits_of(site, basis, layout, x.parts(1, 1));
+    std::vector<backend::TurnedKey<Word>> terms;
+    std::vector<std::shared_ptr<const PreparedKey>> with;
+    std::size_t done = 0;
+    const auto finish = [&] {
+      site.rns().inner_products(terms, site.tables, basis, digits.slice(),
+                                {x.parts(0, 1), basis, P},
+                                to.part(done * 2 * part(), terms.size() * 2 * part()));
+      done += terms.size();
+      terms.clear();
+      with.clear();
+    };
+    for (const std::uint32_t g : gs) {
+      const Key& key = keys.get(g, 1);
+      try {
+        with.push_back(key_on(site, key));
+      } catch (const OutOfMemoryError&) {
+        if (terms.empty()) throw;
+        finish();
+        with.push_back(key_on(site, key));
+      }
+      terms.push_back({with.back().get(), g});
+      if (terms.size() == site.rns().inner_products_at_once()) finish();
+    }
+    if (!terms.empty()) finish();
   }
 };
 
@@ -309,14 +354,7 @@ Array Typed<Word>::linear_map(const Array& a, const LinearMap& map, const Keys& 
       const View x = spread(site, operand, keep);
       const HoistedSteps steps{
           *this, site, *layout, a.basis(), rows, t, product_modulo(layout->special, rows)};
-      std::vector<Buffer> babies(map.babies.size());
-      {
-        const bool some_turn = std::ranges::any_of(map.babies, [](auto g) { return g > 1; });
-        const Buffer digits =
-            some_turn ? digits_of(site, a.basis(), *layout, x.parts(1, 1)) : Buffer();
-        for (std::size_t b = 0; b < babies.size(); ++b)
-          if (map.babies[b] != 0) babies[b] = steps.baby(map.babies[b], x, digits, keys);
-      }
+      typename HoistedSteps::Babies babies = steps.baby_steps(map.babies, x, keys);
       // Horner's rule. Sums of some steps are made at once: the baby steps are read once for them.
       Buffer sums;
       ConstSlice sum;
@@ -325,7 +363,7 @@ Array Typed<Word>::linear_map(const Array& a, const LinearMap& map, const Keys& 
         Sum made{*this, site, rows, 2, end - first};
         for (std::size_t i = first; i < end; ++i)
           for (std::size_t k = 0; k < terms[i].size(); ++k)
-            made.add(2, std::as_const(babies[terms[i][k].baby]).slice(), 1, *plains[i][k],
+            made.add(2, babies.each[terms[i][k].baby], 1, *plains[i][k],
                      static_cast<std::uint32_t>(i - first));
         made.finish();
         if (made.filled == 0) {  // steps without a plaintext
@@ -341,7 +379,7 @@ Array Typed<Word>::linear_map(const Array& a, const LinearMap& map, const Keys& 
         sums = std::move(made.buffer);
         end = first;
       }
-      babies.clear();
+      babies = {};
       Buffer result = site.polynomials(2 * to.size());
       site.rns().divide(site.tables, rows, to, t, 2, sum, result.slice());
       out->buffers[site.piece] = Stored(site.lane, std::move(result));

@@ -167,6 +167,26 @@ void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& pla
       keep();
       return all;
     });
+  // With several keys at once, and now and then with more than a launch takes.
+  const RnsKeyRows<Word> others(plan, layout, random);
+  std::vector<std::uint32_t> gs;
+  for (std::size_t left = random.below(4) == 0 ? 18 : 1 + random.below(4); left > 0; --left)
+    gs.push_back(random.below(3) ? static_cast<std::uint32_t>(2 * random.below(plan.N()) + 1) : g);
+  const auto raised = random_rows(plan, to, digits, batch, random);
+  for (const bool adds : {false, true})
+    both.same([&](const RnsOn<Word>& on) {
+      const auto first = on.ops.prepare_key(*on.tables, layout, rows.source()),
+                 second = on.ops.prepare_key(*on.tables, layout, others.source());
+      std::vector<backend::TurnedKey<Word>> terms;
+      for (const std::uint32_t by : gs)
+        terms.push_back({(terms.size() % 2 ? second : first).get(), by});
+      const auto in = put(on.queue, x), from = put(on.queue, raised);
+      backend::ScaledTerm<Word> added{in.slice(), basis, weights};
+      if (!adds) added.x = {};
+      auto out = on.queue.template allocate<Word>(terms.size() * 2 * to.size() * batch * plan.N());
+      on.ops.inner_products(terms, *on.tables, basis, from.slice(), added, out.slice());
+      return get(on.queue, out);
+    });
 }
 
 /// All of `from` to `to`, exact and approximate.

@@ -200,19 +200,7 @@ void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const CheckedScaling<Word>* added, bool onto, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
   const ring::RnsPlan<Word>& plan = tables.plan();
-  InnerAddend<Word> addend = {};
-  addend.onto = onto;
-  if (added) {
-    addend.x = added->x;
-    addend.over = prime_set(added->over);
-    addend.parts = static_cast<std::uint32_t>(added_parts);
-    addend.rows = added->over.size();
-    std::size_t row = 0;
-    product.rows.for_each([&](unsigned i) {
-      const Word w = added->weights[row];
-      addend.weights[row++] = {w, plan.moduli()[i].shoup(w)};
-    });
-  }
+  const InnerAddend<Word> addend = inner_addend(plan, product, added_parts, added, onto);
   const auto chain = chain_of(plan, product.rows);
   if (!key.usual || !chain || !chain->with_special)
     return inner_product_sets(stream, tables, key, product, batch, digits, addend, out);

@@ -163,6 +163,12 @@ void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const CudaRnsSwitchKey<Word>& key, const InnerProduct& product,
                    std::size_t batch, const Word* digits, std::size_t added_parts,
                    const CheckedScaling<Word>* added, bool onto, Word* out);
+/// With several keys of one layout, to one place after another. In rns_sets.cu.
+template <class Word>
+void inner_products(const Stream& stream, const CudaRnsTables<Word>& tables,
+                    std::span<const TurnedKey<Word>> terms, const InnerProduct& product,
+                    std::size_t batch, const Word* digits, std::size_t added_parts,
+                    const CheckedScaling<Word>* added, Word* out);
 /// `added`: whole parts.
 template <class Word>
 void divide(const Stream& stream, const CudaRnsTables<Word>& tables, const Division& division,

@@ -108,16 +108,50 @@ void extend_sets(const Stream& stream, const CudaRnsTables<Word>& tables,
 
 namespace {
 
-template <class Word, bool permuted>
-void launch_inner_product_sets(const Stream& stream, IndexedInnerArguments<Word> a) {
-  const unsigned group = a.batch >= 3 ? 4 : a.batch;
+/// Sets what an inner product has apart from its key and its g; returns the ciphertexts for which a
+/// block reads the key's values.
+template <class Word>
+unsigned set_inner_product(const CudaRnsTables<Word>& tables, const ring::Basis& key_rows,
+                           const InnerProduct& product, std::size_t batch, const Word* digits,
+                           const InnerAddend<Word>& added, Word* out,
+                           IndexedInnerArguments<Word>& a) {
+  const unsigned group = batch >= 3 ? 4 : static_cast<unsigned>(batch);
+  a.digits = digits;
+  a.out = out;
+  a.moduli = tables.moduli.data();
+  a.count = static_cast<std::uint32_t>(product.digits.size());
+  a.row_count = product.rows.size();
+  a.key_limbs = key_rows.size();
+  a.log_N = log2_of(tables.plan().N());
+  a.batch = static_cast<std::uint32_t>(batch);
   a.batch_groups = (a.batch + group - 1) / group;
+  a.added = added;
+  std::size_t row = 0;
+  for (const unsigned i : product.rows.indices()) {
+    a.limb[row] = static_cast<std::uint8_t>(i);
+    a.key_row[row++] = static_cast<std::uint8_t>(key_rows.rank(i));
+  }
+  for (std::size_t d = 0; d < product.digits.size(); ++d)
+    a.digit[d] = static_cast<std::uint8_t>(product.digits[d]);
+  return group;
+}
+
+template <class Word, bool permuted>
+void launch_inner_product_sets(const Stream& stream, unsigned group,
+                               const IndexedInnerArguments<Word>& a) {
   const dim3 grid(pieces(std::size_t{1} << a.log_N, rns_width<Word>) * a.batch_groups, a.row_count);
   launch_chained(stream, "sum_digit_products by index",
                  group == 4   ? sum_digit_products<Word, 4, permuted, true>
                  : group == 2 ? sum_digit_products<Word, 2, permuted, true>
                               : sum_digit_products<Word, 1, permuted, true>,
                  {grid, rns_threads}, a);
+}
+
+/// g^-1 modulo 2^32, and so modulo 2N: every step doubles the bits that are right.
+std::uint32_t inverse_of(std::uint32_t g) {
+  std::uint32_t inverse = g;  // right modulo 8
+  for (unsigned bits = 3; bits < 32; bits *= 2) inverse *= 2 - g * inverse;
+  return inverse;
 }
 
 }  // namespace
@@ -127,28 +161,41 @@ void inner_product_sets(const Stream& stream, const CudaRnsTables<Word>& tables,
                         const CudaRnsSwitchKey<Word>& key, const InnerProduct& product,
                         std::size_t batch, const Word* digits, const InnerAddend<Word>& added,
                         Word* out) {
-  const ring::Basis key_rows = key.layout().rows();
   IndexedInnerArguments<Word> a = {};
-  a.digits = digits;
+  const unsigned group =
+      set_inner_product(tables, key.layout().rows(), product, batch, digits, added, out, a);
   a.key = key.values.data();
-  a.out = out;
-  a.moduli = tables.moduli.data();
-  a.count = static_cast<std::uint32_t>(product.digits.size());
-  a.row_count = product.rows.size();
-  a.key_limbs = key_rows.size();
-  a.log_N = log2_of(tables.plan().N());
-  a.batch = static_cast<std::uint32_t>(batch);
   a.g = product.g;
-  a.added = added;
-  std::size_t row = 0;
-  for (const unsigned i : product.rows.indices()) {
-    a.limb[row] = static_cast<std::uint8_t>(i);
-    a.key_row[row++] = static_cast<std::uint8_t>(key_rows.rank(i));
+  product.g == 1 ? launch_inner_product_sets<Word, false>(stream, group, a)
+                 : launch_inner_product_sets<Word, true>(stream, group, a);
+}
+
+template <class Word>
+void inner_products(const Stream& stream, const CudaRnsTables<Word>& tables,
+                    std::span<const TurnedKey<Word>> terms, const InnerProduct& product,
+                    std::size_t batch, const Word* digits, std::size_t added_parts,
+                    const CheckedScaling<Word>* added, Word* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  const std::uint32_t N = tables.plan().N();
+  ManyInnerArguments<Word> a = {};
+  const unsigned group =
+      set_inner_product(tables, terms[0].key->layout().rows(), product, batch, digits,
+                        inner_addend(tables.plan(), product, added_parts, added, false), out, a);
+  constexpr std::size_t most = tuning::keys_a_launch;
+  for (std::size_t first = 0; first < terms.size(); first += most) {
+    const auto some = terms.subspan(first, std::min(most, terms.size() - first));
+    a.key_count = static_cast<std::uint32_t>(some.size());
+    a.out = out + first * 2 * a.row_count * batch * N;
+    for (std::size_t i = 0; i < some.size(); ++i)
+      a.terms[i] = {static_cast<const CudaRnsSwitchKey<Word>*>(some[i].key)->values.data(),
+                    some[i].g, inverse_of(some[i].g)};
+    const dim3 grid(pieces(N, rns_width<Word>) * a.batch_groups * a.key_count, a.row_count);
+    launch_chained(stream, "sum_digit_products by keys",
+                   group == 4   ? sum_digit_products_by_keys<Word, 4>
+                   : group == 2 ? sum_digit_products_by_keys<Word, 2>
+                                : sum_digit_products_by_keys<Word, 1>,
+                   {grid, rns_threads}, a);
   }
-  for (std::size_t d = 0; d < product.digits.size(); ++d)
-    a.digit[d] = static_cast<std::uint8_t>(product.digits[d]);
-  product.g == 1 ? launch_inner_product_sets<Word, false>(stream, a)
-                 : launch_inner_product_sets<Word, true>(stream, a);
 }
 
 template <class Word>
@@ -182,14 +229,17 @@ void divide_sets(const Stream& stream, const CudaRnsTables<Word>& tables, const 
   launch_chained(stream, "divide_rows", divide_rows<Word>, {grid, rns_threads}, a);
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                \
-  template void extend_sets(const Stream&, const CudaRnsTables<Word>&, const Extension&,       \
-                            std::size_t, const Word*, Word*);                                  \
-  template void inner_product_sets(const Stream&, const CudaRnsTables<Word>&,                  \
-                                   const CudaRnsSwitchKey<Word>&, const InnerProduct&,         \
-                                   std::size_t, const Word*, const InnerAddend<Word>&, Word*); \
-  template void divide_sets(const Stream&, const CudaRnsTables<Word>&, const Division&,        \
-                            std::size_t, std::size_t, const Word*, std::span<const Word>,      \
+#define WHORL_INSTANTIATE(Word)                                                                    \
+  template void extend_sets(const Stream&, const CudaRnsTables<Word>&, const Extension&,           \
+                            std::size_t, const Word*, Word*);                                      \
+  template void inner_product_sets(const Stream&, const CudaRnsTables<Word>&,                      \
+                                   const CudaRnsSwitchKey<Word>&, const InnerProduct&,             \
+                                   std::size_t, const Word*, const InnerAddend<Word>&, Word*);     \
+  template void inner_products(const Stream&, const CudaRnsTables<Word>&,                          \
+                               std::span<const TurnedKey<Word>>, const InnerProduct&, std::size_t, \
+                               const Word*, std::size_t, const CheckedScaling<Word>*, Word*);      \
+  template void divide_sets(const Stream&, const CudaRnsTables<Word>&, const Division&,            \
+                            std::size_t, std::size_t, const Word*, std::span<const Word>,          \
                             std::uint32_t, Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

@@ -6,11 +6,28 @@
 #include <span>
 
 #include "backend/cuda/dispatch/rns.h"
+#include "backend/cuda/kernels/rns.cuh"
 
 namespace whorl::backend::cuda {
 
+/// `added`: what is added to the first `parts` parts, or null; then all, `onto` what is there.
 template <class Word>
-struct InnerAddend;
+InnerAddend<Word> inner_addend(const ring::RnsPlan<Word>& plan, const InnerProduct& product,
+                               std::size_t parts, const CheckedScaling<Word>* added, bool onto) {
+  InnerAddend<Word> out = {};
+  out.onto = onto;
+  if (!added) return out;
+  out.x = added->x;
+  out.over = prime_set(added->over);
+  out.parts = static_cast<std::uint32_t>(parts);
+  out.rows = added->over.size();
+  std::size_t row = 0;
+  product.rows.for_each([&](unsigned i) {
+    const Word w = added->weights[row];
+    out.weights[row++] = {w, plan.moduli()[i].shoup(w)};
+  });
+  return out;
+}
 
 template <class Word>
 void extend_sets(const Stream& stream, const CudaRnsTables<Word>& tables,

@@ -14,6 +14,7 @@
 #include "backend/cuda/kernels/modular.cuh"
 #include "backend/cuda/kernels/ntt.cuh"
 #include "backend/cuda/kernels/vectors.cuh"
+#include "backend/cuda/tuning/rns.h"
 #include "ring/base_conversion.h"
 #include "ring/basis.h"
 
@@ -257,20 +258,14 @@ template <class Word, bool indexed>
 using InnerArgumentsOf =
     std::conditional_t<indexed, IndexedInnerArguments<Word>, InnerArguments<Word>>;
 
-/// Both components of rns_width values of `group` ciphertexts, for which a key's values are read
-/// once. Grid: (pieces of N × groups of the batch, the latter first, so that blocks with the same
-/// key values run together; rows). Bound by memory: count·(1 + 2/group) + 2 words a value.
-template <class Word, unsigned group, bool permuted, bool indexed = false>
-__global__ void __launch_bounds__(rns_threads)
-    sum_digit_products(const __grid_constant__ InnerArgumentsOf<Word, indexed> a) {
-  join_chain();
+/// Both components of rns_width values, from place j on, of `group` ciphertexts from number `first`
+/// on, for which a key's values are read once.
+template <class Word, unsigned group, bool permuted, bool indexed>
+__device__ __forceinline__ void sum_digits(const InnerArgumentsOf<Word, indexed>& a,
+                                           const Word* of_key, std::uint32_t g, std::uint32_t j,
+                                           std::uint32_t first, Word* sums) {
   constexpr unsigned width = rns_width<Word>;
   using Vector = RnsVector<Word>;
-  const std::uint32_t piece = blockIdx.x / a.batch_groups;
-  const std::uint32_t first = (blockIdx.x - piece * a.batch_groups) * group;
-  const std::uint32_t j = (piece * rns_threads + threadIdx.x) * width;
-  const std::uint32_t N = 1u << a.log_N;
-  if (j >= N) return;
   const std::uint32_t row = blockIdx.y;
   std::uint32_t limb, key_row;
   if constexpr (indexed) {
@@ -279,11 +274,11 @@ __global__ void __launch_bounds__(rns_threads)
   } else {
     limb = key_row = a.rows.limb(row);
   }
-  const Gathered<Word> gathered(j, a.log_N, permuted ? a.g : 1);
+  const Gathered<Word> gathered(j, a.log_N, permuted ? g : 1);
   const std::size_t row_words = static_cast<std::size_t>(a.batch) << a.log_N;
   const std::size_t key_words = static_cast<std::size_t>(a.key_limbs) << a.log_N;
   const RnsModulus<Word> m = a.moduli[limb];
-  const Word* key = a.key + (static_cast<std::size_t>(key_row) << a.log_N) + j;
+  const Word* key = of_key + (static_cast<std::size_t>(key_row) << a.log_N) + j;
   const Word* x = a.digits + row * row_words + (static_cast<std::size_t>(first) << a.log_N) +
                   (permuted ? gathered.block : j);
   // Places that are missing from the last group repeat its last ciphertext.
@@ -294,7 +289,8 @@ __global__ void __launch_bounds__(rns_threads)
 #pragma unroll 2
   for (std::uint32_t d = 0; d < a.count; ++d) {
     if constexpr (indexed)
-      key = a.key + (static_cast<std::size_t>(key_row) << a.log_N) + j + a.digit[d] * 2 * key_words;
+      key =
+          of_key + (static_cast<std::size_t>(key_row) << a.log_N) + j + a.digit[d] * 2 * key_words;
     const Vector key_a = *reinterpret_cast<const Vector*>(key);
     const Vector key_b = *reinterpret_cast<const Vector*>(key + key_words);
     Vector v[group];
@@ -342,7 +338,7 @@ __global__ void __launch_bounds__(rns_threads)
           out.word[k] = add_mod<Word>(out.word[k],
                                       mul_shoup<Word>(y.word[k], weight.w, weight.shoup, m.q), m.q);
       }
-      Word* const to = a.out + (c * a.row_count + row) * row_words +
+      Word* const to = sums + (c * a.row_count + row) * row_words +
                        (static_cast<std::size_t>(first + i) << a.log_N) + j;
       if (a.added.onto != 0) {
         const Vector before = *reinterpret_cast<const Vector*>(to);
@@ -353,6 +349,52 @@ __global__ void __launch_bounds__(rns_threads)
       store_vector<Word>(to, out);
     }
   }
+}
+
+/// The same of all of N and the batch. Grid: (pieces of N × groups of the batch, the latter first,
+/// so that blocks with the same key values run together; rows). Bound by memory:
+/// count·(1 + 2/group) + 2 words a value.
+template <class Word, unsigned group, bool permuted, bool indexed = false>
+__global__ void __launch_bounds__(rns_threads)
+    sum_digit_products(const __grid_constant__ InnerArgumentsOf<Word, indexed> a) {
+  join_chain();
+  const std::uint32_t piece = blockIdx.x / a.batch_groups;
+  const std::uint32_t first = (blockIdx.x - piece * a.batch_groups) * group;
+  const std::uint32_t j = (piece * rns_threads + threadIdx.x) * rns_width<Word>;
+  if (j >> a.log_N != 0) return;
+  sum_digits<Word, group, permuted, indexed>(a, a.key, a.g, j, first, a.out);
+}
+
+/// Inner products of the same digits with several keys; the members for one key are not used.
+template <class Word>
+struct ManyInnerArguments : IndexedInnerArguments<Word> {
+  struct Term {
+    const Word* key;
+    std::uint32_t g, inverse;  ///< modulo 2N
+  };
+  std::uint32_t key_count;
+  Term terms[tuning::keys_a_launch];
+};
+
+/// For each key (2, rows, batch, N) to `out`, one after another. Grid: (pieces of N × groups of the
+/// batch × keys, the last first; rows). Blocks that run together read the same piece of the digits,
+/// which X -> X^g moves as a whole: one of them reads it from memory, the others from the cache.
+/// So it is count·(1/keys + 2/group) + 2 words a value and key.
+template <class Word, unsigned group>
+__global__ void __launch_bounds__(rns_threads)
+    sum_digit_products_by_keys(const __grid_constant__ ManyInnerArguments<Word> a) {
+  join_chain();
+  constexpr std::uint32_t words = rns_threads * rns_width<Word>;
+  const std::uint32_t of_keys = blockIdx.x / a.key_count, number = blockIdx.x % a.key_count;
+  const std::uint32_t piece = of_keys / a.batch_groups;
+  const std::uint32_t first = (of_keys - piece * a.batch_groups) * group;
+  const auto& term = a.terms[number];
+  // Where the piece goes to: g^-1 says where from its values come back.
+  const std::uint32_t to = automorphism_value(piece * words, a.log_N, term.inverse) & ~(words - 1);
+  const std::uint32_t j = to + threadIdx.x * rns_width<Word>;
+  if (j >> a.log_N != 0) return;
+  const std::size_t product = (static_cast<std::size_t>(2) * a.row_count * a.batch) << a.log_N;
+  sum_digits<Word, group, true, true>(a, term.key, term.g, j, first, a.out + number * product);
 }
 
 template <class Word>

@@ -15,4 +15,7 @@ inline constexpr std::size_t small_row = std::size_t{1} << 17;
 inline constexpr std::size_t least_wide_digit_row = std::size_t{1} << 18,
                              least_wide_part_row = std::size_t{1} << 16;
 
+/// Keys of one launch of inner products, whose blocks share what they read of the digits.
+inline constexpr unsigned keys_a_launch = 16;
+
 }  // namespace whorl::backend::cuda::tuning

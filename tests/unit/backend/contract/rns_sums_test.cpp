@@ -264,6 +264,81 @@ TYPED_TEST(BackendRnsSums, InnerProductsWithMore) {
   });
 }
 
+/// Inner products of the same digits with several keys: those with each of them.
+TYPED_TEST(BackendRnsSums, InnerProductsWithManyKeys) {
+  using Word = TypeParam;
+  test::Random random;
+  test::on_each_device([&](const test::Executor& on) {
+    const auto queue = on.queue(2);
+    const auto& ops = queue->template rns<Word>();
+    for (const std::size_t count : {1, 2, 5, 16, 19}) {  // and more than a launch takes
+      const Case<Word> c(count, random);
+      const auto& plan = *c.plan;
+      const auto tables = ops.prepare(c.plan);
+      ring::KeyLayout layout = plan.key_layout();
+      ring::Basis basis = plan.level(1 + static_cast<unsigned>(random.below(plan.limbs())));
+      if (count % 2) {
+        layout = {{0, 2, 5}, {{0, 5}, {2}}, {1, 6}};
+        basis = test::random_part(layout.chain, random);
+      }
+      const ring::Basis rows = basis | layout.special;
+      std::vector<std::unique_ptr<const RnsSwitchKey<Word>>> keys;
+      for (std::size_t k = 0; k < 1 + count / 2; ++k)
+        keys.push_back(ops.prepare_key(*tables, layout,
+                                       test::RnsKeyRows<Word>(plan, layout, random).source()));
+      std::vector<TurnedKey<Word>> terms;
+      for (std::size_t i = 0; i < count; ++i)
+        terms.push_back({keys[random.below(keys.size())].get(), c.random_g(random)});
+      std::size_t digits = 0;
+      for (const ring::Basis& digit : layout.digits) digits += !(digit & basis).empty();
+      const std::size_t part = rows.size() * c.batch * c.N();
+      std::vector<Word> weights;
+      for (const auto& q : plan.moduli_of(rows))
+        weights.push_back(static_cast<Word>(random.below(q.value())));
+      Placed<Word> d(*queue, test::random_rows(plan, rows, digits, c.batch, random), random);
+      const Slice<const Word> of = d.slice;
+      for (const std::size_t parts : {0, 1, 2}) {
+        SCOPED_TRACE(c.describe() + ", of level " + basis.describe() + ", " +
+                     std::to_string(parts) + " parts added");
+        Placed<Word> x(*queue, test::random_rows(plan, basis, parts, c.batch, random), random),
+            got(*queue, test::random_rows(plan, rows, count * 2, c.batch, random), random);
+        ops.inner_products(terms, *tables, basis, of, {x.slice, basis, weights}, got.slice);
+        auto due = queue->template allocate<Word>(count * 2 * part);
+        for (std::size_t i = 0; i < count; ++i) {
+          const Slice<Word> own = due.slice().part(i * 2 * part, 2 * part);
+          if (parts == 0)
+            ops.inner_product(*terms[i].key, *tables, basis, terms[i].g, of, own);
+          else
+            ops.inner_product(*terms[i].key, *tables, basis, of,
+                              {x.slice, basis, weights, terms[i].g}, false, own);
+        }
+        ASSERT_TRUE(get<Word>(*queue, got.slice) == get(*queue, due));
+      }
+      // Refused: no term or key, another layout or exponent, sizes that do not fit.
+      auto both = queue->template allocate<Word>(4 * part);
+      const Slice<Word> out = both.slice().part(0, 2 * part);
+      const auto make = [&](const std::vector<TurnedKey<Word>>& some, const ScaledTerm<Word>& more,
+                            Slice<Word> to) {
+        ops.inner_products(some, *tables, basis, of, more, to);
+      };
+      const RnsSwitchKey<Word>* const key = keys[0].get();
+      const ring::KeyLayout other{{0}, {{0}}, {6}};
+      const auto strange =
+          ops.prepare_key(*tables, other, test::RnsKeyRows<Word>(plan, other, random).source());
+      EXPECT_NO_THROW(make({{key, 3}}, {}, out));
+      EXPECT_THROW(make({}, {}, out), ShapeError);
+      EXPECT_THROW(make({{nullptr, 1}}, {}, out), ShapeError);
+      EXPECT_THROW(make({{key, 2}}, {}, out), ParameterError);
+      EXPECT_THROW(make({{key, 1}, {key, 1}}, {}, out), ShapeError);
+      EXPECT_THROW(make({{key, 1}, {strange.get(), 1}}, {}, both.slice()), ParameterError);
+      EXPECT_THROW(make({{key, 1}}, {of.part(0, c.N() * c.batch), basis, weights, 3}, out),
+                   ParameterError);
+      EXPECT_THROW(make({{key, 1}}, {out.part(0, basis.size() * c.batch * c.N()), basis}, out),
+                   ShapeError);
+    }
+  });
+}
+
 TYPED_TEST(BackendRnsSums, Errors) {
   using Word = TypeParam;
   test::Random random;
