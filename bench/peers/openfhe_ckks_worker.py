@@ -36,7 +36,7 @@ def chosen(shape: dict[str, Any]) -> Any:
     parameters.SetSecurityLevel(openfhe.HEStd_128_classic)
     parameters.SetRingDim(shape["N"])
     parameters.SetScalingModSize(shape["scale_bits"])
-    parameters.SetFirstModSize(60)
+    parameters.SetFirstModSize(shape["first_bits"])
     parameters.SetNumLargeDigits(shape["dnum"])
     parameters.SetCKKSDataType(openfhe.COMPLEX)
     parameters.SetBatchSize(shape["N"] // 2)
@@ -100,7 +100,7 @@ def bootstrap(shape: dict[str, Any]) -> tuple[dict[str, Callable[[], Any]], dict
 
 
 def main() -> None:
-    """Argument: {"what", "depth", "N", "scale_bits", "dnum"}; reads {"op", "runs"}."""
+    """Argument: what, depth, N, scale_bits, first_bits, dnum; reads {"op", "runs"}."""
     shape: dict[str, Any] = json.loads(sys.argv[1])
     make = bootstrap if shape["what"] == "bootstrap" else operations
     made, about = make(shape)
