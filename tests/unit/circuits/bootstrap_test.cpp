@@ -69,7 +69,6 @@ void expect_refreshed(const Party& party, const Array& x, const Complexes& value
     EXPECT_EQ(y.info().count, x.info().count);
     EXPECT_EQ(y.info().length, x.info().length);
     const double error = worst(party.client.decrypt_raw(party.server.download(y)), values);
-    if (getenv("SHOW")) printf("bits %.2f stated %.2f\n", -std::log2(error), -y.info().error);
     EXPECT_LT(error, 8 * std::exp2(y.info().error));
     EXPECT_GT(error, std::exp2(y.info().error - 8));
     EXPECT_LT(error, std::exp2(-18));
@@ -160,8 +159,6 @@ TEST(CkksBootstrap, IterationsGiveBits) {
   };
   EXPECT_EQ(twice.info().level, once.info().level - 1);
   EXPECT_EQ(twice.info().scale, party.server.parameters().scale(twice.info().level));
-  if (getenv("SHOW"))
-    printf("once %.2f twice %.2f stated %.2f\n", bits(once), bits(twice), -twice.info().error);
   EXPECT_GT(bits(twice), bits(once) + 4);
   EXPECT_GT(bits(twice), 27);
   EXPECT_GT(bits(twice), -twice.info().error - 3);
@@ -198,9 +195,10 @@ TEST(CkksBootstrap, FailuresAreAsFrequentAsTheBound) {
   double wrong = 0;
   for (const Complex& z : got)
     for (const double part : {z.real(), z.imag()}) wrong += std::abs(part - 0.5) > 0x1p-10 ? 1 : 0;
-  const double expected = 2 * slots * count * beyond[4];
-  if (getenv("SHOW")) printf("wrong %.0f expected %.1f\n", wrong, expected);
-  EXPECT_NEAR(wrong, expected, 5 * std::sqrt(expected));
+  // Just beyond its range the polynomial is still close to the cosine for some values.
+  const double values = 2 * slots * count, most = values * beyond[4], least = values * beyond[5];
+  EXPECT_LT(wrong, most + 5 * std::sqrt(most));
+  EXPECT_GT(wrong, least - 5 * std::sqrt(least));
 }
 
 TEST(CkksBootstrap, RefusesWhatItCannotRefresh) {
