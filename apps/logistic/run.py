@@ -113,12 +113,12 @@ def report(
 def tell(r: dict[str, Any]) -> None:
     """Says what happened in plain words."""
     refreshed = r["seconds_bootstraps"]
+    times = f"{len(refreshed)} bootstrap{'' if len(refreshed) == 1 else 's'}"
     print(f"""
 What happened
-  A client encrypted {r["samples"]:,} handwritten digits, 3s and 8s. A server that holds no
-  secret key trained logistic regression on them: {r["iterations"]} iterations with mini-batches of
-  {r["batch"]:,}, and {len(refreshed)} bootstraps that refreshed the weights. The client decrypted
-  the weights.
+  A client encrypted {r["samples"]:,} handwritten digits, 3s and 8s. A server that holds no secret
+  key trained logistic regression on them, in {r["iterations"]} iterations with mini-batches of
+  {r["batch"]:,} and {times} in between. The client decrypted the weights.
 """)
 
     def share(accuracy: float) -> str:
