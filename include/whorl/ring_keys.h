@@ -19,13 +19,23 @@ struct RingPublicKey {
   WordArray b;  ///< (limbs, N), evaluation form
 };
 
+/// From what to what a switching key leads, and over which primes.
+enum class SwitchRole : std::uint8_t {
+  usual = 0,       ///< s(X^g)^power to s, over all primes
+  low = 1,         ///< the same over the primes of the lowest levels, for bootstrapping
+  to_sparse = 2,   ///< s to the sparse secret of bootstrapping, over the primes of level 0
+  from_sparse = 3  ///< from there to s, over all primes
+};
+
 /// A key of hybrid key switching from s(X^g)^power to s. The bodies b have the shape (digits, limbs
-/// + special, N), in evaluation form; the uniform halves are expanded from the seed.
+/// + special, N), in evaluation form (fewer primes where the role says so); the uniform halves are
+/// expanded from the seed.
 struct RingSwitchKey {
   std::uint32_t g = 1;
   unsigned power = 1;
   Seed seed;
   WordArray b;
+  SwitchRole role = SwitchRole::usual;
 };
 
 /// The keys that a server gets.

@@ -7,8 +7,10 @@
 #include <set>
 #include <string>
 
+#include "circuits/ckks_maps.h"
 #include "math/text.h"
 #include "schemes/ckks/access.h"
+#include "schemes/ckks/derived.h"
 #include "whorl/circuits/linear_maps.h"
 #include "whorl/error.h"
 
@@ -20,6 +22,11 @@ namespace {
 
 using Complex = std::complex<double>;
 
+std::int64_t modulo(std::int64_t k, std::uint64_t period) {
+  const auto n = static_cast<std::int64_t>(period);
+  return ((k % n) + n) % n;
+}
+
 /// Diagonals first + stride·(giant·babies + baby).
 struct MapSteps {
   std::int64_t first = 0, stride = 1;
@@ -28,11 +35,15 @@ struct MapSteps {
 
   std::int64_t baby(std::size_t b) const { return first + stride * static_cast<std::int64_t>(b); }
   std::int64_t giant() const { return stride * static_cast<std::int64_t>(babies); }
+  std::vector<std::int64_t> rotations(std::uint64_t period) const;
 };
 
-std::int64_t modulo(std::int64_t k, std::uint64_t period) {
-  const auto n = static_cast<std::int64_t>(period);
-  return ((k % n) + n) % n;
+std::vector<std::int64_t> MapSteps::rotations(std::uint64_t period) const {
+  std::set<std::int64_t> out;
+  for (const std::size_t b : used) out.insert(baby(b));
+  if (giants > 1) out.insert(giant());
+  std::erase_if(out, [&](std::int64_t k) { return modulo(k, period) == 0; });
+  return {out.begin(), out.end()};
 }
 
 /// The indices as a run that begins behind the largest gap of the circle, around 0 if it can be.
@@ -124,6 +135,7 @@ MapSteps checked_steps(const LinearMap& map) {
 
 struct EncodedMap::Storage {
   unsigned level = 0;
+  SwitchRole role = SwitchRole::usual;
   std::uint64_t period = 1, length = 1, columns = 0;
   MapSteps steps;
   Account::Map known;
@@ -189,34 +201,44 @@ LinearMap matrix_map(std::span<const Complex> values, std::size_t rows, std::siz
 }
 
 std::vector<std::int64_t> rotations_of(const LinearMap& map) {
-  const MapSteps steps = checked_steps(map);
-  std::set<std::int64_t> out;
-  for (const std::size_t b : steps.used) out.insert(steps.baby(b));
-  if (steps.giants > 1) out.insert(steps.giant());
-  std::erase_if(out, [&](std::int64_t k) { return modulo(k, map.period) == 0; });
-  return {out.begin(), out.end()};
+  return checked_steps(map).rotations(map.period);
+}
+
+std::vector<std::int64_t> rotations_of_diagonals(std::uint64_t period,
+                                                 const std::set<std::int64_t>& diagonals) {
+  return steps_of(unrolled(diagonals, static_cast<std::int64_t>(period))).rotations(period);
 }
 
 EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, double scale) {
+  const unsigned depth = server.parameters().depth();
+  if (level == 0 || level > depth)
+    throw ParameterError("level = " + std::to_string(level) + " of a linear map is outside 1 … " +
+                         std::to_string(depth));
+  if (scale == 0) scale = server.parameters().scale(level);
+  return encode_for(server, map, level, scale, SwitchRole::usual);
+}
+
+EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level, double scale,
+                      SwitchRole role) {
   const Parameters& parameters = server.parameters();
   if (map.period > parameters.slots())
     throw ShapeError("a linear map of period " + std::to_string(map.period) +
                      " was given for ciphertexts of " + std::to_string(parameters.slots()) +
                      " slots");
-  if (level == 0 || level > parameters.depth())
-    throw ParameterError("level = " + std::to_string(level) + " of a linear map is outside 1 … " +
-                         std::to_string(parameters.depth()));
-  if (scale == 0) scale = parameters.scale(level);
   if (!(scale >= 1 && std::isfinite(scale)))
     throw ParameterError("scale = " + math::text_of(scale) + " of a linear map is below 1");
 
   EncodedMapAccess::Storage out;
   out.steps = checked_steps(map);
   out.level = level;
+  // Without rotations the evaluator takes the primes of usual keys.
+  out.role = out.steps.rotations(map.period).empty() ? SwitchRole::usual : role;
   out.period = map.period;
   out.length = map.length;
   out.columns = map.columns;
   out.known = {scale, 0, map.diagonals.size(), true};
+  const ring::Basis basis =
+      basis_of(parameters, level) | layout_of(parameters.literal(), out.role).special;
   std::vector<double> sums(map.period);
   out.plains.resize(out.steps.giants * out.steps.babies);
   for (const auto& [k, values] : map.diagonals) {
@@ -231,7 +253,7 @@ EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, do
     for (std::uint64_t j = 0; j < map.period; ++j)
       turned[j] =
           values[static_cast<std::size_t>(modulo(static_cast<std::int64_t>(j) - turn, map.period))];
-    out.plains[place] = Access::encode(server, turned, scale, level);
+    out.plains[place] = Access::encode(server, turned, scale, basis);
   }
   out.known.gain = std::max(-200.0, std::log2(std::ranges::max(sums)));
   return EncodedMapAccess::wrap(std::move(out));
@@ -254,23 +276,28 @@ Array apply(const Server& server, const Array& x, const EncodedMap& map) {
   if (x.info().level < of.level)
     throw NoiseError("a linear map for level " + std::to_string(of.level) +
                      " meets a ciphertext of level " + std::to_string(x.info().level));
-  rlwe::Evaluator::LinearMap steps;
-  steps.giants = of.steps.giants;
-  for (std::size_t b = 0; b < of.steps.babies; ++b)
-    steps.babies.push_back(
-        of.steps.used.contains(b) ? Access::rotation(server, of.period, of.steps.baby(b)) : 0);
-  if (steps.giants > 1) steps.giant = Access::rotation(server, of.period, of.steps.giant());
-  steps.plain = [&](std::size_t giant, std::size_t baby) { return of.plain(giant, baby); };
-
   const Account& account = Access::account(server);
   return Access::fleet(server).together([&] {
     const Array two = server.lower(server.relinearise(x), of.level);
     const CiphertextInfo known =
         account.rescale(account.linear_map(two.info(), of.known, of.length));
-    return Access::put(known, Access::evaluator(server).linear_map(Access::residues(two), steps,
-                                                                   Access::keys(server),
-                                                                   account.basis(of.level - 1), 1));
+    return Access::put(known, mapped(server, Access::residues(two), map));
   });
+}
+
+rlwe::Array mapped(const Server& server, const rlwe::Array& x, const EncodedMap& map) {
+  const auto& of = EncodedMapAccess::storage(map);
+  const auto rotation = [&](std::int64_t slots) {
+    return Access::rotation(server, of.period, slots, of.role);
+  };
+  rlwe::Evaluator::LinearMap steps;
+  steps.giants = of.steps.giants;
+  for (std::size_t b = 0; b < of.steps.babies; ++b)
+    steps.babies.push_back(of.steps.used.contains(b) ? rotation(of.steps.baby(b)) : 0);
+  if (steps.giants > 1) steps.giant = rotation(of.steps.giant());
+  steps.plain = [&](std::size_t giant, std::size_t baby) { return of.plain(giant, baby); };
+  return Access::evaluator(server).linear_map(x, steps, Access::keys(server, of.role),
+                                              Access::account(server).basis(of.level - 1), 1);
 }
 
 }  // namespace whorl::ckks

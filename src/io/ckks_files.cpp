@@ -79,7 +79,8 @@ struct Codec<Parameters> : ParametersCodec<Parameters, FrameType::ckks_parameter
 template <>
 struct Codec<PublicKey> : PublicKeyCodec<PublicKey, FrameType::ckks_public_key, fresh_primes> {};
 template <>
-struct Codec<EvaluationKeys> : SwitchKeysCodec<EvaluationKeys, FrameType::ckks_evaluation_keys> {};
+struct Codec<EvaluationKeys>
+    : SwitchKeysCodec<EvaluationKeys, FrameType::ckks_evaluation_keys, ckks::layout_of> {};
 
 WHORL_INSTANTIATE_FILES(Parameters);
 WHORL_INSTANTIATE_FILES(Ciphertexts);

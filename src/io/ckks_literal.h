@@ -4,9 +4,22 @@
 #include <tuple>
 
 #include "io/codec.h"
+#include "io/tagged.h"
 #include "whorl/ckks/parameters.h"
 
 namespace whorl::io {
+
+template <>
+struct StructFields<ckks::BootstrapLiteral> {
+  using Shape = ckks::BootstrapLiteral;
+  static constexpr std::tuple fields{Field{1, "bootstrap.weight", &Shape::weight},
+                                     Field{2, "bootstrap.range", &Shape::range},
+                                     Field{3, "bootstrap.to_coefficients", &Shape::to_coefficients},
+                                     Field{4, "bootstrap.to_slots", &Shape::to_slots},
+                                     Field{5, "bootstrap.degree", &Shape::degree},
+                                     Field{6, "bootstrap.doublings", &Shape::doublings},
+                                     Field{7, "bootstrap.log2_ratio", &Shape::log2_ratio}};
+};
 
 /// Levels are pairs of u32: terminals, mains.
 template <>
@@ -20,7 +33,8 @@ struct LiteralCodec<ckks::Parameters> {
                                      Field{6, "digit_limbs", &Literal::digit_limbs},
                                      Field{7, "sigma", &Literal::sigma},
                                      Field{8, "log2_scale", &Literal::log2_scale},
-                                     Field{9, "name", &Literal::name, max_name_bytes}};
+                                     Field{9, "name", &Literal::name, max_name_bytes},
+                                     Field{10, "bootstrap", &Literal::bootstrap}};
 };
 
 }  // namespace whorl::io

@@ -4,11 +4,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,6 +20,7 @@
 #include "lattice/rlwe/uniform.h"
 #include "ring/basis.h"
 #include "whorl/common.h"
+#include "whorl/ring_keys.h"
 #include "whorl/word_array.h"
 
 namespace whorl::io {
@@ -151,8 +156,9 @@ struct PublicKeyCodec {
   }
 };
 
-/// Of each key g, power and seed; then the bodies (digits, limbs + special, N) of them all.
-template <class Keys, FrameType type>
+/// Of each key g, power, role and seed; then the bodies (digits, rows, N) of them all. `layout_of`
+/// says what keys of a role are over; without it there are only usual keys, over all primes.
+template <class Keys, FrameType type, auto layout_of = nullptr>
 struct SwitchKeysCodec {
   static constexpr FrameKind kind{.type = type};
 
@@ -161,15 +167,16 @@ struct SwitchKeysCodec {
     out.fields().value(static_cast<std::uint32_t>(value.keys.size()));
     out.fields().zeros(4);
     for (const auto& key : value.keys) {
-      entries.check(key.g, key.power);
+      check_role(value.parameters, static_cast<std::uint32_t>(key.role));
+      entries.check(key.g, key.power, key.role);
       out.fields().value(key.g);
-      out.fields().value(static_cast<std::uint32_t>(key.power));
+      out.fields().value(static_cast<std::uint32_t>(key.power) |
+                         static_cast<std::uint32_t>(key.role) << role_shift);
       out.fields().bytes(key.seed);
     }
     out.align();
     // N is a multiple of 64: each key ends aligned.
-    const WordRule rule = body_rule(value.parameters);
-    for (const auto& key : value.keys) out.words(key.b, rule);
+    for (const auto& key : value.keys) out.words(key.b, body_rule(value.parameters, key.role));
   }
 
   template <class Parameters>
@@ -178,22 +185,34 @@ struct SwitchKeysCodec {
     in.fields().zeros(4, what);
     ByteReader heads(in.fields().skip(std::uint64_t{count} * entry_bytes, what));
     in.align();
-    const WordRule rule = body_rule(parameters);
-    const std::uint64_t body_bytes = rule.bytes();
-    ByteReader bodies(in.fields().skip(checked_product(count, body_bytes, what), what));
+    struct Head {
+      std::uint32_t g, power;
+      Seed seed;
+      SwitchRole role;
+      ByteSpan body;
+    };
+    std::vector<Head> each;
+    Entries entries(parameters.N());
+    std::array<std::optional<WordRule>, roles> rules;
+    while (heads.remaining() != 0) {
+      const auto g = heads.value<std::uint32_t>(what);
+      const auto power = heads.value<std::uint32_t>(what);
+      const auto role = static_cast<SwitchRole>(check_role(parameters, power >> role_shift));
+      auto& rule = rules[static_cast<std::size_t>(role)];
+      if (!rule) rule = body_rule(parameters, role);
+      const auto seed = heads.array<32>(what);
+      entries.check(g, power & power_mask, role);
+      each.push_back({g, power & power_mask, seed, role, in.fields().skip(rule->bytes(), what)});
+    }
     check_proportion(in, parameters, count);
     in.finish();
 
     Keys result{parameters, in.header().key_id, {}};
     reserve(result.keys, count, what);
-    Entries entries(parameters.N());
-    for (std::uint32_t k = 0; k < count; ++k) {
-      const auto g = heads.value<std::uint32_t>(what);
-      const auto power = heads.value<std::uint32_t>(what);
-      const auto seed = heads.array<32>(what);
-      entries.check(g, power);
-      result.keys.push_back({g, power, seed, in.words({rule, bodies.take(body_bytes, what)})});
-    }
+    for (const Head& head : each)
+      result.keys.push_back({head.g, head.power, head.seed,
+                             in.words({*rules[static_cast<std::size_t>(head.role)], head.body}),
+                             head.role});
     return result;
   }
 
@@ -201,24 +220,48 @@ struct SwitchKeysCodec {
   static constexpr const char* what = "evaluation keys";
   static constexpr unsigned max_power = 7;
   static constexpr std::size_t entry_bytes = 40;
+  /// The highest byte of a power is the role.
+  static constexpr unsigned role_shift = 24, roles = 4;
+  static constexpr std::uint32_t power_mask = (std::uint32_t{1} << role_shift) - 1;
+  static constexpr bool has_roles =
+      !std::is_same_v<std::remove_const_t<decltype(layout_of)>, std::nullptr_t>;
+
+  /// FormatError for a role that keys of these parameters do not have.
+  template <class Parameters>
+  static std::uint32_t check_role(const Parameters& p, std::uint32_t role) {
+    std::uint32_t most = 0;
+    if constexpr (has_roles) most = p.literal().bootstrap ? roles - 1 : 0;
+    if (role > most)
+      throw FormatError(std::string(what) + ": the role of a key is " + std::to_string(role) +
+                        "; under these parameters it may be at most " + std::to_string(most));
+    return role;
+  }
 
   /// FormatError for a power of s(X^g) that no client makes a key of, or that is there twice.
   class Entries {
    public:
     explicit Entries(std::uint32_t N) : N_(N) {}
-    void check(std::uint32_t g, std::uint32_t power) {
-      const bool relinearises = g == 1 && power >= 2 && power <= max_power;
-      const bool rotates = power == 1 && g > 1 && g % 2 == 1 && g < 2 * N_;
-      const std::string which = "for s(X^" + std::to_string(g) + ")^" + std::to_string(power);
-      if (!relinearises && !rotates)
+    void check(std::uint32_t g, std::uint32_t power, SwitchRole role) {
+      const bool relinearises =
+          role == SwitchRole::usual && g == 1 && power >= 2 && power <= max_power;
+      const bool rotates = (role == SwitchRole::usual || role == SwitchRole::low) && power == 1 &&
+                           g > 1 && g % 2 == 1 && g < 2 * N_;
+      const bool changes_secret =
+          (role == SwitchRole::to_sparse || role == SwitchRole::from_sparse) && g == 1 &&
+          power == 1;
+      const std::string which =
+          "for s(X^" + std::to_string(g) + ")^" + std::to_string(power) +
+          (role == SwitchRole::usual ? ""
+                                     : " of role " + std::to_string(static_cast<unsigned>(role)));
+      if (!relinearises && !rotates && !changes_secret)
         throw FormatError(std::string(what) + ": no client makes a key " + which);
-      if (!seen_.emplace(g, power).second)
+      if (!seen_.emplace(g, power, role).second)
         throw FormatError(std::string(what) + ": there are two keys " + which);
     }
 
    private:
     std::uint32_t N_;
-    std::set<std::pair<std::uint32_t, std::uint32_t>> seen_;
+    std::set<std::tuple<std::uint32_t, std::uint32_t, SwitchRole>> seen_;
   };
 
   /// A server makes tables for the keys' parameters: 8 words for each coefficient of each prime, in
@@ -241,10 +284,18 @@ struct SwitchKeysCodec {
   }
 
   template <class Parameters>
-  static WordRule body_rule(const Parameters& p) {
+  static WordRule body_rule(const Parameters& p, SwitchRole role) {
     std::vector<std::uint64_t> primes = p.literal().chain;
     primes.insert(primes.end(), p.literal().special.begin(), p.literal().special.end());
-    return {std::uint64_t{p.digits()} * primes.size(), p.N(), p.word_bytes(), primes, "b"};
+    std::uint64_t digits = p.digits();
+    if constexpr (has_roles) {
+      const ring::KeyLayout layout = layout_of(p.literal(), role);
+      std::vector<std::uint64_t> rows;
+      layout.rows().for_each([&](unsigned i) { rows.push_back(primes[i]); });
+      primes = std::move(rows);
+      digits = layout.digits.size();
+    }
+    return {digits * primes.size(), p.N(), p.word_bytes(), primes, "b"};
   }
 };
 

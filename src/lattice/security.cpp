@@ -91,8 +91,10 @@ double family_bound(std::span<const Row> family, double n) {
 
 std::string describe(std::span<const Row> family, double n, bool extrapolated) {
   std::ostringstream text;
-  text << (family[0].secret == SecretKind::binary ? "binary" : "ternary") << " secret, q = 2^"
-       << family[0].log2_modulus << ", measured at n = " << family.front().n;
+  text << (family[0].secret == SecretKind::binary     ? "binary"
+           : family[0].secret == SecretKind::sparse32 ? "sparse (weight 32)"
+                                                      : "ternary")
+       << " secret, q = 2^" << family[0].log2_modulus << ", measured at n = " << family.front().n;
   if (family.size() > 1) text << " … " << family.back().n;
   text << (extrapolated ? "; extrapolated to n = " : "; n = ") << n;
   return text.str();

@@ -7,7 +7,8 @@
 namespace whorl::lattice {
 
 /// Distribution of a secret key's coefficients, as far as its security depends on it.
-enum class SecretKind : std::uint8_t { binary = 0, ternary = 1, gaussian = 2 };
+/// (sparse32: 32 of them are 1 or -1, the others 0.)
+enum class SecretKind : std::uint8_t { binary = 0, ternary = 1, gaussian = 2, sparse32 = 3 };
 
 /// A lower bound on the bits of work of the best known attack, read off the table.
 struct SecurityBound {

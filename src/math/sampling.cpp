@@ -109,6 +109,30 @@ void sample_ternary(PrivateStream& stream, std::span<int32_t> out) {
   }
 }
 
+void sample_sparse(PrivateStream& stream, uint32_t weight, std::span<int32_t> out) {
+  if (weight > out.size() || out.size() >= size_t{1} << 32)
+    throw ParameterError("a sparse secret of weight " + std::to_string(weight) + " in " +
+                         std::to_string(out.size()) + " places cannot be sampled");
+  Block<uint64_t> choices, signs;
+  uint64_t left = weight;
+  for (size_t done = 0; done < out.size();) {
+    const size_t count = std::min(choices.words.size(), out.size() - done);
+    choices.draw(stream, count);
+    signs.draw(stream, count);
+    for (size_t i = 0; i < count; ++i) {
+      const uint64_t places = out.size() - done - i;
+      const auto at =
+          static_cast<uint64_t>((static_cast<unsigned __int128>(choices.words[i]) * places) >> 64);
+      // at < left, as the sign of the difference: both are below 2^32.
+      const uint64_t chosen = (at - left) >> 63;
+      left -= chosen;
+      const auto sign = static_cast<int32_t>(signs.words[i] & 1) * 2 - 1;
+      out[done + i] = static_cast<int32_t>(chosen) * sign;
+    }
+    done += count;
+  }
+}
+
 GaussianSampler::GaussianSampler(double sigma) : sigma_(sigma) {
   if (!(sigma >= 0.5 && sigma <= 64)) {
     throw ParameterError("sigma = " + text_of(sigma) + " is outside [0.5, 64]");

@@ -16,6 +16,12 @@ void sample_binary(PrivateStream& stream, std::span<int32_t> out);
 /// 2^-64 of 1/3, so that a sample is within statistical distance 2^-64 of uniform.
 void sample_ternary(PrivateStream& stream, std::span<int32_t> out);
 
+/// `weight` places, uniformly chosen, hold 1 or -1, the others 0. Place by place with probability
+/// (places of them left)/(places left), by 64-bit words: within statistical distance
+/// out.size()·2^-64 of uniform. ParameterError if there are fewer than `weight` places, or 2^32 and
+/// more.
+void sample_sparse(PrivateStream& stream, uint32_t weight, std::span<int32_t> out);
+
 /// The discrete Gaussian over the integers: P(x) proportional to exp(-x^2 / (2 sigma^2)), by
 /// inversion of the cumulative table of |x| (Peikert, "An efficient and parallel Gaussian sampler
 /// for lattices", CRYPTO 2010, section 4.1) with a separate sign. Probabilities are multiples of

@@ -1,7 +1,7 @@
 """How precisely polynomials of a CKKS bootstrap reduce values modulo 1, by degree.
 
 A bootstrap must turn t = I + m/r into m, where |I| < K is an integer and |m| <= 1. It evaluates
-cos(2π(t - 1/4)/2^d) by a polynomial, doubles the angle d times, which gives sin(2πt), and
+cos(2π(t - 1/4)/2^d + π/2) by a polynomial, doubles the angle d times, which gives sin(2πt), and
 multiplies by r/(2π). This prints the bits that are left of m in the worst case. They are those of
 Chebyshev's interpolation of the cosine over all of -K … K, and those of the polynomial that is
 fitted to the cosine and its derivative at the integers alone, where larger |I| count less.
@@ -23,7 +23,8 @@ Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 
 def angle(t: Floats, doublings: int) -> Floats:
-    return 2 * np.pi * (t - 0.25) / 2**doublings
+    # A quarter turn more: whole turns at the end, and where t is near 0 doubling errs least.
+    return 2 * np.pi * (t - 0.25 + 2 ** (doublings - 2)) / 2**doublings
 
 
 def interpolated(degree: int, doublings: int) -> Floats:

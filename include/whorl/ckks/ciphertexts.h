@@ -78,6 +78,9 @@ struct KeyRequest {
   unsigned relinearise = 3;
   std::vector<std::int64_t> rotations;  ///< slots to rotate by, to the left
   bool conjugate = false;               ///< whether values can be conjugated
+  // What bootstrapping needs; request_bootstrap fills it in.
+  bool sparse = false;                           ///< the keys to the sparse secret and back
+  std::vector<std::int64_t> low_rotations = {};  ///< rotations at the lowest levels only
 };
 
 /// Bytes of the keys that a request asks for, without making them.

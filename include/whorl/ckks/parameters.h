@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,28 @@ namespace whorl::ckks {
 struct LevelPrimes {
   unsigned terminals = 0, mains = 0;
   bool operator==(const LevelPrimes&) const = default;
+};
+
+/// How ciphertexts are refreshed (bootstrapped): their slots are moved to the coefficients, at the
+/// lowest levels; the modulus is raised under a sparse secret (Bossuat, Troncoso-Pastoriza, Hubaux,
+/// ACNS 2022), so that multiples of the small modulus are added; the coefficients are moved back to
+/// the slots, where a polynomial takes the multiples off. docs/adr/0005 has the polynomial.
+struct BootstrapLiteral {
+  std::uint32_t weight = 32;  ///< coefficients of the sparse secret that are 1 or -1, 8 … 64
+  std::uint32_t range = 16;   ///< multiples of the modulus are below this, 2 … 32
+  std::uint32_t to_coefficients = 3;  ///< levels from slots to coefficients, 1 … 6
+  std::uint32_t to_slots = 4;         ///< levels back, 1 … 6
+  std::uint32_t degree = 31;          ///< of the polynomial, 3 … 127
+  std::uint32_t doublings = 3;        ///< of its result's angle, 1 … 6
+  /// log2 of the modulus of level 0 over the scale there, 6 … 20: values are to the modulus as 1 to
+  /// this. A larger one makes the sine straighter, and coarser.
+  double log2_ratio = 14;
+  bool operator==(const BootstrapLiteral&) const = default;
+
+  /// Levels of the polynomial and of the doublings.
+  unsigned sine() const;
+  /// Levels above those that users see.
+  unsigned above() const { return sine() + to_slots; }
 };
 
 /// Plain data; nothing is checked until Parameters::create.
@@ -36,6 +59,8 @@ struct ParameterLiteral {
   unsigned digit_limbs = 1;            ///< primes of the chain in a digit of key switching
   double sigma = 3.19;                 ///< standard deviation of errors
   double log2_scale = 40;              ///< log2 of the scale at level 0
+  /// With it ciphertexts can be refreshed; bootstrap->above() of the levels are only for that.
+  std::optional<BootstrapLiteral> bootstrap = {};
   bool operator==(const ParameterLiteral&) const = default;
 };
 
@@ -51,6 +76,9 @@ struct Requirements {
   /// 32: primes of 25 to 31 bits, two and more a level. 64: one prime a level, for scales of 46
   /// bits and more.
   unsigned word_bits = 32;
+  /// Whether ciphertexts can be refreshed. Then `depth` counts the levels between refreshes; the
+  /// three levels from which slots are moved to coefficients come below them.
+  bool bootstrap = false;
 };
 
 /// Validated, immutable parameters; cheap to copy.
@@ -67,8 +95,13 @@ class Parameters {
   std::uint32_t N() const { return literal().N; }
   /// The most values that a ciphertext holds in slots: N/2.
   std::uint32_t slots() const { return N() / 2; }
-  /// The highest level: how often a fresh ciphertext can be rescaled.
-  unsigned depth() const { return static_cast<unsigned>(literal().levels.size()) - 1; }
+  /// The highest level of users' ciphertexts, that of fresh ones and of refreshed ones: how often
+  /// they can be rescaled.
+  unsigned depth() const {
+    return top() - (literal().bootstrap ? literal().bootstrap->above() : 0);
+  }
+  /// The highest level of all. Those above depth() are used while ciphertexts are refreshed.
+  unsigned top() const { return static_cast<unsigned>(literal().levels.size()) - 1; }
   unsigned limbs() const { return static_cast<unsigned>(literal().chain.size()); }
   unsigned special() const { return static_cast<unsigned>(literal().special.size()); }
   unsigned digits() const { return (limbs() + literal().digit_limbs - 1) / literal().digit_limbs; }
@@ -76,7 +109,7 @@ class Parameters {
   unsigned word_bytes() const { return ring_word_bytes(literal().chain[0]); }
 
   /// Which primes of the chain a ciphertext of that level has, ascending. ParameterError for a
-  /// level above depth().
+  /// level above top().
   const std::vector<unsigned>& primes(unsigned level) const;
   /// log2 of the product of these primes.
   double log2_Q(unsigned level) const;
@@ -86,13 +119,20 @@ class Parameters {
   /// The canonical scale of a level: 2^log2_scale at level 0, and above it the one whose square,
   /// divided by ratio(level), is the canonical scale of the level below. So products of two
   /// ciphertexts with canonical scales have one again after rescaling. (Cheddar, §4, rounded to
-  /// doubles.)
+  /// doubles.) Above depth() the ladder goes on from that scale times 2^log2_ratio/(2·pi), at which
+  /// a sine of small angles is its angle.
   double scale(unsigned level) const;
   double log2_QP() const;  ///< of all primes: what keys are modulo
   double log2_P() const;
-  /// Lower bound of the security of the keys in bits. All keys are modulo the product of all
-  /// primes.
+  /// Lower bound of the security of the keys in bits, each at its own modulus: the product of all
+  /// primes, but for the key to the sparse secret.
   double security_bits() const;
+  /// The same of the key to the sparse secret of bootstrapping alone; ParameterError without that.
+  double sparse_security_bits() const;
+  /// log2 of a bound of the probability that one refresh of a full ciphertext gives wrong values:
+  /// that some of N sums of weight + 1 numbers, uniform in ±1/2, is beyond what the polynomial is
+  /// made for (Irwin and Hall's distribution). ParameterError without bootstrapping.
+  double log2_failure() const;
 
   /// BLAKE2b-128 over all fields that change ciphertexts or keys.
   const Digest& digest() const;

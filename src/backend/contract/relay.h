@@ -68,8 +68,8 @@ class RelayFft : public FftOps {
   const FftOps& behind_;
 };
 
-/// Weighted sums call the other entries of this class, so that they also use an entry that a
-/// derived class overrides.
+/// Weighted sums, and inner products to which something is added, call the other entries of this
+/// class, so that they also use an entry that a derived class overrides.
 template <class Word>
 class RelayRns : public RnsOps<Word> {
  public:
@@ -116,6 +116,16 @@ class RelayRns : public RnsOps<Word> {
                   std::size_t b_parts, std::size_t batch, bool one_b, const Word* a, const Word* b,
                   Word* out) const override {
     behind_.run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a, b, out);
+  }
+  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                    std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
+                    Word* out) const override {
+    behind_.run_products(tables, basis, parts, batch, terms, onto, out);
+  }
+  void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                       std::size_t batch, std::span<const CheckedScaling<Word>> terms, bool onto,
+                       Word* out) const override {
+    behind_.run_combination(tables, basis, parts, batch, terms, onto, out);
   }
 
  private:

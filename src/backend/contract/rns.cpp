@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "backend/contract/ring.h"
 #include "ring/automorphism.h"
 
 namespace whorl::backend {
@@ -154,16 +153,38 @@ InnerProduct RnsOps<Word>::product_of(const char* what, const Key& key, const Ta
 }
 
 template <class Word>
-void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
-                                 std::uint32_t g, Input digits, Output out) const {
-  this->check(digits, out);
-  const InnerProduct product = product_of("inner_product", key, tables, basis, g);
+std::size_t RnsOps<Word>::inner_batch(const InnerProduct& product, const Tables& tables,
+                                      Input digits, Output out) const {
   const std::uint32_t N = tables.plan().N();
   const std::size_t rows = product.rows.size();
   const std::size_t batch = batch_of("inner_product", digits.size, product.digits.size() * rows, N);
   check_rows("inner_product: output", out.size, 2 * rows, batch, N);
   check_apart("inner_product: digits", digits, out);
+  return batch;
+}
+
+template <class Word>
+void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
+                                 std::uint32_t g, Input digits, Output out) const {
+  this->check(digits, out);
+  const InnerProduct product = product_of("inner_product", key, tables, basis, g);
+  const std::size_t batch = inner_batch(product, tables, digits, out);
   if (batch) run_inner_product(key, tables, product, batch, digits.data, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
+                                 Input digits, const ScaledTerm<Word>& added, Output out) const {
+  constexpr const char* what = "inner_product: what is added";
+  this->check(digits, out);
+  const InnerProduct product = product_of("inner_product", key, tables, basis, added.g);
+  const std::size_t batch = inner_batch(product, tables, digits, out);
+  tables.plan().check_basis(what, added.over);
+  const std::size_t part = added.over.size() * batch * tables.plan().N(),
+                    parts = added.x.size == part ? 1 : 2;
+  const CheckedScaling<Word> term = checked(what, tables, product.rows, parts, batch, added, out);
+  if (batch)
+    run_inner_product_with(key, tables, product, batch, digits.data, parts, term, out.data);
 }
 
 template <class Word>
@@ -199,33 +220,16 @@ template <class Word>
 void RnsOps<Word>::run_weighted(std::span<const WeightedTerm> terms, const Tables& tables,
                                 const InnerProduct& product, std::size_t batch, const Word* digits,
                                 bool onto, Word* out) const {
-  const Queue& queue = this->queue();
-  const RingOps<Word>& ring = queue.template ring<Word>();
-  const auto moduli = tables.plan().moduli_of(product.rows);
-  const std::size_t part = moduli.size() * batch * tables.plan().N();
-  auto inner = queue.template allocate<Word>(2 * part);
-  Buffer<Word> weighted;
-  const Output sum{out, 2 * part, &queue};
+  const std::size_t part = product.rows.size() * batch * tables.plan().N();
+  auto inner = this->queue().template allocate<Word>(2 * part);
   InnerProduct each = product;
   for (const WeightedTerm& term : terms) {
     each.g = term.g;
     run_inner_product(*term.key, tables, each, batch, digits, inner.slice().data);
-    const auto times = [&](Word* to) {
-      run_tensor(tables, product.rows, 2, 1, batch, term.one, inner.slice().data, term.weight, to);
-    };
-    if (!onto && &term == terms.data()) {
-      times(out);
-    } else if (!term.one) {
-      const Input weight{term.weight, part, &queue};
-      for (std::size_t k = 0; k < 2; ++k)
-        ring.mul_add(moduli, inner.slice().part(k * part, part), weight, sum.part(k * part, part));
-    } else {
-      if (weighted.size() == 0) weighted = queue.template allocate<Word>(2 * part);
-      times(weighted.slice().data);
-      for (std::size_t k = 0; k < 2; ++k)
-        ring.add(moduli, sum.part(k * part, part), weighted.slice().part(k * part, part),
-                 sum.part(k * part, part));
-    }
+    const CheckedProduct<Word> weighted = {inner.slice().data, term.weight, product.rows, 1,
+                                           term.one};
+    run_products(tables, product.rows, 2, batch, std::span(&weighted, 1),
+                 onto || &term != terms.data(), out);
   }
 }
 
@@ -274,6 +278,71 @@ void RnsOps<Word>::tensor(const Tables& tables, const ring::Basis& basis, std::s
   check_apart("tensor: a", a, out);
   check_apart("tensor: b", b, out);
   if (batch) run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a.data, b.data, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::sum_of_products(const Tables& tables, const ring::Basis& basis,
+                                   std::size_t parts, std::span<const ProductTerm<Word>> terms,
+                                   bool onto, Output out) const {
+  constexpr const char* what = "sum_of_products";
+  this->check(out);
+  this->check_owner("RNS tables", tables);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  plan.check_basis(what, basis);
+  if (terms.empty()) throw ShapeError(std::string(what) + ": there is no term");
+  const std::size_t rows = parts * basis.size();
+  const std::size_t batch = batch_of(what, out.size, rows, plan.N());
+  std::vector<CheckedProduct<Word>> checked;
+  checked.reserve(terms.size());
+  for (const ProductTerm<Word>& term : terms) {
+    this->check(term.x, term.m);
+    check_exponent(what, plan, term.g);
+    plan.check_basis(what, term.over);
+    check_part(what, basis, "a factor's", term.over);
+    check_rows("sum_of_products: x", term.x.size, rows, batch, plan.N());
+    const bool one = term.m.size == std::size_t{term.over.size()} * plan.N();
+    if (!one) check_rows("sum_of_products: m", term.m.size, term.over.size(), batch, plan.N());
+    check_apart("sum_of_products: x", term.x, out);
+    check_apart("sum_of_products: m", term.m, out);
+    checked.push_back({term.x.data, term.m.data, term.over, term.g, one});
+  }
+  if (batch) run_products(tables, basis, parts, batch, checked, onto, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::combine(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                           std::span<const ScaledTerm<Word>> terms, bool onto, Output out) const {
+  constexpr const char* what = "combine";
+  this->check(out);
+  this->check_owner("RNS tables", tables);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  plan.check_basis(what, basis);
+  if (terms.empty()) throw ShapeError(std::string(what) + ": there is no term");
+  const std::size_t batch = batch_of(what, out.size, parts * basis.size(), plan.N());
+  std::vector<CheckedScaling<Word>> all;
+  all.reserve(terms.size());
+  for (const ScaledTerm<Word>& term : terms)
+    all.push_back(checked(what, tables, basis, parts, batch, term, out));
+  if (batch) run_combination(tables, basis, parts, batch, all, onto, out.data);
+}
+
+template <class Word>
+CheckedScaling<Word> RnsOps<Word>::checked(const char* what, const Tables& tables,
+                                           const ring::Basis& basis, std::size_t parts,
+                                           std::size_t batch, const ScaledTerm<Word>& term,
+                                           Output out) const {
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  this->check(term.x);
+  check_exponent(what, plan, term.g);
+  plan.check_basis(what, term.over);
+  check_rows(what, term.x.size, parts * term.over.size(), batch, plan.N());
+  check_apart(what, term.x, out);
+  const auto moduli = plan.moduli_of(basis);
+  std::vector<Word> weights = term.weights;
+  if (weights.empty()) weights.assign(moduli.size(), 1);
+  this->check_size("weights of a term", weights.size(), moduli.size());
+  for (std::size_t l = 0; l < moduli.size(); ++l) weights[l] = moduli[l].reduce(weights[l]);
+  return {term.x.data, term.over, std::move(weights), term.g};
 }
 
 template class RnsOps<std::uint32_t>;

@@ -89,12 +89,53 @@ struct WeightedKey {
   Slice<const Word> weight;
 };
 
+/// A term of RnsOps::sum_of_products: x(X^g)·m. x has the shape (parts, rows, B, N) of the sum, m
+/// has (rows of `over`, B, N) or (rows of `over`, 1, N): then one m is multiplied by every
+/// polynomial of the batch. `over` includes the sum's primes; its other rows are not read.
+template <class Word>
+struct ProductTerm {
+  Slice<const Word> x, m;
+  ring::Basis over;
+  std::uint32_t g = 1;
+};
+/// The same, as a device gets it: `one`, m has a batch of 1.
+template <class Word>
+struct CheckedProduct {
+  const Word *x, *m;
+  ring::Basis over;
+  std::uint32_t g;
+  bool one;
+};
+
+/// A term of RnsOps::combine: x(X^g), times a residue for each row. x has the shape (parts, rows of
+/// `over`, B, N). Rows of `over` that the sum lacks are not read; to rows that `over` lacks nothing
+/// is added.
+template <class Word>
+struct ScaledTerm {
+  Slice<const Word> x;
+  ring::Basis over;
+  std::vector<Word> weights = {};  ///< modulo each prime of the sum, reduced or not; none: all 1
+  std::uint32_t g = 1;
+};
+/// The same, as a device gets it: with reduced weights, one for each row of the sum.
+template <class Word>
+struct CheckedScaling {
+  const Word* x;
+  ring::Basis over;
+  std::vector<Word> weights;
+  std::uint32_t g;
+};
+
 struct Division {
   ring::Basis from, to;
   std::uint64_t t = 1;
   ring::Basis kept() const { return from & to; }
   ring::Basis dropped() const { return from - to; }
   ring::Basis taken() const { return to - from; }
+  /// Whether no prime comes, and the rows that stay are the first.
+  bool keeps_head() const {
+    return from.includes(to) && !to.empty() && from.rank(to.indices().back()) + 1 == to.size();
+  }
 };
 
 /// All arrays are in evaluation form, except in `convert`. The rows of an array over a basis come
@@ -142,6 +183,10 @@ class RnsOps : public Family {
   /// key's chain. Part 0 uses the key's b, part 1 its a.
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                      std::uint32_t g, Input digits, Output out) const;
+  /// The same with g = added.g, and weights·x(X^g) added to the first parts: x has one part or two,
+  /// and rows as in `combine`.
+  void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis, Input digits,
+                     const ScaledTerm<Word>& added, Output out) const;
   /// sum_i weight_i·inner_product(key_i, tables, basis, g_i, digits) over one term or more. All
   /// keys have one layout; digits and out have the shapes of inner_product. With `onto` the sum is
   /// added to the contents of `out`: a long sum can be made in pieces if the device has no room for
@@ -169,6 +214,14 @@ class RnsOps : public Family {
   /// `a` may be `b`.
   void tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts, Input a,
               std::size_t b_parts, Input b, Output out) const;
+  /// out (parts, basis, B, N): sum_i x_i(X^(g_i))·m_i over one term or more. With `onto` the sum is
+  /// added to the contents of `out`.
+  void sum_of_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                       std::span<const ProductTerm<Word>> terms, bool onto, Output out) const;
+  /// out (parts, basis, B, N): sum_i weights_i·x_i(X^(g_i)) over one term or more. With `onto` the
+  /// sum is added to the contents of `out`.
+  void combine(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+               std::span<const ScaledTerm<Word>> terms, bool onto, Output out) const;
 
  protected:
   virtual std::unique_ptr<Tables> make_tables(
@@ -185,6 +238,15 @@ class RnsOps : public Family {
                              const Word* in, Word* out) const = 0;
   virtual void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                                  std::size_t batch, const Word* digits, Word* out) const = 0;
+  /// `parts`: of what is added, at X^g as the digits. This body adds it afterwards. A device may
+  /// override it with a fused one.
+  virtual void run_inner_product_with(const Key& key, const Tables& tables,
+                                      const InnerProduct& product, std::size_t batch,
+                                      const Word* digits, std::size_t parts,
+                                      const CheckedScaling<Word>& added, Word* out) const {
+    run_inner_product(key, tables, product, batch, digits, out);
+    run_combination(tables, product.rows, parts, batch, std::span(&added, 1), true, out);
+  }
   struct WeightedTerm {
     const Key* key;
     std::uint32_t g;
@@ -203,6 +265,12 @@ class RnsOps : public Family {
   virtual void run_tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
                           std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
                           const Word* b, Word* out) const = 0;
+  virtual void run_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                            std::size_t batch, std::span<const CheckedProduct<Word>> terms,
+                            bool onto, Word* out) const = 0;
+  virtual void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                               std::size_t batch, std::span<const CheckedScaling<Word>> terms,
+                               bool onto, Word* out) const = 0;
 
  private:
   template <class>
@@ -212,6 +280,12 @@ class RnsOps : public Family {
   /// The part of the key that is used with `basis`; `what` names the entry in error texts.
   InnerProduct product_of(const char* what, const Key& key, const Tables& tables,
                           const ring::Basis& basis, std::uint32_t g) const;
+  /// The batch of an inner product. ShapeError unless digits and output have it, apart.
+  std::size_t inner_batch(const InnerProduct& product, const Tables& tables, Input digits,
+                          Output out) const;
+  CheckedScaling<Word> checked(const char* what, const Tables& tables, const ring::Basis& basis,
+                               std::size_t parts, std::size_t batch, const ScaledTerm<Word>& term,
+                               Output out) const;
 };
 
 }  // namespace whorl::backend

@@ -1,6 +1,7 @@
 // RNS operations on the CPU: phases of pieces that follow on one another.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "backend/cpu/cpu_device.h"
@@ -345,7 +346,67 @@ class CpuRns final : public RnsOps<Word> {
              });
   }
 
+  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                    std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
+                    Word* out) const override {
+    const std::vector<unsigned> primes = basis.indices();
+    const std::size_t N = tables.plan().N(), rows = primes.size() * batch;
+    const Permutations permutations(tables.plan().N(), terms);
+    each_row(parts * rows, N, host_.on().workers_for(parts * rows * N),
+             [&](std::size_t i, std::size_t at, std::size_t count) {
+               const unsigned prime = primes[i % rows / batch];
+               std::vector<Summand<Word>> summands;
+               summands.reserve(terms.size());
+               for (const CheckedProduct<Word>& term : terms) {
+                 const std::size_t row = term.over.rank(prime);
+                 summands.push_back({term.x + i * N, permutations.of(term.g),
+                                     term.m + (term.one ? row : row * batch + i % batch) * N, 0});
+               }
+               rns_kernels<Word>().sum_products(own(tables).montgomery[prime], summands, onto,
+                                                out + i * N, at, count);
+             });
+  }
+  void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                       std::size_t batch, std::span<const CheckedScaling<Word>> terms, bool onto,
+                       Word* out) const override {
+    const std::vector<unsigned> primes = basis.indices();
+    const std::size_t N = tables.plan().N(), rows = primes.size() * batch;
+    const Permutations permutations(tables.plan().N(), terms);
+    each_row(parts * rows, N, host_.on().workers_for(parts * rows * N),
+             [&](std::size_t i, std::size_t at, std::size_t count) {
+               const std::size_t part = i / rows, row = i % rows / batch;
+               const unsigned prime = primes[row];
+               const math::Montgomery<Word>& q = own(tables).montgomery[prime];
+               std::vector<Summand<Word>> summands;
+               summands.reserve(terms.size());
+               for (const CheckedScaling<Word>& term : terms) {
+                 if (!term.over.contains(prime)) continue;
+                 const std::size_t from =
+                     (part * term.over.size() + term.over.rank(prime)) * batch + i % batch;
+                 summands.push_back({term.x + from * N, permutations.of(term.g), nullptr,
+                                     q.to_montgomery(term.weights[row])});
+               }
+               if (onto && summands.empty()) return;
+               rns_kernels<Word>().sum_scaled(q, summands, onto, out + i * N, at, count);
+             });
+  }
+
  private:
+  /// Those of some terms, each made once.
+  class Permutations {
+   public:
+    template <class Terms>
+    Permutations(std::uint32_t N, const Terms& terms) {
+      for (const auto& term : terms)
+        if (term.g != 1) made_.try_emplace(term.g, N, term.g);
+    }
+    const EvaluationPermutation<Word>* of(std::uint32_t g) const {
+      return g == 1 ? nullptr : &made_.at(g);
+    }
+
+   private:
+    std::map<std::uint32_t, EvaluationPermutation<Word>> made_;
+  };
   static const CpuRnsTables<Word>& own(const Tables& tables) {
     return static_cast<const CpuRnsTables<Word>&>(tables);
   }

@@ -287,6 +287,36 @@ void key_sums(const math::Montgomery<Word>& m, const KeyProducts<Word>& sums,
         at, count);
 }
 
+/// Products by weights, which are in Montgomery form, or by values, which are not.
+template <bool by_weights, class Word>
+void sum_terms_of(const math::Montgomery<Word>& m, std::span<const Summand<Word>> terms, bool onto,
+                  Word* out, std::size_t at, std::size_t count) {
+  const Dw<Word> d;
+  const SumModulus<Word> modulus(m.modulus().value(), m.inverse());
+  const Vw<Word> square = hn::Set(d, m.r_squared());
+  const Terms chunk = SumModulus<Word>::terms(m.modulus().value(), m.modulus().value());
+  for (std::size_t j = at; j < at + count; j += kWords<Word>) {
+    ProductSum<Word> sum;
+    sum_terms(
+        terms.size(), chunk,
+        [&](std::size_t k) HWY_ATTR {
+          const Summand<Word>& term = terms[k];
+          const EvaluationPermutation<Word>* const by = term.permutation;
+          const Vw<Word> x = by ? Permuted<Word>{by->moves().data(), by->orders().data()}(term.x, j)
+                                : hn::LoadU(d, term.x + j);
+          if constexpr (by_weights)
+            sum.add_same(x, hn::Set(d, term.weight), modulus);
+          else
+            sum.add(x, hn::LoadU(d, term.m + j), modulus);
+        },
+        [&]() HWY_ATTR { sum.correct(modulus); });
+    Vw<Word> result = sum.reduce(modulus);
+    if constexpr (!by_weights) result = mul_montgomery(result, square, modulus.q, modulus.inverse);
+    if (onto) result = add_mod(result, hn::LoadU(d, out + j), modulus.q);
+    hn::StoreU(result, d, out + j);
+  }
+}
+
 template <class Word>
 void scale_difference(const math::Modulus<Word>& modulus, const Word* x, const Word* y, Word factor,
                       const Word* added, Word* out, std::size_t count) {
@@ -309,7 +339,9 @@ constexpr RnsKernels<Word> rns_table_of{.conversion_digits = digits_of<Word>,
                                         .sum_of_products = products<Word>,
                                         .two_by_two = products_of_two<Word>,
                                         .permute = permute<Word>,
-                                        .key_products = key_sums<Word>};
+                                        .key_products = key_sums<Word>,
+                                        .sum_products = sum_terms_of<false, Word>,
+                                        .sum_scaled = sum_terms_of<true, Word>};
 constexpr ByWord<RnsKernels> rns_table{rns_table_of<std::uint32_t>, rns_table_of<std::uint64_t>};
 const ByWord<RnsKernels>& rns_kernels_by_word() { return rns_table; }
 

@@ -49,6 +49,16 @@ struct KeyProducts {
   Word* out[2];
 };
 
+/// Of a sum: N values, permuted if there is a permutation, times N others, or times a weight in
+/// Montgomery form.
+template <class Word>
+struct Summand {
+  const Word* x;
+  const EvaluationPermutation<Word>* permutation;
+  const Word* m;
+  Word weight;
+};
+
 /// The kernels for one size of words. `count` is a multiple of 64 throughout.
 template <class Word>
 struct RnsKernels {
@@ -80,6 +90,13 @@ struct RnsKernels {
   void (*key_products)(const math::Montgomery<Word>& q, const KeyProducts<Word>& sums,
                        const EvaluationPermutation<Word>* permutation, std::size_t at,
                        std::size_t count);
+  /// out = sum_k x[k]·m[k] mod q at coefficients at … at + count - 1, added to what `out` has there
+  /// if `onto`; of no terms too.
+  void (*sum_products)(const math::Montgomery<Word>& q, std::span<const Summand<Word>> terms,
+                       bool onto, Word* out, std::size_t at, std::size_t count);
+  /// The same of x[k]·weight[k].
+  void (*sum_scaled)(const math::Montgomery<Word>& q, std::span<const Summand<Word>> terms,
+                     bool onto, Word* out, std::size_t at, std::size_t count);
 };
 
 /// The kernels for this processor.

@@ -1,6 +1,8 @@
 // Arrays over RNS bases on a GPU.
 #include "backend/cuda/dispatch/rns.h"
 
+#include <vector>
+
 #include "backend/cuda/aligned.h"
 #include "backend/cuda/queue.h"
 
@@ -55,12 +57,15 @@ class CudaRns final : public RnsOps<Word> {
   }
   void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                          std::size_t batch, const Word* digits, Word* out) const override {
-    const std::size_t part = words(tables, product.rows, batch);
-    const Aligned<const Word> from(stream_, digits, product.digits.size() * part);
-    const Aligned<Word> to(stream_, out, 2 * part);
-    cuda::inner_product(stream_, own(tables), static_cast<const CudaRnsSwitchKey<Word>&>(key),
-                        product, batch, from.data(), to.data());
-    to.write_back();
+    inner_product(key, tables, product, batch, digits, 0, nullptr, out);
+  }
+  void run_inner_product_with(const Key& key, const Tables& tables, const InnerProduct& product,
+                              std::size_t batch, const Word* digits, std::size_t parts,
+                              const CheckedScaling<Word>& added, Word* out) const override {
+    const Aligned<const Word> x(stream_, added.x, parts * words(tables, added.over, batch));
+    CheckedScaling<Word> term = added;
+    term.x = x.data();
+    inner_product(key, tables, product, batch, digits, parts, &term, out);
   }
   void run_division(const Tables& tables, const Division& division, std::size_t parts,
                     std::size_t batch, const Word* in, std::span<const Word> added, std::uint32_t g,
@@ -84,9 +89,48 @@ class CudaRns final : public RnsOps<Word> {
     to.write_back();
   }
 
+  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                    std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
+                    Word* out) const override {
+    const std::size_t part = words(tables, basis, batch);
+    std::vector<CheckedProduct<Word>> all(terms.begin(), terms.end());
+    std::vector<Aligned<const Word>> kept;
+    kept.reserve(2 * all.size());
+    for (CheckedProduct<Word>& term : all) {
+      term.x = kept.emplace_back(stream_, term.x, parts * part).data();
+      term.m =
+          kept.emplace_back(stream_, term.m, words(tables, term.over, term.one ? 1 : batch)).data();
+    }
+    const Aligned<Word> to(stream_, out, parts * part);
+    cuda::sum_of_products<Word>(stream_, own(tables), basis, parts, batch, all, onto, to.data());
+    to.write_back();
+  }
+  void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+                       std::size_t batch, std::span<const CheckedScaling<Word>> terms, bool onto,
+                       Word* out) const override {
+    std::vector<CheckedScaling<Word>> all(terms.begin(), terms.end());
+    std::vector<Aligned<const Word>> kept;
+    kept.reserve(all.size());
+    for (CheckedScaling<Word>& term : all)
+      term.x = kept.emplace_back(stream_, term.x, parts * words(tables, term.over, batch)).data();
+    const Aligned<Word> to(stream_, out, parts * words(tables, basis, batch));
+    cuda::combine<Word>(stream_, own(tables), basis, parts, batch, all, onto, to.data());
+    to.write_back();
+  }
+
  private:
   static const CudaRnsTables<Word>& own(const Tables& tables) {
     return static_cast<const CudaRnsTables<Word>&>(tables);
+  }
+  void inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
+                     std::size_t batch, const Word* digits, std::size_t added_parts,
+                     const CheckedScaling<Word>* added, Word* out) const {
+    const std::size_t part = words(tables, product.rows, batch);
+    const Aligned<const Word> from(stream_, digits, product.digits.size() * part);
+    const Aligned<Word> to(stream_, out, 2 * part);
+    cuda::inner_product(stream_, own(tables), static_cast<const CudaRnsSwitchKey<Word>&>(key),
+                        product, batch, from.data(), added_parts, added, to.data());
+    to.write_back();
   }
   /// Of one part over a basis.
   static std::size_t words(const Tables& tables, const ring::Basis& basis, std::size_t batch) {

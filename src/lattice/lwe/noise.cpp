@@ -5,6 +5,8 @@
 #include <limits>
 #include <numbers>
 
+#include "whorl/error.h"
+
 namespace whorl::lattice {
 
 namespace {
@@ -25,6 +27,8 @@ double secret_mean_square(SecretKind kind, double sigma) {
       return 2.0 / 3.0;
     case SecretKind::gaussian:
       break;
+    case SecretKind::sparse32:
+      throw ParameterError("LWE secrets of weight 32 have no mean square of their own");
   }
   return sigma * sigma;
 }

@@ -151,17 +151,74 @@ Array Typed<Word>::scale(const Array& a, std::int64_t by) const {
 }
 
 template <class Word>
+std::vector<Word> Typed<Word>::residues_of(const char* what, const ring::Basis& basis,
+                                           std::span<const std::uint64_t> residues) const {
+  const auto primes = moduli(basis, 1);
+  if (residues.size() != primes.size())
+    throw ShapeError(std::string(what) + ": " + std::to_string(residues.size()) +
+                     " residues are given for " + std::to_string(primes.size()) +
+                     " primes; there must be one for each");
+  for (std::size_t l = 0; l < residues.size(); ++l)
+    if (residues[l] >= primes[l].value())
+      throw RangeError(std::string(what) + ": residue " + std::to_string(residues[l]) +
+                       " is not below its prime " + std::to_string(primes[l].value()));
+  return {residues.begin(), residues.end()};
+}
+
+template <class Word>
 Array Typed<Word>::scale(const Array& a, std::span<const std::uint64_t> by) const {
   this->check("scale", a);
-  const auto primes = moduli(a.basis(), 1);
-  if (by.size() != primes.size())
-    throw ShapeError("scale: " + std::to_string(by.size()) + " residues are given for " +
-                     std::to_string(primes.size()) + " primes; there must be one for each");
-  for (std::size_t l = 0; l < by.size(); ++l)
-    if (by[l] >= primes[l].value())
-      throw RangeError("scale: residue " + std::to_string(by[l]) + " is not below its prime " +
-                       std::to_string(primes[l].value()));
-  return scaled(a, {by.begin(), by.end()});
+  return scaled(a, residues_of("scale", a.basis(), by));
+}
+
+template <class Word>
+Array Typed<Word>::combination(std::span<const Array> arrays,
+                               std::span<const std::vector<std::uint64_t>> weights,
+                               const ring::Basis& basis) const {
+  const char* const what = "combination";
+  plan_->check_basis(what, basis);
+  if (arrays.empty() || weights.size() != arrays.size())
+    throw ShapeError(std::string(what) + ": " + std::to_string(arrays.size()) + " arrays and " +
+                     std::to_string(weights.size()) +
+                     " lists of weights are given; there must be at least one array, and a list "
+                     "for each");
+  std::vector<std::vector<Word>> factors;
+  const Array* longest = &arrays[0];
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    const Array& a = arrays[i];
+    this->check(what, a);
+    if (a.parts() != arrays[0].parts() || a.form() != arrays[0].form())
+      throw ShapeError(std::string(what) + ": array " + std::to_string(i) + " has " +
+                       std::to_string(a.parts()) + " parts and array 0 has " +
+                       std::to_string(arrays[0].parts()) +
+                       ", or their forms differ; parts and forms must be equal");
+    if (!a.basis().includes(basis))
+      throw ParameterError(std::string(what) + ": primes " + (basis - a.basis()).describe() +
+                           " are not of array " + std::to_string(i) + ", " + a.basis().describe());
+    if (this->common_count(what, *longest, a) > longest->count()) longest = &a;
+    factors.push_back(residues_of(what, basis, weights[i]));
+  }
+  const Shape shape{arrays[0].parts(), basis, longest->count(), arrays[0].form()};
+  return in_pieces(shape.count, [&](Pieces pieces) {
+    const auto out = draft(shape, std::move(pieces));
+    std::vector<Held> operands;
+    for (const Array& a : arrays) operands.push_back(aligned(a, out->pieces, shape.count));
+    const auto one = [&](const Site& site) {
+      std::vector<View> views;
+      std::vector<Buffer> keep(operands.size());
+      std::vector<backend::ScaledTerm<Word>> terms;
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        views.push_back(view(*operands[i], site));
+        const ConstSlice x = spread(site, views[i], keep[i]).all;
+        terms.push_back({x, operands[i]->shape.basis, factors[i]});
+      }
+      Buffer result = site.polynomials(shape.rows());
+      site.rns().combine(site.tables, basis, shape.parts, terms, false, result.slice());
+      out->buffers[site.piece] = Stored(site.lane, std::move(result));
+    };
+    work(std::span(&out, 1), out->pieces, std::array<Held, 0>{}, one);
+    return this->wrap(out);
+  });
 }
 
 template <class Word>
@@ -307,8 +364,14 @@ Array Typed<Word>::tensor(const Array& a, const Array& b) const {
   template Array Typed<Word>::negate(const Array&) const;                                         \
   template Array Typed<Word>::scale(const Array&, std::int64_t) const;                            \
   template Array Typed<Word>::scale(const Array&, std::span<const std::uint64_t>) const;          \
+  template std::vector<Word> Typed<Word>::residues_of(const char*, const ring::Basis&,            \
+                                                      std::span<const std::uint64_t>) const;      \
+  template Array Typed<Word>::combination(                                                        \
+      std::span<const Array>, std::span<const std::vector<std::uint64_t>>, const ring::Basis&)    \
+      const;                                                                                      \
   template Array Typed<Word>::transform(const Array&, Form) const;                                \
   template Array Typed<Word>::restrict(const Array&, const ring::Basis&) const;                   \
+  template Shape Typed<Word>::shape_over(const char*, const Array&, const ring::Basis&) const;    \
   template Array Typed<Word>::divide(const Array&, const ring::Basis&, std::uint64_t) const;      \
   template Array Typed<Word>::extend(const Array&, const ring::Basis&, ring::Lift) const;         \
   template void Typed<Word>::multiply(const Site&, const ring::Basis&, const View&, ConstSlice,   \

@@ -74,6 +74,12 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   virtual Array scale(const Array& a, std::int64_t by) const = 0;
   /// By a residue modulo each prime of the basis.
   virtual Array scale(const Array& a, std::span<const std::uint64_t> by) const = 0;
+  /// sum_i weights_i·arrays_i over `basis`. Every array has these primes and perhaps more, whose
+  /// residues are not read: it is restricted. Parts and forms are equal. Weights are residues
+  /// modulo each prime of `basis`.
+  virtual Array combination(std::span<const Array> arrays,
+                            std::span<const std::vector<std::uint64_t>> weights,
+                            const ring::Basis& basis) const = 0;
   /// Operations with plaintexts, which are arrays of one part over the primes of `a` and perhaps
   /// more.
   Array add_plain(const Array& a, const Array& m) const { return combine_plain(a, m, false); }
@@ -113,6 +119,10 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   virtual Array key_switch(const Array& a, const Key& key, std::uint64_t t) const = 0;
   /// To two parts, by the keys of s^2 … s^(parts - 1).
   virtual Array relinearise(const Array& a, const Keys& keys, std::uint64_t t) const = 0;
+  /// The same over the primes of `to`, which may drop some of a's: then relinearisation and
+  /// rescaling are one division, also of more than three parts. All keys have one layout.
+  virtual Array relinearise(const Array& a, const Keys& keys, const ring::Basis& to,
+                            std::uint64_t t) const = 0;
   /// a(X^g) for each g, of two parts, decomposed once (hoisted); g = 1 is `a` itself.
   virtual std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs,
                                            const Keys& keys, std::uint64_t t) const = 0;

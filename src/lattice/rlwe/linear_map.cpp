@@ -69,38 +69,44 @@ Array Typed<Word>::weighted_sum(const Array& a, std::span<const Term> terms, con
   });
 }
 
-/// Products that add up on one device, (parts, basis, B, N).
+/// Products that add up on one device, (parts, basis, B, N). Terms wait, with their plaintexts, for
+/// as many as are added in one pass, or as fit the device.
 template <class Word>
 struct Typed<Word>::Sum {
+  static constexpr std::size_t at_once = 32;
   const Typed& of;
   const Site& site;
   ring::Basis basis;
   unsigned parts;
   Buffer buffer = {};
-  unsigned filled = 0;  ///< the first parts have something
+  unsigned filled = 0;   ///< the first parts have something
+  unsigned waiting = 0;  ///< parts of the terms
+  std::vector<backend::ProductTerm<Word>> terms = {};
+  std::vector<View> plains = {};
 
-  /// x (x_parts, basis, B, N), times plaintexts over `basis` and perhaps more.
-  void add(unsigned x_parts, ConstSlice x, const View& plain) {
-    Buffer keep;
-    const ConstSlice m = of.over(site, plain, basis, keep);
+  /// x(X^g), x (x_parts, basis, B, N), times plaintexts over `basis` and perhaps more. What is
+  /// given must stay until finish().
+  void add(unsigned x_parts, ConstSlice x, std::uint32_t g, const Residues& plain) {
+    if (x_parts != waiting || terms.size() == at_once) finish();
+    waiting = x_parts;
+    try {
+      plains.push_back(of.view(plain, site));
+    } catch (const OutOfMemoryError&) {
+      if (terms.empty()) throw;
+      finish();
+      plains.push_back(of.view(plain, site));
+    }
+    terms.push_back({x, plains.back().all, plain.shape.basis, g});
+  }
+  void finish() {
+    if (terms.empty()) return;
+    if (filled == 0) buffer = site.polynomials(parts * basis.size());
     const std::size_t part = basis.size() * site.count * site.N;
-    if (filled == 0) {
-      buffer = site.polynomials(parts * basis.size());
-      site.rns().tensor(site.tables, basis, x_parts, x, 1, m,
-                        buffer.slice().part(0, x_parts * part));
-      filled = x_parts;
-      return;
-    }
-    if (plain.count == site.count) {
-      const auto primes = of.moduli(basis, 1);
-      for (unsigned k = 0; k < x_parts; ++k)
-        site.ring().mul_add(primes, x.part(k * part, part), m, buffer.slice().part(k * part, part));
-      return;
-    }
-    Buffer product = site.polynomials(x_parts * basis.size());
-    site.rns().tensor(site.tables, basis, x_parts, x, 1, m, product.slice());
-    const Slice sum = buffer.slice().part(0, x_parts * part);
-    site.ring().add(of.moduli(basis, x_parts), sum, product.slice(), sum);
+    site.rns().sum_of_products(site.tables, basis, waiting, terms, filled > 0,
+                               buffer.slice().part(0, waiting * part));
+    filled = std::max(filled, waiting);
+    terms.clear();
+    plains.clear();
   }
 };
 
@@ -173,18 +179,15 @@ Array Typed<Word>::added_up(Pieces pieces, const Array& a, std::size_t count,
     Buffer keep;
     const View x = spread(site, operand, keep);
     Sum low{*this, site, basis, some_stay ? 2u : 1u};
-    std::optional<SwitchedSum> high;
-    const auto primes = moduli(basis, 1);
     for (std::size_t i = 0; i < order.size(); ++i) {
-      const std::uint32_t g = order[i]->g;
-      if (g == 1) {
-        low.add(2, x.all, view(*plains[i], site));
-        continue;
-      }
-      Buffer image = site.polynomials(basis.size());
-      site.ring().automorphism(primes, plan_->N(), g, true, x.parts(0, 1), image.slice());
-      low.add(1, std::as_const(image).slice(), view(*plains[i], site));
-      const Key& key = keys.get(g, 1);
+      const unsigned parts = order[i]->g == 1 ? 2 : 1;
+      low.add(parts, x.parts(0, parts), order[i]->g, *plains[i]);
+    }
+    low.finish();
+    std::optional<SwitchedSum> high;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (order[i]->g == 1) continue;
+      const Key& key = keys.get(order[i]->g, 1);
       if (!high) {
         const ring::Basis rows = basis | key.layout().special;
         high.emplace(SwitchedSum{*this, site, basis, rows,
@@ -220,41 +223,18 @@ struct Typed<Word>::HoistedSteps {
   ring::Basis basis, rows;
   std::uint64_t t;
 
-  /// P·x in the rows of `basis`; nothing, that is 0, in those of the special primes.
-  void add_raised(ConstSlice x, Slice to) const {
-    const auto primes = of.moduli(basis, 1);
-    std::vector<Word> P;
-    for (const auto& q : primes) {
-      Word product = q.reduce(1);
-      layout.special.for_each(
-          [&](unsigned i) { product = q.mul(product, q.reduce(of.plan_->moduli()[i].value())); });
-      P.push_back(product);
-    }
-    Buffer raised = site.polynomials(basis.size());
-    site.ring().mul_scalar(primes, x, P, raised.slice());
-    const Slice head = to.part(0, basis.size() * site.count * site.N);
-    site.ring().add(primes, head, std::as_const(raised).slice(), head);
-  }
-  Buffer turned(const ring::Basis& over, std::uint32_t g, ConstSlice x) const {
-    Buffer out = site.polynomials(over.size());
-    site.ring().automorphism(of.moduli(over, 1), of.plan_->N(), g, true, x, out.slice());
-    return out;
-  }
+  std::vector<Word> P;  ///< the product of the special primes, modulo each of `rows`
+
   std::size_t part() const { return rows.size() * site.count * site.N; }
 
   /// P·x(X^g) under s, for each baby step; nothing where the map uses none.
   Buffer baby(std::uint32_t g, const View& x, const Buffer& digits, const Keys& keys) const {
-    if (g == 1) {
-      Buffer out = site.polynomials(2 * rows.size());
-      site.queue.template fill<Word>(0, out.slice());
-      for (unsigned k = 0; k < 2; ++k)
-        add_raised(x.parts(k, 1), out.slice().part(k * part(), part()));
-      return out;
-    }
-    const auto key = key_on(site, keys.get(g, 1));
-    Buffer out = of.product_of(site, *key, basis, g, digits);
-    const Buffer image = turned(basis, g, x.parts(0, 1));
-    add_raised(image.slice(), out.slice().part(0, part()));
+    if (g != 1)
+      return of.product_of(site, *key_on(site, keys.get(g, 1)), basis, digits,
+                           {x.parts(0, 1), basis, P, g});
+    Buffer out = site.polynomials(2 * rows.size());
+    const backend::ScaledTerm<Word> raised{x.all, basis, P};
+    site.rns().combine(site.tables, rows, 2, std::span(&raised, 1), false, out.slice());
     return out;
   }
   /// sum(X^g) under s. Only the part that the secret multiplies is divided and taken apart again.
@@ -263,12 +243,8 @@ struct Typed<Word>::HoistedSteps {
     site.rns().divide(site.tables, rows, basis, t, 1, sum.slice().part(part(), part()),
                       low.slice());
     const Buffer digits = of.digits_of(site, basis, layout, std::as_const(low).slice());
-    const auto with = key_on(site, key);
-    Buffer out = of.product_of(site, *with, basis, key.g(), digits);
-    const Buffer image = turned(rows, key.g(), sum.slice().part(0, part()));
-    const Slice first = out.slice().part(0, part());
-    site.ring().add(of.moduli(rows, 1), first, image.slice(), first);
-    return out;
+    return of.product_of(site, *key_on(site, key), basis, digits,
+                         {sum.slice().part(0, part()), rows, {}, key.g()});
   }
 };
 
@@ -327,7 +303,8 @@ Array Typed<Word>::linear_map(const Array& a, const LinearMap& map, const Keys& 
     const auto one = [&](const Site& site, const View& operand) {
       Buffer keep;
       const View x = spread(site, operand, keep);
-      const HoistedSteps steps{*this, site, *layout, a.basis(), rows, t};
+      const HoistedSteps steps{
+          *this, site, *layout, a.basis(), rows, t, product_modulo(layout->special, rows)};
       std::vector<Buffer> babies(map.babies.size());
       {
         const bool some_turn = std::ranges::any_of(map.babies, [](auto g) { return g > 1; });
@@ -340,7 +317,8 @@ Array Typed<Word>::linear_map(const Array& a, const LinearMap& map, const Keys& 
       for (std::size_t i = map.giants; i-- > 0;) {
         if (sum.filled) sum.buffer = steps.giant(keys.get(map.giant, 1), sum.buffer);
         for (std::size_t k = 0; k < terms[i].size(); ++k)
-          sum.add(2, std::as_const(babies[terms[i][k].baby]).slice(), view(*plains[i][k], site));
+          sum.add(2, std::as_const(babies[terms[i][k].baby]).slice(), 1, *plains[i][k]);
+        sum.finish();
       }
       babies.clear();
       Buffer result = site.polynomials(2 * to.size());

@@ -17,6 +17,13 @@ math::SecretVector<std::int32_t> random_ternary_secret(std::size_t N) {
   return out;
 }
 
+math::SecretVector<std::int32_t> random_sparse_secret(std::size_t N, std::uint32_t weight) {
+  math::SecretVector<std::int32_t> out(N);
+  math::PrivateStream stream("a sparse secret");
+  math::sample_sparse(stream, weight, out.span());
+  return out;
+}
+
 math::SecretVector<std::int32_t> ternary_secret(std::size_t N,
                                                 std::span<const std::int32_t> coefficients) {
   if (coefficients.size() != N)

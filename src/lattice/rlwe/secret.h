@@ -22,10 +22,12 @@
 
 namespace whorl::lattice::rlwe {
 
-/// A uniform ternary secret, and a copy of given coefficients. ShapeError unless there are N of
-/// them, RangeError unless all are in -1 … 1. The time does not depend on which one is out of
-/// range.
+/// A uniform ternary secret.
 math::SecretVector<std::int32_t> random_ternary_secret(std::size_t N);
+/// One of that many coefficients other than 0; ParameterError if there are more than N.
+math::SecretVector<std::int32_t> random_sparse_secret(std::size_t N, std::uint32_t weight);
+/// A copy of given coefficients. ShapeError unless there are N of them, RangeError unless all are
+/// in -1 … 1. The time does not depend on which one is out of range.
 math::SecretVector<std::int32_t> ternary_secret(std::size_t N,
                                                 std::span<const std::int32_t> coefficients);
 

@@ -57,6 +57,15 @@ auto Typed<Word>::product_of(const Site& site, const PreparedKey& key, const rin
 }
 
 template <class Word>
+auto Typed<Word>::product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
+                             const Buffer& digits, const backend::ScaledTerm<Word>& added) const
+    -> Buffer {
+  Buffer out = site.polynomials(2 * (basis | key.layout().special).size());
+  site.rns().inner_product(key, site.tables, basis, digits.slice(), added, out.slice());
+  return out;
+}
+
+template <class Word>
 void Typed<Word>::switched(const Site& site, const Key& key, const ring::Basis& basis,
                            std::uint32_t g, const Buffer& digits, ConstSlice added, std::uint64_t t,
                            Slice out) const {
@@ -149,6 +158,57 @@ Array Typed<Word>::relinearise(const Array& a, const Keys& keys, std::uint64_t t
 }
 
 template <class Word>
+std::vector<Word> Typed<Word>::product_modulo(const ring::Basis& special,
+                                              const ring::Basis& rows) const {
+  std::vector<Word> out;
+  for (const auto& q : moduli(rows, 1)) {
+    Word product = 1;
+    for (const auto& p : moduli(special, 1)) product = q.mul(product, q.reduce(p.value()));
+    out.push_back(product);
+  }
+  return out;
+}
+
+template <class Word>
+Array Typed<Word>::relinearise(const Array& a, const Keys& keys, const ring::Basis& to,
+                               std::uint64_t t) const {
+  const char* const what = "relinearise";
+  Shape shape = shape_over(what, a, to);
+  const bool drops = to != a.basis();
+  if (a.parts() <= 2) return drops ? divide(a, to, t) : a;
+  shape.parts = 2;
+  const ring::KeyLayout& layout = keys.get(1, 2).layout();
+  for (unsigned power = 2; power < a.parts(); ++power) {
+    check_switch(what, a, keys.get(1, power));
+    if (!(keys.get(1, power).layout() == layout))
+      throw ParameterError(std::string(what) + ": the keys of s^2 and s^" + std::to_string(power) +
+                           " have different digits");
+  }
+  const ring::Basis rows = a.basis() | layout.special;
+  const std::vector<Word> P = product_modulo(layout.special, rows);
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& x) {
+        // A rescaling divides c_0 and c_1 too: they are raised by P. Then all is added up.
+        std::vector<Buffer> products;
+        std::vector<backend::ScaledTerm<Word>> others;
+        for (unsigned power = 2; power < a.parts(); ++power) {
+          const auto key = key_on(site, keys.get(1, power));
+          const Buffer digits = digits_of(site, a.basis(), layout, x.parts(power, 1));
+          products.push_back(power == 2 && drops ? product_of(site, *key, a.basis(), digits,
+                                                              {x.parts(0, 2), a.basis(), P, 1})
+                                                 : product_of(site, *key, a.basis(), 1, digits));
+          if (power > 2) others.push_back({std::as_const(products.back()).slice(), rows});
+        }
+        if (!others.empty())
+          site.rns().combine(site.tables, rows, 2, others, true, products[0].slice());
+        site.rns().divide(site.tables, rows, to, t, 2, std::as_const(products[0]).slice(),
+                          drops ? ConstSlice() : x.parts(0, 2), 1, out);
+      },
+      a);
+}
+
+template <class Word>
 std::vector<Array> Typed<Word>::automorphisms(const Array& a, std::span<const std::uint32_t> gs,
                                               const Keys& keys, std::uint64_t t) const {
   this->check_evaluation("automorphisms", a);
@@ -199,11 +259,18 @@ std::vector<Array> Typed<Word>::turned(const Pieces& pieces, const Array& a,
                                        ConstSlice) const->Buffer;                                  \
   template auto Typed<Word>::product_of(const Site&, const PreparedKey&, const ring::Basis&,       \
                                         std::uint32_t, const Buffer&) const->Buffer;               \
+  template auto Typed<Word>::product_of(const Site&, const PreparedKey&, const ring::Basis&,       \
+                                        const Buffer&, const backend::ScaledTerm<Word>&)           \
+      const->Buffer;                                                                               \
   template void Typed<Word>::check_switch(const char*, const Array&, const Key&) const;            \
   template Array Typed<Word>::digits(const Array&, unsigned, const ring::KeyLayout&) const;        \
   template Array Typed<Word>::inner_product(const Array&, const Key&, std::uint32_t) const;        \
   template Array Typed<Word>::key_switch(const Array&, const Key&, std::uint64_t) const;           \
   template Array Typed<Word>::relinearise(const Array&, const Keys&, std::uint64_t) const;         \
+  template std::vector<Word> Typed<Word>::product_modulo(const ring::Basis&, const ring::Basis&)   \
+      const;                                                                                       \
+  template Array Typed<Word>::relinearise(const Array&, const Keys&, const ring::Basis&,           \
+                                          std::uint64_t) const;                                    \
   template std::vector<Array> Typed<Word>::automorphisms(                                          \
       const Array&, std::span<const std::uint32_t>, const Keys&, std::uint64_t) const;
 WHORL_INSTANTIATE(std::uint32_t)

@@ -36,6 +36,9 @@ class Typed final : public Evaluator {
   Array negate(const Array& a) const override;
   Array scale(const Array& a, std::int64_t by) const override;
   Array scale(const Array& a, std::span<const std::uint64_t> by) const override;
+  Array combination(std::span<const Array> arrays,
+                    std::span<const std::vector<std::uint64_t>> weights,
+                    const ring::Basis& basis) const override;
 
   Array transform(const Array& a, Form form) const override;
   Array take(const Array& a, std::span<const std::uint32_t> indices) const override;
@@ -53,6 +56,8 @@ class Typed final : public Evaluator {
   Array inner_product(const Array& digits, const Key& key, std::uint32_t g) const override;
   Array key_switch(const Array& a, const Key& key, std::uint64_t t) const override;
   Array relinearise(const Array& a, const Keys& keys, std::uint64_t t) const override;
+  Array relinearise(const Array& a, const Keys& keys, const ring::Basis& to,
+                    std::uint64_t t) const override;
   std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs,
                                    const Keys& keys, std::uint64_t t) const override;
   Array weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
@@ -221,6 +226,10 @@ class Typed final : public Evaluator {
   void check_plain(const char* what, const Array& a, const Array& m) const;
   /// Of `a`, in evaluation form, modulo other primes.
   Shape shape_over(const char* what, const Array& a, const ring::Basis& to) const;
+  /// One residue modulo each prime of the basis, as words. ShapeError for another number of them,
+  /// RangeError for one that is not below its prime.
+  std::vector<Word> residues_of(const char* what, const ring::Basis& basis,
+                                std::span<const std::uint64_t> residues) const;
   Array scaled(const Array& a, const std::vector<Word>& each) const;
   /// Products of polynomials of the piece's count, or of which one is a single.
   void multiply(const Site& site, const ring::Basis& basis, const View& a, ConstSlice b,
@@ -238,10 +247,15 @@ class Typed final : public Evaluator {
   /// (2, basis and special, B, N).
   Buffer product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
                     std::uint32_t g, const Buffer& digits) const;
+  /// The same at X^added.g, with `added` in the first parts.
+  Buffer product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
+                    const Buffer& digits, const backend::ScaledTerm<Word>& added) const;
   /// out <- (added(X^g), 0) + digits(X^g)·key / P, two parts.
   void switched(const Site& site, const Key& key, const ring::Basis& basis, std::uint32_t g,
                 const Buffer& digits, ConstSlice added, std::uint64_t t, Slice out) const;
   void check_switch(const char* what, const Array& a, const Key& key) const;
+  /// The product of `special` modulo each prime of `rows`: 0 modulo its own.
+  std::vector<Word> product_modulo(const ring::Basis& special, const ring::Basis& rows) const;
   /// automorphisms(), of what has been checked.
   std::vector<Array> turned(const Pieces& pieces, const Array& a, std::span<const std::uint32_t> gs,
                             const Keys& keys, std::uint64_t t) const;

@@ -15,7 +15,7 @@ namespace whorl::ckks {
 struct Access {
   static const run::Fleet& fleet(const Server& server);
   static const lattice::rlwe::Evaluator& evaluator(const Server& server);
-  static const lattice::rlwe::Keys& keys(const Server& server);
+  static const lattice::rlwe::Keys& keys(const Server& server, SwitchRole role = SwitchRole::usual);
   static const Account& account(const Server& server);
 
   /// DeviceError for another server's array, EncodingError for coefficients.
@@ -24,15 +24,16 @@ struct Access {
   static void check_slots(const Server& server, const char* what, const Array& a);
   /// The g of a rotation to the left of vectors with that period. KeyMismatchError names the
   /// rotation that has no key.
-  static std::uint32_t rotation(const Server& server, std::uint64_t period, std::int64_t slots);
+  static std::uint32_t rotation(const Server& server, std::uint64_t period, std::int64_t slots,
+                                SwitchRole role = SwitchRole::usual);
 
   static const lattice::rlwe::Array& residues(const Array& a);
   static Array put(CiphertextInfo info, lattice::rlwe::Array residues);
-  /// A plaintext with these values in its slots, over the primes of `level` and the special ones.
-  /// EncodingError if a value times the scale is above 2^61, or is not finite.
+  /// A plaintext with these values in its slots. EncodingError if a value times the scale is above
+  /// 2^61, or is not finite.
   static lattice::rlwe::Array encode(const Server& server,
                                      std::span<const std::complex<double>> values, double scale,
-                                     unsigned level);
+                                     const ring::Basis& basis);
 };
 
 }  // namespace whorl::ckks

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numbers>
 #include <string>
 
 #include "schemes/ckks/derived.h"
@@ -55,7 +56,7 @@ const char* name(Packing packing) {
 }  // namespace
 
 Account::Account(const Parameters& parameters) : parameters_(parameters), noise_(parameters) {
-  for (unsigned level = 0; level <= parameters.depth(); ++level)
+  for (unsigned level = 0; level <= parameters.top(); ++level)
     bases_.push_back(basis_of(parameters, level));
 }
 
@@ -268,7 +269,9 @@ Account::Info Account::automorphism(const Info& a) const {
 }
 
 double Account::rescaled(const Info& a) const {
-  if (canonical_square(a)) return parameters_.scale(a.level - 1);
+  // Below the levels of bootstrapping another ladder of scales begins.
+  if (canonical_square(a) && a.level != parameters_.depth() + 1)
+    return parameters_.scale(a.level - 1);
   return a.scale / parameters_.ratio(a.level);
 }
 Account::Info Account::rescale(const Info& a) const {
@@ -346,6 +349,33 @@ Account::Info Account::linear_map(const Info& a, const Map& map, std::uint64_t l
   out.error = std::max(least_log2, log2_sum(log2_sum(out.error + map.gain, a.bound + roundings),
                                             out.error + roundings));
   return fits("a linear map", out);
+}
+
+// docs/ckks-noise.md: coefficients hold the values from the lowest levels on, and a slot's error is
+// sqrt(N) of a coefficient's. All terms are relative to values of size 1.
+Account::Info Account::refreshed(const Info& a, double log2_sine_error) const {
+  const BootstrapLiteral& shape = *parameters_.literal().bootstrap;
+  const double half_log2_N = 0.5 * std::log2(static_cast<double>(parameters_.N())),
+               r = shape.log2_ratio, q = parameters_.log2_Q(0);
+  const unsigned depth = parameters_.depth(), polynomial = depth + shape.doublings,
+                 sine = depth + shape.sine();
+  const auto scale = [&](unsigned level) { return std::log2(parameters_.scale(level)); };
+  const double to_coefficients = noise_.key_switch(0) + 1 - half_log2_N - (q - r);
+  const double raising = noise_.key_switch(parameters_.top()) - half_log2_N - q + r;
+  const double to_slots =
+      noise_.key_switch(sine) + 1 - scale(sine) + std::log2(static_cast<double>(shape.range)) + r;
+  // Doubling the angle of y multiplies its error by 4·|y|.
+  const double of_polynomial = noise_.key_switch(polynomial) + 2 - scale(polynomial) +
+                               1.8 * shape.doublings + r - std::log2(2 * std::numbers::pi);
+  const double last = noise_.key_switch(depth) - scale(depth);
+  Info out = a;
+  out.parts = 2;
+  out.level = depth;
+  out.scale = parameters_.scale(depth);
+  for (const double error :
+       {to_coefficients, raising, to_slots, of_polynomial, last, log2_sine_error})
+    out.error = log2_sum(out.error, error);
+  return fits("bootstrap", out);
 }
 
 void Account::check_decrypts(const Info& a, const char* advice) const {

@@ -107,6 +107,9 @@ class Account {
   };
   /// The map's result of vectors of `length` values, not rescaled.
   Info linear_map(const Info& a, const Map& map, std::uint64_t length) const;
+  /// The same values at the highest level of users, after a bootstrap whose sine has that error
+  /// (log2).
+  Info refreshed(const Info& a, double log2_sine_error) const;
   /// The scale that plaintexts for products should have, so that the rescaled product has the
   /// canonical one: that of the level.
   double plain_scale(const Info& a) const { return parameters_.scale(a.level); }

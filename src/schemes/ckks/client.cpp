@@ -244,9 +244,31 @@ EvaluationKeys Client::evaluation_keys(const KeyRequest& request, unsigned threa
   const Parameters& p = parameters();
   return math::with_memory_for("evaluation keys", [&] {
     EvaluationKeys out{p, key_id(), {}};
-    for (rlwe::SwitchKeyData& key :
-         state_->secret.switch_keys(keys_of(p, request), 1, threads, progress))
-      out.keys.push_back({key.g, key.power, key.seed, std::move(key.b)});
+    const std::vector<KeyName> names = keys_of(p, request);
+    std::size_t done = 0, total = 0;  // digits
+    for (const KeyName& name : names) total += layout_of(p.literal(), name.role).digits.size();
+    // Each set of keys has a sparse secret of its own, which nobody keeps.
+    std::optional<rlwe::Secret> sparse;
+    if (request.sparse)
+      sparse.emplace(state_->secret.plan(),
+                     rlwe::random_sparse_secret(p.N(), p.literal().bootstrap->weight).span(),
+                     p.literal().sigma);
+    for (const auto& [role, source] : names) {
+      const ring::KeyLayout layout = layout_of(p.literal(), role);
+      Progress part;
+      if (progress)
+        part = [&, before = done](std::size_t now, std::size_t) {
+          return progress(before + now, total);
+        };
+      const rlwe::Secret& to = role == SwitchRole::to_sparse ? *sparse : state_->secret;
+      const rlwe::Secret* from = role == SwitchRole::to_sparse     ? &state_->secret
+                                 : role == SwitchRole::from_sparse ? &*sparse
+                                                                   : nullptr;
+      rlwe::SwitchKeyData key = to.switch_key(layout, source, 1, threads, part, from);
+      out.keys.push_back({key.g, key.power, key.seed, std::move(key.b), role});
+      done += layout.digits.size();
+    }
+    if (progress) progress(total, total);
     return out;
   });
 }

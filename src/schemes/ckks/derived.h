@@ -1,6 +1,7 @@
 // Values that follow from CKKS parameters, for both client and server.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "lattice/rlwe/plan.h"
@@ -17,6 +18,11 @@ inline lattice::rlwe::AnyPlan any_plan_of(const Parameters& parameters) {
   return lattice::rlwe::make_plan(p.N, p.chain, p.special, p.digit_limbs);
 }
 
+/// The primes of a level, of a literal that may not have been checked, but for its levels.
+ring::Basis basis_of(const ParameterLiteral& literal, unsigned level);
+/// What keys of that role are over. The usual one is that of lattice::rlwe::make_plan.
+ring::KeyLayout layout_of(const ParameterLiteral& literal, SwitchRole role);
+
 /// The primes of a level.
 inline ring::Basis basis_of(const Parameters& parameters, unsigned level) {
   ring::Basis basis;
@@ -29,8 +35,13 @@ inline std::size_t words_of(const Parameters& parameters, const CiphertextInfo& 
   return std::size_t{info.parts} * parameters.primes(info.level).size() * parameters.N();
 }
 
-/// The keys that are asked for; ParameterError for numbers of parts out of range.
-std::vector<lattice::rlwe::SwitchSource> keys_of(const Parameters& parameters,
-                                                 const KeyRequest& request);
+/// A key that is asked for.
+struct KeyName {
+  SwitchRole role = SwitchRole::usual;
+  lattice::rlwe::SwitchSource source;
+};
+/// The keys that are asked for; ParameterError for numbers of parts out of range, and for
+/// bootstrapping's keys under parameters without it.
+std::vector<KeyName> keys_of(const Parameters& parameters, const KeyRequest& request);
 
 }  // namespace whorl::ckks

@@ -29,7 +29,7 @@ NoiseModel::NoiseModel(const Parameters& parameters) {
     rounding_.push_back(deviation(N / 12 * sum));
   }
 
-  for (unsigned level = 0; level <= parameters.depth(); ++level) {
+  for (unsigned level = 0; level <= parameters.top(); ++level) {
     // A digit uniform in ±D/2 meets an error; the division by P rounds.
     const std::vector<unsigned>& primes = parameters.primes(level);
     double sum_of_digits = 0;

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <limits>
+#include <numbers>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -12,6 +14,7 @@
 #include "math/digest.h"
 #include "math/primes.h"
 #include "math/text.h"
+#include "schemes/ckks/derived.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -24,8 +27,12 @@ struct Parameters::State {
   ParameterLiteral literal;
   Digest digest;
   std::vector<Level> levels;
-  double security = 0, log2_QP = 0, log2_P = 0;
+  double security = 0, sparse_security = 0, log2_QP = 0, log2_P = 0;
 };
+
+unsigned BootstrapLiteral::sine() const {
+  return static_cast<unsigned>(std::bit_width(degree)) + doublings;
+}
 
 namespace {
 
@@ -65,6 +72,22 @@ void check_levels(const ParameterLiteral& p) {
   }
 }
 
+void check_bootstrap(const ParameterLiteral& p) {
+  const BootstrapLiteral& b = *p.bootstrap;
+  check_range("bootstrap.weight", b.weight, 8, 64);
+  check_range("bootstrap.range", b.range, 2, 32);
+  check_range("bootstrap.to_coefficients", b.to_coefficients, 1, 6);
+  check_range("bootstrap.to_slots", b.to_slots, 1, 6);
+  check_range("bootstrap.degree", b.degree, 3, 127);
+  check_range("bootstrap.doublings", b.doublings, 1, 6);
+  if (!(b.log2_ratio >= 6 && b.log2_ratio <= 20))
+    reject("bootstrap.log2_ratio = " + math::text_of(b.log2_ratio) + " is outside 6 … 20");
+  if (p.levels.size() <= b.above() + b.to_coefficients)
+    reject("there are " + std::to_string(p.levels.size()) + " levels; bootstrapping needs " +
+           std::to_string(b.above()) + " above those of users, " +
+           std::to_string(b.to_coefficients) + " to begin from, and level 0");
+}
+
 void check(const ParameterLiteral& p) {
   if (p.name.size() > 64)
     reject("name has " + std::to_string(p.name.size()) + " characters, above 64");
@@ -84,6 +107,7 @@ void check(const ParameterLiteral& p) {
   if (!(p.log2_scale >= 16 && p.log2_scale <= 58))
     reject("log2_scale = " + math::text_of(p.log2_scale) + " is outside 16 … 58");
   check_levels(p);
+  if (p.bootstrap) check_bootstrap(p);
 }
 
 Digest digest_of(const ParameterLiteral& p) {
@@ -92,10 +116,15 @@ Digest digest_of(const ParameterLiteral& p) {
     levels.push_back(terminals);
     levels.push_back(mains);
   }
-  return math::digest_of(std::string_view("whorl ckks parameters 1"), p.N, p.chain.size(), p.chain,
-                         p.terminals, levels.size(), levels, p.special.size(), p.special,
-                         p.digit_limbs, std::bit_cast<std::uint64_t>(p.sigma),
-                         std::bit_cast<std::uint64_t>(p.log2_scale));
+  const Digest plain = math::digest_of(
+      std::string_view("whorl ckks parameters 1"), p.N, p.chain.size(), p.chain, p.terminals,
+      levels.size(), levels, p.special.size(), p.special, p.digit_limbs,
+      std::bit_cast<std::uint64_t>(p.sigma), std::bit_cast<std::uint64_t>(p.log2_scale));
+  if (!p.bootstrap) return plain;
+  const BootstrapLiteral& b = *p.bootstrap;
+  return math::digest_of(std::string_view("whorl ckks bootstrap 1"), plain, b.weight, b.range,
+                         b.to_coefficients, b.to_slots, b.degree, b.doublings,
+                         std::bit_cast<std::uint64_t>(b.log2_ratio));
 }
 
 double log2_of(const std::vector<std::uint64_t>& primes) {
@@ -107,6 +136,21 @@ double log2_of(const std::vector<std::uint64_t>& primes) {
 lattice::SecurityBound security_of(const ParameterLiteral& p) {
   return lattice::estimate_security(p.N, log2_of(p.chain) + log2_of(p.special), p.sigma,
                                     lattice::SecretKind::ternary);
+}
+
+/// Of the key to the sparse secret, modulo the primes of its layout. Other weights than 32 were not
+/// estimated, and have no bound.
+lattice::SecurityBound sparse_security_of(const ParameterLiteral& p, const ring::KeyLayout& of) {
+  if (p.bootstrap->weight != 32)
+    return {0, false,
+            "no sparse secret of weight " + std::to_string(p.bootstrap->weight) +
+                " was estimated, only 32"};
+  double bits = 0;
+  of.rows().for_each([&](unsigned i) {
+    bits += std::log2(
+        static_cast<double>(i < p.chain.size() ? p.chain[i] : p.special[i - p.chain.size()]));
+  });
+  return lattice::estimate_security(p.N, bits, p.sigma, lattice::SecretKind::sparse32);
 }
 
 // ---- the choice of primes
@@ -160,22 +204,90 @@ Pattern pattern_of(unsigned main_bits, unsigned terminal_bits, unsigned least, u
 /// Of all sizes of primes, the fewest limbs at the top level among those that miss by at most one
 /// bit; then those that miss least.
 Pattern pattern_for(const Requirements& r) {
-  const unsigned least = r.scale_bits + r.value_bits;
+  const unsigned least = r.scale_bits + r.value_bits,
+                 depth = r.depth + (r.bootstrap ? BootstrapLiteral().to_coefficients : 0);
   if (r.word_bits == 64) {
     Pattern out{r.scale_bits, std::min(least, 59u), 1, {}, 0};
-    for (unsigned l = 0; l <= r.depth; ++l) out.levels.push_back({1, l});
+    for (unsigned l = 0; l <= depth; ++l) out.levels.push_back({1, l});
     return out;
   }
   std::optional<Pattern> best;
   const auto key = [](const Pattern& p) {
     return std::pair(p.mains() + p.terminals + (p.deviation > 1 ? 100 : 0), p.deviation);
   };
-  for (unsigned main_bits = 30; main_bits >= 28; --main_bits)
+  // Two primes are the scale of bootstrapping's sine, which wants 58 bits.
+  for (unsigned main_bits = 30; main_bits >= (r.bootstrap ? 29u : 28u); --main_bits)
     for (unsigned terminal_bits = 25; terminal_bits < main_bits; ++terminal_bits) {
-      Pattern p = pattern_of(main_bits, terminal_bits, least, r.scale_bits, r.depth);
+      Pattern p = pattern_of(main_bits, terminal_bits, least, r.scale_bits, depth);
       if (!best || key(p) < key(*best)) best = std::move(p);
     }
   return *best;
+}
+
+/// The levels of bootstrapping, above those of users: a scale of two primes for the sine, of one
+/// with 64-bit words. Terminal primes are larger than the maps to slots need, so they come back
+/// there.
+void add_bootstrap(Pattern& p, const BootstrapLiteral& b, unsigned word_bits) {
+  for (unsigned i = 0; i < b.above(); ++i) {
+    LevelPrimes level = p.levels.back();
+    const bool terminal = word_bits == 32 && i >= b.sine() && level.terminals < p.terminals;
+    level.terminals += terminal ? 1 : 0;
+    level.mains += word_bits == 64 || terminal ? 1 : 2;
+    p.levels.push_back(level);
+  }
+}
+
+/// The largest primes below 2^bits, descending.
+std::vector<std::uint64_t> primes_below(double bits, std::uint32_t N, unsigned count) {
+  std::vector<std::uint64_t> out;
+  auto bound = static_cast<std::uint64_t>(std::exp2(bits));
+  for (; out.size() < count; bound = out.back()) out.push_back(math::ntt_prime_below(bound, N));
+  return out;
+}
+
+/// With primes for bootstrapping. All keys are modulo all primes, so P is only as large as digits
+/// need, and the others may be smaller by some part of a bit.
+ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, std::uint32_t N,
+                                      unsigned dnum, double fewer_bits) {
+  ParameterLiteral p;
+  p.bootstrap.emplace();
+  const unsigned users = pattern.mains();
+  p.name = "ckks bootstrap " + std::to_string(r.depth) + ", scale 2^" +
+           std::to_string(r.scale_bits) + ", N " + std::to_string(N);
+  add_bootstrap(pattern, *p.bootstrap, r.word_bits);
+  const unsigned mains = pattern.mains(), limbs = mains + pattern.terminals;
+  p.N = N;
+  p.terminals = pattern.terminals;
+  p.levels = pattern.levels;
+  p.log2_scale = r.scale_bits;
+  p.digit_limbs = (limbs + dnum - 1) / dnum;
+  p.chain = math::ntt_primes(pattern.terminal_bits, N, pattern.terminals);
+  const auto add = [&](const std::vector<std::uint64_t>& primes) {
+    for (const std::uint64_t q : primes)
+      if (std::ranges::find(p.chain, q) == p.chain.end()) p.chain.push_back(q);
+  };
+  if (r.word_bits == 64) {
+    constexpr double sine_bits = 59;
+    add(primes_below(pattern.main_bits, N, users));
+    for (double bound = sine_bits; p.chain.size() < limbs;) {
+      const std::uint64_t q = primes_below(bound, N, 1)[0];
+      add({q});
+      bound = std::log2(static_cast<double>(q - 1));
+    }
+  } else {
+    add(primes_below(pattern.main_bits - fewer_bits, N, mains));
+  }
+  double digit = 0;
+  for (unsigned first = 0; first < limbs; first += p.digit_limbs) {
+    double bits = 0;
+    for (unsigned i = first; i < std::min(first + p.digit_limbs, limbs); ++i)
+      bits += std::log2(static_cast<double>(p.chain[i]));
+    digit = std::max(digit, bits);
+  }
+  // A digit 2^4 times smaller than P adds less than the division's rounding.
+  p.special = primes_below(std::min(digit / p.digit_limbs + 0.4, r.word_bits == 64 ? 60.0 : 31.0),
+                           N, p.digit_limbs);
+  return p;
 }
 
 ParameterLiteral literal_of(const Requirements& r, const Pattern& pattern, std::uint32_t N) {
@@ -223,12 +335,17 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   state->security = security.bits;
   state->log2_P = log2_of(literal.special);
   state->log2_QP = log2_of(literal.chain) + state->log2_P;
+  const std::optional<BootstrapLiteral>& bootstrap = literal.bootstrap;
+  const std::size_t depth = literal.levels.size() - 1 - (bootstrap ? bootstrap->above() : 0);
   long double before = 0, scale = std::exp2(static_cast<long double>(literal.log2_scale));
   for (std::size_t l = 0; l < literal.levels.size(); ++l) {
     State::Level level;
     const auto [terminals, mains] = literal.levels[l];
     for (unsigned i = 0; i < terminals; ++i) level.primes.push_back(i);
     for (unsigned i = 0; i < mains; ++i) level.primes.push_back(literal.terminals + i);
+    if (l == depth + 1)
+      scale *= std::exp2(static_cast<long double>(bootstrap->log2_ratio)) /
+               (2 * std::numbers::pi_v<long double>);
     long double Q = 1;
     for (const unsigned i : level.primes) Q *= static_cast<long double>(literal.chain[i]);
     level.log2_Q = static_cast<double>(std::log2(Q));
@@ -240,13 +357,26 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
                math::text_of(level.log2_Q) + ", less than 2^16 times that of the level below");
     }
     level.scale = static_cast<double>(scale);
-    if (std::log2(level.scale) + 2 > level.log2_Q || level.scale >= 0x1p59)
+    // Values of a sine are at most 1, those of users larger.
+    const int most = l > depth ? 60 : 59;
+    if (std::log2(level.scale) + 2 > level.log2_Q || std::log2(level.scale) >= most)
       reject("the scale of level " + std::to_string(l) + " is 2^" +
-             math::text_of(std::log2(level.scale)) +
-             "; it must be below 2^59 and at most a quarter of the modulus 2^" +
+             math::text_of(std::log2(level.scale)) + "; it must be below 2^" +
+             std::to_string(most) + " and at most a quarter of the modulus 2^" +
              math::text_of(level.log2_Q));
     before = Q;
     state->levels.push_back(std::move(level));
+  }
+  if (bootstrap) {
+    const ring::KeyLayout layout = layout_of(literal, SwitchRole::to_sparse);
+    const lattice::SecurityBound sparse = sparse_security_of(literal, layout);
+    state->sparse_security = sparse.bits;
+    state->security = std::min(state->security, sparse.bits);
+    if (sparse.bits < 128 && !allow_insecure)
+      reject("N = " + std::to_string(literal.N) +
+             ": the estimated security of the key to the sparse secret of bootstrapping is " +
+             lattice::describe(sparse) +
+             ", but 128 bits are needed: set allow_insecure to accept this");
   }
   if (state->security < 128 && !allow_insecure)
     reject("N = " + std::to_string(literal.N) + " with log2 QP = " + math::text_of(state->log2_QP) +
@@ -261,20 +391,32 @@ Parameters Parameters::choose(const Requirements& r) {
   const Pattern pattern = pattern_for(r);
   std::string why = "no ring was tried";
   const std::uint32_t least = r.N ? r.N : std::max(1024u, std::bit_ceil(2 * r.slots));
-  for (std::uint32_t N = least; N <= (r.N ? r.N : 1u << 17); N *= 2) {
+  const auto secure = [&](const auto& make) -> std::optional<ParameterLiteral> {
     ParameterLiteral literal;
     try {
-      literal = literal_of(r, pattern, N);
+      literal = make();
     } catch (const ParameterError& error) {  // too few primes of that size
       why = error.what();
-      continue;
+      return std::nullopt;
     }
     const lattice::SecurityBound security = security_of(literal);
-    if (security.bits >= 128) return create(std::move(literal));
-    why = "N = " + std::to_string(N) +
+    if (security.bits >= 128) return literal;
+    why = "N = " + std::to_string(literal.N) +
           " with log2 QP = " + math::text_of(log2_of(literal.chain) + log2_of(literal.special)) +
           ": the estimated security is " + lattice::describe(security) +
           ", but 128 bits are needed";
+    return std::nullopt;
+  };
+  // The sparse secret was estimated at N = 2^16.
+  const std::uint32_t from = r.N || !r.bootstrap ? least : std::max(least, 1u << 16);
+  for (std::uint32_t N = from; N <= (r.N ? r.N : 1u << 17); N *= 2) {
+    std::optional<ParameterLiteral> literal;
+    if (!r.bootstrap) literal = secure([&] { return literal_of(r, pattern, N); });
+    for (unsigned dnum = r.dnum; r.bootstrap && !literal && dnum <= 16; ++dnum)
+      for (const double fewer_bits : {0.0, 0.05, 0.1, 0.15})
+        if (!literal)
+          literal = secure([&] { return bootstrapped_literal(r, pattern, N, dnum, fewer_bits); });
+    if (literal) return create(std::move(*literal));
   }
   reject("no parameters for depth " + std::to_string(r.depth) + " with scale_bits " +
          std::to_string(r.scale_bits) + ": " + why);
@@ -285,6 +427,38 @@ double Parameters::log2_P() const { return state_->log2_P; }
 double Parameters::log2_QP() const { return state_->log2_QP; }
 double Parameters::security_bits() const { return state_->security; }
 const Digest& Parameters::digest() const { return state_->digest; }
+
+namespace {
+
+const BootstrapLiteral& bootstrap_of(const ParameterLiteral& p) {
+  if (!p.bootstrap) reject("the parameters \"" + p.name + "\" have no bootstrapping");
+  return *p.bootstrap;
+}
+
+}  // namespace
+
+double Parameters::sparse_security_bits() const {
+  static_cast<void>(bootstrap_of(literal()));
+  return state_->sparse_security;
+}
+
+// P(S > x) = 1/n! sum_k (-1)^k binomial(n, k) (n/2 - x - k)^n over k < n/2 - x, for the sum S of n
+// numbers uniform in ±1/2 (Irwin, Hall, Biometrika 1927).
+double Parameters::log2_failure() const {
+  const BootstrapLiteral& b = bootstrap_of(literal());
+  const int n = static_cast<int>(b.weight) + 1;
+  const long double y = n / 2.0L - (b.range - 0.5L);
+  if (y <= 0) return -std::numeric_limits<double>::infinity();
+  long double sum = 0, binomial = 1;
+  for (int k = 0; k < y; ++k) {
+    sum += (k % 2 == 0 ? 1 : -1) * binomial * std::pow((y - k) / y, static_cast<long double>(n));
+    binomial *= static_cast<long double>(n - k) / (k + 1);
+  }
+  const long double log2_tail =
+      std::log2(sum) + n * std::log2(y) -
+      std::lgamma(static_cast<long double>(n) + 1) / std::numbers::ln2_v<long double>;
+  return std::min(0.0, static_cast<double>(log2_tail) + 1 + std::log2(static_cast<double>(N())));
+}
 
 namespace {
 
@@ -308,7 +482,7 @@ double Parameters::ratio(unsigned level) const {
 }
 
 std::string Parameters::describe() const {
-  char out[512];
+  char out[1024];
   std::snprintf(out, sizeof out,
                 "N = %u, %u slots, %u levels above level 0\n"
                 "Q: %u primes, %.0f bits; P: %u primes, %.0f bits; %u digits of %u primes\n"
@@ -317,7 +491,18 @@ std::string Parameters::describe() const {
                 N(), slots(), depth(), limbs(), log2_QP() - log2_P(), special(), log2_P(), digits(),
                 literal().digit_limbs, std::log2(scale(0)), std::log2(scale(depth())), depth(),
                 log2_Q(0), 8 * word_bytes(), security_bits());
-  return out;
+  std::string text = out;
+  if (literal().bootstrap) {
+    std::snprintf(out, sizeof out,
+                  "bootstrapping from level %u and above: %u levels to coefficients, %u for the "
+                  "sine, %u to slots\nsparse secret of weight %u, at least %.0f bits of security; "
+                  "a refresh fails with a probability of at most 2^%.0f\n",
+                  literal().bootstrap->to_coefficients, literal().bootstrap->to_coefficients,
+                  literal().bootstrap->sine(), literal().bootstrap->to_slots,
+                  literal().bootstrap->weight, sparse_security_bits(), log2_failure());
+    text += out;
+  }
+  return text;
 }
 
 }  // namespace whorl::ckks

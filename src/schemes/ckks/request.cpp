@@ -1,22 +1,95 @@
+// Which switching keys there are, and what they are over.
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "schemes/ckks/derived.h"
+#include "whorl/error.h"
 
 namespace whorl::ckks {
 
 namespace rlwe = lattice::rlwe;
 
-std::vector<rlwe::SwitchSource> keys_of(const Parameters& p, const KeyRequest& request) {
-  std::vector<std::uint32_t> exponents;
-  for (const std::int64_t slots : request.rotations)
-    exponents.push_back(rotation_exponent(p.N(), slots));
-  if (request.conjugate) exponents.push_back(2 * p.N() - 1);
-  return rlwe::switch_sources(request.relinearise, std::move(exponents));
+ring::Basis basis_of(const ParameterLiteral& p, unsigned level) {
+  const auto [terminals, mains] = p.levels.at(level);
+  return ring::Basis::range(0, terminals) | ring::Basis::range(p.terminals, mains);
+}
+
+namespace {
+
+double log2_of(const ParameterLiteral& p, const ring::Basis& basis) {
+  double sum = 0;
+  basis.for_each([&](unsigned i) { sum += std::log2(static_cast<double>(p.chain[i])); });
+  return sum;
+}
+
+/// The fewest special primes, from the first, of together at least so many bits; or all.
+ring::Basis special_of(const ParameterLiteral& p, double bits) {
+  unsigned count = 0;
+  for (double sum = 0; count < p.special.size() && sum < bits; ++count)
+    sum += std::log2(static_cast<double>(p.special[count]));
+  return ring::Basis::range(static_cast<unsigned>(p.chain.size()), count);
+}
+
+}  // namespace
+
+ring::KeyLayout layout_of(const ParameterLiteral& p, SwitchRole role) {
+  ring::KeyLayout out;
+  if (role == SwitchRole::to_sparse) {
+    out.chain = basis_of(p, 0);
+    out.digits = {out.chain};
+    out.special = special_of(p, log2_of(p, out.chain));
+  } else if (role == SwitchRole::low) {
+    double most = 0;
+    for (unsigned level = 0; level <= p.bootstrap->to_coefficients; ++level) {
+      const ring::Basis basis = basis_of(p, level);
+      out.chain = out.chain | basis;
+      most = std::max(most, log2_of(p, basis));
+    }
+    out.digits = {out.chain};
+    // A digit that is 2^4 times smaller than their product adds less than the division's rounding.
+    out.special = special_of(p, most + 4);
+  } else {
+    const auto limbs = static_cast<unsigned>(p.chain.size());
+    out.chain = ring::Basis::range(0, limbs);
+    for (unsigned first = 0; first < limbs; first += p.digit_limbs)
+      out.digits.push_back(ring::Basis::range(first, std::min(p.digit_limbs, limbs - first)));
+    out.special = ring::Basis::range(limbs, static_cast<unsigned>(p.special.size()));
+  }
+  return out;
+}
+
+std::vector<KeyName> keys_of(const Parameters& p, const KeyRequest& request) {
+  const auto exponents = [&](const std::vector<std::int64_t>& rotations) {
+    std::vector<std::uint32_t> out;
+    for (const std::int64_t slots : rotations) out.push_back(rotation_exponent(p.N(), slots));
+    return out;
+  };
+  std::vector<std::uint32_t> usual = exponents(request.rotations);
+  if (request.conjugate) usual.push_back(2 * p.N() - 1);
+  std::vector<KeyName> out;
+  for (const rlwe::SwitchSource& source :
+       rlwe::switch_sources(request.relinearise, std::move(usual)))
+    out.push_back({SwitchRole::usual, source});
+  if ((request.sparse || !request.low_rotations.empty()) && !p.literal().bootstrap)
+    throw ParameterError("keys for bootstrapping are asked for, but the parameters \"" +
+                         p.literal().name + "\" have none; take parameters with bootstrap");
+  for (const rlwe::SwitchSource& source : rlwe::switch_sources(2, exponents(request.low_rotations)))
+    out.push_back({SwitchRole::low, source});
+  if (request.sparse)
+    for (const SwitchRole role : {SwitchRole::to_sparse, SwitchRole::from_sparse})
+      out.push_back({role, {1, 1}});
+  return out;
 }
 
 std::size_t key_bytes(const Parameters& p, const KeyRequest& request) {
-  return keys_of(p, request).size() *
-         rlwe::switch_key_bytes(p.N(), p.digits(), p.limbs() + p.special(), p.word_bytes());
+  std::size_t sum = 0;
+  for (const KeyName& key : keys_of(p, request)) {
+    const ring::KeyLayout layout = layout_of(p.literal(), key.role);
+    sum += rlwe::switch_key_bytes(p.N(), static_cast<unsigned>(layout.digits.size()),
+                                  layout.rows().size(), p.word_bytes());
+  }
+  return sum;
 }
 
 }  // namespace whorl::ckks

@@ -25,9 +25,13 @@ namespace {
 
 using Complex = std::complex<double>;
 
-std::vector<rlwe::SwitchKeyData> switch_keys(const EvaluationKeys& keys) {
+std::vector<rlwe::SwitchKeyData> switch_keys(const EvaluationKeys& keys, SwitchRole role) {
+  const ParameterLiteral& p = keys.parameters.literal();
+  if (role == SwitchRole::low && !p.bootstrap) return {};
+  const ring::KeyLayout layout = layout_of(p, role);
   std::vector<rlwe::SwitchKeyData> out;
-  for (const RingSwitchKey& key : keys.keys) out.push_back({key.g, key.power, key.seed, key.b});
+  for (const RingSwitchKey& key : keys.keys)
+    if (key.role == role) out.push_back({key.g, key.power, key.seed, key.b, layout});
   return out;
 }
 
@@ -82,7 +86,11 @@ struct Server::State {
         names(fleet->names()),
         name(fleet->name()),
         evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters))),
-        keys(evaluator, switch_keys(data), run::budget_of(options.key_cache, options.key_budget)),
+        budget(run::budget_of(options.key_cache, options.key_budget)),
+        keys(keys_for(data, SwitchRole::usual)),
+        low_keys(keys_for(data, SwitchRole::low)),
+        to_sparse(keys_for(data, SwitchRole::to_sparse)),
+        from_sparse(keys_for(data, SwitchRole::from_sparse)),
         account(parameters),
         encoder(parameters) {}
 
@@ -92,9 +100,27 @@ struct Server::State {
   std::vector<std::string> names;
   std::string name;
   std::shared_ptr<const rlwe::Evaluator> evaluator;
-  rlwe::Keys keys;
+  std::shared_ptr<run::KeyBudget> budget;
+  rlwe::Keys keys, low_keys, to_sparse, from_sparse;
   Account account;
   Encoder encoder;
+
+  rlwe::Keys keys_for(const EvaluationKeys& data, SwitchRole role) const {
+    return {evaluator, switch_keys(data, role), budget};
+  }
+  const rlwe::Keys& keys_of(SwitchRole role) const {
+    switch (role) {
+      case SwitchRole::low:
+        return low_keys;
+      case SwitchRole::to_sparse:
+        return to_sparse;
+      case SwitchRole::from_sparse:
+        return from_sparse;
+      case SwitchRole::usual:
+        break;
+    }
+    return keys;
+  }
 
   static constexpr std::uint64_t no_plain_modulus = 1;
 
@@ -178,14 +204,19 @@ struct Server::State {
     });
   }
 
-  std::uint32_t rotation(std::uint64_t of, std::int64_t slots) const {
+  std::uint32_t rotation(std::uint64_t of, std::int64_t slots,
+                         SwitchRole role = SwitchRole::usual) const {
     const auto period = static_cast<std::int64_t>(of);
     const std::int64_t least = ((slots % period) + period) % period;
     // A vector that is repeated turns by any number that is congruent.
     for (const std::int64_t distance : {least, least - period, slots}) {
       const std::uint32_t g = rotation_exponent(parameters.N(), distance);
-      if (g == 1 || keys.has(g, 1)) return g;
+      if (g == 1 || keys_of(role).has(g, 1)) return g;
     }
+    if (role == SwitchRole::low)
+      throw KeyMismatchError("rotation by " + std::to_string(slots) +
+                             " at low levels has no key; ask the client for bootstrap with " +
+                             std::to_string(of) + " slots");
     throw KeyMismatchError("rotation by " + std::to_string(slots) +
                            " has no key; ask the client for rotations {" + std::to_string(slots) +
                            "}");
@@ -292,7 +323,10 @@ const std::string& Server::device() const { return state_->name; }
 const std::vector<std::string>& Server::devices() const { return state_->names; }
 unsigned Server::threads() const { return state_->fleet->lane(0)->device().threads(); }
 std::vector<FailedDevice> Server::failed_devices() const { return state_->fleet->failed(); }
-std::size_t Server::key_bytes() const { return state_->keys.bytes(); }
+std::size_t Server::key_bytes() const {
+  return state_->keys.bytes() + state_->low_keys.bytes() + state_->to_sparse.bytes() +
+         state_->from_sparse.bytes();
+}
 
 Array Server::upload(const Ciphertexts& c) const {
   const CiphertextInfo& i = c.info;
@@ -451,7 +485,7 @@ void Server::synchronise() const { state_->fleet->wait(); }
 
 const run::Fleet& Access::fleet(const Server& s) { return *s.state_->fleet; }
 const rlwe::Evaluator& Access::evaluator(const Server& s) { return *s.state_->evaluator; }
-const rlwe::Keys& Access::keys(const Server& s) { return s.state_->keys; }
+const rlwe::Keys& Access::keys(const Server& s, SwitchRole role) { return s.state_->keys_of(role); }
 const Account& Access::account(const Server& s) { return s.state_->account; }
 void Access::check_packed(const Server& s, const char* what, const Array& a) {
   s.state_->check_packed(what, a);
@@ -459,20 +493,20 @@ void Access::check_packed(const Server& s, const char* what, const Array& a) {
 void Access::check_slots(const Server& s, const char* what, const Array& a) {
   s.state_->check_slots(what, a);
 }
-std::uint32_t Access::rotation(const Server& s, std::uint64_t period, std::int64_t slots) {
-  return s.state_->rotation(period, slots);
+std::uint32_t Access::rotation(const Server& s, std::uint64_t period, std::int64_t slots,
+                               SwitchRole role) {
+  return s.state_->rotation(period, slots, role);
 }
 const rlwe::Array& Access::residues(const Array& a) { return *a.residues_; }
 Array Access::put(CiphertextInfo info, rlwe::Array residues) {
   return Server::State::put(std::move(info), std::move(residues));
 }
 rlwe::Array Access::encode(const Server& s, std::span<const Complex> values, double scale,
-                           unsigned level) {
+                           const ring::Basis& basis) {
   static_cast<void>(largest_at(values, scale));
   std::vector<std::int64_t> coefficients(s.parameters().N());
   s.state_->encoder.encode(values, Packing::complex, scale, coefficients);
-  const rlwe::Evaluator& evaluator = *s.state_->evaluator;
-  return evaluator.lift(coefficients, s.state_->account.basis(level) | evaluator.special());
+  return s.state_->evaluator->lift(coefficients, basis);
 }
 
 }  // namespace whorl::ckks

@@ -62,6 +62,50 @@ void compare_products(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan
     });
 }
 
+/// Sums of products and sums with weights: of one term and of three, with automorphisms and
+/// without, of other bases, onto what is there.
+template <class Word>
+void compare_sums(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
+                  const ring::Basis& basis, std::size_t batch, std::size_t parts, std::uint32_t g,
+                  Random& random) {
+  const ring::Basis wide = basis | random_part(plan.all(), random),
+                    other = random_part(plan.all(), random);
+  SCOPED_TRACE("sums over " + basis.describe() + " of " + wide.describe() + " and " +
+               other.describe());
+  const auto x = random_rows(plan, basis, parts, batch, random),
+             y = random_rows(plan, wide, parts, batch, random),
+             z = random_rows(plan, other, parts, batch, random),
+             m = random_rows(plan, wide, 1, batch, random);
+  std::vector<Word> weights;
+  for (const auto& q : plan.moduli_of(basis))
+    weights.push_back(static_cast<Word>(random.below(q.value())));
+  for (const std::size_t count : {1, 3})
+    for (const std::uint32_t by : {1u, g})
+      for (const bool onto : {false, true}) {
+        both.same([&](const RnsOn<Word>& on) {
+          const auto first = put(on.queue, x), factors = put(on.queue, m);
+          const auto all = factors.slice(), one = all.part(0, wide.size() * plan.N());
+          const backend::ProductTerm<Word> terms[] = {{first.slice(), all, wide, by},
+                                                      {first.slice(), one, wide, 1},
+                                                      {first.slice(), all, wide, by}};
+          auto out = put(on.queue, x);
+          on.ops.sum_of_products(*on.tables, basis, parts, std::span(terms).first(count), onto,
+                                 out.slice());
+          return get(on.queue, out);
+        });
+        both.same([&](const RnsOn<Word>& on) {
+          const auto first = put(on.queue, y), second = put(on.queue, z);
+          const backend::ScaledTerm<Word> terms[] = {{first.slice(), wide, weights, by},
+                                                     {first.slice(), wide, {}, 1},
+                                                     {second.slice(), other, weights, by}};
+          auto out = put(on.queue, x);
+          on.ops.combine(*on.tables, basis, parts, std::span(terms).first(count), onto,
+                         out.slice());
+          return get(on.queue, out);
+        });
+      }
+}
+
 /// With nothing added, and with 1 … parts parts: in place, and at X^g.
 template <class Word>
 void compare_division(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
@@ -94,6 +138,9 @@ void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& pla
   const RnsKeyRows<Word> rows(plan, layout, random);
   const auto x = random_rows(plan, basis, 1, batch, random);
   const ring::Basis to = basis | layout.special;
+  std::vector<Word> weights;
+  for (const auto& q : plan.moduli_of(to))
+    weights.push_back(static_cast<Word>(random.below(q.value())));
   std::size_t digits = 0;
   for (const ring::Basis& digit : layout.digits) digits += !(digit & basis).empty();
   for (const std::uint32_t by : {1u, g})
@@ -107,8 +154,14 @@ void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& pla
       auto out = on.queue.template allocate<Word>(2 * part);
       on.ops.inner_product(*key, *on.tables, basis, by, std::as_const(raised).slice(), out.slice());
       auto all = get(on.queue, raised);
-      const auto sums = get(on.queue, out);
-      all.insert(all.end(), sums.begin(), sums.end());
+      const auto keep = [&] {
+        const auto sums = get(on.queue, out);
+        all.insert(all.end(), sums.begin(), sums.end());
+      };
+      keep();
+      on.ops.inner_product(*key, *on.tables, basis, std::as_const(raised).slice(),
+                           {in.slice(), basis, weights, by}, out.slice());
+      keep();
       return all;
     });
 }
@@ -156,12 +209,21 @@ void compare_rns(const Two& two, const std::shared_ptr<const ring::RnsPlan<Word>
   const RnsPair<Word> both(two, plan);
   const ring::Basis level = plan->level(used), high = level | plan->special_basis();
   compare_products(both, *plan, level, batch, parts, random);
+  compare_sums(both, *plan, level, batch, parts, g, random);
   if (high != level) compare_products(both, *plan, high, batch, parts, random);
   if (used > 1)
     compare_division(both, *plan, level, plan->level(used - 1), t, batch, parts, g, random);
+  if (used > 2)  // by two limbs and more
+    compare_division(both, *plan, level,
+                     plan->level(1 + static_cast<unsigned>(random.below(used - 2))), t, batch,
+                     parts, g, random);
   compare_conversion(two, *plan, level, plan->all() - level, t, batch, random);
   if (plan->special() == 0 || ::testing::Test::HasFatalFailure()) return;
   compare_division(both, *plan, high, level, t, batch, parts, g, random);
+  if (used > 1)  // and a rescaling with it
+    compare_division(both, *plan, high,
+                     plan->level(1 + static_cast<unsigned>(random.below(used - 1))), t, batch,
+                     parts, g, random);
   compare_switching(both, *plan, plan->key_layout(), level, batch, g, random);
 }
 
@@ -176,6 +238,7 @@ void compare_bases(const Two& two, const std::shared_ptr<const ring::RnsPlan<Wor
   const std::uint64_t t = random.below(2) ? 65537 : 1;
   const ring::Basis all = plan->all(), some = random_part(all, random);
   compare_products(both, *plan, some, batch, parts, random);
+  compare_sums(both, *plan, some, batch, parts, g, random);
   if (all.size() < 2) return;
   // Primes go, and perhaps others come.
   ring::Basis to = random_part(all, random);

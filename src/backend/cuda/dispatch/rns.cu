@@ -57,19 +57,20 @@ NttConversion<Word> conversion_of(const Conversions<Word>& conversions, std::siz
           conversions.targets, rows};
 }
 
-/// What divisions by the special primes and by a chain's last limb share: rows `kept` … of each
-/// part, limbs `dropped` …, are what `table` of the conversions converts from; `factors`: of the
-/// kept limbs.
+/// A division in which the rows that stay are the first `kept` of each part, and no row comes: the
+/// last transform divides. The others, whose inverse transforms are those of `limbs` from number
+/// `dropped` on, are what `table` of the conversions converts from; the first of `limbs` and
+/// `factors` are those of the kept rows.
 template <class Word>
-void divide_chain(const Stream& stream, const CudaRnsTables<Word>& tables,
-                  const Conversions<Word>& conversions, std::size_t table, unsigned kept,
-                  unsigned dropped, std::size_t parts, std::size_t batch,
-                  const Twiddle<Word>* factors, const Word* in, std::span<const Word> added,
-                  std::uint32_t g, Word* out) {
-  const std::size_t many = conversions.size, rows = kept + many, row = batch * tables.plan().N();
+void divide_head(const Stream& stream, const NttLimbs<Word>& limbs,
+                 const Conversions<Word>& conversions, std::size_t table, unsigned kept,
+                 unsigned dropped, std::size_t parts, std::size_t batch,
+                 const Twiddle<Word>* factors, const Word* in, std::span<const Word> added,
+                 std::uint32_t g, Word* out) {
+  const std::size_t many = conversions.size, rows = kept + many, row = batch * limbs.N;
   const auto coefficients = stream.allocate<Word>(parts * many * row);
-  ntt_rows<Word>(stream, tables.ntt, false, {.parts = parts, .rows = many, .first_limb = dropped},
-                 batch, {in, rows, kept}, {coefficients.data(), many, 0});
+  ntt_rows<Word>(stream, limbs, false, {.parts = parts, .rows = many, .first_limb = dropped}, batch,
+                 {in, rows, kept}, {coefficients.data(), many, 0});
   const NttDivision<Word> division = {in,
                                       added.data(),
                                       static_cast<std::uint32_t>(rows),
@@ -78,15 +79,15 @@ void divide_chain(const Stream& stream, const CudaRnsTables<Word>& tables,
                                       g,
                                       factors};
   const NttSelection selection = {.parts = parts, .rows = kept};
-  if (in_transforms(stream, conversions, tables.plan().N(), parts * kept * batch)) {
+  if (in_transforms(stream, conversions, limbs.N, parts * kept * batch)) {
     const NttConversion<Word> conversion =
         conversion_of<Word>(conversions, table, {kept, 0}, nullptr);
-    return ntt_rows_with<Word>(stream, tables.ntt, selection, batch, {coefficients.data(), many, 0},
+    return ntt_rows_with<Word>(stream, limbs, selection, batch, {coefficients.data(), many, 0},
                                {out, kept, 0}, &conversion, &division);
   }
   const auto delta = stream.allocate<Word>(parts * kept * row);
   convert_parts(stream, conversions, table, kept, parts, row, coefficients.data(), delta.data());
-  ntt_rows_with<Word>(stream, tables.ntt, selection, batch, {delta.data(), kept, 0}, {out, kept, 0},
+  ntt_rows_with<Word>(stream, limbs, selection, batch, {delta.data(), kept, 0}, {out, kept, 0},
                       nullptr, &division);
 }
 
@@ -194,12 +195,25 @@ void extend(const Stream& stream, const CudaRnsTables<Word>& tables, const Exten
 template <class Word>
 void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const CudaRnsSwitchKey<Word>& key, const InnerProduct& product,
-                   std::size_t batch, const Word* digits, Word* out) {
+                   std::size_t batch, const Word* digits, std::size_t added_parts,
+                   const CheckedScaling<Word>* added, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
   const ring::RnsPlan<Word>& plan = tables.plan();
+  InnerAddend<Word> addend = {};
+  if (added) {
+    addend.x = added->x;
+    addend.over = prime_set(added->over);
+    addend.parts = static_cast<std::uint32_t>(added_parts);
+    addend.rows = added->over.size();
+    std::size_t row = 0;
+    product.rows.for_each([&](unsigned i) {
+      const Word w = added->weights[row];
+      addend.weights[row++] = {w, plan.moduli()[i].shoup(w)};
+    });
+  }
   const auto chain = chain_of(plan, product.rows);
   if (!key.usual || !chain || !chain->with_special)
-    return inner_product_sets(stream, tables, key, product, batch, digits, out);
+    return inner_product_sets(stream, tables, key, product, batch, digits, addend, out);
   const unsigned limbs = chain->limbs;
   const std::uint32_t g = product.g;
   InnerArguments<Word> a = {};
@@ -214,6 +228,7 @@ void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
   a.batch = static_cast<std::uint32_t>(batch);
   a.g = g;
   a.rows = {limbs, plan.limbs()};
+  a.added = addend;
   g == 1 ? launch_inner_product<Word, false>(stream, a)
          : launch_inner_product<Word, true>(stream, a);
 }
@@ -225,17 +240,24 @@ void divide(const Stream& stream, const CudaRnsTables<Word>& tables, const Divis
   const CurrentGpu current(stream.gpu().ordinal);
   const ring::RnsPlan<Word>& plan = tables.plan();
   const auto to = chain_of(plan, division.to);
+  const auto by = [&](const NttLimbs<Word>& limbs, const Conversions<Word>& conversions,
+                      std::size_t table, unsigned dropped, const Twiddle<Word>* factors) {
+    divide_head(stream, limbs, conversions, table, division.to.size(), dropped, parts, batch,
+                factors, in, added, g, out);
+  };
   if (to && !to->with_special && plan.special() > 0 &&
       division.from == (division.to | plan.special_basis()))
-    return divide_chain(stream, tables, tables.chain_division(stream, division.t).down, 0,
-                        to->limbs, plan.limbs(), parts, batch, tables.inverse_P.data(), in, added,
-                        g, out);
+    return by(tables.ntt, tables.chain_division(stream, division.t).down, 0, plan.limbs(),
+              tables.inverse_P.data());
   if (to && !to->with_special && to->limbs < plan.limbs() &&
       division.from == plan.level(to->limbs + 1))
-    return divide_chain(stream, tables, tables.chain_division(stream, division.t).last, to->limbs,
-                        to->limbs, to->limbs, parts, batch,
-                        tables.inverse_last.data() + std::size_t{to->limbs} * plan.limbs(), in,
-                        added, g, out);
+    return by(tables.ntt, tables.chain_division(stream, division.t).last, to->limbs, to->limbs,
+              tables.inverse_last.data() + std::size_t{to->limbs} * plan.limbs());
+  if (division.keeps_head()) {
+    const SetDivision<Word>& set = tables.division(stream, division);
+    return by(tables.of(stream, division.from).ntt, set.conversion, 0, division.to.size(),
+              set.inverse_D.data());
+  }
   divide_sets(stream, tables, division, parts, batch, in, added, g, out);
 }
 
@@ -276,7 +298,7 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring:
                        const Word*, Word*);                                                        \
   template void inner_product(const Stream&, const CudaRnsTables<Word>&,                           \
                               const CudaRnsSwitchKey<Word>&, const InnerProduct&, std::size_t,     \
-                              const Word*, Word*);                                                 \
+                              const Word*, std::size_t, const CheckedScaling<Word>*, Word*);       \
   template void divide(const Stream&, const CudaRnsTables<Word>&, const Division&, std::size_t,    \
                        std::size_t, const Word*, std::span<const Word>, std::uint32_t, Word*);     \
   template void tensor(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&, std::size_t, \

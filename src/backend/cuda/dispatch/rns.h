@@ -62,6 +62,7 @@ template <class Word>
 struct SetDivision {
   Conversions<Word> conversion;
   DeviceArray<DivisionRow<Word>> rows;
+  DeviceArray<Twiddle<Word>> inverse_D;  ///< of the dropped primes' product D, for each row
 };
 
 /// The divisions of chains are made with the plan, the others at their first use. All are kept.
@@ -148,10 +149,12 @@ void convert_down(const Stream& stream, const CudaRnsTables<Word>& tables, std::
 template <class Word>
 void extend(const Stream& stream, const CudaRnsTables<Word>& tables, const Extension& extension,
             std::size_t batch, const Word* in, Word* out);
+/// `added`: what is added to the first `added_parts` parts, or null.
 template <class Word>
 void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const CudaRnsSwitchKey<Word>& key, const InnerProduct& product,
-                   std::size_t batch, const Word* digits, Word* out);
+                   std::size_t batch, const Word* digits, std::size_t added_parts,
+                   const CheckedScaling<Word>* added, Word* out);
 /// `added`: whole parts.
 template <class Word>
 void divide(const Stream& stream, const CudaRnsTables<Word>& tables, const Division& division,
@@ -162,5 +165,14 @@ template <class Word>
 void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
             std::size_t a_parts, std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
             const Word* b, Word* out);
+// In rns_sums.cu.
+template <class Word>
+void sum_of_products(const Stream& stream, const CudaRnsTables<Word>& tables,
+                     const ring::Basis& basis, std::size_t parts, std::size_t batch,
+                     std::span<const CheckedProduct<Word>> terms, bool onto, Word* out);
+template <class Word>
+void combine(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
+             std::size_t parts, std::size_t batch, std::span<const CheckedScaling<Word>> terms,
+             bool onto, Word* out);
 
 }  // namespace whorl::backend::cuda

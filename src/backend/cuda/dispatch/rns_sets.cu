@@ -71,7 +71,8 @@ void launch_inner_product_sets(const Stream& stream, IndexedInnerArguments<Word>
 template <class Word>
 void inner_product_sets(const Stream& stream, const CudaRnsTables<Word>& tables,
                         const CudaRnsSwitchKey<Word>& key, const InnerProduct& product,
-                        std::size_t batch, const Word* digits, Word* out) {
+                        std::size_t batch, const Word* digits, const InnerAddend<Word>& added,
+                        Word* out) {
   const ring::Basis key_rows = key.layout().rows();
   IndexedInnerArguments<Word> a = {};
   a.digits = digits;
@@ -84,6 +85,7 @@ void inner_product_sets(const Stream& stream, const CudaRnsTables<Word>& tables,
   a.log_N = log2_of(tables.plan().N());
   a.batch = static_cast<std::uint32_t>(batch);
   a.g = product.g;
+  a.added = added;
   std::size_t row = 0;
   for (const unsigned i : product.rows.indices()) {
     a.limb[row] = static_cast<std::uint8_t>(i);
@@ -126,14 +128,14 @@ void divide_sets(const Stream& stream, const CudaRnsTables<Word>& tables, const 
   launch_chained(stream, "divide_rows", divide_rows<Word>, {grid, rns_threads}, a);
 }
 
-#define WHORL_INSTANTIATE(Word)                                                           \
-  template void extend_sets(const Stream&, const CudaRnsTables<Word>&, const Extension&,  \
-                            std::size_t, const Word*, Word*);                             \
-  template void inner_product_sets(const Stream&, const CudaRnsTables<Word>&,             \
-                                   const CudaRnsSwitchKey<Word>&, const InnerProduct&,    \
-                                   std::size_t, const Word*, Word*);                      \
-  template void divide_sets(const Stream&, const CudaRnsTables<Word>&, const Division&,   \
-                            std::size_t, std::size_t, const Word*, std::span<const Word>, \
+#define WHORL_INSTANTIATE(Word)                                                                \
+  template void extend_sets(const Stream&, const CudaRnsTables<Word>&, const Extension&,       \
+                            std::size_t, const Word*, Word*);                                  \
+  template void inner_product_sets(const Stream&, const CudaRnsTables<Word>&,                  \
+                                   const CudaRnsSwitchKey<Word>&, const InnerProduct&,         \
+                                   std::size_t, const Word*, const InnerAddend<Word>&, Word*); \
+  template void divide_sets(const Stream&, const CudaRnsTables<Word>&, const Division&,        \
+                            std::size_t, std::size_t, const Word*, std::span<const Word>,      \
                             std::uint32_t, Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

@@ -213,6 +213,7 @@ const SetDivision<Word>& CudaRnsTables<Word>::division(const Stream& stream,
     out.conversion = ConversionPacker<Word>::upload(
         stream, ring::BaseConversion<Word>(going, plan.moduli_of(division.to), division.t), scales);
     std::vector<DivisionRow<Word>> rows;
+    std::vector<Twiddle<Word>> inverse_D;
     for (const unsigned i : division.to.indices()) {
       const math::Modulus<Word>& q = plan.moduli()[i];
       const Word by_D = q.inverse(product_of(plan, dropped, q));
@@ -220,8 +221,10 @@ const SetDivision<Word>& CudaRnsTables<Word>::division(const Stream& stream,
       rows.push_back({factor_of(q, stays ? q.mul(by_D, product_of(plan, taken, q)) : Word{0}),
                       factor_of(q, by_D), q.value(),
                       stays ? division.from.rank(i) : DivisionRow<Word>::none});
+      inverse_D.push_back(factor_of(q, by_D));
     }
     out.rows = stream.upload(rows.data(), rows.size());
+    out.inverse_D = stream.upload(inverse_D.data(), inverse_D.size());
     return out;
   });
 }

@@ -201,6 +201,34 @@ __global__ void __launch_bounds__(rns_threads)
   }
 }
 
+/// A ring::Basis for kernels.
+struct PrimeSet {
+  std::uint64_t words[2];
+  __device__ __forceinline__ bool contains(std::uint32_t prime) const {
+    return words[prime / 64] >> (prime % 64) & 1;
+  }
+  /// The row of a prime.
+  __device__ __forceinline__ std::uint32_t rank(std::uint32_t prime) const {
+    const std::uint64_t below = (std::uint64_t{1} << (prime % 64)) - 1;
+    return prime < 64 ? __popcll(words[0] & below)
+                      : __popcll(words[0]) + __popcll(words[1] & below);
+  }
+};
+inline PrimeSet prime_set(const ring::Basis& basis) {
+  PrimeSet out = {};
+  basis.for_each([&](unsigned i) { out.words[i / 64] |= std::uint64_t{1} << (i % 64); });
+  return out;
+}
+
+/// What an inner product adds to its first parts: at X^g too, times a weight for each of its rows.
+template <class Word>
+struct InnerAddend {
+  const Word* x;  ///< (parts, rows of `over`, batch, N)
+  PrimeSet over;
+  std::uint32_t parts, rows;  ///< no parts: nothing is added
+  Twiddle<Word> weights[ring::Basis::most];
+};
+
 template <class Word>
 struct InnerArguments {
   const Word* digits;  ///< (count, rows, batch, N)
@@ -209,6 +237,7 @@ struct InnerArguments {
   const RnsModulus<Word>* moduli;
   std::uint32_t count, row_count, key_limbs, log_N, batch, batch_groups, g;
   RnsRows rows;
+  InnerAddend<Word> added;
 };
 
 /// The same where rows and digits are some of the key's, in any order: a row's modulus and its row
@@ -284,6 +313,7 @@ __global__ void __launch_bounds__(rns_threads)
     if constexpr (!indexed) key += 2 * key_words;
     x += a.row_count * row_words;
   }
+  const bool adds = a.added.parts != 0 && a.added.over.contains(limb);
 #pragma unroll
   for (unsigned i = 0; i < group; ++i) {
     if (first + i >= a.batch) break;
@@ -292,6 +322,19 @@ __global__ void __launch_bounds__(rns_threads)
       Vector out;
 #pragma unroll
       for (unsigned k = 0; k < width; ++k) out.word[k] = sum[i][c][k].reduce(m.q, m.inverse);
+      if (adds && c < a.added.parts) {
+        const std::size_t from =
+            (static_cast<std::size_t>(c) * a.added.rows + a.added.over.rank(limb)) * a.batch +
+            first + i;
+        Vector y = *reinterpret_cast<const Vector*>(a.added.x + (from << a.log_N) +
+                                                    (permuted ? gathered.block : j));
+        if constexpr (permuted) y = gathered(y);
+        const Twiddle<Word> weight = a.added.weights[row];
+#pragma unroll
+        for (unsigned k = 0; k < width; ++k)
+          out.word[k] = add_mod<Word>(out.word[k],
+                                      mul_shoup<Word>(y.word[k], weight.w, weight.shoup, m.q), m.q);
+      }
       store_vector<Word>(a.out + (c * a.row_count + row) * row_words +
                              (static_cast<std::size_t>(first + i) << a.log_N) + j,
                          out);

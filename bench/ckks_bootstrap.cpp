@@ -1,0 +1,166 @@
+// CKKS: what a bootstrap takes, as a whole and by its steps, and how precise it is.
+//
+// usage: bench_ckks_bootstrap [--depth 13] [--scale-bits 40] [--dnum 4] [--slots 32768] [--real]
+//                             [--device cpu|cuda:0] [--threads 1] [--batch N] [--repeats 1]
+//                             [--quick] [--only OP,OP…] [--record FILE] [--commit ID]
+//
+// OP: bootstrap, the steps to_coefficients, raise, to_slots, angles, sine and result, and
+// bootstrap_bits. Data lies on the device; times are of a batch, each with the wait for it. The
+// bits are those of the worst slot of `repeats` batches of random values and of constants,
+// -log2 of the absolute error.
+//
+// "clock": "wall", or "cpu" for one thread on the CPU.
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "circuits/ckks_bootstrap.h"
+#include "common/command_line.h"
+#include "common/devices.h"
+#include "common/records.h"
+#include "whorl/ckks.h"
+#include "whorl/error.h"
+
+namespace whorl::bench {
+namespace {
+
+using namespace ckks;
+using Values = std::vector<std::complex<double>>;
+
+struct Options : Common {
+  unsigned depth = 13, scale_bits = 40, dnum = 4, threads = 1, repeats = 1;
+  std::uint64_t batch = 1, slots = 32768;
+  bool real = false;
+  Clock clock() const { return device == "cpu" && threads == 1 ? Clock::cpu : Clock::wall; }
+};
+
+std::string in_words(const Parameters& p, const Options& options) {
+  return "depth=" + std::to_string(options.depth) + ", scale=2^" +
+         std::to_string(options.scale_bits) + ", N=" + std::to_string(p.N()) + ", limbs " +
+         std::to_string(p.primes(p.top()).size()) + " + " + std::to_string(p.special()) +
+         ", dnum " + std::to_string(p.digits()) + ", slots " + std::to_string(options.slots) +
+         (options.real ? ", real" : ", complex");
+}
+
+int run(CommandLine& line) {
+  Options options;
+  line.device(options).record(options).only(options).quick(options);
+  line.add("--depth", options.depth, "levels between bootstraps")
+      .add("--scale-bits", options.scale_bits, "log2 of the scale")
+      .add("--dnum", options.dnum, "digits of key switching, at least")
+      .add("--slots", options.slots, "values of a ciphertext")
+      .flag("--real", options.real, "real values")
+      .add("--threads", options.threads, "of the host")
+      .add("--batch", options.batch, "ciphertexts of a bootstrap")
+      .add("--repeats", options.repeats, "batches whose precision is measured")
+      .parse();
+  const Parameters p = Parameters::choose({.depth = options.depth,
+                                           .scale_bits = options.scale_bits,
+                                           .dnum = options.dnum,
+                                           .bootstrap = true});
+  const Client client(p);
+  KeyRequest request;
+  request_bootstrap(request, p, options.slots);
+  const Server server(client.evaluation_keys(request),
+                      {.device = options.device, .threads = options.threads});
+  const EncodedBootstrap maps = encode_bootstrap(server, options.slots);
+  const Records records("ckks_bootstrap", options, machine_of(options.device, options.threads),
+                        Records::To::file_and_stdout);
+  const auto record_of = [&](const std::string& op) {
+    Record record{
+        .op = op, .params = in_words(p, options), .scheme = "ckks", .batch = options.batch};
+    record.security_bits = std::round(p.security_bits() * 10) / 10;
+    record.pfail_log2 = std::round(p.log2_failure() * 10) / 10;
+    return record;
+  };
+
+  const unsigned low_level = p.literal().bootstrap->to_coefficients;
+  const auto upload = [&](const Values& values) {
+    const EncryptOptions how{.length = static_cast<std::size_t>(options.slots)};
+    Ciphertexts made = [&] {
+      if (!options.real) return client.encrypt(values, how);
+      std::vector<double> reals;
+      for (const auto& z : values) reals.push_back(z.real());
+      return client.encrypt(reals, how);
+    }();
+    return server.lower(server.upload(made), low_level);
+  };
+  std::mt19937_64 random(1);
+  const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-52 - 1; };
+  const auto random_values = [&] {
+    Values x(options.batch * options.slots);
+    for (auto& z : x) {
+      const double real = uniform() / (options.real ? 1 : std::numbers::sqrt2);
+      z = options.real ? real : std::complex<double>(real, uniform() / std::numbers::sqrt2);
+    }
+    return x;
+  };
+
+  // What is timed must be right.
+  const auto worst_of = [&](const Values& x) {
+    const auto got = client.decrypt_raw(server.download(bootstrap(server, upload(x), maps)));
+    double worst = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(got[i] - x[i]));
+    return worst;
+  };
+  const auto add_bits = [&](const std::string& what, std::size_t runs, double worst) {
+    Record record = record_of("bootstrap_bits");
+    record.unit = "bits";
+    record.runs = runs;
+    record.set(-std::log2(worst));
+    record.more = {{"values", what}};
+    records.add(record);
+  };
+  if (options.wants("bootstrap_bits")) {
+    double worst = 0;
+    for (unsigned i = 0; i < options.repeats; ++i)
+      worst = std::max(worst, worst_of(random_values()));
+    add_bits("random", options.repeats * options.batch, worst);
+    std::vector<std::pair<std::string, std::complex<double>>> constants{{"1", 1}, {"-1", -1}};
+    if (!options.real) constants.emplace_back("i", std::complex<double>(0, 1));
+    for (const auto& [name, z] : constants)
+      add_bits("constant " + name, options.batch,
+               worst_of(Values(options.batch * options.slots, z)));
+    Values single(options.batch * options.slots);
+    for (std::size_t i = 0; i < options.batch; ++i) single[i * options.slots] = 1;
+    add_bits("1 in the first slot", options.batch, worst_of(single));
+  }
+
+  const Array x = upload(random_values());
+  const BootstrapSteps steps(server, EncodedBootstrapAccess::storage(maps));
+  const auto coefficients = steps.coefficients(x), raised = steps.raised(coefficients),
+             slots = steps.slots(raised);
+  const Array angles = steps.angles(slots, x.info()), sines = steps.sine(angles);
+  const std::vector<std::pair<std::string, std::function<void()>>> calls{
+      {"bootstrap", [&] { bootstrap(server, x, maps); }},
+      {"to_coefficients", [&] { steps.coefficients(x); }},
+      {"raise", [&] { steps.raised(coefficients); }},
+      {"to_slots", [&] { steps.slots(raised); }},
+      {"angles", [&] { steps.angles(slots, x.info()); }},
+      {"sine", [&] { steps.sine(angles); }},
+      {"result", [&] { steps.result(sines, x.info()); }}};
+  for (const auto& [op, call] : calls) {
+    if (!options.wants(op)) continue;
+    const Effort effort{
+        .fewest = 3, .most = 100, .seconds = options.quick ? 0.2 : 1, .enough = 5, .slow = 5};
+    Record record = record_of(op);
+    record.set(measure(effort, {call, [&] { server.synchronise(); }, 1, options.clock()}));
+    record.more = {{"clock", std::string(options.clock() == Clock::cpu ? "cpu" : "wall")},
+                   {"key_bytes", static_cast<std::uint64_t>(server.key_bytes())},
+                   {"plaintext_bytes", static_cast<std::uint64_t>(maps.bytes())}};
+    records.add(record);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace whorl::bench
+
+int main(int count, char** arguments) {
+  return whorl::bench::run_program(count, arguments, "bench_ckks_bootstrap", whorl::bench::run);
+}

@@ -1,0 +1,46 @@
+// Bootstrapping of CKKS ciphertexts: levels for new computations. (OpenFHE: EvalBootstrap with
+// StCFirst; Lattigo: bootstrapping.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "whorl/ckks/server.h"
+
+namespace whorl::ckks {
+
+/// Adds to a request the keys that bootstrap() takes for vectors of so many slots, a power of two
+/// up to N/2 (ShapeError): CiphertextInfo::slots(). ParameterError for parameters without
+/// bootstrapping.
+void request_bootstrap(KeyRequest& request, const Parameters& parameters, std::uint64_t slots);
+
+/// The linear maps of a bootstrap, encoded on a server's devices, and its polynomial. Copies share
+/// the memory.
+class EncodedBootstrap {
+ public:
+  std::uint64_t slots() const;  ///< of vectors that it refreshes
+  std::size_t bytes() const;    ///< of the plaintexts on each device
+
+ private:
+  friend struct EncodedBootstrapAccess;
+  struct Storage;
+  std::shared_ptr<const Storage> storage_;
+};
+
+/// Errors as of request_bootstrap.
+EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots);
+
+/// The same values at Parameters::depth(), for a batch at once. Slots are moved to coefficients at
+/// the lowest levels first, so that real values need half the work of complex ones (slim
+/// bootstrapping: Chen and Han, EUROCRYPT 2018; CKKS: Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018).
+/// The modulus is raised under a sparse secret (Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022).
+///
+/// Values of x must be at most 1 by its bound (EncodingError; Server::with_bound states a bound
+/// that the caller knows), and its level at least bootstrap->to_coefficients (NoiseError).
+/// EncodingError for coefficients, ShapeError if its slots are not those of `with`,
+/// KeyMismatchError for a key that is missing. docs/ckks-noise.md has the error of the result, and
+/// Parameters::log2_failure the probability of a wrong one.
+Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& with);
+
+}  // namespace whorl::ckks

@@ -1,0 +1,307 @@
+// Bootstrapping of CKKS: slots to coefficients, a larger modulus, coefficients to slots, and a sine
+// that takes the multiples of the small modulus off.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "circuits/ckks_bootstrap.h"
+#include "circuits/ckks_maps.h"
+#include "circuits/cosine_fit.h"
+#include "math/text.h"
+#include "schemes/ckks/access.h"
+#include "schemes/ckks/derived.h"
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+
+namespace rlwe = lattice::rlwe;
+
+namespace {
+
+using Complex = std::complex<double>;
+
+// Slots are butterflies of coefficients in bit-reversed order. All steps between leave that order,
+// so nothing is reversed: coefficients are read in the order in which they were written.
+
+/// How many of log2(slots) layers of butterflies each of the maps takes, in order of use. The first
+/// one wraps around, so that it has half the diagonals; after it come the smaller ones.
+std::vector<unsigned> layers_of(std::uint64_t slots, unsigned maps) {
+  const auto layers = static_cast<unsigned>(std::bit_width(slots) - 1);
+  std::vector<unsigned> out(maps, layers / maps);
+  for (unsigned more = layers % maps, i = 0; i < more; ++i) ++out[i == 0 ? 0 : maps - i];
+  return out;
+}
+
+/// Butterflies of blocks of `block` values, from coefficients to slots or back.
+LinearMap butterflies(std::uint64_t slots, std::uint64_t block, bool back) {
+  LinearMap map{slots, slots, 0, {}};
+  const std::uint64_t half = block / 2;
+  std::vector<Complex> roots(half);
+  for (std::uint64_t j = 0, power = 1; j < half; ++j, power = 5 * power % (4 * block))
+    roots[j] = std::polar(
+        1.0, 2 * std::numbers::pi * static_cast<double>(power) / static_cast<double>(4 * block));
+  const auto at = [&](std::uint64_t k, std::uint64_t row) -> Complex& {
+    auto& diagonal = map.diagonals[static_cast<std::int64_t>(k % slots)];
+    diagonal.resize(slots);
+    return diagonal[row];
+  };
+  for (std::uint64_t first = 0; first < slots; first += block)
+    for (std::uint64_t j = 0; j < half; ++j) {
+      const std::uint64_t low = first + j, high = low + half;
+      const Complex w = roots[j], half_back = std::conj(w) * 0.5;
+      at(0, low) += back ? 0.5 : 1.0;
+      at(half, low) += back ? 0.5 : w;
+      at(0, high) -= back ? half_back : w;
+      at(slots - half, high) += back ? half_back : 1.0;
+    }
+  return map;
+}
+
+/// first, then second.
+LinearMap product(const LinearMap& second, const LinearMap& first) {
+  const std::uint64_t n = second.period;
+  LinearMap out{n, n, 0, {}};
+  for (const auto& [k, a] : second.diagonals)
+    for (const auto& [l, b] : first.diagonals) {
+      auto& diagonal = out.diagonals[(k + l) % static_cast<std::int64_t>(n)];
+      diagonal.resize(n);
+      const auto turn = static_cast<std::uint64_t>(k);
+      for (std::uint64_t j = 0; j < n; ++j) diagonal[j] += a[j] * b[(j + turn) & (n - 1)];
+    }
+  return out;
+}
+
+/// Blocks of each map's layers, in order of use.
+std::vector<std::vector<std::uint64_t>> blocks_of(std::uint64_t slots, unsigned maps, bool back) {
+  std::vector<std::vector<std::uint64_t>> out;
+  std::uint64_t next = back ? slots : 2;
+  for (const unsigned layers : layers_of(slots, maps)) {
+    out.emplace_back();
+    for (unsigned i = 0; i < layers; ++i, next = back ? next / 2 : next * 2)
+      out.back().push_back(next);
+  }
+  return out;
+}
+
+/// The transform in so many maps, each times `factor`.
+std::vector<LinearMap> transform(std::uint64_t slots, unsigned maps, bool back, double factor) {
+  std::vector<LinearMap> out;
+  for (const auto& blocks : blocks_of(slots, maps, back)) {
+    LinearMap map{slots, slots, 0, {{0, std::vector<Complex>(slots, factor)}}};
+    for (const std::uint64_t block : blocks) map = product(butterflies(slots, block, back), map);
+    out.push_back(std::move(map));
+  }
+  return out;
+}
+
+/// The diagonals that these maps have.
+std::vector<std::set<std::int64_t>> diagonals_of(std::uint64_t slots, unsigned maps, bool back) {
+  std::vector<std::set<std::int64_t>> out;
+  for (const auto& blocks : blocks_of(slots, maps, back)) {
+    std::set<std::int64_t> sums{0};
+    for (const std::uint64_t block : blocks) {
+      std::set<std::int64_t> next;
+      for (const std::int64_t k : sums)
+        for (const std::uint64_t by : {std::uint64_t{0}, block / 2, slots - block / 2})
+          next.insert((k + static_cast<std::int64_t>(by)) % static_cast<std::int64_t>(slots));
+      sums = std::move(next);
+    }
+    out.push_back(std::move(sums));
+  }
+  return out;
+}
+
+const BootstrapLiteral& checked_shape(const Parameters& p, std::uint64_t slots) {
+  if (!p.literal().bootstrap)
+    throw ParameterError("the parameters \"" + p.literal().name +
+                         "\" have no bootstrapping: take parameters with bootstrap");
+  if (!std::has_single_bit(slots) || slots > p.slots())
+    throw ShapeError("bootstrap: slots = " + std::to_string(slots) +
+                     " is not a power of two in 1 … " + std::to_string(p.slots()));
+  return *p.literal().bootstrap;
+}
+
+}  // namespace
+
+void request_bootstrap(KeyRequest& request, const Parameters& p, std::uint64_t slots) {
+  const BootstrapLiteral& shape = checked_shape(p, slots);
+  request.relinearise = std::max(request.relinearise, 3u);
+  request.conjugate = true;
+  request.sparse = true;
+  const auto add = [&](std::vector<std::int64_t>& to, bool back, unsigned maps) {
+    for (const auto& diagonals : diagonals_of(slots, maps, back))
+      for (const std::int64_t k : rotations_of_diagonals(slots, diagonals)) to.push_back(k);
+  };
+  add(request.low_rotations, false, shape.to_coefficients);
+  add(request.rotations, true, shape.to_slots);
+  for (std::uint64_t k = slots; k < p.slots(); k *= 2)
+    request.rotations.push_back(static_cast<std::int64_t>(k));
+}
+
+const EncodedBootstrap::Storage& EncodedBootstrapAccess::storage(const EncodedBootstrap& of) {
+  if (!of.storage_) throw ShapeError("a bootstrap that is not encoded was given");
+  return *of.storage_;
+}
+
+std::uint64_t EncodedBootstrap::slots() const {
+  return EncodedBootstrapAccess::storage(*this).slots;
+}
+std::size_t EncodedBootstrap::bytes() const {
+  const auto& of = EncodedBootstrapAccess::storage(*this);
+  std::size_t sum = 0;
+  for (const auto* maps : {&of.to_coefficients, &of.to_slots})
+    for (const EncodedMap& map : *maps) sum += map.bytes();
+  return sum;
+}
+
+EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots) {
+  const Parameters& p = server.parameters();
+  const BootstrapLiteral& shape = checked_shape(p, slots);
+  EncodedBootstrapAccess::Storage out;
+  out.slots = slots;
+
+  // From `log2_scale` to `log2_target`, down from that level, in equal steps.
+  const auto encoded = [&](std::vector<LinearMap> maps, unsigned level, double log2_scale,
+                           double log2_target, SwitchRole role) {
+    const double step = (log2_target - log2_scale) / static_cast<double>(maps.size());
+    std::vector<EncodedMap> each;
+    for (const LinearMap& map : maps) {
+      each.push_back(encode_for(server, map, level, p.ratio(level) * std::exp2(step), role));
+      --level;
+    }
+    return each;
+  };
+  const double q = p.log2_Q(0), in = q - shape.log2_ratio;
+  out.to_coefficients =
+      encoded(transform(slots, shape.to_coefficients, false, 1), shape.to_coefficients,
+              std::log2(p.scale(shape.to_coefficients)), in, SwitchRole::low);
+  // Coefficients are t = I + m/r, times how many images the trace adds up. The sum of the result
+  // and its conjugate is t/range.
+  const double factor =
+      static_cast<double>(slots) / (static_cast<double>(p.slots()) * 2 * shape.range);
+  const unsigned sine_level = p.depth() + shape.sine();
+  out.to_slots =
+      encoded(transform(slots, shape.to_slots, true, std::pow(factor, 1.0 / shape.to_slots)),
+              p.top(), q, std::log2(p.scale(sine_level)), SwitchRole::usual);
+  out.cosine = {fitted_cosine(shape), Polynomial::Basis::chebyshev, -1, 1};
+  out.log2_error = std::log2(
+      error_of_sine(shape, out.cosine.coefficients, shape.range > 2 ? shape.range - 2 : 1));
+  return EncodedBootstrapAccess::wrap(std::move(out));
+}
+
+rlwe::Array BootstrapSteps::through(rlwe::Array x, const std::vector<EncodedMap>& maps) const {
+  for (const EncodedMap& map : maps) x = mapped(server_, x, map);
+  return x;
+}
+
+const rlwe::Key& BootstrapSteps::key(SwitchRole role) const {
+  const rlwe::Keys& keys = Access::keys(server_, role);
+  if (!keys.has(1, 1))
+    throw KeyMismatchError(
+        "bootstrapping has no key for the sparse secret; ask the client for bootstrap with " +
+        std::to_string(with_.slots) + " slots");
+  return keys.get(1, 1);
+}
+
+rlwe::Array BootstrapSteps::image(const rlwe::Array& x, std::uint32_t g) const {
+  return evaluator_.automorphisms(x, std::span(&g, 1), Access::keys(server_), 1)[0];
+}
+
+rlwe::Array BootstrapSteps::coefficients(const Array& low) const {
+  return through(Access::residues(low), with_.to_coefficients);
+}
+
+rlwe::Array BootstrapSteps::raised(const rlwe::Array& coefficients) const {
+  const Parameters& p = server_.parameters();
+  const rlwe::Array sparse = evaluator_.key_switch(coefficients, key(SwitchRole::to_sparse), 1);
+  rlwe::Array x =
+      evaluator_.key_switch(evaluator_.extend(sparse, account_.basis(p.top()), ring::Lift::exact),
+                            key(SwitchRole::from_sparse), 1);
+  // The sum of the images that agree with x where its slots repeat.
+  for (std::uint64_t k = with_.slots; k < p.slots(); k *= 2)
+    x = evaluator_.add(
+        x, image(x, Access::rotation(server_, p.slots(), static_cast<std::int64_t>(k))));
+  return x;
+}
+
+rlwe::Array BootstrapSteps::slots(const rlwe::Array& raised) const {
+  return through(raised, with_.to_slots);
+}
+
+Array BootstrapSteps::angles(const rlwe::Array& slots, const CiphertextInfo& info) const {
+  const Parameters& p = server_.parameters();
+  const rlwe::Array conjugate = image(slots, 2 * p.N() - 1);
+  CiphertextInfo angle = info;
+  angle.packing = Packing::real;
+  angle.parts = 2;
+  angle.level = p.depth() + p.literal().bootstrap->sine();
+  angle.scale = p.scale(angle.level);
+  angle.bound = 0;
+  angle.error = -200;
+  angle.error = account_.automorphism(angle).error;
+  const Array real = Access::put(angle, evaluator_.add(slots, conjugate));
+  if (info.packing == Packing::real) return real;
+  // conj(z) - z is -2i times the imaginary part.
+  const Array imaginary =
+      server_.multiply_by_i(Access::put(angle, evaluator_.sub(conjugate, slots)));
+  const std::array<rlwe::Array, 2> both{Access::residues(real), Access::residues(imaginary)};
+  angle.count *= 2;
+  return Access::put(angle, evaluator_.join(both));
+}
+
+Array BootstrapSteps::sine(const Array& angles) const {
+  Array y = server_.with_bound(evaluate(server_, angles, with_.cosine), 1);
+  for (unsigned d = 0; d < server_.parameters().literal().bootstrap->doublings; ++d)
+    y = server_.with_bound(server_.add_scalar(server_.multiply_integer(server_.square(y), 2), -1.0),
+                           1);
+  return y;
+}
+
+Array BootstrapSteps::result(const Array& sines, const CiphertextInfo& low) const {
+  const CiphertextInfo known = account_.refreshed(low, with_.log2_error);
+  if (low.packing == Packing::real) return Access::put(known, Access::residues(sines));
+  CiphertextInfo part = known;
+  part.packing = Packing::real;
+  part.count = sines.info().count;
+  const Array all = Access::put(part, Access::residues(sines));
+  std::vector<std::uint32_t> first, second;
+  for (std::uint32_t i = 0; i < low.count; ++i) {
+    first.push_back(i);
+    second.push_back(static_cast<std::uint32_t>(low.count) + i);
+  }
+  const Array sum =
+      server_.add(server_.take(all, first), server_.multiply_by_i(server_.take(all, second)));
+  return Access::put(known, Access::residues(sum));
+}
+
+Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& with) {
+  const auto& of = EncodedBootstrapAccess::storage(with);
+  const BootstrapLiteral& shape = checked_shape(server.parameters(), of.slots);
+  Access::check_packed(server, "bootstrap", x);
+  const CiphertextInfo& info = x.info();
+  if (info.slots() != of.slots)
+    throw ShapeError("bootstrap: vectors of " + std::to_string(info.slots()) +
+                     " slots meet maps that are encoded for " + std::to_string(of.slots));
+  if (info.bound > 0x1p-20)
+    throw EncodingError("bootstrap: values of up to " + math::text_of(std::exp2(info.bound)) +
+                        " are above 1; multiply by a smaller number first, or state a smaller "
+                        "bound that is known with with_bound");
+  if (info.level < shape.to_coefficients)
+    throw NoiseError("bootstrap: a ciphertext of level " + std::to_string(info.level) +
+                     " is below level " + std::to_string(shape.to_coefficients) +
+                     ", from which slots can be moved to coefficients: refresh it earlier");
+  return Access::fleet(server).together([&] {
+    const BootstrapSteps steps(server, of);
+    const Array low = server.lower(server.relinearise(x), shape.to_coefficients);
+    const rlwe::Array slots = steps.slots(steps.raised(steps.coefficients(low)));
+    return steps.result(steps.sine(steps.angles(slots, info)), low.info());
+  });
+}
+
+}  // namespace whorl::ckks

@@ -1,0 +1,69 @@
+// The steps of a CKKS bootstrap, each for a whole batch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "lattice/rlwe/evaluator.h"
+#include "schemes/ckks/access.h"
+#include "whorl/circuits/bootstrap.h"
+#include "whorl/circuits/linear_maps.h"
+#include "whorl/circuits/polynomials.h"
+
+namespace whorl::ckks {
+
+struct EncodedBootstrap::Storage {
+  std::uint64_t slots = 1;
+  std::vector<EncodedMap> to_coefficients, to_slots;
+  Polynomial cosine;
+  double log2_error = 0;  ///< of the sine
+};
+
+struct EncodedBootstrapAccess {
+  using Storage = EncodedBootstrap::Storage;
+  static EncodedBootstrap wrap(Storage storage) {
+    EncodedBootstrap out;
+    out.storage_ = std::make_shared<const Storage>(std::move(storage));
+    return out;
+  }
+  /// ShapeError for an object that is not encoded.
+  static const Storage& storage(const EncodedBootstrap& of);
+};
+
+/// Between the first step and the sine the account knows nothing: coefficients are values plus
+/// multiples of the small modulus.
+class BootstrapSteps {
+ public:
+  BootstrapSteps(const Server& server, const EncodedBootstrapAccess::Storage& with)
+      : server_(server), with_(with) {}
+
+  /// A ciphertext at the lowest level that can be refreshed. Its slots become coefficients.
+  lattice::rlwe::Array coefficients(const Array& low) const;
+  /// To all primes, under the sparse secret, for which few multiples of the modulus are added; then
+  /// to the ring of the vector's slots.
+  lattice::rlwe::Array raised(const lattice::rlwe::Array& coefficients) const;
+  /// The coefficients t, divided by twice the polynomial's range, in slots.
+  lattice::rlwe::Array slots(const lattice::rlwe::Array& raised) const;
+  /// Real parts of t divided by the range; of complex values the imaginary parts too, as a second
+  /// half of the batch. `info` is that of the values.
+  Array angles(const lattice::rlwe::Array& slots, const CiphertextInfo& info) const;
+  /// sin(2πt): a polynomial's cosine, whose angle is doubled.
+  Array sine(const Array& angles) const;
+  /// The values at their scale, joined to complex ones; `low`: what was refreshed.
+  Array result(const Array& sines, const CiphertextInfo& low) const;
+
+ private:
+  lattice::rlwe::Array through(lattice::rlwe::Array x, const std::vector<EncodedMap>& maps) const;
+  lattice::rlwe::Array image(const lattice::rlwe::Array& x, std::uint32_t g) const;
+  /// KeyMismatchError if the client made none.
+  const lattice::rlwe::Key& key(SwitchRole role) const;
+
+  const Server& server_;
+  const EncodedBootstrapAccess::Storage& with_;
+  const lattice::rlwe::Evaluator& evaluator_ = Access::evaluator(server_);
+  const Account& account_ = Access::account(server_);
+};
+
+}  // namespace whorl::ckks

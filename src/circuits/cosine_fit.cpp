@@ -1,0 +1,107 @@
+#include "circuits/cosine_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+
+namespace whorl::ckks {
+
+namespace {
+
+using Real = long double;
+constexpr Real pi = std::numbers::pi_v<Real>;
+
+/// The x of least |A·x - b|, for A of full rank, with rows of `columns` numbers and b as the last
+/// one: Householder's reflections.
+std::vector<Real> least_squares(std::vector<std::vector<Real>> rows, std::size_t columns) {
+  for (std::size_t k = 0; k < columns; ++k) {
+    Real norm = 0;
+    for (std::size_t i = k; i < rows.size(); ++i) norm += rows[i][k] * rows[i][k];
+    norm = rows[k][k] > 0 ? -std::sqrt(norm) : std::sqrt(norm);
+    std::vector<Real> v(rows.size());
+    for (std::size_t i = k; i < rows.size(); ++i) v[i] = rows[i][k];
+    v[k] -= norm;
+    Real square = 0;
+    for (const Real each : v) square += each * each;
+    if (square == 0) continue;
+    for (std::size_t j = k; j <= columns; ++j) {
+      Real along = 0;
+      for (std::size_t i = k; i < rows.size(); ++i) along += v[i] * rows[i][j];
+      along *= 2 / square;
+      for (std::size_t i = k; i < rows.size(); ++i) rows[i][j] -= along * v[i];
+    }
+  }
+  std::vector<Real> x(columns);
+  for (std::size_t k = columns; k-- > 0;) {
+    Real sum = rows[k][columns];
+    for (std::size_t j = k + 1; j < columns; ++j) sum -= rows[k][j] * x[j];
+    x[k] = rows[k][k] == 0 ? 0 : sum / rows[k][k];
+  }
+  return x;
+}
+
+/// Whole turns of the sine that are a quarter turn of the cosine. Doubling an angle multiplies
+/// errors by 8/|sin(angle)| in three steps: at I = 0, the most frequent multiple, the angle is to
+/// be near a right one.
+Real cosine_shift(const BootstrapLiteral& shape) {
+  return shape.doublings < 2 ? 0 : std::exp2(static_cast<Real>(shape.doublings) - 2);
+}
+
+}  // namespace
+
+std::vector<double> fitted_cosine(const BootstrapLiteral& shape) {
+  const Real K = shape.range, r = std::exp2(static_cast<Real>(shape.log2_ratio));
+  const Real speed = 2 * pi / std::exp2(static_cast<Real>(shape.doublings));
+  const Real shift = cosine_shift(shape);
+  // Large multiples are rare: a quarter of the range is some standard deviations.
+  const Real spread = K / 4, least = 1e-3L;
+  const std::size_t columns = shape.degree + 1;
+  std::vector<std::vector<Real>> rows;
+  const int range = static_cast<int>(shape.range);
+  for (int I = 1 - range; I < range; ++I) {
+    const Real weight = std::max(std::exp(-(I / spread) * (I / spread) / 2), least);
+    const Real theta = std::acos(I / K), angle = speed * (I - 0.25L + shift);
+    std::vector<Real> value(columns + 1), slope(columns + 1);
+    for (std::size_t k = 0; k < columns; ++k) {
+      const Real n = static_cast<Real>(k);
+      value[k] = std::cos(n * theta) * weight * r;
+      slope[k] = n * std::sin(n * theta) / std::sin(theta) / K * weight;
+    }
+    value[columns] = std::cos(angle) * weight * r;
+    slope[columns] = -std::sin(angle) * speed * weight;
+    rows.push_back(std::move(value));
+    rows.push_back(std::move(slope));
+  }
+  // Of more coefficients than conditions the last ones stay free: they are fitted to 0.
+  for (std::size_t k = rows.size(); k < columns; ++k) {
+    std::vector<Real> none(columns + 1);
+    none[k] = 1;
+    rows.push_back(std::move(none));
+  }
+  const std::vector<Real> x = least_squares(std::move(rows), columns);
+  return {x.begin(), x.end()};
+}
+
+double error_of_sine(const BootstrapLiteral& shape, const std::vector<double>& coefficients,
+                     unsigned most) {
+  const double r = std::exp2(shape.log2_ratio), K = shape.range;
+  double worst = 0;
+  constexpr int steps = 16;
+  for (int I = -static_cast<int>(most); I <= static_cast<int>(most); ++I)
+    for (int i = -steps; i <= steps; ++i) {
+      const double m = static_cast<double>(i) / steps, u = (I + m / r) / K;
+      double before = 0, y = 0;  // Clenshaw's recurrence
+      for (std::size_t k = coefficients.size(); k-- > 1;) {
+        const double next = 2 * u * y - before + coefficients[k];
+        before = y;
+        y = next;
+      }
+      y = u * y - before + coefficients[0];
+      for (unsigned d = 0; d < shape.doublings; ++d) y = 2 * y * y - 1;
+      worst = std::max(worst, std::abs(y * r / (2 * std::numbers::pi) - m));
+    }
+  return worst;
+}
+
+}  // namespace whorl::ckks

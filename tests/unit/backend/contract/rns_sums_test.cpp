@@ -1,0 +1,302 @@
+// Sums of products and sums with weights against sums of single words, on every device and by
+// relay.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ring/automorphism.h"
+#include "support/random.h"
+#include "support/rns.h"
+#include "support/targets.h"
+#include "whorl/error.h"
+
+namespace whorl::backend {
+namespace {
+
+using test::get;
+using test::put;
+
+template <class Word>
+class BackendRnsSums : public ::testing::Test {};
+using BothWords = ::testing::Types<std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(BackendRnsSums, BothWords);
+
+/// A sum over some primes of a plan.
+template <class Word>
+struct Case {
+  std::shared_ptr<const ring::RnsPlan<Word>> plan;
+  ring::Basis basis;
+  std::size_t parts, batch;
+  bool onto;
+
+  Case(std::size_t terms, test::Random& random)
+      : plan(test::random_rns_plan<Word>(256u << random.below(2), 5, 2, 2, random,
+                                         sizeof(Word) == 4 && random.below(2) ? 30 : 64)),
+        basis(test::random_part(plan->all(), random)),
+        parts(1 + random.below(3)),
+        batch(1 + random.below(5)),
+        onto(random.below(2) == 1),
+        terms_(terms) {}
+  std::string describe() const {
+    return test::describe(*plan) + ", basis " + basis.describe() + ", batch " +
+           std::to_string(batch) + ", " + std::to_string(parts) + " parts, " +
+           std::to_string(terms_) + " terms" + (onto ? ", onto" : "");
+  }
+  std::size_t N() const { return plan->N(); }
+  std::uint32_t random_g(test::Random& random) const {
+    return random.below(2) ? 1 : static_cast<std::uint32_t>(2 * random.below(plan->N()) + 1);
+  }
+  /// At the largest residues, where sums come closest to overflow, or at any.
+  std::vector<Word> residues(const ring::Basis& over, std::size_t its_parts, std::size_t its_batch,
+                             test::Random& random) const {
+    std::vector<Word> out = test::random_rows(*plan, over, its_parts, its_batch, random);
+    if (random.below(2)) return out;
+    const auto moduli = plan->moduli_of(over);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = moduli[i / (its_batch * N()) % moduli.size()].value() - 1;
+    return out;
+  }
+  /// The sum at each place: term(k, part, row, item of the batch, place, modulus).
+  template <class Term>
+  std::vector<Word> due(const std::vector<Word>& before, const Term& term) const {
+    std::vector<Word> out = before;
+    const auto moduli = plan->moduli_of(basis);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::size_t row = i / (batch * N()) % moduli.size();
+      if (!onto) out[i] = 0;
+      for (std::size_t k = 0; k < terms_; ++k)
+        out[i] = moduli[row].add(out[i], term(k, i / (batch * N()) / moduli.size(), row,
+                                              i / N() % batch, i % N(), moduli[row]));
+    }
+    return out;
+  }
+
+ private:
+  std::size_t terms_;
+};
+
+/// A buffer that does not begin at 16 bytes, now and then.
+template <class Word>
+struct Placed {
+  Buffer<Word> buffer;
+  Slice<Word> slice;
+  Placed(const Queue& queue, const std::vector<Word>& values, test::Random& random) {
+    const std::size_t offset = random.below(4) == 0 ? 1 : 0;
+    buffer = queue.allocate<Word>(values.size() + offset);
+    slice = buffer.slice().part(offset, values.size());
+    queue.upload(std::span<const Word>(values), slice);
+  }
+};
+
+/// Of 1 to 5 terms, and of more than a launch takes.
+constexpr std::size_t counts[] = {1, 2, 3, 4, 5, 31, 33, 70};
+
+TYPED_TEST(BackendRnsSums, Products) {
+  using Word = TypeParam;
+  test::Random random;
+  test::on_each_device([&](const test::Executor& on) {
+    const auto queue = on.queue(2);
+    const auto& ops = queue->template rns<Word>();
+    for (const std::size_t count : counts) {
+      const Case<Word> c(count, random);
+      SCOPED_TRACE(c.describe());
+      const auto tables = ops.prepare(c.plan);
+      struct Term {
+        std::vector<Word> x, m;
+        ring::Basis over;
+        std::vector<std::uint32_t> from;
+        std::size_t m_batch;
+      };
+      std::vector<Term> all;
+      std::vector<Placed<Word>> held;
+      std::vector<ProductTerm<Word>> terms;
+      for (std::size_t k = 0; k < count; ++k) {
+        const ring::Basis over =
+            random.below(2) ? c.basis : c.basis | test::random_part(c.plan->all(), random);
+        const std::size_t m_batch = random.below(2) ? 1 : c.batch;
+        const std::uint32_t g = c.random_g(random);
+        all.push_back({c.residues(c.basis, c.parts, c.batch, random),
+                       c.residues(over, 1, m_batch, random), over,
+                       ring::evaluation_permutation(c.plan->N(), g), m_batch});
+        const Slice<Word> x = held.emplace_back(*queue, all[k].x, random).slice,
+                          m = held.emplace_back(*queue, all[k].m, random).slice;
+        terms.push_back({x, m, over, g});
+      }
+      const auto before = c.residues(c.basis, c.parts, c.batch, random);
+      Placed<Word> out(*queue, before, random);
+      ops.sum_of_products(*tables, c.basis, c.parts, terms, c.onto, out.slice);
+      const auto primes = c.basis.indices();
+      const auto expected = c.due(before, [&](std::size_t k, std::size_t part, std::size_t row,
+                                              std::size_t b, std::size_t j, const auto& q) {
+        const Term& term = all[k];
+        const std::size_t m_row = term.over.rank(primes[row]) * term.m_batch;
+        return q.mul(term.x[((part * primes.size() + row) * c.batch + b) * c.N() + term.from[j]],
+                     term.m[(m_row + (term.m_batch == 1 ? 0 : b)) * c.N() + j]);
+      });
+      ASSERT_TRUE(get<Word>(*queue, out.slice) == expected);
+    }
+  });
+}
+
+TYPED_TEST(BackendRnsSums, Combinations) {
+  using Word = TypeParam;
+  test::Random random;
+  test::on_each_device([&](const test::Executor& on) {
+    const auto queue = on.queue(2);
+    const auto& ops = queue->template rns<Word>();
+    for (const std::size_t count : counts)
+      for (const bool mixed : {false, true}) {
+        const Case<Word> c(count, random);
+        SCOPED_TRACE(c.describe() + (mixed ? ", mixed" : ""));
+        const auto tables = ops.prepare(c.plan);
+        const auto moduli = c.plan->moduli_of(c.basis);
+        struct Term {
+          std::vector<Word> x, weights;
+          ring::Basis over;
+          std::vector<std::uint32_t> from;
+        };
+        std::vector<Term> all;
+        std::vector<Placed<Word>> held;
+        std::vector<ScaledTerm<Word>> terms;
+        for (std::size_t k = 0; k < count; ++k) {
+          // With more primes than the sum, and perhaps with others.
+          ring::Basis over = test::random_part(c.plan->all(), random);
+          if (!mixed) over = over | c.basis;
+          std::vector<Word> weights;
+          for (std::size_t l = 0; l < moduli.size() && (k == 0 || random.below(8)); ++l)
+            weights.push_back(k % 2 ? moduli[l].value() - 1 : static_cast<Word>(random.word()));
+          if (weights.size() < moduli.size()) weights.clear();
+          const std::uint32_t g = mixed ? c.random_g(random) : 1;
+          all.push_back({c.residues(over, c.parts, c.batch, random), weights, over,
+                         ring::evaluation_permutation(c.plan->N(), g)});
+          terms.push_back({held.emplace_back(*queue, all[k].x, random).slice, over, weights, g});
+        }
+        const auto before = c.residues(c.basis, c.parts, c.batch, random);
+        Placed<Word> out(*queue, before, random);
+        ops.combine(*tables, c.basis, c.parts, terms, c.onto, out.slice);
+        const auto primes = c.basis.indices();
+        const auto expected = c.due(before, [&](std::size_t k, std::size_t part, std::size_t row,
+                                                std::size_t b, std::size_t j, const auto& q) {
+          const Term& term = all[k];
+          if (!term.over.contains(primes[row])) return Word{0};
+          const std::size_t x_row = part * term.over.size() + term.over.rank(primes[row]);
+          const Word x = term.x[(x_row * c.batch + b) * c.N() + term.from[j]];
+          return term.weights.empty() ? x : q.mul(x, q.reduce(term.weights[row]));
+        });
+        ASSERT_TRUE(get<Word>(*queue, out.slice) == expected);
+      }
+  });
+}
+
+/// Inner products to which something is added: what the entry says of itself in terms of others.
+TYPED_TEST(BackendRnsSums, InnerProductsWithMore) {
+  using Word = TypeParam;
+  test::Random random;
+  test::on_each_device([&](const test::Executor& on) {
+    const auto queue = on.queue(2);
+    const auto& ops = queue->template rns<Word>();
+    for (int i = 0; i < 24; ++i) {
+      const Case<Word> c(1, random);
+      const auto& plan = *c.plan;
+      const auto tables = ops.prepare(c.plan);
+      // The usual key of a level, and one over any primes.
+      ring::KeyLayout layout = plan.key_layout();
+      ring::Basis basis = plan.level(1 + static_cast<unsigned>(random.below(plan.limbs())));
+      if (i % 2) {
+        layout = {{0, 2, 5}, {{0, 5}, {2}}, {1, 6}};
+        basis = test::random_part(layout.chain, random);
+      }
+      const auto key =
+          ops.prepare_key(*tables, layout, test::RnsKeyRows<Word>(plan, layout, random).source());
+      const ring::Basis rows = basis | layout.special,
+                        over = i % 3 ? basis : test::random_part(plan.all(), random);
+      std::size_t digits = 0;
+      for (const ring::Basis& digit : layout.digits) digits += !(digit & basis).empty();
+      const std::size_t parts = 1 + random.below(2);
+      const std::uint32_t g = c.random_g(random);
+      SCOPED_TRACE(c.describe() + ", of level " + basis.describe() + ", added over " +
+                   over.describe() + ", g = " + std::to_string(g));
+      const auto d = put(*queue, test::random_rows(plan, rows, digits, c.batch, random));
+      Placed<Word> x(*queue, test::random_rows(plan, over, parts, c.batch, random), random);
+      std::vector<Word> weights;
+      for (const auto& q : plan.moduli_of(rows))
+        weights.push_back(static_cast<Word>(random.below(q.value())));
+      if (random.below(4) == 0) weights.clear();
+      const ScaledTerm<Word> added{x.slice, over, weights, g};
+      const std::size_t part = rows.size() * c.batch * c.N();
+      auto got = queue->template allocate<Word>(2 * part),
+           due = queue->template allocate<Word>(2 * part);
+      ops.inner_product(*key, *tables, basis, d.slice(), added, got.slice());
+      ops.inner_product(*key, *tables, basis, g, d.slice(), due.slice());
+      ops.combine(*tables, rows, parts, std::span(&added, 1), true,
+                  due.slice().part(0, parts * part));
+      ASSERT_TRUE(get(*queue, got) == get(*queue, due));
+      EXPECT_THROW(
+          ops.inner_product(*key, *tables, basis, d.slice(),
+                            {x.slice.part(0, c.N()), over, weights, g}, due.slice().part(1, part)),
+          ShapeError);
+      EXPECT_THROW(ops.inner_product(*key, *tables, basis, d.slice(), {x.slice, over, weights, 2},
+                                     due.slice()),
+                   ParameterError);
+      const Slice<const Word> inside =
+          got.slice().part(part, std::size_t{basis.size()} * c.batch * c.N());
+      EXPECT_THROW(ops.inner_product(*key, *tables, basis, d.slice(), {inside, basis}, got.slice()),
+                   ShapeError);
+    }
+  });
+}
+
+TYPED_TEST(BackendRnsSums, Errors) {
+  using Word = TypeParam;
+  test::Random random;
+  test::on_each_device([&](const test::Executor& on) {
+    const auto queue = on.queue(), other = on.queue();
+    const auto& ops = queue->template rns<Word>();
+    constexpr std::size_t N = 256;
+    const auto plan = test::random_rns_plan<Word>(N, 3, 1, 2, random);
+    const auto tables = ops.prepare(plan);
+    const ring::Basis basis = plan->level(2), more = plan->level(3);
+    auto all = put(*queue, std::vector<Word>(64 * N, 0));
+    const auto foreign = put(*other, std::vector<Word>(8 * N, 0));
+    const Slice<const Word> in = std::as_const(all).slice();
+    const auto rows = [&](std::size_t first, std::size_t count) {
+      return in.part(first * N, count * N);
+    };
+    const auto to = [&](std::size_t first, std::size_t count) {
+      return all.slice().part(first * N, count * N);
+    };
+    // Two parts over two primes, batch 2.
+    const auto products = [&](const std::vector<ProductTerm<Word>>& terms, Slice<Word> out) {
+      ops.sum_of_products(*tables, basis, 2, terms, false, out);
+    };
+    EXPECT_NO_THROW(
+        products({{rows(0, 8), rows(8, 4), basis}, {rows(0, 8), rows(8, 3), more, 3}}, to(16, 8)));
+    EXPECT_THROW(products({}, to(16, 8)), ShapeError);
+    EXPECT_THROW(products({{rows(0, 7), rows(8, 4), basis}}, to(16, 8)), ShapeError);
+    EXPECT_THROW(products({{rows(0, 8), rows(8, 3), basis}}, to(16, 8)), ShapeError);
+    EXPECT_THROW(products({{rows(0, 8), rows(8, 4), basis}}, to(16, 7)), ShapeError);
+    EXPECT_THROW(products({{rows(0, 8), rows(8, 1), plan->level(1)}}, to(16, 8)), ParameterError);
+    EXPECT_THROW(products({{rows(0, 8), rows(8, 4), basis, 2}}, to(16, 8)), ParameterError);
+    EXPECT_THROW(products({{rows(0, 8), rows(8, 4), basis, 2 * N + 1}}, to(16, 8)), ParameterError);
+    EXPECT_THROW(products({{rows(0, 8), rows(8, 4), basis}}, to(7, 8)), ShapeError) << "in x";
+    EXPECT_THROW(products({{rows(0, 8), rows(20, 4), basis}}, to(16, 8)), ShapeError) << "in m";
+    EXPECT_THROW(products({{foreign.slice(), rows(8, 4), basis}}, to(16, 8)), DeviceError);
+    const auto combine = [&](const std::vector<ScaledTerm<Word>>& terms, Slice<Word> out) {
+      ops.combine(*tables, basis, 2, terms, false, out);
+    };
+    EXPECT_NO_THROW(combine({{rows(0, 8), basis, {1, 2}}, {rows(0, 12), more, {}, 3}}, to(16, 8)));
+    EXPECT_THROW(combine({}, to(16, 8)), ShapeError);
+    EXPECT_THROW(combine({{rows(0, 8), more}}, to(16, 8)), ShapeError);
+    EXPECT_THROW(combine({{rows(0, 8), basis, {1, 2, 3}}}, to(16, 8)), ShapeError);
+    EXPECT_THROW(combine({{rows(0, 8), basis, {}, 4}}, to(16, 8)), ParameterError);
+    EXPECT_THROW(combine({{rows(0, 8), basis}}, to(0, 8)), ShapeError) << "in place";
+    EXPECT_THROW(combine({{foreign.slice(), basis}}, to(16, 8)), DeviceError);
+  });
+}
+
+}  // namespace
+}  // namespace whorl::backend
