@@ -111,11 +111,11 @@ class Layout:
 
     def first(self) -> Floats:
         """1 in the first slot of each sample."""
-        return (np.arange(self.slots) % self.run == 0).astype(np.float64)
+        return np.where(np.arange(self.slots) % self.run == 0, 1.0, 0.0)
 
     def upper(self) -> Floats:
         """1 in the upper half of the state."""
-        return (np.arange(self.period) >= self.features).astype(np.float64)
+        return np.where(np.arange(self.period) >= self.features, 1.0, 0.0)
 
     def rotations(self) -> list[int]:
         """Slots that a server rotates by, for which it needs keys."""

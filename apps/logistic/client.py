@@ -58,7 +58,8 @@ def read(folder: Path) -> None:
 
     def weights(name: str) -> list[list[float]]:
         state = client.decrypt(Ciphertexts.load(folder / name), raw=True)
-        return circuit.read(state, schedule, features).tolist()
+        rows: list[list[float]] = circuit.read(state, schedule, features).tolist()
+        return rows
 
     started = time.perf_counter()
     (last,) = weights("answer.whorl")

@@ -33,7 +33,8 @@ def read_idx(path: Path) -> Bytes:
 def averages(images: Bytes) -> Bytes:
     """Averages of 2 × 2 pixels, rounded: (images, 28, 28) to (images, 14·14)."""
     sums = images.reshape(-1, SIDE, 2, SIDE, 2).sum(axis=(2, 4), dtype=np.int64)
-    return ((sums + 2) // 4).astype(np.uint8).reshape(len(images), SIDE * SIDE)
+    rounded: Bytes = ((sums + 2) // 4).astype(np.uint8)
+    return rounded.reshape(len(images), SIDE * SIDE)
 
 
 def pack(folder: Path, path: Path) -> None:
