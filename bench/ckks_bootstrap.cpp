@@ -1,7 +1,8 @@
 // CKKS: what a bootstrap takes, as a whole and by its steps, and how precise it is.
 //
 // usage: bench_ckks_bootstrap [--depth 13] [--scale-bits 40] [--dnum 4] [--slots 32768] [--real]
-//                             [--device cpu|cuda:0] [--threads 1] [--batch N] [--repeats 1]
+//                             [--set NAME] [--device cpu|cuda:0] [--threads 1] [--batch N]
+//                             [--repeats 1]
 //                             [--quick] [--only OP,OP…] [--record FILE] [--commit ID]
 //
 // OP: bootstrap, the steps to_coefficients, raise, to_slots, angles, sine and result, and
@@ -36,15 +37,16 @@ struct Options : Common {
   unsigned depth = 13, scale_bits = 40, dnum = 4, threads = 1, repeats = 1;
   std::uint64_t batch = 1, slots = 32768;
   bool real = false;
+  std::string set;
   Clock clock() const { return device == "cpu" && threads == 1 ? Clock::cpu : Clock::wall; }
 };
 
 std::string in_words(const Parameters& p, const Options& options) {
-  return "depth=" + std::to_string(options.depth) + ", scale=2^" +
-         std::to_string(options.scale_bits) + ", N=" + std::to_string(p.N()) + ", limbs " +
-         std::to_string(p.primes(p.top()).size()) + " + " + std::to_string(p.special()) +
-         ", dnum " + std::to_string(p.digits()) + ", slots " + std::to_string(options.slots) +
-         (options.real ? ", real" : ", complex");
+  return "depth=" + std::to_string(p.depth() - p.literal().bootstrap->to_coefficients) +
+         ", scale=2^" + std::to_string(static_cast<int>(std::lround(std::log2(p.scale(0))))) +
+         ", N=" + std::to_string(p.N()) + ", limbs " + std::to_string(p.primes(p.top()).size()) +
+         " + " + std::to_string(p.special()) + ", dnum " + std::to_string(p.digits()) + ", slots " +
+         std::to_string(options.slots) + (options.real ? ", real" : ", complex");
 }
 
 int run(CommandLine& line) {
@@ -58,11 +60,13 @@ int run(CommandLine& line) {
       .add("--threads", options.threads, "of the host")
       .add("--batch", options.batch, "ciphertexts of a bootstrap")
       .add("--repeats", options.repeats, "batches whose precision is measured")
+      .add("--set", options.set, "a named set, in place of what is chosen")
       .parse();
-  const Parameters p = Parameters::choose({.depth = options.depth,
-                                           .scale_bits = options.scale_bits,
-                                           .dnum = options.dnum,
-                                           .bootstrap = true});
+  const Parameters p = !options.set.empty() ? Parameters::named(options.set)
+                                            : Parameters::choose({.depth = options.depth,
+                                                                  .scale_bits = options.scale_bits,
+                                                                  .dnum = options.dnum,
+                                                                  .bootstrap = true});
   const Client client(p);
   KeyRequest request;
   request_bootstrap(request, p, options.slots);

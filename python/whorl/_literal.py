@@ -26,10 +26,24 @@ def as_integer(field: str, value: Any, low: int, high: int) -> int:
 
 
 def as_real(field: str, value: Any) -> float:
-    """`value` as a float; `ParameterError` unless it is a number."""
+    """`value` as a float; `ParameterError` unless it is a number that a double holds."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ParameterError(f"{field}: {value!r} is not a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ParameterError(f"{field}: {too_large(value)}") from None
+
+
+def too_large(number: Any, where: str = "") -> str:
+    """What an error says of a real number that is above all doubles, and of where it is.
+
+    >>> from fractions import Fraction
+    >>> too_large(Fraction(-(10**400), 3))
+    'a number of about 2^1327 is above the largest double, 2^1024'
+    """
+    size = f"2^{abs(int(number)).bit_length() - 1}"
+    return f"a number of about {size}{where} is above the largest double, 2^1024"
 
 
 def as_text(field: str, value: Any) -> str:

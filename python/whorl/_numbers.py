@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 import reprlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ._integers import as_given, at, each_of, entries_of, refuse
+from ._literal import too_large
+from .errors import EncodingError
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
 
@@ -27,14 +31,19 @@ def real_or_complex(values: Any, field: str) -> Numbers:
     return array
 
 
-def one_number(value: Any) -> int | float | complex | None:
-    """`value` as Python's number, also a 0-d array of NumPy's; None if it is not one number."""
-    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biufc":
+def one_number(value: Any, field: str, where: str = "") -> int | float | complex | None:
+    """`value` as Python's number, also a 0-d array of NumPy's; None if it is not one number.
+
+    `EncodingError` for a number that is not an integer and is above all doubles; it names `field`,
+    and `where` the number is.
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "biufcO":
         value = value[()]
     if isinstance(value, (bool, np.bool_, numbers.Integral)):
         return int(value)
     if isinstance(value, numbers.Real):
-        return float(value)
+        with _fitting(value, field, where):
+            return float(value)
     return complex(value) if isinstance(value, numbers.Complex) else None
 
 
@@ -43,17 +52,23 @@ def _converted(given: Numbers, field: str) -> Numbers:
     found = np.empty(given.shape, dtype=np.complex128)
     real = True
     for index, entry in each_of(given):
-        number = one_number(entry)
+        number = one_number(entry, field, at(index))
         if number is None:
             raise TypeError(f"{field}: numbers are needed, not {reprlib.repr(entry)}{at(index)}")
         real = real and not isinstance(number, complex)
-        found[index] = as_complex(number)
+        found[index] = as_complex(number, field, at(index))
     return found.real if real else found
 
 
-def as_complex(number: float | complex) -> complex:
-    """A Python number as a complex one; integers that no double holds become infinite."""
-    try:
+def as_complex(number: float | complex, field: str, where: str = "") -> complex:
+    """A Python number as a complex one; errors as of `one_number`, for integers, too."""
+    with _fitting(number, field, where):
         return complex(number)
+
+
+@contextlib.contextmanager
+def _fitting(number: Any, field: str, where: str) -> Iterator[None]:
+    try:
+        yield
     except OverflowError:
-        return complex(float("inf"))
+        raise EncodingError(f"{field}: {too_large(number, where)}") from None

@@ -258,8 +258,7 @@ Array BootstrapSteps::angles(const rlwe::Array& slots, const CiphertextInfo& inf
 Array BootstrapSteps::sine(const Array& angles) const {
   Array y = server_.with_bound(evaluate(server_, angles, with_.cosine), 1);
   for (unsigned d = 0; d < server_.parameters().literal().bootstrap->doublings; ++d)
-    y = server_.with_bound(server_.add_scalar(server_.multiply_integer(server_.square(y), 2), -1.0),
-                           1);
+    y = server_.with_bound(Access::multiply_add(server_, server_.square(y), 2, -1), 1);
   return y;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "math/text.h"
+#include "schemes/ckks/access.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -31,7 +32,7 @@ class Evaluation {
       : server_(server),
         chebyshev_(p.basis == Polynomial::Basis::chebyshev),
         level_(x.info().level),
-        baby_(1u << std::bit_width(p.degree()) / 2) {
+        baby_(1u << (std::bit_width(p.degree()) + 1) / 2) {
     powers_.emplace(1, std::move(x));
   }
 
@@ -50,30 +51,42 @@ class Evaluation {
     double constant = 0;
   };
 
-  const Array& power(unsigned k) {
-    if (const auto found = powers_.find(k); found != powers_.end()) return found->second;
+  /// x^(a+b), or T_a·T_b of the halves of k.
+  const Array& product(unsigned k) {
+    if (const auto found = products_.find(k); found != products_.end()) return found->second;
     const unsigned a = (k + 1) / 2, b = k / 2;
     const Array first = power(a), second = power(b);
     Array made = a == b ? server_.square(first) : server_.multiply(first, second);
-    if (chebyshev_) {
-      // T_(a+b) = 2·T_a·T_b - T_(a-b), and no T_k exceeds 1 on the interval.
-      made = server_.multiply_integer(made, 2);
-      made = a == b ? server_.add_scalar(made, -1.0) : server_.sub(made, power(1));
-      made = server_.with_bound(made, 1);
-    }
-    return powers_.emplace(k, std::move(made)).first->second;
+    if (chebyshev_) made = server_.with_bound(made, 1);
+    return products_.emplace(k, std::move(made)).first->second;
+  }
+  const Array& power(unsigned k) {
+    if (const auto found = powers_.find(k); found != powers_.end()) return found->second;
+    if (!chebyshev_) return powers_.emplace(k, product(k)).first->second;
+    // T_(a+b) = 2·T_a·T_b - T_(a-b), and no T_k exceeds 1 on the interval.
+    const auto doubled_less_1 = [&](const Array& a) {
+      return Access::multiply_add(server_, a, 2, -1);
+    };
+    Array made = k % 2 == 0 ? doubled_less_1(product(k))
+                 : k == 3   ? server_.multiply(doubled_less_1(power(2)), power(1))
+                            : server_.sub(server_.multiply_integer(product(k), 2), power(1));
+    return powers_.emplace(k, server_.with_bound(made, 1)).first->second;
   }
   Array at(unsigned k, unsigned depth) { return server_.lower(power(k), level_ - depth); }
 
-  /// c_0 + c_1·T_1 + …: products with numbers, and one division.
-  Array linear(const std::vector<double>& c, unsigned depth) {
-    std::optional<Array> sum;
-    for (unsigned k = 1; k <= degree_of(c); ++k) {
+  /// c_0 + c_1·T_1 + …, with one division. Of a T_k that is nowhere a factor the product is taken
+  /// as it is: c·T_k = 2c·T_a·T_b - c·T_(a-b).
+  Array linear(std::vector<double> c, unsigned depth) {
+    std::vector<Array> terms;
+    std::vector<double> weights;
+    for (unsigned k = degree_of(c); k >= 1; --k) {
       if (c[k] == 0) continue;
-      const Array term = server_.multiply_scalar(at(k, depth - 1), c[k], false);
-      sum = sum ? server_.add(*sum, term) : term;
+      const bool raw = chebyshev_ && k > 3 && 2 * k >= baby_ && !powers_.contains(k);
+      terms.push_back(raw ? product(k) : power(k));
+      weights.push_back(raw ? 2 * c[k] : c[k]);
+      if (raw) c[k % 2] -= c[k];
     }
-    return with_constant(server_.rescale(*sum), c[0]);
+    return Access::linear_combination(server_, terms, weights, c[0], level_ - depth + 1);
   }
   Array with_constant(const Array& a, double constant) {
     return constant == 0 ? a : server_.add_scalar(a, constant);
@@ -105,7 +118,7 @@ class Evaluation {
   const Server& server_;
   bool chebyshev_;
   unsigned level_, baby_;
-  std::map<unsigned, Array> powers_;
+  std::map<unsigned, Array> powers_, products_;
 };
 
 }  // namespace

@@ -22,11 +22,14 @@ def test_ckks_has_the_cpus_bits(scale_bits: int, word_bits: int) -> None:
     values = np.random.default_rng(scale_bits).uniform(-1, 1, (3, 8))
     encrypted = kit.client.encrypt(values)
     exponential = ckks.approximate(np.exp, -1, 1, degree=7)
+    blur = ckks.diagonals({-1: 0.25, 0: 0.5, 1: 0.25j}, 8)
+    stages = ckks.minimax_sign(0.5, 0.25)
 
     def results(server: ckks.Server) -> list[Any]:
         x = server.upload(encrypted)
         arrays = [x * x[0] + x, x * values, x * 0.3 + 1j, x.rotate(1), x.conjugate(), x.sum()]
         arrays += [ckks.evaluate(x, exponential), x.lower(0), ckks.concatenate([x, x * x])]
+        arrays += [blur @ x, server.encode(blur, 2) @ x, x.relu(stages), x.greater(-x, stages)]
         return [array.to_host().data for array in arrays]
 
     servers = [ckks.Server(kit.keys, device=name) for name in ("cpu", GPUS[0])]

@@ -39,12 +39,20 @@ struct EncryptOptions {
 
 /// What a result may reveal, for Client::release.
 struct ReleaseOptions {
-  /// How many results of one key will be released in all, at least 1.
+  /// How many results of one key will be released in all, at least 1. A result is one ciphertext.
   double queries = 1;
   /// Statistical security in bits, 30 … 128: what is added hides the errors with a distance of
   /// 2^-bits.
   double bits = 30;
   Progress progress = {};
+};
+
+/// What was released under a key.
+struct Released {
+  std::uint64_t results = 0;  ///< ciphertexts
+  /// The sum of 1/queries over them. At 1 nothing more may be released, as what others see then
+  /// differs by 2^-bits, of the least `bits`, from numbers without the key's errors.
+  double spent = 0;
 };
 
 class Client : public KeyHolder<Parameters, SecretKey> {
@@ -75,11 +83,17 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// Decrypts numbers that others may see: a Gaussian of standard deviation
   /// sqrt(12·queries)·2^(bits/2) times that of the error is added to each coefficient (Li,
   /// Micciancio, Schultz, Sorrell, CRYPTO 2022; the formula is that of OpenFHE's noise flooding).
-  /// The error is the one that the ciphertexts state: a server that states a smaller one than is
-  /// true gets numbers without enough noise. ParameterError for options out of range, NoiseError if
-  /// the numbers drown in what is added.
+  /// The error is the one that the ciphertexts state, but at least half of what rounding alone
+  /// leaves: a server that states a smaller one than is true gets numbers without enough noise.
+  /// ParameterError for options out of range, and for results beyond the number of them that was
+  /// promised (released()). NoiseError if the numbers drown in what is added.
   std::vector<std::complex<double>> release(const Ciphertexts& ciphertexts,
                                             const ReleaseOptions& options = {}) const;
+  /// What this object and its copies have released. The count is not part of the key or its file.
+  Released released() const;
+  /// Counts what was released under the key elsewhere: before this object was made, or by another
+  /// one. ParameterError unless `spent` is finite and not negative.
+  void add_released(const Released& elsewhere) const;
 
   PublicKey public_key() const;
   /// Generates the keys that a server needs, on `threads` threads (0: all cores; at most 1024, else

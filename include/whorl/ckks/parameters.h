@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "whorl/common.h"
@@ -90,6 +91,11 @@ class Parameters {
   /// The smallest ring that meets the requirements with at least 128 bits of security. If none does
   /// up to N = 2^17, ParameterError says what is missing.
   static Parameters choose(const Requirements& requirements);
+  /// A named set. If no set has that name, ParameterError lists all names.
+  static Parameters named(std::string_view name);
+  /// The names of all sets: Whorl's own, with security, levels between bootstraps and bits of the
+  /// worst slot after one; then those of papers.
+  static std::vector<std::string> names();
 
   const ParameterLiteral& literal() const;
   std::uint32_t N() const { return literal().N; }

@@ -1,7 +1,10 @@
 // CKKS: the client, and those who only encrypt.
 #include "whorl/ckks/client.h"
 
+#include <nanobind/stl/pair.h>
+
 #include <complex>
+#include <utility>
 
 #include "common/packing.h"
 #include "keyholder.h"
@@ -47,7 +50,18 @@ void bind_ckks_client(nb::module_& module) {
               return client.release(batch, {queries, bits, polling()});
             }));
           },
-          "batch"_a, "queries"_a, "bits"_a);
+          "batch"_a, "queries"_a, "bits"_a)
+      .def("released",
+           [](const Client& client) {
+             const ckks::Released released = client.released();
+             return std::pair(released.results, released.spent);
+           })
+      .def(
+          "add_released",
+          [](const Client& client, std::uint64_t results, double spent) {
+            client.add_released({results, spent});
+          },
+          "results"_a, "spent"_a);
 
   module.def(
       "encrypt",

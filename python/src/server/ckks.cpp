@@ -1,4 +1,5 @@
-// CKKS: arrays on a server's devices, the server, and polynomials.
+// CKKS: arrays on a server's devices, the server, and polynomials. ckks_circuits.cpp has what else
+// the server's methods take.
 #include "whorl/ckks/server.h"
 
 #include <nanobind/stl/complex.h>
@@ -9,6 +10,8 @@
 #include "common/ring.h"
 #include "parts.h"
 #include "session.h"
+#include "whorl/circuits/functions.h"
+#include "whorl/circuits/linear_maps.h"
 #include "whorl/circuits/polynomials.h"
 
 namespace whorl::python {
@@ -120,7 +123,15 @@ void bind_ckks_server(nb::module_& module) {
       .def("conjugate", calling(&Server::conjugate), "a"_a)
       .def("sum", calling(&Server::sum), "a"_a, "period"_a)
       .def("repeat", calling(&Server::repeat), "a"_a, "length"_a)
-      .def("evaluate", calling_with<Server>(&ckks::evaluate), "a"_a, "polynomial"_a);
+      .def("evaluate", calling_with<Server>(&ckks::evaluate), "a"_a, "polynomial"_a)
+      .def("encode", calling_with<Server>(&ckks::encode), "map"_a, "level"_a, "scale"_a)
+      .def("apply", calling_with<Server>(&ckks::apply), "a"_a, "map"_a)
+      .def("sign", calling_with<Server>(&ckks::sign), "a"_a, "stages"_a)
+      .def("absolute", calling_with<Server>(&ckks::absolute), "a"_a, "stages"_a)
+      .def("relu", calling_with<Server>(&ckks::relu), "a"_a, "stages"_a)
+      .def("greater", calling_with<Server>(&ckks::greater), "a"_a, "b"_a, "stages"_a)
+      .def("maximum", calling_with<Server>(&ckks::maximum), "a"_a, "b"_a, "stages"_a)
+      .def("minimum", calling_with<Server>(&ckks::minimum), "a"_a, "b"_a, "stages"_a);
 }
 
 }  // namespace whorl::python

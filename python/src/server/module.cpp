@@ -28,6 +28,7 @@ NB_MODULE(_server, module) {
   bind_ckks_parameters(ckks);
   bind_ckks_data(ckks);
   bind_ckks_server(ckks);
+  bind_ckks_circuits(ckks);
   module.def("version", [] { return std::string(whorl::version()); });
   module.def("cpu_target", [] { return whorl::cpu_target(); });
 }

@@ -18,6 +18,7 @@ void bind_bgv_data(nb::module_& module);
 void bind_bgv_server(nb::module_& module);
 void bind_ckks_parameters(nb::module_& module);
 void bind_ckks_data(nb::module_& module);
+void bind_ckks_circuits(nb::module_& module);
 void bind_ckks_server(nb::module_& module);
 
 }  // namespace whorl::python

@@ -8,30 +8,57 @@ from .._array import concatenate, stack
 from .._on_demand import client_on_demand
 from ._arrays import EncryptedArray, evaluate
 from ._ciphertexts import Ciphertexts
+from ._functions import (
+    SignStages,
+    exp_of,
+    inverse_of,
+    inverse_sqrt_of,
+    logistic_of,
+    minimax_sign,
+    sine_of,
+    sqrt_of,
+    tanh_of,
+)
 from ._keys import EvaluationKeys, PublicKey
+from ._linear_maps import EncodedMap, LinearMap, diagonals, linear_map
 from ._parameters import ParameterLiteral, Parameters, parameters
 from ._polynomials import Polynomial, approximate
 from ._precision import Bits, Precision, precision
+from ._released import Released
 from ._server import Server
 
 __all__ = [
     "Bits",
     "Ciphertexts",
     "Client",
+    "EncodedMap",
     "EncryptedArray",
     "EvaluationKeys",
+    "LinearMap",
     "ParameterLiteral",
     "Parameters",
     "Polynomial",
     "Precision",
     "PublicKey",
+    "Released",
     "Server",
+    "SignStages",
     "approximate",
     "concatenate",
+    "diagonals",
     "evaluate",
+    "exp_of",
+    "inverse_of",
+    "inverse_sqrt_of",
+    "linear_map",
+    "logistic_of",
+    "minimax_sign",
     "parameters",
     "precision",
+    "sine_of",
+    "sqrt_of",
     "stack",
+    "tanh_of",
 ]
 
 __getattr__, __dir__ = client_on_demand(__name__, __all__)

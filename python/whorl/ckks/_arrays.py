@@ -15,6 +15,8 @@ from .._numbers import real_or_complex
 from .._ring_arrays import RingArray
 from .._server import ckks as _lib
 from ._ciphertexts import Accounted, Ciphertexts
+from ._functions import SignStages
+from ._linear_maps import EncodedMap, LinearMap, linear_map
 from ._parameters import Parameters
 from ._polynomials import Polynomial
 
@@ -36,6 +38,8 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     ciphertexts: the values inside a ciphertext are not an axis.
 
     A product takes a level. A product with a Python integer, with `1j` or with `-1j` takes none.
+    `matrix @ x` and `x @ matrix` are NumPy's, with a matrix that is not encrypted; `map @ x` is
+    that of a `LinearMap`.
 
     Indexing, iteration, `reshape`, `broadcast_to`, `ckks.concatenate` and `ckks.stack` are NumPy's,
     on the device. `==` raises.
@@ -97,6 +101,48 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     def evaluate(self, polynomial: Polynomial) -> EncryptedArray:
         """`Server.evaluate`."""
         return self._server.evaluate(self, polynomial)
+
+    # ---- linear maps and functions
+
+    def apply(self, map: LinearMap | EncodedMap) -> EncryptedArray:
+        """`Server.apply`, as `map @ x`."""
+        return self._server.apply(self, map)
+
+    def __rmatmul__(self, other: LinearMap | EncodedMap | ArrayLike) -> EncryptedArray:
+        if not isinstance(other, (LinearMap, EncodedMap)):
+            other = linear_map(other)
+        return self._server.apply(self, other)
+
+    def __matmul__(self, other: ArrayLike) -> EncryptedArray:
+        if isinstance(other, (LinearMap, EncodedMap)):
+            raise TypeError(f"x @ map: write map @ x, as the {type(other).__name__} acts on x")
+        if isinstance(other, Array):
+            raise TypeError("x @ y: a matrix cannot be encrypted; a dot product is (x * y).sum()")
+        return self._server.apply(self, linear_map(np.transpose(np.asarray(other))))
+
+    def sign(self, stages: SignStages) -> EncryptedArray:
+        """`Server.sign`."""
+        return self._server.sign(self, stages)
+
+    def absolute(self, stages: SignStages) -> EncryptedArray:
+        """`Server.absolute`."""
+        return self._server.absolute(self, stages)
+
+    def relu(self, stages: SignStages) -> EncryptedArray:
+        """`Server.relu`."""
+        return self._server.relu(self, stages)
+
+    def greater(self, other: EncryptedArray | Ciphertexts, stages: SignStages) -> EncryptedArray:
+        """`Server.greater`."""
+        return self._server.greater(self, other, stages)
+
+    def maximum(self, other: EncryptedArray | Ciphertexts, stages: SignStages) -> EncryptedArray:
+        """`Server.maximum`."""
+        return self._server.maximum(self, other, stages)
+
+    def minimum(self, other: EncryptedArray | Ciphertexts, stages: SignStages) -> EncryptedArray:
+        """`Server.minimum`."""
+        return self._server.minimum(self, other, stages)
 
     # ---- levels
 

@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 
 from .._client import ckks as _lib
 from .._keyholder import KeyHolder, Report
-from .._literal import Part, as_real
+from .._literal import Part, as_integer, as_real
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey
 from ._parameters import Parameters, as_request
+from ._released import Released
 from ._values import Numbers, Packing, decrypted, encrypted
 
 
@@ -97,23 +98,48 @@ class Client(KeyHolder):
 
         Args:
             ciphertexts: as for `decrypt`; the result has the same form.
-            queries: how many results of this key will be released in all, 1 … 2^40.
+            queries: how many results of this key will be released in all, 1 … 2^40. A result is one
+                ciphertext, so that a batch of shape (3, 4) has twelve.
             bits: statistical security, 30 … 128: what others see differs by 2^-bits from numbers
                 without the key's errors.
 
         The noise is a Gaussian of √(12·queries)·2^(bits/2) times the estimated error (Li,
         Micciancio, Schultz, Sorrell, CRYPTO 2022), which takes 16.8 bits of precision with the
-        defaults. The error, the scale and the bound are those that the ciphertexts state. A server
-        that states others than are true gets numbers without enough noise: release what comes from
-        servers that keep to the protocol, by a channel that nobody else can change.
+        defaults. The error, the scale and the bound are those that the ciphertexts state, but the
+        error counts as at least half of what rounding alone leaves. A server that states others
+        than are true gets numbers without enough noise: release what comes from servers that keep
+        to the protocol, by a channel that nobody else can change.
 
-        `ParameterError` for arguments out of range, `NoiseError` if the numbers drown in the noise.
+        The client counts. Each result spends 1/queries of what may be released of the key, and
+        `released` says how much is spent. What goes beyond it is refused, with nothing released. So
+        state the same `queries` from the first result on. Threads may release at once. The count
+        lives in this object. It is not in the file of the key: another client that is loaded from
+        it begins at 0, unless you save `released` and give it to `add_released`.
+
+        `ParameterError` for arguments out of range, and for results beyond the number that was
+        promised; `NoiseError` if the numbers drown in the noise.
         (OpenFHE: Decrypt after SetDecryptionNoiseMode(FIXED_NOISE_DECRYPT) with EXEC_EVALUATION;
         Lattigo: Encoder.DecodePublic, which rounds instead.)
         """
         host = self._on_host(ciphertexts)
         values = self._core.release(host._core, as_real("queries", queries), as_real("bits", bits))
         return decrypted(values, host.packing, host.shape, host.length)
+
+    @property
+    def released(self) -> Released:
+        """What this object has released under its key: results, and the part that is spent."""
+        return Released(*self._core.released())
+
+    def add_released(self, released: Released | tuple[int, float]) -> None:
+        """Counts what was released under this key elsewhere: by another object, or another process.
+
+        A pair `(results, spent)`, such as the `released` of a client whose key this is.
+        `ParameterError` unless results is an integer of at least 0, and spent a finite number of at
+        least 0.
+        """
+        results, spent = released
+        count = as_integer("results", results, 0, 2**63 - 1)
+        self._core.add_released(count, as_real("spent", spent))
 
     def public_key(self) -> PublicKey:
         """A key for those who may only encrypt."""

@@ -50,7 +50,7 @@ class Polynomial:
             raise ShapeError(
                 f"coefficients: shape {values.shape} is not one axis of 1 … {MAX_DEGREE + 1}"
             )
-        ends = _interval(low, high)
+        ends = as_interval(low, high)
         self._core = _lib.Polynomial.create(np.ascontiguousarray(values), basis, *ends)
 
     @classmethod
@@ -121,7 +121,7 @@ def approximate(
         raise TypeError(f"f: a function is needed, not {type(f).__name__}")
     if (degree is None) == (error is None):
         raise TypeError("one of degree and error is needed, and not both")
-    ends = _interval(low, high)
+    ends = as_interval(low, high)
 
     def value(x: float) -> float:
         return float(f(x))
@@ -129,10 +129,7 @@ def approximate(
     if degree is not None:
         known = as_integer("degree", degree, 1, MAX_DEGREE)
         return Polynomial._wrap(_lib.approximate(value, *ends, known))
-    wanted = as_real("error", error)
-    if not wanted > 0:
-        raise ParameterError(f"error: {wanted} is not positive")
-    return Polynomial._wrap(_lib.approximate_within(value, *ends, wanted))
+    return Polynomial._wrap(_lib.approximate_within(value, *ends, as_error(error)))
 
 
 def _real(field: str, values: ArrayLike) -> Numbers:
@@ -142,7 +139,16 @@ def _real(field: str, values: ArrayLike) -> Numbers:
     return array
 
 
-def _interval(low: float, high: float) -> tuple[float, float]:
+def as_error(error: float | None) -> float:
+    """A positive number; else `ParameterError`."""
+    wanted = as_real("error", error)
+    if not wanted > 0:
+        raise ParameterError(f"error: {wanted} is not positive")
+    return wanted
+
+
+def as_interval(low: float, high: float) -> tuple[float, float]:
+    """The ends of an interval; `ParameterError` for one that is empty or endless."""
     ends = as_real("low", low), as_real("high", high)
     if not (ends[0] < ends[1] and ends[1] - ends[0] < np.inf):
         raise ParameterError(f"low = {ends[0]:g} and high = {ends[1]:g} are no interval")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,12 @@ from .._ring_session import (
 )
 from .._server import ckks as _lib
 from .._session import spread
-from ..errors import EncodingError
+from ..errors import DeviceError, EncodingError, NoiseError
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
+from ._functions import SignStages
 from ._keys import EvaluationKeys
+from ._linear_maps import EncodedMap, LinearMap
 from ._parameters import Parameters
 from ._polynomials import Polynomial
 from ._values import as_vectors
@@ -82,7 +84,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         core = self._core
 
         def add_scalar(x: _lib.Array, value: Number) -> _lib.Array:
-            return core.add_scalar(x, as_complex(value))
+            return core.add_scalar(x, as_complex(value, "plaintext"))
 
         return self._operate(a, b, core.add, add_scalar, core.add_plain)
 
@@ -91,7 +93,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         core = self._core
 
         def sub_scalar(x: _lib.Array, value: Number) -> _lib.Array:
-            return core.add_scalar(x, as_complex(-value))
+            return core.add_scalar(x, as_complex(-value, "plaintext"))
 
         return self._operate(a, b, core.sub, sub_scalar, core.sub_plain)
 
@@ -206,6 +208,115 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         x = self.upload(a)
         return self._wrap(self._core.evaluate(x._core, polynomial._core), x.shape)
 
+    # ---- linear maps
+
+    def encode(self, map: LinearMap, level: int | None = None, scale: float = 0) -> EncodedMap:
+        """A linear map as plaintexts on the device, for many products.
+
+        Args:
+            map: by `ckks.linear_map` or `ckks.diagonals`.
+            level: of the operands, 1 … depth; default: that of fresh ciphertexts. Operands of a
+                higher level are brought down to it.
+            scale: of the plaintexts, at least 1; 0: that of the level, which gives results the
+                scale of theirs.
+
+        `ParameterError` for another level or scale; `ShapeError` for a map of more than N/2 values;
+        `EncodingError` for values that are too large. (OpenFHE: EvalLinearTransformPrecompute;
+        Lattigo: lintrans.Encode.)
+        """
+        if not isinstance(map, LinearMap):
+            raise TypeError(f"map: a LinearMap is needed, not {type(map).__name__}")
+        depth = self._parameters.depth
+        place = depth if level is None else as_integer("level", level, 1, max(1, depth))
+        core = self._core.encode(map._core, place, as_real("scale", scale))
+        return EncodedMap._wrap(core, self, map)
+
+    def apply(self, a: Encrypted, map: LinearMap | EncodedMap) -> EncryptedArray:
+        """The linear map of each vector; `map @ x` is the same.
+
+        It takes a level (`NoiseError` if there is none, or if `a` is below the map's level). A
+        `LinearMap` is encoded for the level of `a` in this call; `encode` does it once for many. It
+        needs the keys of `map.rotations`. `ShapeError` unless vectors have as many values as a
+        matrix has columns, or a power of two that divides the period of diagonals. Rotations are
+        hoisted twice, in baby and giant steps (Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux,
+        EUROCRYPT 2021, §4). (OpenFHE: EvalLinearTransform; Lattigo: lintrans.Evaluator.Evaluate.)
+        """
+        x = self.upload(a)
+        if isinstance(map, LinearMap):
+            if x.level == 0:
+                raise NoiseError(
+                    "a linear map takes a level, and the ciphertexts are at level 0, the last one: "
+                    "take parameters with a larger depth"
+                )
+            map = self.encode(map, x.level)
+        if not isinstance(map, EncodedMap):
+            raise TypeError(f"map: a LinearMap or an EncodedMap is needed, not {map!r}")
+        if map._server is not self:
+            raise DeviceError("map: it is encoded on another server")
+        with needing("a linear map", "rotations=map.rotations"):
+            return self._wrap(self._core.apply(x._core, map._core), x.shape)
+
+    # ---- functions that composite polynomials make
+
+    def sign(self, a: Encrypted, stages: SignStages) -> EncryptedArray:
+        """The sign of each value, -1 or 1, by stages of `ckks.minimax_sign`.
+
+        It is within `stages.error` of the sign where the absolute value is at least
+        `stages.epsilon`, and between -1 and 1 elsewhere. Values must be real and at most 1 in
+        absolute value: `EncodingError` if `a.bound` says otherwise, and for other packings. Divide
+        by the bound first, or state what you know by `with_bound`. It takes `stages.depth` levels
+        (`NoiseError`). (OpenFHE: EvalSign, of FHEW; Lattigo: comparison.Evaluator.Sign.)
+        """
+        return self._by_sign(self._core.sign, stages, a)
+
+    def absolute(self, a: Encrypted, stages: SignStages) -> EncryptedArray:
+        """The absolute value of each value, as x·sign(x); values and errors as for `sign`.
+
+        It is off by up to `stages.error` times the value, and by up to 2·epsilon where the absolute
+        value is below epsilon. It takes a level more than `stages.depth`.
+        """
+        return self._by_sign(self._core.absolute, stages, a)
+
+    def relu(self, a: Encrypted, stages: SignStages) -> EncryptedArray:
+        """Each value where it is positive, else 0; with half of the errors of `absolute`."""
+        return self._by_sign(self._core.relu, stages, a)
+
+    def greater(self, a: Encrypted, b: Encrypted, stages: SignStages) -> EncryptedArray:
+        """1 where a > b, 0 where a < b, 1/2 where they are equal.
+
+        It is within `stages.error`/2 of that where the values differ by at least epsilon·d, with d
+        the bound of a - b, and between 0 and 1 elsewhere. It takes `stages.depth` levels, and one
+        more if d is above 1. Values are real. Shapes broadcast. (OpenFHE:
+        EvalCompareSchemeSwitching; Lattigo: comparison.Evaluator.Step of a - b.)
+        """
+        return self._by_sign(self._core.greater, stages, a, b)
+
+    def maximum(self, a: Encrypted, b: Encrypted, stages: SignStages) -> EncryptedArray:
+        """The larger one of two values; levels as of `greater`, and one more.
+
+        It is off by up to `stages.error`/2 times their difference, and by up to epsilon·d where
+        they differ by less than epsilon·d. (OpenFHE: EvalMaxSchemeSwitching; Lattigo:
+        comparison.Evaluator.Max.)
+        """
+        return self._by_sign(self._core.maximum, stages, a, b)
+
+    def minimum(self, a: Encrypted, b: Encrypted, stages: SignStages) -> EncryptedArray:
+        """The smaller one of two values, as `maximum`.
+
+        (OpenFHE: EvalMinSchemeSwitching; Lattigo: comparison.Evaluator.Min.)
+        """
+        return self._by_sign(self._core.minimum, stages, a, b)
+
+    def _by_sign(
+        self, work: Callable[..., _lib.Array], stages: SignStages, *operands: Encrypted
+    ) -> EncryptedArray:
+        if not isinstance(stages, SignStages):
+            raise TypeError(
+                f"stages: SignStages are needed, by ckks.minimax_sign, not {type(stages).__name__}"
+            )
+        arrays, shape = self._meet(*operands)
+        return self._wrap(work(*(each._core for each in arrays), stages._core), shape)
+
     # ---- levels
 
     def rescale(self, a: Encrypted) -> EncryptedArray:
@@ -253,7 +364,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     # ---- operands
 
     def _scalar(self, value: object) -> Number | None:
-        return one_number(value)
+        return one_number(value, "plaintext")
 
     def _plain(
         self, a: EncryptedArray, values: ArrayLike

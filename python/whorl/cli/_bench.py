@@ -16,7 +16,9 @@ from . import _records as shared
 from . import _sets as sets
 from ._output import out, pairs, table
 
-app = typer.Typer(help="Measure gates, look-up tables, key generation, BGV.", no_args_is_help=True)
+app = typer.Typer(
+    help="Measure gates, look-up tables, key generation, BGV, CKKS.", no_args_is_help=True
+)
 
 GPU_BATCH = 16384
 """Ciphertexts that a GPU gets if nothing else is said: enough for its full throughput."""

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from ..bgv import Client, EncryptedArray, EvaluationKeys, Server, parameters
+from ..bgv import Client, EncryptedArray, Server, parameters
 from ..bgv._values import Packing
+from . import _bench_ring as ring_bench
 from . import _bgv as scheme
 from . import _records as shared
 from . import _ring_options as ring_options
 from ._completion import one_of
-from ._output import out, pairs, size, table
 
-COLUMNS = tuple(range(1, 9))
-"""Rotations of rotate_many."""
-LEAST_SECONDS = 0.02
-"""Least seconds of a timed run: operations for this long, then a wait for the device."""
 ROW: np.ndarray[Any, np.dtype[np.int64]] = np.arange(1, 1025)
 """The plaintext of mult_plain."""
 
@@ -34,28 +27,11 @@ OPERATIONS: dict[str, On] = {
     "mult_relin": lambda a, b: a * b,
     "square": lambda a, b: a.square(),
     "rotate": lambda a, b: a.rotate(1),
-    "rotate_many": lambda a, b: a.rotate_many(COLUMNS),
+    "rotate_many": lambda a, b: a.rotate_many(ring_bench.STEPS),
     "swap_rows": lambda a, b: a.swap_rows(),
     "rescale": lambda a, b: a.mod_switch(),
 }
 """On operands that are on the device."""
-AROUND = ("encrypt", "decrypt", "keygen", "end_to_end")
-"""end_to_end: upload two, multiply, relinearise, download. keygen: the relinearisation key."""
-
-
-def _seconds(work: Callable[[], object], server: Server) -> float:
-    """Seconds of one call. There are so many calls that the wait for the device is small."""
-    calls = 1
-    while True:
-        server.synchronise()
-        started = time.perf_counter()
-        for _ in range(calls):
-            work()
-        server.synchronise()
-        seconds = time.perf_counter() - started
-        if seconds >= LEAST_SECONDS:
-            return seconds / calls
-        calls *= 2 if seconds > LEAST_SECONDS / 8 else 8
 
 
 def _work(op: str, client: Client, server: Server, count: int, limbs: int) -> Callable[[], object]:
@@ -80,49 +56,12 @@ def _work(op: str, client: Client, server: Server, count: int, limbs: int) -> Ca
     return lambda: OPERATIONS[op](x, y)
 
 
-def _measure(
-    op: str, client: Client, server: Server, batch: int, runs: int, limbs: int, threads: int
-) -> list[dict[str, Any]]:
-    """Latency of a single ciphertext; and throughput of a batch, if there is one."""
-    chosen = client.parameters
-    on_client = op in ("encrypt", "decrypt", "keygen")
-    device = ("cpu", 1) if on_client else shared.hardware([server.device])
-    records = []
-    for count in (1, batch) if batch > 1 and op != "keygen" else (1,):
-        work = _work(op, client, server, count, limbs)
-        seconds = shared.repeated(partial(_seconds, work, server), runs, f"{op}, {count}")
-        values = seconds if count == 1 else [count / each for each in seconds]
-        records.append(
-            shared.make_record(
-                *("bgv", op, "bgv", chosen.name, chosen.security_bits, device, threads, count),
-                "included" if op == "end_to_end" else "excluded",
-                "s" if count == 1 else "1/s",
-                values,
-                None,
-            )
-        )
-    return records
-
-
-def _headline(server: Server, keys: EvaluationKeys, batch: int, runs: int) -> None:
-    for line in server.parameters.describe().splitlines():
-        out.print(line, markup=False)
-    pairs(
-        [
-            ("device", server.device),
-            ("keys", f"{size(keys.nbytes)}, {size(server.key_bytes)} on the device"),
-            ("batch, runs", f"{batch}, {runs} (median; smallest – largest)"),
-        ]
-    )
-    out.print()
-
-
 def bgv(
     op: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"{', '.join([*OPERATIONS, *AROUND])}; default: mult_relin, rotate.",
-            autocompletion=one_of(*OPERATIONS, *AROUND),
+            help=f"{', '.join([*OPERATIONS, *ring_bench.AROUND])}; default: mult_relin, rotate.",
+            autocompletion=one_of(*OPERATIONS, *ring_bench.AROUND),
         ),
     ] = None,
     depth: ring_options.Depth = 12,
@@ -135,7 +74,7 @@ def bgv(
     ] = True,
     limbs: Annotated[int, typer.Option(min=0, help="Of the operands; 0: as encrypted.")] = 0,
     device: shared.Device = None,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Ciphertexts.")] = 1,
+    batch: ring_bench.Batch = 1,
     runs: shared.Runs = 5,
     threads: shared.Threads = 0,
     as_json: shared.Json = False,
@@ -146,28 +85,21 @@ def bgv(
     Operands lie on the device, and stay there, but for end_to_end, which uploads two ciphertexts,
     multiplies, relinearises and downloads. Parameters are chosen as `whorl.bgv.parameters` does.
     """
-    names = [name.lower() for name in op or ["mult_relin", "rotate"]]
-    for name in names:
-        if name not in OPERATIONS and name not in AROUND:
-            raise ValueError(f"op: {name!r} is not one of {', '.join([*OPERATIONS, *AROUND])}")
+    names = ring_bench.chosen_ops(op, OPERATIONS)
     chosen = parameters(depth, plain_modulus, ring or None, dnum, prime_bits, slots=slots)
     client = Client(chosen)
-    rotations = COLUMNS if "rotate_many" in names else (1,) if "rotate" in names else ()
     keys = client.evaluation_keys(
-        rotations=rotations, swap_rows="swap_rows" in names, threads=threads, progress=True
+        rotations=ring_bench.rotations_of(names),
+        swap_rows="swap_rows" in names,
+        threads=threads,
+        progress=True,
     )
     server = Server(keys, device, threads)
-    cores = threads or len(os.sched_getaffinity(0))
-    if not as_json:
-        _headline(server, keys, batch, runs)
-    records, rows = [], []
-    for name in names:
-        found = _measure(name, client, server, batch, runs, limbs, cores)
-        records += found
-        many = (
-            shared.rate_spread(found[1]) if len(found) > 1 else f"{1 / found[0]['median']:.1f} /s"
-        )
-        rows.append([name, shared.spread(found[0]), many])
-    if not as_json:
-        table(["operation", "one", "a second"], rows)
-    shared.publish(records, as_json, record)
+    ring_bench.bench(
+        "bgv",
+        names,
+        server,
+        keys,
+        lambda name, count: _work(name, client, server, count, limbs),
+        ring_bench.Plan(batch, runs, threads, as_json, record),
+    )

@@ -9,20 +9,25 @@ import typer
 from . import _ring_options as shared
 from ._scheme import Scheme
 
+ScaleBits = Annotated[int, typer.Option(help="log2 of the scale, 28 … 55.")]
+Slots = Annotated[int, typer.Option(help="Values of a ciphertext; 0: any number.")]
+ValueBits = Annotated[
+    int, typer.Option(help="log2 of the largest value at the last level, 2 … 20.")
+]
+WordBits = Annotated[int, typer.Option(help="32, or 64 for scales of 46 bits and more.")]
+
 
 def _keygen(
     scheme: Scheme,
     allow_insecure: bool,
     *,
     depth: shared.Depth = 4,
-    scale_bits: Annotated[int, typer.Option(help="log2 of the scale, 28 … 55.")] = 40,
-    slots: Annotated[int, typer.Option(help="Values of a ciphertext; 0: any number.")] = 0,
-    value_bits: Annotated[
-        int, typer.Option(help="log2 of the largest value at the last level, 2 … 20.")
-    ] = 10,
+    scale_bits: ScaleBits = 40,
+    slots: Slots = 0,
+    value_bits: ValueBits = 10,
     ring: shared.Ring = 0,
     dnum: shared.Digits = 3,
-    word_bits: Annotated[int, typer.Option(help="32, or 64 for scales of 46 bits and more.")] = 32,
+    word_bits: WordBits = 32,
     relinearise: shared.Relinearise = 3,
     rotations: shared.Rotations = "none",
     conjugate: Annotated[

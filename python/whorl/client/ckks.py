@@ -3,11 +3,15 @@
 from ..ckks import Bits as Bits
 from ..ckks import Ciphertexts as Ciphertexts
 from ..ckks import EvaluationKeys as EvaluationKeys
+from ..ckks import LinearMap as LinearMap
 from ..ckks import ParameterLiteral as ParameterLiteral
 from ..ckks import Parameters as Parameters
 from ..ckks import Precision as Precision
 from ..ckks import PublicKey as PublicKey
+from ..ckks import Released as Released
 from ..ckks import concatenate as concatenate
+from ..ckks import diagonals as diagonals
+from ..ckks import linear_map as linear_map
 from ..ckks import parameters as parameters
 from ..ckks import precision as precision
 from ..ckks import stack as stack

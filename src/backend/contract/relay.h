@@ -117,10 +117,11 @@ class RelayRns : public RnsOps<Word> {
                   Word* out) const override {
     behind_.run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a, b, out);
   }
-  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
-                    std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
+  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t sums,
+                    std::size_t parts, std::size_t batch,
+                    std::span<const CheckedProduct<Word>> terms, bool onto,
                     Word* out) const override {
-    behind_.run_products(tables, basis, parts, batch, terms, onto, out);
+    behind_.run_products(tables, basis, sums, parts, batch, terms, onto, out);
   }
   void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
                        std::size_t batch, std::span<const CheckedScaling<Word>> terms, bool onto,

@@ -174,7 +174,8 @@ void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const rin
 
 template <class Word>
 void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
-                                 Input digits, const ScaledTerm<Word>& added, Output out) const {
+                                 Input digits, const ScaledTerm<Word>& added, bool onto,
+                                 Output out) const {
   constexpr const char* what = "inner_product: what is added";
   this->check(digits, out);
   const InnerProduct product = product_of("inner_product", key, tables, basis, added.g);
@@ -184,7 +185,26 @@ void RnsOps<Word>::inner_product(const Key& key, const Tables& tables, const rin
                     parts = added.x.size == part ? 1 : 2;
   const CheckedScaling<Word> term = checked(what, tables, product.rows, parts, batch, added, out);
   if (batch)
-    run_inner_product_with(key, tables, product, batch, digits.data, parts, term, out.data);
+    run_inner_product_with(key, tables, product, batch, digits.data, parts, term, onto, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::run_inner_product_with(const Key& key, const Tables& tables,
+                                          const InnerProduct& product, std::size_t batch,
+                                          const Word* digits, std::size_t parts,
+                                          const CheckedScaling<Word>& added, bool onto,
+                                          Word* out) const {
+  const ring::Basis& rows = product.rows;
+  if (onto) {
+    auto inner = this->queue().template allocate<Word>(2 * rows.size() * batch * tables.plan().N());
+    run_inner_product(key, tables, product, batch, digits, inner.slice().data);
+    const CheckedScaling<Word> term = {inner.slice().data, rows, std::vector<Word>(rows.size(), 1),
+                                       1};
+    run_combination(tables, rows, 2, batch, std::span(&term, 1), true, out);
+  } else {
+    run_inner_product(key, tables, product, batch, digits, out);
+  }
+  run_combination(tables, rows, parts, batch, std::span(&added, 1), true, out);
 }
 
 template <class Word>
@@ -226,9 +246,9 @@ void RnsOps<Word>::run_weighted(std::span<const WeightedTerm> terms, const Table
   for (const WeightedTerm& term : terms) {
     each.g = term.g;
     run_inner_product(*term.key, tables, each, batch, digits, inner.slice().data);
-    const CheckedProduct<Word> weighted = {inner.slice().data, term.weight, product.rows, 1,
-                                           term.one};
-    run_products(tables, product.rows, 2, batch, std::span(&weighted, 1),
+    const CheckedProduct<Word> weighted = {
+        inner.slice().data, term.weight, product.rows, 1, 0, term.one};
+    run_products(tables, product.rows, 1, 2, batch, std::span(&weighted, 1),
                  onto || &term != terms.data(), out);
   }
 }
@@ -281,32 +301,36 @@ void RnsOps<Word>::tensor(const Tables& tables, const ring::Basis& basis, std::s
 }
 
 template <class Word>
-void RnsOps<Word>::sum_of_products(const Tables& tables, const ring::Basis& basis,
-                                   std::size_t parts, std::span<const ProductTerm<Word>> terms,
-                                   bool onto, Output out) const {
-  constexpr const char* what = "sum_of_products";
+void RnsOps<Word>::sums_of_products(const Tables& tables, const ring::Basis& basis,
+                                    std::size_t sums, std::size_t parts,
+                                    std::span<const ProductTerm<Word>> terms, bool onto,
+                                    Output out) const {
+  constexpr const char* what = "sums_of_products";
   this->check(out);
   this->check_owner("RNS tables", tables);
   const ring::RnsPlan<Word>& plan = tables.plan();
   plan.check_basis(what, basis);
   if (terms.empty()) throw ShapeError(std::string(what) + ": there is no term");
   const std::size_t rows = parts * basis.size();
-  const std::size_t batch = batch_of(what, out.size, rows, plan.N());
+  const std::size_t batch = batch_of(what, out.size, sums * rows, plan.N());
   std::vector<CheckedProduct<Word>> checked;
   checked.reserve(terms.size());
   for (const ProductTerm<Word>& term : terms) {
     this->check(term.x, term.m);
+    if (term.sum >= sums)
+      throw ShapeError(std::string(what) + ": a term belongs to sum " + std::to_string(term.sum) +
+                       "; there are " + std::to_string(sums));
     check_exponent(what, plan, term.g);
     plan.check_basis(what, term.over);
     check_part(what, basis, "a factor's", term.over);
-    check_rows("sum_of_products: x", term.x.size, rows, batch, plan.N());
+    check_rows("sums_of_products: x", term.x.size, rows, batch, plan.N());
     const bool one = term.m.size == std::size_t{term.over.size()} * plan.N();
-    if (!one) check_rows("sum_of_products: m", term.m.size, term.over.size(), batch, plan.N());
-    check_apart("sum_of_products: x", term.x, out);
-    check_apart("sum_of_products: m", term.m, out);
-    checked.push_back({term.x.data, term.m.data, term.over, term.g, one});
+    if (!one) check_rows("sums_of_products: m", term.m.size, term.over.size(), batch, plan.N());
+    check_apart("sums_of_products: x", term.x, out);
+    check_apart("sums_of_products: m", term.m, out);
+    checked.push_back({term.x.data, term.m.data, term.over, term.g, term.sum, one});
   }
-  if (batch) run_products(tables, basis, parts, batch, checked, onto, out.data);
+  if (batch) run_products(tables, basis, sums, parts, batch, checked, onto, out.data);
 }
 
 template <class Word>

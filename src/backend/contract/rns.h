@@ -97,13 +97,14 @@ struct ProductTerm {
   Slice<const Word> x, m;
   ring::Basis over;
   std::uint32_t g = 1;
+  std::uint32_t sum = 0;  ///< the number of the sum that it belongs to
 };
 /// The same, as a device gets it: `one`, m has a batch of 1.
 template <class Word>
 struct CheckedProduct {
   const Word *x, *m;
   ring::Basis over;
-  std::uint32_t g;
+  std::uint32_t g, sum;
   bool one;
 };
 
@@ -184,9 +185,9 @@ class RnsOps : public Family {
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                      std::uint32_t g, Input digits, Output out) const;
   /// The same with g = added.g, and weights·x(X^g) added to the first parts: x has one part or two,
-  /// and rows as in `combine`.
+  /// and rows as in `combine`. With `onto` all is added to the contents of `out`.
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis, Input digits,
-                     const ScaledTerm<Word>& added, Output out) const;
+                     const ScaledTerm<Word>& added, bool onto, Output out) const;
   /// sum_i weight_i·inner_product(key_i, tables, basis, g_i, digits) over one term or more. All
   /// keys have one layout; digits and out have the shapes of inner_product. With `onto` the sum is
   /// added to the contents of `out`: a long sum can be made in pieces if the device has no room for
@@ -214,10 +215,12 @@ class RnsOps : public Family {
   /// `a` may be `b`.
   void tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts, Input a,
               std::size_t b_parts, Input b, Output out) const;
-  /// out (parts, basis, B, N): sum_i x_i(X^(g_i))·m_i over one term or more. With `onto` the sum is
-  /// added to the contents of `out`.
-  void sum_of_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
-                       std::span<const ProductTerm<Word>> terms, bool onto, Output out) const;
+  /// out (sums, parts, basis, B, N): each the sum of x_i(X^(g_i))·m_i over its terms; there is at
+  /// least one term. With `onto` the sums are added to the contents of `out`. A device may read an
+  /// x that several sums share once for some of them.
+  void sums_of_products(const Tables& tables, const ring::Basis& basis, std::size_t sums,
+                        std::size_t parts, std::span<const ProductTerm<Word>> terms, bool onto,
+                        Output out) const;
   /// out (parts, basis, B, N): sum_i weights_i·x_i(X^(g_i)) over one term or more. With `onto` the
   /// sum is added to the contents of `out`.
   void combine(const Tables& tables, const ring::Basis& basis, std::size_t parts,
@@ -243,10 +246,8 @@ class RnsOps : public Family {
   virtual void run_inner_product_with(const Key& key, const Tables& tables,
                                       const InnerProduct& product, std::size_t batch,
                                       const Word* digits, std::size_t parts,
-                                      const CheckedScaling<Word>& added, Word* out) const {
-    run_inner_product(key, tables, product, batch, digits, out);
-    run_combination(tables, product.rows, parts, batch, std::span(&added, 1), true, out);
-  }
+                                      const CheckedScaling<Word>& added, bool onto,
+                                      Word* out) const;
   struct WeightedTerm {
     const Key* key;
     std::uint32_t g;
@@ -265,9 +266,10 @@ class RnsOps : public Family {
   virtual void run_tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
                           std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
                           const Word* b, Word* out) const = 0;
-  virtual void run_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
-                            std::size_t batch, std::span<const CheckedProduct<Word>> terms,
-                            bool onto, Word* out) const = 0;
+  virtual void run_products(const Tables& tables, const ring::Basis& basis, std::size_t sums,
+                            std::size_t parts, std::size_t batch,
+                            std::span<const CheckedProduct<Word>> terms, bool onto,
+                            Word* out) const = 0;
   virtual void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
                                std::size_t batch, std::span<const CheckedScaling<Word>> terms,
                                bool onto, Word* out) const = 0;

@@ -346,22 +346,25 @@ class CpuRns final : public RnsOps<Word> {
              });
   }
 
-  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
-                    std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
+  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t sums,
+                    std::size_t parts, std::size_t batch,
+                    std::span<const CheckedProduct<Word>> terms, bool onto,
                     Word* out) const override {
     const std::vector<unsigned> primes = basis.indices();
     const std::size_t N = tables.plan().N(), rows = primes.size() * batch;
     const Permutations permutations(tables.plan().N(), terms);
-    each_row(parts * rows, N, host_.on().workers_for(parts * rows * N),
+    each_row(sums * parts * rows, N, host_.on().workers_for(sums * parts * rows * N),
              [&](std::size_t i, std::size_t at, std::size_t count) {
                const unsigned prime = primes[i % rows / batch];
                std::vector<Summand<Word>> summands;
                summands.reserve(terms.size());
                for (const CheckedProduct<Word>& term : terms) {
+                 if (term.sum != i / (parts * rows)) continue;
                  const std::size_t row = term.over.rank(prime);
-                 summands.push_back({term.x + i * N, permutations.of(term.g),
+                 summands.push_back({term.x + i % (parts * rows) * N, permutations.of(term.g),
                                      term.m + (term.one ? row : row * batch + i % batch) * N, 0});
                }
+               if (onto && summands.empty()) return;
                rns_kernels<Word>().sum_products(own(tables).montgomery[prime], summands, onto,
                                                 out + i * N, at, count);
              });

@@ -57,15 +57,16 @@ class CudaRns final : public RnsOps<Word> {
   }
   void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                          std::size_t batch, const Word* digits, Word* out) const override {
-    inner_product(key, tables, product, batch, digits, 0, nullptr, out);
+    inner_product(key, tables, product, batch, digits, 0, nullptr, false, out);
   }
   void run_inner_product_with(const Key& key, const Tables& tables, const InnerProduct& product,
                               std::size_t batch, const Word* digits, std::size_t parts,
-                              const CheckedScaling<Word>& added, Word* out) const override {
+                              const CheckedScaling<Word>& added, bool onto,
+                              Word* out) const override {
     const Aligned<const Word> x(stream_, added.x, parts * words(tables, added.over, batch));
     CheckedScaling<Word> term = added;
     term.x = x.data();
-    inner_product(key, tables, product, batch, digits, parts, &term, out);
+    inner_product(key, tables, product, batch, digits, parts, &term, onto, out);
   }
   void run_division(const Tables& tables, const Division& division, std::size_t parts,
                     std::size_t batch, const Word* in, std::span<const Word> added, std::uint32_t g,
@@ -89,8 +90,9 @@ class CudaRns final : public RnsOps<Word> {
     to.write_back();
   }
 
-  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t parts,
-                    std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
+  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t sums,
+                    std::size_t parts, std::size_t batch,
+                    std::span<const CheckedProduct<Word>> terms, bool onto,
                     Word* out) const override {
     const std::size_t part = words(tables, basis, batch);
     std::vector<CheckedProduct<Word>> all(terms.begin(), terms.end());
@@ -101,8 +103,9 @@ class CudaRns final : public RnsOps<Word> {
       term.m =
           kept.emplace_back(stream_, term.m, words(tables, term.over, term.one ? 1 : batch)).data();
     }
-    const Aligned<Word> to(stream_, out, parts * part);
-    cuda::sum_of_products<Word>(stream_, own(tables), basis, parts, batch, all, onto, to.data());
+    const Aligned<Word> to(stream_, out, sums * parts * part);
+    cuda::sums_of_products<Word>(stream_, own(tables), basis, sums, parts, batch, all, onto,
+                                 to.data());
     to.write_back();
   }
   void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
@@ -124,12 +127,12 @@ class CudaRns final : public RnsOps<Word> {
   }
   void inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                      std::size_t batch, const Word* digits, std::size_t added_parts,
-                     const CheckedScaling<Word>* added, Word* out) const {
+                     const CheckedScaling<Word>* added, bool onto, Word* out) const {
     const std::size_t part = words(tables, product.rows, batch);
     const Aligned<const Word> from(stream_, digits, product.digits.size() * part);
     const Aligned<Word> to(stream_, out, 2 * part);
     cuda::inner_product(stream_, own(tables), static_cast<const CudaRnsSwitchKey<Word>&>(key),
-                        product, batch, from.data(), added_parts, added, to.data());
+                        product, batch, from.data(), added_parts, added, onto, to.data());
     to.write_back();
   }
   /// Of one part over a basis.

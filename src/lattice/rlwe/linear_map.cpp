@@ -69,24 +69,26 @@ Array Typed<Word>::weighted_sum(const Array& a, std::span<const Term> terms, con
   });
 }
 
-/// Products that add up on one device, (parts, basis, B, N). Terms wait, with their plaintexts, for
-/// as many as are added in one pass, or as fit the device.
+/// Products that add up on one device to one sum or several, (sums, parts, basis, B, N). Terms
+/// wait, with their plaintexts, for as many as are added at once, or as fit the device.
 template <class Word>
 struct Typed<Word>::Sum {
-  static constexpr std::size_t at_once = 32;
+  static constexpr std::size_t at_once = 128;
   const Typed& of;
   const Site& site;
   ring::Basis basis;
   unsigned parts;
+  std::size_t sums = 1;
   Buffer buffer = {};
   unsigned filled = 0;   ///< the first parts have something
-  unsigned waiting = 0;  ///< parts of the terms
+  unsigned waiting = 0;  ///< parts of the terms; all, of several sums
   std::vector<backend::ProductTerm<Word>> terms = {};
   std::vector<View> plains = {};
 
   /// x(X^g), x (x_parts, basis, B, N), times plaintexts over `basis` and perhaps more. What is
   /// given must stay until finish().
-  void add(unsigned x_parts, ConstSlice x, std::uint32_t g, const Residues& plain) {
+  void add(unsigned x_parts, ConstSlice x, std::uint32_t g, const Residues& plain,
+           std::uint32_t sum = 0) {
     if (x_parts != waiting || terms.size() == at_once) finish();
     waiting = x_parts;
     try {
@@ -96,14 +98,14 @@ struct Typed<Word>::Sum {
       finish();
       plains.push_back(of.view(plain, site));
     }
-    terms.push_back({x, plains.back().all, plain.shape.basis, g});
+    terms.push_back({x, plains.back().all, plain.shape.basis, g, sum});
   }
   void finish() {
     if (terms.empty()) return;
-    if (filled == 0) buffer = site.polynomials(parts * basis.size());
+    if (filled == 0) buffer = site.polynomials(sums * parts * basis.size());
     const std::size_t part = basis.size() * site.count * site.N;
-    site.rns().sum_of_products(site.tables, basis, waiting, terms, filled > 0,
-                               buffer.slice().part(0, waiting * part));
+    site.rns().sums_of_products(site.tables, basis, sums, waiting, terms, filled > 0,
+                                buffer.slice().part(0, sums * waiting * part));
     filled = std::max(filled, waiting);
     terms.clear();
     plains.clear();
@@ -222,7 +224,6 @@ struct Typed<Word>::HoistedSteps {
   const ring::KeyLayout& layout;
   ring::Basis basis, rows;
   std::uint64_t t;
-
   std::vector<Word> P;  ///< the product of the special primes, modulo each of `rows`
 
   std::size_t part() const { return rows.size() * site.count * site.N; }
@@ -237,14 +238,14 @@ struct Typed<Word>::HoistedSteps {
     site.rns().combine(site.tables, rows, 2, std::span(&raised, 1), false, out.slice());
     return out;
   }
-  /// sum(X^g) under s. Only the part that the secret multiplies is divided and taken apart again.
-  Buffer giant(const Key& key, const Buffer& sum) const {
+  /// sum(X^g) under s, added to `to`. Only the part that the secret multiplies is divided and taken
+  /// apart again.
+  void giant(const Key& key, ConstSlice sum, Slice to) const {
     Buffer low = site.polynomials(basis.size());
-    site.rns().divide(site.tables, rows, basis, t, 1, sum.slice().part(part(), part()),
-                      low.slice());
+    site.rns().divide(site.tables, rows, basis, t, 1, sum.part(part(), part()), low.slice());
     const Buffer digits = of.digits_of(site, basis, layout, std::as_const(low).slice());
-    return of.product_of(site, *key_on(site, key), basis, digits,
-                         {sum.slice().part(0, part()), rows, {}, key.g()});
+    site.rns().inner_product(*key_on(site, key), site.tables, basis, digits.slice(),
+                             {sum.part(0, part()), rows, {}, key.g()}, true, to);
   }
 };
 
@@ -291,6 +292,9 @@ Array Typed<Word>::linear_map(const Array& a, const LinearMap& map, const Keys& 
     }
   if (all.empty()) throw ShapeError(std::string(what) + ": there is no plaintext");
   const std::size_t count = count_with(what, a, all);
+  std::size_t used = map.giants;  // steps up to the last that has a plaintext
+  while (terms[used - 1].empty()) --used;
+  constexpr std::size_t sums_at_once = 4;
 
   return in_pieces(count, [&](Pieces pieces) {
     const auto out = draft({2, to, count, Form::evaluation}, std::move(pieces));
@@ -313,17 +317,33 @@ Array Typed<Word>::linear_map(const Array& a, const LinearMap& map, const Keys& 
         for (std::size_t b = 0; b < babies.size(); ++b)
           if (map.babies[b] != 0) babies[b] = steps.baby(map.babies[b], x, digits, keys);
       }
-      Sum sum{*this, site, rows, 2};
-      for (std::size_t i = map.giants; i-- > 0;) {
-        if (sum.filled) sum.buffer = steps.giant(keys.get(map.giant, 1), sum.buffer);
-        for (std::size_t k = 0; k < terms[i].size(); ++k)
-          sum.add(2, std::as_const(babies[terms[i][k].baby]).slice(), 1, *plains[i][k]);
-        sum.finish();
+      // Horner's rule. Sums of some steps are made at once: the baby steps are read once for them.
+      Buffer sums;
+      ConstSlice sum;
+      for (std::size_t end = used; end > 0;) {
+        const std::size_t first = end - std::min(end, sums_at_once);
+        Sum made{*this, site, rows, 2, end - first};
+        for (std::size_t i = first; i < end; ++i)
+          for (std::size_t k = 0; k < terms[i].size(); ++k)
+            made.add(2, std::as_const(babies[terms[i][k].baby]).slice(), 1, *plains[i][k],
+                     static_cast<std::uint32_t>(i - first));
+        made.finish();
+        if (made.filled == 0) {  // steps without a plaintext
+          made.buffer = site.polynomials(2 * rows.size() * made.sums);
+          site.queue.template fill<Word>(0, made.buffer.slice());
+        }
+        for (std::size_t i = end; i-- > first;) {
+          const Slice own =
+              made.buffer.slice().part((i - first) * 2 * steps.part(), 2 * steps.part());
+          if (sum.size > 0) steps.giant(keys.get(map.giant, 1), sum, own);
+          sum = own;
+        }
+        sums = std::move(made.buffer);
+        end = first;
       }
       babies.clear();
       Buffer result = site.polynomials(2 * to.size());
-      site.rns().divide(site.tables, rows, to, t, 2, std::as_const(sum.buffer).slice(),
-                        result.slice());
+      site.rns().divide(site.tables, rows, to, t, 2, sum, result.slice());
       out->buffers[site.piece] = Stored(site.lane, std::move(result));
     };
     work(std::span(&out, 1), out->pieces, std::array{aligned(a, out->pieces, count)}, one);

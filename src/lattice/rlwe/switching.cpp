@@ -61,7 +61,7 @@ auto Typed<Word>::product_of(const Site& site, const PreparedKey& key, const rin
                              const Buffer& digits, const backend::ScaledTerm<Word>& added) const
     -> Buffer {
   Buffer out = site.polynomials(2 * (basis | key.layout().special).size());
-  site.rns().inner_product(key, site.tables, basis, digits.slice(), added, out.slice());
+  site.rns().inner_product(key, site.tables, basis, digits.slice(), added, false, out.slice());
   return out;
 }
 

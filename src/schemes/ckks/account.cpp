@@ -337,6 +337,24 @@ Account::Info Account::multiply_plain(const Info& a, const Plain& m) const {
   return fits("multiply", out);
 }
 
+Account::Info Account::combination(std::span<const Weighted> terms, double constant,
+                                   unsigned level) const {
+  const auto log2_of = [](double x) { return std::max(least_log2, std::log2(std::abs(x))); };
+  Info out = terms[0].of;
+  out.level = level;
+  out.scale = parameters_.scale(level) * parameters_.scale(level);
+  out.bound = log2_of(constant);
+  out.error = least_log2;
+  for (const Weighted& term : terms) {
+    out = met(out, term.of);
+    const double by = log2_of(term.coefficient), rounding = -1 - std::log2(term.scale);
+    out.bound = log2_sum(out.bound, std::max(least_log2, by + term.of.bound));
+    out.error = std::max(
+        least_log2, log2_sum(log2_sum(out.error, by + term.of.error), term.of.bound + rounding));
+  }
+  return fits("a sum", out);
+}
+
 // Baby steps and giant steps switch keys, so that each term has two such errors at most.
 Account::Info Account::linear_map(const Info& a, const Map& map, std::uint64_t length) const {
   Info out = automorphism(automorphism(a));

@@ -98,6 +98,14 @@ class Account {
   /// With plaintexts over the ciphertext's primes. Sums want its scale.
   Info add_plain(const Info& a, const Plain& m) const;
   Info multiply_plain(const Info& a, const Plain& m) const;
+  /// An operand of a combination, its coefficient, and the scale that this has.
+  struct Weighted {
+    Info of;
+    double coefficient = 0, scale = 1;
+  };
+  /// Their sum and a constant, at `level` and the square of its scale. All may be restricted to
+  /// that level's primes.
+  Info combination(std::span<const Weighted> terms, double constant, unsigned level) const;
   /// What is known of a linear map of the slots: the scale of its diagonals and their number, log2
   /// of the largest sum of absolute values that a result's row has, and whether all are real.
   struct Map {

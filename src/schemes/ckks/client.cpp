@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <mutex>
 #include <string>
 
 #include "lattice/rlwe/public_key.h"
@@ -14,6 +15,7 @@
 #include "schemes/ckks/account.h"
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/encoder.h"
+#include "schemes/ckks/noise.h"
 #include "whorl/error.h"
 #include "whorl/rows.h"
 
@@ -42,16 +44,67 @@ SecretKey SecretKey::from_coefficients(const Parameters& parameters, const KeyId
 
 std::span<const std::int32_t> SecretKey::coefficients() const { return held().values.span(); }
 
+namespace {
+
+std::string counted(std::uint64_t results) {
+  return std::to_string(results) + (results == 1 ? " result" : " results");
+}
+
+/// What is released under a key, counted.
+class Ledger {
+ public:
+  Released released() const {
+    const std::scoped_lock lock(mutex_);
+    return released_;
+  }
+  void add(const Released& more) {
+    const std::scoped_lock lock(mutex_);
+    released_.results += more.results;
+    released_.spent += more.spent;
+  }
+  /// Counts `results` that are of so many in all; ParameterError if that is more than there may be.
+  void spend(std::uint64_t results, double queries) {
+    const std::scoped_lock lock(mutex_);
+    const double more = static_cast<double>(results) / queries;
+    // Doubles round 1/queries; what they lose is far below what this lets pass.
+    if (released_.spent + more > 1 + 0x1p-20)
+      throw ParameterError("queries = " + math::text_of(queries) + ": " + counted(results) +
+                           " would spend " + math::text_of(more) +
+                           " of what may be released of this key, of which " +
+                           math::text_of(std::max(0.0, 1 - released_.spent)) + " is left after " +
+                           counted(released_.results) +
+                           ": state as queries how many results there will be in all, from the "
+                           "first one on, or take a new key");
+    released_.results += results;
+    released_.spent += more;
+  }
+  /// Takes back what was counted, since nobody has seen it.
+  void give_back(std::uint64_t results, double queries) {
+    const std::scoped_lock lock(mutex_);
+    released_.results -= results;
+    released_.spent = std::max(0.0, released_.spent - static_cast<double>(results) / queries);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Released released_;
+};
+
+}  // namespace
+
 struct Client::State {
   explicit State(const SecretKey& key)
       : account(key.parameters()),
+        noise(key.parameters()),
         encoder(key.parameters()),
         secret(any_plan_of(key.parameters()), key.coefficients(),
                key.parameters().literal().sigma) {}
 
   Account account;
+  NoiseModel noise;
   Encoder encoder;
   rlwe::Secret secret;
+  mutable Ledger ledger;
 };
 
 namespace {
@@ -206,28 +259,46 @@ std::vector<Complex> Client::release(const Ciphertexts& c, const ReleaseOptions&
   if (!(options.bits >= 30 && options.bits <= 128))
     throw ParameterError("bits = " + math::text_of(options.bits) + " is outside 30 … 128");
   const double log2_N = std::log2(static_cast<double>(parameters().N()));
-  const double sigma = 0.5 * std::log2(12 * options.queries) + options.bits / 2 + c.info.error -
+  // No computation has less than half of what rounding to integers leaves, whatever is stated.
+  const double error =
+      std::max(c.info.error, state_->noise.encoding() - 1 - std::log2(c.info.scale));
+  const double sigma = 0.5 * std::log2(12 * options.queries) + options.bits / 2 + error -
                        0.5 * log2_N + std::log2(c.info.scale);
   CiphertextInfo released = c.info;
   released.error = log2_sum(c.info.error, sigma + 0.5 * log2_N - std::log2(c.info.scale));
   state_->account.check_decrypts(released,
                                  "take fewer queries or bits, or parameters with a larger scale");
-  return math::with_memory_for("released values", [&] {
-    const std::size_t length = static_cast<std::size_t>(c.info.length);
-    std::vector<Complex> out(c.info.count * length);
-    state_->secret.phases(
-        least(c, log2_largest(parameters(), c.info, sigma)),
-        [&](std::size_t i, std::span<const double> phase) {
-          math::WipedVector<double> flooded(phase.size());
-          std::ranges::copy(phase, flooded.span().begin());
-          math::PrivateStream stream("noise that hides errors");
-          math::add_gaussian(stream, std::max(std::exp2(sigma), 0.5), flooded.span());
-          state_->encoder.decode(flooded.span(), c.info.packing, c.info.scale,
-                                 {out.data() + i * length, length});
-        },
-        options.progress);
-    return out;
-  });
+  state_->ledger.spend(c.info.count, options.queries);
+  try {
+    return math::with_memory_for("released values", [&] {
+      const std::size_t length = static_cast<std::size_t>(c.info.length);
+      std::vector<Complex> out(c.info.count * length);
+      state_->secret.phases(
+          least(c, log2_largest(parameters(), c.info, sigma)),
+          [&](std::size_t i, std::span<const double> phase) {
+            math::WipedVector<double> flooded(phase.size());
+            std::ranges::copy(phase, flooded.span().begin());
+            math::PrivateStream stream("noise that hides errors");
+            math::add_gaussian(stream, std::exp2(sigma), flooded.span());
+            state_->encoder.decode(flooded.span(), c.info.packing, c.info.scale,
+                                   {out.data() + i * length, length});
+          },
+          options.progress);
+      return out;
+    });
+  } catch (...) {
+    state_->ledger.give_back(c.info.count, options.queries);
+    throw;
+  }
+}
+
+Released Client::released() const { return state_->ledger.released(); }
+
+void Client::add_released(const Released& elsewhere) const {
+  if (!(elsewhere.spent >= 0 && std::isfinite(elsewhere.spent)))
+    throw ParameterError("spent = " + math::text_of(elsewhere.spent) +
+                         " is not a finite number of at least 0");
+  state_->ledger.add(elsewhere);
 }
 
 PublicKey Client::public_key() const {

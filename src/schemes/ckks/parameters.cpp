@@ -15,6 +15,7 @@
 #include "math/primes.h"
 #include "math/text.h"
 #include "schemes/ckks/derived.h"
+#include "schemes/ckks/named_sets.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -420,6 +421,24 @@ Parameters Parameters::choose(const Requirements& r) {
   }
   reject("no parameters for depth " + std::to_string(r.depth) + " with scale_bits " +
          std::to_string(r.scale_bits) + ": " + why);
+}
+
+Parameters Parameters::named(std::string_view name) {
+  std::string message = "no parameter set \"" + std::string(name) + "\"; there are:";
+  for (const NamedSet& set : named_sets()) {
+    message += " \"" + set.name + "\"";
+    if (set.name != name) continue;
+    ParameterLiteral literal = set.literal();
+    literal.name = set.name;
+    return create(std::move(literal));
+  }
+  throw ParameterError(message);
+}
+
+std::vector<std::string> Parameters::names() {
+  std::vector<std::string> names;
+  for (const NamedSet& set : named_sets()) names.push_back(set.name);
+  return names;
 }
 
 const ParameterLiteral& Parameters::literal() const { return state_->literal; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "lattice/rlwe/evaluator.h"
@@ -92,7 +93,8 @@ struct Server::State {
         to_sparse(keys_for(data, SwitchRole::to_sparse)),
         from_sparse(keys_for(data, SwitchRole::from_sparse)),
         account(parameters),
-        encoder(parameters) {}
+        encoder(parameters),
+        constants(make_constants()) {}
 
   Parameters parameters;
   KeyId key_id;
@@ -133,6 +135,47 @@ struct Server::State {
     return out;
   }
   static const rlwe::Array& residues(const Array& a) { return *a.residues_; }
+
+  /// Ciphertexts of two parts that need no key: 1 in every slot, or i, at scale 1; and i alone as a
+  /// plaintext.
+  struct Constants {
+    rlwe::Array one, imaginary, imaginary_plain;
+  };
+  Constants constants;
+  Constants make_constants() const {
+    const ring::Basis basis = evaluator->level(parameters.limbs());
+    const std::size_t N = parameters.N(), words = basis.size() * N;
+    const auto one = [&]<class Word>(Word) {
+      std::vector<Word> out(2 * words);
+      std::fill_n(out.begin(), words, Word{1});
+      return WordArray(std::move(out));
+    };
+    // X^(N/2) is i in every slot: 5^j = 1 modulo 4.
+    std::vector<std::int64_t> monomial(N);
+    monomial[N / 2] = 1;
+    Constants out;
+    out.one = evaluator->upload(
+        parameters.word_bytes() == 4 ? one(std::uint32_t{}) : one(std::uint64_t{}),
+        {2, basis, 1, rlwe::Form::evaluation});
+    out.imaginary_plain = evaluator->lift(monomial, basis);
+    out.imaginary = evaluator->multiply_plain(out.one, out.imaginary_plain);
+    return out;
+  }
+
+  /// The integer next to a number of any size, modulo each prime of a level.
+  std::vector<std::uint64_t> residues_of(double number, unsigned level) const {
+    int exponent = 0;
+    const double mantissa = std::frexp(std::abs(std::nearbyint(number)), &exponent);
+    const int shift = std::max(0, exponent - 53);
+    const auto head = static_cast<std::uint64_t>(std::ldexp(mantissa, exponent - shift));
+    std::vector<std::uint64_t> out;
+    for (const unsigned i : parameters.primes(level)) {
+      const math::Modulus<std::uint64_t> q(parameters.literal().chain[i]);
+      const std::uint64_t size = q.mul(q.reduce(head), q.pow(2, static_cast<std::uint64_t>(shift)));
+      out.push_back(number < 0 && size != 0 ? q.value() - size : size);
+    }
+    return out;
+  }
 
   void check(const Array& a) const {
     if (!a.residues_) throw ShapeError("an empty array was given to a server");
@@ -199,9 +242,16 @@ struct Server::State {
     return fleet->together([&] {
       const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
       Array out = put(product.result, evaluator->tensor(x, y));
+      if (finish.relinearised && finish.rescaled) return relinearised_and_rescaled(out);
       if (finish.relinearised) out = relinearised(out);
       return finish.rescaled ? rescaled(out) : out;
     });
+  }
+  /// By one division.
+  Array relinearised_and_rescaled(const Array& a) const {
+    const Info info = account.rescale(account.relinearise(a.info_));
+    return put(info, evaluator->relinearise(residues(a), keys, account.basis(info.level),
+                                            no_plain_modulus));
   }
 
   std::uint32_t rotation(std::uint64_t of, std::int64_t slots,
@@ -302,14 +352,81 @@ struct Server::State {
   Array multiply_by_i(const Array& a) const {
     if (a.info_.packing == Packing::coefficients)
       throw EncodingError("multiply_by_i: the values are coefficients, which are real");
-    std::vector<std::int64_t> monomial(parameters.N());
-    monomial[parameters.N() / 2] = 1;
     Info info = a.info_;
     info.packing = Packing::complex;
     return fleet->again([&] {
-      return put(info, evaluator->multiply_plain(
-                           residues(a), evaluator->lift(monomial, account.basis(info.level))));
+      return put(info, evaluator->multiply_plain(residues(a), constants.imaginary_plain));
     });
+  }
+  /// Its plaintext has one coefficient, or two.
+  Array add_scalar(const Array& a, Complex value) const {
+    check(a);
+    if (a.info_.parts != 2) return add(a, std::span(&value, 1), 1, false);
+    const bool coefficients = a.info_.packing == Packing::coefficients;
+    if (coefficients && value.imag() != 0)
+      throw EncodingError("values: coefficients are real numbers, and one has an imaginary part");
+    const double scale = a.info_.scale, most = largest_at(std::span(&value, 1), scale);
+    const Packing packing = coefficients          ? Packing::coefficients
+                            : value.imag() == 0.0 ? Packing::real
+                                                  : Packing::complex;
+    const Info info =
+        account.add_plain(a.info_, {1, scale, account.bound_of(most, 1, packing), 1, packing});
+    return fleet->again(
+        [&] { return put(info, with_constant(residues(a), 1, value, scale, info.level)); });
+  }
+  Array multiply_add(const Array& a, std::int64_t by, double value) const {
+    check(a);
+    const Info product = account.scale_integer(a.info_, by);
+    const Info info = account.add_plain(
+        product,
+        {1, product.scale, account.bound_of(std::abs(value), 1, Packing::real), 1, Packing::real});
+    return fleet->again([&] {
+      return put(
+          info, with_constant(residues(a), static_cast<double>(by), value, info.scale, info.level));
+    });
+  }
+  /// The operands have two parts. Whose primes include those of the level need no division.
+  Array linear_combination(std::span<const Array> arrays, std::span<const double> coefficients,
+                           double constant, unsigned level) const {
+    const double scale = parameters.scale(level), product = scale * scale;
+    return fleet->together([&] {
+      std::vector<rlwe::Array> operands;
+      std::vector<std::vector<std::uint64_t>> weights;
+      std::vector<Account::Weighted> known;
+      for (std::size_t i = 0; i < arrays.size(); ++i) {
+        const Array* a = &arrays[i];
+        std::optional<Array> lowered;
+        if (!residues(*a).basis().includes(account.basis(level))) {
+          const Account::One to = account.bring(a->info_, level);
+          a = &lowered.emplace(put(to.result, prepared(*a, to.a)));
+        }
+        const double by = product / a->info_.scale;
+        operands.push_back(residues(*a));
+        weights.push_back(residues_of(coefficients[i] * by, level));
+        known.push_back({a->info_, coefficients[i], by});
+      }
+      if (constant != 0) {
+        operands.push_back(constants.one);
+        weights.push_back(residues_of(constant * product, level));
+      }
+      const Info sum = account.combination(known, constant, level);
+      return rescaled(put(sum, evaluator->combination(operands, weights, account.basis(level))));
+    });
+  }
+  /// by·a + value, for an integer.
+  rlwe::Array with_constant(const rlwe::Array& a, double by, Complex value, double scale,
+                            unsigned level) const {
+    std::vector<rlwe::Array> arrays{a};
+    std::vector<std::vector<std::uint64_t>> weights{residues_of(by, level)};
+    const auto add = [&](const rlwe::Array& constant, double part) {
+      const double integer = std::nearbyint(part * scale);
+      if (integer == 0) return;
+      arrays.push_back(constant);
+      weights.push_back(residues_of(integer, level));
+    };
+    add(constants.one, value.real());
+    add(constants.imaginary, value.imag());
+    return evaluator->combination(arrays, weights, account.basis(level));
   }
 };
 
@@ -398,7 +515,7 @@ Array Server::multiply_plain(const Array& a, std::span<const Complex> values, st
   return state_->multiply(a, values, length, rescaled);
 }
 Array Server::add_scalar(const Array& a, Complex value) const {
-  return state_->add(a, std::span(&value, 1), 1, false);
+  return state_->add_scalar(a, value);
 }
 Array Server::multiply_scalar(const Array& a, Complex value, bool rescaled) const {
   state_->check(a);
@@ -500,6 +617,14 @@ std::uint32_t Access::rotation(const Server& s, std::uint64_t period, std::int64
 const rlwe::Array& Access::residues(const Array& a) { return *a.residues_; }
 Array Access::put(CiphertextInfo info, rlwe::Array residues) {
   return Server::State::put(std::move(info), std::move(residues));
+}
+Array Access::linear_combination(const Server& s, std::span<const Array> arrays,
+                                 std::span<const double> coefficients, double constant,
+                                 unsigned level) {
+  return s.state_->linear_combination(arrays, coefficients, constant, level);
+}
+Array Access::multiply_add(const Server& s, const Array& a, std::int64_t by, double value) {
+  return s.state_->multiply_add(a, by, value);
 }
 rlwe::Array Access::encode(const Server& s, std::span<const Complex> values, double scale,
                            const ring::Basis& basis) {

@@ -79,18 +79,21 @@ void compare_sums(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
   std::vector<Word> weights;
   for (const auto& q : plan.moduli_of(basis))
     weights.push_back(static_cast<Word>(random.below(q.value())));
+  const std::size_t sums = 1 + random.below(5);
+  const auto old = random_rows(plan, basis, sums * parts, batch, random);
   for (const std::size_t count : {1, 3})
     for (const std::uint32_t by : {1u, g})
       for (const bool onto : {false, true}) {
         both.same([&](const RnsOn<Word>& on) {
           const auto first = put(on.queue, x), factors = put(on.queue, m);
           const auto all = factors.slice(), one = all.part(0, wide.size() * plan.N());
+          const auto last = static_cast<std::uint32_t>(sums - 1);
           const backend::ProductTerm<Word> terms[] = {{first.slice(), all, wide, by},
-                                                      {first.slice(), one, wide, 1},
-                                                      {first.slice(), all, wide, by}};
-          auto out = put(on.queue, x);
-          on.ops.sum_of_products(*on.tables, basis, parts, std::span(terms).first(count), onto,
-                                 out.slice());
+                                                      {first.slice(), one, wide, 1, last},
+                                                      {first.slice(), all, wide, by, last}};
+          auto out = put(on.queue, old);
+          on.ops.sums_of_products(*on.tables, basis, sums, parts, std::span(terms).first(count),
+                                  onto, out.slice());
           return get(on.queue, out);
         });
         both.same([&](const RnsOn<Word>& on) {
@@ -160,7 +163,7 @@ void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& pla
       };
       keep();
       on.ops.inner_product(*key, *on.tables, basis, std::as_const(raised).slice(),
-                           {in.slice(), basis, weights, by}, out.slice());
+                           {in.slice(), basis, weights, by}, true, out.slice());
       keep();
       return all;
     });

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,10 @@ def test_operators(any_ckks: CkksKit, generator: np.random.Generator) -> None:
         (a - 5, x - 5, 0),
         (0.5j - a, 0.5j - x, 0),
         (a + np.float32(0.5), x + 0.5, 0),
+        (a + Fraction(1, 2), x + 0.5, 0),
+        (a * np.array(Fraction(1, 2), dtype=object), x * 0.5, 1),
+        (a * np.array(3, dtype=object), x * 3, 0),
+        (a * np.array([Fraction(1, 2)], dtype=object), x * 0.5, 1),
         (a * -3, -3 * x, 0),
         (np.int64(7) * a, 7 * x, 0),
         (a * np.array(2), x * 2, 0),
@@ -191,7 +196,27 @@ REFUSED: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
     "ragged": (whorl.ShapeError, "different lengths, from 1 to 2", lambda a: a * [[1], [1, 2]]),
     "empty": (whorl.ShapeError, "no values", lambda a: a + np.zeros((1, 0))),
     "large integer": (whorl.EncodingError, "outside", lambda a: a * 2**63),
-    "larger integer": (whorl.EncodingError, "not finite|above 2", lambda a: a + 10**400),
+    "larger integer": (whorl.EncodingError, r"about 2\^1328 is above", lambda a: a + 10**400),
+    "larger fraction": (
+        whorl.EncodingError,
+        r"plaintext: a number of about 2\^1327 is above the largest double, 2\^1024",
+        lambda a: a * Fraction(10**400, 3),
+    ),
+    "larger fraction below": (
+        whorl.EncodingError,
+        r"divisor: a number of about 2\^1327 is above",
+        lambda a: a / Fraction(-(10**400), 3),
+    ),
+    "large entry": (
+        whorl.EncodingError,
+        r"about 2\^1328 at index 1 is above the largest double, 2\^1024",
+        lambda a: a * [0.5, 10**400],
+    ),
+    "large bound": (
+        whorl.ParameterError,
+        r"bound: a number of about 2\^1328 is above",
+        lambda a: a.with_bound(10**400),
+    ),
     "large": (whorl.EncodingError, "above 2", lambda a: a + 1e9),
     "too large to hold": (whorl.NoiseError, "do not fit level", lambda a: a.lower(0) * 2**40),
     "ciphertexts below": (TypeError, "cannot be divided", lambda a: a / a),

@@ -86,6 +86,15 @@ def test_raw_numbers_need_a_word(shell: Here) -> None:
     )
 
 
+def test_each_ciphertext_is_a_result(shell: Here) -> None:
+    (shell.folder / "rows.csv").write_text("0.5,0.25\n1,-1\n0,0\n")
+    shell("encrypt", "rows.csv", "-o", "rows.whorl", *PHRASE)
+    said = shell("decrypt", "rows.whorl", "--queries", "2", *PHRASE, code=1)
+    assert "3 results would spend 1.5" in said
+    shown = shell("decrypt", "rows.whorl", "--queries", "3", "--json", *PHRASE)
+    assert np.abs(np.array(json.loads(shown)) - [[0.5, 0.25], [1, -1], [0, 0]]).max() < 0.05
+
+
 def test_info(shell: Here) -> None:
     shown = shell("info", "keys.whorl")
     for part in ("CKKS evaluation keys", "conjugation", "up to 3 parts", "depth"):

@@ -461,3 +461,39 @@ def test_expressions(text: str, p: int, expected: list[int]) -> None:
 def test_expressions_run_nothing_else(text: str) -> None:
     with pytest.raises(ValueError):
         _expressions.table(text, 4, 4)
+
+
+def test_bench_ckks(shell: Shell) -> None:
+    arguments = ("--depth", "4", "--runs", "2", "--device", "cpu")
+    ops = [
+        *("add", "mult_plain", "mult_integer", "mult", "mult_relin", "mult_relin_rescale"),
+        *("square", "rotate", "rotate_many", "conjugate", "polynomial", "rescale", "matrix"),
+        *("encrypt", "decrypt", "keygen", "end_to_end"),
+    ]
+    chosen = [part for op in ops for part in ("--op", op)]
+    printed = shell("bench", "ckks", *arguments, *chosen, "--json", "--record", "ckks.jsonl")
+    assert (shell.folder / "ckks.jsonl").read_text(encoding="utf-8") == printed
+    records = [json.loads(line) for line in printed.splitlines()]
+    assert [r["op"] for r in records] == ops
+    for r in records:
+        assert (r["bench"], r["scheme"], r["batch"], r["unit"]) == ("ckks", "ckks", 1, "s")
+        assert (r["device"], r["runs"], r["security_bits"] >= 128) == ("cpu", 2, True)
+        assert r["transfers"] == ("included" if r["op"] == "end_to_end" else "excluded")
+        assert 0 < r["min"] <= r["median"] <= r["max"]
+    shown = shell("bench", "ckks", *arguments, "--batch", "3", "--level", "1", "--slots", "8")
+    for part in ("slots, 4 levels above", "keys", "cpu", "mult_relin", "rotate", "/s"):
+        assert part in shown
+    lines = shell("bench", "ckks", *arguments, "--batch", "3", "--op", "ADD", "--json").splitlines()
+    assert [(json.loads(x)["batch"], json.loads(x)["unit"]) for x in lines] == [
+        (1, "s"),
+        (3, "1/s"),
+    ]
+
+
+def test_bench_ckks_refuses(shell: Shell) -> None:
+    assert "matrix" in shell("bench", "ckks", "--op", "swap_rows", code=2)
+    assert "outside 28 … 55" in shell("bench", "ckks", "--scale-bits", "60", code=1)
+    level = shell("bench", "ckks", "--depth", "1", "--level", "2", code=1)
+    assert "level: 2 is above the depth, 1" in level
+    low = ("--depth", "1", "--level", "0", "--op", "mult_relin_rescale", "--device", "cpu")
+    assert "NoiseError" in shell("bench", "ckks", *low, code=1)

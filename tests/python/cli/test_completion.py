@@ -77,6 +77,10 @@ def shells(tmp_path_factory: pytest.TempPathFactory) -> Shells:
         ("whorl eval --device c", ["cpu", "cuda", "cuda:all"]),
         ("whorl bench run --op lut", ["lut4"]),
         ("whorl bench bgv --op rot", ["rotate", "rotate_many"]),
+        (
+            "whorl bench ckks --op m",
+            ["mult", "mult_integer", "mult_plain", "mult_relin", "mult_relin_rescale", "matrix"],
+        ),
         ("whorl eval x+y x=x.w", ["x=x.whorl"]),
         ("whorl eval x+y x=m", ["x=more/"]),
         ("whorl eval x+y x=more/", ["x=more/z.whorl"]),

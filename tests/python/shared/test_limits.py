@@ -214,7 +214,7 @@ def test_encryption_and_decryption_answer_ctrl_c(toy_bgv: BgvKit, toy_ckks: Ckks
         lambda: toy_ckks.client.encrypt(numbers),
         lambda: public_of_numbers.encrypt(numbers),
         lambda: toy_ckks.client.decrypt(of_numbers, raw=True),
-        lambda: toy_ckks.client.release(of_numbers),
+        lambda: toy_ckks.client.release(of_numbers, 1e5),
     ):
         assert _polls(work) >= 3
 

@@ -196,10 +196,11 @@ template <class Word>
 void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const CudaRnsSwitchKey<Word>& key, const InnerProduct& product,
                    std::size_t batch, const Word* digits, std::size_t added_parts,
-                   const CheckedScaling<Word>* added, Word* out) {
+                   const CheckedScaling<Word>* added, bool onto, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
   const ring::RnsPlan<Word>& plan = tables.plan();
   InnerAddend<Word> addend = {};
+  addend.onto = onto;
   if (added) {
     addend.x = added->x;
     addend.over = prime_set(added->over);
@@ -298,7 +299,7 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring:
                        const Word*, Word*);                                                        \
   template void inner_product(const Stream&, const CudaRnsTables<Word>&,                           \
                               const CudaRnsSwitchKey<Word>&, const InnerProduct&, std::size_t,     \
-                              const Word*, std::size_t, const CheckedScaling<Word>*, Word*);       \
+                              const Word*, std::size_t, const CheckedScaling<Word>*, bool, Word*); \
   template void divide(const Stream&, const CudaRnsTables<Word>&, const Division&, std::size_t,    \
                        std::size_t, const Word*, std::span<const Word>, std::uint32_t, Word*);     \
   template void tensor(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&, std::size_t, \

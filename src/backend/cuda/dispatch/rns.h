@@ -149,12 +149,13 @@ void convert_down(const Stream& stream, const CudaRnsTables<Word>& tables, std::
 template <class Word>
 void extend(const Stream& stream, const CudaRnsTables<Word>& tables, const Extension& extension,
             std::size_t batch, const Word* in, Word* out);
-/// `added`: what is added to the first `added_parts` parts, or null.
+/// `added`: what is added to the first `added_parts` parts, or null; then all, `onto` what is
+/// there.
 template <class Word>
 void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const CudaRnsSwitchKey<Word>& key, const InnerProduct& product,
                    std::size_t batch, const Word* digits, std::size_t added_parts,
-                   const CheckedScaling<Word>* added, Word* out);
+                   const CheckedScaling<Word>* added, bool onto, Word* out);
 /// `added`: whole parts.
 template <class Word>
 void divide(const Stream& stream, const CudaRnsTables<Word>& tables, const Division& division,
@@ -167,9 +168,10 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring:
             const Word* b, Word* out);
 // In rns_sums.cu.
 template <class Word>
-void sum_of_products(const Stream& stream, const CudaRnsTables<Word>& tables,
-                     const ring::Basis& basis, std::size_t parts, std::size_t batch,
-                     std::span<const CheckedProduct<Word>> terms, bool onto, Word* out);
+void sums_of_products(const Stream& stream, const CudaRnsTables<Word>& tables,
+                      const ring::Basis& basis, std::size_t sums, std::size_t parts,
+                      std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
+                      Word* out);
 template <class Word>
 void combine(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
              std::size_t parts, std::size_t batch, std::span<const CheckedScaling<Word>> terms,

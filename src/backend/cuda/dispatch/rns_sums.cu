@@ -14,46 +14,98 @@ namespace {
 
 std::uint32_t log2_of(std::uint32_t N) { return static_cast<std::uint32_t>(std::bit_width(N) - 1); }
 
-template <class Word, unsigned parts>
-void launch_products(const Stream& stream, std::size_t rows, const ProductSumArguments<Word>& a) {
-  const bool permuted =
-      std::any_of(a.terms, a.terms + a.count, [](const auto& term) { return term.g != 1; });
-  const dim3 grid(pieces(std::size_t{1} << a.log_N, rns_width<Word>) * a.batch,
-                  static_cast<unsigned>(rows));
-  launch_chained(stream, "sum_products",
-                 permuted ? sum_products<Word, parts, true> : sum_products<Word, parts, false>,
-                 {grid, rns_threads}, a);
+/// Terms of some sums that follow each other: an x, and what it is multiplied by in each.
+template <class Word>
+struct SharedTerm {
+  const CheckedProduct<Word>* factor[sums_together] = {};  ///< null: of a sum that has no such term
+  const CheckedProduct<Word>& any() const {
+    return **std::find_if(factor, factor + sums_together, [](auto* f) { return f != nullptr; });
+  }
+};
+template <class Word>
+std::vector<SharedTerm<Word>> shared_terms(std::span<const CheckedProduct<Word>> terms,
+                                           std::size_t first, std::size_t sums) {
+  std::vector<SharedTerm<Word>> out;
+  for (const CheckedProduct<Word>& term : terms) {
+    if (term.sum < first || term.sum >= first + sums) continue;
+    const std::size_t s = term.sum - first;
+    auto to = std::find_if(out.begin(), out.end(), [&](const SharedTerm<Word>& has) {
+      return has.factor[s] == nullptr && has.any().x == term.x && has.any().g == term.g;
+    });
+    if (sums == 1 || to == out.end()) to = out.insert(out.end(), SharedTerm<Word>());
+    to->factor[s] = &term;
+  }
+  return out;
+}
+
+/// `parts` parts from number `part` on, of `count` sums.
+template <class Word, unsigned parts, unsigned sums>
+void launch_products(const Stream& stream, const CudaRnsTables<Word>& tables,
+                     const ring::Basis& basis, std::size_t batch, std::size_t count,
+                     std::size_t all_parts, std::size_t part,
+                     std::span<const SharedTerm<Word>> terms, bool onto, Word* out) {
+  ProductSumArguments<Word, sums> a = {};
+  a.moduli = tables.moduli.data();
+  a.part = basis.size() * batch * tables.plan().N();
+  a.sum = all_parts * a.part;
+  a.sum_count = static_cast<std::uint32_t>(count);
+  a.log_N = log2_of(tables.plan().N());
+  a.batch = static_cast<std::uint32_t>(batch);
+  a.out = out + part * a.part;
+  std::size_t row = 0;
+  basis.for_each([&](unsigned i) { a.prime[row++] = static_cast<std::uint8_t>(i); });
+  const dim3 grid(pieces(tables.plan().N(), rns_width<Word>) * a.batch,
+                  static_cast<unsigned>(basis.size()));
+  constexpr std::size_t most = product_terms_a_launch<sums>;
+  for (std::size_t first = 0; first == 0 || first < terms.size(); first += most) {
+    const auto some = terms.subspan(first, std::min(most, terms.size() - first));
+    a.count = static_cast<std::uint32_t>(some.size());
+    a.onto = onto || first > 0;
+    bool permuted = false;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const CheckedProduct<Word>& any = some[i].any();
+      auto& term = a.terms[i] = {any.x + part * a.part, any.g, {}};
+      for (unsigned s = 0; s < sums; ++s)
+        if (const CheckedProduct<Word>* const by = some[i].factor[s])
+          term.factor[s] = {by->m, prime_set(by->over), by->one ? 1 : a.batch};
+      permuted = permuted || any.g != 1;
+    }
+    auto kernel = sum_products<Word, parts, sums, false>;
+    if constexpr (sums == 1)
+      if (permuted) kernel = sum_products<Word, parts, sums, true>;
+    launch_chained(stream, "sum_products", kernel, {grid, rns_threads}, a);
+  }
 }
 
 }  // namespace
 
 template <class Word>
-void sum_of_products(const Stream& stream, const CudaRnsTables<Word>& tables,
-                     const ring::Basis& basis, std::size_t parts, std::size_t batch,
-                     std::span<const CheckedProduct<Word>> terms, bool onto, Word* out) {
+void sums_of_products(const Stream& stream, const CudaRnsTables<Word>& tables,
+                      const ring::Basis& basis, std::size_t sums, std::size_t parts,
+                      std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
+                      Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
-  const std::size_t rows = basis.size();
-  ProductSumArguments<Word> a = {};
-  a.moduli = tables.moduli.data();
-  a.part = rows * batch * tables.plan().N();
-  a.log_N = log2_of(tables.plan().N());
-  a.batch = static_cast<std::uint32_t>(batch);
-  std::size_t row = 0;
-  basis.for_each([&](unsigned i) { a.prime[row++] = static_cast<std::uint8_t>(i); });
-  for (std::size_t first = 0; first < terms.size(); first += sum_terms_a_launch) {
-    const auto some =
-        terms.subspan(first, std::min<std::size_t>(sum_terms_a_launch, terms.size() - first));
-    a.count = static_cast<std::uint32_t>(some.size());
-    a.onto = onto || first > 0;
-    // Two parts at a time, then perhaps one.
-    for (std::size_t part = 0; part < parts; part += 2) {
-      for (std::size_t i = 0; i < some.size(); ++i)
-        a.terms[i] = {some[i].x + part * a.part, some[i].m, prime_set(some[i].over), some[i].g,
-                      some[i].one ? 1 : a.batch};
-      a.out = out + part * a.part;
-      part + 1 < parts ? launch_products<Word, 2>(stream, rows, a)
-                       : launch_products<Word, 1>(stream, rows, a);
+  const std::size_t sum = parts * basis.size() * batch * tables.plan().N();
+  // There is a kernel for several sums of two parts, without automorphisms.
+  const bool together = sums > 1 && parts == 2 &&
+                        std::all_of(terms.begin(), terms.end(), [](auto& t) { return t.g == 1; });
+  const std::size_t at_once = together ? sums_together : 1;
+  for (std::size_t first = 0; first < sums; first += at_once) {
+    const std::size_t count = std::min(at_once, sums - first);
+    const auto shared = shared_terms(terms, first, count);
+    if (shared.empty() && onto) continue;
+    const auto launch = [&]<unsigned its_parts, unsigned its_sums>(std::size_t part) {
+      launch_products<Word, its_parts, its_sums>(stream, tables, basis, batch, count, parts, part,
+                                                 shared, onto, out + first * sum);
+    };
+    if (count > 1) {
+      launch.template operator()<2, sums_together>(0);
+      continue;
     }
+    // Two parts at a time, then perhaps one.
+    for (std::size_t part = 0; part < parts; part += 2)
+      part + 1 < parts ? launch.template operator()<2, 1>(part)
+                       : launch.template operator()<1, 1>(part);
   }
 }
 
@@ -100,12 +152,12 @@ void combine(const Stream& stream, const CudaRnsTables<Word>& tables, const ring
   }
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                  \
-  template void sum_of_products(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&,   \
-                                std::size_t, std::size_t, std::span<const CheckedProduct<Word>>, \
-                                bool, Word*);                                                    \
-  template void combine(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&,           \
-                        std::size_t, std::size_t, std::span<const CheckedScaling<Word>>, bool,   \
+#define WHORL_INSTANTIATE(Word)                                                                 \
+  template void sums_of_products(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&, \
+                                 std::size_t, std::size_t, std::size_t,                         \
+                                 std::span<const CheckedProduct<Word>>, bool, Word*);           \
+  template void combine(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&,          \
+                        std::size_t, std::size_t, std::span<const CheckedScaling<Word>>, bool,  \
                         Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

@@ -226,6 +226,7 @@ struct InnerAddend {
   const Word* x;  ///< (parts, rows of `over`, batch, N)
   PrimeSet over;
   std::uint32_t parts, rows;  ///< no parts: nothing is added
+  std::uint32_t onto;         ///< all is added to what the output has
   Twiddle<Word> weights[ring::Basis::most];
 };
 
@@ -335,9 +336,15 @@ __global__ void __launch_bounds__(rns_threads)
           out.word[k] = add_mod<Word>(out.word[k],
                                       mul_shoup<Word>(y.word[k], weight.w, weight.shoup, m.q), m.q);
       }
-      store_vector<Word>(a.out + (c * a.row_count + row) * row_words +
-                             (static_cast<std::size_t>(first + i) << a.log_N) + j,
-                         out);
+      Word* const to = a.out + (c * a.row_count + row) * row_words +
+                       (static_cast<std::size_t>(first + i) << a.log_N) + j;
+      if (a.added.onto != 0) {
+        const Vector before = *reinterpret_cast<const Vector*>(to);
+#pragma unroll
+        for (unsigned k = 0; k < width; ++k)
+          out.word[k] = add_mod<Word>(out.word[k], before.word[k], m.q);
+      }
+      store_vector<Word>(to, out);
     }
   }
 }

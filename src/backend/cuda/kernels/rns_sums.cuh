@@ -11,8 +11,12 @@
 
 namespace whorl::backend::cuda {
 
+/// Sums of products that share what they read of x: one, or up to four.
+inline constexpr unsigned sums_together = 4;
 /// Terms of one launch; a longer sum is made by several.
 inline constexpr unsigned sum_terms_a_launch = 32;
+template <unsigned sums>
+inline constexpr unsigned product_terms_a_launch = sums == 1 ? 32 : 20;
 /// Weights of one launch: it has fewer rows where it has many terms.
 template <class Word>
 inline constexpr unsigned sum_weights_a_launch = 2560 / sizeof(Word);
@@ -33,32 +37,36 @@ __device__ __forceinline__ RnsVector<Word> load_turned(const Word* row, std::siz
   return *reinterpret_cast<const Vector*>(row + in_row);
 }
 
-template <class Word>
+template <class Word, unsigned sums>
 struct ProductSumArguments {
+  struct Factor {
+    const Word* m;  ///< (rows of `over`, batch or 1, N); null: the sum has no such term
+    PrimeSet over;
+    std::uint32_t batch;
+  };
   struct Term {
     const Word* x;  ///< the first part, (rows, batch, N); the others `part` words on
-    const Word* m;  ///< (rows of `over`, batch or 1, N)
-    PrimeSet over;
-    std::uint32_t g, m_batch;
+    std::uint32_t g;
+    Factor factor[sums];
   };
-  Word* out;
+  Word* out;                       ///< the first part of the first sum
   const RnsModulus<Word>* moduli;  ///< of all primes
-  std::size_t part;                ///< words
-  std::uint32_t count, log_N, batch, onto;
+  std::size_t part, sum;           ///< words
+  std::uint32_t count, sum_count, log_N, batch, onto;
   std::uint8_t prime[ring::Basis::most];  ///< of each row
-  Term terms[sum_terms_a_launch];
+  Term terms[product_terms_a_launch<sums>];
 };
 
 /// A corrected sum is below q·R, and ProductSum::safe_terms products are not above q·R together (2
 /// of q < 2^31, R = 2^32; 8 of q < 2^61, R = 2^64): a sum stays below 2q·R, a double word, and the
 /// correction, one subtraction, brings it below q·R again.
 ///
-/// Both parts of rns_width values: m is read once for them. Grid: (pieces of N × batch, the latter
-/// first, so that blocks with the same m run together; rows). Bound by memory: parts + 1/batch
-/// words a value and term where there is one m.
-template <class Word, unsigned parts, bool permuted>
+/// All parts of rns_width values of all sums: x is read once for the sums, m once for the parts.
+/// Grid: (pieces of N × batch, the latter first, so that blocks with the same m run together;
+/// rows). Bound by memory: parts + sums/batch words a value and term where there is one m for all.
+template <class Word, unsigned parts, unsigned sums, bool permuted>
 __global__ void __launch_bounds__(rns_threads)
-    sum_products(const __grid_constant__ ProductSumArguments<Word> a) {
+    sum_products(const __grid_constant__ ProductSumArguments<Word, sums> a) {
   join_chain();
   constexpr unsigned width = rns_width<Word>;
   using Vector = RnsVector<Word>;
@@ -68,38 +76,51 @@ __global__ void __launch_bounds__(rns_threads)
   const std::uint32_t prime = a.prime[blockIdx.y];
   const RnsModulus<Word> modulus = a.moduli[prime];
   const std::size_t polynomial = (static_cast<std::size_t>(blockIdx.y) * a.batch + b) << a.log_N;
-  ProductSum<Word> sum[parts][width];
-#pragma unroll 2
+  ProductSum<Word> sum[sums][parts][width];
+#pragma unroll(sums == 1 ? 2 : 1)
   for (std::uint32_t i = 0; i < a.count; ++i) {
-    const typename ProductSumArguments<Word>::Term& term = a.terms[i];
-    const std::size_t m_polynomial =
-        static_cast<std::size_t>(term.over.rank(prime)) * term.m_batch +
-        (term.m_batch == 1 ? 0 : b);
-    const Vector m = *reinterpret_cast<const Vector*>(term.m + (m_polynomial << a.log_N) + j);
-    Vector x[parts];
+    const auto& term = a.terms[i];
+    Vector x[parts], m[sums];
 #pragma unroll
     for (unsigned p = 0; p < parts; ++p)
       x[p] = load_turned<Word, permuted>(term.x + p * a.part + polynomial, j, a.log_N, term.g);
 #pragma unroll
-    for (unsigned p = 0; p < parts; ++p)
+    for (unsigned s = 0; s < sums; ++s) {
+      const auto& factor = term.factor[s];
+      const std::size_t at = static_cast<std::size_t>(factor.over.rank(prime)) * factor.batch +
+                             (factor.batch == 1 ? 0 : b);
+      m[s] = Vector{};
+      if (sums == 1 || factor.m != nullptr)
+        m[s] = *reinterpret_cast<const Vector*>(factor.m + (at << a.log_N) + j);
+    }
 #pragma unroll
-      for (unsigned k = 0; k < width; ++k) sum[p][k].add(x[p].word[k], m.word[k]);
-    if (i % ProductSum<Word>::safe_terms == ProductSum<Word>::safe_terms - 1)
+    for (unsigned s = 0; s < sums; ++s)
 #pragma unroll
       for (unsigned p = 0; p < parts; ++p)
 #pragma unroll
-        for (unsigned k = 0; k < width; ++k) sum[p][k].correct(modulus.q);
+        for (unsigned k = 0; k < width; ++k) sum[s][p][k].add(x[p].word[k], m[s].word[k]);
+    if (i % ProductSum<Word>::safe_terms == ProductSum<Word>::safe_terms - 1)
+#pragma unroll
+      for (unsigned s = 0; s < sums; ++s)
+#pragma unroll
+        for (unsigned p = 0; p < parts; ++p)
+#pragma unroll
+          for (unsigned k = 0; k < width; ++k) sum[s][p][k].correct(modulus.q);
   }
 #pragma unroll
-  for (unsigned p = 0; p < parts; ++p) {
-    Word* const to = a.out + p * a.part + polynomial + j;
-    Vector before = {}, result;
-    if (a.onto) before = *reinterpret_cast<const Vector*>(to);
+  for (unsigned s = 0; s < sums; ++s) {
+    if (s >= a.sum_count) break;
 #pragma unroll
-    for (unsigned k = 0; k < width; ++k)
-      result.word[k] =
-          add_mod<Word>(before.word[k], finish_product<Word>(sum[p][k], modulus), modulus.q);
-    store_vector<Word>(to, result);
+    for (unsigned p = 0; p < parts; ++p) {
+      Word* const to = a.out + s * a.sum + p * a.part + polynomial + j;
+      Vector before = {}, result;
+      if (a.onto) before = *reinterpret_cast<const Vector*>(to);
+#pragma unroll
+      for (unsigned k = 0; k < width; ++k)
+        result.word[k] =
+            add_mod<Word>(before.word[k], finish_product<Word>(sum[s][p][k], modulus), modulus.q);
+      store_vector<Word>(to, result);
+    }
   }
 }
 

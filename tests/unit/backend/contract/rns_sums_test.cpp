@@ -101,44 +101,54 @@ TYPED_TEST(BackendRnsSums, Products) {
   test::on_each_device([&](const test::Executor& on) {
     const auto queue = on.queue(2);
     const auto& ops = queue->template rns<Word>();
-    for (const std::size_t count : counts) {
-      const Case<Word> c(count, random);
-      SCOPED_TRACE(c.describe());
-      const auto tables = ops.prepare(c.plan);
-      struct Term {
-        std::vector<Word> x, m;
-        ring::Basis over;
-        std::vector<std::uint32_t> from;
-        std::size_t m_batch;
-      };
-      std::vector<Term> all;
-      std::vector<Placed<Word>> held;
-      std::vector<ProductTerm<Word>> terms;
-      for (std::size_t k = 0; k < count; ++k) {
-        const ring::Basis over =
-            random.below(2) ? c.basis : c.basis | test::random_part(c.plan->all(), random);
-        const std::size_t m_batch = random.below(2) ? 1 : c.batch;
-        const std::uint32_t g = c.random_g(random);
-        all.push_back({c.residues(c.basis, c.parts, c.batch, random),
-                       c.residues(over, 1, m_batch, random), over,
-                       ring::evaluation_permutation(c.plan->N(), g), m_batch});
-        const Slice<Word> x = held.emplace_back(*queue, all[k].x, random).slice,
-                          m = held.emplace_back(*queue, all[k].m, random).slice;
-        terms.push_back({x, m, over, g});
+    for (const std::size_t count : counts)
+      for (const bool plain : {false, true}) {
+        // Several sums that share what they multiply; as linear maps have them, or any.
+        Case<Word> c(count, random);
+        if (plain) c.parts = 2;
+        const std::size_t sums = 1 + random.below(6);
+        SCOPED_TRACE(c.describe() + ", " + std::to_string(sums) + " sums" +
+                     (plain ? ", plain" : ""));
+        const auto tables = ops.prepare(c.plan);
+        struct Term {
+          std::vector<Word> m;
+          std::size_t x, m_batch;
+          std::vector<std::uint32_t> from;
+        };
+        std::vector<std::vector<Word>> xs(1 + random.below(count));
+        std::vector<Placed<Word>> x_held, m_held;
+        for (auto& x : xs) {
+          x = c.residues(c.basis, c.parts, c.batch, random);
+          x_held.emplace_back(*queue, x, random);
+        }
+        std::vector<Term> all;
+        std::vector<ProductTerm<Word>> terms;
+        for (std::size_t k = 0; k < count; ++k) {
+          const ring::Basis over =
+              random.below(2) ? c.basis : c.basis | test::random_part(c.plan->all(), random);
+          const std::size_t m_batch = random.below(2) ? 1 : c.batch, x = random.below(xs.size());
+          const std::uint32_t g = plain ? 1 : c.random_g(random);
+          all.push_back({c.residues(over, 1, m_batch, random), x, m_batch,
+                         ring::evaluation_permutation(c.plan->N(), g)});
+          m_held.emplace_back(*queue, all[k].m, random);
+          terms.push_back({x_held[x].slice, m_held[k].slice, over, g,
+                           static_cast<std::uint32_t>(random.below(sums))});
+        }
+        const auto before = c.residues(c.basis, sums * c.parts, c.batch, random);
+        Placed<Word> out(*queue, before, random);
+        ops.sums_of_products(*tables, c.basis, sums, c.parts, terms, c.onto, out.slice);
+        const auto primes = c.basis.indices();
+        const auto expected = c.due(before, [&](std::size_t k, std::size_t part, std::size_t row,
+                                                std::size_t b, std::size_t j, const auto& q) {
+          if (part / c.parts != terms[k].sum) return Word{0};
+          const Term& term = all[k];
+          const std::size_t x_row = part % c.parts * primes.size() + row,
+                            m_row = terms[k].over.rank(primes[row]) * term.m_batch;
+          return q.mul(xs[term.x][(x_row * c.batch + b) * c.N() + term.from[j]],
+                       term.m[(m_row + (term.m_batch == 1 ? 0 : b)) * c.N() + j]);
+        });
+        ASSERT_TRUE(get<Word>(*queue, out.slice) == expected);
       }
-      const auto before = c.residues(c.basis, c.parts, c.batch, random);
-      Placed<Word> out(*queue, before, random);
-      ops.sum_of_products(*tables, c.basis, c.parts, terms, c.onto, out.slice);
-      const auto primes = c.basis.indices();
-      const auto expected = c.due(before, [&](std::size_t k, std::size_t part, std::size_t row,
-                                              std::size_t b, std::size_t j, const auto& q) {
-        const Term& term = all[k];
-        const std::size_t m_row = term.over.rank(primes[row]) * term.m_batch;
-        return q.mul(term.x[((part * primes.size() + row) * c.batch + b) * c.N() + term.from[j]],
-                     term.m[(m_row + (term.m_batch == 1 ? 0 : b)) * c.N() + j]);
-      });
-      ASSERT_TRUE(get<Word>(*queue, out.slice) == expected);
-    }
   });
 }
 
@@ -228,24 +238,28 @@ TYPED_TEST(BackendRnsSums, InnerProductsWithMore) {
       if (random.below(4) == 0) weights.clear();
       const ScaledTerm<Word> added{x.slice, over, weights, g};
       const std::size_t part = rows.size() * c.batch * c.N();
-      auto got = queue->template allocate<Word>(2 * part),
-           due = queue->template allocate<Word>(2 * part);
-      ops.inner_product(*key, *tables, basis, d.slice(), added, got.slice());
-      ops.inner_product(*key, *tables, basis, g, d.slice(), due.slice());
+      const auto before = test::random_rows(plan, rows, 2, c.batch, random);
+      auto got = put(*queue, before), due = put(*queue, before),
+           inner = queue->template allocate<Word>(2 * part);
+      ops.inner_product(*key, *tables, basis, d.slice(), added, c.onto, got.slice());
+      ops.inner_product(*key, *tables, basis, g, d.slice(), inner.slice());
+      const ScaledTerm<Word> all{std::as_const(inner).slice(), rows};
+      ops.combine(*tables, rows, 2, std::span(&all, 1), c.onto, due.slice());
       ops.combine(*tables, rows, parts, std::span(&added, 1), true,
                   due.slice().part(0, parts * part));
       ASSERT_TRUE(get(*queue, got) == get(*queue, due));
-      EXPECT_THROW(
-          ops.inner_product(*key, *tables, basis, d.slice(),
-                            {x.slice.part(0, c.N()), over, weights, g}, due.slice().part(1, part)),
-          ShapeError);
+      EXPECT_THROW(ops.inner_product(*key, *tables, basis, d.slice(),
+                                     {x.slice.part(0, c.N()), over, weights, g}, false,
+                                     due.slice().part(1, part)),
+                   ShapeError);
       EXPECT_THROW(ops.inner_product(*key, *tables, basis, d.slice(), {x.slice, over, weights, 2},
-                                     due.slice()),
+                                     false, due.slice()),
                    ParameterError);
       const Slice<const Word> inside =
           got.slice().part(part, std::size_t{basis.size()} * c.batch * c.N());
-      EXPECT_THROW(ops.inner_product(*key, *tables, basis, d.slice(), {inside, basis}, got.slice()),
-                   ShapeError);
+      EXPECT_THROW(
+          ops.inner_product(*key, *tables, basis, d.slice(), {inside, basis}, false, got.slice()),
+          ShapeError);
     }
   });
 }
@@ -271,7 +285,7 @@ TYPED_TEST(BackendRnsSums, Errors) {
     };
     // Two parts over two primes, batch 2.
     const auto products = [&](const std::vector<ProductTerm<Word>>& terms, Slice<Word> out) {
-      ops.sum_of_products(*tables, basis, 2, terms, false, out);
+      ops.sums_of_products(*tables, basis, 1, 2, terms, false, out);
     };
     EXPECT_NO_THROW(
         products({{rows(0, 8), rows(8, 4), basis}, {rows(0, 8), rows(8, 3), more, 3}}, to(16, 8)));
@@ -282,6 +296,7 @@ TYPED_TEST(BackendRnsSums, Errors) {
     EXPECT_THROW(products({{rows(0, 8), rows(8, 1), plan->level(1)}}, to(16, 8)), ParameterError);
     EXPECT_THROW(products({{rows(0, 8), rows(8, 4), basis, 2}}, to(16, 8)), ParameterError);
     EXPECT_THROW(products({{rows(0, 8), rows(8, 4), basis, 2 * N + 1}}, to(16, 8)), ParameterError);
+    EXPECT_THROW(products({{rows(0, 8), rows(8, 4), basis, 1, 1}}, to(16, 8)), ShapeError);
     EXPECT_THROW(products({{rows(0, 8), rows(8, 4), basis}}, to(7, 8)), ShapeError) << "in x";
     EXPECT_THROW(products({{rows(0, 8), rows(20, 4), basis}}, to(16, 8)), ShapeError) << "in m";
     EXPECT_THROW(products({{foreign.slice(), rows(8, 4), basis}}, to(16, 8)), DeviceError);

@@ -1,0 +1,122 @@
+// CKKS: linear maps of the slots, and functions that are made of polynomials.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <complex>
+
+#include "common/calls.h"
+#include "parts.h"
+#include "whorl/circuits/functions.h"
+#include "whorl/circuits/linear_maps.h"
+
+namespace whorl::python {
+
+using namespace nb::literals;
+using ckks::EncodedMap;
+using ckks::LinearMap;
+using ckks::Polynomial;
+using ckks::SignStages;
+using Complex = std::complex<double>;
+
+namespace {
+
+/// Diagonals of `period` values each, one after the other; of the matrix that `length` and
+/// `columns` are of, if it is one.
+LinearMap diagonal_map(const Input<std::int64_t>& indices, const Input<Complex>& values,
+                       std::uint64_t period, std::uint64_t length, std::uint64_t columns) {
+  LinearMap map{period, length, columns, {}};
+  const auto all = as_span(values);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const auto diagonal = all.subspan(i * period, period);
+    map.diagonals.emplace(indices.data()[i],
+                          std::vector<Complex>(diagonal.begin(), diagonal.end()));
+  }
+  return map;
+}
+
+void bind_linear_maps(nb::module_& module) {
+  nb::class_<LinearMap>(module, "LinearMap")
+      .def_static(
+          "of_matrix",
+          [](const Input<Complex>& values, std::size_t rows, std::size_t columns) {
+            return without_gil([&] { return ckks::matrix_map(as_span(values), rows, columns); });
+          },
+          "values"_a, "rows"_a, "columns"_a)
+      .def_static("of_diagonals", &diagonal_map, "indices"_a, "values"_a, "period"_a, "length"_a,
+                  "columns"_a)
+      .def_ro("period", &LinearMap::period)
+      .def_ro("length", &LinearMap::length)
+      .def_ro("columns", &LinearMap::columns)
+      .def_prop_ro("indices",
+                   [](const LinearMap& map) {
+                     std::vector<std::int64_t> out;
+                     for (const auto& [k, values] : map.diagonals) out.push_back(k);
+                     return out;
+                   })
+      .def(
+          "diagonal",
+          [](const LinearMap& map, std::int64_t index) {
+            return as_numpy(map.diagonals.at(index));
+          },
+          "index"_a)
+      .def("rotations",
+           [](const LinearMap& map) { return without_gil([&] { return rotations_of(map); }); });
+
+  nb::class_<EncodedMap>(module, "EncodedMap")
+      .def_prop_ro("level", &EncodedMap::level)
+      .def_prop_ro("period", &EncodedMap::period)
+      .def_prop_ro("diagonals", &EncodedMap::diagonals)
+      .def_prop_ro("key_switches", &EncodedMap::key_switches)
+      .def_prop_ro("nbytes", &EncodedMap::bytes);
+}
+
+/// A function that makes a polynomial for an interval and an error.
+void bind_polynomial(nb::module_& module, const char* name,
+                     Polynomial (*make)(double, double, double)) {
+  module.def(
+      name,
+      [make](double low, double high, double error) {
+        return without_gil([&] { return make(low, high, error); });
+      },
+      "low"_a, "high"_a, "error"_a);
+}
+
+void bind_functions(nb::module_& module) {
+  nb::class_<SignStages>(module, "SignStages")
+      .def_static(
+          "create",
+          [](const std::vector<const Polynomial*>& stages, double epsilon, double error) {
+            check_each(stages);
+            SignStages out{{}, epsilon, error};
+            for (const Polynomial* each : stages) out.stages.push_back(*each);
+            return out;
+          },
+          "stages"_a, "epsilon"_a, "error"_a)
+      .def_prop_ro("stages", [](const SignStages& s) { return s.stages; })
+      .def_ro("epsilon", &SignStages::epsilon)
+      .def_ro("error", &SignStages::error)
+      .def_prop_ro("depth", &SignStages::depth);
+  module.def(
+      "minimax_sign",
+      [](double epsilon, double error) {
+        return without_gil([&] { return ckks::minimax_sign(epsilon, error); });
+      },
+      "epsilon"_a, "error"_a);
+
+  bind_polynomial(module, "inverse_of", &ckks::inverse_of);
+  bind_polynomial(module, "sqrt_of", &ckks::sqrt_of);
+  bind_polynomial(module, "inverse_sqrt_of", &ckks::inverse_sqrt_of);
+  bind_polynomial(module, "logistic_of", &ckks::logistic_of);
+  bind_polynomial(module, "tanh_of", &ckks::tanh_of);
+  bind_polynomial(module, "exp_of", &ckks::exp_of);
+  bind_polynomial(module, "sine_of", &ckks::sine_of);
+}
+
+}  // namespace
+
+void bind_ckks_circuits(nb::module_& module) {
+  bind_linear_maps(module);
+  bind_functions(module);
+}
+
+}  // namespace whorl::python

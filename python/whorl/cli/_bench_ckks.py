@@ -1,0 +1,127 @@
+"""bench ckks: what CKKS's operations cost on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from ..ckks import Client, EncryptedArray, LinearMap, Polynomial, Server, linear_map, parameters
+from ..errors import ParameterError
+from . import _bench_ring as ring_bench
+from . import _ckks as scheme
+from . import _records as shared
+from . import _ring_options as ring_options
+from ._completion import one_of
+
+ROW: np.ndarray[Any, np.dtype[np.float64]] = np.linspace(-1, 1, 1024)
+"""The plaintext of mult_plain."""
+POLYNOMIAL = Polynomial(0.5 ** np.arange(16))
+"""Of degree 15, in Chebyshev's basis; it takes four levels."""
+
+On = Callable[[EncryptedArray, EncryptedArray], object]
+OPERATIONS: dict[str, On] = {
+    "add": lambda a, b: a + b,
+    "mult_plain": lambda a, b: a * ROW,
+    "mult_integer": lambda a, b: a * 3,
+    "mult": lambda a, b: a.multiply(b, relinearise=False, rescale=False),
+    "mult_relin": lambda a, b: a.multiply(b, rescale=False),
+    "mult_relin_rescale": lambda a, b: a * b,
+    "square": lambda a, b: a.square(rescale=False),
+    "rotate": lambda a, b: a.rotate(1),
+    "rotate_many": lambda a, b: a.rotate_many(ring_bench.STEPS),
+    "conjugate": lambda a, b: a.conjugate(),
+    "polynomial": lambda a, b: a.evaluate(POLYNOMIAL),
+}
+"""On operands that are on the device."""
+ON_SERVER = (*OPERATIONS, "rescale", "matrix")
+"""The same; rescale of a product that is not divided yet, matrix with one that is encoded before.
+"""
+SIDE = 64
+"""Rows and columns of `matrix`, which is prepared, and has no zeros."""
+
+
+def _matrix() -> LinearMap:
+    return linear_map(np.random.default_rng().uniform(-1, 1, (SIDE, SIDE)) / SIDE)
+
+
+def _work(
+    op: str, client: Client, server: Server, count: int, level: int, matrix: LinearMap
+) -> Callable[[], object]:
+    """What to time on a batch of `count`."""
+    slots = client.parameters.slots
+    length = SIDE if op == "matrix" else min(slots, ROW.size) if op == "mult_plain" else slots
+    values = np.random.default_rng().uniform(-1, 1, (count, length))
+    if op == "encrypt":
+        return lambda: client.encrypt(values)
+    if op == "keygen":
+        return lambda: client.evaluation_keys()
+    a, b = client.encrypt(values), client.encrypt(values[::-1])
+    if op == "decrypt":
+        return lambda: client.decrypt(a, raw=True)
+    x, y = (server.upload(each).lower(level) for each in (a, b))
+    if op == "end_to_end":
+        a, b = x.to_host(), y.to_host()
+        return lambda: server.multiply(a, b).to_host()
+    if op == "matrix":
+        encoded = server.encode(matrix, level)
+        return lambda: x.apply(encoded)
+    if op == "rescale":
+        product = x.multiply(y, rescale=False)
+        return lambda: product.rescale()
+    return lambda: OPERATIONS[op](x, y)
+
+
+def ckks(
+    op: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"{', '.join([*ON_SERVER, *ring_bench.AROUND])}; default: mult_relin, rotate.",
+            autocompletion=one_of(*ON_SERVER, *ring_bench.AROUND),
+        ),
+    ] = None,
+    depth: ring_options.Depth = 12,
+    scale_bits: scheme.ScaleBits = 40,
+    slots: scheme.Slots = 0,
+    value_bits: scheme.ValueBits = 10,
+    ring: ring_options.Ring = 0,
+    dnum: ring_options.Digits = 3,
+    word_bits: scheme.WordBits = 32,
+    level: Annotated[int, typer.Option(min=-1, help="Of the operands; -1: as encrypted.")] = -1,
+    device: shared.Device = None,
+    batch: ring_bench.Batch = 1,
+    runs: shared.Runs = 5,
+    threads: shared.Threads = 0,
+    as_json: shared.Json = False,
+    record: shared.Record = None,
+) -> None:
+    """CKKS: time of a single operation, and how many a second in batches.
+
+    Operands lie on the device, and stay there, but for end_to_end, which uploads two ciphertexts,
+    multiplies, relinearises, rescales and downloads. Parameters are chosen as
+    `whorl.ckks.parameters` does.
+    """
+    names = ring_bench.chosen_ops(op, ON_SERVER)
+    chosen = parameters(depth, scale_bits, slots, value_bits, ring or None, dnum, word_bits)
+    if level > chosen.depth:
+        raise ParameterError(f"level: {level} is above the depth, {chosen.depth}")
+    client, matrix = Client(chosen), _matrix()
+    rotations = {*ring_bench.rotations_of(names), *(matrix.rotations if "matrix" in names else ())}
+    keys = client.evaluation_keys(
+        rotations=sorted(rotations),
+        conjugate="conjugate" in names,
+        threads=threads,
+        progress=True,
+    )
+    server = Server(keys, device, threads)
+    place = chosen.depth if level < 0 else level
+    ring_bench.bench(
+        "ckks",
+        names,
+        server,
+        keys,
+        lambda name, count: _work(name, client, server, count, place, matrix),
+        ring_bench.Plan(batch, runs, threads, as_json, record),
+    )
