@@ -4,10 +4,10 @@ export WHORL_BUILD ?= build/make
 export WHORL_JOBS ?= $(shell nproc)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-lookup test test-full test-gpu gpu-bundle tune-gpu bench lint format clean
+.PHONY: help setup demo demo-lookup demo-logistic test test-full test-gpu gpu-bundle tune-gpu bench lint format clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup:  ## system packages, virtual environment, Python module
 	@tools/setup.sh test
@@ -19,6 +19,10 @@ demo:  ## a decision tree classifies encrypted irises
 demo-lookup:  ## rows of a table of 33,000, the server not learning which
 	@tools/setup.sh demo
 	@$(WHORL_VENV)/bin/whorl demo lookup
+
+demo-logistic:  ## a model trained on encrypted digits; a part of it without a GPU
+	@tools/setup.sh demo
+	@$(WHORL_VENV)/bin/whorl demo logistic
 
 test:  ## C++ tests, lint, Python tests
 	@tools/setup.sh test

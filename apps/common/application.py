@@ -85,22 +85,31 @@ class Exchange:
 
 
 def costs(told: dict[str, Any], count: int, question: str, item: str) -> dict[str, Any]:
-    """Of any application: what `count` questions took and weighed, each asking for an `item`."""
-    prepared, served, sizes = told["prepared"], told["served"], told["bytes"]
+    """Of an application with questions: what `count` of them took and weighed, each asking for an
+    `item`."""
+    served, sizes = told["served"], told["bytes"]
+    return {
+        **overheads(told),
+        f"seconds_per_{question}": served["batch_seconds"] / count,
+        f"cpu_seconds_per_{question}": served["batch_cpu_seconds"] / count,
+        f"seconds_one_{question}": served["one_seconds"],
+        f"bytes_query_per_{item}": sizes["query"] / count,
+        f"bytes_answer_per_{item}": sizes["answer"] / count,
+    }
+
+
+def overheads(told: dict[str, Any]) -> dict[str, Any]:
+    """Of any application: its parameters and device, and what comes once."""
+    prepared, served = told["prepared"], told["served"]
     return {
         "parameters": served["parameters"],
         "security_bits": served["security_bits"],
         "device": served["device"],
-        f"seconds_per_{question}": served["batch_seconds"] / count,
-        f"cpu_seconds_per_{question}": served["batch_cpu_seconds"] / count,
-        f"seconds_one_{question}": served["one_seconds"],
         "seconds_keys": prepared["keys_seconds"],
         "seconds_encryption": prepared["encryption_seconds"],
         "seconds_server_load": served["load_seconds"],
         "seconds_decryption": told["read"]["decryption_seconds"],
-        "bytes_keys": sizes["keys"],
-        f"bytes_query_per_{item}": sizes["query"] / count,
-        f"bytes_answer_per_{item}": sizes["answer"] / count,
+        "bytes_keys": told["bytes"]["keys"],
         "server_modules": served["modules"],
     }
 

@@ -74,6 +74,10 @@ def answer_all(answer_to: Callable[[slice], A], started: float) -> tuple[A, dict
         "one_seconds": after_one - loaded,
         "batch_seconds": after_all - after_one,
         "batch_cpu_seconds": cpu,
-        # What the process has of Whorl: nothing of the client.
-        "modules": sorted(name for name in sys.modules if name.split(".")[0] == "whorl"),
+        "modules": modules(),
     }
+
+
+def modules() -> list[str]:
+    """What the process has of Whorl; a server's has nothing of the client."""
+    return sorted(name for name in sys.modules if name.split(".")[0] == "whorl")

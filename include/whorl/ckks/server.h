@@ -106,6 +106,11 @@ class Server {
   /// than values do. Results are wrong if it is not true. A larger bound changes nothing.
   /// ParameterError unless it is positive.
   Array with_bound(const Array& a, double bound) const;
+  /// The same ciphertexts with a smaller error (CiphertextInfo::error, as a number), which the
+  /// caller knows: operations add errors up as if all of them had one direction. Before
+  /// Client::release it must be true, or the noise there hides too little. A larger error changes
+  /// nothing. ParameterError unless it is positive.
+  Array with_error(const Array& a, double error) const;
 
   /// Operations with plaintexts: vectors of `length` numbers each (0: one vector of all), as many
   /// as in `a`, or one for all of them; if `a` is a single ciphertext, any number. With
@@ -132,9 +137,14 @@ class Server {
   std::vector<Array> rotate_many(const Array& a, std::span<const std::int64_t> slots) const;
   /// The complex conjugate of each value.
   Array conjugate(const Array& a) const;
-  /// The sum of all values of each vector, as a vector of one value. It uses the rotations by 1, 2,
-  /// 4, … below the length, which must be a power of two.
-  Array sum(const Array& a) const;
+  /// The sums of the values that stand a multiple of `period` apart, as vectors of `period` values;
+  /// by default the sum of all values. It uses the rotations by period, 2·period, 4·period, … below
+  /// the length. ShapeError unless both are powers of two, and the period is at most the length.
+  Array sum(const Array& a, std::uint64_t period = 1) const;
+  /// The same vectors, written `length` values long: slots hold them repeated, so nothing is
+  /// computed. ShapeError unless both lengths are powers of two, and the new one is at least the
+  /// old one and at most the number of slots.
+  Array repeat(const Array& a, std::uint64_t length) const;
 
   /// The members at `indices`, in this order; an index may come several times. ShapeError if an
   /// index is not below the count, or if there is no index.

@@ -110,6 +110,7 @@ void bind_ckks_server(nb::module_& module) {
       .def("rescale", calling(&Server::rescale), "a"_a)
       .def("lower", calling(&Server::lower), "a"_a, "level"_a)
       .def("with_bound", calling(&Server::with_bound), "a"_a, "bound"_a)
+      .def("with_error", calling(&Server::with_error), "a"_a, "error"_a)
       .def("add_plain", calling(&Server::add_plain), "a"_a, "values"_a, "length"_a)
       .def("sub_plain", calling(&Server::sub_plain), "a"_a, "values"_a, "length"_a)
       .def("multiply_plain", calling(&Server::multiply_plain), "a"_a, "values"_a, "length"_a,
@@ -121,7 +122,8 @@ void bind_ckks_server(nb::module_& module) {
       .def("rotate", calling(&Server::rotate), "a"_a, "slots"_a)
       .def("rotate_many", calling(&Server::rotate_many), "a"_a, "slots"_a)
       .def("conjugate", calling(&Server::conjugate), "a"_a)
-      .def("sum", calling(&Server::sum), "a"_a)
+      .def("sum", calling(&Server::sum), "a"_a, "period"_a)
+      .def("repeat", calling(&Server::repeat), "a"_a, "length"_a)
       .def("evaluate", calling_with<Server>(&ckks::evaluate), "a"_a, "polynomial"_a)
       .def("encode", calling_with<Server>(&ckks::encode), "map"_a, "level"_a, "scale"_a)
       .def("apply", calling_with<Server>(&ckks::apply), "a"_a, "map"_a)

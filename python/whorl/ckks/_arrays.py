@@ -90,9 +90,13 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         """`Server.conjugate`."""
         return self._server.conjugate(self)
 
-    def sum(self) -> EncryptedArray:
+    def sum(self, period: int = 1) -> EncryptedArray:
         """`Server.sum`."""
-        return self._server.sum(self)
+        return self._server.sum(self, period)
+
+    def repeat(self, length: int) -> EncryptedArray:
+        """`Server.repeat`."""
+        return self._server.repeat(self, length)
 
     def evaluate(self, polynomial: Polynomial) -> EncryptedArray:
         """`Server.evaluate`."""
@@ -153,6 +157,10 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
     def with_bound(self, bound: float) -> EncryptedArray:
         """`Server.with_bound`."""
         return self._server.with_bound(self, bound)
+
+    def with_error(self, error: float) -> EncryptedArray:
+        """`Server.with_error`."""
+        return self._server.with_error(self, error)
 
     def bootstrap(self, iterations: int = 1) -> EncryptedArray:
         """`Server.bootstrap`."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape
-from .._literal import Part, as_integer, as_real
+from .._literal import Part, as_integer, as_real, as_word
 from .._numbers import as_complex, one_number
 from .._ring_session import (
     MAX_POWER,
@@ -180,16 +180,27 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         with needing("a conjugate", "conjugate=True"):
             return self._wrap(self._core.conjugate(x._core), x.shape)
 
-    def sum(self, a: Encrypted) -> EncryptedArray:
-        """The sum of each vector's values, as a vector of one value; of shape `a.shape`.
+    def sum(self, a: Encrypted, period: int = 1) -> EncryptedArray:
+        """The sums of each vector's values that stand a multiple of `period` apart, as a vector of
+        `period` values; by default the sum of all of them. The shape is that of `a`.
 
-        It uses the rotations by 1, 2, 4, … below the length, which must be a power of two
-        (`ShapeError`). `evaluation_keys(sums=length)` makes their keys. (OpenFHE: EvalSum; Lattigo:
-        Evaluator.InnerSum.)
+        It uses the rotations by period, 2·period, 4·period, … below the length. Both must be powers
+        of two, and the period at most the length (`ShapeError`). `evaluation_keys(sums=length)`
+        makes the keys for any period. (OpenFHE: EvalSum, EvalSumRows; Lattigo: Evaluator.InnerSum.)
         """
         x = self.upload(a)
+        apart = as_word("period", period)
         with needing("a sum", f"sums={x.length}"):
-            return self._wrap(self._core.sum(x._core), x.shape)
+            return self._wrap(self._core.sum(x._core, apart), x.shape)
+
+    def repeat(self, a: Encrypted, length: int) -> EncryptedArray:
+        """The same vectors, repeated to `length` values, so that they meet longer ones.
+
+        Slots hold vectors repeated, so nothing is computed. Both lengths must be powers of two;
+        `length` is at least the vectors' own and at most `parameters.slots` (`ShapeError`).
+        """
+        x = self.upload(a)
+        return self._wrap(self._core.repeat(x._core, as_word("length", length)), x.shape)
 
     def evaluate(self, a: Encrypted, polynomial: Polynomial) -> EncryptedArray:
         """The polynomial of each value, by the method of Paterson and Stockmeyer.
@@ -344,6 +355,17 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """
         x = self.upload(a)
         return self._wrap(self._core.with_bound(x._core, as_real("bound", bound)), x.shape)
+
+    def with_error(self, a: Encrypted, error: float) -> EncryptedArray:
+        """The same ciphertexts with a smaller `error`, which the caller knows.
+
+        Operations add errors up as if all of them had one direction, so that after many sums and
+        iterations much more is stated than there is. Before `Client.release` the error must be
+        true, or the noise there hides too little. A larger one changes nothing. `ParameterError`
+        unless it is positive.
+        """
+        x = self.upload(a)
+        return self._wrap(self._core.with_error(x._core, as_real("error", error)), x.shape)
 
     # ---- refreshing
 

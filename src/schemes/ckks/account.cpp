@@ -40,6 +40,13 @@ constexpr double least_log2 = -200;
 /// Larger values, times their scale, are no doubles.
 constexpr double most_bound = 800;
 
+/// log2 of the smaller of what is known and what a caller states.
+double smaller(const char* what, double known_log2, double stated) {
+  if (!(stated > 0))
+    throw ParameterError(std::string(what) + " = " + text(stated) + " is not positive");
+  return std::min(known_log2, std::max(least_log2, std::log2(stated)));
+}
+
 const char* name(Packing packing) {
   return packing == Packing::complex ? "complex numbers"
          : packing == Packing::real  ? "real numbers"
@@ -290,8 +297,10 @@ Account::Info Account::take(const Info& a, std::size_t count) const {
 }
 
 double Account::bounded(const Info& a, double bound) const {
-  if (!(bound > 0)) throw ParameterError("bound = " + text(bound) + " is not positive");
-  return std::min(a.bound, std::max(least_log2, std::log2(bound)));
+  return smaller("bound", a.bound, bound);
+}
+double Account::erring(const Info& a, double error) const {
+  return smaller("error", a.error, error);
 }
 
 Account::Info Account::scale_integer(const Info& a, std::int64_t by) const {

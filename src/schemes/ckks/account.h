@@ -83,6 +83,8 @@ class Account {
   /// log2 of a smaller bound, of what info.bound is one of. A larger one leaves that which is
   /// there.
   double bounded(const Info& a, double bound) const;
+  /// The same for info.error.
+  double erring(const Info& a, double error) const;
   Info scale_integer(const Info& a, std::int64_t by) const;
 
   /// What is known of plaintexts: how many, their scale, log2 of the bound of their values, and

@@ -42,6 +42,13 @@ void check_counts(std::size_t a, std::size_t b, const char* of_b) {
                      " " + of_b + ": the numbers must be equal, or one of them must be 1");
 }
 
+void check_power(const char* what, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
+  if (!std::has_single_bit(value) || value < least || value > most)
+    throw ShapeError(std::string(what) + ", " + std::to_string(value) +
+                     ", is not a power of two in " + std::to_string(least) + " … " +
+                     std::to_string(most));
+}
+
 double largest(std::span<const Complex> values) {
   double most = 0;
   for (const Complex& z : values) {
@@ -491,6 +498,13 @@ Array Server::with_bound(const Array& a, double bound) const {
   return out;
 }
 
+Array Server::with_error(const Array& a, double error) const {
+  state_->check(a);
+  Array out = a;
+  out.info_.error = state_->account.erring(a.info_, error);
+  return out;
+}
+
 Array Server::add_plain(const Array& a, std::span<const Complex> values, std::size_t length) const {
   return state_->add(a, values, length, false);
 }
@@ -539,15 +553,23 @@ Array Server::conjugate(const Array& a) const {
     throw KeyMismatchError("conjugation has no key: ask the client for conjugate");
   return state_->automorphisms(a, std::span(&g, 1))[0];
 }
-Array Server::sum(const Array& a) const {
+Array Server::sum(const Array& a, std::uint64_t period) const {
   state_->check_slots("sum", a);
+  check_power("sum: the period", period, 1, a.info_.length);
   return state_->fleet->together([&] {
     Array sum = a;
-    for (std::uint64_t step = 1; step < a.info_.length; step *= 2)
+    for (std::uint64_t step = period; step < a.info_.length; step *= 2)
       sum = add(sum, rotate(sum, static_cast<std::int64_t>(step)));
-    sum.info_.length = 1;
+    sum.info_.length = period;
     return sum;
   });
+}
+Array Server::repeat(const Array& a, std::uint64_t length) const {
+  state_->check_slots("repeat", a);
+  check_power("repeat: the length", length, a.info_.length, parameters().slots());
+  Array out = a;
+  out.info_.length = length;
+  return out;
 }
 
 Array Server::take(const Array& a, std::span<const std::uint32_t> indices) const {

@@ -55,6 +55,30 @@ def test_coefficients_state_the_bound_of_their_sum(toy_ckks: CkksKit) -> None:
     assert f.with_bound(f.bound / 2).bound == 2
 
 
+def test_errors_that_are_known(toy_ckks: CkksKit) -> None:
+    x = toy_ckks.server.upload(toy_ckks.client.encrypt([0.5, 0.25]))
+    assert x.with_error(2.0**-60).error == 2.0**-60 < x.error
+    assert x.with_error(1).error == x.error
+    assert (x.with_error(2.0**-60).level, x.with_error(2.0**-60).bound) == (x.level, x.bound)
+    for bad in (0, -1.0):
+        with pytest.raises(whorl.ParameterError, match="error"):
+            x.with_error(bad)
+
+
+def test_lengths_that_are_no_period_are_refused(toy_ckks: CkksKit) -> None:
+    x = toy_ckks.server.upload(toy_ckks.client.encrypt(np.ones(4)))
+    for work, message in (
+        (lambda: x.sum(period=3), "power of two in 1 … 4"),
+        (lambda: x.sum(period=8), "power of two in 1 … 4"),
+        (lambda: x.repeat(2), "power of two in 4 … 512"),
+        (lambda: x.repeat(1024), "power of two in 4 … 512"),
+    ):
+        with pytest.raises(whorl.ShapeError, match=message):
+            work()
+    with pytest.raises(whorl.ParameterError, match="length"):
+        x.repeat(-1)
+
+
 def test_division(toy_ckks: CkksKit) -> None:
     client = toy_ckks.client
     x = toy_ckks.server.upload(client.encrypt([0.6, 0.9]))

@@ -80,6 +80,9 @@ def test_operators(any_ckks: CkksKit, generator: np.random.Generator) -> None:
         (a.conjugate(), x.conj(), 0),
         (a.sum(), x.sum(axis=-1, keepdims=True), 0),
         (a - a.sum() * 0.125, x - x.mean(axis=-1, keepdims=True), 1),
+        (a.sum(period=2), x.reshape(2, 4, 2).sum(axis=1), 0),
+        (a.sum(period=8), x, 0),
+        (a.sum(period=2).repeat(8) + b, np.tile(x.reshape(2, 4, 2).sum(axis=1), 4) + y, 0),
         (a.with_bound(0.999999) + 0, x, 0),
     ):
         assert isinstance(got, ckks.EncryptedArray)

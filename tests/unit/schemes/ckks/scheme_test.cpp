@@ -148,6 +148,40 @@ TEST(Ckks, SumOfAVector) {
   EXPECT_THROW(party.server.sum(party.encrypt(random_values(3, 6))), ShapeError);
 }
 
+TEST(Ckks, SumsWithAPeriodAreRepeated) {
+  const Party party(test::ckks_insecure());
+  const Values x = random_values(16, 5);
+  Values sums(4);
+  for (std::size_t i = 0; i < x.size(); ++i) sums[i % 4] += x[i];
+  const Array sum = party.server.sum(party.encrypt(x), 4);
+  party.expect(sum, sums, "sums");
+
+  Values repeated;
+  for (std::size_t i = 0; i < x.size(); ++i) repeated.push_back(sums[i % 4]);
+  const Array wide = party.server.repeat(sum, 16);
+  party.expect(wide, repeated, "repeated");
+  for (std::size_t i = 0; i < x.size(); ++i) repeated[i] += x[i];
+  party.expect(party.server.add(wide, party.encrypt(x)), repeated, "met by a longer vector");
+
+  for (const std::uint64_t bad : {0, 3, 32})
+    EXPECT_THROW(party.server.sum(party.encrypt(x), bad), ShapeError) << bad;
+  const std::uint64_t slots = party.server.parameters().slots();
+  for (const std::uint64_t bad : {std::uint64_t{0}, std::uint64_t{2}, std::uint64_t{12}, 2 * slots})
+    EXPECT_THROW(party.server.repeat(sum, bad), ShapeError) << bad;
+  EXPECT_EQ(party.server.repeat(sum, slots).info().length, slots);
+  EXPECT_THROW(party.server.repeat(party.encrypt(random_values(3, 6)), 4), ShapeError);
+}
+
+TEST(Ckks, ErrorsThatAreKnown) {
+  const Party party(test::ckks_insecure());
+  const Array x = party.encrypt(random_values(4, 8));
+  EXPECT_EQ(party.server.with_error(x, 0x1p-60).info().error, -60);
+  EXPECT_EQ(party.server.with_error(x, 1).info().error, x.info().error);
+  EXPECT_EQ(party.server.with_error(x, 0x1p-60).info().bound, x.info().bound);
+  for (const double bad : {0.0, -1.0, std::nan("")})
+    EXPECT_THROW(party.server.with_error(x, bad), ParameterError) << bad;
+}
+
 TEST(Ckks, PublicKeysEncryptAndKeysAreTold) {
   const Party party(test::ckks_insecure()), other(test::ckks_insecure());
   const Values x = random_values(8, 7);
