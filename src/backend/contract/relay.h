@@ -124,9 +124,9 @@ class RelayRns : public RnsOps<Word> {
     behind_.run_products(tables, basis, sums, parts, batch, terms, onto, out);
   }
   void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
-                       std::size_t batch, std::span<const CheckedScaling<Word>> terms, bool onto,
-                       Word* out) const override {
-    behind_.run_combination(tables, basis, parts, batch, terms, onto, out);
+                       std::size_t batch, std::span<const CheckedScaling<Word>> terms,
+                       std::span<const Word> constant, bool onto, Word* out) const override {
+    behind_.run_combination(tables, basis, parts, batch, terms, constant, onto, out);
   }
 
  private:

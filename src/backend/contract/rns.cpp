@@ -193,6 +193,7 @@ CheckedScaling<Word> RnsOps<Word>::checked_addend(const Tables& tables, const In
   constexpr const char* what = "inner_product: what is added";
   tables.plan().check_basis(what, added.over);
   parts = added.x.size == added.over.size() * batch * tables.plan().N() ? 1 : 2;
+  check_rows(what, added.x.size, parts * added.over.size(), batch, tables.plan().N());
   return checked(what, tables, product.rows, parts, batch, added, out);
 }
 
@@ -208,11 +209,11 @@ void RnsOps<Word>::run_inner_product_with(const Key& key, const Tables& tables,
     run_inner_product(key, tables, product, batch, digits, inner.slice().data);
     const CheckedScaling<Word> term = {inner.slice().data, rows, std::vector<Word>(rows.size(), 1),
                                        1};
-    run_combination(tables, rows, 2, batch, std::span(&term, 1), true, out);
+    run_combination(tables, rows, 2, batch, std::span(&term, 1), {}, true, out);
   } else {
     run_inner_product(key, tables, product, batch, digits, out);
   }
-  run_combination(tables, rows, parts, batch, std::span(&added, 1), true, out);
+  run_combination(tables, rows, parts, batch, std::span(&added, 1), {}, true, out);
 }
 
 template <class Word>
@@ -389,7 +390,8 @@ void RnsOps<Word>::sums_of_products(const Tables& tables, const ring::Basis& bas
 
 template <class Word>
 void RnsOps<Word>::combine(const Tables& tables, const ring::Basis& basis, std::size_t parts,
-                           std::span<const ScaledTerm<Word>> terms, bool onto, Output out) const {
+                           std::span<const ScaledTerm<Word>> terms, std::span<const Word> constant,
+                           bool onto, Output out) const {
   constexpr const char* what = "combine";
   this->check(out);
   this->check_owner("RNS tables", tables);
@@ -401,7 +403,9 @@ void RnsOps<Word>::combine(const Tables& tables, const ring::Basis& basis, std::
   all.reserve(terms.size());
   for (const ScaledTerm<Word>& term : terms)
     all.push_back(checked(what, tables, basis, parts, batch, term, out));
-  if (batch) run_combination(tables, basis, parts, batch, all, onto, out.data);
+  std::vector<Word> more;
+  if (!constant.empty()) more = reduced("residues of a constant", tables, basis, constant);
+  if (batch) run_combination(tables, basis, parts, batch, all, more, onto, out.data);
 }
 
 template <class Word>
@@ -413,14 +417,23 @@ CheckedScaling<Word> RnsOps<Word>::checked(const char* what, const Tables& table
   this->check(term.x);
   check_exponent(what, plan, term.g);
   plan.check_basis(what, term.over);
-  check_rows(what, term.x.size, parts * term.over.size(), batch, plan.N());
+  const bool one = term.x.size == parts * term.over.size() * plan.N();
+  if (!one) check_rows(what, term.x.size, parts * term.over.size(), batch, plan.N());
   check_apart(what, term.x, out);
-  const auto moduli = plan.moduli_of(basis);
-  std::vector<Word> weights = term.weights;
-  if (weights.empty()) weights.assign(moduli.size(), 1);
-  this->check_size("weights of a term", weights.size(), moduli.size());
-  for (std::size_t l = 0; l < moduli.size(); ++l) weights[l] = moduli[l].reduce(weights[l]);
-  return {term.x.data, term.over, std::move(weights), term.g};
+  std::vector<Word> weights(basis.size(), 1);
+  if (!term.weights.empty()) weights = reduced("weights of a term", tables, basis, term.weights);
+  return {term.x.data, term.over, std::move(weights), term.g, one && batch != 1};
+}
+
+template <class Word>
+std::vector<Word> RnsOps<Word>::reduced(const char* what, const Tables& tables,
+                                        const ring::Basis& basis,
+                                        std::span<const Word> residues) const {
+  const auto moduli = tables.plan().moduli_of(basis);
+  this->check_size(what, residues.size(), moduli.size());
+  std::vector<Word> out;
+  for (std::size_t l = 0; l < moduli.size(); ++l) out.push_back(moduli[l].reduce(residues[l]));
+  return out;
 }
 
 template class RnsOps<std::uint32_t>;

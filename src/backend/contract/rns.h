@@ -116,8 +116,8 @@ struct CheckedProduct {
 };
 
 /// A term of RnsOps::combine: x(X^g), times a residue for each row. x has the shape (parts, rows of
-/// `over`, B, N). Rows of `over` that the sum lacks are not read; to rows that `over` lacks nothing
-/// is added.
+/// `over`, B, N), or (parts, rows of `over`, 1, N): then it is added to every item of the batch.
+/// Rows of `over` that the sum lacks are not read; to rows that `over` lacks nothing is added.
 template <class Word>
 struct ScaledTerm {
   Slice<const Word> x;
@@ -132,6 +132,7 @@ struct CheckedScaling {
   ring::Basis over;
   std::vector<Word> weights;
   std::uint32_t g;
+  bool one = false;  ///< x has a batch of 1
 };
 
 struct Division {
@@ -192,7 +193,8 @@ class RnsOps : public Family {
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                      std::uint32_t g, Input digits, Output out) const;
   /// The same with g = added.g, and weights·x(X^g) added to the first parts: x has one part or two,
-  /// and rows as in `combine`. With `onto` all is added to the contents of `out`.
+  /// the batch of the digits, and rows as in `combine`. With `onto` all is added to the contents of
+  /// `out`.
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis, Input digits,
                      const ScaledTerm<Word>& added, bool onto, Output out) const;
   /// out (terms, 2, rows, B, N): for each term inner_product(key_i, tables, basis, digits, added at
@@ -238,9 +240,15 @@ class RnsOps : public Family {
                         std::size_t parts, std::span<const ProductTerm<Word>> terms, bool onto,
                         Output out) const;
   /// out (parts, basis, B, N): sum_i weights_i·x_i(X^(g_i)) over one term or more. With `onto` the
-  /// sum is added to the contents of `out`.
+  /// sum is added to the contents of `out`. `constant`, if there is one, is added to part 0: a
+  /// residue modulo each prime of `basis`, reduced or not.
   void combine(const Tables& tables, const ring::Basis& basis, std::size_t parts,
-               std::span<const ScaledTerm<Word>> terms, bool onto, Output out) const;
+               std::span<const ScaledTerm<Word>> terms, std::span<const Word> constant, bool onto,
+               Output out) const;
+  void combine(const Tables& tables, const ring::Basis& basis, std::size_t parts,
+               std::span<const ScaledTerm<Word>> terms, bool onto, Output out) const {
+    combine(tables, basis, parts, terms, {}, onto, out);
+  }
 
  protected:
   virtual std::unique_ptr<Tables> make_tables(
@@ -292,9 +300,10 @@ class RnsOps : public Family {
                             std::size_t parts, std::size_t batch,
                             std::span<const CheckedProduct<Word>> terms, bool onto,
                             Word* out) const = 0;
+  /// `constant`: empty, or reduced residues.
   virtual void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
                                std::size_t batch, std::span<const CheckedScaling<Word>> terms,
-                               bool onto, Word* out) const = 0;
+                               std::span<const Word> constant, bool onto, Word* out) const = 0;
 
  private:
   template <class>
@@ -316,6 +325,9 @@ class RnsOps : public Family {
   CheckedScaling<Word> checked(const char* what, const Tables& tables, const ring::Basis& basis,
                                std::size_t parts, std::size_t batch, const ScaledTerm<Word>& term,
                                Output out) const;
+  /// One residue for each prime of `basis`, reduced.
+  std::vector<Word> reduced(const char* what, const Tables& tables, const ring::Basis& basis,
+                            std::span<const Word> residues) const;
 };
 
 }  // namespace whorl::backend

@@ -370,8 +370,8 @@ class CpuRns final : public RnsOps<Word> {
              });
   }
   void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
-                       std::size_t batch, std::span<const CheckedScaling<Word>> terms, bool onto,
-                       Word* out) const override {
+                       std::size_t batch, std::span<const CheckedScaling<Word>> terms,
+                       std::span<const Word> constant, bool onto, Word* out) const override {
     const std::vector<unsigned> primes = basis.indices();
     const std::size_t N = tables.plan().N(), rows = primes.size() * batch;
     const Permutations permutations(tables.plan().N(), terms);
@@ -384,13 +384,14 @@ class CpuRns final : public RnsOps<Word> {
                summands.reserve(terms.size());
                for (const CheckedScaling<Word>& term : terms) {
                  if (!term.over.contains(prime)) continue;
-                 const std::size_t from =
-                     (part * term.over.size() + term.over.rank(prime)) * batch + i % batch;
+                 const std::size_t its_row = part * term.over.size() + term.over.rank(prime),
+                                   from = term.one ? its_row : its_row * batch + i % batch;
                  summands.push_back({term.x + from * N, permutations.of(term.g), nullptr,
                                      q.to_montgomery(term.weights[row])});
                }
-               if (onto && summands.empty()) return;
-               rns_kernels<Word>().sum_scaled(q, summands, onto, out + i * N, at, count);
+               const Word more = part == 0 && !constant.empty() ? constant[row] : Word{0};
+               if (onto && summands.empty() && more == 0) return;
+               rns_kernels<Word>().sum_scaled(q, summands, more, onto, out + i * N, at, count);
              });
   }
 

@@ -289,11 +289,11 @@ void key_sums(const math::Montgomery<Word>& m, const KeyProducts<Word>& sums,
 
 /// Products by weights, which are in Montgomery form, or by values, which are not.
 template <bool by_weights, class Word>
-void sum_terms_of(const math::Montgomery<Word>& m, std::span<const Summand<Word>> terms, bool onto,
-                  Word* out, std::size_t at, std::size_t count) {
+void sum_terms_of(const math::Montgomery<Word>& m, std::span<const Summand<Word>> terms,
+                  Word constant, bool onto, Word* out, std::size_t at, std::size_t count) {
   const Dw<Word> d;
   const SumModulus<Word> modulus(m.modulus().value(), m.inverse());
-  const Vw<Word> square = hn::Set(d, m.r_squared());
+  const Vw<Word> square = hn::Set(d, m.r_squared()), more = hn::Set(d, constant);
   const Terms chunk = SumModulus<Word>::terms(m.modulus().value(), m.modulus().value());
   for (std::size_t j = at; j < at + count; j += kWords<Word>) {
     ProductSum<Word> sum;
@@ -311,10 +311,19 @@ void sum_terms_of(const math::Montgomery<Word>& m, std::span<const Summand<Word>
         },
         [&]() HWY_ATTR { sum.correct(modulus); });
     Vw<Word> result = sum.reduce(modulus);
-    if constexpr (!by_weights) result = mul_montgomery(result, square, modulus.q, modulus.inverse);
+    if constexpr (by_weights)
+      result = add_mod(result, more, modulus.q);
+    else
+      result = mul_montgomery(result, square, modulus.q, modulus.inverse);
     if (onto) result = add_mod(result, hn::LoadU(d, out + j), modulus.q);
     hn::StoreU(result, d, out + j);
   }
+}
+
+template <class Word>
+void sum_by_values(const math::Montgomery<Word>& m, std::span<const Summand<Word>> terms, bool onto,
+                   Word* out, std::size_t at, std::size_t count) {
+  sum_terms_of<false, Word>(m, terms, 0, onto, out, at, count);
 }
 
 template <class Word>
@@ -340,7 +349,7 @@ constexpr RnsKernels<Word> rns_table_of{.conversion_digits = digits_of<Word>,
                                         .two_by_two = products_of_two<Word>,
                                         .permute = permute<Word>,
                                         .key_products = key_sums<Word>,
-                                        .sum_products = sum_terms_of<false, Word>,
+                                        .sum_products = sum_by_values<Word>,
                                         .sum_scaled = sum_terms_of<true, Word>};
 constexpr ByWord<RnsKernels> rns_table{rns_table_of<std::uint32_t>, rns_table_of<std::uint64_t>};
 const ByWord<RnsKernels>& rns_kernels_by_word() { return rns_table; }

@@ -94,9 +94,9 @@ struct RnsKernels {
   /// if `onto`; of no terms too.
   void (*sum_products)(const math::Montgomery<Word>& q, std::span<const Summand<Word>> terms,
                        bool onto, Word* out, std::size_t at, std::size_t count);
-  /// The same of x[k]·weight[k].
+  /// The same of x[k]·weight[k], and of a constant.
   void (*sum_scaled)(const math::Montgomery<Word>& q, std::span<const Summand<Word>> terms,
-                     bool onto, Word* out, std::size_t at, std::size_t count);
+                     Word constant, bool onto, Word* out, std::size_t at, std::size_t count);
 };
 
 /// The kernels for this processor.

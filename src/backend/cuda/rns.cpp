@@ -130,15 +130,17 @@ class CudaRns final : public RnsOps<Word> {
     to.write_back();
   }
   void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
-                       std::size_t batch, std::span<const CheckedScaling<Word>> terms, bool onto,
-                       Word* out) const override {
+                       std::size_t batch, std::span<const CheckedScaling<Word>> terms,
+                       std::span<const Word> constant, bool onto, Word* out) const override {
     std::vector<CheckedScaling<Word>> all(terms.begin(), terms.end());
     std::vector<Aligned<const Word>> kept;
     kept.reserve(all.size());
     for (CheckedScaling<Word>& term : all)
-      term.x = kept.emplace_back(stream_, term.x, parts * words(tables, term.over, batch)).data();
+      term.x =
+          kept.emplace_back(stream_, term.x, parts * words(tables, term.over, term.one ? 1 : batch))
+              .data();
     const Aligned<Word> to(stream_, out, parts * words(tables, basis, batch));
-    cuda::combine<Word>(stream_, own(tables), basis, parts, batch, all, onto, to.data());
+    cuda::combine<Word>(stream_, own(tables), basis, parts, batch, all, constant, onto, to.data());
     to.write_back();
   }
 

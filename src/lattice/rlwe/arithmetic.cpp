@@ -174,6 +174,7 @@ Array Typed<Word>::scale(const Array& a, std::span<const std::uint64_t> by) cons
 template <class Word>
 Array Typed<Word>::combination(std::span<const Array> arrays,
                                std::span<const std::vector<std::uint64_t>> weights,
+                               std::span<const std::uint64_t> constant,
                                const ring::Basis& basis) const {
   const char* const what = "combination";
   plan_->check_basis(what, basis);
@@ -198,6 +199,11 @@ Array Typed<Word>::combination(std::span<const Array> arrays,
     if (this->common_count(what, *longest, a) > longest->count()) longest = &a;
     factors.push_back(residues_of(what, basis, weights[i]));
   }
+  std::vector<Word> more;
+  if (!constant.empty()) {
+    this->check_evaluation("combination with a constant", arrays[0]);
+    more = residues_of(what, basis, constant);
+  }
   const Shape shape{arrays[0].parts(), basis, longest->count(), arrays[0].form()};
   return in_pieces(shape.count, [&](Pieces pieces) {
     const auto out = draft(shape, std::move(pieces));
@@ -205,15 +211,13 @@ Array Typed<Word>::combination(std::span<const Array> arrays,
     for (const Array& a : arrays) operands.push_back(aligned(a, out->pieces, shape.count));
     const auto one = [&](const Site& site) {
       std::vector<View> views;
-      std::vector<Buffer> keep(operands.size());
       std::vector<backend::ScaledTerm<Word>> terms;
       for (std::size_t i = 0; i < operands.size(); ++i) {
         views.push_back(view(*operands[i], site));
-        const ConstSlice x = spread(site, views[i], keep[i]).all;
-        terms.push_back({x, operands[i]->shape.basis, factors[i]});
+        terms.push_back({views[i].all, operands[i]->shape.basis, factors[i]});
       }
       Buffer result = site.polynomials(shape.rows());
-      site.rns().combine(site.tables, basis, shape.parts, terms, false, result.slice());
+      site.rns().combine(site.tables, basis, shape.parts, terms, more, false, result.slice());
       out->buffers[site.piece] = Stored(site.lane, std::move(result));
     };
     work(std::span(&out, 1), out->pieces, std::array<Held, 0>{}, one);
@@ -367,8 +371,8 @@ Array Typed<Word>::tensor(const Array& a, const Array& b) const {
   template std::vector<Word> Typed<Word>::residues_of(const char*, const ring::Basis&,            \
                                                       std::span<const std::uint64_t>) const;      \
   template Array Typed<Word>::combination(                                                        \
-      std::span<const Array>, std::span<const std::vector<std::uint64_t>>, const ring::Basis&)    \
-      const;                                                                                      \
+      std::span<const Array>, std::span<const std::vector<std::uint64_t>>,                        \
+      std::span<const std::uint64_t>, const ring::Basis&) const;                                  \
   template Array Typed<Word>::transform(const Array&, Form) const;                                \
   template Array Typed<Word>::restrict(const Array&, const ring::Basis&) const;                   \
   template Shape Typed<Word>::shape_over(const char*, const Array&, const ring::Basis&) const;    \

@@ -76,10 +76,17 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   virtual Array scale(const Array& a, std::span<const std::uint64_t> by) const = 0;
   /// sum_i weights_i·arrays_i over `basis`. Every array has these primes and perhaps more, whose
   /// residues are not read: it is restricted. Parts and forms are equal. Weights are residues
-  /// modulo each prime of `basis`.
+  /// modulo each prime of `basis`. So is `constant`, if there is one: it is added to part 0, which
+  /// must be in evaluation form.
   virtual Array combination(std::span<const Array> arrays,
                             std::span<const std::vector<std::uint64_t>> weights,
+                            std::span<const std::uint64_t> constant,
                             const ring::Basis& basis) const = 0;
+  Array combination(std::span<const Array> arrays,
+                    std::span<const std::vector<std::uint64_t>> weights,
+                    const ring::Basis& basis) const {
+    return combination(arrays, weights, {}, basis);
+  }
   /// Operations with plaintexts, which are arrays of one part over the primes of `a` and perhaps
   /// more.
   Array add_plain(const Array& a, const Array& m) const { return combine_plain(a, m, false); }

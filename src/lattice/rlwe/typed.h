@@ -38,6 +38,7 @@ class Typed final : public Evaluator {
   Array scale(const Array& a, std::span<const std::uint64_t> by) const override;
   Array combination(std::span<const Array> arrays,
                     std::span<const std::vector<std::uint64_t>> weights,
+                    std::span<const std::uint64_t> constant,
                     const ring::Basis& basis) const override;
 
   Array transform(const Array& a, Form form) const override;

@@ -136,29 +136,24 @@ struct Server::State {
   }
   static const rlwe::Array& residues(const Array& a) { return *a.residues_; }
 
-  /// Ciphertexts of two parts that need no key: 1 in every slot, or i, at scale 1; and i alone as a
-  /// plaintext.
+  /// i in every slot, at scale 1: a ciphertext of two parts that needs no key, and a plaintext.
   struct Constants {
-    rlwe::Array one, imaginary, imaginary_plain;
+    rlwe::Array imaginary, imaginary_plain;
   };
   Constants constants;
   Constants make_constants() const {
     const ring::Basis basis = evaluator->level(parameters.limbs());
-    const std::size_t N = parameters.N(), words = basis.size() * N;
-    const auto one = [&]<class Word>(Word) {
-      std::vector<Word> out(2 * words);
-      std::fill_n(out.begin(), words, Word{1});
-      return WordArray(std::move(out));
-    };
+    const std::size_t N = parameters.N(), words = 2 * basis.size() * N;
+    const rlwe::Array zero = evaluator->upload(parameters.word_bytes() == 4
+                                                   ? WordArray(std::vector<std::uint32_t>(words))
+                                                   : WordArray(std::vector<std::uint64_t>(words)),
+                                               {2, basis, 1, rlwe::Form::evaluation});
     // X^(N/2) is i in every slot: 5^j = 1 modulo 4.
     std::vector<std::int64_t> monomial(N);
     monomial[N / 2] = 1;
     Constants out;
-    out.one = evaluator->upload(
-        parameters.word_bytes() == 4 ? one(std::uint32_t{}) : one(std::uint64_t{}),
-        {2, basis, 1, rlwe::Form::evaluation});
     out.imaginary_plain = evaluator->lift(monomial, basis);
-    out.imaginary = evaluator->multiply_plain(out.one, out.imaginary_plain);
+    out.imaginary = evaluator->add_plain(zero, out.imaginary_plain);
     return out;
   }
 
@@ -405,12 +400,10 @@ struct Server::State {
         weights.push_back(residues_of(coefficients[i] * by, level));
         known.push_back({a->info_, coefficients[i], by});
       }
-      if (constant != 0) {
-        operands.push_back(constants.one);
-        weights.push_back(residues_of(constant * product, level));
-      }
       const Info sum = account.combination(known, constant, level);
-      const Array out = put(sum, evaluator->combination(operands, weights, account.basis(level)));
+      const Array out =
+          put(sum, evaluator->combination(operands, weights, residues_of(constant * product, level),
+                                          account.basis(level)));
       return rescale ? rescaled(out) : out;
     });
   }
@@ -419,15 +412,12 @@ struct Server::State {
                             unsigned level) const {
     std::vector<rlwe::Array> arrays{a};
     std::vector<std::vector<std::uint64_t>> weights{residues_of(by, level)};
-    const auto add = [&](const rlwe::Array& constant, double part) {
-      const double integer = std::nearbyint(part * scale);
-      if (integer == 0) return;
-      arrays.push_back(constant);
-      weights.push_back(residues_of(integer, level));
-    };
-    add(constants.one, value.real());
-    add(constants.imaginary, value.imag());
-    return evaluator->combination(arrays, weights, account.basis(level));
+    if (const double i = std::nearbyint(value.imag() * scale); i != 0) {
+      arrays.push_back(constants.imaginary);
+      weights.push_back(residues_of(i, level));
+    }
+    return evaluator->combination(arrays, weights, residues_of(value.real() * scale, level),
+                                  account.basis(level));
   }
 };
 

@@ -63,7 +63,7 @@ void compare_products(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan
 }
 
 /// Sums of products and sums with weights: of one term and of three, with automorphisms and
-/// without, of other bases, onto what is there.
+/// without, of other bases, of one x for all of the batch, with a constant, onto what is there.
 template <class Word>
 void compare_sums(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
                   const ring::Basis& basis, std::size_t batch, std::size_t parts, std::uint32_t g,
@@ -98,11 +98,14 @@ void compare_sums(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
         });
         both.same([&](const RnsOn<Word>& on) {
           const auto first = put(on.queue, y), second = put(on.queue, z);
+          const auto single = first.slice().part(0, parts * wide.size() * plan.N());
           const backend::ScaledTerm<Word> terms[] = {{first.slice(), wide, weights, by},
-                                                     {first.slice(), wide, {}, 1},
+                                                     {single, wide, {}, by},
                                                      {second.slice(), other, weights, by}};
+          const std::span<const Word> constant =
+              by == 1 ? std::span<const Word>(weights) : std::span<const Word>();
           auto out = put(on.queue, x);
-          on.ops.combine(*on.tables, basis, parts, std::span(terms).first(count), onto,
+          on.ops.combine(*on.tables, basis, parts, std::span(terms).first(count), constant, onto,
                          out.slice());
           return get(on.queue, out);
         });

@@ -188,6 +188,6 @@ void sums_of_products(const Stream& stream, const CudaRnsTables<Word>& tables,
 template <class Word>
 void combine(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
              std::size_t parts, std::size_t batch, std::span<const CheckedScaling<Word>> terms,
-             bool onto, Word* out);
+             std::span<const Word> constant, bool onto, Word* out);
 
 }  // namespace whorl::backend::cuda

@@ -112,7 +112,7 @@ void sums_of_products(const Stream& stream, const CudaRnsTables<Word>& tables,
 template <class Word>
 void combine(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
              std::size_t parts, std::size_t batch, std::span<const CheckedScaling<Word>> terms,
-             bool onto, Word* out) {
+             std::span<const Word> constant, bool onto, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
   const std::vector<unsigned> primes = basis.indices();
   const auto& moduli = tables.plan().moduli();
@@ -126,21 +126,25 @@ void combine(const Stream& stream, const CudaRnsTables<Word>& tables, const ring
         terms.subspan(first, std::min<std::size_t>(sum_terms_a_launch, terms.size() - first));
     a.count = static_cast<std::uint32_t>(some.size());
     a.onto = onto || first > 0;
+    a.with_constant = first == 0 && !constant.empty();
     bool mixed = false;
     for (std::size_t i = 0; i < some.size(); ++i) {
-      mixed = mixed || some[i].g != 1 || !some[i].over.includes(basis);
-      a.terms[i] = {some[i].x, prime_set(some[i].over), some[i].over.size(), some[i].g};
+      mixed = mixed || some[i].g != 1 || some[i].one || !some[i].over.includes(basis);
+      a.terms[i] = {some[i].x, prime_set(some[i].over), some[i].over.size(), some[i].g,
+                    some[i].one};
     }
-    const std::size_t at_once =
-        std::min<std::size_t>(sum_weights_a_launch<Word> / some.size(), ring::Basis::most);
+    const std::size_t of_row = some.size() + a.with_constant,
+                      at_once = std::min<std::size_t>(sum_weights_a_launch<Word> / of_row,
+                                                      ring::Basis::most);
     for (std::size_t begin = 0; begin < primes.size(); begin += at_once) {
       const std::size_t rows = std::min(at_once, primes.size() - begin);
       for (std::size_t r = 0; r < rows; ++r) {
         const unsigned prime = primes[begin + r];
         a.prime[r] = static_cast<std::uint8_t>(prime);
         for (std::size_t i = 0; i < some.size(); ++i)  // R·w mod q
-          a.weights[r * some.size() + i] = moduli[prime].reduce_wide(
+          a.weights[r * of_row + i] = moduli[prime].reduce_wide(
               math::Wide<Word>{some[i].weights[begin + r]} << math::word_bits<Word>);
+        if (a.with_constant) a.weights[r * of_row + some.size()] = constant[begin + r];
       }
       a.out = out + begin * a.row;
       const dim3 grid(pieces(a.row, rns_width<Word>), static_cast<unsigned>(rows),
@@ -157,8 +161,8 @@ void combine(const Stream& stream, const CudaRnsTables<Word>& tables, const ring
                                  std::size_t, std::size_t, std::size_t,                         \
                                  std::span<const CheckedProduct<Word>>, bool, Word*);           \
   template void combine(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&,          \
-                        std::size_t, std::size_t, std::span<const CheckedScaling<Word>>, bool,  \
-                        Word*);
+                        std::size_t, std::size_t, std::span<const CheckedScaling<Word>>,        \
+                        std::span<const Word>, bool, Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 #undef WHORL_INSTANTIATE

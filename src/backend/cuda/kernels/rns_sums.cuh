@@ -127,21 +127,25 @@ __global__ void __launch_bounds__(rns_threads)
 template <class Word>
 struct CombinationArguments {
   struct Term {
-    const Word* x;  ///< (parts, rows of `over`, row)
+    const Word* x;  ///< (parts, rows of `over`, row), or a polynomial for each row
     PrimeSet over;
     std::uint32_t rows, g;
+    std::uint32_t one;  ///< a polynomial for each row, the same for all of the batch
   };
   Word* out;                       ///< the launch's first row; parts are `part` words apart
   const RnsModulus<Word>* moduli;  ///< of all primes
   std::size_t row, part;           ///< words
   std::uint32_t count, log_N, onto;
+  std::uint32_t with_constant;            ///< 1 or 0
   std::uint8_t prime[ring::Basis::most];  ///< of each row of the launch
   Term terms[sum_terms_a_launch];
-  Word weights[sum_weights_a_launch<Word>];  ///< `count` for each row, in Montgomery form
+  /// `count` for each row, in Montgomery form, and the constant of part 0, as it is.
+  Word weights[sum_weights_a_launch<Word>];
 };
 
 /// Sums are corrected as in sum_products. Grid: pieces of a row, rows, parts. Bound by memory: a
-/// word a value and term. `mixed`: some terms are permuted, or lack some rows.
+/// word a value and term. `mixed`: some terms are permuted, lack some rows, or are one polynomial
+/// for all of the batch.
 template <class Word, bool mixed>
 __global__ void __launch_bounds__(rns_threads)
     combine_rows(const __grid_constant__ CombinationArguments<Word> a) {
@@ -153,7 +157,7 @@ __global__ void __launch_bounds__(rns_threads)
   if (in_row >= a.row) return;
   const std::uint32_t prime = a.prime[blockIdx.y];
   const RnsModulus<Word> modulus = a.moduli[prime];
-  const Word* const weights = a.weights + blockIdx.y * a.count;
+  const Word* const weights = a.weights + blockIdx.y * (a.count + a.with_constant);
   Word* const to = a.out + blockIdx.z * a.part + blockIdx.y * a.row + in_row;
   Vector before = {}, result;
   if (a.onto) before = *reinterpret_cast<const Vector*>(to);
@@ -165,7 +169,14 @@ __global__ void __launch_bounds__(rns_threads)
       if (!term.over.contains(prime)) continue;
     const std::size_t from =
         static_cast<std::size_t>(blockIdx.z) * term.rows + term.over.rank(prime);
-    const Vector x = load_turned<Word, mixed>(term.x + from * a.row, in_row, a.log_N, term.g);
+    std::size_t row = a.row, place = in_row;
+    if constexpr (mixed) {
+      if (term.one != 0) {
+        row = std::size_t{1} << a.log_N;
+        place = in_row & (row - 1);
+      }
+    }
+    const Vector x = load_turned<Word, mixed>(term.x + from * row, place, a.log_N, term.g);
     const Word weight = weights[i];
 #pragma unroll
     for (unsigned k = 0; k < width; ++k) {
@@ -175,11 +186,12 @@ __global__ void __launch_bounds__(rns_threads)
         sum[k].correct(modulus.q);
     }
   }
+  const Word constant = a.with_constant != 0 && blockIdx.z == 0 ? weights[a.count] : 0;
 #pragma unroll
   for (unsigned k = 0; k < width; ++k) {
     if constexpr (!mixed) sum[k].correct(modulus.q);
-    result.word[k] =
-        add_mod<Word>(before.word[k], sum[k].reduce(modulus.q, modulus.inverse), modulus.q);
+    const Word all = add_mod<Word>(sum[k].reduce(modulus.q, modulus.inverse), constant, modulus.q);
+    result.word[k] = add_mod<Word>(before.word[k], all, modulus.q);
   }
   store_vector<Word>(to, result);
 }

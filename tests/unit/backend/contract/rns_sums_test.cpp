@@ -167,11 +167,16 @@ TYPED_TEST(BackendRnsSums, Combinations) {
         struct Term {
           std::vector<Word> x, weights;
           ring::Basis over;
+          std::size_t batch;
           std::vector<std::uint32_t> from;
         };
         std::vector<Term> all;
         std::vector<Placed<Word>> held;
         std::vector<ScaledTerm<Word>> terms;
+        std::vector<Word> constant;
+        if (random.below(2))
+          for (const auto& q : moduli)
+            constant.push_back(random.below(2) ? q.value() - 1 : static_cast<Word>(random.word()));
         for (std::size_t k = 0; k < count; ++k) {
           // With more primes than the sum, and perhaps with others.
           ring::Basis over = test::random_part(c.plan->all(), random);
@@ -181,21 +186,28 @@ TYPED_TEST(BackendRnsSums, Combinations) {
             weights.push_back(k % 2 ? moduli[l].value() - 1 : static_cast<Word>(random.word()));
           if (weights.size() < moduli.size()) weights.clear();
           const std::uint32_t g = mixed ? c.random_g(random) : 1;
-          all.push_back({c.residues(over, c.parts, c.batch, random), weights, over,
+          const std::size_t its_batch = mixed && random.below(3) == 0 ? 1 : c.batch;
+          all.push_back({c.residues(over, c.parts, its_batch, random), weights, over, its_batch,
                          ring::evaluation_permutation(c.plan->N(), g)});
           terms.push_back({held.emplace_back(*queue, all[k].x, random).slice, over, weights, g});
         }
         const auto before = c.residues(c.basis, c.parts, c.batch, random);
         Placed<Word> out(*queue, before, random);
-        ops.combine(*tables, c.basis, c.parts, terms, c.onto, out.slice);
+        if (constant.empty())
+          ops.combine(*tables, c.basis, c.parts, terms, c.onto, out.slice);
+        else
+          ops.combine(*tables, c.basis, c.parts, terms, constant, c.onto, out.slice);
         const auto primes = c.basis.indices();
         const auto expected = c.due(before, [&](std::size_t k, std::size_t part, std::size_t row,
                                                 std::size_t b, std::size_t j, const auto& q) {
           const Term& term = all[k];
-          if (!term.over.contains(primes[row])) return Word{0};
-          const std::size_t x_row = part * term.over.size() + term.over.rank(primes[row]);
-          const Word x = term.x[(x_row * c.batch + b) * c.N() + term.from[j]];
-          return term.weights.empty() ? x : q.mul(x, q.reduce(term.weights[row]));
+          const Word more =
+              k == 0 && part == 0 && !constant.empty() ? q.reduce(constant[row]) : Word{0};
+          if (!term.over.contains(primes[row])) return more;
+          const std::size_t x_row = part * term.over.size() + term.over.rank(primes[row]),
+                            from = x_row * term.batch + (term.batch == 1 ? 0 : b);
+          const Word x = term.x[from * c.N() + term.from[j]];
+          return q.add(more, term.weights.empty() ? x : q.mul(x, q.reduce(term.weights[row])));
         });
         ASSERT_TRUE(get<Word>(*queue, out.slice) == expected);
       }
@@ -379,7 +391,12 @@ TYPED_TEST(BackendRnsSums, Errors) {
       ops.combine(*tables, basis, 2, terms, false, out);
     };
     EXPECT_NO_THROW(combine({{rows(0, 8), basis, {1, 2}}, {rows(0, 12), more, {}, 3}}, to(16, 8)));
+    EXPECT_NO_THROW(combine({{rows(0, 8), basis}, {rows(0, 6), more}}, to(16, 8)));
     EXPECT_THROW(combine({}, to(16, 8)), ShapeError);
+    const ScaledTerm<Word> term{rows(0, 8), basis};
+    EXPECT_THROW(ops.combine(*tables, basis, 2, std::span(&term, 1), std::vector<Word>{1, 2, 3},
+                             false, to(16, 8)),
+                 ShapeError);
     EXPECT_THROW(combine({{rows(0, 8), more}}, to(16, 8)), ShapeError);
     EXPECT_THROW(combine({{rows(0, 8), basis, {1, 2, 3}}}, to(16, 8)), ShapeError);
     EXPECT_THROW(combine({{rows(0, 8), basis, {}, 4}}, to(16, 8)), ParameterError);

@@ -77,6 +77,7 @@ TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
     std::vector<std::vector<std::uint64_t>> weights(4);
     for (std::uint64_t i = 0; i < 12; ++i) weights[i / 3].push_back(i * i * 5003);
     keep(e->combination(summed, weights, low));
+    keep(e->combination(summed, weights, weights[1], low));
     const Evaluator::LinearMap map{{1, 0, inverse}, 3, 3, [&](std::size_t i, std::size_t baby) {
                                      return i == 1 || baby == 1 ? Array() : i == 0 ? p : q;
                                    }};
@@ -240,6 +241,25 @@ TYPED_TEST(RlweEvaluator, CombinationsAreRestrictedScaledAndAdded) {
         EXPECT_EQ(got.form(), form);
         EXPECT_EQ(got.count(), 3u);
         expect_same(e->download(got), e->download(due), basis.describe());
+        // Two singles are a single, and a constant has its residue in every word of part 0.
+        const std::vector<std::uint64_t>& constant = weights[3];
+        const auto sum = [&] {
+          return e->combination(std::vector<Array>{arrays[1], arrays[5]},
+                                std::span(weights).first(2), constant, basis);
+        };
+        if (form == Form::coefficient) {
+          EXPECT_THROW(sum(), ShapeError);
+          continue;
+        }
+        std::vector<TypeParam> words;
+        for (unsigned part = 0; part < parts; ++part)
+          for (const std::uint64_t residue : constant)
+            words.insert(words.end(), rig.N(), part == 0 ? static_cast<TypeParam>(residue) : 0);
+        const Array with = e->add(e->combination(std::vector<Array>{arrays[1], arrays[5]},
+                                                 std::span(weights).first(2), basis),
+                                  e->upload(WordArray(words), {parts, basis, 1, form}));
+        EXPECT_EQ(sum().count(), 1u);
+        expect_same(e->download(sum()), e->download(with), "a constant");
       }
 }
 
@@ -378,6 +398,13 @@ TYPED_TEST(RlweEvaluator, Refusals) {
   EXPECT_THROW(
       e->combination(std::vector<Array>{a}, std::vector<std::vector<std::uint64_t>>{{1}}, low),
       ShapeError);
+  const std::vector<std::vector<std::uint64_t>> one_list = {{1, 1}};
+  const auto with = [&](const std::vector<std::uint64_t>& constant) {
+    return e->combination(std::vector<Array>{a}, one_list, constant, low);
+  };
+  EXPECT_NO_THROW(with({2, 3}));
+  EXPECT_THROW(with({2, 3, 4}), ShapeError);
+  EXPECT_THROW(with({2, ~std::uint64_t{0}}), RangeError);
   const Array coefficients = e->transform(a, Form::coefficient);
   EXPECT_THROW(e->tensor(a, coefficients), ShapeError);
   EXPECT_THROW(e->add(a, coefficients), ShapeError);

@@ -84,6 +84,9 @@ TEST(Ckks, OperationsAreWithinTheirErrors) {
     party.expect(s.multiply_scalar(a, Complex(0.3, -0.4)),
                  map(x, x, [](Complex u, Complex) { return Complex(0.3, -0.4) * u; }),
                  "complex scalar");
+    for (const Complex added : {Complex(-0.7), Complex(0, 0.4), Complex(0.3, -0.4), Complex()})
+      party.expect(s.add_scalar(a, added), map(x, x, [&](Complex u, Complex) { return u + added; }),
+                   "an added scalar");
     party.expect(s.multiply_integer(a, -3), map(x, x, [](Complex u, Complex) { return -3.0 * u; }),
                  "integer");
     party.expect(s.multiply_by_i(a),

@@ -1,0 +1,95 @@
+// A device that takes the baby steps of a linear map at once says how many, and evaluators give it
+// as many, or as many keys as there is room for. Results have the same bits as one by one.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "support/rlwe_rig.h"
+
+namespace whorl::lattice::rlwe {
+namespace {
+
+constexpr std::size_t at_once = 4;
+/// Terms of each call.
+using Seen = std::vector<std::size_t>;
+
+template <class Word>
+class CountingRns final : public backend::RelayRns<Word> {
+  using Base = backend::RelayRns<Word>;
+
+ public:
+  using typename Base::Tables;
+  CountingRns(const backend::Queue& queue, const backend::Queue& behind, std::shared_ptr<Seen> seen)
+      : Base(queue, behind), seen_(std::move(seen)) {}
+  std::size_t inner_products_at_once() const override { return at_once; }
+
+ protected:
+  void run_inner_products(std::span<const backend::TurnedKey<Word>> terms, const Tables& tables,
+                          const backend::InnerProduct& product, std::size_t batch,
+                          const Word* digits, std::size_t parts,
+                          const backend::CheckedScaling<Word>* added, Word* out) const override {
+    seen_->push_back(terms.size());
+    Base::run_inner_products(terms, tables, product, batch, digits, parts, added, out);
+  }
+
+ private:
+  std::shared_ptr<Seen> seen_;
+};
+
+template <class Word>
+using CountingQueue =
+    backend::RelayWith<backend::RnsOps<Word>, CountingRns<Word>, std::shared_ptr<Seen>>;
+
+template <class Word>
+class LinearMaps : public ::testing::Test {};
+using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(LinearMaps, Words);
+
+TYPED_TEST(LinearMaps, BabyStepsAtOnceGiveTheSameBits) {
+  using Word = TypeParam;
+  auto rig = test::RlweRig<Word>::even(5, 3, 2);
+  std::vector<std::uint32_t> babies = {5, 1, 25, 0, 125, 3, 1, 511, 77, 9};  // seven have keys
+  std::vector<SwitchKeyData> data;
+  for (const std::uint32_t g : babies)
+    if (g > 1) data.push_back(rig.key(g, 1));
+  data.push_back(rig.key(127, 1));
+  const ring::KeyLayout layout = rig.plan->key_layout();
+  const std::size_t key_bytes =
+      2 * layout.digits.size() * layout.rows().size() * rig.plan->N() * sizeof(Word);
+  const ring::Basis basis = rig.plan->level(4);
+  const Shape shape{2, basis, 3};
+  const WordArray x = rig.residues(shape);
+  const auto factors = rig.integers(2 * babies.size(), 99);
+  const auto mapped = [&](const std::shared_ptr<const run::Fleet>& fleet, std::size_t budget) {
+    const auto e = rig.evaluator(fleet);
+    const Keys keys(e, data, std::make_shared<run::KeyBudget>(budget));
+    const Evaluator::LinearMap map{
+        babies, 127, 2, [&](std::size_t giant, std::size_t baby) {
+          if (babies[baby] == 0) return Array();
+          const std::size_t at = (giant * babies.size() + baby) * rig.plan->N();
+          return e->lift(std::span(factors).subspan(at, rig.plan->N()), basis | e->special());
+        }};
+    return e->download(e->linear_map(e->upload(x, shape), map, keys, basis, 1));
+  };
+  const WordArray due = mapped(test::StrainedFleet(1).fleet, run::KeyBudget::unlimited);
+  const std::pair<std::size_t, Seen> cases[] = {{run::KeyBudget::unlimited, {4, 3}},
+                                                {3 * key_bytes, {3, 3, 1}},
+                                                {key_bytes, {1, 1, 1, 1, 1, 1, 1}}};
+  for (const auto& [budget, calls] : cases) {
+    const auto seen = std::make_shared<Seen>();
+    const auto device =
+        std::make_shared<backend::RelayDevice<CountingQueue<Word>, std::shared_ptr<Seen>>>(
+            "counting", test::strained_device("behind", std::make_shared<test::Strain>()), seen);
+    const auto fleet = std::make_shared<const run::Fleet>(
+        std::vector<std::shared_ptr<const backend::Device>>{device}, run::FleetOptions{});
+    const WordArray got = mapped(fleet, budget);
+    EXPECT_TRUE(std::ranges::equal(got.template as<Word>(), due.template as<Word>()));
+    EXPECT_EQ(*seen, calls) << "keys may take " << budget << " bytes";
+  }
+}
+
+}  // namespace
+}  // namespace whorl::lattice::rlwe
