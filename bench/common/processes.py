@@ -6,6 +6,14 @@ import json
 import subprocess
 from typing import Any
 
+from common.records import Record
+
+
+def printed(command: list[str]) -> list[Record]:
+    """The records that a bench prints when it runs."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
 
 class Process:
     """A program that says who it is and then answers a line with a line, in JSON."""

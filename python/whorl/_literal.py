@@ -97,6 +97,32 @@ def tuple_of(check: Check, what: str) -> Check:
     return as_tuple
 
 
+def record_of(make: Callable[[], Any], fields: Mapping[str, Check]) -> Check:
+    """A check of mappings with some of these fields, or None; it fills what `make` makes."""
+
+    def as_record(field: str, value: Any) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            raise ParameterError(f"{field}: {value!r} is neither a mapping nor None")
+        return filled(make(), fields, value, f"{field}.")
+
+    return as_record
+
+
+def filled(record: Any, fields: Mapping[str, Check], values: Mapping[str, Any], of: str) -> Any:
+    """`record`, with its attributes set to values that were checked. `ParameterError` names a field
+    that there is not, with `of` before it."""
+    unknown = sorted(set(values) - set(fields))
+    if unknown:
+        raise ParameterError(
+            f"{of}{unknown[0]}: no field has this name; the fields are {', '.join(fields)}"
+        )
+    for field, value in values.items():
+        setattr(record, field, fields[field](f"{of}{field}", value))
+    return record
+
+
 def as_threads(threads: Any) -> int:
     """A number of threads, 0 for all cores. `TypeError` unless it is an integer, `ValueError` below
     0; the library refuses what is too large."""
@@ -156,18 +182,11 @@ class CheckedParameters(Shown, Saved):
     @classmethod
     def _create(cls: type[P], fields: Mapping[str, Any], allow_insecure: bool) -> P:
         """Makes them of a mapping. `ParameterError` names an unknown, missing or wrong field."""
-        unknown = sorted(set(fields) - set(cls._fields))
-        if unknown:
-            raise ParameterError(
-                f"{unknown[0]}: no field has this name; the fields are {', '.join(cls._fields)}"
-            )
+        literal = filled(cls._literal_type(), cls._fields, fields, "")
         missing = [field for field in cls._required if field not in fields]
         if missing:
             known = ", ".join(cls._required)
             raise ParameterError(f"{missing[0]}: it is missing; a literal has at least {known}")
-        literal = cls._literal_type()
-        for field, value in fields.items():
-            setattr(literal, field, cls._fields[field](field, value))
         return cls(cls._reader.create(literal, allow_insecure))
 
     def _values(self) -> Any:

@@ -66,12 +66,18 @@ def literal_alone(
     is `given` beside it that is not the default."""
     if not isinstance(literal, Mapping):
         raise TypeError(f"literal: a mapping is needed, not {type(literal).__name__}")
+    stands_alone(maker, "a literal", given)
+    return literal
+
+
+def stands_alone(maker: Callable[..., Any], what: str, given: Mapping[str, Any]) -> None:
+    """`ParameterError` if an argument of `maker` is `given` beside `what` that is not the
+    default."""
     for name, value in given.items():
         if value != inspect.signature(maker).parameters[name].default:
             raise ParameterError(
-                f"{name} = {value} is given beside a literal, which has all fields itself"
+                f"{name} = {value} is given beside {what}, which has all fields itself"
             )
-    return literal
 
 
 def refuse_consent(allow_insecure: bool) -> None:
@@ -94,7 +100,7 @@ def as_rotation(field: str, value: Any) -> int:
 def as_request(
     relinearise: int, rotations: Iterable[int], other: bool, field: str, width: int
 ) -> tuple[int, list[int], bool]:
-    """A request for keys as the C++ library takes it.
+    """The arguments of the C++ library's `KeyRequest`.
 
     `width` is the value of the argument `field`. It adds the rotations by 1, 2, 4, … below it.
     `ParameterError` unless it is 0 or a power of two.

@@ -118,9 +118,7 @@ std::vector<std::set<std::int64_t>> diagonals_of(std::uint64_t slots, unsigned m
 }
 
 const BootstrapLiteral& checked_shape(const Parameters& p, std::uint64_t slots) {
-  if (!p.literal().bootstrap)
-    throw ParameterError("the parameters \"" + p.literal().name +
-                         "\" have no bootstrapping: take parameters with bootstrap");
+  static_cast<void>(p.least_bootstrap_level());  // throws without bootstrapping
   if (!std::has_single_bit(slots) || slots > p.slots())
     throw ShapeError("bootstrap: slots = " + std::to_string(slots) +
                      " is not a power of two in 1 … " + std::to_string(p.slots()));
@@ -201,12 +199,7 @@ rlwe::Array BootstrapSteps::through(rlwe::Array x, const std::vector<EncodedMap>
 }
 
 const rlwe::Key& BootstrapSteps::key(SwitchRole role) const {
-  const rlwe::Keys& keys = Access::keys(server_, role);
-  if (!keys.has(1, 1))
-    throw KeyMismatchError(
-        "bootstrapping has no key for the sparse secret; ask the client for bootstrap with " +
-        std::to_string(with_.slots) + " slots");
-  return keys.get(1, 1);
+  return Access::keys(server_, role).get(1, 1);
 }
 
 rlwe::Array BootstrapSteps::image(const rlwe::Array& x, std::uint32_t g) const {
@@ -256,8 +249,12 @@ Array BootstrapSteps::angles(const rlwe::Array& slots, const CiphertextInfo& inf
 }
 
 Array BootstrapSteps::sine(const Array& angles) const {
-  Array y = server_.with_bound(evaluate(server_, angles, with_.cosine), 1);
-  for (unsigned d = 0; d < server_.parameters().literal().bootstrap->doublings; ++d)
+  const Parameters& p = server_.parameters();
+  const unsigned doublings = p.literal().bootstrap->doublings;
+  // A polynomial that has a smaller degree than it may takes fewer levels.
+  Array y = server_.lower(server_.with_bound(evaluate(server_, angles, with_.cosine), 1),
+                          p.depth() + doublings);
+  for (unsigned d = 0; d < doublings; ++d)
     y = server_.with_bound(Access::multiply_add(server_, server_.square(y), 2, -1), 1);
   return y;
 }
@@ -279,14 +276,15 @@ Array BootstrapSteps::result(const Array& sines, const CiphertextInfo& low) cons
   return Access::put(known, Access::residues(sum));
 }
 
-Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& with) {
-  const auto& of = EncodedBootstrapAccess::storage(with);
-  const BootstrapLiteral& shape = checked_shape(server.parameters(), of.slots);
-  Access::check_packed(server, "bootstrap", x);
+void check_bootstrap(const Server& server, const Array& x) {
   const CiphertextInfo& info = x.info();
-  if (info.slots() != of.slots)
-    throw ShapeError("bootstrap: vectors of " + std::to_string(info.slots()) +
-                     " slots meet maps that are encoded for " + std::to_string(of.slots));
+  Access::check_packed(server, "bootstrap", x);
+  const BootstrapLiteral& shape = checked_shape(server.parameters(), info.slots());
+  for (const SwitchRole role : {SwitchRole::to_sparse, SwitchRole::from_sparse})
+    if (!Access::keys(server, role).has(1, 1))
+      throw KeyMismatchError(
+          "bootstrapping has no key for the sparse secret; ask the client for bootstrap with " +
+          std::to_string(info.slots()) + " slots");
   if (info.bound > 0x1p-20)
     throw EncodingError("bootstrap: values of up to " + math::text_of(std::exp2(info.bound)) +
                         " are above 1; multiply by a smaller number first, or state a smaller "
@@ -295,12 +293,81 @@ Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& wi
     throw NoiseError("bootstrap: a ciphertext of level " + std::to_string(info.level) +
                      " is below level " + std::to_string(shape.to_coefficients) +
                      ", from which slots can be moved to coefficients: refresh it earlier");
+}
+
+namespace {
+
+Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& with) {
+  const auto& of = EncodedBootstrapAccess::storage(with);
+  check_bootstrap(server, x);
+  const BootstrapLiteral& shape = *server.parameters().literal().bootstrap;
+  const CiphertextInfo& info = x.info();
+  if (info.slots() != of.slots)
+    throw ShapeError("bootstrap: vectors of " + std::to_string(info.slots()) +
+                     " slots meet maps that are encoded for " + std::to_string(of.slots));
   return Access::fleet(server).together([&] {
     const BootstrapSteps steps(server, of);
     const Array low = server.lower(server.relinearise(x), shape.to_coefficients);
     const rlwe::Array slots = steps.slots(steps.raised(steps.coefficients(low)));
     return steps.result(steps.sine(steps.angles(slots, info)), low.info());
   });
+}
+
+/// x at 2^bits times its scale, which the values do not see.
+Array magnified(const Array& x, unsigned bits) {
+  CiphertextInfo info = x.info();
+  info.scale = std::ldexp(info.scale, static_cast<int>(bits));
+  info.bound = std::max(-200.0, info.bound - bits);
+  info.error = std::max(-200.0, info.error - bits);
+  return Access::put(info, Access::residues(x));
+}
+
+/// `y`, refreshed from x, plus what it lacks of x, magnified by 2^bits and refreshed; one level
+/// lower.
+Array corrected(const Server& server, const Array& x, const Array& y, const EncodedBootstrap& with,
+                unsigned bits) {
+  const auto by = static_cast<std::int64_t>(std::uint64_t{1} << bits);
+  const Array difference = server.multiply_integer(server.sub(x, y), by);
+  CiphertextInfo info = difference.info();
+  // The error of y is what the difference holds. The error of the difference is that of x and of
+  // the roundings that bring y to its level.
+  CiphertextInfo exact = y.info();
+  exact.error = -200;
+  exact = Access::account(server).add(x.info(), exact).result;
+  info.bound = 0;
+  info.error = exact.error + bits;
+  const Array rest = refreshed(server, Access::put(info, Access::residues(difference)), with);
+  CiphertextInfo whole = y.info();
+  whole.error = -200;
+  const Array high =
+      magnified(server.multiply_integer(Access::put(whole, Access::residues(y)), by), bits);
+  const unsigned level = y.info().level;
+  const Array low = server.lower(rest, level);
+  return server.with_bound(server.lower(server.add(high, magnified(low, bits)), level - 1),
+                           std::exp2(x.info().bound));
+}
+
+}  // namespace
+
+Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& with,
+                unsigned iterations) {
+  if (iterations < 1 || iterations > 4)
+    throw ParameterError("bootstrap: iterations = " + std::to_string(iterations) +
+                         " is outside 1 … 4");
+  Array y = refreshed(server, x, with);
+  for (unsigned i = 1; i < iterations; ++i) {
+    // Eight deviations of the error stay below 1; an integer of 2^25 is left of the scale.
+    constexpr double margin = 3, least = 26;
+    const double bits =
+        std::floor(std::min(-y.info().error - margin, std::log2(y.info().scale) - least));
+    if (bits < 2 || y.info().level == 0)
+      throw NoiseError("bootstrap: an iteration more would magnify what is left by 2^" +
+                       math::text_of(bits) + " only: take parameters with a larger scale than 2^" +
+                       math::text_of(std::log2(y.info().scale)));
+    y = Access::fleet(server).together(
+        [&] { return corrected(server, x, y, with, static_cast<unsigned>(bits)); });
+  }
+  return y;
 }
 
 }  // namespace whorl::ckks

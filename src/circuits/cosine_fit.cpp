@@ -99,7 +99,7 @@ double error_of_sine(const BootstrapLiteral& shape, const std::vector<double>& c
       }
       y = u * y - before + coefficients[0];
       for (unsigned d = 0; d < shape.doublings; ++d) y = 2 * y * y - 1;
-      worst = std::max(worst, std::abs(y * r / (2 * std::numbers::pi) - m));
+      worst = std::max(worst, std::abs(y * shape.sine_factor() - m));
     }
   return worst;
 }

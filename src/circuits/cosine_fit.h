@@ -12,8 +12,8 @@ namespace whorl::ckks {
 /// squares on values and slopes at the integers.
 std::vector<double> fitted_cosine(const BootstrapLiteral& shape);
 
-/// The largest error of r/(2π)·y from m, for all |I| <= most and |m| <= 1: y is the polynomial,
-/// whose angle was doubled.
+/// The largest error of sine_factor()·y from m, for all |I| <= most and |m| <= 1: y is the
+/// polynomial, whose angle was doubled.
 double error_of_sine(const BootstrapLiteral& shape, const std::vector<double>& coefficients,
                      unsigned most);
 

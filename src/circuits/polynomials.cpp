@@ -36,21 +36,16 @@ class Evaluation {
     powers_.emplace(1, std::move(x));
   }
 
-  /// The sum, of that depth, which is at least bit_width(degree).
+  /// The polynomial, of that depth, which is at least bit_width(degree).
   Array run(const std::vector<double>& coefficients, unsigned depth) {
-    const Part part = sum_of(coefficients, depth);
-    if (part.array) return *part.array;
+    Sum sum;
+    add(coefficients, depth, sum);
+    if (sum.products || !sum.arrays.empty()) return finished(sum, depth);
     // A constant: nothing of x is left but its shape.
-    return server_.add_scalar(server_.multiply_scalar(at(1, depth - 1), 0.0), part.constant);
+    return server_.add_scalar(server_.multiply_scalar(at(1, depth - 1), 0.0), sum.constant);
   }
 
  private:
-  /// An array, or a number.
-  struct Part {
-    std::optional<Array> array;
-    double constant = 0;
-  };
-
   /// x^(a+b), or T_a·T_b of the halves of k.
   const Array& product(unsigned k) {
     if (const auto found = products_.find(k); found != products_.end()) return found->second;
@@ -74,29 +69,48 @@ class Evaluation {
   }
   Array at(unsigned k, unsigned depth) { return server_.lower(power(k), level_ - depth); }
 
-  /// c_0 + c_1·T_1 + …, with one division. Of a T_k that is nowhere a factor the product is taken
-  /// as it is: c·T_k = 2c·T_a·T_b - c·T_(a-b).
-  Array linear(std::vector<double> c, unsigned depth) {
-    std::vector<Array> terms;
+  /// Terms at one level, at the square of its scale: a sum of products of ciphertexts, which are
+  /// neither relinearised nor rescaled, and products with numbers.
+  struct Sum {
+    std::optional<Array> products;
+    std::vector<Array> arrays;
     std::vector<double> weights;
-    for (unsigned k = degree_of(c); k >= 1; --k) {
-      if (c[k] == 0) continue;
-      const bool raw = chebyshev_ && k > 3 && 2 * k >= baby_ && !powers_.contains(k);
-      terms.push_back(raw ? product(k) : power(k));
-      weights.push_back(raw ? 2 * c[k] : c[k]);
-      if (raw) c[k % 2] -= c[k];
-    }
-    return Access::linear_combination(server_, terms, weights, c[0], level_ - depth + 1);
+    double constant = 0;
+  };
+  /// Relinearised and rescaled once for all of them.
+  Array finished(const Sum& sum, unsigned depth) {
+    const unsigned level = level_ - depth + 1;
+    if (!sum.products)
+      return Access::linear_combination(server_, sum.arrays, sum.weights, sum.constant, level,
+                                        true);
+    if (sum.arrays.empty())
+      return with_constant(Access::relinearised_and_rescaled(server_, *sum.products), sum.constant);
+    return Access::relinearised_and_rescaled(
+        server_,
+        server_.add(*sum.products, Access::linear_combination(server_, sum.arrays, sum.weights,
+                                                              sum.constant, level, false)));
   }
   Array with_constant(const Array& a, double constant) {
     return constant == 0 ? a : server_.add_scalar(a, constant);
   }
 
-  Part sum_of(const std::vector<double>& c, unsigned depth) {
+  /// Adds c_0 + c_1·T_1 + …. Of a T_k that is nowhere a factor the product is taken as it is:
+  /// c·T_k = 2c·T_a·T_b - c·T_(a-b).
+  void add_linear(std::vector<double> c, Sum& sum) {
+    for (unsigned k = degree_of(c); k >= 1; --k) {
+      if (c[k] == 0) continue;
+      const bool raw = chebyshev_ && k > 3 && 2 * k >= baby_ && !powers_.contains(k);
+      sum.arrays.push_back(raw ? product(k) : power(k));
+      sum.weights.push_back(raw ? 2 * c[k] : c[k]);
+      if (raw) c[k % 2] -= c[k];
+    }
+    sum.constant += c.empty() ? 0 : c[0];
+  }
+  /// Adds the polynomial, of that depth.
+  void add(const std::vector<double>& c, unsigned depth, Sum& sum) {
     const unsigned degree = degree_of(c);
-    if (degree == 0) return {{}, c.empty() ? 0 : c[0]};
-    const auto depth_of_power = static_cast<unsigned>(std::bit_width(degree - 1));
-    if (degree == 1 || (degree < baby_ && depth > depth_of_power)) return {linear(c, depth), 0};
+    const auto depth_of_power = static_cast<unsigned>(std::bit_width(std::max(degree, 1u) - 1));
+    if (degree <= 1 || (degree < baby_ && depth > depth_of_power)) return add_linear(c, sum);
     // c = q·T_n + r, n the largest power of two that is at most the degree.
     const unsigned n = std::bit_floor(degree);
     std::vector<double> q(c.begin() + n, c.begin() + degree + 1), r(c.begin(), c.begin() + n);
@@ -105,14 +119,14 @@ class Evaluation {
         r[n - i] -= q[i];  // T_(n+i) = 2·T_n·T_i - T_(n-i)
         q[i] *= 2;
       }
-    const Part quotient = sum_of(q, depth - 1);
-    const Array high = at(n, depth - 1);
-    Array sum = quotient.array
-                    ? server_.multiply(server_.lower(*quotient.array, level_ - depth + 1), high)
-                    : server_.multiply_scalar(high, quotient.constant);
-    const Part rest = sum_of(r, depth);
-    if (rest.array) return {server_.add(sum, *rest.array), 0};
-    return {with_constant(sum, rest.constant), 0};
+    if (degree_of(q) == 0) {
+      sum.arrays.push_back(power(n));
+      sum.weights.push_back(q[0]);
+    } else {
+      const Array product = server_.multiply(run(q, depth - 1), at(n, depth - 1), {false, false});
+      sum.products = sum.products ? server_.add(*sum.products, product) : product;
+    }
+    add(r, depth, sum);
   }
 
   const Server& server_;

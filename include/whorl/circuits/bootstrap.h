@@ -31,6 +31,10 @@ class EncodedBootstrap {
 /// Errors as of request_bootstrap.
 EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots);
 
+/// Throws what bootstrap() throws of a server without the keys to the sparse secret, and of the
+/// packing, the bound and the level of x: before maps are encoded for it.
+void check_bootstrap(const Server& server, const Array& x);
+
 /// The same values at Parameters::depth(), for a batch at once. Slots are moved to coefficients at
 /// the lowest levels first, so that real values need half the work of complex ones (slim
 /// bootstrapping: Chen and Han, EUROCRYPT 2018; CKKS: Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018).
@@ -41,6 +45,12 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots);
 /// EncodingError for coefficients, ShapeError if its slots are not those of `with`,
 /// KeyMismatchError for a key that is missing. docs/ckks-noise.md has the error of the result, and
 /// Parameters::log2_failure the probability of a wrong one.
-Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& with);
+///
+/// With more `iterations`, 2 … 4, the difference that is left is refreshed too, magnified
+/// (META-BTS: Bae, Cheon, Cho, Kim, Kim, CCS 2022). Each takes the time of a bootstrap and one
+/// level, and adds bits until the error is that of a ciphertext at its scale. ParameterError for 0
+/// or more than 4; NoiseError if the scale is too small to magnify.
+Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& with,
+                unsigned iterations = 1);
 
 }  // namespace whorl::ckks

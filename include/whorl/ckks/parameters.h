@@ -35,8 +35,12 @@ struct BootstrapLiteral {
   std::uint32_t doublings = 3;        ///< of its result's angle, 1 … 6
   /// log2 of the modulus of level 0 over the scale there, 6 … 20: values are to the modulus as 1 to
   /// this. A larger one makes the sine straighter, and coarser.
-  double log2_ratio = 14;
+  double log2_ratio = 13;
   bool operator==(const BootstrapLiteral&) const = default;
+
+  /// What a sine is multiplied by to give its argument's value. With δ = 2π/2^log2_ratio it is
+  /// (1 + δ²/8)/δ: of all multiples this one has the least maximal error on ±1, δ²/24.
+  double sine_factor() const;
 
   /// Levels of the polynomial and of the doublings.
   unsigned sine() const;
@@ -91,8 +95,9 @@ class Parameters {
   /// The smallest ring that meets the requirements with at least 128 bits of security. If none does
   /// up to N = 2^17, ParameterError says what is missing.
   static Parameters choose(const Requirements& requirements);
-  /// A named set. If no set has that name, ParameterError lists all names.
-  static Parameters named(std::string_view name);
+  /// A named set. If no set has that name, ParameterError lists all names. It is also thrown for a
+  /// set estimated under 128 bits, as some of papers are, unless `allow_insecure`.
+  static Parameters named(std::string_view name, bool allow_insecure = false);
   /// The names of all sets: Whorl's own, with security, levels between bootstraps and bits of the
   /// worst slot after one; then those of papers.
   static std::vector<std::string> names();
@@ -108,6 +113,8 @@ class Parameters {
   }
   /// The highest level of all. Those above depth() are used while ciphertexts are refreshed.
   unsigned top() const { return static_cast<unsigned>(literal().levels.size()) - 1; }
+  /// The lowest level that ciphertexts can be refreshed from; ParameterError without bootstrapping.
+  unsigned least_bootstrap_level() const;
   unsigned limbs() const { return static_cast<unsigned>(literal().chain.size()); }
   unsigned special() const { return static_cast<unsigned>(literal().special.size()); }
   unsigned digits() const { return (limbs() + literal().digit_limbs - 1) / literal().digit_limbs; }
@@ -125,8 +132,7 @@ class Parameters {
   /// The canonical scale of a level: 2^log2_scale at level 0, and above it the one whose square,
   /// divided by ratio(level), is the canonical scale of the level below. So products of two
   /// ciphertexts with canonical scales have one again after rescaling. (Cheddar, §4, rounded to
-  /// doubles.) Above depth() the ladder goes on from that scale times 2^log2_ratio/(2·pi), at which
-  /// a sine of small angles is its angle.
+  /// doubles.) Above depth() the ladder goes on from that scale times bootstrap->sine_factor().
   double scale(unsigned level) const;
   double log2_QP() const;  ///< of all primes: what keys are modulo
   double log2_P() const;

@@ -11,7 +11,7 @@ using namespace nb::literals;
 using bgv::Client;
 
 void bind_bgv_client(nb::module_& module) {
-  bind_ring_keyholder<Client, bgv::KeyRequest>(module, "swap_rows")
+  bind_ring_keyholder<Client, bgv::KeyRequest>(module)
       .def(
           "encrypt",
           [](const Client& client, const Input<std::int64_t>& values, const std::string& packing,

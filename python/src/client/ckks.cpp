@@ -17,7 +17,7 @@ using ckks::Client;
 using Complex = std::complex<double>;
 
 void bind_ckks_client(nb::module_& module) {
-  bind_ring_keyholder<Client, ckks::KeyRequest>(module, "conjugate")
+  bind_ring_keyholder<Client, ckks::KeyRequest>(module)
       .def(
           "encrypt",
           [](const Client& client, const Input<Complex>& values, std::size_t length, double bound) {

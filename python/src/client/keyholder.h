@@ -59,22 +59,20 @@ nb::class_<Client> bind_keyholder(nb::module_& module) {
   return type;
 }
 
-/// The same, public keys and evaluation keys, of clients over RNS rings. `also` names the last
-/// member of a `KeyRequest`.
+/// The same, public keys and evaluation keys, of clients over RNS rings.
 template <class Client, class KeyRequest>
-nb::class_<Client> bind_ring_keyholder(nb::module_& module, const char* also) {
+nb::class_<Client> bind_ring_keyholder(nb::module_& module) {
   using namespace nb::literals;
   auto type = bind_keyholder<Client>(module);
   type.def("public_key", calling(&Client::public_key))
       .def(
           "evaluation_keys",
-          [](const Client& client, unsigned relinearise, const std::vector<std::int64_t>& rotations,
-             bool other, unsigned threads, const std::optional<nb::callable>& report) {
-            const KeyRequest request{relinearise, rotations, other};
+          [](const Client& client, const KeyRequest& request, unsigned threads,
+             const std::optional<nb::callable>& report) {
             return without_gil(
                 [&] { return client.evaluation_keys(request, threads, reporting(report)); });
           },
-          "relinearise"_a, "rotations"_a, nb::arg(also), "threads"_a, "progress"_a.none());
+          "request"_a, "threads"_a, "progress"_a.none());
   return type;
 }
 

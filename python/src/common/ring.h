@@ -30,11 +30,19 @@ void bind_info(nb::class_<T>& type, const char* name, Member Info::*member, More
   if constexpr (sizeof...(more) > 0) bind_info(type, more...);
 }
 
-/// What parameters have beside `bind_parameters`. `also` names the last member of a request for
-/// keys.
+/// What parameters have beside `bind_parameters`, and requests for keys. `also` names the last
+/// member of a request that all schemes have.
 template <class Parameters, class Literal, class KeyRequest>
 nb::class_<Parameters> bind_ring_parameters(nb::module_& module, const char* also) {
   using namespace nb::literals;
+  nb::class_<KeyRequest>(module, "KeyRequest")
+      .def(
+          "__init__",
+          [](KeyRequest* self, unsigned relinearise, const std::vector<std::int64_t>& rotations,
+             bool other) {
+            new (self) KeyRequest{relinearise, rotations, other};
+          },
+          "relinearise"_a, "rotations"_a, nb::arg(also));
   auto type = bind_parameters<Parameters, Literal>(module);
   type.def_prop_ro("digits", &Parameters::digits)
       .def_prop_ro("word_bytes", &Parameters::word_bytes)
@@ -43,27 +51,27 @@ nb::class_<Parameters> bind_ring_parameters(nb::module_& module, const char* als
       .def("describe", &Parameters::describe)
       .def(
           "key_bytes",
-          [](const Parameters& p, unsigned relinearise, const std::vector<std::int64_t>& rotations,
-             bool other) {
-            return key_bytes(p, KeyRequest{relinearise, rotations, other});
-          },
-          "relinearise"_a, "rotations"_a, nb::arg(also));
+          [](const Parameters& p, const KeyRequest& request) { return key_bytes(p, request); },
+          "request"_a);
   return type;
 }
 
-/// Public keys and evaluation keys.
+/// Public keys, and evaluation keys, which are returned.
 template <class PublicKey, class EvaluationKeys>
-void bind_ring_keys(nb::module_& module) {
+nb::class_<EvaluationKeys> bind_ring_keys(nb::module_& module) {
   nb::class_<PublicKey> public_key(module, "PublicKey");
   bind_origin(public_key);
   public_key.def_prop_ro("nbytes", [](const PublicKey& k) { return k.b.bytes() + k.seed.size(); });
   bind_files(public_key);
 
-  bind_evaluation_keys<EvaluationKeys>(module).def_prop_ro("contents", [](const EvaluationKeys& k) {
+  auto keys = bind_evaluation_keys<EvaluationKeys>(module);
+  keys.def_prop_ro("contents", [](const EvaluationKeys& k) {
     nb::list result;
-    for (const auto& key : k.keys) result.append(nb::make_tuple(key.g, key.power));
+    for (const auto& key : k.keys)
+      if (key.role == SwitchRole::usual) result.append(nb::make_tuple(key.g, key.power));
     return result;
   });
+  return keys;
 }
 
 }  // namespace whorl::python

@@ -10,6 +10,7 @@
 #include "common/ring.h"
 #include "parts.h"
 #include "session.h"
+#include "whorl/circuits/bootstrap.h"
 #include "whorl/circuits/functions.h"
 #include "whorl/circuits/linear_maps.h"
 #include "whorl/circuits/polynomials.h"
@@ -124,6 +125,9 @@ void bind_ckks_server(nb::module_& module) {
       .def("evaluate", calling_with<Server>(&ckks::evaluate), "a"_a, "polynomial"_a)
       .def("encode", calling_with<Server>(&ckks::encode), "map"_a, "level"_a, "scale"_a)
       .def("apply", calling_with<Server>(&ckks::apply), "a"_a, "map"_a)
+      .def("check_bootstrap", calling_with<Server>(&ckks::check_bootstrap), "a"_a)
+      .def("encode_bootstrap", calling_with<Server>(&ckks::encode_bootstrap), "slots"_a)
+      .def("bootstrap", calling_with<Server>(&ckks::bootstrap), "a"_a, "maps"_a, "iterations"_a)
       .def("sign", calling_with<Server>(&ckks::sign), "a"_a, "stages"_a)
       .def("absolute", calling_with<Server>(&ckks::absolute), "a"_a, "stages"_a)
       .def("relu", calling_with<Server>(&ckks::relu), "a"_a, "stages"_a)

@@ -6,12 +6,14 @@
 
 #include "common/calls.h"
 #include "parts.h"
+#include "whorl/circuits/bootstrap.h"
 #include "whorl/circuits/functions.h"
 #include "whorl/circuits/linear_maps.h"
 
 namespace whorl::python {
 
 using namespace nb::literals;
+using ckks::EncodedBootstrap;
 using ckks::EncodedMap;
 using ckks::LinearMap;
 using ckks::Polynomial;
@@ -68,6 +70,10 @@ void bind_linear_maps(nb::module_& module) {
       .def_prop_ro("diagonals", &EncodedMap::diagonals)
       .def_prop_ro("key_switches", &EncodedMap::key_switches)
       .def_prop_ro("nbytes", &EncodedMap::bytes);
+
+  nb::class_<EncodedBootstrap>(module, "EncodedBootstrap")
+      .def_prop_ro("slots", &EncodedBootstrap::slots)
+      .def_prop_ro("nbytes", &EncodedBootstrap::bytes);
 }
 
 /// A function that makes a polynomial for an interval and an error.

@@ -1,12 +1,53 @@
 // CKKS: what travels: batches of ciphertexts, evaluation keys, public keys.
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <tuple>
+#include <vector>
+
 #include "batches.h"
 #include "common/packing.h"
 #include "common/ring.h"
 #include "parts.h"
+#include "whorl/circuits/bootstrap.h"
 
 namespace whorl::python {
 
 using ckks::Ciphertexts;
+using ckks::EvaluationKeys;
+
+namespace {
+
+/// The numbers of slots for which all keys of bootstrapping are there.
+std::vector<std::uint64_t> refreshed_slots(const EvaluationKeys& keys) {
+  const ckks::Parameters& p = keys.parameters;
+  std::vector<std::uint64_t> out;
+  if (!p.literal().bootstrap) return out;
+  std::set<std::tuple<SwitchRole, std::uint32_t, unsigned>> held;
+  for (const RingSwitchKey& key : keys.keys) held.emplace(key.role, key.g, key.power);
+  const auto rotates = [&](SwitchRole role, const std::vector<std::int64_t>& rotations) {
+    return std::ranges::all_of(rotations, [&](std::int64_t slots) {
+      const std::uint32_t g = ckks::rotation_exponent(p.N(), slots);
+      return g == 1 || held.contains({role, g, 1});
+    });
+  };
+  for (std::uint64_t slots = 1; slots <= p.slots(); slots *= 2) {
+    ckks::KeyRequest request;
+    ckks::request_bootstrap(request, p, slots);
+    if (held.contains({SwitchRole::to_sparse, 1, 1}) &&
+        held.contains({SwitchRole::from_sparse, 1, 1}) &&
+        held.contains({SwitchRole::usual, 1, 2}) &&
+        held.contains({SwitchRole::usual, 2 * p.N() - 1, 1}) &&
+        rotates(SwitchRole::usual, request.rotations) &&
+        rotates(SwitchRole::low, request.low_rotations))
+      out.push_back(slots);
+  }
+  return out;
+}
+
+}  // namespace
 
 void bind_ckks_data(nb::module_& module) {
   using Info = ckks::CiphertextInfo;
@@ -28,7 +69,8 @@ void bind_ckks_data(nb::module_& module) {
       },
       [](const std::vector<const Ciphertexts*>& batches) { return ckks::concatenate(batches); });
 
-  bind_ring_keys<ckks::PublicKey, ckks::EvaluationKeys>(module);
+  bind_ring_keys<ckks::PublicKey, EvaluationKeys>(module).def_prop_ro("bootstrap",
+                                                                      &refreshed_slots);
 }
 
 }  // namespace whorl::python

@@ -1,9 +1,9 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .._server.bgv import Ciphertexts, EvaluationKeys, Parameters, PublicKey
+from .._server.bgv import Ciphertexts, EvaluationKeys, KeyRequest, Parameters, PublicKey
 from .._server.parts import I64, Holder
 
 class Client(Holder[Client, Parameters]):
@@ -15,9 +15,7 @@ class Client(Holder[Client, Parameters]):
     def public_key(self) -> PublicKey: ...
     def evaluation_keys(
         self,
-        relinearise: int,
-        rotations: Sequence[int],
-        swap_rows: bool,
+        request: KeyRequest,
         threads: int,
         progress: Callable[[int, int], object] | None,
     ) -> EvaluationKeys: ...

@@ -1,6 +1,6 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from .._server.ckks import Ciphertexts, EvaluationKeys, Parameters, PublicKey
+from .._server.ckks import Ciphertexts, EvaluationKeys, KeyRequest, Parameters, PublicKey
 from .._server.parts import C128, F64, Holder
 
 class Client(Holder[Client, Parameters]):
@@ -13,9 +13,7 @@ class Client(Holder[Client, Parameters]):
     def public_key(self) -> PublicKey: ...
     def evaluation_keys(
         self,
-        relinearise: int,
-        rotations: Sequence[int],
-        conjugate: bool,
+        request: KeyRequest,
         threads: int,
         progress: Callable[[int, int], object] | None,
     ) -> EvaluationKeys: ...

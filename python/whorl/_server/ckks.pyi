@@ -5,6 +5,16 @@ import numpy as np
 
 from .parts import C128, F64, I64, Batch, Checked, Keys, OnDevice, Read, Session
 
+class BootstrapLiteral:
+    weight: int
+    range: int
+    to_coefficients: int
+    to_slots: int
+    degree: int
+    doublings: int
+    log2_ratio: float
+    def __init__(self) -> None: ...
+
 class ParameterLiteral:
     name: str
     N: int
@@ -15,7 +25,11 @@ class ParameterLiteral:
     digit_limbs: int
     sigma: float
     log2_scale: float
+    bootstrap: BootstrapLiteral | None
     def __init__(self) -> None: ...
+
+class KeyRequest:
+    def __init__(self, relinearise: int, rotations: Sequence[int], conjugate: bool) -> None: ...
 
 class Parameters(Checked[Parameters, ParameterLiteral]):
     @staticmethod
@@ -27,8 +41,17 @@ class Parameters(Checked[Parameters, ParameterLiteral]):
         N: int,
         dnum: int,
         word_bits: int,
+        bootstrap: bool,
     ) -> Parameters: ...
+    @staticmethod
+    def named(name: str, allow_insecure: bool) -> Parameters: ...
+    @staticmethod
+    def names() -> list[str]: ...
     depth: Read[int]
+    top: Read[int]
+    least_bootstrap_level: Read[int]
+    sparse_security_bits: Read[float]
+    log2_failure: Read[float]
     slots: Read[int]
     digits: Read[int]
     word_bytes: Read[int]
@@ -38,7 +61,8 @@ class Parameters(Checked[Parameters, ParameterLiteral]):
     log2_P: Read[float]
     security_bits: Read[float]
     def describe(self) -> str: ...
-    def key_bytes(self, relinearise: int, rotations: Sequence[int], conjugate: bool) -> int: ...
+    def key_bytes(self, request: KeyRequest) -> int: ...
+    def with_bootstrap(self, request: KeyRequest, slots: int) -> KeyRequest: ...
 
 class Accounted:
     packing: Read[str]
@@ -54,6 +78,7 @@ class Ciphertexts(Accounted, Batch[Ciphertexts, Parameters]):
 
 class EvaluationKeys(Keys[EvaluationKeys, Parameters]):
     contents: Read[list[tuple[int, int]]]
+    bootstrap: Read[list[int]]
 
 class PublicKey(Keys[PublicKey, Parameters]): ...
 
@@ -99,6 +124,10 @@ class EncodedMap:
     key_switches: Read[int]
     nbytes: Read[int]
 
+class EncodedBootstrap:
+    slots: Read[int]
+    nbytes: Read[int]
+
 class SignStages:
     @staticmethod
     def create(stages: Sequence[Polynomial], epsilon: float, error: float) -> SignStages: ...
@@ -140,6 +169,9 @@ class Server(Session[Server, EvaluationKeys, Parameters, Ciphertexts, Array]):
     def evaluate(self, a: Array, polynomial: Polynomial) -> Array: ...
     def encode(self, map: LinearMap, level: int, scale: float) -> EncodedMap: ...
     def apply(self, a: Array, map: EncodedMap) -> Array: ...
+    def check_bootstrap(self, a: Array) -> None: ...
+    def encode_bootstrap(self, slots: int) -> EncodedBootstrap: ...
+    def bootstrap(self, a: Array, maps: EncodedBootstrap, iterations: int) -> Array: ...
     def sign(self, a: Array, stages: SignStages) -> Array: ...
     def absolute(self, a: Array, stages: SignStages) -> Array: ...
     def relu(self, a: Array, stages: SignStages) -> Array: ...

@@ -129,5 +129,5 @@ class Client(KeyHolder):
         gives the size before the keys are made. `ParameterError` for a number out of range.
         """
         request = as_request(relinearise, rotations, swap_rows, inner_sum)
-        keys: EvaluationKeys = self._generate_keys(threads, progress, *request)
+        keys: EvaluationKeys = self._generate_keys(threads, progress, request)
         return keys

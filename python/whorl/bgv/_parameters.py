@@ -116,7 +116,7 @@ class Parameters(RingParameters):
 
         On a server's device they take twice as many: the uniform halves travel as seeds.
         """
-        return self._core.key_bytes(*as_request(relinearise, rotations, swap_rows, inner_sum))
+        return self._core.key_bytes(as_request(relinearise, rotations, swap_rows, inner_sum))
 
     def literal(self) -> ParameterLiteral:
         """The fields as a dictionary; `parameters(literal=p.literal())` gives `p` again."""
@@ -144,9 +144,9 @@ class Parameters(RingParameters):
 
 def as_request(
     relinearise: int, rotations: Iterable[int], swap_rows: bool, inner_sum: int
-) -> tuple[int, list[int], bool]:
+) -> _lib.KeyRequest:
     """A request for keys as the C++ library takes it."""
-    return ring_request(relinearise, rotations, swap_rows, "inner_sum", inner_sum)
+    return _lib.KeyRequest(*ring_request(relinearise, rotations, swap_rows, "inner_sum", inner_sum))
 
 
 def parameters(

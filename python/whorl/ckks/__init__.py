@@ -21,7 +21,13 @@ from ._functions import (
 )
 from ._keys import EvaluationKeys, PublicKey
 from ._linear_maps import EncodedMap, LinearMap, diagonals, linear_map
-from ._parameters import ParameterLiteral, Parameters, parameters
+from ._parameters import (
+    BootstrapLiteral,
+    ParameterLiteral,
+    Parameters,
+    parameter_sets,
+    parameters,
+)
 from ._polynomials import Polynomial, approximate
 from ._precision import Bits, Precision, precision
 from ._released import Released
@@ -29,6 +35,7 @@ from ._server import Server
 
 __all__ = [
     "Bits",
+    "BootstrapLiteral",
     "Ciphertexts",
     "Client",
     "EncodedMap",
@@ -53,6 +60,7 @@ __all__ = [
     "linear_map",
     "logistic_of",
     "minimax_sign",
+    "parameter_sets",
     "parameters",
     "precision",
     "sine_of",

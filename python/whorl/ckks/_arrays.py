@@ -154,6 +154,10 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         """`Server.with_bound`."""
         return self._server.with_bound(self, bound)
 
+    def bootstrap(self, iterations: int = 1) -> EncryptedArray:
+        """`Server.bootstrap`."""
+        return self._server.bootstrap(self, iterations)
+
 
 def evaluate(x: EncryptedArray, polynomial: Polynomial) -> EncryptedArray:
     """The polynomial of each value of an encrypted array; `Server.evaluate` has the details."""

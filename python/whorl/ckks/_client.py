@@ -153,6 +153,8 @@ class Client(KeyHolder):
         sums: int = 0,
         threads: int = 0,
         progress: bool | Report | None = None,
+        *,
+        bootstrap: Iterable[int] = (),
     ) -> EvaluationKeys:
         """Generates what a server needs for a circuit, in one call.
 
@@ -167,10 +169,15 @@ class Client(KeyHolder):
             threads: 0 for all cores.
             progress: True for a bar on terminals and in notebooks, or a callable that is called
                 with (done, total); what it raises stops the generation.
+            bootstrap: for each length of vectors that will be refreshed, the least power of two
+                that is not below it. It adds relinearisation, conjugation, rotations, and keys for
+                the sparse secret (OpenFHE: EvalBootstrapKeyGen; Lattigo:
+                bootstrapping.Parameters.GenEvaluationKeys).
 
         `Parameters.key_size` gives the size before the keys are made. `ParameterError` for a number
-        out of range.
+        out of range, and for `bootstrap` with parameters that have none; `ShapeError` for a number
+        of slots that is not a power of two up to N/2.
         """
-        request = as_request(relinearise, rotations, conjugate, sums)
-        keys: EvaluationKeys = self._generate_keys(threads, progress, *request)
+        request = as_request(self._parameters, relinearise, rotations, conjugate, sums, bootstrap)
+        keys: EvaluationKeys = self._generate_keys(threads, progress, request)
         return keys

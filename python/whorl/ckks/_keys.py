@@ -14,7 +14,9 @@ from ._values import Packing, encrypted
 
 
 class EvaluationKeys(RingEvaluationKeys[Parameters]):
-    """Keys of relinearisation, rotations and conjugation; `Client.evaluation_keys` makes them.
+    """Keys of relinearisation, rotations, conjugation and bootstrapping.
+
+    `Client.evaluation_keys` makes them.
 
     They hold nothing secret: they may be saved, sent and pickled. The uniform halves travel as
     seeds. (OpenFHE: the keys of EvalMultKeyGen and EvalRotateKeyGen; Lattigo:
@@ -32,6 +34,15 @@ class EvaluationKeys(RingEvaluationKeys[Parameters]):
     def conjugate(self) -> bool:
         """Whether values can be conjugated."""
         return self._reflects()
+
+    @property
+    def bootstrap(self) -> tuple[int, ...]:
+        """The numbers of slots for which ciphertexts can be refreshed, ascending."""
+        return tuple(self._core.bootstrap)
+
+    def _contents(self) -> str:
+        slots = ", ".join(map(str, self.bootstrap))
+        return super()._contents() + (f", bootstrap of {slots} slots" if slots else "")
 
 
 class PublicKey(RingKeys[Parameters]):

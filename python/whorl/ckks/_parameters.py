@@ -5,18 +5,49 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
-from .._literal import Part, as_integer, as_long, as_real, as_text, as_word, list_of, tuple_of
+from .._literal import (
+    Part,
+    as_flag,
+    as_integer,
+    as_long,
+    as_real,
+    as_text,
+    as_word,
+    list_of,
+    record_of,
+    tuple_of,
+)
 from .._ring_parameters import (
     RingParameters,
     as_ring,
     literal_alone,
     refuse_consent,
+    stands_alone,
     within,
 )
 from .._ring_parameters import as_request as ring_request
 from .._server import ckks as _lib
+
+
+class BootstrapLiteral(TypedDict, total=False):
+    """How ciphertexts are refreshed; the field `bootstrap` of a `ParameterLiteral`."""
+
+    weight: int
+    """Coefficients of the sparse secret that are 1 or -1, 8 … 64. Default 32."""
+    range: int
+    """The multiples of level 0's modulus that are taken off are below this, 2 … 32. Default 16."""
+    to_coefficients: int
+    """Levels from slots to coefficients, 1 … 6. Default 3."""
+    to_slots: int
+    """Levels back, 1 … 6. Default 4."""
+    degree: int
+    """Of the polynomial for a cosine, 3 … 127. Default 31."""
+    doublings: int
+    """How often the angle of its result is doubled, 1 … 6. Default 3."""
+    log2_ratio: float
+    """log2 of level 0's modulus over the scale of values in it, 6 … 20. Default 13.5."""
 
 
 class ParameterLiteral(TypedDict, total=False):
@@ -45,6 +76,28 @@ class ParameterLiteral(TypedDict, total=False):
     """Standard deviation of errors, 0.5 … 64. Default 3.19."""
     log2_scale: float
     """log2 of the scale at level 0, 16 … 58. Default 40."""
+    bootstrap: BootstrapLiteral | None
+    """With it ciphertexts can be refreshed, and the highest levels are only for that: to_slots, the
+    doublings, and the bits of the degree. Default None."""
+
+
+_BOOTSTRAP = MappingProxyType(
+    {
+        "weight": as_word,
+        "range": as_word,
+        "to_coefficients": as_word,
+        "to_slots": as_word,
+        "degree": as_word,
+        "doublings": as_word,
+        "log2_ratio": as_real,
+    }
+)
+
+
+def _bootstrap_of(shape: _lib.BootstrapLiteral | None) -> BootstrapLiteral | None:
+    if shape is None:
+        return None
+    return cast(BootstrapLiteral, {field: getattr(shape, field) for field in _BOOTSTRAP})
 
 
 class Parameters(RingParameters):
@@ -75,6 +128,7 @@ class Parameters(RingParameters):
             "digit_limbs": as_word,
             "sigma": as_real,
             "log2_scale": as_real,
+            "bootstrap": record_of(_lib.BootstrapLiteral, _BOOTSTRAP),
         }
     )
 
@@ -84,8 +138,12 @@ class Parameters(RingParameters):
     )
     depth = Part[int](
         "_core.depth",
-        "The highest level: how many products in sequence a fresh ciphertext has (OpenFHE: "
-        "MultiplicativeDepth; Lattigo: MaxLevel).",
+        "The level of fresh ciphertexts, and of refreshed ones: how many products in sequence they "
+        "have (OpenFHE: MultiplicativeDepth; Lattigo: MaxLevel).",
+    )
+    top = Part[int](
+        "_core.top",
+        "The highest level of all. Those above `depth` are used while ciphertexts are refreshed.",
     )
     terminals = Part[int](
         "_literal.terminals", "How many primes of the chain, from its beginning, are terminal ones."
@@ -95,25 +153,46 @@ class Parameters(RingParameters):
         "How many terminal primes, and how many others, each level has, from level 0.",
         tuple,
     )
+    bootstrap = Part[BootstrapLiteral | None](
+        "_literal.bootstrap",
+        "How ciphertexts are refreshed, the literal's field; None if they cannot be.",
+        _bootstrap_of,
+    )
+    least_bootstrap_level = Part[int](
+        "_core.least_bootstrap_level",
+        "The lowest level from which ciphertexts can be refreshed; `ParameterError` if they cannot "
+        "be.",
+    )
+    sparse_security_bits = Part[float](
+        "_core.sparse_security_bits",
+        "Lower bound of the estimated security of the key to the sparse secret, which `bootstrap` "
+        "uses; `ParameterError` if ciphertexts cannot be refreshed.",
+    )
+    log2_failure = Part[float](
+        "_core.log2_failure",
+        "log2 of a bound of the probability that a refreshed ciphertext has wrong values; "
+        "`ParameterError` if ciphertexts cannot be refreshed.",
+    )
 
     def _level(self, level: int | None) -> int:
-        return self.depth if level is None else as_integer("level", level, 0, self.depth)
+        return self.depth if level is None else as_integer("level", level, 0, self.top)
 
     def log2_Q(self, level: int | None = None) -> float:
-        """Bits of the ciphertext modulus at a level, by default the highest. `ParameterError`
-        unless the level is 0 … depth."""
+        """Bits of the ciphertext modulus at a level, by default that of fresh ciphertexts.
+        `ParameterError` unless the level is 0 … top."""
         return self._core.log2_Q(self._level(level))
 
     def scale(self, level: int | None = None) -> float:
-        """The scale that products have at a level, by default the highest. `ParameterError` unless
-        the level is 0 … depth. (OpenFHE: GetScalingFactorReal; Lattigo: DefaultScale.)"""
+        """The scale that products have at a level, by default that of fresh ciphertexts.
+        `ParameterError` unless the level is 0 … top. (OpenFHE: GetScalingFactorReal; Lattigo:
+        DefaultScale.)"""
         return self._core.scale(self._level(level))
 
     def describe(self) -> str:
         """What was picked, for people; several lines.
 
         >>> print(parameters(depth=1).describe().splitlines()[0])
-        N = 8192, 4096 slots, 1 levels above level 0
+        N = 8192, 4096 slots, 1 level above level 0
         """
         return self._core.describe()
 
@@ -123,45 +202,80 @@ class Parameters(RingParameters):
         rotations: Iterable[int] = (),
         conjugate: bool = False,
         sums: int = 0,
+        *,
+        bootstrap: Iterable[int] = (),
     ) -> int:
         """Bytes of the keys that `Client.evaluation_keys` with these arguments would make.
 
         On a server's device they take twice as many: the uniform halves travel as seeds.
         """
-        return self._core.key_bytes(*as_request(relinearise, rotations, conjugate, sums))
+        request = as_request(self, relinearise, rotations, conjugate, sums, bootstrap)
+        return self._core.key_bytes(request)
 
     def literal(self) -> ParameterLiteral:
         """The fields as a dictionary; `parameters(literal=p.literal())` gives `p` again."""
         fields: ParameterLiteral = self._values()
+        fields["bootstrap"] = self.bootstrap
         return fields
 
     def _details(self) -> list[tuple[str, str]]:
-        primes = f"{self.limbs} + {len(self.special)} primes"
+        refreshed = f", refreshed from level {self.least_bootstrap_level}" if self.bootstrap else ""
         return [
             ("N", f"{self.N:,} ({self.slots:,} slots)"),
-            ("depth", str(self.depth)),
+            ("depth", f"{self.depth}{refreshed}"),
             ("scale", f"2^{math.log2(self.scale(0)):.1f}"),
-            ("Q, P", f"{primes}, {self.log2_Q():.0f} + {self.log2_P:.0f} bits"),
+            ("Q, P", self._primes()),
         ]
+
+    def _primes(self) -> str:
+        primes = f"{self.limbs} + {len(self.special)} primes"
+        return f"{primes}, {self.log2_Q(self.top):.0f} + {self.log2_P:.0f} bits"
 
     def __repr__(self) -> str:
         return (
             f"<Parameters {self.name or 'unnamed'}: N={self.N}, {self.slots} slots, depth "
-            f"{self.depth}, scale 2^{math.log2(self.scale(0)):.1f}, {self.limbs} + "
-            f"{len(self.special)} primes, {self.log2_Q():.0f} + {self.log2_P:.0f} bits, "
-            f"{self.digits} digits; {self.security_bits:.1f} bits of security>"
+            f"{self.depth}{', bootstrapping' if self.bootstrap else ''}, scale "
+            f"2^{math.log2(self.scale(0)):.1f}, {self._primes()}, {self.digits} digits; "
+            f"{self.security_bits:.1f} bits of security>"
         )
 
 
+def as_slots(slots: Any) -> int:
+    """How many slots are refreshed; `ParameterError` unless it is a 64-bit integer."""
+    return as_integer("bootstrap: slots", slots, 1, 2**64 - 1)
+
+
 def as_request(
-    relinearise: int, rotations: Iterable[int], conjugate: bool, sums: int
-) -> tuple[int, list[int], bool]:
+    of: Parameters,
+    relinearise: int,
+    rotations: Iterable[int],
+    conjugate: bool,
+    sums: int,
+    bootstrap: Iterable[int],
+) -> _lib.KeyRequest:
     """A request for keys as the C++ library takes it."""
-    return ring_request(relinearise, rotations, conjugate, "sums", sums)
+    request = _lib.KeyRequest(*ring_request(relinearise, rotations, conjugate, "sums", sums))
+    for slots in list_of(lambda _, each: as_slots(each), "numbers of slots")(
+        "bootstrap", bootstrap
+    ):
+        request = of._core.with_bootstrap(request, slots)
+    return request
+
+
+def parameter_sets() -> list[str]:
+    """Names of all sets that `parameters` takes: Whorl's own first, then those of papers.
+
+    Whorl's own say how secure they are, how many levels lie between two bootstraps, and how many
+    bits the worst slot has after one.
+
+    >>> "W128_L13_B20" in parameter_sets()
+    True
+    """
+    return _lib.Parameters.names()
 
 
 def parameters(
-    depth: int = 1,
+    depth: int | str = 1,
     scale_bits: int = 40,
     slots: int = 0,
     value_bits: int = 10,
@@ -169,13 +283,15 @@ def parameters(
     dnum: int = 3,
     word_bits: int = 32,
     *,
+    bootstrap: bool = False,
     literal: Mapping[str, Any] | None = None,
     allow_insecure: bool = False,
 ) -> Parameters:
     """The smallest ring and the shortest chain of primes that serve, at 128 bits or more.
 
     Args:
-        depth: products in sequence, 0 … 64. Each one takes a level.
+        depth: products in sequence, 0 … 64. Each one takes a level. Or the name of a set of
+            `parameter_sets()`, which stands alone as a literal does.
         scale_bits: log2 of the scale, 28 … 55: how finely values are rounded. The error of a
             product has a standard deviation of about N/4 over the scale.
         slots: how many values a ciphertext must hold, at most 2^16; 0: any number.
@@ -185,13 +301,17 @@ def parameters(
             for the chain.
         word_bits: 32: primes of 25 to 31 bits, two and more a level. 64: one prime a level, for
             `scale_bits` of 46 and more.
+        bootstrap: whether ciphertexts can be refreshed (`Server.bootstrap`). `depth` then counts
+            the products between two refreshes, and the property `depth` of the result is larger:
+            `least_bootstrap_level` levels come below them. The ring has N = 65536 at least.
         literal: a mapping with the fields of `ParameterLiteral`, for primes of your own. It stands
             alone: `ParameterError` if an argument above is given too.
-        allow_insecure: accept a literal that is estimated under 128 bits. `ParameterError` without
-            a literal, since what is picked always has 128 bits.
+        allow_insecure: accept a literal or a named set that is estimated under 128 bits.
+            `ParameterError` with neither, since what is picked always has 128 bits.
 
     Raises `ParameterError` naming the field, the value and the bound, or, if no ring up to
-    N = 131072 serves, what was missing. `print(p.describe())` says what was picked.
+    N = 131072 serves, what was missing; for an unknown name it lists all names.
+    `print(p.describe())` says what was picked.
     (OpenFHE: CCParams<CryptoContextCKKSRNS>, GenCryptoContext; Lattigo: ckks.ParametersLiteral.)
 
     >>> p = parameters(depth=3)
@@ -206,10 +326,14 @@ def parameters(
         "N": N,
         "dnum": dnum,
         "word_bits": word_bits,
+        "bootstrap": bootstrap,
     }
     if literal is not None:
         literal_alone(parameters, literal, given)
         return Parameters._create(literal, allow_insecure)
+    if isinstance(depth, str):
+        stands_alone(parameters, "a named set", {**given, "depth": 1})
+        return Parameters(_lib.Parameters.named(depth, bool(allow_insecure)))
     refuse_consent(allow_insecure)
     needs = {name: _REQUIREMENTS[name](name, value) for name, value in given.items()}
     return Parameters(_lib.Parameters.choose(**needs))
@@ -224,5 +348,6 @@ _REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
         "N": lambda _, value: 0 if value is None or value == 0 else as_ring(value),
         "dnum": within(1, 16),
         "word_bits": as_word,
+        "bootstrap": as_flag,
     }
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -27,7 +28,7 @@ from ._ciphertexts import Ciphertexts
 from ._functions import SignStages
 from ._keys import EvaluationKeys
 from ._linear_maps import EncodedMap, LinearMap
-from ._parameters import Parameters
+from ._parameters import Parameters, as_slots
 from ._polynomials import Polynomial
 from ._values import as_vectors
 
@@ -68,7 +69,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     array([1.15, 0.7 ])
     """
 
-    __slots__ = ()
+    __slots__ = ("_bootstraps", "_encoding")
 
     _core: _lib.Server
     _parameters: Parameters
@@ -76,6 +77,11 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     _keys_type, _host_type, _device_type = EvaluationKeys, Ciphertexts, EncryptedArray
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
+
+    def _open(self, *arguments: Any) -> None:
+        super()._open(*arguments)
+        self._bootstraps: dict[int, _lib.EncodedBootstrap] = {}
+        self._encoding = threading.Lock()
 
     # ---- sums and products
 
@@ -338,6 +344,53 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """
         x = self.upload(a)
         return self._wrap(self._core.with_bound(x._core, as_real("bound", bound)), x.shape)
+
+    # ---- refreshing
+
+    def bootstrap(self, a: Encrypted, iterations: int = 1) -> EncryptedArray:
+        """The same values at the level `parameters.depth`, for a whole batch at once.
+
+        It needs the keys of `evaluation_keys(bootstrap=[slots])`, where `slots` is the least power
+        of two that is not below `a.length`. Maps for so many slots are encoded in the first call,
+        and kept (`prepare_bootstrap`). Values are real or complex numbers in slots; real ones take
+        half the time. No value may be above 1 by `a.bound` (`EncodingError`; `with_bound` states a
+        bound that you know), and `a.level` must be at least `parameters.least_bootstrap_level`
+        (`NoiseError`). Coefficients are refused (`EncodingError`), as are parameters without
+        bootstrapping (`ParameterError`).
+
+        With more `iterations`, 2 … 4, what the result lacks is magnified and refreshed too
+        (META-BTS: Bae, Cheon, Cho, Kim, Kim, CCS 2022). Each takes the time of a bootstrap and one
+        level, and adds bits, as many as the scale holds. `ParameterError` for another number.
+
+        The result's `error` says how precise it is, and `parameters.log2_failure` how unlikely it
+        is to be wrong. Slots are moved to coefficients first (Chen and Han, EUROCRYPT 2018), and
+        the modulus is raised under a sparse secret (Bossuat, Troncoso-Pastoriza, Hubaux, ACNS
+        2022). (Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018. OpenFHE: EvalBootstrap; Lattigo:
+        bootstrapping.Evaluator.Bootstrap.)
+        """
+        x = self.upload(a)
+        slots = 1 << (x.length - 1).bit_length()
+        times = as_integer("iterations", iterations, 1, 4)
+        with needing("a bootstrap", f"bootstrap=[{slots}]"):
+            self._core.check_bootstrap(x._core)
+            core = self._core.bootstrap(x._core, self._encoded(slots), times)
+            return self._wrap(core, x.shape)
+
+    def prepare_bootstrap(self, slots: int) -> int:
+        """Encodes what `bootstrap` needs for vectors of so many slots; its bytes on each device.
+
+        `bootstrap` does this in its first call. It is kept as long as the server; a second call
+        gives the same number at once. `ShapeError` unless `slots` is a power of two up to N/2;
+        `ParameterError` for parameters without bootstrapping. (OpenFHE: EvalBootstrapSetup;
+        Lattigo: bootstrapping.NewEvaluator.)
+        """
+        return self._encoded(as_slots(slots)).nbytes
+
+    def _encoded(self, slots: int) -> _lib.EncodedBootstrap:
+        with self._encoding:
+            if slots not in self._bootstraps:
+                self._bootstraps[slots] = self._core.encode_bootstrap(slots)
+            return self._bootstraps[slots]
 
     # ---- operands
 

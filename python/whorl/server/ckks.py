@@ -1,6 +1,7 @@
 """CKKS without its client."""
 
 from ..ckks import Bits as Bits
+from ..ckks import BootstrapLiteral as BootstrapLiteral
 from ..ckks import Ciphertexts as Ciphertexts
 from ..ckks import EncodedMap as EncodedMap
 from ..ckks import EncryptedArray as EncryptedArray
@@ -24,6 +25,7 @@ from ..ckks import inverse_sqrt_of as inverse_sqrt_of
 from ..ckks import linear_map as linear_map
 from ..ckks import logistic_of as logistic_of
 from ..ckks import minimax_sign as minimax_sign
+from ..ckks import parameter_sets as parameter_sets
 from ..ckks import parameters as parameters
 from ..ckks import precision as precision
 from ..ckks import sine_of as sine_of

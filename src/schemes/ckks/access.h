@@ -27,11 +27,13 @@ struct Access {
   static std::uint32_t rotation(const Server& server, std::uint64_t period, std::int64_t slots,
                                 SwitchRole role = SwitchRole::usual);
 
-  /// sum_i coefficients_i·arrays_i + constant, brought to `level` and rescaled from there. The
-  /// arrays have two parts, and at least that level.
+  /// sum_i coefficients_i·arrays_i + constant at `level` and the square of its scale, or rescaled
+  /// from there. The arrays have two parts, and at least that level.
   static Array linear_combination(const Server& server, std::span<const Array> arrays,
                                   std::span<const double> coefficients, double constant,
-                                  unsigned level);
+                                  unsigned level, bool rescale);
+  /// By one division.
+  static Array relinearised_and_rescaled(const Server& server, const Array& a);
   /// by·a + value, of two parts, in one pass.
   static Array multiply_add(const Server& server, const Array& a, std::int64_t by, double value);
 

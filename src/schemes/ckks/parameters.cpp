@@ -35,6 +35,11 @@ unsigned BootstrapLiteral::sine() const {
   return static_cast<unsigned>(std::bit_width(degree)) + doublings;
 }
 
+double BootstrapLiteral::sine_factor() const {
+  const double angle = 2 * std::numbers::pi / std::exp2(log2_ratio);
+  return (1 + angle * angle / 8) / angle;
+}
+
 namespace {
 
 [[noreturn]] void reject(const std::string& what) { throw ParameterError("CKKS: " + what); }
@@ -252,6 +257,8 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
                                       unsigned dnum, double fewer_bits) {
   ParameterLiteral p;
   p.bootstrap.emplace();
+  // The sine's last scale, 2^log2_ratio/2π times that of users, must stay below 2^59.
+  p.bootstrap->log2_ratio = std::min(p.bootstrap->log2_ratio, 61.0 - r.scale_bits);
   const unsigned users = pattern.mains();
   p.name = "ckks bootstrap " + std::to_string(r.depth) + ", scale 2^" +
            std::to_string(r.scale_bits) + ", N " + std::to_string(N);
@@ -268,12 +275,11 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
       if (std::ranges::find(p.chain, q) == p.chain.end()) p.chain.push_back(q);
   };
   if (r.word_bits == 64) {
-    constexpr double sine_bits = 59;
+    constexpr unsigned sine_bits = 59;
     add(primes_below(pattern.main_bits, N, users));
-    for (double bound = sine_bits; p.chain.size() < limbs;) {
-      const std::uint64_t q = primes_below(bound, N, 1)[0];
-      add({q});
-      bound = std::log2(static_cast<double>(q - 1));
+    for (std::uint64_t bound = std::uint64_t{1} << sine_bits; p.chain.size() < limbs;) {
+      bound = math::ntt_prime_below(bound, N);
+      add({bound});
     }
   } else {
     add(primes_below(pattern.main_bits - fewer_bits, N, mains));
@@ -344,9 +350,7 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
     const auto [terminals, mains] = literal.levels[l];
     for (unsigned i = 0; i < terminals; ++i) level.primes.push_back(i);
     for (unsigned i = 0; i < mains; ++i) level.primes.push_back(literal.terminals + i);
-    if (l == depth + 1)
-      scale *= std::exp2(static_cast<long double>(bootstrap->log2_ratio)) /
-               (2 * std::numbers::pi_v<long double>);
+    if (l == depth + 1) scale *= static_cast<long double>(bootstrap->sine_factor());
     long double Q = 1;
     for (const unsigned i : level.primes) Q *= static_cast<long double>(literal.chain[i]);
     level.log2_Q = static_cast<double>(std::log2(Q));
@@ -423,14 +427,14 @@ Parameters Parameters::choose(const Requirements& r) {
          std::to_string(r.scale_bits) + ": " + why);
 }
 
-Parameters Parameters::named(std::string_view name) {
+Parameters Parameters::named(std::string_view name, bool allow_insecure) {
   std::string message = "no parameter set \"" + std::string(name) + "\"; there are:";
   for (const NamedSet& set : named_sets()) {
     message += " \"" + set.name + "\"";
     if (set.name != name) continue;
     ParameterLiteral literal = set.literal();
     literal.name = set.name;
-    return create(std::move(literal));
+    return create(std::move(literal), allow_insecure);
   }
   throw ParameterError(message);
 }
@@ -450,11 +454,17 @@ const Digest& Parameters::digest() const { return state_->digest; }
 namespace {
 
 const BootstrapLiteral& bootstrap_of(const ParameterLiteral& p) {
-  if (!p.bootstrap) reject("the parameters \"" + p.name + "\" have no bootstrapping");
+  if (!p.bootstrap)
+    reject("the parameters \"" + p.name +
+           "\" have no bootstrapping: take parameters with bootstrap");
   return *p.bootstrap;
 }
 
 }  // namespace
+
+unsigned Parameters::least_bootstrap_level() const {
+  return bootstrap_of(literal()).to_coefficients;
+}
 
 double Parameters::sparse_security_bits() const {
   static_cast<void>(bootstrap_of(literal()));
@@ -503,13 +513,13 @@ double Parameters::ratio(unsigned level) const {
 std::string Parameters::describe() const {
   char out[1024];
   std::snprintf(out, sizeof out,
-                "N = %u, %u slots, %u levels above level 0\n"
+                "N = %u, %u slots, %u level%s above level 0\n"
                 "Q: %u primes, %.0f bits; P: %u primes, %.0f bits; %u digits of %u primes\n"
                 "scale 2^%.2f at level 0, 2^%.2f at level %u; modulus of level 0: %.0f bits\n"
                 "words of %u bits; at least %.0f bits of security\n",
-                N(), slots(), depth(), limbs(), log2_QP() - log2_P(), special(), log2_P(), digits(),
-                literal().digit_limbs, std::log2(scale(0)), std::log2(scale(depth())), depth(),
-                log2_Q(0), 8 * word_bytes(), security_bits());
+                N(), slots(), depth(), depth() == 1 ? "" : "s", limbs(), log2_QP() - log2_P(),
+                special(), log2_P(), digits(), literal().digit_limbs, std::log2(scale(0)),
+                std::log2(scale(depth())), depth(), log2_Q(0), 8 * word_bytes(), security_bits());
   std::string text = out;
   if (literal().bootstrap) {
     std::snprintf(out, sizeof out,

@@ -375,7 +375,7 @@ struct Server::State {
   }
   /// The operands have two parts. Whose primes include those of the level need no division.
   Array linear_combination(std::span<const Array> arrays, std::span<const double> coefficients,
-                           double constant, unsigned level) const {
+                           double constant, unsigned level, bool rescale) const {
     const double scale = parameters.scale(level), product = scale * scale;
     return fleet->together([&] {
       std::vector<rlwe::Array> operands;
@@ -394,9 +394,10 @@ struct Server::State {
         known.push_back({a->info_, coefficients[i], by});
       }
       const Info sum = account.combination(known, constant, level);
-      return rescaled(
+      const Array out =
           put(sum, evaluator->combination(operands, weights, residues_of(constant * product, level),
-                                          account.basis(level))));
+                                          account.basis(level)));
+      return rescale ? rescaled(out) : out;
     });
   }
   /// by·a + value, for an integer.
@@ -588,8 +589,11 @@ Array Access::put(CiphertextInfo info, rlwe::Array residues) {
 }
 Array Access::linear_combination(const Server& s, std::span<const Array> arrays,
                                  std::span<const double> coefficients, double constant,
-                                 unsigned level) {
-  return s.state_->linear_combination(arrays, coefficients, constant, level);
+                                 unsigned level, bool rescale) {
+  return s.state_->linear_combination(arrays, coefficients, constant, level, rescale);
+}
+Array Access::relinearised_and_rescaled(const Server& s, const Array& a) {
+  return s.state_->fleet->together([&] { return s.state_->relinearised_and_rescaled(a); });
 }
 Array Access::multiply_add(const Server& s, const Array& a, std::int64_t by, double value) {
   return s.state_->multiply_add(a, by, value);

@@ -20,7 +20,7 @@ std::vector<Bytes> rlwe_seeds(const typename Scheme::Parameters& parameters,
   std::vector<Bytes> seeds = {
       dump(parameters),
       dump(samples::ring_public_key(parameters, Scheme::fresh_limbs(parameters), random)),
-      dump(samples::ring_evaluation_keys(parameters, random)),
+      dump(Scheme::evaluation_keys(parameters, random)),
       dump(Scheme::at_any_level(parameters, 1, 2, random)),
       dump(Scheme::fresh(parameters, 1, random))};
   auto shaped = Scheme::fresh(parameters, 1, random);

@@ -126,6 +126,10 @@ struct Bgv {
   static Ciphertexts fresh(const Parameters& p, std::size_t count, Random& random) {
     return bgv_fresh(p, count, random);
   }
+  /// Of every role.
+  static EvaluationKeys evaluation_keys(const Parameters& p, Random& random) {
+    return ring_evaluation_keys(p, random);
+  }
   /// Which primes of the chain ciphertexts have.
   static std::vector<unsigned> limbs(const Parameters&, const Info& info) {
     return bgv_limbs(info.limbs);

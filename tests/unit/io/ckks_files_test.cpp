@@ -176,5 +176,112 @@ TEST_F(IoCkks, FieldsOfTheLiteral) {
             "Version");
 }
 
+TEST_F(IoCkks, FieldsOfBootstrapping) {
+  const auto literal = samples::ckks_literals()[3];
+  const Bytes frame = dump(samples::ckks_parameters(literal));
+  // Behind the bytes of all fields, and tag and length of the first one.
+  const std::size_t weight = samples::field_at(frame, 10) + 4 + 6, range = weight + 4 + 6;
+  const auto with = [&](std::size_t at, auto value) {
+    return thrown([&] { load<ckks::Parameters>(samples::patched(frame, at, value), insecure()); });
+  };
+  EXPECT_EQ(with(weight, std::uint32_t{8}), "nothing");
+  EXPECT_EQ(with(weight, std::uint32_t{7}), "Parameter");
+  EXPECT_EQ(with(weight, std::uint32_t{65}), "Parameter");
+  EXPECT_EQ(with(weight, std::uint32_t{9}), "ParameterMismatch");  // the header has another digest
+  EXPECT_EQ(with(weight, std::uint32_t{32}), "Format");            // the default
+  EXPECT_EQ(with(weight - 6, std::uint16_t{2}), "Format");         // range, twice
+  EXPECT_EQ(with(range - 6, std::uint16_t{99}), "Format");
+  EXPECT_EQ(with(weight - 10, std::uint32_t{8}), "Truncated");  // bytes of all fields
+}
+
+TEST_F(IoCkks, RolesOfKeys) {
+  const auto literal = samples::ckks_literals()[3];
+  auto value = samples::ckks_evaluation_keys(samples::ckks_parameters(literal), random);
+  const Bytes frame = dump(value);
+  const std::size_t count = samples::payload_at + samples::ckks_literal_bytes(literal),
+                    first = count + 8, entry = 40;
+  const auto said = [&](std::size_t key, std::uint32_t g, std::uint32_t power, std::uint32_t role) {
+    Bytes changed = samples::patched(frame, first + key * entry, g);
+    changed = samples::patched(changed, first + key * entry + 4, power | role << 24);
+    try {
+      load<ckks::EvaluationKeys>(changed, insecure());
+    } catch (const FormatError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  // What was there.
+  EXPECT_EQ(said(2, 3, 1, 1), "nothing");
+  EXPECT_EQ(said(3, 1, 1, 2), "nothing");
+  EXPECT_EQ(said(4, 1, 1, 3), "nothing");
+  for (const std::uint32_t role : {4U, 255U})
+    EXPECT_EQ(said(4, 1, 1, role), "evaluation keys: the role of a key is " + std::to_string(role) +
+                                       "; under these parameters it may be at most 3");
+  const std::string no_client = "evaluation keys: no client makes a key for ";
+  EXPECT_EQ(said(2, 1, 2, 1), no_client + "s(X^1)^2 of role 1");
+  EXPECT_EQ(said(2, 1, 1, 1), no_client + "s(X^1)^1 of role 1");
+  EXPECT_EQ(said(2, 2049, 1, 1), no_client + "s(X^2049)^1 of role 1");
+  EXPECT_EQ(said(3, 3, 1, 2), no_client + "s(X^3)^1 of role 2");
+  EXPECT_EQ(said(4, 1, 2, 3), no_client + "s(X^1)^2 of role 3");
+  EXPECT_EQ(said(4, 1, 1, 0), no_client + "s(X^1)^1");
+  EXPECT_EQ(said(4, 1, 1, 2), "evaluation keys: there are two keys for s(X^1)^1 of role 2");
+  // Keys of other roles have other lengths.
+  const auto with = [&](std::size_t key, std::uint32_t power_and_role) {
+    return thrown([&] {
+      load<ckks::EvaluationKeys>(samples::patched(frame, first + key * entry + 4, power_and_role),
+                                 insecure());
+    });
+  };
+  EXPECT_EQ(with(1, 1 | 1U << 24), "Format");  // the second key of its kind
+  Bytes moved = samples::patched(frame, first + 2 * entry, std::uint32_t{5});
+  EXPECT_EQ(thrown([&] { load<ckks::EvaluationKeys>(moved, insecure()); }), "nothing");
+  moved = samples::patched(moved, first + 2 * entry + 4, std::uint32_t{1});
+  EXPECT_EQ(thrown([&] { load<ckks::EvaluationKeys>(moved, insecure()); }), "Truncated");
+  // Each row's own prime, and nothing else, bounds its words.
+  const std::size_t N = literal.N, usual = 4 * 9 * N * 4,
+                    low = samples::aligned(first + 5 * entry) + 2 * usual, sparse = low + 4 * N * 4;
+  const auto word = [&](std::size_t at, std::uint64_t residue) {
+    return thrown([&] {
+      load<ckks::EvaluationKeys>(samples::patched(frame, at, static_cast<std::uint32_t>(residue)),
+                                 insecure());
+    });
+  };
+  const auto& chain = literal.chain;
+  const auto& special = literal.special;
+  const std::vector<std::pair<std::size_t, std::uint64_t>> rows{{low, chain[0]},
+                                                                {low + N * 4, chain[1]},
+                                                                {low + 2 * N * 4, special[0]},
+                                                                {low + 3 * N * 4, special[1]},
+                                                                {sparse, chain[0]},
+                                                                {sparse + N * 4, special[0]}};
+  for (const auto& [at, prime] : rows) {
+    EXPECT_EQ(word(at + 4 * (random() % N), prime), "Range") << at;
+    EXPECT_EQ(word(at + 4 * (random() % N), prime - 1), "nothing") << at;
+  }
+  // Cut off anywhere.
+  for (std::size_t length = count; length < frame.size();
+       length += length < low ? 1 + random() % 2000 : 1 + random() % 200)
+    ASSERT_EQ(
+        thrown([&] { load<ckks::EvaluationKeys>(std::span(frame).first(length), insecure()); }),
+        "Truncated")
+        << length;
+  const std::uint64_t payload = frame.size() - samples::payload_at - samples::trailer_bytes;
+  for (std::uint64_t length = payload - 3 * N * 4; length < payload; length += 1 + random() % 100)
+    ASSERT_EQ(thrown([&] {
+                load<ckks::EvaluationKeys>(samples::with_payload_bytes(frame, length), insecure());
+              }),
+              "Truncated")
+        << length;
+  // What no file may hold.
+  value.keys[3].role = static_cast<SwitchRole>(4);
+  EXPECT_EQ(thrown([&] { dump(value); }), "Format");
+  value.keys[3].role = SwitchRole::from_sparse;
+  EXPECT_EQ(thrown([&] { dump(value); }), "Format");
+  value.keys[3].role = SwitchRole::to_sparse;
+  value.keys[2].role = SwitchRole::usual;
+  value.keys[2].g = 5;
+  EXPECT_EQ(thrown([&] { dump(value); }), "Shape");
+}
+
 }  // namespace
 }  // namespace whorl::io

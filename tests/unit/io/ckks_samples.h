@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -13,7 +14,7 @@
 namespace whorl::io::samples {
 
 /// Insecure and small: N = 1024, words of 32 bits, the same with levels whose primes are no prefix
-/// of the chain, and words of 64 bits.
+/// of the chain, words of 64 bits, and bootstrapping.
 inline std::vector<ckks::ParameterLiteral> ckks_literals() {
   const auto make = [](const char* name, double log2_scale, std::vector<std::uint64_t> chain,
                        unsigned terminals, std::vector<ckks::LevelPrimes> levels,
@@ -36,12 +37,22 @@ inline std::vector<ckks::ParameterLiteral> ckks_literals() {
     a.insert(a.end(), b.begin(), b.end());
     return a;
   };
+  auto refreshed = make("refreshed", 24, primes(30, 7), 0,
+                        {{0, 1}, {0, 2}, {0, 3}, {0, 4}, {0, 5}, {0, 6}, {0, 7}}, primes(31, 2));
+  refreshed.bootstrap = ckks::BootstrapLiteral{.weight = 8,
+                                               .range = 4,
+                                               .to_coefficients = 1,
+                                               .to_slots = 2,
+                                               .degree = 3,
+                                               .doublings = 1,
+                                               .log2_ratio = 8};
   // Fresh ciphertexts of the second have all primes but the second terminal one.
   return {make("tiny", 20, primes(30, 1), 0, {{0, 1}}, primes(31, 1)),
           make("several", 30, joined(primes(25, 2), primes(30, 4)), 2,
                {{1, 1}, {0, 3}, {2, 2}, {1, 4}}, primes(31, 2)),
           make("wide Größe", 40, joined(primes(55, 1), primes(50, 2)), 1, {{1, 0}, {1, 1}, {1, 2}},
-               primes(60, 3))};
+               primes(60, 3)),
+          refreshed};
 }
 
 inline ckks::Parameters ckks_parameters(const ckks::ParameterLiteral& literal) {
@@ -65,9 +76,39 @@ inline ckks::SecretKey ckks_secret_key(const ckks::Parameters& parameters, Rando
   return ternary_key<ckks::SecretKey>(parameters, random);
 }
 
+/// Those of every scheme, and with bootstrapping one of each other role. Their primes are written
+/// out for the literal "refreshed".
+inline ckks::EvaluationKeys ckks_evaluation_keys(const ckks::Parameters& parameters,
+                                                 Random& random) {
+  auto value = ring_evaluation_keys(parameters, random);
+  if (!parameters.literal().bootstrap) return value;
+  const auto& chain = parameters.literal().chain;
+  const auto& special = parameters.literal().special;
+  const auto add = [&](SwitchRole role, std::uint32_t g, std::size_t digits,
+                       const std::vector<std::uint64_t>& primes) {
+    value.keys.push_back(role_key(parameters, role, g, digits, primes, random));
+  };
+  add(SwitchRole::low, 3, 1, {chain[0], chain[1], special[0], special[1]});
+  add(SwitchRole::to_sparse, 1, 1, {chain[0], special[0]});
+  add(SwitchRole::from_sparse, 1, 4, all_primes(parameters));
+  return value;
+}
+
 /// Bytes of the literal at the head of every payload.
 inline std::size_t ckks_literal_bytes(const ckks::ParameterLiteral& l) {
   const ckks::ParameterLiteral absent;
+  std::optional<TaggedBytes> bootstrap;
+  if (const auto& b = l.bootstrap) {
+    const ckks::BootstrapLiteral usual;
+    bootstrap = TaggedBytes()
+                    .field(b->weight, usual.weight)
+                    .field(b->range, usual.range)
+                    .field(b->to_coefficients, usual.to_coefficients)
+                    .field(b->to_slots, usual.to_slots)
+                    .field(b->degree, usual.degree)
+                    .field(b->doublings, usual.doublings)
+                    .field(b->log2_ratio, usual.log2_ratio);
+  }
   return TaggedBytes()
       .field(l.N, absent.N)
       .field(l.chain)
@@ -78,6 +119,7 @@ inline std::size_t ckks_literal_bytes(const ckks::ParameterLiteral& l) {
       .field(l.sigma, absent.sigma)
       .field(l.log2_scale, absent.log2_scale)
       .field(l.name)
+      .field(bootstrap)
       .total();
 }
 
@@ -114,6 +156,9 @@ struct Ckks {
   static Ciphertexts fresh(const Parameters& p, std::size_t count, Random& random) {
     const ckks::Client client(ckks_secret_key(p, random));
     return client.encrypt(test::random_complexes(random, count * p.slots()), {.length = p.slots()});
+  }
+  static EvaluationKeys evaluation_keys(const Parameters& p, Random& random) {
+    return ckks_evaluation_keys(p, random);
   }
   static std::vector<unsigned> limbs(const Parameters& p, const Info& info) {
     return p.primes(info.level);

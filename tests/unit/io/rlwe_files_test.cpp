@@ -147,7 +147,7 @@ TYPED_TEST(IoRlwe, EvaluationKeys) {
   using EvaluationKeys = typename TypeParam::EvaluationKeys;
   for (const auto& literal : TypeParam::literals()) {
     SCOPED_TRACE(literal.name);
-    const EvaluationKeys value = samples::ring_evaluation_keys(this->made(literal), this->random);
+    const EvaluationKeys value = TypeParam::evaluation_keys(this->made(literal), this->random);
     const Bytes bytes = dump(value);
     save(this->folder / "file", value);
     for (const bool from_file : {false, true}) {
@@ -161,6 +161,7 @@ TYPED_TEST(IoRlwe, EvaluationKeys) {
       for (std::size_t k = 0; k < value.keys.size(); ++k) {
         EXPECT_EQ(loaded.keys[k].g, value.keys[k].g);
         EXPECT_EQ(loaded.keys[k].power, value.keys[k].power);
+        EXPECT_EQ(loaded.keys[k].role, value.keys[k].role);
         EXPECT_EQ(loaded.keys[k].seed, value.keys[k].seed);
         expect_same_words(loaded.keys[k].b, value.keys[k].b);
       }
@@ -538,6 +539,25 @@ TYPED_TEST(IoRlweBadInput, FieldsOfKeys) {
       EXPECT_EQ(put(primes[row]), "Range") << row;
       EXPECT_EQ(put(primes[row] - 1), "nothing") << row;
     }
+  }
+}
+
+TYPED_TEST(IoRlweBadInput, RolesWithoutBootstrapping) {
+  using EvaluationKeys = typename TypeParam::EvaluationKeys;
+  const auto literal = TypeParam::literals()[1];
+  EvaluationKeys value = samples::ring_evaluation_keys(this->made(literal), this->random);
+  const Bytes frame = dump(value);
+  const std::size_t second_power = samples::payload_at + TypeParam::literal_bytes(literal) + 8 + 44;
+  for (const std::uint32_t role : {1U, 2U, 3U, 4U, 255U}) {
+    const std::string expected = "evaluation keys: the role of a key is " + std::to_string(role) +
+                                 "; under these parameters it may be at most 0";
+    EXPECT_EQ(test::message_of<FormatError>([&] {
+                load<EvaluationKeys>(samples::patched(frame, second_power, 1 | role << 24),
+                                     insecure());
+              }),
+              expected);
+    value.keys[1].role = static_cast<SwitchRole>(role);
+    EXPECT_EQ(test::message_of<FormatError>([&] { dump(value); }), expected);
   }
 }
 

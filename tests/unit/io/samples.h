@@ -202,6 +202,9 @@ class TaggedBytes {
     return field(!value.empty(), sizeof(T) * value.size());
   }
   TaggedBytes& field(const std::string& value) { return field(!value.empty(), value.size()); }
+  TaggedBytes& field(const std::optional<TaggedBytes>& value) {
+    return field(value.has_value(), value ? value->total() : 0);
+  }
   std::size_t total() const { return 4 + bytes_; }
 
  private:

@@ -33,9 +33,11 @@ std::uint32_t log2_of(std::uint32_t N) { return static_cast<std::uint32_t>(std::
 
 /// How many limbs the first digit has less than the largest, if the digits are `from` in sequence
 /// and all others but the last are as large, and the rows of `to` begin with those of `from`.
+/// Nothing if there is no row to convert to.
 std::optional<unsigned> missing_of(const Extension& extension) {
   const std::vector<ring::Basis>& digits = extension.digits;
   const std::vector<unsigned> all = extension.from.indices();
+  if (digits.size() == 1 && digits[0] == extension.to) return std::nullopt;
   unsigned largest = 0;
   for (const ring::Basis& digit : digits) largest = std::max(largest, digit.size());
   std::size_t next = 0;
