@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def precision(cpu: Measured, gpu: Measured, to: Path) -> bool:
                 bits = measured.worst_bits(SETS[name], real)
                 if ms and bits:
                     kind = "real" if real else "complex"
-                    points.append((f"Whorl {name},\n{kind}, {device}", ms / 1e3, bits, "tab:blue"))
+                    points.append((f"Whorl {name}, {kind}, {device}", ms / 1e3, bits, "tab:blue"))
     versus = cpu.against_openfhe("bootstrap")
     if versus:
         label = "Whorl beside OpenFHE, one thread"
@@ -80,18 +81,10 @@ def precision(cpu: Measured, gpu: Measured, to: Path) -> bool:
     for record in cheddar:
         points.append(("Cheddar, H200", record["median"], CHEDDAR_BITS, "tab:gray"))
     points.append(("Lattigo, a CPU (published)", *LATTIGO, "lightgray"))
-    figure, axis = plt.subplots(figsize=(8, 4))
-    for label, seconds, bits, colour in points:
-        axis.plot([seconds], [bits], "o", color=colour)
-        left = seconds > 1
-        axis.annotate(
-            label,
-            (seconds, bits),
-            xytext=(-6 if left else 6, 4),
-            textcoords="offset points",
-            ha="right" if left else "left",
-            fontsize=7,
-        )
+    figure, axis = plt.subplots(figsize=(8, 3.8))
+    for (label, seconds, bits, colour), marker in zip(points, cycle("osD^vP*X"), strict=False):
+        axis.plot([seconds], [bits], marker, color=colour, label=label, linestyle="none")
+    axis.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     axis.set_xscale("log")
     axis.set(xlabel="seconds of one bootstrap, 2^15 slots", ylabel="bits", xlim=(4e-3, 100))
     axis.margins(y=0.15)
