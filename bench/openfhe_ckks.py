@@ -59,7 +59,11 @@ def compared(peer: Process, theirs: list[float], ours: list[Record], **fields: A
     )
     medians = [float(line["median"]) for line in ours]
     return stamped(
-        *(last["bench"], last["op"], "ckks", last["params"], medians),
+        last["bench"],
+        last["op"],
+        "ckks",
+        last["params"],
+        medians,
         transfers="excluded",
         security_bits=last["security_bits"],
         pfail_log2=last["pfail_log2"],

@@ -1,0 +1,415 @@
+"""docs/ckks-performance.md: Whorl's CKKS beside TensorFHE's tables and other libraries.
+
+    .venv/bin/python bench/ckks_report.py
+
+Reads bench/results/cpu and bench/results/h200: ckks.jsonl and ckks_bootstrap.jsonl, which
+bench_ckks, bench_ckks_bootstrap and bench/openfhe_ckks.py write, h200/transforms.jsonl, and
+bench/results/peers/h200.jsonl. Writes docs/plots/ckks-*.svg (bench/ckks_plots.py) and the part of
+the page between its markers. Of several records of one thing the last counts. What has no records
+is left out, and the page says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import ckks_plots
+from ckks_records import (
+    BEST,
+    DEVICES,
+    FLOORS,
+    LEVELLED,
+    PHASES,
+    SETS,
+    Measured,
+)
+from common.records import RESULTS, ROOT, peers, read, table, write_measured
+
+# TensorFHE (Fan and others, HPCA 2023). Table V: set, N, L, K, log2 PQ, batch.
+TABLE_5 = (
+    ("Default", "tensorfhe/default", "2^16", 44, 1, 1306, 128),
+    ("ResNet-20", "tensorfhe/resnet20", "2^16", 29, 1, 840, 64),
+    ("Logistic regression", "tensorfhe/logistic", "2^16", 38, 1, 1092, 64),
+    ("LSTM", "tensorfhe/lstm", "2^15", 25, 1, 728, 32),
+    ("Packed bootstrapping", "tensorfhe/packed", "2^16", 57, 1, 1624, 32),
+)
+# Table VI: ms of a batch of 128. CPU and 100x are those that the paper quotes.
+OPERATIONS = {
+    "mult_relin": ("HMULT", "multiply + relinearise"),
+    "rotate": ("HROTATE", "rotate"),
+    "rescale": ("RESCALE", "rescale"),
+    "add": ("HADD", "add"),
+    "mult_plain": ("CMULT", "multiply by a plaintext"),
+}
+TABLE_6 = {
+    "CPU": (338e3, 330e3, 18611, 3609, 3356),
+    "100x, V100": (2227, 2154, 81, 26, 22),
+    "TensorFHE-NT": (2124, 2111, 35, 6, 7.7),
+    "TensorFHE-CO": (1651.2, 1523.2, 9.2, 6, 7.7),
+    "TensorFHE, A100": (851, 852, 7.7, 6, 7.7),
+}
+TABLE_6_BATCH = 128
+# Table VII: ms of a batch of 128 bootstraps; its caption says seconds.
+TABLE_7 = {
+    "CPU": 10168e3,
+    "100x, V100": 42016,
+    "TensorFHE-NT": 76731,
+    "TensorFHE-CO": 70762,
+    "TensorFHE, A100": 32058,
+}
+TABLE_7_BATCH = 128
+# Table VIII: N, set; NTTs, INTTs and HMULTs a second of TensorFHE, and of HEAX on an FPGA.
+TABLE_8 = (
+    (4096, "tensorfhe/A", (910134, 913267, 88048), (195313, 195313, 97656)),
+    (8192, "tensorfhe/B", (449974, 449084, 27564), (90144, 90144, 22536)),
+    (16384, "tensorfhe/C", (209337, 209178, 3825), (41853, 41853, 2616)),
+)
+# Table IX: occupancy. Table X: seconds of a workload, and how many inputs it has. Table XI:
+# operations per watt and second, and J an iteration.
+TABLE_9 = ("90.3 %", "90.1 %", "88.9 %", "85.3 %", "88.1 %")
+TABLE_10 = (
+    ("ResNet-20, 64 images", "88320", "15.9", "316.1", "1320"),
+    ("Logistic regression, 14 iterations, 3 bootstraps", "22784", "7.6", "14.1", "58.27"),
+    ("LSTM, 32 sentences", "27488", "4.4", "123.1", "1015.3"),
+    ("Packed bootstrapping, 32 ciphertexts", "550.4", "0.1", "13.5", "111.3"),
+)
+TABLE_10_BOOTSTRAPS = (13.5, 32)
+TABLE_11 = ("0.57", "0.57", "66.67", "81.30", "66.67")
+
+NOT_MEASURED = "*Not measured yet: there are no records.*"
+
+
+def in_words(ms: float | None) -> str:
+    return "" if ms is None else f"{ms:.3g}" if ms < 1000 else f"{ms:,.0f}"
+
+
+def times(ratio: float) -> str:
+    return f"{ratio:.0f}×" if ratio >= 10 else f"{ratio:.2g}×"
+
+
+def kept(head: list[str], rows: list[list[str]]) -> list[str]:
+    """A table without columns that are empty."""
+    keep = [at for at in range(len(head)) if any(row[at] for row in rows)]
+    return table([head[at] for at in keep], [[row[at] for at in keep] for row in rows])
+
+
+def table_peers(gpu: Measured) -> list[str]:
+    """Measured on the same chip."""
+    theirs = [record for record in peers("h200") if record["scheme"] == "ckks"]
+    names = list(dict.fromkeys(record["peer"] for record in theirs))
+    rows = []
+    for op, label in (*((op, name) for op, (_, name) in OPERATIONS.items()), ("bootstrap", "")):
+        row = [label or "bootstrap, complex"]
+        known: dict[str, float] = {}
+        for name in names:
+            found = [r for r in theirs if (r["peer"], r["op"]) == (name, op)]
+            if found:
+                known[name] = 1e3 * float(found[-1]["median"])
+            row.append(in_words(known.get(name)))
+        of = SETS[BEST if op == "bootstrap" else LEVELLED]
+        alone, cheddar = gpu.latency(op, of), known.get("Cheddar")
+        row += [in_words(alone), in_words(gpu.best(op, of))]
+        row.append(times(cheddar / alone) if cheddar and alone else "")
+        rows.append(row)
+    head = ["", *names, "Whorl, one", "Whorl, a ciphertext of a batch", "Cheddar's time ÷ Whorl's"]
+    lines = kept(head, rows)
+    return lines if gpu.latency("bootstrap", SETS[BEST]) else [*lines, NOT_MEASURED, ""]
+
+
+def table_openfhe(cpu: Measured) -> list[str]:
+    rows = []
+    for op in (*OPERATIONS, "bootstrap"):
+        record = cpu.against_openfhe(op)
+        if record:
+            rows.append(
+                [
+                    OPERATIONS[op][1] if op in OPERATIONS else "bootstrap, complex",
+                    f"`{record['params']}`",
+                    f"`{record['peer_params']}`",
+                    in_words(1e3 * record["peer_median"]),
+                    in_words(1e3 * record["median"]),
+                    f"{record['ratio']:.1f}× "
+                    f"({record['ratio_least']:.1f} … {record['ratio_most']:.1f})",
+                    str(record["runs"]),
+                    f"{record['peer_bits']:.1f}, {record['bits']:.1f}" if "bits" in record else "",
+                ]
+            )
+    if not rows:
+        return [NOT_MEASURED, ""]
+    head = ["", "Whorl's parameters", "OpenFHE's", "OpenFHE, ms", "Whorl, ms"]
+    head += ["OpenFHE's time ÷ Whorl's (least … most)", "rounds", "bits, OpenFHE and Whorl"]
+    return kept(head, rows)
+
+
+def table_phases(cpu: Measured, gpu: Measured) -> list[str]:
+    columns = {}
+    for measured in (gpu, cpu):
+        for real in (False, True):
+            found = measured.phases(SETS[BEST], real)
+            if found:
+                name = f"{DEVICES[measured.device]}, {'real' if real else 'complex'}"
+                columns[name] = found, measured.latency("bootstrap", SETS[BEST], real)
+    if not columns:
+        return [NOT_MEASURED, ""]
+    rows = []
+    for label, ops in PHASES.items():
+        row = [label, *(in_words(sum(found[op] for op in ops)) for found, _ in columns.values())]
+        rows.append([*row, *(f"{each:.2f}" if each else "" for each in FLOORS[label])])
+    floors = [f"{sum(each):.2f}" for each in zip(*FLOORS.values(), strict=True)]
+    sums = [in_words(sum(found.values())) for found, _ in columns.values()]
+    rows.append(["sum of the steps", *sums, *floors])
+    rows.append(["a whole bootstrap", *(in_words(ms) for _, ms in columns.values()), "", "", ""])
+    head = ["step, ms", *columns, "floor: instructions", "with INT8 conversions", "bytes"]
+    return table(head, rows)
+
+
+def table_batches(gpu: Measured) -> list[str]:
+    rows = []
+    for op, label, name, real in (
+        ("mult_relin", "multiply + relinearise", LEVELLED, False),
+        ("rotate", "rotate", LEVELLED, False),
+        ("bootstrap", "bootstrap, complex", BEST, False),
+        ("bootstrap", "bootstrap, real", BEST, True),
+    ):
+        for batch, ms in gpu.batches(op, SETS[name], real):
+            rows.append([label, f"`{name}`", str(batch), in_words(ms), f"{1000 / ms:,.0f}"])
+    if not rows:
+        return [NOT_MEASURED, ""]
+    return table(["", "set", "batch", "ms a ciphertext", "a second"], rows)
+
+
+def table_bits(all_measured: list[Measured]) -> list[str]:
+    rows = []
+    for measured in all_measured:
+        for record in measured.bits():
+            rows.append(
+                [
+                    DEVICES[measured.device],
+                    f"`{record['params']}`",
+                    record["values"],
+                    str(record["runs"]),
+                    f"{record['median']:.1f}",
+                ]
+            )
+    if not rows:
+        return [NOT_MEASURED, ""]
+    return table(["", "parameters", "values", "ciphertexts", "bits of the worst slot"], rows)
+
+
+def table_5(all_measured: list[Measured]) -> list[str]:
+    rows = []
+    for label, name, ring, levels, special, log_pq, batch in TABLE_5:
+        known = [found for each in all_measured if (found := each.security(SETS[name]))]
+        rows.append(
+            [
+                label,
+                *(str(x) for x in (ring, levels, special, log_pq, batch)),
+                f"`{name}`",
+                f"{levels + 1} + {special}",
+                f"{min(known):.0f}" if known else "",
+            ]
+        )
+    head = ["", "N", "L", "K", "log2 PQ", "batch", "Whorl's set", "limbs"]
+    return kept([*head, "bits of security"], rows)
+
+
+def table_6(gpu: Measured, cpu: Measured) -> list[str]:
+    """Milliseconds a ciphertext."""
+    of = SETS["tensorfhe/default"]
+    rows = [
+        [f"paper: {name}", str(TABLE_6_BATCH), *(in_words(ms / TABLE_6_BATCH) for ms in figures)]
+        for name, figures in TABLE_6.items()
+    ]
+    for measured in (gpu, cpu):
+        for batch in measured.batch_sizes(of):
+            found = [dict(measured.batches(op, of)).get(batch) for op in OPERATIONS]
+            label = f"Whorl, {DEVICES[measured.device]}"
+            rows.append([label, str(batch), *(in_words(ms) for ms in found)])
+    lines = table(["ms a ciphertext", "batch", *(name for name, _ in OPERATIONS.values())], rows)
+    if not gpu.batch_sizes(of):
+        lines += ["*Whorl on an H200 has not been measured with this set yet.*", ""]
+    return lines
+
+
+def table_7(gpu: Measured, cpu: Measured) -> list[str]:
+    rows = [
+        [f"paper: {name}", "L = 34, dnum 5", str(TABLE_7_BATCH), in_words(ms / TABLE_7_BATCH), ""]
+        for name, ms in TABLE_7.items()
+    ]
+    for measured in (gpu, cpu):
+        for name in ("tensorfhe/bootstrap", BEST):
+            for real in (False, True):
+                bits = measured.worst_bits(SETS[name], real)
+                for batch, ms in measured.batches("bootstrap", SETS[name], real):
+                    row = [f"Whorl, {DEVICES[measured.device]}"]
+                    row += [f"`{name}`, {'real' if real else 'complex'}", str(batch), in_words(ms)]
+                    rows.append([*row, f"{bits:.1f}" if bits else ""])
+    lines = kept(["", "set", "batch", "ms a bootstrap", "bits of the worst slot"], rows)
+    if not gpu.batches("bootstrap", SETS["tensorfhe/bootstrap"]):
+        lines += ["*`tensorfhe/bootstrap` has not been measured on an H200 yet.*", ""]
+    return lines
+
+
+def transforms(op: str, N: int) -> float | None:
+    """A second, of 32-bit words in large batches."""
+    found = [
+        float(record["median"])
+        for record in read(RESULTS / "h200" / "transforms.jsonl")
+        if record["op"] == op and record["params"].startswith(f"N={N} word=32")
+    ]
+    return found[-1] if found else None
+
+
+def table_8(gpu: Measured) -> list[str]:
+    rows = []
+    for N, name, theirs, heax in TABLE_8:
+        best = gpu.best("mult_relin", SETS[name])
+        ours = (transforms("ntt", N), transforms("intt", N), 1e3 / best if best else None)
+        for op, paper, fpga, own in zip(("NTT", "INTT", "HMULT"), theirs, heax, ours, strict=True):
+            row = [f"{op}, `{name}`, N = {N:,}", f"{fpga:,}", f"{paper:,}"]
+            rows.append([*row, f"{own:,.0f}" if own else "", times(own / paper) if own else ""])
+    head = ["a second", "paper: HEAX, FPGA", "paper: TensorFHE, A100", "Whorl, H200"]
+    lines = kept([*head, "Whorl's speed ÷ TensorFHE's"], rows)
+    if not all(gpu.best("mult_relin", SETS[name]) for _, name, _, _ in TABLE_8):
+        lines += ["*HMULT of these sets has not been measured on an H200 yet.*", ""]
+    return lines
+
+
+def tables_9_to_11(gpu: Measured) -> list[str]:
+    names = [name for name, _ in OPERATIONS.values()]
+    lines = [
+        "### Table IX: occupancy",
+        "",
+        *table(["", *names], [["paper: TensorFHE", *TABLE_9]]),
+        "Occupancy was not measured: it counts warps, and not what they do. "
+        "[What limits a bootstrap](performance/bootstrapping-gpu.md) has the shares of bandwidth "
+        "and of issue slots that its kernels reach.",
+        "",
+        "### Tables X and XI: workloads and energy",
+        "",
+        *table(
+            ["", "CPU, s", "CraterLake (ASIC), s", "TensorFHE, s", "TensorFHE, J an iteration"],
+            [list(row) for row in TABLE_10],
+        ),
+    ]
+    seconds, count = TABLE_10_BOOTSTRAPS
+    theirs = 1e3 * seconds / count
+    ours = gpu.best("bootstrap", SETS[BEST])
+    lines.append(
+        f"TensorFHE's packed bootstrapping takes {in_words(theirs)} ms a ciphertext at L = 57. "
+        + (
+            f"Whorl's takes {in_words(ours)} ms with `{BEST}`, which has 128 bits of security and "
+            "other levels."
+            if ours
+            else "Whorl's has no record on an H200 yet."
+        )
+    )
+    lines += [
+        "The other workloads were not measured, and neither was Whorl's bootstrap at L = 57, for "
+        "which there is a chain of primes (`tensorfhe/packed`) but no bootstrap.",
+        "",
+        *table(["operations a second and watt", *names], [["paper: TensorFHE", *TABLE_11]]),
+        "Power was not measured: the machine with the GPU does not record it with the times.",
+        "",
+    ]
+    return lines
+
+
+def measured(plots: Path) -> list[str]:
+    """The part of the page that is made of records; its plots go to a folder."""
+    cpu, gpu = Measured("cpu"), Measured("h200")
+    drawn = ckks_plots.draw(cpu, gpu, plots)
+
+    def plot(name: str, what: str) -> list[str]:
+        return [f"![{what}](plots/{name})", ""] if name in drawn else []
+
+    lines = [
+        "## How Whorl compares with other libraries on an H200",
+        "",
+        "The table gives milliseconds; the data lies on the device, and N is 2^16 everywhere. "
+        "Whorl's operations have 42 of 44 limbs and 11 special ones, at 128 bits of security; its "
+        f"bootstrap is that of `{BEST}`, with 47 + 12 limbs. Cheddar's set has 47 + 12 limbs; "
+        "Phantom and HEonGPU have 45 + 9 limbs of 64 bits. A bootstrap has 2^15 complex slots. "
+        "Whorl's and Cheddar's leave 13 levels of 2^40; what HEonGPU's leaves was not noted. "
+        "*Whorl, one* is waited for. Records: `bench/results/peers/h200.jsonl`.",
+        "",
+        *table_peers(gpu),
+        "## How Whorl compares with OpenFHE on one thread",
+        "",
+        "OpenFHE's wheel and Whorl run in one run of `bench/openfhe_ckks.py`, and the clock counts "
+        "CPU time of one thread. For operations they take turns, and ratios are of rounds. A "
+        "bootstrap of OpenFHE takes 16 GB, so its rounds come first. Other programs shared the "
+        "machine's two cores, which makes both slower. OpenFHE has words of 64 bits and at least "
+        "128 bits of security by its own tables. For a bootstrap both leave 13 levels; OpenFHE's "
+        "scale is the largest with which that many levels and four digits fit, and gives fewer "
+        "bits. The bits are those of the worst slot of one ciphertext of random values.",
+        "",
+        *table_openfhe(cpu),
+        "## Where the time of a bootstrap goes",
+        "",
+        *plot("ckks-phases.svg", "Steps of a bootstrap and their floors"),
+        "Each step was measured by itself, with the wait for it. The floors are those of an H200 "
+        "for complex values, and come from a model: 11,020 transforms of a limb, 6.0 G "
+        "multiply-adds of base conversion, 2.5 G of keys and plaintexts, 5.0 GB of keys. *Floor: "
+        "instructions* is the time of the CUDA cores if they do everything, *with INT8 "
+        "conversions* the same if tensor cores convert bases, and *bytes* the time to read keys, "
+        "plaintexts and ciphertexts once.",
+        "",
+        *table_phases(cpu, gpu),
+        "[What limits a bootstrap](performance/bootstrapping-gpu.md) says which kernels take the "
+        "time.",
+        "",
+        "## How precise a bootstrap is",
+        "",
+        *plot("ckks-precision.svg", "Bits of precision against time"),
+        *table_bits([gpu, cpu]),
+        "## How throughput grows with the batch",
+        "",
+        *plot("ckks-batches.svg", "Throughput against batch"),
+        *table_batches(gpu),
+        "## How Whorl compares with TensorFHE",
+        "",
+        "TensorFHE (Fan and others, HPCA 2023) ran on one A100 of 40 GB. The tables therefore "
+        "compare chips as well as programs. Its figures are of batches; here they are divided by "
+        "the batch.",
+        "",
+        "### Table V: parameters",
+        "",
+        *table_5([gpu, cpu]),
+        "### Table VI: operations",
+        "",
+        *table_6(gpu, cpu),
+        "### Table VII: bootstraps",
+        "",
+        "The caption says seconds. Beside Table X, which has 13.5 s for 32 ciphertexts, only "
+        "milliseconds of a batch fit.",
+        "",
+        *table_7(gpu, cpu),
+        "### Table VIII: transforms and multiplications",
+        "",
+        "Whorl's transforms are those of `bench/results/h200/transforms.jsonl`: 32-bit words, "
+        "primes of 27 bits. They are of one limb, as HEAX's are; the paper does not say what it "
+        "counts as a transform.",
+        "",
+        *table_8(gpu),
+        *tables_9_to_11(gpu),
+    ]
+    for found in (cpu, gpu):
+        if found.commits:
+            lines.append(
+                f"{DEVICES[found.device]}: `bench/results/{found.device}/ckks.jsonl` and "
+                f"`ckks_bootstrap.jsonl`, commits {', '.join(sorted(found.commits))}."
+            )
+    return lines
+
+
+def main() -> int:
+    plots = ROOT / "docs/plots"
+    plots.mkdir(exist_ok=True)
+    write_measured(ROOT / "docs/ckks-performance.md", "bench/ckks_report.py", measured(plots))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

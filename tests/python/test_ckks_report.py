@@ -1,0 +1,101 @@
+"""docs/ckks-performance.md says what the records say, and new records reach its tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from support import ROOT
+
+pytest.importorskip("matplotlib")
+
+BOOTSTRAP = "depth=13, scale=2^40, N=65536, limbs 47 + 12, dnum 4, slots 32768, complex"
+OPERATION = "depth=30, scale=2^40, N=65536, limbs 42 of 44 + 11, dnum 4"
+STEPS = ("to_coefficients", "raise", "to_slots", "angles", "sine", "result")
+
+
+@pytest.fixture
+def report(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    import ckks_report
+
+    return ckks_report
+
+
+def record(op: str, params: str, median: float, **members: Any) -> str:
+    line = {"op": op, "params": params, "median": median, "batch": 1, "peer": None}
+    more = {"security_bits": 128.2, "commit": "abc1234"}
+    return json.dumps({**line, **more, **members}) + "\n"
+
+
+def test_the_page_agrees_with_the_records(report: ModuleType, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "ckks-performance.md").read_text(encoding="utf-8")
+    between = page.split("<!-- measured: bench/ckks_report.py -->")[1]
+    between = between.split("<!-- end of measured -->")[0]
+    lines = report.measured(tmp_path)
+    assert between.strip().splitlines() == "\n".join(lines).strip().splitlines(), (
+        "run .venv/bin/python bench/ckks_report.py"
+    )
+    for drawn in tmp_path.glob("*.svg"):
+        assert (ROOT / "docs" / "plots" / drawn.name).exists(), drawn.name
+
+
+def test_records_of_a_gpu_reach_tables_and_plots(
+    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ckks_records
+
+    folder = tmp_path / "h200"
+    folder.mkdir()
+    bootstraps = [
+        record("bootstrap", BOOTSTRAP, 1.0),  # of two records the last counts
+        record("bootstrap", BOOTSTRAP, 0.0125),
+        record("bootstrap", BOOTSTRAP, 0.072, batch=8),
+        record("bootstrap", BOOTSTRAP.replace("32768", "256"), 0.005),
+        record("bootstrap_bits", BOOTSTRAP, 21.25, values="random", runs=100),
+        record("bootstrap_bits", BOOTSTRAP, 20.75, values="constant 1", runs=1),
+        *(record(op, BOOTSTRAP, 1e-3 * (i + 1)) for i, op in enumerate(STEPS)),
+    ]
+    (folder / "ckks_bootstrap.jsonl").write_text("".join(bootstraps))
+    operations = [
+        record("mult_relin", OPERATION, 300e-6, waited=True),
+        record("mult_relin", OPERATION, 280e-6, waited=False),
+        record("mult_relin", OPERATION, 1600e-6, waited=False, batch=8),
+        record(
+            "mult_relin",
+            "depth=44, scale=2^28, N=65536, limbs 45 of 45 + 1, dnum 45",
+            0.0896,
+            waited=False,
+            batch=128,
+        ),
+    ]
+    (folder / "ckks.jsonl").write_text("".join(operations))
+    monkeypatch.setattr(ckks_records, "RESULTS", tmp_path)
+
+    page = "\n".join(report.measured(tmp_path))
+    rows = page.splitlines()
+    assert "| multiply + relinearise | 0.42 | 1.35 | 3.14 | 0.3 | 0.2 | 1.4× |" in rows
+    assert "| bootstrap, complex | 21 |  | 76.4 | 12.5 | 9 | 1.7× |" in rows
+    assert "| coefficients to slots | 3 | 1.31 | 0.94 | 1.00 |" in rows
+    assert "| raise, and split real from imaginary | 6 | 0.12 | 0.09 | 0.03 |" in rows
+    assert "| a whole bootstrap | 12.5 |  |  |  |" in rows
+    assert "| bootstrap, complex | `W128_L13_B20` | 8 | 9 | 111 |" in rows
+    assert "| Whorl, H200 | 128 | 0.7 |  |  |  |  |" in rows
+    assert "| Whorl, H200 | `W128_L13_B20`, complex | 8 | 9 | 20.8 |" in rows
+    drawn = {path.name for path in tmp_path.glob("*.svg")}
+    assert drawn == {"ckks-phases.svg", "ckks-precision.svg", "ckks-batches.svg"}
+    for name in drawn:
+        assert f"](plots/{name})" in page
+
+
+def test_params_that_are_not_of_ckks_are_refused(report: ModuleType) -> None:
+    import ckks_records
+
+    with pytest.raises(ValueError, match="state no N and limbs"):
+        ckks_records.shape_of("depth=1")
+    assert ckks_records.shape_of(OPERATION) == (65536, 44, 11)
+    assert ckks_records.is_full(BOOTSTRAP)
+    assert not ckks_records.is_full(BOOTSTRAP.replace("32768", "256"))
