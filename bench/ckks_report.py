@@ -342,8 +342,10 @@ def measured(plots: Path) -> list[str]:
         "bootstrap of OpenFHE takes 16 GB, so its rounds come first. Other programs shared the "
         "machine's two cores, which makes both slower. OpenFHE has words of 64 bits and at least "
         "128 bits of security by its own tables. For a bootstrap both leave 13 levels; OpenFHE's "
-        "scale is the largest with which that many levels and four digits fit, and gives fewer "
-        "bits. The bits are those of the worst slot of one ciphertext of random values.",
+        "scale is the largest with which that many levels and four digits fit at this N. "
+        "It is made for larger scales, with fewer levels or a larger N, and is far less precise "
+        "here, so that its row compares time and not quality. The bits are those of the worst "
+        "slot of one ciphertext of random values.",
         "",
         *table_openfhe(cpu),
         "## Where the time of a bootstrap goes",

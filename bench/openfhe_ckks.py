@@ -111,6 +111,7 @@ def main() -> int:
         shape = ["--depth", str(depth), "--scale-bits", str(scale_bits), "--dnum", str(DNUM)]
         command = [str(options.benches / "bench_ckks_bootstrap"), "--quick", *shape]
         peer = peer_of(options.peer_python, "bootstrap", depth, *PEER_BOOTSTRAP)
+        assert peer.about["levels"] == depth, peer.about
         request = json.dumps({"op": "bootstrap", "runs": 1})
         theirs = [peer.seconds(request) for _ in range(options.bootstraps)]
         peer.end()
