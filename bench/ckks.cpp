@@ -79,13 +79,14 @@ int run(CommandLine& line) {
   const Array a = upload(x), b = upload(y), product = server.multiply(a, b, {true, false});
 
   // What is timed must be right.
-  const auto got = client.decrypt_raw(server.download(server.rotate(server.rescale(product), 1)));
+  const Array turned = server.rotate(server.rescale(product), 1);
+  const auto got = client.decrypt_raw(server.download(turned));
   double worst = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     const std::size_t next = i / p.slots() * p.slots() + (i + 1) % p.slots();
     worst = std::max(worst, std::abs(got[i] - x[next] * y[next]));
   }
-  if (!(worst < std::exp2(-0.3 * std::log2(p.scale(0)))))
+  if (!(worst < 8 * std::exp2(turned.info().error)))
     throw Error("the product is off by " + std::to_string(worst));
 
   // The plaintext lies on the device too.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +21,9 @@ STEPS = ("to_coefficients", "raise", "to_slots", "angles", "sine", "result")
 @pytest.fixture
 def report(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    # The applications have a package of the same name as the benches.
+    for name in [name for name in sys.modules if name.split(".")[0] == "common"]:
+        monkeypatch.delitem(sys.modules, name)
     import ckks_report
 
     return ckks_report

@@ -40,9 +40,11 @@ std::vector<Measured> read_table() {
   std::ifstream file(kTable);
   std::vector<Measured> rows;
   for (std::string line; std::getline(file, line);) {
-    const bool binary = line.find("\"binary\"") != std::string::npos;
-    rows.push_back({binary ? SecretKind::binary : SecretKind::ternary, number(line, "log2q"),
-                    number(line, "n"), number(line, "min")});
+    const auto is = [&](const char* name) { return line.find(name) != std::string::npos; };
+    const SecretKind secret = is("\"binary\"")     ? SecretKind::binary
+                              : is("\"sparse32\"") ? SecretKind::sparse32
+                                                   : SecretKind::ternary;
+    rows.push_back({secret, number(line, "log2q"), number(line, "n"), number(line, "min")});
   }
   return rows;
 }
