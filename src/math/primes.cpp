@@ -1,7 +1,9 @@
 #include "math/primes.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <string>
 
 #include "math/modulus.h"
@@ -95,6 +97,22 @@ std::vector<uint64_t> ntt_primes(unsigned bits, uint64_t N, size_t count) {
     primes.push_back(bound);
   }
   return primes;
+}
+
+std::vector<uint64_t> ntt_primes_below(double log2_bound, uint64_t N, size_t count,
+                                       std::span<const uint64_t> taken) {
+  std::vector<uint64_t> primes;
+  for (auto bound = static_cast<uint64_t>(std::exp2(log2_bound)); primes.size() < count;) {
+    bound = ntt_prime_below(bound, N);
+    if (std::find(taken.begin(), taken.end(), bound) == taken.end()) primes.push_back(bound);
+  }
+  return primes;
+}
+
+double log2_of_product(std::span<const uint64_t> numbers) {
+  double sum = 0;
+  for (const uint64_t each : numbers) sum += std::log2(static_cast<double>(each));
+  return sum;
 }
 
 uint64_t primitive_root_of_unity(uint64_t q, uint64_t order) {

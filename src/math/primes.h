@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace whorl::math {
@@ -18,6 +19,14 @@ uint64_t ntt_prime_below(uint64_t bound, uint64_t N);
 /// The count largest primes of exactly `bits` bits with q = 1 mod 2N, descending. bits <= 61.
 /// Throws ParameterError when there are fewer.
 std::vector<uint64_t> ntt_primes(unsigned bits, uint64_t N, size_t count);
+
+/// The count largest primes q < 2^log2_bound with q = 1 mod 2N that are not among `taken`,
+/// descending. log2_bound <= 61. Throws ParameterError when there are fewer.
+std::vector<uint64_t> ntt_primes_below(double log2_bound, uint64_t N, size_t count,
+                                       std::span<const uint64_t> taken = {});
+
+/// log2 of the product of numbers.
+double log2_of_product(std::span<const uint64_t> numbers);
 
 /// A root of unity mod the prime q of exactly this order, a power of two dividing q - 1. Always the
 /// same one: g^((q-1)/order) for the smallest g >= 2 that gives that order. (Files and test vectors

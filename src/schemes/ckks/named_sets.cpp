@@ -10,43 +10,27 @@ namespace whorl::ckks {
 
 namespace {
 
-/// The largest primes below 2^bits that are not among those.
-std::vector<std::uint64_t> primes_below(double bits, std::uint32_t N, unsigned count,
-                                        const std::vector<std::uint64_t>& taken = {}) {
-  std::vector<std::uint64_t> out;
-  for (auto bound = static_cast<std::uint64_t>(std::exp2(bits)); out.size() < count;) {
-    bound = math::ntt_prime_below(bound, N);
-    if (std::ranges::find(taken, bound) == taken.end()) out.push_back(bound);
-  }
-  return out;
-}
-
-double log2_of(const std::vector<std::uint64_t>& primes) {
-  double sum = 0;
-  for (const std::uint64_t q : primes) sum += std::log2(static_cast<double>(q));
-  return sum;
-}
-
 /// A prime a level, as papers count them: L + 1 in the chain and K special ones, together log2_PQ
 /// bits. Digits have K primes. The first prime and the special ones have `largest` bits.
 ParameterLiteral prime_a_level(std::uint32_t N, unsigned L, unsigned K, double log2_PQ,
                                double largest) {
   ParameterLiteral p;
   p.N = N;
-  p.special = primes_below(largest, N, K + 1);
+  p.special = math::ntt_primes_below(largest, N, K + 1);
   p.chain = {p.special.back()};
   p.special.pop_back();
-  const double rest = log2_PQ - log2_of(p.special) - log2_of(p.chain);
+  const double rest = log2_PQ - math::log2_of_product(p.special) - math::log2_of_product(p.chain);
   std::vector<std::uint64_t> others;
-  for (double bits = rest / L; others.empty() || log2_of(others) < rest - 0.5; bits += 0.01) {
+  for (double bits = rest / L; others.empty() || math::log2_of_product(others) < rest - 0.5;
+       bits += 0.01) {
     std::vector<std::uint64_t> taken = p.special;
     taken.push_back(p.chain[0]);
-    others = primes_below(bits, N, L, taken);
+    others = math::ntt_primes_below(bits, N, L, taken);
   }
   p.chain.insert(p.chain.end(), others.begin(), others.end());
   for (unsigned l = 0; l <= L; ++l) p.levels.push_back({0, l + 1});
   p.digit_limbs = K;
-  p.log2_scale = std::floor(std::min(rest / L, log2_of({p.chain[0]}) - 2));
+  p.log2_scale = std::floor(std::min(rest / L, std::log2(static_cast<double>(p.chain[0])) - 2));
   return p;
 }
 
@@ -55,9 +39,9 @@ ParameterLiteral prime_a_level(std::uint32_t N, unsigned L, unsigned K, double l
 ParameterLiteral tensorfhe_bootstrap() {
   ParameterLiteral p;
   p.N = 65536;
-  p.special = primes_below(31, p.N, 7);
+  p.special = math::ntt_primes_below(31, p.N, 7);
   const auto add = [&](double bits, unsigned count, unsigned a_level) {
-    for (const std::uint64_t q : primes_below(bits, p.N, count)) p.chain.push_back(q);
+    for (const std::uint64_t q : math::ntt_primes_below(bits, p.N, count)) p.chain.push_back(q);
     for (unsigned i = 0; i < count; i += a_level) {
       const unsigned before = p.levels.empty() ? 0 : p.levels.back().mains;
       p.levels.push_back({0, before + a_level});

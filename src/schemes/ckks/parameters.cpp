@@ -133,15 +133,10 @@ Digest digest_of(const ParameterLiteral& p) {
                          std::bit_cast<std::uint64_t>(b.log2_ratio));
 }
 
-double log2_of(const std::vector<std::uint64_t>& primes) {
-  double sum = 0;
-  for (const std::uint64_t q : primes) sum += std::log2(static_cast<double>(q));
-  return sum;
-}
-
 lattice::SecurityBound security_of(const ParameterLiteral& p) {
-  return lattice::estimate_security(p.N, log2_of(p.chain) + log2_of(p.special), p.sigma,
-                                    lattice::SecretKind::ternary);
+  return lattice::estimate_security(
+      p.N, math::log2_of_product(p.chain) + math::log2_of_product(p.special), p.sigma,
+      lattice::SecretKind::ternary);
 }
 
 /// Of the key to the sparse secret, modulo the primes of its layout. Other weights than 32 were not
@@ -243,14 +238,6 @@ void add_bootstrap(Pattern& p, const BootstrapLiteral& b, unsigned word_bits) {
   }
 }
 
-/// The largest primes below 2^bits, descending.
-std::vector<std::uint64_t> primes_below(double bits, std::uint32_t N, unsigned count) {
-  std::vector<std::uint64_t> out;
-  auto bound = static_cast<std::uint64_t>(std::exp2(bits));
-  for (; out.size() < count; bound = out.back()) out.push_back(math::ntt_prime_below(bound, N));
-  return out;
-}
-
 /// With primes for bootstrapping. All keys are modulo all primes, so P is only as large as digits
 /// need, and the others may be smaller by some part of a bit.
 ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, std::uint32_t N,
@@ -270,19 +257,16 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
   p.log2_scale = r.scale_bits;
   p.digit_limbs = (limbs + dnum - 1) / dnum;
   p.chain = math::ntt_primes(pattern.terminal_bits, N, pattern.terminals);
-  const auto add = [&](const std::vector<std::uint64_t>& primes) {
-    for (const std::uint64_t q : primes)
-      if (std::ranges::find(p.chain, q) == p.chain.end()) p.chain.push_back(q);
+  const auto add = [&](double bits, unsigned count) {
+    const auto primes = math::ntt_primes_below(bits, N, count, p.chain);
+    p.chain.insert(p.chain.end(), primes.begin(), primes.end());
   };
   if (r.word_bits == 64) {
-    constexpr unsigned sine_bits = 59;
-    add(primes_below(pattern.main_bits, N, users));
-    for (std::uint64_t bound = std::uint64_t{1} << sine_bits; p.chain.size() < limbs;) {
-      bound = math::ntt_prime_below(bound, N);
-      add({bound});
-    }
+    constexpr double sine_bits = 59;
+    add(pattern.main_bits, users);
+    add(sine_bits, mains - users);
   } else {
-    add(primes_below(pattern.main_bits - fewer_bits, N, mains));
+    add(pattern.main_bits - fewer_bits, mains);
   }
   double digit = 0;
   for (unsigned first = 0; first < limbs; first += p.digit_limbs) {
@@ -292,8 +276,8 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
     digit = std::max(digit, bits);
   }
   // A digit 2^4 times smaller than P adds less than the division's rounding.
-  p.special = primes_below(std::min(digit / p.digit_limbs + 0.4, r.word_bits == 64 ? 60.0 : 31.0),
-                           N, p.digit_limbs);
+  p.special = math::ntt_primes_below(
+      std::min(digit / p.digit_limbs + 0.4, r.word_bits == 64 ? 60.0 : 31.0), N, p.digit_limbs);
   return p;
 }
 
@@ -340,8 +324,8 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   state->digest = digest_of(literal);
   const lattice::SecurityBound security = security_of(literal);
   state->security = security.bits;
-  state->log2_P = log2_of(literal.special);
-  state->log2_QP = log2_of(literal.chain) + state->log2_P;
+  state->log2_P = math::log2_of_product(literal.special);
+  state->log2_QP = math::log2_of_product(literal.chain) + state->log2_P;
   const std::optional<BootstrapLiteral>& bootstrap = literal.bootstrap;
   const std::size_t depth = literal.levels.size() - 1 - (bootstrap ? bootstrap->above() : 0);
   long double before = 0, scale = std::exp2(static_cast<long double>(literal.log2_scale));
@@ -406,8 +390,9 @@ Parameters Parameters::choose(const Requirements& r) {
     }
     const lattice::SecurityBound security = security_of(literal);
     if (security.bits >= 128) return literal;
-    why = "N = " + std::to_string(literal.N) +
-          " with log2 QP = " + math::text_of(log2_of(literal.chain) + log2_of(literal.special)) +
+    why = "N = " + std::to_string(literal.N) + " with log2 QP = " +
+          math::text_of(math::log2_of_product(literal.chain) +
+                        math::log2_of_product(literal.special)) +
           ": the estimated security is " + lattice::describe(security) +
           ", but 128 bits are needed";
     return std::nullopt;

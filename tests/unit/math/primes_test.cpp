@@ -86,6 +86,18 @@ TEST(MathPrimes, the_smallest_generator_is_taken) {
   EXPECT_EQ(primitive_root_of_unity(2, 1), 1U);
 }
 
+TEST(MathPrimes, the_largest_that_are_not_taken) {
+  constexpr uint64_t N = 1024;
+  const std::vector<uint64_t> five = ntt_primes_below(27, N, 5);
+  EXPECT_EQ(five, ntt_primes(27, N, 5));
+  EXPECT_EQ(ntt_primes_below(27, N, 3, std::vector{five[0], five[2]}),
+            (std::vector{five[1], five[3], five[4]}));
+  EXPECT_LT(ntt_primes_below(26.5, N, 1)[0], 94906266U);
+  EXPECT_NEAR(log2_of_product(five), 5 * 27, 0.01);
+  EXPECT_EQ(log2_of_product(std::vector<uint64_t>{}), 0);
+  EXPECT_THROW(ntt_primes_below(14, N, 50), ParameterError);
+}
+
 TEST(MathPrimes, bad_arguments_throw) {
   EXPECT_THROW(ntt_prime_below(uint64_t{1} << 27, 1000), ParameterError);
   EXPECT_THROW(ntt_prime_below(uint64_t{1} << 27, 0), ParameterError);
