@@ -224,9 +224,9 @@ Array evaluate(const Server& server, const Array& x, const Polynomial& p) {
                      std::to_string(p.depth()) + " levels, and the ciphertext has " +
                      std::to_string(info.level));
   const unsigned depth = std::max(1u, static_cast<unsigned>(std::bit_width(p.degree())));
+  Array u = server.relinearise(x);
   if (p.basis == Polynomial::Basis::monomial)
-    return Evaluation(server, x, p).run(p.coefficients, depth);
-  Array u = x;
+    return Evaluation(server, u, p).run(p.coefficients, depth);
   if (p.low != -1 || p.high != 1) {
     const double middle = (p.low + p.high) / 2;
     if (middle != 0) u = server.add_scalar(u, -middle);

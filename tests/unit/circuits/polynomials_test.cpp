@@ -70,6 +70,20 @@ TEST(CkksPolynomials, OtherIntervalsAndMonomials) {
   party.expect(points(-1, 1), 1, {{0.25}});
 }
 
+TEST(CkksPolynomials, ProductsOfThreePartsAreRelinearisedFirst) {
+  const Party party(6);
+  const std::vector<double> x = points(-1, 1);
+  const Array a = party.encrypt(x, 1);
+  const Array square = party.server.multiply(a, a, {.relinearised = false});
+  ASSERT_EQ(square.info().parts, 3u);
+  Polynomial power{{0.25, -0.5, 0, 1}};
+  power.basis = Polynomial::Basis::monomial;
+  for (const Polynomial& p : {approximate([](double t) { return std::cos(t); }, 0, 1, 5), power}) {
+    const std::vector<double> got = party.decrypt(evaluate(party.server, square, p));
+    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(got[i], p(x[i] * x[i]), 1e-4) << x[i];
+  }
+}
+
 TEST(CkksPolynomials, WhatCannotBeRightIsRefused) {
   const Party party(3);
   const Polynomial p = approximate([](double x) { return x * x; }, -1, 1, 7);
