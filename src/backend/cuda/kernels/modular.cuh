@@ -37,15 +37,23 @@ WHORL_HOST_DEVICE Word mul_high(Word a, Word b) {
   }
 }
 
+/// The smaller of x and x + by, whose sum wraps: one instruction from sm_90 on.
+WHORL_HOST_DEVICE std::uint32_t least_of_sum(std::uint32_t x, std::uint32_t by) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  return __viaddmin_u32(x, by, x);
+#else
+  const std::uint32_t sum = x + by;
+  return sum < x ? sum : x;
+#endif
+}
+
 /// x - q where x >= q, else x, for any x and q: in [0, max(q, x - q)].
 template <class Word>
 WHORL_HOST_DEVICE Word subtract_once(Word x, Word q) {
-  const Word d = x - q;
-  if constexpr (sizeof(Word) == 4) {
-    return d < x ? d : x;  // an unsigned minimum: one instruction, and d wraps where x < q
-  } else {
-    return x >= q ? d : x;
-  }
+  if constexpr (sizeof(Word) == 4)
+    return least_of_sum(x, 0u - q);  // the difference wraps where x < q
+  else
+    return x >= q ? x - q : x;
 }
 
 /// a + b mod q for a, b < q < 2^(w-1).
@@ -57,12 +65,10 @@ WHORL_HOST_DEVICE Word add_mod(Word a, Word b, Word q) {
 template <class Word>
 WHORL_HOST_DEVICE Word sub_mod(Word a, Word b, Word q) {
   const Word d = a - b;
-  if constexpr (sizeof(Word) == 4) {
-    const Word e = d + q;  // the smaller of both is the one that did not wrap
-    return e < d ? e : d;
-  } else {
+  if constexpr (sizeof(Word) == 4)
+    return least_of_sum(d, q);  // the smaller of both is the one that did not wrap
+  else
     return a >= b ? d : d + q;
-  }
 }
 /// -a mod q for a < q.
 template <class Word>

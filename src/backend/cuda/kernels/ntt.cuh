@@ -61,20 +61,40 @@ WHORL_HOST_DEVICE Twiddle<Word> load_twiddle(const Twiddle<Word>* from) {
 #endif
 }
 
+/// Multiples of a modulus that butterflies add. They come from two_q, which a kernel is given: of
+/// multiples of q the compiler makes products anew in each butterfly, and then an addition and a
+/// minimum are no longer one instruction.
+template <int headroom, class Word>
+struct Multiples {
+  Word q, two_q, minus_half;  ///< minus_half = -headroom/2·q
+
+  WHORL_HOST_DEVICE explicit Multiples(const NttLimb<Word>& limb)
+      : q(limb.q),
+        two_q(limb.two_q),
+        minus_half(Word{0} - static_cast<Word>(headroom / 4) * limb.two_q) {}
+  template <int k>
+  WHORL_HOST_DEVICE Word times() const {
+    return k == 2 ? two_q : static_cast<Word>(k) * q;
+  }
+};
 /// From below bound·q to below ceil(bound / 2)·q.
-template <int bound, class Word>
-WHORL_HOST_DEVICE Word halve_bound(Word x, Word q) {
-  return subtract_once<Word>(x, static_cast<Word>((bound + 1) / 2) * q);
+template <int bound, int headroom, class Word>
+WHORL_HOST_DEVICE Word halve_bound(Word x, const Multiples<headroom, Word>& m) {
+  constexpr int half = (bound + 1) / 2;
+  if constexpr (sizeof(Word) == 4 && half == headroom / 2)
+    return least_of_sum(x, m.minus_half);
+  else
+    return subtract_once<Word>(x, static_cast<Word>(half) * m.q);
 }
 /// From below bound·q to below q.
-template <int bound, class Word>
-WHORL_HOST_DEVICE Word reduce_fully(Word x, Word q, Word ratio) {
+template <int bound, int headroom, class Word>
+WHORL_HOST_DEVICE Word reduce_fully(Word x, const Multiples<headroom, Word>& m, Word ratio) {
   if constexpr (bound <= 1) {
     return x;
   } else if constexpr (bound <= 4) {
-    return reduce_fully<(bound + 1) / 2>(halve_bound<bound>(x, q), q, ratio);
+    return reduce_fully<(bound + 1) / 2>(halve_bound<bound>(x, m), m, ratio);
   } else {  // Barrett's quotient is short by at most one
-    return subtract_once<Word>(x - mul_high<Word>(x, ratio) * q, q);
+    return subtract_once<Word>(x - mul_high<Word>(x, ratio) * m.q, m.q);
   }
 }
 
@@ -87,32 +107,34 @@ WHORL_HOST_DEVICE constexpr int forward_bound(int bound, int levels) {
 
 /// (u, v) <- (u + w·v, u - w·v)
 template <int headroom, int bound, class Word>
-WHORL_HOST_DEVICE void forward_butterfly(Word& u, Word& v, Twiddle<Word> w, Word q, Word two_q) {
+WHORL_HOST_DEVICE void forward_butterfly(Word& u, Word& v, Twiddle<Word> w,
+                                         const Multiples<headroom, Word>& m) {
   if constexpr (headroom == 2) {
-    const Word t = mul_shoup<Word>(v, w.w, w.shoup, q);
-    v = sub_mod<Word>(u, t, q);
-    u = add_mod<Word>(u, t, q);
+    const Word t = mul_shoup<Word>(v, w.w, w.shoup, m.q);
+    v = sub_mod<Word>(u, t, m.q);
+    u = add_mod<Word>(u, t, m.q);
   } else {
-    if constexpr (bound + 2 > headroom) u = halve_bound<bound>(u, q);
-    const Word t = mul_shoup_lazy<Word>(v, w.w, w.shoup, q);
-    v = u - t + two_q;
+    if constexpr (bound + 2 > headroom) u = halve_bound<bound>(u, m);
+    const Word t = mul_shoup_lazy<Word>(v, w.w, w.shoup, m.q);
+    v = u - t + m.two_q;
     u = u + t;
   }
 }
 /// (u, v) <- (u + v, w·(u - v)), both below bound·q before; the sum is then below
 /// inverse_sum_bound·q, the product below 2q (q, where headroom is 2).
 template <int headroom, int bound, class Word>
-WHORL_HOST_DEVICE void inverse_butterfly(Word& u, Word& v, Twiddle<Word> w, Word q) {
+WHORL_HOST_DEVICE void inverse_butterfly(Word& u, Word& v, Twiddle<Word> w,
+                                         const Multiples<headroom, Word>& m) {
   if constexpr (headroom == 2) {
-    const Word t = sub_mod<Word>(u, v, q);
-    u = add_mod<Word>(u, v, q);
-    v = mul_shoup<Word>(t, w.w, w.shoup, q);
+    const Word t = sub_mod<Word>(u, v, m.q);
+    u = add_mod<Word>(u, v, m.q);
+    v = mul_shoup<Word>(t, w.w, w.shoup, m.q);
   } else {
     static_assert(2 * bound <= headroom);
-    const Word t = u - v + static_cast<Word>(bound) * q;
+    const Word t = u - v + m.template times<bound>();
     u = u + v;
-    if constexpr (4 * bound > headroom) u = halve_bound<2 * bound>(u, q);
-    v = mul_shoup_lazy<Word>(t, w.w, w.shoup, q);
+    if constexpr (4 * bound > headroom) u = halve_bound<2 * bound>(u, m);
+    v = mul_shoup_lazy<Word>(t, w.w, w.shoup, m.q);
   }
 }
 template <int headroom>
@@ -134,7 +156,7 @@ WHORL_HOST_DEVICE constexpr int inverse_bound(int entry, int k, int done) {
 /// values below entry·q before the pass. `table`: the pass's twiddles.
 template <int headroom, Split split, int p, int entry, int t = 0, class Word>
 WHORL_HOST_DEVICE void forward_levels(Word (&x)[1 << split.log_e], const Twiddle<Word>* table,
-                                      std::uint32_t node, Word q, Word two_q) {
+                                      std::uint32_t node, const Multiples<headroom, Word>& m) {
   using P = Pass<split, p>;
   if constexpr (t < P::levels) {
     constexpr int bound = forward_bound<headroom>(entry, t);
@@ -153,30 +175,31 @@ WHORL_HOST_DEVICE void forward_levels(Word (&x)[1 << split.log_e], const Twiddle
       for (int h = 0; h < step; ++h) WHORL_UNROLL
       for (int i = 0; i < half; ++i) {
         const int u = (n << (P::levels + P::inner)) + (g + h) * 2 * half + i;
-        forward_butterfly<headroom, bound>(x[u], x[u + half], w[h], q, two_q);
+        forward_butterfly<headroom, bound>(x[u], x[u + half], w[h], m);
       }
     }
-    forward_levels<headroom, split, p, entry, t + 1>(x, table, node, q, two_q);
+    forward_levels<headroom, split, p, entry, t + 1>(x, table, node, m);
   }
 }
 
 /// Butterfly i … half-1 of a group of an inverse level, each with its own bound.
 template <int headroom, int entry, int done, int inner, int i, int half, class Word, int size>
-WHORL_HOST_DEVICE void inverse_group(Word (&x)[size], int u, Twiddle<Word> w, Word q) {
+WHORL_HOST_DEVICE void inverse_group(Word (&x)[size], int u, Twiddle<Word> w,
+                                     const Multiples<headroom, Word>& m) {
   if constexpr (i < half) {
     constexpr int bound = inverse_bound<headroom>(entry, i >> inner, done);
-    inverse_butterfly<headroom, bound>(x[u + i], x[u + i + half], w, q);
-    inverse_group<headroom, entry, done, inner, i + 1, half>(x, u, w, q);
+    inverse_butterfly<headroom, bound>(x[u + i], x[u + i + half], w, m);
+    inverse_group<headroom, entry, done, inner, i + 1, half>(x, u, w, m);
   }
 }
 /// Brings a group of sums and products below 2q.
 template <int headroom, int entry, int done, int inner, int i, class Word, int size>
-WHORL_HOST_DEVICE void settle(Word (&x)[size], Word q) {
+WHORL_HOST_DEVICE void settle(Word (&x)[size], const Multiples<headroom, Word>& m) {
   if constexpr (i < size && headroom > 4) {
     constexpr int bound = inverse_bound<headroom>(entry, (i >> inner) & ((1 << done) - 1), done);
-    if constexpr (bound > 4) x[i] = halve_bound<bound>(x[i], q);
-    if constexpr (bound > 2) x[i] = halve_bound<(bound > 4 ? (bound + 1) / 2 : bound)>(x[i], q);
-    settle<headroom, entry, done, inner, i + 1>(x, q);
+    if constexpr (bound > 4) x[i] = halve_bound<bound>(x[i], m);
+    if constexpr (bound > 2) x[i] = halve_bound<(bound > 4 ? (bound + 1) / 2 : bound)>(x[i], m);
+    settle<headroom, entry, done, inner, i + 1>(x, m);
   }
 }
 
@@ -185,7 +208,7 @@ WHORL_HOST_DEVICE void settle(Word (&x)[size], Word q) {
 /// well: its results are below 2q or q.
 template <int headroom, Split split, int p, int entry, int t = split.levels[p] - 1, class Word>
 WHORL_HOST_DEVICE void inverse_levels(Word (&x)[1 << split.log_e], const Twiddle<Word>* table,
-                                      std::uint32_t node, Word q) {
+                                      std::uint32_t node, const Multiples<headroom, Word>& m) {
   using P = Pass<split, p>;
   constexpr int half = 1 << (P::levels - 1 - t + P::inner);
   constexpr int done = P::levels - 1 - t;
@@ -196,12 +219,11 @@ WHORL_HOST_DEVICE void inverse_levels(Word (&x)[1 << split.log_e], const Twiddle
     WHORL_UNROLL
     for (int i = 0; i < half; ++i) {
       // inverse_bound is at most headroom / 2 whatever the position.
-      constexpr Word most = headroom / 2;
-      const Word sum = headroom == 2 ? add_mod<Word>(x[i], x[i + half], q) : x[i] + x[i + half];
-      const Word difference =
-          headroom == 2 ? sub_mod<Word>(x[i], x[i + half], q) : x[i] - x[i + half] + most * q;
-      x[i] = mul_shoup_lazy<Word>(sum, w[0].w, w[0].shoup, q);
-      x[i + half] = mul_shoup_lazy<Word>(difference, w[1].w, w[1].shoup, q);
+      const Word sum = headroom == 2 ? add_mod<Word>(x[i], x[i + half], m.q) : x[i] + x[i + half];
+      const Word difference = headroom == 2 ? sub_mod<Word>(x[i], x[i + half], m.q)
+                                            : x[i] - x[i + half] + m.template times<headroom / 2>();
+      x[i] = mul_shoup_lazy<Word>(sum, w[0].w, w[0].shoup, m.q);
+      x[i + half] = mul_shoup_lazy<Word>(difference, w[1].w, w[1].shoup, m.q);
     }
   } else {
     constexpr int step = t == 0 ? 1 : 2;
@@ -217,12 +239,12 @@ WHORL_HOST_DEVICE void inverse_levels(Word (&x)[1 << split.log_e], const Twiddle
       WHORL_UNROLL
       for (int h = 0; h < step; ++h)
         inverse_group<headroom, entry, done, P::inner, 0, half>(
-            x, (n << (P::levels + P::inner)) + (g + h) * 2 * half, w[h], q);
+            x, (n << (P::levels + P::inner)) + (g + h) * 2 * half, w[h], m);
     }
     if constexpr (t == 0)
-      settle<headroom, entry, P::levels, P::inner, 0>(x, q);
+      settle<headroom, entry, P::levels, P::inner, 0>(x, m);
     else
-      inverse_levels<headroom, split, p, entry, t - 1>(x, table, node, q);
+      inverse_levels<headroom, split, p, entry, t - 1>(x, table, node, m);
   }
 }
 
@@ -267,8 +289,8 @@ struct CyclicBounds {
 /// Butterflies i … of a group of a cyclic level whose twiddle is one (plain) or w.
 template <int headroom, int levels, bool forward, int t, int k, bool plain, int inner, class Word,
           int size>
-WHORL_HOST_DEVICE void cyclic_butterflies(Word (&x)[size], int first, Twiddle<Word> w, Word q,
-                                          Word two_q) {
+WHORL_HOST_DEVICE void cyclic_butterflies(Word (&x)[size], int first, Twiddle<Word> w,
+                                          const Multiples<headroom, Word>& m) {
   constexpr int half = 1 << (levels - 1 - t);
   constexpr CyclicBounds<headroom, levels, forward> bounds{};
   constexpr int done = forward ? t : levels - 1 - t;
@@ -278,21 +300,21 @@ WHORL_HOST_DEVICE void cyclic_butterflies(Word (&x)[size], int first, Twiddle<Wo
     Word& u = x[first + (k << inner) + i];
     Word& v = x[first + ((k + half) << inner) + i];
     if constexpr (headroom == 2) {
-      if constexpr (forward && !plain) v = mul_shoup<Word>(v, w.w, w.shoup, q);
-      const Word difference = sub_mod<Word>(u, v, q);
-      u = add_mod<Word>(u, v, q);
-      v = forward || plain ? difference : mul_shoup<Word>(difference, w.w, w.shoup, q);
+      if constexpr (forward && !plain) v = mul_shoup<Word>(v, w.w, w.shoup, m.q);
+      const Word difference = sub_mod<Word>(u, v, m.q);
+      u = add_mod<Word>(u, v, m.q);
+      v = forward || plain ? difference : mul_shoup<Word>(difference, w.w, w.shoup, m.q);
     } else if constexpr (forward && !plain) {
-      forward_butterfly<headroom, bu>(u, v, w, q, two_q);
+      forward_butterfly<headroom, bu>(u, v, w, m);
     } else {
       if constexpr (bu + bv > headroom) {
-        u = halve_bound<bu>(u, q);
-        v = halve_bound<bv>(v, q);
+        u = halve_bound<bu>(u, m);
+        v = halve_bound<bv>(v, m);
       }
       constexpr int offset = bounds.reduced(bv, bu);
-      const Word difference = u - v + static_cast<Word>(offset) * q;
+      const Word difference = u - v + m.template times<offset>();
       u = u + v;
-      v = plain ? difference : mul_shoup_lazy<Word>(difference, w.w, w.shoup, q);
+      v = plain ? difference : mul_shoup_lazy<Word>(difference, w.w, w.shoup, m.q);
     }
   }
 }
@@ -300,26 +322,26 @@ WHORL_HOST_DEVICE void cyclic_butterflies(Word (&x)[size], int first, Twiddle<Wo
 template <int headroom, int levels, bool forward, int t, int g, int i, int inner, class Word,
           int size>
 WHORL_HOST_DEVICE void cyclic_groups(Word (&x)[size], int first, const Twiddle<Word>* constants,
-                                     Twiddle<Word> one, Twiddle<Word> w, Word q, Word two_q) {
+                                     Twiddle<Word> one, Twiddle<Word> w,
+                                     const Multiples<headroom, Word>& m) {
   constexpr int half = 1 << (levels - 1 - t);
   if constexpr (g < 1 << t) {
     if constexpr (i == 0 && g == 1) w = one;
     if constexpr (i == 0 && g > 1) w = load_twiddle(constants + g);
     cyclic_butterflies<headroom, levels, forward, t, 2 * half * g + i, g == 0, inner>(x, first, w,
-                                                                                      q, two_q);
+                                                                                      m);
     cyclic_groups<headroom, levels, forward, t, i + 1 < half ? g : g + 1, i + 1 < half ? i + 1 : 0,
-                  inner>(x, first, constants, one, w, q, two_q);
+                  inner>(x, first, constants, one, w, m);
   }
 }
 /// All levels. `one`: the twiddle of group 1, the fourth root of unity.
 template <int headroom, int levels, bool forward, int done, int inner, class Word, int size>
 WHORL_HOST_DEVICE void cyclic_levels(Word (&x)[size], int first, const Twiddle<Word>* constants,
-                                     Twiddle<Word> one, Word q, Word two_q) {
+                                     Twiddle<Word> one, const Multiples<headroom, Word>& m) {
   if constexpr (done < levels) {
     constexpr int t = forward ? done : levels - 1 - done;
-    cyclic_groups<headroom, levels, forward, t, 0, 0, inner>(x, first, constants, one, one, q,
-                                                             two_q);
-    cyclic_levels<headroom, levels, forward, done + 1, inner>(x, first, constants, one, q, two_q);
+    cyclic_groups<headroom, levels, forward, t, 0, 0, inner>(x, first, constants, one, one, m);
+    cyclic_levels<headroom, levels, forward, done + 1, inner>(x, first, constants, one, m);
   }
 }
 /// x_k times power k of its node, k >= 1: below 2q (q, where headroom is 2).
@@ -353,24 +375,25 @@ WHORL_HOST_DEVICE void multiply_powers(Word (&x)[1 << split.log_e], const NttLim
   }
 }
 /// From below bound·q to below 2q.
-template <int bound, class Word>
-WHORL_HOST_DEVICE Word reduce_to_two(Word x, Word q, Word ratio) {
+template <int bound, int headroom, class Word>
+WHORL_HOST_DEVICE Word reduce_to_two(Word x, const Multiples<headroom, Word>& m, Word ratio) {
   if constexpr (bound <= 2)
     return x;
   else if constexpr (bound <= 8)
-    return reduce_to_two<(bound + 1) / 2>(halve_bound<bound>(x, q), q, ratio);
+    return reduce_to_two<(bound + 1) / 2>(halve_bound<bound>(x, m), m, ratio);
   else
-    return x - mul_high<Word>(x, ratio) * q;
+    return x - mul_high<Word>(x, ratio) * m.q;
 }
 /// Values that no power multiplies, into the same range as the others.
-template <Split split, int p, int bound, class Word>
+template <int headroom, Split split, int p, int bound, class Word>
 WHORL_HOST_DEVICE void reduce_unmultiplied(Word (&x)[1 << split.log_e], const NttLimb<Word>& limb) {
   using P = Pass<split, p>;
+  const Multiples<headroom, Word> m(limb);
   WHORL_UNROLL
   for (int n = 0; n < 1 << P::outer; ++n) WHORL_UNROLL
   for (int i = 0; i < 1 << P::inner; ++i) {
     Word& v = x[(n << (P::levels + P::inner)) + i];
-    v = reduce_to_two<bound>(v, limb.q, limb.ratio);
+    v = reduce_to_two<bound>(v, m, limb.ratio);
   }
 }
 template <int headroom, Split split, int p, bool forward, class Word>
@@ -379,10 +402,11 @@ WHORL_HOST_DEVICE void cyclic_pass(Word (&x)[1 << split.log_e], const NttLimb<Wo
   // The table of an inverse transform has another use for place 1.
   const Twiddle<Word> one =
       load_twiddle(limb.table + (forward ? 1u : split.table_start(split.passes)));
+  const Multiples<headroom, Word> m(limb);
   WHORL_UNROLL
   for (int n = 0; n < 1 << P::outer; ++n)
     cyclic_levels<headroom, P::levels, forward, 0, P::inner>(x, n << (P::levels + P::inner),
-                                                             limb.table, one, limb.q, limb.two_q);
+                                                             limb.table, one, m);
 }
 
 /// Values of a forward transform are below pass_bound·q before pass p.
@@ -410,19 +434,19 @@ template <int headroom, Split split, int p, class Word>
 WHORL_HOST_DEVICE void forward_pass(Word (&x)[1 << split.log_e], const NttLimb<Word>& limb,
                                     std::uint32_t thread) {
   constexpr int entry = pass_bound<headroom>(split, p);
+  const Multiples<headroom, Word> m(limb);
   const std::uint32_t node = Pass<split, p>::node(thread);
   if constexpr (split.is_cyclic(p)) {
     multiply_powers<headroom, split, p>(x, limb, node);
-    reduce_unmultiplied<split, p, entry>(x, limb);
+    reduce_unmultiplied<headroom, split, p, entry>(x, limb);
     cyclic_pass<headroom, split, p, true>(x, limb);
   } else {
-    forward_levels<headroom, split, p, entry>(x, limb.table + split.table_start(p), node, limb.q,
-                                              limb.two_q);
+    forward_levels<headroom, split, p, entry>(x, limb.table + split.table_start(p), node, m);
   }
   if constexpr (p + 1 == split.passes) {
     WHORL_UNROLL
     for (int i = 0; i < 1 << split.log_e; ++i)
-      x[i] = reduce_fully<pass_bound<headroom>(split, split.passes)>(x[i], limb.q, limb.ratio);
+      x[i] = reduce_fully<pass_bound<headroom>(split, split.passes)>(x[i], m, limb.ratio);
   }
 }
 /// The same for an inverse transform, which takes the passes from the last to the first.
@@ -435,9 +459,10 @@ WHORL_HOST_DEVICE void inverse_pass(Word (&x)[1 << split.log_e], const NttLimb<W
     cyclic_pass<headroom, split, p, false>(x, limb);
     multiply_powers<headroom, split, p>(x, limb, node);
     constexpr CyclicBounds<headroom, split.levels[p], false> bounds{};
-    reduce_unmultiplied<split, p, bounds.at[split.levels[p]][0]>(x, limb);
+    reduce_unmultiplied<headroom, split, p, bounds.at[split.levels[p]][0]>(x, limb);
   } else {
-    inverse_levels<headroom, split, p, entry>(x, limb.table + split.table_start(p), node, limb.q);
+    inverse_levels<headroom, split, p, entry>(x, limb.table + split.table_start(p), node,
+                                              Multiples<headroom, Word>(limb));
   }
   if constexpr (p == 0) {
     WHORL_UNROLL
