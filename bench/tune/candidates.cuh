@@ -43,9 +43,10 @@ struct Launch {
   /// Lets the kernel have its shared memory.
   KernelFacts prepare() const { return prepare_kernel(kernel, shape.threads(), shared_bytes); }
 
-  void operator()(const backend::cuda::Stream& stream, const Arguments& arguments) const {
+  void operator()(const backend::cuda::Stream& stream, const Arguments& arguments,
+                  unsigned rows = 1) const {
     const std::size_t units = std::size_t{arguments.batch} << shape.log_parts();
-    const dim3 grid(static_cast<unsigned>((units + shape.units - 1) / shape.units));
+    const dim3 grid(static_cast<unsigned>((units + shape.units - 1) / shape.units), rows);
     const dim3 block(static_cast<unsigned>(shape.threads()));
     cudaLaunchConfig_t config = {};
     config.gridDim = grid;

@@ -56,6 +56,15 @@ struct Table {
       two_kernels({16, 4, 4, {4, 4, 4, 4}}, 8, 5, 5, rows32(8, 16)),
       with_cyclic(two_kernels({16, 4, 4, {4, 4, 4, 4}}, 8, 5, 5, rows32(8, 16)), 8),
       two_kernels({16, 5, 4, {5, 4, 3, 4}}, 8, 4, 6, rows32()),
+      with_cyclic(one_kernel({16, 6, 3, {5, 5, 6}}, 1, 3, 4, rows32()), 4),
+      with_cyclic(one_kernel({16, 6, 3, {5, 5, 6}}, 1, 3, 4, rows32()), 6),
+      with_cyclic(one_kernel({16, 6, 3, {6, 5, 5}}, 1, 3, 4, rows32()), 4),
+      with_cyclic(one_kernel({16, 6, 3, {5, 5, 6}}, 1, 2, 2, rows32()), 4),
+      with_cyclic(one_kernel({16, 5, 4, {4, 4, 4, 4}}, 1, 3, 4, rows32(8, 16)), 8),
+      with_cyclic(one_kernel({16, 5, 4, {4, 4, 4, 4}}, 1, 3, 4, rows32(8, 16)), 12),
+      with_cyclic(one_kernel({16, 5, 4, {5, 3, 3, 5}}, 1, 3, 4, rows32()), 8),
+      with_cyclic(one_kernel({16, 5, 4, {5, 3, 3, 5}}, 1, 3, 5, rows32()), 8),
+      with_cyclic(one_kernel({16, 5, 4, {4, 4, 4, 4}}, 1, 3, 5, rows32(8, 16)), 8),
       one_kernel({17, 5, 4, {5, 4, 4, 4}}, 1, 3, 2, rows32(8, 16)),
       one_kernel({17, 6, 3, {5, 6, 6}}, 1, 3, 2, rows32()),
       two_kernels({17, 5, 4, {5, 4, 3, 5}}, 8, 4, 4, rows32()),
@@ -65,7 +74,7 @@ struct Table {
 
 }  // namespace
 
-// The kernels of moduli below 2^28; those of larger ones (dispatch/transforms.cu) share the shapes.
-void tune_ntt_32(Tuner& tuner) { tune_ntt<std::uint32_t, 16, Table>(tuner, 27); }
+// The kernels of moduli below 2^30, those of CKKS and BGV; the others share the shapes.
+void tune_ntt_32(Tuner& tuner) { tune_ntt<std::uint32_t, 4, Table>(tuner, 30); }
 
 }  // namespace whorl::tune
