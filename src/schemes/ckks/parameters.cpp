@@ -238,6 +238,17 @@ void add_bootstrap(Pattern& p, const BootstrapLiteral& b, unsigned word_bits) {
   }
 }
 
+/// Special primes are larger than the chain's by this part of a bit at least: P is then 2^4 times a
+/// digit of twelve, which adds less than the division's rounding.
+constexpr double special_ahead = 0.35;
+/// 32-bit words: above 2^30 butterflies must reduce fully, at one and a half times the work.
+constexpr double most_bits(unsigned word_bits) { return word_bits == 64 ? 60 : 30; }
+
+/// log2 of the bound of the chain's other primes.
+double main_bound(const Pattern& pattern, unsigned word_bits) {
+  return std::min(static_cast<double>(pattern.main_bits), most_bits(word_bits) - special_ahead);
+}
+
 /// With primes for bootstrapping. All keys are modulo all primes, so P is only as large as digits
 /// need, and the others may be smaller by some part of a bit.
 ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, std::uint32_t N,
@@ -266,7 +277,7 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
     add(pattern.main_bits, users);
     add(sine_bits, mains - users);
   } else {
-    add(pattern.main_bits - fewer_bits, mains);
+    add(main_bound(pattern, r.word_bits) - fewer_bits, mains);
   }
   double digit = 0;
   for (unsigned first = 0; first < limbs; first += p.digit_limbs) {
@@ -275,9 +286,9 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
       bits += std::log2(static_cast<double>(p.chain[i]));
     digit = std::max(digit, bits);
   }
-  // A digit 2^4 times smaller than P adds less than the division's rounding.
   p.special = math::ntt_primes_below(
-      std::min(digit / p.digit_limbs + 0.4, r.word_bits == 64 ? 60.0 : 31.0), N, p.digit_limbs);
+      std::min(digit / p.digit_limbs + special_ahead + 0.05, most_bits(r.word_bits)), N,
+      p.digit_limbs);
   return p;
 }
 
@@ -291,11 +302,9 @@ ParameterLiteral literal_of(const Requirements& r, const Pattern& pattern, std::
   p.log2_scale = r.scale_bits;
   const unsigned mains = pattern.mains(), limbs = mains + pattern.terminals;
   p.digit_limbs = (limbs + r.dnum - 1) / r.dnum;
-  // The special primes are larger than all others: P is above each digit's product.
-  const unsigned special_bits = r.word_bits == 64 ? 60 : 31;
-  p.special = math::ntt_primes(special_bits, N, p.digit_limbs);
+  p.special = math::ntt_primes_below(most_bits(r.word_bits), N, p.digit_limbs);
   p.chain = math::ntt_primes(pattern.terminal_bits, N, pattern.terminals);
-  const auto others = math::ntt_primes(pattern.main_bits, N, mains);
+  const auto others = math::ntt_primes_below(main_bound(pattern, r.word_bits), N, mains);
   p.chain.insert(p.chain.end(), others.begin(), others.end());
   return p;
 }
