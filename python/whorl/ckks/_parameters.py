@@ -335,8 +335,12 @@ def parameters(
         stands_alone(parameters, "a named set", {**given, "depth": 1})
         return Parameters(_lib.Parameters.named(depth, bool(allow_insecure)))
     refuse_consent(allow_insecure)
-    needs = {name: _REQUIREMENTS[name](name, value) for name, value in given.items()}
-    return Parameters(_lib.Parameters.choose(**needs))
+    return Parameters(_lib.Parameters.choose(**checked_requirements(**given)))
+
+
+def checked_requirements(**given: Any) -> dict[str, Any]:
+    """Arguments of `parameters` as the C++ library takes them; N = 0 for the least."""
+    return {name: _REQUIREMENTS[name](name, value) for name, value in given.items()}
 
 
 _REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
