@@ -47,7 +47,7 @@ class BootstrapLiteral(TypedDict, total=False):
     doublings: int
     """How often the angle of its result is doubled, 1 … 6. Default 3."""
     log2_ratio: float
-    """log2 of level 0's modulus over the scale of values in it, 6 … 20. Default 13.5."""
+    """log2 of level 0's modulus over the scale of values in it, 6 … 20. Default 13."""
 
 
 class ParameterLiteral(TypedDict, total=False):
@@ -263,7 +263,7 @@ def as_request(
 
 
 def parameter_sets() -> list[str]:
-    """Names of all sets that `parameters` takes: Whorl's own first, then those of papers.
+    """Names of all sets that `parameters` takes: Whorl's own, then those of libraries and papers.
 
     Whorl's own say how secure they are, how many levels lie between two bootstraps, and how many
     bits the worst slot has after one.

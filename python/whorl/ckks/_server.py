@@ -402,9 +402,9 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         """Encodes what `bootstrap` needs for vectors of so many slots; its bytes on each device.
 
         `bootstrap` does this in its first call. It is kept until `drop_bootstrap`, or as long as
-        the server; a second call gives the same number at once. `ShapeError` unless `slots` is a power of two up to N/2;
-        `ParameterError` for parameters without bootstrapping. (OpenFHE: EvalBootstrapSetup;
-        Lattigo: bootstrapping.NewEvaluator.)
+        the server; a second call gives the same number at once. `ShapeError` unless `slots` is a
+        power of two up to N/2; `ParameterError` for parameters without bootstrapping. (OpenFHE:
+        EvalBootstrapSetup; Lattigo: bootstrapping.NewEvaluator.)
         """
         return self._encoded(as_slots(slots)).nbytes
 
