@@ -85,6 +85,8 @@ struct KeyRequest {
 
 /// Bytes of the keys that a request asks for, without making them.
 std::size_t key_bytes(const Parameters& parameters, const KeyRequest& request);
+/// How many switching keys these are.
+std::size_t key_count(const Parameters& parameters, const KeyRequest& request);
 
 /// The g for which X -> X^g rotates the slots to the left by `slots`: 5^slots mod 2N, with `slots`
 /// taken modulo N/2. (Conjugation has g = 2N - 1.)

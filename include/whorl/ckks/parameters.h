@@ -99,7 +99,7 @@ class Parameters {
   /// set estimated under 128 bits, as some of papers are, unless `allow_insecure`.
   static Parameters named(std::string_view name, bool allow_insecure = false);
   /// The names of all sets: Whorl's own, with security, levels between bootstraps and bits of the
-  /// worst slot after one; then those of papers.
+  /// worst slot after one; then those of other libraries and of papers.
   static std::vector<std::string> names();
 
   const ParameterLiteral& literal() const;

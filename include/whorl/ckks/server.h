@@ -157,8 +157,32 @@ class Server {
 
  private:
   friend struct Access;
+  friend class DryRun;
   struct State;
+  explicit Server(std::shared_ptr<const State> state);
   std::shared_ptr<const State> state_;
+};
+
+/// A server without keys and residues, which says what a circuit needs before there is a key. Its
+/// arrays have the public facts (CiphertextInfo) and the sizes that they would have; operations
+/// and circuits give the same facts and throw the same errors as those of a Server that has all
+/// keys. It uses no device, and download() throws DeviceError. For one thread at a time.
+class DryRun {
+ public:
+  explicit DryRun(const Parameters& parameters);
+
+  const Server& server() const { return server_; }
+  /// A batch as it is encrypted under the public key, whose error is larger than the secret key's.
+  /// ShapeError for no vector, and for a length that does not fit; EncodingError for a bound that
+  /// does not.
+  Array fresh(Packing packing, std::size_t count, std::uint64_t length, double bound) const;
+  /// The keys that operations have asked for, without those at the lowest levels and of the sparse
+  /// secret, which request_bootstrap adds. Rotations are as near to 0 as can be, from -N/4 + 1 to
+  /// N/4.
+  KeyRequest asked() const;
+
+ private:
+  Server server_;
 };
 
 }  // namespace whorl::ckks

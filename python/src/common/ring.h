@@ -30,19 +30,23 @@ void bind_info(nb::class_<T>& type, const char* name, Member Info::*member, More
   if constexpr (sizeof...(more) > 0) bind_info(type, more...);
 }
 
-/// What parameters have beside `bind_parameters`, and requests for keys. `also` names the last
-/// member of a request that all schemes have.
+/// What parameters have beside `bind_parameters`, and requests for keys. `also` names `other`, the
+/// last member of a request that all schemes have.
 template <class Parameters, class Literal, class KeyRequest>
-nb::class_<Parameters> bind_ring_parameters(nb::module_& module, const char* also) {
+nb::class_<Parameters> bind_ring_parameters(nb::module_& module, const char* also,
+                                            bool KeyRequest::*other) {
   using namespace nb::literals;
   nb::class_<KeyRequest>(module, "KeyRequest")
       .def(
           "__init__",
           [](KeyRequest* self, unsigned relinearise, const std::vector<std::int64_t>& rotations,
-             bool other) {
-            new (self) KeyRequest{relinearise, rotations, other};
+             bool with_other) {
+            new (self) KeyRequest{relinearise, rotations, with_other};
           },
-          "relinearise"_a, "rotations"_a, nb::arg(also));
+          "relinearise"_a, "rotations"_a, nb::arg(also))
+      .def_ro("relinearise", &KeyRequest::relinearise)
+      .def_ro("rotations", &KeyRequest::rotations)
+      .def_ro(also, other);
   auto type = bind_parameters<Parameters, Literal>(module);
   type.def_prop_ro("digits", &Parameters::digits)
       .def_prop_ro("word_bytes", &Parameters::word_bytes)

@@ -40,8 +40,8 @@ void bind_bgv_parameters(nb::module_& module) {
               "plain_products", &L::plain_products);
   module.def("plain_modulus", &bgv::plain_modulus, "at_least"_a, "N"_a);
 
-  auto type =
-      bind_ring_parameters<Parameters, ParameterLiteral, bgv::KeyRequest>(module, "swap_rows");
+  auto type = bind_ring_parameters<Parameters, ParameterLiteral, bgv::KeyRequest>(
+      module, "swap_rows", &bgv::KeyRequest::swap_rows);
   type.def_static("choose", &choose, "depth"_a, "plain_modulus"_a, "N"_a, "dnum"_a, "prime_bits"_a,
                   "sums"_a, "slots"_a, "plain_products"_a, "limbs"_a)
       .def_prop_ro("has_slots", &Parameters::has_slots)

@@ -19,6 +19,7 @@ namespace whorl::python {
 
 using namespace nb::literals;
 using ckks::Array;
+using ckks::DryRun;
 using ckks::Polynomial;
 using ckks::Server;
 
@@ -136,6 +137,18 @@ void bind_ckks_server(nb::module_& module) {
       .def("greater", calling_with<Server>(&ckks::greater), "a"_a, "b"_a, "stages"_a)
       .def("maximum", calling_with<Server>(&ckks::maximum), "a"_a, "b"_a, "stages"_a)
       .def("minimum", calling_with<Server>(&ckks::minimum), "a"_a, "b"_a, "stages"_a);
+
+  nb::class_<DryRun>(module, "DryRun")
+      .def(nb::init<const ckks::Parameters&>(), "parameters"_a)
+      .def_prop_ro("server", &DryRun::server)
+      .def(
+          "fresh",
+          [](const DryRun& run, const std::string& packing, std::size_t count, std::uint64_t length,
+             double bound) {
+            return run.fresh(from_name<ckks::Packing>(packing), count, length, bound);
+          },
+          "packing"_a, "count"_a, "length"_a, "bound"_a)
+      .def("asked", &DryRun::asked);
 }
 
 }  // namespace whorl::python

@@ -62,8 +62,8 @@ void bind_ckks_parameters(nb::module_& module) {
           [](L& l, const std::optional<B>& value) { l.bootstrap = value; },
           nb::for_setter(nb::arg("value").none()));
 
-  auto type =
-      bind_ring_parameters<Parameters, ParameterLiteral, ckks::KeyRequest>(module, "conjugate");
+  auto type = bind_ring_parameters<Parameters, ParameterLiteral, ckks::KeyRequest>(
+      module, "conjugate", &ckks::KeyRequest::conjugate);
   type.def_static("choose", &choose, "depth"_a, "scale_bits"_a, "value_bits"_a, "slots"_a, "N"_a,
                   "dnum"_a, "word_bits"_a, "bootstrap"_a)
       .def_static(
@@ -89,7 +89,13 @@ void bind_ckks_parameters(nb::module_& module) {
             ckks::request_bootstrap(request, p, slots);
             return request;
           },
-          "request"_a, "slots"_a);
+          "request"_a, "slots"_a)
+      .def(
+          "key_count",
+          [](const Parameters& p, const ckks::KeyRequest& request) {
+            return ckks::key_count(p, request);
+          },
+          "request"_a);
 }
 
 }  // namespace whorl::python

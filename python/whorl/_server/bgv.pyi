@@ -18,6 +18,9 @@ class ParameterLiteral:
     def __init__(self) -> None: ...
 
 class KeyRequest:
+    relinearise: Read[int]
+    rotations: Read[list[int]]
+    swap_rows: Read[bool]
     def __init__(self, relinearise: int, rotations: Sequence[int], swap_rows: bool) -> None: ...
 
 class Parameters(Checked[Parameters, ParameterLiteral]):

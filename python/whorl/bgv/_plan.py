@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import inspect
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from numpy.typing import ArrayLike
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 from .._array import Shape
 from .._html import Shown, of_bytes
 from .._integers import whole_numbers
+from .._ring_plan import SEED_BYTES, all_results, check_arguments
 from .._server import bgv as _lib
 from ..errors import ParameterError, ShapeError
 from ._arrays import EncryptedArray, Mean
@@ -24,7 +24,6 @@ from ._tracer import Traced, TracingServer, _Recorder
 from ._values import Packing
 
 RINGS = tuple(1 << log2_N for log2_N in range(10, 17))
-SEED_BYTES = 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,7 +201,7 @@ def plan(
     (1, (1, 2), True)
     """
     listed = inputs if isinstance(inputs, (list, tuple)) else [inputs]
-    _check_arguments(function, len(listed), type(inputs).__name__)
+    check_arguments(function, len(listed), type(inputs).__name__)
     search = _Search(
         function,
         [_as_range(each, index) for index, each in enumerate(listed)],
@@ -317,9 +316,7 @@ class _Search:
     def _trace(self, parameters: Parameters) -> _Trace:
         server = TracingServer(parameters)
         inputs = [each._traced(server, self.packing) for each in self.inputs]
-        results = list(_results(self.function(*inputs), server))
-        if not results:
-            raise TypeError("plan: the function returned no encrypted array")
+        results = all_results(self.function(*inputs), lambda each: _result(each, server))
         return _Trace(server._core, inputs, results)
 
     def _parameters(
@@ -428,27 +425,6 @@ def _power(size: float) -> str:
     return "2^52 or more" if math.isinf(size) else f"{size:.0f}"
 
 
-def _check_arguments(function: Callable[..., Any], count: int, given: str) -> None:
-    """`TypeError` unless the function takes so many arguments."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a function of C that does not tell
-        return
-    try:
-        signature.bind(*[None] * count)
-    except TypeError as error:
-        inputs = f"{count} input{'s' * (count != 1)}"
-        raise TypeError(
-            f"plan: the function does not take {inputs}: {error}"
-            + (
-                f". A {given} is taken as several inputs; one example is a NumPy array, as "
-                "np.array([1, 2, 3])"
-                if given in ("list", "tuple")
-                else ""
-            )
-        ) from None
-
-
 def _as_range(given: Any, index: int) -> Range:
     if isinstance(given, Range):
         return given
@@ -458,18 +434,8 @@ def _as_range(given: Any, index: int) -> Range:
     return Range(min(0, int(values.min())), max(0, int(values.max())), values.shape or 1)
 
 
-def _results(returned: Any, server: TracingServer) -> Iterable[EncryptedArray]:
-    """The arrays in what a function returned."""
-    if isinstance(returned, EncryptedArray):
-        yield server.upload(returned)
-    elif isinstance(returned, Mean):
-        yield server.upload(returned.total)
-    elif isinstance(returned, Mapping):
-        yield from _results(list(returned.values()), server)
-    elif isinstance(returned, (list, tuple)):
-        for each in returned:
-            yield from _results(each, server)
-    else:
-        raise TypeError(
-            f"plan: the function must return encrypted arrays, not {type(returned).__name__}"
-        )
+def _result(returned: Any, server: TracingServer) -> EncryptedArray | None:
+    """The array that a result is."""
+    if isinstance(returned, Mean):
+        returned = returned.total
+    return server.upload(returned) if isinstance(returned, EncryptedArray) else None

@@ -13,10 +13,11 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from .._ring_plan import NoDevice
 from .._server import bgv as _lib
 from ..errors import EncodingError, ParameterError, ShapeError
 from ._arrays import EncryptedArray
@@ -136,17 +137,11 @@ def _step(method: _Method) -> _Method:
     return cast(_Method, noting)
 
 
-class _Recorder:
+class _Recorder(NoDevice):
     """Does to bounds of values and noise what the C++ library's `Server` does to ciphertexts.
 
     Plaintexts in slots count with the largest possible norm, since their values may change.
     """
-
-    # What a `Session` asks of its `_core`.
-    device = "no device: a plan"
-    devices = (device,)
-    failed_devices = ()
-    threads, key_bytes, key_id = 0, 0, bytes(16)
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
@@ -161,10 +156,6 @@ class _Recorder:
         self.steps: list[Step] = []
         """The operations of the function, in their order."""
         self.inside_step = False
-
-    def __getattr__(self, name: str) -> NoReturn:
-        error = AttributeError if name.startswith("_") else TypeError
-        raise error(f"plan: the operation {name!r} cannot be followed")
 
     def fresh(self, low: int, high: int, packing: str, vectors: int, length: int) -> Traced:
         """Vectors encrypted under the public key, which makes more noise than the secret key."""
@@ -521,14 +512,6 @@ class _Recorder:
     def _bytes(self, words: int) -> int:
         """Bytes that plaintexts of so many values take on a device."""
         return words * self.parameters.limbs * self.parameters.word_bits // 8
-
-    def upload(self, _: object) -> NoReturn:
-        raise TypeError(
-            "plan: the function uses ciphertexts of its own; all ciphertexts must be among inputs"
-        )
-
-    def synchronise(self) -> None:
-        """Nothing runs."""
 
     # ---- helpers
 

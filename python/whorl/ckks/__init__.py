@@ -28,10 +28,12 @@ from ._parameters import (
     parameter_sets,
     parameters,
 )
+from ._plan import Plan, Values, plan
 from ._polynomials import Polynomial, approximate
 from ._precision import Bits, Precision, precision
 from ._released import Released
 from ._server import Server
+from ._tracer import Refresh
 
 __all__ = [
     "Bits",
@@ -44,12 +46,15 @@ __all__ = [
     "LinearMap",
     "ParameterLiteral",
     "Parameters",
+    "Plan",
     "Polynomial",
     "Precision",
     "PublicKey",
+    "Refresh",
     "Released",
     "Server",
     "SignStages",
+    "Values",
     "approximate",
     "concatenate",
     "diagonals",
@@ -62,6 +67,7 @@ __all__ = [
     "minimax_sign",
     "parameter_sets",
     "parameters",
+    "plan",
     "precision",
     "sine_of",
     "sqrt_of",

@@ -47,7 +47,7 @@ class BootstrapLiteral(TypedDict, total=False):
     doublings: int
     """How often the angle of its result is doubled, 1 … 6. Default 3."""
     log2_ratio: float
-    """log2 of level 0's modulus over the scale of values in it, 6 … 20. Default 13.5."""
+    """log2 of level 0's modulus over the scale of values in it, 6 … 20. Default 13."""
 
 
 class ParameterLiteral(TypedDict, total=False):
@@ -263,7 +263,7 @@ def as_request(
 
 
 def parameter_sets() -> list[str]:
-    """Names of all sets that `parameters` takes: Whorl's own first, then those of papers.
+    """Names of all sets that `parameters` takes: Whorl's own, then those of libraries and papers.
 
     Whorl's own say how secure they are, how many levels lie between two bootstraps, and how many
     bits the worst slot has after one.
@@ -335,8 +335,12 @@ def parameters(
         stands_alone(parameters, "a named set", {**given, "depth": 1})
         return Parameters(_lib.Parameters.named(depth, bool(allow_insecure)))
     refuse_consent(allow_insecure)
-    needs = {name: _REQUIREMENTS[name](name, value) for name, value in given.items()}
-    return Parameters(_lib.Parameters.choose(**needs))
+    return Parameters(_lib.Parameters.choose(**checked_requirements(**given)))
+
+
+def checked_requirements(**given: Any) -> dict[str, Any]:
+    """Arguments of `parameters` as the C++ library takes them; N = 0 for the least."""
+    return {name: _REQUIREMENTS[name](name, value) for name, value in given.items()}
 
 
 _REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(

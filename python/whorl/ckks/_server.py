@@ -401,12 +401,36 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def prepare_bootstrap(self, slots: int) -> int:
         """Encodes what `bootstrap` needs for vectors of so many slots; its bytes on each device.
 
-        `bootstrap` does this in its first call. It is kept as long as the server; a second call
-        gives the same number at once. `ShapeError` unless `slots` is a power of two up to N/2;
-        `ParameterError` for parameters without bootstrapping. (OpenFHE: EvalBootstrapSetup;
-        Lattigo: bootstrapping.NewEvaluator.)
+        `bootstrap` does this in its first call. It is kept until `drop_bootstrap`, or as long as
+        the server; a second call gives the same number at once. `ShapeError` unless `slots` is a
+        power of two up to N/2; `ParameterError` for parameters without bootstrapping. (OpenFHE:
+        EvalBootstrapSetup; Lattigo: bootstrapping.NewEvaluator.)
         """
         return self._encoded(as_slots(slots)).nbytes
+
+    @property
+    def prepared_bootstraps(self) -> dict[int, int]:
+        """For each number of slots whose maps are kept, their bytes on each device.
+
+        Maps that `encode` returned are not counted: they live as long as the `EncodedMap`, whose
+        `nbytes` says their size.
+        """
+        with self._encoding:
+            return {slots: maps.nbytes for slots, maps in sorted(self._bootstraps.items())}
+
+    def drop_bootstrap(self, slots: int | None = None) -> int:
+        """Drops what is kept for `bootstrap` of so many slots, by default of all numbers of slots.
+
+        Returns the bytes that are free on each device, at the latest when calls of other threads
+        that use them have ended; 0 if nothing was kept. A later `bootstrap` encodes them again.
+        Keys stay: `key_budget` bounds their memory. `ParameterError` unless `slots` is an integer
+        of at least 1.
+        """
+        wanted = None if slots is None else as_slots(slots)
+        with self._encoding:
+            which = list(self._bootstraps) if wanted is None else [wanted]
+            gone = [self._bootstraps.pop(each) for each in which if each in self._bootstraps]
+        return sum(maps.nbytes for maps in gone)
 
     def _encoded(self, slots: int) -> _lib.EncodedBootstrap:
         with self._encoding:

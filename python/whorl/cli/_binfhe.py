@@ -20,7 +20,7 @@ _GATES = (
 
 
 def _keygen(
-    _: Scheme, allow_insecure: bool, *, params: sets.Params = "W128_P64"
+    _: Scheme, allow_insecure: bool, *, params: sets.KeygenParams = "W128_P64"
 ) -> tuple[Any, dict[str, Any]]:
     return sets.find(params, allow_insecure), {}
 

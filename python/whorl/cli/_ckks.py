@@ -6,7 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from .._ring_parameters import stands_alone
 from . import _ring_options as shared
+from . import _sets as sets
 from ._scheme import Scheme
 
 ScaleBits = Annotated[int, typer.Option(help="log2 of the scale, 28 … 55.")]
@@ -21,6 +23,7 @@ def _keygen(
     scheme: Scheme,
     allow_insecure: bool,
     *,
+    params: sets.KeygenParams = "",
     depth: shared.Depth = 4,
     scale_bits: ScaleBits = 40,
     slots: Slots = 0,
@@ -36,16 +39,39 @@ def _keygen(
     sum_length: Annotated[
         int, typer.Option(help="Values that sum adds up, a power of two; 0: no keys for it.")
     ] = 0,
+    bootstrap: Annotated[
+        str,
+        typer.Option(
+            help="Parameters and keys for bootstrap: slots of each length of vectors that is "
+            "refreshed, powers of two, as 1024,8; or full for all slots.",
+        ),
+    ] = "none",
 ) -> tuple[Any, dict[str, Any]]:
-    shared.refuse_insecure("ckks", allow_insecure)
-    chosen = scheme.part("parameters")(
-        depth, scale_bits, slots, value_bits, ring or None, dnum, word_bits
-    )
+    needs = {
+        "depth": depth,
+        "scale_bits": scale_bits,
+        "slots": slots,
+        "value_bits": value_bits,
+        "ring": ring,
+        "dnum": dnum,
+        "word_bits": word_bits,
+    }
+    if params:
+        stands_alone(_keygen, "--params", needs)
+        chosen = sets.find_ckks(params, allow_insecure)
+    else:
+        shared.refuse_insecure("ckks", allow_insecure)
+        del needs["ring"]
+        chosen = scheme.part("parameters")(**needs, N=ring or None, bootstrap=bootstrap != "none")
+    full = bootstrap == "full"
     return chosen, {
         "relinearise": relinearise,
         "rotations": shared.integers(rotations),
         "conjugate": conjugate,
         "sums": sum_length,
+        "bootstrap": [chosen.slots]
+        if full
+        else shared.integers(bootstrap, "--bootstrap", "8,1024"),
     }
 
 
@@ -100,7 +126,7 @@ CKKS = Scheme(
     secret="CKKS secret key",
     functions=(
         *("rotate", "conjugate", "sum", "square"),
-        *("rescale", "lower", "with_bound"),
+        *("rescale", "lower", "with_bound", "bootstrap"),
     ),
     integers=False,
     keygen=_keygen,

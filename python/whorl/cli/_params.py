@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Annotated, Any
 
 import typer
 
+from .. import ckks
 from .._progress import bar
 from ..binfhe import Parameters, parameter_sets, parameters
 from ._completion import from_list, one_of
@@ -32,12 +34,82 @@ def _summary(chosen: Parameters) -> dict[str, Any]:
     }
 
 
+def _summary_of_ckks(chosen: ckks.Parameters) -> dict[str, Any]:
+    refreshed = chosen.bootstrap is not None
+    least = chosen.least_bootstrap_level if refreshed else 0
+    return {
+        "name": chosen.name,
+        "N": chosen.N,
+        "depth": chosen.depth - least,
+        "scale_bits": round(math.log2(chosen.scale(0)), 1),
+        "limbs": chosen.limbs,
+        "special": len(chosen.special),
+        "log2_QP": round(chosen.log2_Q(chosen.top) + chosen.log2_P, 1),
+        "word_bits": chosen.word_bits,
+        "bootstrap": refreshed,
+        "security_bits": round(chosen.security_bits, 1),
+        "sparse_security_bits": round(chosen.sparse_security_bits, 1) if refreshed else None,
+        "pfail_log2": round(chosen.log2_failure, 1) if refreshed else None,
+    }
+
+
+def _list_of_ckks(markdown: bool, as_json: bool) -> None:
+    rows = [
+        _summary_of_ckks(ckks.parameters(name, allow_insecure=True))
+        for name in ckks.parameter_sets()
+    ]
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps(row))
+        return
+    columns = ["set", "N", "products", "scale", "primes", "log2 QP", "words", "security"]
+    columns += ["sparse key", "failure"]
+    cells = [
+        [
+            row["name"],
+            str(row["N"]),
+            f"{row['depth']}{' between bootstraps' if row['bootstrap'] else ''}",
+            f"2^{row['scale_bits']:g}",
+            f"{row['limbs']} + {row['special']}",
+            f"{row['log2_QP']:.0f}",
+            str(row["word_bits"]),
+            f"{row['security_bits']:.1f}" + ("" if row["security_bits"] >= 128 else " (!)"),
+            f"{row['sparse_security_bits']:.1f}" if row["bootstrap"] else "–",
+            f"2^{row['pfail_log2']:.0f}" if row["bootstrap"] else "–",
+        ]
+        for row in rows
+    ]
+    _print(columns, cells, markdown)
+
+
+def _print(columns: list[str], cells: list[list[str]], markdown: bool) -> None:
+    if markdown:
+        typer.echo("| " + " | ".join(columns) + " |")
+        typer.echo("|" + "---|" * len(columns))
+        for line in cells:
+            typer.echo("| " + " | ".join(line) + " |")
+        return
+    table(columns, cells)
+    out.print("(!) under 128 bits: needs allow_insecure", markup=False)
+
+
 @app.command("list")
 def list_sets(
+    scheme: Annotated[
+        str,
+        typer.Option(
+            help="binfhe or ckks; BGV has no named sets.", autocompletion=one_of("binfhe", "ckks")
+        ),
+    ] = "binfhe",
     markdown: Annotated[bool, typer.Option("--markdown", help="A Markdown table.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a set.")] = False,
 ) -> None:
     """All named sets, with estimated security and failure probability."""
+    if scheme not in ("binfhe", "ckks"):
+        raise ValueError(f"--scheme: {scheme!r} is not one of binfhe, ckks")
+    if scheme == "ckks":
+        _list_of_ckks(markdown, as_json)
+        return
     rows = [_summary(parameters(name, allow_insecure=True)) for name in parameter_sets()]
     if as_json:
         for row in rows:
@@ -59,24 +131,24 @@ def list_sets(
         ]
         for row in rows
     ]
-    if markdown:
-        typer.echo("| " + " | ".join(columns) + " |")
-        typer.echo("|" + "---|" * len(columns))
-        for line in cells:
-            typer.echo("| " + " | ".join(line) + " |")
-        return
-    table(columns, cells)
-    out.print("(!) under 128 bits: needs allow_insecure", markup=False)
+    _print(columns, cells, markdown)
 
 
 @app.command()
 def show(
     name: Annotated[
-        str, typer.Argument(help="Name of a set.", autocompletion=from_list(parameter_sets))
+        str,
+        typer.Argument(
+            help="Name of a set.",
+            autocompletion=from_list(lambda: [*parameter_sets(), *ckks.parameter_sets()]),
+        ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="The literal, as JSON.")] = False,
 ) -> None:
     """Everything about one set: fields, security, failure probability, noise."""
+    if name in ckks.parameter_sets():
+        _show_ckks(name, as_json)
+        return
     chosen = parameters(name, allow_insecure=True)
     literal = dict(chosen.literal())
     if as_json:
@@ -94,6 +166,21 @@ def show(
         (f"standard deviation, {field.replace('_', ' ')}", f"{getattr(noise, field) ** 0.5:.6g}")
         for field in type(noise).__dataclass_fields__
     ]
+    pairs(rows)
+
+
+def _show_ckks(name: str, as_json: bool) -> None:
+    chosen = ckks.parameters(name, allow_insecure=True)
+    if as_json:
+        typer.echo(json.dumps(chosen.literal()))
+        return
+    rows = [(field, str(value)) for field, value in chosen.literal().items()]
+    rows += [("digest", chosen.digest), ("security", f"{chosen.security_bits:.1f} bits")]
+    if chosen.bootstrap is not None:
+        rows += [
+            ("security of the sparse key", f"{chosen.sparse_security_bits:.1f} bits"),
+            ("failure probability of a bootstrap", f"2^{chosen.log2_failure:.1f}"),
+        ]
     pairs(rows)
 
 

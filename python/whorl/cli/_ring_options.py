@@ -33,9 +33,9 @@ def refuse_insecure(scheme: str, allow_insecure: bool) -> None:
         )
 
 
-def integers(text: str) -> list[int]:
-    """The value of `--rotations`."""
+def integers(text: str, option: str = "--rotations", example: str = "1,2,-1") -> list[int]:
+    """The value of an option that lists integers."""
     try:
         return [] if text == "none" else [int(part) for part in text.split(",")]
     except ValueError:
-        raise ValueError(f"--rotations: integers are needed, as 1,2,-1, not {text!r}") from None
+        raise ValueError(f"{option}: integers are needed, as {example}, not {text!r}") from None

@@ -5,21 +5,29 @@ from __future__ import annotations
 import functools
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from .. import ckks
 from ..binfhe import Parameters, parameter_sets, parameters
 from ._completion import from_list
 
+_HELP = (
+    "Name of a set, or a file (-: standard input) with what `params search --json` or "
+    "`params show --json` prints; of several literals the first."
+)
 Params = Annotated[
+    str, typer.Option("--params", help=_HELP, autocompletion=from_list(parameter_sets))
+]
+KeygenParams = Annotated[
     str,
     typer.Option(
         "--params",
-        help="Name of a set, or a file (-: standard input) with what `params search --json` or "
-        "`params show --json` prints; of several literals the first.",
-        autocompletion=from_list(parameter_sets),
+        help=_HELP,
+        autocompletion=from_list(lambda: [*parameter_sets(), *ckks.parameter_sets()]),
     ),
 ]
 
@@ -61,13 +69,21 @@ def consent(allow_failure: float | None) -> dict[str, float]:
 
 def find(text: str, allow_insecure: bool = False) -> Parameters:
     """The parameters that `--params` names. A name of a set goes before that of a file."""
-    return parameters(_literal(text), allow_insecure)
+    return parameters(_literal(text, parameter_sets), allow_insecure)
+
+
+def find_ckks(text: str, allow_insecure: bool = False) -> ckks.Parameters:
+    """The same of CKKS."""
+    found = _literal(text, ckks.parameter_sets)
+    if isinstance(found, str):
+        return ckks.parameters(found, allow_insecure=allow_insecure)
+    return ckks.parameters(literal=found, allow_insecure=allow_insecure)
 
 
 @functools.cache  # standard input can be read only once
-def _literal(text: str) -> str | dict[str, Any]:
+def _literal(text: str, names: Callable[[], list[str]]) -> str | dict[str, Any]:
     path = Path(text)
-    if text in parameter_sets() or (text != "-" and (path.is_dir() or not path.exists())):
+    if text in names() or (text != "-" and (path.is_dir() or not path.exists())):
         return text
     content = sys.stdin.read() if text == "-" else path.read_text(encoding="utf-8-sig")
     try:

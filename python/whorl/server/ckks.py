@@ -9,12 +9,15 @@ from ..ckks import EvaluationKeys as EvaluationKeys
 from ..ckks import LinearMap as LinearMap
 from ..ckks import ParameterLiteral as ParameterLiteral
 from ..ckks import Parameters as Parameters
+from ..ckks import Plan as Plan
 from ..ckks import Polynomial as Polynomial
 from ..ckks import Precision as Precision
 from ..ckks import PublicKey as PublicKey
+from ..ckks import Refresh as Refresh
 from ..ckks import Released as Released
 from ..ckks import Server as Server
 from ..ckks import SignStages as SignStages
+from ..ckks import Values as Values
 from ..ckks import approximate as approximate
 from ..ckks import concatenate as concatenate
 from ..ckks import diagonals as diagonals
@@ -27,6 +30,7 @@ from ..ckks import logistic_of as logistic_of
 from ..ckks import minimax_sign as minimax_sign
 from ..ckks import parameter_sets as parameter_sets
 from ..ckks import parameters as parameters
+from ..ckks import plan as plan
 from ..ckks import precision as precision
 from ..ckks import sine_of as sine_of
 from ..ckks import sqrt_of as sqrt_of

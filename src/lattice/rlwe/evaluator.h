@@ -164,7 +164,10 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
  protected:
   template <class Word>
   Evaluator(std::shared_ptr<const run::Fleet> fleet, const ring::RnsPlan<Word>& plan)
-      : fleet_(std::move(fleet)), N_(plan.N()), limbs_(plan.limbs()), special_(plan.special()) {}
+      : Evaluator(std::move(fleet), plan.N(), plan.limbs(), plan.special()) {}
+  Evaluator(std::shared_ptr<const run::Fleet> fleet, std::uint32_t N, unsigned limbs,
+            unsigned special)
+      : fleet_(std::move(fleet)), N_(N), limbs_(limbs), special_(special) {}
 
   virtual Array combine(const Array& a, const Array& b, bool subtract) const = 0;
   virtual Array combine_plain(const Array& a, const Array& m, bool subtract) const = 0;

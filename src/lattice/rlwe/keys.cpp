@@ -19,9 +19,21 @@ Keys::Keys(std::shared_ptr<const Evaluator> evaluator, std::span<const SwitchKey
   }
 }
 
+Keys::Keys(std::shared_ptr<const Evaluator> evaluator, ring::KeyLayout layout)
+    : evaluator_(std::move(evaluator)), layout_(std::move(layout)) {}
+
+std::vector<SwitchSource> Keys::sources() const {
+  std::vector<SwitchSource> out;
+  for (const auto& [name, key] : keys_) out.push_back({name.first, name.second});
+  return out;
+}
+
 const Key& Keys::get(std::uint32_t g, unsigned power) const {
   const auto found = keys_.find({g, power});
   if (found != keys_.end()) return *found->second;
+  if (layout_)
+    return *(keys_[{g, power}] = evaluator_->prepare({g, power, {}, {}, *layout_},
+                                                     std::make_shared<run::KeyBudget>()));
   if (power > 1)
     throw KeyMismatchError("there is no relinearisation key for s^" + std::to_string(power) +
                            ": ask the client for relinearise = " + std::to_string(power + 1));

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "lattice/rlwe/evaluator.h"
 #include "run/keys.h"
@@ -35,7 +37,8 @@ class Key {
   run::KeyOnDevices devices_;
 };
 
-/// The keys of one secret, by what they switch from: s(X^g)^power.
+/// The keys of one secret, by what they switch from: s(X^g)^power. Those of a dry run are for one
+/// thread at a time.
 class Keys {
  public:
   /// ShapeError or ParameterError if the data are not keys over the evaluator's primes. If the
@@ -44,7 +47,17 @@ class Keys {
   Keys(std::shared_ptr<const Evaluator> evaluator, std::span<const SwitchKeyData> keys,
        std::shared_ptr<run::KeyBudget> budget);
 
-  bool has(std::uint32_t g, unsigned power) const { return keys_.contains({g, power}); }
+  /// Those of a dry run (Shapes): each is there once get() has asked for it.
+  Keys(std::shared_ptr<const Evaluator> evaluator, ring::KeyLayout layout);
+
+  /// Whether get() has it.
+  bool has(std::uint32_t g, unsigned power) const { return is_open() || holds(g, power); }
+  /// Whether it is there; of a dry run, whether it was asked for.
+  bool holds(std::uint32_t g, unsigned power) const { return keys_.contains({g, power}); }
+  /// Whether they are those of a dry run.
+  bool is_open() const { return layout_.has_value(); }
+  /// What the keys that are there switch from.
+  std::vector<SwitchSource> sources() const;
   /// KeyMismatchError names the key that is missing.
   const Key& get(std::uint32_t g, unsigned power) const;
   /// Bytes on all devices, as of now.
@@ -54,7 +67,8 @@ class Keys {
 
  private:
   std::shared_ptr<const Evaluator> evaluator_;
-  std::map<std::pair<std::uint32_t, unsigned>, std::shared_ptr<const Key>> keys_;
+  std::optional<ring::KeyLayout> layout_;  ///< of keys that get() makes
+  mutable std::map<std::pair<std::uint32_t, unsigned>, std::shared_ptr<const Key>> keys_;
 };
 
 }  // namespace whorl::lattice::rlwe

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "math/primes.h"
 
@@ -58,6 +59,107 @@ ParameterLiteral tensorfhe_bootstrap() {
   return p;
 }
 
+/// A set of Cheddar's (Choi, Kim, Ahn, ASPLOS 2026; its files parameters/bootparam_*.json): its
+/// primes and levels. There the slots are moved to coefficients at the highest three of the users'
+/// levels, here at the lowest three; as many are left between.
+ParameterLiteral cheddar(double log2_scale, std::vector<std::uint64_t> terminals,
+                         const std::vector<std::uint64_t>& mains, std::vector<LevelPrimes> levels) {
+  ParameterLiteral p;
+  p.N = 65536;
+  p.terminals = static_cast<unsigned>(terminals.size());
+  p.chain = std::move(terminals);
+  p.chain.insert(p.chain.end(), mains.begin(), mains.end());
+  p.levels = std::move(levels);
+  p.special = {2147352577, 2146959361, 2146041857, 2144468993, 2142502913, 2135818241,
+               2135162881, 2135031809, 2134638593, 2132279297, 2130706433, 2130444289};
+  p.digit_limbs = 12;
+  p.log2_scale = log2_scale;
+  p.bootstrap.emplace();
+  return p;
+}
+
+/// 13 levels are left.
+ParameterLiteral cheddar_40() {
+  return cheddar(
+      40, {30539777, 37224449, 33292289, 32899073},
+      {974258177,  1081212929, 1196556289, 993263617,  989986817,  1074266113, 1168900097,
+       1010565121, 957349889,  1073872897, 1209139201, 994705409,  998244353,  1073479681,
+       1158676481, 1016463361, 964558849,  1071513601, 1193803777, 1004535809, 980156417,
+       1070727169, 1175584769, 485621761,  598081537,  498597889,  576716801,  471072769,
+       610926593,  486408193,  580780033,  483131393,  604635137,  494534657,  572915713,
+       478937089,  608698369,  492175361,  584581121,  1068236801, 1065484289, 1064697857,
+       1083703297},
+      {{2, 0},  {0, 3},  {4, 1},  {2, 4},  {0, 7},  {4, 5},  {2, 8},  {0, 11}, {4, 9},  {2, 12},
+       {0, 15}, {4, 13}, {2, 16}, {0, 19}, {4, 17}, {2, 20}, {0, 23}, {0, 25}, {0, 27}, {0, 29},
+       {0, 31}, {0, 33}, {0, 35}, {0, 37}, {0, 39}, {0, 41}, {0, 43}, {2, 43}, {4, 43}});
+}
+
+/// 16 levels are left.
+ParameterLiteral cheddar_35() {
+  return cheddar(35, {30539777, 37224449, 33292289, 32899073, 35389441},
+                 {1060765697, 1209139201, 967180289, 1083703297, 1062469633, 950403073,  1202454529,
+                  1074266113, 1184366593, 951582721, 1107296257, 1052508161, 975175681,  1173618689,
+                  1042415617, 1226309633, 975831041, 1073872897, 1062862849, 962592769,  1188167681,
+                  1068236801, 1196556289, 485621761, 598081537,  498597889,  576716801,  471072769,
+                  610926593,  486408193,  580780033, 483131393,  604635137,  494534657,  572915713,
+                  478937089,  608698369,  492175361, 584581121,  1073479681, 1071513601, 1070727169,
+                  1081212929},
+                 {{2, 0},  {1, 2},  {0, 4},  {5, 1},  {4, 3},  {3, 5},  {2, 7},  {1, 9},
+                  {0, 11}, {5, 8},  {4, 10}, {3, 12}, {2, 14}, {1, 16}, {0, 18}, {5, 15},
+                  {4, 17}, {3, 19}, {2, 21}, {1, 23}, {1, 25}, {1, 27}, {1, 29}, {1, 31},
+                  {1, 33}, {1, 35}, {1, 37}, {1, 39}, {1, 41}, {1, 43}, {3, 43}, {5, 43}});
+}
+
+/// 19 levels are left. Cheddar's first two primes have 20 bits, fewer than Whorl takes: these
+/// have 24.
+ParameterLiteral cheddar_30() {
+  return cheddar(
+      30, {}, {19529729,   20054017,   1073872897, 1073479681, 1074266113, 1071513601, 1070727169,
+               1081212929, 1068236801, 1083703297, 1065484289, 1085276161, 1064697857, 1086455809,
+               1062862849, 1087635457, 1062469633, 1088684033, 1060765697, 1089208321, 1056440321,
+               1089601537, 1056178177, 1091043329, 485621761,  598081537,  498597889,  576716801,
+               471072769,  610926593,  486408193,  580780033,  483131393,  604635137,  494534657,
+               572915713,  478937089,  608698369,  492175361,  584581121,  537133057,  536608769,
+               536215553,  539754497,  533463041,  540540929,  540672001,  541327361},
+      {{0, 2},  {0, 3},  {0, 4},  {0, 5},  {0, 6},  {0, 7},  {0, 8},  {0, 9},  {0, 10},
+       {0, 11}, {0, 12}, {0, 13}, {0, 14}, {0, 15}, {0, 16}, {0, 17}, {0, 18}, {0, 19},
+       {0, 20}, {0, 21}, {0, 22}, {0, 23}, {0, 24}, {0, 26}, {0, 28}, {0, 30}, {0, 32},
+       {0, 34}, {0, 36}, {0, 38}, {0, 40}, {0, 42}, {0, 44}, {0, 46}, {0, 48}});
+}
+
+/// A prime of 64-bit words a level: one of 60 bits, `levels` and `to_coefficients` ones of
+/// `scale_bits`, eight of `sine_bits`, four of `to_slots_bits`, and special ones of 60 bits.
+ParameterLiteral wide(std::uint32_t N, unsigned levels, unsigned to_coefficients,
+                      unsigned scale_bits, double sine_bits, double to_slots_bits,
+                      unsigned special) {
+  ParameterLiteral p;
+  p.N = N;
+  p.bootstrap.emplace();
+  p.bootstrap->to_coefficients = to_coefficients;
+  // The sine's last scale must stay below 2^60.
+  p.bootstrap->log2_ratio = 60.0 - scale_bits;
+  std::vector<std::uint64_t> taken;
+  const auto primes = [&](double bits, unsigned count) {
+    const auto found = math::ntt_primes_below(bits, N, count, taken);
+    taken.insert(taken.end(), found.begin(), found.end());
+    return found;
+  };
+  p.special = primes(60, special);
+  const auto add = [&](double bits, unsigned count) {
+    for (const std::uint64_t q : primes(bits, count)) {
+      p.chain.push_back(q);
+      p.levels.push_back({0, static_cast<unsigned>(p.chain.size())});
+    }
+  };
+  add(60, 1);
+  add(scale_bits + 0.01, levels + to_coefficients);  // not below 2^45, the least
+  add(sine_bits, p.bootstrap->sine());
+  add(to_slots_bits, p.bootstrap->to_slots);
+  p.digit_limbs = special;
+  p.log2_scale = scale_bits;
+  return p;
+}
+
 }  // namespace
 
 const std::vector<NamedSet>& named_sets() {
@@ -65,6 +167,29 @@ const std::vector<NamedSet>& named_sets() {
       // Security, levels between bootstraps, bits of the worst slot after one.
       {"W128_L13_B20",
        [] { return Parameters::choose({.depth = 13, .dnum = 4, .bootstrap = true}).literal(); }},
+      {"W128_L12_B21",
+       [] {
+         return Parameters::choose({.depth = 12, .scale_bits = 45, .dnum = 4, .bootstrap = true})
+             .literal();
+       }},
+      {"W128_L16_B16",
+       [] {
+         return Parameters::choose({.depth = 16, .scale_bits = 35, .dnum = 4, .bootstrap = true})
+             .literal();
+       }},
+      // Cheddar (Choi, Kim, Ahn, ASPLOS 2026).
+      {"cheddar/40", cheddar_40},
+      {"cheddar/35", cheddar_35},
+      {"cheddar/30", cheddar_30},
+      // Lattigo 6, circuits/ckks/bootstrapping/default_params.go.
+      {"lattigo/N16QP1546H192H32",
+       [] { return Parameters::choose({.depth = 9, .dnum = 5, .bootstrap = true}).literal(); }},
+      {"lattigo/N16QP1547H192H32", [] { return wide(65536, 5, 3, 45, 60, 58, 4); }},
+      {"lattigo/N16QP1767H32768H32",
+       [] { return Parameters::choose({.depth = 13, .dnum = 5, .bootstrap = true}).literal(); }},
+      {"lattigo/N16QP1788H32768H32", [] { return wide(65536, 9, 3, 45, 60, 58, 5); }},
+      // OpenFHE, examples/simple-ckks-bootstrapping.cpp.
+      {"openfhe/simple-ckks-bootstrapping", [] { return wide(4096, 10, 4, 50, 59, 59, 9); }},
       // TensorFHE (Fan and others, HPCA 2023), Tables V, VII and VIII.
       {"tensorfhe/default", [] { return prime_a_level(65536, 44, 1, 1306, 31); }},
       {"tensorfhe/resnet20", [] { return prime_a_level(65536, 29, 1, 840, 31); }},

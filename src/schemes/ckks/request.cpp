@@ -82,6 +82,10 @@ std::vector<KeyName> keys_of(const Parameters& p, const KeyRequest& request) {
   return out;
 }
 
+std::size_t key_count(const Parameters& p, const KeyRequest& request) {
+  return keys_of(p, request).size();
+}
+
 std::size_t key_bytes(const Parameters& p, const KeyRequest& request) {
   std::size_t sum = 0;
   for (const KeyName& key : keys_of(p, request)) {

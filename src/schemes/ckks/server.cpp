@@ -4,10 +4,12 @@
 #include <bit>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
+#include "lattice/rlwe/shapes.h"
 #include "math/memory.h"
 #include "math/text.h"
 #include "schemes/ckks/access.h"
@@ -95,6 +97,23 @@ struct Server::State {
         account(parameters),
         encoder(parameters),
         constants(make_constants()) {}
+  /// Of a dry run.
+  explicit State(const Parameters& of)
+      : parameters(of),
+        key_id{},
+        fleet(run::Fleet::open("cpu", {1, {}}, {})),
+        names{"no device: a dry run"},
+        name(names[0]),
+        evaluator(std::make_shared<const rlwe::Shapes>(fleet, of.N(), of.limbs(), of.special(),
+                                                       of.word_bytes())),
+        budget(run::budget_of({}, 0)),
+        keys(open_keys(SwitchRole::usual)),
+        low_keys(open_keys(SwitchRole::low)),
+        to_sparse(open_keys(SwitchRole::to_sparse)),
+        from_sparse(open_keys(SwitchRole::from_sparse)),
+        account(parameters),
+        encoder(parameters),
+        constants(make_constants()) {}
 
   Parameters parameters;
   KeyId key_id;
@@ -109,6 +128,10 @@ struct Server::State {
 
   rlwe::Keys keys_for(const EvaluationKeys& data, SwitchRole role) const {
     return {evaluator, switch_keys(data, role), budget};
+  }
+  rlwe::Keys open_keys(SwitchRole role) const {
+    const bool none = role != SwitchRole::usual && !parameters.literal().bootstrap;
+    return {evaluator, layout_of(parameters.literal(), none ? SwitchRole::usual : role)};
   }
   const rlwe::Keys& keys_of(SwitchRole role) const {
     switch (role) {
@@ -143,7 +166,8 @@ struct Server::State {
   Constants constants;
   Constants make_constants() const {
     const ring::Basis basis = evaluator->level(parameters.limbs());
-    const std::size_t N = parameters.N(), words = 2 * basis.size() * N;
+    // A dry run looks at no words.
+    const std::size_t N = parameters.N(), words = keys.is_open() ? 0 : 2 * basis.size() * N;
     const rlwe::Array zero = evaluator->upload(parameters.word_bytes() == 4
                                                    ? WordArray(std::vector<std::uint32_t>(words))
                                                    : WordArray(std::vector<std::uint64_t>(words)),
@@ -256,8 +280,10 @@ struct Server::State {
     // A vector that is repeated turns by any number that is congruent.
     for (const std::int64_t distance : {least, least - period, slots}) {
       const std::uint32_t g = rotation_exponent(parameters.N(), distance);
-      if (g == 1 || keys_of(role).has(g, 1)) return g;
+      if (g == 1 || keys_of(role).holds(g, 1)) return g;
     }
+    if (keys_of(role).is_open())
+      return rotation_exponent(parameters.N(), std::abs(slots) < period ? slots : least);
     if (role == SwitchRole::low)
       throw KeyMismatchError("rotation by " + std::to_string(slots) +
                              " at low levels has no key; ask the client for bootstrap with " +
@@ -420,6 +446,8 @@ struct Server::State {
                                   account.basis(level));
   }
 };
+
+Server::Server(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 
 Server::Server(const EvaluationKeys& keys, const ServerOptions& options)
     : state_(math::with_memory_for("a server",
@@ -588,6 +616,49 @@ Array Server::concatenate(std::span<const Array> arrays) const {
 }
 
 void Server::synchronise() const { state_->fleet->wait(); }
+
+// ---- dry runs
+
+DryRun::DryRun(const Parameters& parameters)
+    : server_(std::make_shared<const Server::State>(parameters)) {}
+
+Array DryRun::fresh(Packing packing, std::size_t count, std::uint64_t length, double bound) const {
+  const Server::State& state = *server_.state_;
+  const std::uint64_t most =
+      packing == Packing::coefficients ? state.parameters.N() : state.parameters.slots();
+  if (count == 0 || length == 0 || length > most)
+    throw ShapeError("inputs: " + std::to_string(count) + " vectors of " + std::to_string(length) +
+                     " values are asked for; there must be one, of 1 … " + std::to_string(most) +
+                     " values");
+  const CiphertextInfo info = state.account.fresh(packing, count, length, bound, true);
+  return Server::State::put(
+      info, state.evaluator->upload(
+                {}, {info.parts, state.account.basis(info.level), count, rlwe::Form::evaluation}));
+}
+
+KeyRequest DryRun::asked() const {
+  const Server::State& state = *server_.state_;
+  KeyRequest out;
+  out.relinearise = 2;
+  std::set<std::uint32_t> turns;
+  for (const auto& [g, power] : state.keys.sources()) {
+    if (g == 1)
+      out.relinearise = std::max(out.relinearise, power + 1);
+    else if (g == 2 * state.parameters.N() - 1)
+      out.conjugate = true;
+    else
+      turns.insert(g);
+  }
+  // 5^k for all k: the logarithm of each exponent.
+  const auto half = static_cast<std::int64_t>(state.parameters.slots());
+  const std::uint64_t modulus = 2 * std::uint64_t{state.parameters.N()};
+  std::uint64_t g = 1;
+  for (std::int64_t k = 0; k < half && out.rotations.size() < turns.size();
+       ++k, g = 5 * g % modulus)
+    if (turns.contains(static_cast<std::uint32_t>(g)))
+      out.rotations.push_back(2 * k > half ? k - half : k);
+  return out;
+}
 
 // ---- what circuits see
 

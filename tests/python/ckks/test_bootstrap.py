@@ -324,6 +324,50 @@ def test_named_sets() -> None:
         parameters(own[0], literal=p.literal())
 
 
+# ---- what a server keeps
+
+
+def test_kept_maps_can_be_seen_and_dropped(kit: CkksKit) -> None:
+    server = Server(kit.keys, device="cpu", threads=1)
+    assert server.prepared_bootstraps == {} and server.drop_bootstrap() == 0
+    sizes = {slots: server.prepare_bootstrap(slots) for slots in (64, 4)}
+    assert server.prepared_bootstraps == dict(sorted(sizes.items())) and min(sizes.values()) > 0
+    assert list(server.prepared_bootstraps) == [4, 64]
+    assert server.drop_bootstrap(1024) == 0
+    assert server.drop_bootstrap(64) == sizes[64]
+    assert server.prepared_bootstraps == {4: sizes[4]}
+    # What was dropped comes back when it is used, and gives the same bits.
+    values = np.linspace(-1, 1, 64)
+    low = server.upload(kit.client.encrypt(values)).lower(kit.parameters.least_bootstrap_level)
+    first = low.bootstrap().to_host()
+    assert server.prepared_bootstraps == dict(sorted(sizes.items()))
+    assert server.drop_bootstrap() == sum(sizes.values())
+    assert server.prepared_bootstraps == {}
+    assert np.array_equal(low.bootstrap().to_host().data, first.data)
+    for wrong in (0, -1, 2.5):
+        with pytest.raises((whorl.ParameterError, TypeError)):
+            server.drop_bootstrap(wrong)  # type: ignore[arg-type]
+
+
+def test_maps_are_dropped_while_others_bootstrap(kit: CkksKit) -> None:
+    server = Server(kit.keys, device="cpu", threads=1)
+    values = np.linspace(-1, 1, 4)
+    low = server.upload(kit.client.encrypt(values)).lower(kit.parameters.least_bootstrap_level)
+    wanted = low.bootstrap().to_host().data
+    failures: list[bool] = []
+
+    def refresh() -> None:
+        for _ in range(4):
+            failures.append(not np.array_equal(low.bootstrap().to_host().data, wanted))
+
+    thread = threading.Thread(target=refresh)
+    thread.start()
+    while thread.is_alive():
+        server.drop_bootstrap()
+    thread.join()
+    assert failures == [False] * 4
+
+
 # ---- files
 
 

@@ -1,0 +1,468 @@
+"""Finds what a function of encrypted arrays needs, by running it without ciphertexts."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._array import Shape
+from .._html import Shown, of_bytes
+from .._literal import as_real
+from .._numbers import real_or_complex
+from .._ring_plan import SEED_BYTES, all_results, check_arguments
+from .._server import ckks as _lib
+from ..errors import EncodingError, NoiseError, ParameterError, ShapeError
+from ._arrays import EncryptedArray
+from ._parameters import Parameters, as_request, checked_requirements
+from ._tracer import Refresh, TracingServer, UnableToRefreshError
+from ._values import Packing
+
+MOST_DEPTH = 64
+LEAST_SCALE, USUAL_SCALE, MOST_SCALE = 28, 40, 55
+USUAL_VALUES, MOST_VALUES = 10, 20
+"""`value_bits`: tried first, and at most."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Values:
+    """Encrypted numbers of a shape, none with an absolute value above a bound, for `plan`.
+
+    `shape` is the shape of the values, as `Client.encrypt` takes them: (..., k) for ciphertexts of
+    shape (...) with k values each. A number k means one ciphertext of k values. `bound` and
+    `packing` are those of `encrypt`. `ShapeError` for a shape without values, `ParameterError` for
+    a bound that is not positive.
+
+    >>> Values(100, bound=5)
+    Values(shape=(100,), bound=5.0, packing='real')
+    """
+
+    shape: int | Shape
+    bound: float = 1.0
+    packing: Packing = "real"
+
+    def __post_init__(self) -> None:
+        lengths = self.shape if isinstance(self.shape, Iterable) else (self.shape,)
+        shape = tuple(operator.index(each) for each in lengths)
+        if not shape or min(shape) < 1:
+            raise ShapeError(f"shape: {shape} holds no values")
+        bound = as_real("bound", self.bound)
+        if not bound > 0:
+            raise ParameterError(f"bound: {bound} is not positive")
+        if self.packing not in ("complex", "real", "coefficients"):
+            raise EncodingError(
+                f"packing: {self.packing!r} is not 'complex', 'real' or 'coefficients'"
+            )
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "bound", bound)
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Plan(Shown):
+    """What a function of encrypted arrays needs; `plan` makes it.
+
+    `parameters()` returns the parameters to use, and `keys` the arguments for the client's keys:
+    `client.evaluation_keys(**plan.keys)`.
+    """
+
+    depth: int
+    """Products in sequence, as `ckks.parameters(depth=...)` takes them: with bootstraps those
+    between two of them."""
+    scale_bits: int
+    """log2 of the scale."""
+    value_bits: int
+    """log2 of the largest value that a ciphertext of level 0 can hold."""
+    slots: int
+    """Values of the longest vector, and of the largest linear map, a power of two."""
+    keys: dict[str, Any]
+    """Arguments of `Client.evaluation_keys`: `relinearise`, `rotations`, `conjugate`,
+    `bootstrap`."""
+    bootstraps: tuple[Refresh, ...]
+    """The bootstraps of the function, in their order, and those that it lacks."""
+    error: float
+    """Estimated standard deviation of the error of a value, in the worst result."""
+    bound: float
+    """No value of a result is larger, in absolute value."""
+    input_bytes: int
+    """Bytes of the inputs as a client sends them, seeded; under a public key twice as many."""
+    output_bytes: int
+    """Bytes of the results in memory."""
+    _parameters: Parameters
+
+    def parameters(self) -> Parameters:
+        """The smallest ring and the shortest chain on which the function runs, with at least 128
+        bits of security."""
+        return self._parameters
+
+    @property
+    def N(self) -> int:
+        """Ring dimension."""
+        return self._parameters.N
+
+    @property
+    def security_bits(self) -> float:
+        """Lower bound of the estimated security."""
+        return self._parameters.security_bits
+
+    @property
+    def rotations(self) -> tuple[int, ...]:
+        """Slots that vectors are rotated by, to the left; negative ones to the right. Bootstraps
+        need more, which their keys bring."""
+        return tuple(self.keys["rotations"])
+
+    @property
+    def missing(self) -> tuple[Refresh, ...]:
+        """The bootstraps that the function lacks: it runs once it has them."""
+        return tuple(each for each in self.bootstraps if not each.called)
+
+    @property
+    def key_count(self) -> int:
+        """How many switching keys `keys` asks for."""
+        return self._parameters._core.key_count(as_request(self._parameters, **self._request))
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the evaluation keys as they are sent; on a device twice as many."""
+        return self._parameters.key_size(**self.keys)
+
+    @property
+    def _request(self) -> dict[str, Any]:
+        return {"sums": 0, **self.keys}
+
+    def _facts(self) -> list[tuple[str, str]]:
+        chosen = self._parameters
+        return [
+            ("depth", str(self.depth)),
+            ("scale", f"2^{self.scale_bits}"),
+            ("slots", f"{self.slots:,}"),
+            ("results", f"up to {self.bound:.4g}, error 2^{math.log2(self.error):.1f}, estimated"),
+            ("rotations", ", ".join(map(str, self.rotations)) or "none"),
+            ("conjugation", "yes" if self.keys["conjugate"] else "no"),
+            ("bootstraps", self._refreshes() or "none"),
+            ("N", f"{chosen.N:,}"),
+            ("Q, P", f"{chosen.limbs} + {len(chosen.special)} primes"),
+            ("keys", f"{self.key_count}, of {of_bytes(self.key_bytes)}"),
+            ("inputs", of_bytes(self.input_bytes)),
+            ("results' bytes", of_bytes(self.output_bytes)),
+            ("security", f"{chosen.security_bits:.1f} bits"),
+        ]
+
+    def _refreshes(self) -> str:
+        """How many bootstraps there are, and how many the function lacks."""
+        text = str(len(self.bootstraps)) if self.bootstraps else ""
+        return text + (f", {len(self.missing)} missing" if self.missing else "")
+
+    def __repr__(self) -> str:
+        chosen, turns = self._parameters, len(self.rotations)
+        refreshes = self._refreshes()
+        return (
+            f"<Plan: depth {self.depth}, scale 2^{self.scale_bits}, {self.slots} slots, {turns} "
+            f"rotation{'s' * (turns != 1)}{f', bootstraps: {refreshes}' if refreshes else ''}; "
+            f"N={self.N}, {chosen.limbs} + {len(chosen.special)} primes, {self.key_count} keys of "
+            f"{of_bytes(self.key_bytes)}, {self.security_bits:.1f} bits of security>"
+        )
+
+
+def plan(
+    function: Callable[..., Any],
+    inputs: Values | ArrayLike | Sequence[Values | ArrayLike],
+    *,
+    scale_bits: int | None = None,
+    error: float | None = None,
+    value_bits: int | None = None,
+    N: int | None = None,
+    dnum: int = 3,
+    word_bits: int = 32,
+    bootstrap: bool | None = None,
+) -> Plan:
+    """Runs a function without ciphertexts, and says which parameters and keys it needs.
+
+    The function gets arrays with all methods of an `EncryptedArray`, and returns arrays, alone or
+    in tuples, lists and dictionaries. It is called several times, with different parameters, and
+    must do the same each time, or decide by `level` and `parameters` only. Nothing is encrypted and
+    no key is made. Levels, scales, bounds and errors are those that a server states of the same
+    operations on inputs that were encrypted under a public key.
+
+    Where the function needs more levels than parameters without bootstraps have at 128 bits of
+    security, or where it bootstraps, the parameters have bootstrapping. `Plan.bootstraps` then
+    lists each bootstrap, and `Plan.missing` those that the function must still call, with the line
+    of its code. They come as late as they can.
+
+    Args:
+        function: takes one encrypted array for each input.
+        inputs: one input, or a list or tuple of inputs. An input is `Values`, or an example: an
+            array of numbers as `Client.encrypt` takes it, which stands for all values up to its
+            largest.
+        scale_bits: log2 of the scale, 28 … 55; default: 40, or what `error` needs.
+        error: the largest estimated error of a result, a standard deviation; default: any.
+        value_bits: as for `parameters`; default: 10, or as many more as the values need.
+        N: ring dimension; default: the least that serves.
+        dnum, word_bits: as for `parameters`.
+        bootstrap: whether parameters have bootstrapping; default: where it is needed.
+
+    Raises `ParameterError` if no parameters carry the function, and if no scale reaches the error.
+    Raises `TypeError` if the function compares ciphertexts, branches on them, uses other
+    ciphertexts than its inputs, or returns none. Errors of the function itself pass through.
+
+    >>> chosen = plan(lambda x: (x * x).sum(), Values(8))
+    >>> chosen.depth, chosen.rotations, chosen.key_count
+    (1, (1, 2, 4), 4)
+    """
+    listed = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    check_arguments(function, len(listed), type(inputs).__name__)
+    search = _Search(
+        function,
+        [_as_values(each, index) for index, each in enumerate(listed)],
+        checked_requirements(
+            scale_bits=USUAL_SCALE if scale_bits is None else scale_bits,
+            value_bits=MOST_VALUES if value_bits is None else value_bits,
+            N=N,
+            dnum=dnum,
+            word_bits=word_bits,
+        ),
+        value_bits is not None,
+        bootstrap,
+    )
+    if error is None:
+        return search.run()
+    return _precise(search, as_real("error", error), scale_bits is not None)
+
+
+def _precise(search: _Search, error: float, scale_given: bool) -> Plan:
+    """The least scale whose results have no larger error."""
+    if not error > 0:
+        raise ParameterError(f"error: {error} is not positive")
+    if scale_given:
+        found = search.run()
+        if found.error <= error:
+            return found
+        raise ParameterError(
+            f"error: with scale_bits = {found.scale_bits} it is estimated at {found.error:.2g}, "
+            f"above {error:.2g}; leave scale_bits out to have it chosen"
+        )
+    best: Plan | None = None
+    low, high, bits = LEAST_SCALE, MOST_SCALE, USUAL_SCALE
+    while low <= high:
+        found = search.with_scale(bits).run()
+        if found.error <= error:
+            best, high = found, bits - 1
+        else:
+            low = bits + 1
+        # The error halves with each bit, or it is not the scale's.
+        guess = bits + math.ceil(math.log2(found.error / error))
+        bits = min(max(guess, low), high)
+    if best is None:
+        raise ParameterError(
+            f"error: with scale_bits = {MOST_SCALE}, the largest, it is estimated at "
+            f"{found.error:.2g}, above {error:.2g}"
+        )
+    return best
+
+
+@dataclasses.dataclass(frozen=True)
+class _Trace:
+    """One call of the function."""
+
+    server: TracingServer
+    depth: int
+    inputs: list[EncryptedArray]
+    results: list[EncryptedArray]
+
+    @property
+    def refreshes(self) -> list[Refresh]:
+        refreshes: list[Refresh] = self.server._core.refreshes
+        return refreshes
+
+    @property
+    def renewed(self) -> int:
+        """Ciphertexts that are refreshed."""
+        return sum(each.count for each in self.refreshes)
+
+    def plan(self, needs: dict[str, Any]) -> Plan:
+        recorder, parameters = self.server._core, self.server.parameters
+        asked, slots = recorder.run.asked(), recorder.refreshed_slots
+        own = _lib.KeyRequest(2, [], False)
+        for each in slots:
+            own = parameters._core.with_bootstrap(own, each)
+        held = {turn % parameters.slots for turn in own.rotations}
+        turns = (turn for turn in asked.rotations if turn % parameters.slots not in held)
+        return Plan(
+            depth=self.depth,
+            scale_bits=needs["scale_bits"],
+            value_bits=needs["value_bits"],
+            slots=recorder.longest,
+            keys={
+                "relinearise": asked.relinearise,
+                "rotations": sorted(turns, key=lambda each: (abs(each), each)),
+                "conjugate": asked.conjugate and not slots,
+                "bootstrap": slots,
+            },
+            bootstraps=tuple(self.refreshes),
+            error=max(each.error for each in self.results),
+            bound=max(each.bound for each in self.results),
+            input_bytes=sum(SEED_BYTES + each._core.nbytes // 2 for each in self.inputs),
+            output_bytes=sum(each._core.nbytes for each in self.results),
+            _parameters=parameters,
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Search:
+    """A search for the smallest parameters on which a function runs."""
+
+    function: Callable[..., Any]
+    inputs: list[Values]
+    needs: dict[str, Any]
+    """Of `parameters`, with the largest `value_bits`."""
+    values_given: bool
+    bootstrap: bool | None
+
+    def with_scale(self, bits: int) -> _Search:
+        return dataclasses.replace(self, needs={**self.needs, "scale_bits": bits})
+
+    def run(self) -> Plan:
+        if self.bootstrap:
+            return self._refreshed()
+        try:
+            return self._plain()
+        except UnableToRefreshError:
+            if self.bootstrap is not None:
+                raise ParameterError(
+                    "plan: the function bootstraps, and bootstrap=False is given"
+                ) from None
+            return self._refreshed()
+        except (NoiseError, ParameterError) as error:
+            if self.bootstrap is not None:
+                raise
+            try:
+                return self._refreshed()
+            except (NoiseError, ParameterError):
+                if isinstance(error, ParameterError):  # it may ask for a level of bootstraps
+                    raise
+                raise error from None
+
+    # ---- without bootstraps
+
+    def _plain(self) -> Plan:
+        # The longest chain of the largest ring shows what the function does.
+        ring = self.needs["N"] or 2**17
+        most = self._deepest(ring, bootstrap=False)
+        first = self._trace(self._parameters(most, ring, bootstrap=False), most)
+        slots = first.server._core.longest
+        return self._least(lambda depth, values: self._at(depth, values, slots), most)
+
+    def _at(self, depth: int, value_bits: int, slots: int) -> _Trace:
+        chosen = self._parameters(
+            depth, self.needs["N"], bootstrap=False, slots=slots, value_bits=value_bits
+        )
+        return self._trace(chosen, depth)
+
+    def _least(self, trace: Callable[[int, int], _Trace], most: int) -> Plan:
+        """The least depth on which the function runs, and then the least bits of values."""
+
+        def runs(depth: int, value_bits: int) -> _Trace | None:
+            try:
+                return trace(depth, value_bits)
+            except (NoiseError, EncodingError, ParameterError):
+                return None
+
+        values: int = self.needs["value_bits"]
+        depth = _first(range(most), lambda depth: runs(depth, values) is not None, most)
+        if not self.values_given:
+            values = _first(
+                range(USUAL_VALUES, MOST_VALUES), lambda v: runs(depth, v) is not None, values
+            )
+        return trace(depth, values).plan({**self.needs, "value_bits": values})
+
+    # ---- with bootstraps
+
+    def _refreshed(self) -> Plan:
+        """In the least ring with bootstraps. As few as can be, then the least depth for them."""
+        error: Exception = ParameterError("plan: no ring was tried")
+        for ring in [self.needs["N"]] if self.needs["N"] else [2**16, 2**17]:
+            try:
+                most = self._deepest(ring, bootstrap=True)
+                chosen = self._parameters(most, ring, bootstrap=True)
+                inserts = False
+                try:
+                    best = self._trace(chosen, most)
+                except NoiseError:
+                    inserts = True
+                    best = self._trace(chosen, most, inserts)
+            except (NoiseError, ParameterError, ShapeError) as failed:
+                error = failed
+                continue
+            return self._least(functools.partial(self._as_few, ring, inserts, best.renewed), most)
+        raise error
+
+    def _as_few(self, ring: int, inserts: bool, most: int, depth: int, value_bits: int) -> _Trace:
+        """The function with at most so many ciphertexts refreshed; else `NoiseError`."""
+        chosen = self._parameters(depth, ring, bootstrap=True, value_bits=value_bits)
+        made = self._trace(chosen, depth, inserts)
+        if made.renewed > most:
+            raise NoiseError(f"plan: depth {depth} takes more bootstraps than a larger one")
+        return made
+
+    # ---- parameters and calls
+
+    def _deepest(self, ring: int, bootstrap: bool) -> int:
+        """The largest depth that is secure in a ring; `ParameterError` if there is none."""
+        self._parameters(1, ring, bootstrap)
+
+        def insecure(depth: int) -> bool:
+            try:
+                self._parameters(depth, ring, bootstrap)
+            except ParameterError:
+                return True
+            return False
+
+        return _first(range(1, MOST_DEPTH + 1), insecure, MOST_DEPTH + 1) - 1
+
+    def _parameters(
+        self, depth: int, N: int, bootstrap: bool, slots: int = 0, value_bits: int | None = None
+    ) -> Parameters:
+        needs = {**self.needs, "depth": depth, "N": N, "slots": slots, "bootstrap": bootstrap}
+        if value_bits is not None:
+            needs["value_bits"] = value_bits
+        return Parameters(_lib.Parameters.choose(**needs))
+
+    def _trace(self, parameters: Parameters, depth: int, inserts: bool = False) -> _Trace:
+        server = TracingServer(parameters, inserts)
+        inputs = []
+        for each in self.inputs:
+            assert isinstance(each.shape, tuple)
+            inputs.append(server.fresh(each.packing, each.shape, each.bound))
+
+        def array(returned: Any) -> EncryptedArray | None:
+            return server.upload(returned) if isinstance(returned, EncryptedArray) else None
+
+        return _Trace(server, depth, inputs, all_results(self.function(*inputs), array))
+
+
+def _first(numbers: range, holds: Callable[[int], bool], otherwise: int) -> int:
+    """The least number for which something holds that holds from there on, by bisection."""
+    low, high = numbers.start, numbers.stop
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low if low < numbers.stop else otherwise
+
+
+def _as_values(given: Any, index: int) -> Values:
+    if isinstance(given, Values):
+        return given
+    values = real_or_complex(given, f"inputs[{index}]")
+    if values.size == 0:
+        raise ShapeError(f"inputs[{index}]: shape {values.shape} holds no values")
+    largest = float(np.abs(values).max())
+    packing: Packing = "complex" if values.dtype.kind == "c" else "real"
+    return Values(values.shape or 1, largest or 1.0, packing)

@@ -1,0 +1,252 @@
+"""A server without ciphertexts, which follows a function to see what it needs.
+
+`TracingServer` is a `Server` whose `_core` is a `_Recorder`, which calls a dry run of the C++
+library's server: levels, scales, bounds, errors and keys are those of that server. The recorder
+adds what Python's plan wants to know, and bootstraps where levels run out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import sys
+import threading
+from typing import Any, TypeVar
+
+from .._ring_plan import NoDevice
+from .._server import ckks as _lib
+from ..errors import NoiseError
+from ._arrays import EncryptedArray
+from ._linear_maps import EncodedMap, LinearMap
+from ._parameters import Parameters
+from ._server import Encrypted, Server
+
+
+@dataclasses.dataclass(frozen=True)
+class Refresh:
+    """A bootstrap of a function, or one that it lacks; `Plan.bootstraps` has them."""
+
+    operation: int
+    """Before which operation of the function, from 1 on; if the function calls it, that one."""
+    name: str
+    """The name of that operation, a method of `Server`."""
+    line: str
+    """Where the function calls it: file:line."""
+    level: int
+    """Of the ciphertexts that are refreshed."""
+    slots: int
+    """Of each of them, for `evaluation_keys(bootstrap=...)`."""
+    count: int
+    """How many ciphertexts are refreshed."""
+    divisor: float
+    """A power of two by which values must be divided first, as x / divisor, and multiplied after;
+    1: their bound is 1."""
+    called: bool
+    """Whether the function calls it. If not, it needs one more there: `x.bootstrap()`."""
+
+    def __str__(self) -> str:
+        many = f"{self.count} ciphertext{'s' * (self.count != 1)} of {self.slots} slots"
+        if self.called:
+            return f"{self.line}: refreshes {many} at level {self.level}"
+        by = f"{self.divisor:g}"
+        call = "x.bootstrap()" if self.divisor == 1 else f"(x / {by}).bootstrap() * {by}"
+        return (
+            f"{self.line}: operation {self.operation}, {self.name}, needs {call} of its operand x, "
+            f"{many} at level {self.level}"
+        )
+
+
+class UnableToRefreshError(Exception):
+    """A function bootstraps under parameters that cannot."""
+
+
+_T = TypeVar("_T")
+
+_OPERATIONS = frozenset(
+    "add sub negate multiply square relinearise rescale lower with_bound with_error add_plain "
+    "sub_plain multiply_plain add_scalar multiply_scalar multiply_integer multiply_by_i rotate "
+    "rotate_many conjugate sum repeat evaluate apply sign absolute relu greater maximum minimum "
+    "take concatenate".split()
+)
+"""Those before which operands may be refreshed."""
+
+
+class _Recorder(NoDevice):
+    """The dry run, and what a plan wants to know of it.
+
+    With `inserts` an operation that has too few levels, or that would leave too few of them for a
+    bootstrap, is given operands that are bootstrapped first.
+    """
+
+    def __init__(self, parameters: Parameters, inserts: bool) -> None:
+        self.parameters, self.inserts = parameters, inserts
+        self.run = _lib.DryRun(parameters._core)
+        self.server = self.run.server
+        self.operations = 0
+        self.refreshes: list[Refresh] = []
+        self.longest = 1
+        """Slots of the longest vector."""
+        self._maps: dict[int, _lib.EncodedBootstrap] = {}
+        self._refreshed: dict[int, tuple[_lib.Array, _lib.Array]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OPERATIONS:
+            return functools.partial(self._operate, name)
+        return super().__getattr__(name)
+
+    def fresh(self, packing: str, count: int, length: int, bound: float) -> _lib.Array:
+        """Vectors encrypted under the public key, which makes more noise than the secret key."""
+        return self._seen(self.run.fresh(packing, count, length, bound))
+
+    def encode(self, map: _lib.LinearMap, level: int, scale: float) -> _lib.EncodedMap:
+        self.longest = max(self.longest, map.period)
+        return self.server.encode(map, level, scale)
+
+    # ---- bootstraps
+
+    def encode_bootstrap(self, slots: int) -> _lib.EncodedBootstrap:
+        self._check_refreshes()
+        if slots not in self._maps:
+            self._maps[slots] = self.server.encode_bootstrap(slots)
+        return self._maps[slots]
+
+    def check_bootstrap(self, a: _lib.Array) -> None:
+        self._check_refreshes()
+        self.server.check_bootstrap(a)
+
+    def bootstrap(self, a: _lib.Array, maps: _lib.EncodedBootstrap, iterations: int) -> _lib.Array:
+        self.operations += 1
+        result = self.server.bootstrap(a, maps, iterations)
+        self._note("bootstrap", a, 1, True)
+        return self._seen(result)
+
+    @property
+    def refreshed_slots(self) -> list[int]:
+        """For `evaluation_keys(bootstrap=...)`."""
+        return sorted({each.slots for each in self.refreshes})
+
+    def _check_refreshes(self) -> None:
+        if self.parameters.bootstrap is None:
+            raise UnableToRefreshError
+
+    def _note(self, name: str, a: _lib.Array, divisor: float, called: bool) -> None:
+        slots = 1 << (a.length - 1).bit_length()
+        self.refreshes.append(
+            Refresh(self.operations, name, _line(), a.level, slots, a.count, float(divisor), called)
+        )
+
+    # ---- other operations
+
+    def _operate(self, name: str, *given: Any) -> Any:
+        self.operations += 1
+        work = getattr(self.server, name)
+        if not self.inserts:
+            return self._seen(work(*given))
+        arguments = list(given[0]) if name == "concatenate" else list(given)
+        result: Any = None
+        failure: NoiseError | None = None
+        renewed: set[int] = set()
+        while True:
+            operands = [i for i, each in enumerate(arguments) if isinstance(each, _lib.Array)]
+            try:
+                result = work(arguments) if name == "concatenate" else work(*arguments)
+                failure = None
+                if self._can_go_on(name, [arguments[i] for i in operands], result):
+                    break
+            except NoiseError as error:
+                failure = error
+            left = [i for i in operands if i not in renewed and self._may_rise(arguments[i])]
+            if not left:
+                break
+            lowest = min(left, key=lambda i: arguments[i].level)
+            old = arguments[lowest]
+            new = self._renewed(name, old)
+            for i in operands:  # a square has one operand twice
+                if arguments[i] is old:
+                    arguments[i] = new
+                    renewed.add(i)
+        if failure is not None:
+            raise failure
+        return self._seen(result)
+
+    def ready(self, name: str, a: _lib.Array, levels: int) -> _lib.Array:
+        """`a`, or refreshed if it has fewer levels than an operation takes."""
+        if self.inserts and a.level - levels < self._floor(a) and self._may_rise(a):
+            return self._renewed(name, a)
+        return a
+
+    def _floor(self, a: _lib.Array) -> int:
+        """The level from which it can be refreshed."""
+        return self.parameters.least_bootstrap_level + (a.bound > 0)
+
+    def _can_go_on(self, name: str, operands: list[_lib.Array], result: Any) -> bool:
+        results = result if isinstance(result, list) else [result]
+        if name == "lower":  # what the function asks for
+            return True
+        before = min(each.level for each in operands)
+        return all(each.level >= min(before, self._floor(each)) for each in results)
+
+    def _may_rise(self, a: _lib.Array) -> bool:
+        return a.level < self.parameters.depth and a.packing != "coefficients"
+
+    def _renewed(self, name: str, a: _lib.Array) -> _lib.Array:
+        """`a` after a bootstrap, which is done once for all that use it."""
+        if id(a) not in self._refreshed:
+            divisor = 2.0 ** max(0, math.ceil(a.bound - 1e-6))
+            x = self.server.multiply_scalar(a, 1 / divisor, True) if divisor > 1 else a
+            maps = self.encode_bootstrap(1 << (a.length - 1).bit_length())
+            x = self.server.bootstrap(self.server.with_bound(x, 1), maps, 1)
+            self._note(name, a, divisor, False)
+            if divisor > 1:
+                x = self.server.with_bound(
+                    self.server.multiply_integer(x, int(divisor)), 2.0**a.bound
+                )
+            self._refreshed[id(a)] = a, x
+        return self._refreshed[id(a)][1]
+
+    def _seen(self, result: _T) -> _T:
+        arrays: list[Any] = result if isinstance(result, list) else [result]
+        for each in arrays:
+            self.longest = max(self.longest, 1 << (each.length - 1).bit_length())
+        return result
+
+
+class TracingServer(Server):
+    """A server over a `_Recorder`."""
+
+    __slots__ = ()
+
+    _core: Any
+
+    def __init__(self, parameters: Parameters, inserts: bool = False) -> None:
+        self._core = _Recorder(parameters, inserts)
+        self._parameters = parameters
+        self._warned_of = 0
+        self._bootstraps = {}
+        self._encoding = threading.Lock()
+
+    def fresh(self, packing: str, shape: tuple[int, ...], bound: float) -> EncryptedArray:
+        """Encrypted values of that shape, none above the bound."""
+        *prefix, length = shape
+        core = self._core.fresh(packing, math.prod(prefix), length, bound)
+        return EncryptedArray._wrap(core, self, tuple(prefix))
+
+    def download(self, a: EncryptedArray) -> Any:
+        """The array itself: what a function sends back is a result, wherever it lies."""
+        return a
+
+    def apply(self, a: Encrypted, map: LinearMap | EncodedMap) -> EncryptedArray:
+        """`Server.apply`, of what was refreshed before if it must be."""
+        x = self.upload(a)
+        if isinstance(map, LinearMap):  # it is encoded for the level of what it is applied to
+            x = self._wrap(self._core.ready("apply", x._core, 1), x.shape)
+        return super().apply(x, map)
+
+
+def _line() -> str:
+    """The innermost line that is not the library's."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("whorl."):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"

@@ -1,0 +1,126 @@
+#include "lattice/rlwe/shapes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lattice/rlwe/keys.h"
+#include "whorl/error.h"
+
+namespace whorl::lattice::rlwe {
+
+Shapes::Shapes(std::shared_ptr<const run::Fleet> fleet, std::uint32_t N, unsigned limbs,
+               unsigned special, unsigned word_bytes)
+    : Evaluator(std::move(fleet), N, limbs, special), word_bytes_(word_bytes) {}
+
+Array Shapes::of(const Shape& shape) const {
+  auto made = std::make_shared<Storage>(shared_from_this(), shape, std::vector<run::Piece>{});
+  made->bytes = shape.rows() * shape.count * N() * word_bytes_;
+  return wrap(std::move(made));
+}
+
+Array Shapes::upload(const WordArray&, const Shape& shape) const { return of(shape); }
+Array Shapes::lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const {
+  return of(Shape{1, basis, polynomials.size() / N(), Form::evaluation});
+}
+WordArray Shapes::download(const Array&) const {
+  throw DeviceError("a dry run has no ciphertexts that could be copied");
+}
+
+Array Shapes::scale(const Array& a, std::int64_t) const { return a; }
+Array Shapes::scale(const Array& a, std::span<const std::uint64_t>) const { return a; }
+Array Shapes::combination(std::span<const Array> arrays,
+                          std::span<const std::vector<std::uint64_t>>,
+                          std::span<const std::uint64_t>, const ring::Basis& basis) const {
+  std::size_t count = 1;
+  for (const Array& a : arrays) count = std::max(count, a.count());
+  return of(arrays[0], arrays[0].parts(), basis, count);
+}
+
+Array Shapes::transform(const Array& a, Form form) const {
+  return of(Shape{a.parts(), a.basis(), a.count(), form});
+}
+Array Shapes::take(const Array& a, std::span<const std::uint32_t> indices) const {
+  for (const std::uint32_t index : indices)
+    if (index >= a.count())
+      throw ShapeError("take: index " + std::to_string(index) + " is not below the count, " +
+                       std::to_string(a.count()));
+  if (indices.empty()) throw ShapeError("take: there is no index");
+  return of(a, a.parts(), a.basis(), indices.size());
+}
+Array Shapes::join(std::span<const Array> arrays) const {
+  std::size_t count = 0;
+  for (const Array& a : arrays) count += a.count();
+  return of(arrays[0], arrays[0].parts(), arrays[0].basis(), count);
+}
+Array Shapes::restrict(const Array& a, const ring::Basis& basis) const {
+  return of(a, a.parts(), basis, a.count());
+}
+Array Shapes::divide(const Array& a, const ring::Basis& to, std::uint64_t) const {
+  return of(a, a.parts(), to, a.count());
+}
+Array Shapes::extend(const Array& a, const ring::Basis& to, ring::Lift) const {
+  return of(a, a.parts(), to, a.count());
+}
+
+Array Shapes::combine(const Array& a, const Array& b, bool) const {
+  return of(a, std::max(a.parts(), b.parts()), a.basis(), common_count("add", a, b));
+}
+Array Shapes::combine_plain(const Array& a, const Array& m, bool) const {
+  return of(a, a.parts(), a.basis(), common_count("add", a, m));
+}
+Array Shapes::multiply_plain(const Array& a, const Array& m) const {
+  return of(a, a.parts(), a.basis(), common_count("multiply", a, m));
+}
+Array Shapes::tensor(const Array& a, const Array& b) const {
+  return of(a, a.parts() + b.parts() - 1, a.basis(), common_count("multiply", a, b));
+}
+
+std::shared_ptr<const Key> Shapes::prepare(const SwitchKeyData& data,
+                                           std::shared_ptr<run::KeyBudget> budget) const {
+  return std::make_shared<const Key>(
+      data.g, data.power, data.layout, 0, std::move(budget),
+      [](const backend::Queue&) -> run::SizedKey { throw DeviceError("a dry run uses no key"); });
+}
+Array Shapes::digits(const Array& a, unsigned, const ring::KeyLayout& layout) const {
+  const auto used = std::ranges::count_if(
+      layout.digits, [&](const ring::Basis& digit) { return !(digit & a.basis()).empty(); });
+  return of(a, static_cast<unsigned>(used), a.basis() | layout.special, a.count());
+}
+Array Shapes::inner_product(const Array& digits, const Key&, std::uint32_t) const {
+  return of(digits, 2, digits.basis(), digits.count());
+}
+Array Shapes::key_switch(const Array& a, const Key&, std::uint64_t) const {
+  return of(a, 2, a.basis(), a.count());
+}
+Array Shapes::relinearise(const Array& a, const Keys& keys, std::uint64_t t) const {
+  return relinearise(a, keys, a.basis(), t);
+}
+Array Shapes::relinearise(const Array& a, const Keys& keys, const ring::Basis& to,
+                          std::uint64_t) const {
+  for (unsigned power = 2; power < a.parts(); ++power) static_cast<void>(keys.get(1, power));
+  return of(a, 2, to, a.count());
+}
+std::vector<Array> Shapes::automorphisms(const Array& a, std::span<const std::uint32_t> gs,
+                                         const Keys& keys, std::uint64_t) const {
+  for (const std::uint32_t g : gs)
+    if (g != 1) static_cast<void>(keys.get(g, 1));
+  return std::vector<Array>(gs.size(), of(a, 2, a.basis(), a.count()));
+}
+Array Shapes::weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
+                           std::uint64_t) const {
+  std::size_t count = a.count();
+  for (const Term& term : terms) {
+    if (term.g != 1) static_cast<void>(keys.get(term.g, 1));
+    count = std::max(count, term.plain.count());
+  }
+  return of(a, 2, a.basis(), count);
+}
+Array Shapes::linear_map(const Array& a, const LinearMap& map, const Keys& keys,
+                         const ring::Basis& to, std::uint64_t) const {
+  for (const std::uint32_t g : map.babies)
+    if (g > 1) static_cast<void>(keys.get(g, 1));
+  if (map.giants > 1) static_cast<void>(keys.get(map.giant, 1));
+  return of(a, 2, to, a.count());
+}
+
+}  // namespace whorl::lattice::rlwe

@@ -1,0 +1,115 @@
+"""Named sets: their contents, which no change of the library may change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import whorl
+from whorl import ckks
+
+DIGESTS = {
+    "W128_L13_B20": "21cd8c32291c4fbd6ecd8c3d6a26c143",
+    "W128_L12_B21": "3d47497b59d02bfd60f08cbcc55b70bb",
+    "W128_L16_B16": "ed4422c9f84fa9294bf6658ab677f0c7",
+    "cheddar/40": "448fa08de9f009e3741ba8f34ef9c211",
+    "cheddar/35": "60ca22df579954a5b596a34b2bb52995",
+    "cheddar/30": "77c0bec8bff50fd0f98d65659fa3dbdc",
+    "lattigo/N16QP1546H192H32": "2c5528f3b0fbec7faf84c621b7c073aa",
+    "lattigo/N16QP1547H192H32": "53ebb20bf9ffe0139f50473308ba9f22",
+    "lattigo/N16QP1767H32768H32": "adf1b63c4a9c5c33f45108247174fac1",
+    "lattigo/N16QP1788H32768H32": "eaea502bdce4edfe2f79cdc67083d8e0",
+    "openfhe/simple-ckks-bootstrapping": "178210cdf22cd598a16f80ddf9a1d41b",
+    "tensorfhe/default": "2a197e45ac741ef5eb57152d6320e458",
+    "tensorfhe/resnet20": "430092d425941bd8148bc860c6505637",
+    "tensorfhe/logistic": "85b834de58273572fe32d00aa5bbc689",
+    "tensorfhe/lstm": "1969f20bf57f7ff40511d326320e053b",
+    "tensorfhe/packed": "d5f9684848d8a9107bcbdd703033832b",
+    "tensorfhe/bootstrap": "0874bbf992ca50486bc4518436e28a5a",
+    "tensorfhe/A": "cbbc8cf64f39685f82bdb8040c1cd3c8",
+    "tensorfhe/B": "4fe89e4a659615d952c5879e0c53a579",
+    "tensorfhe/C": "2204f07dbe15d7989f62183d2109dc75",
+}
+
+
+def test_digests_are_pinned() -> None:
+    """Files of keys and ciphertexts under a set stay readable as long as these do not change."""
+    found = {
+        name: ckks.parameters(name, allow_insecure=True).digest for name in ckks.parameter_sets()
+    }
+    assert found == DIGESTS
+
+
+def test_own_sets_keep_their_names_word() -> None:
+    for name in ckks.parameter_sets():
+        if not name.startswith("W128"):
+            continue
+        p = ckks.parameters(name)
+        levels = int(name.split("_")[1].removeprefix("L"))
+        assert p.depth - p.least_bootstrap_level == levels
+        assert p.security_bits >= 128 and p.sparse_security_bits >= 128
+
+
+@pytest.mark.parametrize(
+    ("name", "levels", "scale"),
+    [("cheddar/40", 13, 40), ("cheddar/35", 16, 35), ("cheddar/30", 19, 30)],
+)
+def test_cheddars_levels(name: str, levels: int, scale: int) -> None:
+    p = ckks.parameters(name, allow_insecure=True)
+    assert p.depth - p.least_bootstrap_level == levels and p.N == 65536
+    assert np.log2(p.scale(0)) == scale and len(p.special) == p.digit_limbs == 12
+    # Four maps and eight levels of the sine above those of users.
+    assert p.top == p.depth + 12
+    assert p.sparse_security_bits >= 128
+    if name == "cheddar/40":
+        assert p.security_bits >= 128
+    else:
+        with pytest.raises(whorl.ParameterError, match="allow_insecure"):
+            ckks.parameters(name)
+
+
+def test_sets_of_other_libraries() -> None:
+    expected = {
+        "lattigo/N16QP1546H192H32": (9, 32),
+        "lattigo/N16QP1547H192H32": (5, 64),
+        "lattigo/N16QP1767H32768H32": (13, 32),
+        "lattigo/N16QP1788H32768H32": (9, 64),
+    }
+    for name, (levels, words) in expected.items():
+        p = ckks.parameters(name)
+        assert (p.depth - p.least_bootstrap_level, p.word_bits, p.N) == (levels, words, 65536)
+        assert p.security_bits >= 128 and p.sparse_security_bits >= 128
+    example = ckks.parameters("openfhe/simple-ckks-bootstrapping", allow_insecure=True)
+    assert example.depth - example.least_bootstrap_level == 10 and example.N == 4096
+    assert example.bootstrap is not None
+    assert example.bootstrap["to_slots"] == example.bootstrap["to_coefficients"] == 4
+
+
+# The worst slot at N = 65536, as docs/ckks.md has it, rounded down.
+BITS = {
+    "W128_L13_B20": 20,
+    "W128_L12_B21": 21,
+    "W128_L16_B16": 16,
+    "cheddar/40": 19,
+    "cheddar/35": 16,
+    "cheddar/30": 11,
+    "lattigo/N16QP1546H192H32": 21,
+    "lattigo/N16QP1547H192H32": 20,
+    "lattigo/N16QP1767H32768H32": 21,
+    "lattigo/N16QP1788H32768H32": 20,
+    "openfhe/simple-ckks-bootstrapping": 16,
+    "tensorfhe/bootstrap": 10,
+}
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_sets_refresh(name: str) -> None:
+    """In a ring of N = 2048 with the same primes, which is quick; there are more bits there."""
+    p = ckks.parameters(name, allow_insecure=True)
+    small = ckks.parameters(literal={**p.literal(), "N": min(p.N, 2048)}, allow_insecure=True)
+    client = ckks.Client(small)
+    server = ckks.Server(client.evaluation_keys(bootstrap=[small.slots]), device="cpu", threads=1)
+    generator = np.random.default_rng(3)
+    values = np.exp(2j * np.pi * generator.uniform(0, 1, small.slots))
+    low = server.upload(client.encrypt(values)).lower(small.least_bootstrap_level)
+    got = ckks.precision(client.decrypt(low.bootstrap(), raw=True), values).absolute.min
+    assert got >= BITS[name]

@@ -1,0 +1,272 @@
+"""Plans: what a dry run promises holds when the function runs on ciphertexts."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import whorl
+from whorl import ckks
+from whorl.ckks import Values, plan
+
+STAGES = ckks.minimax_sign(2**-4, 2**-4)
+MATRIX = np.random.default_rng(1).uniform(-0.2, 0.2, (5, 8))
+POLYNOMIAL = ckks.approximate(np.exp, -2, 2, degree=7)
+GENERATOR = np.random.default_rng(2)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function of arrays, and what it is planned for."""
+
+    function: Callable[..., Any]
+    inputs: list[Values]
+    depth: int
+
+
+def many_levels(x: Any) -> Any:
+    for _ in range(3):
+        x = (x * x - 0.5).with_bound(1)
+    return {"last": x, "first": [x.lower(0)]}
+
+
+CASES = {
+    "sum": Case(lambda x: (x * x).sum(), [Values((2, 8))], 1),
+    "two inputs": Case(
+        lambda x, y: x * y + y.rotate(-1) * 2, [Values((3, 4)), Values(4, bound=20)], 1
+    ),
+    "rotations": Case(lambda x: sum(x.rotate_many([1, 3, -2]), start=x), [Values(16)], 0),
+    "conjugate": Case(lambda z: z * z.conjugate() * 0.5, [Values(8, packing="complex")], 2),
+    "coefficients": Case(lambda f: f * f, [Values(5, packing="coefficients")], 1),
+    "comparison": Case(lambda x, y: x.maximum(y, STAGES), [Values(8), Values(8)], STAGES.depth + 2),
+    "matrix": Case(lambda x: MATRIX @ x, [Values((2, 8))], 1),
+    "polynomial": Case(lambda x: x.evaluate(POLYNOMIAL), [Values(4, bound=2)], 4),
+    "power": Case(lambda x: x**9, [Values(4)], 4),
+    "prepared map": Case(
+        lambda x: x.server.encode(ckks.linear_map(MATRIX)) @ x, [Values((1, 8))], 1
+    ),
+    "several results": Case(many_levels, [Values(4)], 3),
+}
+
+
+def encrypted(client: ckks.Client, inputs: list[Values]) -> list[ckks.Ciphertexts]:
+    public = client.public_key()
+    made = []
+    for each in inputs:
+        values: Any = GENERATOR.uniform(-each.bound, each.bound, each.shape)
+        if each.packing == "complex":
+            values = values * 1j
+        made.append(public.encrypt(values, each.bound, each.packing))
+    return made
+
+
+def flat(results: Any) -> list[Any]:
+    if isinstance(results, dict):
+        return [results["last"], *results["first"]]
+    return [results]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_functions_run_as_planned(name: str) -> None:
+    case = CASES[name]
+    chosen = plan(case.function, list(case.inputs))
+    assert chosen.depth == case.depth and chosen.security_bits >= 128 and not chosen.bootstraps
+    params = chosen.parameters()
+    client = ckks.Client(params)
+    keys = client.evaluation_keys(**chosen.keys)
+    assert keys.nbytes == chosen.key_bytes
+    server = ckks.Server(keys, device="cpu", threads=1)
+    given = encrypted(client, case.inputs)
+    results = flat(case.function(*[server.upload(each) for each in given]))
+    assert max(each.error for each in results) == chosen.error
+    assert max(each.bound for each in results) == chosen.bound
+    assert sum(each.nbytes for each in results) == chosen.output_bytes
+    for each in results:
+        client.decrypt(each, raw=True)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_plans_are_the_least_that_serve(name: str) -> None:
+    """One level less does not carry the function, and one key less does not serve it."""
+    case = CASES[name]
+    chosen = plan(case.function, list(case.inputs))
+    if chosen.depth > 0:
+        less = ckks.parameters(chosen.depth - 1, value_bits=20)
+        client = ckks.Client(less)
+        all_keys = client.evaluation_keys(
+            4, [*chosen.rotations, *ckks.linear_map(MATRIX).rotations], True, 16
+        )
+        server = ckks.Server(all_keys, device="cpu", threads=1)
+        with pytest.raises((whorl.NoiseError, whorl.ParameterError)):
+            case.function(*[server.upload(each) for each in encrypted(client, case.inputs)])
+    params = chosen.parameters()
+    client = ckks.Client(params)
+    for turn in chosen.rotations:
+        rest = [each for each in chosen.rotations if each != turn]
+        server = ckks.Server(
+            client.evaluation_keys(**{**chosen.keys, "rotations": rest}), device="cpu", threads=1
+        )
+        with pytest.raises(whorl.KeyMismatchError):
+            case.function(*[server.upload(each) for each in encrypted(client, case.inputs)])
+
+
+def test_examples_stand_for_all_values_up_to_their_largest() -> None:
+    given = plan(lambda x, z: x * 2 + z, [np.array([[0.5, -3.0]]), np.array([[1j, 0.25]])])
+    stated = plan(lambda x, z: x * 2 + z, [Values((1, 2), 3), Values((1, 2), 1, packing="complex")])
+    assert given.bound == stated.bound == pytest.approx(7)
+    assert given.input_bytes == stated.input_bytes and given.depth == 0
+
+
+def test_input_bytes_are_those_of_a_client() -> None:
+    chosen = plan(lambda x: x * x, Values((3, 4)))
+    sent = ckks.Client(chosen.parameters()).encrypt(np.zeros((3, 4)))
+    # A frame has a header, and facts about the batch.
+    assert 0 < len(sent.to_bytes()) - chosen.input_bytes < 1024
+
+
+def test_errors_choose_the_scale() -> None:
+    function = lambda x: x * x * x  # noqa: E731
+    usual, fine = plan(function, Values(4)), plan(function, Values(4), error=1e-9)
+    coarse = plan(function, Values(4), error=1e-3)
+    assert usual.scale_bits == 40 and fine.scale_bits > 40 > coarse.scale_bits
+    assert fine.error <= 1e-9 and coarse.error <= 1e-3
+    assert plan(function, Values(4), scale_bits=fine.scale_bits - 1).error > 1e-9
+    with pytest.raises(whorl.ParameterError, match="scale_bits = 55, the largest"):
+        plan(function, Values(4), error=1e-30)
+    with pytest.raises(whorl.ParameterError, match="leave scale_bits out"):
+        plan(function, Values(4), error=1e-9, scale_bits=40)
+
+
+def test_values_choose_the_modulus_of_the_last_level() -> None:
+    large = plan(lambda x: x * x, Values(4, bound=200))
+    assert large.value_bits > 10 and large.depth == 1
+    assert plan(lambda x: x * x, Values(4, bound=10)).value_bits == 10
+    with pytest.raises(whorl.NoiseError, match="do not fit"):
+        plan(lambda x: x * x, Values(4, bound=200), value_bits=10, N=8192)
+
+
+# ---- bootstraps
+
+
+def chain(x: Any, steps: int) -> Any:
+    for _ in range(steps):
+        x = (x * x).with_bound(1).with_error(2**-18)
+    return x
+
+
+def adaptive(x: Any, steps: int) -> Any:
+    for _ in range(steps):
+        if x.level == x.parameters.least_bootstrap_level:
+            x = x.bootstrap()
+        x = (x * x).with_bound(1).with_error(2**-18)
+    return x
+
+
+def test_bootstraps_that_are_missing_are_named_with_their_lines() -> None:
+    chosen = plan(lambda x: chain(x, 100), Values((2, 8)))
+    params = chosen.parameters()
+    assert params.bootstrap is not None and chosen.security_bits >= 128
+    assert chosen.bootstraps == chosen.missing and chosen.keys["bootstrap"] == [8]
+    lines, first = inspect.getsourcelines(chain)
+    place = first + next(i for i, line in enumerate(lines) if "x * x" in line)
+    for each in chosen.missing:
+        assert each.line == f"{__file__}:{place}" and each.name == "multiply"
+        assert (each.count, each.slots, each.divisor, each.called) == (2, 8, 1, False)
+        assert each.level == params.least_bootstrap_level
+        assert "needs x.bootstrap() of its operand x" in str(each)
+    # The fewest of any set in that ring, and the least depth for so many.
+    largest = chosen.depth
+    with contextlib.suppress(whorl.ParameterError):
+        while ckks.parameters(largest + 1, N=chosen.N, bootstrap=True):
+            largest += 1
+    assert len(chosen.missing) == -(-100 // largest) - 1 == -(-100 // chosen.depth) - 1
+    assert -(-100 // (chosen.depth - 1)) > -(-100 // chosen.depth)
+
+
+def test_functions_that_bootstrap_have_none_missing() -> None:
+    chosen = plan(lambda x: adaptive(x, 40), Values((2, 8)))
+    assert len(chosen.bootstraps) == 2 and not chosen.missing
+    assert all(each.called and "refreshes 2 ciphertexts" in str(each) for each in chosen.bootstraps)
+    # The least depth for two bootstraps: 40 products in three parts.
+    assert chosen.depth == 14 and chosen.value_bits == 10
+    once = plan(lambda x: ((x * x) * x).bootstrap() * x, Values(4))
+    assert once.depth == 2 and len(once.bootstraps) == 1
+
+
+def test_a_planned_function_refreshes_where_the_plan_says() -> None:
+    """In a small ring with the same primes, where a bootstrap takes a second."""
+    chosen = plan(lambda x: adaptive(x, 8), Values(4), bootstrap=True, scale_bits=40)
+    small = ckks.parameters(
+        literal={**chosen.parameters().literal(), "N": 2048}, allow_insecure=True
+    )
+    client = ckks.Client(small)
+    server = ckks.Server(client.evaluation_keys(**chosen.keys), device="cpu", threads=1)
+    values = np.array([0.999, -0.998, 1.0, 0.25])
+    y = adaptive(server.upload(client.encrypt(values)), 8)
+    assert np.abs(client.decrypt(y, raw=True) - values**256).max() < 2**-8
+
+
+def test_values_above_one_are_divided_first() -> None:
+    def growing(x: Any) -> Any:
+        for _ in range(80):
+            x = (x * 0.9 + 1).with_bound(10).with_error(2**-18)
+        return x
+
+    chosen = plan(growing, Values(4), scale_bits=35)
+    assert chosen.missing and {each.divisor for each in chosen.missing} == {16.0}
+    assert "(x / 16).bootstrap() * 16" in str(chosen.missing[0])
+
+
+def test_bootstraps_can_be_refused_and_asked_for() -> None:
+    with pytest.raises(whorl.NoiseError):
+        plan(lambda x: chain(x, 100), Values(8), bootstrap=False)
+    with pytest.raises(whorl.ParameterError, match="bootstrap=False is given"):
+        plan(lambda x: x.bootstrap(), Values(8), bootstrap=False)
+    assert plan(lambda x: x * x, Values(8), bootstrap=True).parameters().bootstrap is not None
+    with pytest.raises(whorl.EncodingError, match="above 1"):
+        plan(lambda x: (x + 1).bootstrap(), Values(8))
+
+
+# ---- what it says, and what it refuses
+
+
+def test_it_says_what_it_picked() -> None:
+    chosen = plan(lambda x: x.rotate(3) * x, Values(8))
+    text = repr(chosen)
+    assert "depth 1" in text and "1 rotation;" in text and "2 keys of" in text
+    table = chosen._repr_html_()
+    for fact in ("security", "rotations", "bootstraps", "error", "conjugation"):
+        assert fact in table
+    with_missing = plan(lambda x: chain(x, 100), Values(8))
+    assert f"{len(with_missing.missing)} missing" in repr(with_missing)
+
+
+def test_refusals() -> None:
+    own = ckks.Client(ckks.parameters()).encrypt([1.0])
+    for function, inputs, error, text in (
+        (lambda x: 1, Values(4), TypeError, "must return encrypted arrays, not int"),
+        (lambda x: [], Values(4), TypeError, "returned no encrypted array"),
+        (lambda x: x + own, Values(4), TypeError, "ciphertexts of its own"),
+        (lambda x: x == 1, Values(4), TypeError, "compare"),
+        (lambda x, y: x, Values(4), TypeError, "does not take 1 input"),
+        (lambda x: x, [1.0, 2.0], TypeError, "one example is a NumPy array"),
+        (lambda x: x.rotate(1), Values(3), whorl.ShapeError, "no period"),
+        (lambda x: x, Values(2**17), whorl.ShapeError, "131072"),
+        (lambda x: x, np.zeros((0, 3)), whorl.ShapeError, "holds no values"),
+        (lambda x: x * 1j, Values(4, packing="coefficients"), whorl.EncodingError, "real"),
+    ):
+        with pytest.raises(error, match=text):
+            plan(function, inputs)  # type: ignore[arg-type]
+    for arguments, refused in (
+        ((0,), whorl.ShapeError),
+        (((3, 0),), whorl.ShapeError),
+        ((3, 0), whorl.ParameterError),
+        ((3, 1, "slots"), whorl.EncodingError),
+    ):
+        with pytest.raises(refused):
+            Values(*arguments)  # type: ignore[arg-type]
