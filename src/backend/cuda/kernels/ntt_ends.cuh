@@ -84,6 +84,22 @@ struct DivisionPlace {
   std::uint32_t g;
   Word* out;
 };
+/// Brings what the divisions of a transform's units read to the second-level cache while they
+/// transform: each its share, though at X^g it may read another's.
+template <KernelShape shape, class Word>
+__device__ __forceinline__ void fetch_early(const Unit<shape, Word>& unit,
+                                            const DivisionPlace<Word>& place) {
+  constexpr std::uint32_t line = 128 / sizeof(Word), local = Unit<shape, Word>::local;
+  const std::uint32_t first = unit.part * local;
+#pragma unroll
+  for (std::uint32_t i = 0; i < local; i += line << shape.log_threads) {
+    const std::uint32_t at = first + i + unit.t * line;
+    if (i + unit.t * line >= local) break;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(place.x + at));
+    if (place.added != nullptr)
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(place.added + at));
+  }
+}
 /// Unit::store_linear with the division.
 template <KernelShape shape, class Word>
 __device__ __forceinline__ void store_divided(const Word (&values)[1 << shape.split.log_e],

@@ -111,6 +111,15 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
       else
         load_whole<shape.split, shape.first>(x, arguments.in + place(at.in), unit.thread);
     };
+    const auto division = [&]() -> DivisionPlace<Word> {
+      const NttDivision<Word>& by = arguments.division;
+      return {load_twiddle(by.factors + row), by.x + place(at.part * by.x_stride + row),
+              at.part < by.added_parts ? by.added + place(at.part * by.added_stride + row)
+                                       : nullptr,
+              by.g, out};
+    };
+    if constexpr (Ends::divides)
+      if (active) fetch_early<shape>(unit, division());
     Word x[1 << shape.split.log_e] = {};
     if constexpr (shape.log_cluster > 0) {
       cluster_arrive();
@@ -127,12 +136,7 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
       forward_from<headroom, shape, shape.first>(x, unit, limb);
     }
     if constexpr (Ends::divides) {
-      const NttDivision<Word>& by = arguments.division;
-      const DivisionPlace<Word> division = {
-          load_twiddle(by.factors + row), by.x + place(at.part * by.x_stride + row),
-          at.part < by.added_parts ? by.added + place(at.part * by.added_stride + row) : nullptr,
-          by.g, out};
-      store_divided<shape, Word>(x, unit, active, limb.q, division);
+      store_divided<shape, Word>(x, unit, active, limb.q, division());
     } else if constexpr (shape.last == shape.split.passes) {
       unit.store_linear(x, out, active);
     } else {
