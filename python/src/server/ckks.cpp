@@ -124,7 +124,22 @@ void bind_ckks_server(nb::module_& module) {
       .def("conjugate", calling(&Server::conjugate), "a"_a)
       .def("sum", calling(&Server::sum), "a"_a, "period"_a)
       .def("repeat", calling(&Server::repeat), "a"_a, "length"_a)
-      .def("evaluate", calling_with<Server>(&ckks::evaluate), "a"_a, "polynomial"_a)
+      .def("evaluate",
+           calling_with<Server>(
+               nb::overload_cast<const Server&, const Array&, const Polynomial&>(&ckks::evaluate)),
+           "a"_a, "polynomial"_a)
+      .def(
+          "evaluate_each",
+          [](const Server& server, const Array& a, const std::vector<const Polynomial*>& each,
+             const Input<std::int32_t>& mapping, std::size_t length) {
+            check_each(each);
+            ckks::PolynomialVector of{{}, {}, length};
+            for (const Polynomial* p : each) of.polynomials.push_back(*p);
+            const auto indices = as_span(mapping);
+            of.mapping.assign(indices.begin(), indices.end());
+            return without_gil([&] { return ckks::evaluate(server, a, of); });
+          },
+          "a"_a, "polynomials"_a, "mapping"_a, "length"_a)
       .def("encode", calling_with<Server>(&ckks::encode), "map"_a, "level"_a, "scale"_a)
       .def("apply", calling_with<Server>(&ckks::apply), "a"_a, "map"_a)
       .def("check_bootstrap", calling_with<Server>(&ckks::check_bootstrap), "a"_a)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
@@ -98,9 +98,11 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         """`Server.repeat`."""
         return self._server.repeat(self, length)
 
-    def evaluate(self, polynomial: Polynomial) -> EncryptedArray:
+    def evaluate(
+        self, polynomial: Polynomial | Sequence[Polynomial], mapping: ArrayLike | None = None
+    ) -> EncryptedArray:
         """`Server.evaluate`."""
-        return self._server.evaluate(self, polynomial)
+        return self._server.evaluate(self, polynomial, mapping)
 
     # ---- linear maps and functions
 
@@ -167,11 +169,18 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         return self._server.bootstrap(self, iterations)
 
 
-def evaluate(x: EncryptedArray, polynomial: Polynomial) -> EncryptedArray:
-    """The polynomial of each value of an encrypted array; `Server.evaluate` has the details."""
+def evaluate(
+    x: EncryptedArray,
+    polynomial: Polynomial | Sequence[Polynomial],
+    mapping: ArrayLike | None = None,
+) -> EncryptedArray:
+    """The polynomial of each value of an encrypted array, or one of several for each value.
+
+    `Server.evaluate` has the details.
+    """
     given: object = x
     if isinstance(given, Ciphertexts):
         raise TypeError("evaluate needs a server: write server.upload(x) first")
     if not isinstance(given, EncryptedArray):
         raise no_ciphertexts(Parameters, given)
-    return given.evaluate(polynomial)
+    return given.evaluate(polynomial, mapping)

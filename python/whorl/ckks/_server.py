@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,8 @@ from ._functions import SignStages
 from ._keys import EvaluationKeys
 from ._linear_maps import EncodedMap, LinearMap
 from ._parameters import Parameters, as_slots
-from ._polynomials import Polynomial
-from ._values import as_vectors
+from ._polynomials import Polynomial, as_mapping, as_polynomials
+from ._values import Numbers, as_rows, as_vectors
 
 Encrypted = EncryptedArray | Ciphertexts
 Number = int | float | complex
@@ -202,17 +202,42 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         x = self.upload(a)
         return self._wrap(self._core.repeat(x._core, as_word("length", length)), x.shape)
 
-    def evaluate(self, a: Encrypted, polynomial: Polynomial) -> EncryptedArray:
+    def evaluate(
+        self,
+        a: Encrypted,
+        polynomial: Polynomial | Sequence[Polynomial],
+        mapping: ArrayLike | None = None,
+    ) -> EncryptedArray:
         """The polynomial of each value, by the method of Paterson and Stockmeyer.
 
         It takes `polynomial.depth` levels (`NoiseError` if there are fewer). The packing must be
         `real`, and the values must lie in the polynomial's interval: `EncodingError` if `a.bound`
         is above its ends. (OpenFHE: EvalChebyshevSeries, EvalPoly; Lattigo: polynomial.Evaluator.)
+
+        Args:
+            a: ciphertexts of real values.
+            polynomial: one for all values; or several, of one basis and one interval.
+            mapping: with several, which of them belongs to each value: an integer array of indices,
+                where -1 stands for none, whose result is 0. Like plaintexts of products it has
+                shape (..., k), with a row for each ciphertext or one row for all, of an index for
+                each value, or of one for all values of a ciphertext. Default: value j of each
+                ciphertext has the polynomial j.
+
+        Several polynomials take the levels of the deepest one, and a product with a plaintext in
+        place of each product with a coefficient. `TypeError` for a mapping of what are no integers,
+        and for one without several polynomials; `ParameterError` for indices out of range, and for
+        polynomials that differ in basis or interval; `EncodingError` for coefficients that times
+        the scale are above 2^61. (Lattigo: polynomial.PolynomialVector.)
         """
-        if not isinstance(polynomial, Polynomial):
-            raise TypeError(f"polynomial: a Polynomial is needed, not {type(polynomial).__name__}")
         x = self.upload(a)
-        return self._wrap(self._core.evaluate(x._core, polynomial._core), x.shape)
+        if isinstance(polynomial, Polynomial):
+            if mapping is not None:
+                raise TypeError("mapping: it needs several polynomials, and one is given")
+            return self._wrap(self._core.evaluate(x._core, polynomial._core), x.shape)
+        cores = [each._core for each in as_polynomials(polynomial)]
+        indices = as_mapping(mapping, len(cores))
+        x, (rows, length), shape = self._rows(x, *as_rows(indices, "mapping"))
+        return self._wrap(self._core.evaluate_each(x._core, cores, rows, length), shape)
 
     # ---- linear maps
 
@@ -422,11 +447,17 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def _plain(
         self, a: EncryptedArray, values: ArrayLike
     ) -> tuple[EncryptedArray, tuple[Any, int], Shape]:
-        vectors, prefix, length = as_vectors(values, "plaintext")
+        x, (rows, length), shape = self._rows(a, *as_vectors(values, "plaintext"))
+        return x, (rows.astype(np.complex128, copy=False), length), shape
+
+    def _rows(
+        self, a: EncryptedArray, values: Numbers, prefix: Shape, length: int
+    ) -> tuple[EncryptedArray, tuple[Numbers, int], Shape]:
+        """`a`, rows of `length` numbers for it, and the shape to which both are broadcast."""
         shape = np.broadcast_shapes(a.shape, prefix)
         if not is_alone(prefix):
-            vectors = repeated_rows(vectors, prefix, length, shape)
-        return spread(a, shape), (vectors.astype(np.complex128, copy=False), length), shape
+            values = repeated_rows(values, prefix, length, shape)
+        return spread(a, shape), (np.ascontiguousarray(values), length), shape
 
 
 def _integer(value: int) -> int:

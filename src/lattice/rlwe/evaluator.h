@@ -110,6 +110,10 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   // ---- products
 
   virtual Array multiply_plain(const Array& a, const Array& m) const = 0;
+  /// sum_i plains_i·arrays_i over `basis`, in one pass. Arrays and plaintexts have these primes and
+  /// perhaps more, whose residues are not read. The arrays have equal parts.
+  virtual Array sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
+                                const ring::Basis& basis) const = 0;
   /// The product of ciphertexts as polynomials in the secret; both have one basis.
   virtual Array tensor(const Array& a, const Array& b) const = 0;
 

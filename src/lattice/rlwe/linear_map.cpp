@@ -113,6 +113,60 @@ struct Typed<Word>::Sum {
   }
 };
 
+template <class Word>
+Array Typed<Word>::sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
+                                   const ring::Basis& basis) const {
+  const char* const what = "sum_of_products";
+  plan_->check_basis(what, basis);
+  if (arrays.empty() || plains.size() != arrays.size())
+    throw ShapeError(std::string(what) + ": " + std::to_string(arrays.size()) + " arrays and " +
+                     std::to_string(plains.size()) +
+                     " plaintexts are given; there must be at least one array, and a plaintext for "
+                     "each");
+  return this->fleet().again([&] {
+    std::vector<Array> factors;
+    std::size_t count = 1;
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      this->check_evaluation(what, arrays[i]);
+      if (arrays[i].parts() != arrays[0].parts())
+        throw ShapeError(std::string(what) + ": array " + std::to_string(i) + " has " +
+                         std::to_string(arrays[i].parts()) + " parts and array 0 has " +
+                         std::to_string(arrays[0].parts()) + "; they must be equal");
+      factors.push_back(arrays[i].basis() == basis ? arrays[i] : restrict(arrays[i], basis));
+      check_plain(what, factors[i], plains[i]);
+      for (const std::size_t each : {arrays[i].count(), plains[i].count()}) {
+        if (each != 1 && count != 1 && each != count)
+          throw ShapeError(std::string(what) + ": batches of " + std::to_string(count) + " and " +
+                           std::to_string(each) +
+                           " meet; the numbers must be equal, or one of them must be 1");
+        count = std::max(count, each);
+      }
+    }
+    const Shape shape{arrays[0].parts(), basis, count, Form::evaluation};
+    return in_pieces(count, [&](Pieces pieces) {
+      const auto out = draft(shape, std::move(pieces));
+      std::vector<Held> xs, ms;
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        xs.push_back(aligned(factors[i], out->pieces, count));
+        ms.push_back(aligned(plains[i], out->pieces, count));
+      }
+      const auto one = [&](const Site& site) {
+        std::vector<View> views;
+        std::vector<Buffer> keep(xs.size());
+        Sum sum{*this, site, basis, shape.parts};
+        for (std::size_t i = 0; i < xs.size(); ++i) {
+          views.push_back(view(*xs[i], site));
+          sum.add(shape.parts, spread(site, views[i], keep[i]).all, 1, *ms[i]);
+        }
+        sum.finish();
+        out->buffers[site.piece] = Stored(site.lane, std::move(sum.buffer));
+      };
+      work(std::span(&out, 1), out->pieces, std::array<Held, 0>{}, one);
+      return this->wrap(out);
+    });
+  });
+}
+
 /// Weighted inner products that add up on one device, (2, basis and special, B, N). Terms wait,
 /// with their keys and weights, for as many as the device takes at once, or as fit it.
 template <class Word>
@@ -390,6 +444,8 @@ Array Typed<Word>::linear_map(const Array& a, const LinearMap& map, const Keys& 
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                  \
+  template Array Typed<Word>::sum_of_products(std::span<const Array>, std::span<const Array>,    \
+                                              const ring::Basis&) const;                         \
   template Array Typed<Word>::weighted_sum(const Array&, std::span<const Evaluator::Term>,       \
                                            const Keys&, std::uint64_t) const;                    \
   template Array Typed<Word>::linear_map(const Array&, const Evaluator::LinearMap&, const Keys&, \

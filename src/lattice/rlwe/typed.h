@@ -49,6 +49,8 @@ class Typed final : public Evaluator {
   Array extend(const Array& a, const ring::Basis& to, ring::Lift lift) const override;
 
   Array multiply_plain(const Array& a, const Array& m) const override;
+  Array sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
+                        const ring::Basis& basis) const override;
   Array tensor(const Array& a, const Array& b) const override;
 
   std::shared_ptr<const Key> prepare(const SwitchKeyData& data,
