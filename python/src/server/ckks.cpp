@@ -13,6 +13,7 @@
 #include "whorl/circuits/bootstrap.h"
 #include "whorl/circuits/functions.h"
 #include "whorl/circuits/linear_maps.h"
+#include "whorl/circuits/matrices.h"
 #include "whorl/circuits/polynomials.h"
 
 namespace whorl::python {
@@ -140,7 +141,18 @@ void bind_ckks_server(nb::module_& module) {
             return without_gil([&] { return ckks::evaluate(server, a, of); });
           },
           "a"_a, "polynomials"_a, "mapping"_a, "length"_a)
-      .def("encode", calling_with<Server>(&ckks::encode), "map"_a, "level"_a, "scale"_a)
+      .def("encode",
+           calling_with<Server>(
+               nb::overload_cast<const Server&, const ckks::LinearMap&, unsigned, double>(
+                   &ckks::encode)),
+           "map"_a, "level"_a, "scale"_a)
+      .def("encode_product",
+           calling_with<Server>(
+               nb::overload_cast<const Server&, const ckks::MatrixProduct&, unsigned>(
+                   &ckks::encode)),
+           "product"_a, "level"_a)
+      .def("multiply_matrices", calling_with<Server>(&ckks::multiply_matrices), "a"_a, "b"_a,
+           "product"_a)
       .def("apply", calling_with<Server>(&ckks::apply), "a"_a, "map"_a)
       .def("check_bootstrap", calling_with<Server>(&ckks::check_bootstrap), "a"_a)
       .def("encode_bootstrap", calling_with<Server>(&ckks::encode_bootstrap), "slots"_a)

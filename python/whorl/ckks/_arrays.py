@@ -17,6 +17,7 @@ from .._server import ckks as _lib
 from ._ciphertexts import Accounted, Ciphertexts
 from ._functions import SignStages
 from ._linear_maps import EncodedMap, LinearMap, linear_map
+from ._matrices import EncodedMatrixProduct, MatrixProduct
 from ._parameters import Parameters
 from ._polynomials import Polynomial
 
@@ -119,8 +120,19 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         if isinstance(other, (LinearMap, EncodedMap)):
             raise TypeError(f"x @ map: write map @ x, as the {type(other).__name__} acts on x")
         if isinstance(other, Array):
-            raise TypeError("x @ y: a matrix cannot be encrypted; a dot product is (x * y).sum()")
+            raise TypeError(
+                "x @ y: a product of encrypted matrices is x.matmul(y); a dot product is "
+                "(x * y).sum()"
+            )
         return self._server.apply(self, linear_map(np.transpose(np.asarray(other))))
+
+    def matmul(
+        self,
+        other: EncryptedArray | Ciphertexts,
+        product: MatrixProduct | EncodedMatrixProduct | None = None,
+    ) -> EncryptedArray:
+        """`Server.matmul`."""
+        return self._server.matmul(self, other, product)
 
     def sign(self, stages: SignStages) -> EncryptedArray:
         """`Server.sign`."""

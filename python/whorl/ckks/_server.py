@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,7 @@ from ._ciphertexts import Ciphertexts
 from ._functions import SignStages
 from ._keys import EvaluationKeys
 from ._linear_maps import EncodedMap, LinearMap
+from ._matrices import EncodedMatrixProduct, MatrixProduct, product_of
 from ._parameters import Parameters, as_slots
 from ._polynomials import Polynomial, as_mapping, as_polynomials
 from ._values import Numbers, as_rows, as_vectors
@@ -241,23 +242,33 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
 
     # ---- linear maps
 
-    def encode(self, map: LinearMap, level: int | None = None, scale: float = 0) -> EncodedMap:
-        """A linear map as plaintexts on the device, for many products.
+    @overload
+    def encode(self, map: LinearMap, level: int | None = None, scale: float = 0) -> EncodedMap: ...
+    @overload
+    def encode(self, map: MatrixProduct, level: int | None = None) -> EncodedMatrixProduct: ...
+    def encode(
+        self, map: LinearMap | MatrixProduct, level: int | None = None, scale: float = 0
+    ) -> EncodedMap | EncodedMatrixProduct:
+        """A linear map, or what products of encrypted matrices take, as plaintexts on the device.
 
         Args:
-            map: by `ckks.linear_map` or `ckks.diagonals`.
-            level: of the operands, 1 … depth; default: that of fresh ciphertexts. Operands of a
-                higher level are brought down to it.
-            scale: of the plaintexts, at least 1; 0: that of the level, which gives results the
+            map: by `ckks.linear_map` or `ckks.diagonals`; or a `ckks.MatrixProduct`.
+            level: of the operands, 1 … depth (of a `MatrixProduct` from 2 on); default: that of
+                fresh ciphertexts. Operands of a higher level are brought down to it.
+            scale: of a map's plaintexts, at least 1; 0: that of the level, which gives results the
                 scale of theirs.
 
         `ParameterError` for another level or scale; `ShapeError` for a map of more than N/2 values;
         `EncodingError` for values that are too large. (OpenFHE: EvalLinearTransformPrecompute;
         Lattigo: lintrans.Encode.)
         """
+        depth = self._parameters.depth
+        if isinstance(map, MatrixProduct):
+            start = depth if level is None else as_integer("level", level, 0, depth)
+            product = self._core.encode_product(map._core, start)
+            return EncodedMatrixProduct._wrap(product, self, map)
         if not isinstance(map, LinearMap):
             raise TypeError(f"map: a LinearMap is needed, not {type(map).__name__}")
-        depth = self._parameters.depth
         place = depth if level is None else as_integer("level", level, 1, max(1, depth))
         core = self._core.encode(map._core, place, as_real("scale", scale))
         return EncodedMap._wrap(core, self, map)
@@ -286,6 +297,47 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             raise DeviceError("map: it is encoded on another server")
         with needing("a linear map", "rotations=map.rotations"):
             return self._wrap(self._core.apply(x._core, map._core), x.shape)
+
+    def matmul(
+        self,
+        a: Encrypted,
+        b: Encrypted,
+        product: MatrixProduct | EncodedMatrixProduct | None = None,
+    ) -> EncryptedArray:
+        """The products of encrypted matrices, which vectors hold row by row; shapes broadcast.
+
+        Args:
+            a, b: ciphertexts of vectors of rows·side·matrices and of side²·matrices values; the
+                product is as long as a.
+            product: the shape; or that, encoded by `encode`. Default: one square matrix in each
+                vector of b, and one with as many columns in each vector of a.
+
+        It takes two levels (`NoiseError` if there are fewer) and the keys of `product.rotations`. A
+        shape is encoded for the level of a and b in this call; `encode` does it once for many. It
+        takes about 2·rows + side rotations, and 2·rows products of ciphertexts, which are
+        relinearised once. `ShapeError` for vectors of other lengths, `DeviceError` for a product
+        that is encoded on another server. (Jiang, Kim, Lauter, Song, CCS 2018, with a level less.)
+        """
+        (x, y), shape = self._meet(a, b)
+        if product is None:
+            product = product_of(x.length, y.length)
+        if isinstance(product, MatrixProduct):
+            level = min(x.level, y.level)
+            if level < product.depth:
+                raise NoiseError(
+                    f"a product of matrices takes {product.depth} levels, and the ciphertexts have "
+                    f"{level}: take parameters with a larger depth"
+                )
+            product = self.encode(product, level)
+        if not isinstance(product, EncodedMatrixProduct):
+            raise TypeError(
+                f"product: a MatrixProduct is needed, encoded or not, not {type(product).__name__}"
+            )
+        if product._server is not self:
+            raise DeviceError("product: it is encoded on another server")
+        with needing("a product of matrices", "rotations=product.rotations"):
+            core = self._core.multiply_matrices(x._core, y._core, product._core)
+            return self._wrap(core, shape)
 
     # ---- functions that composite polynomials make
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
+from ckks_values import check
 from numpy.polynomial import Chebyshev
 from numpy.polynomial import Polynomial as Monomial
-from ckks_values import check
 from support import CkksKit, make_ckks_kit
 from whorl.ckks import Polynomial, approximate, evaluate
 
