@@ -124,6 +124,7 @@ void bind_ckks_server(nb::module_& module) {
       .def("rotate_many", calling(&Server::rotate_many), "a"_a, "slots"_a)
       .def("conjugate", calling(&Server::conjugate), "a"_a)
       .def("sum", calling(&Server::sum), "a"_a, "period"_a)
+      .def("replicate", calling(&Server::replicate), "a"_a, "first"_a, "count"_a)
       .def("repeat", calling(&Server::repeat), "a"_a, "length"_a)
       .def("evaluate",
            calling_with<Server>(

@@ -95,6 +95,10 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         """`Server.sum`."""
         return self._server.sum(self, period)
 
+    def replicate(self, first: int, count: int = 1) -> EncryptedArray:
+        """`Server.replicate`."""
+        return self._server.replicate(self, first, count)
+
     def repeat(self, length: int) -> EncryptedArray:
         """`Server.repeat`."""
         return self._server.repeat(self, length)

@@ -194,6 +194,20 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         with needing("a sum", f"sums={x.length}"):
             return self._wrap(self._core.sum(x._core, apart), x.shape)
 
+    def replicate(self, a: Encrypted, first: int, count: int = 1) -> EncryptedArray:
+        """The `count` values from `first` on, in all slots: vectors of `count` values.
+
+        It takes a level, for a product with ones and zeros, and the keys of `sum`:
+        `evaluation_keys(sums=length)`. If all values are chosen, the result is `a`. Where zeros
+        lie in all other slots, `sum(period=count)` does the same without a level. `ShapeError`
+        unless length and count are powers of two, and `first` is a multiple of `count` below the
+        length. (HElib: replicate; Lattigo: Evaluator.Replicate, which wants the zeros.)
+        """
+        x = self.upload(a)
+        with needing("a replication", f"sums={x.length}"):
+            core = self._core.replicate(x._core, as_word("first", first), as_word("count", count))
+            return self._wrap(core, x.shape)
+
     def repeat(self, a: Encrypted, length: int) -> EncryptedArray:
         """The same vectors, repeated to `length` values, so that they meet longer ones.
 

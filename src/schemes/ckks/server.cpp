@@ -573,12 +573,31 @@ Array Server::conjugate(const Array& a) const {
 Array Server::sum(const Array& a, std::uint64_t period) const {
   state_->check_slots("sum", a);
   check_power("sum: the period", period, 1, a.info_.length);
+  if (period == a.info_.length) return a;
   return state_->fleet->together([&] {
-    Array sum = a;
+    Array sum = state_->relinearised(a);
     for (std::uint64_t step = period; step < a.info_.length; step *= 2)
       sum = add(sum, rotate(sum, static_cast<std::int64_t>(step)));
     sum.info_.length = period;
     return sum;
+  });
+}
+Array Server::replicate(const Array& a, std::uint64_t first, std::uint64_t count) const {
+  state_->check_slots("replicate", a);
+  const std::uint64_t length = a.info_.length;
+  check_power("replicate: the count", count, 1, length);
+  if (first >= length || first % count != 0)
+    throw ShapeError("replicate: the first value, " + std::to_string(first) +
+                     ", is not a multiple of " + std::to_string(count) +
+                     ", the count, below the length " + std::to_string(length));
+  if (count == length) return a;
+  std::vector<Complex> chosen(length);
+  std::fill_n(chosen.begin() + static_cast<std::ptrdiff_t>(first), count, 1.0);
+  return state_->fleet->together([&] {
+    const Array two = state_->relinearised(a);
+    Array out = sum(state_->multiply(two, chosen, 0, true), count);
+    out.info_.bound = std::min(out.info_.bound, a.info_.bound);
+    return out;
   });
 }
 Array Server::repeat(const Array& a, std::uint64_t length) const {
