@@ -65,8 +65,8 @@ class Typed final : public Evaluator {
                                    const Keys& keys, std::uint64_t t) const override;
   Array weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
                      std::uint64_t t) const override;
-  Array linear_map(const Array& a, const LinearMap& map, const Keys& keys, const ring::Basis& to,
-                   std::uint64_t t) const override;
+  std::vector<Array> linear_maps(const Array& a, std::span<const LinearMap> maps, const Keys& keys,
+                                 const ring::Basis& to, std::uint64_t t) const override;
 
  protected:
   Array combine(const Array& a, const Array& b, bool subtract) const override;
