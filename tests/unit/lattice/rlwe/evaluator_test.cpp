@@ -366,6 +366,20 @@ TYPED_TEST(RlweEvaluator, LinearMapsMeanWhatTheySay) {
         const Array got = e->linear_map(a, map, keys, basis, 1);
         EXPECT_LE(rig.largest_difference(rig.phases(*e, got), due), 9 * 3 * 256 * 60)
             << giants << " giants, count " << count;
+        // Several that share baby steps have the bits that each has alone.
+        const Evaluator::LinearMap first{babies, 125, 1, [&](std::size_t, std::size_t b) {
+                                           return arrays[(giants - 1) * babies.size() + b];
+                                         }};
+        const std::vector<Evaluator::LinearMap> both{map, first, map};
+        const auto each = e->linear_maps(a, both, keys, basis, 1);
+        ASSERT_EQ(each.size(), 3u);
+        for (std::size_t i = 0; i < 3; ++i)
+          expect_same(e->download(each[i]), e->download(e->linear_map(a, both[i], keys, basis, 1)),
+                      "map " + std::to_string(i));
+        Evaluator::LinearMap other = first;
+        other.babies.push_back(0);
+        EXPECT_THROW(e->linear_maps(a, std::vector{map, other}, keys, basis, 1), ShapeError);
+        EXPECT_THROW(e->linear_maps(a, {}, keys, basis, 1), ShapeError);
         const Array down = e->linear_map(a, map, keys, rig.plan->level(3), 1);
         const auto q = static_cast<std::int64_t>(rig.plan->moduli()[3].value());
         for (std::int64_t& x : due) x /= q;
