@@ -85,12 +85,14 @@ std::vector<Plaintexts> encode_map(const Server& server, const Storage& to, std:
     if (zeros && (any || k + 1 < count)) continue;
     any = true;
     const auto giant = static_cast<std::int64_t>(k / to.steps.babies * to.steps.babies);
-    out[k] = Access::encode(server, to_the_right(slots, giant * to.step), to.steps.hoist_twice());
+    out[k] = Access::encode(server, to_the_right(slots, giant * to.step));
   }
   return out;
 }
 
-/// What is known of a map's result.
+/// What is known of a map's result. A step's error counts as that of an automorphism, which has a
+/// rounding of both parts; hoisted twice, a baby step has none, a giant step one of one part, and
+/// the sum one of both parts at the end.
 CiphertextInfo account_of(const Account& account, const CiphertextInfo& x, const Storage& of,
                           std::size_t map) {
   const CiphertextInfo turned = account.automorphism(x);
@@ -108,7 +110,7 @@ CiphertextInfo account_of(const Account& account, const CiphertextInfo& x, const
     }
     if (inner) add(sum, *inner);
   }
-  return *sum;
+  return of.steps.giants > 1 ? account.divided(*sum) : *sum;
 }
 
 /// All maps of x, which has two parts.

@@ -15,22 +15,19 @@ namespace whorl::circuits {
 /// How `count` rotations by 0, 1, … steps are made from short rotations (baby steps), of which
 /// there are `babies`, and giant steps, each a rotation by `babies` steps (Halevi and Shoup, CRYPTO
 /// 2018, §4). All baby steps share one decomposition, so they cost less; there are as many of them
-/// as giant steps, or twice as many. Up to four rotations use baby steps only, and divide by the
-/// special primes once at the end.
+/// as giant steps, or twice as many. Up to four rotations use baby steps only.
 struct Steps {
   std::size_t babies = 1, giants = 1;
 
   static Steps of(std::size_t count);
-  /// Whether plaintexts are wanted over the special primes too: see rlwe::Evaluator::weighted_sum.
-  bool hoist_twice() const { return giants == 1; }
 };
 
 using LinearMap = lattice::rlwe::Evaluator::LinearMap;
 
-/// Several maps of equal baby steps, the first of them g = 1, which are made once. Plaintexts of
-/// giant steps need no special primes. Inside run::Fleet::together or again.
-/// The divisions of key switching leave a multiple of t. KeyMismatchError for a key that is
-/// missing.
+/// Several maps of x with the same steps, hoisted twice: plaintexts are over the special primes
+/// too, and sums are divided by them once at the end (rlwe::Evaluator::weighted_sum, linear_map).
+/// Inside run::Fleet::together or again. The divisions of key switching leave a multiple of t.
+/// KeyMismatchError for a key that is missing.
 std::vector<lattice::rlwe::Array> apply(const lattice::rlwe::Evaluator& evaluator,
                                         const lattice::rlwe::Array& x,
                                         std::span<const LinearMap> maps,

@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <map>
 #include <numbers>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <valarray>
 
+#include "math/memory.h"
 #include "math/text.h"
 #include "schemes/ckks/access.h"
 #include "whorl/error.h"
@@ -18,31 +23,51 @@ namespace {
 
 constexpr unsigned most_degree = 4095;
 
-unsigned degree_of(const std::vector<double>& c) {
+/// Coefficients of one index: rows of a value for each slot.
+using Rows = std::valarray<double>;
+
+bool is_zero(double c) { return c == 0; }
+bool is_zero(const Rows& c) {
+  return std::ranges::all_of(c, [](double each) { return each == 0; });
+}
+
+template <class Coefficient>
+unsigned degree_of(const std::vector<Coefficient>& c) {
   for (std::size_t i = c.size(); i-- > 1;)
-    if (c[i] != 0) return static_cast<unsigned>(i);
+    if (!is_zero(c[i])) return static_cast<unsigned>(i);
   return 0;
 }
 
+unsigned depth_of(unsigned degree) {
+  return std::max(1u, static_cast<unsigned>(std::bit_width(degree)));
+}
+
 /// Powers of x, or T_k(x), made as they are asked for; and what is made of them. Of level L - d is
-/// said that it has depth d.
+/// said that it has depth d. A coefficient is a number, or Rows.
+template <class Coefficient>
 class Evaluation {
  public:
-  Evaluation(const Server& server, Array x, const Polynomial& p)
+  using Coefficients = std::vector<Coefficient>;
+  static constexpr bool in_rows = std::is_same_v<Coefficient, Rows>;
+
+  /// For polynomials of that degree; rows have that length.
+  Evaluation(const Server& server, Array x, Polynomial::Basis basis, unsigned degree,
+             std::size_t length)
       : server_(server),
-        chebyshev_(p.basis == Polynomial::Basis::chebyshev),
+        chebyshev_(basis == Polynomial::Basis::chebyshev),
         level_(x.info().level),
-        baby_(1u << (std::bit_width(p.degree()) + 1) / 2) {
+        baby_(1u << (std::bit_width(degree) + 1) / 2),
+        length_(length) {
     powers_.emplace(1, std::move(x));
   }
 
   /// The polynomial, of that depth, which is at least bit_width(degree).
-  Array run(const std::vector<double>& coefficients, unsigned depth) {
-    Sum sum;
+  Array run(const Coefficients& coefficients, unsigned depth) {
+    Sum sum{{}, {}, {}, nothing(coefficients[0])};
     add(coefficients, depth, sum);
     if (sum.products || !sum.arrays.empty()) return finished(sum, depth);
     // A constant: nothing of x is left but its shape.
-    return server_.add_scalar(server_.multiply_scalar(at(1, depth - 1), 0.0), sum.constant);
+    return plus(server_.multiply_scalar(at(1, depth - 1), 0.0), sum.constant);
   }
 
  private:
@@ -74,46 +99,72 @@ class Evaluation {
   struct Sum {
     std::optional<Array> products;
     std::vector<Array> arrays;
-    std::vector<double> weights;
-    double constant = 0;
+    Coefficients weights;
+    Coefficient constant;
   };
   /// Relinearised and rescaled once for all of them.
   Array finished(const Sum& sum, unsigned depth) {
     const unsigned level = level_ - depth + 1;
-    if (!sum.products)
-      return Access::linear_combination(server_, sum.arrays, sum.weights, sum.constant, level,
-                                        true);
+    if (!sum.products) return combined(sum, level, true);
     if (sum.arrays.empty())
       return with_constant(Access::relinearised_and_rescaled(server_, *sum.products), sum.constant);
-    return Access::relinearised_and_rescaled(
-        server_,
-        server_.add(*sum.products, Access::linear_combination(server_, sum.arrays, sum.weights,
-                                                              sum.constant, level, false)));
+    const Array all = server_.add(*sum.products, combined(sum, level, false));
+    const Array value = Access::relinearised_and_rescaled(server_, all);
+    return in_rows ? with_constant(value, sum.constant) : value;
   }
-  Array with_constant(const Array& a, double constant) {
-    return constant == 0 ? a : server_.add_scalar(a, constant);
+  /// The arrays times their weights, with the constant; of rows it is added to what was rescaled
+  /// only, since plaintexts do not reach the square of a scale.
+  Array combined(const Sum& sum, unsigned level, bool rescale) {
+    if constexpr (in_rows) {
+      std::vector<std::vector<std::complex<double>>> weights;
+      for (const Rows& each : sum.weights) weights.emplace_back(std::begin(each), std::end(each));
+      const Array value =
+          Access::linear_combination(server_, sum.arrays, weights, length_, level, rescale);
+      return rescale ? with_constant(value, sum.constant) : value;
+    } else {
+      return Access::linear_combination(server_, sum.arrays, sum.weights, sum.constant, level,
+                                        rescale);
+    }
+  }
+  Array with_constant(const Array& a, const Coefficient& constant) {
+    return is_zero(constant) ? a : plus(a, constant);
+  }
+  Array plus(const Array& a, const Coefficient& constant) {
+    if constexpr (in_rows) {
+      const std::vector<std::complex<double>> values(std::begin(constant), std::end(constant));
+      return server_.add_plain(a, values, length_);
+    } else {
+      return server_.add_scalar(a, constant);
+    }
+  }
+  static Coefficient nothing(const Coefficient& like) {
+    if constexpr (in_rows)
+      return Rows(0.0, like.size());
+    else
+      return 0;
   }
 
   /// Adds c_0 + c_1·T_1 + …. Of a T_k that is nowhere a factor the product is taken as it is:
   /// c·T_k = 2c·T_a·T_b - c·T_(a-b).
-  void add_linear(std::vector<double> c, Sum& sum) {
+  void add_linear(Coefficients c, Sum& sum) {
     for (unsigned k = degree_of(c); k >= 1; --k) {
-      if (c[k] == 0) continue;
+      if (is_zero(c[k])) continue;
       const bool raw = chebyshev_ && k > 3 && 2 * k >= baby_ && !powers_.contains(k);
       sum.arrays.push_back(raw ? product(k) : power(k));
-      sum.weights.push_back(raw ? 2 * c[k] : c[k]);
       if (raw) c[k % 2] -= c[k];
+      sum.weights.push_back(c[k]);
+      if (raw) sum.weights.back() *= 2;
     }
-    sum.constant += c.empty() ? 0 : c[0];
+    sum.constant += c[0];
   }
   /// Adds the polynomial, of that depth.
-  void add(const std::vector<double>& c, unsigned depth, Sum& sum) {
+  void add(const Coefficients& c, unsigned depth, Sum& sum) {
     const unsigned degree = degree_of(c);
     const auto depth_of_power = static_cast<unsigned>(std::bit_width(std::max(degree, 1u) - 1));
     if (degree <= 1 || (degree < baby_ && depth > depth_of_power)) return add_linear(c, sum);
     // c = q·T_n + r, n the largest power of two that is at most the degree.
     const unsigned n = std::bit_floor(degree);
-    std::vector<double> q(c.begin() + n, c.begin() + degree + 1), r(c.begin(), c.begin() + n);
+    Coefficients q(c.begin() + n, c.begin() + degree + 1), r(c.begin(), c.begin() + n);
     if (chebyshev_)
       for (unsigned i = 1; i < q.size(); ++i) {
         r[n - i] -= q[i];  // T_(n+i) = 2·T_n·T_i - T_(n-i)
@@ -132,16 +183,105 @@ class Evaluation {
   const Server& server_;
   bool chebyshev_;
   unsigned level_, baby_;
+  std::size_t length_;
   std::map<unsigned, Array> powers_, products_;
 };
+
+/// Whether the interval is mapped to -1 … 1 first, which takes a level.
+bool is_mapped(const Polynomial& p) {
+  return p.basis == Polynomial::Basis::chebyshev && (p.low != -1 || p.high != 1);
+}
+
+/// Polynomials of a basis and interval as of `like`. `largest` is the largest sum of coefficients'
+/// absolute values.
+template <class Coefficient>
+Array evaluated(const Server& server, const Array& x, const Polynomial& like,
+                const std::vector<Coefficient>& coefficients, unsigned degree, std::size_t length,
+                double largest) {
+  const CiphertextInfo& info = x.info();
+  if (info.packing != Packing::real)
+    throw EncodingError("a polynomial is evaluated at real numbers in slots only");
+  const double farthest = std::max(std::abs(like.low), std::abs(like.high));
+  if (std::exp2(info.bound) > farthest * (1 + 0x1p-20))
+    throw EncodingError("values of up to " + math::text_of(std::exp2(info.bound)) +
+                        " may lie outside the polynomial's interval from " +
+                        math::text_of(like.low) + " to " + math::text_of(like.high) +
+                        "; with_bound states a smaller bound that is known");
+  const unsigned depth = depth_of(degree), levels = depth + (is_mapped(like) ? 1 : 0);
+  if (levels > info.level)
+    throw NoiseError("a polynomial of degree " + std::to_string(degree) + " takes " +
+                     std::to_string(levels) + " levels, and the ciphertext has " +
+                     std::to_string(info.level));
+  Array u = server.relinearise(x);
+  if (like.basis == Polynomial::Basis::monomial)
+    return Evaluation<Coefficient>(server, u, like.basis, degree, length).run(coefficients, depth);
+  if (is_mapped(like)) {
+    const double middle = (like.low + like.high) / 2;
+    if (middle != 0) u = server.add_scalar(u, -middle);
+    u = server.multiply_scalar(u, 2 / (like.high - like.low));
+  }
+  const Array value =
+      Evaluation<Coefficient>(server, server.with_bound(u, 1), like.basis, degree, length)
+          .run(coefficients, depth);
+  return largest > 0 ? server.with_bound(value, largest) : value;
+}
+
+void check_degree(unsigned degree) {
+  if (degree > most_degree)
+    throw ParameterError("degree = " + std::to_string(degree) + " is above " +
+                         std::to_string(most_degree));
+}
+
+double sum_of_sizes(const Polynomial& p) {
+  double sum = 0;
+  for (const double c : p.coefficients) sum += std::abs(c);
+  return sum;
+}
+
+void check(const PolynomialVector& v, const CiphertextInfo& x) {
+  if (v.polynomials.empty()) throw ParameterError("there is no polynomial to evaluate");
+  check_degree(v.degree());
+  const std::size_t size = v.mapping.size(), length = v.length == 0 ? size : v.length;
+  if (size == 0 || size % length != 0)
+    throw ShapeError("mapping: " + std::to_string(size) + " indices are not rows of " +
+                     std::to_string(length));
+  Account::check_lengths(x.length, length);
+  if (const std::size_t rows = size / length; rows != 1 && x.count != 1 && rows != x.count)
+    throw ShapeError("mapping: " + std::to_string(rows) + " rows meet " + std::to_string(x.count) +
+                     " ciphertexts; there must be one row, or a row for each");
+  const Polynomial& first = v.polynomials[0];
+  for (const Polynomial& p : v.polynomials) {
+    const std::string name = "polynomial " + std::to_string(&p - v.polynomials.data());
+    if (p.basis != first.basis || p.low != first.low || p.high != first.high)
+      throw ParameterError(name + " has another basis than polynomial 0, or its interval from " +
+                           math::text_of(p.low) + " to " + math::text_of(p.high) + " is not that " +
+                           "from " + math::text_of(first.low) + " to " + math::text_of(first.high) +
+                           "; what is evaluated together has one basis and one interval");
+    for (const double c : p.coefficients)
+      if (!std::isfinite(c)) throw EncodingError(name + " has a coefficient that is not finite");
+  }
+  const auto count = static_cast<std::int32_t>(v.polynomials.size());
+  for (const std::int32_t& index : v.mapping)
+    if (index < PolynomialVector::none || index >= count)
+      throw ParameterError("mapping: " + std::to_string(index) + " at index " +
+                           std::to_string(&index - v.mapping.data()) + " is outside 0 … " +
+                           std::to_string(count - 1) + ", and is not -1 for none");
+}
 
 }  // namespace
 
 unsigned Polynomial::degree() const { return degree_of(coefficients); }
+unsigned Polynomial::depth() const { return depth_of(degree()) + (is_mapped(*this) ? 1 : 0); }
 
-unsigned Polynomial::depth() const {
-  const bool mapped = basis == Basis::chebyshev && (low != -1 || high != 1);
-  return std::max(1u, static_cast<unsigned>(std::bit_width(degree()))) + (mapped ? 1 : 0);
+unsigned PolynomialVector::degree() const {
+  unsigned most = 0;
+  for (const Polynomial& p : polynomials) most = std::max(most, p.degree());
+  return most;
+}
+unsigned PolynomialVector::depth() const {
+  unsigned most = 1;
+  for (const Polynomial& p : polynomials) most = std::max(most, p.depth());
+  return most;
 }
 
 double Polynomial::operator()(double x) const {
@@ -207,35 +347,26 @@ Polynomial approximate_within(const std::function<double(double)>& f, double low
 }
 
 Array evaluate(const Server& server, const Array& x, const Polynomial& p) {
-  const CiphertextInfo& info = x.info();
-  if (info.packing != Packing::real)
-    throw EncodingError("a polynomial is evaluated at real numbers in slots only");
-  const double farthest = std::max(std::abs(p.low), std::abs(p.high));
-  if (std::exp2(info.bound) > farthest * (1 + 0x1p-20))
-    throw EncodingError("values of up to " + math::text_of(std::exp2(info.bound)) +
-                        " may lie outside the polynomial's interval from " + math::text_of(p.low) +
-                        " to " + math::text_of(p.high) +
-                        "; with_bound states a smaller bound that is known");
-  if (p.degree() > most_degree)
-    throw ParameterError("degree = " + std::to_string(p.degree()) + " is above " +
-                         std::to_string(most_degree));
-  if (p.depth() > info.level)
-    throw NoiseError("a polynomial of degree " + std::to_string(p.degree()) + " takes " +
-                     std::to_string(p.depth()) + " levels, and the ciphertext has " +
-                     std::to_string(info.level));
-  const unsigned depth = std::max(1u, static_cast<unsigned>(std::bit_width(p.degree())));
-  Array u = server.relinearise(x);
-  if (p.basis == Polynomial::Basis::monomial)
-    return Evaluation(server, u, p).run(p.coefficients, depth);
-  if (p.low != -1 || p.high != 1) {
-    const double middle = (p.low + p.high) / 2;
-    if (middle != 0) u = server.add_scalar(u, -middle);
-    u = server.multiply_scalar(u, 2 / (p.high - p.low));
+  check_degree(p.degree());
+  std::vector<double> coefficients = p.coefficients;
+  if (coefficients.empty()) coefficients.push_back(0);
+  return evaluated(server, x, p, coefficients, p.degree(), 0, sum_of_sizes(p));
+}
+
+Array evaluate(const Server& server, const Array& x, const PolynomialVector& v) {
+  check(v, x.info());
+  auto coefficients = math::with_memory_for("coefficients of polynomials", [&] {
+    return std::vector<Rows>(v.degree() + 1, Rows(0.0, v.mapping.size()));
+  });
+  double largest = 0;
+  for (std::size_t i = 0; i < v.mapping.size(); ++i) {
+    if (v.mapping[i] == PolynomialVector::none) continue;
+    const Polynomial& p = v.polynomials[static_cast<std::size_t>(v.mapping[i])];
+    for (std::size_t k = 0; k < std::min(coefficients.size(), p.coefficients.size()); ++k)
+      coefficients[k][i] = p.coefficients[k];
   }
-  double sum = 0;
-  for (const double c : p.coefficients) sum += std::abs(c);
-  const Array value = Evaluation(server, server.with_bound(u, 1), p).run(p.coefficients, depth);
-  return sum > 0 ? server.with_bound(value, sum) : value;
+  for (const Polynomial& p : v.polynomials) largest = std::max(largest, sum_of_sizes(p));
+  return evaluated(server, x, v.polynomials[0], coefficients, v.degree(), v.length, largest);
 }
 
 }  // namespace whorl::ckks

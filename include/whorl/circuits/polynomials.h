@@ -45,4 +45,28 @@ Polynomial approximate_within(const std::function<double(double)>& f, double low
 /// NoiseError if x has fewer levels than depth(). (OpenFHE: EvalChebyshevSeries, EvalPoly.)
 Array evaluate(const Server& server, const Array& x, const Polynomial& p);
 
+/// Polynomials of one basis and one interval, and which of them belongs to each value. (Lattigo:
+/// polynomial.PolynomialVector.)
+struct PolynomialVector {
+  static constexpr std::int32_t none = -1;  ///< of a value that has no polynomial, and becomes 0
+
+  std::vector<Polynomial> polynomials;
+  /// Indices into `polynomials`, or `none`: one row for all ciphertexts, or a row for each.
+  std::vector<std::int32_t> mapping;
+  /// Of a row: as many as a vector has values, or 1, which stands for all values of a ciphertext.
+  /// 0: the mapping is one row.
+  std::size_t length = 0;
+
+  unsigned degree() const;  ///< the largest one of the polynomials
+  unsigned depth() const;   ///< levels that evaluate() takes: those of that degree
+};
+
+/// The polynomial of each value that belongs to it, at the depth of one polynomial, with rows of
+/// plaintexts for coefficients. If x is a single ciphertext, there may be any number of rows, and
+/// the result has as many ciphertexts. Errors as above; ParameterError unless there is a
+/// polynomial, all have one basis and interval, and indices are those of polynomials; ShapeError
+/// for rows of another length or number; EncodingError for coefficients that are not finite, or
+/// that times the scale are above 2^61.
+Array evaluate(const Server& server, const Array& x, const PolynomialVector& polynomials);
+
 }  // namespace whorl::ckks

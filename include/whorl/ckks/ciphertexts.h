@@ -83,6 +83,10 @@ struct KeyRequest {
   std::vector<std::int64_t> low_rotations = {};  ///< rotations at the lowest levels only
 };
 
+/// Adds the rotations that Server::sum and Server::replicate take of vectors up to `length` values,
+/// with any period and count from `period` on. ShapeError unless both are powers of two.
+void request_sum(KeyRequest& request, std::uint64_t length, std::uint64_t period = 1);
+
 /// Bytes of the keys that a request asks for, without making them.
 std::size_t key_bytes(const Parameters& parameters, const KeyRequest& request);
 /// How many switching keys these are.

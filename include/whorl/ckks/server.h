@@ -141,6 +141,12 @@ class Server {
   /// by default the sum of all values. It uses the rotations by period, 2·period, 4·period, … below
   /// the length. ShapeError unless both are powers of two, and the period is at most the length.
   Array sum(const Array& a, std::uint64_t period = 1) const;
+  /// The `count` values from `first` on, in all slots: vectors of `count` values. A product with
+  /// ones and zeros chooses them, which takes a level, and sum(count) spreads them by log2(length /
+  /// count) rotations; if all values are chosen, `a` stays as it is. Where zeros lie in all other
+  /// slots, sum(count) alone is enough. ShapeError unless the length and the count are powers of
+  /// two, and `first` is a multiple of the count below the length.
+  Array replicate(const Array& a, std::uint64_t first, std::uint64_t count = 1) const;
   /// The same vectors, written `length` values long: slots hold them repeated, so nothing is
   /// computed. ShapeError unless both lengths are powers of two, and the new one is at least the
   /// old one and at most the number of slots.

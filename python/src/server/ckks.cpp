@@ -13,6 +13,7 @@
 #include "whorl/circuits/bootstrap.h"
 #include "whorl/circuits/functions.h"
 #include "whorl/circuits/linear_maps.h"
+#include "whorl/circuits/matrices.h"
 #include "whorl/circuits/polynomials.h"
 
 namespace whorl::python {
@@ -124,9 +125,36 @@ void bind_ckks_server(nb::module_& module) {
       .def("rotate_many", calling(&Server::rotate_many), "a"_a, "slots"_a)
       .def("conjugate", calling(&Server::conjugate), "a"_a)
       .def("sum", calling(&Server::sum), "a"_a, "period"_a)
+      .def("replicate", calling(&Server::replicate), "a"_a, "first"_a, "count"_a)
       .def("repeat", calling(&Server::repeat), "a"_a, "length"_a)
-      .def("evaluate", calling_with<Server>(&ckks::evaluate), "a"_a, "polynomial"_a)
-      .def("encode", calling_with<Server>(&ckks::encode), "map"_a, "level"_a, "scale"_a)
+      .def("evaluate",
+           calling_with<Server>(
+               nb::overload_cast<const Server&, const Array&, const Polynomial&>(&ckks::evaluate)),
+           "a"_a, "polynomial"_a)
+      .def(
+          "evaluate_each",
+          [](const Server& server, const Array& a, const std::vector<const Polynomial*>& each,
+             const Input<std::int32_t>& mapping, std::size_t length) {
+            check_each(each);
+            ckks::PolynomialVector of{{}, {}, length};
+            for (const Polynomial* p : each) of.polynomials.push_back(*p);
+            const auto indices = as_span(mapping);
+            of.mapping.assign(indices.begin(), indices.end());
+            return without_gil([&] { return ckks::evaluate(server, a, of); });
+          },
+          "a"_a, "polynomials"_a, "mapping"_a, "length"_a)
+      .def("encode",
+           calling_with<Server>(
+               nb::overload_cast<const Server&, const ckks::LinearMap&, unsigned, double>(
+                   &ckks::encode)),
+           "map"_a, "level"_a, "scale"_a)
+      .def("encode_product",
+           calling_with<Server>(
+               nb::overload_cast<const Server&, const ckks::MatrixProduct&, unsigned>(
+                   &ckks::encode)),
+           "product"_a, "level"_a)
+      .def("multiply_matrices", calling_with<Server>(&ckks::multiply_matrices), "a"_a, "b"_a,
+           "product"_a)
       .def("apply", calling_with<Server>(&ckks::apply), "a"_a, "map"_a)
       .def("check_bootstrap", calling_with<Server>(&ckks::check_bootstrap), "a"_a)
       .def("encode_bootstrap", calling_with<Server>(&ckks::encode_bootstrap), "slots"_a)

@@ -9,13 +9,16 @@
 #include "whorl/circuits/bootstrap.h"
 #include "whorl/circuits/functions.h"
 #include "whorl/circuits/linear_maps.h"
+#include "whorl/circuits/matrices.h"
 
 namespace whorl::python {
 
 using namespace nb::literals;
 using ckks::EncodedBootstrap;
 using ckks::EncodedMap;
+using ckks::EncodedMatrixProduct;
 using ckks::LinearMap;
+using ckks::MatrixProduct;
 using ckks::Polynomial;
 using ckks::SignStages;
 using Complex = std::complex<double>;
@@ -70,6 +73,24 @@ void bind_linear_maps(nb::module_& module) {
       .def_prop_ro("diagonals", &EncodedMap::diagonals)
       .def_prop_ro("key_switches", &EncodedMap::key_switches)
       .def_prop_ro("nbytes", &EncodedMap::bytes);
+
+  nb::class_<MatrixProduct>(module, "MatrixProduct")
+      .def_static(
+          "create",
+          [](std::uint64_t side, std::uint64_t rows, std::uint64_t matrices) {
+            return MatrixProduct{side, rows, matrices};
+          },
+          "side"_a, "rows"_a, "matrices"_a)
+      .def_ro("side", &MatrixProduct::side)
+      .def_ro("rows", &MatrixProduct::rows)
+      .def_ro("matrices", &MatrixProduct::matrices)
+      .def_prop_ro("depth", [](const MatrixProduct&) { return MatrixProduct::depth; })
+      .def("rotations", [](const MatrixProduct& shape) {
+        return without_gil([&] { return rotations_of(shape); });
+      });
+  nb::class_<EncodedMatrixProduct>(module, "EncodedMatrixProduct")
+      .def_prop_ro("level", &EncodedMatrixProduct::level)
+      .def_prop_ro("nbytes", &EncodedMatrixProduct::bytes);
 
   nb::class_<EncodedBootstrap>(module, "EncodedBootstrap")
       .def_prop_ro("slots", &EncodedBootstrap::slots)

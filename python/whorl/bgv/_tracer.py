@@ -412,13 +412,13 @@ class _Recorder(NoDevice):
     def encode_matrix(self, values: Rows, rows: int, columns: int) -> TracedMap:
         self._note_plain(int(np.abs(values).max()))
         _, diagonals, maps, *_ = _lib.steps_of_matrix(self.parameters._core, rows, columns)
-        size = self._bytes(diagonals * maps * self.parameters.N)
+        size = self._bytes(diagonals * maps * self.parameters.N, of_map=True)
         return TracedMap(values.reshape(rows, columns), rows, columns, 0, size)
 
     def encode_diagonals(self, values: Rows, count: int, step: int) -> TracedMap:
         self._note_plain(int(np.abs(values).max()))
         diagonals = values.reshape(-1, count, self.parameters.N)
-        return TracedMap(diagonals, 0, 0, step, self._bytes(values.size))
+        return TracedMap(diagonals, 0, 0, step, self._bytes(values.size, of_map=True))
 
     @_step
     def multiply_matrix(self, a: Traced, matrix: TracedMap) -> Traced:
@@ -509,9 +509,11 @@ class _Recorder(NoDevice):
             self._note_rotation(columns)
         self.swaps = self.swaps or swaps
 
-    def _bytes(self, words: int) -> int:
-        """Bytes that plaintexts of so many values take on a device."""
-        return words * self.parameters.limbs * self.parameters.word_bits // 8
+    def _bytes(self, words: int, of_map: bool = False) -> int:
+        """Bytes that plaintexts of so many values take on a device; those of maps are over the
+        special primes too."""
+        primes = self.parameters.limbs + (len(self.parameters.special) if of_map else 0)
+        return words * primes * self.parameters.word_bits // 8
 
     # ---- helpers
 

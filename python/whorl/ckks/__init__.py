@@ -21,6 +21,7 @@ from ._functions import (
 )
 from ._keys import EvaluationKeys, PublicKey
 from ._linear_maps import EncodedMap, LinearMap, diagonals, linear_map
+from ._matrices import EncodedMatrixProduct, MatrixProduct
 from ._parameters import (
     BootstrapLiteral,
     ParameterLiteral,
@@ -41,9 +42,11 @@ __all__ = [
     "Ciphertexts",
     "Client",
     "EncodedMap",
+    "EncodedMatrixProduct",
     "EncryptedArray",
     "EvaluationKeys",
     "LinearMap",
+    "MatrixProduct",
     "ParameterLiteral",
     "Parameters",
     "Plan",

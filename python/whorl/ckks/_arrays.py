@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
@@ -17,6 +17,7 @@ from .._server import ckks as _lib
 from ._ciphertexts import Accounted, Ciphertexts
 from ._functions import SignStages
 from ._linear_maps import EncodedMap, LinearMap, linear_map
+from ._matrices import EncodedMatrixProduct, MatrixProduct
 from ._parameters import Parameters
 from ._polynomials import Polynomial
 
@@ -94,13 +95,19 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         """`Server.sum`."""
         return self._server.sum(self, period)
 
+    def replicate(self, first: int, count: int = 1) -> EncryptedArray:
+        """`Server.replicate`."""
+        return self._server.replicate(self, first, count)
+
     def repeat(self, length: int) -> EncryptedArray:
         """`Server.repeat`."""
         return self._server.repeat(self, length)
 
-    def evaluate(self, polynomial: Polynomial) -> EncryptedArray:
+    def evaluate(
+        self, polynomial: Polynomial | Sequence[Polynomial], mapping: ArrayLike | None = None
+    ) -> EncryptedArray:
         """`Server.evaluate`."""
-        return self._server.evaluate(self, polynomial)
+        return self._server.evaluate(self, polynomial, mapping)
 
     # ---- linear maps and functions
 
@@ -117,8 +124,19 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         if isinstance(other, (LinearMap, EncodedMap)):
             raise TypeError(f"x @ map: write map @ x, as the {type(other).__name__} acts on x")
         if isinstance(other, Array):
-            raise TypeError("x @ y: a matrix cannot be encrypted; a dot product is (x * y).sum()")
+            raise TypeError(
+                "x @ y: a product of encrypted matrices is x.matmul(y); a dot product is "
+                "(x * y).sum()"
+            )
         return self._server.apply(self, linear_map(np.transpose(np.asarray(other))))
+
+    def matmul(
+        self,
+        other: EncryptedArray | Ciphertexts,
+        product: MatrixProduct | EncodedMatrixProduct | None = None,
+    ) -> EncryptedArray:
+        """`Server.matmul`."""
+        return self._server.matmul(self, other, product)
 
     def sign(self, stages: SignStages) -> EncryptedArray:
         """`Server.sign`."""
@@ -167,11 +185,18 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         return self._server.bootstrap(self, iterations)
 
 
-def evaluate(x: EncryptedArray, polynomial: Polynomial) -> EncryptedArray:
-    """The polynomial of each value of an encrypted array; `Server.evaluate` has the details."""
+def evaluate(
+    x: EncryptedArray,
+    polynomial: Polynomial | Sequence[Polynomial],
+    mapping: ArrayLike | None = None,
+) -> EncryptedArray:
+    """The polynomial of each value of an encrypted array, or one of several for each value.
+
+    `Server.evaluate` has the details.
+    """
     given: object = x
     if isinstance(given, Ciphertexts):
         raise TypeError("evaluate needs a server: write server.upload(x) first")
     if not isinstance(given, EncryptedArray):
         raise no_ciphertexts(Parameters, given)
-    return given.evaluate(polynomial)
+    return given.evaluate(polynomial, mapping)

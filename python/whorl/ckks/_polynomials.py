@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._integers import refuse, whole_numbers
 from .._literal import Part, as_integer, as_real
 from .._numbers import Numbers, real_or_complex
 from .._server import ckks as _lib
@@ -130,6 +131,23 @@ def approximate(
         known = as_integer("degree", degree, 1, MAX_DEGREE)
         return Polynomial._wrap(_lib.approximate(value, *ends, known))
     return Polynomial._wrap(_lib.approximate_within(value, *ends, as_error(error)))
+
+
+def as_polynomials(polynomials: Any) -> list[Polynomial]:
+    """Several polynomials; `TypeError` for what are none."""
+    each = list(polynomials) if isinstance(polynomials, Sequence) else [polynomials]
+    for one in each:
+        if not isinstance(one, Polynomial):
+            raise TypeError(f"polynomial: a Polynomial is needed, not {type(one).__name__}")
+    return each
+
+
+def as_mapping(mapping: ArrayLike | None, count: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Which of `count` polynomials belongs to each value; -1 stands for none."""
+    indices = np.arange(count) if mapping is None else whole_numbers(mapping, "mapping")
+    wrong = (indices < -1) | (indices >= count)
+    refuse(indices, wrong, "mapping", f"outside -1 … {count - 1}", ParameterError)
+    return indices.astype(np.int32)
 
 
 def _real(field: str, values: ArrayLike) -> Numbers:

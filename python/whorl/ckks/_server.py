@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,9 +28,10 @@ from ._ciphertexts import Ciphertexts
 from ._functions import SignStages
 from ._keys import EvaluationKeys
 from ._linear_maps import EncodedMap, LinearMap
+from ._matrices import EncodedMatrixProduct, MatrixProduct, product_of
 from ._parameters import Parameters, as_slots
-from ._polynomials import Polynomial
-from ._values import as_vectors
+from ._polynomials import Polynomial, as_mapping, as_polynomials
+from ._values import Numbers, as_rows, as_vectors
 
 Encrypted = EncryptedArray | Ciphertexts
 Number = int | float | complex
@@ -193,6 +194,20 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         with needing("a sum", f"sums={x.length}"):
             return self._wrap(self._core.sum(x._core, apart), x.shape)
 
+    def replicate(self, a: Encrypted, first: int, count: int = 1) -> EncryptedArray:
+        """The `count` values from `first` on, in all slots: vectors of `count` values.
+
+        It takes a level, for a product with ones and zeros, and the keys of `sum`:
+        `evaluation_keys(sums=length)`. If all values are chosen, the result is `a`. Where zeros
+        lie in all other slots, `sum(period=count)` does the same without a level. `ShapeError`
+        unless length and count are powers of two, and `first` is a multiple of `count` below the
+        length. (HElib: replicate; Lattigo: Evaluator.Replicate, which wants the zeros.)
+        """
+        x = self.upload(a)
+        with needing("a replication", f"sums={x.length}"):
+            core = self._core.replicate(x._core, as_word("first", first), as_word("count", count))
+            return self._wrap(core, x.shape)
+
     def repeat(self, a: Encrypted, length: int) -> EncryptedArray:
         """The same vectors, repeated to `length` values, so that they meet longer ones.
 
@@ -202,37 +217,72 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         x = self.upload(a)
         return self._wrap(self._core.repeat(x._core, as_word("length", length)), x.shape)
 
-    def evaluate(self, a: Encrypted, polynomial: Polynomial) -> EncryptedArray:
+    def evaluate(
+        self,
+        a: Encrypted,
+        polynomial: Polynomial | Sequence[Polynomial],
+        mapping: ArrayLike | None = None,
+    ) -> EncryptedArray:
         """The polynomial of each value, by the method of Paterson and Stockmeyer.
 
         It takes `polynomial.depth` levels (`NoiseError` if there are fewer). The packing must be
         `real`, and the values must lie in the polynomial's interval: `EncodingError` if `a.bound`
         is above its ends. (OpenFHE: EvalChebyshevSeries, EvalPoly; Lattigo: polynomial.Evaluator.)
+
+        Args:
+            a: ciphertexts of real values.
+            polynomial: one for all values; or several, of one basis and one interval.
+            mapping: with several, which of them belongs to each value: an integer array of indices,
+                where -1 stands for none, whose result is 0. Like plaintexts of products it has
+                shape (..., k), with a row for each ciphertext or one row for all, of an index for
+                each value, or of one for all values of a ciphertext. Default: value j of each
+                ciphertext has the polynomial j.
+
+        Several polynomials take the levels of the deepest one, and a product with a plaintext in
+        place of each product with a coefficient. `TypeError` for a mapping of what are no integers,
+        and for one without several polynomials; `ParameterError` for indices out of range, and for
+        polynomials that differ in basis or interval; `EncodingError` for coefficients that times
+        the scale are above 2^61. (Lattigo: polynomial.PolynomialVector.)
         """
-        if not isinstance(polynomial, Polynomial):
-            raise TypeError(f"polynomial: a Polynomial is needed, not {type(polynomial).__name__}")
         x = self.upload(a)
-        return self._wrap(self._core.evaluate(x._core, polynomial._core), x.shape)
+        if isinstance(polynomial, Polynomial):
+            if mapping is not None:
+                raise TypeError("mapping: it needs several polynomials, and one is given")
+            return self._wrap(self._core.evaluate(x._core, polynomial._core), x.shape)
+        cores = [each._core for each in as_polynomials(polynomial)]
+        indices = as_mapping(mapping, len(cores))
+        x, (rows, length), shape = self._rows(x, *as_rows(indices, "mapping"))
+        return self._wrap(self._core.evaluate_each(x._core, cores, rows, length), shape)
 
     # ---- linear maps
 
-    def encode(self, map: LinearMap, level: int | None = None, scale: float = 0) -> EncodedMap:
-        """A linear map as plaintexts on the device, for many products.
+    @overload
+    def encode(self, map: LinearMap, level: int | None = None, scale: float = 0) -> EncodedMap: ...
+    @overload
+    def encode(self, map: MatrixProduct, level: int | None = None) -> EncodedMatrixProduct: ...
+    def encode(
+        self, map: LinearMap | MatrixProduct, level: int | None = None, scale: float = 0
+    ) -> EncodedMap | EncodedMatrixProduct:
+        """A linear map, or what products of encrypted matrices take, as plaintexts on the device.
 
         Args:
-            map: by `ckks.linear_map` or `ckks.diagonals`.
-            level: of the operands, 1 … depth; default: that of fresh ciphertexts. Operands of a
-                higher level are brought down to it.
-            scale: of the plaintexts, at least 1; 0: that of the level, which gives results the
+            map: by `ckks.linear_map` or `ckks.diagonals`; or a `ckks.MatrixProduct`.
+            level: of the operands, 1 … depth (of a `MatrixProduct` from 2 on); default: that of
+                fresh ciphertexts. Operands of a higher level are brought down to it.
+            scale: of a map's plaintexts, at least 1; 0: that of the level, which gives results the
                 scale of theirs.
 
         `ParameterError` for another level or scale; `ShapeError` for a map of more than N/2 values;
         `EncodingError` for values that are too large. (OpenFHE: EvalLinearTransformPrecompute;
         Lattigo: lintrans.Encode.)
         """
+        depth = self._parameters.depth
+        if isinstance(map, MatrixProduct):
+            start = depth if level is None else as_integer("level", level, 0, depth)
+            product = self._core.encode_product(map._core, start)
+            return EncodedMatrixProduct._wrap(product, self, map)
         if not isinstance(map, LinearMap):
             raise TypeError(f"map: a LinearMap is needed, not {type(map).__name__}")
-        depth = self._parameters.depth
         place = depth if level is None else as_integer("level", level, 1, max(1, depth))
         core = self._core.encode(map._core, place, as_real("scale", scale))
         return EncodedMap._wrap(core, self, map)
@@ -261,6 +311,47 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             raise DeviceError("map: it is encoded on another server")
         with needing("a linear map", "rotations=map.rotations"):
             return self._wrap(self._core.apply(x._core, map._core), x.shape)
+
+    def matmul(
+        self,
+        a: Encrypted,
+        b: Encrypted,
+        product: MatrixProduct | EncodedMatrixProduct | None = None,
+    ) -> EncryptedArray:
+        """The products of encrypted matrices, which vectors hold row by row; shapes broadcast.
+
+        Args:
+            a, b: ciphertexts of vectors of rows·side·matrices and of side²·matrices values; the
+                product is as long as a.
+            product: the shape; or that, encoded by `encode`. Default: one square matrix in each
+                vector of b, and one with as many columns in each vector of a.
+
+        It takes two levels (`NoiseError` if there are fewer) and the keys of `product.rotations`. A
+        shape is encoded for the level of a and b in this call; `encode` does it once for many. It
+        takes about 2·rows + side rotations, and 2·rows products of ciphertexts, which are
+        relinearised once. `ShapeError` for vectors of other lengths, `DeviceError` for a product
+        that is encoded on another server. (Jiang, Kim, Lauter, Song, CCS 2018, with a level less.)
+        """
+        (x, y), shape = self._meet(a, b)
+        if product is None:
+            product = product_of(x.length, y.length)
+        if isinstance(product, MatrixProduct):
+            level = min(x.level, y.level)
+            if level < product.depth:
+                raise NoiseError(
+                    f"a product of matrices takes {product.depth} levels, and the ciphertexts have "
+                    f"{level}: take parameters with a larger depth"
+                )
+            product = self.encode(product, level)
+        if not isinstance(product, EncodedMatrixProduct):
+            raise TypeError(
+                f"product: a MatrixProduct is needed, encoded or not, not {type(product).__name__}"
+            )
+        if product._server is not self:
+            raise DeviceError("product: it is encoded on another server")
+        with needing("a product of matrices", "rotations=product.rotations"):
+            core = self._core.multiply_matrices(x._core, y._core, product._core)
+            return self._wrap(core, shape)
 
     # ---- functions that composite polynomials make
 
@@ -446,11 +537,17 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     def _plain(
         self, a: EncryptedArray, values: ArrayLike
     ) -> tuple[EncryptedArray, tuple[Any, int], Shape]:
-        vectors, prefix, length = as_vectors(values, "plaintext")
+        x, (rows, length), shape = self._rows(a, *as_vectors(values, "plaintext"))
+        return x, (rows.astype(np.complex128, copy=False), length), shape
+
+    def _rows(
+        self, a: EncryptedArray, values: Numbers, prefix: Shape, length: int
+    ) -> tuple[EncryptedArray, tuple[Numbers, int], Shape]:
+        """`a`, rows of `length` numbers for it, and the shape to which both are broadcast."""
         shape = np.broadcast_shapes(a.shape, prefix)
         if not is_alone(prefix):
-            vectors = repeated_rows(vectors, prefix, length, shape)
-        return spread(a, shape), (vectors.astype(np.complex128, copy=False), length), shape
+            values = repeated_rows(values, prefix, length, shape)
+        return spread(a, shape), (np.ascontiguousarray(values), length), shape
 
 
 def _integer(value: int) -> int:

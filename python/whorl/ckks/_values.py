@@ -25,7 +25,11 @@ def as_vectors(values: ArrayLike, field: str) -> tuple[Numbers, Shape, int]:
     The last axis has the values of a vector. `ShapeError` for a single number, and if there are no
     values.
     """
-    array = real_or_complex(values, field)
+    return as_rows(real_or_complex(values, field), field)
+
+
+def as_rows(array: Numbers, field: str) -> tuple[Numbers, Shape, int]:
+    """The same of an array of any kind."""
     if array.ndim == 0:
         raise ShapeError(f"{field}: a single number is given, but a vector of values is needed")
     if array.size == 0:

@@ -4,6 +4,7 @@ from ..ckks import Bits as Bits
 from ..ckks import Ciphertexts as Ciphertexts
 from ..ckks import EvaluationKeys as EvaluationKeys
 from ..ckks import LinearMap as LinearMap
+from ..ckks import MatrixProduct as MatrixProduct
 from ..ckks import ParameterLiteral as ParameterLiteral
 from ..ckks import Parameters as Parameters
 from ..ckks import Precision as Precision

@@ -4,9 +4,11 @@ from ..ckks import Bits as Bits
 from ..ckks import BootstrapLiteral as BootstrapLiteral
 from ..ckks import Ciphertexts as Ciphertexts
 from ..ckks import EncodedMap as EncodedMap
+from ..ckks import EncodedMatrixProduct as EncodedMatrixProduct
 from ..ckks import EncryptedArray as EncryptedArray
 from ..ckks import EvaluationKeys as EvaluationKeys
 from ..ckks import LinearMap as LinearMap
+from ..ckks import MatrixProduct as MatrixProduct
 from ..ckks import ParameterLiteral as ParameterLiteral
 from ..ckks import Parameters as Parameters
 from ..ckks import Plan as Plan

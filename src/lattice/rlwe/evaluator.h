@@ -110,6 +110,10 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   // ---- products
 
   virtual Array multiply_plain(const Array& a, const Array& m) const = 0;
+  /// sum_i plains_i·arrays_i over `basis`, in one pass. Arrays and plaintexts have these primes and
+  /// perhaps more, whose residues are not read. The arrays have equal parts.
+  virtual Array sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
+                                const ring::Basis& basis) const = 0;
   /// The product of ciphertexts as polynomials in the secret; both have one basis.
   virtual Array tensor(const Array& a, const Array& b) const = 0;
 
@@ -158,8 +162,14 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// for all giant steps. Plaintexts are over the special primes too: sums are accumulated over all
   /// primes, and a giant step divides only the part that it decomposes (double hoisting: Bossuat,
   /// Mouchet, Troncoso-Pastoriza, Hubaux, EUROCRYPT 2021, algorithm 6). All keys have one layout.
-  virtual Array linear_map(const Array& a, const LinearMap& map, const Keys& keys,
-                           const ring::Basis& to, std::uint64_t t) const = 0;
+  Array linear_map(const Array& a, const LinearMap& map, const Keys& keys, const ring::Basis& to,
+                   std::uint64_t t) const {
+    return linear_maps(a, std::span(&map, 1), keys, to, t)[0];
+  }
+  /// Several of them with the same baby steps, which are made once.
+  virtual std::vector<Array> linear_maps(const Array& a, std::span<const LinearMap> maps,
+                                         const Keys& keys, const ring::Basis& to,
+                                         std::uint64_t t) const = 0;
 
  protected:
   template <class Word>

@@ -113,6 +113,60 @@ struct Typed<Word>::Sum {
   }
 };
 
+template <class Word>
+Array Typed<Word>::sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
+                                   const ring::Basis& basis) const {
+  const char* const what = "sum_of_products";
+  plan_->check_basis(what, basis);
+  if (arrays.empty() || plains.size() != arrays.size())
+    throw ShapeError(std::string(what) + ": " + std::to_string(arrays.size()) + " arrays and " +
+                     std::to_string(plains.size()) +
+                     " plaintexts are given; there must be at least one array, and a plaintext for "
+                     "each");
+  return this->fleet().again([&] {
+    std::vector<Array> factors;
+    std::size_t count = 1;
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      this->check_evaluation(what, arrays[i]);
+      if (arrays[i].parts() != arrays[0].parts())
+        throw ShapeError(std::string(what) + ": array " + std::to_string(i) + " has " +
+                         std::to_string(arrays[i].parts()) + " parts and array 0 has " +
+                         std::to_string(arrays[0].parts()) + "; they must be equal");
+      factors.push_back(arrays[i].basis() == basis ? arrays[i] : restrict(arrays[i], basis));
+      check_plain(what, factors[i], plains[i]);
+      for (const std::size_t each : {arrays[i].count(), plains[i].count()}) {
+        if (each != 1 && count != 1 && each != count)
+          throw ShapeError(std::string(what) + ": batches of " + std::to_string(count) + " and " +
+                           std::to_string(each) +
+                           " meet; the numbers must be equal, or one of them must be 1");
+        count = std::max(count, each);
+      }
+    }
+    const Shape shape{arrays[0].parts(), basis, count, Form::evaluation};
+    return in_pieces(count, [&](Pieces pieces) {
+      const auto out = draft(shape, std::move(pieces));
+      std::vector<Held> xs, ms;
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        xs.push_back(aligned(factors[i], out->pieces, count));
+        ms.push_back(aligned(plains[i], out->pieces, count));
+      }
+      const auto one = [&](const Site& site) {
+        std::vector<View> views;
+        std::vector<Buffer> keep(xs.size());
+        Sum sum{*this, site, basis, shape.parts};
+        for (std::size_t i = 0; i < xs.size(); ++i) {
+          views.push_back(view(*xs[i], site));
+          sum.add(shape.parts, spread(site, views[i], keep[i]).all, 1, *ms[i]);
+        }
+        sum.finish();
+        out->buffers[site.piece] = Stored(site.lane, std::move(sum.buffer));
+      };
+      work(std::span(&out, 1), out->pieces, std::array<Held, 0>{}, one);
+      return this->wrap(out);
+    });
+  });
+}
+
 /// Weighted inner products that add up on one device, (2, basis and special, B, N). Terms wait,
 /// with their keys and weights, for as many as the device takes at once, or as fit it.
 template <class Word>
@@ -295,16 +349,14 @@ struct Typed<Word>::HoistedSteps {
 };
 
 template <class Word>
-Array Typed<Word>::linear_map(const Array& a, const LinearMap& map, const Keys& keys,
-                              const ring::Basis& to, std::uint64_t t) const {
+std::vector<Array> Typed<Word>::linear_maps(const Array& a, std::span<const LinearMap> maps,
+                                            const Keys& keys, const ring::Basis& to,
+                                            std::uint64_t t) const {
   const char* const what = "linear_map";
   this->check_evaluation(what, a);
   plan_->check_basis(what, to);
-  if (a.parts() != 2 || map.giants == 0 || map.babies.empty())
-    throw ShapeError(std::string(what) + ": " + std::to_string(map.babies.size()) + " and " +
-                     std::to_string(map.giants) + " steps of a ciphertext of " +
-                     std::to_string(a.parts()) +
-                     " parts are given; there must be steps of both kinds, and 2 parts");
+  if (maps.empty()) throw ShapeError(std::string(what) + ": there is no map");
+  const std::vector<std::uint32_t>& babies = maps[0].babies;
   const ring::KeyLayout* layout = nullptr;
   const auto check_key = [&](std::uint32_t g) {
     const Key& key = keys.get(g, 1);
@@ -313,9 +365,20 @@ Array Typed<Word>::linear_map(const Array& a, const LinearMap& map, const Keys& 
     if (!(*layout == key.layout()))
       throw ParameterError(std::string(what) + ": the keys of the steps have different digits");
   };
-  for (const std::uint32_t g : map.babies)
-    if (g > 1) check_key(g);
-  if (map.giants > 1) check_key(map.giant);
+  for (const LinearMap& map : maps) {
+    if (a.parts() != 2 || map.giants == 0 || map.babies.empty())
+      throw ShapeError(std::string(what) + ": " + std::to_string(map.babies.size()) + " and " +
+                       std::to_string(map.giants) + " steps of a ciphertext of " +
+                       std::to_string(a.parts()) +
+                       " parts are given; there must be steps of both kinds, and 2 parts");
+    if (map.babies != babies)
+      throw ShapeError(std::string(what) + ": map " + std::to_string(&map - maps.data()) +
+                       " has other baby steps than map 0");
+    if (&map == maps.data())
+      for (const std::uint32_t g : babies)
+        if (g > 1) check_key(g);
+    if (map.giants > 1) check_key(map.giant);
+  }
   if (!layout) layout = &plan_->key_layout();
   const ring::Basis rows = a.basis() | layout->special;
 
@@ -323,77 +386,100 @@ Array Typed<Word>::linear_map(const Array& a, const LinearMap& map, const Keys& 
     std::size_t baby;
     Array plain;
   };
-  std::vector<std::vector<Product>> terms(map.giants);
+  struct Terms {
+    std::vector<std::vector<Product>> each;  ///< of the giant steps, up to the last that has any
+    const Key* giant = nullptr;
+  };
+  std::vector<Terms> terms(maps.size());
   std::vector<Array> all;
-  for (std::size_t i = 0; i < map.giants; ++i)
-    for (std::size_t b = 0; b < map.babies.size(); ++b) {
-      Array plain = map.plain(i, b);
-      if (!plain) continue;
-      this->check_basis(what, plain.basis() & rows, rows);
-      if (map.babies[b] == 0)
-        throw ShapeError(std::string(what) + ": a plaintext is given for a step that is left out");
-      all.push_back(plain);
-      terms[i].push_back({b, std::move(plain)});
-    }
-  if (all.empty()) throw ShapeError(std::string(what) + ": there is no plaintext");
+  for (std::size_t m = 0; m < maps.size(); ++m) {
+    const std::size_t before = all.size();
+    auto& each = terms[m].each;
+    each.resize(maps[m].giants);
+    for (std::size_t i = 0; i < each.size(); ++i)
+      for (std::size_t b = 0; b < babies.size(); ++b) {
+        Array plain = maps[m].plain(i, b);
+        if (!plain) continue;
+        this->check_basis(what, plain.basis() & rows, rows);
+        if (babies[b] == 0)
+          throw ShapeError(std::string(what) +
+                           ": a plaintext is given for a step that is left out");
+        all.push_back(plain);
+        each[i].push_back({b, std::move(plain)});
+      }
+    if (all.size() == before) throw ShapeError(std::string(what) + ": there is no plaintext");
+    while (each.back().empty()) each.pop_back();
+    if (maps[m].giants > 1) terms[m].giant = &keys.get(maps[m].giant, 1);
+  }
   const std::size_t count = count_with(what, a, all);
-  std::size_t used = map.giants;  // steps up to the last that has a plaintext
-  while (terms[used - 1].empty()) --used;
   constexpr std::size_t sums_at_once = 4;
 
   return in_pieces(count, [&](Pieces pieces) {
-    const auto out = draft({2, to, count, Form::evaluation}, std::move(pieces));
-    std::vector<std::vector<Held>> plains;
-    for (const auto& each : terms) {
-      plains.emplace_back();
-      for (const Product& term : each)
-        plains.back().push_back(aligned(term.plain, out->pieces, count));
-    }
+    std::vector<std::shared_ptr<Residues>> outs;
+    for (std::size_t m = 0; m < maps.size(); ++m)
+      outs.push_back(draft({2, to, count, Form::evaluation}, pieces));
+    const Pieces& cut = outs[0]->pieces;
+    std::vector<std::vector<std::vector<Held>>> plains(maps.size());
+    for (std::size_t m = 0; m < maps.size(); ++m)
+      for (const auto& each : terms[m].each) {
+        plains[m].emplace_back();
+        for (const Product& term : each)
+          plains[m].back().push_back(aligned(term.plain, cut, count));
+      }
     const auto one = [&](const Site& site, const View& operand) {
       Buffer keep;
       const View x = spread(site, operand, keep);
       const HoistedSteps steps{
           *this, site, *layout, a.basis(), rows, t, product_modulo(layout->special, rows)};
-      typename HoistedSteps::Babies babies = steps.baby_steps(map.babies, x, keys);
-      // Horner's rule. Sums of some steps are made at once: the baby steps are read once for them.
-      Buffer sums;
-      ConstSlice sum;
-      for (std::size_t end = used; end > 0;) {
-        const std::size_t first = end - std::min(end, sums_at_once);
-        Sum made{*this, site, rows, 2, end - first};
-        for (std::size_t i = first; i < end; ++i)
-          for (std::size_t k = 0; k < terms[i].size(); ++k)
-            made.add(2, babies.each[terms[i][k].baby], 1, *plains[i][k],
-                     static_cast<std::uint32_t>(i - first));
-        made.finish();
-        if (made.filled == 0) {  // steps without a plaintext
-          made.buffer = site.polynomials(2 * rows.size() * made.sums);
-          site.queue.template fill<Word>(0, made.buffer.slice());
+      typename HoistedSteps::Babies turned = steps.baby_steps(babies, x, keys);
+      for (std::size_t m = 0; m < maps.size(); ++m) {
+        // Horner's rule. Sums of some steps are made at once: the baby steps are read once for
+        // them.
+        const auto& each = terms[m].each;
+        Buffer sums;
+        ConstSlice sum;
+        for (std::size_t end = each.size(); end > 0;) {
+          const std::size_t first = end - std::min(end, sums_at_once);
+          Sum made{*this, site, rows, 2, end - first};
+          for (std::size_t i = first; i < end; ++i)
+            for (std::size_t k = 0; k < each[i].size(); ++k)
+              made.add(2, turned.each[each[i][k].baby], 1, *plains[m][i][k],
+                       static_cast<std::uint32_t>(i - first));
+          made.finish();
+          if (made.filled == 0) {  // steps without a plaintext
+            made.buffer = site.polynomials(2 * rows.size() * made.sums);
+            site.queue.template fill<Word>(0, made.buffer.slice());
+          }
+          for (std::size_t i = end; i-- > first;) {
+            const Slice own =
+                made.buffer.slice().part((i - first) * 2 * steps.part(), 2 * steps.part());
+            if (sum.size > 0) steps.giant(*terms[m].giant, sum, own);
+            sum = own;
+          }
+          sums = std::move(made.buffer);
+          end = first;
         }
-        for (std::size_t i = end; i-- > first;) {
-          const Slice own =
-              made.buffer.slice().part((i - first) * 2 * steps.part(), 2 * steps.part());
-          if (sum.size > 0) steps.giant(keys.get(map.giant, 1), sum, own);
-          sum = own;
-        }
-        sums = std::move(made.buffer);
-        end = first;
+        if (m + 1 == maps.size()) turned = {};
+        Buffer result = site.polynomials(2 * to.size());
+        site.rns().divide(site.tables, rows, to, t, 2, sum, result.slice());
+        outs[m]->buffers[site.piece] = Stored(site.lane, std::move(result));
       }
-      babies = {};
-      Buffer result = site.polynomials(2 * to.size());
-      site.rns().divide(site.tables, rows, to, t, 2, sum, result.slice());
-      out->buffers[site.piece] = Stored(site.lane, std::move(result));
     };
-    work(std::span(&out, 1), out->pieces, std::array{aligned(a, out->pieces, count)}, one);
-    return this->wrap(out);
+    work(outs, cut, std::array{aligned(a, cut, count)}, one);
+    std::vector<Array> results;
+    for (const auto& out : outs) results.push_back(this->wrap(out));
+    return results;
   });
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                  \
-  template Array Typed<Word>::weighted_sum(const Array&, std::span<const Evaluator::Term>,       \
-                                           const Keys&, std::uint64_t) const;                    \
-  template Array Typed<Word>::linear_map(const Array&, const Evaluator::LinearMap&, const Keys&, \
-                                         const ring::Basis&, std::uint64_t) const;
+#define WHORL_INSTANTIATE(Word)                                                               \
+  template Array Typed<Word>::sum_of_products(std::span<const Array>, std::span<const Array>, \
+                                              const ring::Basis&) const;                      \
+  template Array Typed<Word>::weighted_sum(const Array&, std::span<const Evaluator::Term>,    \
+                                           const Keys&, std::uint64_t) const;                 \
+  template std::vector<Array> Typed<Word>::linear_maps(                                       \
+      const Array&, std::span<const Evaluator::LinearMap>, const Keys&, const ring::Basis&,   \
+      std::uint64_t) const;
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

@@ -71,6 +71,13 @@ Array Shapes::combine_plain(const Array& a, const Array& m, bool) const {
 Array Shapes::multiply_plain(const Array& a, const Array& m) const {
   return of(a, a.parts(), a.basis(), common_count("multiply", a, m));
 }
+Array Shapes::sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
+                              const ring::Basis& basis) const {
+  std::size_t count = 1;
+  for (const std::span<const Array> each : {arrays, plains})
+    for (const Array& a : each) count = std::max(count, a.count());
+  return of(arrays[0], arrays[0].parts(), basis, count);
+}
 Array Shapes::tensor(const Array& a, const Array& b) const {
   return of(a, a.parts() + b.parts() - 1, a.basis(), common_count("multiply", a, b));
 }
@@ -115,12 +122,15 @@ Array Shapes::weighted_sum(const Array& a, std::span<const Term> terms, const Ke
   }
   return of(a, 2, a.basis(), count);
 }
-Array Shapes::linear_map(const Array& a, const LinearMap& map, const Keys& keys,
-                         const ring::Basis& to, std::uint64_t) const {
-  for (const std::uint32_t g : map.babies)
-    if (g > 1) static_cast<void>(keys.get(g, 1));
-  if (map.giants > 1) static_cast<void>(keys.get(map.giant, 1));
-  return of(a, 2, to, a.count());
+std::vector<Array> Shapes::linear_maps(const Array& a, std::span<const LinearMap> maps,
+                                       const Keys& keys, const ring::Basis& to,
+                                       std::uint64_t) const {
+  for (const LinearMap& map : maps) {
+    for (const std::uint32_t g : map.babies)
+      if (g > 1) static_cast<void>(keys.get(g, 1));
+    if (map.giants > 1) static_cast<void>(keys.get(map.giant, 1));
+  }
+  return std::vector<Array>(maps.size(), of(a, 2, to, a.count()));
 }
 
 }  // namespace whorl::lattice::rlwe

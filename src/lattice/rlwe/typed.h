@@ -49,6 +49,8 @@ class Typed final : public Evaluator {
   Array extend(const Array& a, const ring::Basis& to, ring::Lift lift) const override;
 
   Array multiply_plain(const Array& a, const Array& m) const override;
+  Array sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
+                        const ring::Basis& basis) const override;
   Array tensor(const Array& a, const Array& b) const override;
 
   std::shared_ptr<const Key> prepare(const SwitchKeyData& data,
@@ -63,8 +65,8 @@ class Typed final : public Evaluator {
                                    const Keys& keys, std::uint64_t t) const override;
   Array weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
                      std::uint64_t t) const override;
-  Array linear_map(const Array& a, const LinearMap& map, const Keys& keys, const ring::Basis& to,
-                   std::uint64_t t) const override;
+  std::vector<Array> linear_maps(const Array& a, std::span<const LinearMap> maps, const Keys& keys,
+                                 const ring::Basis& to, std::uint64_t t) const override;
 
  protected:
   Array combine(const Array& a, const Array& b, bool subtract) const override;

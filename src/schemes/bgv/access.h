@@ -31,8 +31,8 @@ struct Access {
   /// log2 of the canonical norm of the largest.
   static double norm(const Plaintexts& m);
   static Array put(const Server& server, CiphertextInfo info, lattice::rlwe::Array residues);
-  /// Rows of N slots, over the chain, and the special primes too if `special`.
-  static Plaintexts encode(const Server& server, std::span<const std::int64_t> slots, bool special);
+  /// Rows of N slots, over the chain and the special primes.
+  static Plaintexts encode(const Server& server, std::span<const std::int64_t> slots);
 };
 
 }  // namespace whorl::bgv

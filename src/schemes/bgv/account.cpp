@@ -455,6 +455,12 @@ Account::Info Account::automorphism(const Info& a) const {
   return out;
 }
 
+Account::Info Account::divided(const Info& a) const {
+  Info out = a;
+  out.noise = log2_sum(a.noise, noise_.rounding(a.parts));
+  return out;
+}
+
 // ---- levels
 
 Account::One Account::mod_switch(const Info& a, unsigned limbs) const {

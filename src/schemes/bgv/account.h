@@ -76,6 +76,8 @@ class Account {
 
   Info relinearise(const Info& a) const;
   Info automorphism(const Info& a) const;
+  /// After the division that ends a linear map in giant steps.
+  Info divided(const Info& a) const;
   /// An automorphism that moves values from slot to slot: all N of them count from then on.
   Info rotate(const Info& a) const;
   /// The same and an integer, added to every value; a constant polynomial of it has that norm.

@@ -610,12 +610,11 @@ double Access::norm(const Plaintexts& m) { return m.storage_->norm; }
 Array Access::put(const Server& s, CiphertextInfo info, rlwe::Array residues) {
   return s.state_->put(std::move(info), std::move(residues));
 }
-Plaintexts Access::encode(const Server& s, std::span<const std::int64_t> slots, bool special) {
+Plaintexts Access::encode(const Server& s, std::span<const std::int64_t> slots) {
   const rlwe::Evaluator& evaluator = *s.state_->evaluator;
   s.state_->encoder.check(Packing::slots);
   const Rows rows = s.state_->encoder.rows(slots.size(), s.parameters().N(), Packing::slots);
-  ring::Basis basis = evaluator.level(s.parameters().limbs());
-  if (special) basis = basis | evaluator.special();
+  const ring::Basis basis = evaluator.level(s.parameters().limbs()) | evaluator.special();
   return s.state_->plaintexts(s.state_->encode(slots, rows, Packing::slots), Packing::slots, basis);
 }
 

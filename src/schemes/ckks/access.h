@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
@@ -32,6 +33,11 @@ struct Access {
   static Array linear_combination(const Server& server, std::span<const Array> arrays,
                                   std::span<const double> coefficients, double constant,
                                   unsigned level, bool rescale);
+  /// The same with rows of `length` numbers for each coefficient: one row for all ciphertexts, or a
+  /// row for each; and without a constant. EncodingError for numbers that are too large.
+  static Array linear_combination(const Server& server, std::span<const Array> arrays,
+                                  std::span<const std::vector<std::complex<double>>> coefficients,
+                                  std::size_t length, unsigned level, bool rescale);
   /// By one division.
   static Array relinearised_and_rescaled(const Server& server, const Array& a);
   /// by·a + value, of two parts, in one pass.

@@ -347,7 +347,8 @@ Account::Info Account::combination(std::span<const Weighted> terms, double const
   out.error = least_log2;
   for (const Weighted& term : terms) {
     out = met(out, term.of);
-    const double by = log2_of(term.coefficient), rounding = -1 - std::log2(term.scale);
+    const double by = log2_of(term.coefficient),
+                 rounding = (term.plaintext ? noise_.encoding() : -1) - std::log2(term.scale);
     out.bound = log2_sum(out.bound, std::max(least_log2, by + term.of.bound));
     out.error = std::max(
         least_log2, log2_sum(log2_sum(out.error, by + term.of.error), term.of.bound + rounding));

@@ -98,10 +98,12 @@ class Account {
   /// With plaintexts over the ciphertext's primes. Sums want its scale.
   Info add_plain(const Info& a, const Plain& m) const;
   Info multiply_plain(const Info& a, const Plain& m) const;
-  /// An operand of a combination, its coefficient, and the scale that this has.
+  /// An operand of a combination, its coefficient, and the scale that this has. A plaintext for a
+  /// coefficient counts as its largest value, and has the error of an encoding.
   struct Weighted {
     Info of;
     double coefficient = 0, scale = 1;
+    bool plaintext = false;
   };
   /// Their sum and a constant, at `level` and the square of its scale. All may be restricted to
   /// that level's primes.

@@ -1,6 +1,8 @@
 // Which switching keys there are, and what they are over.
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "schemes/ckks/derived.h"
@@ -94,6 +96,14 @@ std::size_t key_bytes(const Parameters& p, const KeyRequest& request) {
                                   layout.rows().size(), p.word_bytes());
   }
   return sum;
+}
+
+void request_sum(KeyRequest& request, std::uint64_t length, std::uint64_t period) {
+  if (!std::has_single_bit(length) || !std::has_single_bit(period) || length > 1u << 24)
+    throw ShapeError("sums of " + std::to_string(length) + " values with period " +
+                     std::to_string(period) + ": both must be powers of two, up to 2^24");
+  for (std::uint64_t step = period; step < length; step *= 2)
+    request.rotations.push_back(static_cast<std::int64_t>(step));
 }
 
 }  // namespace whorl::ckks

@@ -68,7 +68,8 @@ double largest_at(std::span<const Complex> values, double scale) {
   if (most * scale >= 0x1p61)
     throw EncodingError("values: the largest, " + math::text_of(most) + ", times the scale 2^" +
                         math::text_of(std::log2(scale)) +
-                        " is above 2^61; a product that was not rescaled must be rescaled first");
+                        " is above 2^61: make the values smaller, and rescale a product that was "
+                        "not rescaled");
   return most;
 }
 
@@ -311,10 +312,10 @@ struct Server::State {
     rlwe::Array residues;
     Account::Plain known;
   };
-  /// Numbers at that scale over the primes of `a`.
-  Encoded encoded(const Array& a, std::span<const Complex> values, std::size_t of_each,
+  /// Numbers at that scale over the primes of `a`'s level.
+  Encoded encoded(const Info& a, std::span<const Complex> values, std::size_t of_each,
                   double scale) const {
-    const bool coefficients = a.info_.packing == Packing::coefficients;
+    const bool coefficients = a.packing == Packing::coefficients;
     const Packing packing = coefficients      ? Packing::coefficients
                             : is_real(values) ? Packing::real
                                               : Packing::complex;
@@ -322,21 +323,21 @@ struct Server::State {
       throw EncodingError("values: coefficients are real numbers, and one has an imaginary part");
     const std::uint64_t length = encoder.length(values.size(), of_each, packing);
     const std::size_t count = values.size() / length, N = parameters.N();
-    if (!coefficients) Account::check_lengths(a.info_.length, length);
-    check_counts(a.info_.count, count, "plaintexts");
+    if (!coefficients) Account::check_lengths(a.length, length);
+    check_counts(a.count, count, "plaintexts");
     const double most = largest_at(values, scale);
     std::vector<std::int64_t> coefficients_of_all =
         math::with_memory_for("plaintexts", [&] { return std::vector<std::int64_t>(count * N); });
     for (std::size_t i = 0; i < count; ++i)
       encoder.encode(values.subspan(i * length, length), packing, scale,
                      {coefficients_of_all.data() + i * N, N});
-    return {evaluator->lift(coefficients_of_all, account.basis(a.info_.level)),
+    return {evaluator->lift(coefficients_of_all, account.basis(a.level)),
             {count, scale, account.bound_of(most, length, packing), length, packing}};
   }
   Array add(const Array& a, std::span<const Complex> values, std::size_t length,
             bool subtract) const {
     check(a);
-    const Encoded m = encoded(a, values, length, a.info_.scale);
+    const Encoded m = encoded(a.info_, values, length, a.info_.scale);
     const Info info = account.add_plain(a.info_, m.known);
     return fleet->again([&] {
       return put(info, subtract ? evaluator->sub_plain(residues(a), m.residues)
@@ -346,7 +347,7 @@ struct Server::State {
   Array multiply(const Array& a, std::span<const Complex> values, std::size_t length,
                  bool rescale) const {
     check(a);
-    const Encoded m = encoded(a, values, length, account.plain_scale(a.info_));
+    const Encoded m = encoded(a.info_, values, length, account.plain_scale(a.info_));
     const Info info = account.multiply_plain(a.info_, m.known);
     if (rescale) static_cast<void>(account.rescale(info));
     return fleet->together([&] {
@@ -406,7 +407,13 @@ struct Server::State {
           info, with_constant(residues(a), static_cast<double>(by), value, info.scale, info.level));
     });
   }
-  /// The operands have two parts. Whose primes include those of the level need no division.
+  /// `a`, with the primes of that level and perhaps more: then it needs no division.
+  Array reaching(const Array& a, unsigned level) const {
+    if (residues(a).basis().includes(account.basis(level))) return a;
+    const Account::One to = account.bring(a.info_, level);
+    return put(to.result, prepared(a, to.a));
+  }
+  /// The operands have two parts.
   Array linear_combination(std::span<const Array> arrays, std::span<const double> coefficients,
                            double constant, unsigned level, bool rescale) const {
     const double scale = parameters.scale(level), product = scale * scale;
@@ -415,21 +422,41 @@ struct Server::State {
       std::vector<std::vector<std::uint64_t>> weights;
       std::vector<Account::Weighted> known;
       for (std::size_t i = 0; i < arrays.size(); ++i) {
-        const Array* a = &arrays[i];
-        std::optional<Array> lowered;
-        if (!residues(*a).basis().includes(account.basis(level))) {
-          const Account::One to = account.bring(a->info_, level);
-          a = &lowered.emplace(put(to.result, prepared(*a, to.a)));
-        }
-        const double by = product / a->info_.scale;
-        operands.push_back(residues(*a));
+        const Array a = reaching(arrays[i], level);
+        const double by = product / a.info_.scale;
+        operands.push_back(residues(a));
         weights.push_back(residues_of(coefficients[i] * by, level));
-        known.push_back({a->info_, coefficients[i], by});
+        known.push_back({a.info_, coefficients[i], by});
       }
       const Info sum = account.combination(known, constant, level);
       const Array out =
           put(sum, evaluator->combination(operands, weights, residues_of(constant * product, level),
                                           account.basis(level)));
+      return rescale ? rescaled(out) : out;
+    });
+  }
+  /// The same with rows of `length` numbers for each coefficient, and without a constant.
+  Array linear_combination(std::span<const Array> arrays,
+                           std::span<const std::vector<Complex>> coefficients, std::size_t length,
+                           unsigned level, bool rescale) const {
+    const double scale = parameters.scale(level), product = scale * scale;
+    return fleet->together([&] {
+      std::vector<rlwe::Array> operands, plains;
+      std::vector<Account::Weighted> known;
+      for (std::size_t i = 0; i < arrays.size(); ++i) {
+        const Array a = reaching(arrays[i], level);
+        Info of = a.info_;
+        of.level = level;
+        const Encoded m = encoded(of, coefficients[i], length, product / of.scale);
+        of.count = std::max(of.count, m.known.count);
+        of.length = std::max(of.length, m.known.length);
+        operands.push_back(residues(a));
+        plains.push_back(m.residues);
+        known.push_back({of, std::exp2(m.known.bound), m.known.scale, true});
+      }
+      const Info sum = account.combination(known, 0, level);
+      const Array out =
+          put(sum, evaluator->sum_of_products(operands, plains, account.basis(level)));
       return rescale ? rescaled(out) : out;
     });
   }
@@ -574,12 +601,31 @@ Array Server::conjugate(const Array& a) const {
 Array Server::sum(const Array& a, std::uint64_t period) const {
   state_->check_slots("sum", a);
   check_power("sum: the period", period, 1, a.info_.length);
+  if (period == a.info_.length) return a;
   return state_->fleet->together([&] {
-    Array sum = a;
+    Array sum = state_->relinearised(a);
     for (std::uint64_t step = period; step < a.info_.length; step *= 2)
       sum = add(sum, rotate(sum, static_cast<std::int64_t>(step)));
     sum.info_.length = period;
     return sum;
+  });
+}
+Array Server::replicate(const Array& a, std::uint64_t first, std::uint64_t count) const {
+  state_->check_slots("replicate", a);
+  const std::uint64_t length = a.info_.length;
+  check_power("replicate: the count", count, 1, length);
+  if (first >= length || first % count != 0)
+    throw ShapeError("replicate: the first value, " + std::to_string(first) +
+                     ", is not a multiple of " + std::to_string(count) +
+                     ", the count, below the length " + std::to_string(length));
+  if (count == length) return a;
+  std::vector<Complex> chosen(length);
+  std::fill_n(chosen.begin() + static_cast<std::ptrdiff_t>(first), count, 1.0);
+  return state_->fleet->together([&] {
+    const Array two = state_->relinearised(a);
+    Array out = sum(state_->multiply(two, chosen, 0, true), count);
+    out.info_.bound = std::min(out.info_.bound, a.info_.bound);
+    return out;
   });
 }
 Array Server::repeat(const Array& a, std::uint64_t length) const {
@@ -684,6 +730,11 @@ Array Access::linear_combination(const Server& s, std::span<const Array> arrays,
                                  std::span<const double> coefficients, double constant,
                                  unsigned level, bool rescale) {
   return s.state_->linear_combination(arrays, coefficients, constant, level, rescale);
+}
+Array Access::linear_combination(const Server& s, std::span<const Array> arrays,
+                                 std::span<const std::vector<Complex>> coefficients,
+                                 std::size_t length, unsigned level, bool rescale) {
+  return s.state_->linear_combination(arrays, coefficients, length, level, rescale);
 }
 Array Access::relinearised_and_rescaled(const Server& s, const Array& a) {
   return s.state_->fleet->together([&] { return s.state_->relinearised_and_rescaled(a); });

@@ -71,6 +71,9 @@ def test_lengths_that_are_no_period_are_refused(toy_ckks: CkksKit) -> None:
         (lambda: x.sum(period=3), "power of two in 1 … 4"),
         (lambda: x.sum(period=8), "power of two in 1 … 4"),
         (lambda: x.repeat(2), "power of two in 4 … 512"),
+        (lambda: x.replicate(1, 2), "the first value, 1, is not a multiple of 2"),
+        (lambda: x.replicate(4), "the first value, 4, .* below the length 4"),
+        (lambda: x.replicate(0, 8), "power of two in 1 … 4"),
         (lambda: x.repeat(1024), "power of two in 4 … 512"),
     ):
         with pytest.raises(whorl.ShapeError, match=message):

@@ -83,6 +83,9 @@ def test_operators(any_ckks: CkksKit, generator: np.random.Generator) -> None:
         (a.sum(period=2), x.reshape(2, 4, 2).sum(axis=1), 0),
         (a.sum(period=8), x, 0),
         (a.sum(period=2).repeat(8) + b, np.tile(x.reshape(2, 4, 2).sum(axis=1), 4) + y, 0),
+        (a.replicate(3), x[:, 3:4], 1),
+        (a.replicate(4, 4), x[:, 4:], 1),
+        (a.replicate(6, count=2).repeat(8), np.tile(x[:, 6:], 4), 1),
         (a.with_bound(0.999999) + 0, x, 0),
     ):
         assert isinstance(got, ckks.EncryptedArray)

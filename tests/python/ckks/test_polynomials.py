@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import whorl
+from ckks_values import check
 from numpy.polynomial import Chebyshev
 from numpy.polynomial import Polynomial as Monomial
 from support import CkksKit, make_ckks_kit
@@ -105,3 +106,62 @@ def test_what_is_refused(deep: CkksKit) -> None:
         with pytest.raises(error, match=match):
             work()
     assert np.abs(client.decrypt(evaluate(wide.with_bound(1), p), raw=True) - p(3.0)).max() < 1e-3
+
+
+def test_one_polynomial_for_each_value(deep: CkksKit, generator: np.random.Generator) -> None:
+    """By NumPy, for rows of the mapping for all ciphertexts and for each."""
+    each = [approximate(f, -2, 2, degree=15) for f in (np.sin, np.cos, np.tanh)]
+    each.append(Polynomial([0.25, 0.5], low=-2, high=2))
+    x = generator.uniform(-2, 2, (2, 3, 4))
+    a = deep.server.upload(deep.client.encrypt(x, bound=2))
+
+    def wanted(mapping: Any) -> Any:
+        of = np.broadcast_to(np.asarray(mapping), (2, 3, 4))
+        values = np.stack([p(x) for p in each] + [np.zeros_like(x)])
+        return np.take_along_axis(values, np.where(of < 0, len(each), of)[None], axis=0)[0]
+
+    for mapping in (
+        [3, 2, -1, 0],
+        [[0], [1], [2]],  # one for each ciphertext of a row
+        generator.integers(-1, 4, (3, 4)),
+        generator.integers(-1, 4, (2, 3, 1), dtype=np.int8),
+        generator.integers(0, 4, (2, 3, 4), dtype=np.uint64),
+    ):
+        got = evaluate(a, each, mapping)
+        assert got.level == a.level - 5 and got.packing == "real"
+        check(deep, got, wanted(mapping))
+        assert np.abs(deep.client.decrypt(got, raw=True) - wanted(mapping)).max() < 1e-5
+    check(deep, a.evaluate(each), wanted([0, 1, 2, 3]))
+    check(deep, deep.server.evaluate(deep.client.encrypt(x, bound=2), each), wanted([0, 1, 2, 3]))
+    # A single ciphertext meets several rows.
+    one = deep.server.upload(deep.client.encrypt(x[0, 0], bound=2))
+    fan = one.evaluate(each, [[0], [1], [2], [3]])
+    assert fan.shape == (4,)
+    check(deep, fan, [p(x[0, 0]) for p in each])
+
+
+def test_mappings_that_are_refused(deep: CkksKit) -> None:
+    x = deep.server.upload(deep.client.encrypt([[0.5, 0.25], [0.125, 1.0]]))
+    p, q = Polynomial([0, 0, 1.0]), Polynomial([0, 1.0], "monomial")
+    wrong: Any = [p, 0.5]
+    for error, match, work in (
+        (TypeError, "needs several polynomials", lambda: x.evaluate(p, [0, 0])),
+        (TypeError, "a Polynomial is needed, not float", lambda: x.evaluate(wrong)),
+        (TypeError, "integers are needed", lambda: x.evaluate([p, p], [0.5, 1])),
+        (whorl.ParameterError, "mapping: .*2.* outside -1 … 1", lambda: x.evaluate([p, p], [0, 2])),
+        (whorl.ParameterError, "outside -1 … 1", lambda: x.evaluate([p, p], [0, -2])),
+        (whorl.ParameterError, "polynomial 1 has another basis", lambda: x.evaluate([p, q])),
+        (
+            whorl.ParameterError,
+            "from -2 to 2 is not that from -1 to 1",
+            lambda: x.evaluate([p, Polynomial([1.0], low=-2, high=2)]),
+        ),
+        (whorl.ParameterError, "there is no polynomial", lambda: x.evaluate([], [-1])),
+        (whorl.ShapeError, "2 values meets one of 3", lambda: x.evaluate([p, p, p])),
+        (whorl.ShapeError, "a single number", lambda: x.evaluate([p], 0)),
+        (ValueError, "broadcast", lambda: x.evaluate([p], np.zeros((3, 2), int))),
+        (whorl.EncodingError, r"above 2\^61", lambda: x.evaluate([Polynomial([0, 2.0**22])], [0])),
+        (whorl.NoiseError, "takes 2 levels", lambda: x.lower(1).evaluate([p, p])),
+    ):
+        with pytest.raises(error, match=match):
+            work()

@@ -129,6 +129,25 @@ TEST(CircuitsBgvSlots, Diagonals) {
   }
 }
 
+/// Maps without a baby step have the rounding of the last division only.
+TEST(CircuitsBgvSlots, DiagonalsAtGiantStepsAlone) {
+  constexpr std::size_t count = 9;  // four baby steps
+  KeyRequest request;
+  request_diagonals(request, count, 1);
+  Slots s(request);
+  Values d(count * 1024);
+  for (const std::size_t k : {0u, 4u, 8u})
+    std::fill_n(d.begin() + std::ptrdiff_t(k * 1024), 1024, 1);
+  const Values v = s.values(1024);
+  const auto got =
+      s.read(multiply_maps(s.server, s.upload(v), encode_diagonals(s.server, d, count))[0]);
+  for (std::size_t i = 0; i < 1024; ++i) {
+    std::int64_t due = 0;
+    for (const std::size_t k : {0u, 4u, 8u}) due += v[i / 512 * 512 + (i + k) % 512];
+    ASSERT_EQ(got[i], modulo(due)) << i;
+  }
+}
+
 /// What lies behind the values of short vectors never counts as a value.
 TEST(CircuitsBgvSlots, ShortVectorsMeetLongerOnes) {
   KeyRequest request;

@@ -84,6 +84,119 @@ TEST(CkksPolynomials, ProductsOfThreePartsAreRelinearisedFirst) {
   }
 }
 
+/// What the mapping says of value `j` of ciphertext `i`, in clear.
+double in_clear(const PolynomialVector& v, std::size_t i, std::size_t j, double x) {
+  const std::size_t length = v.length == 0 ? v.mapping.size() : v.length;
+  const std::size_t row = v.mapping.size() == length ? 0 : i;
+  const std::int32_t index = v.mapping[row * length + (length == 1 ? 0 : j)];
+  return index == PolynomialVector::none ? 0 : v.polynomials[static_cast<std::size_t>(index)](x);
+}
+
+void expect_each(const Party& party, const Array& a, const std::vector<double>& x,
+                 const PolynomialVector& v) {
+  const Array y = evaluate(party.server, a, v);
+  EXPECT_EQ(y.info().level, a.info().level - v.depth());
+  EXPECT_EQ(y.info().scale, party.server.parameters().scale(y.info().level));
+  const std::vector<double> got = party.decrypt(y);
+  const std::size_t length = y.info().length, given = a.info().length;
+  ASSERT_EQ(got.size(), y.info().count * length);
+  double worst = 0, largest = 0;
+  for (std::size_t i = 0; i < y.info().count; ++i)
+    for (std::size_t j = 0; j < length; ++j) {
+      const double of = x[(a.info().count == 1 ? 0 : i * given) + (given == 1 ? 0 : j)];
+      const double want = in_clear(v, i, j, of);
+      worst = std::max(worst, std::abs(got[i * length + j] - want));
+      largest = std::max(largest, std::abs(want));
+    }
+  EXPECT_LT(worst, 8 * std::exp2(y.info().error));
+  EXPECT_LT(worst, 1e-4) << "account: 2^" << y.info().error;
+  EXPECT_LE(largest, std::exp2(y.info().bound));
+}
+
+TEST(CkksPolynomials, OneForEachSlotAtTheSameDepth) {
+  const Party party(6);
+  const std::vector<double> x = points(-1, 1);
+  const Array a = party.encrypt(x, 1);
+  for (const unsigned degree : {1u, 2u, 3u, 7u, 12u, 15u, 31u, 45u}) {
+    SCOPED_TRACE(degree);
+    PolynomialVector v;
+    v.polynomials = {approximate([](double t) { return std::sin(5 * t) / 2; }, -1, 1, degree),
+                     approximate([](double t) { return std::exp(t) / 3; }, -1, 1, (degree + 1) / 2),
+                     {{0.25}},
+                     {{0, 0.5}}};
+    for (std::int32_t j = 0; j < 64; ++j) v.mapping.push_back(j % 5 - 1);  // -1: none
+    EXPECT_EQ(v.depth(), v.polynomials[0].depth());
+    expect_each(party, a, x, v);
+  }
+}
+
+TEST(CkksPolynomials, OneForEachCiphertextOrSlotOfABatch) {
+  const Party party(6);
+  const auto of = [](double low, double high, double by) {
+    return approximate([by](double t) { return std::cos(by * t); }, low, high, 15);
+  };
+  const std::vector<double> x = points(-2, 2, 3 * 16);
+  const Array batch = party.server.upload(party.client.encrypt(x, {.length = 16, .bound = 2}));
+  PolynomialVector v{{of(-2, 2, 1), of(-2, 2, 2), of(-2, 2, 0.5)}, {2, 0, 1}, 1};
+  EXPECT_EQ(v.depth(), 5u);
+  expect_each(party, batch, x, v);  // one a ciphertext
+  v.mapping.clear();
+  v.length = 16;
+  for (std::int32_t i = 0; i < 48; ++i) v.mapping.push_back(i % 7 % 4 - 1);
+  expect_each(party, batch, x, v);  // one a slot and ciphertext
+  v.mapping.resize(16);
+  v.length = 0;
+  expect_each(party, batch, x, v);  // one a slot, for all
+  // One value, or one ciphertext, meets several polynomials.
+  const std::vector<double> one{0.75};
+  expect_each(party, party.encrypt(one, 2), one, {v.polynomials, {0, 1, 2, -1}});
+  expect_each(party, party.encrypt(one, 2), one, {v.polynomials, {0, 1, 2}, 1});
+  expect_each(party, party.encrypt(one, 2), one, {{{{0.5}, {}, -2, 2}}, {0, -1, 0}, 1});
+  PolynomialVector powers{{{{0.5, -1, 0, 0.25}}, {{0, 0, 0, 0, 0, 0.125}}}, {0, 1}};
+  for (Polynomial& p : powers.polynomials) {
+    p.basis = Polynomial::Basis::monomial;
+    p.low = -2;
+    p.high = 2;
+  }
+  const std::vector<double> two{1.5, -1.25};
+  expect_each(party, party.encrypt(two, 2), two, powers);
+}
+
+TEST(CkksPolynomials, AsOnePolynomialWhereAllAreTheSame) {
+  const Party party(5);
+  const std::vector<double> x = points(-1, 1, 5);  // no power of two
+  const Array a = party.encrypt(x, 1);
+  const Polynomial p = approximate([](double t) { return std::exp(t) / 2; }, -1, 1, 23);
+  const Array one = evaluate(party.server, a, p), each = evaluate(party.server, a, {{p}, {0}});
+  EXPECT_EQ(one.info().level, each.info().level);
+  EXPECT_EQ(one.info().scale, each.info().scale);
+  const std::vector<double> first = party.decrypt(one), second = party.decrypt(each);
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(first[i], second[i], 1e-7);
+}
+
+TEST(CkksPolynomials, VectorsThatCannotBeRightAreRefused) {
+  const Party party(3);
+  const Array x = party.encrypt({0.5, 0.25}, 1);
+  const Polynomial p{{0, 1}}, other{{0, 1}, Polynomial::Basis::monomial}, wide{{0, 1}, {}, -2, 2};
+  const auto work = [&](const PolynomialVector& v) {
+    static_cast<void>(evaluate(party.server, x, v));
+  };
+  EXPECT_THROW(work({{}, {0}}), ParameterError);
+  EXPECT_THROW(work({{p, other}, {0, 1}}), ParameterError);
+  EXPECT_THROW(work({{p, wide}, {0, 1}}), ParameterError);
+  EXPECT_THROW(work({{p}, {0, 1}}), ParameterError);
+  EXPECT_THROW(work({{p}, {0, -2}}), ParameterError);
+  EXPECT_THROW(work({{p}, {}}), ShapeError);
+  EXPECT_THROW(work({{p}, {0, 0, 0}}), ShapeError);
+  EXPECT_THROW(work({{p}, {0, 0, 0, 0}, 4}), ShapeError);
+  EXPECT_THROW(work({{p}, {0, 0, 0}, 2}), ShapeError);
+  EXPECT_THROW(work({{{{0, std::nan("")}}}, {0, 0}}), EncodingError);
+  EXPECT_THROW(work({{{{0, 0x1p22}}}, {0, 0}}), EncodingError);
+  EXPECT_THROW(work({{{{0, 0, 0, 0, 0, 0, 0, 0, 1}}}, {0, 0}}), NoiseError);
+  EXPECT_THROW(static_cast<void>(evaluate(party.server, party.encrypt({0.5}, 2), {{p}, {0}})),
+               EncodingError);
+}
+
 TEST(CkksPolynomials, WhatCannotBeRightIsRefused) {
   const Party party(3);
   const Polynomial p = approximate([](double x) { return x * x; }, -1, 1, 7);

@@ -215,6 +215,43 @@ TYPED_TEST(RlweEvaluator, WeightedSumsAreHoistedTwice) {
   }
 }
 
+/// Sums with plaintexts have the bits of what they stand for: restrict, multiply and add.
+TYPED_TEST(RlweEvaluator, SumsOfProductsAreRestrictedMultipliedAndAdded) {
+  auto rig = RlweRig<TypeParam>::mixed(6, 2, 2);
+  const auto e = rig.evaluator(StrainedFleet(2).fleet);
+  const ring::Basis high = rig.plan->level(6), low = rig.plan->level(3);
+  for (const ring::Basis& basis : {low, ring::Basis{0, 2, 5}})
+    for (const unsigned parts : {1u, 2u, 3u}) {
+      std::vector<Array> arrays, plains;
+      Array due;
+      // More than are added at once; of several bases, and singles among both factors.
+      for (std::size_t i = 0; i < 130; ++i) {
+        const Shape shape{parts, i % 3 == 0 ? basis : high, i % 4 == 1 ? 1u : 3u};
+        const Shape plain{1, i % 5 == 0 ? basis : high | rig.plan->special_basis(),
+                          i % 7 == 2 ? 3u : 1u};
+        arrays.push_back(e->upload(rig.residues(shape), shape));
+        plains.push_back(e->upload(rig.residues(plain), plain));
+        const Array term = e->multiply_plain(e->restrict(arrays[i], basis), plains[i]);
+        due = i == 0 ? term : e->add(due, term);
+      }
+      const Array got = e->sum_of_products(arrays, plains, basis);
+      EXPECT_EQ(got.count(), 3u);
+      expect_same(e->download(got), e->download(due), basis.describe());
+      const Array one = e->sum_of_products(std::span(arrays).subspan(1, 1),
+                                           std::span(plains).subspan(1, 1), basis);
+      EXPECT_EQ(one.count(), 1u);
+      const auto all = [&](std::size_t of_arrays, std::size_t of_plains, const ring::Basis& over) {
+        static_cast<void>(e->sum_of_products(std::span(arrays).first(of_arrays),
+                                             std::span(plains).first(of_plains), over));
+      };
+      EXPECT_THROW(all(0, 0, basis), ShapeError);
+      EXPECT_THROW(all(3, 2, basis), ShapeError);
+      EXPECT_THROW(all(1, 1, basis | rig.plan->special_basis()), ParameterError);
+      arrays[1] = e->take(arrays[0], std::vector<std::uint32_t>{0, 1});
+      EXPECT_THROW(all(2, 2, basis), ShapeError);
+    }
+}
+
 /// Sums with weights have the bits of what they stand for: restrict, scale and add.
 TYPED_TEST(RlweEvaluator, CombinationsAreRestrictedScaledAndAdded) {
   auto rig = RlweRig<TypeParam>::mixed(6, 2, 2);
@@ -329,6 +366,20 @@ TYPED_TEST(RlweEvaluator, LinearMapsMeanWhatTheySay) {
         const Array got = e->linear_map(a, map, keys, basis, 1);
         EXPECT_LE(rig.largest_difference(rig.phases(*e, got), due), 9 * 3 * 256 * 60)
             << giants << " giants, count " << count;
+        // Several that share baby steps have the bits that each has alone.
+        const Evaluator::LinearMap first{babies, 125, 1, [&](std::size_t, std::size_t b) {
+                                           return arrays[(giants - 1) * babies.size() + b];
+                                         }};
+        const std::vector<Evaluator::LinearMap> both{map, first, map};
+        const auto each = e->linear_maps(a, both, keys, basis, 1);
+        ASSERT_EQ(each.size(), 3u);
+        for (std::size_t i = 0; i < 3; ++i)
+          expect_same(e->download(each[i]), e->download(e->linear_map(a, both[i], keys, basis, 1)),
+                      "map " + std::to_string(i));
+        Evaluator::LinearMap other = first;
+        other.babies.push_back(0);
+        EXPECT_THROW(e->linear_maps(a, std::vector{map, other}, keys, basis, 1), ShapeError);
+        EXPECT_THROW(e->linear_maps(a, {}, keys, basis, 1), ShapeError);
         const Array down = e->linear_map(a, map, keys, rig.plan->level(3), 1);
         const auto q = static_cast<std::int64_t>(rig.plan->moduli()[3].value());
         for (std::int64_t& x : due) x /= q;

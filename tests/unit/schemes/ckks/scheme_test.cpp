@@ -175,6 +175,45 @@ TEST(Ckks, SumsWithAPeriodAreRepeated) {
   EXPECT_THROW(party.server.repeat(party.encrypt(random_values(3, 6)), 4), ShapeError);
 }
 
+TEST(Ckks, SomeValuesInAllSlots) {
+  KeyRequest request{.rotations = {}};
+  request_sum(request, 16);
+  EXPECT_EQ(request.rotations, (std::vector<std::int64_t>{1, 2, 4, 8}));
+  KeyRequest halves;
+  request_sum(halves, 16, 4);
+  EXPECT_EQ(halves.rotations, (std::vector<std::int64_t>{4, 8}));
+  EXPECT_THROW(request_sum(request, 12), ShapeError);
+  EXPECT_THROW(request_sum(request, 16, 3), ShapeError);
+
+  const Client client(test::ckks_insecure());
+  const Server server(client.evaluation_keys(request),
+                      {.device = test::tested_device, .threads = 1});
+  const Values x = random_values(16, 2);
+  const Array a = server.upload(client.encrypt(x));
+  const auto expect = [&](const Array& got, const Values& want) {
+    const auto values = client.decrypt_raw(server.download(got));
+    ASSERT_EQ(values.size(), want.size());
+    for (std::size_t i = 0; i < want.size(); ++i)
+      EXPECT_LT(std::abs(values[i] - want[i]), 8 * std::exp2(got.info().error)) << i;
+    EXPECT_LE(std::exp2(got.info().bound), std::exp2(a.info().bound));
+  };
+  for (const std::uint64_t first : {0u, 5u, 15u}) {
+    const Array one = server.replicate(a, first);
+    EXPECT_EQ(one.info().level, a.info().level - 1);
+    expect(one, {x[first]});
+    Values everywhere(16, x[first]);
+    expect(server.repeat(one, 16), everywhere);
+  }
+  expect(server.replicate(a, 8, 4), {x[8], x[9], x[10], x[11]});
+  EXPECT_EQ(server.replicate(a, 0, 16).info().level, a.info().level);
+  for (const auto& [first, count] :
+       {std::pair<std::uint64_t, std::uint64_t>{16, 1}, {2, 4}, {0, 3}, {0, 32}, {0, 0}})
+    EXPECT_THROW(server.replicate(a, first, count), ShapeError) << first << ", " << count;
+  // Sums of products of three parts relinearise once, and so have the error of that.
+  const Array raw = server.square(a, {.relinearised = false});
+  EXPECT_EQ(server.sum(raw).info().error, server.sum(server.relinearise(raw)).info().error);
+}
+
 TEST(Ckks, ErrorsThatAreKnown) {
   const Party party(test::ckks_insecure());
   const Array x = party.encrypt(random_values(4, 8));
