@@ -17,6 +17,8 @@ from whorl.ckks import Values, plan
 STAGES = ckks.minimax_sign(2**-4, 2**-4)
 MATRIX = np.random.default_rng(1).uniform(-0.2, 0.2, (5, 8))
 POLYNOMIAL = ckks.approximate(np.exp, -2, 2, degree=7)
+POLYNOMIALS = [POLYNOMIAL, ckks.approximate(np.cos, -2, 2, degree=5)]
+PRODUCT = ckks.MatrixProduct(2, matrices=2)
 GENERATOR = np.random.default_rng(2)
 
 
@@ -47,6 +49,20 @@ CASES = {
     "matrix": Case(lambda x: MATRIX @ x, [Values((2, 8))], 1),
     "polynomial": Case(lambda x: x.evaluate(POLYNOMIAL), [Values(4, bound=2)], 4),
     "power": Case(lambda x: x**9, [Values(4)], 4),
+    "polynomials of slots": Case(
+        lambda x: x.evaluate(POLYNOMIALS, [0, 1, -1, 1]), [Values((2, 4), bound=2)], 4
+    ),
+    "polynomials of ciphertexts": Case(
+        lambda x: x.evaluate(POLYNOMIALS, [[1], [0], [-1]]), [Values((2, 1, 4), bound=2)], 4
+    ),
+    "some values everywhere": Case(lambda x: x * x.replicate(4, 2).repeat(16), [Values(16)], 2),
+    "matrices": Case(lambda a, b: a.matmul(b), [Values((3, 1, 8)), Values((2, 16))], 2),
+    "matrices of a shape": Case(
+        lambda a, b: (a * a).matmul(b, PRODUCT) + a, [Values((2, 8)), Values(8)], 3
+    ),
+    "prepared product": Case(
+        lambda a, b: a.matmul(b, a.server.encode(PRODUCT)), [Values(8), Values((2, 8))], 2
+    ),
     "prepared map": Case(
         lambda x: x.server.encode(ckks.linear_map(MATRIX)) @ x, [Values((1, 8))], 1
     ),
