@@ -5,8 +5,7 @@
 //                             [--repeats 1]
 //                             [--quick] [--only OP,OP…] [--record FILE] [--commit ID]
 //
-// OP: bootstrap, the steps to_coefficients, raise, to_slots, angles, sine and result, and
-// bootstrap_bits. Data lies on the device; times are of a batch, each with the wait for it. The
+// OP: bootstrap, the steps to_coefficients, raise, to_slots, angles and sine, and bootstrap_bits. Data lies on the device; times are of a batch, each with the wait for it. The
 // bits are those of the worst slot of `repeats` batches of random values and of constants,
 // -log2 of the absolute error.
 //
@@ -137,17 +136,17 @@ int run(CommandLine& line) {
 
   const Array x = upload(random_values());
   const BootstrapSteps steps(server, EncodedBootstrapAccess::storage(maps));
-  const auto coefficients = steps.coefficients(x), raised = steps.raised(coefficients),
+  const Array low = steps.low(x);
+  const auto coefficients = steps.coefficients(low), raised = steps.raised(coefficients),
              slots = steps.slots(raised);
-  const Array angles = steps.angles(slots, x.info()), sines = steps.sine(angles);
+  const Array angles = steps.angles(slots, x.info());
   const std::vector<std::pair<std::string, std::function<void()>>> calls{
       {"bootstrap", [&] { bootstrap(server, x, maps); }},
-      {"to_coefficients", [&] { steps.coefficients(x); }},
+      {"to_coefficients", [&] { steps.coefficients(steps.low(x)); }},
       {"raise", [&] { steps.raised(coefficients); }},
       {"to_slots", [&] { steps.slots(raised); }},
       {"angles", [&] { steps.angles(slots, x.info()); }},
-      {"sine", [&] { steps.sine(angles); }},
-      {"result", [&] { steps.result(sines, x.info()); }}};
+      {"sine", [&] { steps.sine(angles, low.info()); }}};
   for (const auto& [op, call] : calls) {
     if (!options.wants(op)) continue;
     const Effort effort{

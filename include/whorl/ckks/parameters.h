@@ -132,7 +132,8 @@ class Parameters {
   /// The canonical scale of a level: 2^log2_scale at level 0, and above it the one whose square,
   /// divided by ratio(level), is the canonical scale of the level below. So products of two
   /// ciphertexts with canonical scales have one again after rescaling. (Cheddar, §4, rounded to
-  /// doubles.) Above depth() the ladder goes on from that scale times bootstrap->sine_factor().
+  /// doubles.) Above depth() the ladder goes on from that scale times bootstrap->sine_factor(), and
+  /// on the levels of the doublings the product is halved: the square y² stands for 2y².
   double scale(unsigned level) const;
   double log2_QP() const;  ///< of all primes: what keys are modulo
   double log2_P() const;

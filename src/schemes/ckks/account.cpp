@@ -184,11 +184,11 @@ Account::One Account::brought(const Info& a, unsigned level, double scale) const
   return {prepared(a, by, scale), by};
 }
 
-Account::One Account::bring(const Info& a, unsigned level) const {
+Account::One Account::bring(const Info& a, unsigned level, double times) const {
   if (level > a.level)
     throw ParameterError("level " + std::to_string(level) + " is above the ciphertext's, " +
                          std::to_string(a.level));
-  One out = brought(a, level, parameters_.scale(level));
+  One out = brought(a, level, parameters_.scale(level) * times);
   static_cast<void>(fits("lower", out.result));
   return out;
 }
@@ -269,8 +269,12 @@ Account::Info Account::automorphism(const Info& a) const {
 }
 
 double Account::rescaled(const Info& a) const {
-  // Below the levels of bootstrapping another ladder of scales begins.
-  if (canonical_square(a) && a.level != parameters_.depth() + 1)
+  // On the levels of a bootstrap's doublings squares have half the scale.
+  const auto& bootstrap = parameters_.literal().bootstrap;
+  const unsigned depth = parameters_.depth();
+  const bool doubling =
+      bootstrap && a.level > depth && a.level <= depth + bootstrap->doublings;
+  if (canonical_square(a) && !doubling)
     return parameters_.scale(a.level - 1);
   return a.scale / parameters_.ratio(a.level);
 }

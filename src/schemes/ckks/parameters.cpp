@@ -340,6 +340,8 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
     level.log2_Q = static_cast<double>(std::log2(Q));
     if (l > 0) {
       level.ratio = static_cast<double>(Q / before);
+      // Of a cosine's square twice is taken, at half the scale.
+      if (bootstrap && l > depth && l <= depth + bootstrap->doublings) scale *= 2;
       scale = std::sqrt(scale * (Q / before));
       if (level.ratio < 65536)
         reject("the modulus of level " + std::to_string(l) + " is 2^" +
@@ -347,7 +349,7 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
     }
     level.scale = static_cast<double>(scale);
     // Values of a sine are at most 1, those of users larger.
-    const int most = l > depth ? 60 : 59;
+    const int most = l > depth ? 61 : 59;
     if (std::log2(level.scale) + 2 > level.log2_Q || std::log2(level.scale) >= most)
       reject("the scale of level " + std::to_string(l) + " is 2^" +
              math::text_of(std::log2(level.scale)) + "; it must be below 2^" +
