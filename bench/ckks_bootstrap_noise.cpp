@@ -34,8 +34,9 @@ namespace {
 using namespace ckks;
 namespace rlwe = lattice::rlwe;
 using Real = long double;
-using Reals = std::vector<Real>;
 using Complexes = std::vector<std::complex<double>>;
+using Value = std::complex<Real>;
+using Messages = std::vector<Value>;  ///< of each slot
 
 struct Options : Common {
   unsigned depth = 13, scale_bits = 40, dnum = 4, N = 0, threads = 1, repeats = 1, row = 1;
@@ -86,25 +87,17 @@ class Reader {
   rlwe::Secret secret_;
 };
 
-/// Real parts, and of complex values the imaginary ones behind them.
-Reals parts_of(const Complexes& z, bool real) {
-  Reals out;
-  for (const auto& each : z) out.push_back(each.real());
-  if (!real)
-    for (const auto& each : z) out.push_back(each.imag());
-  return out;
-}
-Reals real_parts(const Complexes& z) { return parts_of(z, true); }
-
 class Budget {
  public:
-  void add(const std::string& step, const Reals& before, const Reals& after) {
+  /// Of real values the real parts alone are looked at.
+  void add(const std::string& step, const Messages& before, const Messages& after, bool real) {
     if (!sums_.contains(step)) order_.push_back(step);
     Sum& sum = sums_[step];
     for (std::size_t i = 0; i < before.size(); ++i) {
-      const auto error = static_cast<double>(after[i] - before[i]);
-      sum.squares += error * error;
-      sum.worst = std::max(sum.worst, std::abs(error));
+      Value error = after[i] - before[i];
+      if (real) error = error.real();
+      sum.squares += static_cast<double>(std::norm(error)) / (real ? 1 : 2);
+      sum.worst = std::max(sum.worst, static_cast<double>(std::abs(error)));
     }
     sum.count += static_cast<double>(before.size());
   }
@@ -137,92 +130,110 @@ Parameters parameters_of(const Options& options) {
 
 /// One bootstrap of x, step by step; the values that come out.
 Array measured(const Server& server, const EncodedBootstrap& maps, const Reader& reader,
-               const Array& x, const Reals& wanted, Budget& budget) {
+               const Array& x, const Messages& wanted, Budget& budget) {
   const Parameters& p = server.parameters();
   const BootstrapLiteral& shape = *p.literal().bootstrap;
-  const BootstrapSteps steps(server, EncodedBootstrapAccess::storage(maps));
+  const auto& encoded = EncodedBootstrapAccess::storage(maps);
+  const BootstrapSteps steps(server, encoded);
   const bool real = x.info().packing == Packing::real;
   const Real r = std::exp2(static_cast<Real>(shape.log2_ratio)), K = shape.range;
   Real q = 1;
   for (const unsigned i : p.primes(0)) q *= static_cast<Real>(p.literal().chain[i]);
-  const std::size_t slots = p.slots(), count = wanted.size();
+  const std::size_t slots = p.slots();
+  Messages before = wanted, after(slots);
+  const auto add = [&](const std::string& step) {
+    budget.add(step, before, after, real);
+    before = after;
+  };
 
   const Array low = steps.low(x);
-  const Reals fresh = parts_of(reader.slots(Access::residues(low), low.info().scale), real);
-  budget.add("the ciphertext that is refreshed", wanted, fresh);
+  const Complexes fresh = reader.slots(Access::residues(low), low.info().scale);
+  after.assign(fresh.begin(), fresh.end());
+  add("the ciphertext that is refreshed");
 
   const rlwe::Array coefficients = steps.coefficients(low);
-  // Coefficients are slots in bit-reversed order.
+  // Coefficients are slots in bit-reversed order: real parts, then imaginary ones.
   const unsigned bits = log2_of(slots);
   const auto at_slots = [&](const std::vector<double>& all) {
-    Reals out(count);
-    for (std::size_t i = 0; i < count; ++i) {
+    Messages out(slots);
+    for (std::size_t i = 0; i < slots; ++i) {
       std::size_t j = 0;
-      for (unsigned b = 0; b < bits; ++b) j |= (i % slots >> b & 1) << (bits - 1 - b);
-      out[i] = all[j + (i < slots ? 0 : slots)];
+      for (unsigned b = 0; b < bits; ++b) j |= (i >> b & 1) << (bits - 1 - b);
+      out[i] = {all[j], all[j + slots]};
     }
     return out;
   };
-  Reals message = at_slots(reader.coefficients(coefficients));
-  for (Real& m : message) m *= r / q;
-  budget.add("maps to coefficients", fresh, message);
+  after = at_slots(reader.coefficients(coefficients));
+  for (Value& m : after) m *= r / q;
+  add("maps to coefficients");
 
   const rlwe::Array raised = steps.raised(coefficients);
-  Reals next = at_slots(reader.coefficients(raised)), turns(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    turns[i] = std::nearbyint(next[i] / q);
-    next[i] = (next[i] - turns[i] * q) * r / q;
+  after = at_slots(reader.coefficients(raised));
+  Messages turns;
+  for (Value& m : after) {
+    turns.emplace_back(std::nearbyint(m.real() / q), std::nearbyint(m.imag() / q));
+    m = (m - turns.back() * q) * (r / q);
   }
-  budget.add("raising the modulus", message, next);
-  message = next;
+  add("raising the modulus");
 
   const rlwe::Array in_slots = steps.slots(raised);
-  next = parts_of(reader.slots(in_slots, p.scale(p.depth() + shape.sine())), real);
-  for (std::size_t i = 0; i < count; ++i) next[i] = (next[i] * 2 * K - turns[i]) * r;
-  budget.add("maps to slots", message, next);
-  message = next;
+  const Complexes halves = reader.slots(in_slots, p.scale(p.depth() + shape.sine()));
+  for (std::size_t i = 0; i < slots; ++i) after[i] = (Value(halves[i]) * 2.0L * K - turns[i]) * r;
+  add("maps to slots");
 
+  // From here on real and imaginary parts are ciphertexts of their own; the error of one may have
+  // an imaginary part, which is an error of the other part of the message.
+  const Value i_unit = {0, real ? 0.0L : 1.0L};
+  const auto joined = [&](const Complexes& z, const std::function<Value(Value)>& message) {
+    Messages out(slots);
+    for (std::size_t i = 0; i < slots; ++i) {
+      out[i] = message(z[i]);
+      if (!real) out[i] += i_unit * message(z[slots + i]);
+    }
+    return out;
+  };
   const Array angles = steps.angles(in_slots, x.info());
-  const Reals angle = real_parts(reader.slots(Access::residues(angles), angles.info().scale));
-  for (std::size_t i = 0; i < count; ++i) next[i] = (angle[i] * K - turns[i]) * r;
-  budget.add("real and imaginary parts", message, next);
-  message = next;
+  const Complexes angle = reader.slots(Access::residues(angles), angles.info().scale);
+  after = joined(angle, [&](Value u) { return u * K * r; });
+  for (std::size_t i = 0; i < slots; ++i)
+    after[i] -= (turns[i].real() + i_unit * turns[i].imag()) * r;
+  add("real and imaginary parts");
 
-  const std::vector<double>& c = EncodedBootstrapAccess::storage(maps).cosine.coefficients;
-  const auto finished = [&](Real y, unsigned doublings) {
-    for (unsigned d = 0; d < doublings; ++d) y = 2 * y * y - 1;
+  const auto finished = [&](Value y, unsigned doublings) {
+    for (unsigned d = 0; d < doublings; ++d) y = 2.0L * y * y - 1.0L;
     return y * static_cast<Real>(shape.sine_factor());
   };
-  for (std::size_t i = 0; i < count; ++i) {
-    Real before = 0, y = 0;
+  const auto exact = [&](Value u) {
+    const std::vector<double>& c = encoded.cosine.coefficients;
+    Value last = 0, y = 0;
     for (std::size_t k = c.size(); k-- > 1;) {
-      const Real higher = 2 * angle[i] * y - before + c[k];
-      before = y;
+      const Value higher = 2.0L * u * y - last + static_cast<Real>(c[k]);
+      last = y;
       y = higher;
     }
-    next[i] = finished(angle[i] * y - before + c[0], shape.doublings);
-  }
-  budget.add("the sine in place of a line", message, next);
-  message = next;
+    return finished(u * y - last + static_cast<Real>(c[0]), shape.doublings);
+  };
+  after = joined(angle, exact);
+  add("the sine in place of a line");
 
   Array y = steps.cosine(angles);
   const auto read = [&](unsigned doublings) {
-    next = real_parts(reader.slots(Access::residues(y), y.info().scale));
-    for (Real& each : next) each = finished(each, doublings);
+    after = joined(reader.slots(Access::residues(y), y.info().scale),
+                   [&](Value each) { return finished(each, doublings); });
   };
   read(shape.doublings);
-  budget.add("the polynomial", message, next);
+  add("the polynomial");
   for (unsigned d = 1; d < shape.doublings; ++d) {
-    message = next;
     y = steps.doubled(y);
     read(shape.doublings - d);
-    budget.add("doubling " + std::to_string(d), message, next);
+    add("doubling " + std::to_string(d));
   }
-  message = next;
   const Array out = steps.result(y, low.info());
-  next = parts_of(reader.slots(Access::residues(out), out.info().scale), real);
-  budget.add("the last doubling", message, next);
-  budget.add("all", wanted, next);
+  const Complexes last = reader.slots(Access::residues(out), out.info().scale);
+  after.assign(last.begin(), last.end());
+  add("the last doubling");
+  before = wanted;
+  add("all");
   return out;
 }
 
@@ -258,8 +269,9 @@ int run(CommandLine& line) {
       for (auto& z : values)
         z = options.real ? uniform()
                          : std::complex<double>(uniform(), uniform()) / std::numbers::sqrt2;
-    const Reals wanted = parts_of(values, options.real);
-    std::vector<double> reals(wanted.begin(), wanted.begin() + p.slots());
+    const Messages wanted(values.begin(), values.end());
+    std::vector<double> reals;
+    for (const auto& z : values) reals.push_back(z.real());
     Array x = server.upload(options.real ? client.encrypt(reals) : client.encrypt(values));
     for (unsigned k = 0; k < options.row; ++k)
       x = server.with_bound(measured(server, maps, reader, x, wanted, budgets[k]), 1);
