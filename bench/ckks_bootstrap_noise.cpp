@@ -1,14 +1,16 @@
-// CKKS: what each step of a bootstrap adds to the error of its result, measured with the secret key.
+// CKKS: what each step of a bootstrap adds to the error of its result, measured with the secret
+// key.
 //
 // usage: bench_ckks_bootstrap_noise [--depth 13] [--scale-bits 40] [--dnum 4] [--N 0] [--real]
-//                                   [--set NAME] [--constant] [--device cpu|cuda:0] [--threads 1]
+//                                   [--log2-ratio R] [--set NAME] [--constant] [--device
+//                                   cpu|cuda:0] [--threads 1]
 //                                   [--repeats 1] [--rows 1] [--record FILE] [--commit ID]
 //
-// OP: noise. Vectors fill all slots. What a ciphertext holds between two steps stands for a message:
-// the one that would come out if all steps after were exact. A step's error is the difference of
-// these messages before it and after it. The value is -log2 of its standard deviation in a real
-// part; "worst": of the largest one. With --N the primes are taken in a smaller ring, which is not
-// secure.
+// OP: noise. Vectors fill all slots. What a ciphertext holds between two steps stands for a
+// message: the one that would come out if all steps after were exact. A step's error is the
+// difference of these messages before it and after it. The value is -log2 of its standard deviation
+// in a real part; "worst": of the largest one. With --N the primes are taken in a smaller ring,
+// which is not secure.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -41,7 +43,7 @@ using Messages = std::vector<Value>;  ///< of each slot
 struct Options : Common {
   unsigned depth = 13, scale_bits = 40, dnum = 4, N = 0, threads = 1, repeats = 1, row = 1;
   bool real = false, constant = false;
-  std::string set;
+  std::string set, log2_ratio;
 };
 
 /// Ciphertexts of any level, read with the secret key.
@@ -63,11 +65,12 @@ class Reader {
       bits += std::log2(static_cast<double>(p_.literal().chain[i]));
     });
     std::vector<double> out;
-    secret_.phases({few, a.parts(), a.count(), evaluator_.download(evaluator_.restrict(a, few))},
-                   [&](std::size_t, std::span<const double> phase) {
-                     out.insert(out.end(), phase.begin(), phase.end());
-                   },
-                   {}, 1);
+    secret_.phases(
+        {few, a.parts(), a.count(), evaluator_.download(evaluator_.restrict(a, few))},
+        [&](std::size_t, std::span<const double> phase) {
+          out.insert(out.end(), phase.begin(), phase.end());
+        },
+        {}, 1);
     return out;
   }
   /// Slots of each ciphertext, one after the other.
@@ -122,9 +125,9 @@ Parameters parameters_of(const Options& options) {
                                                                   .scale_bits = options.scale_bits,
                                                                   .dnum = options.dnum,
                                                                   .bootstrap = true});
-  if (options.N == 0) return p;
   ParameterLiteral literal = p.literal();
-  literal.N = options.N;
+  if (options.N != 0) literal.N = options.N;
+  if (!options.log2_ratio.empty()) literal.bootstrap->log2_ratio = std::stod(options.log2_ratio);
   return Parameters::create(std::move(literal), true);
 }
 
@@ -244,6 +247,7 @@ int run(CommandLine& line) {
       .add("--scale-bits", options.scale_bits, "log2 of the scale")
       .add("--dnum", options.dnum, "digits of key switching, at least")
       .add("--N", options.N, "the ring, not a secure one; 0: what is chosen")
+      .add("--log2-ratio", options.log2_ratio, "of the bootstrap's literal, in place of its own")
       .flag("--real", options.real, "real values")
       .flag("--constant", options.constant, "1 in all slots, in place of random values")
       .add("--set", options.set, "a named set, in place of what is chosen")
@@ -277,8 +281,7 @@ int run(CommandLine& line) {
       x = server.with_bound(measured(server, maps, reader, x, wanted, budgets[k]), 1);
   }
   const Records records("ckks_bootstrap_noise", options,
-                        machine_of(options.device, options.threads),
-                        Records::To::file_and_stdout);
+                        machine_of(options.device, options.threads), Records::To::file_and_stdout);
   for (unsigned k = 0; k < options.row; ++k)
     budgets[k].write([&](const std::string& step, double bits, double worst) {
       Record record{.op = "noise", .params = p.literal().name, .scheme = "ckks"};
@@ -286,6 +289,7 @@ int run(CommandLine& line) {
       record.runs = options.repeats;
       record.set(bits);
       record.more = {{"step", step},
+                     {"log2_ratio", p.literal().bootstrap->log2_ratio},
                      {"worst", worst},
                      {"in_a_row", std::uint64_t{k + 1}},
                      {"values", std::string(options.constant ? "constant 1" : "random") +

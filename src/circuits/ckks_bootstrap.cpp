@@ -291,6 +291,12 @@ Array BootstrapSteps::doubled(const Array& cosine) const {
   return server_.with_bound(server_.add_scalar(Access::put(info, Access::residues(y)), -1), 1);
 }
 
+Array BootstrapSteps::sine(const Array& angles) const {
+  Array y = cosine(angles);
+  for (unsigned d = 1; d < server_.parameters().literal().bootstrap->doublings; ++d) y = doubled(y);
+  return y;
+}
+
 Array BootstrapSteps::result(const Array& cosines, const CiphertextInfo& low) const {
   Array y = square(cosines);
   std::complex<double> one = 1;
@@ -303,12 +309,6 @@ Array BootstrapSteps::result(const Array& cosines, const CiphertextInfo& low) co
   }
   y = server_.add_scalar(Access::relinearised_and_rescaled(server_, y), -one);
   return Access::put(account_.refreshed(low, with_.log2_error), Access::residues(y));
-}
-
-Array BootstrapSteps::sine(const Array& angles, const CiphertextInfo& low) const {
-  Array y = cosine(angles);
-  for (unsigned d = 1; d < server_.parameters().literal().bootstrap->doublings; ++d) y = doubled(y);
-  return result(y, low);
 }
 
 void check_bootstrap(const Server& server, const Array& x) {
@@ -343,7 +343,7 @@ Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& wi
     const BootstrapSteps steps(server, of);
     const Array low = steps.low(x);
     const rlwe::Array slots = steps.slots(steps.raised(steps.coefficients(low)));
-    return steps.sine(steps.angles(slots, info), low.info());
+    return steps.result(steps.sine(steps.angles(slots, info)), low.info());
   });
 }
 

@@ -56,11 +56,11 @@ class BootstrapSteps {
   Array cosine(const Array& angles) const;
   /// The cosine of twice the angle.
   Array doubled(const Array& cosine) const;
-  /// The last doubling, whose cosines are the values at their scale; those of real and imaginary
-  /// parts are joined before its division. `low`: what was refreshed.
+  /// The polynomial, and all doublings but the last.
+  Array sine(const Array& angles) const;
+  /// The last doubling, which gives sin(2πt): the values at their scale. Those of real and
+  /// imaginary parts are joined before its division. `low`: what was refreshed.
   Array result(const Array& cosines, const CiphertextInfo& low) const;
-  /// All of this: sin(2πt), taken for a line.
-  Array sine(const Array& angles, const CiphertextInfo& low) const;
 
  private:
   lattice::rlwe::Array through(lattice::rlwe::Array x, const std::vector<EncodedMap>& maps) const;

@@ -69,8 +69,8 @@ class Evaluation {
     };
     Array made = k % 2 == 0 && !products_.contains(k) ? of_square(power(k / 2))
                  : k % 2 == 0                         ? doubled_less_1(product(k))
-                 : k == 3   ? server_.multiply(doubled_less_1(power(2)), power(1))
-                            : server_.sub(server_.multiply_integer(product(k), 2), power(1));
+                 : k == 3 ? server_.multiply(doubled_less_1(power(2)), power(1))
+                          : server_.sub(server_.multiply_integer(product(k), 2), power(1));
     return powers_.emplace(k, server_.with_bound(made, 1)).first->second;
   }
   Array at(unsigned k, unsigned depth) { return server_.lower(power(k), level_ - depth); }

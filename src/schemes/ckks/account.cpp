@@ -272,10 +272,8 @@ double Account::rescaled(const Info& a) const {
   // On the levels of a bootstrap's doublings squares have half the scale.
   const auto& bootstrap = parameters_.literal().bootstrap;
   const unsigned depth = parameters_.depth();
-  const bool doubling =
-      bootstrap && a.level > depth && a.level <= depth + bootstrap->doublings;
-  if (canonical_square(a) && !doubling)
-    return parameters_.scale(a.level - 1);
+  const bool doubling = bootstrap && a.level > depth && a.level <= depth + bootstrap->doublings;
+  if (canonical_square(a) && !doubling) return parameters_.scale(a.level - 1);
   return a.scale / parameters_.ratio(a.level);
 }
 Account::Info Account::rescale(const Info& a) const {

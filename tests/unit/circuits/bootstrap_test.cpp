@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "circuits/cosine_fit.h"
+#include "support/ckks_bootstraps.h"
 #include "support/ckks_sets.h"
 #include "support/targets.h"
 #include "whorl/ckks/client.h"
@@ -108,17 +109,18 @@ TEST(CkksBootstrap, WordsOf64BitsAndFromEveryLevel) {
   }
 }
 
-/// Constants and single slots are the hardest: for random values the errors of a sine average out.
-TEST(CkksBootstrap, ConstantsAndSingleSlots) {
-  const Party party(small_ring(1024), 512);
-  Complexes single(512);
-  single[7] = -1;
-  for (const Complexes& x :
-       {Complexes(512, 1), Complexes(512, -1), Complexes(512, {0, 1}), single, Complexes(512, 0)}) {
-    const Array a = party.server.upload(party.client.encrypt(x));
-    const Array y = bootstrap(party.server, party.server.lower(a, 3), party.maps);
-    EXPECT_LT(worst(party.client.decrypt_raw(party.server.download(y)), x), std::exp2(-19));
-  }
+TEST(CkksBootstrap, EveryMessageInEveryNumberOfSlotsFromEveryLevel) {
+  const Parameters p = small_ring(1024, 4);
+  const test::Refresher refresher(p, test::all_numbers_of_slots(p));
+  std::mt19937_64 random(9);
+  unsigned level = p.least_bootstrap_level();
+  for (const auto& [slots, maps] : refresher.maps)
+    for (const bool real : {false, true})
+      for (const auto& [name, values] : test::messages(random, slots, 1, real)) {
+        EXPECT_LT(refresher.error(values, slots, real, level), std::exp2(-22))
+            << name << ", " << slots << " slots, level " << level << (real ? ", real" : "");
+        level = level == p.depth() ? p.least_bootstrap_level() : level + 1;
+      }
 }
 
 /// In a small ring the error is the sine's, which is the same each time. (In a large one it is
