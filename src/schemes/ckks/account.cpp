@@ -384,7 +384,7 @@ Account::Info Account::refreshed(const Info& a, double log2_sine_error) const {
   const double raising = noise_.key_switch(parameters_.top()) - half_log2_N - q + r;
   const double to_slots =
       noise_.key_switch(sine) + 1 - scale(sine) + std::log2(static_cast<double>(shape.range)) + r;
-  // Doubling the angle of y multiplies its error by 4·|y|.
+  // Doubling the angle of y multiplies its error by 4·|y|. The last doubling has the last rounding.
   const double of_polynomial = noise_.key_switch(polynomial) + 2 - scale(polynomial) +
                                1.8 * shape.doublings + r - std::log2(2 * std::numbers::pi);
   const double last = noise_.key_switch(depth) - scale(depth);

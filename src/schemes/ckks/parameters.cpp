@@ -244,8 +244,9 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
                                       unsigned dnum, double fewer_bits) {
   ParameterLiteral p;
   p.bootstrap.emplace();
-  // The sine's last scale, 2^log2_ratio/2π times that of users, must stay below 2^59.
-  p.bootstrap->log2_ratio = std::min(p.bootstrap->log2_ratio, 61.0 - r.scale_bits);
+  // Where the sine's error and the noise that a larger ratio magnifies are about equal. The sine's
+  // last scale, 2^log2_ratio/2π times that of users, must stay below 2^59.
+  p.bootstrap->log2_ratio = std::min(13.5, 61.0 - r.scale_bits);
   const unsigned users = pattern.mains();
   p.name = "ckks bootstrap " + std::to_string(r.depth) + ", scale 2^" +
            std::to_string(r.scale_bits) + ", N " + std::to_string(N);

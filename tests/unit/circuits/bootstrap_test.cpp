@@ -145,6 +145,22 @@ TEST(CkksBootstrap, TenInARowAddUpTheirErrors) {
   EXPECT_LT(last, 8 * std::exp2(y.info().error));
 }
 
+/// A single special prime is smaller than a digit of all low primes, so that keys have more digits.
+TEST(CkksBootstrap, KeysOfASingleSpecialPrime) {
+  std::mt19937_64 random(10);
+  ParameterLiteral literal = Parameters::named("tensorfhe/packed-bootstrap").literal();
+  EXPECT_EQ(literal.chain.size(), 58);
+  EXPECT_EQ(literal.special.size(), 1);
+  EXPECT_NEAR(Parameters::named("tensorfhe/packed-bootstrap").log2_QP(), 1624, 1);
+  literal.N = 1024;
+  const Parameters p = Parameters::create(literal, true);
+  EXPECT_EQ(p.depth() - p.least_bootstrap_level(), 29);
+  constexpr std::uint64_t slots = 64;
+  const test::Refresher refresher(p, {slots});
+  for (const auto& [name, values] : test::messages(random, slots, 1, false))
+    EXPECT_LT(refresher.error(values, slots, false, p.depth()), std::exp2(-15)) << name;
+}
+
 TEST(CkksBootstrap, IterationsGiveBits) {
   std::mt19937_64 random(7);
   Requirements needs{.depth = 3, .scale_bits = 45, .bootstrap = true};
