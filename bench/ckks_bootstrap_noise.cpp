@@ -209,6 +209,10 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
   const auto exact = [&](Value u) {
     const std::vector<double>& c = encoded.cosine.coefficients;
     Value last = 0, y = 0;
+    if (encoded.cosine.basis == Polynomial::Basis::monomial) {
+      for (std::size_t k = c.size(); k-- > 0;) y = y * u + static_cast<Real>(c[k]);
+      return finished(y, shape.doublings);
+    }
     for (std::size_t k = c.size(); k-- > 1;) {
       const Value higher = 2.0L * u * y - last + static_cast<Real>(c[k]);
       last = y;

@@ -200,9 +200,9 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots) {
   out.to_slots =
       encoded(transform(slots, shape.to_slots, true, std::pow(factor, 1.0 / shape.to_slots)),
               p.top(), q, std::log2(p.scale(sine_level)), SwitchRole::usual);
-  out.cosine = {fitted_cosine(shape), Polynomial::Basis::chebyshev, -1, 1};
+  out.cosine = cosine_polynomial(shape);
   out.log2_error = std::log2(
-      error_of_sine(shape, out.cosine.coefficients, shape.range > 2 ? shape.range - 2 : 1));
+      error_of_sine(shape, out.cosine, shape.range > 2 ? shape.range - 2 : 1));
   return EncodedBootstrapAccess::wrap(std::move(out));
 }
 

@@ -86,6 +86,7 @@ void check_bootstrap(const ParameterLiteral& p) {
   check_range("bootstrap.to_slots", b.to_slots, 1, 6);
   check_range("bootstrap.degree", b.degree, 3, 127);
   check_range("bootstrap.doublings", b.doublings, 1, 6);
+  check_range("bootstrap.series", b.series, 0, 1);
   if (!(b.log2_ratio >= 6 && b.log2_ratio <= 20))
     reject("bootstrap.log2_ratio = " + math::text_of(b.log2_ratio) + " is outside 6 … 20");
   if (p.levels.size() <= b.above() + b.to_coefficients)
@@ -128,9 +129,11 @@ Digest digest_of(const ParameterLiteral& p) {
       std::bit_cast<std::uint64_t>(p.sigma), std::bit_cast<std::uint64_t>(p.log2_scale));
   if (!p.bootstrap) return plain;
   const BootstrapLiteral& b = *p.bootstrap;
-  return math::digest_of(std::string_view("whorl ckks bootstrap 1"), plain, b.weight, b.range,
-                         b.to_coefficients, b.to_slots, b.degree, b.doublings,
-                         std::bit_cast<std::uint64_t>(b.log2_ratio));
+  const Digest fitted = math::digest_of(std::string_view("whorl ckks bootstrap 1"), plain, b.weight,
+                                        b.range, b.to_coefficients, b.to_slots, b.degree,
+                                        b.doublings, std::bit_cast<std::uint64_t>(b.log2_ratio));
+  if (b.series == 0) return fitted;
+  return math::digest_of(std::string_view("whorl ckks bootstrap 2"), fitted, b.series);
 }
 
 lattice::SecurityBound security_of(const ParameterLiteral& p) {

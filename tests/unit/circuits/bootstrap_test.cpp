@@ -145,6 +145,32 @@ TEST(CkksBootstrap, TenInARowAddUpTheirErrors) {
   EXPECT_LT(last, 8 * std::exp2(y.info().error));
 }
 
+/// The series needs a smaller range than the fit: a sparser secret has one.
+TEST(CkksBootstrap, TaylorsSeries) {
+  BootstrapLiteral shape;
+  shape.weight = 8;
+  shape.range = 5;
+  shape.series = 1;
+  const Parameters p = small_ring(1024, 2, 32, shape);
+  const test::Refresher refresher(p, {4, p.slots()});
+  std::mt19937_64 random(11);
+  for (const auto& [slots, maps] : refresher.maps)
+    for (const bool real : {false, true})
+      for (const auto& [name, values] : test::messages(random, slots, 2, real))
+        EXPECT_LT(refresher.error(values, slots, real, p.depth()), std::exp2(-22))
+            << name << ", " << slots << " slots" << (real ? ", real" : "");
+  // A degree that is too small for its range leaves the error that is stated.
+  shape.degree = 7;
+  shape.range = 3;
+  const Polynomial coarse = cosine_polynomial(shape);
+  EXPECT_EQ(coarse.basis, Polynomial::Basis::monomial);
+  EXPECT_GT(error_of_sine(shape, coarse, 2), 1);
+  shape.degree = 31;
+  EXPECT_LT(error_of_sine(shape, cosine_polynomial(shape), 2), std::exp2(-25));
+  shape.series = 2;
+  EXPECT_THROW(small_ring(1024, 2, 32, shape), ParameterError);
+}
+
 /// A single special prime is smaller than a digit of all low primes, so that keys have more digits.
 TEST(CkksBootstrap, KeysOfASingleSpecialPrime) {
   std::mt19937_64 random(10);
