@@ -201,8 +201,8 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots) {
       encoded(transform(slots, shape.to_slots, true, std::pow(factor, 1.0 / shape.to_slots)),
               p.top(), q, std::log2(p.scale(sine_level)), SwitchRole::usual);
   out.cosine = cosine_polynomial(shape);
-  out.log2_error = std::log2(
-      error_of_sine(shape, out.cosine, shape.range > 2 ? shape.range - 2 : 1));
+  out.log2_error =
+      std::log2(error_of_sine(shape, out.cosine, shape.range > 2 ? shape.range - 2 : 1));
   return EncodedBootstrapAccess::wrap(std::move(out));
 }
 

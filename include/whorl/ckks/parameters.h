@@ -36,9 +36,9 @@ struct BootstrapLiteral {
   /// log2 of the modulus of level 0 over the scale there, 6 … 20: values are to the modulus as 1 to
   /// this. A larger one makes the sine straighter, and coarser.
   double log2_ratio = 13;
-  /// Which polynomial: 0 one that is fitted to the cosine near the integers, in Chebyshev's basis; 1
-  /// Taylor's series of the cosine at 0 (Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018; TensorFHE). The
-  /// series needs a higher degree or more doublings: its error at t is about
+  /// Which polynomial: 0 one that is fitted to the cosine near the integers, in Chebyshev's basis;
+  /// 1 Taylor's series of the cosine at 0 (Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018; TensorFHE).
+  /// The series needs a higher degree or more doublings: its error at t is about
   /// (2π·|t|/2^doublings)^(degree + 1)/(degree + 1)!, times what the doublings multiply it by.
   std::uint32_t series = 0;
   bool operator==(const BootstrapLiteral&) const = default;

@@ -50,8 +50,8 @@ class BootstrapLiteral(TypedDict, total=False):
     """log2 of level 0's modulus over the scale of values in it, 6 … 20. Default 13; parameters
     that are chosen have 13.5."""
     series: int
-    """0: a polynomial that is fitted to the cosine near the integers. 1: Taylor's series, for ranges
-    that are small for its degree and doublings. Default 0."""
+    """0: a polynomial that is fitted to the cosine near the integers. 1: Taylor's series, for
+    ranges that are small for its degree and doublings. Default 0."""
 
 
 class ParameterLiteral(TypedDict, total=False):
