@@ -13,6 +13,7 @@ class BootstrapLiteral:
     degree: int
     doublings: int
     log2_ratio: float
+    series: int
     def __init__(self) -> None: ...
 
 class ParameterLiteral:
