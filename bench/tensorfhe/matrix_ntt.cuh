@@ -40,14 +40,14 @@ constexpr Shape shape_of(std::uint32_t N) {
   return shape;
 }
 
-struct __attribute__((may_alias)) Words1 {
+struct [[gnu::may_alias]] Words1 {
   Word x;
 };
 struct alignas(8) Factor {
   Word w, shoup;
 };
 // Vectors that memory is read and written by, whatever it holds.
-struct alignas(16) __attribute__((may_alias)) Words4 {
+struct [[gnu::may_alias]] alignas(16) Words4 {
   Word x[4];
 };
 
@@ -295,7 +295,7 @@ struct ByteSums {
   static constexpr unsigned count = apart ? 16 : 7;
   Word sum[count][2][4] = {};
 };
-struct alignas(8) __attribute__((may_alias)) Words2 {
+struct [[gnu::may_alias]] alignas(8) Words2 {
   Word x[2];
 };
 /// One of the 16 products after another, `plane` words each.
