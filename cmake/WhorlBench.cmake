@@ -43,6 +43,7 @@ function(whorl_add_bench name)
   target_link_libraries(bench_${name} PRIVATE bench_common whorl_inside)
   if(whorl_cuda)
     target_include_directories(bench_${name} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    target_compile_definitions(bench_${name} PRIVATE WHORL_CUDA=1)
   endif()
 endfunction()
 
