@@ -2,7 +2,8 @@
 //
 // usage: bench_ckks [--depth 30] [--scale-bits 40] [--dnum 4] [--ring 65536] [--word-bits 32]
 //                   [--device cpu|cuda:0] [--threads 1] [--batch N] [--quick] [--only OP,OP…]
-//                   [--set NAME] [--kernels] [--energy SECONDS] [--record FILE] [--commit ID]
+//                   [--set NAME] [--insecure] [--kernels] [--energy SECONDS]
+//                   [--record FILE] [--commit ID]
 //
 // OP: mult_relin, mult_relin_rescale, square, rotate, conjugate, rescale, add, mult_plain,
 // mult_integer. A
@@ -11,9 +12,9 @@
 // by the batch for a ciphertext. Data lies on the device. The defaults are close to Cheddar's
 // shape: 44 primes of up to 30 bits in the chain, 11 special ones.
 //
-// --kernels adds a record for each kernel of an operation: its time when kernels are launched one by
-// one, its share of all of them, and its occupancy. --energy adds the joules of an operation on one
-// ciphertext, by the GPU's own counter, from a run of so many seconds.
+// --kernels adds a record for each kernel of an operation: its time when kernels are launched one
+// by one, its share of all of them, and its occupancy. --energy adds the joules of an operation on
+// one ciphertext, by the GPU's own counter, from a run of so many seconds.
 //
 // "clock": "wall", or "cpu" for one thread on the CPU.
 #include <cmath>
@@ -42,7 +43,7 @@ struct Options : Common {
   unsigned depth = 30, scale_bits = 40, dnum = 4, threads = 1, ring = 65536, word_bits = 32;
   std::uint64_t batch = 1;
   std::string set;
-  bool kernels = false;
+  bool kernels = false, insecure = false;
   unsigned energy = 0;
   Clock clock() const { return device == "cpu" && threads == 1 ? Clock::cpu : Clock::wall; }
 };
@@ -66,10 +67,11 @@ int run(CommandLine& line) {
       .add("--threads", options.threads, "of the host")
       .add("--batch", options.batch, "ciphertexts of an operation")
       .add("--set", options.set, "a named set, in place of what is chosen")
+      .flag("--insecure", options.insecure, "allow a set below 128 bits of security")
       .flag("--kernels", options.kernels, "record the kernels of each operation")
       .add("--energy", options.energy, "seconds of each operation whose energy is measured")
       .parse();
-  const Parameters p = !options.set.empty() ? Parameters::named(options.set)
+  const Parameters p = !options.set.empty() ? Parameters::named(options.set, options.insecure)
                                             : Parameters::choose({.depth = options.depth,
                                                                   .scale_bits = options.scale_bits,
                                                                   .N = options.ring,

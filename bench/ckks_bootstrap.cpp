@@ -1,7 +1,8 @@
 // CKKS: what a bootstrap takes, as a whole and by its steps, and how precise it is.
 //
 // usage: bench_ckks_bootstrap [--depth 13] [--scale-bits 40] [--dnum 4] [--slots 32768] [--real]
-//                             [--set NAME] [--kernels] [--energy SECONDS] [--device cpu|cuda:0] [--threads 1] [--batch N]
+//                             [--set NAME] [--kernels] [--energy SECONDS] [--device cpu|cuda:0]
+//                             [--threads 1] [--batch N]
 //                             [--repeats 1]
 //                             [--quick] [--only OP,OP…] [--record FILE] [--commit ID]
 //

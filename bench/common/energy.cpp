@@ -38,9 +38,8 @@ unsigned number_of(unsigned ordinal) {
     rest.remove_prefix(comma + 1);
   }
   rest = rest.substr(0, rest.find(','));
-  if (rest.empty() || !std::all_of(rest.begin(), rest.end(), [](unsigned char c) {
-        return std::isdigit(c);
-      }))
+  if (rest.empty() ||
+      !std::all_of(rest.begin(), rest.end(), [](unsigned char c) { return std::isdigit(c); }))
     return ordinal;
   return static_cast<unsigned>(std::stoul(std::string(rest)));
 }

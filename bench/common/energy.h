@@ -8,8 +8,8 @@
 
 namespace whorl::bench {
 
-/// The counter of one NVIDIA GPU: nvmlDeviceGetTotalEnergyConsumption, from libnvidia-ml.so.1, which
-/// the driver brings and which is loaded at run time.
+/// The counter of one NVIDIA GPU: nvmlDeviceGetTotalEnergyConsumption, from libnvidia-ml.so.1,
+/// which the driver brings and which is loaded at run time.
 class EnergyCounter {
  public:
   /// "cuda:1" is the GPU of that number in CUDA_VISIBLE_DEVICES, if that lists numbers, or in the

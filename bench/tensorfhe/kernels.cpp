@@ -51,8 +51,7 @@ class KernelBench {
       rns().convert(*conversion, N_, a.slice().part(0, row()),
                     out.slice().part(0, (L_ - 1) * row()));
     });
-    time("ForbeniusMap",
-         [&] { ring().automorphism(moduli_, N_, 5, true, in(a), out.slice()); });
+    time("ForbeniusMap", [&] { ring().automorphism(moduli_, N_, 5, true, in(a), out.slice()); });
     time("Conjugate",
          [&] { ring().automorphism(moduli_, N_, 2 * N_ - 1, false, in(a), out.slice()); });
   }
@@ -103,8 +102,9 @@ class KernelBench {
     std::vector<std::uint32_t> index(L_ * batch_);
     for (std::size_t i = 0; i < index.size(); ++i)
       index[i] = static_cast<std::uint32_t>(i % batch_ * L_ + i / batch_);
-    time("pack", [&] { ring().take(1, N_, index, in(a), 0, out.slice()); },
-         "(B, L, N) to (L, B, N)");
+    time(
+        "pack", [&] { ring().take(1, N_, index, in(a), 0, out.slice()); },
+        "(B, L, N) to (L, B, N)");
   }
 
  private:

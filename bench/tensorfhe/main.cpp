@@ -1,5 +1,5 @@
-// What TensorFHE (Fan et al., HPCA 2023) measures of its kernels, measured of Whorl's at the paper's
-// Default set (tensorfhe/default).
+// What TensorFHE (Fan et al., HPCA 2023) measures of its kernels, measured of Whorl's at the
+// paper's Default set (tensorfhe/default).
 //
 // usage: bench_tensorfhe [--device ORDINAL] [--only PART,PART…] [--record FILE] [--commit ID]
 //        bench_tensorfhe --host [--largest LOG2_N]

@@ -4,9 +4,9 @@
 //
 // With N = R·C, index C·i + j and result (r, c), both bit-reversed frequencies as in ring::NttPlan,
 //   X[r][c] = sum_j right[j][c]·middle[r][j]·sum_i left[r][i]·x[i][j].
-// That is X = ((left·x) o middle)·right for matrices in row-major order: W1, W2 and W3 of the paper,
-// whose transpositions are in the order of the tables. The inverse takes the product on the right
-// first, and has N^-1 in its factors in the middle. A sum is reduced once.
+// That is X = ((left·x) o middle)·right for matrices in row-major order: W1, W2 and W3 of the
+// paper, whose transpositions are in the order of the tables. The inverse takes the product on the
+// right first, and has N^-1 in its factors in the middle. A sum is reduced once.
 //
 // What a thread does is written for the host too, where check_on_host() runs it.
 #pragma once
@@ -36,7 +36,8 @@ struct Shape {
 /// R = C, or C = 2R.
 constexpr Shape shape_of(std::uint32_t N) {
   Shape shape{1, 1};
-  while (shape.rows * shape.columns < N) (shape.rows == shape.columns ? shape.columns : shape.rows) *= 2;
+  while (shape.rows * shape.columns < N)
+    (shape.rows == shape.columns ? shape.columns : shape.rows) *= 2;
   return shape;
 }
 
@@ -54,13 +55,13 @@ struct [[gnu::may_alias]] alignas(16) Words4 {
 /// Tables of one prime and one direction.
 struct Limb {
   Word q;
-  unsigned room;           ///< products that a sum takes between two folds: 1, 4, 16 or 32
-  std::uint64_t barrett;   ///< floor(2^64/q)
-  std::uint64_t multiple;  ///< of q, the largest up to 2^63
-  const Word* left;        ///< (R, R): result, inner
-  const Word* right;       ///< (C, C): inner, result
-  const Factor* middle;    ///< (R, C)
-  const std::uint8_t* left_planes;   ///< (4, R, R): byte, result, inner
+  unsigned room;                    ///< products that a sum takes between two folds: 1, 4, 16 or 32
+  std::uint64_t barrett;            ///< floor(2^64/q)
+  std::uint64_t multiple;           ///< of q, the largest up to 2^63
+  const Word* left;                 ///< (R, R): result, inner
+  const Word* right;                ///< (C, C): inner, result
+  const Factor* middle;             ///< (R, C)
+  const std::uint8_t* left_planes;  ///< (4, R, R): byte, result, inner
   const std::uint8_t* right_planes;  ///< (4, C, C): byte, result, inner
 };
 
@@ -79,8 +80,8 @@ WHORL_HOST_DEVICE Word finish(Word lazy, const Limb& limb, const Factor* middle)
 WHORL_HOST_DEVICE Word join(const std::uint32_t (&sums)[7], const Limb& limb) {
   const std::uint64_t low = sums[0] + (std::uint64_t{sums[1]} << 8) +
                             (std::uint64_t{sums[2]} << 16) + (std::uint64_t{sums[3]} << 24),
-                      high = sums[4] + (std::uint64_t{sums[5]} << 8) +
-                             (std::uint64_t{sums[6]} << 16);
+                      high =
+                          sums[4] + (std::uint64_t{sums[5]} << 8) + (std::uint64_t{sums[6]} << 16);
   const std::uint64_t top = subtract_once<Word>(reduce_lazy(high, limb), limb.q);
   return reduce_lazy((top << 32) + low, limb);
 }
@@ -88,8 +89,7 @@ WHORL_HOST_DEVICE Word join(const std::uint32_t (&sums)[7], const Limb& limb) {
 WHORL_HOST_DEVICE Word join(const std::uint32_t (&products)[16], const Limb& limb) {
   std::uint32_t sums[7] = {};
   WHORL_UNROLL
-  for (unsigned i = 0; i < 4; ++i)
-    WHORL_UNROLL
+  for (unsigned i = 0; i < 4; ++i) WHORL_UNROLL
   for (unsigned j = 0; j < 4; ++j) sums[i + j] += products[4 * i + j];
   return join(sums, limb);
 }
@@ -139,8 +139,8 @@ WHORL_HOST_DEVICE void load_words(const Tile& tile, const Word* a, const Word* b
   for (unsigned s = 0; s < tile_rows * word_chunk / 4 / word_threads; ++s) {
     const unsigned v = thread + word_threads * s, row = v / (word_chunk / 4),
                    k = v % (word_chunk / 4) * 4;
-    const Words4 x = *reinterpret_cast<const Words4*>(
-        a + std::size_t{tile.row + row} * tile.inner + first + k);
+    const Words4 x =
+        *reinterpret_cast<const Words4*>(a + std::size_t{tile.row + row} * tile.inner + first + k);
     WHORL_UNROLL
     for (unsigned e = 0; e < 4; ++e) memory.a[(k + e) * word_stride_a + row] = x.x[e];
   }
@@ -195,8 +195,8 @@ WHORL_HOST_DEVICE void store_words(const Tile& tile, const Limb& limb, bool with
     Words4 x;
     WHORL_UNROLL
     for (unsigned j = 0; j < 4; ++j)
-      x.x[j] = finish(reduce_lazy(sum[i][j], limb), limb,
-                      with_middle ? limb.middle + at + j : nullptr);
+      x.x[j] =
+          finish(reduce_lazy(sum[i][j], limb), limb, with_middle ? limb.middle + at + j : nullptr);
     *reinterpret_cast<Words4*>(out + at) = x;
   }
 }
@@ -222,8 +222,8 @@ WHORL_HOST_DEVICE void load_planes(const std::uint8_t* planes, std::size_t plane
   for (unsigned v = thread; v < 4 * rows * 2 * steps; v += byte_threads) {
     const unsigned p = v / (rows * 2 * steps), row = v / (2 * steps) % rows, part = v % (2 * steps);
     *reinterpret_cast<Words4*>(memory + (p * rows + row) * byte_stride(steps) + 4 * part) =
-        *reinterpret_cast<const Words4*>(planes + p * plane +
-                                         std::size_t{first_row + row} * inner + first + 16 * part);
+        *reinterpret_cast<const Words4*>(planes + p * plane + std::size_t{first_row + row} * inner +
+                                         first + 16 * part);
   }
 }
 /// The same of words (rows, inner), split on the way.
@@ -233,8 +233,8 @@ WHORL_HOST_DEVICE void load_rows(const Word* words, std::uint32_t first_row, std
   WHORL_UNROLL
   for (unsigned v = thread; v < rows * 8 * steps; v += byte_threads) {
     const unsigned row = v / (8 * steps), part = v % (8 * steps);
-    const Words4 x = *reinterpret_cast<const Words4*>(
-        words + std::size_t{first_row + row} * inner + first + 4 * part);
+    const Words4 x = *reinterpret_cast<const Words4*>(words + std::size_t{first_row + row} * inner +
+                                                      first + 4 * part);
     WHORL_UNROLL
     for (unsigned p = 0; p < 4; ++p)
       memory[(p * rows + row) * byte_stride(steps) + part] = plane_word(x.x, p);
@@ -272,11 +272,10 @@ WHORL_HOST_DEVICE void load_fragments(const ByteMemory<steps>& memory, unsigned 
   for (unsigned p = 0; p < 4; ++p) {
     WHORL_UNROLL
     for (unsigned r = 0; r < 4; ++r)
-      out.a[p][r] = memory.a[(p * tile_rows + row + r % 2 * 8) * byte_stride(steps) + at +
-                             r / 2 * 4];
+      out.a[p][r] =
+          memory.a[(p * tile_rows + row + r % 2 * 8) * byte_stride(steps) + at + r / 2 * 4];
     WHORL_UNROLL
-    for (unsigned n = 0; n < 2; ++n)
-      WHORL_UNROLL
+    for (unsigned n = 0; n < 2; ++n) WHORL_UNROLL
     for (unsigned r = 0; r < 2; ++r)
       out.b[p][n][r] =
           memory.b[(p * tile_columns + column + 8 * n) * byte_stride(steps) + at + 4 * r];
@@ -302,10 +301,8 @@ struct [[gnu::may_alias]] alignas(8) Words2 {
 WHORL_HOST_DEVICE void store_sums(const Tile& tile, unsigned thread, const ByteSums<true>& sums,
                                   std::size_t plane, Word* out) {
   WHORL_UNROLL
-  for (unsigned s = 0; s < 16; ++s)
-    WHORL_UNROLL
-  for (unsigned n = 0; n < 2; ++n)
-    WHORL_UNROLL
+  for (unsigned s = 0; s < 16; ++s) WHORL_UNROLL
+  for (unsigned n = 0; n < 2; ++n) WHORL_UNROLL
   for (unsigned e = 0; e < 4; e += 2)
     *reinterpret_cast<Words2*>(out + s * plane + place_of(tile, thread, n, e)) = {
         {sums.sum[s][n][e], sums.sum[s][n][e + 1]}};
@@ -313,8 +310,7 @@ WHORL_HOST_DEVICE void store_sums(const Tile& tile, unsigned thread, const ByteS
 WHORL_HOST_DEVICE void store_joined(const Tile& tile, const Limb& limb, bool with_middle,
                                     unsigned thread, const ByteSums<false>& sums, Word* out) {
   WHORL_UNROLL
-  for (unsigned n = 0; n < 2; ++n)
-    WHORL_UNROLL
+  for (unsigned n = 0; n < 2; ++n) WHORL_UNROLL
   for (unsigned e = 0; e < 4; e += 2) {
     const std::size_t at = place_of(tile, thread, n, e);
     Words2 x;
@@ -364,8 +360,8 @@ WHORL_HOST_DEVICE void convert_four(Shape shape, const Limb& limb, bool with_mid
     }
     WHORL_UNROLL
     for (unsigned e = 0; e < 4; ++e)
-      x.x[e] = finish(join(sums[e], limb), limb,
-                      with_middle ? limb.middle + at + e * next : nullptr);
+      x.x[e] =
+          finish(join(sums[e], limb), limb, with_middle ? limb.middle + at + e * next : nullptr);
   }
   if constexpr (to == To::words) {
     *reinterpret_cast<Words4*>(words + at) = x;
@@ -476,8 +472,8 @@ __global__ void __launch_bounds__(byte_threads) convert(const __grid_constant__ 
   const std::uint32_t thread = blockIdx.x * byte_threads + threadIdx.x;
   if (thread >= a.shape.rows * a.shape.columns / 4) return;
   const std::size_t start = transform_start(a.shape);
-  convert_four<from, to>(a.shape, a.limbs[blockIdx.z], a.with_middle, thread, a.in + start,
-                         a.plane, to == To::words ? a.out + start : nullptr,
+  convert_four<from, to>(a.shape, a.limbs[blockIdx.z], a.with_middle, thread, a.in + start, a.plane,
+                         to == To::words ? a.out + start : nullptr,
                          to == To::words ? nullptr : a.out_planes + start, a.plane);
 }
 

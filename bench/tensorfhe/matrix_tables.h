@@ -16,8 +16,15 @@ struct Tables {
   Tables(const ring::NttPlan<Word>& plan, bool forward);
 
   Limb limb() const {
-    return {q, room, barrett, multiple, left.data(), right.data(), middle.data(),
-            left_planes.data(), right_planes.data()};
+    return {q,
+            room,
+            barrett,
+            multiple,
+            left.data(),
+            right.data(),
+            middle.data(),
+            left_planes.data(),
+            right_planes.data()};
   }
 
   Word q;

@@ -80,9 +80,9 @@ class Transforms {
     }
     // Stages with products in memory take 68 bytes a value, so they do some limbs at a time.
     const std::size_t row = batch_ * N_;
-    const std::size_t at_once =
-        kind == Kind::five_stages ? std::clamp<std::size_t>(most_products / row, 1, limbs_)
-                                  : limbs_;
+    const std::size_t at_once = kind == Kind::five_stages
+                                    ? std::clamp<std::size_t>(most_products / row, 1, limbs_)
+                                    : limbs_;
     if (kind == Kind::five_stages && products_.size() < 16 * at_once * row) {
       products_ = stream_.allocate<Word>(16 * at_once * row);
       planes_ = stream_.allocate<std::uint8_t>(4 * at_once * row);
@@ -190,9 +190,8 @@ class TransformBench {
         stream_.fill(back.data(), 0xee, t.words() * sizeof(Word));
         t.run(kind, forward, t.in.data(), t.out.data());
         t.run(kind, !forward, t.out.data(), back.data());
-        const auto wrong =
-            count_differences<Word>(stream_, t.out.data(), want.data(), t.words()) +
-            count_differences<Word>(stream_, back.data(), t.in.data(), t.words());
+        const auto wrong = count_differences<Word>(stream_, t.out.data(), want.data(), t.words()) +
+                           count_differences<Word>(stream_, back.data(), t.in.data(), t.words());
         all &= wrong == 0;
         std::fprintf(stderr, "%-5s %s N=%u, %zu limbs, batch %zu, %s, and back\n",
                      wrong == 0 ? "same" : "WRONG", forward ? "ntt" : "intt", N, primes.size(),
@@ -210,11 +209,11 @@ class TransformBench {
         const auto call = [&] { t.run(kind, forward, t.in.data(), t.out.data()); };
         const double first = timer_.seconds(call), once = std::min(first, timer_.seconds(call));
         const int runs = std::clamp(static_cast<int>(0.08 / once), 3, 20);
-        Record record{.op = forward ? "ntt" : "intt",
-                      .params = "N=" + std::to_string(N) + ", limbs " +
-                                std::to_string(primes.size()),
-                      .batch = batch,
-                      .unit = "1/s"};
+        Record record{
+            .op = forward ? "ntt" : "intt",
+            .params = "N=" + std::to_string(N) + ", limbs " + std::to_string(primes.size()),
+            .batch = batch,
+            .unit = "1/s"};
         record.set(timer_.measure(0, runs, call), static_cast<double>(primes.size() * batch));
         record.more = {{"variant", matrix::name_of(kind)}, {"waited", false}};
         records_.add(record);
@@ -248,7 +247,8 @@ bool bench_transforms(int gpu, const Records& records, const std::vector<std::ui
   // Figures 14 and 15.
   const std::vector<Word> primes(chain.begin(), chain.end());
   for (std::uint32_t N = 1 << 11; N <= 1 << 16; N *= 2) bench.time(N, primes, 128, N == 1 << 16);
-  for (const std::size_t batch : {32, 64, 256, 512, 1024}) bench.time(1 << 16, primes, batch, false);
+  for (const std::size_t batch : {32, 64, 256, 512, 1024})
+    bench.time(1 << 16, primes, batch, false);
   return true;
 }
 
