@@ -1,10 +1,9 @@
 // CKKS: what a bootstrap takes, as a whole and by its steps, and how precise it is.
 //
 // usage: bench_ckks_bootstrap [--depth 13] [--scale-bits 40] [--dnum 4] [--slots 32768] [--real]
-//                             [--set NAME] [--kernels] [--energy SECONDS] [--device cpu|cuda:0]
-//                             [--threads 1] [--batch N]
-//                             [--repeats 1]
-//                             [--quick] [--only OP,OP…] [--record FILE] [--commit ID]
+//                             [--set NAME] [--device cpu|cuda:0] [--threads 1] [--batch N]
+//                             [--repeats 1] [--quick] [--only OP,OP…] [--kernels]
+//                             [--energy SECONDS] [--record FILE] [--commit ID]
 //
 // OP: bootstrap, the steps to_coefficients, raise, to_slots, angles, sine and result, and
 // bootstrap_bits. Data lies on the device; times are of a batch, each with the wait for it. The

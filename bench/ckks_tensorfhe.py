@@ -278,8 +278,8 @@ def stalls() -> list[str]:
         "",
         "The paper simulates a GTX 1080 Ti: 43.2 % of the time of its butterflies are stalls, 20.9 "
         "% waits for results of the instruction before. As products of matrices the stalls for "
-        "results are 18.1 % fewer, and the whole 32.3 % faster. Figure 15 above shows which kind is "
-        "the fastest on an H200.",
+        "results are 18.1 % fewer, and the whole 32.3 % faster. Figure 15 above shows which kind "
+        "is the fastest on an H200.",
         "",
         *missing("stalls of Whorl's kernels need Nsight Compute, which these programs do not use"),
     ]
