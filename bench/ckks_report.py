@@ -5,7 +5,8 @@
 Reads bench/results/cpu and bench/results/h200: ckks.jsonl and ckks_bootstrap.jsonl, which
 bench_ckks, bench_ckks_bootstrap and bench/openfhe_ckks.py write, h200/transforms.jsonl and
 h200/tensorfhe.jsonl (bench_tensorfhe), and bench/results/peers/h200.jsonl. Writes
-docs/plots/ckks-*.svg (bench/ckks_plots.py) and the part of the page between its markers. Of several records of one thing the last counts. What has no records
+docs/plots/ckks-*.svg (bench/ckks_plots.py) and the part of the page between its markers. Of
+several records of one thing the last counts. What has no records
 is left out, and the page says so.
 """
 
