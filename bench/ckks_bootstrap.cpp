@@ -2,8 +2,9 @@
 //
 // usage: bench_ckks_bootstrap [--depth 13] [--scale-bits 40] [--dnum 4] [--slots 32768] [--real]
 //                             [--set NAME] [--device cpu|cuda:0] [--threads 1] [--batch N]
-//                             [--repeats 1] [--in-a-row 1] [--iterations 1]
-//                             [--quick] [--only OP,OP…] [--record FILE] [--commit ID]
+//                             [--repeats 1] [--in-a-row 1] [--iterations 1] [--kernels]
+//                             [--energy SECONDS] [--quick] [--only OP,OP…] [--record FILE]
+//                             [--commit ID]
 //
 // OP: bootstrap, the steps to_coefficients, raise, to_slots, angles, sine and result,
 // bootstrap_bits, and bootstrap_row_bits. With --iterations 2 the operations of whole bootstraps
@@ -26,6 +27,8 @@
 #include "circuits/ckks_bootstrap.h"
 #include "common/command_line.h"
 #include "common/devices.h"
+#include "common/energy.h"
+#include "common/kernel_records.h"
 #include "common/records.h"
 #include "whorl/ckks.h"
 #include "whorl/error.h"
@@ -42,6 +45,8 @@ struct Options : Common {
   std::uint64_t batch = 1, slots = 32768;
   bool real = false;
   std::string set;
+  bool kernels = false;
+  unsigned energy = 0;
   Clock clock() const { return device == "cpu" && threads == 1 ? Clock::cpu : Clock::wall; }
 };
 
@@ -67,6 +72,8 @@ int run(CommandLine& line) {
       .add("--in-a-row", options.in_a_row, "bootstraps one after the other")
       .add("--iterations", options.iterations, "of a bootstrap, which add bits")
       .add("--set", options.set, "a named set, in place of what is chosen")
+      .flag("--kernels", options.kernels, "record the kernels of each step")
+      .add("--energy", options.energy, "seconds of each step whose energy is measured")
       .parse();
   const Parameters p = !options.set.empty() ? Parameters::named(options.set)
                                             : Parameters::choose({.depth = options.depth,
@@ -187,11 +194,15 @@ int run(CommandLine& line) {
     const Effort effort{
         .fewest = 3, .most = 100, .seconds = options.quick ? 0.2 : 1, .enough = 5, .slow = 5};
     Record record = record_of(op);
-    record.set(measure(effort, {call, [&] { server.synchronise(); }, 1, options.clock()}));
+    const auto wait = [&] { server.synchronise(); };
+    record.set(measure(effort, {call, wait, 1, options.clock()}));
     record.more = {{"clock", std::string(options.clock() == Clock::cpu ? "cpu" : "wall")},
                    {"key_bytes", static_cast<std::uint64_t>(server.key_bytes())},
                    {"plaintext_bytes", static_cast<std::uint64_t>(maps.bytes())}};
     records.add(record);
+    if (options.kernels) add_kernels(records, record_of(op + "_kernel"), call, wait);
+    if (options.energy > 0)
+      add_energy(records, record_of(op + "_energy"), options.device, options.energy, call, wait);
   }
   return 0;
 }

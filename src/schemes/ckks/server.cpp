@@ -491,6 +491,11 @@ std::size_t Server::key_bytes() const {
          state_->from_sparse.bytes();
 }
 
+std::size_t Server::best_batch() const {
+  const std::size_t all = state_->fleet->size(), failed = failed_devices().size();
+  return state_->evaluator->most() * std::max<std::size_t>(1, all - std::min(all, failed));
+}
+
 Array Server::upload(const Ciphertexts& c) const {
   const CiphertextInfo& i = c.info;
   if (c.parameters != state_->parameters)
