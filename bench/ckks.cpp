@@ -2,7 +2,8 @@
 //
 // usage: bench_ckks [--depth 30] [--scale-bits 40] [--dnum 4] [--ring 65536] [--word-bits 32]
 //                   [--device cpu|cuda:0] [--threads 1] [--batch N] [--quick] [--only OP,OP…]
-//                   [--set NAME] [--record FILE] [--commit ID]
+//                   [--set NAME] [--insecure] [--kernels] [--energy SECONDS]
+//                   [--record FILE] [--commit ID]
 //
 // OP: mult_relin, mult_relin_rescale, square, rotate, conjugate, rescale, add, mult_plain,
 // mult_integer. A
@@ -10,6 +11,10 @@
 // time of one among many that were queued follows ("waited": false). Medians are of calls; divide
 // by the batch for a ciphertext. Data lies on the device. The defaults are close to Cheddar's
 // shape: 44 primes of up to 30 bits in the chain, 11 special ones.
+//
+// --kernels adds a record for each kernel of an operation: its time when kernels are launched one
+// by one, its share of all of them, and its occupancy. --energy adds the joules of an operation on
+// one ciphertext, by the GPU's own counter, from a run of so many seconds.
 //
 // "clock": "wall", or "cpu" for one thread on the CPU.
 #include <cmath>
@@ -22,6 +27,8 @@
 
 #include "common/command_line.h"
 #include "common/devices.h"
+#include "common/energy.h"
+#include "common/kernel_records.h"
 #include "common/records.h"
 #include "schemes/ckks/access.h"
 #include "whorl/ckks.h"
@@ -36,6 +43,8 @@ struct Options : Common {
   unsigned depth = 30, scale_bits = 40, dnum = 4, threads = 1, ring = 65536, word_bits = 32;
   std::uint64_t batch = 1;
   std::string set;
+  bool kernels = false, insecure = false;
+  unsigned energy = 0;
   Clock clock() const { return device == "cpu" && threads == 1 ? Clock::cpu : Clock::wall; }
 };
 
@@ -58,8 +67,11 @@ int run(CommandLine& line) {
       .add("--threads", options.threads, "of the host")
       .add("--batch", options.batch, "ciphertexts of an operation")
       .add("--set", options.set, "a named set, in place of what is chosen")
+      .flag("--insecure", options.insecure, "allow a set below 128 bits of security")
+      .flag("--kernels", options.kernels, "record the kernels of each operation")
+      .add("--energy", options.energy, "seconds of each operation whose energy is measured")
       .parse();
-  const Parameters p = !options.set.empty() ? Parameters::named(options.set)
+  const Parameters p = !options.set.empty() ? Parameters::named(options.set, options.insecure)
                                             : Parameters::choose({.depth = options.depth,
                                                                   .scale_bits = options.scale_bits,
                                                                   .N = options.ring,
@@ -117,9 +129,13 @@ int run(CommandLine& line) {
         .fewest = 5, .most = 200, .seconds = options.quick ? 0.1 : 0.5, .enough = 10, .slow = 5};
     return measure(effort, {call, wait, many, options.clock()});
   };
-  const auto add = [&](const std::string& op, const Times& times, bool waited) {
+  const auto blank = [&](const std::string& op) {
     Record record{.op = op, .params = in_words(p), .scheme = "ckks", .batch = options.batch};
     record.security_bits = std::round(p.security_bits() * 10) / 10;
+    return record;
+  };
+  const auto add = [&](const std::string& op, const Times& times, bool waited) {
+    Record record = blank(op);
     record.set(times);
     record.more = {{"waited", waited},
                    {"clock", std::string(options.clock() == Clock::cpu ? "cpu" : "wall")}};
@@ -130,6 +146,9 @@ int run(CommandLine& line) {
     const Times waited = time(call, 1);
     add(op, waited, true);
     if (options.device != "cpu") add(op, time(call, calls_within(0.02, waited.least())), false);
+    if (options.kernels) add_kernels(records, blank(op + "_kernel"), call, wait);
+    if (options.energy > 0)
+      add_energy(records, blank(op + "_energy"), options.device, options.energy, call, wait);
   }
   return 0;
 }

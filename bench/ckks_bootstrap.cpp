@@ -2,13 +2,17 @@
 //
 // usage: bench_ckks_bootstrap [--depth 13] [--scale-bits 40] [--dnum 4] [--slots 32768] [--real]
 //                             [--set NAME] [--device cpu|cuda:0] [--threads 1] [--batch N]
-//                             [--repeats 1]
-//                             [--quick] [--only OP,OP…] [--record FILE] [--commit ID]
+//                             [--repeats 1] [--in-a-row 1] [--iterations 1] [--kernels]
+//                             [--energy SECONDS] [--quick] [--only OP,OP…] [--record FILE]
+//                             [--commit ID]
 //
-// OP: bootstrap, the steps to_coefficients, raise, to_slots, angles, sine and result, and
-// bootstrap_bits. Data lies on the device; times are of a batch, each with the wait for it. The
-// bits are those of the worst slot of `repeats` batches of random values and of constants,
-// -log2 of the absolute error.
+// OP: bootstrap, the steps to_coefficients, raise, to_slots, angles, sine and result,
+// bootstrap_bits, and bootstrap_row_bits. With --iterations 2 the operations of whole bootstraps
+// are called bootstrap_x2, bootstrap_bits_x2 and bootstrap_row_bits_x2, and steps are not timed.
+// Data lies on the device; times are of a batch, each with the wait for it. The bits are those of
+// the worst slot of `repeats` batches of random values and of constants, -log2 of the absolute
+// error, of fresh ciphertexts. bootstrap_row_bits, with --in-a-row, are those after each bootstrap
+// of a row, of random values and of constants.
 //
 // "clock": "wall", or "cpu" for one thread on the CPU.
 #include <algorithm>
@@ -23,6 +27,8 @@
 #include "circuits/ckks_bootstrap.h"
 #include "common/command_line.h"
 #include "common/devices.h"
+#include "common/energy.h"
+#include "common/kernel_records.h"
 #include "common/records.h"
 #include "whorl/ckks.h"
 #include "whorl/error.h"
@@ -35,9 +41,12 @@ using Values = std::vector<std::complex<double>>;
 
 struct Options : Common {
   unsigned depth = 13, scale_bits = 40, dnum = 4, threads = 1, repeats = 1;
+  unsigned in_a_row = 1, iterations = 1;
   std::uint64_t batch = 1, slots = 32768;
   bool real = false;
   std::string set;
+  bool kernels = false;
+  unsigned energy = 0;
   Clock clock() const { return device == "cpu" && threads == 1 ? Clock::cpu : Clock::wall; }
 };
 
@@ -60,7 +69,11 @@ int run(CommandLine& line) {
       .add("--threads", options.threads, "of the host")
       .add("--batch", options.batch, "ciphertexts of a bootstrap")
       .add("--repeats", options.repeats, "batches whose precision is measured")
+      .add("--in-a-row", options.in_a_row, "bootstraps one after the other")
+      .add("--iterations", options.iterations, "of a bootstrap, which add bits")
       .add("--set", options.set, "a named set, in place of what is chosen")
+      .flag("--kernels", options.kernels, "record the kernels of each step")
+      .add("--energy", options.energy, "seconds of each step whose energy is measured")
       .parse();
   const Parameters p = !options.set.empty() ? Parameters::named(options.set)
                                             : Parameters::choose({.depth = options.depth,
@@ -92,7 +105,7 @@ int run(CommandLine& line) {
       for (const auto& z : values) reals.push_back(z.real());
       return client.encrypt(reals, how);
     }();
-    return server.lower(server.upload(made), low_level);
+    return server.upload(made);
   };
   std::mt19937_64 random(1);
   const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-52 - 1; };
@@ -106,19 +119,29 @@ int run(CommandLine& line) {
   };
 
   // What is timed must be right.
-  const auto worst_of = [&](const Values& x) {
-    const auto got = client.decrypt_raw(server.download(bootstrap(server, upload(x), maps)));
+  const std::string suffix =
+      options.iterations > 1 ? "_x" + std::to_string(options.iterations) : "";
+  const auto refreshed = [&](const Array& x) {
+    return bootstrap(server, x, maps, options.iterations);
+  };
+  const auto error_of = [&](const Array& y, const Values& x) {
+    const auto got = client.decrypt_raw(server.download(y));
     double worst = 0;
     for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(got[i] - x[i]));
     return worst;
   };
-  const auto add_bits = [&](const std::string& what, std::size_t runs, double worst) {
-    Record record = record_of("bootstrap_bits");
+  const auto worst_of = [&](const Values& x) { return error_of(refreshed(upload(x)), x); };
+  const auto bits_of = [&](const std::string& op, const std::string& what, std::size_t runs,
+                           double worst) {
+    Record record = record_of(op);
     record.unit = "bits";
     record.runs = runs;
     record.set(-std::log2(worst));
     record.more = {{"values", what}};
-    records.add(record);
+    return record;
+  };
+  const auto add_bits = [&](const std::string& what, std::size_t runs, double worst) {
+    records.add(bits_of("bootstrap_bits" + suffix, what, runs, worst));
   };
   if (options.wants("bootstrap_bits")) {
     double worst = 0;
@@ -135,29 +158,51 @@ int run(CommandLine& line) {
     add_bits("1 in the first slot", options.batch, worst_of(single));
   }
 
-  const Array x = upload(random_values());
+  if (options.in_a_row > 1 && options.wants("bootstrap_row_bits")) {
+    const auto add_row = [&](const std::string& what, const Values& values) {
+      Array y = upload(values);
+      for (unsigned k = 1; k <= options.in_a_row; ++k) {
+        y = server.with_bound(refreshed(y), 1);
+        Record record =
+            bits_of("bootstrap_row_bits" + suffix, what, options.batch, error_of(y, values));
+        record.more.emplace_back("in_a_row", std::uint64_t{k});
+        records.add(record);
+      }
+    };
+    add_row("random", random_values());
+    for (const double z : {1.0, -1.0})
+      add_row("constant " + number(z), Values(options.batch * options.slots, z));
+  }
+
+  const Array x = server.lower(upload(random_values()), low_level);
   const BootstrapSteps steps(server, EncodedBootstrapAccess::storage(maps));
-  const auto coefficients = steps.coefficients(x), raised = steps.raised(coefficients),
+  const Array low = steps.low(x);
+  const auto coefficients = steps.coefficients(low), raised = steps.raised(coefficients),
              slots = steps.slots(raised);
-  const Array angles = steps.angles(slots, x.info()), sines = steps.sine(angles);
-  const std::vector<std::pair<std::string, std::function<void()>>> calls{
-      {"bootstrap", [&] { bootstrap(server, x, maps); }},
-      {"to_coefficients", [&] { steps.coefficients(x); }},
+  const Array angles = steps.angles(slots, x.info()), cosines = steps.sine(angles);
+  std::vector<std::pair<std::string, std::function<void()>>> calls{
+      {"bootstrap" + suffix, [&] { refreshed(x); }},
+      {"to_coefficients", [&] { steps.coefficients(steps.low(x)); }},
       {"raise", [&] { steps.raised(coefficients); }},
       {"to_slots", [&] { steps.slots(raised); }},
       {"angles", [&] { steps.angles(slots, x.info()); }},
       {"sine", [&] { steps.sine(angles); }},
-      {"result", [&] { steps.result(sines, x.info()); }}};
+      {"result", [&] { steps.result(cosines, low.info()); }}};
+  if (options.iterations > 1) calls.resize(1);
   for (const auto& [op, call] : calls) {
     if (!options.wants(op)) continue;
     const Effort effort{
         .fewest = 3, .most = 100, .seconds = options.quick ? 0.2 : 1, .enough = 5, .slow = 5};
     Record record = record_of(op);
-    record.set(measure(effort, {call, [&] { server.synchronise(); }, 1, options.clock()}));
+    const auto wait = [&] { server.synchronise(); };
+    record.set(measure(effort, {call, wait, 1, options.clock()}));
     record.more = {{"clock", std::string(options.clock() == Clock::cpu ? "cpu" : "wall")},
                    {"key_bytes", static_cast<std::uint64_t>(server.key_bytes())},
                    {"plaintext_bytes", static_cast<std::uint64_t>(maps.bytes())}};
     records.add(record);
+    if (options.kernels) add_kernels(records, record_of(op + "_kernel"), call, wait);
+    if (options.energy > 0)
+      add_energy(records, record_of(op + "_energy"), options.device, options.energy, call, wait);
   }
   return 0;
 }

@@ -54,6 +54,10 @@ FLOORS = {
 }
 
 
+def records(device: str, name: str) -> list[Record]:
+    return read(RESULTS / device / f"{name}.jsonl")
+
+
 def shape_of(params: str) -> Shape:
     """Of the member `params`."""
     found = re.search(r"N=(\d+), limbs (?:\d+ of )?(\d+) \+ (\d+)", params)
@@ -91,7 +95,7 @@ class Measured:
         self.device = device
         self._latest: dict[Key, Record] = {}
         for name in ("ckks", "ckks_bootstrap"):
-            for record in read(RESULTS / device / f"{name}.jsonl"):
+            for record in records(device, name):
                 if is_full(record["params"]):
                     self._latest[self._key(record)] = record
         self.commits = sorted({record["commit"] for record in self._latest.values()})

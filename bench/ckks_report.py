@@ -3,9 +3,10 @@
     .venv/bin/python bench/ckks_report.py
 
 Reads bench/results/cpu and bench/results/h200: ckks.jsonl and ckks_bootstrap.jsonl, which
-bench_ckks, bench_ckks_bootstrap and bench/openfhe_ckks.py write, h200/transforms.jsonl, and
-bench/results/peers/h200.jsonl. Writes docs/plots/ckks-*.svg (bench/ckks_plots.py) and the part of
-the page between its markers. Of several records of one thing the last counts. What has no records
+bench_ckks, bench_ckks_bootstrap and bench/openfhe_ckks.py write, h200/transforms.jsonl and
+h200/tensorfhe.jsonl (bench_tensorfhe), and bench/results/peers/h200.jsonl. Writes
+docs/plots/ckks-*.svg (bench/ckks_plots.py) and the part of the page between its markers. Of
+several records of one thing the last counts. What has no records
 is left out, and the page says so.
 """
 
@@ -15,6 +16,7 @@ import sys
 from pathlib import Path
 
 import ckks_plots
+import ckks_tensorfhe
 from ckks_records import (
     BEST,
     DEVICES,
@@ -271,21 +273,19 @@ def table_8(gpu: Measured) -> list[str]:
             rows.append([*row, f"{own:,.0f}" if own else "", times(own / paper) if own else ""])
     head = ["a second", "paper: HEAX, FPGA", "paper: TensorFHE, A100", "Whorl, H200"]
     lines = kept([*head, "Whorl's speed ÷ TensorFHE's"], rows)
+    lines += ["All kinds of transforms that the paper has, with equal bits:", ""]
+    sets = tuple((N, name) for N, name, _, _ in TABLE_8)
+    lines += ckks_tensorfhe.table_transforms(ckks_tensorfhe.TensorFhe("h200"), sets)
     if not all(gpu.best("mult_relin", SETS[name]) for _, name, _, _ in TABLE_8):
         lines += ["*HMULT of these sets has not been measured on an H200 yet.*", ""]
     return lines
 
 
 def tables_9_to_11(gpu: Measured) -> list[str]:
-    names = [name for name, _ in OPERATIONS.values()]
+    names = {op: name for op, (name, _) in OPERATIONS.items()}
+    default, known = SETS["tensorfhe/default"], ckks_tensorfhe.TensorFhe("h200")
     lines = [
-        "### Table IX: occupancy",
-        "",
-        *table(["", *names], [["paper: TensorFHE", *TABLE_9]]),
-        "Occupancy was not measured: it counts warps, and not what they do. "
-        "[What limits a bootstrap](performance/bootstrapping-gpu.md) has the shares of bandwidth "
-        "and of issue slots that its kernels reach.",
-        "",
+        *ckks_tensorfhe.occupancy(known, names, default, TABLE_9),
         "### Tables X and XI: workloads and energy",
         "",
         *table(
@@ -309,9 +309,12 @@ def tables_9_to_11(gpu: Measured) -> list[str]:
         "The other workloads were not measured, and neither was Whorl's bootstrap at L = 57, for "
         "which there is a chain of primes (`tensorfhe/packed`) but no bootstrap.",
         "",
-        *table(["operations a second and watt", *names], [["paper: TensorFHE", *TABLE_11]]),
-        "Power was not measured: the machine with the GPU does not record it with the times.",
-        "",
+        *ckks_tensorfhe.energy(known, names, default, TABLE_11),
+        *ckks_tensorfhe.layouts(known, default.limbs),
+        *ckks_tensorfhe.breakdown(known, names, default, SETS["tensorfhe/bootstrap"]),
+        *ckks_tensorfhe.figure_14(known, default.limbs),
+        *ckks_tensorfhe.figure_15(known, default.limbs),
+        *ckks_tensorfhe.stalls(),
     ]
     return lines
 

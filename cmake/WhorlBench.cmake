@@ -43,6 +43,7 @@ function(whorl_add_bench name)
   target_link_libraries(bench_${name} PRIVATE bench_common whorl_inside)
   if(whorl_cuda)
     target_include_directories(bench_${name} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+    target_compile_definitions(bench_${name} PRIVATE WHORL_CUDA=1)
   endif()
 endfunction()
 
@@ -69,7 +70,7 @@ endforeach()
 
 # Those that want a GPU. Then bench_tune, which finds the numbers of the CUDA kernels (make tune-gpu).
 if(whorl_cuda)
-  list(FILTER whorl_benches INCLUDE REGEX "^(cuda_.*|gpu|rns|bgv|ckks|ckks_bootstrap|tensor_cores)$")
+  list(FILTER whorl_benches INCLUDE REGEX "^(cuda_.*|gpu|rns|bgv|ckks|ckks_bootstrap|tensor_cores|tensorfhe)$")
   list(TRANSFORM whorl_benches PREPEND bench_ OUTPUT_VARIABLE whorl_gpu_benches)
   if(WHORL_TESTS)
     include(WhorlBundle)

@@ -6,6 +6,7 @@
 
 #include "common/cuda_timer.h"
 #include "common/differences.cuh"
+#include "common/residues.cuh"
 
 namespace whorl::bench {
 namespace {
@@ -14,20 +15,6 @@ using backend::cuda::check;
 using backend::cuda::Stream;
 using Word = TensorBench::Word;
 
-/// One in eight is q - 1, one is 0.
-__global__ void fill_residues(const Word* q, unsigned count, std::size_t row, std::size_t words,
-                              std::uint64_t seed, Word* out) {
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < words;
-       i += std::size_t{gridDim.x} * blockDim.x) {
-    std::uint64_t x = seed + i * 0x9e3779b97f4a7c15;  // splitmix64 (Steele, Lea, Flood 2014)
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    x ^= x >> 31;
-    const Word modulus = q[i / row % count];
-    const auto kind = static_cast<unsigned>(x % 8);
-    out[i] = kind == 0 ? modulus - 1 : kind == 1 ? 0 : static_cast<Word>((x >> 3) % modulus);
-  }
-}
 /// Calls as one graph, so that the host's launches do not count.
 class Runs {
  public:
@@ -91,9 +78,7 @@ TensorBench::DeviceArray<Word> TensorBench::residues(const std::vector<Word>& mo
                                                      std::size_t rows, std::size_t row) {
   const auto q = stream_.upload(moduli.data(), moduli.size());
   auto out = stream_.allocate<Word>(rows * row);
-  fill_residues<<<grid_blocks, block_threads, 0, stream_.handle()>>>(
-      q.data(), static_cast<unsigned>(moduli.size()), row, rows * row, seed_++ << 32, out.data());
-  backend::cuda::check_launch("fill_residues", grid_blocks, block_threads, 0);
+  fill_with_residues(stream_, q.data(), moduli.size(), row, rows * row, seed_++, out.data());
   return out;
 }
 

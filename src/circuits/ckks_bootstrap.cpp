@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -117,6 +118,18 @@ std::vector<std::set<std::int64_t>> diagonals_of(std::uint64_t slots, unsigned m
   return out;
 }
 
+/// log2 of what an input's scale is multiplied by.
+constexpr unsigned input_bits = 6;
+
+/// x at 2^bits times its scale, which the values do not see.
+Array magnified(const Array& x, unsigned bits) {
+  CiphertextInfo info = x.info();
+  info.scale = std::ldexp(info.scale, static_cast<int>(bits));
+  info.bound = std::max(-200.0, info.bound - bits);
+  info.error = std::max(-200.0, info.error - bits);
+  return Access::put(info, Access::residues(x));
+}
+
 const BootstrapLiteral& checked_shape(const Parameters& p, std::uint64_t slots) {
   static_cast<void>(p.least_bootstrap_level());  // throws without bootstrapping
   if (!std::has_single_bit(slots) || slots > p.slots())
@@ -178,7 +191,7 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots) {
   const double q = p.log2_Q(0), in = q - shape.log2_ratio;
   out.to_coefficients =
       encoded(transform(slots, shape.to_coefficients, false, 1), shape.to_coefficients,
-              std::log2(p.scale(shape.to_coefficients)), in, SwitchRole::low);
+              std::log2(p.scale(shape.to_coefficients)) + input_bits, in, SwitchRole::low);
   // Coefficients are t = I + m/r, times how many images the trace adds up. The sum of the result
   // and its conjugate is t/range.
   const double factor =
@@ -187,9 +200,9 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots) {
   out.to_slots =
       encoded(transform(slots, shape.to_slots, true, std::pow(factor, 1.0 / shape.to_slots)),
               p.top(), q, std::log2(p.scale(sine_level)), SwitchRole::usual);
-  out.cosine = {fitted_cosine(shape), Polynomial::Basis::chebyshev, -1, 1};
-  out.log2_error = std::log2(
-      error_of_sine(shape, out.cosine.coefficients, shape.range > 2 ? shape.range - 2 : 1));
+  out.cosine = cosine_polynomial(shape);
+  out.log2_error =
+      std::log2(error_of_sine(shape, out.cosine, shape.range > 2 ? shape.range - 2 : 1));
   return EncodedBootstrapAccess::wrap(std::move(out));
 }
 
@@ -204,6 +217,14 @@ const rlwe::Key& BootstrapSteps::key(SwitchRole role) const {
 
 rlwe::Array BootstrapSteps::image(const rlwe::Array& x, std::uint32_t g) const {
   return evaluator_.automorphisms(x, std::span(&g, 1), Access::keys(server_), 1)[0];
+}
+
+Array BootstrapSteps::low(const Array& x) const {
+  const unsigned level = server_.parameters().literal().bootstrap->to_coefficients;
+  const Array two = server_.relinearise(x);
+  if (two.info().level > level) return Access::lower(server_, two, level, 1 << input_bits);
+  return magnified(server_.multiply_integer(server_.lower(two, level), 1 << input_bits),
+                   input_bits);
 }
 
 rlwe::Array BootstrapSteps::coefficients(const Array& low) const {
@@ -248,32 +269,46 @@ Array BootstrapSteps::angles(const rlwe::Array& slots, const CiphertextInfo& inf
   return Access::put(angle, evaluator_.join(both));
 }
 
-Array BootstrapSteps::sine(const Array& angles) const {
+Array BootstrapSteps::cosine(const Array& angles) const {
   const Parameters& p = server_.parameters();
-  const unsigned doublings = p.literal().bootstrap->doublings;
   // A polynomial that has a smaller degree than it may takes fewer levels.
-  Array y = server_.lower(server_.with_bound(evaluate(server_, angles, with_.cosine), 1),
-                          p.depth() + doublings);
-  for (unsigned d = 0; d < doublings; ++d)
-    y = server_.with_bound(Access::multiply_add(server_, server_.square(y), 2, -1), 1);
+  return server_.lower(server_.with_bound(evaluate(server_, angles, with_.cosine), 1),
+                       p.depth() + p.literal().bootstrap->doublings);
+}
+
+Array BootstrapSteps::square(const Array& cosine) const {
+  const Array y = server_.square(cosine, {.relinearised = false, .rescaled = false});
+  CiphertextInfo info = y.info();
+  info.scale /= 2;
+  info.bound = 1;
+  return Access::put(info, Access::residues(y));
+}
+
+Array BootstrapSteps::doubled(const Array& cosine) const {
+  const Array y = Access::relinearised_and_rescaled(server_, square(cosine));
+  CiphertextInfo info = y.info();
+  info.scale = server_.parameters().scale(info.level);  // but for a double's rounding
+  return server_.with_bound(server_.add_scalar(Access::put(info, Access::residues(y)), -1), 1);
+}
+
+Array BootstrapSteps::sine(const Array& angles) const {
+  Array y = cosine(angles);
+  for (unsigned d = 1; d < server_.parameters().literal().bootstrap->doublings; ++d) y = doubled(y);
   return y;
 }
 
-Array BootstrapSteps::result(const Array& sines, const CiphertextInfo& low) const {
-  const CiphertextInfo known = account_.refreshed(low, with_.log2_error);
-  if (low.packing == Packing::real) return Access::put(known, Access::residues(sines));
-  CiphertextInfo part = known;
-  part.packing = Packing::real;
-  part.count = sines.info().count;
-  const Array all = Access::put(part, Access::residues(sines));
-  std::vector<std::uint32_t> first, second;
-  for (std::uint32_t i = 0; i < low.count; ++i) {
-    first.push_back(i);
-    second.push_back(static_cast<std::uint32_t>(low.count) + i);
+Array BootstrapSteps::result(const Array& cosines, const CiphertextInfo& low) const {
+  Array y = square(cosines);
+  std::complex<double> one = 1;
+  if (low.packing != Packing::real) {
+    std::vector<std::uint32_t> first(low.count), second(low.count);
+    std::iota(first.begin(), first.end(), 0u);
+    std::iota(second.begin(), second.end(), static_cast<std::uint32_t>(low.count));
+    y = server_.add(server_.take(y, first), server_.multiply_by_i(server_.take(y, second)));
+    one = {1, 1};
   }
-  const Array sum =
-      server_.add(server_.take(all, first), server_.multiply_by_i(server_.take(all, second)));
-  return Access::put(known, Access::residues(sum));
+  y = server_.add_scalar(Access::relinearised_and_rescaled(server_, y), -one);
+  return Access::put(account_.refreshed(low, with_.log2_error), Access::residues(y));
 }
 
 void check_bootstrap(const Server& server, const Array& x) {
@@ -300,26 +335,16 @@ namespace {
 Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& with) {
   const auto& of = EncodedBootstrapAccess::storage(with);
   check_bootstrap(server, x);
-  const BootstrapLiteral& shape = *server.parameters().literal().bootstrap;
   const CiphertextInfo& info = x.info();
   if (info.slots() != of.slots)
     throw ShapeError("bootstrap: vectors of " + std::to_string(info.slots()) +
                      " slots meet maps that are encoded for " + std::to_string(of.slots));
   return Access::fleet(server).together([&] {
     const BootstrapSteps steps(server, of);
-    const Array low = server.lower(server.relinearise(x), shape.to_coefficients);
+    const Array low = steps.low(x);
     const rlwe::Array slots = steps.slots(steps.raised(steps.coefficients(low)));
     return steps.result(steps.sine(steps.angles(slots, info)), low.info());
   });
-}
-
-/// x at 2^bits times its scale, which the values do not see.
-Array magnified(const Array& x, unsigned bits) {
-  CiphertextInfo info = x.info();
-  info.scale = std::ldexp(info.scale, static_cast<int>(bits));
-  info.bound = std::max(-200.0, info.bound - bits);
-  info.error = std::max(-200.0, info.error - bits);
-  return Access::put(info, Access::residues(x));
 }
 
 /// `y`, refreshed from x, plus what it lacks of x, magnified by 2^bits and refreshed; one level

@@ -39,7 +39,10 @@ class BootstrapSteps {
   BootstrapSteps(const Server& server, const EncodedBootstrapAccess::Storage& with)
       : server_(server), with_(with) {}
 
-  /// A ciphertext at the lowest level that can be refreshed. Its slots become coefficients.
+  /// What is to be refreshed, at the lowest level for it and 2^6 times the scale there: then the
+  /// roundings of the maps to coefficients are small.
+  Array low(const Array& x) const;
+  /// The slots of such a ciphertext become coefficients.
   lattice::rlwe::Array coefficients(const Array& low) const;
   /// To all primes, under the sparse secret, for which few multiples of the modulus are added; then
   /// to the ring of the vector's slots.
@@ -49,16 +52,23 @@ class BootstrapSteps {
   /// Real parts of t divided by the range; of complex values the imaginary parts too, as a second
   /// half of the batch. `info` is that of the values.
   Array angles(const lattice::rlwe::Array& slots, const CiphertextInfo& info) const;
-  /// sin(2πt): a polynomial's cosine, whose angle is doubled.
+  /// The polynomial: a cosine of a part of the angle.
+  Array cosine(const Array& angles) const;
+  /// The cosine of twice the angle.
+  Array doubled(const Array& cosine) const;
+  /// The polynomial, and all doublings but the last.
   Array sine(const Array& angles) const;
-  /// The values at their scale, joined to complex ones; `low`: what was refreshed.
-  Array result(const Array& sines, const CiphertextInfo& low) const;
+  /// The last doubling, which gives sin(2πt): the values at their scale. Those of real and
+  /// imaginary parts are joined before its division. `low`: what was refreshed.
+  Array result(const Array& cosines, const CiphertextInfo& low) const;
 
  private:
   lattice::rlwe::Array through(lattice::rlwe::Array x, const std::vector<EncodedMap>& maps) const;
   lattice::rlwe::Array image(const lattice::rlwe::Array& x, std::uint32_t g) const;
   /// KeyMismatchError if the client made none.
   const lattice::rlwe::Key& key(SwitchRole role) const;
+  /// y² stands for 2y², at half the scale; of three parts.
+  Array square(const Array& cosine) const;
 
   const Server& server_;
   const EncodedBootstrapAccess::Storage& with_;

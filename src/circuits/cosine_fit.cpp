@@ -48,7 +48,18 @@ Real cosine_shift(const BootstrapLiteral& shape) {
   return shape.doublings < 2 ? 0 : std::exp2(static_cast<Real>(shape.doublings) - 2);
 }
 
-}  // namespace
+/// cos(speed·t + angle) = sum_k cos(angle + k·π/2)·(speed·range)^k/k!·(t/range)^k.
+std::vector<double> taylor_cosine(const BootstrapLiteral& shape) {
+  const Real speed = 2 * pi / std::exp2(static_cast<Real>(shape.doublings));
+  const Real angle = speed * (cosine_shift(shape) - 0.25L);
+  std::vector<double> out;
+  Real factor = 1;
+  for (unsigned k = 0; k <= shape.degree; ++k) {
+    if (k > 0) factor *= speed * static_cast<Real>(shape.range) / static_cast<Real>(k);
+    out.push_back(static_cast<double>(factor * std::cos(angle + static_cast<Real>(k) * pi / 2)));
+  }
+  return out;
+}
 
 std::vector<double> fitted_cosine(const BootstrapLiteral& shape) {
   const Real K = shape.range, r = std::exp2(static_cast<Real>(shape.log2_ratio));
@@ -83,21 +94,21 @@ std::vector<double> fitted_cosine(const BootstrapLiteral& shape) {
   return {x.begin(), x.end()};
 }
 
-double error_of_sine(const BootstrapLiteral& shape, const std::vector<double>& coefficients,
-                     unsigned most) {
+}  // namespace
+
+Polynomial cosine_polynomial(const BootstrapLiteral& shape) {
+  if (shape.series == 1) return {taylor_cosine(shape), Polynomial::Basis::monomial, -1, 1};
+  return {fitted_cosine(shape), Polynomial::Basis::chebyshev, -1, 1};
+}
+
+double error_of_sine(const BootstrapLiteral& shape, const Polynomial& cosine, unsigned most) {
   const double r = std::exp2(shape.log2_ratio), K = shape.range;
   double worst = 0;
   constexpr int steps = 16;
   for (int I = -static_cast<int>(most); I <= static_cast<int>(most); ++I)
     for (int i = -steps; i <= steps; ++i) {
-      const double m = static_cast<double>(i) / steps, u = (I + m / r) / K;
-      double before = 0, y = 0;  // Clenshaw's recurrence
-      for (std::size_t k = coefficients.size(); k-- > 1;) {
-        const double next = 2 * u * y - before + coefficients[k];
-        before = y;
-        y = next;
-      }
-      y = u * y - before + coefficients[0];
+      const double m = static_cast<double>(i) / steps;
+      double y = cosine((I + m / r) / K);
       for (unsigned d = 0; d < shape.doublings; ++d) y = 2 * y * y - 1;
       worst = std::max(worst, std::abs(y * shape.sine_factor() - m));
     }

@@ -87,9 +87,15 @@ class Evaluation {
     const auto doubled_less_1 = [&](const Array& a) {
       return Access::multiply_add(server_, a, 2, -1);
     };
-    Array made = k % 2 == 0 ? doubled_less_1(product(k))
-                 : k == 3   ? server_.multiply(doubled_less_1(power(2)), power(1))
-                            : server_.sub(server_.multiply_integer(product(k), 2), power(1));
+    // Twice a square, doubled before it is rounded: the error of T_2 is multiplied by up to n²/4 in
+    // T_n, for x near 0.
+    const auto of_square = [&](const Array& a) {
+      return server_.add_scalar(server_.multiply(server_.add(a, a), a), -1);
+    };
+    Array made = k % 2 == 0 && !products_.contains(k) ? of_square(power(k / 2))
+                 : k % 2 == 0                         ? doubled_less_1(product(k))
+                 : k == 3 ? server_.multiply(doubled_less_1(power(2)), power(1))
+                          : server_.sub(server_.multiply_integer(product(k), 2), power(1));
     return powers_.emplace(k, server_.with_bound(made, 1)).first->second;
   }
   Array at(unsigned k, unsigned depth) { return server_.lower(power(k), level_ - depth); }

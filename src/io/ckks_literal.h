@@ -18,7 +18,8 @@ struct StructFields<ckks::BootstrapLiteral> {
                                      Field{4, "bootstrap.to_slots", &Shape::to_slots},
                                      Field{5, "bootstrap.degree", &Shape::degree},
                                      Field{6, "bootstrap.doublings", &Shape::doublings},
-                                     Field{7, "bootstrap.log2_ratio", &Shape::log2_ratio}};
+                                     Field{7, "bootstrap.log2_ratio", &Shape::log2_ratio},
+                                     Field{8, "bootstrap.series", &Shape::series}};
 };
 
 /// Levels are pairs of u32: terminals, mains.

@@ -95,6 +95,61 @@ def test_records_of_a_gpu_reach_tables_and_plots(
         assert f"](plots/{name})" in page
 
 
+def test_records_of_kernels_stand_beside_those_of_tensorfhe(
+    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ckks_records
+
+    default = "depth=44, scale=2^28, N=65536, limbs 45 of 45 + 1, dnum 45"
+    kernels = [("ntt_kernel", 0.75, 0.5), ("convert_rows", 0.25, 1.0)]
+    operations = [
+        record(
+            "mult_relin_kernel", default, 0.01, batch=128, kernel="old", share=1, occupancy=0.1
+        ).replace("abc1234", "0000000"),
+        *(
+            record("mult_relin_kernel", default, 1.0, batch=128, kernel=name, share=s, occupancy=o)
+            for name, s, o in kernels
+        ),
+        record("mult_relin_energy", default, 0.5, batch=128, watts=600.0, unit="J"),
+    ]
+    shape, one = "N=65536, limbs 45", "N=4096, limbs 1"
+    lines = [
+        record("ntt", one, 2e6, batch=1 << 14, variant="products of words"),
+        record("ntt", shape, 3e6, batch=128, variant="butterflies"),
+        record("NTT", shape, 2e-3, batch=128),
+        record("NTT", shape, 8e-3, batch=1024),
+        record("NTT", shape, 2.5e-3, batch=128, layout="(L, B, N)"),
+        record("NTT", shape, 3.5e-3, batch=128, layout="(B, L, N)"),
+    ]
+    folder = tmp_path / "h200"
+    folder.mkdir()
+    (folder / "ckks.jsonl").write_text("".join(operations))
+    (folder / "tensorfhe.jsonl").write_text("".join(lines))
+    monkeypatch.setattr(ckks_records, "RESULTS", tmp_path)
+
+    rows = "\n".join(report.measured(tmp_path)).splitlines()
+    assert "| Whorl, H200 | 128 | 62.5 % |  |  |  |  |" in rows
+    assert "| NTT | 75.0 % |  |  |  |  |  |" in rows
+    assert "| Conv | 25.0 % |  |  |  |  |  |" in rows
+    assert "| Whorl, H200 | 2 |  |  |  |  |" in rows
+    assert "| Whorl, H200: watts | 600 |  |  |  |  |" in rows
+    assert "| NTT, `tensorfhe/A`, N = 4,096 |  | 2,000,000 |  |  |" in rows
+    assert "| NTT | 2 |  |  | 1.00 |  |  | 0.50 |" in rows
+    assert "| NTT |  |  | 2.5 | 3.5 |" in rows
+    assert "| NTT: butterflies (the library's) |  |  |  |  |  | 1.92 |" in rows
+
+
+def test_what_has_no_record_is_named(
+    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ckks_records
+
+    monkeypatch.setattr(ckks_records, "RESULTS", tmp_path)
+    page = "\n".join(report.measured(tmp_path))
+    for what in ("--only transforms", "--only kernels", "--only layouts", "--kernels", "--energy"):
+        assert any(line.startswith("*No record yet") and what in line for line in page.splitlines())
+
+
 def test_params_that_are_not_of_ckks_are_refused(report: ModuleType) -> None:
     import ckks_records
 

@@ -36,6 +36,11 @@ struct BootstrapLiteral {
   /// log2 of the modulus of level 0 over the scale there, 6 … 20: values are to the modulus as 1 to
   /// this. A larger one makes the sine straighter, and coarser.
   double log2_ratio = 13;
+  /// Which polynomial: 0 one that is fitted to the cosine near the integers, in Chebyshev's basis;
+  /// 1 Taylor's series of the cosine at 0 (Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018; TensorFHE).
+  /// The series needs a higher degree or more doublings: its error at t is about
+  /// (2π·|t|/2^doublings)^(degree + 1)/(degree + 1)!, times what the doublings multiply it by.
+  std::uint32_t series = 0;
   bool operator==(const BootstrapLiteral&) const = default;
 
   /// What a sine is multiplied by to give its argument's value. With δ = 2π/2^log2_ratio it is
@@ -132,7 +137,8 @@ class Parameters {
   /// The canonical scale of a level: 2^log2_scale at level 0, and above it the one whose square,
   /// divided by ratio(level), is the canonical scale of the level below. So products of two
   /// ciphertexts with canonical scales have one again after rescaling. (Cheddar, §4, rounded to
-  /// doubles.) Above depth() the ladder goes on from that scale times bootstrap->sine_factor().
+  /// doubles.) Above depth() the ladder goes on from that scale times bootstrap->sine_factor(), and
+  /// on the levels of the doublings the product is halved: the square y² stands for 2y².
   double scale(unsigned level) const;
   double log2_QP() const;  ///< of all primes: what keys are modulo
   double log2_P() const;

@@ -81,6 +81,11 @@ class Server {
   unsigned threads() const;                          ///< host threads of the first device
   std::vector<FailedDevice> failed_devices() const;  ///< the oldest failure first
   std::size_t key_bytes() const;                     ///< bytes that keys take on the devices now
+  /// The largest batch that the working devices multiply without cutting it: what a quarter of the
+  /// memory that was free when the server was made holds of operands, digits and results, on each
+  /// device. Larger batches are cut into such pieces by every operation, so that they cost no more
+  /// a ciphertext. On a CPU, 512.
+  std::size_t best_batch() const;
 
   /// Copies ciphertexts to the devices. ParameterMismatchError or KeyMismatchError if they have
   /// other parameters or another key. RangeError if their info is out of range, or if a residue is

@@ -92,6 +92,7 @@ void bind_ckks_server(nb::module_& module) {
   bind_polynomials(module);
 
   bind_budgeted_session<Server, Array, ckks::EvaluationKeys, ckks::ServerOptions>(module)
+      .def_prop_ro("best_batch", &Server::best_batch)
       .def("add", calling(&Server::add), "a"_a, "b"_a)
       .def("sub", calling(&Server::sub), "a"_a, "b"_a)
       .def("negate", calling(&Server::negate), "a"_a)

@@ -47,7 +47,11 @@ class BootstrapLiteral(TypedDict, total=False):
     doublings: int
     """How often the angle of its result is doubled, 1 … 6. Default 3."""
     log2_ratio: float
-    """log2 of level 0's modulus over the scale of values in it, 6 … 20. Default 13."""
+    """log2 of level 0's modulus over the scale of values in it, 6 … 20. Default 13; parameters
+    that are chosen have 13.5."""
+    series: int
+    """0: a polynomial that is fitted to the cosine near the integers. 1: Taylor's series, for
+    ranges that are small for its degree and doublings. Default 0."""
 
 
 class ParameterLiteral(TypedDict, total=False):
@@ -90,6 +94,7 @@ _BOOTSTRAP = MappingProxyType(
         "degree": as_word,
         "doublings": as_word,
         "log2_ratio": as_real,
+        "series": as_word,
     }
 )
 

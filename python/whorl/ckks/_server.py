@@ -78,6 +78,10 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     _keys_type, _host_type, _device_type = EvaluationKeys, Ciphertexts, EncryptedArray
 
     parameters = Part[Parameters]("_parameters", "Parameters of the keys.")
+    best_batch = Part[int](
+        "_core.best_batch",
+        "The largest batch that the devices multiply without cutting it into pieces.",
+    )
 
     def _open(self, *arguments: Any) -> None:
         super()._open(*arguments)

@@ -28,6 +28,8 @@ struct Access {
   static std::uint32_t rotation(const Server& server, std::uint64_t period, std::int64_t slots,
                                 SwitchRole role = SwitchRole::usual);
 
+  /// Down to a level, at so many times its canonical scale.
+  static Array lower(const Server& server, const Array& a, unsigned level, double times);
   /// sum_i coefficients_i·arrays_i + constant at `level` and the square of its scale, or rescaled
   /// from there. The arrays have two parts, and at least that level.
   static Array linear_combination(const Server& server, std::span<const Array> arrays,

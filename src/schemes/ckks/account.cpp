@@ -184,11 +184,11 @@ Account::One Account::brought(const Info& a, unsigned level, double scale) const
   return {prepared(a, by, scale), by};
 }
 
-Account::One Account::bring(const Info& a, unsigned level) const {
+Account::One Account::bring(const Info& a, unsigned level, double times) const {
   if (level > a.level)
     throw ParameterError("level " + std::to_string(level) + " is above the ciphertext's, " +
                          std::to_string(a.level));
-  One out = brought(a, level, parameters_.scale(level));
+  One out = brought(a, level, parameters_.scale(level) * times);
   static_cast<void>(fits("lower", out.result));
   return out;
 }
@@ -269,9 +269,11 @@ Account::Info Account::automorphism(const Info& a) const {
 }
 
 double Account::rescaled(const Info& a) const {
-  // Below the levels of bootstrapping another ladder of scales begins.
-  if (canonical_square(a) && a.level != parameters_.depth() + 1)
-    return parameters_.scale(a.level - 1);
+  // On the levels of a bootstrap's doublings squares have half the scale.
+  const auto& bootstrap = parameters_.literal().bootstrap;
+  const unsigned depth = parameters_.depth();
+  const bool doubling = bootstrap && a.level > depth && a.level <= depth + bootstrap->doublings;
+  if (canonical_square(a) && !doubling) return parameters_.scale(a.level - 1);
   return a.scale / parameters_.ratio(a.level);
 }
 Account::Info Account::rescale(const Info& a) const {
@@ -383,7 +385,7 @@ Account::Info Account::refreshed(const Info& a, double log2_sine_error) const {
   const double raising = noise_.key_switch(parameters_.top()) - half_log2_N - q + r;
   const double to_slots =
       noise_.key_switch(sine) + 1 - scale(sine) + std::log2(static_cast<double>(shape.range)) + r;
-  // Doubling the angle of y multiplies its error by 4·|y|.
+  // Doubling the angle of y multiplies its error by 4·|y|. The last doubling has the last rounding.
   const double of_polynomial = noise_.key_switch(polynomial) + 2 - scale(polynomial) +
                                1.8 * shape.doublings + r - std::log2(2 * std::numbers::pi);
   const double last = noise_.key_switch(depth) - scale(depth);

@@ -77,8 +77,8 @@ class Account {
   /// By the ratio of its level. NoiseError at level 0, EncodingError if the scale would be below
   /// 2^16.
   Info rescale(const Info& a) const;
-  /// Down to a level, at its canonical scale.
-  One bring(const Info& a, unsigned level) const;
+  /// Down to a level, at so many times its canonical scale.
+  One bring(const Info& a, unsigned level, double times = 1) const;
   Info take(const Info& a, std::size_t count) const;
   /// log2 of a smaller bound, of what info.bound is one of. A larger one leaves that which is
   /// there.

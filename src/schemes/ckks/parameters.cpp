@@ -86,6 +86,7 @@ void check_bootstrap(const ParameterLiteral& p) {
   check_range("bootstrap.to_slots", b.to_slots, 1, 6);
   check_range("bootstrap.degree", b.degree, 3, 127);
   check_range("bootstrap.doublings", b.doublings, 1, 6);
+  check_range("bootstrap.series", b.series, 0, 1);
   if (!(b.log2_ratio >= 6 && b.log2_ratio <= 20))
     reject("bootstrap.log2_ratio = " + math::text_of(b.log2_ratio) + " is outside 6 … 20");
   if (p.levels.size() <= b.above() + b.to_coefficients)
@@ -128,9 +129,11 @@ Digest digest_of(const ParameterLiteral& p) {
       std::bit_cast<std::uint64_t>(p.sigma), std::bit_cast<std::uint64_t>(p.log2_scale));
   if (!p.bootstrap) return plain;
   const BootstrapLiteral& b = *p.bootstrap;
-  return math::digest_of(std::string_view("whorl ckks bootstrap 1"), plain, b.weight, b.range,
-                         b.to_coefficients, b.to_slots, b.degree, b.doublings,
-                         std::bit_cast<std::uint64_t>(b.log2_ratio));
+  const Digest fitted = math::digest_of(std::string_view("whorl ckks bootstrap 1"), plain, b.weight,
+                                        b.range, b.to_coefficients, b.to_slots, b.degree,
+                                        b.doublings, std::bit_cast<std::uint64_t>(b.log2_ratio));
+  if (b.series == 0) return fitted;
+  return math::digest_of(std::string_view("whorl ckks bootstrap 2"), fitted, b.series);
 }
 
 lattice::SecurityBound security_of(const ParameterLiteral& p) {
@@ -255,8 +258,9 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
                                       unsigned dnum, double fewer_bits) {
   ParameterLiteral p;
   p.bootstrap.emplace();
-  // The sine's last scale, 2^log2_ratio/2π times that of users, must stay below 2^59.
-  p.bootstrap->log2_ratio = std::min(p.bootstrap->log2_ratio, 61.0 - r.scale_bits);
+  // Where the sine's error and the noise that a larger ratio magnifies are about equal. The sine's
+  // last scale, 2^log2_ratio/2π times that of users, must stay below 2^59.
+  p.bootstrap->log2_ratio = std::min(13.5, 61.0 - r.scale_bits);
   const unsigned users = pattern.mains();
   p.name = "ckks bootstrap " + std::to_string(r.depth) + ", scale 2^" +
            std::to_string(r.scale_bits) + ", N " + std::to_string(N);
@@ -349,6 +353,8 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
     level.log2_Q = static_cast<double>(std::log2(Q));
     if (l > 0) {
       level.ratio = static_cast<double>(Q / before);
+      // Of a cosine's square twice is taken, at half the scale.
+      if (bootstrap && l > depth && l <= depth + bootstrap->doublings) scale *= 2;
       scale = std::sqrt(scale * (Q / before));
       if (level.ratio < 65536)
         reject("the modulus of level " + std::to_string(l) + " is 2^" +
@@ -356,7 +362,7 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
     }
     level.scale = static_cast<double>(scale);
     // Values of a sine are at most 1, those of users larger.
-    const int most = l > depth ? 60 : 59;
+    const int most = l > depth ? 61 : 59;
     if (std::log2(level.scale) + 2 > level.log2_Q || std::log2(level.scale) >= most)
       reject("the scale of level " + std::to_string(l) + " is 2^" +
              math::text_of(std::log2(level.scale)) + "; it must be below 2^" +

@@ -33,14 +33,29 @@ ring::Basis special_of(const ParameterLiteral& p, double bits) {
   return ring::Basis::range(static_cast<unsigned>(p.chain.size()), count);
 }
 
+/// One digit, if the special primes are together of so many bits; otherwise digits as of usual
+/// keys, over all special primes.
+void divide_in_digits(const ParameterLiteral& p, double bits, ring::KeyLayout& out) {
+  out.special = special_of(p, bits);
+  double sum = 0;
+  for (const std::uint64_t q : p.special) sum += std::log2(static_cast<double>(q));
+  if (sum >= bits) {
+    out.digits = {out.chain};
+    return;
+  }
+  out.chain.for_each([&](unsigned i) {
+    if (out.digits.empty() || out.digits.back().size() == p.digit_limbs) out.digits.emplace_back();
+    out.digits.back().insert(i);
+  });
+}
+
 }  // namespace
 
 ring::KeyLayout layout_of(const ParameterLiteral& p, SwitchRole role) {
   ring::KeyLayout out;
   if (role == SwitchRole::to_sparse) {
     out.chain = basis_of(p, 0);
-    out.digits = {out.chain};
-    out.special = special_of(p, log2_of(p, out.chain));
+    divide_in_digits(p, log2_of(p, out.chain), out);
   } else if (role == SwitchRole::low) {
     double most = 0;
     for (unsigned level = 0; level <= p.bootstrap->to_coefficients; ++level) {
@@ -48,9 +63,8 @@ ring::KeyLayout layout_of(const ParameterLiteral& p, SwitchRole role) {
       out.chain = out.chain | basis;
       most = std::max(most, log2_of(p, basis));
     }
-    out.digits = {out.chain};
     // A digit that is 2^4 times smaller than their product adds less than the division's rounding.
-    out.special = special_of(p, most + 4);
+    divide_in_digits(p, most + 4, out);
   } else {
     const auto limbs = static_cast<unsigned>(p.chain.size());
     out.chain = ring::Basis::range(0, limbs);

@@ -491,6 +491,11 @@ std::size_t Server::key_bytes() const {
          state_->from_sparse.bytes();
 }
 
+std::size_t Server::best_batch() const {
+  const std::size_t all = state_->fleet->size(), failed = failed_devices().size();
+  return state_->evaluator->most() * std::max<std::size_t>(1, all - std::min(all, failed));
+}
+
 Array Server::upload(const Ciphertexts& c) const {
   const CiphertextInfo& i = c.info;
   if (c.parameters != state_->parameters)
@@ -532,8 +537,7 @@ Array Server::rescale(const Array& a) const {
 }
 Array Server::lower(const Array& a, unsigned level) const {
   state_->check(a);
-  const Account::One to = state_->account.bring(a.info_, level);
-  return state_->fleet->together([&] { return State::put(to.result, state_->prepared(a, to.a)); });
+  return Access::lower(*this, a, level, 1);
 }
 
 Array Server::with_bound(const Array& a, double bound) const {
@@ -725,6 +729,11 @@ std::uint32_t Access::rotation(const Server& s, std::uint64_t period, std::int64
 const rlwe::Array& Access::residues(const Array& a) { return *a.residues_; }
 Array Access::put(CiphertextInfo info, rlwe::Array residues) {
   return Server::State::put(std::move(info), std::move(residues));
+}
+Array Access::lower(const Server& s, const Array& a, unsigned level, double times) {
+  const Account::One to = s.state_->account.bring(a.info_, level, times);
+  return s.state_->fleet->together(
+      [&] { return Server::State::put(to.result, s.state_->prepared(a, to.a)); });
 }
 Array Access::linear_combination(const Server& s, std::span<const Array> arrays,
                                  std::span<const double> coefficients, double constant,

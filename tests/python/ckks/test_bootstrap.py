@@ -276,11 +276,15 @@ def test_literals(kit: CkksKit) -> None:
     literal = p.literal()
     assert parameters(literal=literal, allow_insecure=True) == p == pickled(p)
     assert pickled(p).literal() == literal
-    again: Any = {**literal, "bootstrap": {}}
+    chosen = {"log2_ratio": 13.5}  # the other fields are the defaults
+    again: Any = {**literal, "bootstrap": chosen}
     assert parameters(literal=again, allow_insecure=True).literal() == literal
-    other = parameters(literal={**again, "bootstrap": {"weight": 48}}, allow_insecure=True)
+    sparser = {**again, "bootstrap": {**chosen, "weight": 48}}
+    other = parameters(literal=sparser, allow_insecure=True)
     assert other != p and other.bootstrap == {**(p.bootstrap or {}), "weight": 48}
     assert other.log2_failure > p.log2_failure
+    taylor = {**again, "bootstrap": {**chosen, "series": 1}}
+    assert parameters(literal=taylor, allow_insecure=True) != p
     users = {**again, "bootstrap": None, "levels": p.levels[: p.depth + 1]}
     bare = parameters(literal=users, allow_insecure=True)
     assert bare != p and bare.bootstrap is None and bare.depth == bare.top == p.depth
@@ -290,6 +294,7 @@ def test_literals(kit: CkksKit) -> None:
         ({"range": -1}, r"bootstrap\.range: -1 is outside"),
         ({"degree": 200}, r"bootstrap\.degree = 200"),
         ({"log2_ratio": 30}, r"bootstrap\.log2_ratio = 30"),
+        ({"series": 2}, r"bootstrap\.series = 2 is outside 0 … 1"),
         ({"log2_ratio": "a"}, r"bootstrap\.log2_ratio: 'a' is not a number"),
         ({"Weight": 32}, r"bootstrap\.Weight: no field has this name; the fields are weight, "),
         ({"to_slots": 6, "to_coefficients": 6, "doublings": 6}, "levels; bootstrapping needs"),

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "circuits/cosine_fit.h"
+#include "support/ckks_bootstraps.h"
 #include "support/ckks_sets.h"
 #include "support/targets.h"
 #include "whorl/ckks/client.h"
@@ -108,17 +109,18 @@ TEST(CkksBootstrap, WordsOf64BitsAndFromEveryLevel) {
   }
 }
 
-/// Constants and single slots are the hardest: for random values the errors of a sine average out.
-TEST(CkksBootstrap, ConstantsAndSingleSlots) {
-  const Party party(small_ring(1024), 512);
-  Complexes single(512);
-  single[7] = -1;
-  for (const Complexes& x :
-       {Complexes(512, 1), Complexes(512, -1), Complexes(512, {0, 1}), single, Complexes(512, 0)}) {
-    const Array a = party.server.upload(party.client.encrypt(x));
-    const Array y = bootstrap(party.server, party.server.lower(a, 3), party.maps);
-    EXPECT_LT(worst(party.client.decrypt_raw(party.server.download(y)), x), std::exp2(-19));
-  }
+TEST(CkksBootstrap, EveryMessageInEveryNumberOfSlotsFromEveryLevel) {
+  const Parameters p = small_ring(1024, 4);
+  const test::Refresher refresher(p, test::all_numbers_of_slots(p));
+  std::mt19937_64 random(9);
+  unsigned level = p.least_bootstrap_level();
+  for (const auto& [slots, maps] : refresher.maps)
+    for (const bool real : {false, true})
+      for (const auto& [name, values] : test::messages(random, slots, 1, real)) {
+        EXPECT_LT(refresher.error(values, slots, real, level), std::exp2(-22))
+            << name << ", " << slots << " slots, level " << level << (real ? ", real" : "");
+        level = level == p.depth() ? p.least_bootstrap_level() : level + 1;
+      }
 }
 
 /// In a small ring the error is the sine's, which is the same each time. (In a large one it is
@@ -141,6 +143,48 @@ TEST(CkksBootstrap, TenInARowAddUpTheirErrors) {
   EXPECT_LT(last, 11 * first);
   EXPECT_LT(last, 0x1p-20);
   EXPECT_LT(last, 8 * std::exp2(y.info().error));
+}
+
+/// The series needs a smaller range than the fit: a sparser secret has one.
+TEST(CkksBootstrap, TaylorsSeries) {
+  BootstrapLiteral shape;
+  shape.weight = 8;
+  shape.range = 5;
+  shape.series = 1;
+  const Parameters p = small_ring(1024, 2, 32, shape);
+  const test::Refresher refresher(p, {4, p.slots()});
+  std::mt19937_64 random(11);
+  for (const auto& [slots, maps] : refresher.maps)
+    for (const bool real : {false, true})
+      for (const auto& [name, values] : test::messages(random, slots, 2, real))
+        EXPECT_LT(refresher.error(values, slots, real, p.depth()), std::exp2(-22))
+            << name << ", " << slots << " slots" << (real ? ", real" : "");
+  // A degree that is too small for its range leaves the error that is stated.
+  shape.degree = 7;
+  shape.range = 3;
+  const Polynomial coarse = cosine_polynomial(shape);
+  EXPECT_EQ(coarse.basis, Polynomial::Basis::monomial);
+  EXPECT_GT(error_of_sine(shape, coarse, 2), 1);
+  shape.degree = 31;
+  EXPECT_LT(error_of_sine(shape, cosine_polynomial(shape), 2), std::exp2(-25));
+  shape.series = 2;
+  EXPECT_THROW(small_ring(1024, 2, 32, shape), ParameterError);
+}
+
+/// A single special prime is smaller than a digit of all low primes, so that keys have more digits.
+TEST(CkksBootstrap, KeysOfASingleSpecialPrime) {
+  std::mt19937_64 random(10);
+  ParameterLiteral literal = Parameters::named("tensorfhe/packed-bootstrap").literal();
+  EXPECT_EQ(literal.chain.size(), 58);
+  EXPECT_EQ(literal.special.size(), 1);
+  EXPECT_NEAR(Parameters::named("tensorfhe/packed-bootstrap").log2_QP(), 1624, 1);
+  literal.N = 1024;
+  const Parameters p = Parameters::create(literal, true);
+  EXPECT_EQ(p.depth() - p.least_bootstrap_level(), 29);
+  constexpr std::uint64_t slots = 64;
+  const test::Refresher refresher(p, {slots});
+  for (const auto& [name, values] : test::messages(random, slots, 1, false))
+    EXPECT_LT(refresher.error(values, slots, false, p.depth()), std::exp2(-15)) << name;
 }
 
 TEST(CkksBootstrap, IterationsGiveBits) {

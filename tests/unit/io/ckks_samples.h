@@ -45,7 +45,8 @@ inline std::vector<ckks::ParameterLiteral> ckks_literals() {
                                                .to_slots = 2,
                                                .degree = 3,
                                                .doublings = 1,
-                                               .log2_ratio = 8};
+                                               .log2_ratio = 8,
+                                               .series = 1};
   // Fresh ciphertexts of the second have all primes but the second terminal one.
   return {make("tiny", 20, primes(30, 1), 0, {{0, 1}}, primes(31, 1)),
           make("several", 30, joined(primes(25, 2), primes(30, 4)), 2,
@@ -107,7 +108,8 @@ inline std::size_t ckks_literal_bytes(const ckks::ParameterLiteral& l) {
                     .field(b->to_slots, usual.to_slots)
                     .field(b->degree, usual.degree)
                     .field(b->doublings, usual.doublings)
-                    .field(b->log2_ratio, usual.log2_ratio);
+                    .field(b->log2_ratio, usual.log2_ratio)
+                    .field(b->series, usual.series);
   }
   return TaggedBytes()
       .field(l.N, absent.N)

@@ -1,12 +1,22 @@
 #include "backend/cuda/runtime/launch_queue.h"
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <utility>
 
 #include "backend/cuda/runtime/error.h"
+#include "backend/cuda/runtime/launch_watch.h"
 
 namespace whorl::backend::cuda {
+
+namespace {
+
+std::atomic<LaunchWatch*> watch_of_all{nullptr};
+
+}  // namespace
+
+void set_launch_watch(LaunchWatch* watch) { watch_of_all = watch; }
 
 LaunchQueue::~LaunchQueue() = default;
 
@@ -22,7 +32,7 @@ void LaunchQueue::submit() {
     std::size_t& count;
     ~Emptied() { count = 0; }
   } const emptied{count_};
-  if (count_ == 1) return launch_each();
+  if (count_ == 1 || watch_of_all.load(std::memory_order_relaxed)) return launch_each();
   Key key;
   key.reserve(2 * count_);
   for (std::size_t i = 0; i < count_; ++i) {
@@ -54,7 +64,8 @@ void LaunchQueue::launch(const Launch& l) const {
   config.dynamicSmemBytes = l.shape.shared_bytes;
   config.stream = stream_;
   config.attrs = attributes;
-  if (l.shape.overlaps) {
+  LaunchWatch* const watch = watch_of_all.load(std::memory_order_relaxed);
+  if (l.shape.overlaps && !watch) {
     attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
   }
@@ -62,9 +73,11 @@ void LaunchQueue::launch(const Launch& l) const {
     attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
     attributes[config.numAttrs++].val.clusterDim = {l.shape.cluster, 1, 1};
   }
+  if (watch) watch->before(l.name, l.kernel, l.shape, stream_);
   // The error, if any, is reported by check_launch, which names the sizes.
   (void)cudaLaunchKernelExC(&config, l.kernel, const_cast<void**>(l.arguments));
   check_launch(l.name, l.shape.grid, l.shape.block, l.shape.shared_bytes);
+  if (watch) watch->after(stream_);
 }
 
 void LaunchQueue::launch_each() const {

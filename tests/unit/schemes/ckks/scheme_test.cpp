@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "support/ckks_sets.h"
@@ -264,6 +265,15 @@ TEST(Ckks, BatchesInTheHostsMemory) {
   const Values all = party.decrypt(joined);
   ASSERT_EQ(all.size(), 20u);
   EXPECT_NEAR(std::abs(all[12] - 2.0 * x[8]), 0, 1e-8);
+}
+
+TEST(Ckks, BatchesThatAreNotCut) {
+  const Party party(test::ckks_insecure());
+  const std::size_t best = party.server.best_batch();
+  if (std::string(test::tested_device) == "cpu")
+    EXPECT_EQ(best, 512u);
+  else
+    EXPECT_GE(best, 128u);  // of a small ring
 }
 
 TEST(CkksParameters, LevelsAreNearWhatWasAskedFor) {

@@ -1,0 +1,312 @@
+// CKKS: what each step of a bootstrap adds to the error of its result, measured with the secret
+// key.
+//
+// usage: bench_ckks_bootstrap_noise [--depth 13] [--scale-bits 40] [--dnum 4] [--N 0] [--real]
+//                                   [--log2-ratio R] [--set NAME] [--constant] [--device
+//                                   cpu|cuda:0] [--threads 1]
+//                                   [--repeats 1] [--rows 1] [--record FILE] [--commit ID]
+//
+// OP: noise. Vectors fill all slots. What a ciphertext holds between two steps stands for a
+// message: the one that would come out if all steps after were exact. A step's error is the
+// difference of these messages before it and after it. The value is -log2 of its standard deviation
+// in a real part; "worst": of the largest one. With --N the primes are taken in a smaller ring,
+// which is not secure.
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <functional>
+#include <map>
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "circuits/ckks_bootstrap.h"
+#include "common/command_line.h"
+#include "common/devices.h"
+#include "common/records.h"
+#include "lattice/rlwe/secret.h"
+#include "schemes/ckks/derived.h"
+#include "schemes/ckks/encoder.h"
+#include "whorl/ckks.h"
+
+namespace whorl::bench {
+namespace {
+
+using namespace ckks;
+namespace rlwe = lattice::rlwe;
+using Real = long double;
+using Complexes = std::vector<std::complex<double>>;
+using Value = std::complex<Real>;
+using Messages = std::vector<Value>;  ///< of each slot
+
+struct Options : Common {
+  unsigned depth = 13, scale_bits = 40, dnum = 4, N = 0, threads = 1, repeats = 1, row = 1;
+  bool real = false, constant = false;
+  std::string set, log2_ratio;
+};
+
+/// Ciphertexts of any level, read with the secret key.
+class Reader {
+ public:
+  Reader(const Client& client, const Server& server)
+      : p_(client.parameters()),
+        evaluator_(Access::evaluator(server)),
+        encoder_(p_),
+        secret_(any_plan_of(p_), client.secret_key().coefficients(), p_.literal().sigma) {}
+
+  std::vector<double> coefficients(const rlwe::Array& a) const {
+    // Few primes hold what there is, and room.
+    ring::Basis few;
+    double bits = 0;
+    a.basis().for_each([&](unsigned i) {
+      if (bits > 100) return;
+      few.insert(i);
+      bits += std::log2(static_cast<double>(p_.literal().chain[i]));
+    });
+    std::vector<double> out;
+    secret_.phases(
+        {few, a.parts(), a.count(), evaluator_.download(evaluator_.restrict(a, few))},
+        [&](std::size_t, std::span<const double> phase) {
+          out.insert(out.end(), phase.begin(), phase.end());
+        },
+        {}, 1);
+    return out;
+  }
+  /// Slots of each ciphertext, one after the other.
+  Complexes slots(const rlwe::Array& a, double scale) const {
+    const std::vector<double> all = coefficients(a);
+    Complexes out(a.count() * p_.slots());
+    for (std::size_t i = 0; i < a.count(); ++i)
+      encoder_.decode(std::span(all).subspan(i * p_.N(), p_.N()), Packing::complex, scale,
+                      std::span(out).subspan(i * p_.slots(), p_.slots()));
+    return out;
+  }
+
+ private:
+  Parameters p_;
+  const rlwe::Evaluator& evaluator_;
+  Encoder encoder_;
+  rlwe::Secret secret_;
+};
+
+class Budget {
+ public:
+  /// Of real values the real parts alone are looked at.
+  void add(const std::string& step, const Messages& before, const Messages& after, bool real) {
+    if (!sums_.contains(step)) order_.push_back(step);
+    Sum& sum = sums_[step];
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      Value error = after[i] - before[i];
+      if (real) error = error.real();
+      sum.squares += static_cast<double>(std::norm(error)) / (real ? 1 : 2);
+      sum.worst = std::max(sum.worst, static_cast<double>(std::abs(error)));
+    }
+    sum.count += static_cast<double>(before.size());
+  }
+  void write(const std::function<void(const std::string&, double, double)>& record) const {
+    for (const std::string& step : order_) {
+      const Sum& sum = sums_.at(step);
+      record(step, -0.5 * std::log2(sum.squares / sum.count), -std::log2(sum.worst));
+    }
+  }
+
+ private:
+  struct Sum {
+    double squares = 0, count = 0, worst = 0;
+  };
+  std::vector<std::string> order_;
+  std::map<std::string, Sum> sums_;
+};
+
+Parameters parameters_of(const Options& options) {
+  const Parameters p = !options.set.empty() ? Parameters::named(options.set)
+                                            : Parameters::choose({.depth = options.depth,
+                                                                  .scale_bits = options.scale_bits,
+                                                                  .dnum = options.dnum,
+                                                                  .bootstrap = true});
+  ParameterLiteral literal = p.literal();
+  if (options.N != 0) literal.N = options.N;
+  if (!options.log2_ratio.empty()) literal.bootstrap->log2_ratio = std::stod(options.log2_ratio);
+  return Parameters::create(std::move(literal), true);
+}
+
+/// One bootstrap of x, step by step; the values that come out.
+Array measured(const Server& server, const EncodedBootstrap& maps, const Reader& reader,
+               const Array& x, const Messages& wanted, Budget& budget) {
+  const Parameters& p = server.parameters();
+  const BootstrapLiteral& shape = *p.literal().bootstrap;
+  const auto& encoded = EncodedBootstrapAccess::storage(maps);
+  const BootstrapSteps steps(server, encoded);
+  const bool real = x.info().packing == Packing::real;
+  const Real r = std::exp2(static_cast<Real>(shape.log2_ratio)), K = shape.range;
+  Real q = 1;
+  for (const unsigned i : p.primes(0)) q *= static_cast<Real>(p.literal().chain[i]);
+  const std::size_t slots = p.slots();
+  Messages before = wanted, after(slots);
+  const auto add = [&](const std::string& step) {
+    budget.add(step, before, after, real);
+    before = after;
+  };
+
+  const Array low = steps.low(x);
+  const Complexes fresh = reader.slots(Access::residues(low), low.info().scale);
+  after.assign(fresh.begin(), fresh.end());
+  add("the ciphertext that is refreshed");
+
+  const rlwe::Array coefficients = steps.coefficients(low);
+  // Coefficients are slots in bit-reversed order: real parts, then imaginary ones.
+  const unsigned bits = log2_of(slots);
+  const auto at_slots = [&](const std::vector<double>& all) {
+    Messages out(slots);
+    for (std::size_t i = 0; i < slots; ++i) {
+      std::size_t j = 0;
+      for (unsigned b = 0; b < bits; ++b) j |= (i >> b & 1) << (bits - 1 - b);
+      out[i] = {all[j], all[j + slots]};
+    }
+    return out;
+  };
+  after = at_slots(reader.coefficients(coefficients));
+  for (Value& m : after) m *= r / q;
+  add("maps to coefficients");
+
+  const rlwe::Array raised = steps.raised(coefficients);
+  after = at_slots(reader.coefficients(raised));
+  Messages turns;
+  for (Value& m : after) {
+    turns.emplace_back(std::nearbyint(m.real() / q), std::nearbyint(m.imag() / q));
+    m = (m - turns.back() * q) * (r / q);
+  }
+  add("raising the modulus");
+
+  const rlwe::Array in_slots = steps.slots(raised);
+  const Complexes halves = reader.slots(in_slots, p.scale(p.depth() + shape.sine()));
+  for (std::size_t i = 0; i < slots; ++i) after[i] = (Value(halves[i]) * 2.0L * K - turns[i]) * r;
+  add("maps to slots");
+
+  // From here on real and imaginary parts are ciphertexts of their own; the error of one may have
+  // an imaginary part, which is an error of the other part of the message.
+  const Value i_unit = {0, real ? 0.0L : 1.0L};
+  const auto joined = [&](const Complexes& z, const std::function<Value(Value)>& message) {
+    Messages out(slots);
+    for (std::size_t i = 0; i < slots; ++i) {
+      out[i] = message(z[i]);
+      if (!real) out[i] += i_unit * message(z[slots + i]);
+    }
+    return out;
+  };
+  const Array angles = steps.angles(in_slots, x.info());
+  const Complexes angle = reader.slots(Access::residues(angles), angles.info().scale);
+  after = joined(angle, [&](Value u) { return u * K * r; });
+  for (std::size_t i = 0; i < slots; ++i)
+    after[i] -= (turns[i].real() + i_unit * turns[i].imag()) * r;
+  add("real and imaginary parts");
+
+  const auto finished = [&](Value y, unsigned doublings) {
+    for (unsigned d = 0; d < doublings; ++d) y = 2.0L * y * y - 1.0L;
+    return y * static_cast<Real>(shape.sine_factor());
+  };
+  const auto exact = [&](Value u) {
+    const std::vector<double>& c = encoded.cosine.coefficients;
+    Value last = 0, y = 0;
+    if (encoded.cosine.basis == Polynomial::Basis::monomial) {
+      for (std::size_t k = c.size(); k-- > 0;) y = y * u + static_cast<Real>(c[k]);
+      return finished(y, shape.doublings);
+    }
+    for (std::size_t k = c.size(); k-- > 1;) {
+      const Value higher = 2.0L * u * y - last + static_cast<Real>(c[k]);
+      last = y;
+      y = higher;
+    }
+    return finished(u * y - last + static_cast<Real>(c[0]), shape.doublings);
+  };
+  after = joined(angle, exact);
+  add("the sine in place of a line");
+
+  Array y = steps.cosine(angles);
+  const auto read = [&](unsigned doublings) {
+    after = joined(reader.slots(Access::residues(y), y.info().scale),
+                   [&](Value each) { return finished(each, doublings); });
+  };
+  read(shape.doublings);
+  add("the polynomial");
+  for (unsigned d = 1; d < shape.doublings; ++d) {
+    y = steps.doubled(y);
+    read(shape.doublings - d);
+    add("doubling " + std::to_string(d));
+  }
+  const Array out = steps.result(y, low.info());
+  const Complexes last = reader.slots(Access::residues(out), out.info().scale);
+  after.assign(last.begin(), last.end());
+  add("the last doubling");
+  before = wanted;
+  add("all");
+  return out;
+}
+
+int run(CommandLine& line) {
+  Options options;
+  line.device(options).record(options);
+  line.add("--depth", options.depth, "levels between bootstraps")
+      .add("--scale-bits", options.scale_bits, "log2 of the scale")
+      .add("--dnum", options.dnum, "digits of key switching, at least")
+      .add("--N", options.N, "the ring, not a secure one; 0: what is chosen")
+      .add("--log2-ratio", options.log2_ratio, "of the bootstrap's literal, in place of its own")
+      .flag("--real", options.real, "real values")
+      .flag("--constant", options.constant, "1 in all slots, in place of random values")
+      .add("--set", options.set, "a named set, in place of what is chosen")
+      .add("--threads", options.threads, "of the host")
+      .add("--rows", options.row, "bootstraps in a row")
+      .add("--repeats", options.repeats, "how many rows")
+      .parse();
+  const Parameters p = parameters_of(options);
+  const Client client(p);
+  KeyRequest request;
+  request_bootstrap(request, p, p.slots());
+  const Server server(client.evaluation_keys(request, options.threads),
+                      {.device = options.device, .threads = options.threads});
+  const EncodedBootstrap maps = encode_bootstrap(server, p.slots());
+  const Reader reader(client, server);
+
+  std::mt19937_64 random(1);
+  const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-52 - 1; };
+  std::vector<Budget> budgets(options.row);
+  for (unsigned i = 0; i < options.repeats; ++i) {
+    Complexes values(p.slots(), 1);
+    if (!options.constant)
+      for (auto& z : values)
+        z = options.real ? uniform()
+                         : std::complex<double>(uniform(), uniform()) / std::numbers::sqrt2;
+    const Messages wanted(values.begin(), values.end());
+    std::vector<double> reals;
+    for (const auto& z : values) reals.push_back(z.real());
+    Array x = server.upload(options.real ? client.encrypt(reals) : client.encrypt(values));
+    for (unsigned k = 0; k < options.row; ++k)
+      x = server.with_bound(measured(server, maps, reader, x, wanted, budgets[k]), 1);
+  }
+  const Records records("ckks_bootstrap_noise", options,
+                        machine_of(options.device, options.threads), Records::To::file_and_stdout);
+  for (unsigned k = 0; k < options.row; ++k)
+    budgets[k].write([&](const std::string& step, double bits, double worst) {
+      Record record{.op = "noise", .params = p.literal().name, .scheme = "ckks"};
+      record.unit = "bits";
+      record.runs = options.repeats;
+      record.set(bits);
+      record.more = {{"step", step},
+                     {"log2_ratio", p.literal().bootstrap->log2_ratio},
+                     {"worst", worst},
+                     {"in_a_row", std::uint64_t{k + 1}},
+                     {"values", std::string(options.constant ? "constant 1" : "random") +
+                                    (options.real ? ", real" : ", complex")}};
+      records.add(record);
+    });
+  return 0;
+}
+
+}  // namespace
+}  // namespace whorl::bench
+
+int main(int count, char** arguments) {
+  return whorl::bench::run_program(count, arguments, "bench_ckks_bootstrap_noise",
+                                   whorl::bench::run);
+}
