@@ -383,12 +383,15 @@ Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& wi
   for (unsigned i = 1; i < iterations; ++i) {
     // Eight deviations of the error stay below 1; an integer of 2^25 is left of the scale.
     constexpr double margin = 3, least = 26;
-    const double bits =
-        std::floor(std::min(-y.info().error - margin, std::log2(y.info().scale) - least));
+    // The error becomes 2^-bits times what it was, and an integer of so many bits less than the
+    // scale is rounded: half of the difference makes both equal.
+    const double log2_scale = std::log2(y.info().scale);
+    const double bits = std::floor(std::min(
+        {-y.info().error - margin, log2_scale - least, (log2_scale + 1 + y.info().error) / 2}));
     if (bits < 2 || y.info().level == 0)
       throw NoiseError("bootstrap: an iteration more would magnify what is left by 2^" +
                        math::text_of(bits) + " only: take parameters with a larger scale than 2^" +
-                       math::text_of(std::log2(y.info().scale)));
+                       math::text_of(log2_scale));
     y = Access::fleet(server).together(
         [&] { return corrected(server, x, y, with, static_cast<unsigned>(bits)); });
   }

@@ -96,8 +96,7 @@ __device__ __forceinline__ void fetch_early(const Unit<shape, Word>& unit,
     const std::uint32_t at = first + i + unit.t * line;
     if (i + unit.t * line >= local) break;
     asm volatile("prefetch.global.L2 [%0];" ::"l"(place.x + at));
-    if (place.added != nullptr)
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(place.added + at));
+    if (place.added != nullptr) asm volatile("prefetch.global.L2 [%0];" ::"l"(place.added + at));
   }
 }
 /// Unit::store_linear with the division.

@@ -113,10 +113,10 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     };
     const auto division = [&]() -> DivisionPlace<Word> {
       const NttDivision<Word>& by = arguments.division;
-      return {load_twiddle(by.factors + row), by.x + place(at.part * by.x_stride + row),
-              at.part < by.added_parts ? by.added + place(at.part * by.added_stride + row)
-                                       : nullptr,
-              by.g, out};
+      return {
+          load_twiddle(by.factors + row), by.x + place(at.part * by.x_stride + row),
+          at.part < by.added_parts ? by.added + place(at.part * by.added_stride + row) : nullptr,
+          by.g, out};
     };
     if constexpr (Ends::divides)
       if (active) fetch_early<shape>(unit, division());
