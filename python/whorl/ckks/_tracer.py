@@ -127,6 +127,12 @@ class _Recorder(NoDevice):
         self.longest = max(self.longest, product.side**2 * product.matrices)
         return self.server.encode_product(product, level)
 
+    @property
+    def best_batch(self) -> int:
+        """That of no device."""
+        best: int = self.server.best_batch
+        return best
+
     # ---- bootstraps
 
     def encode_bootstrap(self, slots: int) -> _lib.EncodedBootstrap:

@@ -321,6 +321,16 @@ def test_it_says_what_it_picked() -> None:
     assert f"{len(with_missing.missing)} missing" in repr(with_missing)
 
 
+def test_a_function_may_ask_how_many_ciphertexts_are_not_cut() -> None:
+    def in_pieces(x: Any) -> Any:
+        each = x.server.best_batch
+        return [x[i : i + each] * 2 for i in range(0, len(x), each)]
+
+    chosen = plan(in_pieces, Values((3, 4)))
+    assert chosen.depth == 0
+    assert chosen.output_bytes == plan(lambda x: x * 2, Values((3, 4))).output_bytes
+
+
 def test_refusals() -> None:
     own = ckks.Client(ckks.parameters()).encrypt([1.0])
     for function, inputs, error, text in (
