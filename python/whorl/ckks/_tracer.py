@@ -12,6 +12,7 @@ import functools
 import math
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from .._ring_plan import NoDevice
@@ -19,6 +20,7 @@ from .._server import ckks as _lib
 from ..errors import NoiseError
 from ._arrays import EncryptedArray
 from ._linear_maps import EncodedMap, LinearMap
+from ._matrices import EncodedMatrixProduct, MatrixProduct
 from ._parameters import Parameters
 from ._server import Encrypted, Server
 
@@ -66,10 +68,21 @@ _T = TypeVar("_T")
 _OPERATIONS = frozenset(
     "add sub negate multiply square relinearise rescale lower with_bound with_error add_plain "
     "sub_plain multiply_plain add_scalar multiply_scalar multiply_integer multiply_by_i rotate "
-    "rotate_many conjugate sum repeat evaluate apply sign absolute relu greater maximum minimum "
-    "take concatenate".split()
+    "rotate_many conjugate sum replicate repeat evaluate evaluate_each apply multiply_matrices "
+    "sign absolute relu greater maximum minimum take concatenate".split()
 )
 """Those before which operands may be refreshed."""
+
+_ENCODED = (_lib.EncodedMap, _lib.EncodedMatrixProduct)
+
+_METHODS = {
+    **{f"{each}_plain": each for each in ("add", "sub", "multiply")},
+    "add_scalar": "add",
+    **{f"multiply_{by}": "multiply" for by in ("scalar", "integer", "by_i")},
+    "evaluate_each": "evaluate",
+    "multiply_matrices": "matmul",
+}
+"""Methods of `Server` with other names."""
 
 
 class _Recorder(NoDevice):
@@ -89,11 +102,18 @@ class _Recorder(NoDevice):
         """Slots of the longest vector."""
         self._maps: dict[int, _lib.EncodedBootstrap] = {}
         self._refreshed: dict[int, tuple[_lib.Array, _lib.Array]] = {}
+        self._inside = False
+        """Whether an operation of several calls is under way."""
 
     def __getattr__(self, name: str) -> Any:
-        if name in _OPERATIONS:
-            return functools.partial(self._operate, name)
-        return super().__getattr__(name)
+        if name not in _OPERATIONS:
+            return super().__getattr__(name)
+        work = getattr(self.server, name)
+        if self._inside:
+            return work
+        if name == "concatenate":
+            return lambda arrays: self.operate(name, lambda *each: work(list(each)), *arrays)
+        return functools.partial(self.operate, name, work)
 
     def fresh(self, packing: str, count: int, length: int, bound: float) -> _lib.Array:
         """Vectors encrypted under the public key, which makes more noise than the secret key."""
@@ -102,6 +122,10 @@ class _Recorder(NoDevice):
     def encode(self, map: _lib.LinearMap, level: int, scale: float) -> _lib.EncodedMap:
         self.longest = max(self.longest, map.period)
         return self.server.encode(map, level, scale)
+
+    def encode_product(self, product: _lib.MatrixProduct, level: int) -> _lib.EncodedMatrixProduct:
+        self.longest = max(self.longest, product.side**2 * product.matrices)
+        return self.server.encode_product(product, level)
 
     # ---- bootstraps
 
@@ -138,21 +162,23 @@ class _Recorder(NoDevice):
 
     # ---- other operations
 
-    def _operate(self, name: str, *given: Any) -> Any:
+    def operate(self, name: str, work: Callable[..., Any], *given: Any) -> Any:
+        """`work(*given)`, which may make several calls, as one operation."""
         self.operations += 1
-        work = getattr(self.server, name)
         if not self.inserts:
-            return self._seen(work(*given))
-        arguments = list(given[0]) if name == "concatenate" else list(given)
+            return self._seen(self._made(work, given))
+        arguments = list(given)
+        operands = [i for i, each in enumerate(arguments) if isinstance(each, _lib.Array)]
+        # A level that the function asks for is not too low.
+        asked = name == "lower" or any(isinstance(each, _ENCODED) for each in arguments)
         result: Any = None
         failure: NoiseError | None = None
         renewed: set[int] = set()
         while True:
-            operands = [i for i, each in enumerate(arguments) if isinstance(each, _lib.Array)]
             try:
-                result = work(arguments) if name == "concatenate" else work(*arguments)
+                result = self._made(work, arguments)
                 failure = None
-                if self._can_go_on(name, [arguments[i] for i in operands], result):
+                if asked or self._can_go_on([arguments[i] for i in operands], result):
                     break
             except NoiseError as error:
                 failure = error
@@ -161,7 +187,7 @@ class _Recorder(NoDevice):
                 break
             lowest = min(left, key=lambda i: arguments[i].level)
             old = arguments[lowest]
-            new = self._renewed(name, old)
+            new = self._renewed(_METHODS.get(name, name), old)
             for i in operands:  # a square has one operand twice
                 if arguments[i] is old:
                     arguments[i] = new
@@ -170,20 +196,19 @@ class _Recorder(NoDevice):
             raise failure
         return self._seen(result)
 
-    def ready(self, name: str, a: _lib.Array, levels: int) -> _lib.Array:
-        """`a`, or refreshed if it has fewer levels than an operation takes."""
-        if self.inserts and a.level - levels < self._floor(a) and self._may_rise(a):
-            return self._renewed(name, a)
-        return a
+    def _made(self, work: Callable[..., _T], arguments: Sequence[Any]) -> _T:
+        before, self._inside = self._inside, True
+        try:
+            return work(*arguments)
+        finally:
+            self._inside = before
 
     def _floor(self, a: _lib.Array) -> int:
         """The level from which it can be refreshed."""
         return self.parameters.least_bootstrap_level + (a.bound > 0)
 
-    def _can_go_on(self, name: str, operands: list[_lib.Array], result: Any) -> bool:
+    def _can_go_on(self, operands: list[_lib.Array], result: Any) -> bool:
         results = result if isinstance(result, list) else [result]
-        if name == "lower":  # what the function asks for
-            return True
         before = min(each.level for each in operands)
         return all(each.level >= min(before, self._floor(each)) for each in results)
 
@@ -237,11 +262,37 @@ class TracingServer(Server):
         return a
 
     def apply(self, a: Encrypted, map: LinearMap | EncodedMap) -> EncryptedArray:
-        """`Server.apply`, of what was refreshed before if it must be."""
-        x = self.upload(a)
-        if isinstance(map, LinearMap):  # it is encoded for the level of what it is applied to
-            x = self._wrap(self._core.ready("apply", x._core, 1), x.shape)
-        return super().apply(x, map)
+        """`Server.apply`, with a refresh before it if it must be."""
+        if not isinstance(map, LinearMap):
+            return super().apply(a, map)
+        # It is encoded for the level of what it is applied to.
+        work = super().apply
+        return self._as_one("apply", lambda x: work(x, map), a)
+
+    def matmul(
+        self,
+        a: Encrypted,
+        b: Encrypted,
+        product: MatrixProduct | EncodedMatrixProduct | None = None,
+    ) -> EncryptedArray:
+        """`Server.matmul`, likewise."""
+        if isinstance(product, EncodedMatrixProduct):
+            return super().matmul(a, b, product)
+        work = super().matmul
+        return self._as_one("multiply_matrices", lambda x, y: work(x, y, product), a, b)
+
+    def _as_one(
+        self, name: str, work: Callable[..., EncryptedArray], *operands: Encrypted
+    ) -> EncryptedArray:
+        """What `work` makes of arrays by several calls, as one operation."""
+        arrays, shape = self._meet(*operands)
+
+        def of_cores(*cores: _lib.Array) -> _lib.Array:
+            given = (self._wrap(core, x.shape) for core, x in zip(cores, arrays, strict=True))
+            return work(*given)._core
+
+        result = self._core.operate(name, of_cores, *(each._core for each in arrays))
+        return self._wrap(result, shape)
 
 
 def _line() -> str:

@@ -18,6 +18,15 @@ Array Shapes::of(const Shape& shape) const {
   return wrap(std::move(made));
 }
 
+std::size_t Shapes::count_of(const char* what, std::span<const Array> arrays,
+                             std::span<const Array> plains) {
+  const Array* longest = &arrays[0];
+  for (const std::span<const Array> each : {arrays, plains})
+    for (const Array& a : each)
+      if (common_count(what, *longest, a) > longest->count()) longest = &a;
+  return longest->count();
+}
+
 Array Shapes::upload(const WordArray&, const Shape& shape) const { return of(shape); }
 Array Shapes::lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const {
   return of(Shape{1, basis, polynomials.size() / N(), Form::evaluation});
@@ -31,9 +40,7 @@ Array Shapes::scale(const Array& a, std::span<const std::uint64_t>) const { retu
 Array Shapes::combination(std::span<const Array> arrays,
                           std::span<const std::vector<std::uint64_t>>,
                           std::span<const std::uint64_t>, const ring::Basis& basis) const {
-  std::size_t count = 1;
-  for (const Array& a : arrays) count = std::max(count, a.count());
-  return of(arrays[0], arrays[0].parts(), basis, count);
+  return of(arrays[0], arrays[0].parts(), basis, count_of("combination", arrays, {}));
 }
 
 Array Shapes::transform(const Array& a, Form form) const {
@@ -73,10 +80,7 @@ Array Shapes::multiply_plain(const Array& a, const Array& m) const {
 }
 Array Shapes::sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
                               const ring::Basis& basis) const {
-  std::size_t count = 1;
-  for (const std::span<const Array> each : {arrays, plains})
-    for (const Array& a : each) count = std::max(count, a.count());
-  return of(arrays[0], arrays[0].parts(), basis, count);
+  return of(arrays[0], arrays[0].parts(), basis, count_of("sum_of_products", arrays, plains));
 }
 Array Shapes::tensor(const Array& a, const Array& b) const {
   return of(a, a.parts() + b.parts() - 1, a.basis(), common_count("multiply", a, b));
@@ -115,22 +119,27 @@ std::vector<Array> Shapes::automorphisms(const Array& a, std::span<const std::ui
 }
 Array Shapes::weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,
                            std::uint64_t) const {
-  std::size_t count = a.count();
+  std::vector<Array> plains;
   for (const Term& term : terms) {
     if (term.g != 1) static_cast<void>(keys.get(term.g, 1));
-    count = std::max(count, term.plain.count());
+    plains.push_back(term.plain);
   }
-  return of(a, 2, a.basis(), count);
+  return of(a, 2, a.basis(), count_of("weighted_sum", std::span(&a, 1), plains));
 }
 std::vector<Array> Shapes::linear_maps(const Array& a, std::span<const LinearMap> maps,
                                        const Keys& keys, const ring::Basis& to,
                                        std::uint64_t) const {
+  std::vector<Array> plains;
   for (const LinearMap& map : maps) {
     for (const std::uint32_t g : map.babies)
       if (g > 1) static_cast<void>(keys.get(g, 1));
     if (map.giants > 1) static_cast<void>(keys.get(map.giant, 1));
+    for (std::size_t i = 0; i < map.giants; ++i)
+      for (std::size_t b = 0; b < map.babies.size(); ++b)
+        if (Array plain = map.plain(i, b)) plains.push_back(std::move(plain));
   }
-  return std::vector<Array>(maps.size(), of(a, 2, to, a.count()));
+  const std::size_t count = count_of("linear_map", std::span(&a, 1), plains);
+  return std::vector<Array>(maps.size(), of(a, 2, to, count));
 }
 
 }  // namespace whorl::lattice::rlwe

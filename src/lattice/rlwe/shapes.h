@@ -12,7 +12,7 @@
 namespace whorl::lattice::rlwe {
 
 /// Its arrays have shapes and sizes only. Operations check no more than schemes leave to them,
-/// which is whether there are keys; nothing is computed, and nothing is copied.
+/// which is counts and whether there are keys; nothing is computed, and nothing is copied.
 class Shapes final : public Evaluator {
  public:
   /// A ring of `limbs` and `special` primes with words of that size. The fleet's devices do
@@ -73,6 +73,9 @@ class Shapes final : public Evaluator {
   Array of(const Array& a, unsigned parts, const ring::Basis& basis, std::size_t count) const {
     return of(Shape{parts, basis, count, a.form()});
   }
+  /// Of what is made of all of them. ShapeError unless all have that count, or one.
+  static std::size_t count_of(const char* what, std::span<const Array> arrays,
+                              std::span<const Array> plains);
 
   unsigned word_bytes_;
 };

@@ -17,6 +17,8 @@ from whorl.ckks import Values, plan
 STAGES = ckks.minimax_sign(2**-4, 2**-4)
 MATRIX = np.random.default_rng(1).uniform(-0.2, 0.2, (5, 8))
 POLYNOMIAL = ckks.approximate(np.exp, -2, 2, degree=7)
+POLYNOMIALS = [POLYNOMIAL, ckks.approximate(np.cos, -2, 2, degree=5)]
+PRODUCT = ckks.MatrixProduct(2, matrices=2)
 GENERATOR = np.random.default_rng(2)
 
 
@@ -47,6 +49,20 @@ CASES = {
     "matrix": Case(lambda x: MATRIX @ x, [Values((2, 8))], 1),
     "polynomial": Case(lambda x: x.evaluate(POLYNOMIAL), [Values(4, bound=2)], 4),
     "power": Case(lambda x: x**9, [Values(4)], 4),
+    "polynomials of slots": Case(
+        lambda x: x.evaluate(POLYNOMIALS, [0, 1, -1, 1]), [Values((2, 4), bound=2)], 4
+    ),
+    "polynomials of ciphertexts": Case(
+        lambda x: x.evaluate(POLYNOMIALS, [[1], [0], [-1]]), [Values((2, 1, 4), bound=2)], 4
+    ),
+    "some values everywhere": Case(lambda x: x * x.replicate(4, 2).repeat(16), [Values(16)], 2),
+    "matrices": Case(lambda a, b: a.matmul(b), [Values((3, 1, 8)), Values((2, 16))], 2),
+    "matrices of a shape": Case(
+        lambda a, b: (a * a).matmul(b, PRODUCT) + a, [Values((2, 8)), Values(8)], 3
+    ),
+    "prepared product": Case(
+        lambda a, b: a.matmul(b, a.server.encode(PRODUCT)), [Values(8), Values((2, 8))], 2
+    ),
     "prepared map": Case(
         lambda x: x.server.encode(ckks.linear_map(MATRIX)) @ x, [Values((1, 8))], 1
     ),
@@ -220,6 +236,65 @@ def test_values_above_one_are_divided_first() -> None:
     chosen = plan(growing, Values(4), scale_bits=35)
     assert chosen.missing and {each.divisor for each in chosen.missing} == {16.0}
     assert "(x / 16).bootstrap() * 16" in str(chosen.missing[0])
+
+
+def products(x: Any, y: Any, prepared: bool = False, adapts: bool = False) -> Any:
+    """Forty products of matrices of two levels each, all by the same one."""
+    for _ in range(40):
+        if adapts and x.level <= x.parameters.least_bootstrap_level + 1:
+            x = x.bootstrap()
+        x = x.matmul(y, x.server.encode(PRODUCT) if prepared else PRODUCT)
+        x = x.with_bound(1).with_error(2**-18)
+    return x
+
+
+def test_products_of_matrices_are_refreshed_before_they_are_encoded() -> None:
+    inputs = [Values((2, 8)), Values(8)]
+    chosen = plan(products, inputs)
+    least = chosen.parameters().least_bootstrap_level
+    for each in chosen.missing:
+        assert (each.name, each.count, each.level) == ("matmul", 2, least + 1)
+    adapted = plan(lambda x, y: products(x, y, adapts=True), inputs)
+    assert not adapted.missing and len(adapted.bootstraps) == len(chosen.missing)
+    # One that is encoded for fresh ciphertexts takes no others; the second one is always fresh.
+    fresh = plan(lambda x, y: products(x, y, prepared=True), inputs)
+    assert len(fresh.missing) == 39
+    for each in fresh.missing:
+        assert (each.name, each.count) == ("matmul", 2)
+        assert each.level == fresh.parameters().depth - 2
+
+
+def maps(x: Any, adapts: bool = False) -> Any:
+    """Sums of neighbours, which are larger than what is added."""
+    both = ckks.diagonals({0: 1, 1: 1}, 4)
+    for _ in range(100):
+        if adapts and x.level <= x.parameters.least_bootstrap_level + 1:
+            x = x.bootstrap()
+        x = (both @ x).with_bound(1).with_error(2**-18)
+    return x
+
+
+def test_maps_are_refreshed_before_they_are_encoded() -> None:
+    chosen = plan(maps, Values(4))
+    adapted = plan(lambda x: maps(x, adapts=True), Values(4))
+    assert {each.name for each in chosen.missing} == {"apply"}
+    assert not adapted.missing and adapted.depth == chosen.depth
+    assert [each.level for each in adapted.bootstraps] == [each.level for each in chosen.missing]
+
+
+def test_a_level_that_a_function_asks_for_is_no_reason_to_refresh() -> None:
+    def ending(x: Any) -> Any:
+        return x.server.encode(ckks.linear_map(MATRIX), 1) @ chain(x, 100)
+
+    def matrices(x: Any) -> Any:
+        y = chain(x, 100)
+        return y.matmul(y, x.server.encode(PRODUCT, 2))
+
+    alone = plan(lambda x: chain(x, 100), Values(8))
+    for function in (ending, matrices):
+        chosen = plan(function, Values(8))
+        assert len(chosen.missing) == len(alone.missing)
+        assert {each.name for each in chosen.missing} == {"multiply"}
 
 
 def test_bootstraps_can_be_refused_and_asked_for() -> None:

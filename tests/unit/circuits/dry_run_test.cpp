@@ -1,10 +1,14 @@
 // What a dry run says before there is a key is what a server says of ciphertexts.
 #include <gtest/gtest.h>
 
+#include <complex>
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
+#include <typeinfo>
+#include <utility>
 #include <vector>
 
 #include "support/ckks_sets.h"
@@ -12,6 +16,7 @@
 #include "whorl/circuits/bootstrap.h"
 #include "whorl/circuits/functions.h"
 #include "whorl/circuits/linear_maps.h"
+#include "whorl/circuits/matrices.h"
 #include "whorl/circuits/polynomials.h"
 #include "whorl/ckks.h"
 #include "whorl/error.h"
@@ -24,6 +29,19 @@ using Circuit = std::function<Array(const Server&, const Array&)>;
 const SignStages& stages() {
   static const SignStages found = minimax_sign(0x1p-3, 0x1p-3);
   return found;
+}
+
+/// Three of them, of different degrees, between -2 and 2.
+PolynomialVector several(std::vector<std::int32_t> mapping, std::size_t length = 0) {
+  std::vector<Polynomial> each;
+  for (const unsigned degree : {3, 7, 5})
+    each.push_back(approximate([](double t) { return t * t / 4; }, -2, 2, degree));
+  return {std::move(each), std::move(mapping), length};
+}
+
+Array alone(const Server& s, const Array& x) {
+  const std::uint32_t first = 1;
+  return s.take(x, std::span(&first, 1));
 }
 
 /// Vectors of eight real numbers each, a batch of three.
@@ -58,6 +76,45 @@ const std::map<std::string, Circuit>& circuits() {
          std::vector<std::complex<double>> matrix(64);
          for (std::size_t i = 0; i < 64; ++i) matrix[i] = 0.01 * static_cast<double>(i % 11);
          return apply(s, x, encode(s, matrix_map(matrix, 8, 8), 2));
+       }},
+      {"polynomials of slots",
+       [](const Server& s, const Array& x) {
+         return evaluate(s, x, several({0, 1, 2, PolynomialVector::none, 2, 1, 0, 0}));
+       }},
+      {"polynomials of ciphertexts",
+       [](const Server& s, const Array& x) {
+         return evaluate(s, x, several({2, 0, 1}, 1));
+       }},
+      {"polynomials of one ciphertext",
+       [](const Server& s, const Array& x) {
+         std::vector<std::int32_t> mapping(32);
+         for (std::size_t i = 0; i < 32; ++i) mapping[i] = static_cast<std::int32_t>(i % 3);
+         return evaluate(s, alone(s, x), several(mapping, 8));
+       }},
+      {"polynomials without a variable",
+       [](const Server& s, const Array& x) {
+         return evaluate(s, x, several(std::vector(8, PolynomialVector::none)));
+       }},
+      {"some values everywhere",
+       [](const Server& s, const Array& x) {
+         return s.replicate(s.square(x, {.relinearised = false}), 2, 2);
+       }},
+      {"all values everywhere",
+       [](const Server& s, const Array& x) {
+         return s.add(s.replicate(x, 0, 8), s.replicate(x, 5));
+       }},
+      {"product of matrices",
+       [](const Server& s, const Array& x) {
+         const MatrixProduct shape{.side = 4, .rows = 2};
+         const Array b = s.square(s.repeat(x, 16), {.relinearised = false});
+         return multiply_matrices(s, x, b, encode(s, shape, 5));
+       }},
+      {"products of one matrix and many",
+       [](const Server& s, const Array& x) {
+         const MatrixProduct shape{.side = 2, .rows = 2, .matrices = 2};
+         const EncodedMatrixProduct product = encode(s, shape, 2);
+         return s.add(multiply_matrices(s, x, alone(s, x), product),
+                      multiply_matrices(s, alone(s, x), x, product));
        }},
   };
   return all;
@@ -116,6 +173,90 @@ void check(const Parameters& p, const std::string& what, const Circuit& circuit,
 TEST(DryRun, SaysWhatAServerSays) {
   for (const test::CkksShape& shape : {test::CkksShape{40, 32, 9}, test::CkksShape{50, 64, 9}})
     for (const auto& [what, circuit] : circuits()) check(test::ckks_insecure(shape), what, circuit);
+}
+
+/// What a server refuses of ciphertexts before it works on them.
+const std::map<std::string, Circuit>& refused() {
+  const auto matrices = [](const MatrixProduct& shape, unsigned level) -> Circuit {
+    return [=](const Server& s, const Array& x) {
+      return multiply_matrices(s, x, x, encode(s, shape, level));
+    };
+  };
+  static const MatrixProduct square{.side = 2, .rows = 2, .matrices = 2};
+  static const std::map<std::string, Circuit> all{
+      {"replicate from where no part begins",
+       [](const Server& s, const Array& x) { return s.replicate(x, 3, 2); }},
+      {"replicate at the last level",
+       [](const Server& s, const Array& x) { return s.replicate(s.lower(x, 0), 4, 4); }},
+      {"replicate a vector without a period",
+       [](const Server& s, const Array& x) {
+         const std::vector<std::complex<double>> three{1, 0.5, 0.25};
+         return s.replicate(s.add_plain(s.sum(x), three), 0);
+       }},
+      {"rows of another length",
+       [](const Server& s, const Array& x) {
+         return evaluate(s, x, several({0, 1, 2}));
+       }},
+      {"rows of another number",
+       [](const Server& s, const Array& x) {
+         return evaluate(s, x, several({0, 1}, 1));
+       }},
+      {"polynomials at a low level",
+       [](const Server& s, const Array& x) {
+         return evaluate(s, s.lower(x, 2), several(std::vector(8, 1)));
+       }},
+      {"polynomials outside their interval",
+       [](const Server& s, const Array& x) {
+         return evaluate(s, s.multiply_integer(x, 3), several(std::vector(8, 1)));
+       }},
+      {"coefficients that are too large",
+       [](const Server& s, const Array& x) {
+         const Polynomial p{{0, 0x1p40}, Polynomial::Basis::monomial, -2, 2};
+         return evaluate(s, x, PolynomialVector{{p}, std::vector(8, 0), 0});
+       }},
+      {"matrices of another length", matrices({.side = 4, .rows = 2}, 2)},
+      {"matrices at no level", matrices(square, 1)},
+      {"matrices that do not fit", matrices({.side = 32, .rows = 1}, 2)},
+      {"matrices of a low level",
+       [](const Server& s, const Array& x) {
+         return multiply_matrices(s, x, s.lower(x, 2), encode(s, square, 3));
+       }},
+      {"matrices in batches of other sizes",
+       [](const Server& s, const Array& x) {
+         const std::vector<std::uint32_t> two{2, 0};
+         return multiply_matrices(s, x, s.take(x, two), encode(s, square, 3));
+       }},
+      {"matrices of values that are too large",
+       [](const Server& s, const Array& x) {
+         const Array y = s.multiply_integer(x, 1 << 20);
+         return multiply_matrices(s, y, y, encode(s, square, 2));
+       }},
+  };
+  return all;
+}
+
+TEST(DryRun, RefusesWhatAServerRefuses) {
+  const Parameters p = test::ckks_insecure({40, 32, 9});
+  const Client client(p);
+  KeyRequest request;
+  request_sum(request, 8);
+  request_matrix_product(request, {.side = 2, .rows = 2, .matrices = 2});
+  const Server server(client.evaluation_keys(request),
+                      {.device = test::tested_device, .threads = 1});
+  const DryRun dry(p);
+  for (const auto& [what, circuit] : refused()) {
+    const auto said = [&](const Server& s, const Array& x) -> std::string {
+      try {
+        static_cast<void>(circuit(s, x));
+      } catch (const Error& error) {
+        return std::string(typeid(error).name()) + ": " + error.what();
+      }
+      return "nothing";
+    };
+    const std::string real = said(server, encrypted(client, server));
+    EXPECT_NE(real, "nothing") << what;
+    EXPECT_EQ(said(dry.server(), dry.fresh(Packing::real, 3, 8, 1)), real) << what;
+  }
 }
 
 TEST(DryRun, BootstrapsLikeAServer) {
