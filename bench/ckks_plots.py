@@ -10,7 +10,7 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
-from ckks_records import BEST, FLOORS, LEVELLED, PHASES, SETS, Measured
+from ckks_records import BEST, FLOORS, PHASES, SETS, Measured
 from common.records import peers
 
 COLOURS = ["#4477aa", "#66ccee", "#ccbb44", "#ee6677", "#999999"]
@@ -97,8 +97,8 @@ def batches(gpu: Measured, to: Path) -> bool:
     """Operations a second against the batch, as a multiple of one ciphertext's."""
     curves = []
     for op, label, name, real in (
-        ("mult_relin", "multiply + relinearise", LEVELLED, False),
-        ("rotate", "rotate", LEVELLED, False),
+        ("mult_relin", "multiply + relinearise", BEST, False),
+        ("rotate", "rotate", BEST, False),
         ("bootstrap", "bootstrap, complex", BEST, False),
         ("bootstrap", "bootstrap, real", BEST, True),
     ):

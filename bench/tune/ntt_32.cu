@@ -59,6 +59,8 @@ struct Table {
       with_cyclic(one_kernel({16, 6, 3, {5, 5, 6}}, 1, 3, 4, rows32()), 4),
       with_cyclic(one_kernel({16, 6, 3, {5, 5, 6}}, 1, 3, 4, rows32()), 6),
       with_cyclic(one_kernel({16, 6, 3, {6, 5, 5}}, 1, 3, 4, rows32()), 4),
+      one_kernel({16, 6, 3, {4, 6, 6}}, 1, 3, 4, rows32()),
+      one_kernel({16, 6, 3, {6, 4, 6}}, 1, 3, 4, rows32()),
       with_cyclic(one_kernel({16, 6, 3, {5, 5, 6}}, 1, 2, 2, rows32()), 4),
       with_cyclic(one_kernel({16, 5, 4, {4, 4, 4, 4}}, 1, 3, 4, rows32(8, 16)), 8),
       with_cyclic(one_kernel({16, 5, 4, {4, 4, 4, 4}}, 1, 3, 4, rows32(8, 16)), 12),

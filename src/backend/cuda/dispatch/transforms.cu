@@ -64,9 +64,10 @@ Launches<FftArguments> fft_launches() {
 }
 
 template <class Word>
-Split ntt_split(bool clusters, std::uint32_t N) {
+Split ntt_split(bool clusters, std::uint32_t N, bool forward) {
   const int log_n = std::bit_width(N) - 1;
-  return (clusters ? ntt_shape<sizeof(Word), true>(log_n) : ntt_shape<sizeof(Word), false>(log_n))
+  return (clusters ? ntt_shape<sizeof(Word), true>(log_n, forward)
+                   : ntt_shape<sizeof(Word), false>(log_n, forward))
       .kernel[0]
       .split;
 }
@@ -77,7 +78,8 @@ std::shared_ptr<void> ntt_table_of(const Stream& stream, const TransformTables& 
   return tables.state().get(
       stream,
       {static_cast<int>(sizeof(Word)), plan.N(), plan.modulus().value(), plan.psi(), forward}, [&] {
-        return ntt_table(ntt_split<Word>(stream.gpu().has_clusters(), plan.N()), plan, forward);
+        return ntt_table(ntt_split<Word>(stream.gpu().has_clusters(), plan.N(), forward), plan,
+                         forward);
       });
 }
 template <class Word>

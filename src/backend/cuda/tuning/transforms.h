@@ -109,6 +109,15 @@ constexpr TransformShape ntt_shape(int log_n) {
   }
 }
 
+/// Of one direction. Inverse transforms have shapes and tables of their own where others are
+/// faster.
+template <int word_bytes, bool clusters>
+constexpr TransformShape ntt_shape(int log_n, bool forward) {
+  if (word_bytes == 4 && clusters && log_n == 16 && !forward)
+    return one_kernel({16, 6, 3, {4, 6, 6}}, 1, 3, 4, rows32());
+  return ntt_shape<word_bytes, clusters>(log_n);
+}
+
 /// While there are fewer transforms than multiprocessors, one goes over 2^k blocks where that is
 /// faster: k, or 0. With the split of ntt_shape, whose tables it reads.
 template <int word_bytes>
@@ -164,11 +173,13 @@ constexpr TransformShape fft_shape(int log_m) {
 // clang-format on
 
 /// Shapes as types, by which kernels are named. `clusters` counts only where it makes a difference.
-template <int word_bytes, int log_n, bool clusters>
+template <int word_bytes, int log_n, bool clusters, bool forward>
 struct NttTuning {
-  static constexpr bool by_cluster = ntt_shape<word_bytes, true>(log_n).kernel[0].log_cluster > 0;
-  static constexpr TransformShape shape = ntt_shape < word_bytes, clusters &&by_cluster > (log_n);
-  using Canonical = NttTuning<word_bytes, log_n, clusters && by_cluster>;
+  static constexpr bool by_cluster =
+      ntt_shape<word_bytes, true>(log_n, forward).kernel[0].log_cluster > 0;
+  static constexpr TransformShape shape = ntt_shape < word_bytes,
+                                  clusters &&by_cluster > (log_n, forward);
+  using Canonical = NttTuning<word_bytes, log_n, clusters && by_cluster, forward>;
 };
 template <int word_bytes, int log_n>
 struct FewNttTuning {
