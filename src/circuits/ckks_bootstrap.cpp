@@ -379,18 +379,29 @@ Array bootstrap(const Server& server, const Array& x, const EncodedBootstrap& wi
   if (iterations < 1 || iterations > 4)
     throw ParameterError("bootstrap: iterations = " + std::to_string(iterations) +
                          " is outside 1 … 4");
+  const unsigned depth = server.parameters().depth();
+  if (iterations > depth + 1)
+    throw NoiseError("bootstrap: " + std::to_string(iterations) + " iterations end " +
+                     std::to_string(iterations - 1) + " levels below a refresh, whose level is " +
+                     std::to_string(depth));
+  const Account& account = Access::account(server);
   Array y = refreshed(server, x, with);
   for (unsigned i = 1; i < iterations; ++i) {
-    // Eight deviations of the error stay below 1; an integer of 2^25 is left of the scale.
+    const CiphertextInfo& info = y.info();
+    // Eight deviations of the error stay below 1; an integer of 2^25 is left of the scale. The
+    // error becomes 2^-bits times what it was, and an integer of so many bits less than the scale
+    // is rounded: half of the difference makes both equal.
     constexpr double margin = 3, least = 26;
-    // The error becomes 2^-bits times what it was, and an integer of so many bits less than the
-    // scale is rounded: half of the difference makes both equal.
-    const double log2_scale = std::log2(y.info().scale);
-    const double bits = std::floor(std::min(
-        {-y.info().error - margin, log2_scale - least, (log2_scale + 1 + y.info().error) / 2}));
-    if (bits < 2 || y.info().level == 0)
-      throw NoiseError("bootstrap: an iteration more would magnify what is left by 2^" +
-                       math::text_of(bits) + " only: take parameters with a larger scale than 2^" +
+    const double log2_scale = std::log2(info.scale);
+    const double bits = std::floor(
+        std::min({-info.error - margin, log2_scale - least, (log2_scale + 1 + info.error) / 2}));
+    const double after = log2_sum(log2_sum(info.error - bits, bits - log2_scale - 1),
+                                  account.floor_of_lowering(info.level - 1));
+    if (bits < 2 || after > info.error - 1)
+      throw NoiseError("bootstrap: with iteration " + std::to_string(i + 1) +
+                       " the error would be 2^" + math::text_of(after) + " after 2^" +
+                       math::text_of(info.error) +
+                       ", less than a bit better: take parameters with a larger scale than 2^" +
                        math::text_of(log2_scale));
     y = Access::fleet(server).together(
         [&] { return corrected(server, x, y, with, static_cast<unsigned>(bits)); });

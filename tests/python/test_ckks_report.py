@@ -14,7 +14,7 @@ from support import ROOT
 pytest.importorskip("matplotlib")
 
 BOOTSTRAP = "depth=13, scale=2^40, N=65536, limbs 47 + 12, dnum 4, slots 32768, complex"
-OPERATION = "depth=30, scale=2^40, N=65536, limbs 42 of 44 + 11, dnum 4"
+OPERATION = "depth=32, scale=2^40, N=65536, limbs 45 of 47 + 12, dnum 4"
 STEPS = ("to_coefficients", "raise", "to_slots", "angles", "sine", "result")
 
 
@@ -155,6 +155,6 @@ def test_params_that_are_not_of_ckks_are_refused(report: ModuleType) -> None:
 
     with pytest.raises(ValueError, match="state no N and limbs"):
         ckks_records.shape_of("depth=1")
-    assert ckks_records.shape_of(OPERATION) == (65536, 44, 11)
+    assert ckks_records.shape_of(OPERATION) == (65536, 47, 12)
     assert ckks_records.is_full(BOOTSTRAP)
     assert not ckks_records.is_full(BOOTSTRAP.replace("32768", "256"))

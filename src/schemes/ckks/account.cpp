@@ -262,6 +262,9 @@ Account::Info Account::relinearise(const Info& a) const {
     out.error = log2_sum(out.error, noise_.key_switch(a.level) - std::log2(a.scale));
   return out;
 }
+double Account::floor_of_lowering(unsigned level) const {
+  return noise_.rounding(2) - std::log2(parameters_.scale(level));
+}
 Account::Info Account::automorphism(const Info& a) const {
   Info out = a;
   out.error = log2_sum(a.error, noise_.key_switch(a.level) - std::log2(a.scale));
@@ -378,16 +381,19 @@ Account::Info Account::refreshed(const Info& a, double log2_sine_error) const {
   const BootstrapLiteral& shape = *parameters_.literal().bootstrap;
   const double half_log2_N = 0.5 * std::log2(static_cast<double>(parameters_.N())),
                r = shape.log2_ratio, q = parameters_.log2_Q(0);
-  const unsigned depth = parameters_.depth(), polynomial = depth + shape.doublings,
-                 sine = depth + shape.sine();
+  const unsigned depth = parameters_.depth(), sine = depth + shape.sine();
   const auto scale = [&](unsigned level) { return std::log2(parameters_.scale(level)); };
   const double to_coefficients = noise_.key_switch(0) + 1 - half_log2_N - (q - r);
   const double raising = noise_.key_switch(parameters_.top()) - half_log2_N - q + r;
   const double to_slots =
       noise_.key_switch(sine) + 1 - scale(sine) + std::log2(static_cast<double>(shape.range)) + r;
-  // Doubling the angle of y multiplies its error by 4·|y|. The last doubling has the last rounding.
-  const double of_polynomial = noise_.key_switch(polynomial) + 2 - scale(polynomial) +
-                               1.8 * shape.doublings + r - std::log2(2 * std::numbers::pi);
+  // Powers of the polynomial and squares of its result are rounded at their levels. Each doubling
+  // of an angle that follows multiplies an error by up to 4. The last one has the last rounding.
+  double of_polynomial = -200;
+  for (unsigned level = depth + 1; level < sine; ++level)
+    of_polynomial = std::max(of_polynomial, noise_.key_switch(level) + 2 - scale(level) +
+                                                1.8 * std::min(level - depth, shape.doublings) + r -
+                                                std::log2(2 * std::numbers::pi));
   const double last = noise_.key_switch(depth) - scale(depth);
   Info out = a;
   out.parts = 2;

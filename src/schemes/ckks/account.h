@@ -79,6 +79,8 @@ class Account {
   Info rescale(const Info& a) const;
   /// Down to a level, at so many times its canonical scale.
   One bring(const Info& a, unsigned level, double times = 1) const;
+  /// log2 of the error that rounding adds on the way down to a level.
+  double floor_of_lowering(unsigned level) const;
   Info take(const Info& a, std::size_t count) const;
   /// log2 of a smaller bound, of what info.bound is one of. A larger one leaves that which is
   /// there.

@@ -206,10 +206,9 @@ Pattern pattern_of(unsigned main_bits, unsigned terminal_bits, unsigned least, u
 }
 
 /// Of all sizes of primes, the fewest limbs at the top level among those that miss by at most one
-/// bit; then those that miss least.
-Pattern pattern_for(const Requirements& r) {
-  const unsigned least = r.scale_bits + r.value_bits,
-                 depth = r.depth + (r.bootstrap ? BootstrapLiteral().to_coefficients : 0);
+/// bit; then those that miss least. Level 0 has `least` bits.
+Pattern pattern_for(const Requirements& r, unsigned least) {
+  const unsigned depth = r.depth + (r.bootstrap ? BootstrapLiteral().to_coefficients : 0);
   if (r.word_bits == 64) {
     Pattern out{r.scale_bits, std::min(least, 59u), 1, {}, 0};
     for (unsigned l = 0; l <= depth; ++l) out.levels.push_back({1, l});
@@ -227,6 +226,13 @@ Pattern pattern_for(const Requirements& r) {
     }
   return *best;
 }
+Pattern pattern_for(const Requirements& r) {
+  const unsigned least = r.scale_bits + r.value_bits;
+  Pattern p = pattern_for(r, least);
+  // Primes that are to have 30 bits may have a part of a bit less.
+  const bool less = r.word_bits == 32 && p.main_bits == 30 && p.levels[0].mains > 0;
+  return less ? pattern_for(r, least + 1) : p;
+}
 
 /// The levels of bootstrapping, above those of users: a scale of two primes for the sine, of one
 /// with 64-bit words. Terminal primes are larger than the maps to slots need, so they come back
@@ -241,15 +247,19 @@ void add_bootstrap(Pattern& p, const BootstrapLiteral& b, unsigned word_bits) {
   }
 }
 
-/// Special primes are larger than the chain's by this part of a bit at least: P is then 2^4 times a
-/// digit of twelve, which adds less than the division's rounding.
+/// Special primes are larger than the chain's by this part of a bit at least.
 constexpr double special_ahead = 0.35;
-/// 32-bit words: above 2^30 butterflies must reduce fully, at one and a half times the work.
-constexpr double most_bits(unsigned word_bits) { return word_bits == 64 ? 60 : 30; }
-
+/// P should be 2^3 times a digit, which then adds about as much as the division's rounding. Digits
+/// of so many primes leave that with special primes below 2^30; above it butterflies of 32-bit
+/// words must reduce fully, at one and a half times the work.
+constexpr unsigned long_digit = 8;
+double special_bound(unsigned word_bits, unsigned digit_limbs) {
+  return word_bits == 64 ? 60 : digit_limbs >= long_digit ? 30 : 31;
+}
 /// log2 of the bound of the chain's other primes.
-double main_bound(const Pattern& pattern, unsigned word_bits) {
-  return std::min(static_cast<double>(pattern.main_bits), most_bits(word_bits) - special_ahead);
+double main_bound(const Pattern& pattern, unsigned word_bits, unsigned digit_limbs) {
+  return std::min(static_cast<double>(pattern.main_bits),
+                  special_bound(word_bits, digit_limbs) - special_ahead);
 }
 
 /// With primes for bootstrapping. All keys are modulo all primes, so P is only as large as digits
@@ -281,7 +291,7 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
     add(pattern.main_bits, users);
     add(sine_bits, mains - users);
   } else {
-    add(main_bound(pattern, r.word_bits) - fewer_bits, mains);
+    add(main_bound(pattern, r.word_bits, p.digit_limbs) - fewer_bits, mains);
   }
   double digit = 0;
   for (unsigned first = 0; first < limbs; first += p.digit_limbs) {
@@ -290,9 +300,9 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
       bits += std::log2(static_cast<double>(p.chain[i]));
     digit = std::max(digit, bits);
   }
-  p.special = math::ntt_primes_below(
-      std::min(digit / p.digit_limbs + special_ahead + 0.05, most_bits(r.word_bits)), N,
-      p.digit_limbs);
+  p.special = math::ntt_primes_below(std::min(digit / p.digit_limbs + special_ahead + 0.05,
+                                              special_bound(r.word_bits, p.digit_limbs)),
+                                     N, p.digit_limbs);
   return p;
 }
 
@@ -306,9 +316,10 @@ ParameterLiteral literal_of(const Requirements& r, const Pattern& pattern, std::
   p.log2_scale = r.scale_bits;
   const unsigned mains = pattern.mains(), limbs = mains + pattern.terminals;
   p.digit_limbs = (limbs + r.dnum - 1) / r.dnum;
-  p.special = math::ntt_primes_below(most_bits(r.word_bits), N, p.digit_limbs);
+  p.special = math::ntt_primes_below(special_bound(r.word_bits, p.digit_limbs), N, p.digit_limbs);
   p.chain = math::ntt_primes(pattern.terminal_bits, N, pattern.terminals);
-  const auto others = math::ntt_primes_below(main_bound(pattern, r.word_bits), N, mains);
+  const auto others =
+      math::ntt_primes_below(main_bound(pattern, r.word_bits, p.digit_limbs), N, mains);
   p.chain.insert(p.chain.end(), others.begin(), others.end());
   return p;
 }
@@ -421,7 +432,12 @@ Parameters Parameters::choose(const Requirements& r) {
       for (const double fewer_bits : {0.0, 0.05, 0.1, 0.15})
         if (!literal)
           literal = secure([&] { return bootstrapped_literal(r, pattern, N, dnum, fewer_bits); });
-    if (literal) return create(std::move(*literal));
+    if (!literal) continue;
+    try {
+      return create(std::move(*literal));
+    } catch (const ParameterError& error) {
+      why = error.what();
+    }
   }
   reject("no parameters for depth " + std::to_string(r.depth) + " with scale_bits " +
          std::to_string(r.scale_bits) + ": " + why);

@@ -35,8 +35,8 @@ ring::Basis special_of(const ParameterLiteral& p, double bits) {
 
 /// One digit, if the special primes are together of so many bits; otherwise digits as of usual
 /// keys, over all special primes.
-void divide_in_digits(const ParameterLiteral& p, double bits, ring::KeyLayout& out) {
-  out.special = special_of(p, bits);
+void divide_in_digits(const ParameterLiteral& p, double bits, double margin, ring::KeyLayout& out) {
+  out.special = special_of(p, bits + margin);
   double sum = 0;
   for (const std::uint64_t q : p.special) sum += std::log2(static_cast<double>(q));
   if (sum >= bits) {
@@ -55,7 +55,7 @@ ring::KeyLayout layout_of(const ParameterLiteral& p, SwitchRole role) {
   ring::KeyLayout out;
   if (role == SwitchRole::to_sparse) {
     out.chain = basis_of(p, 0);
-    divide_in_digits(p, log2_of(p, out.chain), out);
+    divide_in_digits(p, log2_of(p, out.chain), 0, out);
   } else if (role == SwitchRole::low) {
     double most = 0;
     for (unsigned level = 0; level <= p.bootstrap->to_coefficients; ++level) {
@@ -64,7 +64,7 @@ ring::KeyLayout layout_of(const ParameterLiteral& p, SwitchRole role) {
       most = std::max(most, log2_of(p, basis));
     }
     // A digit that is 2^4 times smaller than their product adds less than the division's rounding.
-    divide_in_digits(p, most + 4, out);
+    divide_in_digits(p, most, 4, out);
   } else {
     const auto limbs = static_cast<unsigned>(p.chain.size());
     out.chain = ring::Basis::range(0, limbs);

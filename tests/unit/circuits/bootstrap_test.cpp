@@ -206,8 +206,45 @@ TEST(CkksBootstrap, IterationsGiveBits) {
   EXPECT_GT(bits(twice), bits(once) + 4);
   EXPECT_GT(bits(twice), 27);
   EXPECT_GT(bits(twice), -twice.info().error - 3);
+  EXPECT_LT(twice.info().error, once.info().error - 1);
   EXPECT_THROW(bootstrap(party.server, a, party.maps, 0), ParameterError);
   EXPECT_THROW(bootstrap(party.server, a, party.maps, 5), ParameterError);
+}
+
+TEST(CkksBootstrap, IterationsThatGiveNoBitsAreRefused) {
+  ParameterLiteral literal =
+      Parameters::choose({.depth = 3, .scale_bits = 30, .bootstrap = true}).literal();
+  literal.N = 1024;
+  const Party party(Parameters::create(literal, true), 512);
+  const Array a = party.server.lower(party.server.upload(party.client.encrypt(Complexes(512))), 3);
+  EXPECT_THROW(static_cast<void>(bootstrap(party.server, a, party.maps, 2)), NoiseError);
+  EXPECT_NO_THROW(static_cast<void>(bootstrap(party.server, a, party.maps)));
+}
+
+TEST(CkksBootstrap, TheStatedErrorHoldsForOtherNumbersOfDoublings) {
+  std::mt19937_64 random(9);
+  for (const unsigned doublings : {4u, 5u}) {
+    ParameterLiteral literal = Parameters::choose({.depth = 4, .bootstrap = true}).literal();
+    literal.N = 1024;
+    literal.bootstrap->doublings = doublings;
+    literal.bootstrap->degree = doublings == 4 ? 31 : 15;
+    std::optional<Parameters> parameters;
+    try {
+      parameters = Parameters::create(literal, true);
+    } catch (const ParameterError&) {
+      continue;  // the chain has fewer levels for users then
+    }
+    const Party party(*parameters, 512);
+    const Complexes x = test::random_complexes(random, 512);
+    Complexes half(x);
+    for (Complex& z : half) z /= 2;
+    const Array a = party.server.lower(party.server.upload(party.client.encrypt(half)),
+                                       party.server.parameters().least_bootstrap_level());
+    const Array y = bootstrap(party.server, a, party.maps);
+    EXPECT_GT(-std::log2(worst(party.client.decrypt_raw(party.server.download(y)), half)),
+              -y.info().error - 3)
+        << doublings;
+  }
 }
 
 /// The multiples of the modulus are sums of weight + 1 uniform numbers. Where they may be beyond

@@ -81,6 +81,7 @@ struct Multiples {
 template <int bound, int headroom, class Word>
 WHORL_HOST_DEVICE Word halve_bound(Word x, const Multiples<headroom, Word>& m) {
   constexpr int half = (bound + 1) / 2;
+  static_assert(headroom > 2, "values stay below q: there is no multiple to take off");
   if constexpr (sizeof(Word) == 4 && half == headroom / 2)
     return least_of_sum(x, m.minus_half);
   else

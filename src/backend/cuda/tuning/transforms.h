@@ -183,6 +183,8 @@ struct NttTuning {
 };
 template <int word_bytes, int log_n>
 struct FewNttTuning {
+  static_assert(few_ntt_cluster<word_bytes>(log_n) == 0 || log_n < 16,
+                "tables of both directions have one split here");
   static constexpr KernelShape many = ntt_shape<word_bytes, true>(log_n).kernel[0];
   static constexpr TransformShape shape =
       one_kernel(many.split, 1, few_ntt_cluster<word_bytes>(log_n), 4, many.padding);
