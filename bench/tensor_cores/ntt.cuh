@@ -7,6 +7,7 @@
 // 1).
 #pragma once
 
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -20,6 +21,19 @@
 namespace whorl::backend::cuda {
 
 inline constexpr unsigned tensor_threads = 256;
+
+/// The shared memory of a cluster's blocks.
+template <class T>
+struct ClusterMemory {
+  T* own;
+  __device__ __forceinline__ T* operator()([[maybe_unused]] unsigned rank) const {
+#if __CUDA_ARCH__ >= 900
+    return cooperative_groups::this_cluster().map_shared_rank(own, rank);
+#else
+    return own;
+#endif
+  }
+};
 
 /// Byte c of f, 2^8·f, 2^16·f, 2^24·f mod p: what the four bytes of a word are multiplied by.
 inline std::uint32_t byte_factors(std::uint32_t f, unsigned c,
@@ -406,8 +420,8 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
   if (active) load_whole<shape.split, 0>(x, a.in + at, unit.thread);
 #pragma unroll 1
   for (std::uint32_t i = 0; i < a.repeats; ++i) {
-    if (i > 0) unit.template exchange<1, 0>(x);
-    forward_from<headroom, shape, 0>(x, unit, a.limb);
+    if (i > 0) unit.template exchange<1, 0>(x, [] {});
+    forward_from<headroom, shape, 0>(x, unit, a.limb, NoEarlyTwiddles{});
   }
   unit.store_linear(x, a.out + at, active);
 }

@@ -26,7 +26,6 @@ void measure_ntt(TransformTuner& tuner, const std::vector<ring::NttPlan<Word>>& 
     Arguments& arguments = both[is_forward];
     arguments.out = static_cast<Word*>(tuner.output());
     arguments.in = arguments.out;
-    arguments.places.rows = static_cast<std::uint32_t>(plans.size());
     arguments.batch =
         static_cast<std::uint32_t>(batch_bytes / sizeof(Word) / plans[0].N() / plans.size());
     for (std::size_t i = 0; i < plans.size(); ++i) {
@@ -35,16 +34,17 @@ void measure_ntt(TransformTuner& tuner, const std::vector<ring::NttPlan<Word>>& 
       arguments.limbs[i] = ntt_limb(plans[i], tables.back().data());
     }
   }
+  const auto rows = static_cast<unsigned>(plans.size());
   const Run forward_run{prepare(forward),
                         [&] {
                           for (const auto& launch : forward)
-                            launch(tuner.stream(), both[true], both[true].places.rows);
+                            launch(tuner.stream(), both[true], rows);
                         },
                         0};
   const Run inverse_run{prepare(inverse),
                         [&] {
                           for (auto launch = inverse.rbegin(); launch != inverse.rend(); ++launch)
-                            (*launch)(tuner.stream(), both[false], both[false].places.rows);
+                            (*launch)(tuner.stream(), both[false], rows);
                         },
                         0};
   tuner.measure(shape, forward_run, inverse_run);
@@ -57,8 +57,8 @@ void tune_ntt(Tuner& any, unsigned bits) {
   TransformTuner tuner(any);
   tuner.fill_integers();
   for_sizes<8, 17>([&]<int log_n>() {
-    using With = typename backend::cuda::NttTuning<sizeof(Word), log_n, true, true>::Canonical;
-    using Without = typename backend::cuda::NttTuning<sizeof(Word), log_n, false, true>::Canonical;
+    using With = typename backend::cuda::NttTuning<sizeof(Word), log_n, true>::Canonical;
+    using Without = typename backend::cuda::NttTuning<sizeof(Word), log_n, false>::Canonical;
     const std::uint32_t N = 1u << log_n;
     std::vector<ring::NttPlan<Word>> plans;
     for (const std::uint64_t q : math::ntt_primes(bits, N, log_n < 14 ? 1 : 32))

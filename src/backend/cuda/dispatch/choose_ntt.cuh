@@ -34,8 +34,8 @@ Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, Word q) {
       if constexpr (few_ntt_cluster<sizeof(Word)>(log_n) > 0)
         if (many.clusters && many.few)
           return ntt_launches<Word, headroom, FewNttTuning<sizeof(Word), log_n>, forward>();
-      using With = typename NttTuning<sizeof(Word), log_n, true, forward>::Canonical;
-      using Without = typename NttTuning<sizeof(Word), log_n, false, forward>::Canonical;
+      using With = typename NttTuning<sizeof(Word), log_n, true>::Canonical;
+      using Without = typename NttTuning<sizeof(Word), log_n, false>::Canonical;
       return many.clusters ? ntt_launches<Word, headroom, With, forward>()
                            : ntt_launches<Word, headroom, Without, forward>();
     });

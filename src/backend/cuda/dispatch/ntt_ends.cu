@@ -30,7 +30,7 @@ void ntt_rows_with(const Stream& stream, const NttLimbs<Word>& limbs, const NttS
     launches.launch[launches.count - 1] = dividing_launch<Word>(many, limbs.N, largest);
   }
   for_row_launches<Word>(limbs.forward, selection, batch, {in.data, in.stride, in.first}, out,
-                         [&](NttArguments<Word>& arguments, std::size_t grid_rows) {
+                         [&](NttArguments<Word>& arguments, std::size_t rows) {
                            if (conversion != nullptr) {
                              arguments.conversion = *conversion;
                              arguments.places.in_first = static_cast<std::uint32_t>(in.first);
@@ -43,11 +43,10 @@ void ntt_rows_with(const Stream& stream, const NttLimbs<Word>& limbs, const NttS
                              first.out = in.data;
                              first.places.out_first = first.places.in_first;
                              first.places.out_stride = first.places.in_stride;
-                             launches.launch[0](stream, batch, static_cast<unsigned>(grid_rows),
-                                                first);
+                             launches.launch[0](stream, batch, first, rows, selection.parts);
                            }
-                           launches.launch[launches.count - 1](
-                               stream, batch, static_cast<unsigned>(grid_rows), arguments);
+                           launches.launch[launches.count - 1](stream, batch, arguments, rows,
+                                                               selection.parts);
                          });
 }
 

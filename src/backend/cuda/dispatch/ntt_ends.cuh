@@ -36,8 +36,8 @@ Launch<NttArguments<Word>> dividing_launch(Many many, std::uint32_t N, Word q) {
       if constexpr (few_ntt_cluster<sizeof(Word)>(log_n) > 0)
         if (many.clusters && many.few)
           return last_launch<Word, headroom, FewNttTuning<sizeof(Word), log_n>, Ends>();
-      using With = typename NttTuning<sizeof(Word), log_n, true, true>::Canonical;
-      using Without = typename NttTuning<sizeof(Word), log_n, false, true>::Canonical;
+      using With = typename NttTuning<sizeof(Word), log_n, true>::Canonical;
+      using Without = typename NttTuning<sizeof(Word), log_n, false>::Canonical;
       return many.clusters ? last_launch<Word, headroom, With, Ends>()
                            : last_launch<Word, headroom, Without, Ends>();
     });

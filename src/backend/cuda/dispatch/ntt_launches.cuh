@@ -35,10 +35,12 @@ struct Launch {
             shape.shared_elements() * sizeof(T)};
   }
 
-  void operator()(const Stream& stream, std::size_t batch, unsigned limbs,
-                  const Arguments& arguments) const {
+  void operator()(const Stream& stream, std::size_t batch, const Arguments& arguments,
+                  std::size_t rows = 1, std::size_t parts = 1) const {
     const std::size_t all_units = batch << log_parts;
-    const dim3 grid(static_cast<unsigned>((all_units + units - 1) / units), limbs), block(threads);
+    const dim3 grid(static_cast<unsigned>((all_units + units - 1) / units),
+                    static_cast<unsigned>(rows), static_cast<unsigned>(parts)),
+        block(threads);
     launch_chained(stream, name, kernel, {grid, block, shared_bytes, cluster}, arguments);
   }
 };
@@ -94,20 +96,21 @@ Launch<NttArguments<Word>> converting_launch(std::uint32_t N, Word q);
 template <class Word>
 Launch<NttArguments<Word>> dividing_launch(Many many, std::uint32_t N, Word q);
 
-/// All launches for `grid_rows` rows as `arguments` places them: the first from `in` to `out`, a
-/// second in place.
+/// All launches for `rows` rows of each part as `arguments` places them: the first from `in` to
+/// `out`, a second in place.
 template <class Word>
 void launch_all(const Stream& stream, const Launches<NttArguments<Word>>& launches,
-                std::size_t batch, std::size_t grid_rows, NttArguments<Word>& arguments) {
+                std::size_t batch, std::size_t rows, std::size_t parts,
+                NttArguments<Word>& arguments) {
   for (int i = 0; i < launches.count; ++i) {
-    launches.launch[i](stream, batch, static_cast<unsigned>(grid_rows), arguments);
+    launches.launch[i](stream, batch, arguments, rows, parts);
     arguments.in = arguments.out;
     arguments.places.in_first = arguments.places.out_first;
     arguments.places.in_stride = arguments.places.out_stride;
   }
 }
 
-/// Calls run(arguments, rows of the grid) for as many rows of each part at a time as a launch
+/// Calls run(arguments, rows of a part) for as many rows of each part at a time as a launch
 /// takes; `limbs`: those of the direction.
 template <class Word, class Run>
 void for_row_launches(const std::vector<NttLimb<Word>>& limbs, const NttSelection& selection,
@@ -118,8 +121,7 @@ void for_row_launches(const std::vector<NttLimb<Word>>& limbs, const NttSelectio
     arguments.in = in.data;
     arguments.out = out.data;
     arguments.batch = static_cast<std::uint32_t>(batch);
-    arguments.places = {static_cast<std::uint32_t>(rows),
-                        static_cast<std::uint32_t>(in.first + first),
+    arguments.places = {static_cast<std::uint32_t>(in.first + first),
                         static_cast<std::uint32_t>(in.stride),
                         static_cast<std::uint32_t>(out.first + first),
                         static_cast<std::uint32_t>(out.stride),
@@ -128,7 +130,7 @@ void for_row_launches(const std::vector<NttLimb<Word>>& limbs, const NttSelectio
                         static_cast<std::uint32_t>(first + selection.missing)};
     for (std::size_t row = 0; row < rows; ++row)
       arguments.limbs[row] = limbs[selection.limb(first + row)];
-    run(arguments, selection.parts * rows);
+    run(arguments, rows);
   }
 }
 /// The largest modulus of the rows.

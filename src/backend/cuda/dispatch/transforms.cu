@@ -64,10 +64,9 @@ Launches<FftArguments> fft_launches() {
 }
 
 template <class Word>
-Split ntt_split(bool clusters, std::uint32_t N, bool forward) {
+Split ntt_split(bool clusters, std::uint32_t N) {
   const int log_n = std::bit_width(N) - 1;
-  return (clusters ? ntt_shape<sizeof(Word), true>(log_n, forward)
-                   : ntt_shape<sizeof(Word), false>(log_n, forward))
+  return (clusters ? ntt_shape<sizeof(Word), true>(log_n) : ntt_shape<sizeof(Word), false>(log_n))
       .kernel[0]
       .split;
 }
@@ -78,8 +77,7 @@ std::shared_ptr<void> ntt_table_of(const Stream& stream, const TransformTables& 
   return tables.state().get(
       stream,
       {static_cast<int>(sizeof(Word)), plan.N(), plan.modulus().value(), plan.psi(), forward}, [&] {
-        return ntt_table(ntt_split<Word>(stream.gpu().has_clusters(), plan.N(), forward), plan,
-                         forward);
+        return ntt_table(ntt_split<Word>(stream.gpu().has_clusters(), plan.N()), plan, forward);
       });
 }
 template <class Word>
@@ -107,7 +105,7 @@ void ntt(const Stream& stream, const TransformTables& tables, NttPlans<Word> pla
       const ring::NttPlan<Word>& plan = *plans[first + l];
       arguments.limbs[l] = limb_with(plan, ntt_table_of(stream, tables, plan, forward));
     }
-    launch_all(stream, launches, batch, limbs, arguments);
+    launch_all(stream, launches, batch, limbs, 1, arguments);
   }
 }
 
@@ -136,8 +134,8 @@ void ntt_rows(const Stream& stream, const NttLimbs<Word>& limbs, bool forward,
   const auto launches = choose_ntt<Word>(Many(stream, selection.parts * selection.rows * batch),
                                          limbs.N, forward, largest_modulus(of, selection));
   for_row_launches(of, selection, batch, in, out,
-                   [&](NttArguments<Word>& arguments, std::size_t grid_rows) {
-                     launch_all(stream, launches, batch, grid_rows, arguments);
+                   [&](NttArguments<Word>& arguments, std::size_t rows) {
+                     launch_all(stream, launches, batch, rows, selection.parts, arguments);
                    });
 }
 
@@ -186,7 +184,7 @@ void fft(const Stream& stream, const TransformTables& tables, const ring::FftPla
   arguments.table = fft_table(stream, tables, plan);
   arguments.batch = static_cast<std::uint32_t>(batch);
   const auto launches = choose_fft<true>(stream.gpu().has_clusters(), plan.N());
-  for (int i = 0; i < launches.count; ++i) launches.launch[i](stream, batch, 1, arguments);
+  for (int i = 0; i < launches.count; ++i) launches.launch[i](stream, batch, arguments);
 }
 
 void ifft(const Stream& stream, const TransformTables& tables, const ring::FftPlan& plan,
@@ -203,7 +201,7 @@ void ifft(const Stream& stream, const TransformTables& tables, const ring::FftPl
   if (launches.count > 1) between = stream.allocate<FftValue>(batch * plan.M());
   arguments.to = between.data();
   for (int i = 0; i < launches.count; ++i) {
-    launches.launch[i](stream, batch, 1, arguments);
+    launches.launch[i](stream, batch, arguments);
     arguments.from = between.data();
   }
 }

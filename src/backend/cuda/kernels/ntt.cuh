@@ -6,6 +6,8 @@
 // correction is made only where the next sum would not fit (Harvey 2014 is the case of 4).
 #pragma once
 
+#include <type_traits>
+
 #include "backend/cuda/kernels/modular.cuh"
 #include "backend/cuda/kernels/split.cuh"
 
@@ -44,6 +46,18 @@ WHORL_HOST_DEVICE void load_twiddles(const Twiddle<Word>* from, Twiddle<Word> (&
 #else
   to[0] = from[0];
   to[1] = from[1];
+#endif
+}
+/// The same before a wait: the compiler leaves the load where it is written.
+template <class Word>
+WHORL_HOST_DEVICE void load_twiddles_early(const Twiddle<Word>* from, Twiddle<Word> (&to)[2]) {
+#if defined(__CUDA_ARCH__)
+  static_assert(sizeof(Word) == 4);
+  asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0].w), "=r"(to[0].shoup), "=r"(to[1].w), "=r"(to[1].shoup)
+               : "l"(from));
+#else
+  load_twiddles(from, to);
 #endif
 }
 template <class Word>
@@ -153,11 +167,64 @@ WHORL_HOST_DEVICE constexpr int inverse_bound(int entry, int k, int done) {
   return bound;
 }
 
+/// The first twiddles that a pass needs, which a thread loads before it waits for its values: for
+/// kernels with 64 words a thread, whose warps are too few to hide it otherwise.
+template <class Word, Split split, int p, bool forward>
+struct EarlyTwiddles {
+  using P = Pass<split, p>;
+  static constexpr bool some =
+      sizeof(Word) == 4 && split.log_e == 6 && p > 0 && P::outer == 0 && !split.is_cyclic(p);
+  /// Numbers of twiddles of a node: all of the first four levels of a forward pass, and the 32 (or
+  /// all) of the last level, with which an inverse pass begins.
+  static constexpr int first = forward ? 0 : 1 << (P::levels - 1);
+  static constexpr int count = !some     ? 0
+                               : forward ? 1 << (P::levels < 4 ? P::levels : 4)
+                                         : 1 << (P::levels < 6 ? P::levels - 1 : 5);
+  Twiddle<Word> w[count > 0 ? count : 1];
+
+  static WHORL_HOST_DEVICE constexpr bool has(int c) { return c >= first && c < first + count; }
+  WHORL_HOST_DEVICE void load(const NttLimb<Word>& limb, std::uint32_t thread) {
+    if constexpr (some) {
+      const auto* table = limb.table + split.table_start(p);
+      WHORL_UNROLL
+      for (int c = 0; c < count; c += 2) {
+        Twiddle<Word> two[2];
+        load_twiddles_early(table + twiddle_slot(1u << P::start, P::node(thread), first + c), two);
+        w[c] = two[0];
+        w[c + 1] = two[1];
+      }
+    }
+  }
+};
+/// In their place: none are there.
+struct NoEarlyTwiddles {
+  static WHORL_HOST_DEVICE constexpr bool has(int) { return false; }
+};
+/// Twiddles (1 << t) + g, and the next where t > 0, of a node in a pass.
+template <int start, int t, class Word, class Early>
+WHORL_HOST_DEVICE void node_twiddles(Twiddle<Word> (&w)[2], const Twiddle<Word>* table,
+                                     std::uint32_t node, int g, const Early& early) {
+  const int c = (1 << t) + g;
+  if constexpr (!std::is_same_v<Early, NoEarlyTwiddles>) {
+    if (early.has(c)) {
+      w[0] = early.w[c - early.first];
+      if constexpr (t > 0) w[1] = early.w[c + 1 - early.first];
+      return;
+    }
+  }
+  const auto* at = table + twiddle_slot(1u << start, node, c);
+  if constexpr (t == 0)
+    w[0] = load_twiddle(at);
+  else
+    load_twiddles(at, w);
+}
+
 /// Level `t` of pass p and those after it, on the registers of a thread whose first node is `node`,
 /// values below entry·q before the pass. `table`: the pass's twiddles.
-template <int headroom, Split split, int p, int entry, int t = 0, class Word>
+template <int headroom, Split split, int p, int entry, int t = 0, class Word, class Early>
 WHORL_HOST_DEVICE void forward_levels(Word (&x)[1 << split.log_e], const Twiddle<Word>* table,
-                                      std::uint32_t node, const Multiples<headroom, Word>& m) {
+                                      std::uint32_t node, const Multiples<headroom, Word>& m,
+                                      const Early& early) {
   using P = Pass<split, p>;
   if constexpr (t < P::levels) {
     constexpr int bound = forward_bound<headroom>(entry, t);
@@ -167,11 +234,7 @@ WHORL_HOST_DEVICE void forward_levels(Word (&x)[1 << split.log_e], const Twiddle
     for (int n = 0; n < 1 << P::outer; ++n) WHORL_UNROLL
     for (int g = 0; g < 1 << t; g += step) {
       Twiddle<Word> w[2];
-      const auto* at = table + twiddle_slot(1u << P::start, node + n, (1 << t) + g);
-      if constexpr (t == 0)
-        w[0] = load_twiddle(at);
-      else
-        load_twiddles(at, w);
+      node_twiddles<P::start, t>(w, table, node + n, g, early);
       WHORL_UNROLL
       for (int h = 0; h < step; ++h) WHORL_UNROLL
       for (int i = 0; i < half; ++i) {
@@ -179,7 +242,7 @@ WHORL_HOST_DEVICE void forward_levels(Word (&x)[1 << split.log_e], const Twiddle
         forward_butterfly<headroom, bound>(x[u], x[u + half], w[h], m);
       }
     }
-    forward_levels<headroom, split, p, entry, t + 1>(x, table, node, m);
+    forward_levels<headroom, split, p, entry, t + 1>(x, table, node, m, early);
   }
 }
 
@@ -207,9 +270,11 @@ WHORL_HOST_DEVICE void settle(Word (&x)[size], const Multiples<headroom, Word>& 
 /// Level `t` of pass p and those before it (an inverse goes up), values below `entry`·q on entry to
 /// the pass and below 2q (q, where headroom is 2) after it. Level 0 of pass 0 multiplies by N^-1 as
 /// well: its results are below 2q or q.
-template <int headroom, Split split, int p, int entry, int t = split.levels[p] - 1, class Word>
+template <int headroom, Split split, int p, int entry, int t = split.levels[p] - 1, class Word,
+          class Early>
 WHORL_HOST_DEVICE void inverse_levels(Word (&x)[1 << split.log_e], const Twiddle<Word>* table,
-                                      std::uint32_t node, const Multiples<headroom, Word>& m) {
+                                      std::uint32_t node, const Multiples<headroom, Word>& m,
+                                      const Early& early) {
   using P = Pass<split, p>;
   constexpr int half = 1 << (P::levels - 1 - t + P::inner);
   constexpr int done = P::levels - 1 - t;
@@ -232,11 +297,7 @@ WHORL_HOST_DEVICE void inverse_levels(Word (&x)[1 << split.log_e], const Twiddle
     for (int n = 0; n < 1 << P::outer; ++n) WHORL_UNROLL
     for (int g = 0; g < 1 << t; g += step) {
       Twiddle<Word> w[2];
-      const auto* at = table + twiddle_slot(1u << P::start, node + n, (1 << t) + g);
-      if constexpr (t == 0)
-        w[0] = load_twiddle(at);
-      else
-        load_twiddles(at, w);
+      node_twiddles<P::start, t>(w, table, node + n, g, early);
       WHORL_UNROLL
       for (int h = 0; h < step; ++h)
         inverse_group<headroom, entry, done, P::inner, 0, half>(
@@ -245,7 +306,7 @@ WHORL_HOST_DEVICE void inverse_levels(Word (&x)[1 << split.log_e], const Twiddle
     if constexpr (t == 0)
       settle<headroom, entry, P::levels, P::inner, 0>(x, m);
     else
-      inverse_levels<headroom, split, p, entry, t - 1>(x, table, node, m);
+      inverse_levels<headroom, split, p, entry, t - 1>(x, table, node, m, early);
   }
 }
 
@@ -431,9 +492,9 @@ WHORL_HOST_DEVICE constexpr int pass_bound(const Split& split, int p) {
 
 /// What a thread does between exchanges of a forward transform: pass p, and the correction after
 /// the last.
-template <int headroom, Split split, int p, class Word>
+template <int headroom, Split split, int p, class Word, class Early = NoEarlyTwiddles>
 WHORL_HOST_DEVICE void forward_pass(Word (&x)[1 << split.log_e], const NttLimb<Word>& limb,
-                                    std::uint32_t thread) {
+                                    std::uint32_t thread, const Early& early = {}) {
   constexpr int entry = pass_bound<headroom>(split, p);
   const Multiples<headroom, Word> m(limb);
   const std::uint32_t node = Pass<split, p>::node(thread);
@@ -442,7 +503,7 @@ WHORL_HOST_DEVICE void forward_pass(Word (&x)[1 << split.log_e], const NttLimb<W
     reduce_unmultiplied<headroom, split, p, entry>(x, limb);
     cyclic_pass<headroom, split, p, true>(x, limb);
   } else {
-    forward_levels<headroom, split, p, entry>(x, limb.table + split.table_start(p), node, m);
+    forward_levels<headroom, split, p, entry>(x, limb.table + split.table_start(p), node, m, early);
   }
   if constexpr (p + 1 == split.passes) {
     WHORL_UNROLL
@@ -451,9 +512,9 @@ WHORL_HOST_DEVICE void forward_pass(Word (&x)[1 << split.log_e], const NttLimb<W
   }
 }
 /// The same for an inverse transform, which takes the passes from the last to the first.
-template <int headroom, Split split, int p, class Word>
+template <int headroom, Split split, int p, class Word, class Early = NoEarlyTwiddles>
 WHORL_HOST_DEVICE void inverse_pass(Word (&x)[1 << split.log_e], const NttLimb<Word>& limb,
-                                    std::uint32_t thread) {
+                                    std::uint32_t thread, const Early& early = {}) {
   constexpr int entry = headroom == 2 || p + 1 == split.passes ? 1 : 2;
   const std::uint32_t node = Pass<split, p>::node(thread);
   if constexpr (split.is_cyclic(p)) {
@@ -463,7 +524,7 @@ WHORL_HOST_DEVICE void inverse_pass(Word (&x)[1 << split.log_e], const NttLimb<W
     reduce_unmultiplied<headroom, split, p, bounds.at[split.levels[p]][0]>(x, limb);
   } else {
     inverse_levels<headroom, split, p, entry>(x, limb.table + split.table_start(p), node,
-                                              Multiples<headroom, Word>(limb));
+                                              Multiples<headroom, Word>(limb), early);
   }
   if constexpr (p == 0) {
     WHORL_UNROLL

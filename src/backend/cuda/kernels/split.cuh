@@ -205,37 +205,41 @@ WHORL_HOST_DEVICE void load_whole(T (&x)[1 << split.log_e], const T* data, std::
   for (int i = 0; i < P::values; i += count)
     load_run<count>(x + i, data + P::base(thread) + P::offset(i));
 }
-/// Pass 0 across a cluster: `block(r)` is the shared memory of the cluster's block r, which holds
-/// the indices whose top log_cluster bits are r.
-template <KernelShape shape, class T, class Block>
-WHORL_HOST_DEVICE void store_cluster(const T (&x)[1 << shape.split.log_e], const Block& block,
-                                     std::uint32_t thread) {
-  using P = Pass<shape.split, 0>;
-  constexpr int count = 1 << (P::run < widest_run<T> ? P::run : widest_run<T>);
-  constexpr int each = P::values >> shape.log_cluster;
-  const std::uint32_t base = shape.padding.at(P::base(thread));
-  WHORL_UNROLL
-  for (int r = 0; r < 1 << shape.log_cluster; ++r) {
-    T* to = block(r) + base;
-    WHORL_UNROLL
-    for (int i = 0; i < each; i += count)
-      store_run<count>(x + r * each + i, to + shape.padding.at(P::offset(i)));
+/// A transform over a cluster's blocks. Pass 0 has columns: the block's share of the indices modulo
+/// its nodes' distance. Passes from 1 on have nodes: the indices whose top log_cluster bits are the
+/// block's number. These are the blocks and the places in their memory where others find an index;
+/// both are additive over indices without a common bit.
+template <KernelShape shape>
+struct NodeHome {
+  static WHORL_HOST_DEVICE constexpr std::uint32_t block(std::uint32_t index) {
+    return index >> shape.log_local();
   }
-}
-template <KernelShape shape, class T, class Block>
-WHORL_HOST_DEVICE void load_cluster(T (&x)[1 << shape.split.log_e], const Block& block,
+  static WHORL_HOST_DEVICE constexpr std::uint32_t place(std::uint32_t index) {
+    return shape.padding.at(index & ((1u << shape.log_local()) - 1));
+  }
+};
+template <KernelShape shape>
+struct ColumnHome {
+  static constexpr int below = Pass<shape.split, 0>::below, log_columns = below - shape.log_cluster;
+  static WHORL_HOST_DEVICE constexpr std::uint32_t block(std::uint32_t index) {
+    return (index >> log_columns) & ((1u << shape.log_cluster) - 1);
+  }
+  static WHORL_HOST_DEVICE constexpr std::uint32_t place(std::uint32_t index) {
+    return shape.padding.at(((index >> below) << log_columns) |
+                            (index & ((1u << log_columns) - 1)));
+  }
+};
+/// What pass 0 has in its columns.
+template <KernelShape shape, class T>
+WHORL_HOST_DEVICE void load_columns(T (&x)[1 << shape.split.log_e], const T* block,
                                     std::uint32_t thread) {
   using P = Pass<shape.split, 0>;
+  using Home = ColumnHome<shape>;
   constexpr int count = 1 << (P::run < widest_run<T> ? P::run : widest_run<T>);
-  constexpr int each = P::values >> shape.log_cluster;
-  const std::uint32_t base = shape.padding.at(P::base(thread));
+  const T* base = block + Home::place(P::base(thread));
   WHORL_UNROLL
-  for (int r = 0; r < 1 << shape.log_cluster; ++r) {
-    const T* from = block(r) + base;
-    WHORL_UNROLL
-    for (int i = 0; i < each; i += count)
-      load_run<count>(x + r * each + i, from + shape.padding.at(P::offset(i)));
-  }
+  for (int i = 0; i < P::values; i += count)
+    load_run<count>(x + i, base + Home::place(P::offset(i)));
 }
 
 /// A unit's elements between memory and shared memory in the order of their indices, each access of

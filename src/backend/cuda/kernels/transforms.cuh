@@ -13,28 +13,28 @@ namespace whorl::backend::cuda {
 /// Limbs of one launch: grid.y.
 inline constexpr unsigned ntt_limbs_a_launch = 64;
 
-/// Where row `row` of part `part` is: the (in_first + part·in_stride + row)-th of `in`, and
-/// likewise of `out`; a row is (batch, N). Parts are digits where `digit_limbs` is not 0: then rows
-/// of `chain` that belong to the part's own digit are left alone, `first` being the first row's
-/// number, plus how many limbs the first digit has less than the others.
+/// Where row `row` of part `part` is, which are grid.y and grid.z: the (in_first + part·in_stride +
+/// row)-th of `in`, and likewise of `out`; a row is (batch, N). Parts are digits where
+/// `digit_limbs` is not 0: then rows of `chain` that belong to the part's own digit are left alone,
+/// `first` being the first row's number, plus how many limbs the first digit has less than the
+/// others.
 struct NttPlaces {
-  std::uint32_t rows = ~0u;  ///< of a part in this launch; limbs[row] is a row's modulus
   std::uint32_t in_first = 0, in_stride = 0, out_first = 0, out_stride = 0;
   std::uint32_t digit_limbs = 0, chain = 0, first = 0;
 };
-/// The transform that a row of the launch, grid.y, works on.
+/// The transform that a block works on.
 struct NttPlace {
-  std::uint32_t part, limb;  ///< the row of the part in this launch
+  std::uint32_t part, limb;  ///< the row of the part in this launch; limbs[limb] is its modulus
   std::uint32_t in, out;     ///< rows
   bool own;                  ///< of the part's own digit
 
   __device__ __forceinline__ explicit NttPlace(const NttPlaces& places) {
-    part = blockIdx.y / places.rows;
-    limb = blockIdx.y - part * places.rows;
+    part = blockIdx.z;
+    limb = blockIdx.y;
     in = places.in_first + part * places.in_stride + limb;
     out = places.out_first + part * places.out_stride + limb;
     const std::uint32_t row = places.first + limb;
-    own = places.digit_limbs != 0 && row < places.chain && row / places.digit_limbs == part;
+    own = row < places.chain && row - part * places.digit_limbs < places.digit_limbs;
   }
 };
 
@@ -64,21 +64,26 @@ extern __shared__ unsigned char transform_memory[] __attribute__((aligned(16)));
 template <int headroom, KernelShape shape, int p, class Word>
 __device__ __forceinline__ void forward_from(Word (&x)[1 << shape.split.log_e],
                                              const Unit<shape, Word>& unit,
-                                             const NttLimb<Word>& limb) {
-  forward_pass<headroom, shape.split, p>(x, limb, unit.thread);
+                                             const NttLimb<Word>& limb, const auto& early) {
+  forward_pass<headroom, shape.split, p>(x, limb, unit.thread, early);
   if constexpr (p + 1 < shape.last) {
-    unit.template exchange<p, p + 1>(x);
-    forward_from<headroom, shape, p + 1>(x, unit, limb);
+    EarlyTwiddles<Word, shape.split, p + 1, true> next;
+    unit.template exchange<p, p + 1>(x, [&] { next.load(limb, unit.thread); });
+    forward_from<headroom, shape, p + 1>(x, unit, limb, next);
   }
 }
+/// Passes p … stop; `before_last` is called when the values of pass `stop` are in registers.
 template <int headroom, KernelShape shape, int p, int stop, class Word>
 __device__ __forceinline__ void inverse_from(Word (&x)[1 << shape.split.log_e],
                                              const Unit<shape, Word>& unit,
-                                             const NttLimb<Word>& limb) {
-  inverse_pass<headroom, shape.split, p>(x, limb, unit.thread);
+                                             const NttLimb<Word>& limb, const auto& early,
+                                             const auto& before_last) {
+  if constexpr (p == stop) before_last();
+  inverse_pass<headroom, shape.split, p>(x, limb, unit.thread, early);
   if constexpr (p > stop) {
-    unit.template exchange<p, p - 1>(x);
-    inverse_from<headroom, shape, p - 1, stop>(x, unit, limb);
+    EarlyTwiddles<Word, shape.split, p - 1, false> next;
+    unit.template exchange<p, p - 1>(x, [&] { next.load(limb, unit.thread); });
+    inverse_from<headroom, shape, p - 1, stop>(x, unit, limb, next, before_last);
   }
 }
 
@@ -122,18 +127,21 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
       if (active) fetch_early<shape>(unit, division());
     Word x[1 << shape.split.log_e] = {};
     if constexpr (shape.log_cluster > 0) {
-      cluster_arrive();
+      __shared__ std::uint64_t arrivals;
+      const ClusterExchange<shape, Word> between(unit.shared, &arrivals);
+      cluster_arrive_unused();
       load(x);
       forward_pass<headroom, shape.split, 0>(x, limb, unit.thread);
       cluster_wait();  // all blocks run: their memory may be written
-      store_cluster<shape>(x, ClusterMemory<Word>{unit.shared}, unit.thread);
-      cluster_arrive();
-      cluster_wait();
+      between.template send<0, NodeHome<shape>>(x, unit.thread);
+      EarlyTwiddles<Word, shape.split, 1, true> next;
+      next.load(limb, unit.thread);
+      between.receive();
       load_pass<shape, 1, shape.padding>(x, unit.shared, unit.thread);
-      forward_from<headroom, shape, 1>(x, unit, limb);
+      forward_from<headroom, shape, 1>(x, unit, limb, next);
     } else {
       if (active) load(x);
-      forward_from<headroom, shape, shape.first>(x, unit, limb);
+      forward_from<headroom, shape, shape.first>(x, unit, limb, NoEarlyTwiddles{});
     }
     if constexpr (Ends::divides) {
       store_divided<shape, Word>(x, unit, active, limb.q, division());
@@ -164,22 +172,26 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     const Word* const in = arguments.in + place(at.in);
     Word* const out = arguments.out + place(at.out);
     Word x[1 << shape.split.log_e] = {};
+    EarlyTwiddles<Word, shape.split, shape.last - 1, false> early;
+    early.load(limb, unit.thread);
     if constexpr (shape.last == shape.split.passes)
       unit.load_linear(x, in, active);
     else
       load_whole<shape.split, shape.last - 1>(x, in, unit.thread);
     if constexpr (shape.log_cluster > 0) {
-      inverse_from<headroom, shape, shape.last - 1, 1>(x, unit, limb);
-      store_pass<shape, 1, shape.padding>(x, unit.shared, unit.thread);
-      cluster_arrive();
+      __shared__ std::uint64_t arrivals;
+      const ClusterExchange<shape, Word> between(unit.shared, &arrivals);
+      // A block's memory may be written once its values of pass 1 are in registers.
+      inverse_from<headroom, shape, shape.last - 1, 1>(x, unit, limb, early,
+                                                       [] { cluster_arrive(); });
       cluster_wait();
-      load_cluster<shape>(x, ClusterMemory<Word>{unit.shared}, unit.thread);
-      cluster_arrive();
+      between.template send<1, ColumnHome<shape>>(x, unit.thread);
+      between.receive();
+      load_columns<shape>(x, unit.shared, unit.thread);
       inverse_pass<headroom, shape.split, 0>(x, limb, unit.thread);
       store_whole<shape.split, 0>(x, out, unit.thread);
-      cluster_wait();  // a block's memory stays until all have read it
     } else {
-      inverse_from<headroom, shape, shape.last - 1, shape.first>(x, unit, limb);
+      inverse_from<headroom, shape, shape.last - 1, shape.first>(x, unit, limb, early, [] {});
       if (active) store_whole<shape.split, shape.first>(x, out, unit.thread);
     }
   }
@@ -199,18 +211,19 @@ __device__ __forceinline__ void fft_from(FftValue (&x)[1 << shape.split.log_e],
                                          const Unit<shape, FftValue>& unit, const FftValue* table) {
   fft_pass<shape.split, p>(x, table, unit.thread);
   if constexpr (p + 1 < shape.last) {
-    unit.template exchange<p, p + 1>(x);
+    unit.template exchange<p, p + 1>(x, [] {});
     fft_from<shape, p + 1>(x, unit, table);
   }
 }
 template <KernelShape shape, int p, int stop>
 __device__ __forceinline__ void ifft_from(FftValue (&x)[1 << shape.split.log_e],
-                                          const Unit<shape, FftValue>& unit,
-                                          const FftValue* table) {
+                                          const Unit<shape, FftValue>& unit, const FftValue* table,
+                                          const auto& before_last) {
+  if constexpr (p == stop) before_last();
   ifft_pass<shape.split, p>(x, table, unit.thread);
   if constexpr (p > stop) {
-    unit.template exchange<p, p - 1>(x);
-    ifft_from<shape, p - 1, stop>(x, unit, table);
+    unit.template exchange<p, p - 1>(x, [] {});
+    ifft_from<shape, p - 1, stop>(x, unit, table, before_last);
   }
 }
 
@@ -225,13 +238,14 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     const std::size_t at = static_cast<std::size_t>(unit.transform) << shape.split.log_n;
     FftValue x[1 << shape.split.log_e] = {};
     if constexpr (shape.log_cluster > 0) {
-      cluster_arrive();
+      __shared__ std::uint64_t arrivals;
+      const ClusterExchange<shape, FftValue> between(unit.shared, &arrivals);
+      cluster_arrive_unused();
       load_folded<shape.split>(x, a.reals_in + 2 * at, unit.thread);
       fft_pass<shape.split, 0>(x, a.table, unit.thread);
       cluster_wait();  // all blocks run: their memory may be written
-      store_cluster<shape>(x, ClusterMemory<FftValue>{unit.shared}, unit.thread);
-      cluster_arrive();
-      cluster_wait();
+      between.template send<0, NodeHome<shape>>(x, unit.thread);
+      between.receive();
       load_pass<shape, 1, shape.padding>(x, unit.shared, unit.thread);
       fft_from<shape, 1>(x, unit, a.table);
     } else {
@@ -265,17 +279,18 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     else
       load_whole<shape.split, shape.last - 1>(x, a.from + at, unit.thread);
     if constexpr (shape.log_cluster > 0) {
-      ifft_from<shape, shape.last - 1, 1>(x, unit, a.table);
-      store_pass<shape, 1, shape.padding>(x, unit.shared, unit.thread);
-      cluster_arrive();
+      __shared__ std::uint64_t arrivals;
+      const ClusterExchange<shape, FftValue> between(unit.shared, &arrivals);
+      // A block's memory may be written once its values of pass 1 are in registers.
+      ifft_from<shape, shape.last - 1, 1>(x, unit, a.table, [] { cluster_arrive(); });
       cluster_wait();
-      load_cluster<shape>(x, ClusterMemory<FftValue>{unit.shared}, unit.thread);
-      cluster_arrive();
+      between.template send<1, ColumnHome<shape>>(x, unit.thread);
+      between.receive();
+      load_columns<shape>(x, unit.shared, unit.thread);
       ifft_pass<shape.split, 0>(x, a.table, unit.thread);
       store_folded<shape.split>(x, a.reals_out + 2 * at, scale, unit.thread);
-      cluster_wait();  // a block's memory stays until all have read it
     } else {
-      ifft_from<shape, shape.last - 1, shape.first>(x, unit, a.table);
+      ifft_from<shape, shape.last - 1, shape.first>(x, unit, a.table, [] {});
       if constexpr (shape.first == 0) {
         if (active) store_folded<shape.split>(x, a.reals_out + 2 * at, scale, unit.thread);
       } else {

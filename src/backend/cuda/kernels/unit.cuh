@@ -2,7 +2,8 @@
 // memory, and how its threads wait for each other.
 #pragma once
 
-#include <cooperative_groups.h>
+#include <cstdint>
+#include <cstring>
 
 #include "backend/cuda/kernels/split.cuh"
 
@@ -35,10 +36,13 @@ struct Unit {
     else
       __syncwarp();
   }
-  /// From what pass p holds to what pass `next` does.
-  template <int p, int next>
-  __device__ __forceinline__ void exchange(T (&x)[1 << shape.split.log_e]) const {
+  /// From what pass p holds to what pass `next` does. While the threads wait for each other, their
+  /// registers are free for what `meanwhile` loads.
+  template <int p, int next, class Meanwhile>
+  __device__ __forceinline__ void exchange(T (&x)[1 << shape.split.log_e],
+                                           const Meanwhile& meanwhile) const {
     store_pass<shape, p, shape.padding>(x, shared, thread);
+    meanwhile();
     wait();
     load_pass<shape, next, shape.padding>(x, shared, thread);
   }
@@ -64,22 +68,17 @@ struct Unit {
 
 // Thread-block clusters: sm_90 on. Elsewhere these compile to nothing, and no kernel runs them.
 
-/// The shared memory of a cluster's blocks.
-template <class T>
-struct ClusterMemory {
-  T* own;
-  __device__ __forceinline__ T* operator()([[maybe_unused]] unsigned rank) const {
-#if __CUDA_ARCH__ >= 900
-    return cooperative_groups::this_cluster().map_shared_rank(own, rank);
-#else
-    return own;
-#endif
-  }
-};
 /// Between them, the blocks of a cluster have all arrived.
 __device__ __forceinline__ void cluster_arrive() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+#endif
+}
+/// The same by blocks that have neither read nor written shared memory: others need not see
+/// anything. It waits for no write.
+__device__ __forceinline__ void cluster_arrive_unused() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 #endif
 }
 __device__ __forceinline__ void cluster_wait() {
@@ -87,5 +86,97 @@ __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 #endif
 }
+
+/// One exchange of all values of a transform between the blocks of a cluster. A block's memory
+/// takes what the others send and counts the bytes, so that no block waits for another's writes to
+/// be seen everywhere, and none has to stay for others to read.
+template <KernelShape shape, class T>
+class ClusterExchange {
+ public:
+  /// `arrivals`: a word of the block's own shared memory. Before the first send, the cluster's
+  /// blocks have all made this and then arrived.
+  __device__ __forceinline__ ClusterExchange(T* own, std::uint64_t* arrivals)
+      : own_(shared_address(own)), arrivals_(shared_address(arrivals)) {
+#if __CUDA_ARCH__ >= 900
+    if (threadIdx.x != 0) return;
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(arrivals_) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile(
+        "{ .reg .b64 state;\n"
+        "mbarrier.arrive.expect_tx.relaxed.cta.shared::cta.b64 state, [%0], %1; }" ::"r"(arrivals_),
+        "r"(static_cast<std::uint32_t>(sizeof(T) << shape.log_local()))
+        : "memory");
+#endif
+  }
+  /// What pass p holds, to the places and blocks of Home. A thread's offsets must decide the block.
+  template <int p, class Home>
+  __device__ __forceinline__ void send(const T (&x)[1 << shape.split.log_e],
+                                       std::uint32_t thread) const {
+#if __CUDA_ARCH__ >= 900
+    using P = Pass<shape.split, p>;
+    static_assert(P::levels >= shape.log_cluster);
+    constexpr int count = 1 << (P::run < widest_run<T> ? P::run : widest_run<T>);
+    const std::uint32_t base = own_ + Home::place(P::base(thread)) * sizeof(T);
+#pragma unroll
+    for (std::uint32_t r = 0; r < 1u << shape.log_cluster; ++r) {
+      const std::uint32_t to = address_in(r, base), arrivals = address_in(r, arrivals_);
+#pragma unroll
+      for (int i = 0; i < P::values; i += count)
+        if (Home::block(P::offset(i)) == r)
+          send_run<count>(x + i, to + Home::place(P::offset(i)) * sizeof(T), arrivals);
+    }
+#endif
+  }
+  /// Waits until the block has got all its values.
+  __device__ __forceinline__ void receive() const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "{ .reg .pred done;\n"
+        "again_%=: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], 0;\n"
+        "@!done bra again_%=; }" ::"r"(arrivals_)
+        : "memory");
+#endif
+  }
+
+ private:
+  static __device__ __forceinline__ std::uint32_t shared_address(const void* generic) {
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(generic));
+  }
+#if __CUDA_ARCH__ >= 900
+  static __device__ __forceinline__ std::uint32_t address_in(std::uint32_t block,
+                                                             std::uint32_t own) {
+    std::uint32_t there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(own), "r"(block));
+    return there;
+  }
+  template <int count>
+  static __device__ __forceinline__ void send_run(const T* x, std::uint32_t to,
+                                                  std::uint32_t arrivals) {
+    constexpr int words = count * sizeof(T) / 4;
+    std::uint32_t word[words];
+    memcpy(word, x, sizeof(word));
+    if constexpr (words == 1)
+      asm volatile(
+          "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(
+              to),
+          "r"(word[0]), "r"(arrivals)
+          : "memory");
+    else if constexpr (words == 2)
+      asm volatile(
+          "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%0], {%1, %2}, "
+          "[%3];" ::"r"(to),
+          "r"(word[0]), "r"(word[1]), "r"(arrivals)
+          : "memory");
+    else
+      asm volatile(
+          "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, "
+          "%4}, [%5];" ::"r"(to),
+          "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3]), "r"(arrivals)
+          : "memory");
+  }
+#endif
+
+  std::uint32_t own_, arrivals_;
+};
 
 }  // namespace whorl::backend::cuda

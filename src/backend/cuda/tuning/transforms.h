@@ -60,7 +60,7 @@ constexpr TransformShape ntt_shape(int log_n) {
         case 15:
           return one_kernel({15, 5, 3, {5, 5, 5}}, 1, 2, 4, rows32());
         case 16:
-          return one_kernel({16, 6, 3, {5, 5, 6}}, 1, 3, 4, rows32());
+          return one_kernel({16, 6, 3, {5, 5, 6}}, 1, 3, 4, {6, 4, 31, 0});
         case 17:
           return one_kernel({17, 5, 4, {5, 4, 4, 4}}, 1, 3, 2, rows32(8, 16));
       }
@@ -107,15 +107,6 @@ constexpr TransformShape ntt_shape(int log_n) {
         return two_kernels({17, 4, 5, {4, 3, 3, 3, 4}, 16}, 8, 2, 1, rows64());
     }
   }
-}
-
-/// Of one direction. Inverse transforms have shapes and tables of their own where others are
-/// faster.
-template <int word_bytes, bool clusters>
-constexpr TransformShape ntt_shape(int log_n, bool forward) {
-  if (word_bytes == 4 && clusters && log_n == 16 && !forward)
-    return one_kernel({16, 6, 3, {4, 6, 6}}, 1, 3, 4, rows32());
-  return ntt_shape<word_bytes, clusters>(log_n);
 }
 
 /// While there are fewer transforms than multiprocessors, one goes over 2^k blocks where that is
@@ -173,18 +164,14 @@ constexpr TransformShape fft_shape(int log_m) {
 // clang-format on
 
 /// Shapes as types, by which kernels are named. `clusters` counts only where it makes a difference.
-template <int word_bytes, int log_n, bool clusters, bool forward>
+template <int word_bytes, int log_n, bool clusters>
 struct NttTuning {
-  static constexpr bool by_cluster =
-      ntt_shape<word_bytes, true>(log_n, forward).kernel[0].log_cluster > 0;
-  static constexpr TransformShape shape = ntt_shape < word_bytes,
-                                  clusters &&by_cluster > (log_n, forward);
-  using Canonical = NttTuning<word_bytes, log_n, clusters && by_cluster, forward>;
+  static constexpr bool by_cluster = ntt_shape<word_bytes, true>(log_n).kernel[0].log_cluster > 0;
+  static constexpr TransformShape shape = ntt_shape < word_bytes, clusters &&by_cluster > (log_n);
+  using Canonical = NttTuning<word_bytes, log_n, clusters && by_cluster>;
 };
 template <int word_bytes, int log_n>
 struct FewNttTuning {
-  static_assert(few_ntt_cluster<word_bytes>(log_n) == 0 || log_n < 16,
-                "tables of both directions have one split here");
   static constexpr KernelShape many = ntt_shape<word_bytes, true>(log_n).kernel[0];
   static constexpr TransformShape shape =
       one_kernel(many.split, 1, few_ntt_cluster<word_bytes>(log_n), 4, many.padding);
