@@ -35,23 +35,26 @@ ParameterLiteral prime_a_level(std::uint32_t N, unsigned L, unsigned K, double l
   return p;
 }
 
+/// Adds so many primes to a chain without terminal ones, and levels of `a_level` of them each.
+void add_levels(ParameterLiteral& p, double bits, unsigned count, unsigned a_level) {
+  for (const std::uint64_t q : math::ntt_primes_below(bits, p.N, count, p.chain))
+    p.chain.push_back(q);
+  for (unsigned i = 0; i < count; i += a_level) {
+    const unsigned before = p.levels.empty() ? 0 : p.levels.back().mains;
+    p.levels.push_back({0, before + a_level});
+  }
+}
+
 /// TensorFHE's bootstrap of L = 34 and dnum = 5 (Table VII); the paper does not list the primes.
 /// Eight levels of 30 bits are left, and a scale of two primes for the sine.
 ParameterLiteral tensorfhe_bootstrap() {
   ParameterLiteral p;
   p.N = 65536;
   p.special = math::ntt_primes_below(31, p.N, 7);
-  const auto add = [&](double bits, unsigned count, unsigned a_level) {
-    for (const std::uint64_t q : math::ntt_primes_below(bits, p.N, count)) p.chain.push_back(q);
-    for (unsigned i = 0; i < count; i += a_level) {
-      const unsigned before = p.levels.empty() ? 0 : p.levels.back().mains;
-      p.levels.push_back({0, before + a_level});
-    }
-  };
-  add(28, 2, 2);
-  add(30, 11, 1);
-  add(29, 16, 2);
-  add(26, 6, 2);
+  add_levels(p, 28, 2, 2);
+  add_levels(p, 30, 11, 1);
+  add_levels(p, 29, 16, 2);
+  add_levels(p, 26, 6, 2);
   p.digit_limbs = 7;
   p.log2_scale = 30;
   p.bootstrap.emplace();
@@ -167,18 +170,10 @@ ParameterLiteral tensorfhe_packed_bootstrap() {
   ParameterLiteral p;
   p.N = 65536;
   p.special = math::ntt_primes_below(31, p.N, 1);
-  const auto add = [&](double bits, unsigned count, unsigned a_level) {
-    for (const std::uint64_t q : math::ntt_primes_below(bits, p.N, count, p.chain))
-      p.chain.push_back(q);
-    for (unsigned i = 0; i < count; i += a_level) {
-      const unsigned before = p.levels.empty() ? 0 : p.levels.back().mains;
-      p.levels.push_back({0, before + a_level});
-    }
-  };
-  add(28.1, 2, 2);
-  add(27.65, 32, 1);
-  add(28.1, 16, 2);
-  add(26.1, 8, 2);
+  add_levels(p, 28.1, 2, 2);
+  add_levels(p, 27.65, 32, 1);
+  add_levels(p, 28.1, 16, 2);
+  add_levels(p, 26.1, 8, 2);
   p.digit_limbs = 1;
   p.log2_scale = 27;
   p.bootstrap.emplace();
