@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "circuits/encoded.h"
 #include "circuits/linear_map.h"
 #include "circuits/matrix_layout.h"
 #include "schemes/bgv/access.h"
@@ -17,6 +18,8 @@ using circuits::MatrixLayout;
 using circuits::Steps;
 
 struct SlotMap::Storage {
+  static constexpr const char* missing = "an empty matrix was given to a server";
+
   /// Of matrices only.
   std::optional<MatrixLayout> layout;
   std::size_t rows = 0, columns = 0;
@@ -43,18 +46,7 @@ std::size_t SlotMap::bytes() const {
   return sum;
 }
 
-struct SlotMapAccess {
-  using Storage = SlotMap::Storage;
-  static SlotMap wrap(Storage storage) {
-    SlotMap out;
-    out.storage_ = std::make_shared<const Storage>(std::move(storage));
-    return out;
-  }
-  static const Storage& storage(const SlotMap& map) {
-    if (!map.storage_) throw ShapeError("an empty matrix was given to a server");
-    return *map.storage_;
-  }
-};
+using SlotMapAccess = circuits::EncodedAccess<SlotMap>;
 
 namespace {
 

@@ -155,11 +155,6 @@ void request_bootstrap(KeyRequest& request, const Parameters& p, std::uint64_t s
     request.rotations.push_back(static_cast<std::int64_t>(k));
 }
 
-const EncodedBootstrap::Storage& EncodedBootstrapAccess::storage(const EncodedBootstrap& of) {
-  if (!of.storage_) throw ShapeError("a bootstrap that is not encoded was given");
-  return *of.storage_;
-}
-
 std::uint64_t EncodedBootstrap::slots() const {
   return EncodedBootstrapAccess::storage(*this).slots;
 }

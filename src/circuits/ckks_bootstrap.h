@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "circuits/encoded.h"
 #include "lattice/rlwe/evaluator.h"
 #include "schemes/ckks/access.h"
 #include "whorl/circuits/bootstrap.h"
@@ -15,22 +16,15 @@
 namespace whorl::ckks {
 
 struct EncodedBootstrap::Storage {
+  static constexpr const char* missing = "a bootstrap that is not encoded was given";
+
   std::uint64_t slots = 1;
   std::vector<EncodedMap> to_coefficients, to_slots;
   Polynomial cosine;
   double log2_error = 0;  ///< of the sine
 };
 
-struct EncodedBootstrapAccess {
-  using Storage = EncodedBootstrap::Storage;
-  static EncodedBootstrap wrap(Storage storage) {
-    EncodedBootstrap out;
-    out.storage_ = std::make_shared<const Storage>(std::move(storage));
-    return out;
-  }
-  /// ShapeError for an object that is not encoded.
-  static const Storage& storage(const EncodedBootstrap& of);
-};
+using EncodedBootstrapAccess = circuits::EncodedAccess<EncodedBootstrap>;
 
 /// Between the first step and the sine the account knows nothing: coefficients are values plus
 /// multiples of the small modulus.

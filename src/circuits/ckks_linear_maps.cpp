@@ -8,6 +8,7 @@
 #include <string>
 
 #include "circuits/ckks_maps.h"
+#include "circuits/encoded.h"
 #include "math/text.h"
 #include "schemes/ckks/access.h"
 #include "schemes/ckks/derived.h"
@@ -135,6 +136,8 @@ MapSteps checked_steps(const LinearMap& map, SwitchRole role = SwitchRole::usual
 }  // namespace
 
 struct EncodedMap::Storage {
+  static constexpr const char* missing = "a linear map that is not encoded was given";
+
   unsigned level = 0;
   SwitchRole role = SwitchRole::usual;
   std::uint64_t period = 1, length = 1, columns = 0;
@@ -147,18 +150,7 @@ struct EncodedMap::Storage {
   }
 };
 
-struct EncodedMapAccess {
-  using Storage = EncodedMap::Storage;
-  static EncodedMap wrap(Storage storage) {
-    EncodedMap out;
-    out.storage_ = std::make_shared<const Storage>(std::move(storage));
-    return out;
-  }
-  static const Storage& storage(const EncodedMap& map) {
-    if (!map.storage_) throw ShapeError("a linear map that is not encoded was given");
-    return *map.storage_;
-  }
-};
+using EncodedMapAccess = circuits::EncodedAccess<EncodedMap>;
 
 unsigned EncodedMap::level() const { return EncodedMapAccess::storage(*this).level; }
 std::uint64_t EncodedMap::period() const { return EncodedMapAccess::storage(*this).period; }

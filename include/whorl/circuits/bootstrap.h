@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "whorl/ckks/server.h"
+#include "whorl/common.h"
 
 namespace whorl::ckks {
 
@@ -23,7 +24,7 @@ class EncodedBootstrap {
   std::size_t bytes() const;    ///< of the plaintexts on each device
 
  private:
-  friend struct EncodedBootstrapAccess;
+  friend struct circuits::EncodedAccess<EncodedBootstrap>;
   struct Storage;
   std::shared_ptr<const Storage> storage_;
 };

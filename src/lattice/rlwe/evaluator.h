@@ -191,6 +191,9 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// ShapeError for an empty array, DeviceError for another evaluator's.
   void check(const char* what, const Array& a) const;
   void check_evaluation(const char* what, const Array& a) const;
+  /// ShapeError unless there are arrays, and one of the others for each, which the names say.
+  static void check_each(const char* what, std::size_t arrays, std::size_t others,
+                         const char* name_of_others, const char* name_of_one);
   static void check_basis(const char* what, const ring::Basis& got, const ring::Basis& want);
   /// The larger of equal counts, or of which one is 1.
   static std::size_t common_count(const char* what, const Array& a, const Array& b);

@@ -118,11 +118,7 @@ Array Typed<Word>::sum_of_products(std::span<const Array> arrays, std::span<cons
                                    const ring::Basis& basis) const {
   const char* const what = "sum_of_products";
   plan_->check_basis(what, basis);
-  if (arrays.empty() || plains.size() != arrays.size())
-    throw ShapeError(std::string(what) + ": " + std::to_string(arrays.size()) + " arrays and " +
-                     std::to_string(plains.size()) +
-                     " plaintexts are given; there must be at least one array, and a plaintext for "
-                     "each");
+  this->check_each(what, arrays.size(), plains.size(), "plaintexts", "plaintext");
   return this->fleet().again([&] {
     std::vector<Array> factors;
     std::size_t count = 1;
