@@ -172,8 +172,9 @@ def plan(
 
     The function gets arrays with all methods of an `EncryptedArray`, and returns arrays, alone or
     in tuples, lists and dictionaries. It is called several times, with different parameters, and
-    must do the same each time, or decide by `level` and `parameters` only. Nothing is encrypted and
-    no key is made. Levels, scales, bounds and errors are those that a server states of the same
+    must do the same each time, or decide by `level` and `parameters` only. One thread must call all
+    of its operations; several threads may plan at a time. Nothing is encrypted and no key is
+    made. Levels, scales, bounds and errors are those that a server states of the same
     operations on inputs that were encrypted under a public key.
 
     Where the function needs more levels than parameters without bootstraps have at 128 bits of

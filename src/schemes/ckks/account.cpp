@@ -87,11 +87,14 @@ void Account::check(const Parameters& parameters, const Info& a) {
            text(parameters.log2_Q(a.level)));
 }
 
-// The coefficients of m are at most the largest of its values; 8 deviations of an error's
-// coefficient, 1/sqrt(N) of a slot's, are added.
+// 8 deviations of an error's coefficient, 1/sqrt(N) of a slot's.
+double Account::largest_error(const Info& a) const {
+  return a.error + 3 - 0.5 * std::log2(static_cast<double>(parameters_.N()));
+}
+
+// The coefficients of m are at most the largest of its values; an error's are added.
 double Account::room(const Info& a) const {
-  const double error = a.error + 3 - 0.5 * std::log2(static_cast<double>(parameters_.N()));
-  return parameters_.log2_Q(a.level) - 1 - std::log2(a.scale) - log2_sum(a.bound, error);
+  return parameters_.log2_Q(a.level) - 1 - std::log2(a.scale) - log2_sum(a.bound, largest_error(a));
 }
 
 const Account::Info& Account::fits(const char* what, const Info& a) const {
@@ -99,6 +102,14 @@ const Account::Info& Account::fits(const char* what, const Info& a) const {
     throw NoiseError(std::string(what) + ": values of up to " + power(a.bound) +
                      " are above the largest that can be decrypted, " + power(most_bound));
   if (room(a) >= 0) return a;
+  const double error = largest_error(a);
+  if (error > a.bound)
+    throw NoiseError(std::string(what) + ": errors with a standard deviation of up to " +
+                     power(a.error) + " at scale " + power(std::log2(a.scale)) +
+                     " do not fit level " + std::to_string(a.level) + ", whose modulus is " +
+                     power(parameters_.log2_Q(a.level)) +
+                     ": state a smaller error by with_error if you know one, or take parameters "
+                     "with a larger scale_bits");
   throw NoiseError(std::string(what) + ": values of up to " + power(a.bound) + " at scale " +
                    power(std::log2(a.scale)) + " do not fit level " + std::to_string(a.level) +
                    ", whose modulus is " + power(parameters_.log2_Q(a.level)) +

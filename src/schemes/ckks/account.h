@@ -143,7 +143,9 @@ class Account {
   One brought(const Info& a, unsigned level, double scale) const;
   Info prepared(const Info& a, const Preparation& by, double scale) const;
   Info met(const Info& a, const Info& b) const;
-  /// NoiseError unless the values fit the modulus.
+  /// log2 of the largest coefficient of the error, in units of the values.
+  double largest_error(const Info& a) const;
+  /// NoiseError unless the values and their errors fit the modulus; it says which of them does not.
   const Info& fits(const char* what, const Info& a) const;
 
   Parameters parameters_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schemes/ckks/account.h"
 #include "support/ckks_sets.h"
 #include "support/targets.h"
 #include "whorl/ckks.h"
@@ -247,6 +248,25 @@ TEST(Ckks, WhatDoesNotFitIsRefused) {
   a = s.multiply(a, a);
   EXPECT_THROW(static_cast<void>(s.multiply(a, a)), NoiseError);
   EXPECT_THROW(static_cast<void>(s.add(s.multiply(a, a, {true, false}), s.lower(a, 0))), Error);
+}
+
+TEST(Ckks, WhatDoesNotFitIsNamed) {
+  const Account account(test::ckks_insecure());
+  CiphertextInfo a = account.fresh(Packing::real, 1, 4, 1, true);
+  const auto said = [&](double bound, double error) -> std::string {
+    a.bound = bound;
+    a.error = error;
+    try {
+      static_cast<void>(account.scale_integer(a, 1));
+    } catch (const NoiseError& refused) {
+      return refused.what();
+    }
+    return "nothing";
+  };
+  const double most = account.parameters().log2_Q(a.level) - std::log2(a.scale);
+  EXPECT_EQ(said(0, -20), "nothing");
+  EXPECT_NE(said(most + 5, -20).find("values of up to"), std::string::npos);
+  EXPECT_NE(said(0, most + 5).find("errors with a standard deviation"), std::string::npos);
 }
 
 TEST(Ckks, BatchesInTheHostsMemory) {
