@@ -1,16 +1,12 @@
 // What a dry run says before there is a key is what a server says of ciphertexts.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <complex>
 #include <functional>
-#include <latch>
 #include <map>
-#include <numeric>
 #include <set>
 #include <span>
 #include <string>
-#include <thread>
 #include <typeinfo>
 #include <utility>
 #include <vector>
@@ -289,28 +285,6 @@ TEST(DryRun, AsksForRotationsAsTheyAreMeant) {
   static_cast<void>(dry.server().rotate(x, 13));
   EXPECT_EQ(dry.asked().rotations, (std::vector<std::int64_t>{5, -1}));
   EXPECT_EQ(dry.asked().relinearise, 2u);
-}
-
-TEST(DryRun, ServesSeveralThreads) {
-  const DryRun dry(test::ckks_insecure());
-  const Array x = dry.fresh(Packing::real, 1, 256, 1);
-  constexpr int threads = 4, each = 31;
-  std::latch start(threads);
-  std::vector<std::thread> running;
-  for (int t = 0; t < threads; ++t)
-    running.emplace_back([&, t] {
-      start.arrive_and_wait();
-      for (int i = 1; i <= each; ++i) {
-        static_cast<void>(dry.server().rotate(x, 1 + i * threads + t));
-        static_cast<void>(dry.asked());
-      }
-    });
-  for (std::thread& thread : running) thread.join();
-  std::vector<std::int64_t> wanted(threads * each);
-  std::iota(wanted.begin(), wanted.end(), 1 + threads);
-  std::vector<std::int64_t> got = dry.asked().rotations;
-  std::ranges::sort(got);
-  EXPECT_EQ(got, wanted);
 }
 
 TEST(DryRun, HasNoCiphertexts) {
