@@ -87,7 +87,9 @@ struct Requirements {
   /// bits and more.
   unsigned word_bits = 32;
   /// Whether ciphertexts can be refreshed. Then `depth` counts the levels between refreshes; the
-  /// three levels from which slots are moved to coefficients come below them.
+  /// three levels from which slots are moved to coefficients come below them. The ratio of values
+  /// to the modulus (BootstrapLiteral::log2_ratio) is 13.5, or as much less as the sine's scale
+  /// takes beside a large scale.
   bool bootstrap = false;
 };
 

@@ -308,7 +308,9 @@ def parameters(
             `scale_bits` of 46 and more.
         bootstrap: whether ciphertexts can be refreshed (`Server.bootstrap`). `depth` then counts
             the products between two refreshes, and the property `depth` of the result is larger:
-            `least_bootstrap_level` levels come below them. The ring has N = 65536 at least.
+            `least_bootstrap_level` levels come below them. The ring has N = 65536 at least. With
+            scales above 2^47 or so there is less room for the sine's scale: values are a larger
+            part of the modulus, and the error is larger (`bootstrap["log2_ratio"]`).
         literal: a mapping with the fields of `ParameterLiteral`, for primes of your own. It stands
             alone: `ParameterError` if an argument above is given too.
         allow_insecure: accept a literal or a named set that is estimated under 128 bits.

@@ -78,6 +78,8 @@ void check_levels(const ParameterLiteral& p) {
   }
 }
 
+constexpr double least_log2_ratio = 6;
+
 void check_bootstrap(const ParameterLiteral& p) {
   const BootstrapLiteral& b = *p.bootstrap;
   check_range("bootstrap.weight", b.weight, 8, 64);
@@ -87,7 +89,7 @@ void check_bootstrap(const ParameterLiteral& p) {
   check_range("bootstrap.degree", b.degree, 3, 127);
   check_range("bootstrap.doublings", b.doublings, 1, 6);
   check_range("bootstrap.series", b.series, 0, 1);
-  if (!(b.log2_ratio >= 6 && b.log2_ratio <= 20))
+  if (!(b.log2_ratio >= least_log2_ratio && b.log2_ratio <= 20))
     reject("bootstrap.log2_ratio = " + math::text_of(b.log2_ratio) + " is outside 6 … 20");
   if (p.levels.size() <= b.above() + b.to_coefficients)
     reject("there are " + std::to_string(p.levels.size()) + " levels; bootstrapping needs " +
@@ -432,11 +434,16 @@ Parameters Parameters::choose(const Requirements& r) {
       for (const double fewer_bits : {0.0, 0.05, 0.1, 0.15})
         if (!literal)
           literal = secure([&] { return bootstrapped_literal(r, pattern, N, dnum, fewer_bits); });
-    if (!literal) continue;
-    try {
-      return create(std::move(*literal));
-    } catch (const ParameterError& error) {
-      why = error.what();
+    // Scales of a long chain may grow on the way up; then the sine's last one has room for a
+    // smaller ratio only.
+    while (literal) {
+      try {
+        return create(*literal);
+      } catch (const ParameterError& error) {
+        why = error.what();
+      }
+      if (!literal->bootstrap || (literal->bootstrap->log2_ratio -= 0.5) < least_log2_ratio)
+        literal.reset();
     }
   }
   reject("no parameters for depth " + std::to_string(r.depth) + " with scale_bits " +
@@ -540,10 +547,11 @@ std::string Parameters::describe() const {
   if (literal().bootstrap) {
     std::snprintf(out, sizeof out,
                   "bootstrapping from level %u and above: %u levels to coefficients, %u for the "
-                  "sine, %u to slots\nsparse secret of weight %u, at least %.0f bits of security; "
+                  "sine, %u to slots; values are 2^-%g of the modulus\nsparse secret of weight %u, at least %.0f bits of security; "
                   "a refresh fails with a probability of at most 2^%.0f\n",
                   literal().bootstrap->to_coefficients, literal().bootstrap->to_coefficients,
                   literal().bootstrap->sine(), literal().bootstrap->to_slots,
+                  literal().bootstrap->log2_ratio,
                   literal().bootstrap->weight, sparse_security_bits(), log2_failure());
     text += out;
   }

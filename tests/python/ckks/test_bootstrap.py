@@ -263,12 +263,32 @@ def test_parameters() -> None:
         assert "bootstrap" in text or "refreshed from level 3" in text
         assert f"{p.log2_Q(p.top):.0f} + {p.log2_P:.0f} bits" in text
     assert "bootstrapping from level 3" in p.describe()
+    assert "values are 2^-13.5 of the modulus" in p.describe()
     usual = parameters(depth=2)
     assert usual.bootstrap is None and usual.top == usual.depth and usual != p
     with pytest.raises(whorl.ParameterError, match="bootstrap: 1 is not a bool"):
         parameters(bootstrap=1)  # type: ignore[arg-type]
     with pytest.raises(whorl.ParameterError, match=r"no parameters for depth 2 .* N = 32768"):
         parameters(depth=2, N=32768, bootstrap=True)
+
+
+def test_large_scales_leave_a_smaller_ratio() -> None:
+    """The sine's last scale must stay below 2^61."""
+    ratios = []
+    for scale_bits in (47, 48, 50):
+        p = parameters(depth=13, scale_bits=scale_bits, bootstrap=True)
+        assert p.bootstrap is not None
+        ratios.append(p.bootstrap["log2_ratio"])
+        assert f"values are 2^-{ratios[-1]:g} of the modulus" in p.describe()
+        assert p.scale(p.depth + 1) < 2**61
+    assert ratios[0] == 13.5 and min(ratios) >= 6
+    assert ratios[1] < 13  # what there would be room for if no scale grew on the way up
+    small = parameters(literal={**p.literal(), "N": 2048}, allow_insecure=True)
+    client = ckks.Client(small)
+    server = Server(client.evaluation_keys(bootstrap=[16]), device="cpu", threads=1)
+    values = np.cos(np.arange(16))
+    y = server.upload(client.encrypt(values)).lower(small.least_bootstrap_level).bootstrap()
+    assert np.abs(client.decrypt(y, raw=True) - values).max() < 8 * y.error < 2**-15
 
 
 def test_literals(kit: CkksKit) -> None:
