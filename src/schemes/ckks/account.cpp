@@ -394,8 +394,10 @@ Account::Info Account::refreshed(const Info& a, double log2_sine_error) const {
                r = shape.log2_ratio, q = parameters_.log2_Q(0);
   const unsigned depth = parameters_.depth(), sine = depth + shape.sine();
   const auto scale = [&](unsigned level) { return std::log2(parameters_.scale(level)); };
-  const double to_coefficients = noise_.key_switch(0) + 1 - half_log2_N - (q - r);
-  const double raising = noise_.key_switch(parameters_.top()) - half_log2_N - q + r;
+  const double to_coefficients = noise_.low_key_switch() + 1 - half_log2_N - (q - r);
+  const double raising =
+      log2_sum(noise_.to_sparse_key_switch(), noise_.key_switch(parameters_.top())) - half_log2_N -
+      q + r;
   const double to_slots =
       noise_.key_switch(sine) + 1 - scale(sine) + std::log2(static_cast<double>(shape.range)) + r;
   // Powers of the polynomial and squares of its result are rounded at their levels. Each doubling
