@@ -547,12 +547,13 @@ std::string Parameters::describe() const {
   if (literal().bootstrap) {
     std::snprintf(out, sizeof out,
                   "bootstrapping from level %u and above: %u levels to coefficients, %u for the "
-                  "sine, %u to slots; values are 2^-%g of the modulus\nsparse secret of weight %u, at least %.0f bits of security; "
+                  "sine, %u to slots; values are 2^-%g of the modulus\nsparse secret of weight %u, "
+                  "at least %.0f bits of security; "
                   "a refresh fails with a probability of at most 2^%.0f\n",
                   literal().bootstrap->to_coefficients, literal().bootstrap->to_coefficients,
                   literal().bootstrap->sine(), literal().bootstrap->to_slots,
-                  literal().bootstrap->log2_ratio,
-                  literal().bootstrap->weight, sparse_security_bits(), log2_failure());
+                  literal().bootstrap->log2_ratio, literal().bootstrap->weight,
+                  sparse_security_bits(), log2_failure());
     text += out;
   }
   return text;
