@@ -19,7 +19,10 @@ struct StructFields<ckks::BootstrapLiteral> {
                                      Field{5, "bootstrap.degree", &Shape::degree},
                                      Field{6, "bootstrap.doublings", &Shape::doublings},
                                      Field{7, "bootstrap.log2_ratio", &Shape::log2_ratio},
-                                     Field{8, "bootstrap.series", &Shape::series}};
+                                     Field{8, "bootstrap.series", &Shape::series},
+                                     Field{9, "bootstrap.arcsine", &Shape::arcsine},
+                                     Field{10, "bootstrap.coefficients_last",
+                                           &Shape::coefficients_last}};
 };
 
 /// Levels are pairs of u32: terminals, mains.

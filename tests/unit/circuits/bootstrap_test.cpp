@@ -123,6 +123,62 @@ TEST(CkksBootstrap, EveryMessageInEveryNumberOfSlotsFromEveryLevel) {
       }
 }
 
+/// What the result states of the worst slot, in bits, and what there is, of every message in every
+/// number of slots from every level.
+void expect_stated_bounds(const Parameters& p, double least_bits) {
+  const unsigned depth = p.depth(), least = p.least_bootstrap_level();
+  const std::vector<std::uint64_t> all = test::all_numbers_of_slots(p);
+  const test::Refresher refresher(p, all);
+  std::mt19937_64 random(9);
+  unsigned level = least;
+  for (const auto& [slots, maps] : refresher.maps)
+    for (const bool real : {false, true})
+      for (const auto& [name, values] : test::messages(random, slots, 2, real)) {
+        const EncryptOptions how{.length = static_cast<std::size_t>(slots)};
+        std::vector<double> reals;
+        for (const Complex& z : values) reals.push_back(z.real());
+        const Array x = refresher.server.lower(
+            refresher.server.upload(real ? refresher.client.encrypt(reals, how)
+                                         : refresher.client.encrypt(values, how)),
+            level);
+        const Array y = bootstrap(refresher.server, x, maps);
+        const std::string what = name + ", " + std::to_string(slots) + " slots, level " +
+                                 std::to_string(level) + (real ? ", real" : "");
+        EXPECT_EQ(y.info().level, depth);
+        EXPECT_EQ(y.info().scale, p.scale(depth));
+        EXPECT_EQ(y.info().packing, x.info().packing);
+        EXPECT_EQ(y.info().count, 2u);
+        const Complexes got = refresher.client.decrypt_raw(refresher.server.download(y));
+        double most = 0;
+        for (std::size_t i = 0; i < values.size(); ++i)
+          most = std::max(most, std::abs(got[i] - (real ? values[i].real() : values[i])));
+        EXPECT_LT(most, 8 * std::exp2(y.info().error)) << what;
+        EXPECT_GT(most, std::exp2(y.info().error - 9)) << what;
+        EXPECT_LT(most, std::exp2(-least_bits)) << what;
+        level = level == depth ? least : level + 1;
+      }
+}
+
+Parameters insecure(Requirements needs, std::uint32_t N) {
+  needs.bootstrap = true;
+  ParameterLiteral literal = Parameters::choose(needs).literal();
+  literal.N = N;
+  return Parameters::create(literal, true);
+}
+
+TEST(CkksBootstrap, CoefficientsLast) {
+  expect_stated_bounds(insecure({.depth = 4, .coefficients_last = true}, 1024), 18);
+}
+
+TEST(CkksBootstrap, ArcsineOfTheSine) {
+  expect_stated_bounds(insecure({.depth = 4, .scale_bits = 50, .arcsine = 7}, 1024), 30);
+}
+
+TEST(CkksBootstrap, CoefficientsLastWithAnArcsine) {
+  expect_stated_bounds(
+      insecure({.depth = 4, .scale_bits = 50, .coefficients_last = true, .arcsine = 7}, 1024), 28);
+}
+
 /// In a small ring the error is the sine's, which is the same each time. (In a large one it is
 /// noise, of which ten add up to three.)
 TEST(CkksBootstrap, TenInARowAddUpTheirErrors) {
