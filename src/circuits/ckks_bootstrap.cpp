@@ -208,9 +208,8 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots) {
                 std::log2(p.scale(shape.to_coefficients)) + input_bits, in, SwitchRole::low);
   } else {
     // Values were refreshed as if their scale were 2^in; they are as much larger.
-    const double log2_scale = std::log2(p.scale(0)) +
-                              std::log2(static_cast<double>(raised_by(p))) - in +
-                              std::log2(p.scale(result_level(p)));
+    const double log2_scale = std::log2(p.scale(0)) + std::log2(static_cast<double>(raised_by(p))) -
+                              in + std::log2(p.scale(result_level(p)));
     const double log2_target = std::log2(p.scale(p.depth()));
     out.to_real_coefficients =
         encoded({with_half_of_first(to_coefficients[0])}, result_level(p), log2_scale,
@@ -349,9 +348,9 @@ Array BootstrapSteps::values(const Array& cosines, const CiphertextInfo& low) co
     return server_.add_scalar(Access::relinearised_and_rescaled(server_, joined(square(cosines))),
                               -one);
   }
-  return joined(server_.lower(
-      server_.with_bound(evaluate(server_, doubled(cosines), with_.arcsine), 1),
-      result_level(server_.parameters())));
+  return joined(
+      server_.lower(server_.with_bound(evaluate(server_, doubled(cosines), with_.arcsine), 1),
+                    result_level(server_.parameters())));
 }
 
 Array BootstrapSteps::result(const Array& cosines, const CiphertextInfo& low) const {

@@ -71,9 +71,7 @@ class BootstrapSteps {
   Array result(const Array& cosines, const CiphertextInfo& low) const;
 
  private:
-  bool last() const {
-    return server_.parameters().literal().bootstrap->coefficients_last != 0;
-  }
+  bool last() const { return server_.parameters().literal().bootstrap->coefficients_last != 0; }
   lattice::rlwe::Array through(lattice::rlwe::Array x, std::span<const EncodedMap> maps) const;
   lattice::rlwe::Array image(const lattice::rlwe::Array& x, std::uint32_t g) const;
   /// KeyMismatchError if the client made none.

@@ -53,8 +53,10 @@ const SlopeRange& relative_slopes() {
 
 /// Slope to leave a family of rows (one secret, one modulus) with, downwards or upwards: its own or
 /// mere proportion (bits / n), whichever is more cautious. Of a single row, the one that the whole
-/// table shows.
+/// table shows. Upwards none for a sparse secret: its coefficients can be guessed, which grows with
+/// log n only.
 double slope_beyond(std::span<const Row> family, bool downwards) {
+  if (!downwards && family.front().secret == SecretKind::sparse32) return 0;
   const Row& edge = downwards ? family.front() : family.back();
   double cautious = edge.bits / edge.n;
   if (family.size() == 1)

@@ -27,10 +27,12 @@ struct LevelPrimes {
 /// ACNS 2022), so that multiples of the small modulus are added; the coefficients are moved back to
 /// the slots, where a polynomial takes the multiples off. docs/adr/0005 has the polynomial. With
 /// coefficients_last the modulus is raised first, from level 0, and the slots that are then
-/// coefficients of the message are moved to coefficients at the end, at levels above those of users.
+/// coefficients of the message are moved to coefficients at the end, at levels above those of
+/// users.
 struct BootstrapLiteral {
-  std::uint32_t weight = 32;  ///< coefficients of the sparse secret that are 1 or -1, 8 … 64
-  std::uint32_t range = 16;   ///< multiples of the modulus are below this, 2 … 32
+  /// Coefficients of the sparse secret that are 1 or -1, 8 … 192. More of them want a larger range.
+  std::uint32_t weight = 32;
+  std::uint32_t range = 16;           ///< multiples of the modulus are below this, 2 … 64
   std::uint32_t to_coefficients = 3;  ///< levels from slots to coefficients, 1 … 6
   std::uint32_t to_slots = 4;         ///< levels back, 1 … 6
   std::uint32_t degree = 31;          ///< of the polynomial, 3 … 127

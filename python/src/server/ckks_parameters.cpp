@@ -49,8 +49,8 @@ void bind_ckks_parameters(nb::module_& module) {
   using B = BootstrapLiteral;
   bind_fields(shape, "weight", &B::weight, "range", &B::range, "to_coefficients",
               &B::to_coefficients, "to_slots", &B::to_slots, "degree", &B::degree, "doublings",
-              &B::doublings, "log2_ratio", &B::log2_ratio, "series", &B::series, "arcsine", &B::arcsine,
-              "coefficients_last", &B::coefficients_last);
+              &B::doublings, "log2_ratio", &B::log2_ratio, "series", &B::series, "arcsine",
+              &B::arcsine, "coefficients_last", &B::coefficients_last);
 
   nb::class_<ParameterLiteral> literal(module, "ParameterLiteral");
   literal.def(nb::init<>());

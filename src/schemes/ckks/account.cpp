@@ -388,8 +388,8 @@ std::vector<double> Account::errors_of_sine(double more) const {
   double of_polynomial = -200;
   for (unsigned level = result + 1; level < argument; ++level) {
     const unsigned later = level < doubled ? 0 : std::min(level - doubled, shape.doublings);
-    of_polynomial = std::max(of_polynomial,
-                             rounding(level) + 2 + 1.8 * later + r - std::log2(2 * std::numbers::pi));
+    of_polynomial = std::max(
+        of_polynomial, rounding(level) + 2 + 1.8 * later + r - std::log2(2 * std::numbers::pi));
   }
   return {rounding(argument) + 1 + std::log2(static_cast<double>(shape.range)) + r, of_polynomial,
           rounding(result)};

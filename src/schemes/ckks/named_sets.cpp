@@ -203,6 +203,46 @@ const std::vector<NamedSet>& named_sets() {
          return Parameters::choose({.depth = 16, .scale_bits = 35, .dnum = 4, .bootstrap = true})
              .literal();
        }},
+      // Slots to coefficients last.
+      {"W128_L13_B17",
+       [] {
+         return Parameters::choose(
+                    {.depth = 13, .dnum = 4, .bootstrap = true, .coefficients_last = true})
+             .literal();
+       }},
+      // With an arcsine, in both orders.
+      {"W128_L7_B26",
+       [] {
+         return Parameters::choose(
+                    {.depth = 7, .scale_bits = 50, .dnum = 5, .bootstrap = true, .arcsine = 7})
+             .literal();
+       }},
+      {"W128_L7_B22",
+       [] {
+         return Parameters::choose({.depth = 7,
+                                    .scale_bits = 50,
+                                    .dnum = 5,
+                                    .bootstrap = true,
+                                    .coefficients_last = true,
+                                    .arcsine = 7})
+             .literal();
+       }},
+      // Of N = 2^17.
+      {"W128_L36_B19",
+       [] {
+         return Parameters::choose({.depth = 36, .N = 131072, .dnum = 4, .bootstrap = true})
+             .literal();
+       }},
+      {"W128_L22_B27",
+       [] {
+         return Parameters::choose({.depth = 22,
+                                    .scale_bits = 50,
+                                    .N = 131072,
+                                    .dnum = 4,
+                                    .bootstrap = true,
+                                    .arcsine = 7})
+             .literal();
+       }},
       // Cheddar (Choi, Kim, Ahn, ASPLOS 2026).
       {"cheddar/40", cheddar_40},
       {"cheddar/35", cheddar_35},

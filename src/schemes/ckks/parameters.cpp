@@ -85,8 +85,8 @@ void check_levels(const ParameterLiteral& p) {
 
 void check_bootstrap(const ParameterLiteral& p) {
   const BootstrapLiteral& b = *p.bootstrap;
-  check_range("bootstrap.weight", b.weight, 8, 64);
-  check_range("bootstrap.range", b.range, 2, 32);
+  check_range("bootstrap.weight", b.weight, 8, 192);
+  check_range("bootstrap.range", b.range, 2, 64);
   check_range("bootstrap.to_coefficients", b.to_coefficients, 1, 6);
   check_range("bootstrap.to_slots", b.to_slots, 1, 6);
   check_range("bootstrap.degree", b.degree, 3, 127);
@@ -144,9 +144,8 @@ Digest digest_of(const ParameterLiteral& p) {
                                         b.range, b.to_coefficients, b.to_slots, b.degree,
                                         b.doublings, std::bit_cast<std::uint64_t>(b.log2_ratio));
   const Digest served =
-      b.series == 0
-          ? fitted
-          : math::digest_of(std::string_view("whorl ckks bootstrap 2"), fitted, b.series);
+      b.series == 0 ? fitted
+                    : math::digest_of(std::string_view("whorl ckks bootstrap 2"), fitted, b.series);
   if (b.arcsine == 0 && b.coefficients_last == 0) return served;
   return math::digest_of(std::string_view("whorl ckks bootstrap 3"), served, b.arcsine,
                          b.coefficients_last);
@@ -158,13 +157,14 @@ lattice::SecurityBound security_of(const ParameterLiteral& p) {
       lattice::SecretKind::ternary);
 }
 
-/// Of the key to the sparse secret, modulo the primes of its layout. Other weights than 32 were not
-/// estimated, and have no bound.
+/// Of the key to the sparse secret, modulo the primes of its layout. Weight 32 was estimated. It
+/// bounds larger weights too: they have longer secrets, and more of them. Smaller ones have no
+/// bound.
 lattice::SecurityBound sparse_security_of(const ParameterLiteral& p, const ring::KeyLayout& of) {
-  if (p.bootstrap->weight != 32)
+  if (p.bootstrap->weight < 32)
     return {0, false,
             "no sparse secret of weight " + std::to_string(p.bootstrap->weight) +
-                " was estimated, only 32"};
+                " was estimated, only 32, which bounds larger ones"};
   double bits = 0;
   of.rows().for_each([&](unsigned i) {
     bits += std::log2(
@@ -222,10 +222,12 @@ Pattern pattern_of(unsigned main_bits, unsigned terminal_bits, unsigned least, u
 }
 
 /// log2_ratio: where the sine's error and the noise that a larger ratio magnifies are about equal.
-/// With coefficients_last noise is larger; with an arcsine the sine has no error to speak of. The
-/// sine's last scale, 2^log2_ratio/2π times that of users, must stay below 2^59.
+/// With coefficients_last noise is larger. With an arcsine of degree n the error is about
+/// (2π/2^log2_ratio)^(n + 1)/2^4, here 2^-32. The sine's last scale, 2^log2_ratio/2π times that of
+/// users, must stay below 2^59.
 double ratio_of(const Requirements& r) {
-  if (r.arcsine != 0) return std::min(8.0, 61.0 - r.scale_bits);
+  if (r.arcsine != 0)
+    return std::min(std::max(6.5, 2.65 + 28.0 / (r.arcsine + 1)), 61.0 - r.scale_bits);
   return std::min(r.coefficients_last ? 11.0 : 13.5, 61.0 - r.scale_bits);
 }
 
@@ -562,14 +564,14 @@ double log2_beyond(const ParameterLiteral& literal, double range) {
   const long double log2_tail =
       std::log2(sum) + n * std::log2(y) -
       std::lgamma(static_cast<long double>(n) + 1) / std::numbers::ln2_v<long double>;
-  return std::min(0.0, static_cast<double>(log2_tail) + 1 +
-                           std::log2(static_cast<double>(literal.N)));
+  return std::min(0.0,
+                  static_cast<double>(log2_tail) + 1 + std::log2(static_cast<double>(literal.N)));
 }
 
 std::int64_t raised_by(const Parameters& p) {
   return std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(std::exp2(p.log2_Q(0) - p.literal().bootstrap->log2_ratio -
-                                             p.literal().log2_scale)));
+      1, static_cast<std::int64_t>(
+             std::exp2(p.log2_Q(0) - p.literal().bootstrap->log2_ratio - p.literal().log2_scale)));
 }
 
 namespace {

@@ -289,7 +289,7 @@ def test_literals(kit: CkksKit) -> None:
     bare = parameters(literal=users, allow_insecure=True)
     assert bare != p and bare.bootstrap is None and bare.depth == bare.top == p.depth
     for wrong, match in (
-        ({"weight": 7}, r"bootstrap\.weight = 7 is outside 8 … 64"),
+        ({"weight": 7}, r"bootstrap\.weight = 7 is outside 8 … 192"),
         ({"weight": 32.0}, r"bootstrap\.weight: 32\.0 is not an integer"),
         ({"range": -1}, r"bootstrap\.range: -1 is outside"),
         ({"degree": 200}, r"bootstrap\.degree = 200"),
