@@ -139,7 +139,8 @@ class Parameters {
   }
   /// The highest level of all. Those above depth() are used while ciphertexts are refreshed.
   unsigned top() const { return static_cast<unsigned>(literal().levels.size()) - 1; }
-  /// The lowest level that ciphertexts can be refreshed from; ParameterError without bootstrapping.
+  /// The lowest level that ciphertexts can be refreshed from: bootstrap->to_coefficients, or 0 with
+  /// coefficients_last. ParameterError without bootstrapping.
   unsigned least_bootstrap_level() const;
   unsigned limbs() const { return static_cast<unsigned>(literal().chain.size()); }
   unsigned special() const { return static_cast<unsigned>(literal().special.size()); }

@@ -211,7 +211,7 @@ const std::vector<NamedSet>& named_sets() {
              .literal();
        }},
       // With an arcsine, in both orders.
-      {"W128_L7_B26",
+      {"W128_L7_B28",
        [] {
          return Parameters::choose(
                     {.depth = 7, .scale_bits = 50, .dnum = 5, .bootstrap = true, .arcsine = 7})
