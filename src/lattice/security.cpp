@@ -27,7 +27,8 @@ constexpr auto kRows = std::to_array<Row>({
 
 double slope(const Row& low, const Row& high) { return (high.bits - low.bits) / (high.n - low.n); }
 
-/// Growth of bits with n, as d ln(bits) / d ln(n), over all neighbouring rows of the table.
+/// Growth of bits with n, as d ln(bits) / d ln(n), over all neighbouring rows of the table but
+/// those of sparse secrets.
 struct SlopeRange {
   double smallest = 1;  // proportion
   double steepest = 1;
@@ -39,6 +40,7 @@ SlopeRange measure_relative_slopes() {
     const Row& low = kRows[i - 1];
     const Row& high = kRows[i];
     if (low.secret != high.secret || low.log2_modulus != high.log2_modulus) continue;
+    if (low.secret == SecretKind::sparse32) continue;
     const double relative = slope(low, high) * (low.n + high.n) / (low.bits + high.bits);
     range.smallest = std::min(range.smallest, relative);
     range.steepest = std::max(range.steepest, relative);
