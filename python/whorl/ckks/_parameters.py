@@ -35,8 +35,8 @@ class BootstrapLiteral(TypedDict, total=False):
     """How ciphertexts are refreshed; the field `bootstrap` of a `ParameterLiteral`."""
 
     weight: int
-    """Coefficients of the sparse secret that are 1 or -1, 8 … 192. More of them want a larger range,
-    and a higher degree. Default 32."""
+    """Coefficients of the sparse secret that are 1 or -1, 8 … 192. More of them want a larger
+    range, and a higher degree. Default 32."""
     range: int
     """The multiples of level 0's modulus that are taken off are below this, 2 … 64. Default 16."""
     to_coefficients: int
