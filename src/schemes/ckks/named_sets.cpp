@@ -181,6 +181,34 @@ ParameterLiteral tensorfhe_packed_bootstrap() {
   return p;
 }
 
+/// Of N = 2^15: one prime of 28 bits a level for users, and two of 25 bits for the sine.
+ParameterLiteral half_ring() {
+  ParameterLiteral p;
+  p.N = 32768;
+  p.special = math::ntt_primes_below(28.3, p.N, 5);
+  const auto add = [&](double bits, unsigned count, unsigned a_level) {
+    std::vector<std::uint64_t> taken = p.special;
+    taken.insert(taken.end(), p.chain.begin(), p.chain.end());
+    for (const std::uint64_t q : math::ntt_primes_below(bits, p.N, count, taken))
+      p.chain.push_back(q);
+    for (unsigned i = 0; i < count; i += a_level) {
+      const unsigned before = p.levels.empty() ? 0 : p.levels.back().mains;
+      p.levels.push_back({0, before + a_level});
+    }
+  };
+  p.bootstrap.emplace();
+  p.bootstrap->to_coefficients = 2;
+  p.bootstrap->to_slots = 2;
+  p.bootstrap->log2_ratio = 10;
+  add(25, 2, 2);
+  add(28, 4 + p.bootstrap->to_coefficients, 1);
+  add(25, 2 * p.bootstrap->sine(), 2);
+  add(25, 2 * p.bootstrap->to_slots, 2);
+  p.digit_limbs = 5;
+  p.log2_scale = 28;
+  return p;
+}
+
 }  // namespace
 
 const std::vector<NamedSet>& named_sets() {
@@ -196,6 +224,47 @@ const std::vector<NamedSet>& named_sets() {
       {"W128_L16_B16",
        [] {
          return Parameters::choose({.depth = 16, .scale_bits = 35, .dnum = 4, .bootstrap = true})
+             .literal();
+       }},
+      // Slots to coefficients last.
+      {"W128_L13_B17",
+       [] {
+         return Parameters::choose(
+                    {.depth = 13, .dnum = 4, .bootstrap = true, .coefficients_last = true})
+             .literal();
+       }},
+      // With an arcsine, in both orders.
+      {"W128_L7_B28",
+       [] {
+         return Parameters::choose(
+                    {.depth = 7, .scale_bits = 50, .dnum = 5, .bootstrap = true, .arcsine = 7})
+             .literal();
+       }},
+      {"W128_L7_B22",
+       [] {
+         return Parameters::choose({.depth = 7,
+                                    .scale_bits = 50,
+                                    .dnum = 5,
+                                    .bootstrap = true,
+                                    .coefficients_last = true,
+                                    .arcsine = 7})
+             .literal();
+       }},
+      // Of N = 2^15, and of N = 2^17.
+      {"W128_L4_B11", half_ring},
+      {"W128_L36_B19",
+       [] {
+         return Parameters::choose({.depth = 36, .N = 131072, .dnum = 4, .bootstrap = true})
+             .literal();
+       }},
+      {"W128_L22_B27",
+       [] {
+         return Parameters::choose({.depth = 22,
+                                    .scale_bits = 50,
+                                    .N = 131072,
+                                    .dnum = 4,
+                                    .bootstrap = true,
+                                    .arcsine = 7})
              .literal();
        }},
       // Cheddar (Choi, Kim, Ahn, ASPLOS 2026).
