@@ -11,7 +11,7 @@
 namespace whorl::backend::cpu {
 
 /// Coefficients of a stretch: its rows stay in the second-level cache.
-inline constexpr std::size_t rns_stretch = 4096;
+inline constexpr std::size_t rns_stretch = 1024;
 
 /// One target modulus of a base conversion, and the place of its results.
 template <class Word>

@@ -84,11 +84,32 @@ HWY_INLINE void transpose_words([[maybe_unused]] Vw<Word>* x) {
 #endif
 }
 
+/// Brings nothing nearer.
+struct NothingAhead {
+  HWY_INLINE void operator()(std::size_t) {}
+};
+/// Brings memory into the second-level cache, some lines at each call, so that butterflies hide the
+/// time that it takes.
+struct LinesAhead {
+  const char* from[kMostAhead];
+  unsigned count;
+  std::size_t at = 0, bytes;
+  HWY_INLINE explicit LinesAhead(const Ahead& ahead) : count(ahead.count), bytes(ahead.bytes) {
+    for (unsigned i = 0; i < count; ++i) from[i] = static_cast<const char*>(ahead.from[i]);
+  }
+  HWY_INLINE void operator()(std::size_t lines) {
+    for (; lines > 0 && at < bytes; --lines, at += 64)
+      for (unsigned i = 0; i < count; ++i) __builtin_prefetch(from[i] + at, 0, 2);
+  }
+};
+
 /// `levels` (1 or 2) levels over nodes first … first + count - 1 of m, which are those of
 /// `node_vectors` vectors.
-template <class Word, bool lazy, bool is_forward, int levels, class Load, class Store>
+template <class Word, bool lazy, bool is_forward, int levels, class Load, class Store,
+          class Near = NothingAhead>
 HWY_INLINE void ntt_pass(const NttTables<Word>& t, std::size_t m, std::size_t first,
-                         std::size_t count, const Load& load, const Store& store) {
+                         std::size_t count, const Load& load, const Store& store,
+                         Near&& near = {}) {
   const Butterfly<Word, lazy> butterfly(t.q);
   const Dw<Word> d;
   const Word* const roots = is_forward ? t.roots : t.inverse_roots;
@@ -118,6 +139,7 @@ HWY_INLINE void ntt_pass(const NttTables<Word>& t, std::size_t m, std::size_t fi
         for (int i = 0; i < radix / 2; ++i)
           butterfly.template inverse<true>(x[i], x[i + radix / 2], w[0], s[0]);
       for (int i = 0; i < radix; ++i) store(r + i * stride, x[i]);
+      if (r % 2 == 0) near(1);
     }
   }
 }
@@ -139,9 +161,10 @@ struct StoreWords {
 
 /// Levels within a vector, for groups first … first + count - 1 of `lanes` vectors; internal order
 /// (results transposed) unless `standard_order`.
-template <class Word, bool lazy, bool is_forward, bool standard_order, class Load, class Store>
+template <class Word, bool lazy, bool is_forward, bool standard_order, class Load, class Store,
+          class Near = NothingAhead>
 HWY_INLINE void ntt_lane_pass(const NttTables<Word>& t, std::size_t first_group, std::size_t count,
-                              const Load& load, const Store& store) {
+                              const Load& load, const Store& store, Near&& near = {}) {
   constexpr std::size_t lanes = kWords<Word>;
   const Butterfly<Word, lazy> butterfly(t.q);
   const Dw<Word> d;
@@ -168,6 +191,7 @@ HWY_INLINE void ntt_lane_pass(const NttTables<Word>& t, std::size_t first_group,
     }
     if constexpr (!is_forward || standard_order) transpose_words<Word>(x);
     for (std::size_t i = 0; i < lanes; ++i) store(group * lanes + i, x[i]);
+    near(lanes / 2);
   }
 }
 
@@ -200,18 +224,18 @@ HWY_INLINE void ntt_forward_above(const NttTables<Word>& t, const Load& load, Wo
   for (std::size_t m = 4; m < start; m *= 4) ntt_pass<Word, lazy, true, 2>(t, m, 0, m, from, to);
 }
 /// One of `blocks` blocks after those: ntt_blocks(t), or 1 for all of what is left.
-template <class Word, bool lazy, bool standard_order, class Finish>
+template <class Word, bool lazy, bool standard_order, class Finish, class Near = NothingAhead>
 HWY_INLINE void ntt_forward_block(const NttTables<Word>& t, std::size_t block, std::size_t blocks,
-                                  Word* out, const Finish& finish) {
+                                  Word* out, const Finish& finish, Near&& near = {}) {
   const LoadWords<Word> from{out};
   const StoreWords<Word> to{out};
   std::size_t m = ntt_blocks(t);
   for (; 4 * m <= t.vectors; m *= 4)
-    ntt_pass<Word, lazy, true, 2>(t, m, m / blocks * block, m / blocks, from, to);
+    ntt_pass<Word, lazy, true, 2>(t, m, m / blocks * block, m / blocks, from, to, near);
   if (2 * m <= t.vectors)
-    ntt_pass<Word, lazy, true, 1>(t, m, m / blocks * block, m / blocks, from, to);
+    ntt_pass<Word, lazy, true, 1>(t, m, m / blocks * block, m / blocks, from, to, near);
   const std::size_t groups = t.vectors / kWords<Word> / blocks;
-  ntt_lane_pass<Word, lazy, true, standard_order>(t, groups * block, groups, from, finish);
+  ntt_lane_pass<Word, lazy, true, standard_order>(t, groups * block, groups, from, finish, near);
 }
 
 /// Forward transform of residues below q read by `load`; `finish` gets results below 4q (lazy) or
