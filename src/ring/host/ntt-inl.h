@@ -6,6 +6,8 @@
 #define WHORL_RING_HOST_NTT_INL_H_
 #endif
 
+#include <utility>
+
 #include "hwy/cache_control.h"
 #include "ring/host/ntt_tables.h"
 #include "ring/host/words-inl.h"
@@ -31,7 +33,7 @@ struct Butterfly {
   /// (u, v) <- (u + w·v, u - w·v); lazy: in and out below 4q.
   template <bool same>
   HWY_INLINE void forward(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
-    Vw<Word> t = product<same>(v, w, w_shoup);
+    Vw<Word> t = whole(product<same>(v, w, w_shoup));
     if constexpr (lazy) {
       u = reduce_once(u, two_q);
       v = hn::Add(hn::Sub(u, t), two_q);
@@ -159,6 +161,32 @@ struct StoreWords {
   }
 };
 
+/// Butterfly `i` of a level of one group. Indices of x are constants everywhere, so that x stays in
+/// registers.
+template <class Word, bool lazy, bool is_forward, std::size_t level, std::size_t i>
+HWY_INLINE void lane_butterfly(const Butterfly<Word, lazy>& butterfly, const Word* w,
+                               Vw<Word>* x) {
+  constexpr std::size_t lanes = kWords<Word>, half = lanes >> (level + 1), node = i / half,
+                        u = node * 2 * half + i % half;
+  const Dw<Word> d;
+  const Word* const at = w + ((std::size_t{1} << level) - 1 + node) * 2 * lanes;
+  butterfly.template step<is_forward, false>(x[u], x[u + half], hn::Load(d, at),
+                                             hn::Load(d, at + lanes));
+}
+template <class Word, bool lazy, bool is_forward, std::size_t level, std::size_t... i>
+HWY_INLINE void lane_level(const Butterfly<Word, lazy>& butterfly, const Word* w, Vw<Word>* x,
+                           std::index_sequence<i...>) {
+  (lane_butterfly<Word, lazy, is_forward, level, i>(butterfly, w, x), ...);
+}
+template <class Word, bool lazy, bool is_forward, std::size_t... l>
+HWY_INLINE void lane_levels([[maybe_unused]] const Butterfly<Word, lazy>& butterfly,
+                            [[maybe_unused]] const Word* w, [[maybe_unused]] Vw<Word>* x,
+                            std::index_sequence<l...>) {
+  (lane_level<Word, lazy, is_forward, is_forward ? l : sizeof...(l) - 1 - l>(
+       butterfly, w, x, std::make_index_sequence<kWords<Word> / 2>()),
+   ...);
+}
+
 /// Levels within a vector, for groups first … first + count - 1 of `lanes` vectors; internal order
 /// (results transposed) unless `standard_order`.
 template <class Word, bool lazy, bool is_forward, bool standard_order, class Load, class Store,
@@ -167,7 +195,6 @@ HWY_INLINE void ntt_lane_pass(const NttTables<Word>& t, std::size_t first_group,
                               const Load& load, const Store& store, Near&& near = {}) {
   constexpr std::size_t lanes = kWords<Word>;
   const Butterfly<Word, lazy> butterfly(t.q);
-  const Dw<Word> d;
   const Word* table = is_forward ? t.forward_lanes : t.inverse_lanes;
   for (std::size_t group = first_group; group < first_group + count; ++group) {
     constexpr std::size_t words = (lanes - 1) * 2 * lanes;
@@ -177,18 +204,8 @@ HWY_INLINE void ntt_lane_pass(const NttTables<Word>& t, std::size_t first_group,
     Vw<Word> x[lanes];
     for (std::size_t i = 0; i < lanes; ++i) x[i] = load(group * lanes + i);
     if constexpr (is_forward || standard_order) transpose_words<Word>(x);
-    for (int l = 0; l < kLogWords<Word>; ++l) {
-      const int level = is_forward ? l : kLogWords<Word> - 1 - l;
-      const std::size_t half = lanes >> (level + 1);
-      for (std::size_t node = 0; node < std::size_t{1} << level; ++node) {
-        const Word* at = w + ((std::size_t{1} << level) - 1 + node) * 2 * lanes;
-        const Vw<Word> root = hn::Load(d, at), shoup = hn::Load(d, at + lanes);
-        Vw<Word>* first = x + node * 2 * half;
-        for (std::size_t i = 0; i < half; ++i) {
-          butterfly.template step<is_forward, false>(first[i], first[i + half], root, shoup);
-        }
-      }
-    }
+    lane_levels<Word, lazy, is_forward>(butterfly, w, x,
+                                        std::make_index_sequence<kLogWords<Word>>());
     if constexpr (!is_forward || standard_order) transpose_words<Word>(x);
     for (std::size_t i = 0; i < lanes; ++i) store(group * lanes + i, x[i]);
     near(lanes / 2);
