@@ -46,10 +46,12 @@ void intt_one(const NttTables<Word>& t, Word scale, Word scale_shoup, const Word
   const Dw<Word> d;
   const Vw<Word> q = hn::Set(d, t.q), n = hn::Set(d, scale), n_shoup = hn::Set(d, scale_shoup);
   ntt_inverse<Word, lazy, true>(
-      t, LoadWords<Word>{in}, out, [=](std::size_t v, Vw<Word> x) HWY_ATTR {
+      t, LoadWords<Word>{in}, out,
+      [=](std::size_t v, Vw<Word> x) HWY_ATTR {
         const Vw<Word> scaled = reduce_once(mul_shoup_lazy_same(x, n, n_shoup, q), q);
         hn::StoreU(scaled, Dw<Word>(), out + v * kWords<Word>);
-      });
+      },
+      BlockAhead<Word>{in, out});
 }
 void ntt_32(const NttTables<std::uint32_t>& t, const std::uint32_t* in, std::uint32_t* out) {
   t.q < (1u << 30) ? ntt_one<std::uint32_t, true>(t, in, out)

@@ -270,22 +270,38 @@ HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* ou
   ntt_forward<Word, lazy, standard_order>(t, load, out, StoreWords<Word>{out});
 }
 
+/// What comes ahead of block `next` of inverse transforms.
+struct NoBlockAhead {
+  HWY_INLINE NothingAhead operator()(std::size_t, std::size_t) const { return {}; }
+};
+/// The next of `words` words from `in` and of those to `out`, if there are more.
+template <class Word>
+struct BlockAhead {
+  const Word *in, *out;
+  HWY_INLINE LinesAhead operator()(std::size_t at, std::size_t words) const {
+    return LinesAhead(Ahead{{in + at, out + at}, in == out ? 1u : 2u, words * sizeof(Word)});
+  }
+};
+
 /// Inverse transform, times N, of values below 2q (lazy) or q read by `load`; what `store` gets is
 /// below 2q (lazy) or q. `data` holds intermediate results.
-template <class Word, bool lazy, bool standard_order = false, class Load, class Store>
+template <class Word, bool lazy, bool standard_order = false, class Load, class Store,
+          class Next = NoBlockAhead>
 HWY_INLINE void ntt_inverse(const NttTables<Word>& t, const Load& load, Word* data,
-                            const Store& store) {
+                            const Store& store, const Next& next = {}) {
   const LoadWords<Word> from{data};
   const StoreWords<Word> to{data};
   const std::size_t start = ntt_blocks(t), last = ntt_last(t);
   const std::size_t blocks = t.vectors > kBlockVectors<Word> ? start : 1;
+  const std::size_t words = t.N / blocks;
   for (std::size_t block = 0; block < blocks; ++block) {
+    auto near = next((block + 1) * words, block + 1 < blocks ? words : 0);
     const std::size_t groups = t.vectors / kWords<Word> / blocks;
-    ntt_lane_pass<Word, lazy, false, standard_order>(t, groups * block, groups, load, to);
+    ntt_lane_pass<Word, lazy, false, standard_order>(t, groups * block, groups, load, to, near);
     if (2 * last <= t.vectors)
-      ntt_pass<Word, lazy, false, 1>(t, last, last / blocks * block, last / blocks, from, to);
+      ntt_pass<Word, lazy, false, 1>(t, last, last / blocks * block, last / blocks, from, to, near);
     for (std::size_t m = last / 4; m >= start; m /= 4)
-      ntt_pass<Word, lazy, false, 2>(t, m, m / blocks * block, m / blocks, from, to);
+      ntt_pass<Word, lazy, false, 2>(t, m, m / blocks * block, m / blocks, from, to, near);
   }
   for (std::size_t m = start / 4; m >= 4; m /= 4)
     ntt_pass<Word, lazy, false, 2>(t, m, 0, m, from, to);
