@@ -516,6 +516,8 @@ class CpuRns final : public RnsOps<Word> {
     const std::vector<unsigned> primes = basis.indices();
     const std::size_t limbs = primes.size(), N = tables.plan().N(), part = limbs * batch * N,
                       b_part = one_b ? limbs * N : part;
+    const bool past_caches = 3 * part * sizeof(Word) >= bytes_past_caches &&
+                             reinterpret_cast<std::uintptr_t>(out) % 64 == 0;
     each_row(limbs * batch, N, host_.on().workers_for(limbs * batch * N),
              [&](std::size_t i, std::size_t from, std::size_t count) {
                const math::Montgomery<Word>& q = montgomery[primes[i / batch]];
@@ -525,7 +527,7 @@ class CpuRns final : public RnsOps<Word> {
                  const Word* const x[] = {a + first, a + part + first};
                  const Word* const y[] = {of_b, of_b + b_part};
                  Word* const to[] = {out + first, out + part + first, out + 2 * part + first};
-                 return rns_kernels<Word>().two_by_two(q, x, y, to, count);
+                 return rns_kernels<Word>().two_by_two(q, x, y, to, count, past_caches);
                }
                std::vector<const Word*> x, y;
                each_stretch(count, [&](std::size_t at, std::size_t size) {

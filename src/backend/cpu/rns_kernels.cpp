@@ -6,6 +6,7 @@
 #include "backend/cpu/by_word.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rns_kernels.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "ring/host/words-inl.h"
 #include "ring/ntt_plan.h"
@@ -87,9 +88,11 @@ struct ProductSum<std::uint32_t> {
     return V(high < cancel ? high - cancel + m.q.raw : high - cancel);
 #else
     const Dw<std::uint32_t> d;
-    const V low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even));
+    const auto cancel = [&](Vw<std::uint64_t> sum) HWY_ATTR {
+      return hn::MulEven(hn::BitCast(d, hn::MulEven(hn::BitCast(d, sum), m.inverse)), m.q);
+    };
     const V high = reduce_once(reduce_once(high_words(even, odd), m.two_q), m.q);
-    return sub_mod(high, mul_high_same(mul_low(low, m.inverse), m.q), m.q);
+    return sub_mod(high, high_words(cancel(even), cancel(odd)), m.q);
 #endif
   }
 };
@@ -215,12 +218,14 @@ void products(const math::Montgomery<Word>& m, std::span<const Word* const> a,
 }
 template <class Word>
 void products_of_two(const math::Montgomery<Word>& m, const Word* const* a, const Word* const* b,
-                     Word* const* out, std::size_t count) {
+                     Word* const* out, std::size_t count, bool past_caches) {
   const Dw<Word> d;
   const SumModulus<Word> modulus(m.modulus().value(), m.inverse());
   const Vw<Word> square = hn::Set(d, m.r_squared());
   const auto store = [&](ProductSum<Word>& sum, Word* to) HWY_ATTR {
-    hn::StoreU(mul_montgomery(sum.reduce(modulus), square, modulus.q, modulus.inverse), d, to);
+    const Vw<Word> result =
+        mul_montgomery(sum.reduce(modulus), square, modulus.q, modulus.inverse);
+    past_caches ? hn::Stream(result, d, to) : hn::StoreU(result, d, to);
   };
   const Word *const a0 = a[0], *const a1 = a[1], *const b0 = b[0], *const b1 = b[1];
   Word *const low = out[0], *const middle = out[1], *const high = out[2];
@@ -236,6 +241,7 @@ void products_of_two(const math::Montgomery<Word>& m, const Word* const* a, cons
     store(sum[1], middle + j);
     store(sum[2], high + j);
   }
+  if (past_caches) hwy::FlushStream();
 }
 
 template <class Word>
