@@ -36,8 +36,8 @@ std::shared_ptr<void> BlockCache::take(std::size_t bytes, const char* what) {
   Block block{rounded(bytes), nullptr};
   {
     const std::scoped_lock lock(mutex_);
-    // The smallest that serves; of those, the last one given back is the likeliest to be in a cache.
-    // What is more than twice as large is left for what needs it.
+    // The smallest that serves; of those, the last one given back is the likeliest to be in a
+    // cache. What is more than twice as large is left for what needs it.
     auto found = free_.rend();
     for (auto b = free_.rbegin(); b != free_.rend(); ++b)
       if (b->bytes >= block.bytes && b->bytes <= 2 * block.bytes &&

@@ -246,8 +246,8 @@ void RnsOps<Word>::run_extended_product(const Key& key, const Tables& tables,
                                         std::size_t batch, const Word* in, std::size_t parts,
                                         const CheckedScaling<Word>* added, bool onto,
                                         Word* out) const {
-  auto digits = this->queue().template allocate<Word>(
-      product.digits.size() * product.rows.size() * batch * tables.plan().N());
+  auto digits = this->queue().template allocate<Word>(product.digits.size() * product.rows.size() *
+                                                      batch * tables.plan().N());
   run_extension(tables, extension, batch, in, digits.slice().data);
   if (added)
     run_inner_product_with(key, tables, product, batch, digits.slice().data, parts, *added, onto,

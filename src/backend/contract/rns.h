@@ -197,8 +197,8 @@ class RnsOps : public Family {
   /// `out`.
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis, Input digits,
                      const ScaledTerm<Word>& added, bool onto, Output out) const;
-  /// inner_product of what `extend` makes of `in`, (basis, B, N), with the digits of the key's layout
-  /// and Lift::exact. A device may do without all digits in memory.
+  /// inner_product of what `extend` makes of `in`, (basis, B, N), with the digits of the key's
+  /// layout and Lift::exact. A device may do without all digits in memory.
   void extended_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                         std::uint32_t g, Input in, Output out) const {
     extended_product(key, tables, basis, in, {.x = {}, .over = {}, .g = g}, false, out);
@@ -281,8 +281,8 @@ class RnsOps : public Family {
                                       const Word* digits, std::size_t parts,
                                       const CheckedScaling<Word>& added, bool onto,
                                       Word* out) const;
-  /// `added` is null where nothing is added. This body makes all digits first. A device may override
-  /// it with a fused one.
+  /// `added` is null where nothing is added. This body makes all digits first. A device may
+  /// override it with a fused one.
   virtual void run_extended_product(const Key& key, const Tables& tables,
                                     const Extension& extension, const InnerProduct& product,
                                     std::size_t batch, const Word* in, std::size_t parts,

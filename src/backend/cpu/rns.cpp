@@ -256,10 +256,9 @@ void divide(const CpuRnsTables<Word>& tables, const DivisionTables<Word>& d, std
     for (std::size_t block = 0; block < blocks; ++block) {
       const std::size_t first = block * size;
       if (blocks > 1)
-        ntt_block_of(ntt, block, quotient,
-                     {{x + first, more ? more + first : x + first},
-                      more ? 2u : 1u,
-                      size * sizeof(Word)});
+        ntt_block_of(
+            ntt, block, quotient,
+            {{x + first, more ? more + first : x + first}, more ? 2u : 1u, size * sizeof(Word)});
       rns_kernels<Word>().subtract_scale(q, x + first, quotient + first, d.inverse[l],
                                          more ? more + first : nullptr, out + at + first, size);
     }
@@ -317,8 +316,7 @@ class ProductOfRows {
       ring::Ahead out{{}, 0, count * sizeof(Word)};
       std::size_t i = 0;
       const auto add = [&](const Word* row) {
-        if (i++ % shares == share && out.count < ring::kMostAhead)
-          out.from[out.count++] = row + at;
+        if (i++ % shares == share && out.count < ring::kMostAhead) out.from[out.count++] = row + at;
       };
       for (std::size_t d = 0; d < x_.size(); ++d) {
         add(b_[d]);
@@ -332,7 +330,8 @@ class ProductOfRows {
       // Results are (b, a): part 0 is what the secret does not multiply.
       Word* const out[] = {result(0), result(1)};
       const KeyProducts<Word> sums{
-          x_, {b_.data(), a_.data()},
+          x_,
+          {b_.data(), a_.data()},
           {of_.onto_ ? aside_.get() : out[0], of_.onto_ ? aside_.get() + of_.N_ : out[1]}};
       const math::Montgomery<Word>& q = of_.tables_.montgomery[prime()];
       rns_kernels<Word>().key_products(q, sums, of_.permutation_.get(), at, count);
@@ -609,9 +608,8 @@ class CpuRns final : public RnsOps<Word> {
                for (std::size_t d = 0; d < product.digits.size(); ++d)
                  x.push_back(digits + (d * items + i) * N);
                typename ProductOfRows<Word>::Row row(products, i, x);
-               each_stretch(size, [&](std::size_t from, std::size_t count) {
-                 row.make(at + from, count);
-               });
+               each_stretch(
+                   size, [&](std::size_t from, std::size_t count) { row.make(at + from, count); });
              });
   }
 

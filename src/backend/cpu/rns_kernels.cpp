@@ -81,8 +81,8 @@ struct ProductSum<std::uint32_t> {
   HWY_INLINE V reduce(const Modulus& m) const {
 #if HWY_TARGET == HWY_SCALAR
     const auto low = static_cast<std::uint32_t>(even.raw);
-    const auto high = reduce_once(
-        reduce_once(V(static_cast<std::uint32_t>(even.raw >> 32)), m.two_q), m.q).raw;
+    const auto high =
+        reduce_once(reduce_once(V(static_cast<std::uint32_t>(even.raw >> 32)), m.two_q), m.q).raw;
     const auto cancel =
         static_cast<std::uint32_t>((std::uint64_t{low * m.inverse.raw} * m.q.raw) >> 32);
     return V(high < cancel ? high - cancel + m.q.raw : high - cancel);
@@ -223,8 +223,7 @@ void products_of_two(const math::Montgomery<Word>& m, const Word* const* a, cons
   const SumModulus<Word> modulus(m.modulus().value(), m.inverse());
   const Vw<Word> square = hn::Set(d, m.r_squared());
   const auto store = [&](ProductSum<Word>& sum, Word* to) HWY_ATTR {
-    const Vw<Word> result =
-        mul_montgomery(sum.reduce(modulus), square, modulus.q, modulus.inverse);
+    const Vw<Word> result = mul_montgomery(sum.reduce(modulus), square, modulus.q, modulus.inverse);
     past_caches ? hn::Stream(result, d, to) : hn::StoreU(result, d, to);
   };
   const Word *const a0 = a[0], *const a1 = a[1], *const b0 = b[0], *const b1 = b[1];

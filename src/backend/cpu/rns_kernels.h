@@ -82,8 +82,8 @@ struct RnsKernels {
   /// out = sum_k a[k]·b[k] mod q.
   void (*sum_of_products)(const math::Montgomery<Word>& q, std::span<const Word* const> a,
                           std::span<const Word* const> b, Word* out, std::size_t count);
-  /// The products of (a[0], a[1]) and (b[0], b[1]) as polynomials of degree 1. `past_caches`: results
-  /// go to memory, without being read first; they must be aligned for every SIMD width.
+  /// The products of (a[0], a[1]) and (b[0], b[1]) as polynomials of degree 1. `past_caches`:
+  /// results go to memory, without being read first; they must be aligned for every SIMD width.
   void (*two_by_two)(const math::Montgomery<Word>& q, const Word* const* a, const Word* const* b,
                      Word* const* out, std::size_t count, bool past_caches);
   /// Results at … at + count - 1 of N.

@@ -271,8 +271,8 @@ std::vector<Array> Typed<Word>::turned(const Pieces& pieces, const Array& a,
   template auto Typed<Word>::product_of(const Site&, const PreparedKey&, const ring::Basis&,       \
                                         std::uint32_t, const Buffer&) const->Buffer;               \
   template auto Typed<Word>::product_of(const Site&, const PreparedKey&, const ring::Basis&,       \
-                                        ConstSlice, const backend::ScaledTerm<Word>&) const        \
-      ->Buffer;                                                                                    \
+                                        ConstSlice, const backend::ScaledTerm<Word>&)              \
+      const->Buffer;                                                                               \
   template void Typed<Word>::check_switch(const char*, const Array&, const Key&) const;            \
   template Array Typed<Word>::digits(const Array&, unsigned, const ring::KeyLayout&) const;        \
   template Array Typed<Word>::inner_product(const Array&, const Key&, std::uint32_t) const;        \

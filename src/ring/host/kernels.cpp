@@ -182,12 +182,12 @@ void intt_polynomial(const NttTables<Word>& tables, const Word* in, Word* out) {
 }
 #undef WHORL_BY_WORD
 
-#define WHORL_INSTANTIATE(Word)                                                      \
-  template void ntt_polynomial(const NttTables<Word>&, const Word*, Word*);          \
-  template std::size_t ntt_block_count(const NttTables<Word>&);                      \
-  template void ntt_above_blocks(const NttTables<Word>&, Word*);                     \
+#define WHORL_INSTANTIATE(Word)                                                         \
+  template void ntt_polynomial(const NttTables<Word>&, const Word*, Word*);             \
+  template std::size_t ntt_block_count(const NttTables<Word>&);                         \
+  template void ntt_above_blocks(const NttTables<Word>&, Word*);                        \
   template void ntt_block_of(const NttTables<Word>&, std::size_t, Word*, const Ahead&); \
-  template void intt_scaled(const NttTables<Word>&, Word, Word, const Word*, Word*); \
+  template void intt_scaled(const NttTables<Word>&, Word, Word, const Word*, Word*);    \
   template void intt_polynomial(const NttTables<Word>&, const Word*, Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

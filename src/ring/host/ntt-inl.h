@@ -164,8 +164,7 @@ struct StoreWords {
 /// Butterfly `i` of a level of one group. Indices of x are constants everywhere, so that x stays in
 /// registers.
 template <class Word, bool lazy, bool is_forward, std::size_t level, std::size_t i>
-HWY_INLINE void lane_butterfly(const Butterfly<Word, lazy>& butterfly, const Word* w,
-                               Vw<Word>* x) {
+HWY_INLINE void lane_butterfly(const Butterfly<Word, lazy>& butterfly, const Word* w, Vw<Word>* x) {
   constexpr std::size_t lanes = kWords<Word>, half = lanes >> (level + 1), node = i / half,
                         u = node * 2 * half + i % half;
   const Dw<Word> d;
@@ -182,8 +181,10 @@ template <class Word, bool lazy, bool is_forward, std::size_t... l>
 HWY_INLINE void lane_levels([[maybe_unused]] const Butterfly<Word, lazy>& butterfly,
                             [[maybe_unused]] const Word* w, [[maybe_unused]] Vw<Word>* x,
                             std::index_sequence<l...>) {
-  (lane_level<Word, lazy, is_forward, is_forward ? l : sizeof...(l) - 1 - l>(
-       butterfly, w, x, std::make_index_sequence<kWords<Word> / 2>()),
+  (lane_level < Word, lazy, is_forward,
+   is_forward
+       ? l
+       : sizeof...(l) - 1 - l > (butterfly, w, x, std::make_index_sequence<kWords<Word> / 2>()),
    ...);
 }
 

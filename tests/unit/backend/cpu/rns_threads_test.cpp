@@ -180,9 +180,9 @@ TYPED_TEST(BackendRnsThreads, ExtendedProductsAreThoseOfExtensions) {
         }
         auto refused = test::put(*device, before);
         const ScaledTerm<Word> nothing;
-        EXPECT_THROW(ops.extended_product(*key, *tables, basis, x.slice(), nothing, true,
-                                          refused.slice()),
-                     ParameterError);
+        EXPECT_THROW(
+            ops.extended_product(*key, *tables, basis, x.slice(), nothing, true, refused.slice()),
+            ParameterError);
       }
     });
     if (this->HasFatalFailure()) return;
