@@ -290,7 +290,10 @@ class ProductOfRows {
         out_(out),
         on_(on),
         primes_(product.rows.indices()),
-        permutation_(product.g == 1 ? nullptr : key_.permutation(product.g)) {}
+        permutation_(product.g == 1 ? nullptr : key_.permutation(product.g)),
+        past_caches_(!added &&
+                     2 * product.rows.size() * batch * N_ * sizeof(Word) >= bytes_past_caches &&
+                     reinterpret_cast<std::uintptr_t>(out) % 64 == 0) {}
 
   /// Where in x the aligned block comes from whose results are at `at`: blocks of a power of two of
   /// vectors stay together.
@@ -323,7 +326,8 @@ class ProductOfRows {
         add(a_[d]);
         if (!near[d]) add(x_[d] + of_.source(at) - at);
       }
-      for (std::size_t part = 0; part < 2; ++part) add(result(part));
+      if (!of_.past_caches_)
+        for (std::size_t part = 0; part < 2; ++part) add(result(part));
       return out;
     }
     void make(std::size_t at, std::size_t count) const {
@@ -332,7 +336,8 @@ class ProductOfRows {
       const KeyProducts<Word> sums{
           x_,
           {b_.data(), a_.data()},
-          {of_.onto_ ? aside_.get() : out[0], of_.onto_ ? aside_.get() + of_.N_ : out[1]}};
+          {of_.onto_ ? aside_.get() : out[0], of_.onto_ ? aside_.get() + of_.N_ : out[1]},
+          of_.past_caches_};
       const math::Montgomery<Word>& q = of_.tables_.montgomery[prime()];
       rns_kernels<Word>().key_products(q, sums, of_.permutation_.get(), at, count);
       for (std::size_t part = 0; part < 2; ++part) {
@@ -375,6 +380,7 @@ class ProductOfRows {
   const Resources& on_;
   std::vector<unsigned> primes_;
   std::shared_ptr<const EvaluationPermutation<Word>> permutation_;
+  bool past_caches_;
 };
 
 template <class Word>

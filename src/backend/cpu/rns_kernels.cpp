@@ -279,8 +279,13 @@ HWY_INLINE void products_with_key(const math::Montgomery<Word>& m, const KeyProd
         [&]() HWY_ATTR {
           for (int i = 0; i < 2; ++i) sum[i].correct(modulus);
         });
-    for (int i = 0; i < 2; ++i) hn::StoreU(sum[i].reduce(modulus), d, sums.out[i] + j);
+    for (int i = 0; i < 2; ++i) {
+      const Vw<Word> result = sum[i].reduce(modulus);
+      sums.past_caches ? hn::Stream(result, d, sums.out[i] + j)
+                       : hn::StoreU(result, d, sums.out[i] + j);
+    }
   }
+  if (sums.past_caches) hwy::FlushStream();
 }
 template <class Word>
 void key_sums(const math::Montgomery<Word>& m, const KeyProducts<Word>& sums,

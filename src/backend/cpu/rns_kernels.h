@@ -50,6 +50,7 @@ struct KeyProducts {
   std::span<const Word* const> x;  ///< N values each
   const Word* const* keys[2];
   Word* out[2];
+  bool past_caches = false;  ///< as in two_by_two
 };
 
 /// Of a sum: N values, permuted if there is a permutation, times N others, or times a weight in
