@@ -217,6 +217,46 @@ void RnsOps<Word>::run_inner_product_with(const Key& key, const Tables& tables,
 }
 
 template <class Word>
+void RnsOps<Word>::extended_product(const Key& key, const Tables& tables, const ring::Basis& basis,
+                                    Input in, const ScaledTerm<Word>& added, bool onto,
+                                    Output out) const {
+  constexpr const char* what = "extended_product";
+  this->check(in, out);
+  const InnerProduct product = product_of(what, key, tables, basis, added.g);
+  const std::uint32_t N = tables.plan().N();
+  const std::size_t batch = batch_of(what, in.size, basis.size(), N);
+  check_rows("extended_product: output", out.size, 2 * product.rows.size(), batch, N);
+  check_apart("extended_product: input", in, out);
+  Extension extension{basis, product.rows, {}, ring::Lift::exact};
+  for (const unsigned d : product.digits)
+    extension.digits.push_back(key.layout().digits[d] & basis);
+  std::size_t parts = 0;
+  std::optional<CheckedScaling<Word>> addend;
+  if (added.x.size > 0) addend = checked_addend(tables, product, batch, added, out, parts);
+  if (onto && !addend)
+    throw ParameterError(std::string(what) + ": a sum is continued without anything that is added");
+  if (batch)
+    run_extended_product(key, tables, extension, product, batch, in.data, parts,
+                         addend ? &*addend : nullptr, onto, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::run_extended_product(const Key& key, const Tables& tables,
+                                        const Extension& extension, const InnerProduct& product,
+                                        std::size_t batch, const Word* in, std::size_t parts,
+                                        const CheckedScaling<Word>* added, bool onto,
+                                        Word* out) const {
+  auto digits = this->queue().template allocate<Word>(product.digits.size() * product.rows.size() *
+                                                      batch * tables.plan().N());
+  run_extension(tables, extension, batch, in, digits.slice().data);
+  if (added)
+    run_inner_product_with(key, tables, product, batch, digits.slice().data, parts, *added, onto,
+                           out);
+  else
+    run_inner_product(key, tables, product, batch, digits.slice().data, out);
+}
+
+template <class Word>
 void RnsOps<Word>::check_key(const char* what, std::size_t term, const Key* key, const Key& first) {
   if (!key || !(key->layout() == first.layout()))
     throw ParameterError(std::string(what) + ": term " + std::to_string(term) +

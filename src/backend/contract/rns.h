@@ -197,6 +197,15 @@ class RnsOps : public Family {
   /// `out`.
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis, Input digits,
                      const ScaledTerm<Word>& added, bool onto, Output out) const;
+  /// inner_product of what `extend` makes of `in`, (basis, B, N), with the digits of the key's
+  /// layout and Lift::exact. A device may do without all digits in memory.
+  void extended_product(const Key& key, const Tables& tables, const ring::Basis& basis,
+                        std::uint32_t g, Input in, Output out) const {
+    extended_product(key, tables, basis, in, {.x = {}, .over = {}, .g = g}, false, out);
+  }
+  /// The same with what inner_product adds. If added.x is empty, nothing is.
+  void extended_product(const Key& key, const Tables& tables, const ring::Basis& basis, Input in,
+                        const ScaledTerm<Word>& added, bool onto, Output out) const;
   /// out (terms, 2, rows, B, N): for each term inner_product(key_i, tables, basis, digits, added at
   /// X^(g_i), false, out_i). All keys have one layout, and added.g is 1. If added.x is empty,
   /// nothing is added.
@@ -272,6 +281,12 @@ class RnsOps : public Family {
                                       const Word* digits, std::size_t parts,
                                       const CheckedScaling<Word>& added, bool onto,
                                       Word* out) const;
+  /// `added` is null where nothing is added. This body makes all digits first. A device may
+  /// override it with a fused one.
+  virtual void run_extended_product(const Key& key, const Tables& tables,
+                                    const Extension& extension, const InnerProduct& product,
+                                    std::size_t batch, const Word* in, std::size_t parts,
+                                    const CheckedScaling<Word>* added, bool onto, Word* out) const;
   /// `product` is what all terms have in common, without g; `added`: the same at g = 1, or null.
   /// This body makes them one by one. A device may override it with a fused one.
   virtual void run_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,

@@ -307,9 +307,8 @@ struct Typed<Word>::HoistedSteps {
   void giant(const Key& key, ConstSlice sum, Slice to) const {
     Buffer low = site.polynomials(basis.size());
     site.rns().divide(site.tables, rows, basis, t, 1, sum.part(part(), part()), low.slice());
-    const Buffer digits = of.digits_of(site, basis, layout, std::as_const(low).slice());
-    site.rns().inner_product(*key_on(site, key), site.tables, basis, digits.slice(),
-                             {sum.part(0, part()), rows, {}, key.g()}, true, to);
+    site.rns().extended_product(*key_on(site, key), site.tables, basis, std::as_const(low).slice(),
+                                {sum.part(0, part()), rows, {}, key.g()}, true, to);
   }
 
  private:
