@@ -31,17 +31,17 @@ std::int64_t modulo(std::int64_t k, std::uint64_t period) {
 struct MapSteps {
   std::int64_t first = 0, stride = 1;
   std::size_t babies = 1, giants = 1;
-  std::set<std::size_t> used;  ///< baby steps that some diagonal takes
+  std::set<std::size_t> used, used_giants;  ///< steps that some diagonal takes
 
   std::int64_t baby(std::size_t b) const { return first + stride * static_cast<std::int64_t>(b); }
-  std::int64_t giant() const { return stride * static_cast<std::int64_t>(babies); }
+  std::int64_t giant(std::size_t i) const { return stride * static_cast<std::int64_t>(i * babies); }
   std::vector<std::int64_t> rotations(std::uint64_t period) const;
 };
 
 std::vector<std::int64_t> MapSteps::rotations(std::uint64_t period) const {
   std::set<std::int64_t> out;
   for (const std::size_t b : used) out.insert(baby(b));
-  if (giants > 1) out.insert(giant());
+  for (const std::size_t i : used_giants) out.insert(giant(i));
   std::erase_if(out, [&](std::int64_t k) { return modulo(k, period) == 0; });
   return {out.begin(), out.end()};
 }
@@ -79,9 +79,13 @@ MapSteps steps_of(const std::vector<std::int64_t>& k, SwitchRole role) {
     s.babies = babies;
     s.giants = (count + babies - 1) / babies;
     s.used.clear();
-    for (const std::int64_t each : k)
-      s.used.insert(static_cast<std::size_t>((each - s.first) / s.stride) % babies);
-    const std::size_t cost = s.used.size() + giant_cost * (s.giants - 1);
+    s.used_giants.clear();
+    for (const std::int64_t each : k) {
+      const auto place = static_cast<std::size_t>((each - s.first) / s.stride);
+      s.used.insert(place % babies);
+      s.used_giants.insert(place / babies);
+    }
+    const std::size_t cost = s.used.size() + giant_cost * (s.used_giants.size() - 1);
     if (cost >= least) continue;
     least = cost;
     best = std::move(s);
@@ -167,7 +171,7 @@ std::size_t EncodedMap::diagonals() const {
 }
 std::size_t EncodedMap::key_switches() const {
   const auto& of = EncodedMapAccess::storage(*this);
-  std::size_t turns = of.steps.giants - 1;
+  std::size_t turns = of.steps.used_giants.size() - 1;
   for (const std::size_t b : of.steps.used) turns += modulo(of.steps.baby(b), of.period) != 0;
   return turns;
 }
@@ -250,7 +254,7 @@ EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level
     }
     const auto place =
         static_cast<std::size_t>(modulo(k - out.steps.first, map.period) / out.steps.stride);
-    const auto turn = static_cast<std::int64_t>(place / out.steps.babies) * out.steps.giant();
+    const std::int64_t turn = out.steps.giant(place / out.steps.babies);
     std::vector<Complex> turned(map.period);
     for (std::uint64_t j = 0; j < map.period; ++j)
       turned[j] =
@@ -293,10 +297,11 @@ rlwe::Array mapped(const Server& server, const rlwe::Array& x, const EncodedMap&
     return Access::rotation(server, of.period, slots, of.role);
   };
   rlwe::Evaluator::LinearMap steps;
-  steps.giants = of.steps.giants;
   for (std::size_t b = 0; b < of.steps.babies; ++b)
     steps.babies.push_back(of.steps.used.contains(b) ? rotation(of.steps.baby(b)) : 0);
-  if (steps.giants > 1) steps.giant = rotation(of.steps.giant());
+  steps.giants.clear();
+  for (std::size_t i = 0; i < of.steps.giants; ++i)
+    steps.giants.push_back(of.steps.used_giants.contains(i) ? rotation(of.steps.giant(i)) : 0);
   steps.plain = [&](std::size_t giant, std::size_t baby) { return of.plain(giant, baby); };
   return Access::evaluator(server).linear_map(x, steps, Access::keys(server, of.role),
                                               Access::account(server).basis(of.level - 1), 1);
