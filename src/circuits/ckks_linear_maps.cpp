@@ -63,10 +63,9 @@ std::vector<std::int64_t> unrolled(const std::set<std::int64_t>& residues, std::
   return k;
 }
 
-MapSteps steps_of(const std::vector<std::int64_t>& k, SwitchRole role) {
-  // A giant step divides, decomposes and meets a key; a baby step meets a key only. With the few
-  // primes of low keys the steps of one giant step are short, and the next waits for them.
-  const std::size_t giant_cost = role == SwitchRole::low ? 8 : 4;
+MapSteps steps_of(const std::vector<std::int64_t>& k) {
+  // Every step meets a key. A giant step divides and decomposes besides: transforms, most of it.
+  constexpr std::size_t giant_cost = 4;
   MapSteps best;
   best.first = k.front();
   std::int64_t stride = 0;
@@ -113,7 +112,7 @@ void check_period(const LinearMap& map) {
   }
 }
 
-MapSteps checked_steps(const LinearMap& map, SwitchRole role = SwitchRole::usual) {
+MapSteps checked_steps(const LinearMap& map) {
   const std::uint64_t n = map.period;
   if (!std::has_single_bit(n) || map.length == 0 || map.length > n)
     throw ShapeError("a linear map has period " + std::to_string(n) + " and results of " +
@@ -133,7 +132,7 @@ MapSteps checked_steps(const LinearMap& map, SwitchRole role = SwitchRole::usual
                            std::to_string(n));
   }
   check_period(map);
-  return steps_of(unrolled(residues, static_cast<std::int64_t>(n)), role);
+  return steps_of(unrolled(residues, static_cast<std::int64_t>(n)));
 }
 
 }  // namespace
@@ -210,9 +209,8 @@ std::vector<std::int64_t> rotations_of(const LinearMap& map) {
 }
 
 std::vector<std::int64_t> rotations_of_diagonals(std::uint64_t period,
-                                                 const std::set<std::int64_t>& diagonals,
-                                                 SwitchRole role) {
-  return steps_of(unrolled(diagonals, static_cast<std::int64_t>(period)), role).rotations(period);
+                                                 const std::set<std::int64_t>& diagonals) {
+  return steps_of(unrolled(diagonals, static_cast<std::int64_t>(period))).rotations(period);
 }
 
 EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, double scale) {
@@ -235,7 +233,7 @@ EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level
     throw ParameterError("scale = " + math::text_of(scale) + " of a linear map is below 1");
 
   EncodedMapAccess::Storage out;
-  out.steps = checked_steps(map, role);
+  out.steps = checked_steps(map);
   out.level = level;
   // Without rotations the evaluator takes the primes of usual keys.
   out.role = out.steps.rotations(map.period).empty() ? SwitchRole::usual : role;

@@ -114,10 +114,10 @@ TEST(CkksLinearMaps, FewKeySwitches) {
   std::vector<std::int64_t> k;
   for (std::int64_t i = -15; i <= 15; ++i) k.push_back(16 * i);
   const LinearMap map = random_map(512, k);
-  EXPECT_LE(rotations_of(map).size(), 9u);
+  EXPECT_EQ(rotations_of(map).size(), 11u);
   const Party party({40}, rotations_of(map));
   const EncodedMap encoded = encode(party.server, map, 1);
-  EXPECT_LE(encoded.key_switches(), 19u);
+  EXPECT_EQ(encoded.key_switches(), 11u);
   EXPECT_EQ(encoded.diagonals(), 31u);
   const ParameterLiteral& p = party.server.parameters().literal();
   EXPECT_EQ(encoded.bytes(),
