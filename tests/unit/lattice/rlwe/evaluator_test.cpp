@@ -79,9 +79,10 @@ TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
     for (std::uint64_t i = 0; i < 12; ++i) weights[i / 3].push_back(i * i * 5003);
     keep(e->combination(summed, weights, low));
     keep(e->combination(summed, weights, weights[1], low));
-    const Evaluator::LinearMap map{{1, 0, inverse}, 3, 3, [&](std::size_t i, std::size_t baby) {
-                                     return i == 1 || baby == 1 ? Array() : i == 0 ? p : q;
-                                   }};
+    const Evaluator::LinearMap map{
+        {1, 0, inverse}, {inverse, 1, 0, 3}, [&](std::size_t i, std::size_t baby) {
+          return i == 2 || baby == 1 ? Array() : i == 0 ? p : q;
+        }};
     keep(e->linear_map(x, map, held, low, 1));
     keep(e->linear_map(one, map, held, full, 1));
     const std::vector<std::uint32_t> gs = {3, 1, inverse};
