@@ -438,7 +438,7 @@ __global__ void __launch_bounds__(rns_threads)
 #pragma unroll
   for (unsigned i = 0; i < group; ++i) offset[i] = (min(first + i, a.batch - 1) - first) << a.log_N;
   ProductSum<Word> sum[group][2][width];
-  Vector more[group] = {};
+  const Word one = mul_montgomery<Word>(m.r_squared, 1, m.q, m.inverse);  // R mod q
 #pragma unroll 1
   for (std::uint32_t term = 0; term < a.term_count; ++term) {
     const Gathered<Word> gathered(j, a.log_N, a.terms[term].g);
@@ -475,8 +475,10 @@ __global__ void __launch_bounds__(rns_threads)
     for (unsigned i = 0; i < group; ++i) {
       const Vector y = gathered(*reinterpret_cast<const Vector*>(a.added + at + offset[i]));
 #pragma unroll
-      for (unsigned k = 0; k < width; ++k)
-        more[i].word[k] = add_mod<Word>(more[i].word[k], y.word[k], m.q);
+      for (unsigned k = 0; k < width; ++k) {
+        sum[i][0][k].add(y.word[k], one);
+        sum[i][0][k].correct(m.q);
+      }
     }
   }
 #pragma unroll
@@ -486,13 +488,8 @@ __global__ void __launch_bounds__(rns_threads)
     for (unsigned c = 0; c < 2; ++c) {
       Word* const to = a.out + (static_cast<std::size_t>(c) * a.row_count + row) * array_words +
                        in_array + offset[i] + j;
-      Vector out = c == 0 ? more[i] : Vector{};
-      if (a.onto != 0) {
-        const Vector before = *reinterpret_cast<const Vector*>(to);
-#pragma unroll
-        for (unsigned k = 0; k < width; ++k)
-          out.word[k] = add_mod<Word>(out.word[k], before.word[k], m.q);
-      }
+      Vector out = {};
+      if (a.onto != 0) out = *reinterpret_cast<const Vector*>(to);
 #pragma unroll
       for (unsigned k = 0; k < width; ++k)
         out.word[k] = add_mod<Word>(out.word[k], sum[i][c][k].reduce(m.q, m.inverse), m.q);
