@@ -217,8 +217,8 @@ class RnsOps : public Family {
   void inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
                       const ring::Basis& basis, Input digits, const ScaledTerm<Word>& added,
                       Output out) const;
-  /// How many terms to pass in one call, with their keys on the device. It is 1 if the device makes
-  /// them one by one.
+  /// How many terms to pass in one call, with their keys on the device, of sum_of_inner_products
+  /// too. It is 1 if the device makes them one by one.
   virtual std::size_t inner_products_at_once() const { return 1; }
   /// Of several polynomials, each at an X^g of its own, to one sum. digits (D, rows, T, B, N) of T
   /// arrays, added (rows, T, B, N) or empty, out (2, rows, B, N). Term i takes array first + i:

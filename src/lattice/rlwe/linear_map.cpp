@@ -430,8 +430,8 @@ std::vector<Array> Typed<Word>::linear_maps(const Array& a, std::span<const Line
     if (all.size() == before) throw ShapeError(std::string(what) + ": there is no plaintext");
   }
   const std::size_t count = count_with(what, a, all);
-  // Sums that are made at once, and taken apart at once: each takes room for its digits.
-  constexpr std::size_t at_once = 8;
+  // Giant steps that are made at once, if the device does so: each takes room for its digits.
+  constexpr std::size_t most_at_once = 7;
 
   return in_pieces(count, [&](Pieces pieces) {
     std::vector<std::shared_ptr<Residues>> outs;
@@ -456,10 +456,12 @@ std::vector<Array> Typed<Word>::linear_maps(const Array& a, std::span<const Line
         // steps are made at once: the baby steps are read once for them.
         const auto& each = sums[m].each;
         const std::span<const std::uint32_t> gs = sums[m].gs;
+        const std::size_t at_once = std::min(most_at_once, site.rns().inner_products_at_once());
         Buffer first;
         Slice sum;
-        for (std::size_t begin = 0; begin < each.size(); begin += at_once) {
-          const std::size_t end = std::min(each.size(), begin + at_once), alone = begin == 0;
+        for (std::size_t begin = 0, end = 0; begin < each.size(); begin = end) {
+          const std::size_t alone = begin == 0;
+          end = std::min(each.size(), begin + at_once + alone);
           Sum made{*this, site, rows, 2, end - begin, end - begin - alone};
           for (std::size_t i = begin; i < end; ++i)
             for (std::size_t k = 0; k < each[i].size(); ++k)
