@@ -83,7 +83,7 @@ MapSteps steps_of(const std::vector<std::int64_t>& k, std::uint64_t period) {
   std::size_t least = std::numeric_limits<std::size_t>::max();
   for (std::size_t babies = 1; babies < 2 * count; babies *= 2)
     for (const bool at_zero :
-         {true, false}) {  // where both kinds of steps have a 0, or at the first
+         {true, false}) {  // from the first on, or where both kinds of steps have a 0
       if (at_zero && k.front() % stride != 0) continue;
       MapSteps s;
       s.lowest = k.front();
