@@ -154,15 +154,13 @@ void request_bootstrap(KeyRequest& request, const Parameters& p, std::uint64_t s
   request.relinearise = std::max(request.relinearise, 3u);
   request.conjugate = true;
   request.sparse = true;
-  const auto add = [&](std::vector<std::int64_t>& to, bool back, unsigned maps, SwitchRole role) {
+  const auto add = [&](std::vector<std::int64_t>& to, bool back, unsigned maps) {
     for (const auto& diagonals : diagonals_of(slots, maps, back))
-      for (const std::int64_t k : rotations_of_diagonals(slots, diagonals, role)) to.push_back(k);
+      for (const std::int64_t k : rotations_of_diagonals(slots, diagonals)) to.push_back(k);
   };
-  if (shape.coefficients_last == 0)
-    add(request.low_rotations, false, shape.to_coefficients, SwitchRole::low);
-  else
-    add(request.rotations, false, shape.to_coefficients, SwitchRole::usual);
-  add(request.rotations, true, shape.to_slots, SwitchRole::usual);
+  add(shape.coefficients_last == 0 ? request.low_rotations : request.rotations, false,
+      shape.to_coefficients);
+  add(request.rotations, true, shape.to_slots);
   for (std::uint64_t k = slots; k < p.slots(); k *= 2)
     request.rotations.push_back(static_cast<std::int64_t>(k));
 }

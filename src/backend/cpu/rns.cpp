@@ -503,6 +503,52 @@ class CpuRns final : public RnsOps<Word> {
     parallel_phases(phases, workers, groups);
   }
 
+  void run_sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
+                                 const InnerProduct& product, std::size_t batch, std::size_t of,
+                                 std::size_t first, const Word* digits, const Word* added,
+                                 bool onto, Word* out) const override {
+    const std::vector<math::Montgomery<Word>>& montgomery = own(tables).montgomery;
+    const std::vector<unsigned> primes = product.rows.indices();
+    const ring::Basis key_rows = terms[0].key->layout().rows();
+    const std::size_t N = tables.plan().N(), rows = primes.size(), count = product.digits.size();
+    std::vector<std::shared_ptr<const EvaluationPermutation<Word>>> permutations;
+    permutations.reserve(terms.size());
+    for (const TurnedKey<Word>& term : terms)
+      permutations.push_back(
+          term.g == 1 ? nullptr
+                      : static_cast<const CpuRnsSwitchKey<Word>&>(*term.key).permutation(term.g));
+    const Resources on = host_.on();
+    const auto one = [&](std::size_t i, std::size_t at, std::size_t size) {
+      const std::size_t row = i / batch;
+      const math::Montgomery<Word>& q = montgomery[primes[row]];
+      const std::size_t key_row = key_rows.rank(primes[row]);
+      const Word unit = q.to_montgomery(1);
+      const auto inner = scratch<Word>(on, 2 * N);
+      std::vector<const Word*> x(count), b(count), a(count);
+      for (std::size_t k = 0; k < terms.size(); ++k) {
+        const auto& key = static_cast<const CpuRnsSwitchKey<Word>&>(*terms[k].key);
+        const auto* const permutation = permutations[k].get();
+        const std::size_t from = first + k;
+        for (std::size_t d = 0; d < count; ++d) {
+          x[d] = digits + (((d * rows + row) * of + from) * batch + i % batch) * N;
+          b[d] = key.row(product.digits[d], 1, key_row);
+          a[d] = key.row(product.digits[d], 0, key_row);
+        }
+        const KeyProducts<Word> sums{x, {b.data(), a.data()}, {inner.get(), inner.get() + N}};
+        rns_kernels<Word>().key_products(q, sums, permutation, at, size);
+        for (std::size_t part = 0; part < 2; ++part) {
+          std::vector<Summand<Word>> both = {{inner.get() + part * N, nullptr, nullptr, unit}};
+          if (part == 0 && added)
+            both.push_back(
+                {added + ((row * of + from) * batch + i % batch) * N, permutation, nullptr, unit});
+          rns_kernels<Word>().sum_scaled(q, both, Word{0}, onto || k > 0,
+                                         out + (part * rows * batch + i) * N, at, size);
+        }
+      }
+    };
+    each_row(rows * batch, N, on.workers_for(2 * terms.size() * rows * batch * N), one);
+  }
+
   void run_division(const Tables& tables, const Division& division, std::size_t parts,
                     std::size_t batch, const Word* in, std::span<const Word> added, std::uint32_t g,
                     Word* out) const override {
@@ -551,27 +597,30 @@ class CpuRns final : public RnsOps<Word> {
              });
   }
 
-  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t sums,
-                    std::size_t parts, std::size_t batch,
-                    std::span<const CheckedProduct<Word>> terms, bool onto,
+  void run_products(const Tables& tables, const ring::Basis& basis, const SumLayout& sums,
+                    std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
                     Word* out) const override {
     const std::vector<unsigned> primes = basis.indices();
-    const std::size_t N = tables.plan().N(), rows = primes.size() * batch;
+    const std::size_t N = tables.plan().N(), rows = primes.size() * batch,
+                      of_sum = sums.parts * rows;
     const Permutations permutations(tables.plan().N(), terms);
-    each_row(sums * parts * rows, N, host_.on().workers_for(sums * parts * rows * N),
+    each_row(sums.sums * of_sum, N, host_.on().workers_for(sums.sums * of_sum * N),
              [&](std::size_t i, std::size_t at, std::size_t count) {
-               const unsigned prime = primes[i % rows / batch];
+               const std::size_t sum = i / of_sum, row = i % rows / batch, b = i % batch;
+               const unsigned prime = primes[row];
                std::vector<Summand<Word>> summands;
                summands.reserve(terms.size());
                for (const CheckedProduct<Word>& term : terms) {
-                 if (term.sum != i / (parts * rows)) continue;
-                 const std::size_t row = term.over.rank(prime);
-                 summands.push_back({term.x + i % (parts * rows) * N, permutations.of(term.g),
-                                     term.m + (term.one ? row : row * batch + i % batch) * N, 0});
+                 if (term.sum != sum) continue;
+                 const std::size_t its_row = term.over.rank(prime);
+                 summands.push_back({term.x + i % of_sum * N, permutations.of(term.g),
+                                     term.m + (term.one ? its_row : its_row * batch + b) * N, 0});
                }
                if (onto && summands.empty()) return;
+               const std::size_t to =
+                   sums.at(sum, i % of_sum / rows, row, primes.size(), batch) + b;
                rns_kernels<Word>().sum_products(own(tables).montgomery[prime], summands, onto,
-                                                out + i * N, at, count);
+                                                out + to * N, at, count);
              });
   }
   void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,

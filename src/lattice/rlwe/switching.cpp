@@ -40,9 +40,10 @@ std::size_t Typed<Word>::digits_over(const ring::Basis& basis, const ring::KeyLa
 
 template <class Word>
 auto Typed<Word>::digits_of(const Site& site, const ring::Basis& basis,
-                            const ring::KeyLayout& layout, ConstSlice part) const -> Buffer {
+                            const ring::KeyLayout& layout, ConstSlice part, std::size_t many) const
+    -> Buffer {
   const ring::Basis rows = basis | layout.special;
-  Buffer digits = site.polynomials(digits_over(basis, layout) * rows.size());
+  Buffer digits = site.polynomials(digits_over(basis, layout) * rows.size() * many);
   site.rns().extend(site.tables, basis, layout.digits, rows, ring::Lift::exact, part,
                     digits.slice());
   return digits;
@@ -267,7 +268,7 @@ std::vector<Array> Typed<Word>::turned(const Pieces& pieces, const Array& a,
   template std::shared_ptr<const Key> Typed<Word>::prepare(const SwitchKeyData&,                   \
                                                            std::shared_ptr<run::KeyBudget>) const; \
   template auto Typed<Word>::digits_of(const Site&, const ring::Basis&, const ring::KeyLayout&,    \
-                                       ConstSlice) const->Buffer;                                  \
+                                       ConstSlice, std::size_t) const->Buffer;                     \
   template auto Typed<Word>::product_of(const Site&, const PreparedKey&, const ring::Basis&,       \
                                         std::uint32_t, const Buffer&) const->Buffer;               \
   template auto Typed<Word>::product_of(const Site&, const PreparedKey&, const ring::Basis&,       \

@@ -244,9 +244,9 @@ class Typed final : public Evaluator {
     return key.devices().template on<PreparedKey>(site.lane);
   }
   static std::size_t digits_over(const ring::Basis& basis, const ring::KeyLayout& layout);
-  /// (digits, basis and special, B, N) of a polynomial over `basis`.
+  /// (digits, basis and special, many, B, N) of (basis, many, B, N).
   Buffer digits_of(const Site& site, const ring::Basis& basis, const ring::KeyLayout& layout,
-                   ConstSlice part) const;
+                   ConstSlice part, std::size_t many = 1) const;
   /// (2, basis and special, B, N).
   Buffer product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
                     std::uint32_t g, const Buffer& digits) const;
