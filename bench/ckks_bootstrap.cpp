@@ -51,8 +51,8 @@ struct Options : Common {
 };
 
 std::string in_words(const Parameters& p, const Options& options) {
-  return "depth=" + std::to_string(p.depth() - p.literal().bootstrap->to_coefficients) +
-         ", scale=2^" + std::to_string(static_cast<int>(std::lround(std::log2(p.scale(0))))) +
+  return "depth=" + std::to_string(p.depth() - p.least_bootstrap_level()) + ", scale=2^" +
+         std::to_string(static_cast<int>(std::lround(std::log2(p.scale(0))))) +
          ", N=" + std::to_string(p.N()) + ", limbs " + std::to_string(p.primes(p.top()).size()) +
          " + " + std::to_string(p.special()) + ", dnum " + std::to_string(p.digits()) + ", slots " +
          std::to_string(options.slots) + (options.real ? ", real" : ", complex");
@@ -96,7 +96,7 @@ int run(CommandLine& line) {
     return record;
   };
 
-  const unsigned low_level = p.literal().bootstrap->to_coefficients;
+  const unsigned low_level = p.least_bootstrap_level();
   const auto upload = [&](const Values& values) {
     const EncryptOptions how{.length = static_cast<std::size_t>(options.slots)};
     Ciphertexts made = [&] {

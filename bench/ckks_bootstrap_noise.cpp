@@ -29,6 +29,7 @@
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/encoder.h"
 #include "whorl/ckks.h"
+#include "whorl/error.h"
 
 namespace whorl::bench {
 namespace {
@@ -260,6 +261,10 @@ int run(CommandLine& line) {
       .add("--repeats", options.repeats, "how many rows")
       .parse();
   const Parameters p = parameters_of(options);
+  if (const auto& shape = *p.literal().bootstrap; shape.coefficients_last + shape.arcsine != 0)
+    throw ParameterError("\"" + p.literal().name +
+                         "\" has an arcsine, or moves slots to coefficients last: steps are "
+                         "measured of bootstraps without either");
   const Client client(p);
   KeyRequest request;
   request_bootstrap(request, p, p.slots());

@@ -24,4 +24,10 @@ using Shape = std::vector<std::uint64_t>;
 /// Called with (done, total) from the calling thread; return false to stop (InterruptedError).
 using Progress = std::function<bool(std::size_t done, std::size_t total)>;
 
+/// What the library sees of an object that a circuit encodes once for many calls.
+namespace circuits {
+template <class Encoded>
+struct EncodedAccess;
+}
+
 }  // namespace whorl

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NoReturn
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NoReturn, TypeVar
+
+from ._array import Shape
+from ._html import Shown, of_bytes
+from .errors import ShapeError
+
+_T = TypeVar("_T")
 
 SEED_BYTES = 32
 """Of a seeded ciphertext as it is sent, beside one of its two parts."""
@@ -32,8 +39,85 @@ class NoDevice:
         """Nothing runs."""
 
 
-def check_arguments(function: Callable[..., Any], count: int, given: str) -> None:
-    """`TypeError` unless the function takes so many arguments."""
+class RingPlan(Shown):
+    """What the plans of both schemes say of their parameters and keys."""
+
+    keys: dict[str, Any]
+    input_bytes: int
+    output_bytes: int
+    _parameters: Any
+
+    @property
+    def N(self) -> int:
+        """Ring dimension."""
+        return int(self._parameters.N)
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of the evaluation keys as they are sent; on a device twice as many."""
+        return int(self._parameters.key_size(**self.keys))
+
+    def _ring_facts(self, keys: str = "", budget: str = "") -> list[tuple[str, str]]:
+        """Of parameters and bytes."""
+        chosen = self._parameters
+        return [
+            ("N", f"{chosen.N:,}"),
+            ("Q, P", self._primes()),
+            ("keys", keys + of_bytes(self.key_bytes)),
+            ("inputs", of_bytes(self.input_bytes)),
+            ("results' bytes", of_bytes(self.output_bytes)),
+            *([("noise budget", budget)] if budget else []),
+            ("security", f"{chosen.security_bits:.1f} bits"),
+        ]
+
+    def _primes(self) -> str:
+        return f"{self._parameters.limbs} + {len(self._parameters.special)} primes"
+
+    def _turns(self) -> str:
+        """How many rotations there are."""
+        count = len(self.keys["rotations"])
+        return f"{count} rotation{'s' * (count != 1)}"
+
+
+def sizes(inputs: list[Any], results: list[Any]) -> dict[str, int]:
+    """The bytes of arrays, as a plan names them."""
+    return {
+        "input_bytes": sum(SEED_BYTES + each._core.nbytes // 2 for each in inputs),
+        "output_bytes": sum(each._core.nbytes for each in results),
+    }
+
+
+def in_order(rotations: Iterable[int]) -> list[int]:
+    """The shortest first."""
+    return sorted(rotations, key=lambda each: (abs(each), each))
+
+
+def as_shape(shape: Any) -> Shape:
+    """Of an input's values, of which a number is one length; `ShapeError` if it holds none."""
+    lengths = shape if isinstance(shape, Iterable) else (shape,)
+    out = tuple(operator.index(each) for each in lengths)
+    if not out or min(out) < 1:
+        raise ShapeError(f"shape: {out} holds no values")
+    return out
+
+
+def check_example(values: Any, index: int) -> None:
+    """`ShapeError` for an example without values."""
+    if values.size == 0:
+        raise ShapeError(f"inputs[{index}]: shape {values.shape} holds no values")
+
+
+def listed_inputs(
+    function: Callable[..., Any], inputs: Any, as_input: Callable[[Any, int], _T]
+) -> list[_T]:
+    """One input or several, each by `as_input(given, index)`; `TypeError` unless the function takes
+    so many arguments."""
+    listed = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    _check_arguments(function, len(listed), type(inputs).__name__)
+    return [as_input(each, index) for index, each in enumerate(listed)]
+
+
+def _check_arguments(function: Callable[..., Any], count: int, given: str) -> None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # a function of C that does not tell

@@ -36,11 +36,15 @@ std::shared_ptr<void> BlockCache::take(std::size_t bytes, const char* what) {
   Block block{rounded(bytes), nullptr};
   {
     const std::scoped_lock lock(mutex_);
-    // The last one given back is the likeliest to be in a cache.
-    const auto found = std::find_if(free_.rbegin(), free_.rend(),
-                                    [&](const Block& b) { return b.bytes == block.bytes; });
+    // The smallest that serves; of those, the last one given back is the likeliest to be in a
+    // cache. What is more than twice as large is left for what needs it.
+    auto found = free_.rend();
+    for (auto b = free_.rbegin(); b != free_.rend(); ++b)
+      if (b->bytes >= block.bytes && b->bytes <= 2 * block.bytes &&
+          (found == free_.rend() || b->bytes < found->bytes))
+        found = b;
     if (found != free_.rend()) {
-      block.pages = std::move(found->pages);
+      block = std::move(*found);
       kept_ -= block.bytes;
       free_.erase(std::next(found).base());
     }

@@ -16,7 +16,7 @@ namespace whorl::backend {
 /// are gone.
 class BlockCache : public std::enable_shared_from_this<BlockCache> {
  public:
-  static constexpr std::size_t most_kept = std::size_t{1} << 30;
+  static constexpr std::size_t most_kept = std::size_t{2} << 30;
 
   /// Not zeroed; aligned for every SIMD width. Any thread may take and drop blocks.
   /// OutOfMemoryError names `what` and the bytes.

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "circuits/encoded.h"
 #include "circuits/linear_map.h"
 #include "circuits/matrix_layout.h"
 #include "schemes/bgv/access.h"
@@ -17,6 +18,8 @@ using circuits::MatrixLayout;
 using circuits::Steps;
 
 struct SlotMap::Storage {
+  static constexpr const char* missing = "an empty matrix was given to a server";
+
   /// Of matrices only.
   std::optional<MatrixLayout> layout;
   std::size_t rows = 0, columns = 0;
@@ -43,18 +46,7 @@ std::size_t SlotMap::bytes() const {
   return sum;
 }
 
-struct SlotMapAccess {
-  using Storage = SlotMap::Storage;
-  static SlotMap wrap(Storage storage) {
-    SlotMap out;
-    out.storage_ = std::make_shared<const Storage>(std::move(storage));
-    return out;
-  }
-  static const Storage& storage(const SlotMap& map) {
-    if (!map.storage_) throw ShapeError("an empty matrix was given to a server");
-    return *map.storage_;
-  }
-};
+using SlotMapAccess = circuits::EncodedAccess<SlotMap>;
 
 namespace {
 
@@ -100,15 +92,14 @@ CiphertextInfo account_of(const Account& account, const CiphertextInfo& x, const
   const auto add = [&](std::optional<CiphertextInfo>& to, const CiphertextInfo& term) {
     to = to ? account.add(*to, term).result : term;
   };
-  for (std::size_t i = of.steps.giants; i-- > 0;) {
-    if (sum) sum = account.automorphism(*sum);
+  for (std::size_t i = 0; i < of.steps.giants; ++i) {
     std::optional<CiphertextInfo> inner;
     for (std::size_t b = 0; b < of.steps.babies; ++b) {
       const Plaintexts& diagonal = of.diagonal(map, i, b);
       if (diagonal.count() == 0) continue;
       add(inner, account.multiply_plain(b == 0 ? x : turned, {1, Access::norm(diagonal), 0}));
     }
-    if (inner) add(sum, *inner);
+    if (inner) add(sum, i == 0 ? *inner : account.automorphism(*inner));
   }
   return of.steps.giants > 1 ? account.divided(*sum) : *sum;
 }
@@ -116,20 +107,23 @@ CiphertextInfo account_of(const Account& account, const CiphertextInfo& x, const
 /// All maps of x, which has two parts.
 std::vector<Array> apply(const Server& server, const Array& x, const Storage& of) {
   const Account& account = Access::account(server);
-  std::vector<std::uint32_t> babies(of.steps.babies, 0);
-  for (std::size_t b = 0; b < of.steps.babies; ++b)
-    for (std::size_t map = 0; map < of.maps.size() && babies[b] == 0; ++map)
-      for (std::size_t i = 0; i < of.steps.giants && babies[b] == 0; ++i)
-        if (of.diagonal(map, i, b).count() != 0)
-          babies[b] = Access::rotation(server, of.step * static_cast<std::int64_t>(b));
-  std::uint32_t giant = 1;
-  if (of.steps.giants > 1)
-    giant = Access::rotation(server, of.step * static_cast<std::int64_t>(of.steps.babies));
+  std::vector<std::uint32_t> babies(of.steps.babies, 0), giants(of.steps.giants, 0);
+  const auto rotation = [&](std::size_t steps) {
+    return Access::rotation(server, of.step * static_cast<std::int64_t>(steps));
+  };
+  for (std::size_t i = 0; i < of.steps.giants; ++i)
+    for (std::size_t b = 0; b < of.steps.babies; ++b)
+      for (std::size_t map = 0; map < of.maps.size(); ++map) {
+        if (of.diagonal(map, i, b).count() == 0) continue;
+        babies[b] = rotation(b);
+        giants[i] = rotation(i * of.steps.babies);
+        break;
+      }
 
   return Access::fleet(server).together([&] {
     std::vector<circuits::LinearMap> maps;
     for (std::size_t map = 0; map < of.maps.size(); ++map)
-      maps.push_back({babies, giant, of.steps.giants, [&of, &server, map](auto i, auto b) {
+      maps.push_back({babies, giants, [&of, &server, map](auto i, auto b) {
                         const Plaintexts& diagonal = of.diagonal(map, i, b);
                         return diagonal.count() == 0 ? rlwe::Array()
                                                      : Access::residues(server, diagonal);

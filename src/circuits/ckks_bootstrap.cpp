@@ -1,5 +1,6 @@
 // Bootstrapping of CKKS: slots to coefficients, a larger modulus, coefficients to slots, and a sine
-// that takes the multiples of the small modulus off.
+// that takes the multiples of the small modulus off. With coefficients_last the first step comes
+// after the others.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -78,6 +79,13 @@ LinearMap product(const LinearMap& second, const LinearMap& first) {
   return out;
 }
 
+/// The map of vectors whose first value counts half.
+LinearMap with_half_of_first(LinearMap map) {
+  for (auto& [k, values] : map.diagonals)
+    values[(map.period - static_cast<std::uint64_t>(k)) % map.period] /= 2;
+  return map;
+}
+
 /// Blocks of each map's layers, in order of use.
 std::vector<std::vector<std::uint64_t>> blocks_of(std::uint64_t slots, unsigned maps, bool back) {
   std::vector<std::vector<std::uint64_t>> out;
@@ -121,12 +129,13 @@ std::vector<std::set<std::int64_t>> diagonals_of(std::uint64_t slots, unsigned m
 /// log2 of what an input's scale is multiplied by.
 constexpr unsigned input_bits = 6;
 
-/// x at 2^bits times its scale, which the values do not see.
-Array magnified(const Array& x, unsigned bits) {
+/// x at so many times its scale, which the values do not see.
+Array magnified(const Array& x, std::int64_t by) {
   CiphertextInfo info = x.info();
-  info.scale = std::ldexp(info.scale, static_cast<int>(bits));
-  info.bound = std::max(-200.0, info.bound - bits);
-  info.error = std::max(-200.0, info.error - bits);
+  const auto times = static_cast<double>(by);
+  info.scale *= times;
+  info.bound = std::max(-200.0, info.bound - std::log2(times));
+  info.error = std::max(-200.0, info.error - std::log2(times));
   return Access::put(info, Access::residues(x));
 }
 
@@ -145,19 +154,15 @@ void request_bootstrap(KeyRequest& request, const Parameters& p, std::uint64_t s
   request.relinearise = std::max(request.relinearise, 3u);
   request.conjugate = true;
   request.sparse = true;
-  const auto add = [&](std::vector<std::int64_t>& to, bool back, unsigned maps, SwitchRole role) {
+  const auto add = [&](std::vector<std::int64_t>& to, bool back, unsigned maps) {
     for (const auto& diagonals : diagonals_of(slots, maps, back))
-      for (const std::int64_t k : rotations_of_diagonals(slots, diagonals, role)) to.push_back(k);
+      for (const std::int64_t k : rotations_of_diagonals(slots, diagonals)) to.push_back(k);
   };
-  add(request.low_rotations, false, shape.to_coefficients, SwitchRole::low);
-  add(request.rotations, true, shape.to_slots, SwitchRole::usual);
+  add(shape.coefficients_last == 0 ? request.low_rotations : request.rotations, false,
+      shape.to_coefficients);
+  add(request.rotations, true, shape.to_slots);
   for (std::uint64_t k = slots; k < p.slots(); k *= 2)
     request.rotations.push_back(static_cast<std::int64_t>(k));
-}
-
-const EncodedBootstrap::Storage& EncodedBootstrapAccess::storage(const EncodedBootstrap& of) {
-  if (!of.storage_) throw ShapeError("a bootstrap that is not encoded was given");
-  return *of.storage_;
 }
 
 std::uint64_t EncodedBootstrap::slots() const {
@@ -166,7 +171,7 @@ std::uint64_t EncodedBootstrap::slots() const {
 std::size_t EncodedBootstrap::bytes() const {
   const auto& of = EncodedBootstrapAccess::storage(*this);
   std::size_t sum = 0;
-  for (const auto* maps : {&of.to_coefficients, &of.to_slots})
+  for (const auto* maps : {&of.to_coefficients, &of.to_real_coefficients, &of.to_slots})
     for (const EncodedMap& map : *maps) sum += map.bytes();
   return sum;
 }
@@ -189,24 +194,43 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots) {
     return each;
   };
   const double q = p.log2_Q(0), in = q - shape.log2_ratio;
-  out.to_coefficients =
-      encoded(transform(slots, shape.to_coefficients, false, 1), shape.to_coefficients,
-              std::log2(p.scale(shape.to_coefficients)) + input_bits, in, SwitchRole::low);
+  std::vector<LinearMap> to_coefficients = transform(slots, shape.to_coefficients, false, 1);
+  if (shape.coefficients_last == 0) {
+    out.to_coefficients =
+        encoded(std::move(to_coefficients), shape.to_coefficients,
+                std::log2(p.scale(shape.to_coefficients)) + input_bits, in, SwitchRole::low);
+  } else {
+    // Values were refreshed as if their scale were 2^in; they are as much larger.
+    const double log2_scale = std::log2(p.scale(0)) + std::log2(static_cast<double>(raised_by(p))) -
+                              in + std::log2(p.scale(result_level(p)));
+    const double log2_target = std::log2(p.scale(p.depth()));
+    out.to_real_coefficients =
+        encoded({with_half_of_first(to_coefficients[0])}, result_level(p), log2_scale,
+                log2_scale + (log2_target - log2_scale) / shape.to_coefficients, SwitchRole::usual);
+    out.to_coefficients = encoded(std::move(to_coefficients), result_level(p), log2_scale,
+                                  log2_target, SwitchRole::usual);
+  }
   // Coefficients are t = I + m/r, times how many images the trace adds up. The sum of the result
   // and its conjugate is t/range.
   const double factor =
       static_cast<double>(slots) / (static_cast<double>(p.slots()) * 2 * shape.range);
-  const unsigned sine_level = p.depth() + shape.sine();
+  const unsigned sine_level = result_level(p) + shape.sine();
   out.to_slots =
       encoded(transform(slots, shape.to_slots, true, std::pow(factor, 1.0 / shape.to_slots)),
               p.top(), q, std::log2(p.scale(sine_level)), SwitchRole::usual);
   out.cosine = cosine_polynomial(shape);
-  out.log2_error =
-      std::log2(error_of_sine(shape, out.cosine, shape.range > 2 ? shape.range - 2 : 1));
+  if (shape.arcsine != 0) out.arcsine = arcsine_polynomial(shape);
+  // Far from 0 the fit is coarser. With an arcsine, and for coefficients of the message, multiples
+  // that are beyond once in 2^20 bootstraps would be most of the error that is stated.
+  unsigned most = shape.range > 2 ? shape.range - 2 : 1;
+  if (shape.arcsine != 0 || shape.coefficients_last != 0)
+    while (most > 1 && log2_beyond(p.literal(), most) < -20) --most;
+  out.error = {std::log2(error_of_sine(shape, out.cosine, most)),
+               std::log2(deviation_of_sine(shape, out.cosine))};
   return EncodedBootstrapAccess::wrap(std::move(out));
 }
 
-rlwe::Array BootstrapSteps::through(rlwe::Array x, const std::vector<EncodedMap>& maps) const {
+rlwe::Array BootstrapSteps::through(rlwe::Array x, std::span<const EncodedMap> maps) const {
   for (const EncodedMap& map : maps) x = mapped(server_, x, map);
   return x;
 }
@@ -220,14 +244,21 @@ rlwe::Array BootstrapSteps::image(const rlwe::Array& x, std::uint32_t g) const {
 }
 
 Array BootstrapSteps::low(const Array& x) const {
-  const unsigned level = server_.parameters().literal().bootstrap->to_coefficients;
+  const Parameters& p = server_.parameters();
   const Array two = server_.relinearise(x);
+  if (last()) {
+    const std::int64_t by = raised_by(p);
+    if (two.info().level > 0) return Access::lower(server_, two, 0, static_cast<double>(by));
+    return magnified(server_.multiply_integer(server_.lower(two, 0), by), by);
+  }
+  const unsigned level = p.literal().bootstrap->to_coefficients;
   if (two.info().level > level) return Access::lower(server_, two, level, 1 << input_bits);
   return magnified(server_.multiply_integer(server_.lower(two, level), 1 << input_bits),
-                   input_bits);
+                   1 << input_bits);
 }
 
 rlwe::Array BootstrapSteps::coefficients(const Array& low) const {
+  if (last()) return Access::residues(low);
   return through(Access::residues(low), with_.to_coefficients);
 }
 
@@ -254,7 +285,7 @@ Array BootstrapSteps::angles(const rlwe::Array& slots, const CiphertextInfo& inf
   CiphertextInfo angle = info;
   angle.packing = Packing::real;
   angle.parts = 2;
-  angle.level = p.depth() + p.literal().bootstrap->sine();
+  angle.level = result_level(p) + p.literal().bootstrap->sine();
   angle.scale = p.scale(angle.level);
   angle.bound = 0;
   angle.error = -200;
@@ -273,7 +304,7 @@ Array BootstrapSteps::cosine(const Array& angles) const {
   const Parameters& p = server_.parameters();
   // A polynomial that has a smaller degree than it may takes fewer levels.
   return server_.lower(server_.with_bound(evaluate(server_, angles, with_.cosine), 1),
-                       p.depth() + p.literal().bootstrap->doublings);
+                       doubled_level(p) + p.literal().bootstrap->doublings);
 }
 
 Array BootstrapSteps::square(const Array& cosine) const {
@@ -297,24 +328,41 @@ Array BootstrapSteps::sine(const Array& angles) const {
   return y;
 }
 
-Array BootstrapSteps::result(const Array& cosines, const CiphertextInfo& low) const {
-  Array y = square(cosines);
-  std::complex<double> one = 1;
-  if (low.packing != Packing::real) {
+Array BootstrapSteps::values(const Array& cosines, const CiphertextInfo& low) const {
+  const auto joined = [&](const Array& y) {
+    if (low.packing == Packing::real) return y;
     std::vector<std::uint32_t> first(low.count), second(low.count);
     std::iota(first.begin(), first.end(), 0u);
     std::iota(second.begin(), second.end(), static_cast<std::uint32_t>(low.count));
-    y = server_.add(server_.take(y, first), server_.multiply_by_i(server_.take(y, second)));
-    one = {1, 1};
+    return server_.add(server_.take(y, first), server_.multiply_by_i(server_.take(y, second)));
+  };
+  if (with_.arcsine.coefficients.empty()) {
+    const std::complex<double> one = low.packing == Packing::real ? 1 : std::complex<double>(1, 1);
+    return server_.add_scalar(Access::relinearised_and_rescaled(server_, joined(square(cosines))),
+                              -one);
   }
-  y = server_.add_scalar(Access::relinearised_and_rescaled(server_, y), -one);
-  return Access::put(account_.refreshed(low, with_.log2_error), Access::residues(y));
+  return joined(
+      server_.lower(server_.with_bound(evaluate(server_, doubled(cosines), with_.arcsine), 1),
+                    result_level(server_.parameters())));
+}
+
+Array BootstrapSteps::result(const Array& cosines, const CiphertextInfo& low) const {
+  rlwe::Array y = Access::residues(values(cosines, low));
+  if (last()) {
+    const bool real = low.packing == Packing::real;
+    y = through(y, real ? with_.to_real_coefficients : std::span(with_.to_coefficients).first(1));
+    y = through(y, std::span(with_.to_coefficients).subspan(1));
+    // Coefficient n - k of a real vector's message is minus coefficient k, of n; so the slots are
+    // twice the real part of what coefficients below n/2 give, less the first coefficient.
+    if (real) y = evaluator_.add(y, image(y, 2 * server_.parameters().N() - 1));
+  }
+  return Access::put(account_.refreshed(low, with_.error), y);
 }
 
 void check_bootstrap(const Server& server, const Array& x) {
   const CiphertextInfo& info = x.info();
   Access::check_packed(server, "bootstrap", x);
-  const BootstrapLiteral& shape = checked_shape(server.parameters(), info.slots());
+  static_cast<void>(checked_shape(server.parameters(), info.slots()));
   for (const SwitchRole role : {SwitchRole::to_sparse, SwitchRole::from_sparse})
     if (!Access::keys(server, role).has(1, 1))
       throw KeyMismatchError(
@@ -324,9 +372,10 @@ void check_bootstrap(const Server& server, const Array& x) {
     throw EncodingError("bootstrap: values of up to " + math::text_of(std::exp2(info.bound)) +
                         " are above 1; multiply by a smaller number first, or state a smaller "
                         "bound that is known with with_bound");
-  if (info.level < shape.to_coefficients)
+  const unsigned least = server.parameters().least_bootstrap_level();
+  if (info.level < least)
     throw NoiseError("bootstrap: a ciphertext of level " + std::to_string(info.level) +
-                     " is below level " + std::to_string(shape.to_coefficients) +
+                     " is below level " + std::to_string(least) +
                      ", from which slots can be moved to coefficients: refresh it earlier");
 }
 
@@ -365,10 +414,10 @@ Array corrected(const Server& server, const Array& x, const Array& y, const Enco
   CiphertextInfo whole = y.info();
   whole.error = -200;
   const Array high =
-      magnified(server.multiply_integer(Access::put(whole, Access::residues(y)), by), bits);
+      magnified(server.multiply_integer(Access::put(whole, Access::residues(y)), by), by);
   const unsigned level = y.info().level;
   const Array low = server.lower(rest, level);
-  return server.with_bound(server.lower(server.add(high, magnified(low, bits)), level - 1),
+  return server.with_bound(server.lower(server.add(high, magnified(low, by)), level - 1),
                            std::exp2(x.info().bound));
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "circuits/ckks_maps.h"
+#include "circuits/encoded.h"
 #include "math/text.h"
 #include "schemes/ckks/access.h"
 #include "schemes/ckks/derived.h"
@@ -27,21 +28,29 @@ std::int64_t modulo(std::int64_t k, std::uint64_t period) {
   return ((k % n) + n) % n;
 }
 
-/// Diagonals first + stride·(giant·babies + baby).
+/// Diagonals baby(b) + giant(i), from `lowest` on.
 struct MapSteps {
-  std::int64_t first = 0, stride = 1;
+  std::int64_t lowest = 0, first = 0, first_giant = 0, stride = 1;
   std::size_t babies = 1, giants = 1;
-  std::set<std::size_t> used;  ///< baby steps that some diagonal takes
+  std::set<std::size_t> used, used_giants;  ///< steps that some diagonal takes
 
   std::int64_t baby(std::size_t b) const { return first + stride * static_cast<std::int64_t>(b); }
-  std::int64_t giant() const { return stride * static_cast<std::int64_t>(babies); }
+  std::int64_t giant(std::size_t i) const {
+    return first_giant + stride * static_cast<std::int64_t>(i * babies);
+  }
+  /// The number giant·babies + baby of a diagonal, which is one of those from `lowest` on or the
+  /// same modulo the period.
+  std::size_t place(std::int64_t k, std::uint64_t period) const {
+    return static_cast<std::size_t>((lowest + modulo(k - lowest, period) - first - first_giant) /
+                                    stride);
+  }
   std::vector<std::int64_t> rotations(std::uint64_t period) const;
 };
 
 std::vector<std::int64_t> MapSteps::rotations(std::uint64_t period) const {
   std::set<std::int64_t> out;
   for (const std::size_t b : used) out.insert(baby(b));
-  if (giants > 1) out.insert(giant());
+  for (const std::size_t i : used_giants) out.insert(giant(i));
   std::erase_if(out, [&](std::int64_t k) { return modulo(k, period) == 0; });
   return {out.begin(), out.end()};
 }
@@ -63,29 +72,44 @@ std::vector<std::int64_t> unrolled(const std::set<std::int64_t>& residues, std::
   return k;
 }
 
-MapSteps steps_of(const std::vector<std::int64_t>& k, SwitchRole role) {
-  // A giant step divides, decomposes and meets a key; a baby step meets a key only. With the few
-  // primes of low keys the steps of one giant step are short, and the next waits for them.
-  const std::size_t giant_cost = role == SwitchRole::low ? 8 : 4;
-  MapSteps best;
-  best.first = k.front();
+MapSteps steps_of(const std::vector<std::int64_t>& k, std::uint64_t period) {
+  // Every step but 0 meets a key. A giant step divides and decomposes besides: transforms, most of
+  // it.
+  constexpr std::size_t giant_cost = 4;
   std::int64_t stride = 0;
   for (const std::int64_t each : k) stride = std::gcd(stride, each - k.front());
-  best.stride = std::max<std::int64_t>(stride, 1);
-  const auto count = static_cast<std::size_t>((k.back() - k.front()) / best.stride) + 1;
+  stride = std::max<std::int64_t>(stride, 1);
+  const auto count = static_cast<std::size_t>((k.back() - k.front()) / stride) + 1;
+  MapSteps best;
   std::size_t least = std::numeric_limits<std::size_t>::max();
-  for (std::size_t babies = 1; babies < 2 * count; babies *= 2) {
-    MapSteps s = best;
-    s.babies = babies;
-    s.giants = (count + babies - 1) / babies;
-    s.used.clear();
-    for (const std::int64_t each : k)
-      s.used.insert(static_cast<std::size_t>((each - s.first) / s.stride) % babies);
-    const std::size_t cost = s.used.size() + giant_cost * (s.giants - 1);
-    if (cost >= least) continue;
-    least = cost;
-    best = std::move(s);
-  }
+  for (std::size_t babies = 1; babies < 2 * count; babies *= 2)
+    for (const bool at_zero :
+         {true, false}) {  // from the first on, or where both kinds of steps have a 0
+      if (at_zero && k.front() % stride != 0) continue;
+      MapSteps s;
+      s.lowest = k.front();
+      s.stride = stride;
+      s.babies = babies;
+      if (at_zero) {
+        const std::int64_t turn = stride * static_cast<std::int64_t>(babies);
+        s.first_giant = k.front() - modulo(k.front(), static_cast<std::uint64_t>(turn));
+      } else {
+        s.first = k.front();
+      }
+      for (const std::int64_t each : k) {
+        const std::size_t place = s.place(each, period);
+        s.used.insert(place % babies);
+        s.used_giants.insert(place / babies);
+      }
+      s.giants = *s.used_giants.rbegin() + 1;
+      std::size_t cost = 0;
+      for (const std::size_t b : s.used) cost += modulo(s.baby(b), period) != 0;
+      for (const std::size_t i : s.used_giants)
+        cost += modulo(s.giant(i), period) != 0 ? giant_cost : 0;
+      if (cost >= least) continue;
+      least = cost;
+      best = std::move(s);
+    }
   return best;
 }
 
@@ -109,7 +133,7 @@ void check_period(const LinearMap& map) {
   }
 }
 
-MapSteps checked_steps(const LinearMap& map, SwitchRole role = SwitchRole::usual) {
+MapSteps checked_steps(const LinearMap& map) {
   const std::uint64_t n = map.period;
   if (!std::has_single_bit(n) || map.length == 0 || map.length > n)
     throw ShapeError("a linear map has period " + std::to_string(n) + " and results of " +
@@ -129,12 +153,14 @@ MapSteps checked_steps(const LinearMap& map, SwitchRole role = SwitchRole::usual
                            std::to_string(n));
   }
   check_period(map);
-  return steps_of(unrolled(residues, static_cast<std::int64_t>(n)), role);
+  return steps_of(unrolled(residues, static_cast<std::int64_t>(n)), n);
 }
 
 }  // namespace
 
 struct EncodedMap::Storage {
+  static constexpr const char* missing = "a linear map that is not encoded was given";
+
   unsigned level = 0;
   SwitchRole role = SwitchRole::usual;
   std::uint64_t period = 1, length = 1, columns = 0;
@@ -147,18 +173,7 @@ struct EncodedMap::Storage {
   }
 };
 
-struct EncodedMapAccess {
-  using Storage = EncodedMap::Storage;
-  static EncodedMap wrap(Storage storage) {
-    EncodedMap out;
-    out.storage_ = std::make_shared<const Storage>(std::move(storage));
-    return out;
-  }
-  static const Storage& storage(const EncodedMap& map) {
-    if (!map.storage_) throw ShapeError("a linear map that is not encoded was given");
-    return *map.storage_;
-  }
-};
+using EncodedMapAccess = circuits::EncodedAccess<EncodedMap>;
 
 unsigned EncodedMap::level() const { return EncodedMapAccess::storage(*this).level; }
 std::uint64_t EncodedMap::period() const { return EncodedMapAccess::storage(*this).period; }
@@ -167,7 +182,9 @@ std::size_t EncodedMap::diagonals() const {
 }
 std::size_t EncodedMap::key_switches() const {
   const auto& of = EncodedMapAccess::storage(*this);
-  std::size_t turns = of.steps.giants - 1;
+  std::size_t turns = 0;
+  for (const std::size_t i : of.steps.used_giants)
+    turns += modulo(of.steps.giant(i), of.period) != 0;
   for (const std::size_t b : of.steps.used) turns += modulo(of.steps.baby(b), of.period) != 0;
   return turns;
 }
@@ -206,9 +223,8 @@ std::vector<std::int64_t> rotations_of(const LinearMap& map) {
 }
 
 std::vector<std::int64_t> rotations_of_diagonals(std::uint64_t period,
-                                                 const std::set<std::int64_t>& diagonals,
-                                                 SwitchRole role) {
-  return steps_of(unrolled(diagonals, static_cast<std::int64_t>(period)), role).rotations(period);
+                                                 const std::set<std::int64_t>& diagonals) {
+  return steps_of(unrolled(diagonals, static_cast<std::int64_t>(period)), period).rotations(period);
 }
 
 EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, double scale) {
@@ -231,7 +247,7 @@ EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level
     throw ParameterError("scale = " + math::text_of(scale) + " of a linear map is below 1");
 
   EncodedMapAccess::Storage out;
-  out.steps = checked_steps(map, role);
+  out.steps = checked_steps(map);
   out.level = level;
   // Without rotations the evaluator takes the primes of usual keys.
   out.role = out.steps.rotations(map.period).empty() ? SwitchRole::usual : role;
@@ -248,9 +264,8 @@ EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level
       sums[j] += std::abs(values[j]);
       out.known.real = out.known.real && values[j].imag() == 0;
     }
-    const auto place =
-        static_cast<std::size_t>(modulo(k - out.steps.first, map.period) / out.steps.stride);
-    const auto turn = static_cast<std::int64_t>(place / out.steps.babies) * out.steps.giant();
+    const std::size_t place = out.steps.place(k, map.period);
+    const std::int64_t turn = out.steps.giant(place / out.steps.babies);
     std::vector<Complex> turned(map.period);
     for (std::uint64_t j = 0; j < map.period; ++j)
       turned[j] =
@@ -293,10 +308,11 @@ rlwe::Array mapped(const Server& server, const rlwe::Array& x, const EncodedMap&
     return Access::rotation(server, of.period, slots, of.role);
   };
   rlwe::Evaluator::LinearMap steps;
-  steps.giants = of.steps.giants;
   for (std::size_t b = 0; b < of.steps.babies; ++b)
     steps.babies.push_back(of.steps.used.contains(b) ? rotation(of.steps.baby(b)) : 0);
-  if (steps.giants > 1) steps.giant = rotation(of.steps.giant());
+  steps.giants.clear();
+  for (std::size_t i = 0; i < of.steps.giants; ++i)
+    steps.giants.push_back(of.steps.used_giants.contains(i) ? rotation(of.steps.giant(i)) : 0);
   steps.plain = [&](std::size_t giant, std::size_t baby) { return of.plain(giant, baby); };
   return Access::evaluator(server).linear_map(x, steps, Access::keys(server, of.role),
                                               Access::account(server).basis(of.level - 1), 1);

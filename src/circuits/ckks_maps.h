@@ -12,10 +12,9 @@
 
 namespace whorl::ckks {
 
-/// As rotations_of(map), of a map with these diagonals, modulo its period, for keys of that role.
+/// As rotations_of(map), of a map with these diagonals, modulo its period.
 std::vector<std::int64_t> rotations_of_diagonals(std::uint64_t period,
-                                                 const std::set<std::int64_t>& diagonals,
-                                                 SwitchRole role);
+                                                 const std::set<std::int64_t>& diagonals);
 
 /// As encode(), for keys of that role: SwitchRole::usual or SwitchRole::low.
 EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level, double scale,

@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "circuits/encoded.h"
 #include "schemes/ckks/access.h"
 #include "whorl/circuits/linear_maps.h"
 #include "whorl/circuits/matrices.h"
@@ -84,24 +85,15 @@ LinearMap sigma(const MatrixProduct& shape) {
 }  // namespace
 
 struct EncodedMatrixProduct::Storage {
+  static constexpr const char* missing = "a matrix product that is not encoded was given";
+
   MatrixProduct shape;
   unsigned level = 0;
   EncodedMap sigma;
   std::vector<rlwe::Array> columns;  ///< ones in column j, zeros elsewhere
 };
 
-struct EncodedMatrixProductAccess {
-  using Storage = EncodedMatrixProduct::Storage;
-  static EncodedMatrixProduct wrap(Storage storage) {
-    EncodedMatrixProduct out;
-    out.storage_ = std::make_shared<const Storage>(std::move(storage));
-    return out;
-  }
-  static const Storage& storage(const EncodedMatrixProduct& product) {
-    if (!product.storage_) throw ShapeError("a matrix product that is not encoded was given");
-    return *product.storage_;
-  }
-};
+using EncodedMatrixProductAccess = circuits::EncodedAccess<EncodedMatrixProduct>;
 
 const MatrixProduct& EncodedMatrixProduct::shape() const {
   return EncodedMatrixProductAccess::storage(*this).shape;

@@ -101,18 +101,50 @@ Polynomial cosine_polynomial(const BootstrapLiteral& shape) {
   return {fitted_cosine(shape), Polynomial::Basis::chebyshev, -1, 1};
 }
 
+Polynomial arcsine_polynomial(const BootstrapLiteral& shape) {
+  // Binomial(2k, k)/4^k/(2k + 1) of x^(2k + 1).
+  Polynomial out{std::vector<double>(shape.arcsine + 1), Polynomial::Basis::monomial, -1, 1};
+  double factor = 1;
+  for (unsigned k = 0; 2 * k + 1 <= shape.arcsine; ++k) {
+    if (k > 0) factor *= (2.0 * k - 1) / (2.0 * k);
+    out.coefficients[2 * k + 1] = factor / (2.0 * k + 1);
+  }
+  return out;
+}
+
+namespace {
+
+/// What comes out for I + m/r.
+double refreshed(const BootstrapLiteral& shape, const Polynomial& cosine, int I, double m) {
+  double y = cosine((I + m / std::exp2(shape.log2_ratio)) / static_cast<double>(shape.range));
+  for (unsigned d = 0; d < shape.doublings; ++d) y = 2 * y * y - 1;
+  if (shape.arcsine != 0) y = arcsine_polynomial(shape)(y);
+  return y * shape.sine_factor();
+}
+
+}  // namespace
+
 double error_of_sine(const BootstrapLiteral& shape, const Polynomial& cosine, unsigned most) {
-  const double r = std::exp2(shape.log2_ratio), K = shape.range;
   double worst = 0;
   constexpr int steps = 16;
   for (int I = -static_cast<int>(most); I <= static_cast<int>(most); ++I)
     for (int i = -steps; i <= steps; ++i) {
       const double m = static_cast<double>(i) / steps;
-      double y = cosine((I + m / r) / K);
-      for (unsigned d = 0; d < shape.doublings; ++d) y = 2 * y * y - 1;
-      worst = std::max(worst, std::abs(y * shape.sine_factor() - m));
+      worst = std::max(worst, std::abs(refreshed(shape, cosine, I, m) - m));
     }
   return worst;
+}
+
+double deviation_of_sine(const BootstrapLiteral& shape, const Polynomial& cosine) {
+  // Sums of weight + 1 numbers uniform in ±1/2 are almost normal.
+  const double variance = (shape.weight + 1) / 12.0;
+  double sum = 0, weights = 0;
+  for (int I = 1 - static_cast<int>(shape.range); I < static_cast<int>(shape.range); ++I) {
+    const double weight = std::exp(-I * I / (2 * variance)), error = refreshed(shape, cosine, I, 0);
+    sum += weight * error * error;
+    weights += weight;
+  }
+  return std::sqrt(sum / weights);
 }
 
 }  // namespace whorl::ckks

@@ -11,8 +11,14 @@ namespace whorl::ckks {
 /// for t = I + m/r, where |m| <= 1 and r = 2^log2_ratio. Monomial basis: Taylor's series at 0.
 Polynomial cosine_polynomial(const BootstrapLiteral& shape);
 
+/// The arcsine's series of shape.arcsine's degree, which is not 0.
+Polynomial arcsine_polynomial(const BootstrapLiteral& shape);
+
 /// The largest error of sine_factor()·y from m, for all |I| <= most and |m| <= 1: y is the
-/// polynomial, whose angle was doubled.
+/// polynomial, whose angle was doubled, or its arcsine.
 double error_of_sine(const BootstrapLiteral& shape, const Polynomial& cosine, unsigned most);
+
+/// The standard deviation of that error for m = 0, over all I as they occur.
+double deviation_of_sine(const BootstrapLiteral& shape, const Polynomial& cosine);
 
 }  // namespace whorl::ckks

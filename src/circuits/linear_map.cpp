@@ -15,7 +15,8 @@ Steps Steps::of(std::size_t count) {
 std::vector<rlwe::Array> apply(const rlwe::Evaluator& evaluator, const rlwe::Array& x,
                                std::span<const LinearMap> maps, const rlwe::Keys& keys,
                                std::uint64_t t) {
-  if (maps.empty() || maps[0].giants > 1) return evaluator.linear_maps(x, maps, keys, x.basis(), t);
+  if (maps.empty() || maps[0].giants.size() > 1)
+    return evaluator.linear_maps(x, maps, keys, x.basis(), t);
   std::vector<rlwe::Array> out;
   for (const LinearMap& map : maps) {  // what needs no key is not divided at all
     std::vector<rlwe::Evaluator::Term> terms;

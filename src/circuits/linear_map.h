@@ -13,9 +13,9 @@
 namespace whorl::circuits {
 
 /// How `count` rotations by 0, 1, … steps are made from short rotations (baby steps), of which
-/// there are `babies`, and giant steps, each a rotation by `babies` steps (Halevi and Shoup, CRYPTO
-/// 2018, §4). All baby steps share one decomposition, so they cost less; there are as many of them
-/// as giant steps, or twice as many. Up to four rotations use baby steps only.
+/// there are `babies`, and giant steps by multiples of `babies` (Halevi and Shoup, CRYPTO 2018,
+/// §4). All baby steps share one decomposition, so they cost less; there are as many of them as
+/// giant steps, or twice as many. Up to four rotations use baby steps only.
 struct Steps {
   std::size_t babies = 1, giants = 1;
 

@@ -86,7 +86,8 @@ std::vector<std::int64_t> rotations_of(std::size_t count, std::int64_t step) {
   const Steps steps = Steps::of(count);
   std::vector<std::int64_t> out;
   for (std::size_t b = 1; b < steps.babies; ++b) out.push_back(step * static_cast<std::int64_t>(b));
-  if (steps.giants > 1) out.push_back(step * static_cast<std::int64_t>(steps.babies));
+  for (std::size_t i = 1; i < steps.giants; ++i)
+    out.push_back(step * static_cast<std::int64_t>(i * steps.babies));
   return out;
 }
 

@@ -12,14 +12,17 @@ namespace whorl::io {
 template <>
 struct StructFields<ckks::BootstrapLiteral> {
   using Shape = ckks::BootstrapLiteral;
-  static constexpr std::tuple fields{Field{1, "bootstrap.weight", &Shape::weight},
-                                     Field{2, "bootstrap.range", &Shape::range},
-                                     Field{3, "bootstrap.to_coefficients", &Shape::to_coefficients},
-                                     Field{4, "bootstrap.to_slots", &Shape::to_slots},
-                                     Field{5, "bootstrap.degree", &Shape::degree},
-                                     Field{6, "bootstrap.doublings", &Shape::doublings},
-                                     Field{7, "bootstrap.log2_ratio", &Shape::log2_ratio},
-                                     Field{8, "bootstrap.series", &Shape::series}};
+  static constexpr std::tuple fields{
+      Field{1, "bootstrap.weight", &Shape::weight},
+      Field{2, "bootstrap.range", &Shape::range},
+      Field{3, "bootstrap.to_coefficients", &Shape::to_coefficients},
+      Field{4, "bootstrap.to_slots", &Shape::to_slots},
+      Field{5, "bootstrap.degree", &Shape::degree},
+      Field{6, "bootstrap.doublings", &Shape::doublings},
+      Field{7, "bootstrap.log2_ratio", &Shape::log2_ratio},
+      Field{8, "bootstrap.series", &Shape::series},
+      Field{9, "bootstrap.arcsine", &Shape::arcsine},
+      Field{10, "bootstrap.coefficients_last", &Shape::coefficients_last}};
 };
 
 /// Levels are pairs of u32: terminals, mains.

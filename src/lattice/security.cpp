@@ -27,7 +27,8 @@ constexpr auto kRows = std::to_array<Row>({
 
 double slope(const Row& low, const Row& high) { return (high.bits - low.bits) / (high.n - low.n); }
 
-/// Growth of bits with n, as d ln(bits) / d ln(n), over all neighbouring rows of the table.
+/// Growth of bits with n, as d ln(bits) / d ln(n), over all neighbouring rows of the table but
+/// those of sparse secrets.
 struct SlopeRange {
   double smallest = 1;  // proportion
   double steepest = 1;
@@ -39,6 +40,7 @@ SlopeRange measure_relative_slopes() {
     const Row& low = kRows[i - 1];
     const Row& high = kRows[i];
     if (low.secret != high.secret || low.log2_modulus != high.log2_modulus) continue;
+    if (low.secret == SecretKind::sparse32) continue;
     const double relative = slope(low, high) * (low.n + high.n) / (low.bits + high.bits);
     range.smallest = std::min(range.smallest, relative);
     range.steepest = std::max(range.steepest, relative);
@@ -53,8 +55,10 @@ const SlopeRange& relative_slopes() {
 
 /// Slope to leave a family of rows (one secret, one modulus) with, downwards or upwards: its own or
 /// mere proportion (bits / n), whichever is more cautious. Of a single row, the one that the whole
-/// table shows.
+/// table shows. Upwards none for a sparse secret: its coefficients can be guessed, which grows with
+/// log n only.
 double slope_beyond(std::span<const Row> family, bool downwards) {
+  if (!downwards && family.front().secret == SecretKind::sparse32) return 0;
   const Row& edge = downwards ? family.front() : family.back();
   double cautious = edge.bits / edge.n;
   if (family.size() == 1)

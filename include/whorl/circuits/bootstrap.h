@@ -1,5 +1,5 @@
-// Bootstrapping of CKKS ciphertexts: levels for new computations. (OpenFHE: EvalBootstrap with
-// StCFirst; Lattigo: bootstrapping.)
+// Bootstrapping of CKKS ciphertexts: levels for new computations. (OpenFHE: EvalBootstrap and
+// EvalBootstrapStCFirst; Lattigo: bootstrapping.)
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "whorl/ckks/server.h"
+#include "whorl/common.h"
 
 namespace whorl::ckks {
 
@@ -23,7 +24,7 @@ class EncodedBootstrap {
   std::size_t bytes() const;    ///< of the plaintexts on each device
 
  private:
-  friend struct EncodedBootstrapAccess;
+  friend struct circuits::EncodedAccess<EncodedBootstrap>;
   struct Storage;
   std::shared_ptr<const Storage> storage_;
 };
@@ -39,9 +40,12 @@ void check_bootstrap(const Server& server, const Array& x);
 /// the lowest levels first, so that real values need half the work of complex ones (slim
 /// bootstrapping: Chen and Han, EUROCRYPT 2018; CKKS: Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018).
 /// The modulus is raised under a sparse secret (Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022).
+/// With BootstrapLiteral::coefficients_last slots are moved to coefficients at the end, at levels
+/// above those of users; real values take half the work there too, since half of the coefficients
+/// of their message tell the others.
 ///
 /// Values of x must be at most 1 by its bound (EncodingError; Server::with_bound states a bound
-/// that the caller knows), and its level at least bootstrap->to_coefficients (NoiseError).
+/// that the caller knows), and its level at least Parameters::least_bootstrap_level (NoiseError).
 /// EncodingError for coefficients, ShapeError if its slots are not those of `with`,
 /// KeyMismatchError for a key that is missing. docs/ckks-noise.md has the error of the result, and
 /// Parameters::log2_failure the probability of a wrong one.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "whorl/ckks/server.h"
+#include "whorl/common.h"
 
 namespace whorl::ckks {
 
@@ -47,7 +48,7 @@ class EncodedMap {
   std::size_t bytes() const;         ///< of the plaintexts on each device
 
  private:
-  friend struct EncodedMapAccess;
+  friend struct circuits::EncodedAccess<EncodedMap>;
   struct Storage;
   std::shared_ptr<const Storage> storage_;
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "whorl/ckks/server.h"
+#include "whorl/common.h"
 
 namespace whorl::ckks {
 
@@ -40,7 +41,7 @@ class EncodedMatrixProduct {
   std::size_t bytes() const;  ///< of the plaintexts on each device
 
  private:
-  friend struct EncodedMatrixProductAccess;
+  friend struct circuits::EncodedAccess<EncodedMatrixProduct>;
   struct Storage;
   std::shared_ptr<const Storage> storage_;
 };

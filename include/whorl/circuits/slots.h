@@ -11,6 +11,7 @@
 #include "whorl/bgv/ciphertexts.h"
 #include "whorl/bgv/parameters.h"
 #include "whorl/bgv/server.h"
+#include "whorl/common.h"
 
 namespace whorl::bgv {
 
@@ -29,7 +30,7 @@ class SlotMap {
   std::size_t bytes() const;
 
  private:
-  friend struct SlotMapAccess;
+  friend struct circuits::EncodedAccess<SlotMap>;
   struct Storage;
   std::shared_ptr<const Storage> storage_;
 };

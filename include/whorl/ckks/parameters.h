@@ -25,10 +25,14 @@ struct LevelPrimes {
 /// How ciphertexts are refreshed (bootstrapped): their slots are moved to the coefficients, at the
 /// lowest levels; the modulus is raised under a sparse secret (Bossuat, Troncoso-Pastoriza, Hubaux,
 /// ACNS 2022), so that multiples of the small modulus are added; the coefficients are moved back to
-/// the slots, where a polynomial takes the multiples off. docs/adr/0005 has the polynomial.
+/// the slots, where a polynomial takes the multiples off. docs/adr/0005 has the polynomial. With
+/// coefficients_last the modulus is raised first, from level 0, and the slots that are then
+/// coefficients of the message are moved to coefficients at the end, at levels above those of
+/// users.
 struct BootstrapLiteral {
-  std::uint32_t weight = 32;  ///< coefficients of the sparse secret that are 1 or -1, 8 … 64
-  std::uint32_t range = 16;   ///< multiples of the modulus are below this, 2 … 32
+  /// Coefficients of the sparse secret that are 1 or -1, 8 … 192. More of them want a larger range.
+  std::uint32_t weight = 32;
+  std::uint32_t range = 16;           ///< multiples of the modulus are below this, 2 … 64
   std::uint32_t to_coefficients = 3;  ///< levels from slots to coefficients, 1 … 6
   std::uint32_t to_slots = 4;         ///< levels back, 1 … 6
   std::uint32_t degree = 31;          ///< of the polynomial, 3 … 127
@@ -41,16 +45,29 @@ struct BootstrapLiteral {
   /// The series needs a higher degree or more doublings: its error at t is about
   /// (2π·|t|/2^doublings)^(degree + 1)/(degree + 1)!, times what the doublings multiply it by.
   std::uint32_t series = 0;
+  /// Degree of the arcsine's series that is taken of the sine, odd, 3 … 15; 0: none. It takes off
+  /// what the sine differs from a line by, so that a small log2_ratio serves, which magnifies less
+  /// noise (Lee, Lee, Lee, Kim, No, EUROCRYPT 2021; Lattigo: Mod1InvDegree).
+  std::uint32_t arcsine = 0;
+  /// 1: slots are moved to coefficients after the sine, not before (OpenFHE's and Lattigo's
+  /// default; OpenFHE calls 0 StCFirst).
+  std::uint32_t coefficients_last = 0;
   bool operator==(const BootstrapLiteral&) const = default;
 
   /// What a sine is multiplied by to give its argument's value. With δ = 2π/2^log2_ratio it is
-  /// (1 + δ²/8)/δ: of all multiples this one has the least maximal error on ±1, δ²/24.
+  /// (1 + δ²/8)/δ: of all multiples this one has the least maximal error on ±1, δ²/24. With
+  /// coefficients_last it is (1 + δ²/12)/δ: then the errors of messages of one coefficient and of
+  /// many small ones are equal, δ²/12. With an arcsine it is 1/δ.
   double sine_factor() const;
 
-  /// Levels of the polynomial and of the doublings.
+  /// Levels of the polynomial, of the doublings and of the arcsine.
   unsigned sine() const;
+  /// Levels of the arcsine alone, the last ones of the sine's.
+  unsigned arcsine_levels() const;
+  /// Levels between those that users see and the sine's.
+  unsigned after_sine() const { return coefficients_last == 0 ? 0 : to_coefficients; }
   /// Levels above those that users see.
-  unsigned above() const { return sine() + to_slots; }
+  unsigned above() const { return after_sine() + sine() + to_slots; }
 };
 
 /// Plain data; nothing is checked until Parameters::create.
@@ -87,8 +104,14 @@ struct Requirements {
   /// bits and more.
   unsigned word_bits = 32;
   /// Whether ciphertexts can be refreshed. Then `depth` counts the levels between refreshes; the
-  /// three levels from which slots are moved to coefficients come below them.
+  /// three levels from which slots are moved to coefficients come below them. The ratio of values
+  /// to the modulus (BootstrapLiteral::log2_ratio) is 13.5, or as much less as the sine's scale
+  /// takes beside a large scale.
   bool bootstrap = false;
+  /// BootstrapLiteral::coefficients_last: the three levels come above them then.
+  bool coefficients_last = false;
+  /// BootstrapLiteral::arcsine, 0 … 15.
+  unsigned arcsine = 0;
 };
 
 /// Validated, immutable parameters; cheap to copy.
@@ -118,7 +141,8 @@ class Parameters {
   }
   /// The highest level of all. Those above depth() are used while ciphertexts are refreshed.
   unsigned top() const { return static_cast<unsigned>(literal().levels.size()) - 1; }
-  /// The lowest level that ciphertexts can be refreshed from; ParameterError without bootstrapping.
+  /// The lowest level that ciphertexts can be refreshed from: bootstrap->to_coefficients, or 0 with
+  /// coefficients_last. ParameterError without bootstrapping.
   unsigned least_bootstrap_level() const;
   unsigned limbs() const { return static_cast<unsigned>(literal().chain.size()); }
   unsigned special() const { return static_cast<unsigned>(literal().special.size()); }
@@ -138,7 +162,9 @@ class Parameters {
   /// divided by ratio(level), is the canonical scale of the level below. So products of two
   /// ciphertexts with canonical scales have one again after rescaling. (Cheddar, §4, rounded to
   /// doubles.) Above depth() the ladder goes on from that scale times bootstrap->sine_factor(), and
-  /// on the levels of the doublings the product is halved: the square y² stands for 2y².
+  /// on the levels of the doublings the product is halved: the square y² stands for 2y². With
+  /// coefficients_last the sine's result has a quarter of the ratio of the level above it as its
+  /// scale, and the levels of the maps to coefficients lead from there to depth() in equal steps.
   double scale(unsigned level) const;
   double log2_QP() const;  ///< of all primes: what keys are modulo
   double log2_P() const;

@@ -177,7 +177,9 @@ class Server {
 /// A server without keys and residues, which says what a circuit needs before there is a key. Its
 /// arrays have the public facts (CiphertextInfo) and the sizes that they would have; operations
 /// and circuits give the same facts and throw the same errors as those of a Server that has all
-/// keys. It uses no device, and download() throws DeviceError. For one thread at a time.
+/// keys. It uses no device, and download() throws DeviceError. Several
+/// threads may call it. Where one key serves rotations by two distances of one period, the first
+/// call decides which of them is asked for.
 class DryRun {
  public:
   explicit DryRun(const Parameters& parameters);

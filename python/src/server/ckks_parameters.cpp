@@ -34,9 +34,10 @@ void set_levels(ParameterLiteral& literal, const Levels& levels) {
 }
 
 Parameters choose(unsigned depth, unsigned scale_bits, unsigned value_bits, std::uint32_t slots,
-                  std::uint32_t N, unsigned dnum, unsigned word_bits, bool bootstrap) {
-  const ckks::Requirements needs{depth, scale_bits, value_bits, slots,
-                                 N,     dnum,       word_bits,  bootstrap};
+                  std::uint32_t N, unsigned dnum, unsigned word_bits, bool bootstrap,
+                  bool coefficients_last, unsigned arcsine) {
+  const ckks::Requirements needs{depth,     scale_bits, value_bits,        slots,  N, dnum,
+                                 word_bits, bootstrap,  coefficients_last, arcsine};
   return without_gil([&] { return Parameters::choose(needs); });
 }
 
@@ -48,7 +49,8 @@ void bind_ckks_parameters(nb::module_& module) {
   using B = BootstrapLiteral;
   bind_fields(shape, "weight", &B::weight, "range", &B::range, "to_coefficients",
               &B::to_coefficients, "to_slots", &B::to_slots, "degree", &B::degree, "doublings",
-              &B::doublings, "log2_ratio", &B::log2_ratio, "series", &B::series);
+              &B::doublings, "log2_ratio", &B::log2_ratio, "series", &B::series, "arcsine",
+              &B::arcsine, "coefficients_last", &B::coefficients_last);
 
   nb::class_<ParameterLiteral> literal(module, "ParameterLiteral");
   literal.def(nb::init<>());
@@ -65,7 +67,8 @@ void bind_ckks_parameters(nb::module_& module) {
   auto type = bind_ring_parameters<Parameters, ParameterLiteral, ckks::KeyRequest>(
       module, "conjugate", &ckks::KeyRequest::conjugate);
   type.def_static("choose", &choose, "depth"_a, "scale_bits"_a, "value_bits"_a, "slots"_a, "N"_a,
-                  "dnum"_a, "word_bits"_a, "bootstrap"_a)
+                  "dnum"_a, "word_bits"_a, "bootstrap"_a, "coefficients_last"_a = false,
+                  "arcsine"_a = 0)
       .def_static(
           "named",
           [](const std::string& name, bool allow_insecure) {

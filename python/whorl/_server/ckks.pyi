@@ -14,6 +14,8 @@ class BootstrapLiteral:
     doublings: int
     log2_ratio: float
     series: int
+    arcsine: int
+    coefficients_last: int
     def __init__(self) -> None: ...
 
 class ParameterLiteral:
@@ -46,6 +48,8 @@ class Parameters(Checked[Parameters, ParameterLiteral]):
         dnum: int,
         word_bits: int,
         bootstrap: bool,
+        coefficients_last: bool = False,
+        arcsine: int = 0,
     ) -> Parameters: ...
     @staticmethod
     def named(name: str, allow_insecure: bool) -> Parameters: ...

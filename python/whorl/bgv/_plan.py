@@ -6,15 +6,23 @@ import contextlib
 import dataclasses
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
 from .._array import Shape
-from .._html import Shown, of_bytes
+from .._html import of_bytes
 from .._integers import whole_numbers
-from .._ring_plan import SEED_BYTES, all_results, check_arguments
+from .._ring_plan import (
+    RingPlan,
+    all_results,
+    as_shape,
+    check_example,
+    in_order,
+    listed_inputs,
+    sizes,
+)
 from .._server import bgv as _lib
 from ..errors import ParameterError, ShapeError
 from ._arrays import EncryptedArray, Mean
@@ -49,10 +57,7 @@ class Range:
         if low > high:
             raise ParameterError(f"low: {low} is above high = {high}")
         if shape is not None:
-            lengths = shape if isinstance(shape, Iterable) else (shape,)
-            shape = tuple(operator.index(each) for each in lengths)
-            if not shape or min(shape) < 1:
-                raise ShapeError(f"shape: {shape} holds no values")
+            shape = as_shape(shape)
         for field, value in (("low", low), ("high", high), ("shape", shape)):
             object.__setattr__(self, field, value)
 
@@ -68,7 +73,7 @@ class Range:
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class Plan(Shown):
+class Plan(RingPlan):
     """What a function of encrypted arrays needs; `plan` makes it.
 
     `parameters()` returns the parameters to use, and `keys` the arguments for the client's keys:
@@ -110,11 +115,6 @@ class Plan(Shown):
         return self._parameters.t
 
     @property
-    def N(self) -> int:
-        """Ring dimension."""
-        return self._parameters.N
-
-    @property
     def signed(self) -> bool:
         """Whether results may be negative: `client.decrypt(result, signed=plan.signed)`."""
         return self.low < 0
@@ -124,13 +124,7 @@ class Plan(Shown):
         """Columns that rows are rotated by, to the left; negative ones to the right."""
         return tuple(self.keys["rotations"])
 
-    @property
-    def key_bytes(self) -> int:
-        """Bytes of the evaluation keys as they are sent; on a device twice as many."""
-        return self._parameters.key_size(**self.keys)
-
     def _facts(self) -> list[tuple[str, str]]:
-        chosen = self._parameters
         return [
             ("t", f"{self.t:,}"),
             ("results", f"{self.low:,} … {self.high:,}"),
@@ -139,22 +133,15 @@ class Plan(Shown):
             ("sums", f"2^{self.sums:.1f}"),
             ("rotations", ", ".join(map(str, self.rotations)) or "none"),
             ("exchange of rows", "yes" if self.keys["swap_rows"] else "no"),
-            ("N", f"{chosen.N:,}"),
-            ("Q, P", f"{chosen.limbs} + {len(chosen.special)} primes"),
-            ("keys", of_bytes(self.key_bytes)),
-            ("inputs", of_bytes(self.input_bytes)),
-            ("results' bytes", of_bytes(self.output_bytes)),
-            ("noise budget", f"{self.noise_budget:.0f} bits, by the bound"),
-            ("security", f"{chosen.security_bits:.1f} bits"),
+            *self._ring_facts(budget=f"{self.noise_budget:.0f} bits, by the bound"),
         ]
 
     def __repr__(self) -> str:
-        chosen, turns = self._parameters, len(self.rotations)
         swap = ", swap_rows" if self.keys["swap_rows"] else ""
         return (
             f"<Plan: t={self.t}, depth {self.depth}, plain_products {self.plain_products}, sums "
-            f"{self.sums:.1f}, {turns} rotation{'s' * (turns != 1)}{swap}; N={self.N}, "
-            f"{chosen.limbs} + {len(chosen.special)} primes, keys of {of_bytes(self.key_bytes)}>"
+            f"{self.sums:.1f}, {self._turns()}{swap}; N={self.N}, "
+            f"{self._primes()}, keys of {of_bytes(self.key_bytes)}>"
         )
 
 
@@ -200,11 +187,9 @@ def plan(
     >>> chosen.depth, chosen.rotations, chosen.t > 4 * 255**2
     (1, (1, 2), True)
     """
-    listed = inputs if isinstance(inputs, (list, tuple)) else [inputs]
-    check_arguments(function, len(listed), type(inputs).__name__)
     search = _Search(
         function,
-        [_as_range(each, index) for index, each in enumerate(listed)],
+        listed_inputs(function, inputs, _as_range),
         packing,
         plain_modulus,
         checked_requirements(
@@ -233,11 +218,10 @@ class _Trace:
             high=int(self.high),
             keys={
                 "relinearise": recorder.most_parts,
-                "rotations": sorted(recorder.rotations, key=lambda each: (abs(each), each)),
+                "rotations": in_order(recorder.rotations),
                 "swap_rows": recorder.swaps,
             },
-            input_bytes=sum(SEED_BYTES + each._core.nbytes // 2 for each in self.inputs),
-            output_bytes=sum(each._core.nbytes for each in self.results),
+            **sizes(self.inputs, self.results),
             noise_budget=self.noise_budget,
             _parameters=parameters,
         )
@@ -429,8 +413,7 @@ def _as_range(given: Any, index: int) -> Range:
     if isinstance(given, Range):
         return given
     values = whole_numbers(given, f"inputs[{index}]")
-    if values.size == 0:
-        raise ShapeError(f"inputs[{index}]: shape {values.shape} holds no values")
+    check_example(values, index)
     return Range(min(0, int(values.min())), max(0, int(values.max())), values.shape or 1)
 
 

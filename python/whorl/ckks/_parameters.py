@@ -35,9 +35,10 @@ class BootstrapLiteral(TypedDict, total=False):
     """How ciphertexts are refreshed; the field `bootstrap` of a `ParameterLiteral`."""
 
     weight: int
-    """Coefficients of the sparse secret that are 1 or -1, 8 … 64. Default 32."""
+    """Coefficients of the sparse secret that are 1 or -1, 8 … 192. More of them want a larger
+    range, and a higher degree. Default 32."""
     range: int
-    """The multiples of level 0's modulus that are taken off are below this, 2 … 32. Default 16."""
+    """The multiples of level 0's modulus that are taken off are below this, 2 … 64. Default 16."""
     to_coefficients: int
     """Levels from slots to coefficients, 1 … 6. Default 3."""
     to_slots: int
@@ -52,6 +53,12 @@ class BootstrapLiteral(TypedDict, total=False):
     series: int
     """0: a polynomial that is fitted to the cosine near the integers. 1: Taylor's series, for
     ranges that are small for its degree and doublings. Default 0."""
+    arcsine: int
+    """Degree of the arcsine's series that is taken of the sine, odd, 3 … 15, for more bits; 0: none
+    (Lattigo: Mod1InvDegree). Default 0."""
+    coefficients_last: int
+    """1: slots are moved to coefficients after the sine, not before (OpenFHE's and Lattigo's
+    default; OpenFHE's StCFirst is 0). Default 0."""
 
 
 class ParameterLiteral(TypedDict, total=False):
@@ -82,7 +89,8 @@ class ParameterLiteral(TypedDict, total=False):
     """log2 of the scale at level 0, 16 … 58. Default 40."""
     bootstrap: BootstrapLiteral | None
     """With it ciphertexts can be refreshed, and the highest levels are only for that: to_slots, the
-    doublings, and the bits of the degree. Default None."""
+    doublings, the bits of the degree and of the arcsine's, and to_coefficients if that is last.
+    Default None."""
 
 
 _BOOTSTRAP = MappingProxyType(
@@ -95,6 +103,8 @@ _BOOTSTRAP = MappingProxyType(
         "doublings": as_word,
         "log2_ratio": as_real,
         "series": as_word,
+        "arcsine": as_word,
+        "coefficients_last": as_word,
     }
 )
 
@@ -289,6 +299,8 @@ def parameters(
     word_bits: int = 32,
     *,
     bootstrap: bool = False,
+    coefficients_last: bool = False,
+    arcsine: int = 0,
     literal: Mapping[str, Any] | None = None,
     allow_insecure: bool = False,
 ) -> Parameters:
@@ -308,7 +320,16 @@ def parameters(
             `scale_bits` of 46 and more.
         bootstrap: whether ciphertexts can be refreshed (`Server.bootstrap`). `depth` then counts
             the products between two refreshes, and the property `depth` of the result is larger:
-            `least_bootstrap_level` levels come below them. The ring has N = 65536 at least.
+            `least_bootstrap_level` levels come below them. The ring has N = 65536 at least. With
+            scales above 2^47 or so there is less room for the sine's scale: values are a larger
+            part of the modulus, and the error is larger (`bootstrap["log2_ratio"]`).
+        coefficients_last: whether a bootstrap moves slots to coefficients at its end, not at its
+            beginning. It then begins from level 0, and full vectors have some bits less, since
+            noise of all slots is added up. (OpenFHE's and Lattigo's default order; with False
+            OpenFHE's EvalBootstrapStCFirst.)
+        arcsine: degree of a polynomial after a bootstrap's sine, odd, 3 … 15, or 0 for none. It
+            takes the levels of its degree, three for 7, and gives bits where the scale has them: 45
+            bits and more. (Lattigo: Mod1InvDegree.)
         literal: a mapping with the fields of `ParameterLiteral`, for primes of your own. It stands
             alone: `ParameterError` if an argument above is given too.
         allow_insecure: accept a literal or a named set that is estimated under 128 bits.
@@ -332,6 +353,8 @@ def parameters(
         "dnum": dnum,
         "word_bits": word_bits,
         "bootstrap": bootstrap,
+        "coefficients_last": coefficients_last,
+        "arcsine": arcsine,
     }
     if literal is not None:
         literal_alone(parameters, literal, given)
@@ -358,5 +381,7 @@ _REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
         "dnum": within(1, 16),
         "word_bits": as_word,
         "bootstrap": as_flag,
+        "coefficients_last": as_flag,
+        "arcsine": within(0, 15),
     }
 )

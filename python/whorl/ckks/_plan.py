@@ -5,18 +5,25 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._array import Shape
-from .._html import Shown, of_bytes
+from .._html import of_bytes
 from .._literal import as_real
 from .._numbers import real_or_complex
-from .._ring_plan import SEED_BYTES, all_results, check_arguments
+from .._ring_plan import (
+    RingPlan,
+    all_results,
+    as_shape,
+    check_example,
+    in_order,
+    listed_inputs,
+    sizes,
+)
 from .._server import ckks as _lib
 from ..errors import EncodingError, NoiseError, ParameterError, ShapeError
 from ._arrays import EncryptedArray
@@ -48,10 +55,7 @@ class Values:
     packing: Packing = "real"
 
     def __post_init__(self) -> None:
-        lengths = self.shape if isinstance(self.shape, Iterable) else (self.shape,)
-        shape = tuple(operator.index(each) for each in lengths)
-        if not shape or min(shape) < 1:
-            raise ShapeError(f"shape: {shape} holds no values")
+        shape = as_shape(self.shape)
         bound = as_real("bound", self.bound)
         if not bound > 0:
             raise ParameterError(f"bound: {bound} is not positive")
@@ -64,7 +68,7 @@ class Values:
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
-class Plan(Shown):
+class Plan(RingPlan):
     """What a function of encrypted arrays needs; `plan` makes it.
 
     `parameters()` returns the parameters to use, and `keys` the arguments for the client's keys:
@@ -101,11 +105,6 @@ class Plan(Shown):
         return self._parameters
 
     @property
-    def N(self) -> int:
-        """Ring dimension."""
-        return self._parameters.N
-
-    @property
     def security_bits(self) -> float:
         """Lower bound of the estimated security."""
         return self._parameters.security_bits
@@ -127,16 +126,10 @@ class Plan(Shown):
         return self._parameters._core.key_count(as_request(self._parameters, **self._request))
 
     @property
-    def key_bytes(self) -> int:
-        """Bytes of the evaluation keys as they are sent; on a device twice as many."""
-        return self._parameters.key_size(**self.keys)
-
-    @property
     def _request(self) -> dict[str, Any]:
         return {"sums": 0, **self.keys}
 
     def _facts(self) -> list[tuple[str, str]]:
-        chosen = self._parameters
         return [
             ("depth", str(self.depth)),
             ("scale", f"2^{self.scale_bits}"),
@@ -145,12 +138,7 @@ class Plan(Shown):
             ("rotations", ", ".join(map(str, self.rotations)) or "none"),
             ("conjugation", "yes" if self.keys["conjugate"] else "no"),
             ("bootstraps", self._refreshes() or "none"),
-            ("N", f"{chosen.N:,}"),
-            ("Q, P", f"{chosen.limbs} + {len(chosen.special)} primes"),
-            ("keys", f"{self.key_count}, of {of_bytes(self.key_bytes)}"),
-            ("inputs", of_bytes(self.input_bytes)),
-            ("results' bytes", of_bytes(self.output_bytes)),
-            ("security", f"{chosen.security_bits:.1f} bits"),
+            *self._ring_facts(keys=f"{self.key_count}, of "),
         ]
 
     def _refreshes(self) -> str:
@@ -159,12 +147,11 @@ class Plan(Shown):
         return text + (f", {len(self.missing)} missing" if self.missing else "")
 
     def __repr__(self) -> str:
-        chosen, turns = self._parameters, len(self.rotations)
         refreshes = self._refreshes()
         return (
-            f"<Plan: depth {self.depth}, scale 2^{self.scale_bits}, {self.slots} slots, {turns} "
-            f"rotation{'s' * (turns != 1)}{f', bootstraps: {refreshes}' if refreshes else ''}; "
-            f"N={self.N}, {chosen.limbs} + {len(chosen.special)} primes, {self.key_count} keys of "
+            f"<Plan: depth {self.depth}, scale 2^{self.scale_bits}, {self.slots} slots, "
+            f"{self._turns()}{f', bootstraps: {refreshes}' if refreshes else ''}; "
+            f"N={self.N}, {self._primes()}, {self.key_count} keys of "
             f"{of_bytes(self.key_bytes)}, {self.security_bits:.1f} bits of security>"
         )
 
@@ -185,8 +172,9 @@ def plan(
 
     The function gets arrays with all methods of an `EncryptedArray`, and returns arrays, alone or
     in tuples, lists and dictionaries. It is called several times, with different parameters, and
-    must do the same each time, or decide by `level` and `parameters` only. Nothing is encrypted and
-    no key is made. Levels, scales, bounds and errors are those that a server states of the same
+    must do the same each time, or decide by `level` and `parameters` only. One thread must call all
+    of its operations; several threads may plan at a time. Nothing is encrypted and no key is
+    made. Levels, scales, bounds and errors are those that a server states of the same
     operations on inputs that were encrypted under a public key.
 
     Where the function needs more levels than parameters without bootstraps have at 128 bits of
@@ -214,11 +202,9 @@ def plan(
     >>> chosen.depth, chosen.rotations, chosen.key_count
     (1, (1, 2, 4), 4)
     """
-    listed = inputs if isinstance(inputs, (list, tuple)) else [inputs]
-    check_arguments(function, len(listed), type(inputs).__name__)
     search = _Search(
         function,
-        [_as_values(each, index) for index, each in enumerate(listed)],
+        listed_inputs(function, inputs, _as_values),
         checked_requirements(
             scale_bits=USUAL_SCALE if scale_bits is None else scale_bits,
             value_bits=MOST_VALUES if value_bits is None else value_bits,
@@ -299,15 +285,14 @@ class _Trace:
             slots=recorder.longest,
             keys={
                 "relinearise": asked.relinearise,
-                "rotations": sorted(turns, key=lambda each: (abs(each), each)),
+                "rotations": in_order(turns),
                 "conjugate": asked.conjugate and not slots,
                 "bootstrap": slots,
             },
             bootstraps=tuple(self.refreshes),
             error=max(each.error for each in self.results),
             bound=max(each.bound for each in self.results),
-            input_bytes=sum(SEED_BYTES + each._core.nbytes // 2 for each in self.inputs),
-            output_bytes=sum(each._core.nbytes for each in self.results),
+            **sizes(self.inputs, self.results),
             _parameters=parameters,
         )
 
@@ -461,8 +446,7 @@ def _as_values(given: Any, index: int) -> Values:
     if isinstance(given, Values):
         return given
     values = real_or_complex(given, f"inputs[{index}]")
-    if values.size == 0:
-        raise ShapeError(f"inputs[{index}]: shape {values.shape} holds no values")
+    check_example(values, index)
     largest = float(np.abs(values).max())
     packing: Packing = "complex" if values.dtype.kind == "c" else "real"
     return Values(values.shape or 1, largest or 1.0, packing)

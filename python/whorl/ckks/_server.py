@@ -301,18 +301,17 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         hoisted twice, in baby and giant steps (Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux,
         EUROCRYPT 2021, §4). (OpenFHE: EvalLinearTransform; Lattigo: lintrans.Evaluator.Evaluate.)
         """
-        x = self.upload(a)
         if isinstance(map, LinearMap):
-            if x.level == 0:
-                raise NoiseError(
-                    "a linear map takes a level, and the ciphertexts are at level 0, the last one: "
-                    "take parameters with a larger depth"
-                )
-            map = self.encode(map, x.level)
+
+            def encoded(x: EncryptedArray) -> EncryptedArray:
+                _check_levels("a linear map", 1, x)
+                return self.apply(x, self.encode(map, x.level))
+
+            return self._as_one("apply", encoded, a)
+        x = self.upload(a)
         if not isinstance(map, EncodedMap):
             raise TypeError(f"map: a LinearMap or an EncodedMap is needed, not {map!r}")
-        if map._server is not self:
-            raise DeviceError("map: it is encoded on another server")
+        self._check_own("map", map)
         with needing("a linear map", "rotations=map.rotations"):
             return self._wrap(self._core.apply(x._core, map._core), x.shape)
 
@@ -336,26 +335,34 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         relinearised once. `ShapeError` for vectors of other lengths, `DeviceError` for a product
         that is encoded on another server. (Jiang, Kim, Lauter, Song, CCS 2018, with a level less.)
         """
+        if product is None or isinstance(product, MatrixProduct):
+
+            def encoded(x: EncryptedArray, y: EncryptedArray) -> EncryptedArray:
+                shape = product_of(x.length, y.length) if product is None else product
+                _check_levels("a product of matrices", shape.depth, x, y)
+                return self.matmul(x, y, self.encode(shape, min(x.level, y.level)))
+
+            return self._as_one("multiply_matrices", encoded, a, b)
         (x, y), shape = self._meet(a, b)
-        if product is None:
-            product = product_of(x.length, y.length)
-        if isinstance(product, MatrixProduct):
-            level = min(x.level, y.level)
-            if level < product.depth:
-                raise NoiseError(
-                    f"a product of matrices takes {product.depth} levels, and the ciphertexts have "
-                    f"{level}: take parameters with a larger depth"
-                )
-            product = self.encode(product, level)
         if not isinstance(product, EncodedMatrixProduct):
             raise TypeError(
                 f"product: a MatrixProduct is needed, encoded or not, not {type(product).__name__}"
             )
-        if product._server is not self:
-            raise DeviceError("product: it is encoded on another server")
+        self._check_own("product", product)
         with needing("a product of matrices", "rotations=product.rotations"):
             core = self._core.multiply_matrices(x._core, y._core, product._core)
             return self._wrap(core, shape)
+
+    def _as_one(
+        self, name: str, work: Callable[..., EncryptedArray], *operands: Encrypted
+    ) -> EncryptedArray:
+        """What `work` makes of arrays of one shape by several calls. A plan counts them as one."""
+        arrays, _ = self._meet(*operands)
+        return work(*arrays)
+
+    def _check_own(self, name: str, encoded: EncodedMap | EncodedMatrixProduct) -> None:
+        if encoded._server is not self:
+            raise DeviceError(f"{name}: it is encoded on another server")
 
     # ---- functions that composite polynomials make
 
@@ -552,6 +559,15 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         if not is_alone(prefix):
             values = repeated_rows(values, prefix, length, shape)
         return spread(a, shape), (np.ascontiguousarray(values), length), shape
+
+
+def _check_levels(what: str, depth: int, *operands: EncryptedArray) -> None:
+    level = min(x.level for x in operands)
+    if level < depth:
+        raise NoiseError(
+            f"{what} takes {depth} level{'s' * (depth != 1)}, and the ciphertexts have {level}: "
+            "take parameters with a larger depth"
+        )
 
 
 def _integer(value: int) -> int:

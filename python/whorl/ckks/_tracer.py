@@ -19,8 +19,6 @@ from .._ring_plan import NoDevice
 from .._server import ckks as _lib
 from ..errors import NoiseError
 from ._arrays import EncryptedArray
-from ._linear_maps import EncodedMap, LinearMap
-from ._matrices import EncodedMatrixProduct, MatrixProduct
 from ._parameters import Parameters
 from ._server import Encrypted, Server
 
@@ -267,30 +265,11 @@ class TracingServer(Server):
         """The array itself: what a function sends back is a result, wherever it lies."""
         return a
 
-    def apply(self, a: Encrypted, map: LinearMap | EncodedMap) -> EncryptedArray:
-        """`Server.apply`, with a refresh before it if it must be."""
-        if not isinstance(map, LinearMap):
-            return super().apply(a, map)
-        # It is encoded for the level of what it is applied to.
-        work = super().apply
-        return self._as_one("apply", lambda x: work(x, map), a)
-
-    def matmul(
-        self,
-        a: Encrypted,
-        b: Encrypted,
-        product: MatrixProduct | EncodedMatrixProduct | None = None,
-    ) -> EncryptedArray:
-        """`Server.matmul`, likewise."""
-        if isinstance(product, EncodedMatrixProduct):
-            return super().matmul(a, b, product)
-        work = super().matmul
-        return self._as_one("multiply_matrices", lambda x, y: work(x, y, product), a, b)
-
     def _as_one(
         self, name: str, work: Callable[..., EncryptedArray], *operands: Encrypted
     ) -> EncryptedArray:
-        """What `work` makes of arrays by several calls, as one operation."""
+        """With a refresh of operands before it if it must be: what is encoded is for the level that
+        they then have."""
         arrays, shape = self._meet(*operands)
 
         def of_cores(*cores: _lib.Array) -> _lib.Array:

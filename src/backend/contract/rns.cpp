@@ -217,6 +217,46 @@ void RnsOps<Word>::run_inner_product_with(const Key& key, const Tables& tables,
 }
 
 template <class Word>
+void RnsOps<Word>::extended_product(const Key& key, const Tables& tables, const ring::Basis& basis,
+                                    Input in, const ScaledTerm<Word>& added, bool onto,
+                                    Output out) const {
+  constexpr const char* what = "extended_product";
+  this->check(in, out);
+  const InnerProduct product = product_of(what, key, tables, basis, added.g);
+  const std::uint32_t N = tables.plan().N();
+  const std::size_t batch = batch_of(what, in.size, basis.size(), N);
+  check_rows("extended_product: output", out.size, 2 * product.rows.size(), batch, N);
+  check_apart("extended_product: input", in, out);
+  Extension extension{basis, product.rows, {}, ring::Lift::exact};
+  for (const unsigned d : product.digits)
+    extension.digits.push_back(key.layout().digits[d] & basis);
+  std::size_t parts = 0;
+  std::optional<CheckedScaling<Word>> addend;
+  if (added.x.size > 0) addend = checked_addend(tables, product, batch, added, out, parts);
+  if (onto && !addend)
+    throw ParameterError(std::string(what) + ": a sum is continued without anything that is added");
+  if (batch)
+    run_extended_product(key, tables, extension, product, batch, in.data, parts,
+                         addend ? &*addend : nullptr, onto, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::run_extended_product(const Key& key, const Tables& tables,
+                                        const Extension& extension, const InnerProduct& product,
+                                        std::size_t batch, const Word* in, std::size_t parts,
+                                        const CheckedScaling<Word>* added, bool onto,
+                                        Word* out) const {
+  auto digits = this->queue().template allocate<Word>(product.digits.size() * product.rows.size() *
+                                                      batch * tables.plan().N());
+  run_extension(tables, extension, batch, in, digits.slice().data);
+  if (added)
+    run_inner_product_with(key, tables, product, batch, digits.slice().data, parts, *added, onto,
+                           out);
+  else
+    run_inner_product(key, tables, product, batch, digits.slice().data, out);
+}
+
+template <class Word>
 void RnsOps<Word>::check_key(const char* what, std::size_t term, const Key* key, const Key& first) {
   if (!key || !(key->layout() == first.layout()))
     throw ParameterError(std::string(what) + ": term " + std::to_string(term) +
@@ -265,6 +305,37 @@ void RnsOps<Word>::run_inner_products(std::span<const TurnedKey<Word>> terms, co
 }
 
 template <class Word>
+void RnsOps<Word>::sum_of_inner_products(std::span<const TurnedKey<Word>> terms,
+                                         const Tables& tables, const ring::Basis& basis,
+                                         Input digits, Input added, std::size_t first, bool onto,
+                                         Output out) const {
+  constexpr const char* what = "sum_of_inner_products";
+  this->check(digits, added, out);
+  if (terms.empty() || !terms[0].key) throw ShapeError(std::string(what) + ": there is no term");
+  const InnerProduct product = product_of(what, *terms[0].key, tables, basis, 1);
+  for (const TurnedKey<Word>& term : terms) {
+    check_key(what, static_cast<std::size_t>(&term - terms.data()), term.key, *terms[0].key);
+    product_of(what, *term.key, tables, basis, term.g);
+  }
+  const std::uint32_t N = tables.plan().N();
+  const std::size_t rows = product.rows.size();
+  const std::size_t batch = batch_of(what, out.size, 2 * rows, N);
+  const std::size_t all = batch_of(what, digits.size, product.digits.size() * rows, N),
+                    of = batch == 0 ? 0 : all / batch;
+  if (all != of * batch || first > of || terms.size() > of - first)
+    throw ShapeError(std::string(what) + ": " + std::to_string(terms.size()) +
+                     " terms from array " + std::to_string(first) + " on meet digits of " +
+                     std::to_string(all) + " polynomials, in batches of " + std::to_string(batch) +
+                     "; each term needs a batch");
+  if (added.size > 0) check_rows("sum_of_inner_products: what is added", added.size, rows, all, N);
+  check_apart("sum_of_inner_products: digits", digits, out);
+  check_apart("sum_of_inner_products: what is added", added, out);
+  if (batch)
+    run_sum_of_inner_products(terms, tables, product, batch, of, first, digits.data,
+                              added.size > 0 ? added.data : nullptr, onto, out.data);
+}
+
+template <class Word>
 void RnsOps<Word>::weighted_inner_products(std::span<const WeightedKey<Word>> terms,
                                            const Tables& tables, const ring::Basis& basis,
                                            Input digits, bool onto, Output out) const {
@@ -303,7 +374,7 @@ void RnsOps<Word>::run_weighted(std::span<const WeightedTerm> terms, const Table
     run_inner_product(*term.key, tables, each, batch, digits, inner.slice().data);
     const CheckedProduct<Word> weighted = {
         inner.slice().data, term.weight, product.rows, 1, 0, term.one};
-    run_products(tables, product.rows, 1, 2, batch, std::span(&weighted, 1),
+    run_products(tables, product.rows, {1, 2, 0}, batch, std::span(&weighted, 1),
                  onto || &term != terms.data(), out);
   }
 }
@@ -357,24 +428,26 @@ void RnsOps<Word>::tensor(const Tables& tables, const ring::Basis& basis, std::s
 
 template <class Word>
 void RnsOps<Word>::sums_of_products(const Tables& tables, const ring::Basis& basis,
-                                    std::size_t sums, std::size_t parts,
-                                    std::span<const ProductTerm<Word>> terms, bool onto,
-                                    Output out) const {
+                                    const SumLayout& sums, std::span<const ProductTerm<Word>> terms,
+                                    bool onto, Output out) const {
   constexpr const char* what = "sums_of_products";
   this->check(out);
   this->check_owner("RNS tables", tables);
   const ring::RnsPlan<Word>& plan = tables.plan();
   plan.check_basis(what, basis);
   if (terms.empty()) throw ShapeError(std::string(what) + ": there is no term");
-  const std::size_t rows = parts * basis.size();
-  const std::size_t batch = batch_of(what, out.size, sums * rows, plan.N());
+  if (sums.batched > sums.sums)
+    throw ShapeError(std::string(what) + ": " + std::to_string(sums.batched) +
+                     " sums lie as a batch; there are " + std::to_string(sums.sums));
+  const std::size_t rows = sums.parts * basis.size();
+  const std::size_t batch = batch_of(what, out.size, sums.sums * rows, plan.N());
   std::vector<CheckedProduct<Word>> checked;
   checked.reserve(terms.size());
   for (const ProductTerm<Word>& term : terms) {
     this->check(term.x, term.m);
-    if (term.sum >= sums)
+    if (term.sum >= sums.sums)
       throw ShapeError(std::string(what) + ": a term belongs to sum " + std::to_string(term.sum) +
-                       "; there are " + std::to_string(sums));
+                       "; there are " + std::to_string(sums.sums));
     check_exponent(what, plan, term.g);
     plan.check_basis(what, term.over);
     check_part(what, basis, "a factor's", term.over);
@@ -385,7 +458,7 @@ void RnsOps<Word>::sums_of_products(const Tables& tables, const ring::Basis& bas
     check_apart("sums_of_products: m", term.m, out);
     checked.push_back({term.x.data, term.m.data, term.over, term.g, term.sum, one});
   }
-  if (batch) run_products(tables, basis, sums, parts, batch, checked, onto, out.data);
+  if (batch) run_products(tables, basis, sums, batch, checked, onto, out.data);
 }
 
 template <class Word>

@@ -89,11 +89,25 @@ struct WeightedKey {
   Slice<const Word> weight;
 };
 
-/// A term of RnsOps::inner_products: the inner product with `key` at X^g.
+/// A term of RnsOps::inner_products and sum_of_inner_products: the inner product with `key` at X^g.
 template <class Word>
 struct TurnedKey {
   const RnsSwitchKey<Word>* key = nullptr;
   std::uint32_t g = 1;
+};
+
+/// Where sums of products lie: some one after another, (parts, rows, B, N) each, and behind them
+/// the last `batched` of them as one batch, (parts, rows, batched, B, N).
+struct SumLayout {
+  std::size_t sums = 1, parts = 1, batched = 0;
+
+  std::size_t alone() const { return sums - batched; }
+  /// Where a row of a part of a sum begins, in polynomials; there are `rows` rows in a part.
+  std::size_t at(std::size_t sum, std::size_t part, std::size_t row, std::size_t rows,
+                 std::size_t batch) const {
+    if (sum < alone()) return ((sum * parts + part) * rows + row) * batch;
+    return (alone() * parts * rows + (part * rows + row) * batched + sum - alone()) * batch;
+  }
 };
 
 /// A term of RnsOps::sum_of_products: x(X^g)·m. x has the shape (parts, rows, B, N) of the sum, m
@@ -197,15 +211,32 @@ class RnsOps : public Family {
   /// `out`.
   void inner_product(const Key& key, const Tables& tables, const ring::Basis& basis, Input digits,
                      const ScaledTerm<Word>& added, bool onto, Output out) const;
+  /// inner_product of what `extend` makes of `in`, (basis, B, N), with the digits of the key's
+  /// layout and Lift::exact. A device may do without all digits in memory.
+  void extended_product(const Key& key, const Tables& tables, const ring::Basis& basis,
+                        std::uint32_t g, Input in, Output out) const {
+    extended_product(key, tables, basis, in, {.x = {}, .over = {}, .g = g}, false, out);
+  }
+  /// The same with what inner_product adds. If added.x is empty, nothing is.
+  void extended_product(const Key& key, const Tables& tables, const ring::Basis& basis, Input in,
+                        const ScaledTerm<Word>& added, bool onto, Output out) const;
   /// out (terms, 2, rows, B, N): for each term inner_product(key_i, tables, basis, digits, added at
   /// X^(g_i), false, out_i). All keys have one layout, and added.g is 1. If added.x is empty,
   /// nothing is added.
   void inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
                       const ring::Basis& basis, Input digits, const ScaledTerm<Word>& added,
                       Output out) const;
-  /// How many terms to pass in one call, with their keys on the device. It is 1 if the device makes
-  /// them one by one.
+  /// How many terms to pass in one call, with their keys on the device, of sum_of_inner_products
+  /// too. It is 1 if the device makes them one by one.
   virtual std::size_t inner_products_at_once() const { return 1; }
+  /// Of several polynomials, each at an X^g of its own, to one sum. digits (D, rows, T, B, N) of T
+  /// arrays, added (rows, T, B, N) or empty, out (2, rows, B, N). Term i takes array first + i:
+  /// out = sum_i (inner_product(key_i, tables, basis, g_i, digits of it) + (added of it at X^(g_i),
+  /// 0)) over one term or more. All keys have one layout. With `onto` the sum is added to the
+  /// contents of `out`.
+  void sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
+                             const ring::Basis& basis, Input digits, Input added, std::size_t first,
+                             bool onto, Output out) const;
   /// sum_i weight_i·inner_product(key_i, tables, basis, g_i, digits) over one term or more. All
   /// keys have one layout; digits and out have the shapes of inner_product. With `onto` the sum is
   /// added to the contents of `out`: a long sum can be made in pieces if the device has no room for
@@ -233,12 +264,17 @@ class RnsOps : public Family {
   /// `a` may be `b`.
   void tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts, Input a,
               std::size_t b_parts, Input b, Output out) const;
-  /// out (sums, parts, basis, B, N): each the sum of x_i(X^(g_i))·m_i over its terms; there is at
+  /// out, which lies as `sums` says: each the sum of x_i(X^(g_i))·m_i over its terms; there is at
   /// least one term. With `onto` the sums are added to the contents of `out`. A device may read an
   /// x that several sums share once for some of them.
+  void sums_of_products(const Tables& tables, const ring::Basis& basis, const SumLayout& sums,
+                        std::span<const ProductTerm<Word>> terms, bool onto, Output out) const;
+  /// To one place after another, out (sums, parts, basis, B, N).
   void sums_of_products(const Tables& tables, const ring::Basis& basis, std::size_t sums,
                         std::size_t parts, std::span<const ProductTerm<Word>> terms, bool onto,
-                        Output out) const;
+                        Output out) const {
+    sums_of_products(tables, basis, {sums, parts, 0}, terms, onto, out);
+  }
   /// out (parts, basis, B, N): sum_i weights_i·x_i(X^(g_i)) over one term or more. With `onto` the
   /// sum is added to the contents of `out`. `constant`, if there is one, is added to part 0: a
   /// residue modulo each prime of `basis`, reduced or not.
@@ -272,12 +308,25 @@ class RnsOps : public Family {
                                       const Word* digits, std::size_t parts,
                                       const CheckedScaling<Word>& added, bool onto,
                                       Word* out) const;
+  /// `added` is null where nothing is added. This body makes all digits first. A device may
+  /// override it with a fused one.
+  virtual void run_extended_product(const Key& key, const Tables& tables,
+                                    const Extension& extension, const InnerProduct& product,
+                                    std::size_t batch, const Word* in, std::size_t parts,
+                                    const CheckedScaling<Word>* added, bool onto, Word* out) const;
   /// `product` is what all terms have in common, without g; `added`: the same at g = 1, or null.
   /// This body makes them one by one. A device may override it with a fused one.
   virtual void run_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
                                   const InnerProduct& product, std::size_t batch,
                                   const Word* digits, std::size_t parts,
                                   const CheckedScaling<Word>* added, Word* out) const;
+  /// `product` is what all terms have in common, without g; `of` arrays are in the digits and, if
+  /// it is not null, in `added`.
+  virtual void run_sum_of_inner_products(std::span<const TurnedKey<Word>> terms,
+                                         const Tables& tables, const InnerProduct& product,
+                                         std::size_t batch, std::size_t of, std::size_t first,
+                                         const Word* digits, const Word* added, bool onto,
+                                         Word* out) const = 0;
   struct WeightedTerm {
     const Key* key;
     std::uint32_t g;
@@ -296,10 +345,9 @@ class RnsOps : public Family {
   virtual void run_tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
                           std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
                           const Word* b, Word* out) const = 0;
-  virtual void run_products(const Tables& tables, const ring::Basis& basis, std::size_t sums,
-                            std::size_t parts, std::size_t batch,
-                            std::span<const CheckedProduct<Word>> terms, bool onto,
-                            Word* out) const = 0;
+  virtual void run_products(const Tables& tables, const ring::Basis& basis, const SumLayout& sums,
+                            std::size_t batch, std::span<const CheckedProduct<Word>> terms,
+                            bool onto, Word* out) const = 0;
   /// `constant`: empty, or reduced residues.
   virtual void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
                                std::size_t batch, std::span<const CheckedScaling<Word>> terms,

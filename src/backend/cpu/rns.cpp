@@ -71,78 +71,129 @@ std::size_t left_over(std::size_t transforms, std::size_t blocks, const Workers&
 // Twiddles of a modulus are as long as some rows are: what follows goes through the rows of a
 // modulus one after another.
 
+/// The phases of an extension into `out`, whose rows may be scratch memory.
+template <class Word>
+class Extender {
+ public:
+  Extender(const CpuRnsTables<Word>& tables, const Extension& extension, std::size_t batch,
+           const Word* in, Word* out, const Resources& on, const Workers& workers)
+      : tables_(tables),
+        extension_(extension),
+        batch_(batch),
+        N_(tables.plan().N()),
+        digits_(extension.digits.size()),
+        in_(in),
+        out_(out),
+        from_(extension.from.indices()),
+        to_(extension.to.indices()),
+        stretches_((N_ + rns_stretch - 1) / rns_stretch),
+        ranges_(target_ranges(to_.size(), workers)),
+        rows_of_(digits_),
+        digit_of_(from_.size()),
+        place_of_(from_.size()),
+        y_(scratch<Word>(on, from_.size() * batch * N_)) {
+    for (std::size_t d = 0; d < digits_; ++d) {
+      conversions_.push_back(&tables.conversion(extension.digits[d], 1, extension.lift));
+      for (const unsigned limb : extension.digits[d].indices()) {
+        const std::size_t row = extension.from.rank(limb);
+        digit_of_[row] = d;
+        place_of_[row] = rows_of_[d].size();
+        rows_of_[d].push_back(row);
+      }
+    }
+  }
+
+  std::size_t rows() const { return to_.size(); }
+  const NttTables<Word>& ntt(std::size_t row) const { return tables_.ntt[to_[row]]; }
+  unsigned prime(std::size_t row) const { return to_[row]; }
+  bool is_own(std::size_t row, std::size_t digit) const {
+    return extension_.digits[digit].contains(to_[row]);
+  }
+  /// The residues of item `b` of the batch modulo a prime of the digit itself.
+  const Word* own(std::size_t row, std::size_t b) const {
+    return in_ + (extension_.from.rank(to_[row]) * batch_ + b) * N_;
+  }
+  Word* values(std::size_t row, std::size_t digit, std::size_t b) const {
+    return out_ + ((digit * to_.size() + row) * batch_ + b) * N_;
+  }
+  /// Inverse transforms, then conversions: after them values() of rows that are not a digit's own
+  /// are coefficients. A digit of a polynomial, group digit · batch + b, is worked on by itself.
+  Phase lifts() const {
+    return {from_.size() * batch_,
+            [this](std::size_t i) {
+              const std::size_t row = i / batch_;
+              lift_digits(*conversions_[digit_of_[row]], place_of_[row], Word{1},
+                          tables_.ntt[from_[row]], in_ + i * N_, y_.get() + i * N_);
+            },
+            [this](std::size_t i) { return digit_of_[i / batch_] * batch_ + i % batch_; }};
+  }
+  Phase conversions() const {
+    const std::size_t groups = digits_ * batch_;
+    return {ranges_ * groups * stretches_, [this](std::size_t i) { convert(i); },
+            [this, groups](std::size_t i) { return i / stretches_ % groups; }};
+  }
+
+ private:
+  void convert(std::size_t i) const {
+    const std::size_t at = i % stretches_ * rns_stretch, b = i / stretches_ % batch_,
+                      range = i / stretches_ / batch_ / digits_, rows = to_.size();
+    const std::size_t digit = i / stretches_ / batch_ % digits_;
+    std::vector<const Word*> sources;
+    for (const std::size_t row : rows_of_[digit])
+      sources.push_back(y_.get() + (row * batch_ + b) * N_ + at);
+    std::vector<ConversionTarget<Word>> targets;
+    for (std::size_t row = range * rows / ranges_; row < (range + 1) * rows / ranges_; ++row)
+      if (!is_own(row, digit))
+        targets.push_back({&tables_.montgomery[to_[row]],
+                           conversions_[digit]->factors(to_[row]).data(),
+                           values(row, digit, b) + at});
+    convert_digits<Word>(*conversions_[digit], std::move(sources), targets,
+                         std::min(rns_stretch, N_ - at));
+  }
+
+  const CpuRnsTables<Word>& tables_;
+  const Extension& extension_;
+  std::size_t batch_, N_, digits_;
+  const Word* in_;
+  Word* out_;
+  std::vector<unsigned> from_, to_;
+  std::size_t stretches_, ranges_;
+  std::vector<const ring::BaseConversion<Word>*> conversions_;
+  std::vector<std::vector<std::size_t>> rows_of_;  ///< of a digit's limbs in `in`
+  std::vector<std::size_t> digit_of_, place_of_;
+  std::shared_ptr<Word[]> y_;
+};
+
 template <class Word>
 void extend(const CpuRnsTables<Word>& tables, const Extension& extension, std::size_t batch,
             const Word* in, Word* out, const Resources& on) {
   const std::size_t N = tables.plan().N(), digits = extension.digits.size();
-  const std::vector<unsigned> from = extension.from.indices(), to = extension.to.indices();
-  const std::size_t limbs = from.size(), rows = to.size();
-  const Workers workers = on.workers_for(digits * rows * batch * N);
-  std::vector<const ring::BaseConversion<Word>*> conversions;
-  std::vector<std::vector<std::size_t>> rows_of(digits);  // of a digit's limbs in `in`
-  std::vector<std::size_t> digit_of(limbs), place_of(limbs);
-  for (std::size_t d = 0; d < digits; ++d) {
-    conversions.push_back(&tables.conversion(extension.digits[d], 1, extension.lift));
-    for (const unsigned limb : extension.digits[d].indices()) {
-      const std::size_t row = extension.from.rank(limb);
-      digit_of[row] = d;
-      place_of[row] = rows_of[d].size();
-      rows_of[d].push_back(row);
-    }
-  }
-  const auto y = scratch<Word>(on, limbs * batch * N);
-  const auto lift = [&](std::size_t i) {
-    const std::size_t row = i / batch;
-    lift_digits(*conversions[digit_of[row]], place_of[row], Word{1}, tables.ntt[from[row]],
-                in + i * N, y.get() + i * N);
-  };
-  const std::size_t stretches = (N + rns_stretch - 1) / rns_stretch,
-                    ranges = target_ranges(rows, workers);
-  const auto is_own = [&](std::size_t row, std::size_t digit) {
-    return extension.digits[digit].contains(to[row]);
-  };
-  const auto convert = [&](std::size_t i) {
-    const std::size_t at = i % stretches * rns_stretch, b = i / stretches % batch,
-                      range = i / stretches / batch / digits;
-    const std::size_t digit = i / stretches / batch % digits;
-    std::vector<const Word*> sources;
-    for (const std::size_t row : rows_of[digit])
-      sources.push_back(y.get() + (row * batch + b) * N + at);
-    std::vector<ConversionTarget<Word>> targets;
-    for (std::size_t row = range * rows / ranges; row < (range + 1) * rows / ranges; ++row)
-      if (!is_own(row, digit))
-        targets.push_back({&tables.montgomery[to[row]], conversions[digit]->factors(to[row]).data(),
-                           out + ((digit * rows + row) * batch + b) * N + at});
-    convert_digits<Word>(*conversions[digit], std::move(sources), targets,
-                         std::min(rns_stretch, N - at));
-  };
-  const std::size_t groups = digits * batch, items = rows * groups;
+  const Workers workers = on.workers_for(digits * extension.to.size() * batch * N);
+  const Extender<Word> extender(tables, extension, batch, in, out, on, workers);
+  const std::size_t groups = digits * batch, items = extender.rows() * groups;
   const std::size_t blocks = ntt_block_count(tables.ntt[0]),
-                    split = left_over(items - limbs * batch, blocks, workers);
+                    split = left_over(items - extension.from.size() * batch, blocks, workers);
   const auto values_of = [&](std::size_t i) {
-    const std::size_t b = i % batch, digit = i / batch % digits, row = i / groups;
-    return out + ((digit * rows + row) * batch + b) * N;
+    return extender.values(i / groups, i / batch % digits, i % batch);
   };
   const auto finish = [&](std::size_t i) {
     const std::size_t row = i / groups;
-    if (is_own(row, i / batch % digits))
-      std::copy_n(in + (extension.from.rank(to[row]) * batch + i % batch) * N, N, values_of(i));
+    if (extender.is_own(row, i / batch % digits))
+      std::copy_n(extender.own(row, i % batch), N, values_of(i));
     else if (i + split < items)
-      ntt_polynomial(tables.ntt[to[row]], values_of(i), values_of(i));
+      ntt_polynomial(extender.ntt(row), values_of(i), values_of(i));
     else
-      ntt_above_blocks(tables.ntt[to[row]], values_of(i));
+      ntt_above_blocks(extender.ntt(row), values_of(i));
   };
   const auto finish_block = [&](std::size_t j) {
     const std::size_t i = items - split + j / blocks, row = i / groups;
-    if (!is_own(row, i / batch % digits))
-      ntt_block_of(tables.ntt[to[row]], j % blocks, values_of(i));
+    if (!extender.is_own(row, i / batch % digits))
+      ntt_block_of(extender.ntt(row), j % blocks, values_of(i));
   };
-  // A digit of a polynomial is worked on by itself.
-  const Phase phases[] = {
-      {limbs * batch, lift, [&](std::size_t i) { return digit_of[i / batch] * batch + i % batch; }},
-      {ranges * groups * stretches, convert, [&](std::size_t i) { return i / stretches % groups; }},
-      {items, finish, [&](std::size_t i) { return i % groups; }},
-      {split * blocks, finish_block}};
+  const Phase phases[] = {extender.lifts(),
+                          extender.conversions(),
+                          {items, finish, [&](std::size_t i) { return i % groups; }},
+                          {split * blocks, finish_block}};
   parallel_phases(phases, workers, groups);
 }
 
@@ -188,7 +239,7 @@ void divide(const CpuRnsTables<Word>& tables, const DivisionTables<Word>& d, std
     const std::size_t in_part = (l * batch + b) * N, at = part * kept * batch * N + in_part;
     const math::Modulus<Word>& q = tables.plan().moduli()[d.to[l]];
     Word* const quotient = delta(part) + in_part;
-    ntt_polynomial(tables.ntt[d.to[l]], quotient, quotient);
+    const NttTables<Word>& ntt = tables.ntt[d.to[l]];
     const Word* x = in + ((part * rows + d.kept_rows[l]) * batch + b) * N;
     std::shared_ptr<Word[]> scaled;
     if (!d.factors.empty()) {
@@ -199,8 +250,18 @@ void divide(const CpuRnsTables<Word>& tables, const DivisionTables<Word>& d, std
         multiply_scalar(q, x, d.factors[l], scaled.get(), N);
       x = scaled.get();
     }
-    rns_kernels<Word>().subtract_scale(
-        q, x, quotient, d.inverse[l], at < added.size() ? added.data() + at : nullptr, out + at, N);
+    const Word* const more = at < added.size() ? added.data() + at : nullptr;
+    const std::size_t blocks = ntt_block_count(ntt), size = N / blocks;
+    blocks > 1 ? ntt_above_blocks(ntt, quotient) : ntt_polynomial(ntt, quotient, quotient);
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const std::size_t first = block * size;
+      if (blocks > 1)
+        ntt_block_of(
+            ntt, block, quotient,
+            {{x + first, more ? more + first : x + first}, more ? 2u : 1u, size * sizeof(Word)});
+      rns_kernels<Word>().subtract_scale(q, x + first, quotient + first, d.inverse[l],
+                                         more ? more + first : nullptr, out + at + first, size);
+    }
   };
   // A part of a ciphertext is worked on by itself.
   const auto group = [&](std::size_t i) { return i % groups; };
@@ -210,6 +271,117 @@ void divide(const CpuRnsTables<Word>& tables, const DivisionTables<Word>& d, std
       {kept * groups, finish, group}};
   parallel_phases(phases, workers, groups);
 }
+
+/// Inner products with a key, a row and a stretch of it at a time, and what is added to them.
+template <class Word>
+class ProductOfRows {
+ public:
+  ProductOfRows(const RnsSwitchKey<Word>& key, const CpuRnsTables<Word>& tables,
+                const InnerProduct& product, std::size_t batch, std::size_t parts,
+                const CheckedScaling<Word>* added, bool onto, Word* out, const Resources& on)
+      : key_(static_cast<const CpuRnsSwitchKey<Word>&>(key)),
+        tables_(tables),
+        product_(product),
+        batch_(batch),
+        parts_(parts),
+        N_(tables.plan().N()),
+        added_(added),
+        onto_(onto),
+        out_(out),
+        on_(on),
+        primes_(product.rows.indices()),
+        permutation_(product.g == 1 ? nullptr : key_.permutation(product.g)),
+        past_caches_(!added &&
+                     2 * product.rows.size() * batch * N_ * sizeof(Word) >= bytes_past_caches &&
+                     reinterpret_cast<std::uintptr_t>(out) % 64 == 0) {}
+
+  /// Where in x the aligned block comes from whose results are at `at`: blocks of a power of two of
+  /// vectors stay together.
+  std::size_t source(std::size_t at) const {
+    return permutation_ ? permutation_->moves()[at / simd_words(sizeof(Word))].from : at;
+  }
+
+  /// Row i / batch of item i % batch, of digits x.
+  class Row {
+   public:
+    Row(const ProductOfRows& of, std::size_t i, const std::vector<const Word*>& x)
+        : of_(of), i_(i), x_(x) {
+      const std::size_t key_row = of.key_.layout().rows().rank(prime());
+      for (const unsigned digit : of.product_.digits) {
+        b_.push_back(of.key_.row(digit, 1, key_row));
+        a_.push_back(of.key_.row(digit, 0, key_row));
+      }
+      if (of.onto_) aside_ = scratch<Word>(of.on_, 2 * of.N_);
+    }
+    /// A share, one of so many, of what make(at, count) touches but for the digits `near`.
+    ring::Ahead ahead(std::size_t share, std::size_t shares, std::size_t at, std::size_t count,
+                      const std::vector<bool>& near) const {
+      ring::Ahead out{{}, 0, count * sizeof(Word)};
+      std::size_t i = 0;
+      const auto add = [&](const Word* row) {
+        if (i++ % shares == share && out.count < ring::kMostAhead) out.from[out.count++] = row + at;
+      };
+      for (std::size_t d = 0; d < x_.size(); ++d) {
+        add(b_[d]);
+        add(a_[d]);
+        if (!near[d]) add(x_[d] + of_.source(at) - at);
+      }
+      if (!of_.past_caches_)
+        for (std::size_t part = 0; part < 2; ++part) add(result(part));
+      return out;
+    }
+    void make(std::size_t at, std::size_t count) const {
+      // Results are (b, a): part 0 is what the secret does not multiply.
+      Word* const out[] = {result(0), result(1)};
+      const KeyProducts<Word> sums{
+          x_,
+          {b_.data(), a_.data()},
+          {of_.onto_ ? aside_.get() : out[0], of_.onto_ ? aside_.get() + of_.N_ : out[1]},
+          of_.past_caches_};
+      const math::Montgomery<Word>& q = of_.tables_.montgomery[prime()];
+      rns_kernels<Word>().key_products(q, sums, of_.permutation_.get(), at, count);
+      for (std::size_t part = 0; part < 2; ++part) {
+        std::array<Summand<Word>, 2> terms;
+        std::size_t many = 0;
+        if (of_.onto_) terms[many++] = {sums.out[part], nullptr, nullptr, q.r()};
+        if (of_.added_ && part < of_.parts_ && of_.added_->over.contains(prime())) {
+          const CheckedScaling<Word>& added = *of_.added_;
+          const std::size_t row = part * added.over.size() + added.over.rank(prime()),
+                            from = added.one ? row : row * of_.batch_ + i_ % of_.batch_;
+          terms[many++] = {added.x + from * of_.N_, of_.permutation_.get(), nullptr,
+                           q.to_montgomery(added.weights[i_ / of_.batch_])};
+        }
+        if (many > 0)
+          rns_kernels<Word>().sum_scaled(q, std::span(terms).first(many), Word{0}, true, out[part],
+                                         at, count);
+      }
+    }
+
+   private:
+    unsigned prime() const { return of_.primes_[i_ / of_.batch_]; }
+    Word* result(std::size_t part) const {
+      return of_.out_ + (part * of_.primes_.size() * of_.batch_ + i_) * of_.N_;
+    }
+    const ProductOfRows& of_;
+    std::size_t i_;
+    const std::vector<const Word*>& x_;
+    std::vector<const Word*> b_, a_;
+    std::shared_ptr<Word[]> aside_;
+  };
+
+ private:
+  const CpuRnsSwitchKey<Word>& key_;
+  const CpuRnsTables<Word>& tables_;
+  const InnerProduct& product_;
+  std::size_t batch_, parts_, N_;
+  const CheckedScaling<Word>* added_;
+  bool onto_;
+  Word* out_;
+  const Resources& on_;
+  std::vector<unsigned> primes_;
+  std::shared_ptr<const EvaluationPermutation<Word>> permutation_;
+  bool past_caches_;
+};
 
 template <class Word>
 class CpuRns final : public RnsOps<Word> {
@@ -274,30 +446,107 @@ class CpuRns final : public RnsOps<Word> {
     cpu::extend(own(tables), extension, batch, in, out, host_.on());
   }
 
-  void run_inner_product(const Key& any, const Tables& tables, const InnerProduct& product,
+  void run_inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
                          std::size_t batch, const Word* digits, Word* out) const override {
-    const auto& key = static_cast<const CpuRnsSwitchKey<Word>&>(any);
+    inner_product(key, tables, product, batch, digits, 0, nullptr, false, out);
+  }
+  void run_inner_product_with(const Key& key, const Tables& tables, const InnerProduct& product,
+                              std::size_t batch, const Word* digits, std::size_t parts,
+                              const CheckedScaling<Word>& added, bool onto,
+                              Word* out) const override {
+    inner_product(key, tables, product, batch, digits, parts, &added, onto, out);
+  }
+
+  /// A row's digits are transformed and multiplied while they are in a cache. Before, its blocks of
+  /// the key are brought nearer.
+  void run_extended_product(const Key& any, const Tables& tables, const Extension& extension,
+                            const InnerProduct& product, std::size_t batch, const Word* in,
+                            std::size_t parts, const CheckedScaling<Word>* added, bool onto,
+                            Word* out) const override {
+    const std::size_t N = tables.plan().N(), digits = extension.digits.size(),
+                      items = product.rows.size() * batch;
+    const Resources on = host_.on();
+    const Workers workers = on.workers_for(digits * items * N);
+    if (workers.threads > 1 && items < std::size_t{8} * workers.threads)
+      return RnsOps<Word>::run_extended_product(any, tables, extension, product, batch, in, parts,
+                                                added, onto, out);
+    const auto values = scratch<Word>(on, digits * items * N);
+    const Extender<Word> extender(own(tables), extension, batch, in, values.get(), on, workers);
+    const ProductOfRows<Word> products(any, own(tables), product, batch, parts, added, onto, out,
+                                       on);
+    const std::size_t blocks = ntt_block_count(own(tables).ntt[0]), size = N / blocks;
+    const auto finish = [&](std::size_t i) {
+      const std::size_t row = i / batch, b = i % batch;
+      const NttTables<Word>& ntt = extender.ntt(row);
+      std::vector<const Word*> x(digits);
+      std::vector<bool> near(digits);
+      std::vector<Word*> transformed;
+      for (std::size_t d = 0; d < digits; ++d) {
+        x[d] = extender.is_own(row, d) ? extender.own(row, b) : extender.values(row, d, b);
+        near[d] = !extender.is_own(row, d);
+        if (!near[d]) continue;
+        Word* const values = transformed.emplace_back(extender.values(row, d, b));
+        blocks > 1 ? ntt_above_blocks(ntt, values) : ntt_polynomial(ntt, values, values);
+      }
+      typename ProductOfRows<Word>::Row product_of_row(products, i, x);
+      for (std::size_t block = 0; block < blocks; ++block) {
+        const std::size_t at = block * size;
+        if (blocks > 1)
+          for (std::size_t k = 0; k < transformed.size(); ++k)
+            ntt_block_of(ntt, products.source(at) / size, transformed[k],
+                         product_of_row.ahead(k, transformed.size(), at, size, near));
+        product_of_row.make(at, size);
+      }
+    };
+    const std::size_t groups = digits * batch;
+    const Phase phases[] = {extender.lifts(), extender.conversions(), {items, finish}};
+    parallel_phases(phases, workers, groups);
+  }
+
+  void run_sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
+                                 const InnerProduct& product, std::size_t batch, std::size_t of,
+                                 std::size_t first, const Word* digits, const Word* added,
+                                 bool onto, Word* out) const override {
     const std::vector<math::Montgomery<Word>>& montgomery = own(tables).montgomery;
     const std::vector<unsigned> primes = product.rows.indices();
-    const ring::Basis key_rows = key.layout().rows();
+    const ring::Basis key_rows = terms[0].key->layout().rows();
     const std::size_t N = tables.plan().N(), rows = primes.size(), count = product.digits.size();
-    const auto permutation = product.g == 1 ? nullptr : key.permutation(product.g);
-    each_row(rows * batch, N, host_.on().workers_for(2 * rows * batch * N),
-             [&](std::size_t i, std::size_t at, std::size_t size) {
-               const unsigned limb = primes[i / batch];
-               const std::size_t key_row = key_rows.rank(limb);
-               std::vector<const Word*> x(count), b(count), a(count);
-               for (std::size_t d = 0; d < count; ++d) {
-                 x[d] = digits + (d * rows * batch + i) * N;
-                 b[d] = key.row(product.digits[d], 1, key_row);
-                 a[d] = key.row(product.digits[d], 0, key_row);
-               }
-               // Results are (b, a): part 0 is what the secret does not multiply.
-               const KeyProducts<Word> sums{
-                   x, {b.data(), a.data()}, {out + i * N, out + (rows * batch + i) * N}};
-               rns_kernels<Word>().key_products(montgomery[limb], sums, permutation.get(), at,
-                                                size);
-             });
+    std::vector<std::shared_ptr<const EvaluationPermutation<Word>>> permutations;
+    permutations.reserve(terms.size());
+    for (const TurnedKey<Word>& term : terms)
+      permutations.push_back(
+          term.g == 1 ? nullptr
+                      : static_cast<const CpuRnsSwitchKey<Word>&>(*term.key).permutation(term.g));
+    const Resources on = host_.on();
+    const auto one = [&](std::size_t i, std::size_t at, std::size_t size) {
+      const std::size_t row = i / batch;
+      const math::Montgomery<Word>& q = montgomery[primes[row]];
+      const std::size_t key_row = key_rows.rank(primes[row]);
+      const Word unit = q.to_montgomery(1);
+      const auto inner = scratch<Word>(on, 2 * N);
+      std::vector<const Word*> x(count), b(count), a(count);
+      for (std::size_t k = 0; k < terms.size(); ++k) {
+        const auto& key = static_cast<const CpuRnsSwitchKey<Word>&>(*terms[k].key);
+        const auto* const permutation = permutations[k].get();
+        const std::size_t from = first + k;
+        for (std::size_t d = 0; d < count; ++d) {
+          x[d] = digits + (((d * rows + row) * of + from) * batch + i % batch) * N;
+          b[d] = key.row(product.digits[d], 1, key_row);
+          a[d] = key.row(product.digits[d], 0, key_row);
+        }
+        const KeyProducts<Word> sums{x, {b.data(), a.data()}, {inner.get(), inner.get() + N}};
+        rns_kernels<Word>().key_products(q, sums, permutation, at, size);
+        for (std::size_t part = 0; part < 2; ++part) {
+          std::vector<Summand<Word>> both = {{inner.get() + part * N, nullptr, nullptr, unit}};
+          if (part == 0 && added)
+            both.push_back(
+                {added + ((row * of + from) * batch + i % batch) * N, permutation, nullptr, unit});
+          rns_kernels<Word>().sum_scaled(q, both, Word{0}, onto || k > 0,
+                                         out + (part * rows * batch + i) * N, at, size);
+        }
+      }
+    };
+    each_row(rows * batch, N, on.workers_for(2 * terms.size() * rows * batch * N), one);
   }
 
   void run_division(const Tables& tables, const Division& division, std::size_t parts,
@@ -318,6 +567,8 @@ class CpuRns final : public RnsOps<Word> {
     const std::vector<unsigned> primes = basis.indices();
     const std::size_t limbs = primes.size(), N = tables.plan().N(), part = limbs * batch * N,
                       b_part = one_b ? limbs * N : part;
+    const bool past_caches = 3 * part * sizeof(Word) >= bytes_past_caches &&
+                             reinterpret_cast<std::uintptr_t>(out) % 64 == 0;
     each_row(limbs * batch, N, host_.on().workers_for(limbs * batch * N),
              [&](std::size_t i, std::size_t from, std::size_t count) {
                const math::Montgomery<Word>& q = montgomery[primes[i / batch]];
@@ -327,7 +578,7 @@ class CpuRns final : public RnsOps<Word> {
                  const Word* const x[] = {a + first, a + part + first};
                  const Word* const y[] = {of_b, of_b + b_part};
                  Word* const to[] = {out + first, out + part + first, out + 2 * part + first};
-                 return rns_kernels<Word>().two_by_two(q, x, y, to, count);
+                 return rns_kernels<Word>().two_by_two(q, x, y, to, count, past_caches);
                }
                std::vector<const Word*> x, y;
                each_stretch(count, [&](std::size_t at, std::size_t size) {
@@ -346,27 +597,30 @@ class CpuRns final : public RnsOps<Word> {
              });
   }
 
-  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t sums,
-                    std::size_t parts, std::size_t batch,
-                    std::span<const CheckedProduct<Word>> terms, bool onto,
+  void run_products(const Tables& tables, const ring::Basis& basis, const SumLayout& sums,
+                    std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
                     Word* out) const override {
     const std::vector<unsigned> primes = basis.indices();
-    const std::size_t N = tables.plan().N(), rows = primes.size() * batch;
+    const std::size_t N = tables.plan().N(), rows = primes.size() * batch,
+                      of_sum = sums.parts * rows;
     const Permutations permutations(tables.plan().N(), terms);
-    each_row(sums * parts * rows, N, host_.on().workers_for(sums * parts * rows * N),
+    each_row(sums.sums * of_sum, N, host_.on().workers_for(sums.sums * of_sum * N),
              [&](std::size_t i, std::size_t at, std::size_t count) {
-               const unsigned prime = primes[i % rows / batch];
+               const std::size_t sum = i / of_sum, row = i % rows / batch, b = i % batch;
+               const unsigned prime = primes[row];
                std::vector<Summand<Word>> summands;
                summands.reserve(terms.size());
                for (const CheckedProduct<Word>& term : terms) {
-                 if (term.sum != i / (parts * rows)) continue;
-                 const std::size_t row = term.over.rank(prime);
-                 summands.push_back({term.x + i % (parts * rows) * N, permutations.of(term.g),
-                                     term.m + (term.one ? row : row * batch + i % batch) * N, 0});
+                 if (term.sum != sum) continue;
+                 const std::size_t its_row = term.over.rank(prime);
+                 summands.push_back({term.x + i % of_sum * N, permutations.of(term.g),
+                                     term.m + (term.one ? its_row : its_row * batch + b) * N, 0});
                }
                if (onto && summands.empty()) return;
+               const std::size_t to =
+                   sums.at(sum, i % of_sum / rows, row, primes.size(), batch) + b;
                rns_kernels<Word>().sum_products(own(tables).montgomery[prime], summands, onto,
-                                                out + i * N, at, count);
+                                                out + to * N, at, count);
              });
   }
   void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
@@ -396,6 +650,24 @@ class CpuRns final : public RnsOps<Word> {
   }
 
  private:
+  void inner_product(const Key& key, const Tables& tables, const InnerProduct& product,
+                     std::size_t batch, const Word* digits, std::size_t parts,
+                     const CheckedScaling<Word>* added, bool onto, Word* out) const {
+    const std::size_t N = tables.plan().N(), items = product.rows.size() * batch;
+    const Resources on = host_.on();
+    const ProductOfRows<Word> products(key, own(tables), product, batch, parts, added, onto, out,
+                                       on);
+    each_row(items, N, on.workers_for(2 * items * N),
+             [&](std::size_t i, std::size_t at, std::size_t size) {
+               std::vector<const Word*> x;
+               for (std::size_t d = 0; d < product.digits.size(); ++d)
+                 x.push_back(digits + (d * items + i) * N);
+               typename ProductOfRows<Word>::Row row(products, i, x);
+               each_stretch(
+                   size, [&](std::size_t from, std::size_t count) { row.make(at + from, count); });
+             });
+  }
+
   /// Those of some terms, each made once.
   class Permutations {
    public:

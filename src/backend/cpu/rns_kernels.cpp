@@ -6,6 +6,7 @@
 #include "backend/cpu/by_word.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rns_kernels.h"
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "ring/host/words-inl.h"
 #include "ring/ntt_plan.h"
@@ -30,12 +31,13 @@ struct ProductSum;
 template <>
 struct SumModulus<std::uint32_t> {
   Vw<std::uint64_t> bound, twice;
-  Vw<std::uint32_t> q, inverse;
+  Vw<std::uint32_t> q, two_q, inverse;  ///< two_q: 0 where four times q is no word
   HWY_INLINE SumModulus(std::uint32_t modulus, std::uint32_t inverse_mod_r)
       : bound(hn::Set(Dw<std::uint64_t>(), std::uint64_t{modulus} << 32)),
         twice(hn::Set(Dw<std::uint64_t>(),
                       four_times(modulus) ? std::uint64_t{modulus} << 33 : std::uint64_t{0})),
         q(hn::Set(Dw<std::uint32_t>(), modulus)),
+        two_q(hn::Set(Dw<std::uint32_t>(), four_times(modulus) ? 2 * modulus : 0)),
         inverse(hn::Set(Dw<std::uint32_t>(), inverse_mod_r)) {}
   /// Products of values up to `largest` and below q that one correction takes care of: they make
   /// a sum less than 4q·R, or 2q·R where four times that is no double word.
@@ -74,18 +76,23 @@ struct ProductSum<std::uint32_t> {
     even = reduce_once(reduce_once(even, m.twice), m.bound);
     odd = reduce_once(reduce_once(odd, m.twice), m.bound);
   }
-  /// In [0, q), the sum being corrected.
+  /// In [0, q). What correct() subtracts are multiples of R: here the high words of both sums are
+  /// corrected at once.
   HWY_INLINE V reduce(const Modulus& m) const {
 #if HWY_TARGET == HWY_SCALAR
     const auto low = static_cast<std::uint32_t>(even.raw);
-    const auto high = static_cast<std::uint32_t>(even.raw >> 32);
+    const auto high =
+        reduce_once(reduce_once(V(static_cast<std::uint32_t>(even.raw >> 32)), m.two_q), m.q).raw;
     const auto cancel =
         static_cast<std::uint32_t>((std::uint64_t{low * m.inverse.raw} * m.q.raw) >> 32);
     return V(high < cancel ? high - cancel + m.q.raw : high - cancel);
 #else
     const Dw<std::uint32_t> d;
-    const V low = hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even));
-    return sub_mod(high_words(even, odd), mul_high_same(mul_low(low, m.inverse), m.q), m.q);
+    const auto cancel = [&](Vw<std::uint64_t> sum) HWY_ATTR {
+      return hn::MulEven(hn::BitCast(d, hn::MulEven(hn::BitCast(d, sum), m.inverse)), m.q);
+    };
+    const V high = reduce_once(reduce_once(high_words(even, odd), m.two_q), m.q);
+    return sub_mod(high, high_words(cancel(even), cancel(odd)), m.q);
 #endif
   }
 };
@@ -137,15 +144,15 @@ void quotients_of(const ring::BaseConversion<Word>& conversion, const Word* cons
     hn::StoreU(hn::ShiftRight<static_cast<int>(point)>(sum), d, u + j);
   }
 }
-/// Calls add(k) for k < terms, and correct() after as many as `chunk` says and in the end.
+/// Calls add(k) for k < terms, and correct() between as many as `chunk` says.
 template <class Add, class Correct>
 HWY_INLINE void sum_terms(std::size_t terms, const Terms& chunk, const Add& add,
                           const Correct& correct) {
   std::size_t end = HWY_MIN(chunk.first, terms);
   for (std::size_t k = 0;; end = terms - end < chunk.next ? terms : end + chunk.next) {
     for (; k < end; ++k) add(k);
-    correct();
     if (end == terms) break;
+    correct();
   }
 }
 
@@ -211,13 +218,13 @@ void products(const math::Montgomery<Word>& m, std::span<const Word* const> a,
 }
 template <class Word>
 void products_of_two(const math::Montgomery<Word>& m, const Word* const* a, const Word* const* b,
-                     Word* const* out, std::size_t count) {
+                     Word* const* out, std::size_t count, bool past_caches) {
   const Dw<Word> d;
   const SumModulus<Word> modulus(m.modulus().value(), m.inverse());
   const Vw<Word> square = hn::Set(d, m.r_squared());
   const auto store = [&](ProductSum<Word>& sum, Word* to) HWY_ATTR {
-    sum.correct(modulus);
-    hn::StoreU(mul_montgomery(sum.reduce(modulus), square, modulus.q, modulus.inverse), d, to);
+    const Vw<Word> result = mul_montgomery(sum.reduce(modulus), square, modulus.q, modulus.inverse);
+    past_caches ? hn::Stream(result, d, to) : hn::StoreU(result, d, to);
   };
   const Word *const a0 = a[0], *const a1 = a[1], *const b0 = b[0], *const b1 = b[1];
   Word *const low = out[0], *const middle = out[1], *const high = out[2];
@@ -233,6 +240,7 @@ void products_of_two(const math::Montgomery<Word>& m, const Word* const* a, cons
     store(sum[1], middle + j);
     store(sum[2], high + j);
   }
+  if (past_caches) hwy::FlushStream();
 }
 
 template <class Word>
@@ -271,8 +279,13 @@ HWY_INLINE void products_with_key(const math::Montgomery<Word>& m, const KeyProd
         [&]() HWY_ATTR {
           for (int i = 0; i < 2; ++i) sum[i].correct(modulus);
         });
-    for (int i = 0; i < 2; ++i) hn::StoreU(sum[i].reduce(modulus), d, sums.out[i] + j);
+    for (int i = 0; i < 2; ++i) {
+      const Vw<Word> result = sum[i].reduce(modulus);
+      sums.past_caches ? hn::Stream(result, d, sums.out[i] + j)
+                       : hn::StoreU(result, d, sums.out[i] + j);
+    }
   }
+  if (sums.past_caches) hwy::FlushStream();
 }
 template <class Word>
 void key_sums(const math::Montgomery<Word>& m, const KeyProducts<Word>& sums,

@@ -10,8 +10,11 @@
 
 namespace whorl::backend::cpu {
 
-/// Coefficients of a stretch: its rows stay in the second-level cache.
-inline constexpr std::size_t rns_stretch = 4096;
+/// Coefficients of a stretch: the rows of a digit stay in the first-level cache.
+inline constexpr std::size_t rns_stretch = 1024;
+
+/// Results of so many bytes are not in a cache any more when the next operation reads them.
+inline constexpr std::size_t bytes_past_caches = std::size_t{1} << 24;
 
 /// One target modulus of a base conversion, and the place of its results.
 template <class Word>
@@ -47,6 +50,7 @@ struct KeyProducts {
   std::span<const Word* const> x;  ///< N values each
   const Word* const* keys[2];
   Word* out[2];
+  bool past_caches = false;  ///< as in two_by_two
 };
 
 /// Of a sum: N values, permuted if there is a permutation, times N others, or times a weight in
@@ -79,9 +83,10 @@ struct RnsKernels {
   /// out = sum_k a[k]·b[k] mod q.
   void (*sum_of_products)(const math::Montgomery<Word>& q, std::span<const Word* const> a,
                           std::span<const Word* const> b, Word* out, std::size_t count);
-  /// The products of (a[0], a[1]) and (b[0], b[1]) as polynomials of degree 1.
+  /// The products of (a[0], a[1]) and (b[0], b[1]) as polynomials of degree 1. `past_caches`:
+  /// results go to memory, without being read first; they must be aligned for every SIMD width.
   void (*two_by_two)(const math::Montgomery<Word>& q, const Word* const* a, const Word* const* b,
-                     Word* const* out, std::size_t count);
+                     Word* const* out, std::size_t count, bool past_caches);
   /// Results at … at + count - 1 of N.
   void (*permute)(const EvaluationPermutation<Word>& permutation, const Word* in, Word* out,
                   std::size_t at, std::size_t count);

@@ -89,6 +89,18 @@ class CudaRns final : public RnsOps<Word> {
                                term ? &*term : nullptr, to.data());
     to.write_back();
   }
+  void run_sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
+                                 const InnerProduct& product, std::size_t batch, std::size_t of,
+                                 std::size_t first, const Word* digits, const Word* added,
+                                 bool onto, Word* out) const override {
+    const std::size_t part = words(tables, product.rows, batch);
+    const Aligned<const Word> from(stream_, digits, product.digits.size() * of * part),
+        x(stream_, added, added ? of * part : 0);
+    const Aligned<Word> to(stream_, out, 2 * part);
+    cuda::sum_of_inner_products<Word>(stream_, own(tables), terms, product, batch, of, first,
+                                      from.data(), added ? x.data() : nullptr, onto, to.data());
+    to.write_back();
+  }
   void run_division(const Tables& tables, const Division& division, std::size_t parts,
                     std::size_t batch, const Word* in, std::span<const Word> added, std::uint32_t g,
                     Word* out) const override {
@@ -111,22 +123,20 @@ class CudaRns final : public RnsOps<Word> {
     to.write_back();
   }
 
-  void run_products(const Tables& tables, const ring::Basis& basis, std::size_t sums,
-                    std::size_t parts, std::size_t batch,
-                    std::span<const CheckedProduct<Word>> terms, bool onto,
+  void run_products(const Tables& tables, const ring::Basis& basis, const SumLayout& sums,
+                    std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
                     Word* out) const override {
     const std::size_t part = words(tables, basis, batch);
     std::vector<CheckedProduct<Word>> all(terms.begin(), terms.end());
     std::vector<Aligned<const Word>> kept;
     kept.reserve(2 * all.size());
     for (CheckedProduct<Word>& term : all) {
-      term.x = kept.emplace_back(stream_, term.x, parts * part).data();
+      term.x = kept.emplace_back(stream_, term.x, sums.parts * part).data();
       term.m =
           kept.emplace_back(stream_, term.m, words(tables, term.over, term.one ? 1 : batch)).data();
     }
-    const Aligned<Word> to(stream_, out, sums * parts * part);
-    cuda::sums_of_products<Word>(stream_, own(tables), basis, sums, parts, batch, all, onto,
-                                 to.data());
+    const Aligned<Word> to(stream_, out, sums.sums * sums.parts * part);
+    cuda::sums_of_products<Word>(stream_, own(tables), basis, sums, batch, all, onto, to.data());
     to.write_back();
   }
   void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,

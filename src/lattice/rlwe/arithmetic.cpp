@@ -178,11 +178,7 @@ Array Typed<Word>::combination(std::span<const Array> arrays,
                                const ring::Basis& basis) const {
   const char* const what = "combination";
   plan_->check_basis(what, basis);
-  if (arrays.empty() || weights.size() != arrays.size())
-    throw ShapeError(std::string(what) + ": " + std::to_string(arrays.size()) + " arrays and " +
-                     std::to_string(weights.size()) +
-                     " lists of weights are given; there must be at least one array, and a list "
-                     "for each");
+  this->check_each(what, arrays.size(), weights.size(), "lists of weights", "list");
   std::vector<std::vector<Word>> factors;
   const Array* longest = &arrays[0];
   for (std::size_t i = 0; i < arrays.size(); ++i) {

@@ -31,6 +31,15 @@ void Evaluator::check(const char* what, const Array& a) const {
                       fleet_->name());
 }
 
+void Evaluator::check_each(const char* what, std::size_t arrays, std::size_t others,
+                           const char* name_of_others, const char* name_of_one) {
+  if (arrays == 0 || others != arrays)
+    throw ShapeError(std::string(what) + ": " + std::to_string(arrays) + " arrays and " +
+                     std::to_string(others) + " " + name_of_others +
+                     " are given; there must be at least one array, and a " + name_of_one +
+                     " for each");
+}
+
 void Evaluator::check_evaluation(const char* what, const Array& a) const {
   check(what, a);
   if (a.form() != Form::evaluation)

@@ -150,18 +150,18 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// A linear map in baby and giant steps, automorphisms X -> X^g both (Halevi, Shoup, CRYPTO 2018,
   /// §4).
   struct LinearMap {
-    /// The g of the baby steps; 0 means that no plaintext uses this step.
+    /// The g of the steps; 0 means that no plaintext uses this step.
     std::vector<std::uint32_t> babies;
-    std::uint32_t giant = 1;
-    std::size_t giants = 1;
+    std::vector<std::uint32_t> giants = {1};
     /// An empty array stands for zeros. At least one array is not empty.
     std::function<Array(std::size_t giant_step, std::size_t baby)> plain;
   };
-  /// sum_i giant^i( sum_b plain(i, b)·baby_b(a) ), divided to the primes of `to`, which may drop
-  /// some of a's: then the map and a rescaling are one division. Horner's rule over i needs one key
-  /// for all giant steps. Plaintexts are over the special primes too: sums are accumulated over all
-  /// primes, and a giant step divides only the part that it decomposes (double hoisting: Bossuat,
-  /// Mouchet, Troncoso-Pastoriza, Hubaux, EUROCRYPT 2021, algorithm 6). All keys have one layout.
+  /// sum_i giant_i( sum_b plain(i, b)·baby_b(a) ), divided to the primes of `to`, which may drop
+  /// some of a's: then the map and a rescaling are one division. Every giant step but g = 1 has a
+  /// key of its own: none waits for another, and several are made at once. Plaintexts are over the
+  /// special primes too: sums are accumulated over all primes, and a giant step divides only the
+  /// part that it decomposes (double hoisting: Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux,
+  /// EUROCRYPT 2021, algorithm 6). All keys have one layout.
   Array linear_map(const Array& a, const LinearMap& map, const Keys& keys, const ring::Basis& to,
                    std::uint64_t t) const {
     return linear_maps(a, std::span(&map, 1), keys, to, t)[0];
@@ -191,6 +191,9 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// ShapeError for an empty array, DeviceError for another evaluator's.
   void check(const char* what, const Array& a) const;
   void check_evaluation(const char* what, const Array& a) const;
+  /// ShapeError unless there are arrays, and one of the others for each, which the names say.
+  static void check_each(const char* what, std::size_t arrays, std::size_t others,
+                         const char* name_of_others, const char* name_of_one);
   static void check_basis(const char* what, const ring::Basis& got, const ring::Basis& want);
   /// The larger of equal counts, or of which one is 1.
   static std::size_t common_count(const char* what, const Array& a, const Array& b);

@@ -1,5 +1,6 @@
 #include "lattice/rlwe/keys.h"
 
+#include <mutex>
 #include <string>
 
 #include "whorl/error.h"
@@ -20,20 +21,39 @@ Keys::Keys(std::shared_ptr<const Evaluator> evaluator, std::span<const SwitchKey
 }
 
 Keys::Keys(std::shared_ptr<const Evaluator> evaluator, ring::KeyLayout layout)
-    : evaluator_(std::move(evaluator)), layout_(std::move(layout)) {}
+    : evaluator_(std::move(evaluator)), open_(std::make_shared<Open>()) {
+  open_->layout = std::move(layout);
+}
+
+bool Keys::holds(std::uint32_t g, unsigned power) const {
+  if (!open_) return keys_.contains({g, power});
+  const std::lock_guard lock(open_->mutex);
+  return open_->keys.contains({g, power});
+}
 
 std::vector<SwitchSource> Keys::sources() const {
+  std::unique_lock<math::ProcessMutex> lock;
+  if (open_) lock = std::unique_lock(open_->mutex);
   std::vector<SwitchSource> out;
-  for (const auto& [name, key] : keys_) out.push_back({name.first, name.second});
+  for (const auto& [name, key] : open_ ? open_->keys : keys_)
+    out.push_back({name.first, name.second});
   return out;
 }
 
 const Key& Keys::get(std::uint32_t g, unsigned power) const {
+  if (open_) {
+    const std::lock_guard lock(open_->mutex);
+    auto found = open_->keys.find({g, power});
+    if (found == open_->keys.end())
+      found =
+          open_->keys
+              .emplace(std::pair(g, power), evaluator_->prepare({g, power, {}, {}, open_->layout},
+                                                                std::make_shared<run::KeyBudget>()))
+              .first;
+    return *found->second;
+  }
   const auto found = keys_.find({g, power});
   if (found != keys_.end()) return *found->second;
-  if (layout_)
-    return *(keys_[{g, power}] = evaluator_->prepare({g, power, {}, {}, *layout_},
-                                                     std::make_shared<run::KeyBudget>()));
   if (power > 1)
     throw KeyMismatchError("there is no relinearisation key for s^" + std::to_string(power) +
                            ": ask the client for relinearise = " + std::to_string(power + 1));

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "lattice/rlwe/evaluator.h"
+#include "math/process.h"
 #include "run/keys.h"
 
 namespace whorl::lattice::rlwe {
@@ -37,8 +37,7 @@ class Key {
   run::KeyOnDevices devices_;
 };
 
-/// The keys of one secret, by what they switch from: s(X^g)^power. Those of a dry run are for one
-/// thread at a time.
+/// The keys of one secret, by what they switch from: s(X^g)^power.
 class Keys {
  public:
   /// ShapeError or ParameterError if the data are not keys over the evaluator's primes. If the
@@ -53,9 +52,9 @@ class Keys {
   /// Whether get() has it.
   bool has(std::uint32_t g, unsigned power) const { return is_open() || holds(g, power); }
   /// Whether it is there; of a dry run, whether it was asked for.
-  bool holds(std::uint32_t g, unsigned power) const { return keys_.contains({g, power}); }
+  bool holds(std::uint32_t g, unsigned power) const;
   /// Whether they are those of a dry run.
-  bool is_open() const { return layout_.has_value(); }
+  bool is_open() const { return open_ != nullptr; }
   /// What the keys that are there switch from.
   std::vector<SwitchSource> sources() const;
   /// KeyMismatchError names the key that is missing.
@@ -66,9 +65,17 @@ class Keys {
   void release() const;
 
  private:
+  using Map = std::map<std::pair<std::uint32_t, unsigned>, std::shared_ptr<const Key>>;
+  /// What get() has made. Keys stay where they are.
+  struct Open {
+    ring::KeyLayout layout;
+    math::ProcessMutex mutex;
+    Map keys;
+  };
+
   std::shared_ptr<const Evaluator> evaluator_;
-  std::optional<ring::KeyLayout> layout_;  ///< of keys that get() makes
-  mutable std::map<std::pair<std::uint32_t, unsigned>, std::shared_ptr<const Key>> keys_;
+  Map keys_;
+  std::shared_ptr<Open> open_;  ///< of a dry run
 };
 
 }  // namespace whorl::lattice::rlwe

@@ -70,8 +70,8 @@ Array Typed<Word>::weighted_sum(const Array& a, std::span<const Term> terms, con
   });
 }
 
-/// Products that add up on one device to one sum or several, (sums, parts, basis, B, N). Terms
-/// wait, with their plaintexts, for as many as are added at once, or as fit the device.
+/// Products that add up on one device to one sum or several, which lie as backend::SumLayout says.
+/// Terms wait, with their plaintexts, for as many as are added at once, or as fit the device.
 template <class Word>
 struct Typed<Word>::Sum {
   static constexpr std::size_t at_once = 128;
@@ -79,7 +79,7 @@ struct Typed<Word>::Sum {
   const Site& site;
   ring::Basis basis;
   unsigned parts;
-  std::size_t sums = 1;
+  std::size_t sums = 1, batched = 0;
   Buffer buffer = {};
   unsigned filled = 0;   ///< the first parts have something
   unsigned waiting = 0;  ///< parts of the terms; all, of several sums
@@ -105,7 +105,7 @@ struct Typed<Word>::Sum {
     if (terms.empty()) return;
     if (filled == 0) buffer = site.polynomials(sums * parts * basis.size());
     const std::size_t part = basis.size() * site.count * site.N;
-    site.rns().sums_of_products(site.tables, basis, sums, waiting, terms, filled > 0,
+    site.rns().sums_of_products(site.tables, basis, {sums, waiting, batched}, terms, filled > 0,
                                 buffer.slice().part(0, sums * waiting * part));
     filled = std::max(filled, waiting);
     terms.clear();
@@ -118,11 +118,7 @@ Array Typed<Word>::sum_of_products(std::span<const Array> arrays, std::span<cons
                                    const ring::Basis& basis) const {
   const char* const what = "sum_of_products";
   plan_->check_basis(what, basis);
-  if (arrays.empty() || plains.size() != arrays.size())
-    throw ShapeError(std::string(what) + ": " + std::to_string(arrays.size()) + " arrays and " +
-                     std::to_string(plains.size()) +
-                     " plaintexts are given; there must be at least one array, and a plaintext for "
-                     "each");
+  this->check_each(what, arrays.size(), plains.size(), "plaintexts", "plaintext");
   return this->fleet().again([&] {
     std::vector<Array> factors;
     std::size_t count = 1;
@@ -302,32 +298,47 @@ struct Typed<Word>::HoistedSteps {
       const backend::ScaledTerm<Word> raised{x.all, basis, P};
       site.rns().combine(site.tables, rows, 2, std::span(&raised, 1), false, own);
     }
-    if (!turning.empty())
-      with_keys(turning, x, keys, out.all.slice().part(0, turning.size() * 2 * part()));
+    if (!turning.empty()) {
+      const Buffer digits = of.digits_of(site, basis, layout, x.parts(1, 1));
+      const Slice all = out.all.slice();
+      with_keys(
+          turning, keys, site.rns().inner_products_at_once(), [&](auto terms, std::size_t first) {
+            site.rns().inner_products(terms, site.tables, basis, digits.slice(),
+                                      {x.parts(0, 1), basis, P},
+                                      all.part(first * 2 * part(), terms.size() * 2 * part()));
+          });
+    }
     return out;
   }
-  /// sum(X^g) under s, added to `to`. Only the part that the secret multiplies is divided and taken
-  /// apart again.
-  void giant(const Key& key, ConstSlice sum, Slice to) const {
-    Buffer low = site.polynomials(basis.size());
-    site.rns().divide(site.tables, rows, basis, t, 1, sum.part(part(), part()), low.slice());
-    const Buffer digits = of.digits_of(site, basis, layout, std::as_const(low).slice());
-    site.rns().inner_product(*key_on(site, key), site.tables, basis, digits.slice(),
-                             {sum.part(0, part()), rows, {}, key.g()}, true, to);
+  /// sum_i sums_i(X^(g_i)) under s, added to `to`, of sums (2, rows, gs, B, N). Only the parts that
+  /// the secret multiplies are divided and taken apart again, all at once.
+  void giant_steps(std::span<const std::uint32_t> gs, ConstSlice sums, const Keys& keys,
+                   Slice to) const {
+    const std::size_t all = gs.size() * part();
+    Buffer low = site.polynomials(gs.size() * basis.size());
+    site.rns().divide(site.tables, rows, basis, t, 1, sums.part(all, all), low.slice());
+    if (gs.size() == 1)
+      return site.rns().extended_product(*key_on(site, keys.get(gs[0], 1)), site.tables, basis,
+                                         std::as_const(low).slice(),
+                                         {sums.part(0, all), rows, {}, gs[0]}, true, to);
+    const Buffer digits = of.digits_of(site, basis, layout, std::as_const(low).slice(), gs.size());
+    with_keys(gs, keys, gs.size(), [&](auto terms, std::size_t first) {
+      site.rns().sum_of_inner_products(terms, site.tables, basis, digits.slice(), sums.part(0, all),
+                                       first, true, to);
+    });
   }
 
  private:
-  /// Those with keys, as many at once as the device takes, or as there is room for keys.
-  void with_keys(std::span<const std::uint32_t> gs, const View& x, const Keys& keys,
-                 Slice to) const {
-    const Buffer digits = of.digits_of(site, basis, layout, x.parts(1, 1));
+  /// body(terms, number of the first) for all g, `at_once` of them, or as many as there is room for
+  /// keys.
+  template <class Body>
+  void with_keys(std::span<const std::uint32_t> gs, const Keys& keys, std::size_t at_once,
+                 const Body& body) const {
     std::vector<backend::TurnedKey<Word>> terms;
     std::vector<std::shared_ptr<const PreparedKey>> with;
     std::size_t done = 0;
     const auto finish = [&] {
-      site.rns().inner_products(terms, site.tables, basis, digits.slice(),
-                                {x.parts(0, 1), basis, P},
-                                to.part(done * 2 * part(), terms.size() * 2 * part()));
+      body(std::span<const backend::TurnedKey<Word>>(terms), done);
       done += terms.size();
       terms.clear();
       with.clear();
@@ -342,7 +353,7 @@ struct Typed<Word>::HoistedSteps {
         with.push_back(key_on(site, key));
       }
       terms.push_back({with.back().get(), g});
-      if (terms.size() == site.rns().inner_products_at_once()) finish();
+      if (terms.size() == at_once) finish();
     }
     if (!terms.empty()) finish();
   }
@@ -366,9 +377,9 @@ std::vector<Array> Typed<Word>::linear_maps(const Array& a, std::span<const Line
       throw ParameterError(std::string(what) + ": the keys of the steps have different digits");
   };
   for (const LinearMap& map : maps) {
-    if (a.parts() != 2 || map.giants == 0 || map.babies.empty())
+    if (a.parts() != 2 || map.giants.empty() || map.babies.empty())
       throw ShapeError(std::string(what) + ": " + std::to_string(map.babies.size()) + " and " +
-                       std::to_string(map.giants) + " steps of a ciphertext of " +
+                       std::to_string(map.giants.size()) + " steps of a ciphertext of " +
                        std::to_string(a.parts()) +
                        " parts are given; there must be steps of both kinds, and 2 parts");
     if (map.babies != babies)
@@ -377,7 +388,8 @@ std::vector<Array> Typed<Word>::linear_maps(const Array& a, std::span<const Line
     if (&map == maps.data())
       for (const std::uint32_t g : babies)
         if (g > 1) check_key(g);
-    if (map.giants > 1) check_key(map.giant);
+    for (const std::uint32_t g : map.giants)
+      if (g > 1) check_key(g);
   }
   if (!layout) layout = &plan_->key_layout();
   const ring::Basis rows = a.basis() | layout->special;
@@ -386,33 +398,40 @@ std::vector<Array> Typed<Word>::linear_maps(const Array& a, std::span<const Line
     std::size_t baby;
     Array plain;
   };
-  struct Terms {
-    std::vector<std::vector<Product>> each;  ///< of the giant steps, up to the last that has any
-    const Key* giant = nullptr;
+  /// Sums of products: of what stays, and of the giant steps that have any.
+  struct Sums {
+    std::vector<std::uint32_t> gs;  ///< of all but the first
+    std::vector<std::vector<Product>> each = {{}};
   };
-  std::vector<Terms> terms(maps.size());
+  std::vector<Sums> sums(maps.size());
   std::vector<Array> all;
   for (std::size_t m = 0; m < maps.size(); ++m) {
     const std::size_t before = all.size();
-    auto& each = terms[m].each;
-    each.resize(maps[m].giants);
-    for (std::size_t i = 0; i < each.size(); ++i)
+    for (std::size_t i = 0; i < maps[m].giants.size(); ++i) {
+      const std::uint32_t g = maps[m].giants[i];
+      std::vector<Product> products;
       for (std::size_t b = 0; b < babies.size(); ++b) {
         Array plain = maps[m].plain(i, b);
         if (!plain) continue;
         this->check_basis(what, plain.basis() & rows, rows);
-        if (babies[b] == 0)
+        if (babies[b] == 0 || g == 0)
           throw ShapeError(std::string(what) +
                            ": a plaintext is given for a step that is left out");
         all.push_back(plain);
-        each[i].push_back({b, std::move(plain)});
+        products.push_back({b, std::move(plain)});
       }
+      if (g == 1) {
+        std::ranges::move(products, std::back_inserter(sums[m].each[0]));
+      } else if (!products.empty()) {
+        sums[m].gs.push_back(g);
+        sums[m].each.push_back(std::move(products));
+      }
+    }
     if (all.size() == before) throw ShapeError(std::string(what) + ": there is no plaintext");
-    while (each.back().empty()) each.pop_back();
-    if (maps[m].giants > 1) terms[m].giant = &keys.get(maps[m].giant, 1);
   }
   const std::size_t count = count_with(what, a, all);
-  constexpr std::size_t sums_at_once = 4;
+  // Giant steps that are made at once, if the device does so: each takes room for its digits.
+  constexpr std::size_t most_at_once = 7;
 
   return in_pieces(count, [&](Pieces pieces) {
     std::vector<std::shared_ptr<Residues>> outs;
@@ -421,7 +440,7 @@ std::vector<Array> Typed<Word>::linear_maps(const Array& a, std::span<const Line
     const Pieces& cut = outs[0]->pieces;
     std::vector<std::vector<std::vector<Held>>> plains(maps.size());
     for (std::size_t m = 0; m < maps.size(); ++m)
-      for (const auto& each : terms[m].each) {
+      for (const auto& each : sums[m].each) {
         plains[m].emplace_back();
         for (const Product& term : each)
           plains[m].back().push_back(aligned(term.plain, cut, count));
@@ -433,33 +452,31 @@ std::vector<Array> Typed<Word>::linear_maps(const Array& a, std::span<const Line
           *this, site, *layout, a.basis(), rows, t, product_modulo(layout->special, rows)};
       typename HoistedSteps::Babies turned = steps.baby_steps(babies, x, keys);
       for (std::size_t m = 0; m < maps.size(); ++m) {
-        // Horner's rule. Sums of some steps are made at once: the baby steps are read once for
-        // them.
-        const auto& each = terms[m].each;
-        Buffer sums;
-        ConstSlice sum;
-        for (std::size_t end = each.size(); end > 0;) {
-          const std::size_t first = end - std::min(end, sums_at_once);
-          Sum made{*this, site, rows, 2, end - first};
-          for (std::size_t i = first; i < end; ++i)
+        // The first sum lies by itself, what the giant steps turn is added to it. Sums of some
+        // steps are made at once: the baby steps are read once for them.
+        const auto& each = sums[m].each;
+        const std::span<const std::uint32_t> gs = sums[m].gs;
+        const std::size_t at_once = std::min(most_at_once, site.rns().inner_products_at_once());
+        Buffer first;
+        Slice sum;
+        for (std::size_t begin = 0, end = 0; begin < each.size(); begin = end) {
+          const std::size_t alone = begin == 0;
+          end = std::min(each.size(), begin + at_once + alone);
+          Sum made{*this, site, rows, 2, end - begin, end - begin - alone};
+          for (std::size_t i = begin; i < end; ++i)
             for (std::size_t k = 0; k < each[i].size(); ++k)
               made.add(2, turned.each[each[i][k].baby], 1, *plains[m][i][k],
-                       static_cast<std::uint32_t>(i - first));
+                       static_cast<std::uint32_t>(i - begin));
           made.finish();
-          if (made.filled == 0) {  // steps without a plaintext
-            made.buffer = site.polynomials(2 * rows.size() * made.sums);
-            site.queue.template fill<Word>(0, made.buffer.slice());
-          }
-          for (std::size_t i = end; i-- > first;) {
-            const Slice own =
-                made.buffer.slice().part((i - first) * 2 * steps.part(), 2 * steps.part());
-            if (sum.size > 0) steps.giant(*terms[m].giant, sum, own);
-            sum = own;
-          }
-          sums = std::move(made.buffer);
-          end = first;
+          if (m + 1 == maps.size() && end == each.size()) turned = {};
+          const Slice lies = made.buffer.slice();
+          if (alone) sum = lies.part(0, 2 * steps.part());
+          const std::size_t others = 2 * steps.part() * made.batched;
+          if (others > 0)
+            steps.giant_steps(gs.subspan(begin + alone - 1, made.batched),
+                              lies.part(2 * steps.part() * alone, others), keys, sum);
+          if (alone) first = std::move(made.buffer);
         }
-        if (m + 1 == maps.size()) turned = {};
         Buffer result = site.polynomials(2 * to.size());
         site.rns().divide(site.tables, rows, to, t, 2, sum, result.slice());
         outs[m]->buffers[site.piece] = Stored(site.lane, std::move(result));

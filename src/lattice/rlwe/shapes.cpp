@@ -133,8 +133,9 @@ std::vector<Array> Shapes::linear_maps(const Array& a, std::span<const LinearMap
   for (const LinearMap& map : maps) {
     for (const std::uint32_t g : map.babies)
       if (g > 1) static_cast<void>(keys.get(g, 1));
-    if (map.giants > 1) static_cast<void>(keys.get(map.giant, 1));
-    for (std::size_t i = 0; i < map.giants; ++i)
+    for (const std::uint32_t g : map.giants)
+      if (g > 1) static_cast<void>(keys.get(g, 1));
+    for (std::size_t i = 0; i < map.giants.size(); ++i)
       for (std::size_t b = 0; b < map.babies.size(); ++b)
         if (Array plain = map.plain(i, b)) plains.push_back(std::move(plain));
   }

@@ -40,9 +40,10 @@ std::size_t Typed<Word>::digits_over(const ring::Basis& basis, const ring::KeyLa
 
 template <class Word>
 auto Typed<Word>::digits_of(const Site& site, const ring::Basis& basis,
-                            const ring::KeyLayout& layout, ConstSlice part) const -> Buffer {
+                            const ring::KeyLayout& layout, ConstSlice part, std::size_t many) const
+    -> Buffer {
   const ring::Basis rows = basis | layout.special;
-  Buffer digits = site.polynomials(digits_over(basis, layout) * rows.size());
+  Buffer digits = site.polynomials(digits_over(basis, layout) * rows.size() * many);
   site.rns().extend(site.tables, basis, layout.digits, rows, ring::Lift::exact, part,
                     digits.slice());
   return digits;
@@ -58,10 +59,10 @@ auto Typed<Word>::product_of(const Site& site, const PreparedKey& key, const rin
 
 template <class Word>
 auto Typed<Word>::product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
-                             const Buffer& digits, const backend::ScaledTerm<Word>& added) const
+                             ConstSlice part, const backend::ScaledTerm<Word>& added) const
     -> Buffer {
   Buffer out = site.polynomials(2 * (basis | key.layout().special).size());
-  site.rns().inner_product(key, site.tables, basis, digits.slice(), added, false, out.slice());
+  site.rns().extended_product(key, site.tables, basis, part, added, false, out.slice());
   return out;
 }
 
@@ -69,8 +70,16 @@ template <class Word>
 void Typed<Word>::switched(const Site& site, const Key& key, const ring::Basis& basis,
                            std::uint32_t g, const Buffer& digits, ConstSlice added, std::uint64_t t,
                            Slice out) const {
-  const auto with = key_on(site, key);
-  const Buffer product = product_of(site, *with, basis, g, digits);
+  const Buffer product = product_of(site, *key_on(site, key), basis, g, digits);
+  site.rns().divide(site.tables, basis | key.layout().special, basis, t, 2, product.slice(), added,
+                    g, out);
+}
+
+template <class Word>
+void Typed<Word>::switched(const Site& site, const Key& key, const ring::Basis& basis,
+                           std::uint32_t g, ConstSlice part, ConstSlice added, std::uint64_t t,
+                           Slice out) const {
+  const Buffer product = product_of(site, *key_on(site, key), basis, part, {{}, {}, {}, g});
   site.rns().divide(site.tables, basis | key.layout().special, basis, t, 2, product.slice(), added,
                     g, out);
 }
@@ -129,8 +138,7 @@ Array Typed<Word>::key_switch(const Array& a, const Key& key, std::uint64_t t) c
   return make(
       a.shape(),
       [&](const Site& site, Slice out, const View& x) {
-        const Buffer digits = digits_of(site, a.basis(), key.layout(), x.parts(1, 1));
-        switched(site, key, a.basis(), key.g(), digits, x.parts(0, 1), t, out);
+        switched(site, key, a.basis(), key.g(), x.parts(1, 1), x.parts(0, 1), t, out);
       },
       a);
 }
@@ -149,8 +157,7 @@ Array Typed<Word>::relinearise(const Array& a, const Keys& keys, std::uint64_t t
         ConstSlice sum = x.parts(0, 2);
         for (unsigned power = 2; power < a.parts(); ++power) {
           const Key& key = keys.get(1, power);
-          const Buffer digits = digits_of(site, a.basis(), key.layout(), x.parts(power, 1));
-          switched(site, key, a.basis(), 1, digits, sum, t, out);
+          switched(site, key, a.basis(), 1, x.parts(power, 1), sum, t, out);
           sum = out;
         }
       },
@@ -194,10 +201,10 @@ Array Typed<Word>::relinearise(const Array& a, const Keys& keys, const ring::Bas
         std::vector<backend::ScaledTerm<Word>> others;
         for (unsigned power = 2; power < a.parts(); ++power) {
           const auto key = key_on(site, keys.get(1, power));
-          const Buffer digits = digits_of(site, a.basis(), layout, x.parts(power, 1));
-          products.push_back(power == 2 && drops ? product_of(site, *key, a.basis(), digits,
-                                                              {x.parts(0, 2), a.basis(), P, 1})
-                                                 : product_of(site, *key, a.basis(), 1, digits));
+          using Added = backend::ScaledTerm<Word>;
+          products.push_back(
+              product_of(site, *key, a.basis(), x.parts(power, 1),
+                         power == 2 && drops ? Added{x.parts(0, 2), a.basis(), P, 1} : Added{}));
           if (power > 2) others.push_back({std::as_const(products.back()).slice(), rows});
         }
         if (!others.empty())
@@ -235,11 +242,16 @@ std::vector<Array> Typed<Word>::turned(const Pieces& pieces, const Array& a,
     for (const std::uint32_t g : gs) {
       if (g == 1) continue;
       const Key& key = keys.get(g, 1);
+      Buffer out = site.polynomials(a.shape().rows());
+      if (outs.size() == 1) {
+        switched(site, key, a.basis(), g, x.parts(1, 1), x.parts(0, 1), t, out.slice());
+        outs[0]->buffers[site.piece] = Stored(site.lane, std::move(out));
+        continue;
+      }
       if (!digits || !(*of == key.layout())) {
         of = &key.layout();
         digits = digits_of(site, a.basis(), *of, x.parts(1, 1));
       }
-      Buffer out = site.polynomials(a.shape().rows());
       switched(site, key, a.basis(), g, *digits, x.parts(0, 1), t, out.slice());
       (*image++)->buffers[site.piece] = Stored(site.lane, std::move(out));
     }
@@ -256,11 +268,11 @@ std::vector<Array> Typed<Word>::turned(const Pieces& pieces, const Array& a,
   template std::shared_ptr<const Key> Typed<Word>::prepare(const SwitchKeyData&,                   \
                                                            std::shared_ptr<run::KeyBudget>) const; \
   template auto Typed<Word>::digits_of(const Site&, const ring::Basis&, const ring::KeyLayout&,    \
-                                       ConstSlice) const->Buffer;                                  \
+                                       ConstSlice, std::size_t) const->Buffer;                     \
   template auto Typed<Word>::product_of(const Site&, const PreparedKey&, const ring::Basis&,       \
                                         std::uint32_t, const Buffer&) const->Buffer;               \
   template auto Typed<Word>::product_of(const Site&, const PreparedKey&, const ring::Basis&,       \
-                                        const Buffer&, const backend::ScaledTerm<Word>&)           \
+                                        ConstSlice, const backend::ScaledTerm<Word>&)              \
       const->Buffer;                                                                               \
   template void Typed<Word>::check_switch(const char*, const Array&, const Key&) const;            \
   template Array Typed<Word>::digits(const Array&, unsigned, const ring::KeyLayout&) const;        \

@@ -244,18 +244,21 @@ class Typed final : public Evaluator {
     return key.devices().template on<PreparedKey>(site.lane);
   }
   static std::size_t digits_over(const ring::Basis& basis, const ring::KeyLayout& layout);
-  /// (digits, basis and special, B, N) of a polynomial over `basis`.
+  /// (digits, basis and special, many, B, N) of (basis, many, B, N).
   Buffer digits_of(const Site& site, const ring::Basis& basis, const ring::KeyLayout& layout,
-                   ConstSlice part) const;
+                   ConstSlice part, std::size_t many = 1) const;
   /// (2, basis and special, B, N).
   Buffer product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
                     std::uint32_t g, const Buffer& digits) const;
-  /// The same at X^added.g, with `added` in the first parts.
+  /// Of the digits of `part` at X^added.g, with `added` in the first parts.
   Buffer product_of(const Site& site, const PreparedKey& key, const ring::Basis& basis,
-                    const Buffer& digits, const backend::ScaledTerm<Word>& added) const;
+                    ConstSlice part, const backend::ScaledTerm<Word>& added) const;
   /// out <- (added(X^g), 0) + digits(X^g)·key / P, two parts.
   void switched(const Site& site, const Key& key, const ring::Basis& basis, std::uint32_t g,
                 const Buffer& digits, ConstSlice added, std::uint64_t t, Slice out) const;
+  /// The same with the digits of `part`, which nothing else needs.
+  void switched(const Site& site, const Key& key, const ring::Basis& basis, std::uint32_t g,
+                ConstSlice part, ConstSlice added, std::uint64_t t, Slice out) const;
   void check_switch(const char* what, const Array& a, const Key& key) const;
   /// The product of `special` modulo each prime of `rows`: 0 modulo its own.
   std::vector<Word> product_modulo(const ring::Basis& special, const ring::Basis& rows) const;

@@ -30,9 +30,10 @@ void ntt_above(const NttTables<Word>& t, Word* data) {
   ntt_forward_above<Word, lazy>(t, LoadWords<Word>{data}, data);
 }
 template <class Word, bool lazy>
-void ntt_block(const NttTables<Word>& t, std::size_t block, Word* data) {
+void ntt_block(const NttTables<Word>& t, std::size_t block, Word* data, const Ahead& ahead) {
   ntt_forward_block<Word, lazy, true>(t, block, ntt_blocks(t), data,
-                                      StoreReduced<Word, lazy>{Butterfly<Word, lazy>(t.q), data});
+                                      StoreReduced<Word, lazy>{Butterfly<Word, lazy>(t.q), data},
+                                      LinesAhead(ahead));
 }
 template <class Word>
 std::size_t blocks_of(const NttTables<Word>& t) {
@@ -45,10 +46,12 @@ void intt_one(const NttTables<Word>& t, Word scale, Word scale_shoup, const Word
   const Dw<Word> d;
   const Vw<Word> q = hn::Set(d, t.q), n = hn::Set(d, scale), n_shoup = hn::Set(d, scale_shoup);
   ntt_inverse<Word, lazy, true>(
-      t, LoadWords<Word>{in}, out, [=](std::size_t v, Vw<Word> x) HWY_ATTR {
+      t, LoadWords<Word>{in}, out,
+      [=](std::size_t v, Vw<Word> x) HWY_ATTR {
         const Vw<Word> scaled = reduce_once(mul_shoup_lazy_same(x, n, n_shoup, q), q);
         hn::StoreU(scaled, Dw<Word>(), out + v * kWords<Word>);
-      });
+      },
+      BlockAhead<Word>{in, out});
 }
 void ntt_32(const NttTables<std::uint32_t>& t, const std::uint32_t* in, std::uint32_t* out) {
   t.q < (1u << 30) ? ntt_one<std::uint32_t, true>(t, in, out)
@@ -64,12 +67,14 @@ void above_32(const NttTables<std::uint32_t>& t, std::uint32_t* data) {
 void above_64(const NttTables<std::uint64_t>& t, std::uint64_t* data) {
   ntt_above<std::uint64_t, true>(t, data);
 }
-void block_32(const NttTables<std::uint32_t>& t, std::size_t block, std::uint32_t* data) {
-  t.q < (1u << 30) ? ntt_block<std::uint32_t, true>(t, block, data)
-                   : ntt_block<std::uint32_t, false>(t, block, data);
+void block_32(const NttTables<std::uint32_t>& t, std::size_t block, std::uint32_t* data,
+              const Ahead& ahead) {
+  t.q < (1u << 30) ? ntt_block<std::uint32_t, true>(t, block, data, ahead)
+                   : ntt_block<std::uint32_t, false>(t, block, data, ahead);
 }
-void block_64(const NttTables<std::uint64_t>& t, std::size_t block, std::uint64_t* data) {
-  ntt_block<std::uint64_t, true>(t, block, data);
+void block_64(const NttTables<std::uint64_t>& t, std::size_t block, std::uint64_t* data,
+              const Ahead& ahead) {
+  ntt_block<std::uint64_t, true>(t, block, data, ahead);
 }
 void intt_32(const NttTables<std::uint32_t>& t, std::uint32_t scale, std::uint32_t shoup,
              const std::uint32_t* in, std::uint32_t* out) {
@@ -163,8 +168,9 @@ void ntt_above_blocks(const NttTables<Word>& tables, Word* data) {
   WHORL_BY_WORD(above, tables, data);
 }
 template <class Word>
-void ntt_block_of(const NttTables<Word>& tables, std::size_t block, Word* data) {
-  WHORL_BY_WORD(block, tables, block, data);
+void ntt_block_of(const NttTables<Word>& tables, std::size_t block, Word* data,
+                  const Ahead& ahead) {
+  WHORL_BY_WORD(block, tables, block, data, ahead);
 }
 template <class Word>
 void intt_scaled(const NttTables<Word>& tables, Word scale, Word shoup, const Word* in, Word* out) {
@@ -176,12 +182,12 @@ void intt_polynomial(const NttTables<Word>& tables, const Word* in, Word* out) {
 }
 #undef WHORL_BY_WORD
 
-#define WHORL_INSTANTIATE(Word)                                                      \
-  template void ntt_polynomial(const NttTables<Word>&, const Word*, Word*);          \
-  template std::size_t ntt_block_count(const NttTables<Word>&);                      \
-  template void ntt_above_blocks(const NttTables<Word>&, Word*);                     \
-  template void ntt_block_of(const NttTables<Word>&, std::size_t, Word*);            \
-  template void intt_scaled(const NttTables<Word>&, Word, Word, const Word*, Word*); \
+#define WHORL_INSTANTIATE(Word)                                                         \
+  template void ntt_polynomial(const NttTables<Word>&, const Word*, Word*);             \
+  template std::size_t ntt_block_count(const NttTables<Word>&);                         \
+  template void ntt_above_blocks(const NttTables<Word>&, Word*);                        \
+  template void ntt_block_of(const NttTables<Word>&, std::size_t, Word*, const Ahead&); \
+  template void intt_scaled(const NttTables<Word>&, Word, Word, const Word*, Word*);    \
   template void intt_polynomial(const NttTables<Word>&, const Word*, Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

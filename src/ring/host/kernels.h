@@ -28,7 +28,8 @@ std::size_t ntt_block_count(const NttTables<Word>& tables);
 template <class Word>
 void ntt_above_blocks(const NttTables<Word>& tables, Word* data);
 template <class Word>
-void ntt_block_of(const NttTables<Word>& tables, std::size_t block, Word* data);
+void ntt_block_of(const NttTables<Word>& tables, std::size_t block, Word* data,
+                  const Ahead& ahead = {});
 template <class Word>
 void intt_polynomial(const NttTables<Word>& tables, const Word* in, Word* out);
 /// With results times scale·N: N^-1 is where that is the transform itself. `shoup`: of `scale`.

@@ -6,6 +6,8 @@
 #define WHORL_RING_HOST_NTT_INL_H_
 #endif
 
+#include <utility>
+
 #include "hwy/cache_control.h"
 #include "ring/host/ntt_tables.h"
 #include "ring/host/words-inl.h"
@@ -31,7 +33,7 @@ struct Butterfly {
   /// (u, v) <- (u + w·v, u - w·v); lazy: in and out below 4q.
   template <bool same>
   HWY_INLINE void forward(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
-    Vw<Word> t = product<same>(v, w, w_shoup);
+    Vw<Word> t = whole(product<same>(v, w, w_shoup));
     if constexpr (lazy) {
       u = reduce_once(u, two_q);
       v = hn::Add(hn::Sub(u, t), two_q);
@@ -84,11 +86,32 @@ HWY_INLINE void transpose_words([[maybe_unused]] Vw<Word>* x) {
 #endif
 }
 
+/// Brings nothing nearer.
+struct NothingAhead {
+  HWY_INLINE void operator()(std::size_t) {}
+};
+/// Brings memory into the second-level cache, some lines at each call, so that butterflies hide the
+/// time that it takes.
+struct LinesAhead {
+  const char* from[kMostAhead];
+  unsigned count;
+  std::size_t at = 0, bytes;
+  HWY_INLINE explicit LinesAhead(const Ahead& ahead) : count(ahead.count), bytes(ahead.bytes) {
+    for (unsigned i = 0; i < count; ++i) from[i] = static_cast<const char*>(ahead.from[i]);
+  }
+  HWY_INLINE void operator()(std::size_t lines) {
+    for (; lines > 0 && at < bytes; --lines, at += 64)
+      for (unsigned i = 0; i < count; ++i) __builtin_prefetch(from[i] + at, 0, 2);
+  }
+};
+
 /// `levels` (1 or 2) levels over nodes first … first + count - 1 of m, which are those of
 /// `node_vectors` vectors.
-template <class Word, bool lazy, bool is_forward, int levels, class Load, class Store>
+template <class Word, bool lazy, bool is_forward, int levels, class Load, class Store,
+          class Near = NothingAhead>
 HWY_INLINE void ntt_pass(const NttTables<Word>& t, std::size_t m, std::size_t first,
-                         std::size_t count, const Load& load, const Store& store) {
+                         std::size_t count, const Load& load, const Store& store,
+                         Near&& near = {}) {
   const Butterfly<Word, lazy> butterfly(t.q);
   const Dw<Word> d;
   const Word* const roots = is_forward ? t.roots : t.inverse_roots;
@@ -118,6 +141,7 @@ HWY_INLINE void ntt_pass(const NttTables<Word>& t, std::size_t m, std::size_t fi
         for (int i = 0; i < radix / 2; ++i)
           butterfly.template inverse<true>(x[i], x[i + radix / 2], w[0], s[0]);
       for (int i = 0; i < radix; ++i) store(r + i * stride, x[i]);
+      if (r % 2 == 0) near(1);
     }
   }
 }
@@ -137,14 +161,41 @@ struct StoreWords {
   }
 };
 
+/// Butterfly `i` of a level of one group. Indices of x are constants everywhere, so that x stays in
+/// registers.
+template <class Word, bool lazy, bool is_forward, std::size_t level, std::size_t i>
+HWY_INLINE void lane_butterfly(const Butterfly<Word, lazy>& butterfly, const Word* w, Vw<Word>* x) {
+  constexpr std::size_t lanes = kWords<Word>, half = lanes >> (level + 1), node = i / half,
+                        u = node * 2 * half + i % half;
+  const Dw<Word> d;
+  const Word* const at = w + ((std::size_t{1} << level) - 1 + node) * 2 * lanes;
+  butterfly.template step<is_forward, false>(x[u], x[u + half], hn::Load(d, at),
+                                             hn::Load(d, at + lanes));
+}
+template <class Word, bool lazy, bool is_forward, std::size_t level, std::size_t... i>
+HWY_INLINE void lane_level(const Butterfly<Word, lazy>& butterfly, const Word* w, Vw<Word>* x,
+                           std::index_sequence<i...>) {
+  (lane_butterfly<Word, lazy, is_forward, level, i>(butterfly, w, x), ...);
+}
+template <class Word, bool lazy, bool is_forward, std::size_t... l>
+HWY_INLINE void lane_levels([[maybe_unused]] const Butterfly<Word, lazy>& butterfly,
+                            [[maybe_unused]] const Word* w, [[maybe_unused]] Vw<Word>* x,
+                            std::index_sequence<l...>) {
+  (lane_level < Word, lazy, is_forward,
+   is_forward
+       ? l
+       : sizeof...(l) - 1 - l > (butterfly, w, x, std::make_index_sequence<kWords<Word> / 2>()),
+   ...);
+}
+
 /// Levels within a vector, for groups first … first + count - 1 of `lanes` vectors; internal order
 /// (results transposed) unless `standard_order`.
-template <class Word, bool lazy, bool is_forward, bool standard_order, class Load, class Store>
+template <class Word, bool lazy, bool is_forward, bool standard_order, class Load, class Store,
+          class Near = NothingAhead>
 HWY_INLINE void ntt_lane_pass(const NttTables<Word>& t, std::size_t first_group, std::size_t count,
-                              const Load& load, const Store& store) {
+                              const Load& load, const Store& store, Near&& near = {}) {
   constexpr std::size_t lanes = kWords<Word>;
   const Butterfly<Word, lazy> butterfly(t.q);
-  const Dw<Word> d;
   const Word* table = is_forward ? t.forward_lanes : t.inverse_lanes;
   for (std::size_t group = first_group; group < first_group + count; ++group) {
     constexpr std::size_t words = (lanes - 1) * 2 * lanes;
@@ -154,20 +205,11 @@ HWY_INLINE void ntt_lane_pass(const NttTables<Word>& t, std::size_t first_group,
     Vw<Word> x[lanes];
     for (std::size_t i = 0; i < lanes; ++i) x[i] = load(group * lanes + i);
     if constexpr (is_forward || standard_order) transpose_words<Word>(x);
-    for (int l = 0; l < kLogWords<Word>; ++l) {
-      const int level = is_forward ? l : kLogWords<Word> - 1 - l;
-      const std::size_t half = lanes >> (level + 1);
-      for (std::size_t node = 0; node < std::size_t{1} << level; ++node) {
-        const Word* at = w + ((std::size_t{1} << level) - 1 + node) * 2 * lanes;
-        const Vw<Word> root = hn::Load(d, at), shoup = hn::Load(d, at + lanes);
-        Vw<Word>* first = x + node * 2 * half;
-        for (std::size_t i = 0; i < half; ++i) {
-          butterfly.template step<is_forward, false>(first[i], first[i + half], root, shoup);
-        }
-      }
-    }
+    lane_levels<Word, lazy, is_forward>(butterfly, w, x,
+                                        std::make_index_sequence<kLogWords<Word>>());
     if constexpr (!is_forward || standard_order) transpose_words<Word>(x);
     for (std::size_t i = 0; i < lanes; ++i) store(group * lanes + i, x[i]);
+    near(lanes / 2);
   }
 }
 
@@ -200,18 +242,18 @@ HWY_INLINE void ntt_forward_above(const NttTables<Word>& t, const Load& load, Wo
   for (std::size_t m = 4; m < start; m *= 4) ntt_pass<Word, lazy, true, 2>(t, m, 0, m, from, to);
 }
 /// One of `blocks` blocks after those: ntt_blocks(t), or 1 for all of what is left.
-template <class Word, bool lazy, bool standard_order, class Finish>
+template <class Word, bool lazy, bool standard_order, class Finish, class Near = NothingAhead>
 HWY_INLINE void ntt_forward_block(const NttTables<Word>& t, std::size_t block, std::size_t blocks,
-                                  Word* out, const Finish& finish) {
+                                  Word* out, const Finish& finish, Near&& near = {}) {
   const LoadWords<Word> from{out};
   const StoreWords<Word> to{out};
   std::size_t m = ntt_blocks(t);
   for (; 4 * m <= t.vectors; m *= 4)
-    ntt_pass<Word, lazy, true, 2>(t, m, m / blocks * block, m / blocks, from, to);
+    ntt_pass<Word, lazy, true, 2>(t, m, m / blocks * block, m / blocks, from, to, near);
   if (2 * m <= t.vectors)
-    ntt_pass<Word, lazy, true, 1>(t, m, m / blocks * block, m / blocks, from, to);
+    ntt_pass<Word, lazy, true, 1>(t, m, m / blocks * block, m / blocks, from, to, near);
   const std::size_t groups = t.vectors / kWords<Word> / blocks;
-  ntt_lane_pass<Word, lazy, true, standard_order>(t, groups * block, groups, from, finish);
+  ntt_lane_pass<Word, lazy, true, standard_order>(t, groups * block, groups, from, finish, near);
 }
 
 /// Forward transform of residues below q read by `load`; `finish` gets results below 4q (lazy) or
@@ -229,22 +271,38 @@ HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* ou
   ntt_forward<Word, lazy, standard_order>(t, load, out, StoreWords<Word>{out});
 }
 
+/// What comes ahead of block `next` of inverse transforms.
+struct NoBlockAhead {
+  HWY_INLINE NothingAhead operator()(std::size_t, std::size_t) const { return {}; }
+};
+/// The next of `words` words from `in` and of those to `out`, if there are more.
+template <class Word>
+struct BlockAhead {
+  const Word *in, *out;
+  HWY_INLINE LinesAhead operator()(std::size_t at, std::size_t words) const {
+    return LinesAhead(Ahead{{in + at, out + at}, in == out ? 1u : 2u, words * sizeof(Word)});
+  }
+};
+
 /// Inverse transform, times N, of values below 2q (lazy) or q read by `load`; what `store` gets is
 /// below 2q (lazy) or q. `data` holds intermediate results.
-template <class Word, bool lazy, bool standard_order = false, class Load, class Store>
+template <class Word, bool lazy, bool standard_order = false, class Load, class Store,
+          class Next = NoBlockAhead>
 HWY_INLINE void ntt_inverse(const NttTables<Word>& t, const Load& load, Word* data,
-                            const Store& store) {
+                            const Store& store, const Next& next = {}) {
   const LoadWords<Word> from{data};
   const StoreWords<Word> to{data};
   const std::size_t start = ntt_blocks(t), last = ntt_last(t);
   const std::size_t blocks = t.vectors > kBlockVectors<Word> ? start : 1;
+  const std::size_t words = t.N / blocks;
   for (std::size_t block = 0; block < blocks; ++block) {
+    auto near = next((block + 1) * words, block + 1 < blocks ? words : 0);
     const std::size_t groups = t.vectors / kWords<Word> / blocks;
-    ntt_lane_pass<Word, lazy, false, standard_order>(t, groups * block, groups, load, to);
+    ntt_lane_pass<Word, lazy, false, standard_order>(t, groups * block, groups, load, to, near);
     if (2 * last <= t.vectors)
-      ntt_pass<Word, lazy, false, 1>(t, last, last / blocks * block, last / blocks, from, to);
+      ntt_pass<Word, lazy, false, 1>(t, last, last / blocks * block, last / blocks, from, to, near);
     for (std::size_t m = last / 4; m >= start; m /= 4)
-      ntt_pass<Word, lazy, false, 2>(t, m, m / blocks * block, m / blocks, from, to);
+      ntt_pass<Word, lazy, false, 2>(t, m, m / blocks * block, m / blocks, from, to, near);
   }
   for (std::size_t m = start / 4; m >= 4; m /= 4)
     ntt_pass<Word, lazy, false, 2>(t, m, 0, m, from, to);

@@ -30,4 +30,13 @@ struct NttTables {
   hwy::AlignedFreeUniquePtr<Word[]> own_;
 };
 
+/// Memory that is needed after a transform, so many bytes of each: it may be brought nearer while
+/// the transform computes.
+inline constexpr unsigned kMostAhead = 4;
+struct Ahead {
+  const void* from[kMostAhead] = {};
+  unsigned count = 0;
+  std::size_t bytes = 0;
+};
+
 }  // namespace whorl::ring

@@ -99,6 +99,16 @@ inline HWY_ATTR Vw<std::uint64_t> mul_high_same(Vw<std::uint64_t> a, Vw<std::uin
   return mul_high(a, b);
 }
 
+/// x, but what it is made of is not mixed with what is made of it: the compiler would save no
+/// addition where a difference is used twice, but make it twice.
+template <class V>
+HWY_INLINE V whole(V x) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && defined(__GNUC__)
+  asm("" : "+v"(x.raw));
+#endif
+  return x;
+}
+
 /// x, or x - bound if that does not wrap below zero: x in [0, 2·bound) -> [0, bound).
 template <class V>
 HWY_INLINE V reduce_once(V x, V bound) {

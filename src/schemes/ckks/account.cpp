@@ -87,11 +87,14 @@ void Account::check(const Parameters& parameters, const Info& a) {
            text(parameters.log2_Q(a.level)));
 }
 
-// The coefficients of m are at most the largest of its values; 8 deviations of an error's
-// coefficient, 1/sqrt(N) of a slot's, are added.
+// 8 deviations of an error's coefficient, 1/sqrt(N) of a slot's.
+double Account::largest_error(const Info& a) const {
+  return a.error + 3 - 0.5 * std::log2(static_cast<double>(parameters_.N()));
+}
+
+// The coefficients of m are at most the largest of its values; an error's are added.
 double Account::room(const Info& a) const {
-  const double error = a.error + 3 - 0.5 * std::log2(static_cast<double>(parameters_.N()));
-  return parameters_.log2_Q(a.level) - 1 - std::log2(a.scale) - log2_sum(a.bound, error);
+  return parameters_.log2_Q(a.level) - 1 - std::log2(a.scale) - log2_sum(a.bound, largest_error(a));
 }
 
 const Account::Info& Account::fits(const char* what, const Info& a) const {
@@ -99,6 +102,14 @@ const Account::Info& Account::fits(const char* what, const Info& a) const {
     throw NoiseError(std::string(what) + ": values of up to " + power(a.bound) +
                      " are above the largest that can be decrypted, " + power(most_bound));
   if (room(a) >= 0) return a;
+  const double error = largest_error(a);
+  if (error > a.bound)
+    throw NoiseError(std::string(what) + ": errors with a standard deviation of up to " +
+                     power(a.error) + " at scale " + power(std::log2(a.scale)) +
+                     " do not fit level " + std::to_string(a.level) + ", whose modulus is " +
+                     power(parameters_.log2_Q(a.level)) +
+                     ": state a smaller error by with_error if you know one, or take parameters "
+                     "with a larger scale_bits");
   throw NoiseError(std::string(what) + ": values of up to " + power(a.bound) + " at scale " +
                    power(std::log2(a.scale)) + " do not fit level " + std::to_string(a.level) +
                    ", whose modulus is " + power(parameters_.log2_Q(a.level)) +
@@ -274,8 +285,8 @@ Account::Info Account::automorphism(const Info& a) const {
 double Account::rescaled(const Info& a) const {
   // On the levels of a bootstrap's doublings squares have half the scale.
   const auto& bootstrap = parameters_.literal().bootstrap;
-  const unsigned depth = parameters_.depth();
-  const bool doubling = bootstrap && a.level > depth && a.level <= depth + bootstrap->doublings;
+  const unsigned from = bootstrap ? doubled_level(parameters_) : 0;
+  const bool doubling = bootstrap && a.level > from && a.level <= from + bootstrap->doublings;
   if (canonical_square(a) && !doubling) return parameters_.scale(a.level - 1);
   return a.scale / parameters_.ratio(a.level);
 }
@@ -375,33 +386,60 @@ Account::Info Account::linear_map(const Info& a, const Map& map, std::uint64_t l
   return fits("a linear map", out);
 }
 
-// docs/ckks-noise.md: coefficients hold the values from the lowest levels on, and a slot's error is
-// sqrt(N) of a coefficient's. All terms are relative to values of size 1.
-Account::Info Account::refreshed(const Info& a, double log2_sine_error) const {
+std::vector<double> Account::errors_of_sine(double more) const {
   const BootstrapLiteral& shape = *parameters_.literal().bootstrap;
-  const double half_log2_N = 0.5 * std::log2(static_cast<double>(parameters_.N())),
-               r = shape.log2_ratio, q = parameters_.log2_Q(0);
-  const unsigned depth = parameters_.depth(), sine = depth + shape.sine();
-  const auto scale = [&](unsigned level) { return std::log2(parameters_.scale(level)); };
-  const double to_coefficients = noise_.key_switch(0) + 1 - half_log2_N - (q - r);
-  const double raising = noise_.key_switch(parameters_.top()) - half_log2_N - q + r;
-  const double to_slots =
-      noise_.key_switch(sine) + 1 - scale(sine) + std::log2(static_cast<double>(shape.range)) + r;
+  const unsigned result = result_level(parameters_), doubled = doubled_level(parameters_),
+                 argument = result + shape.sine();
+  const double r = shape.log2_ratio;
+  const auto rounding = [&](unsigned level) {
+    return noise_.key_switch(level) - std::log2(parameters_.scale(level)) + more;
+  };
   // Powers of the polynomial and squares of its result are rounded at their levels. Each doubling
   // of an angle that follows multiplies an error by up to 4. The last one has the last rounding.
   double of_polynomial = -200;
-  for (unsigned level = depth + 1; level < sine; ++level)
-    of_polynomial = std::max(of_polynomial, noise_.key_switch(level) + 2 - scale(level) +
-                                                1.8 * std::min(level - depth, shape.doublings) + r -
-                                                std::log2(2 * std::numbers::pi));
-  const double last = noise_.key_switch(depth) - scale(depth);
+  for (unsigned level = result + 1; level < argument; ++level) {
+    const unsigned later = level < doubled ? 0 : std::min(level - doubled, shape.doublings);
+    of_polynomial = std::max(
+        of_polynomial, rounding(level) + 2 + 1.8 * later + r - std::log2(2 * std::numbers::pi));
+  }
+  return {rounding(argument) + 1 + std::log2(static_cast<double>(shape.range)) + r, of_polynomial,
+          rounding(result)};
+}
+
+// docs/ckks-noise.md: coefficients hold the values from the lowest levels on, and a slot's error is
+// sqrt(N) of a coefficient's. With coefficients_last the sine's values are coefficients of the
+// message, of which a slot is a sum. All terms are relative to values of size 1.
+Account::Info Account::refreshed(const Info& a, const SineError& sine) const {
+  const BootstrapLiteral& shape = *parameters_.literal().bootstrap;
+  const double log2_N = std::log2(static_cast<double>(parameters_.N())), r = shape.log2_ratio,
+               q = parameters_.log2_Q(0);
+  const double raised =
+      log2_sum(noise_.to_sparse_key_switch(), noise_.key_switch(parameters_.top()));
+  const unsigned depth = parameters_.depth(), result = result_level(parameters_);
   Info out = a;
   out.parts = 2;
   out.level = depth;
   out.scale = parameters_.scale(depth);
-  for (const double error :
-       {to_coefficients, raising, to_slots, of_polynomial, last, log2_sine_error})
-    out.error = log2_sum(out.error, error);
+  std::vector<double> errors;
+  if (result == depth) {
+    errors = errors_of_sine(0);
+    errors.push_back(noise_.low_key_switch() + 1 - log2_N / 2 - (q - r));
+    errors.push_back(raised - log2_N / 2 - q + r);
+    errors.push_back(sine.fit);
+  } else {
+    const double log2_slots = std::log2(static_cast<double>(a.slots()));
+    errors = errors_of_sine(log2_slots / 2);
+    // Of the coefficients those of the vector's slots are left.
+    const double kept = (log2_slots + 1 - log2_N) / 2;
+    errors.push_back(raised - q + r + kept);
+    // What a map rounds is added up by those after it.
+    for (unsigned level = depth; level < result; ++level)
+      errors.push_back(noise_.key_switch(level) + 1 - std::log2(parameters_.scale(level)) +
+                       log2_slots / 2 * (level - depth) / (result - depth));
+    errors.push_back(sine.fit + log2_slots / 2);
+  }
+  errors.push_back(sine.straightness);
+  for (const double error : errors) out.error = log2_sum(out.error, error);
   return fits("bootstrap", out);
 }
 

@@ -119,9 +119,14 @@ class Account {
   };
   /// The map's result of vectors of `length` values, not rescaled.
   Info linear_map(const Info& a, const Map& map, std::uint64_t length) const;
-  /// The same values at the highest level of users, after a bootstrap whose sine has that error
-  /// (log2).
-  Info refreshed(const Info& a, double log2_sine_error) const;
+  /// log2 of errors of a bootstrap's sine for values of at most 1, without noise: the largest one
+  /// that grows with the value, and the deviation of one that does not, of different multiples of
+  /// the modulus.
+  struct SineError {
+    double straightness = 0, fit = 0;
+  };
+  /// The same values at the highest level of users, after a bootstrap.
+  Info refreshed(const Info& a, const SineError& sine) const;
   /// The scale that plaintexts for products should have, so that the rescaled product has the
   /// canonical one: that of the level.
   double plain_scale(const Info& a) const { return parameters_.scale(a.level); }
@@ -137,13 +142,18 @@ class Account {
   bool canonical_square(const Info& a) const {
     return a.scale == parameters_.scale(a.level) * parameters_.scale(a.level);
   }
+  /// Of the steps of a bootstrap that both orders have; log2. `slots` is what is added for each of
+  /// the sine's values.
+  std::vector<double> errors_of_sine(double log2_slots) const;
   /// The scale after rescaling.
   double rescaled(const Info& a) const;
   /// EncodingError names the scales if the integer that leads there is below 2^24.
   One brought(const Info& a, unsigned level, double scale) const;
   Info prepared(const Info& a, const Preparation& by, double scale) const;
   Info met(const Info& a, const Info& b) const;
-  /// NoiseError unless the values fit the modulus.
+  /// log2 of the largest coefficient of the error, in units of the values.
+  double largest_error(const Info& a) const;
+  /// NoiseError unless the values and their errors fit the modulus; it says which of them does not.
   const Info& fits(const char* what, const Info& a) const;
 
   Parameters parameters_;

@@ -30,6 +30,22 @@ inline ring::Basis basis_of(const Parameters& parameters, unsigned level) {
   return basis;
 }
 
+/// Of parameters with bootstrapping: the level of the sine's result, in which values are as users
+/// have them.
+inline unsigned result_level(const Parameters& p) {
+  return p.depth() + p.literal().bootstrap->after_sine();
+}
+/// The level of the sine itself, after all doublings; an arcsine is taken of it.
+inline unsigned doubled_level(const Parameters& p) {
+  return result_level(p) + p.literal().bootstrap->arcsine_levels();
+}
+/// With coefficients_last: what a ciphertext at level 0's scale is multiplied by, so that its
+/// modulus is at least 2^log2_ratio times its scale, and as near to it as can be.
+std::int64_t raised_by(const Parameters& p);
+/// log2 of a bound of the probability that some of N multiples of the modulus are at least `range`
+/// (Irwin and Hall's distribution).
+double log2_beyond(const ParameterLiteral& literal, double range);
+
 /// Of a batch on the host: words of each ciphertext.
 inline std::size_t words_of(const Parameters& parameters, const CiphertextInfo& info) {
   return std::size_t{info.parts} * parameters.primes(info.level).size() * parameters.N();

@@ -35,23 +35,26 @@ ParameterLiteral prime_a_level(std::uint32_t N, unsigned L, unsigned K, double l
   return p;
 }
 
+/// Adds so many primes to a chain without terminal ones, and levels of `a_level` of them each.
+void add_levels(ParameterLiteral& p, double bits, unsigned count, unsigned a_level) {
+  for (const std::uint64_t q : math::ntt_primes_below(bits, p.N, count, p.chain))
+    p.chain.push_back(q);
+  for (unsigned i = 0; i < count; i += a_level) {
+    const unsigned before = p.levels.empty() ? 0 : p.levels.back().mains;
+    p.levels.push_back({0, before + a_level});
+  }
+}
+
 /// TensorFHE's bootstrap of L = 34 and dnum = 5 (Table VII); the paper does not list the primes.
 /// Eight levels of 30 bits are left, and a scale of two primes for the sine.
 ParameterLiteral tensorfhe_bootstrap() {
   ParameterLiteral p;
   p.N = 65536;
   p.special = math::ntt_primes_below(31, p.N, 7);
-  const auto add = [&](double bits, unsigned count, unsigned a_level) {
-    for (const std::uint64_t q : math::ntt_primes_below(bits, p.N, count)) p.chain.push_back(q);
-    for (unsigned i = 0; i < count; i += a_level) {
-      const unsigned before = p.levels.empty() ? 0 : p.levels.back().mains;
-      p.levels.push_back({0, before + a_level});
-    }
-  };
-  add(28, 2, 2);
-  add(30, 11, 1);
-  add(29, 16, 2);
-  add(26, 6, 2);
+  add_levels(p, 28, 2, 2);
+  add_levels(p, 30, 11, 1);
+  add_levels(p, 29, 16, 2);
+  add_levels(p, 26, 6, 2);
   p.digit_limbs = 7;
   p.log2_scale = 30;
   p.bootstrap.emplace();
@@ -167,22 +170,42 @@ ParameterLiteral tensorfhe_packed_bootstrap() {
   ParameterLiteral p;
   p.N = 65536;
   p.special = math::ntt_primes_below(31, p.N, 1);
+  add_levels(p, 28.1, 2, 2);
+  add_levels(p, 27.65, 32, 1);
+  add_levels(p, 28.1, 16, 2);
+  add_levels(p, 26.1, 8, 2);
+  p.digit_limbs = 1;
+  p.log2_scale = 27;
+  p.bootstrap.emplace();
+  p.bootstrap->log2_ratio = 9;
+  return p;
+}
+
+/// Of N = 2^15: one prime of 28 bits a level for users, and two of 25 bits for the sine.
+ParameterLiteral half_ring() {
+  ParameterLiteral p;
+  p.N = 32768;
+  p.special = math::ntt_primes_below(28.3, p.N, 5);
   const auto add = [&](double bits, unsigned count, unsigned a_level) {
-    for (const std::uint64_t q : math::ntt_primes_below(bits, p.N, count, p.chain))
+    std::vector<std::uint64_t> taken = p.special;
+    taken.insert(taken.end(), p.chain.begin(), p.chain.end());
+    for (const std::uint64_t q : math::ntt_primes_below(bits, p.N, count, taken))
       p.chain.push_back(q);
     for (unsigned i = 0; i < count; i += a_level) {
       const unsigned before = p.levels.empty() ? 0 : p.levels.back().mains;
       p.levels.push_back({0, before + a_level});
     }
   };
-  add(28.1, 2, 2);
-  add(27.65, 32, 1);
-  add(28.1, 16, 2);
-  add(26.1, 8, 2);
-  p.digit_limbs = 1;
-  p.log2_scale = 27;
   p.bootstrap.emplace();
-  p.bootstrap->log2_ratio = 9;
+  p.bootstrap->to_coefficients = 2;
+  p.bootstrap->to_slots = 2;
+  p.bootstrap->log2_ratio = 10;
+  add(25, 2, 2);
+  add(28, 4 + p.bootstrap->to_coefficients, 1);
+  add(25, 2 * p.bootstrap->sine(), 2);
+  add(25, 2 * p.bootstrap->to_slots, 2);
+  p.digit_limbs = 5;
+  p.log2_scale = 28;
   return p;
 }
 
@@ -201,6 +224,47 @@ const std::vector<NamedSet>& named_sets() {
       {"W128_L16_B16",
        [] {
          return Parameters::choose({.depth = 16, .scale_bits = 35, .dnum = 4, .bootstrap = true})
+             .literal();
+       }},
+      // Slots to coefficients last.
+      {"W128_L13_B17",
+       [] {
+         return Parameters::choose(
+                    {.depth = 13, .dnum = 4, .bootstrap = true, .coefficients_last = true})
+             .literal();
+       }},
+      // With an arcsine, in both orders.
+      {"W128_L7_B28",
+       [] {
+         return Parameters::choose(
+                    {.depth = 7, .scale_bits = 50, .dnum = 5, .bootstrap = true, .arcsine = 7})
+             .literal();
+       }},
+      {"W128_L7_B22",
+       [] {
+         return Parameters::choose({.depth = 7,
+                                    .scale_bits = 50,
+                                    .dnum = 5,
+                                    .bootstrap = true,
+                                    .coefficients_last = true,
+                                    .arcsine = 7})
+             .literal();
+       }},
+      // Of N = 2^15, and of N = 2^17.
+      {"W128_L4_B11", half_ring},
+      {"W128_L36_B19",
+       [] {
+         return Parameters::choose({.depth = 36, .N = 131072, .dnum = 4, .bootstrap = true})
+             .literal();
+       }},
+      {"W128_L22_B27",
+       [] {
+         return Parameters::choose({.depth = 22,
+                                    .scale_bits = 50,
+                                    .N = 131072,
+                                    .dnum = 4,
+                                    .bootstrap = true,
+                                    .arcsine = 7})
              .literal();
        }},
       // Cheddar (Choi, Kim, Ahn, ASPLOS 2026).

@@ -3,7 +3,36 @@
 #include <algorithm>
 #include <cmath>
 
+#include "math/primes.h"
+#include "schemes/ckks/derived.h"
+
 namespace whorl::ckks {
+
+namespace {
+
+double deviation(double variance) { return 0.5 * std::log2(variance); }
+
+/// What key switching over those primes of its layout adds, where the division by P rounds with
+/// that variance.
+double key_switch_of(const ParameterLiteral& p, const ring::KeyLayout& layout,
+                     const ring::Basis& basis, double rounding) {
+  std::vector<std::uint64_t> special;
+  layout.special.for_each([&](unsigned i) { special.push_back(p.special[i - p.chain.size()]); });
+  const double log2_P = math::log2_of_product(special);
+  // A digit uniform in ±D/2 meets an error.
+  double sum_of_digits = 0;
+  for (const ring::Basis& each : layout.digits) {
+    double digit = 0;
+    (each & basis).for_each([&](unsigned i) {
+      digit += std::log2(static_cast<double>(p.chain[i]));
+    });
+    if (digit > 0) sum_of_digits += std::exp2(2 * (digit - log2_P));
+  }
+  const double N = p.N;
+  return deviation(N * N * p.sigma * p.sigma / 12 * sum_of_digits + rounding);
+}
+
+}  // namespace
 
 double log2_sum(double a, double b) {
   const double high = std::max(a, b), low = std::min(a, b);
@@ -16,7 +45,6 @@ double log2_sum(double a, double b) {
 NoiseModel::NoiseModel(const Parameters& parameters) {
   const ParameterLiteral& p = parameters.literal();
   const double N = p.N, secret = 2.0 / 3.0 * N, sigma = p.sigma;
-  const auto deviation = [](double variance) { return 0.5 * std::log2(variance); };
   encoding_ = deviation(N / 12);
   fresh_secret_ = deviation(N * (sigma * sigma + 1.0 / 12));
   fresh_public_ = deviation(N * (sigma * sigma * (1 + 2 * secret) + 1.0 / 12));
@@ -29,20 +57,16 @@ NoiseModel::NoiseModel(const Parameters& parameters) {
     rounding_.push_back(deviation(N / 12 * sum));
   }
 
-  for (unsigned level = 0; level <= parameters.top(); ++level) {
-    // A digit uniform in ±D/2 meets an error; the division by P rounds.
-    const std::vector<unsigned>& primes = parameters.primes(level);
-    double sum_of_digits = 0;
-    for (unsigned first = 0; first < parameters.limbs(); first += p.digit_limbs) {
-      double digit = 0;
-      for (const unsigned i : primes)
-        if (i >= first && i < first + p.digit_limbs)
-          digit += std::log2(static_cast<double>(p.chain[i]));
-      if (digit > 0) sum_of_digits += std::exp2(2 * (digit - parameters.log2_P()));
-    }
-    const double variance = N * N * sigma * sigma / 12 * sum_of_digits;
-    key_switch_.push_back(deviation(variance + std::exp2(2 * rounding_[2])));
-  }
+  const double rounding = std::exp2(2 * rounding_[2]);
+  const ring::KeyLayout usual = layout_of(p, SwitchRole::usual);
+  for (unsigned level = 0; level <= parameters.top(); ++level)
+    key_switch_.push_back(key_switch_of(p, usual, basis_of(parameters, level), rounding));
+  if (!p.bootstrap) return;
+  const ring::Basis least = basis_of(parameters, 0);
+  low_key_switch_ = key_switch_of(p, layout_of(p, SwitchRole::low), least, rounding);
+  // The rounding meets the sparse secret.
+  to_sparse_key_switch_ = key_switch_of(p, layout_of(p, SwitchRole::to_sparse), least,
+                                        N / 12 * (1 + p.bootstrap->weight));
 }
 
 }  // namespace whorl::ckks

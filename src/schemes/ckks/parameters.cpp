@@ -32,12 +32,17 @@ struct Parameters::State {
 };
 
 unsigned BootstrapLiteral::sine() const {
-  return static_cast<unsigned>(std::bit_width(degree)) + doublings;
+  return static_cast<unsigned>(std::bit_width(degree)) + doublings + arcsine_levels();
+}
+
+unsigned BootstrapLiteral::arcsine_levels() const {
+  return static_cast<unsigned>(std::bit_width(arcsine));
 }
 
 double BootstrapLiteral::sine_factor() const {
   const double angle = 2 * std::numbers::pi / std::exp2(log2_ratio);
-  return (1 + angle * angle / 8) / angle;
+  if (arcsine != 0) return 1 / angle;
+  return (1 + angle * angle / (coefficients_last == 0 ? 8 : 12)) / angle;
 }
 
 namespace {
@@ -78,21 +83,29 @@ void check_levels(const ParameterLiteral& p) {
   }
 }
 
+constexpr double least_log2_ratio = 6;
+
 void check_bootstrap(const ParameterLiteral& p) {
   const BootstrapLiteral& b = *p.bootstrap;
-  check_range("bootstrap.weight", b.weight, 8, 64);
-  check_range("bootstrap.range", b.range, 2, 32);
+  check_range("bootstrap.weight", b.weight, 8, 192);
+  check_range("bootstrap.range", b.range, 2, 64);
   check_range("bootstrap.to_coefficients", b.to_coefficients, 1, 6);
   check_range("bootstrap.to_slots", b.to_slots, 1, 6);
   check_range("bootstrap.degree", b.degree, 3, 127);
   check_range("bootstrap.doublings", b.doublings, 1, 6);
   check_range("bootstrap.series", b.series, 0, 1);
-  if (!(b.log2_ratio >= 6 && b.log2_ratio <= 20))
+  check_range("bootstrap.arcsine", b.arcsine, 0, 15);
+  if (b.arcsine == 1 || (b.arcsine != 0 && b.arcsine % 2 == 0))
+    reject("bootstrap.arcsine = " + std::to_string(b.arcsine) +
+           " is neither 0 nor an odd degree of 3 … 15");
+  check_range("bootstrap.coefficients_last", b.coefficients_last, 0, 1);
+  if (!(b.log2_ratio >= least_log2_ratio && b.log2_ratio <= 20))
     reject("bootstrap.log2_ratio = " + math::text_of(b.log2_ratio) + " is outside 6 … 20");
-  if (p.levels.size() <= b.above() + b.to_coefficients)
+  const unsigned below = b.to_coefficients - b.after_sine();
+  if (p.levels.size() <= b.above() + below)
     reject("there are " + std::to_string(p.levels.size()) + " levels; bootstrapping needs " +
-           std::to_string(b.above()) + " above those of users, " +
-           std::to_string(b.to_coefficients) + " to begin from, and level 0");
+           std::to_string(b.above()) + " above those of users, " + std::to_string(below) +
+           " to begin from, and level 0");
 }
 
 void check(const ParameterLiteral& p) {
@@ -132,8 +145,12 @@ Digest digest_of(const ParameterLiteral& p) {
   const Digest fitted = math::digest_of(std::string_view("whorl ckks bootstrap 1"), plain, b.weight,
                                         b.range, b.to_coefficients, b.to_slots, b.degree,
                                         b.doublings, std::bit_cast<std::uint64_t>(b.log2_ratio));
-  if (b.series == 0) return fitted;
-  return math::digest_of(std::string_view("whorl ckks bootstrap 2"), fitted, b.series);
+  const Digest served =
+      b.series == 0 ? fitted
+                    : math::digest_of(std::string_view("whorl ckks bootstrap 2"), fitted, b.series);
+  if (b.arcsine == 0 && b.coefficients_last == 0) return served;
+  return math::digest_of(std::string_view("whorl ckks bootstrap 3"), served, b.arcsine,
+                         b.coefficients_last);
 }
 
 lattice::SecurityBound security_of(const ParameterLiteral& p) {
@@ -142,13 +159,14 @@ lattice::SecurityBound security_of(const ParameterLiteral& p) {
       lattice::SecretKind::ternary);
 }
 
-/// Of the key to the sparse secret, modulo the primes of its layout. Other weights than 32 were not
-/// estimated, and have no bound.
+/// Of the key to the sparse secret, modulo the primes of its layout. Weight 32 was estimated. It
+/// bounds larger weights too: they have longer secrets, and more of them. Smaller ones have no
+/// bound.
 lattice::SecurityBound sparse_security_of(const ParameterLiteral& p, const ring::KeyLayout& of) {
-  if (p.bootstrap->weight != 32)
+  if (p.bootstrap->weight < 32)
     return {0, false,
             "no sparse secret of weight " + std::to_string(p.bootstrap->weight) +
-                " was estimated, only 32"};
+                " was estimated, only 32, which bounds larger ones"};
   double bits = 0;
   of.rows().for_each([&](unsigned i) {
     bits += std::log2(
@@ -205,9 +223,20 @@ Pattern pattern_of(unsigned main_bits, unsigned terminal_bits, unsigned least, u
   return out;
 }
 
+/// log2_ratio: where the sine's error and the noise that a larger ratio magnifies are about equal.
+/// With coefficients_last noise is larger. With an arcsine of degree n the error is about
+/// (2π/2^log2_ratio)^(n + 1)/2^4, here 2^-32. The sine's last scale, 2^log2_ratio/2π times that of
+/// users, must stay below 2^59.
+double ratio_of(const Requirements& r) {
+  if (r.arcsine != 0)
+    return std::min(std::max(6.5, 2.65 + 28.0 / (r.arcsine + 1)), 61.0 - r.scale_bits);
+  return std::min(r.coefficients_last ? 11.0 : 13.5, 61.0 - r.scale_bits);
+}
+
 /// Of all sizes of primes, the fewest limbs at the top level among those that miss by at most one
 /// bit; then those that miss least. Level 0 has `least` bits.
 Pattern pattern_for(const Requirements& r, unsigned least) {
+  // The levels of the maps to coefficients are as those of users, below them or above.
   const unsigned depth = r.depth + (r.bootstrap ? BootstrapLiteral().to_coefficients : 0);
   if (r.word_bits == 64) {
     Pattern out{r.scale_bits, std::min(least, 59u), 1, {}, 0};
@@ -227,7 +256,9 @@ Pattern pattern_for(const Requirements& r, unsigned least) {
   return *best;
 }
 Pattern pattern_for(const Requirements& r) {
-  const unsigned least = r.scale_bits + r.value_bits;
+  unsigned least = r.scale_bits + r.value_bits;
+  if (r.bootstrap && r.coefficients_last)
+    least = std::max(least, r.scale_bits + static_cast<unsigned>(std::ceil(ratio_of(r))) + 1);
   Pattern p = pattern_for(r, least);
   // Primes that are to have 30 bits may have a part of a bit less.
   const bool less = r.word_bits == 32 && p.main_bits == 30 && p.levels[0].mains > 0;
@@ -238,7 +269,7 @@ Pattern pattern_for(const Requirements& r) {
 /// with 64-bit words. Terminal primes are larger than the maps to slots need, so they come back
 /// there.
 void add_bootstrap(Pattern& p, const BootstrapLiteral& b, unsigned word_bits) {
-  for (unsigned i = 0; i < b.above(); ++i) {
+  for (unsigned i = 0; i < b.sine() + b.to_slots; ++i) {
     LevelPrimes level = p.levels.back();
     const bool terminal = word_bits == 32 && i >= b.sine() && level.terminals < p.terminals;
     level.terminals += terminal ? 1 : 0;
@@ -268,9 +299,9 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
                                       unsigned dnum, double fewer_bits) {
   ParameterLiteral p;
   p.bootstrap.emplace();
-  // Where the sine's error and the noise that a larger ratio magnifies are about equal. The sine's
-  // last scale, 2^log2_ratio/2π times that of users, must stay below 2^59.
-  p.bootstrap->log2_ratio = std::min(13.5, 61.0 - r.scale_bits);
+  p.bootstrap->coefficients_last = r.coefficients_last ? 1 : 0;
+  p.bootstrap->arcsine = r.arcsine;
+  p.bootstrap->log2_ratio = ratio_of(r);
   const unsigned users = pattern.mains();
   p.name = "ckks bootstrap " + std::to_string(r.depth) + ", scale 2^" +
            std::to_string(r.scale_bits) + ", N " + std::to_string(N);
@@ -292,6 +323,12 @@ ParameterLiteral bootstrapped_literal(const Requirements& r, Pattern pattern, st
     add(sine_bits, mains - users);
   } else {
     add(main_bound(pattern, r.word_bits, p.digit_limbs) - fewer_bits, mains);
+  }
+  if (r.coefficients_last) {
+    double room = -static_cast<double>(r.scale_bits);
+    basis_of(p, 0).for_each(
+        [&](unsigned i) { room += std::log2(static_cast<double>(p.chain[i])); });
+    p.bootstrap->log2_ratio = std::min(p.bootstrap->log2_ratio, std::floor(4 * room) / 4);
   }
   double digit = 0;
   for (unsigned first = 0; first < limbs; first += p.digit_limbs) {
@@ -329,6 +366,8 @@ void check(const Requirements& r) {
   check_range("scale_bits", r.scale_bits, 28, 55);
   check_range("value_bits", r.value_bits, 2, 20);
   check_range("dnum", r.dnum, 1, 16);
+  if (!r.bootstrap && (r.coefficients_last || r.arcsine != 0))
+    reject("coefficients_last and arcsine are of bootstrapping: ask for bootstrap too");
   if (r.word_bits != 32 && r.word_bits != 64)
     reject("word_bits = " + std::to_string(r.word_bits) + " is neither 32 nor 64");
   if (r.word_bits == 64 && r.scale_bits < 46)
@@ -352,21 +391,36 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   state->log2_QP = math::log2_of_product(literal.chain) + state->log2_P;
   const std::optional<BootstrapLiteral>& bootstrap = literal.bootstrap;
   const std::size_t depth = literal.levels.size() - 1 - (bootstrap ? bootstrap->above() : 0);
-  long double before = 0, scale = std::exp2(static_cast<long double>(literal.log2_scale));
+  // Levels of the maps to coefficients, of the sine's result, and of the cosine's.
+  const std::size_t result = depth + (bootstrap ? bootstrap->after_sine() : 0),
+                    cosine = result + (bootstrap ? bootstrap->arcsine_levels() : 0);
+  long double before = 0, scale = std::exp2(static_cast<long double>(literal.log2_scale)), step = 1;
+  const auto modulus = [&](std::size_t level) {
+    const auto [terminals, mains] = literal.levels[level];
+    long double Q = 1;
+    for (unsigned i = 0; i < terminals; ++i) Q *= static_cast<long double>(literal.chain[i]);
+    for (unsigned i = 0; i < mains; ++i)
+      Q *= static_cast<long double>(literal.chain[literal.terminals + i]);
+    return Q;
+  };
   for (std::size_t l = 0; l < literal.levels.size(); ++l) {
     State::Level level;
     const auto [terminals, mains] = literal.levels[l];
     for (unsigned i = 0; i < terminals; ++i) level.primes.push_back(i);
     for (unsigned i = 0; i < mains; ++i) level.primes.push_back(literal.terminals + i);
-    if (l == depth + 1) scale *= static_cast<long double>(bootstrap->sine_factor());
-    long double Q = 1;
-    for (const unsigned i : level.primes) Q *= static_cast<long double>(literal.chain[i]);
+    if (l == depth + 1 && result > depth) {
+      const long double target = modulus(result + 1) / modulus(result) / 4 /
+                                 static_cast<long double>(bootstrap->sine_factor());
+      step = std::pow(target / scale, 1 / static_cast<long double>(result - depth));
+    }
+    if (l == result + 1) scale *= static_cast<long double>(bootstrap->sine_factor());
+    const long double Q = modulus(l);
     level.log2_Q = static_cast<double>(std::log2(Q));
     if (l > 0) {
       level.ratio = static_cast<double>(Q / before);
       // Of a cosine's square twice is taken, at half the scale.
-      if (bootstrap && l > depth && l <= depth + bootstrap->doublings) scale *= 2;
-      scale = std::sqrt(scale * (Q / before));
+      if (bootstrap && l > cosine && l <= cosine + bootstrap->doublings) scale *= 2;
+      scale = l > depth && l <= result ? scale * step : std::sqrt(scale * (Q / before));
       if (level.ratio < 65536)
         reject("the modulus of level " + std::to_string(l) + " is 2^" +
                math::text_of(level.log2_Q) + ", less than 2^16 times that of the level below");
@@ -382,6 +436,12 @@ Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
     before = Q;
     state->levels.push_back(std::move(level));
   }
+  if (bootstrap && bootstrap->coefficients_last != 0 &&
+      state->levels[0].log2_Q - literal.log2_scale < bootstrap->log2_ratio)
+    reject("bootstrap.log2_ratio = " + math::text_of(bootstrap->log2_ratio) +
+           " is above the bits of level 0's modulus over the scale, " +
+           math::text_of(state->levels[0].log2_Q - literal.log2_scale) +
+           ": with coefficients_last values are refreshed at that scale or a larger one");
   if (bootstrap) {
     const ring::KeyLayout layout = layout_of(literal, SwitchRole::to_sparse);
     const lattice::SecurityBound sparse = sparse_security_of(literal, layout);
@@ -432,11 +492,16 @@ Parameters Parameters::choose(const Requirements& r) {
       for (const double fewer_bits : {0.0, 0.05, 0.1, 0.15})
         if (!literal)
           literal = secure([&] { return bootstrapped_literal(r, pattern, N, dnum, fewer_bits); });
-    if (!literal) continue;
-    try {
-      return create(std::move(*literal));
-    } catch (const ParameterError& error) {
-      why = error.what();
+    // Scales of a long chain may grow on the way up; then the sine's last one has room for a
+    // smaller ratio only.
+    while (literal) {
+      try {
+        return create(*literal);
+      } catch (const ParameterError& error) {
+        why = error.what();
+      }
+      if (!literal->bootstrap || (literal->bootstrap->log2_ratio -= 0.5) < least_log2_ratio)
+        literal.reset();
     }
   }
   reject("no parameters for depth " + std::to_string(r.depth) + " with scale_bits " +
@@ -479,7 +544,8 @@ const BootstrapLiteral& bootstrap_of(const ParameterLiteral& p) {
 }  // namespace
 
 unsigned Parameters::least_bootstrap_level() const {
-  return bootstrap_of(literal()).to_coefficients;
+  const BootstrapLiteral& shape = bootstrap_of(literal());
+  return shape.to_coefficients - shape.after_sine();
 }
 
 double Parameters::sparse_security_bits() const {
@@ -487,12 +553,15 @@ double Parameters::sparse_security_bits() const {
   return state_->sparse_security;
 }
 
+double Parameters::log2_failure() const {
+  return log2_beyond(literal(), bootstrap_of(literal()).range);
+}
+
 // P(S > x) = 1/n! sum_k (-1)^k binomial(n, k) (n/2 - x - k)^n over k < n/2 - x, for the sum S of n
 // numbers uniform in ±1/2 (Irwin, Hall, Biometrika 1927).
-double Parameters::log2_failure() const {
-  const BootstrapLiteral& b = bootstrap_of(literal());
-  const int n = static_cast<int>(b.weight) + 1;
-  const long double y = n / 2.0L - (b.range - 0.5L);
+double log2_beyond(const ParameterLiteral& literal, double range) {
+  const int n = static_cast<int>(literal.bootstrap->weight) + 1;
+  const long double y = n / 2.0L - (range - 0.5L);
   if (y <= 0) return -std::numeric_limits<double>::infinity();
   long double sum = 0, binomial = 1;
   for (int k = 0; k < y; ++k) {
@@ -502,7 +571,14 @@ double Parameters::log2_failure() const {
   const long double log2_tail =
       std::log2(sum) + n * std::log2(y) -
       std::lgamma(static_cast<long double>(n) + 1) / std::numbers::ln2_v<long double>;
-  return std::min(0.0, static_cast<double>(log2_tail) + 1 + std::log2(static_cast<double>(N())));
+  return std::min(0.0,
+                  static_cast<double>(log2_tail) + 1 + std::log2(static_cast<double>(literal.N)));
+}
+
+std::int64_t raised_by(const Parameters& p) {
+  return std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(
+             std::exp2(p.log2_Q(0) - p.literal().bootstrap->log2_ratio - p.literal().log2_scale)));
 }
 
 namespace {
@@ -540,11 +616,13 @@ std::string Parameters::describe() const {
   if (literal().bootstrap) {
     std::snprintf(out, sizeof out,
                   "bootstrapping from level %u and above: %u levels to coefficients, %u for the "
-                  "sine, %u to slots\nsparse secret of weight %u, at least %.0f bits of security; "
+                  "sine, %u to slots; values are 2^-%g of the modulus\nsparse secret of weight %u, "
+                  "at least %.0f bits of security; "
                   "a refresh fails with a probability of at most 2^%.0f\n",
                   literal().bootstrap->to_coefficients, literal().bootstrap->to_coefficients,
                   literal().bootstrap->sine(), literal().bootstrap->to_slots,
-                  literal().bootstrap->weight, sparse_security_bits(), log2_failure());
+                  literal().bootstrap->log2_ratio, literal().bootstrap->weight,
+                  sparse_security_bits(), log2_failure());
     text += out;
   }
   return text;

@@ -79,7 +79,7 @@ void compare_sums(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
   std::vector<Word> weights;
   for (const auto& q : plan.moduli_of(basis))
     weights.push_back(static_cast<Word>(random.below(q.value())));
-  const std::size_t sums = 1 + random.below(5);
+  const std::size_t sums = 1 + random.below(5), batched = random.below(sums + 1);
   const auto old = random_rows(plan, basis, sums * parts, batch, random);
   for (const std::size_t count : {1, 3})
     for (const std::uint32_t by : {1u, g})
@@ -92,8 +92,8 @@ void compare_sums(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
                                                       {first.slice(), one, wide, 1, last},
                                                       {first.slice(), all, wide, by, last}};
           auto out = put(on.queue, old);
-          on.ops.sums_of_products(*on.tables, basis, sums, parts, std::span(terms).first(count),
-                                  onto, out.slice());
+          on.ops.sums_of_products(*on.tables, basis, {sums, parts, batched},
+                                  std::span(terms).first(count), onto, out.slice());
           return get(on.queue, out);
         });
         both.same([&](const RnsOn<Word>& on) {
@@ -188,6 +188,25 @@ void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& pla
       if (!adds) added.x = {};
       auto out = on.queue.template allocate<Word>(terms.size() * 2 * to.size() * batch * plan.N());
       on.ops.inner_products(terms, *on.tables, basis, from.slice(), added, out.slice());
+      return get(on.queue, out);
+    });
+  // Arrays with a key each, to one sum.
+  const std::size_t first = random.below(2), of = first + gs.size() + random.below(2);
+  const auto many = random_rows(plan, to, digits, of * batch, random),
+             more = random_rows(plan, to, 1, of * batch, random),
+             before = random_rows(plan, to, 2, batch, random);
+  for (const bool onto : {false, true})
+    both.same([&](const RnsOn<Word>& on) {
+      const auto key = on.ops.prepare_key(*on.tables, layout, rows.source()),
+                 other = on.ops.prepare_key(*on.tables, layout, others.source());
+      std::vector<backend::TurnedKey<Word>> terms;
+      for (const std::uint32_t by : gs)
+        terms.push_back({(terms.size() % 2 ? other : key).get(), by});
+      const auto from = put(on.queue, many), added = put(on.queue, more);
+      auto out = put(on.queue, before);
+      on.ops.sum_of_inner_products(terms, *on.tables, basis, from.slice(),
+                                   onto ? added.slice() : backend::Slice<const Word>(), first, onto,
+                                   out.slice());
       return get(on.queue, out);
     });
 }

@@ -263,12 +263,32 @@ def test_parameters() -> None:
         assert "bootstrap" in text or "refreshed from level 3" in text
         assert f"{p.log2_Q(p.top):.0f} + {p.log2_P:.0f} bits" in text
     assert "bootstrapping from level 3" in p.describe()
+    assert "values are 2^-13.5 of the modulus" in p.describe()
     usual = parameters(depth=2)
     assert usual.bootstrap is None and usual.top == usual.depth and usual != p
     with pytest.raises(whorl.ParameterError, match="bootstrap: 1 is not a bool"):
         parameters(bootstrap=1)  # type: ignore[arg-type]
     with pytest.raises(whorl.ParameterError, match=r"no parameters for depth 2 .* N = 32768"):
         parameters(depth=2, N=32768, bootstrap=True)
+
+
+def test_large_scales_leave_a_smaller_ratio() -> None:
+    """The sine's last scale must stay below 2^61."""
+    ratios = []
+    for scale_bits in (47, 48, 50):
+        p = parameters(depth=13, scale_bits=scale_bits, bootstrap=True)
+        assert p.bootstrap is not None
+        ratios.append(p.bootstrap["log2_ratio"])
+        assert f"values are 2^-{ratios[-1]:g} of the modulus" in p.describe()
+        assert p.scale(p.depth + 1) < 2**61
+    assert ratios[0] == 13.5 and min(ratios) >= 6
+    assert ratios[1] < 13  # what there would be room for if no scale grew on the way up
+    small = parameters(literal={**p.literal(), "N": 2048}, allow_insecure=True)
+    client = ckks.Client(small)
+    server = Server(client.evaluation_keys(bootstrap=[16]), device="cpu", threads=1)
+    values = np.cos(np.arange(16))
+    y = server.upload(client.encrypt(values)).lower(small.least_bootstrap_level).bootstrap()
+    assert np.abs(client.decrypt(y, raw=True) - values).max() < 8 * y.error < 2**-15
 
 
 def test_literals(kit: CkksKit) -> None:
@@ -289,7 +309,7 @@ def test_literals(kit: CkksKit) -> None:
     bare = parameters(literal=users, allow_insecure=True)
     assert bare != p and bare.bootstrap is None and bare.depth == bare.top == p.depth
     for wrong, match in (
-        ({"weight": 7}, r"bootstrap\.weight = 7 is outside 8 … 64"),
+        ({"weight": 7}, r"bootstrap\.weight = 7 is outside 8 … 192"),
         ({"weight": 32.0}, r"bootstrap\.weight: 32\.0 is not an integer"),
         ({"range": -1}, r"bootstrap\.range: -1 is outside"),
         ({"degree": 200}, r"bootstrap\.degree = 200"),
@@ -327,6 +347,71 @@ def test_named_sets() -> None:
         parameters(own[0], bootstrap=True)
     with pytest.raises(whorl.ParameterError, match="literal"):
         parameters(own[0], literal=p.literal())
+
+
+# ---- slots to coefficients last, and arcsines
+
+
+@pytest.mark.parametrize("arcsine", [0, 7])
+def test_coefficients_last(generator: np.random.Generator, arcsine: int) -> None:
+    kit = make_kit(SLOTS, scale_bits=45, coefficients_last=True, arcsine=arcsine)
+    p = kit.parameters
+    assert p.least_bootstrap_level == 0 and p.depth == 2 and p.bootstrap is not None
+    assert (p.bootstrap["coefficients_last"], p.bootstrap["arcsine"]) == (1, arcsine)
+    assert p.top == p.depth + p.bootstrap["to_coefficients"] + 8 + arcsine.bit_length() + 4
+    assert parameters(literal=p.literal(), allow_insecure=True) == p == pickled(p)
+    assert "1024 slots" in repr(kit.keys) and kit.keys.bootstrap[-1] == 1024
+    least = 26 if arcsine else 19
+    for slots in SLOTS:
+        every = [np.full(slots, z) for z in (1.0, -1.0, 1j)]
+        every += [generator.uniform(-1, 1, slots), random_complex(generator, slots)]
+        every.append(np.eye(1, slots, slots // 2)[0])
+        for values in every:
+            for level in (0, 2):
+                x = kit.server.upload(kit.client.encrypt(values)).lower(level)
+                y = x.bootstrap()
+                assert y.level == p.depth and y.packing == x.packing
+                check(kit, y, values)
+                bits = ckks.precision(kit.client.decrypt(y, raw=True), values).absolute.min
+                assert bits > least, (slots, level)
+
+
+def test_an_arcsine_gives_bits() -> None:
+    def bits(**shape: Any) -> float:
+        kit = make_kit([64], scale_bits=45, **shape)
+        values = np.ones(64)
+        x = kit.server.upload(kit.client.encrypt(values)).bootstrap()
+        return float(ckks.precision(kit.client.decrypt(x, raw=True), values).absolute.min)
+
+    for last in (False, True):
+        usual, better = (bits(coefficients_last=last, arcsine=degree) for degree in (0, 7))
+        assert better > usual + 5
+
+
+def test_shapes_are_checked(kit: CkksKit) -> None:
+    for wrong in ({"coefficients_last": True}, {"arcsine": 7}):
+        with pytest.raises(whorl.ParameterError, match="ask for bootstrap too"):
+            parameters(2, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(whorl.ParameterError, match="arcsine: 16 is outside 0 … 15"):
+        parameters(2, bootstrap=True, arcsine=16)
+    with pytest.raises(whorl.ParameterError, match="arcsine = 4 is neither 0 nor an odd degree"):
+        parameters(2, bootstrap=True, arcsine=4)
+    with pytest.raises(whorl.ParameterError, match="coefficients_last: 1 is not a bool"):
+        parameters(2, bootstrap=True, coefficients_last=1)  # type: ignore[arg-type]
+    # The scale of level 0 is too close to its modulus.
+    shape: Any = {**(kit.parameters.bootstrap or {}), "coefficients_last": 1}
+    with pytest.raises(whorl.ParameterError, match="above the bits of level 0's modulus"):
+        literal: Any = {**kit.parameters.literal(), "bootstrap": shape}
+        parameters(literal=literal, allow_insecure=True)
+
+
+def test_weights_of_the_encapsulated_secret() -> None:
+    literal: Any = parameters(4, bootstrap=True).literal()
+    shape = {**literal["bootstrap"], "weight": 192, "range": 40, "degree": 63, "to_slots": 3}
+    p = parameters(literal={**literal, "bootstrap": shape})
+    assert p.sparse_security_bits >= 128 and -80 < p.log2_failure < -60
+    with pytest.raises(whorl.ParameterError, match="only 32, which bounds larger ones"):
+        parameters(literal={**literal, "bootstrap": {**shape, "weight": 24}})
 
 
 # ---- what a server keeps

@@ -139,7 +139,7 @@ def test_what_is_refused(toy_ckks: CkksKit) -> None:
         (whorl.ParameterError, "level: 4 is outside", lambda: kit.server.encode(swap, 4)),
         (whorl.ParameterError, "level: 0 is outside", lambda: kit.server.encode(swap, 0)),
         (whorl.ParameterError, "scale = 0.5", lambda: kit.server.encode(swap, 1, 0.5)),
-        (whorl.NoiseError, "level 0, the last", lambda: swap @ x.lower(0)),
+        (whorl.NoiseError, "takes 1 level, and the ciphertexts have 0", lambda: swap @ x.lower(0)),
         (
             whorl.NoiseError,
             "for level 3 meets .* level 2",

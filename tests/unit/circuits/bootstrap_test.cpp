@@ -7,6 +7,7 @@
 #include <complex>
 #include <numbers>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -121,6 +122,186 @@ TEST(CkksBootstrap, EveryMessageInEveryNumberOfSlotsFromEveryLevel) {
             << name << ", " << slots << " slots, level " << level << (real ? ", real" : "");
         level = level == p.depth() ? p.least_bootstrap_level() : level + 1;
       }
+}
+
+/// The worst slot is within what the result states, of every message in these numbers of slots from
+/// every level, and has so many bits.
+void expect_stated_bounds(const Parameters& p, double least_bits,
+                          const std::vector<std::uint64_t>& numbers_of_slots = {1, 32, 512}) {
+  const unsigned depth = p.depth(), least = p.least_bootstrap_level();
+  const test::Refresher refresher(p, numbers_of_slots);
+  std::mt19937_64 random(9);
+  unsigned level = least;
+  for (const auto& [slots, maps] : refresher.maps)
+    for (const bool real : {false, true})
+      for (const auto& [name, values] : test::messages(random, slots, 2, real)) {
+        const EncryptOptions how{.length = static_cast<std::size_t>(slots)};
+        std::vector<double> reals;
+        for (const Complex& z : values) reals.push_back(z.real());
+        const Array x = refresher.server.lower(
+            refresher.server.upload(real ? refresher.client.encrypt(reals, how)
+                                         : refresher.client.encrypt(values, how)),
+            level);
+        const Array y = bootstrap(refresher.server, x, maps);
+        const std::string what = name + ", " + std::to_string(slots) + " slots, level " +
+                                 std::to_string(level) + (real ? ", real" : "");
+        EXPECT_EQ(y.info().level, depth);
+        EXPECT_EQ(y.info().scale, p.scale(depth));
+        EXPECT_EQ(y.info().packing, x.info().packing);
+        EXPECT_EQ(y.info().count, 2u);
+        const Complexes got = refresher.client.decrypt_raw(refresher.server.download(y));
+        double most = 0;
+        for (std::size_t i = 0; i < values.size(); ++i)
+          most = std::max(most, std::abs(got[i] - (real ? values[i].real() : values[i])));
+        EXPECT_LT(most, 8 * std::exp2(y.info().error)) << what;
+        EXPECT_GT(most, std::exp2(y.info().error - 9)) << what;
+        EXPECT_LT(most, std::exp2(-least_bits)) << what;
+        level = level == depth ? least : level + 1;
+      }
+}
+
+Parameters insecure(Requirements needs, std::uint32_t N) {
+  needs.bootstrap = true;
+  ParameterLiteral literal = Parameters::choose(needs).literal();
+  literal.N = N;
+  return Parameters::create(literal, true);
+}
+
+TEST(CkksBootstrap, CoefficientsLast) {
+  const Parameters p = insecure({.depth = 4, .coefficients_last = true}, 1024);
+  EXPECT_EQ(p.depth(), 4u);
+  EXPECT_EQ(p.least_bootstrap_level(), 0u);
+  EXPECT_EQ(p.top(), p.depth() + 3 + 8 + 4);
+  expect_stated_bounds(p, 20, test::all_numbers_of_slots(p));
+}
+
+TEST(CkksBootstrap, CoefficientsLastWithWordsOf64Bits) {
+  expect_stated_bounds(
+      insecure({.depth = 2, .scale_bits = 46, .word_bits = 64, .coefficients_last = true}, 1024),
+      19);
+}
+
+/// The message's multiple is an integer, and so misses the ratio that is asked for.
+TEST(CkksBootstrap, CoefficientsLastWithRatiosBetweenIntegers) {
+  ParameterLiteral literal =
+      Parameters::choose({.depth = 2, .bootstrap = true, .coefficients_last = true}).literal();
+  literal.N = 1024;
+  const double most = std::log2(static_cast<double>(literal.chain[0]));
+  for (const double ratio : {9.75, 10.25, 11.0}) {
+    literal.bootstrap->log2_ratio = ratio;
+    // The sine's error is 2^-2·ratio·(2π)²/12, 2^-17.7 of the coarsest.
+    expect_stated_bounds(Parameters::create(literal, true), 17, {4, 512});
+  }
+  literal.bootstrap->log2_ratio = most;
+  EXPECT_THROW(Parameters::create(literal, true), ParameterError);
+}
+
+TEST(CkksBootstrap, AnArcsineGivesBits) {
+  // The same scale, and the same levels for users.
+  expect_stated_bounds(insecure({.depth = 4, .scale_bits = 50, .arcsine = 7}, 1024), 31);
+  expect_stated_bounds(
+      insecure({.depth = 4, .scale_bits = 50, .coefficients_last = true, .arcsine = 7}, 1024), 28);
+  std::mt19937_64 random(13);
+  const auto bits = [&](unsigned arcsine, bool last) {
+    const Parameters p = insecure(
+        {.depth = 2, .scale_bits = 45, .coefficients_last = last, .arcsine = arcsine}, 1024);
+    const test::Refresher refresher(p, {p.slots()});
+    return -std::log2(refresher.error(Complexes(p.slots(), 1), p.slots(), true, p.depth()));
+  };
+  for (const bool last : {false, true}) EXPECT_GT(bits(7, last), bits(0, last) + 6);
+  // A lower degree has fewer levels, and gives fewer bits.
+  const double cubic = bits(3, false);
+  EXPECT_GT(cubic, bits(0, false) + 4);
+  EXPECT_LE(cubic, bits(7, false) + 1);
+}
+
+/// Of a denser one the multiples are larger.
+TEST(CkksBootstrap, EncapsulatedSecretOfWeight192) {
+  for (const bool last : {false, true}) {
+    ParameterLiteral literal =
+        Parameters::choose({.depth = 4, .bootstrap = true, .coefficients_last = last}).literal();
+    literal.N = 1024;
+    literal.bootstrap->weight = 192;
+    literal.bootstrap->range = 40;
+    literal.bootstrap->degree = 63;
+    literal.bootstrap->to_slots = 3;  // the sine takes a level more
+    const Parameters p = Parameters::create(literal, true);
+    EXPECT_EQ(p.depth() - p.least_bootstrap_level(), 4u);
+    EXPECT_LT(p.log2_failure(), -60);
+    EXPECT_GT(p.log2_failure(), -80);
+    expect_stated_bounds(p, last ? 19 : 21, {2, 512});
+    // K of weight 32 is too small, and says so.
+    literal.bootstrap->range = 16;
+    EXPECT_GT(Parameters::create(literal, true).log2_failure(), -10);
+  }
+}
+
+TEST(CkksBootstrap, SparseSecretsAreBoundedByWeight32) {
+  ParameterLiteral literal = Parameters::choose({.depth = 4, .bootstrap = true}).literal();
+  const double bits = Parameters::create(literal).sparse_security_bits();
+  literal.bootstrap->weight = 192;
+  EXPECT_EQ(Parameters::create(literal).sparse_security_bits(), bits);
+  literal.bootstrap->weight = 31;
+  EXPECT_THROW(Parameters::create(literal), ParameterError);
+}
+
+TEST(CkksBootstrap, KeysOfCoefficientsLast) {
+  const Parameters p = insecure({.depth = 2, .coefficients_last = true}, 1024);
+  KeyRequest request;
+  request_bootstrap(request, p, 64);
+  EXPECT_TRUE(request.low_rotations.empty());
+  const Client client(p);
+  const auto refreshed = [&](const KeyRequest& with) {
+    const Server server(client.evaluation_keys(with),
+                        {.device = test::tested_device, .threads = 1});
+    const std::vector<Complex> values(64, 0.5);
+    return bootstrap(server, server.upload(client.encrypt(values)), encode_bootstrap(server, 64));
+  };
+  EXPECT_NO_THROW(static_cast<void>(refreshed(request)));
+  // Each rotation is needed.
+  std::ranges::sort(request.rotations);
+  const auto [first, last] = std::ranges::unique(request.rotations);
+  request.rotations.erase(first, last);
+  for (std::size_t i = 0; i < request.rotations.size(); i += 5) {
+    KeyRequest fewer = request;
+    fewer.rotations.erase(fewer.rotations.begin() + static_cast<std::ptrdiff_t>(i));
+    std::set<std::uint32_t> left;
+    for (const std::int64_t k : fewer.rotations) left.insert(rotation_exponent(p.N(), k));
+    if (left.contains(rotation_exponent(p.N(), request.rotations[i]))) continue;
+    EXPECT_THROW(static_cast<void>(refreshed(fewer)), KeyMismatchError) << request.rotations[i];
+  }
+}
+
+TEST(CkksBootstrap, IterationsWithCoefficientsLast) {
+  const Parameters p = insecure({.depth = 3, .scale_bits = 45, .coefficients_last = true}, 1024);
+  const Party party(p, 512);
+  std::mt19937_64 random(7);
+  const Complexes x = test::random_complexes(random, 512);
+  const Array a = party.server.upload(party.client.encrypt(x));
+  const auto bits = [&](unsigned iterations) {
+    const Array y = bootstrap(party.server, a, party.maps, iterations);
+    const double most = worst(party.client.decrypt_raw(party.server.download(y)), x);
+    EXPECT_LT(most, 8 * std::exp2(y.info().error));
+    return -std::log2(most);
+  };
+  EXPECT_GT(bits(2), bits(1) + 6);
+}
+
+TEST(CkksBootstrap, RefusesShapesThatAreNone) {
+  const ParameterLiteral literal = Parameters::choose({.depth = 4, .bootstrap = true}).literal();
+  const auto with = [&](const auto& change) {
+    ParameterLiteral other = literal;
+    change(*other.bootstrap);
+    static_cast<void>(Parameters::create(other, true));
+  };
+  for (const std::uint32_t degree : {1u, 2u, 4u, 17u})
+    EXPECT_THROW(with([&](BootstrapLiteral& b) { b.arcsine = degree; }), ParameterError) << degree;
+  EXPECT_THROW(with([](BootstrapLiteral& b) { b.coefficients_last = 2; }), ParameterError);
+  // Level 0 has not the bits for this ratio.
+  EXPECT_THROW(with([](BootstrapLiteral& b) { b.coefficients_last = 1; }), ParameterError);
+  EXPECT_THROW(Parameters::choose({.depth = 2, .coefficients_last = true}), ParameterError);
+  EXPECT_THROW(Parameters::choose({.depth = 2, .arcsine = 7}), ParameterError);
+  EXPECT_THROW(Parameters::choose({.depth = 2, .bootstrap = true, .arcsine = 6}), ParameterError);
 }
 
 /// In a small ring the error is the sine's, which is the same each time. (In a large one it is

@@ -260,19 +260,24 @@ TEST(DryRun, RefusesWhatAServerRefuses) {
 }
 
 TEST(DryRun, BootstrapsLikeAServer) {
-  Requirements r;
-  r.depth = 2;
-  r.bootstrap = true;
-  ParameterLiteral literal = Parameters::choose(r).literal();
-  literal.N = 1024;
-  const Parameters p = Parameters::create(literal, true);
-  check(
-      p, "bootstrap",
-      [&](const Server& s, const Array& x) {
-        const Array low = s.lower(x, p.least_bootstrap_level());
-        return bootstrap(s, s.rotate(low, 1), encode_bootstrap(s, 8), 2);
-      },
-      8);
+  for (const bool last : {false, true}) {
+    Requirements r;
+    r.depth = 2;
+    r.scale_bits = 45;
+    r.bootstrap = true;
+    r.coefficients_last = last;
+    r.arcsine = last ? 7 : 0;
+    ParameterLiteral literal = Parameters::choose(r).literal();
+    literal.N = 1024;
+    const Parameters p = Parameters::create(literal, true);
+    check(
+        p, "bootstrap",
+        [&](const Server& s, const Array& x) {
+          const Array low = s.lower(x, p.least_bootstrap_level());
+          return bootstrap(s, s.rotate(low, 1), encode_bootstrap(s, 8), 2);
+        },
+        8);
+  }
 }
 
 TEST(DryRun, AsksForRotationsAsTheyAreMeant) {

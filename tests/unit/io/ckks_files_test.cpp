@@ -186,7 +186,7 @@ TEST_F(IoCkks, FieldsOfBootstrapping) {
   };
   EXPECT_EQ(with(weight, std::uint32_t{8}), "nothing");
   EXPECT_EQ(with(weight, std::uint32_t{7}), "Parameter");
-  EXPECT_EQ(with(weight, std::uint32_t{65}), "Parameter");
+  EXPECT_EQ(with(weight, std::uint32_t{193}), "Parameter");
   EXPECT_EQ(with(weight, std::uint32_t{9}), "ParameterMismatch");  // the header has another digest
   EXPECT_EQ(with(weight, std::uint32_t{32}), "Format");            // the default
   EXPECT_EQ(with(weight - 6, std::uint16_t{2}), "Format");         // range, twice

@@ -109,7 +109,9 @@ inline std::size_t ckks_literal_bytes(const ckks::ParameterLiteral& l) {
                     .field(b->degree, usual.degree)
                     .field(b->doublings, usual.doublings)
                     .field(b->log2_ratio, usual.log2_ratio)
-                    .field(b->series, usual.series);
+                    .field(b->series, usual.series)
+                    .field(b->arcsine, usual.arcsine)
+                    .field(b->coefficients_last, usual.coefficients_last);
   }
   return TaggedBytes()
       .field(l.N, absent.N)

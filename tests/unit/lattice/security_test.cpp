@@ -81,6 +81,13 @@ TEST(Security, ReproducesEveryMeasuredRow) {
   }
 }
 
+/// Linear growth would give twice as much at 2^17, above what guessing 32 coefficients takes.
+TEST(Security, SparseSecretsGainNothingBeyondTheMeasuredDimension) {
+  for (const double log2q : {112.0, 121.0, 130.0})
+    EXPECT_EQ(estimate_security(131072, log2q, 3.19, SecretKind::sparse32).bits,
+              estimate_security(65536, log2q, 3.19, SecretKind::sparse32).bits);
+}
+
 TEST(Security, OnlyTheRatioOfModulusAndErrorCounts) {
   const auto rows = read_table();
   std::mt19937_64 random(std::random_device{}());

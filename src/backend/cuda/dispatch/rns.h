@@ -169,6 +169,12 @@ void inner_products(const Stream& stream, const CudaRnsTables<Word>& tables,
                     std::span<const TurnedKey<Word>> terms, const InnerProduct& product,
                     std::size_t batch, const Word* digits, std::size_t added_parts,
                     const CheckedScaling<Word>* added, Word* out);
+/// `added`: null, or as in the contract. In rns_sets.cu.
+template <class Word>
+void sum_of_inner_products(const Stream& stream, const CudaRnsTables<Word>& tables,
+                           std::span<const TurnedKey<Word>> terms, const InnerProduct& product,
+                           std::size_t batch, std::size_t of, std::size_t first, const Word* digits,
+                           const Word* added, bool onto, Word* out);
 /// `added`: whole parts.
 template <class Word>
 void divide(const Stream& stream, const CudaRnsTables<Word>& tables, const Division& division,
@@ -182,9 +188,8 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring:
 // In rns_sums.cu.
 template <class Word>
 void sums_of_products(const Stream& stream, const CudaRnsTables<Word>& tables,
-                      const ring::Basis& basis, std::size_t sums, std::size_t parts,
-                      std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
-                      Word* out);
+                      const ring::Basis& basis, const SumLayout& sums, std::size_t batch,
+                      std::span<const CheckedProduct<Word>> terms, bool onto, Word* out);
 template <class Word>
 void combine(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
              std::size_t parts, std::size_t batch, std::span<const CheckedScaling<Word>> terms,

@@ -108,16 +108,12 @@ void extend_sets(const Stream& stream, const CudaRnsTables<Word>& tables,
 
 namespace {
 
-/// Sets what an inner product has apart from its key and its g; returns the ciphertexts for which a
-/// block reads the key's values.
-template <class Word>
-unsigned set_inner_product(const CudaRnsTables<Word>& tables, const ring::Basis& key_rows,
-                           const InnerProduct& product, std::size_t batch, const Word* digits,
-                           const InnerAddend<Word>& added, Word* out,
-                           IndexedInnerArguments<Word>& a) {
+/// Sets sizes of inner products, and which rows and digits of a key they use; returns the
+/// ciphertexts for which a block reads the key's values.
+template <class Word, class Arguments>
+unsigned set_places(const CudaRnsTables<Word>& tables, const ring::Basis& key_rows,
+                    const InnerProduct& product, std::size_t batch, Arguments& a) {
   const unsigned group = batch >= 3 ? 4 : static_cast<unsigned>(batch);
-  a.digits = digits;
-  a.out = out;
   a.moduli = tables.moduli.data();
   a.count = static_cast<std::uint32_t>(product.digits.size());
   a.row_count = product.rows.size();
@@ -125,7 +121,6 @@ unsigned set_inner_product(const CudaRnsTables<Word>& tables, const ring::Basis&
   a.log_N = log2_of(tables.plan().N());
   a.batch = static_cast<std::uint32_t>(batch);
   a.batch_groups = (a.batch + group - 1) / group;
-  a.added = added;
   std::size_t row = 0;
   for (const unsigned i : product.rows.indices()) {
     a.limb[row] = static_cast<std::uint8_t>(i);
@@ -134,6 +129,18 @@ unsigned set_inner_product(const CudaRnsTables<Word>& tables, const ring::Basis&
   for (std::size_t d = 0; d < product.digits.size(); ++d)
     a.digit[d] = static_cast<std::uint8_t>(product.digits[d]);
   return group;
+}
+
+/// Sets what an inner product has apart from its key and its g.
+template <class Word>
+unsigned set_inner_product(const CudaRnsTables<Word>& tables, const ring::Basis& key_rows,
+                           const InnerProduct& product, std::size_t batch, const Word* digits,
+                           const InnerAddend<Word>& added, Word* out,
+                           IndexedInnerArguments<Word>& a) {
+  a.digits = digits;
+  a.out = out;
+  a.added = added;
+  return set_places(tables, key_rows, product, batch, a);
 }
 
 template <class Word, bool permuted>
@@ -199,6 +206,36 @@ void inner_products(const Stream& stream, const CudaRnsTables<Word>& tables,
 }
 
 template <class Word>
+void sum_of_inner_products(const Stream& stream, const CudaRnsTables<Word>& tables,
+                           std::span<const TurnedKey<Word>> terms, const InnerProduct& product,
+                           std::size_t batch, std::size_t of, std::size_t first, const Word* digits,
+                           const Word* added, bool onto, Word* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  InnerSumArguments<Word> a = {};
+  const unsigned group = set_places(tables, terms[0].key->layout().rows(), product, batch, a);
+  const std::size_t array = batch * tables.plan().N();
+  a.out = out;
+  a.arrays = static_cast<std::uint32_t>(of);
+  constexpr std::size_t most = tuning::keys_a_launch;
+  for (std::size_t begin = 0; begin < terms.size(); begin += most) {
+    const auto some = terms.subspan(begin, std::min(most, terms.size() - begin));
+    a.digits = digits + (first + begin) * array;
+    a.added = added ? added + (first + begin) * array : nullptr;
+    a.onto = onto || begin > 0;
+    a.term_count = static_cast<std::uint32_t>(some.size());
+    for (std::size_t i = 0; i < some.size(); ++i)
+      a.terms[i] = {static_cast<const CudaRnsSwitchKey<Word>*>(some[i].key)->values.data(),
+                    some[i].g};
+    const dim3 grid(pieces(tables.plan().N(), rns_width<Word>) * a.batch_groups, a.row_count);
+    launch_chained(stream, "sum_digit_products of terms",
+                   group == 4   ? sum_digit_products_of_terms<Word, 4>
+                   : group == 2 ? sum_digit_products_of_terms<Word, 2>
+                                : sum_digit_products_of_terms<Word, 1>,
+                   {grid, rns_threads}, a);
+  }
+}
+
+template <class Word>
 void divide_sets(const Stream& stream, const CudaRnsTables<Word>& tables, const Division& division,
                  std::size_t parts, std::size_t batch, const Word* in, std::span<const Word> added,
                  std::uint32_t g, Word* out) {
@@ -238,6 +275,10 @@ void divide_sets(const Stream& stream, const CudaRnsTables<Word>& tables, const 
   template void inner_products(const Stream&, const CudaRnsTables<Word>&,                          \
                                std::span<const TurnedKey<Word>>, const InnerProduct&, std::size_t, \
                                const Word*, std::size_t, const CheckedScaling<Word>*, Word*);      \
+  template void sum_of_inner_products(const Stream&, const CudaRnsTables<Word>&,                   \
+                                      std::span<const TurnedKey<Word>>, const InnerProduct&,       \
+                                      std::size_t, std::size_t, std::size_t, const Word*,          \
+                                      const Word*, bool, Word*);                                   \
   template void divide_sets(const Stream&, const CudaRnsTables<Word>&, const Division&,            \
                             std::size_t, std::size_t, const Word*, std::span<const Word>,          \
                             std::uint32_t, Word*);

@@ -38,20 +38,25 @@ std::vector<SharedTerm<Word>> shared_terms(std::span<const CheckedProduct<Word>>
   return out;
 }
 
-/// `parts` parts from number `part` on, of `count` sums.
+/// `parts` parts from number `part` on, of `count` sums from number `first_sum` on.
 template <class Word, unsigned parts, unsigned sums>
 void launch_products(const Stream& stream, const CudaRnsTables<Word>& tables,
-                     const ring::Basis& basis, std::size_t batch, std::size_t count,
-                     std::size_t all_parts, std::size_t part,
+                     const ring::Basis& basis, std::size_t batch, const SumLayout& layout,
+                     std::size_t first_sum, std::size_t count, std::size_t part,
                      std::span<const SharedTerm<Word>> terms, bool onto, Word* out) {
   ProductSumArguments<Word, sums> a = {};
   a.moduli = tables.moduli.data();
   a.part = basis.size() * batch * tables.plan().N();
-  a.sum = all_parts * a.part;
   a.sum_count = static_cast<std::uint32_t>(count);
   a.log_N = log2_of(tables.plan().N());
   a.batch = static_cast<std::uint32_t>(batch);
-  a.out = out + part * a.part;
+  for (std::size_t s = 0; s < count; ++s) {
+    const std::size_t sum = first_sum + s, rows = basis.size(), N = tables.plan().N();
+    const auto at = [&](std::size_t of_part, std::size_t row) {
+      return layout.at(sum, of_part, row, rows, batch) * N;
+    };
+    a.to[s] = {out + at(part, 0), at(0, 1) - at(0, 0), at(1, 0) - at(0, 0)};
+  }
   std::size_t row = 0;
   basis.for_each([&](unsigned i) { a.prime[row++] = static_cast<std::uint8_t>(i); });
   const dim3 grid(pieces(tables.plan().N(), rns_width<Word>) * a.batch,
@@ -81,11 +86,10 @@ void launch_products(const Stream& stream, const CudaRnsTables<Word>& tables,
 
 template <class Word>
 void sums_of_products(const Stream& stream, const CudaRnsTables<Word>& tables,
-                      const ring::Basis& basis, std::size_t sums, std::size_t parts,
-                      std::size_t batch, std::span<const CheckedProduct<Word>> terms, bool onto,
-                      Word* out) {
+                      const ring::Basis& basis, const SumLayout& layout, std::size_t batch,
+                      std::span<const CheckedProduct<Word>> terms, bool onto, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
-  const std::size_t sum = parts * basis.size() * batch * tables.plan().N();
+  const std::size_t sums = layout.sums, parts = layout.parts;
   // There is a kernel for several sums of two parts, without automorphisms.
   const bool together = sums > 1 && parts == 2 &&
                         std::all_of(terms.begin(), terms.end(), [](auto& t) { return t.g == 1; });
@@ -95,8 +99,8 @@ void sums_of_products(const Stream& stream, const CudaRnsTables<Word>& tables,
     const auto shared = shared_terms(terms, first, count);
     if (shared.empty() && onto) continue;
     const auto launch = [&]<unsigned its_parts, unsigned its_sums>(std::size_t part) {
-      launch_products<Word, its_parts, its_sums>(stream, tables, basis, batch, count, parts, part,
-                                                 shared, onto, out + first * sum);
+      launch_products<Word, its_parts, its_sums>(stream, tables, basis, batch, layout, first, count,
+                                                 part, shared, onto, out);
     };
     if (count > 1) {
       launch.template operator()<2, sums_together>(0);
@@ -158,7 +162,7 @@ void combine(const Stream& stream, const CudaRnsTables<Word>& tables, const ring
 
 #define WHORL_INSTANTIATE(Word)                                                                 \
   template void sums_of_products(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&, \
-                                 std::size_t, std::size_t, std::size_t,                         \
+                                 const SumLayout&, std::size_t,                                 \
                                  std::span<const CheckedProduct<Word>>, bool, Word*);           \
   template void combine(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&,          \
                         std::size_t, std::size_t, std::span<const CheckedScaling<Word>>,        \

@@ -397,6 +397,107 @@ __global__ void __launch_bounds__(rns_threads)
   sum_digits<Word, group, true, true>(a, term.key, term.g, j, first, a.out + number * product);
 }
 
+/// Inner products of several arrays, each with a key and an automorphism of its own, to one sum.
+template <class Word>
+struct InnerSumArguments {
+  struct Term {
+    const Word* key;  ///< as in InnerArguments
+    std::uint32_t g;
+  };
+  const Word* digits;  ///< of the first term, (count, rows, arrays, batch, N)
+  const Word* added;   ///< of the first term, (rows, arrays, batch, N), or null
+  Word* out;           ///< (2, rows, batch, N)
+  const RnsModulus<Word>* moduli;
+  std::uint32_t count, row_count, key_limbs, log_N, arrays, batch, batch_groups, onto, term_count;
+  Term terms[tuning::keys_a_launch];
+  std::uint8_t limb[ring::Basis::most], key_row[ring::Basis::most], digit[ring::Basis::most];
+};
+
+/// Both components of rns_width values of `group` ciphertexts, for which a key's values are read
+/// once; products of all terms are summed before they are reduced. Grid: (pieces of N × groups of
+/// the batch, the latter first; rows). Bound by memory: count·(1 + 2/group) words a value and term,
+/// and one more of what is added.
+template <class Word, unsigned group>
+__global__ void __launch_bounds__(rns_threads)
+    sum_digit_products_of_terms(const __grid_constant__ InnerSumArguments<Word> a) {
+  join_chain();
+  constexpr unsigned width = rns_width<Word>;
+  using Vector = RnsVector<Word>;
+  const std::uint32_t piece = blockIdx.x / a.batch_groups, row = blockIdx.y;
+  const std::uint32_t first = (blockIdx.x - piece * a.batch_groups) * group;
+  const std::uint32_t j = (piece * rns_threads + threadIdx.x) * width;
+  if (j >> a.log_N != 0) return;
+  const RnsModulus<Word> m = a.moduli[a.limb[row]];
+  const std::size_t array_words = static_cast<std::size_t>(a.batch) << a.log_N;
+  const std::size_t row_words = a.arrays * array_words, digit_words = a.row_count * row_words;
+  const std::size_t key_words = static_cast<std::size_t>(a.key_limbs) << a.log_N;
+  const std::size_t in_array = static_cast<std::size_t>(first) << a.log_N;
+  const std::size_t in_key = (static_cast<std::size_t>(a.key_row[row]) << a.log_N) + j;
+  // Places that are missing from the last group repeat its last ciphertext.
+  std::uint32_t offset[group];
+#pragma unroll
+  for (unsigned i = 0; i < group; ++i) offset[i] = (min(first + i, a.batch - 1) - first) << a.log_N;
+  ProductSum<Word> sum[group][2][width];
+  const Word one = mul_montgomery<Word>(m.r_squared, 1, m.q, m.inverse);  // R mod q
+#pragma unroll 1
+  for (std::uint32_t term = 0; term < a.term_count; ++term) {
+    const Gathered<Word> gathered(j, a.log_N, a.terms[term].g);
+    const std::size_t at = row * row_words + term * array_words + in_array + gathered.block;
+    const Word* const of_key = a.terms[term].key + in_key;
+    const Word* x = a.digits + at;
+#pragma unroll 2
+    for (std::uint32_t d = 0; d < a.count; ++d) {
+      const Word* const key = of_key + a.digit[d] * 2 * key_words;
+      const Vector key_a = *reinterpret_cast<const Vector*>(key);
+      const Vector key_b = *reinterpret_cast<const Vector*>(key + key_words);
+      Vector v[group];
+#pragma unroll
+      for (unsigned i = 0; i < group; ++i) v[i] = *reinterpret_cast<const Vector*>(x + offset[i]);
+      const bool corrects =
+          d % ProductSum<Word>::safe_terms == ProductSum<Word>::safe_terms - 1 || d + 1 == a.count;
+#pragma unroll
+      for (unsigned i = 0; i < group; ++i) {
+        v[i] = gathered(v[i]);
+#pragma unroll
+        for (unsigned k = 0; k < width; ++k) {
+          sum[i][0][k].add(v[i].word[k], key_b.word[k]);
+          sum[i][1][k].add(v[i].word[k], key_a.word[k]);
+          if (corrects) {
+            sum[i][0][k].correct(m.q);
+            sum[i][1][k].correct(m.q);
+          }
+        }
+      }
+      x += digit_words;
+    }
+    if (a.added == nullptr) continue;
+#pragma unroll
+    for (unsigned i = 0; i < group; ++i) {
+      const Vector y = gathered(*reinterpret_cast<const Vector*>(a.added + at + offset[i]));
+#pragma unroll
+      for (unsigned k = 0; k < width; ++k) {
+        sum[i][0][k].add(y.word[k], one);
+        sum[i][0][k].correct(m.q);
+      }
+    }
+  }
+#pragma unroll
+  for (unsigned i = 0; i < group; ++i) {
+    if (first + i >= a.batch) break;
+#pragma unroll
+    for (unsigned c = 0; c < 2; ++c) {
+      Word* const to = a.out + (static_cast<std::size_t>(c) * a.row_count + row) * array_words +
+                       in_array + offset[i] + j;
+      Vector out = {};
+      if (a.onto != 0) out = *reinterpret_cast<const Vector*>(to);
+#pragma unroll
+      for (unsigned k = 0; k < width; ++k)
+        out.word[k] = add_mod<Word>(out.word[k], sum[i][c][k].reduce(m.q, m.inverse), m.q);
+      store_vector<Word>(to, out);
+    }
+  }
+}
+
 template <class Word>
 struct TensorArguments {
   const Word *a, *b;  ///< (parts, limbs, row)

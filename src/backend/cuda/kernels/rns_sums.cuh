@@ -49,9 +49,13 @@ struct ProductSumArguments {
     std::uint32_t g;
     Factor factor[sums];
   };
-  Word* out;                       ///< the first part of the first sum
+  struct Place {
+    Word* first;            ///< the first row of the first part
+    std::size_t row, part;  ///< words from one to the next
+  };
+  Place to[sums];
   const RnsModulus<Word>* moduli;  ///< of all primes
-  std::size_t part, sum;           ///< words
+  std::size_t part;                ///< words of a part of x
   std::uint32_t count, sum_count, log_N, batch, onto;
   std::uint8_t prime[ring::Basis::most];  ///< of each row
   Term terms[product_terms_a_launch<sums>];
@@ -110,9 +114,11 @@ __global__ void __launch_bounds__(rns_threads)
 #pragma unroll
   for (unsigned s = 0; s < sums; ++s) {
     if (s >= a.sum_count) break;
+    const auto& place = a.to[s];
 #pragma unroll
     for (unsigned p = 0; p < parts; ++p) {
-      Word* const to = a.out + s * a.sum + p * a.part + polynomial + j;
+      Word* const to = place.first + p * place.part + blockIdx.y * place.row +
+                       (static_cast<std::size_t>(b) << a.log_N) + j;
       Vector before = {}, result;
       if (a.onto) before = *reinterpret_cast<const Vector*>(to);
 #pragma unroll

@@ -1,5 +1,6 @@
 // A device that takes the baby steps of a linear map at once says how many, and evaluators give it
-// as many, or as many keys as there is room for. Results have the same bits as one by one.
+// as many, or as many keys as there is room for. So it is with giant steps. Results have the same
+// bits as one by one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +15,10 @@ namespace {
 
 constexpr std::size_t at_once = 4;
 /// Terms of each call.
-using Seen = std::vector<std::size_t>;
+struct Seen {
+  std::vector<std::size_t> babies, giants;
+  bool operator==(const Seen&) const = default;
+};
 
 template <class Word>
 class CountingRns final : public backend::RelayRns<Word> {
@@ -31,8 +35,17 @@ class CountingRns final : public backend::RelayRns<Word> {
                           const backend::InnerProduct& product, std::size_t batch,
                           const Word* digits, std::size_t parts,
                           const backend::CheckedScaling<Word>* added, Word* out) const override {
-    seen_->push_back(terms.size());
+    seen_->babies.push_back(terms.size());
     Base::run_inner_products(terms, tables, product, batch, digits, parts, added, out);
+  }
+  void run_sum_of_inner_products(std::span<const backend::TurnedKey<Word>> terms,
+                                 const Tables& tables, const backend::InnerProduct& product,
+                                 std::size_t batch, std::size_t of, std::size_t first,
+                                 const Word* digits, const Word* added, bool onto,
+                                 Word* out) const override {
+    seen_->giants.push_back(terms.size());
+    Base::run_sum_of_inner_products(terms, tables, product, batch, of, first, digits, added, onto,
+                                    out);
   }
 
  private:
@@ -48,36 +61,41 @@ class LinearMaps : public ::testing::Test {};
 using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(LinearMaps, Words);
 
-TYPED_TEST(LinearMaps, BabyStepsAtOnceGiveTheSameBits) {
+TYPED_TEST(LinearMaps, StepsAtOnceGiveTheSameBits) {
   using Word = TypeParam;
   auto rig = test::RlweRig<Word>::even(5, 3, 2);
   std::vector<std::uint32_t> babies = {5, 1, 25, 0, 125, 3, 1, 511, 77, 9};  // seven have keys
   std::vector<SwitchKeyData> data;
   for (const std::uint32_t g : babies)
     if (g > 1) data.push_back(rig.key(g, 1));
-  data.push_back(rig.key(127, 1));
+  // Two stay where they are, one has no plaintext: ten have keys, as it happens one of them twice.
+  const std::vector<std::uint32_t> giants = {127, 1, 31, 33, 0, 35, 37, 39, 127, 1, 41, 43, 45};
+  for (const std::uint32_t g : giants)
+    if (g > 1 && std::ranges::none_of(data, [&](const auto& has) { return has.g == g; }))
+      data.push_back(rig.key(g, 1));
   const ring::KeyLayout layout = rig.plan->key_layout();
   const std::size_t key_bytes =
       2 * layout.digits.size() * layout.rows().size() * rig.plan->N() * sizeof(Word);
   const ring::Basis basis = rig.plan->level(4);
   const Shape shape{2, basis, 3};
   const WordArray x = rig.residues(shape);
-  const auto factors = rig.integers(2 * babies.size(), 99);
+  const auto factors = rig.integers(giants.size() * babies.size(), 99);
   const auto mapped = [&](const std::shared_ptr<const run::Fleet>& fleet, std::size_t budget) {
     const auto e = rig.evaluator(fleet);
     const Keys keys(e, data, std::make_shared<run::KeyBudget>(budget));
     const Evaluator::LinearMap map{
-        babies, 127, 2, [&](std::size_t giant, std::size_t baby) {
-          if (babies[baby] == 0) return Array();
+        babies, giants, [&](std::size_t giant, std::size_t baby) {
+          if (babies[baby] == 0 || giants[giant] == 0) return Array();
           const std::size_t at = (giant * babies.size() + baby) * rig.plan->N();
           return e->lift(std::span(factors).subspan(at, rig.plan->N()), basis | e->special());
         }};
     return e->download(e->linear_map(e->upload(x, shape), map, keys, basis, 1));
   };
   const WordArray due = mapped(test::StrainedFleet(1).fleet, run::KeyBudget::unlimited);
-  const std::pair<std::size_t, Seen> cases[] = {{run::KeyBudget::unlimited, {4, 3}},
-                                                {3 * key_bytes, {3, 3, 1}},
-                                                {key_bytes, {1, 1, 1, 1, 1, 1, 1}}};
+  const std::pair<std::size_t, Seen> cases[] = {
+      {run::KeyBudget::unlimited, {{4, 3}, {4, 4, 2}}},
+      {3 * key_bytes, {{3, 3, 1}, {3, 1, 3, 1, 2}}},
+      {key_bytes, {std::vector<std::size_t>(7, 1), std::vector<std::size_t>(10, 1)}}};
   for (const auto& [budget, calls] : cases) {
     const auto seen = std::make_shared<Seen>();
     const auto device =
@@ -87,7 +105,7 @@ TYPED_TEST(LinearMaps, BabyStepsAtOnceGiveTheSameBits) {
         std::vector<std::shared_ptr<const backend::Device>>{device}, run::FleetOptions{});
     const WordArray got = mapped(fleet, budget);
     EXPECT_TRUE(std::ranges::equal(got.template as<Word>(), due.template as<Word>()));
-    EXPECT_EQ(*seen, calls) << "keys may take " << budget << " bytes";
+    EXPECT_TRUE(*seen == calls) << "keys may take " << budget << " bytes";
   }
 }
 

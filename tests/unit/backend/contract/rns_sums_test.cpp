@@ -106,9 +106,9 @@ TYPED_TEST(BackendRnsSums, Products) {
         // Several sums that share what they multiply; as linear maps have them, or any.
         Case<Word> c(count, random);
         if (plain) c.parts = 2;
-        const std::size_t sums = 1 + random.below(6);
-        SCOPED_TRACE(c.describe() + ", " + std::to_string(sums) + " sums" +
-                     (plain ? ", plain" : ""));
+        const std::size_t sums = 1 + random.below(6), batched = random.below(sums + 1);
+        SCOPED_TRACE(c.describe() + ", " + std::to_string(sums) + " sums, the last " +
+                     std::to_string(batched) + " as a batch" + (plain ? ", plain" : ""));
         const auto tables = ops.prepare(c.plan);
         struct Term {
           std::vector<Word> m;
@@ -135,9 +135,23 @@ TYPED_TEST(BackendRnsSums, Products) {
                            static_cast<std::uint32_t>(random.below(sums))});
         }
         const auto before = c.residues(c.basis, sums * c.parts, c.batch, random);
-        Placed<Word> out(*queue, before, random);
-        ops.sums_of_products(*tables, c.basis, sums, c.parts, terms, c.onto, out.slice);
         const auto primes = c.basis.indices();
+        // As they lie, of (sums, parts, basis, B, N).
+        const auto laid_out = [&](const std::vector<Word>& values) {
+          std::vector<Word> lie(values.size());
+          const std::size_t part = primes.size() * c.batch * c.N(),
+                            alone = (sums - batched) * c.parts * part;
+          for (std::size_t i = 0; i < values.size(); ++i) {
+            const std::size_t sum = i / part / c.parts, in_row = i % (c.batch * c.N()),
+                              row = i % (c.parts * part) / (c.batch * c.N());
+            lie[i < alone ? i
+                          : alone + (row * batched + sum - (sums - batched)) * c.batch * c.N() +
+                                in_row] = values[i];
+          }
+          return lie;
+        };
+        Placed<Word> out(*queue, laid_out(before), random);
+        ops.sums_of_products(*tables, c.basis, {sums, c.parts, batched}, terms, c.onto, out.slice);
         const auto expected = c.due(before, [&](std::size_t k, std::size_t part, std::size_t row,
                                                 std::size_t b, std::size_t j, const auto& q) {
           if (part / c.parts != terms[k].sum) return Word{0};
@@ -147,7 +161,7 @@ TYPED_TEST(BackendRnsSums, Products) {
           return q.mul(xs[term.x][(x_row * c.batch + b) * c.N() + term.from[j]],
                        term.m[(m_row + (term.m_batch == 1 ? 0 : b)) * c.N() + j]);
         });
-        ASSERT_TRUE(get<Word>(*queue, out.slice) == expected);
+        ASSERT_TRUE(get<Word>(*queue, out.slice) == laid_out(expected));
       }
   });
 }
@@ -351,6 +365,97 @@ TYPED_TEST(BackendRnsSums, InnerProductsWithManyKeys) {
   });
 }
 
+/// Arrays of a batch with a key and an X^g each, to one sum: as one by one, at any of their places.
+TYPED_TEST(BackendRnsSums, SumOfInnerProducts) {
+  using Word = TypeParam;
+  test::Random random;
+  test::on_each_device([&](const test::Executor& on) {
+    const auto queue = on.queue(2);
+    const auto& ops = queue->template rns<Word>();
+    for (const std::size_t count : {1, 2, 3, 7, 18}) {  // and more than a launch takes
+      const Case<Word> c(count, random);
+      const auto& plan = *c.plan;
+      const auto tables = ops.prepare(c.plan);
+      ring::KeyLayout layout = plan.key_layout();
+      ring::Basis basis = plan.level(1 + static_cast<unsigned>(random.below(plan.limbs())));
+      if (random.below(2)) {
+        layout = {{0, 2, 5}, {{0, 5}, {2}}, {1, 6}};
+        basis = test::random_part(layout.chain, random);
+      }
+      const ring::Basis rows = basis | layout.special;
+      std::vector<std::unique_ptr<const RnsSwitchKey<Word>>> keys;
+      std::vector<TurnedKey<Word>> terms;
+      for (std::size_t i = 0; i < count; ++i) {
+        if (i % 2 == 0)
+          keys.push_back(ops.prepare_key(*tables, layout,
+                                         test::RnsKeyRows<Word>(plan, layout, random).source()));
+        terms.push_back({keys[random.below(keys.size())].get(), c.random_g(random)});
+      }
+      std::size_t digits = 0;
+      for (const ring::Basis& digit : layout.digits) digits += !(digit & basis).empty();
+      // Some arrays before those that are used, and behind them.
+      const std::size_t first = random.below(3), of = first + count + random.below(3),
+                        array = c.batch * c.N(), part = rows.size() * array;
+      const auto x = test::random_rows(plan, rows, digits, of * c.batch, random),
+                 y = test::random_rows(plan, rows, 1, of * c.batch, random);
+      const auto before = test::random_rows(plan, rows, 2, c.batch, random);
+      Placed<Word> d(*queue, x, random), more(*queue, y, random);
+      const Slice<const Word> from = d.slice, added = more.slice;
+      const auto taken = [&](const std::vector<Word>& values, std::size_t i) {
+        std::vector<Word> own;
+        for (std::size_t at = i * array; at < values.size(); at += of * array)
+          own.insert(own.end(), values.begin() + static_cast<std::ptrdiff_t>(at),
+                     values.begin() + static_cast<std::ptrdiff_t>(at + array));
+        return own;
+      };
+      for (const bool onto : {false, true})
+        for (const bool adds : {false, true}) {
+          SCOPED_TRACE(c.describe() + ", of level " + basis.describe() + ", " +
+                       std::to_string(count) + " terms from " + std::to_string(first) + " on of " +
+                       std::to_string(of) + (onto ? ", onto" : "") + (adds ? ", added" : ""));
+          Placed<Word> got(*queue, before, random);
+          ops.sum_of_inner_products(terms, *tables, basis, from, adds ? added : Slice<const Word>(),
+                                    first, onto, got.slice);
+          auto due = put(*queue, onto ? before : std::vector<Word>(2 * part, 0)),
+               inner = queue->template allocate<Word>(2 * part);
+          for (std::size_t i = 0; i < count; ++i) {
+            const auto own = put(*queue, taken(x, first + i)),
+                       its_more = put(*queue, taken(y, first + i));
+            ops.inner_product(*terms[i].key, *tables, basis, terms[i].g, own.slice(),
+                              inner.slice());
+            const ScaledTerm<Word> all{std::as_const(inner).slice(), rows},
+                turned{its_more.slice(), rows, {}, terms[i].g};
+            ops.combine(*tables, rows, 2, std::span(&all, 1), true, due.slice());
+            if (adds)
+              ops.combine(*tables, rows, 1, std::span(&turned, 1), true, due.slice().part(0, part));
+          }
+          ASSERT_TRUE(get<Word>(*queue, got.slice) == get(*queue, due));
+        }
+      // Refused: no term or key, another layout or exponent, arrays that are not there, overlaps.
+      auto place = queue->template allocate<Word>(2 * part);
+      const auto make = [&](const std::vector<TurnedKey<Word>>& some, std::size_t at,
+                            Slice<const Word> also, Slice<Word> to) {
+        ops.sum_of_inner_products(some, *tables, basis, from, also, at, false, to);
+      };
+      const RnsSwitchKey<Word>* const key = keys[0].get();
+      const ring::KeyLayout other{{0}, {{0}}, {6}};
+      const auto strange =
+          ops.prepare_key(*tables, other, test::RnsKeyRows<Word>(plan, other, random).source());
+      const Slice<Word> out = place.slice();
+      EXPECT_NO_THROW(make({{key, 3}}, of - 1, added, out));
+      EXPECT_THROW(make({}, 0, added, out), ShapeError);
+      EXPECT_THROW(make({{nullptr, 1}}, 0, added, out), ShapeError);
+      EXPECT_THROW(make({{key, 2}}, 0, added, out), ParameterError);
+      EXPECT_THROW(make({{key, 1}}, of, added, out), ShapeError);
+      EXPECT_THROW(make({{key, 1}}, of + 1, added, out), ShapeError);
+      EXPECT_THROW(make({{key, 1}}, 0, added.part(0, added.size - array), out), ShapeError);
+      EXPECT_THROW(make({{key, 1}}, 0, added, out.part(0, 2 * part - 1)), ShapeError);
+      EXPECT_THROW(make({{strange.get(), 1}, {key, 1}}, 0, added, out), ParameterError);
+      EXPECT_THROW(make({{key, 1}}, 0, added, d.slice.part(0, 2 * part)), ShapeError);
+    }
+  });
+}
+
 TYPED_TEST(BackendRnsSums, Errors) {
   using Word = TypeParam;
   test::Random random;
@@ -377,6 +482,12 @@ TYPED_TEST(BackendRnsSums, Errors) {
     EXPECT_NO_THROW(
         products({{rows(0, 8), rows(8, 4), basis}, {rows(0, 8), rows(8, 3), more, 3}}, to(16, 8)));
     EXPECT_THROW(products({}, to(16, 8)), ShapeError);
+    EXPECT_THROW(
+        ops.sums_of_products(*tables, basis, {1, 2, 2},
+                             std::vector<ProductTerm<Word>>{{rows(0, 8), rows(8, 4), basis}}, false,
+                             to(16, 8)),
+        ShapeError)
+        << "more in a batch than there are";
     EXPECT_THROW(products({{rows(0, 7), rows(8, 4), basis}}, to(16, 8)), ShapeError);
     EXPECT_THROW(products({{rows(0, 8), rows(8, 3), basis}}, to(16, 8)), ShapeError);
     EXPECT_THROW(products({{rows(0, 8), rows(8, 4), basis}}, to(16, 7)), ShapeError);

@@ -3,6 +3,7 @@
 
 #include "support/rns.h"
 #include "support/targets.h"
+#include "whorl/error.h"
 
 namespace whorl::backend {
 namespace {
@@ -111,6 +112,79 @@ TYPED_TEST(BackendRnsThreads, AreTheBitsOfOne) {
       const std::vector<Word> expected = results(c, 1);
       for (const unsigned threads : {2u, 3u, 2 + static_cast<unsigned>(random.below(7))})
         ASSERT_TRUE(results(c, threads) == expected) << threads << " threads";
+    });
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+// A row's digits are transformed and multiplied in one go: what the two entries by themselves give.
+TYPED_TEST(BackendRnsThreads, ExtendedProductsAreThoseOfExtensions) {
+  using Word = TypeParam;
+  test::Random random;
+  for (int round = 0; round < 6; ++round) {
+    const bool large = round == 0;  // results do not pass through the caches
+    const auto N = static_cast<std::uint32_t>(1u << (large ? 14 : 10 + 2 * random.below(3)));
+    const auto limbs = 1 + static_cast<unsigned>(random.below(large ? 2 : 6));
+    const auto plan = test::random_rns_plan<Word>(
+        N, limbs, 2, 1 + static_cast<unsigned>(random.below(std::min(2u, limbs))), random);
+    const test::RnsKeyRows<Word> rows(*plan, random);
+    const std::size_t batch = large ? 43 : 1 + random.below(3);
+    ring::Basis basis = plan->level(limbs);
+    if (limbs > 1 && random.below(2)) basis = plan->level(limbs - 1);
+    const ring::Basis all = basis | plan->key_layout().special;
+    const auto in = test::random_rows(*plan, basis, 1, batch, random);
+    const auto before = test::random_rows(*plan, all, 2, batch, random);
+    const std::size_t parts = 1 + random.below(2);
+    const auto more = test::random_rows(*plan, basis, parts, batch, random);
+    const auto g = static_cast<std::uint32_t>(2 * random.below(N) + 1);
+    std::vector<Word> weights(all.size());
+    for (Word& w : weights) w = static_cast<Word>(random.below(1u << 20));
+    SCOPED_TRACE(test::describe(*plan) + ", over " + basis.describe() + ", batch " +
+                 std::to_string(batch) + ", g = " + std::to_string(g));
+    test::on_each_target([&] {
+      for (const unsigned threads : {1u, 2u}) {
+        const auto device = test::cpu(threads);
+        const auto& ops = device->rns<Word>();
+        const auto tables = ops.prepare(plan);
+        const auto key = ops.prepare_key(*tables, rows.source());
+        const auto x = test::put(*device, in), added = test::put(*device, more);
+        std::size_t digits = 0;
+        for (const ring::Basis& digit : key->layout().digits) digits += !(digit & basis).empty();
+        auto extended =
+            test::put(*device, std::vector<Word>(digits * all.size() * batch * plan->N()));
+        ops.extend(*tables, basis, key->layout().digits, all, ring::Lift::exact, x.slice(),
+                   extended.slice());
+        const Buffer<Word>& read = extended;
+        for (const std::uint32_t by : {1u, g}) {
+          auto due = test::put(*device, before), got = test::put(*device, before);
+          ops.inner_product(*key, *tables, basis, by, read.slice(), due.slice());
+          ops.extended_product(*key, *tables, basis, by, x.slice(), got.slice());
+          ASSERT_TRUE(test::get(*device, got) == test::get(*device, due)) << threads << " threads";
+          for (const bool onto : {false, true}) {
+            const ScaledTerm<Word> term{added.slice(), basis, weights, by};
+            auto due_sum = test::put(*device, before), got_sum = test::put(*device, before);
+            ops.inner_product(*key, *tables, basis, read.slice(), term, onto, due_sum.slice());
+            // The same of single entries.
+            auto alone = test::put(*device, test::get(*device, due));
+            if (onto) {
+              const auto kept = test::put(*device, before);
+              const ScaledTerm<Word> old{kept.slice(), all};
+              ops.combine(*tables, all, 2, std::span(&old, 1), true, alone.slice());
+            }
+            ops.combine(*tables, all, parts, std::span(&term, 1), true,
+                        alone.slice().part(0, parts * all.size() * batch * plan->N()));
+            ops.extended_product(*key, *tables, basis, x.slice(), term, onto, got_sum.slice());
+            const auto expected = test::get(*device, alone);
+            ASSERT_TRUE(test::get(*device, due_sum) == expected) << threads << " threads";
+            ASSERT_TRUE(test::get(*device, got_sum) == expected) << threads << " threads";
+          }
+        }
+        auto refused = test::put(*device, before);
+        const ScaledTerm<Word> nothing;
+        EXPECT_THROW(
+            ops.extended_product(*key, *tables, basis, x.slice(), nothing, true, refused.slice()),
+            ParameterError);
+      }
     });
     if (this->HasFatalFailure()) return;
   }

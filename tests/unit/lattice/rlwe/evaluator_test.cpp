@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <functional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -78,9 +79,10 @@ TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
     for (std::uint64_t i = 0; i < 12; ++i) weights[i / 3].push_back(i * i * 5003);
     keep(e->combination(summed, weights, low));
     keep(e->combination(summed, weights, weights[1], low));
-    const Evaluator::LinearMap map{{1, 0, inverse}, 3, 3, [&](std::size_t i, std::size_t baby) {
-                                     return i == 1 || baby == 1 ? Array() : i == 0 ? p : q;
-                                   }};
+    const Evaluator::LinearMap map{
+        {1, 0, inverse}, {inverse, 1, 0, 3}, [&](std::size_t i, std::size_t baby) {
+          return i == 2 || baby == 1 ? Array() : i == 0 ? p : q;
+        }};
     keep(e->linear_map(x, map, held, low, 1));
     keep(e->linear_map(one, map, held, full, 1));
     const std::vector<std::uint32_t> gs = {3, 1, inverse};
@@ -334,15 +336,19 @@ TYPED_TEST(RlweEvaluator, RelinearisesAndRescalesAtOnce) {
 TYPED_TEST(RlweEvaluator, LinearMapsMeanWhatTheySay) {
   auto rig = RlweRig<TypeParam>::even(5, 2, 2);
   const auto e = rig.evaluator(StrainedFleet(2).fleet);
-  const std::vector<SwitchKeyData> data = {rig.key(5, 1), rig.key(25, 1), rig.key(125, 1)};
-  const Keys keys(e, data, any_keys());
+  std::vector<SwitchKeyData> data = {rig.key(5, 1), rig.key(25, 1)};
   const std::vector<std::uint32_t> babies = {1, 5, 0, 25};
+  std::vector<std::uint32_t> turns = {1};  // of giant steps
+  for (unsigned i = 1; i < 12; ++i) turns.push_back(turns.back() * 125 % (2 * rig.plan->N()));
+  for (const std::uint32_t g : std::set<std::uint32_t>(turns.begin() + 1, turns.end()))
+    data.push_back(rig.key(g, 1));
+  const Keys keys(e, data, any_keys());
   for (const ring::Basis& over : {rig.plan->all(), rig.plan->level(4) | rig.plan->special_basis()})
-    for (const std::size_t giants : {1u, 3u, 10u})
+    for (const std::size_t giants : {1u, 3u, 12u})
       for (const std::size_t count : {1u, 3u}) {
-        // Of ten steps most have no plaintext, the last among them.
+        // Of twelve steps three have no plaintext, the last among them.
         const auto has = [&](std::size_t i, std::size_t b) {
-          return babies[b] != 0 && (giants < 10 || i == 0 || i == 8);
+          return babies[b] != 0 && (giants < 12 || (i != 2 && i != 5 && i != 11));
         };
         const ring::Basis basis = rig.plan->level(4);
         const auto m = rig.integers(count, 1000);
@@ -360,14 +366,16 @@ TYPED_TEST(RlweEvaluator, LinearMapsMeanWhatTheySay) {
             for (std::size_t j = 0; j < due.size(); ++j) due[j] += term[j];
           }
         }
-        const Evaluator::LinearMap map{babies, 125, giants, [&](std::size_t i, std::size_t b) {
+        const std::vector<std::uint32_t> gs(turns.begin(),
+                                            turns.begin() + static_cast<std::ptrdiff_t>(giants));
+        const Evaluator::LinearMap map{babies, gs, [&](std::size_t i, std::size_t b) {
                                          return arrays[(giants - 1 - i) * babies.size() + b];
                                        }};
         const Array got = e->linear_map(a, map, keys, basis, 1);
         EXPECT_LE(rig.largest_difference(rig.phases(*e, got), due), 9 * 3 * 256 * 60)
             << giants << " giants, count " << count;
         // Several that share baby steps have the bits that each has alone.
-        const Evaluator::LinearMap first{babies, 125, 1, [&](std::size_t, std::size_t b) {
+        const Evaluator::LinearMap first{babies, {1}, [&](std::size_t, std::size_t b) {
                                            return arrays[(giants - 1) * babies.size() + b];
                                          }};
         const std::vector<Evaluator::LinearMap> both{map, first, map};
@@ -380,6 +388,13 @@ TYPED_TEST(RlweEvaluator, LinearMapsMeanWhatTheySay) {
         other.babies.push_back(0);
         EXPECT_THROW(e->linear_maps(a, std::vector{map, other}, keys, basis, 1), ShapeError);
         EXPECT_THROW(e->linear_maps(a, {}, keys, basis, 1), ShapeError);
+        other = map;
+        other.giants[0] = 0;
+        EXPECT_THROW(e->linear_map(a, other, keys, basis, 1), ShapeError) << "a step left out";
+        other.giants.clear();
+        EXPECT_THROW(e->linear_map(a, other, keys, basis, 1), ShapeError) << "no step";
+        other.giants = {3};
+        EXPECT_THROW(e->linear_map(a, other, keys, basis, 1), KeyMismatchError);
         const Array down = e->linear_map(a, map, keys, rig.plan->level(3), 1);
         const auto q = static_cast<std::int64_t>(rig.plan->moduli()[3].value());
         for (std::int64_t& x : due) x /= q;

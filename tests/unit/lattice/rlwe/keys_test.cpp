@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <latch>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "lattice/rlwe/shapes.h"
 #include "support/rlwe_rig.h"
 
 namespace whorl::lattice::rlwe {
@@ -88,6 +91,23 @@ TEST_F(RlweKeys, Refusals) {
   bad = data[0];
   bad.power = 0;
   refused(bad, static_cast<ParameterError*>(nullptr));
+}
+
+TEST_F(RlweKeys, OfADryRunAreMadeOnceForAllThreads) {
+  const auto shapes = std::make_shared<const Shapes>(test::StrainedFleet(1).fleet, 256, 4, 2, 4);
+  const Keys keys(shapes, rig.plan->key_layout());
+  constexpr unsigned threads = 4, count = 2000;
+  std::latch start(threads);
+  std::vector<std::vector<const Key*>> got(threads);
+  std::vector<std::thread> running;
+  for (unsigned t = 0; t < threads; ++t)
+    running.emplace_back([&, t] {
+      start.arrive_and_wait();
+      for (unsigned i = 0; i < count; ++i) got[t].push_back(&keys.get(2 * i + 1, 1));
+    });
+  for (std::thread& thread : running) thread.join();
+  EXPECT_EQ(keys.sources().size(), count);
+  for (unsigned t = 1; t < threads; ++t) EXPECT_EQ(got[t], got[0]);
 }
 
 }  // namespace

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "schemes/ckks/account.h"
+#include "schemes/ckks/derived.h"
+#include "schemes/ckks/noise.h"
 #include "support/ckks_sets.h"
 #include "support/targets.h"
 #include "whorl/ckks.h"
@@ -247,6 +250,43 @@ TEST(Ckks, WhatDoesNotFitIsRefused) {
   a = s.multiply(a, a);
   EXPECT_THROW(static_cast<void>(s.multiply(a, a)), NoiseError);
   EXPECT_THROW(static_cast<void>(s.add(s.multiply(a, a, {true, false}), s.lower(a, 0))), Error);
+}
+
+TEST(Ckks, WhatDoesNotFitIsNamed) {
+  const Account account(test::ckks_insecure());
+  CiphertextInfo a = account.fresh(Packing::real, 1, 4, 1, true);
+  const auto said = [&](double bound, double error) -> std::string {
+    a.bound = bound;
+    a.error = error;
+    try {
+      static_cast<void>(account.scale_integer(a, 1));
+    } catch (const NoiseError& refused) {
+      return refused.what();
+    }
+    return "nothing";
+  };
+  const double most = account.parameters().log2_Q(a.level) - std::log2(a.scale);
+  EXPECT_EQ(said(0, -20), "nothing");
+  EXPECT_NE(said(most + 5, -20).find("values of up to"), std::string::npos);
+  EXPECT_NE(said(0, most + 5).find("errors with a standard deviation"), std::string::npos);
+}
+
+TEST(CkksNoise, KeysOfBootstrappingHaveSpecialPrimesOfTheirOwn) {
+  const Parameters p = Parameters::named("cheddar/40");
+  const NoiseModel model(p);
+  const double N = p.N(), sigma = p.literal().sigma;
+  const auto of = [&](SwitchRole role, double log2_Q, double rounding) {
+    double log2_P = 0;
+    layout_of(p.literal(), role).special.for_each([&](unsigned i) {
+      log2_P += std::log2(static_cast<double>(p.literal().special[i - p.limbs()]));
+    });
+    EXPECT_LT(log2_P, p.log2_P());
+    return 0.5 * std::log2(std::pow(N * sigma * std::exp2(log2_Q - log2_P), 2) / 12 + rounding);
+  };
+  const double q = p.log2_Q(0), dense = N / 12 * (1 + 2.0 / 3.0 * N);
+  EXPECT_NEAR(model.low_key_switch(), of(SwitchRole::low, q, dense), 1e-6);
+  EXPECT_NEAR(model.to_sparse_key_switch(), of(SwitchRole::to_sparse, q, N / 12 * 33), 1e-6);
+  EXPECT_NEAR(model.key_switch(0), 0.5 * std::log2(dense), 1e-6);  // P is much larger
 }
 
 TEST(Ckks, BatchesInTheHostsMemory) {

@@ -1,0 +1,291 @@
+#include "schemes/bgv/server_state.h"
+
+#include <algorithm>
+
+#include "math/memory.h"
+#include "schemes/bgv/derived.h"
+#include "whorl/error.h"
+
+namespace whorl::bgv {
+
+namespace rlwe = lattice::rlwe;
+
+namespace {
+
+std::vector<rlwe::SwitchKeyData> switch_keys(const EvaluationKeys& keys) {
+  std::vector<rlwe::SwitchKeyData> out;
+  for (const SwitchKeyData& key : keys.keys) out.push_back({key.g, key.power, key.seed, key.b});
+  return out;
+}
+
+void check_counts(std::size_t a, std::size_t b, const char* of_b) {
+  if (a != b && a != 1 && b != 1)
+    throw ShapeError("a batch of " + std::to_string(a) + " ciphertexts meets " + std::to_string(b) +
+                     " " + of_b + ": the numbers must be equal, or one of them must be 1");
+}
+
+}  // namespace
+
+Server::State::State(const EvaluationKeys& data, const ServerOptions& options)
+    : parameters(data.parameters),
+      key_id(data.key_id),
+      fleet(run::Fleet::open(options.device, {options.threads, {}}, {options.interrupt})),
+      names(fleet->names()),
+      name(fleet->name()),
+      evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters))),
+      keys(evaluator, switch_keys(data), run::budget_of(options.key_cache, options.key_budget)),
+      account(parameters),
+      encoder(parameters) {}
+
+Array Server::State::put(Info info, rlwe::Array residues) const {
+  Array out;
+  out.info_ = std::move(info);
+  out.budget_ = account.budget(out.info_);
+  out.each_ = out.info_.each(parameters.N());
+  out.residues_ = std::make_shared<const rlwe::Array>(std::move(residues));
+  out.server_ = weak_from_this();
+  return out;
+}
+
+void Server::State::check_packing(Packing a, Packing b) {
+  if (a != b) throw EncodingError("one batch is packed in slots, the other in coefficients");
+}
+
+void Server::State::check_mine(const rlwe::Array* a) const {
+  if (!a) throw ShapeError("an empty array was given to a server");
+  if (!a->is_of(*evaluator)) throw DeviceError("an array of another server was given to " + name);
+}
+
+void Server::State::check_repeats(const Array& a, std::size_t each) const {
+  if (a.info_.rest != Rest::same || a.each_ != 1 || a.info_.count == 1 || each == 1) return;
+  if (a.repeats_ % each != 0)
+    throw ShapeError("a batch of " + std::to_string(a.info_.count) +
+                     " sums of values meets vectors of " + std::to_string(each) +
+                     " ciphertexts each: take each sum " + std::to_string(each) +
+                     " times in sequence first");
+}
+
+void Server::State::check_pair(const Array& a, const Array& b) const {
+  check(a);
+  check(b);
+  account.check_lengths(a.info_, b.info_);
+  check_repeats(a, b.each_);
+  check_repeats(b, a.each_);
+  check_counts(a.info_.count, b.info_.count, "ciphertexts");
+  check_packing(a.info_.packing, b.info_.packing);
+}
+
+void Server::State::check_pair(const Array& a, const Plaintexts& b) const {
+  check(a);
+  check(b);
+  account.check_lengths(a.info_, b.storage_->known());
+  check_repeats(a, b.each());
+  check_counts(a.info_.count, b.count(), "plaintexts");
+  check_packing(a.info_.packing, b.packing());
+}
+
+void Server::State::check_slots(const Array& a) const {
+  check(a);
+  if (a.info_.packing != Packing::slots)
+    throw EncodingError(
+        "rotate: the values are packed as coefficients, and only values in slots can be rotated");
+  account.rotate(a.info_);  // refuses vectors over several ciphertexts
+}
+
+std::string Server::State::rotations_held() const {
+  const std::uint32_t N = parameters.N();
+  std::string list;
+  std::size_t held = 0;
+  constexpr std::size_t named = 24;
+  std::uint64_t g = 1;
+  for (std::uint32_t columns = 1; columns < N / 2; ++columns) {
+    g = 3 * g % (2ULL * N);
+    if (!keys.has(static_cast<std::uint32_t>(g), 1) || ++held > named) continue;
+    const std::int64_t shown = columns > N / 4 ? std::int64_t{columns} - N / 2 : columns;
+    list += (list.empty() ? "" : ", ") + std::to_string(shown);
+  }
+  if (held == 0) return "the keys hold no rotations";
+  if (held > named) list += " and " + std::to_string(held - named) + " more";
+  return "the keys hold rotations " + list;
+}
+
+std::uint32_t Server::State::rotation(std::int64_t columns) const {
+  const std::uint32_t g = rotation_exponent(parameters.N(), columns);
+  if (g == 1 || keys.has(g, 1)) return g;
+  throw KeyMismatchError("rotation by " + std::to_string(columns) + " has no key; " +
+                         rotations_held());
+}
+
+std::uint32_t Server::State::swap() const {
+  const std::uint32_t g = 2 * parameters.N() - 1;
+  if (keys.has(g, 1)) return g;
+  throw KeyMismatchError("the exchange of rows has no key: ask the client for swap_rows; " +
+                         rotations_held());
+}
+
+rlwe::Array Server::State::prepared(const Array& a, const Preparation& by) const {
+  rlwe::Array out = residues(a);
+  if (by.before != 1) out = evaluator->scale(out, by.before);
+  for (unsigned limbs = a.info_.limbs; limbs > by.limbs; --limbs)
+    out = evaluator->divide(out, evaluator->level(limbs - 1), account.divisor());
+  if (by.after != 1) out = evaluator->scale(out, by.after);
+  return out;
+}
+
+Array Server::State::with_zeros(const Array& a) const {
+  if (!account.has_remains(a.info_)) return a;
+  const std::size_t length = static_cast<std::size_t>(a.info_.length);
+  const std::size_t vectors = a.each_ == 1 ? 1 : a.info_.count / a.each_;
+  const Coefficients ones(vectors * length, 1);
+  return multiply(a, encoded_for(a, ones, length, 1));
+}
+
+Array Server::State::add(const Array& first, const Array& second, bool subtract) const {
+  check_pair(first, second);
+  const Array a = beside(first, second.info_), b = beside(second, first.info_);
+  const Account::Two sum = account.add(a.info_, b.info_);
+  return fleet->together([&] {
+    const rlwe::Array x = prepared(a, sum.a), y = prepared(b, sum.b);
+    return put(sum.result, subtract ? evaluator->sub(x, y) : evaluator->add(x, y));
+  });
+}
+
+Array Server::State::product(const Account::Two& product, const Array& a, const Array& b,
+                             bool relinearise) const {
+  return fleet->together([&] {
+    const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
+    rlwe::Array tensor = evaluator->tensor(x, y);
+    return relinearise ? relinearised(product.result, tensor)
+                       : put(product.result, std::move(tensor));
+  });
+}
+
+std::vector<Array> Server::State::automorphisms(const Array& x,
+                                                std::span<const std::uint32_t> gs) const {
+  return fleet->together([&] {
+    const Array a = with_zeros(x);
+    const Array two = a.info_.parts > 2 ? relinearised(a.info_, residues(a)) : a;
+    const auto turned = evaluator->automorphisms(residues(two), gs, keys, account.divisor());
+    const Info info = account.rotate(two.info_);
+    std::vector<Array> out;
+    out.reserve(gs.size());
+    for (std::size_t i = 0; i < gs.size(); ++i)
+      out.push_back(gs[i] == 1 ? two : put(info, turned[i]));
+    return out;
+  });
+}
+
+Array Server::State::brought_to(const Array& a, const Account::One& to) const {
+  if (to.result.limbs == a.info_.limbs) return a;
+  return fleet->together([&] { return put(to.result, prepared(a, to.a)); });
+}
+
+Server::State::Encoded Server::State::encode(std::span<const std::int64_t> values, const Rows& rows,
+                                             Packing packing) const {
+  const std::size_t N = parameters.N();
+  Coefficients out =
+      math::with_memory_for("plaintexts", [&] { return Coefficients(rows.count() * N); });
+  for (std::size_t r = 0; r < rows.count(); ++r)
+    encoder.encode(rows.of(values, r), packing, {out.data() + r * N, N});
+  return {std::move(out), packing == Packing::slots ? rows.kept() : 0};
+}
+
+Plaintexts Server::State::put(rlwe::Array residues, Encoded encoded, Packing packing) const {
+  auto storage = std::make_shared<Plaintexts::Storage>();
+  storage->residues = std::move(residues);
+  storage->packing = packing;
+  storage->length = encoded.length;
+  Coefficients& m = encoded.coefficients;
+  const std::size_t N = parameters.N();
+  for (std::size_t at = 0; at < m.size(); at += N)
+    storage->norm = std::max(storage->norm, log2_norm({m.data() + at, N}));
+  storage->coefficients = std::move(m);
+  Plaintexts out;
+  out.storage_ = std::move(storage);
+  return out;
+}
+
+Plaintexts Server::State::plaintexts(Encoded m, Packing packing, const ring::Basis& basis) const {
+  rlwe::Array residues = evaluator->lift(m.coefficients, basis);
+  return put(std::move(residues), std::move(m), packing);
+}
+
+Plaintexts Server::State::plaintexts_for(const Array& a, Encoded m, std::uint64_t factor) const {
+  m.coefficients = account.with_factor(std::move(m.coefficients), factor);
+  return plaintexts(std::move(m), a.info_.packing, evaluator->level(a.info_.limbs));
+}
+
+Plaintexts Server::State::encoded_for(const Array& a, std::span<const std::int64_t> values,
+                                      std::size_t length, std::uint64_t factor) const {
+  const Rows rows = encoder.rows(values.size(), length, a.info_.packing);
+  account.check_lengths(a.info_, {rows.count(), 0, rows.kept()});
+  check_repeats(a, rows.each);
+  check_counts(a.info_.count, rows.count(), "plaintexts");
+  return plaintexts_for(a, encode(values, rows, a.info_.packing), factor);
+}
+
+rlwe::Array Server::State::residues(const Plaintexts& m) const {
+  const rlwe::Array& there = m.storage_->residues;
+  return evaluator->is_lost(there) ? evaluator->lift(m.storage_->coefficients, there.basis())
+                                   : there;
+}
+
+Array Server::State::add_encoded(const Array& x, const Plaintexts& m, bool subtract) const {
+  const Array a = beside(x, m.storage_->known());
+  return fleet->again([&] {
+    const rlwe::Array &to = residues(a), plain = residues(m);
+    return put(account.add_plain(a.info_, m.storage_->known()),
+               subtract ? evaluator->sub_plain(to, plain) : evaluator->add_plain(to, plain));
+  });
+}
+
+Array Server::State::add(const Array& a, const Plaintexts& m, bool subtract) const {
+  check_pair(a, m);
+  if (a.info_.factor == 1) return add_encoded(a, m, subtract);
+  Encoded anew{m.storage_->coefficients, m.length()};
+  return add_encoded(a, plaintexts_for(a, std::move(anew), a.info_.factor), subtract);
+}
+
+Array Server::State::add(const Array& a, std::span<const std::int64_t> values, std::size_t length,
+                         bool subtract) const {
+  check(a);
+  return add_encoded(a, encoded_for(a, values, length, a.info_.factor), subtract);
+}
+
+Server::State::Encoded Server::State::constant(const Array& a, std::int64_t value) const {
+  const std::size_t N = parameters.N();
+  if (!account.has_zeros(a.info_)) {
+    Encoded out{Coefficients(N), a.info_.length};
+    out.coefficients[0] = value;
+    return out;
+  }
+  const Coefficients values(static_cast<std::size_t>(a.info_.length), value);
+  Encoded out =
+      encode(values, encoder.rows(values.size(), values.size(), Packing::slots), Packing::slots);
+  if (a.each_ == 1) return out;
+  // Each vector of the batch takes the same few.
+  Coefficients& m = out.coefficients;
+  const std::size_t of_one = m.size();
+  math::with_memory_for("plaintexts", [&] { m.resize(a.info_.count * N); });
+  for (std::size_t at = of_one; at < m.size(); at += of_one)
+    std::copy_n(m.begin(), of_one, m.begin() + static_cast<std::ptrdiff_t>(at));
+  return out;
+}
+
+Array Server::State::add_constant(const Array& a, std::int64_t value) const {
+  const Plaintexts m = plaintexts_for(a, constant(a, account.residue(value)), a.info_.factor);
+  return fleet->again([&] {
+    return put(account.add_constant(a.info_, m.storage_->norm),
+               evaluator->add_plain(residues(a), residues(m)));
+  });
+}
+
+Array Server::State::multiply(const Array& x, const Plaintexts& m) const {
+  const Array a = beside(x, m.storage_->known());
+  return fleet->again([&] {
+    return put(account.multiply_plain(a.info_, m.storage_->known()),
+               evaluator->multiply_plain(residues(a), residues(m)));
+  });
+}
+
+}  // namespace whorl::bgv

@@ -1,0 +1,126 @@
+// What a BGV server is made of, for its methods and for circuits' access.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lattice/rlwe/evaluator.h"
+#include "lattice/rlwe/keys.h"
+#include "schemes/bgv/account.h"
+#include "schemes/bgv/encoder.h"
+#include "whorl/bgv/server.h"
+
+namespace whorl::bgv {
+
+struct Plaintexts::Storage {
+  lattice::rlwe::Array residues;
+  Packing packing = Packing::slots;
+  std::uint64_t length = 0;                ///< as CiphertextInfo's
+  std::vector<std::int64_t> coefficients;  ///< (count, N), centred
+  double norm = 0;                         ///< log2, of the largest
+
+  Account::Plain known() const { return {residues.count(), norm, length}; }
+};
+
+/// The account says what is to be done, the evaluator does it.
+struct Server::State : std::enable_shared_from_this<State> {
+  using Info = CiphertextInfo;
+  using Coefficients = std::vector<std::int64_t>;
+
+  State(const EvaluationKeys& data, const ServerOptions& options);
+
+  Parameters parameters;
+  KeyId key_id;
+  std::shared_ptr<const run::Fleet> fleet;
+  std::vector<std::string> names;
+  std::string name;
+  std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
+  lattice::rlwe::Keys keys;
+  Account account;
+  Encoder encoder;
+
+  // ---- arrays
+
+  Array put(Info info, lattice::rlwe::Array residues) const;
+  static const lattice::rlwe::Array& residues(const Array& a) { return *a.residues_; }
+
+  static void check_packing(Packing a, Packing b);
+  void check_mine(const lattice::rlwe::Array* a) const;
+  void check(const Array& a) const { check_mine(a.residues_.get()); }
+  void check(const Plaintexts& a) const {
+    check_mine(a.storage_ ? &a.storage_->residues : nullptr);
+  }
+  /// Of sums, which have one ciphertext each, beside vectors of `each` ciphertexts: which sum meets
+  /// which vector is clear only for a single one, and where each comes `each` times.
+  void check_repeats(const Array& a, std::size_t each) const;
+  void check_pair(const Array& a, const Array& b) const;
+  void check_pair(const Array& a, const Plaintexts& b) const;
+  void check_slots(const Array& a) const;
+
+  // ---- keys of rotations, named as users ask for them
+
+  std::string rotations_held() const;
+  /// KeyMismatchError names the rotation that was asked for, and those that there are.
+  std::uint32_t rotation(std::int64_t columns) const;
+  std::uint32_t swap() const;
+
+  /// An operand, brought to what its account asks for.
+  lattice::rlwe::Array prepared(const Array& a, const Preparation& by) const;
+
+  // ---- vectors
+
+  /// With zeros behind the values, where operations left something else: a product with ones.
+  Array with_zeros(const Array& a) const;
+  /// As an operand beside `b`: longer vectors would take what is behind the values for values.
+  template <class Known>
+  Array beside(const Array& a, const Known& b) const {
+    return account.needs_zeros(a.info_, b) ? with_zeros(a) : a;
+  }
+
+  Array add(const Array& first, const Array& second, bool subtract) const;
+  Array relinearised(const Info& info, const lattice::rlwe::Array& a) const {
+    return put(account.relinearise(info), evaluator->relinearise(a, keys, account.divisor()));
+  }
+  Array product(const Account::Two& product, const Array& a, const Array& b,
+                bool relinearise) const;
+  std::vector<Array> automorphisms(const Array& x, std::span<const std::uint32_t> gs) const;
+  Array automorphism(const Array& a, std::uint32_t g) const {
+    return automorphisms(a, std::span(&g, 1))[0];
+  }
+  Array brought_to(const Array& a, const Account::One& to) const;
+
+  // ---- plaintexts
+
+  /// Polynomials (count, N), and the values of the vectors that they hold.
+  struct Encoded {
+    Coefficients coefficients;
+    std::uint64_t length = 0;
+  };
+  Encoded encode(std::span<const std::int64_t> values, const Rows& rows, Packing packing) const;
+  Plaintexts put(lattice::rlwe::Array residues, Encoded encoded, Packing packing) const;
+  Plaintexts plaintexts(Encoded m, Packing packing, const ring::Basis& basis) const;
+  /// For `a` alone: no more limbs than it has, and with its factor if they are to be added.
+  Plaintexts plaintexts_for(const Array& a, Encoded m, std::uint64_t factor) const;
+  Plaintexts encoded_for(const Array& a, std::span<const std::int64_t> values, std::size_t length,
+                         std::uint64_t factor) const;
+
+  /// Of the values that the host keeps, if they are lost with a device.
+  lattice::rlwe::Array residues(const Plaintexts& m) const;
+  /// With plaintexts that have the factor of `a`.
+  Array add_encoded(const Array& x, const Plaintexts& m, bool subtract) const;
+  Array add(const Array& a, const Plaintexts& m, bool subtract) const;
+  Array add(const Array& a, std::span<const std::int64_t> values, std::size_t length,
+            bool subtract) const;
+  /// An integer as a plaintext: the constant polynomial, which has it in all slots; or, where zeros
+  /// are behind the values, that of the values alone.
+  Encoded constant(const Array& a, std::int64_t value) const;
+  Array add_constant(const Array& a, std::int64_t value) const;
+  Array multiply(const Array& x, const Plaintexts& m) const;
+};
+
+}  // namespace whorl::bgv

@@ -1,0 +1,432 @@
+#include "schemes/ckks/server_state.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "lattice/rlwe/shapes.h"
+#include "math/memory.h"
+#include "math/modulus.h"
+#include "math/text.h"
+#include "schemes/ckks/derived.h"
+#include "whorl/error.h"
+
+namespace whorl::ckks {
+
+namespace rlwe = lattice::rlwe;
+
+namespace {
+
+using Complex = std::complex<double>;
+
+std::vector<rlwe::SwitchKeyData> switch_keys(const EvaluationKeys& keys, SwitchRole role) {
+  const ParameterLiteral& p = keys.parameters.literal();
+  if (role == SwitchRole::low && !p.bootstrap) return {};
+  const ring::KeyLayout layout = layout_of(p, role);
+  std::vector<rlwe::SwitchKeyData> out;
+  for (const RingSwitchKey& key : keys.keys)
+    if (key.role == role) out.push_back({key.g, key.power, key.seed, key.b, layout});
+  return out;
+}
+
+void check_counts(std::size_t a, std::size_t b, const char* of_b) {
+  if (a != b && a != 1 && b != 1)
+    throw ShapeError("a batch of " + std::to_string(a) + " ciphertexts meets " + std::to_string(b) +
+                     " " + of_b + ": the numbers must be equal, or one of them must be 1");
+}
+
+double largest(std::span<const Complex> values) {
+  double most = 0;
+  for (const Complex& z : values) {
+    if (!std::isfinite(z.real()) || !std::isfinite(z.imag()))
+      throw EncodingError("values: the number at index " + std::to_string(&z - values.data()) +
+                          " is not finite");
+    most = std::max(most, std::abs(z));
+  }
+  return most;
+}
+
+bool is_real(std::span<const Complex> values) {
+  return std::ranges::all_of(values, [](const Complex& z) { return z.imag() == 0; });
+}
+
+}  // namespace
+
+double Server::State::largest_at(std::span<const Complex> values, double scale) {
+  const double most = largest(values);
+  if (most * scale >= 0x1p61)
+    throw EncodingError("values: the largest, " + math::text_of(most) + ", times the scale 2^" +
+                        math::text_of(std::log2(scale)) +
+                        " is above 2^61: make the values smaller, and rescale a product that was "
+                        "not rescaled");
+  return most;
+}
+
+Server::State::State(const EvaluationKeys& data, const ServerOptions& options)
+    : parameters(data.parameters),
+      key_id(data.key_id),
+      fleet(run::Fleet::open(options.device, {options.threads, {}}, {options.interrupt})),
+      names(fleet->names()),
+      name(fleet->name()),
+      evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters))),
+      budget(run::budget_of(options.key_cache, options.key_budget)),
+      keys(keys_for(data, SwitchRole::usual)),
+      low_keys(keys_for(data, SwitchRole::low)),
+      to_sparse(keys_for(data, SwitchRole::to_sparse)),
+      from_sparse(keys_for(data, SwitchRole::from_sparse)),
+      account(parameters),
+      encoder(parameters),
+      constants(make_constants()) {}
+
+Server::State::State(const Parameters& of)
+    : parameters(of),
+      key_id{},
+      fleet(run::Fleet::open("cpu", {1, {}}, {})),
+      names{"no device: a dry run"},
+      name(names[0]),
+      evaluator(std::make_shared<const rlwe::Shapes>(fleet, of.N(), of.limbs(), of.special(),
+                                                     of.word_bytes())),
+      budget(run::budget_of({}, 0)),
+      keys(open_keys(SwitchRole::usual)),
+      low_keys(open_keys(SwitchRole::low)),
+      to_sparse(open_keys(SwitchRole::to_sparse)),
+      from_sparse(open_keys(SwitchRole::from_sparse)),
+      account(parameters),
+      encoder(parameters),
+      constants(make_constants()) {}
+
+rlwe::Keys Server::State::keys_for(const EvaluationKeys& data, SwitchRole role) const {
+  return {evaluator, switch_keys(data, role), budget};
+}
+
+rlwe::Keys Server::State::open_keys(SwitchRole role) const {
+  const bool none = role != SwitchRole::usual && !parameters.literal().bootstrap;
+  return {evaluator, layout_of(parameters.literal(), none ? SwitchRole::usual : role)};
+}
+
+const rlwe::Keys& Server::State::keys_of(SwitchRole role) const {
+  switch (role) {
+    case SwitchRole::low:
+      return low_keys;
+    case SwitchRole::to_sparse:
+      return to_sparse;
+    case SwitchRole::from_sparse:
+      return from_sparse;
+    case SwitchRole::usual:
+      break;
+  }
+  return keys;
+}
+
+Array Server::State::put(Info info, rlwe::Array residues) {
+  Array out;
+  out.info_ = std::move(info);
+  out.residues_ = std::make_shared<const rlwe::Array>(std::move(residues));
+  return out;
+}
+
+Server::State::Constants Server::State::make_constants() const {
+  const ring::Basis basis = evaluator->level(parameters.limbs());
+  // A dry run looks at no words.
+  const std::size_t N = parameters.N(), words = keys.is_open() ? 0 : 2 * basis.size() * N;
+  const rlwe::Array zero =
+      evaluator->upload(parameters.word_bytes() == 4 ? WordArray(std::vector<std::uint32_t>(words))
+                                                     : WordArray(std::vector<std::uint64_t>(words)),
+                        {2, basis, 1, rlwe::Form::evaluation});
+  // X^(N/2) is i in every slot: 5^j = 1 modulo 4.
+  std::vector<std::int64_t> monomial(N);
+  monomial[N / 2] = 1;
+  Constants out;
+  out.imaginary_plain = evaluator->lift(monomial, basis);
+  out.imaginary = evaluator->add_plain(zero, out.imaginary_plain);
+  return out;
+}
+
+std::vector<std::uint64_t> Server::State::residues_of(double number, unsigned level) const {
+  int exponent = 0;
+  const double mantissa = std::frexp(std::abs(std::nearbyint(number)), &exponent);
+  const int shift = std::max(0, exponent - 53);
+  const auto head = static_cast<std::uint64_t>(std::ldexp(mantissa, exponent - shift));
+  std::vector<std::uint64_t> out;
+  for (const unsigned i : parameters.primes(level)) {
+    const math::Modulus<std::uint64_t> q(parameters.literal().chain[i]);
+    const std::uint64_t size = q.mul(q.reduce(head), q.pow(2, static_cast<std::uint64_t>(shift)));
+    out.push_back(number < 0 && size != 0 ? q.value() - size : size);
+  }
+  return out;
+}
+
+void Server::State::check(const Array& a) const {
+  if (!a.residues_) throw ShapeError("an empty array was given to a server");
+  if (!a.residues_->is_of(*evaluator))
+    throw DeviceError("an array of another server was given to " + name);
+}
+
+void Server::State::check_packed(const char* what, const Array& a) const {
+  check(a);
+  if (a.info_.packing == Packing::coefficients)
+    throw EncodingError(std::string(what) +
+                        ": the values are coefficients, and must be packed in slots");
+}
+
+void Server::State::check_slots(const char* what, const Array& a) const {
+  check_packed(what, a);
+  if (a.info_.length != a.info_.slots())
+    throw ShapeError(std::string(what) + ": a vector of " + std::to_string(a.info_.length) +
+                     " values has no period of its own; encrypt it with zeros behind, as " +
+                     std::to_string(a.info_.slots()) + " values");
+}
+
+rlwe::Array Server::State::prepared(const Array& a, const Preparation& by) const {
+  rlwe::Array out = residues(a);
+  if (!by.by.is_one()) {
+    std::vector<std::uint64_t> factors;
+    for (const unsigned i : parameters.primes(a.info_.level)) {
+      const math::Modulus<std::uint64_t> q(parameters.literal().chain[i]);
+      factors.push_back(q.mul(q.reduce(by.by.head), q.pow(2, by.by.shift)));
+    }
+    out = evaluator->scale(out, factors);
+  }
+  return by.level == a.info_.level ? out : divided(out, by.level);
+}
+
+Array Server::State::add(const Array& a, const Array& b, bool subtract) const {
+  check(a);
+  check(b);
+  check_counts(a.info_.count, b.info_.count, "ciphertexts");
+  const Account::Two sum = account.add(a.info_, b.info_);
+  return fleet->together([&] {
+    const rlwe::Array x = prepared(a, sum.a), y = prepared(b, sum.b);
+    return put(sum.result, subtract ? evaluator->sub(x, y) : evaluator->add(x, y));
+  });
+}
+
+Array Server::State::relinearised(const Array& a) const {
+  if (a.info_.parts == 2) return a;
+  return put(account.relinearise(a.info_),
+             evaluator->relinearise(residues(a), keys, no_plain_modulus));
+}
+
+Array Server::State::rescaled(const Array& a) const {
+  const Info info = account.rescale(a.info_);
+  return put(info, divided(residues(a), info.level));
+}
+
+Array Server::State::product(const Array& a, const Array& b, const Finish& finish) const {
+  check(a);
+  check(b);
+  check_counts(a.info_.count, b.info_.count, "ciphertexts");
+  const Account::Two product = account.multiply(a.info_, b.info_);
+  // What would be refused at the end is refused before the work.
+  if (finish.rescaled) static_cast<void>(account.rescale(product.result));
+  return fleet->together([&] {
+    const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
+    Array out = put(product.result, evaluator->tensor(x, y));
+    if (finish.relinearised && finish.rescaled) return relinearised_and_rescaled(out);
+    if (finish.relinearised) out = relinearised(out);
+    return finish.rescaled ? rescaled(out) : out;
+  });
+}
+
+Array Server::State::relinearised_and_rescaled(const Array& a) const {
+  const Info info = account.rescale(account.relinearise(a.info_));
+  return put(
+      info, evaluator->relinearise(residues(a), keys, account.basis(info.level), no_plain_modulus));
+}
+
+std::uint32_t Server::State::rotation(std::uint64_t of, std::int64_t slots, SwitchRole role) const {
+  const auto period = static_cast<std::int64_t>(of);
+  const std::int64_t least = ((slots % period) + period) % period;
+  // A vector that is repeated turns by any number that is congruent.
+  for (const std::int64_t distance : {least, least - period, slots}) {
+    const std::uint32_t g = rotation_exponent(parameters.N(), distance);
+    if (g == 1 || keys_of(role).holds(g, 1)) return g;
+  }
+  if (keys_of(role).is_open())
+    return rotation_exponent(parameters.N(), std::abs(slots) < period ? slots : least);
+  if (role == SwitchRole::low)
+    throw KeyMismatchError("rotation by " + std::to_string(slots) +
+                           " at low levels has no key; ask the client for bootstrap with " +
+                           std::to_string(of) + " slots");
+  throw KeyMismatchError("rotation by " + std::to_string(slots) +
+                         " has no key; ask the client for rotations {" + std::to_string(slots) +
+                         "}");
+}
+
+std::vector<Array> Server::State::automorphisms(const Array& a,
+                                                std::span<const std::uint32_t> gs) const {
+  return fleet->together([&] {
+    const Array two = relinearised(a);
+    const auto turned = evaluator->automorphisms(residues(two), gs, keys, no_plain_modulus);
+    const Info info = account.automorphism(two.info_);
+    std::vector<Array> out;
+    out.reserve(gs.size());
+    for (std::size_t i = 0; i < gs.size(); ++i)
+      out.push_back(gs[i] == 1 ? two : put(info, turned[i]));
+    return out;
+  });
+}
+
+Server::State::Encoded Server::State::encoded(const Info& a, std::span<const Complex> values,
+                                              std::size_t of_each, double scale) const {
+  const bool coefficients = a.packing == Packing::coefficients;
+  const Packing packing = coefficients      ? Packing::coefficients
+                          : is_real(values) ? Packing::real
+                                            : Packing::complex;
+  if (coefficients && !is_real(values))
+    throw EncodingError("values: coefficients are real numbers, and one has an imaginary part");
+  const std::uint64_t length = encoder.length(values.size(), of_each, packing);
+  const std::size_t count = values.size() / length, N = parameters.N();
+  if (!coefficients) Account::check_lengths(a.length, length);
+  check_counts(a.count, count, "plaintexts");
+  const double most = largest_at(values, scale);
+  std::vector<std::int64_t> coefficients_of_all =
+      math::with_memory_for("plaintexts", [&] { return std::vector<std::int64_t>(count * N); });
+  for (std::size_t i = 0; i < count; ++i)
+    encoder.encode(values.subspan(i * length, length), packing, scale,
+                   {coefficients_of_all.data() + i * N, N});
+  return {evaluator->lift(coefficients_of_all, account.basis(a.level)),
+          {count, scale, account.bound_of(most, length, packing), length, packing}};
+}
+
+Array Server::State::add(const Array& a, std::span<const Complex> values, std::size_t length,
+                         bool subtract) const {
+  check(a);
+  const Encoded m = encoded(a.info_, values, length, a.info_.scale);
+  const Info info = account.add_plain(a.info_, m.known);
+  return fleet->again([&] {
+    return put(info, subtract ? evaluator->sub_plain(residues(a), m.residues)
+                              : evaluator->add_plain(residues(a), m.residues));
+  });
+}
+
+Array Server::State::multiply(const Array& a, std::span<const Complex> values, std::size_t length,
+                              bool rescale) const {
+  check(a);
+  const Encoded m = encoded(a.info_, values, length, account.plain_scale(a.info_));
+  const Info info = account.multiply_plain(a.info_, m.known);
+  if (rescale) static_cast<void>(account.rescale(info));
+  return fleet->together([&] {
+    const Array out = put(info, evaluator->multiply_plain(residues(a), m.residues));
+    return rescale ? rescaled(out) : out;
+  });
+}
+
+Array Server::State::multiply_real(const Array& a, double value, bool rescale) const {
+  const double scale = account.plain_scale(a.info_), by = std::nearbyint(value * scale);
+  if (!(std::abs(by) < 0x1p61))
+    throw EncodingError("value " + math::text_of(value) + " times the scale 2^" +
+                        math::text_of(std::log2(scale)) + " is above 2^61, or not finite");
+  const Account::Plain known{1, scale, account.bound_of(std::abs(value), 1, Packing::real), 1,
+                             a.info_.packing};
+  const Info info = account.multiply_plain(a.info_, known);
+  if (rescale) static_cast<void>(account.rescale(info));
+  return fleet->together([&] {
+    const Array out = put(info, evaluator->scale(residues(a), static_cast<std::int64_t>(by)));
+    return rescale ? rescaled(out) : out;
+  });
+}
+
+Array Server::State::multiply_by_i(const Array& a) const {
+  if (a.info_.packing == Packing::coefficients)
+    throw EncodingError("multiply_by_i: the values are coefficients, which are real");
+  Info info = a.info_;
+  info.packing = Packing::complex;
+  return fleet->again(
+      [&] { return put(info, evaluator->multiply_plain(residues(a), constants.imaginary_plain)); });
+}
+
+Array Server::State::add_scalar(const Array& a, Complex value) const {
+  check(a);
+  if (a.info_.parts != 2) return add(a, std::span(&value, 1), 1, false);
+  const bool coefficients = a.info_.packing == Packing::coefficients;
+  if (coefficients && value.imag() != 0)
+    throw EncodingError("values: coefficients are real numbers, and one has an imaginary part");
+  const double scale = a.info_.scale, most = largest_at(std::span(&value, 1), scale);
+  const Packing packing = coefficients          ? Packing::coefficients
+                          : value.imag() == 0.0 ? Packing::real
+                                                : Packing::complex;
+  const Info info =
+      account.add_plain(a.info_, {1, scale, account.bound_of(most, 1, packing), 1, packing});
+  return fleet->again(
+      [&] { return put(info, with_constant(residues(a), 1, value, scale, info.level)); });
+}
+
+Array Server::State::multiply_add(const Array& a, std::int64_t by, double value) const {
+  check(a);
+  const Info product = account.scale_integer(a.info_, by);
+  const Info info = account.add_plain(
+      product,
+      {1, product.scale, account.bound_of(std::abs(value), 1, Packing::real), 1, Packing::real});
+  return fleet->again([&] {
+    return put(info,
+               with_constant(residues(a), static_cast<double>(by), value, info.scale, info.level));
+  });
+}
+
+Array Server::State::reaching(const Array& a, unsigned level) const {
+  if (residues(a).basis().includes(account.basis(level))) return a;
+  const Account::One to = account.bring(a.info_, level);
+  return put(to.result, prepared(a, to.a));
+}
+
+Array Server::State::linear_combination(std::span<const Array> arrays,
+                                        std::span<const double> coefficients, double constant,
+                                        unsigned level, bool rescale) const {
+  const double scale = parameters.scale(level), product = scale * scale;
+  return fleet->together([&] {
+    std::vector<rlwe::Array> operands;
+    std::vector<std::vector<std::uint64_t>> weights;
+    std::vector<Account::Weighted> known;
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      const Array a = reaching(arrays[i], level);
+      const double by = product / a.info_.scale;
+      operands.push_back(residues(a));
+      weights.push_back(residues_of(coefficients[i] * by, level));
+      known.push_back({a.info_, coefficients[i], by});
+    }
+    const Info sum = account.combination(known, constant, level);
+    const Array out =
+        put(sum, evaluator->combination(operands, weights, residues_of(constant * product, level),
+                                        account.basis(level)));
+    return rescale ? rescaled(out) : out;
+  });
+}
+
+Array Server::State::linear_combination(std::span<const Array> arrays,
+                                        std::span<const std::vector<Complex>> coefficients,
+                                        std::size_t length, unsigned level, bool rescale) const {
+  const double scale = parameters.scale(level), product = scale * scale;
+  return fleet->together([&] {
+    std::vector<rlwe::Array> operands, plains;
+    std::vector<Account::Weighted> known;
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      const Array a = reaching(arrays[i], level);
+      Info of = a.info_;
+      of.level = level;
+      const Encoded m = encoded(of, coefficients[i], length, product / of.scale);
+      of.count = std::max(of.count, m.known.count);
+      of.length = std::max(of.length, m.known.length);
+      operands.push_back(residues(a));
+      plains.push_back(m.residues);
+      known.push_back({of, std::exp2(m.known.bound), m.known.scale, true});
+    }
+    const Info sum = account.combination(known, 0, level);
+    const Array out = put(sum, evaluator->sum_of_products(operands, plains, account.basis(level)));
+    return rescale ? rescaled(out) : out;
+  });
+}
+
+rlwe::Array Server::State::with_constant(const rlwe::Array& a, double by, Complex value,
+                                         double scale, unsigned level) const {
+  std::vector<rlwe::Array> arrays{a};
+  std::vector<std::vector<std::uint64_t>> weights{residues_of(by, level)};
+  if (const double i = std::nearbyint(value.imag() * scale); i != 0) {
+    arrays.push_back(constants.imaginary);
+    weights.push_back(residues_of(i, level));
+  }
+  return evaluator->combination(arrays, weights, residues_of(value.real() * scale, level),
+                                account.basis(level));
+}
+
+}  // namespace whorl::ckks

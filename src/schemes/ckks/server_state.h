@@ -1,0 +1,120 @@
+// What a CKKS server is made of, for its methods, for dry runs and for circuits' access.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lattice/rlwe/evaluator.h"
+#include "lattice/rlwe/keys.h"
+#include "run/keys.h"
+#include "schemes/ckks/account.h"
+#include "schemes/ckks/encoder.h"
+#include "whorl/ckks/server.h"
+
+namespace whorl::ckks {
+
+/// The account says what is to be done, the evaluator does it.
+struct Server::State {
+  using Complex = std::complex<double>;
+  using Info = CiphertextInfo;
+
+  State(const EvaluationKeys& data, const ServerOptions& options);
+  /// Of a dry run.
+  explicit State(const Parameters& of);
+
+  Parameters parameters;
+  KeyId key_id;
+  std::shared_ptr<const run::Fleet> fleet;
+  std::vector<std::string> names;
+  std::string name;
+  std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
+  std::shared_ptr<run::KeyBudget> budget;
+  lattice::rlwe::Keys keys, low_keys, to_sparse, from_sparse;
+  Account account;
+  Encoder encoder;
+
+  lattice::rlwe::Keys keys_for(const EvaluationKeys& data, SwitchRole role) const;
+  lattice::rlwe::Keys open_keys(SwitchRole role) const;
+  const lattice::rlwe::Keys& keys_of(SwitchRole role) const;
+
+  /// The largest absolute value. EncodingError if it is too large for a plaintext of that scale.
+  static double largest_at(std::span<const Complex> values, double scale);
+
+  static constexpr std::uint64_t no_plain_modulus = 1;
+
+  // ---- arrays
+
+  static Array put(Info info, lattice::rlwe::Array residues);
+  static const lattice::rlwe::Array& residues(const Array& a) { return *a.residues_; }
+
+  /// i in every slot, at scale 1: a ciphertext of two parts that needs no key, and a plaintext.
+  struct Constants {
+    lattice::rlwe::Array imaginary, imaginary_plain;
+  };
+  Constants constants;
+  Constants make_constants() const;
+
+  /// The integer next to a number of any size, modulo each prime of a level.
+  std::vector<std::uint64_t> residues_of(double number, unsigned level) const;
+
+  void check(const Array& a) const;
+  void check_packed(const char* what, const Array& a) const;
+  void check_slots(const char* what, const Array& a) const;
+
+  /// An operand, brought to what its account asks for.
+  lattice::rlwe::Array prepared(const Array& a, const Preparation& by) const;
+  lattice::rlwe::Array divided(const lattice::rlwe::Array& a, unsigned level) const {
+    return evaluator->divide(a, account.basis(level), no_plain_modulus);
+  }
+
+  Array add(const Array& a, const Array& b, bool subtract) const;
+  Array relinearised(const Array& a) const;
+  Array rescaled(const Array& a) const;
+  Array product(const Array& a, const Array& b, const Finish& finish) const;
+  /// By one division.
+  Array relinearised_and_rescaled(const Array& a) const;
+
+  std::uint32_t rotation(std::uint64_t of, std::int64_t slots,
+                         SwitchRole role = SwitchRole::usual) const;
+  std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs) const;
+
+  // ---- plaintexts
+
+  struct Encoded {
+    lattice::rlwe::Array residues;
+    Account::Plain known;
+  };
+  /// Numbers at that scale over the primes of `a`'s level.
+  Encoded encoded(const Info& a, std::span<const Complex> values, std::size_t of_each,
+                  double scale) const;
+  Array add(const Array& a, std::span<const Complex> values, std::size_t length,
+            bool subtract) const;
+  Array multiply(const Array& a, std::span<const Complex> values, std::size_t length,
+                 bool rescale) const;
+  /// A real number is an integer at the plaintext's scale.
+  Array multiply_real(const Array& a, double value, bool rescale) const;
+  /// X^(N/2), whose value in every slot is i: 5^j = 1 modulo 4.
+  Array multiply_by_i(const Array& a) const;
+  /// Its plaintext has one coefficient, or two.
+  Array add_scalar(const Array& a, Complex value) const;
+  Array multiply_add(const Array& a, std::int64_t by, double value) const;
+  /// `a`, with the primes of that level and perhaps more: then it needs no division.
+  Array reaching(const Array& a, unsigned level) const;
+  /// The operands have two parts.
+  Array linear_combination(std::span<const Array> arrays, std::span<const double> coefficients,
+                           double constant, unsigned level, bool rescale) const;
+  /// The same with rows of `length` numbers for each coefficient, and without a constant.
+  Array linear_combination(std::span<const Array> arrays,
+                           std::span<const std::vector<Complex>> coefficients, std::size_t length,
+                           unsigned level, bool rescale) const;
+  /// by·a + value, for an integer.
+  lattice::rlwe::Array with_constant(const lattice::rlwe::Array& a, double by, Complex value,
+                                     double scale, unsigned level) const;
+};
+
+}  // namespace whorl::ckks
