@@ -80,7 +80,9 @@ void compare_sums(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
   for (const auto& q : plan.moduli_of(basis))
     weights.push_back(static_cast<Word>(random.below(q.value())));
   const std::size_t sums = 1 + random.below(5), batched = random.below(sums + 1);
-  const auto old = random_rows(plan, basis, sums * parts, batch, random);
+  auto old = random_rows(plan, basis, (sums - batched) * parts, batch, random);
+  const auto behind = random_rows(plan, basis, parts, batched * batch, random);
+  old.insert(old.end(), behind.begin(), behind.end());
   for (const std::size_t count : {1, 3})
     for (const std::uint32_t by : {1u, g})
       for (const bool onto : {false, true}) {

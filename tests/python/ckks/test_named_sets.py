@@ -121,13 +121,12 @@ BITS = {
     "openfhe/simple-ckks-bootstrapping": 17.7,
     "tensorfhe/bootstrap": 16.9,
     "tensorfhe/packed-bootstrap": 14.0,
-    # From one key, less 1.5 bits:
-    "W128_L13_B17": 0,
-    "W128_L7_B28": 0,
-    "W128_L7_B22": 0,
-    "W128_L4_B11": 0,
-    "W128_L36_B19": 0,
-    "W128_L22_B27": 0,
+    "W128_L13_B17": 18.7,
+    "W128_L7_B28": 32.6,
+    "W128_L7_B22": 26.7,
+    "W128_L4_B11": 15.0,
+    "W128_L36_B19": 24.2,
+    "W128_L22_B27": 32.5,
 }
 
 
