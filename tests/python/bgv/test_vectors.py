@@ -112,7 +112,7 @@ def test_keys_are_named_as_asked(wide: BgvKit) -> None:
         with pytest.raises(whorl.KeyMismatchError, match=message):
             action()
     request = bgv.rotations_for(chosen, (3, 2), diagonals=[(16, 5)])
-    assert request == {"rotations": [-1, 2, 5, 10, 15, 20], "swap_rows": False}
+    assert request == {"rotations": [-1, 2, 5, 10, 15, 20, 40, 60], "swap_rows": False}
     assert bgv.rotations_for(chosen, (1024, 1), sums=True)["swap_rows"]
     assert chosen.key_size(**request) > 0
     with pytest.raises(whorl.ShapeError, match="1025"):

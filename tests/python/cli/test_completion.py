@@ -71,7 +71,7 @@ def shells(tmp_path_factory: pytest.TempPathFactory) -> Shells:
         ("whorl keygen --ov", ["--overwrite-secret"]),
         ("whorl keygen --scheme ", ["binfhe", "bgv", "ckks"]),
         ("whorl keygen --params W128_P", ["W128_P64", "W128_P128"]),
-        ("whorl keygen --params W128_L13", ["W128_L13_B20"]),
+        ("whorl keygen --params W128_L13", ["W128_L13_B17", "W128_L13_B20"]),
         ("whorl params show cheddar/4", ["cheddar/40"]),
         ("whorl params show W128_P6", ["W128_P64"]),
         ("whorl eval --gate NAN", ["NAND"]),
