@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "circuits/ckks_bootstrap.h"
+#include "circuits/cosine_fit.h"
 #include "common/command_line.h"
 #include "common/devices.h"
 #include "common/records.h"
@@ -198,7 +199,7 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
   };
   const Array angles = steps.angles(in_slots, x.info());
   const Complexes angle = reader.slots(Access::residues(angles), angles.info().scale);
-  after = joined(angle, [&](Value u) { return u * K * r; });
+  after = joined(angle, [&](Value u) { return (u * K + Real{cosine_center}) * r; });
   for (std::size_t i = 0; i < slots; ++i)
     after[i] -= (turns[i].real() + i_unit * turns[i].imag()) * r;
   add("real and imaginary parts");

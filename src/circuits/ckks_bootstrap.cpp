@@ -220,11 +220,10 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots) {
               p.top(), q, std::log2(p.scale(sine_level)), SwitchRole::usual);
   out.cosine = cosine_polynomial(shape);
   if (shape.arcsine != 0) out.arcsine = arcsine_polynomial(shape);
-  // Far from 0 the fit is coarser. With an arcsine, and for coefficients of the message, multiples
-  // that are beyond once in 2^20 bootstraps would be most of the error that is stated.
+  // Far from 0 the fit is coarser. Multiples that are beyond once in 2^20 bootstraps would be most
+  // of the error that is stated.
   unsigned most = shape.range > 2 ? shape.range - 2 : 1;
-  if (shape.arcsine != 0 || shape.coefficients_last != 0)
-    while (most > 1 && log2_beyond(p.literal(), most) < -20) --most;
+  while (most > 1 && log2_beyond(p.literal(), most) < -20) --most;
   out.error = {std::log2(error_of_sine(shape, out.cosine, most)),
                std::log2(deviation_of_sine(shape, out.cosine))};
   return EncodedBootstrapAccess::wrap(std::move(out));
@@ -290,14 +289,18 @@ Array BootstrapSteps::angles(const rlwe::Array& slots, const CiphertextInfo& inf
   angle.bound = 0;
   angle.error = -200;
   angle.error = account_.automorphism(angle).error;
+  const double range = p.literal().bootstrap->range;
+  const auto around_center = [&](const Array& t) {
+    return server_.with_bound(server_.add_scalar(t, -cosine_center / range), 1);
+  };
   const Array real = Access::put(angle, evaluator_.add(slots, conjugate));
-  if (info.packing == Packing::real) return real;
+  if (info.packing == Packing::real) return around_center(real);
   // conj(z) - z is -2i times the imaginary part.
   const Array imaginary =
       server_.multiply_by_i(Access::put(angle, evaluator_.sub(conjugate, slots)));
   const std::array<rlwe::Array, 2> both{Access::residues(real), Access::residues(imaginary)};
   angle.count *= 2;
-  return Access::put(angle, evaluator_.join(both));
+  return around_center(Access::put(angle, evaluator_.join(both)));
 }
 
 Array BootstrapSteps::cosine(const Array& angles) const {

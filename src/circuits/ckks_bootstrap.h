@@ -49,8 +49,8 @@ class BootstrapSteps {
   lattice::rlwe::Array raised(const lattice::rlwe::Array& coefficients) const;
   /// The coefficients t, divided by twice the polynomial's range, in slots.
   lattice::rlwe::Array slots(const lattice::rlwe::Array& raised) const;
-  /// Real parts of t divided by the range; of complex values the imaginary parts too, as a second
-  /// half of the batch. `info` is that of the values.
+  /// Real parts of t, less cosine_center, divided by the range; of complex values the imaginary
+  /// parts too, as a second half of the batch. `info` is that of the values.
   Array angles(const lattice::rlwe::Array& slots, const CiphertextInfo& info) const;
   /// The polynomial: a cosine of a part of the angle.
   Array cosine(const Array& angles) const;

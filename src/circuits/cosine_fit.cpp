@@ -41,46 +41,55 @@ std::vector<Real> least_squares(std::vector<std::vector<Real>> rows, std::size_t
   return x;
 }
 
-/// Whole turns of the sine that are a quarter turn of the cosine. Doubling an angle multiplies
-/// errors by 8/|sin(angle)| in three steps: at I = 0, the most frequent multiple, the angle is to
-/// be near a right one.
-Real cosine_shift(const BootstrapLiteral& shape) {
-  return shape.doublings < 2 ? 0 : std::exp2(static_cast<Real>(shape.doublings) - 2);
-}
+/// What the cosine is of u = t - 1/4. From two doublings on a quarter turn is added to its angle:
+/// doubling an angle multiplies errors by 8/|sin(angle)| in three steps, and at I = 0, the most
+/// frequent multiple, the angle is then near a right one. So it is -sin(speed·u), which has odd
+/// powers of u only, and else cos(speed·u), which has even ones.
+struct Cosine {
+  bool odd;
+  Real speed;
 
-/// cos(speed·t + angle) = sum_k cos(angle + k·π/2)·(speed·range)^k/k!·(t/range)^k.
+  explicit Cosine(const BootstrapLiteral& shape)
+      : odd(shape.doublings >= 2), speed(2 * pi / std::exp2(static_cast<Real>(shape.doublings))) {}
+  Real value(Real u) const { return odd ? -std::sin(speed * u) : std::cos(speed * u); }
+  Real slope(Real u) const { return -speed * (odd ? std::cos(speed * u) : std::sin(speed * u)); }
+};
+
+/// The sum of (speed·range)^k/k!·(u/range)^k, each with its sign.
 std::vector<double> taylor_cosine(const BootstrapLiteral& shape) {
-  const Real speed = 2 * pi / std::exp2(static_cast<Real>(shape.doublings));
-  const Real angle = speed * (cosine_shift(shape) - 0.25L);
-  std::vector<double> out;
+  const Cosine cosine(shape);
+  std::vector<double> out(shape.degree + 1);
   Real factor = 1;
   for (unsigned k = 0; k <= shape.degree; ++k) {
-    if (k > 0) factor *= speed * static_cast<Real>(shape.range) / static_cast<Real>(k);
-    out.push_back(static_cast<double>(factor * std::cos(angle + static_cast<Real>(k) * pi / 2)));
+    if (k > 0) factor *= cosine.speed * static_cast<Real>(shape.range) / static_cast<Real>(k);
+    if ((k % 2 == 1) != cosine.odd) continue;
+    const bool negative = (k / 2 % 2 == 0) == cosine.odd;
+    out[k] = static_cast<double>(negative ? -factor : factor);
   }
   return out;
 }
 
-std::vector<double> fitted_cosine(const BootstrapLiteral& shape) {
+/// With all powers of u, or those of the cosine's parity only.
+Polynomial fitted_cosine(const BootstrapLiteral& shape, bool all_powers) {
+  const Cosine cosine(shape);
   const Real K = shape.range, r = std::exp2(static_cast<Real>(shape.log2_ratio));
-  const Real speed = 2 * pi / std::exp2(static_cast<Real>(shape.doublings));
-  const Real shift = cosine_shift(shape);
-  // Large multiples are rare: a quarter of the range is some standard deviations.
-  const Real spread = K / 4, least = 1e-3L;
-  const std::size_t columns = shape.degree + 1;
+  // Large multiples are rare: a fifth of the range is some standard deviations.
+  const Real spread = K / 5, least = 1e-4L;
+  const unsigned lowest = cosine.odd && !all_powers ? 1 : 0, step = all_powers ? 1 : 2;
+  const std::size_t columns = (shape.degree - lowest) / step + 1;
   std::vector<std::vector<Real>> rows;
   const int range = static_cast<int>(shape.range);
   for (int I = 1 - range; I < range; ++I) {
     const Real weight = std::max(std::exp(-(I / spread) * (I / spread) / 2), least);
-    const Real theta = std::acos(I / K), angle = speed * (I - 0.25L + shift);
+    const Real u = I - cosine_center, theta = std::acos(u / K);
     std::vector<Real> value(columns + 1), slope(columns + 1);
-    for (std::size_t k = 0; k < columns; ++k) {
-      const Real n = static_cast<Real>(k);
-      value[k] = std::cos(n * theta) * weight * r;
-      slope[k] = n * std::sin(n * theta) / std::sin(theta) / K * weight;
+    for (std::size_t i = 0; i < columns; ++i) {
+      const Real k = static_cast<Real>(step * i + lowest);
+      value[i] = std::cos(k * theta) * weight * r;
+      slope[i] = k * std::sin(k * theta) / std::sin(theta) / K * weight;
     }
-    value[columns] = std::cos(angle) * weight * r;
-    slope[columns] = -std::sin(angle) * speed * weight;
+    value[columns] = cosine.value(u) * weight * r;
+    slope[columns] = cosine.slope(u) * weight;
     rows.push_back(std::move(value));
     rows.push_back(std::move(slope));
   }
@@ -91,14 +100,20 @@ std::vector<double> fitted_cosine(const BootstrapLiteral& shape) {
     rows.push_back(std::move(none));
   }
   const std::vector<Real> x = least_squares(std::move(rows), columns);
-  return {x.begin(), x.end()};
+  Polynomial out{std::vector<double>(shape.degree + 1), Polynomial::Basis::chebyshev, -1, 1};
+  for (std::size_t i = 0; i < columns; ++i)
+    out.coefficients[step * i + lowest] = static_cast<double>(x[i]);
+  return out;
 }
 
 }  // namespace
 
 Polynomial cosine_polynomial(const BootstrapLiteral& shape) {
   if (shape.series == 1) return {taylor_cosine(shape), Polynomial::Basis::monomial, -1, 1};
-  return {fitted_cosine(shape), Polynomial::Basis::chebyshev, -1, 1};
+  // Half the powers take fewer products, and serve unless the degree is small for the range.
+  Polynomial half = fitted_cosine(shape, false), all = fitted_cosine(shape, true);
+  const unsigned likely = shape.range / 2;
+  return error_of_sine(shape, half, likely) <= 2 * error_of_sine(shape, all, likely) ? half : all;
 }
 
 Polynomial arcsine_polynomial(const BootstrapLiteral& shape) {
@@ -116,7 +131,8 @@ namespace {
 
 /// What comes out for I + m/r.
 double refreshed(const BootstrapLiteral& shape, const Polynomial& cosine, int I, double m) {
-  double y = cosine((I + m / std::exp2(shape.log2_ratio)) / static_cast<double>(shape.range));
+  const double t = I + m / std::exp2(shape.log2_ratio);
+  double y = cosine((t - cosine_center) / static_cast<double>(shape.range));
   for (unsigned d = 0; d < shape.doublings; ++d) y = 2 * y * y - 1;
   if (shape.arcsine != 0) y = arcsine_polynomial(shape)(y);
   return y * shape.sine_factor();

@@ -50,13 +50,14 @@ class Evaluation {
   using Coefficients = std::vector<Coefficient>;
   static constexpr bool in_rows = std::is_same_v<Coefficient, Rows>;
 
-  /// For polynomials of that degree; rows have that length.
+  /// For polynomials of that degree; rows have that length. A block of twice the baby steps costs
+  /// a rescaling and a product, which are cheaper than the relinearisations of more baby steps.
   Evaluation(const Server& server, Array x, Polynomial::Basis basis, unsigned degree,
              std::size_t length)
       : server_(server),
         chebyshev_(basis == Polynomial::Basis::chebyshev),
         level_(x.info().level),
-        baby_(1u << (std::bit_width(degree) + 1) / 2),
+        baby_(1u << std::bit_width(degree) / 2),
         length_(length) {
     powers_.emplace(1, std::move(x));
   }

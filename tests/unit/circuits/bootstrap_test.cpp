@@ -352,6 +352,37 @@ TEST(CkksBootstrap, TaylorsSeries) {
   EXPECT_THROW(small_ring(1024, 2, 32, shape), ParameterError);
 }
 
+/// The cosine is odd, or even, around its centre, and its polynomial has half the powers, where
+/// they serve.
+TEST(CkksBootstrap, ThePolynomialHasHalfThePowers) {
+  const auto powers = [](const Polynomial& p, std::size_t remainder) {
+    std::size_t count = 0;
+    for (std::size_t k = remainder; k < p.coefficients.size(); k += 2)
+      count += p.coefficients[k] != 0;
+    return count;
+  };
+  for (const std::uint32_t series : {0u, 1u}) {
+    BootstrapLiteral shape;
+    shape.log2_ratio = 13.5;
+    shape.series = series;
+    const Polynomial odd = cosine_polynomial(shape);
+    EXPECT_EQ(powers(odd, 1), 16u);
+    EXPECT_EQ(powers(odd, 0), 0u);
+    shape.doublings = 1;
+    shape.range = 6;
+    const Polynomial even = cosine_polynomial(shape);
+    EXPECT_EQ(powers(even, 1), 0u);
+    EXPECT_EQ(powers(even, 0), 16u);
+  }
+  BootstrapLiteral shape;
+  shape.log2_ratio = 13.5;
+  EXPECT_LT(error_of_sine(shape, cosine_polynomial(shape), 8), std::exp2(-25.5));
+  EXPECT_LT(error_of_sine(shape, cosine_polynomial(shape), 15), std::exp2(-15));
+  // Fifteen odd powers would double the error.
+  shape.degree = 30;
+  EXPECT_EQ(powers(cosine_polynomial(shape), 0), 16u);
+}
+
 /// A single special prime is smaller than a digit of all low primes, so that keys have more digits.
 TEST(CkksBootstrap, KeysOfASingleSpecialPrime) {
   std::mt19937_64 random(10);
@@ -394,7 +425,7 @@ TEST(CkksBootstrap, IterationsGiveBits) {
 
 TEST(CkksBootstrap, IterationsThatGiveNoBitsAreRefused) {
   ParameterLiteral literal =
-      Parameters::choose({.depth = 3, .scale_bits = 30, .bootstrap = true}).literal();
+      Parameters::choose({.depth = 3, .scale_bits = 28, .bootstrap = true}).literal();
   literal.N = 1024;
   const Party party(Parameters::create(literal, true), 512);
   const Array a = party.server.lower(party.server.upload(party.client.encrypt(Complexes(512))), 3);
