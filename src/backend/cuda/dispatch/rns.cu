@@ -71,27 +71,34 @@ void divide_head(const Stream& stream, const NttLimbs<Word>& limbs,
   const auto coefficients = stream.allocate<Word>(parts * many * row);
   ntt_rows<Word>(stream, limbs, false, {.parts = parts, .rows = many, .first_limb = dropped}, batch,
                  {in, rows, kept}, {coefficients.data(), many, 0});
-  const NttDivision<Word> division = {in,
-                                      added.data(),
-                                      static_cast<std::uint32_t>(rows),
-                                      static_cast<std::uint32_t>(kept),
-                                      static_cast<std::uint32_t>(added.size() / (kept * row)),
-                                      g,
-                                      factors};
-  const NttSelection selection = {.parts = parts, .rows = kept};
-  if (in_transforms(stream, conversions, limbs.N, parts * kept * batch)) {
-    const NttConversion<Word> conversion =
-        conversion_of<Word>(conversions, table, {kept, 0}, nullptr);
-    return ntt_rows_with<Word>(stream, limbs, selection, batch, {coefficients.data(), many, 0},
-                               {out, kept, 0}, &conversion, &division);
-  }
-  const auto delta = stream.allocate<Word>(parts * kept * row);
-  convert_parts(stream, conversions, table, kept, parts, row, coefficients.data(), delta.data());
-  ntt_rows_with<Word>(stream, limbs, selection, batch, {delta.data(), kept, 0}, {out, kept, 0},
-                      nullptr, &division);
+  finish_division(
+      stream, limbs, conversions, table, kept, parts, batch, coefficients.data(),
+      {in, added.data(), static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(kept),
+       static_cast<std::uint32_t>(added.size() / (kept * row)), g, factors, nullptr},
+      out);
 }
 
 }  // namespace
+
+template <class Word>
+void finish_division(const Stream& stream, const NttLimbs<Word>& limbs,
+                     const Conversions<Word>& conversions, std::size_t table, std::size_t rows,
+                     std::size_t parts, std::size_t batch, Word* coefficients,
+                     const NttDivision<Word>& division, Word* out) {
+  const std::size_t many = conversions.size, row = batch * limbs.N;
+  const NttSelection selection = {.parts = parts, .rows = rows};
+  if (in_transforms(stream, conversions, limbs.N, parts * rows * batch)) {
+    const NttConversion<Word> conversion =
+        conversion_of<Word>(conversions, table, {static_cast<std::uint32_t>(rows), 0}, nullptr);
+    return ntt_rows_with<Word>(stream, limbs, selection, batch, {coefficients, many, 0},
+                               {out, rows, 0}, &conversion, &division);
+  }
+  const auto delta = stream.allocate<Word>(parts * rows * row);
+  convert_parts(stream, conversions, table, static_cast<unsigned>(rows), parts, row, coefficients,
+                delta.data());
+  ntt_rows_with<Word>(stream, limbs, selection, batch, {delta.data(), rows, 0}, {out, rows, 0},
+                      nullptr, &division);
+}
 
 template <class Word>
 void rns_transform(const Stream& stream, const CudaRnsTables<Word>& tables,
@@ -246,7 +253,7 @@ void divide(const Stream& stream, const CudaRnsTables<Word>& tables, const Divis
   if (division.keeps_head()) {
     const SetDivision<Word>& set = tables.division(stream, division);
     return by(tables.of(stream, division.from).ntt, set.conversion, 0, division.to.size(),
-              set.inverse_D.data());
+              set.factors.data());
   }
   divide_sets(stream, tables, division, parts, batch, in, added, g, out);
 }
@@ -289,6 +296,9 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring:
   template void inner_product(const Stream&, const CudaRnsTables<Word>&,                           \
                               const CudaRnsSwitchKey<Word>&, const InnerProduct&, std::size_t,     \
                               const Word*, std::size_t, const CheckedScaling<Word>*, bool, Word*); \
+  template void finish_division(const Stream&, const NttLimbs<Word>&, const Conversions<Word>&,    \
+                                std::size_t, std::size_t, std::size_t, std::size_t, Word*,         \
+                                const NttDivision<Word>&, Word*);                                  \
   template void divide(const Stream&, const CudaRnsTables<Word>&, const Division&, std::size_t,    \
                        std::size_t, const Word*, std::span<const Word>, std::uint32_t, Word*);     \
   template void tensor(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&, std::size_t, \

@@ -25,8 +25,6 @@ template <class Word>
 struct RnsModulus;
 template <class Word>
 struct RnsSource;
-template <class Word>
-struct DivisionRow;
 
 /// Conversions to the same moduli from at most `size`, as kernels read them (kernels/rns.cuh and
 /// convert_int8.cuh).
@@ -59,12 +57,12 @@ struct BasisTables {
   DeviceArray<RnsModulus<Word>> moduli;
 };
 /// A division between any bases: from the dropped primes, their values times the product of the
-/// taken ones, to all that stay or come.
+/// taken ones, to all that stay or come. A row becomes (x - what is converted)·factor.
 template <class Word>
 struct SetDivision {
   Conversions<Word> conversion;
-  DeviceArray<DivisionRow<Word>> rows;
-  DeviceArray<Twiddle<Word>> inverse_D;  ///< of the dropped primes' product D, for each row
+  DeviceArray<Twiddle<Word>> factors;  ///< of each row
+  DeviceArray<std::uint32_t> from;     ///< as in NttDivision
 };
 
 /// The divisions of chains are made with the plan, the others at their first use. All are kept.

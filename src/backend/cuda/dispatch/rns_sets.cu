@@ -7,7 +7,7 @@
 
 #include "backend/cuda/dispatch/convert.h"
 #include "backend/cuda/dispatch/launch.cuh"
-#include "backend/cuda/kernels/rns_sets.cuh"
+#include "backend/cuda/kernels/ntt_ends.cuh"
 
 namespace whorl::backend::cuda {
 
@@ -246,24 +246,12 @@ void divide_sets(const Stream& stream, const CudaRnsTables<Word>& tables, const 
   const auto coefficients = stream.allocate<Word>(parts * going * row);
   coefficients_of<Word>(stream, tables, dropped, division.from, parts, batch, in,
                         {coefficients.data(), going, 0});
-  const auto delta = stream.allocate<Word>(parts * to * row);
-  convert_parts(stream, by.conversion, 0, static_cast<unsigned>(to), parts, row,
-                coefficients.data(), delta.data());
-  ntt_rows<Word>(stream, tables.of(stream, division.to).ntt, true, {.parts = parts, .rows = to},
-                 batch, {delta.data(), to, 0}, {delta.data(), to, 0});
-  const SetDivisionArguments<Word> a = {in,
-                                        delta.data(),
-                                        added.data(),
-                                        out,
-                                        by.rows.data(),
-                                        row,
-                                        division.from.size(),
-                                        static_cast<std::uint32_t>(to),
-                                        static_cast<std::uint32_t>(added.size() / (to * row)),
-                                        log2_of(tables.plan().N()),
-                                        g};
-  const dim3 grid(pieces(row, rns_width<Word>), static_cast<unsigned>(parts * to));
-  launch_chained(stream, "divide_rows", divide_rows<Word>, {grid, rns_threads}, a);
+  finish_division(
+      stream, tables.of(stream, division.to).ntt, by.conversion, 0, to, parts, batch,
+      coefficients.data(),
+      {in, added.data(), division.from.size(), static_cast<std::uint32_t>(to),
+       static_cast<std::uint32_t>(added.size() / (to * row)), g, by.factors.data(), by.from.data()},
+      out);
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                    \

@@ -37,6 +37,13 @@ void inner_product_sets(const Stream& stream, const CudaRnsTables<Word>& tables,
                         const CudaRnsSwitchKey<Word>& key, const InnerProduct& product,
                         std::size_t batch, const Word* digits, const InnerAddend<Word>& added,
                         Word* out);
+/// The end of a division: rows `limbs` from 0 on of each part, which `table` of the conversions
+/// converts from `coefficients`.
+template <class Word>
+void finish_division(const Stream& stream, const NttLimbs<Word>& limbs,
+                     const Conversions<Word>& conversions, std::size_t table, std::size_t rows,
+                     std::size_t parts, std::size_t batch, Word* coefficients,
+                     const NttDivision<Word>& division, Word* out);
 template <class Word>
 void divide_sets(const Stream& stream, const CudaRnsTables<Word>& tables, const Division& division,
                  std::size_t parts, std::size_t batch, const Word* in, std::span<const Word> added,

@@ -6,7 +6,7 @@
 #include "backend/cuda/dispatch/elementwise.h"
 #include "backend/cuda/dispatch/rns.h"
 #include "backend/cuda/kernels/convert_int8.cuh"
-#include "backend/cuda/kernels/rns_sets.cuh"
+#include "backend/cuda/kernels/ntt_ends.cuh"
 #include "backend/cuda/tuning/rns.h"
 
 namespace whorl::backend::cuda {
@@ -26,9 +26,10 @@ class ConversionPacker {
     if (sizeof(Word) == 4 && size >= tuning::least_small_byte_limbs && size <= int8_limbs)
       byte_factors_.resize(count * targets * int8_stride(int8_slots(size)));
   }
-  /// `scales`: of the source residues, one each, or none.
+  /// What is converted is multiplied by `scales`, of the source residues, and what comes out by
+  /// `target_scales`; one each, or none.
   void set(std::size_t number, const ring::BaseConversion<Word>& conversion,
-           std::span<const Word> scales = {}) {
+           std::span<const Word> scales = {}, std::span<const Word> target_scales = {}) {
     const std::size_t limbs = conversion.from().size();
     largest_ = std::max(largest_, conversion.largest());
     for (std::size_t l = 0; l < limbs; ++l) {
@@ -39,19 +40,24 @@ class ConversionPacker {
     }
     for (std::size_t k = 0; k < conversion.to().size(); ++k) {
       Word* const row = factors_.data() + (number * targets_ + k) * stride_;
+      const math::Modulus<Word>& p = conversion.to()[k];
       const std::span<const Word> from = conversion.factors(k);
-      std::copy_n(from.data(), limbs, row);
-      row[size_] = from[limbs];
-      row[size_ + 1] = conversion.to()[k].value();
-      row[size_ + 2] = math::Montgomery<Word>(conversion.to()[k]).inverse();
-      set_bytes(number * targets_ + k, conversion.to()[k], {row, size_ + 1});
+      const auto factor = [&](std::size_t i) {
+        return target_scales.empty() ? from[i] : p.mul(from[i], target_scales[k]);
+      };
+      for (std::size_t l = 0; l < limbs; ++l) row[l] = factor(l);
+      row[size_] = factor(limbs);
+      row[size_ + 1] = p.value();
+      row[size_ + 2] = math::Montgomery<Word>(p).inverse();
+      set_bytes(number * targets_ + k, p, {row, size_ + 1});
     }
   }
   /// One conversion alone.
   static Conversions<Word> upload(const Stream& stream, const ring::BaseConversion<Word>& rule,
-                                  std::span<const Word> scales = {}) {
+                                  std::span<const Word> scales = {},
+                                  std::span<const Word> target_scales = {}) {
     ConversionPacker packer(1, static_cast<unsigned>(rule.from().size()), rule.to().size());
-    packer.set(0, rule, scales);
+    packer.set(0, rule, scales, target_scales);
     return packer.upload(stream);
   }
   Conversions<Word> upload(const Stream& stream) const {
@@ -223,24 +229,26 @@ const SetDivision<Word>& CudaRnsTables<Word>::division(const Stream& stream,
     const ring::RnsPlan<Word>& plan = this->plan();
     const ring::Basis dropped = division.dropped(), taken = division.taken();
     const std::vector<math::Modulus<Word>> going = plan.moduli_of(dropped);
-    std::vector<Word> scales;
+    // With D the product of the primes that go and E that of those that come, a row x that stays
+    // becomes x·E/D - δ/D = (x - δ/E)·E/D, and one that comes (0 - δ)/D.
+    std::vector<Word> scales, target_scales;
     for (const math::Modulus<Word>& q : going) scales.push_back(product_of(plan, taken, q));
-    SetDivision<Word> out;
-    out.conversion = ConversionPacker<Word>::upload(
-        stream, ring::BaseConversion<Word>(going, plan.moduli_of(division.to), division.t), scales);
-    std::vector<DivisionRow<Word>> rows;
-    std::vector<Twiddle<Word>> inverse_D;
+    std::vector<Twiddle<Word>> factors;
+    std::vector<std::uint32_t> from;
     for (const unsigned i : division.to.indices()) {
       const math::Modulus<Word>& q = plan.moduli()[i];
-      const Word by_D = q.inverse(product_of(plan, dropped, q));
       const bool stays = division.from.contains(i);
-      rows.push_back({factor_of(q, stays ? q.mul(by_D, product_of(plan, taken, q)) : Word{0}),
-                      factor_of(q, by_D), q.value(),
-                      stays ? division.from.rank(i) : DivisionRow<Word>::none});
-      inverse_D.push_back(factor_of(q, by_D));
+      const Word E = stays ? product_of(plan, taken, q) : Word{1};
+      target_scales.push_back(q.inverse(E));
+      factors.push_back(factor_of(q, q.mul(E, q.inverse(product_of(plan, dropped, q)))));
+      from.push_back(stays ? division.from.rank(i) : NttDivision<Word>::none);
     }
-    out.rows = stream.upload(rows.data(), rows.size());
-    out.inverse_D = stream.upload(inverse_D.data(), inverse_D.size());
+    SetDivision<Word> out;
+    out.conversion = ConversionPacker<Word>::upload(
+        stream, ring::BaseConversion<Word>(going, plan.moduli_of(division.to), division.t), scales,
+        target_scales);
+    out.factors = stream.upload(factors.data(), factors.size());
+    out.from = stream.upload(from.data(), from.size());
     return out;
   });
 }

@@ -34,9 +34,11 @@ struct NttConversion {
 /// A result y becomes (x - y)·factor; to the first `added_parts` parts `added` is added, at X^g.
 template <class Word>
 struct NttDivision {
+  static constexpr std::uint32_t none = ~0u;
   const Word *x, *added;  ///< parts of x_stride and added_stride rows
   std::uint32_t x_stride, added_stride, added_parts, g;
   const Twiddle<Word>* factors;  ///< of each row of a part, and their Shoup companions
+  const std::uint32_t* from;     ///< each row's in x, or none: 0 is there; null: the same rows
 };
 
 /// What pass 0 of a transform modulo limb.q begins with: the row `in`, at the transform's place,
@@ -76,7 +78,7 @@ __device__ __forceinline__ void copy_own(const Unit<shape, Word>& unit, const Wo
                          Place<dense, Word>{to + first});
 }
 
-/// The places of one transform in what a division reads and writes; `added` may be null.
+/// The places of one transform in what a division reads and writes; `x` and `added` may be null.
 template <class Word>
 struct DivisionPlace {
   Twiddle<Word> factor;
@@ -95,7 +97,7 @@ __device__ __forceinline__ void fetch_early(const Unit<shape, Word>& unit,
   for (std::uint32_t i = 0; i < local; i += line << shape.log_threads) {
     const std::uint32_t at = first + i + unit.t * line;
     if (i + unit.t * line >= local) break;
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(place.x + at));
+    if (place.x != nullptr) asm volatile("prefetch.global.L2 [%0];" ::"l"(place.x + at));
     if (place.added != nullptr) asm volatile("prefetch.global.L2 [%0];" ::"l"(place.added + at));
   }
 }
@@ -117,11 +119,11 @@ __device__ __forceinline__ void store_divided(const Word (&values)[1 << shape.sp
   const Place<shape.padding, const Word> results{unit.shared};
 #pragma unroll
   for (int i = 0; i < all; i += together) {
-    Word y[together], from[together], sum[together] = {};
+    Word y[together], from[together] = {}, sum[together] = {};
 #pragma unroll
     for (int k = 0; k < together; k += width) {
       const std::uint32_t at = first + ((i + k) << shape.log_threads);
-      load_run<width>(from + k, place.x + at);
+      if (place.x != nullptr) load_run<width>(from + k, place.x + at);
       if (place.added == nullptr) continue;
       if (place.g == 1) {
         load_run<width>(sum + k, place.added + at);

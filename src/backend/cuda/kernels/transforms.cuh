@@ -118,8 +118,10 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     };
     const auto division = [&]() -> DivisionPlace<Word> {
       const NttDivision<Word>& by = arguments.division;
+      const std::uint32_t from = by.from != nullptr ? __ldg(by.from + row) : row;
       return {
-          load_twiddle(by.factors + row), by.x + place(at.part * by.x_stride + row),
+          load_twiddle(by.factors + row),
+          from != by.none ? by.x + place(at.part * by.x_stride + from) : nullptr,
           at.part < by.added_parts ? by.added + place(at.part * by.added_stride + row) : nullptr,
           by.g, out};
     };
