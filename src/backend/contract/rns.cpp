@@ -305,6 +305,99 @@ void RnsOps<Word>::run_inner_products(std::span<const TurnedKey<Word>> terms, co
 }
 
 template <class Word>
+void RnsOps<Word>::sums_of_turned_products(const ring::KeyLayout& layout, const Tables& tables,
+                                           const ring::Basis& basis, const SumLayout& sums,
+                                           std::span<const TurnedProduct<Word>> terms, Input digits,
+                                           const ScaledTerm<Word>& added, bool onto,
+                                           Output out) const {
+  const std::string what = "sums_of_turned_products";
+  this->check(digits, out);
+  this->check_owner("RNS tables", tables);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  plan.check_layout(what.c_str(), layout);
+  check_part(what.c_str(), basis, "the keys' chain", layout.chain);
+  if (sums.parts != 2 || sums.sums == 0 || sums.batched > sums.sums || terms.empty())
+    throw ShapeError(
+        what + ": " + std::to_string(sums.sums) + " sums of " + std::to_string(sums.parts) +
+        " parts, of which " + std::to_string(sums.batched) + " lie as a batch, have " +
+        std::to_string(terms.size()) + " terms; there must be a sum of 2 parts, and a term");
+  InnerProduct product{basis | layout.special, {}, 1};
+  for (unsigned d = 0; d < layout.digits.size(); ++d)
+    if (!(layout.digits[d] & basis).empty()) product.digits.push_back(d);
+  const std::size_t rows = product.rows.size(), N = plan.N();
+  const std::size_t batch = batch_of(what.c_str(), out.size, sums.sums * 2 * rows, plan.N());
+  bool switches = false;
+  for (const TurnedProduct<Word>& term : terms) {
+    const auto number = std::to_string(&term - terms.data());
+    if (term.key) {
+      switches = true;
+      product_of(what.c_str(), *term.key, tables, basis, term.g);
+      if (!(term.key->layout() == layout))
+        throw ParameterError(what + ": term " + number + " has a key of another layout");
+    } else if (term.g != 1) {
+      throw ParameterError(what + ": term " + number + " has g = " + std::to_string(term.g) +
+                           " and no key");
+    }
+    std::vector<bool> has(sums.sums);
+    for (const auto& factor : term.factors) {
+      this->check(factor.m);
+      if (factor.sum >= sums.sums || has[factor.sum])
+        throw ShapeError(what + ": term " + number + " has a factor for sum " +
+                         std::to_string(factor.sum) + "; there are " + std::to_string(sums.sums) +
+                         ", with a factor each");
+      has[factor.sum] = true;
+      plan.check_basis(what.c_str(), factor.over);
+      check_part(what.c_str(), product.rows, "a factor's", factor.over);
+      if (factor.m.size != factor.over.size() * N)
+        check_rows("sums_of_turned_products: m", factor.m.size, factor.over.size(), batch,
+                   plan.N());
+      check_apart("sums_of_turned_products: m", factor.m, out);
+    }
+  }
+  if (switches)
+    check_rows("sums_of_turned_products: digits", digits.size, product.digits.size() * rows, batch,
+               plan.N());
+  check_apart("sums_of_turned_products: digits", digits, out);
+  if (added.g != 1)
+    throw ParameterError(what + ": what is added has g = " + std::to_string(added.g) +
+                         "; it must be 1, since every term has its own");
+  check_rows("sums_of_turned_products: what is added", added.x.size, 2 * added.over.size(), batch,
+             plan.N());
+  const CheckedScaling<Word> addend =
+      checked(what.c_str(), tables, product.rows, 2, batch, added, out);
+  if (batch)
+    run_turned_products(terms, tables, product, sums, batch, digits.data, addend, onto, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::run_turned_products(std::span<const TurnedProduct<Word>> terms,
+                                       const Tables& tables, const InnerProduct& product,
+                                       const SumLayout& sums, std::size_t batch, const Word* digits,
+                                       const CheckedScaling<Word>& added, bool onto,
+                                       Word* out) const {
+  const std::size_t N = tables.plan().N(), part = product.rows.size() * batch * N;
+  auto turned = this->queue().template allocate<Word>(2 * part);
+  InnerProduct each = product;
+  CheckedScaling<Word> addend = added;
+  bool begun = onto;
+  for (const TurnedProduct<Word>& term : terms) {
+    Word* const y = turned.slice().data;
+    each.g = addend.g = term.g;
+    if (term.key)
+      run_inner_product_with(*term.key, tables, each, batch, digits, 1, addend, false, y);
+    else
+      run_combination(tables, product.rows, 2, batch, std::span(&addend, 1), {}, false, y);
+    std::vector<CheckedProduct<Word>> products;
+    for (const auto& factor : term.factors)
+      products.push_back({y, factor.m.data, factor.over, 1, factor.sum,
+                          batch != 1 && factor.m.size == factor.over.size() * N});
+    if (products.empty() && begun) continue;
+    run_products(tables, product.rows, sums, batch, products, begun, out);
+    begun = true;
+  }
+}
+
+template <class Word>
 void RnsOps<Word>::sum_of_inner_products(std::span<const TurnedKey<Word>> terms,
                                          const Tables& tables, const ring::Basis& basis,
                                          Input digits, Input added, std::size_t first, bool onto,

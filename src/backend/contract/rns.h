@@ -96,6 +96,21 @@ struct TurnedKey {
   std::uint32_t g = 1;
 };
 
+/// A term of RnsOps::sums_of_turned_products: a ciphertext at X^g under its own secret, times
+/// plaintexts. `over` includes the rows; its other rows are not read. m has (rows of `over`, B, N)
+/// or (rows of `over`, 1, N): then one m is multiplied by every polynomial of the batch.
+template <class Word>
+struct TurnedProduct {
+  struct Factor {
+    Slice<const Word> m;
+    ring::Basis over;
+    std::uint32_t sum = 0;  ///< the number of the sum that it belongs to; one factor a sum
+  };
+  const RnsSwitchKey<Word>* key = nullptr;  ///< of g; null for g = 1: nothing is switched
+  std::uint32_t g = 1;
+  std::vector<Factor> factors;
+};
+
 /// Where sums of products lie: some one after another, (parts, rows, B, N) each, and behind them
 /// the last `batched` of them as one batch, (parts, rows, batched, B, N).
 struct SumLayout {
@@ -229,6 +244,19 @@ class RnsOps : public Family {
   /// How many terms to pass in one call, with their keys on the device, of sum_of_inner_products
   /// too. It is 1 if the device makes them one by one.
   virtual std::size_t inner_products_at_once() const { return 1; }
+  /// out, over `basis` and the special primes of `layout`, which lies as `sums` of two parts says:
+  /// each the sum of y_i·m over the terms that have a factor m for it, where y_i is
+  /// inner_product(key_i, tables, basis, digits, added at X^(g_i)), and what is added alone for a
+  /// term without a key. `added` has two parts, of which a key uses the first, and g = 1. All keys
+  /// have `layout`; digits may be empty if there is none. With `onto` the sums are added to the
+  /// contents of `out`.
+  void sums_of_turned_products(const ring::KeyLayout& layout, const Tables& tables,
+                               const ring::Basis& basis, const SumLayout& sums,
+                               std::span<const TurnedProduct<Word>> terms, Input digits,
+                               const ScaledTerm<Word>& added, bool onto, Output out) const;
+  /// How many sums to pass in one call. It is 0 if the device fuses nothing: then it is better to
+  /// keep each y_i for all sums.
+  virtual std::size_t turned_sums_at_once() const { return 0; }
   /// Of several polynomials, each at an X^g of its own, to one sum. digits (D, rows, T, B, N) of T
   /// arrays, added (rows, T, B, N) or empty, out (2, rows, B, N). Term i takes array first + i:
   /// out = sum_i (inner_product(key_i, tables, basis, g_i, digits of it) + (added of it at X^(g_i),
@@ -327,6 +355,12 @@ class RnsOps : public Family {
                                          std::size_t batch, std::size_t of, std::size_t first,
                                          const Word* digits, const Word* added, bool onto,
                                          Word* out) const = 0;
+  /// `product` is what all keys have in common, without g; `added` has two parts and g = 1. This
+  /// body makes each y and multiplies it. A device may override it with a fused one.
+  virtual void run_turned_products(std::span<const TurnedProduct<Word>> terms, const Tables& tables,
+                                   const InnerProduct& product, const SumLayout& sums,
+                                   std::size_t batch, const Word* digits,
+                                   const CheckedScaling<Word>& added, bool onto, Word* out) const;
   struct WeightedTerm {
     const Key* key;
     std::uint32_t g;

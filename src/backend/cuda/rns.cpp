@@ -1,6 +1,7 @@
 // Arrays over RNS bases on a GPU.
 #include "backend/cuda/dispatch/rns.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -87,6 +88,31 @@ class CudaRns final : public RnsOps<Word> {
     const Aligned<Word> to(stream_, out, terms.size() * 2 * part);
     cuda::inner_products<Word>(stream_, own(tables), terms, product, batch, from.data(), parts,
                                term ? &*term : nullptr, to.data());
+    to.write_back();
+  }
+  std::size_t turned_sums_at_once() const override { return turned_sums_a_launch; }
+  void run_turned_products(std::span<const TurnedProduct<Word>> terms, const Tables& tables,
+                           const InnerProduct& product, const SumLayout& sums, std::size_t batch,
+                           const Word* digits, const CheckedScaling<Word>& added, bool onto,
+                           Word* out) const override {
+    const std::size_t part = words(tables, product.rows, batch);
+    std::vector<TurnedProduct<Word>> all(terms.begin(), terms.end());
+    std::vector<Aligned<const Word>> kept;
+    std::size_t count = 2;
+    for (const auto& term : all) count += term.factors.size();
+    kept.reserve(count);
+    const bool switches = std::ranges::any_of(all, [](auto& term) { return term.key; });
+    const auto aligned = [&](const Word* from, std::size_t size) {
+      return kept.emplace_back(stream_, from, size).data();
+    };
+    for (auto& term : all)
+      for (auto& factor : term.factors) factor.m.data = aligned(factor.m.data, factor.m.size);
+    CheckedScaling<Word> addend = added;
+    addend.x = aligned(added.x, 2 * words(tables, added.over, batch));
+    const Word* const from = switches ? aligned(digits, product.digits.size() * part) : nullptr;
+    const Aligned<Word> to(stream_, out, sums.sums * 2 * part);
+    cuda::sums_of_turned_products<Word>(stream_, own(tables), all, product, sums, batch, from,
+                                        addend, onto, to.data());
     to.write_back();
   }
   void run_sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,

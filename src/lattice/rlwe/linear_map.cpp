@@ -310,6 +310,58 @@ struct Typed<Word>::HoistedSteps {
     }
     return out;
   }
+  /// All sums over the baby steps, of x times plaintexts, which lie as the layout says. `products`
+  /// has for each sum its pairs of a baby step's number and a plaintext. Nothing else is kept.
+  Buffer sums_over_babies(std::span<const std::uint32_t> gs, const View& x, const Keys& keys,
+                          std::span<const std::vector<std::pair<std::size_t, Held>>> products,
+                          const backend::SumLayout& lie) const {
+    Buffer out = site.polynomials(lie.sums * 2 * rows.size()), digits;
+    if (std::ranges::any_of(gs, [](std::uint32_t g) { return g > 1; }))
+      digits = of.digits_of(site, basis, layout, x.parts(1, 1));
+    std::vector<backend::TurnedProduct<Word>> terms;
+    std::vector<std::shared_ptr<const PreparedKey>> with;
+    std::vector<View> views;
+    bool begun = false;
+    const auto finish = [&] {
+      site.rns().sums_of_turned_products(layout, site.tables, basis, lie, terms,
+                                         std::as_const(digits).slice(), {x.all, basis, P}, begun,
+                                         out.slice());
+      begun = true;
+      terms.clear();
+      with.clear();
+      views.clear();
+    };
+    const auto wait_for = [&](std::size_t baby) {
+      backend::TurnedProduct<Word> term;
+      std::shared_ptr<const PreparedKey> key;
+      std::vector<View> its;
+      for (std::size_t sum = 0; sum < products.size(); ++sum)
+        for (const auto& [of_baby, plain] : products[sum]) {
+          if (of_baby != baby) continue;
+          its.push_back(of.view(*plain, site));
+          term.factors.push_back(
+              {its.back().all, plain->shape.basis, static_cast<std::uint32_t>(sum)});
+        }
+      if (its.empty()) return;
+      term.g = gs[baby];
+      if (term.g > 1) key = key_on(site, keys.get(term.g, 1));
+      term.key = key.get();
+      terms.push_back(std::move(term));
+      with.push_back(std::move(key));
+      std::ranges::move(its, std::back_inserter(views));
+    };
+    for (std::size_t baby = 0; baby < gs.size(); ++baby) {
+      try {
+        wait_for(baby);
+      } catch (const OutOfMemoryError&) {
+        if (terms.empty()) throw;
+        finish();
+        wait_for(baby);
+      }
+    }
+    finish();
+    return out;
+  }
   /// sum_i sums_i(X^(g_i)) under s, added to `to`, of sums (2, rows, gs, B, N). Only the parts that
   /// the secret multiplies are divided and taken apart again, all at once.
   void giant_steps(std::span<const std::uint32_t> gs, ConstSlice sums, const Keys& keys,
@@ -438,23 +490,27 @@ std::vector<Array> Typed<Word>::linear_maps(const Array& a, std::span<const Line
     for (std::size_t m = 0; m < maps.size(); ++m)
       outs.push_back(draft({2, to, count, Form::evaluation}, pieces));
     const Pieces& cut = outs[0]->pieces;
-    std::vector<std::vector<std::vector<Held>>> plains(maps.size());
+    std::vector<std::vector<std::vector<std::pair<std::size_t, Held>>>> products(maps.size());
     for (std::size_t m = 0; m < maps.size(); ++m)
       for (const auto& each : sums[m].each) {
-        plains[m].emplace_back();
+        products[m].emplace_back();
         for (const Product& term : each)
-          plains[m].back().push_back(aligned(term.plain, cut, count));
+          products[m].back().emplace_back(term.baby, aligned(term.plain, cut, count));
       }
     const auto one = [&](const Site& site, const View& operand) {
       Buffer keep;
       const View x = spread(site, operand, keep);
       const HoistedSteps steps{
           *this, site, *layout, a.basis(), rows, t, product_modulo(layout->special, rows)};
-      typename HoistedSteps::Babies turned = steps.baby_steps(babies, x, keys);
+      // A few sums are made in one go; for more, or several maps, the images are kept.
+      const bool in_one_go =
+          maps.size() == 1 && sums[0].each.size() <= site.rns().turned_sums_at_once();
+      typename HoistedSteps::Babies turned;
+      if (!in_one_go) turned = steps.baby_steps(babies, x, keys);
       for (std::size_t m = 0; m < maps.size(); ++m) {
         // The first sum lies by itself, what the giant steps turn is added to it. Sums of some
         // steps are made at once: the baby steps are read once for them.
-        const auto& each = sums[m].each;
+        const auto& each = products[m];
         const std::span<const std::uint32_t> gs = sums[m].gs;
         const std::size_t at_once = std::min(most_at_once, site.rns().inner_products_at_once());
         Buffer first;
@@ -463,11 +519,15 @@ std::vector<Array> Typed<Word>::linear_maps(const Array& a, std::span<const Line
           const std::size_t alone = begin == 0;
           end = std::min(each.size(), begin + at_once + alone);
           Sum made{*this, site, rows, 2, end - begin, end - begin - alone};
-          for (std::size_t i = begin; i < end; ++i)
-            for (std::size_t k = 0; k < each[i].size(); ++k)
-              made.add(2, turned.each[each[i][k].baby], 1, *plains[m][i][k],
-                       static_cast<std::uint32_t>(i - begin));
-          made.finish();
+          if (in_one_go) {
+            made.buffer =
+                steps.sums_over_babies(babies, x, keys, each, {made.sums, 2, made.batched});
+          } else {
+            for (std::size_t i = begin; i < end; ++i)
+              for (const auto& [baby, plain] : each[i])
+                made.add(2, turned.each[baby], 1, *plain, static_cast<std::uint32_t>(i - begin));
+            made.finish();
+          }
           if (m + 1 == maps.size() && end == each.size()) turned = {};
           const Slice lies = made.buffer.slice();
           if (alone) sum = lies.part(0, 2 * steps.part());

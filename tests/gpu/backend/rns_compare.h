@@ -192,6 +192,42 @@ void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& pla
       on.ops.inner_products(terms, *on.tables, basis, from.slice(), added, out.slice());
       return get(on.queue, out);
     });
+  // The same images and the array itself, times plaintexts, in some sums.
+  const ring::Basis wide = to | random_part(plan.all(), random);
+  const auto halves = random_rows(plan, basis, 2, batch, random),
+             m = random_rows(plan, wide, 1, batch, random);
+  const backend::SumLayout lie{1 + random.below(5), 2, 0};
+  const backend::SumLayout batched{lie.sums, 2, random.below(lie.sums + 1)};
+  auto old = random_rows(plan, to, batched.alone() * 2, batch, random);
+  const auto behind = random_rows(plan, to, 2, batched.batched * batch, random);
+  old.insert(old.end(), behind.begin(), behind.end());
+  std::vector<std::uint32_t> has;  // a bit for each sum, another for a plaintext of its own each
+  for (std::size_t i = 0; i <= gs.size(); ++i)
+    has.push_back(static_cast<std::uint32_t>(random.below(1u << (2 * lie.sums))));
+  for (const bool onto : {false, true})
+    both.same([&](const RnsOn<Word>& on) {
+      const auto first = on.ops.prepare_key(*on.tables, layout, rows.source()),
+                 second = on.ops.prepare_key(*on.tables, layout, others.source());
+      const auto in = put(on.queue, halves), from = put(on.queue, raised),
+                 plains = put(on.queue, m);
+      const auto all = plains.slice(), one = all.part(0, wide.size() * plan.N());
+      std::vector<backend::TurnedProduct<Word>> terms;
+      for (const std::uint32_t bits : has) {
+        backend::TurnedProduct<Word> term;
+        if (const std::size_t i = terms.size(); i > 0) {
+          term.key = (i % 2 ? second : first).get();
+          term.g = gs[i - 1];
+        }
+        for (std::uint32_t sum = 0; sum < lie.sums; ++sum)
+          if (bits >> sum & 1)
+            term.factors.push_back({bits >> (lie.sums + sum) & 1 ? all : one, wide, sum});
+        terms.push_back(std::move(term));
+      }
+      auto out = put(on.queue, old);
+      on.ops.sums_of_turned_products(layout, *on.tables, basis, batched, terms, from.slice(),
+                                     {in.slice(), basis, weights}, onto, out.slice());
+      return get(on.queue, out);
+    });
   // Arrays with a key each, to one sum.
   const std::size_t first = random.below(2), of = first + gs.size() + random.below(2);
   const auto many = random_rows(plan, to, digits, of * batch, random),

@@ -168,6 +168,15 @@ void inner_products(const Stream& stream, const CudaRnsTables<Word>& tables,
                     std::size_t batch, const Word* digits, std::size_t added_parts,
                     const CheckedScaling<Word>* added, Word* out);
 /// `added`: null, or as in the contract. In rns_sets.cu.
+/// `added` has two parts.
+template <class Word>
+void sums_of_turned_products(const Stream& stream, const CudaRnsTables<Word>& tables,
+                             std::span<const TurnedProduct<Word>> terms,
+                             const InnerProduct& product, const SumLayout& layout,
+                             std::size_t batch, const Word* digits,
+                             const CheckedScaling<Word>& added, bool onto, Word* out);
+/// How many sums one launch of it makes.
+inline constexpr std::size_t turned_sums_a_launch = 4;
 template <class Word>
 void sum_of_inner_products(const Stream& stream, const CudaRnsTables<Word>& tables,
                            std::span<const TurnedKey<Word>> terms, const InnerProduct& product,

@@ -29,8 +29,6 @@ void coefficients_of(const Stream& stream, const CudaRnsTables<Word>& tables,
   }
 }
 
-std::uint32_t log2_of(std::uint32_t N) { return static_cast<std::uint32_t>(std::bit_width(N) - 1); }
-
 /// How many limbs the first digit has less than the largest, if the digits are `from` in sequence
 /// and all others but the last are as large, and the rows of `to` begin with those of `from`.
 /// Nothing if there is no row to convert to.
@@ -107,29 +105,6 @@ void extend_sets(const Stream& stream, const CudaRnsTables<Word>& tables,
 }
 
 namespace {
-
-/// Sets sizes of inner products, and which rows and digits of a key they use; returns the
-/// ciphertexts for which a block reads the key's values.
-template <class Word, class Arguments>
-unsigned set_places(const CudaRnsTables<Word>& tables, const ring::Basis& key_rows,
-                    const InnerProduct& product, std::size_t batch, Arguments& a) {
-  const unsigned group = batch >= 3 ? 4 : static_cast<unsigned>(batch);
-  a.moduli = tables.moduli.data();
-  a.count = static_cast<std::uint32_t>(product.digits.size());
-  a.row_count = product.rows.size();
-  a.key_limbs = key_rows.size();
-  a.log_N = log2_of(tables.plan().N());
-  a.batch = static_cast<std::uint32_t>(batch);
-  a.batch_groups = (a.batch + group - 1) / group;
-  std::size_t row = 0;
-  for (const unsigned i : product.rows.indices()) {
-    a.limb[row] = static_cast<std::uint8_t>(i);
-    a.key_row[row++] = static_cast<std::uint8_t>(key_rows.rank(i));
-  }
-  for (std::size_t d = 0; d < product.digits.size(); ++d)
-    a.digit[d] = static_cast<std::uint8_t>(product.digits[d]);
-  return group;
-}
 
 /// Sets what an inner product has apart from its key and its g.
 template <class Word>

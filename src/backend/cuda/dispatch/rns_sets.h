@@ -1,6 +1,7 @@
 // The RNS operations of rns.h for any bases. They take more launches.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,6 +28,29 @@ InnerAddend<Word> inner_addend(const ring::RnsPlan<Word>& plan, const InnerProdu
     out.weights[row++] = {w, plan.moduli()[i].shoup(w)};
   });
   return out;
+}
+
+/// Sets sizes of inner products, and which rows and digits of a key they use; returns the
+/// ciphertexts for which a block reads the key's values.
+template <class Word, class Arguments>
+unsigned set_places(const CudaRnsTables<Word>& tables, const ring::Basis& key_rows,
+                    const InnerProduct& product, std::size_t batch, Arguments& a) {
+  const unsigned group = batch >= 3 ? 4 : static_cast<unsigned>(batch);
+  a.moduli = tables.moduli.data();
+  a.count = static_cast<std::uint32_t>(product.digits.size());
+  a.row_count = product.rows.size();
+  a.key_limbs = key_rows.size();
+  a.log_N = static_cast<std::uint32_t>(std::bit_width(tables.plan().N()) - 1);
+  a.batch = static_cast<std::uint32_t>(batch);
+  a.batch_groups = (a.batch + group - 1) / group;
+  std::size_t row = 0;
+  for (const unsigned i : product.rows.indices()) {
+    a.limb[row] = static_cast<std::uint8_t>(i);
+    a.key_row[row++] = static_cast<std::uint8_t>(key_rows.rank(i));
+  }
+  for (std::size_t d = 0; d < product.digits.size(); ++d)
+    a.digit[d] = static_cast<std::uint8_t>(product.digits[d]);
+  return group;
 }
 
 template <class Word>

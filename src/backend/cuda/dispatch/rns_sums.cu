@@ -50,13 +50,8 @@ void launch_products(const Stream& stream, const CudaRnsTables<Word>& tables,
   a.sum_count = static_cast<std::uint32_t>(count);
   a.log_N = log2_of(tables.plan().N());
   a.batch = static_cast<std::uint32_t>(batch);
-  for (std::size_t s = 0; s < count; ++s) {
-    const std::size_t sum = first_sum + s, rows = basis.size(), N = tables.plan().N();
-    const auto at = [&](std::size_t of_part, std::size_t row) {
-      return layout.at(sum, of_part, row, rows, batch) * N;
-    };
-    a.to[s] = {out + at(part, 0), at(0, 1) - at(0, 0), at(1, 0) - at(0, 0)};
-  }
+  for (std::size_t s = 0; s < count; ++s)
+    a.to[s] = place_of(layout, first_sum + s, part, basis.size(), batch, tables.plan().N(), out);
   std::size_t row = 0;
   basis.for_each([&](unsigned i) { a.prime[row++] = static_cast<std::uint8_t>(i); });
   const dim3 grid(pieces(tables.plan().N(), rns_width<Word>) * a.batch,

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/contract/rns.h"
 #include "backend/cuda/kernels/rns.cuh"
 
 namespace whorl::backend::cuda {
@@ -37,22 +38,39 @@ __device__ __forceinline__ RnsVector<Word> load_turned(const Word* row, std::siz
   return *reinterpret_cast<const Vector*>(row + in_row);
 }
 
+/// What a term is multiplied by in a sum.
+template <class Word>
+struct SumFactor {
+  const Word* m;  ///< (rows of `over`, batch or 1, N); null: the sum has no such term
+  PrimeSet over;
+  std::uint32_t batch;
+};
+/// Where a sum lies.
+template <class Word>
+struct SumPlace {
+  Word* first;            ///< the first row of the first part
+  std::size_t row, part;  ///< words from one to the next
+};
+
+/// From part number `part` on.
+template <class Word>
+SumPlace<Word> place_of(const SumLayout& layout, std::size_t sum, std::size_t part,
+                        std::size_t rows, std::size_t batch, std::size_t N, Word* out) {
+  const auto at = [&](std::size_t of_part, std::size_t row) {
+    return layout.at(sum, of_part, row, rows, batch) * N;
+  };
+  return {out + at(part, 0), at(0, 1) - at(0, 0), at(1, 0) - at(0, 0)};
+}
+
 template <class Word, unsigned sums>
 struct ProductSumArguments {
-  struct Factor {
-    const Word* m;  ///< (rows of `over`, batch or 1, N); null: the sum has no such term
-    PrimeSet over;
-    std::uint32_t batch;
-  };
+  using Factor = SumFactor<Word>;
   struct Term {
     const Word* x;  ///< the first part, (rows, batch, N); the others `part` words on
     std::uint32_t g;
     Factor factor[sums];
   };
-  struct Place {
-    Word* first;            ///< the first row of the first part
-    std::size_t row, part;  ///< words from one to the next
-  };
+  using Place = SumPlace<Word>;
   Place to[sums];
   const RnsModulus<Word>* moduli;  ///< of all primes
   std::size_t part;                ///< words of a part of x

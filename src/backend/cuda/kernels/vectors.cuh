@@ -34,27 +34,30 @@ __device__ __forceinline__ void store_vector(Word* to, const RnsVector<Word>& x)
 /// A vector of the values that X -> X^g brings to places j …: an aligned block of 2^k values goes
 /// to an aligned block. (j's low bits are its exponent's high ones: they add multiples of N/2^(k-1)
 /// to e = 2·brv(j) + 1, and so to g·e modulo 2N.)
-template <class Word>
+template <class Word, unsigned width = rns_width<Word>>
 struct Gathered {
-  std::uint32_t block, place[rns_width<Word>];
+  using Vector = WordVector<Word, width>;
+  std::uint32_t block, place[width];
   __device__ __forceinline__ Gathered(std::uint32_t j, std::uint32_t log_N, std::uint32_t g) {
 #pragma unroll
-    for (unsigned k = 0; k < rns_width<Word>; ++k) {
+    for (unsigned k = 0; k < width; ++k) {
       const std::uint32_t from = automorphism_value(j + k, log_N, g);
-      block = from & ~(rns_width<Word> - 1);
-      place[k] = from & (rns_width<Word> - 1);
+      block = from & ~(width - 1);
+      place[k] = from & (width - 1);
     }
   }
-  __device__ __forceinline__ RnsVector<Word> operator()(const RnsVector<Word>& x) const {
-    RnsVector<Word> out;
+  __device__ __forceinline__ Vector operator()(const Vector& x) const {
+    Vector out;
 #pragma unroll
-    for (unsigned k = 0; k < rns_width<Word>; ++k) {
-      if constexpr (rns_width<Word> == 4) {
+    for (unsigned k = 0; k < width; ++k) {
+      if constexpr (width == 4) {
         const Word low = place[k] & 1 ? x.word[1] : x.word[0];
         const Word high = place[k] & 1 ? x.word[3] : x.word[2];
         out.word[k] = place[k] & 2 ? high : low;
-      } else {
+      } else if constexpr (width == 2) {
         out.word[k] = place[k] & 1 ? x.word[1] : x.word[0];
+      } else {
+        out.word[k] = x.word[0];
       }
     }
     return out;

@@ -1,0 +1,103 @@
+// Sums of a ciphertext's images times plaintexts: how they are cut into launches.
+#include <algorithm>
+#include <vector>
+
+#include "backend/cuda/dispatch/convert.h"
+#include "backend/cuda/dispatch/launch.cuh"
+#include "backend/cuda/dispatch/rns_sets.h"
+#include "backend/cuda/kernels/rns_turned.cuh"
+
+namespace whorl::backend::cuda {
+
+static_assert(turned_sums_a_launch == sums_together);
+
+namespace {
+
+/// Of four ciphertexts in two sums, or of two in four: the sums stay in registers.
+template <class Word>
+void launch_turned(const Stream& stream, TurnedSumArguments<Word>& a) {
+  const bool few = a.sum_count <= 2;
+  const unsigned group = a.batch >= 3 && few ? 4 : std::min(a.batch, 2u);
+  a.batch_groups = (a.batch + group - 1) / group;
+  const auto launch = [&]<unsigned in_group, unsigned sums>() {
+    const dim3 grid(
+        pieces(std::size_t{1} << a.log_N, turned_width<Word, in_group>) * a.batch_groups,
+        a.row_count);
+    launch_chained(stream, "sum_turned_products", sum_turned_products<Word, in_group, sums>,
+                   {grid, rns_threads}, a);
+  };
+  if (group == 4)
+    launch.template operator()<4, 2>();
+  else if (group == 2)
+    few ? launch.template operator()<2, 2>() : launch.template operator()<2, sums_together>();
+  else
+    few ? launch.template operator()<1, 2>() : launch.template operator()<1, sums_together>();
+}
+
+}  // namespace
+
+template <class Word>
+void sums_of_turned_products(const Stream& stream, const CudaRnsTables<Word>& tables,
+                             std::span<const TurnedProduct<Word>> terms,
+                             const InnerProduct& product, const SumLayout& layout,
+                             std::size_t batch, const Word* digits,
+                             const CheckedScaling<Word>& added, bool onto, Word* out) {
+  const CurrentGpu current(stream.gpu().ordinal);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  const std::size_t N = plan.N(), rows = product.rows.size();
+  TurnedSumArguments<Word> a = {};
+  const auto keyed = std::ranges::find_if(terms, [](auto& term) { return term.key != nullptr; });
+  set_places(tables, keyed == terms.end() ? product.rows : keyed->key->layout().rows(), product,
+             batch, a);
+  a.digits = digits;
+  a.x = added.x;
+  a.over = prime_set(added.over);
+  a.x_rows = added.over.size();
+  std::size_t row = 0;
+  product.rows.for_each([&](unsigned i) {  // R·w mod q
+    a.weights[row] =
+        plan.moduli()[i].reduce_wide(math::Wide<Word>{added.weights[row]} << math::word_bits<Word>);
+    ++row;
+  });
+  for (std::size_t sum = 0; sum < layout.sums; sum += sums_together) {
+    const std::size_t sums = std::min<std::size_t>(sums_together, layout.sums - sum);
+    a.sum_count = static_cast<std::uint32_t>(sums);
+    for (std::size_t s = 0; s < sums; ++s)
+      a.to[s] = place_of(layout, sum + s, 0, rows, batch, N, out);
+    bool begun = onto;
+    a.term_count = 0;
+    const auto flush = [&] {
+      a.onto = begun;
+      launch_turned(stream, a);
+      begun = true;
+      a.term_count = 0;
+    };
+    for (const TurnedProduct<Word>& each : terms) {
+      auto& term = a.terms[a.term_count];
+      term = {};
+      term.g = each.g;
+      if (each.key) term.key = static_cast<const CudaRnsSwitchKey<Word>*>(each.key)->values.data();
+      bool used = false;
+      for (const auto& factor : each.factors) {
+        if (factor.sum < sum || factor.sum >= sum + sums) continue;
+        used = true;
+        const bool one = factor.m.size == factor.over.size() * N;
+        term.factor[factor.sum - sum] = {factor.m.data, prime_set(factor.over),
+                                         one ? 1 : static_cast<std::uint32_t>(batch)};
+      }
+      if (used && ++a.term_count == tuning::turned_terms_a_launch) flush();
+    }
+    if (a.term_count > 0 || !begun) flush();
+  }
+}
+
+#define WHORL_INSTANTIATE(Word)                                                                    \
+  template void sums_of_turned_products(const Stream&, const CudaRnsTables<Word>&,                 \
+                                        std::span<const TurnedProduct<Word>>, const InnerProduct&, \
+                                        const SumLayout&, std::size_t, const Word*,                \
+                                        const CheckedScaling<Word>&, bool, Word*);
+WHORL_INSTANTIATE(std::uint32_t)
+WHORL_INSTANTIATE(std::uint64_t)
+#undef WHORL_INSTANTIATE
+
+}  // namespace whorl::backend::cuda
