@@ -319,10 +319,10 @@ Array BootstrapSteps::square(const Array& cosine) const {
 }
 
 Array BootstrapSteps::doubled(const Array& cosine) const {
-  const Array y = Access::relinearised_and_rescaled(server_, square(cosine));
+  const Array y = Access::twice_product_less_1(server_, cosine, cosine, true);
   CiphertextInfo info = y.info();
   info.scale = server_.parameters().scale(info.level);  // but for a double's rounding
-  return server_.with_bound(server_.add_scalar(Access::put(info, Access::residues(y)), -1), 1);
+  return server_.with_bound(Access::put(info, Access::residues(y)), 1);
 }
 
 Array BootstrapSteps::sine(const Array& angles) const {

@@ -88,10 +88,10 @@ class Evaluation {
     const auto doubled_less_1 = [&](const Array& a) {
       return Access::multiply_add(server_, a, 2, -1);
     };
-    // Twice a square, doubled before it is rounded: the error of T_2 is multiplied by up to n²/4 in
-    // T_n, for x near 0.
+    // Doubled before it is rounded: the error of T_2 is multiplied by up to n²/4 in T_n, for x near
+    // 0.
     const auto of_square = [&](const Array& a) {
-      return server_.add_scalar(server_.multiply(server_.add(a, a), a), -1);
+      return Access::twice_product_less_1(server_, a, a, false);
     };
     Array made = k % 2 == 0 && !products_.contains(k) ? of_square(power(k / 2))
                  : k % 2 == 0                         ? doubled_less_1(product(k))

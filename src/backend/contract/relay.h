@@ -114,8 +114,8 @@ class RelayRns : public RnsOps<Word> {
   }
   void run_tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
                   std::size_t b_parts, std::size_t batch, bool one_b, const Word* a, const Word* b,
-                  Word* out) const override {
-    behind_.run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a, b, out);
+                  const TensorEnd<Word>& end, Word* out) const override {
+    behind_.run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a, b, end, out);
   }
   void run_sum_of_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
                                  const InnerProduct& product, std::size_t batch, std::size_t of,

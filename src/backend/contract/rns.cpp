@@ -502,7 +502,8 @@ void RnsOps<Word>::divide(const Tables& tables, const ring::Basis& from, const r
 
 template <class Word>
 void RnsOps<Word>::tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
-                          Input a, std::size_t b_parts, Input b, Output out) const {
+                          Input a, std::size_t b_parts, Input b, const TensorEnd<Word>& end,
+                          Output out) const {
   this->check(a, b, out);
   this->check_owner("RNS tables", tables);
   const ring::RnsPlan<Word>& plan = tables.plan();
@@ -516,7 +517,12 @@ void RnsOps<Word>::tensor(const Tables& tables, const ring::Basis& basis, std::s
   const bool one_b = b.size < b_parts * limbs * batch * N;
   check_apart("tensor: a", a, out);
   check_apart("tensor: b", b, out);
-  if (batch) run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a.data, b.data, out.data);
+  std::vector<Word> constant;
+  if (!end.constant.empty())
+    constant = reduced("residues of a constant", tables, basis, end.constant);
+  if (batch)
+    run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a.data, b.data,
+               {end.doubled, constant}, out.data);
 }
 
 template <class Word>

@@ -176,6 +176,14 @@ struct Division {
   }
 };
 
+/// What is done to the parts of a product at last.
+template <class Word>
+struct TensorEnd {
+  bool doubled = false;
+  std::span<const Word> constant = {};  ///< modulo each prime, reduced or not; none: 0
+  bool empty() const { return !doubled && constant.empty(); }
+};
+
 /// All arrays are in evaluation form, except in `convert`. The rows of an array over a basis come
 /// in the order of the basis's indices. Outputs must not overlap inputs (ShapeError where an input
 /// word would be overwritten). In shapes, B is the size of the batch.
@@ -289,9 +297,13 @@ class RnsOps : public Family {
   }
   /// Ciphertexts as polynomials in the secret: a (m, basis, B, N), b (n, basis, B or 1, N),
   /// out (m + n - 1, basis, B, N): out_k = sum_i a_i·b_(k-i); one b is multiplied with every a.
-  /// `a` may be `b`.
+  /// `a` may be `b`. With an end, all is doubled, and a constant is added to part 0.
   void tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts, Input a,
-              std::size_t b_parts, Input b, Output out) const;
+              std::size_t b_parts, Input b, const TensorEnd<Word>& end, Output out) const;
+  void tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts, Input a,
+              std::size_t b_parts, Input b, Output out) const {
+    tensor(tables, basis, a_parts, a, b_parts, b, {}, out);
+  }
   /// out, which lies as `sums` says: each the sum of x_i(X^(g_i))·m_i over its terms; there is at
   /// least one term. With `onto` the sums are added to the contents of `out`. A device may read an
   /// x that several sums share once for some of them.
@@ -375,10 +387,10 @@ class RnsOps : public Family {
   virtual void run_division(const Tables& tables, const Division& division, std::size_t parts,
                             std::size_t batch, const Word* in, std::span<const Word> added,
                             std::uint32_t g, Word* out) const = 0;
-  /// `one_b`: b has a batch of 1.
+  /// `one_b`: b has a batch of 1. The end's constant is empty, or reduced.
   virtual void run_tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
                           std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
-                          const Word* b, Word* out) const = 0;
+                          const Word* b, const TensorEnd<Word>& end, Word* out) const = 0;
   virtual void run_products(const Tables& tables, const ring::Basis& basis, const SumLayout& sums,
                             std::size_t batch, std::span<const CheckedProduct<Word>> terms,
                             bool onto, Word* out) const = 0;

@@ -562,12 +562,12 @@ class CpuRns final : public RnsOps<Word> {
 
   void run_tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
                   std::size_t b_parts, std::size_t batch, bool one_b, const Word* a, const Word* b,
-                  Word* out) const override {
+                  const TensorEnd<Word>& end, Word* out) const override {
     const std::vector<math::Montgomery<Word>>& montgomery = own(tables).montgomery;
     const std::vector<unsigned> primes = basis.indices();
     const std::size_t limbs = primes.size(), N = tables.plan().N(), part = limbs * batch * N,
                       b_part = one_b ? limbs * N : part;
-    const bool past_caches = 3 * part * sizeof(Word) >= bytes_past_caches &&
+    const bool past_caches = end.empty() && 3 * part * sizeof(Word) >= bytes_past_caches &&
                              reinterpret_cast<std::uintptr_t>(out) % 64 == 0;
     each_row(limbs * batch, N, host_.on().workers_for(limbs * batch * N),
              [&](std::size_t i, std::size_t from, std::size_t count) {
@@ -578,7 +578,12 @@ class CpuRns final : public RnsOps<Word> {
                  const Word* const x[] = {a + first, a + part + first};
                  const Word* const y[] = {of_b, of_b + b_part};
                  Word* const to[] = {out + first, out + part + first, out + 2 * part + first};
-                 return rns_kernels<Word>().two_by_two(q, x, y, to, count, past_caches);
+                 rns_kernels<Word>().two_by_two(q, x, y, to, count, past_caches);
+                 if (!end.empty())
+                   for (Word* const each : to)
+                     end_tensor(tables.plan().moduli()[primes[i / batch]].value(), end, i / batch,
+                                each == to[0], {each, count});
+                 return;
                }
                std::vector<const Word*> x, y;
                each_stretch(count, [&](std::size_t at, std::size_t size) {
@@ -592,9 +597,23 @@ class CpuRns final : public RnsOps<Word> {
                      y.push_back(of_b + (k - j) * b_part + at);
                    }
                    rns_kernels<Word>().sum_of_products(q, x, y, out + k * part + offset, size);
+                   if (!end.empty())
+                     end_tensor(tables.plan().moduli()[primes[i / batch]].value(), end, i / batch,
+                                k == 0, {out + k * part + offset, size});
                  }
                });
              });
+  }
+
+  /// Words of part 0, or of another, of a product modulo q, whose row is `row`.
+  static void end_tensor(Word q, const TensorEnd<Word>& end, std::size_t row, bool first,
+                         std::span<Word> words) {
+    const auto once = [q](Word x) { return std::min<Word>(x, x - q); };
+    const Word constant = first && !end.constant.empty() ? end.constant[row] : 0;
+    if (end.doubled)
+      for (Word& x : words) x = once(once(x + x) + constant);
+    else
+      for (Word& x : words) x = once(x + constant);
   }
 
   void run_products(const Tables& tables, const ring::Basis& basis, const SumLayout& sums,

@@ -139,13 +139,13 @@ class CudaRns final : public RnsOps<Word> {
   }
   void run_tensor(const Tables& tables, const ring::Basis& basis, std::size_t a_parts,
                   std::size_t b_parts, std::size_t batch, bool one_b, const Word* a, const Word* b,
-                  Word* out) const override {
+                  const TensorEnd<Word>& end, Word* out) const override {
     const std::size_t part = words(tables, basis, batch);
     const Aligned<const Word> x(stream_, a, a_parts * part),
         y(stream_, b, b_parts * words(tables, basis, one_b ? 1 : batch));
     const Aligned<Word> to(stream_, out, (a_parts + b_parts - 1) * part);
     cuda::tensor(stream_, own(tables), basis, a_parts, b_parts, batch, one_b, x.data(), y.data(),
-                 to.data());
+                 end, to.data());
     to.write_back();
   }
 

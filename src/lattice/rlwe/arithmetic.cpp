@@ -313,11 +313,12 @@ Array Typed<Word>::extend(const Array& a, const ring::Basis& to, ring::Lift lift
 
 template <class Word>
 void Typed<Word>::multiply(const Site& site, const ring::Basis& basis, const View& a, ConstSlice b,
-                           unsigned b_parts, std::size_t b_count, Slice out) const {
+                           unsigned b_parts, std::size_t b_count,
+                           const backend::TensorEnd<Word>& end, Slice out) const {
   if (a.count >= b_count)
-    site.rns().tensor(site.tables, basis, a.shape.parts, a.all, b_parts, b, out);
+    site.rns().tensor(site.tables, basis, a.shape.parts, a.all, b_parts, b, end, out);
   else
-    site.rns().tensor(site.tables, basis, b_parts, b, a.shape.parts, a.all, out);
+    site.rns().tensor(site.tables, basis, b_parts, b, a.shape.parts, a.all, end, out);
 }
 
 template <class Word>
@@ -330,22 +331,26 @@ Array Typed<Word>::multiply_plain(const Array& a, const Array& m) const {
       shape,
       [&](const Site& site, Slice out, const View& x, const View& plain) {
         Buffer keep;
-        multiply(site, shape.basis, x, over(site, plain, shape.basis, keep), 1, plain.count, out);
+        multiply(site, shape.basis, x, over(site, plain, shape.basis, keep), 1, plain.count, {},
+                 out);
       },
       a, m);
 }
 
 template <class Word>
-Array Typed<Word>::tensor(const Array& a, const Array& b) const {
+Array Typed<Word>::tensor(const Array& a, const Array& b, bool doubled,
+                          std::span<const std::uint64_t> constant) const {
   this->check_evaluation("tensor", a);
   this->check_evaluation("tensor", b);
   this->check_basis("tensor", b.basis(), a.basis());
   const Shape shape{a.parts() + b.parts() - 1, a.basis(), this->common_count("tensor", a, b),
                     Form::evaluation};
+  std::vector<Word> residues;
+  if (!constant.empty()) residues = residues_of("tensor", a.basis(), constant);
   return make(
       shape,
       [&](const Site& site, Slice out, const View& x, const View& y) {
-        multiply(site, shape.basis, x, y.all, y.shape.parts, y.count, out);
+        multiply(site, shape.basis, x, y.all, y.shape.parts, y.count, {doubled, residues}, out);
       },
       a, b);
 }
@@ -375,9 +380,11 @@ Array Typed<Word>::tensor(const Array& a, const Array& b) const {
   template Array Typed<Word>::divide(const Array&, const ring::Basis&, std::uint64_t) const;      \
   template Array Typed<Word>::extend(const Array&, const ring::Basis&, ring::Lift) const;         \
   template void Typed<Word>::multiply(const Site&, const ring::Basis&, const View&, ConstSlice,   \
-                                      unsigned, std::size_t, Slice) const;                        \
+                                      unsigned, std::size_t, const backend::TensorEnd<Word>&,     \
+                                      Slice) const;                                               \
   template Array Typed<Word>::multiply_plain(const Array&, const Array&) const;                   \
-  template Array Typed<Word>::tensor(const Array&, const Array&) const;
+  template Array Typed<Word>::tensor(const Array&, const Array&, bool,                            \
+                                     std::span<const std::uint64_t>) const;
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

@@ -115,7 +115,11 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   virtual Array sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
                                 const ring::Basis& basis) const = 0;
   /// The product of ciphertexts as polynomials in the secret; both have one basis.
-  virtual Array tensor(const Array& a, const Array& b) const = 0;
+  Array tensor(const Array& a, const Array& b) const { return tensor(a, b, false, {}); }
+  /// Twice the product if it is `doubled`, plus a constant: a residue for each prime, in order, or
+  /// none.
+  virtual Array tensor(const Array& a, const Array& b, bool doubled,
+                       std::span<const std::uint64_t> constant) const = 0;
 
   // ---- key switching; divisions leave a multiple of t
 

@@ -51,7 +51,9 @@ class Typed final : public Evaluator {
   Array multiply_plain(const Array& a, const Array& m) const override;
   Array sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
                         const ring::Basis& basis) const override;
-  Array tensor(const Array& a, const Array& b) const override;
+  using Evaluator::tensor;
+  Array tensor(const Array& a, const Array& b, bool doubled,
+               std::span<const std::uint64_t> constant) const override;
 
   std::shared_ptr<const Key> prepare(const SwitchKeyData& data,
                                      std::shared_ptr<run::KeyBudget> budget) const override;
@@ -236,7 +238,8 @@ class Typed final : public Evaluator {
   Array scaled(const Array& a, const std::vector<Word>& each) const;
   /// Products of polynomials of the piece's count, or of which one is a single.
   void multiply(const Site& site, const ring::Basis& basis, const View& a, ConstSlice b,
-                unsigned b_parts, std::size_t b_count, Slice out) const;
+                unsigned b_parts, std::size_t b_count, const backend::TensorEnd<Word>& end,
+                Slice out) const;
 
   // ---- switching.cpp
 

@@ -44,6 +44,9 @@ Array Access::linear_combination(const Server& s, std::span<const Array> arrays,
 Array Access::relinearised_and_rescaled(const Server& s, const Array& a) {
   return s.state_->fleet->together([&] { return s.state_->relinearised_and_rescaled(a); });
 }
+Array Access::twice_product_less_1(const Server& s, const Array& a, const Array& b, bool by_scale) {
+  return s.state_->twice_product_less_1(a, b, by_scale);
+}
 Array Access::multiply_add(const Server& s, const Array& a, std::int64_t by, double value) {
   return s.state_->multiply_add(a, by, value);
 }

@@ -44,6 +44,10 @@ struct Access {
   static Array relinearised_and_rescaled(const Server& server, const Array& a);
   /// by·a + value, of two parts, in one pass.
   static Array multiply_add(const Server& server, const Array& a, std::int64_t by, double value);
+  /// 2·a·b - 1 of real numbers, relinearised and rescaled. The product is doubled before it is
+  /// rounded; `by_scale`: by halving its scale, on the levels of a bootstrap's doublings.
+  static Array twice_product_less_1(const Server& server, const Array& a, const Array& b,
+                                    bool by_scale);
 
   static const lattice::rlwe::Array& residues(const Array& a);
   static Array put(CiphertextInfo info, lattice::rlwe::Array residues);

@@ -228,6 +228,22 @@ Array Server::State::product(const Array& a, const Array& b, const Finish& finis
   });
 }
 
+Array Server::State::twice_product_less_1(const Array& a, const Array& b, bool by_scale) const {
+  check(a);
+  check(b);
+  check_counts(a.info_.count, b.info_.count, "ciphertexts");
+  const Account::Two product = account.multiply(a.info_, b.info_);
+  Info info = account.scale_integer(product.result, 2);
+  if (by_scale) info.scale /= 2;
+  info = account.add_plain(
+      info, {1, info.scale, account.bound_of(1, 1, Packing::real), 1, Packing::real});
+  const std::vector<std::uint64_t> less_1 = residues_of(-info.scale, info.level);
+  return fleet->together([&] {
+    const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
+    return relinearised_and_rescaled(put(info, evaluator->tensor(x, y, !by_scale, less_1)));
+  });
+}
+
 Array Server::State::relinearised_and_rescaled(const Array& a) const {
   const Info info = account.rescale(account.relinearise(a.info_));
   return put(

@@ -261,22 +261,25 @@ void divide(const Stream& stream, const CudaRnsTables<Word>& tables, const Divis
 template <class Word>
 void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
             std::size_t a_parts, std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
-            const Word* b, Word* out) {
+            const Word* b, const TensorEnd<Word>& end, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
   const unsigned limbs = basis.size();
   const std::size_t N = tables.plan().N(), row = batch * N, b_row = one_b ? N : row;
   const auto& moduli = basis.is_prefix() ? tables.moduli : tables.of(stream, basis).moduli;
-  const TensorArguments<Word> t = {a,
-                                   b,
-                                   out,
-                                   row,
-                                   limbs * row,
-                                   b_row,
-                                   limbs * b_row,
-                                   one_b ? N - 1 : ~std::size_t{0},
-                                   static_cast<std::uint32_t>(a_parts),
-                                   static_cast<std::uint32_t>(b_parts),
-                                   moduli.data()};
+  TensorArguments<Word> t = {a,
+                             b,
+                             out,
+                             row,
+                             limbs * row,
+                             b_row,
+                             limbs * b_row,
+                             one_b ? N - 1 : ~std::size_t{0},
+                             static_cast<std::uint32_t>(a_parts),
+                             static_cast<std::uint32_t>(b_parts),
+                             moduli.data(),
+                             end.doubled,
+                             {}};
+  std::ranges::copy(end.constant, t.constant);
   const dim3 grid(pieces(row, rns_width<Word>), limbs);
   const auto kernel = a_parts == 2 && b_parts == 2 ? multiply_pairs<Word> : multiply_parts<Word>;
   launch_chained(stream, "multiply_parts", kernel, {grid, rns_threads}, t);
@@ -302,7 +305,8 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring:
   template void divide(const Stream&, const CudaRnsTables<Word>&, const Division&, std::size_t,    \
                        std::size_t, const Word*, std::span<const Word>, std::uint32_t, Word*);     \
   template void tensor(const Stream&, const CudaRnsTables<Word>&, const ring::Basis&, std::size_t, \
-                       std::size_t, std::size_t, bool, const Word*, const Word*, Word*);
+                       std::size_t, std::size_t, bool, const Word*, const Word*,                   \
+                       const TensorEnd<Word>&, Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

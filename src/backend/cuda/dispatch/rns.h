@@ -191,7 +191,7 @@ void divide(const Stream& stream, const CudaRnsTables<Word>& tables, const Divis
 template <class Word>
 void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring::Basis& basis,
             std::size_t a_parts, std::size_t b_parts, std::size_t batch, bool one_b, const Word* a,
-            const Word* b, Word* out);
+            const Word* b, const TensorEnd<Word>& end, Word* out);
 // In rns_sums.cu.
 template <class Word>
 void sums_of_products(const Stream& stream, const CudaRnsTables<Word>& tables,

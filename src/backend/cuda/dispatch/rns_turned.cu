@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "backend/cuda/dispatch/convert.h"
 #include "backend/cuda/dispatch/launch.cuh"
 #include "backend/cuda/dispatch/rns_sets.h"
 #include "backend/cuda/kernels/rns_turned.cuh"
@@ -13,25 +12,31 @@ static_assert(turned_sums_a_launch == sums_together);
 
 namespace {
 
-/// Of four ciphertexts in two sums, or of two in four: the sums stay in registers.
 template <class Word>
 void launch_turned(const Stream& stream, TurnedSumArguments<Word>& a) {
-  const bool few = a.sum_count <= 2;
-  const unsigned group = a.batch >= 3 && few ? 4 : std::min(a.batch, 2u);
-  a.batch_groups = (a.batch + group - 1) / group;
-  const auto launch = [&]<unsigned in_group, unsigned sums>() {
-    const dim3 grid(
-        pieces(std::size_t{1} << a.log_N, turned_width<Word, in_group>) * a.batch_groups,
-        a.row_count);
-    launch_chained(stream, "sum_turned_products", sum_turned_products<Word, in_group, sums>,
-                   {grid, rns_threads}, a);
+  const auto launch = [&]<unsigned group, unsigned sums>() {
+    a.batch_groups = (a.batch + group - 1) / group;
+    const auto pieces_of_N = (1u << a.log_N) / turned_words<Word, group>;
+    const dim3 grid(pieces_of_N * a.batch_groups, a.row_count);
+    const std::size_t shared = tuning::turned_stages * turned_stage<Word, group> * sizeof(Word);
+    launch_chained(stream, "sum_turned_products", sum_turned_products<Word, group, sums>,
+                   {grid, turned_threads<group>, shared}, a);
   };
-  if (group == 4)
-    launch.template operator()<4, 2>();
-  else if (group == 2)
-    few ? launch.template operator()<2, 2>() : launch.template operator()<2, sums_together>();
+  const auto launch_group = [&]<unsigned group>() {
+    a.sum_count <= 2 ? launch.template operator()<group, 2>()
+                     : launch.template operator()<group, sums_together>();
+  };
+  // Of few ciphertexts a block has more words, at most as many as a ring.
+  const std::uint32_t N = 1u << a.log_N;
+  const auto fits = [&]<unsigned group>() { return turned_words<Word, group> <= N; };
+  if (a.batch > 4 || !fits.template operator()<4>())
+    launch_group.template operator()<8>();
+  else if (a.batch > 2 || !fits.template operator()<2>())
+    launch_group.template operator()<4>();
+  else if (a.batch == 2 || !fits.template operator()<1>())
+    launch_group.template operator()<2>();
   else
-    few ? launch.template operator()<1, 2>() : launch.template operator()<1, sums_together>();
+    launch_group.template operator()<1>();
 }
 
 }  // namespace

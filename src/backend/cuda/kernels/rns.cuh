@@ -507,7 +507,16 @@ struct TensorArguments {
   std::size_t b_mask;         ///< of places in a row: N - 1 then, else all ones
   std::uint32_t a_parts, b_parts;
   const RnsModulus<Word>* moduli;
+  std::uint32_t doubled;             ///< 1: all is doubled
+  Word constant[ring::Basis::most];  ///< of each limb, added to part 0
 };
+/// The constants of a block's row; of a doubled product with 2·R^2, which ends its reduction.
+template <class Word>
+__device__ __forceinline__ RnsModulus<Word> modulus_of(const TensorArguments<Word>& t) {
+  RnsModulus<Word> m = t.moduli[blockIdx.y];
+  if (t.doubled != 0) m.r_squared = add_mod<Word>(m.r_squared, m.r_squared, m.q);
+  return m;
+}
 /// The place in b that belongs to a place in a row of a.
 template <class Word>
 __device__ __forceinline__ const Word* place_in_b(const TensorArguments<Word>& t,
@@ -532,7 +541,7 @@ __global__ void __launch_bounds__(rns_threads)
   if (in_row >= t.row) return;
   const std::size_t at = blockIdx.y * t.row + in_row;
   const Word* const b = place_in_b(t, in_row);
-  const RnsModulus<Word> m = t.moduli[blockIdx.y];
+  const RnsModulus<Word> m = modulus_of(t);
   const Vector a0 = *reinterpret_cast<const Vector*>(t.a + at),
                a1 = *reinterpret_cast<const Vector*>(t.a + t.part + at),
                b0 = *reinterpret_cast<const Vector*>(b),
@@ -547,6 +556,7 @@ __global__ void __launch_bounds__(rns_threads)
     sum[2].add(a1.word[k], b1.word[k]);
 #pragma unroll
     for (unsigned i = 0; i < 3; ++i) out[i].word[k] = finish_product<Word>(sum[i], m);
+    out[0].word[k] = add_mod<Word>(out[0].word[k], t.constant[blockIdx.y], m.q);
   }
 #pragma unroll
   for (unsigned i = 0; i < 3; ++i) store_vector<Word>(t.out + i * t.part + at, out[i]);
@@ -564,7 +574,7 @@ __global__ void __launch_bounds__(rns_threads)
   if (in_row >= t.row) return;
   const std::size_t at = blockIdx.y * t.row + in_row;
   const Word* const b = place_in_b(t, in_row);
-  const RnsModulus<Word> m = t.moduli[blockIdx.y];
+  const RnsModulus<Word> m = modulus_of(t);
   for (std::uint32_t out = 0; out + 1 < t.a_parts + t.b_parts; ++out) {
     ProductSum<Word> sum[width];
     const std::uint32_t last = min(out, t.a_parts - 1);
@@ -580,7 +590,9 @@ __global__ void __launch_bounds__(rns_threads)
     }
     Vector result;
 #pragma unroll
-    for (unsigned k = 0; k < width; ++k) result.word[k] = finish_product<Word>(sum[k], m);
+    for (unsigned k = 0; k < width; ++k)
+      result.word[k] = add_mod<Word>(finish_product<Word>(sum[k], m),
+                                     out == 0 ? t.constant[blockIdx.y] : 0, m.q);
     store_vector<Word>(t.out + out * t.part + at, result);
   }
 }

@@ -19,5 +19,7 @@ inline constexpr std::size_t least_wide_digit_row = std::size_t{1} << 18,
 inline constexpr unsigned keys_a_launch = 16;
 /// Terms of one launch that sums products of images with plaintexts.
 inline constexpr unsigned turned_terms_a_launch = 12;
+/// Its stages of digits and keys in shared memory: one is used, the others are on their way.
+inline constexpr unsigned turned_stages = 5;
 
 }  // namespace whorl::backend::cuda::tuning
