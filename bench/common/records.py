@@ -6,6 +6,7 @@ import datetime
 import json
 import statistics
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,15 @@ def stamped(
     absent = ("peer", "peer_version", "peer_median", "ratio", "security_bits", "pfail_log2")
     known = {**common, **dict.fromkeys(absent), **fields}
     return {**known, "commit": commit, "date": datetime.date.today().isoformat()}
+
+
+def device_fields(devices: Sequence[str]) -> dict[str, Any]:
+    """What records say of a server's `devices`, as record_name in bench/common/devices.cpp does."""
+    first, _, model = devices[0].partition(" (")
+    name = model.rstrip(")").lower().replace(" ", "_")
+    for brand in ("nvidia_", "geforce_"):
+        name = name.removeprefix(brand)
+    return {"device": first if first == "cpu" else name, "device_count": len(devices)}
 
 
 def against(

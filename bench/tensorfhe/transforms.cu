@@ -252,4 +252,13 @@ bool bench_transforms(int gpu, const Records& records, const std::vector<std::ui
   return true;
 }
 
+void profile_transforms(int gpu, const std::vector<std::uint64_t>& chain) {
+  const Stream stream(describe_gpu(gpu));
+  const CurrentGpu current(gpu);
+  const TransformTables tables;
+  Transforms t(stream, tables, 1 << 16, {chain.begin(), chain.end()}, 8);
+  for (const Kind kind : matrix::kinds) t.run(kind, true, t.in.data(), t.out.data());
+  stream.wait();
+}
+
 }  // namespace whorl::bench

@@ -3,7 +3,7 @@
 //
 // usage: tune_gpu [--device ORDINAL] [PART]...
 //
-// Parts are ntt32, ntt64 and fft (transforms.h), rotation and key_switch; without any, all. The
+// Parts are ntt32, ntt64, nttfew and fft (transforms.h), rotation and key_switch; without any, all. The
 // numbers in use are measured with the candidates and marked with *. Times are the GPU's clock, the
 // median of several calls on data that stays on the GPU. Exits with 1 if an output was wrong or
 // there is no GPU.
@@ -23,6 +23,7 @@ struct Part {
 };
 constexpr Part parts[] = {{"ntt32", tune_ntt_32},
                           {"ntt64", tune_ntt_64},
+                          {"nttfew", tune_ntt_few},
                           {"fft", tune_fft},
                           {"rotation", tune_rotation},
                           {"key_switch", tune_key_switch}};

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the tuning program for this machine's GPU and runs it.
 #
-# usage: bench/tune/run.sh [--device ORDINAL] [ntt32|ntt64|fft|rotation|key_switch]...
+# usage: bench/tune/run.sh [--device ORDINAL] [ntt32|ntt64|nttfew|fft|rotation|key_switch]...
 #        (make tune-gpu: without any; all parts)
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -45,6 +45,8 @@ class TransformTuner {
   /// A batch of integers below 2^25 in each 32-bit word, or of reals in [-1, 1).
   void fill_integers();
   void fill_reals();
+  /// A copy of `input` to `output`.
+  void fill_output() const { copy(output(), input()); }
 
   /// Candidates of one family ("ntt 32") and size follow, of which `in_use` are the lines that
   /// tuning/transforms.h has.

@@ -110,6 +110,6 @@ class Tuner {
 
 // The program's parts.
 using Tuning = void(Tuner& tuner);
-Tuning tune_ntt_32, tune_ntt_64, tune_fft, tune_rotation, tune_key_switch;
+Tuning tune_ntt_32, tune_ntt_64, tune_ntt_few, tune_fft, tune_rotation, tune_key_switch;
 
 }  // namespace whorl::tune
