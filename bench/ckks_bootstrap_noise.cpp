@@ -10,7 +10,8 @@
 // message: the one that would come out if all steps after were exact. A step's error is the
 // difference of these messages before it and after it. The value is -log2 of its standard deviation
 // in a real part; "worst": of the largest one. With --N the primes are taken in a smaller ring,
-// which is not secure.
+// which is not secure. Where slots are moved to coefficients last, the maps are one step with what
+// is before them: a bootstrap divides there only once.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -30,7 +31,6 @@
 #include "schemes/ckks/derived.h"
 #include "schemes/ckks/encoder.h"
 #include "whorl/ckks.h"
-#include "whorl/error.h"
 
 namespace whorl::bench {
 namespace {
@@ -75,15 +75,19 @@ class Reader {
         {}, 1);
     return out;
   }
-  /// Slots of each ciphertext, one after the other.
-  Complexes slots(const rlwe::Array& a, double scale) const {
-    const std::vector<double> all = coefficients(a);
-    Complexes out(a.count() * p_.slots());
-    for (std::size_t i = 0; i < a.count(); ++i)
-      encoder_.decode(std::span(all).subspan(i * p_.N(), p_.N()), Packing::complex, scale,
+  /// Slots of each polynomial, one after the other.
+  Complexes slots(std::span<const double> coefficients, double scale) const {
+    const std::size_t count = coefficients.size() / p_.N();
+    Complexes out(count * p_.slots());
+    for (std::size_t i = 0; i < count; ++i)
+      encoder_.decode(coefficients.subspan(i * p_.N(), p_.N()), Packing::complex, scale,
                       std::span(out).subspan(i * p_.slots(), p_.slots()));
     return out;
   }
+  Complexes slots(const rlwe::Array& a, double scale) const {
+    return slots(coefficients(a), scale);
+  }
+  Complexes slots(const Array& a) const { return slots(Access::residues(a), a.info().scale); }
 
  private:
   Parameters p_;
@@ -133,6 +137,21 @@ Parameters parameters_of(const Options& options) {
   return Parameters::create(std::move(literal), true);
 }
 
+Value value_of(const Polynomial& f, Value u) {
+  const std::vector<double>& c = f.coefficients;
+  Value last = 0, y = 0;
+  if (f.basis == Polynomial::Basis::monomial) {
+    for (std::size_t k = c.size(); k-- > 0;) y = y * u + static_cast<Real>(c[k]);
+    return y;
+  }
+  for (std::size_t k = c.size(); k-- > 1;) {
+    const Value higher = 2.0L * u * y - last + static_cast<Real>(c[k]);
+    last = y;
+    y = higher;
+  }
+  return u * y - last + static_cast<Real>(c[0]);
+}
+
 /// One bootstrap of x, step by step; the values that come out.
 Array measured(const Server& server, const EncodedBootstrap& maps, const Reader& reader,
                const Array& x, const Messages& wanted, Budget& budget) {
@@ -140,37 +159,58 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
   const BootstrapLiteral& shape = *p.literal().bootstrap;
   const auto& encoded = EncodedBootstrapAccess::storage(maps);
   const BootstrapSteps steps(server, encoded);
-  const bool real = x.info().packing == Packing::real;
+  const bool real = x.info().packing == Packing::real, last = shape.coefficients_last != 0;
   const Real r = std::exp2(static_cast<Real>(shape.log2_ratio)), K = shape.range;
   Real q = 1;
   for (const unsigned i : p.primes(0)) q *= static_cast<Real>(p.literal().chain[i]);
   const std::size_t slots = p.slots();
+  const Array low = steps.low(x);
+
+  // Coefficients are slots in bit-reversed order: real parts, then imaginary ones, which real
+  // values do not use.
+  std::vector<std::size_t> place(slots);
+  for (std::size_t i = 0; i < slots; ++i)
+    for (std::size_t bit = 1; bit < slots; bit *= 2)
+      place[i] = 2 * place[i] + ((i & bit) != 0 ? 1 : 0);
+  const auto at_slots = [&](const std::vector<double>& all) {
+    Messages out(slots);
+    for (std::size_t i = 0; i < slots; ++i)
+      out[i] = {all[place[i]], real ? 0 : all[place[i] + slots]};
+    return out;
+  };
+  // What the maps to coefficients make of the values of the sine, if they come last. Of real
+  // values it is twice the real part, for which the first coefficient counts half.
+  const auto mapped = [&](Messages values) {
+    if (real) values[0] /= 2;
+    std::vector<double> all(2 * slots);
+    for (std::size_t i = 0; i < slots; ++i) {
+      all[place[i]] = static_cast<double>(values[i].real() * (q / r));
+      all[place[i] + slots] = static_cast<double>(values[i].imag() * (q / r));
+    }
+    const Complexes out = reader.slots(all, low.info().scale);
+    for (std::size_t i = 0; i < slots; ++i) values[i] = real ? 2 * out[i].real() : out[i];
+    return values;
+  };
+
   Messages before = wanted, after(slots);
-  const auto add = [&](const std::string& step) {
+  const auto add = [&](const std::string& step, bool mapped_already = false) {
+    if (last && !mapped_already) after = mapped(after);
     budget.add(step, before, after, real);
     before = after;
   };
-
-  const Array low = steps.low(x);
-  const Complexes fresh = reader.slots(Access::residues(low), low.info().scale);
-  after.assign(fresh.begin(), fresh.end());
-  add("the ciphertext that is refreshed");
-
-  const rlwe::Array coefficients = steps.coefficients(low);
-  // Coefficients are slots in bit-reversed order: real parts, then imaginary ones.
-  const unsigned bits = log2_of(slots);
-  const auto at_slots = [&](const std::vector<double>& all) {
-    Messages out(slots);
-    for (std::size_t i = 0; i < slots; ++i) {
-      std::size_t j = 0;
-      for (unsigned b = 0; b < bits; ++b) j |= (i >> b & 1) << (bits - 1 - b);
-      out[i] = {all[j], all[j + slots]};
-    }
-    return out;
+  const auto read_slots = [&](const Array& a) {
+    const Complexes all = reader.slots(a);
+    after.assign(all.begin(), all.end());
   };
+
+  if (!last) {
+    read_slots(low);
+    add("the ciphertext that is refreshed");
+  }
+  const rlwe::Array coefficients = steps.coefficients(low);
   after = at_slots(reader.coefficients(coefficients));
   for (Value& m : after) m *= r / q;
-  add("maps to coefficients");
+  add(last ? "the ciphertext that is refreshed" : "maps to coefficients");
 
   const rlwe::Array raised = steps.raised(coefficients);
   after = at_slots(reader.coefficients(raised));
@@ -182,8 +222,11 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
   add("raising the modulus");
 
   const rlwe::Array in_slots = steps.slots(raised);
-  const Complexes halves = reader.slots(in_slots, p.scale(p.depth() + shape.sine()));
-  for (std::size_t i = 0; i < slots; ++i) after[i] = (Value(halves[i]) * 2.0L * K - turns[i]) * r;
+  const Complexes halves = reader.slots(in_slots, p.scale(result_level(p) + shape.sine()));
+  for (std::size_t i = 0; i < slots; ++i) {
+    const Value half = real ? halves[i].real() : halves[i];
+    after[i] = (half * 2.0L * K - turns[i]) * r;
+  }
   add("maps to slots");
 
   // From here on real and imaginary parts are ciphertexts of their own; the error of one may have
@@ -198,7 +241,7 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
     return out;
   };
   const Array angles = steps.angles(in_slots, x.info());
-  const Complexes angle = reader.slots(Access::residues(angles), angles.info().scale);
+  const Complexes angle = reader.slots(angles);
   after = joined(angle, [&](Value u) { return (u * K + Real{cosine_center}) * r; });
   for (std::size_t i = 0; i < slots; ++i)
     after[i] -= (turns[i].real() + i_unit * turns[i].imag()) * r;
@@ -206,29 +249,16 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
 
   const auto finished = [&](Value y, unsigned doublings) {
     for (unsigned d = 0; d < doublings; ++d) y = 2.0L * y * y - 1.0L;
+    if (shape.arcsine != 0) y = value_of(encoded.arcsine, y);
     return y * static_cast<Real>(shape.sine_factor());
   };
-  const auto exact = [&](Value u) {
-    const std::vector<double>& c = encoded.cosine.coefficients;
-    Value last = 0, y = 0;
-    if (encoded.cosine.basis == Polynomial::Basis::monomial) {
-      for (std::size_t k = c.size(); k-- > 0;) y = y * u + static_cast<Real>(c[k]);
-      return finished(y, shape.doublings);
-    }
-    for (std::size_t k = c.size(); k-- > 1;) {
-      const Value higher = 2.0L * u * y - last + static_cast<Real>(c[k]);
-      last = y;
-      y = higher;
-    }
-    return finished(u * y - last + static_cast<Real>(c[0]), shape.doublings);
-  };
-  after = joined(angle, exact);
+  after = joined(angle,
+                 [&](Value u) { return finished(value_of(encoded.cosine, u), shape.doublings); });
   add("the sine in place of a line");
 
   Array y = steps.cosine(angles);
   const auto read = [&](unsigned doublings) {
-    after = joined(reader.slots(Access::residues(y), y.info().scale),
-                   [&](Value each) { return finished(each, doublings); });
+    after = joined(reader.slots(y), [&](Value each) { return finished(each, doublings); });
   };
   read(shape.doublings);
   add("the polynomial");
@@ -238,11 +268,17 @@ Array measured(const Server& server, const EncodedBootstrap& maps, const Reader&
     add("doubling " + std::to_string(d));
   }
   const Array out = steps.result(y, low.info());
-  const Complexes last = reader.slots(Access::residues(out), out.info().scale);
-  after.assign(last.begin(), last.end());
-  add("the last doubling");
+  std::string rest = "the last doubling";
+  if (shape.arcsine != 0) {
+    y = steps.doubled(y);  // as in the result
+    read(0);
+    add(rest);
+    rest = "the arcsine";
+  }
+  read_slots(out);
+  add(last ? rest + " and maps to coefficients" : rest, true);
   before = wanted;
-  add("all");
+  add("all", true);
   return out;
 }
 
@@ -262,10 +298,6 @@ int run(CommandLine& line) {
       .add("--repeats", options.repeats, "how many rows")
       .parse();
   const Parameters p = parameters_of(options);
-  if (const auto& shape = *p.literal().bootstrap; shape.coefficients_last + shape.arcsine != 0)
-    throw ParameterError("\"" + p.literal().name +
-                         "\" has an arcsine, or moves slots to coefficients last: steps are "
-                         "measured of bootstraps without either");
   const Client client(p);
   KeyRequest request;
   request_bootstrap(request, p, p.slots());

@@ -4,12 +4,12 @@
         [--runs 3] [--record FILE] [--commit ID]
 
 Client and server are one process here, and nothing goes through files. First the training runs
-`--runs` times as the application does it: `helr_iteration` is the time of all iterations, bootstraps
-included, over their number. Uploads, keys and what the server makes once of the data are left out.
-The first run, which is not counted, encodes the maps of the bootstraps. Then it runs once more with
-a wait after each operation, for the share of each kind: helr_mult_relin, helr_rotate, … are the
-seconds of all operations of that kind in a training. Sums of slots count as rotations. Waits make
-the whole a little longer, so the shares are of the sum.
+`--runs` times as the application does it: `helr_iteration` is the time of all iterations, with
+their bootstraps, over their number. Uploads, keys and what the server makes once of the data are
+left out. The first run, which is not counted, encodes the maps of the bootstraps. Then it runs once
+more with a wait after each operation, for the share of each kind: helr_mult_relin, helr_rotate, …
+are the seconds of all operations of that kind in a training. Sums of slots count as rotations.
+Waits make the whole a little longer, so the shares are of the sum.
 
 The weights are compared with those of the same training in the clear before anything is recorded.
 Records belong in bench/results/<device>/ckks_workload.jsonl.
@@ -145,7 +145,13 @@ def main() -> int:
 
     def keep(op: str, values: list[float], **more: Any) -> None:
         line = stamped(
-            "ckks_workload", op, "ckks", f"{schedule.iterations} iterations", values, **known, **more
+            "ckks_workload",
+            op,
+            "ckks",
+            f"{schedule.iterations} iterations",
+            values,
+            **known,
+            **more,
         )
         print(line, flush=True)
         append(options.record, line)

@@ -1,13 +1,13 @@
-"""What the warps of each kind of transform wait for, by Nsight Compute: TensorFHE's Figures 4 and 10.
+"""What warps of each kind of transform wait for, by Nsight Compute: TensorFHE's Figures 4, 10.
 
     python bench/kernel_stalls.py --program build/make/bench/bench_tensorfhe [--device 0]
         [--name h200] [--record FILE] [--commit ID]
 
 Runs `bench_tensorfhe --profile` under `ncu`, which must be on PATH and may need root. A record is
 of one kernel: "stalls" has the share of a warp's time by what it waits for, in Nsight's words;
-"selected" is the share in which it issues an instruction, "not_selected" that in which it could. The
-median is the share of all stalls, which is what is left. Kernels of several launches are averages
-by their time. Records belong in bench/results/<device>/tensorfhe.jsonl.
+"selected" is the share in which it issues an instruction, "not_selected" that in which it could.
+The median is the share of all stalls, which is what is left. Kernels of several launches are
+averages by their time. Records belong in bench/results/<device>/tensorfhe.jsonl.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def main() -> int:
         for time, reasons in launches:
             for reason, warps in reasons.items():
                 shares[reason] += time / whole * warps / sum(reasons.values())
-        stalled = sum(v for reason, v in shares.items() if reason not in ("selected", "not_selected"))
+        stalled = sum(
+            v for reason, v in shares.items() if reason not in ("selected", "not_selected")
+        )
         line = stamped(
             "tensorfhe",
             "stalls",

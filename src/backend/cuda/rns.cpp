@@ -95,6 +95,11 @@ class CudaRns final : public RnsOps<Word> {
                            const InnerProduct& product, const SumLayout& sums, std::size_t batch,
                            const Word* digits, const CheckedScaling<Word>& added, bool onto,
                            Word* out) const override {
+    // The kernel goes through digits that follow each other. Others have no use yet.
+    const auto& numbers = product.digits;
+    if (!numbers.empty() && numbers.back() - numbers.front() + 1 != numbers.size())
+      return RnsOps<Word>::run_turned_products(terms, tables, product, sums, batch, digits, added,
+                                               onto, out);
     const std::size_t part = words(tables, product.rows, batch);
     std::vector<TurnedProduct<Word>> all(terms.begin(), terms.end());
     std::vector<Aligned<const Word>> kept;

@@ -48,8 +48,9 @@ unsigned set_places(const CudaRnsTables<Word>& tables, const ring::Basis& key_ro
     a.limb[row] = static_cast<std::uint8_t>(i);
     a.key_row[row++] = static_cast<std::uint8_t>(key_rows.rank(i));
   }
-  for (std::size_t d = 0; d < product.digits.size(); ++d)
-    a.digit[d] = static_cast<std::uint8_t>(product.digits[d]);
+  if constexpr (requires { a.digit; })
+    for (std::size_t d = 0; d < product.digits.size(); ++d)
+      a.digit[d] = static_cast<std::uint8_t>(product.digits[d]);
   return group;
 }
 

@@ -18,7 +18,8 @@ void launch_turned(const Stream& stream, TurnedSumArguments<Word>& a) {
     a.batch_groups = (a.batch + group - 1) / group;
     const auto pieces_of_N = (1u << a.log_N) / turned_words<Word, group>;
     const dim3 grid(pieces_of_N * a.batch_groups, a.row_count);
-    const std::size_t shared = tuning::turned_stages * turned_stage<Word, group> * sizeof(Word);
+    const std::size_t shared =
+        tuning::turned_stages * turned_stage<Word, group, sums> * sizeof(Word);
     launch_chained(stream, "sum_turned_products", sum_turned_products<Word, group, sums>,
                    {grid, turned_threads<group>, shared}, a);
   };
@@ -26,10 +27,11 @@ void launch_turned(const Stream& stream, TurnedSumArguments<Word>& a) {
     a.sum_count <= 2 ? launch.template operator()<group, 2>()
                      : launch.template operator()<group, sums_together>();
   };
-  // Of few ciphertexts a block has more words, at most as many as a ring.
+  // Of few ciphertexts a block has more words, at most as many as a ring. Up to four that are left
+  // over would leave half of a group of eight without work.
   const std::uint32_t N = 1u << a.log_N;
   const auto fits = [&]<unsigned group>() { return turned_words<Word, group> <= N; };
-  if (a.batch > 4 || !fits.template operator()<4>())
+  if ((a.batch > 4 && (a.batch - 1) % 8 >= 4) || !fits.template operator()<4>())
     launch_group.template operator()<8>();
   else if (a.batch > 2 || !fits.template operator()<2>())
     launch_group.template operator()<4>();
@@ -37,6 +39,17 @@ void launch_turned(const Stream& stream, TurnedSumArguments<Word>& a) {
     launch_group.template operator()<2>();
   else
     launch_group.template operator()<1>();
+}
+
+/// The bases that plaintexts have: mostly one.
+template <class Word>
+std::vector<ring::Basis> bases_of(std::span<const TurnedProduct<Word>> terms) {
+  std::vector<ring::Basis> out;
+  for (const TurnedProduct<Word>& term : terms)
+    for (const auto& factor : term.factors)
+      if (std::ranges::find(out, factor.over) == out.end()) out.push_back(factor.over);
+  if (out.empty()) out.emplace_back();
+  return out;
 }
 
 }  // namespace
@@ -59,11 +72,16 @@ void sums_of_turned_products(const Stream& stream, const CudaRnsTables<Word>& ta
   a.over = prime_set(added.over);
   a.x_rows = added.over.size();
   std::size_t row = 0;
+  Word largest = 0;
   product.rows.for_each([&](unsigned i) {  // R·w mod q
     a.weights[row] =
         plan.moduli()[i].reduce_wide(math::Wide<Word>{added.weights[row]} << math::word_bits<Word>);
+    largest = std::max(largest, plan.moduli()[i].value());
     ++row;
   });
+  a.uncorrected = ProductSum<Word>::terms_below(largest);
+  a.first_digit = product.digits.empty() ? 0 : product.digits.front();
+  const std::vector<ring::Basis> bases = bases_of(terms);
   for (std::size_t sum = 0; sum < layout.sums; sum += sums_together) {
     const std::size_t sums = std::min<std::size_t>(sums_together, layout.sums - sum);
     a.sum_count = static_cast<std::uint32_t>(sums);
@@ -77,22 +95,29 @@ void sums_of_turned_products(const Stream& stream, const CudaRnsTables<Word>& ta
       begun = true;
       a.term_count = 0;
     };
-    for (const TurnedProduct<Word>& each : terms) {
-      auto& term = a.terms[a.term_count];
-      term = {};
-      term.g = each.g;
-      if (each.key) term.key = static_cast<const CudaRnsSwitchKey<Word>*>(each.key)->values.data();
-      bool used = false;
-      for (const auto& factor : each.factors) {
-        if (factor.sum < sum || factor.sum >= sum + sums) continue;
-        used = true;
-        const bool one = factor.m.size == factor.over.size() * N;
-        term.factor[factor.sum - sum] = {factor.m.data, prime_set(factor.over),
-                                         one ? 1 : static_cast<std::uint32_t>(batch)};
+    for (const ring::Basis& over : bases) {
+      row = 0;
+      product.rows.for_each([&](unsigned i) {
+        a.plain_row[row++] = static_cast<std::uint8_t>(over.contains(i) ? over.rank(i) : 0);
+      });
+      for (const TurnedProduct<Word>& each : terms) {
+        auto& term = a.terms[a.term_count];
+        term = {};
+        term.g = each.g;
+        if (each.key)
+          term.key = static_cast<const CudaRnsSwitchKey<Word>*>(each.key)->values.data();
+        bool used = false;
+        for (const auto& factor : each.factors) {
+          if (factor.sum < sum || factor.sum >= sum + sums || factor.over != over) continue;
+          used = true;
+          term.m[factor.sum - sum] = factor.m.data;
+          if (factor.m.size != over.size() * N) term.each |= 1u << (factor.sum - sum);
+        }
+        if (used && ++a.term_count == tuning::turned_terms_a_launch) flush();
       }
-      if (used && ++a.term_count == tuning::turned_terms_a_launch) flush();
+      if (a.term_count > 0) flush();
     }
-    if (a.term_count > 0 || !begun) flush();
+    if (!begun) flush();
   }
 }
 

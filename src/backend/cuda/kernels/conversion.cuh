@@ -31,15 +31,17 @@ struct ProductSum {
   static constexpr unsigned bits = 8 * sizeof(Word);
   /// For any factors below the largest modulus, 2^31 or 2^61.
   static constexpr unsigned safe_terms = sizeof(Word) == 4 ? 2 : 8;
+  /// The same for moduli up to `largest`, a power of two.
+  static unsigned terms_below(Word largest) {
+    return sizeof(Word) == 4 && largest < (Word{1} << 30) ? 4 : safe_terms;
+  }
   Wide sum = 0;
 
   __device__ __forceinline__ void add(Word a, Word b) {
 #if defined(__CUDA_ARCH__)
-    // Of a plain product the compiler widens factors that a loop keeps, and multiplies 64 bits.
-    if constexpr (sizeof(Word) == 4) {
-      asm("mad.wide.u32 %0, %1, %2, %0;" : "+l"(sum) : "r"(a), "r"(b));
-      return;
-    }
+    // Of factors that a loop keeps the compiler would keep 64 bits, and multiply those. Hidden like
+    // this, a product and its addition are one instruction; as mad.wide.u32 they would be three.
+    if constexpr (sizeof(Word) == 4) asm volatile("" : "+r"(a), "+r"(b));
 #endif
     sum += static_cast<Wide>(a) * b;
   }

@@ -31,37 +31,58 @@ __device__ __forceinline__ void store_vector(Word* to, const RnsVector<Word>& x)
 #endif
 }
 
+/// Loads 16 bytes of shared memory at once. (Of a plain load whose words are then chosen, the
+/// compiler makes a load for each word.)
+template <class Word>
+__device__ __forceinline__ RnsVector<Word> load_shared_vector(std::uint32_t at) {
+  RnsVector<Word> x;
+  if constexpr (sizeof(Word) == 4)
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x.word[0]), "=r"(x.word[1]), "=r"(x.word[2]), "=r"(x.word[3])
+                 : "r"(at));
+  else
+    asm volatile("ld.shared.v2.u64 {%0, %1}, [%2];" : "=l"(x.word[0]), "=l"(x.word[1]) : "r"(at));
+  return x;
+}
+
 /// A vector of the values that X -> X^g brings to places j …: an aligned block of 2^k values goes
-/// to an aligned block. (j's low bits are its exponent's high ones: they add multiples of N/2^(k-1)
-/// to e = 2·brv(j) + 1, and so to g·e modulo 2N.)
-template <class Word, unsigned width = rns_width<Word>>
+/// to an aligned block. Value i is at psi^e, e = 2·brv(i) + 1, and comes from psi^(g·e). j's low k
+/// bits, reversed, are the highest bits t of e: they add t·N/2^(k-1) to it, and so g·t times as much
+/// to g·e. So in the order of t a block is turned, and reversed where g = 3 modulo 4 and k = 2.
+template <class Word>
 struct Gathered {
-  using Vector = WordVector<Word, width>;
-  std::uint32_t block, place[width];
+  static constexpr unsigned width = rns_width<Word>;
+  using Vector = RnsVector<Word>;
+  std::uint32_t block;  ///< where the vector comes from
   __device__ __forceinline__ Gathered(std::uint32_t j, std::uint32_t log_N, std::uint32_t g) {
-#pragma unroll
-    for (unsigned k = 0; k < width; ++k) {
-      const std::uint32_t from = automorphism_value(j + k, log_N, g);
-      block = from & ~(width - 1);
-      place[k] = from & (width - 1);
-    }
+    const std::uint32_t from = automorphism_value(j, log_N, g), place = from & (width - 1);
+    block = from - place;
+    reversed_ = width == 4 && (g & 2) != 0;
+    const std::uint32_t t = width == 4 ? (place & 1) << 1 | place >> 1 : place;
+    turned_ = reversed_ ? 0u - t : t;
   }
   __device__ __forceinline__ Vector operator()(const Vector& x) const {
     Vector out;
-#pragma unroll
-    for (unsigned k = 0; k < width; ++k) {
-      if constexpr (width == 4) {
-        const Word low = place[k] & 1 ? x.word[1] : x.word[0];
-        const Word high = place[k] & 1 ? x.word[3] : x.word[2];
-        out.word[k] = place[k] & 2 ? high : low;
-      } else if constexpr (width == 2) {
-        out.word[k] = place[k] & 1 ? x.word[1] : x.word[0];
-      } else {
-        out.word[k] = x.word[0];
-      }
+    if constexpr (width == 4) {  // the values for t = 0 … 3 are words 0, 2, 1 and 3
+      const bool once = (turned_ & 1) != 0, twice = (turned_ & 2) != 0;
+      const Word x1 = reversed_ ? x.word[3] : x.word[2], x3 = reversed_ ? x.word[2] : x.word[3];
+      const Word y0 = once ? x1 : x.word[0], y1 = once ? x.word[1] : x1,
+                 y2 = once ? x3 : x.word[1], y3 = once ? x.word[0] : x3;
+      out.word[0] = twice ? y2 : y0;
+      out.word[2] = twice ? y3 : y1;
+      out.word[1] = twice ? y0 : y2;
+      out.word[3] = twice ? y1 : y3;
+    } else {
+      static_assert(width == 2);
+      out.word[0] = (turned_ & 1) != 0 ? x.word[1] : x.word[0];
+      out.word[1] = (turned_ & 1) != 0 ? x.word[0] : x.word[1];
     }
     return out;
   }
+
+ private:
+  std::uint32_t turned_;  ///< by how many values, modulo the width
+  bool reversed_;
 };
 
 }  // namespace whorl::backend::cuda

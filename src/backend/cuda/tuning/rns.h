@@ -18,7 +18,7 @@ inline constexpr std::size_t least_wide_digit_row = std::size_t{1} << 18,
 /// Keys of one launch of inner products, whose blocks share what they read of the digits.
 inline constexpr unsigned keys_a_launch = 16;
 /// Terms of one launch that sums products of images with plaintexts.
-inline constexpr unsigned turned_terms_a_launch = 12;
+inline constexpr unsigned turned_terms_a_launch = 32;
 /// Its stages of digits and keys in shared memory: one is used, the others are on their way.
 inline constexpr unsigned turned_stages = 5;
 
