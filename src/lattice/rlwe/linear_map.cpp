@@ -332,21 +332,27 @@ struct Typed<Word>::HoistedSteps {
       views.clear();
     };
     const auto wait_for = [&](std::size_t baby) {
-      backend::TurnedProduct<Word> term;
-      std::shared_ptr<const PreparedKey> key;
+      // A term has one factor for a sum, so a baby step that meets a sum again has another term.
+      std::vector<backend::TurnedProduct<Word>> own;
       std::vector<View> its;
-      for (std::size_t sum = 0; sum < products.size(); ++sum)
+      for (std::size_t sum = 0; sum < products.size(); ++sum) {
+        std::size_t met = 0;
         for (const auto& [of_baby, plain] : products[sum]) {
           if (of_baby != baby) continue;
           its.push_back(of.view(*plain, site));
-          term.factors.push_back(
+          if (met == own.size()) own.emplace_back();
+          own[met++].factors.push_back(
               {its.back().all, plain->shape.basis, static_cast<std::uint32_t>(sum)});
         }
-      if (its.empty()) return;
-      term.g = gs[baby];
-      if (term.g > 1) key = key_on(site, keys.get(term.g, 1));
-      term.key = key.get();
-      terms.push_back(std::move(term));
+      }
+      if (own.empty()) return;
+      std::shared_ptr<const PreparedKey> key;
+      if (gs[baby] > 1) key = key_on(site, keys.get(gs[baby], 1));
+      for (backend::TurnedProduct<Word>& term : own) {
+        term.key = key.get();
+        term.g = gs[baby];
+        terms.push_back(std::move(term));
+      }
       with.push_back(std::move(key));
       std::ranges::move(its, std::back_inserter(views));
     };

@@ -36,7 +36,8 @@ class RnsPair {
   RnsOn<Word> cpu_, gpu_;
 };
 
-/// Transforms both ways, and products: of `parts` by 1 and by `parts`, and of every a by one b.
+/// Transforms both ways, and products: of `parts` by 1 and by `parts`, and of every a by one b; as
+/// they are, doubled, with a constant, and with both.
 template <class Word>
 void compare_products(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
                       const ring::Basis& basis, std::size_t batch, std::size_t parts,
@@ -51,14 +52,23 @@ void compare_products(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan
               : on.ops.intt(*on.tables, basis, parts, data.slice());
       return get(on.queue, data);
     });
+  std::vector<Word> constant;
+  for (std::size_t l = 0; l < basis.size(); ++l)
+    constant.push_back(static_cast<Word>(random.word()));
+  const backend::TensorEnd<Word> ends[] = {{}, {true, {}}, {false, constant}, {true, constant}};
   const std::pair<std::size_t, std::size_t> factors[] = {{1, batch}, {parts, batch}, {parts, 1}};
   for (const auto& [more, b_batch] : factors)
     both.same([&, more = more, b_batch = b_batch](const RnsOn<Word>& on) {
       const auto a = put(on.queue, x), b = put(on.queue, y);
       auto out = on.queue.template allocate<Word>((parts + more - 1) * batch * row);
-      on.ops.tensor(*on.tables, basis, parts, a.slice(), more,
-                    b.slice().part(0, more * b_batch * row), out.slice());
-      return get(on.queue, out);
+      std::vector<Word> all;
+      for (const backend::TensorEnd<Word>& end : ends) {
+        on.ops.tensor(*on.tables, basis, parts, a.slice(), more,
+                      b.slice().part(0, more * b_batch * row), end, out.slice());
+        const auto product = get(on.queue, out);
+        all.insert(all.end(), product.begin(), product.end());
+      }
+      return all;
     });
 }
 
@@ -327,10 +337,12 @@ void compare_bases(const Two& two, const std::shared_ptr<const ring::RnsPlan<Wor
   ring::Basis to = random_part(all, random);
   while ((some - to).empty()) to = random_part(all, random);
   compare_division(both, *plan, some, to, t, batch, parts, g, random);
-  if (some.size() > 1) {
-    const ring::Basis kept = some - ring::Basis{some.indices().back()};
-    compare_division(both, *plan, some, kept, t, batch, parts, g, random);
-  }
+  const ring::Basis last{some.indices().back()};
+  if (some != last) compare_division(both, *plan, some, some - last, t, batch, parts, g, random);
+  // One goes and one comes.
+  const std::vector<unsigned> others = (all - last).indices();
+  const ring::Basis other{others[random.below(others.size())]};
+  compare_division(both, *plan, some - other, (some - last) | other, t, batch, parts, g, random);
   compare_raise(both, *plan, some, all, batch, random);
   compare_conversion(two, *plan, some, all, t, batch, random);
   if (::testing::Test::HasFatalFailure()) return;

@@ -32,15 +32,16 @@ TEST(GpuRns, LargeRings) {
 
 // Few transforms of rings that clusters of blocks share, which convert what they load from one
 // limb; digits of one limb and more, that end short, batches up to where they are few no longer,
-// moduli of all sizes.
+// moduli of all sizes. The largest ring has short digits, which the CPU makes fast enough.
 TEST(GpuRns, FewTransforms) {
   Random random;
   const Two two;
-  for (U32 N = 1 << 13; N <= 1 << 15; N *= 2)
+  for (U32 N = 1 << 13; N <= 1 << 16; N *= 2)
     for (const unsigned digit_limbs : {1u, 2u, 3u, 4u, 6u})
       for (const unsigned bits : {28u, 30u, 31u}) {
         // There are four primes of each size from 26 bits on to choose from.
         if (3 * digit_limbs > 4 * (bits - 25)) continue;
+        if (N == 1 << 16 && (digit_limbs > 2 || bits == 30)) continue;
         const unsigned limbs = digit_limbs + 1 + static_cast<unsigned>(random.below(digit_limbs));
         compare_rns<U32>(two,
                          random_rns_plan<U32>(N, limbs, digit_limbs, digit_limbs, random, bits),
@@ -48,6 +49,23 @@ TEST(GpuRns, FewTransforms) {
                          static_cast<U32>(2 * random.below(N) + 1), 65537, random);
         if (HasFatalFailure()) return;
       }
+}
+
+// All ends, of 2 by 2 parts and of others, over a basis that is a prefix and over one that is not.
+template <class Word>
+void products(const Two& two, Random& random) {
+  const auto plan = random_rns_plan<Word>(512, 3, 1, 1, random);
+  const RnsPair<Word> both(two, plan);
+  for (const ring::Basis& basis : {ring::Basis{0, 1, 2}, ring::Basis{1, 3}})
+    for (const std::size_t batch : {1u, 3u})
+      for (const std::size_t parts : {1u, 2u, 3u})
+        compare_products(both, *plan, basis, batch, parts, random);
+}
+TEST(GpuRns, Products) {
+  Random random;
+  const Two two;
+  products<U32>(two, random);
+  products<U64>(two, random);
 }
 
 // About as many transforms as are few; more rows than a launch takes, from one limb to many.
@@ -182,14 +200,25 @@ TEST(GpuRns, BasesOfManyPrimes) {
   compare_bases<U64>(two, random_rns_plan<U64>(512, 60, 20, 20, random), 2, random);
 }
 
+// Of few primes, since the CPU takes its time for such rings.
+TEST(GpuRns, RandomBasesOfLargeRings) {
+  Random random;
+  const Two two;
+  for (U32 N = 1 << 13; N <= 1 << 17; N *= 2)
+    for (const std::size_t batch : {1u, 2u}) {
+      compare_bases<U32>(two, random_rns_plan<U32>(N, 2, 1, 1, random), batch, random);
+      compare_bases<U64>(two, random_rns_plan<U64>(N, 2, 1, 1, random), batch, random);
+      if (HasFatalFailure()) return;
+    }
+}
+
 /// Cheddar's chain: 43 main primes, 4 terminal ones and 12 special ones, of up to 31 bits.
 struct Cheddar {
-  static constexpr U32 N = 1 << 12;
   ring::Basis main = ring::Basis::range(0, 43), terminal = ring::Basis::range(43, 4),
               special = ring::Basis::range(47, 12);
   std::shared_ptr<const ring::RnsPlan<U32>> plan;
 
-  Cheddar() {
+  explicit Cheddar(U32 N = 1 << 12) {
     const auto primes = math::ntt_primes(30, N, 59);
     const std::vector<U32> all(primes.begin(), primes.end());
     plan = std::make_shared<ring::RnsPlan<U32>>(N, std::span<const U32>(all).first(47),
@@ -197,24 +226,30 @@ struct Cheddar {
   }
 };
 
-// Some primes go, others come back, of the terminal ones and of the main ones; batch of 1 and more.
-TEST(GpuRns, RationalRescaling) {
-  Random random;
-  const Two two;
-  const Cheddar c;
+/// Some primes go, others come back, of the terminal ones and of the main ones.
+void rescale_rationally(const Two& two, const Cheddar& c, std::span<const std::size_t> batches,
+                        std::size_t parts, Random& random) {
   const RnsPair<U32> both(two, c.plan);
   const ring::Basis two_terminal = ring::Basis::range(43, 2);
-  for (const std::size_t batch : {1u, 2u}) {
+  for (const std::size_t batch : batches) {
     // Two main ones go, two terminal ones come; three terminal ones go, two main ones come; all
     // special ones go.
     compare_division(both, *c.plan, c.main | two_terminal, ring::Basis::range(0, 41) | c.terminal,
-                     1, batch, 2, 5, random);
+                     1, batch, parts, 5, random);
     compare_division(both, *c.plan, ring::Basis::range(0, 39) | c.terminal,
-                     ring::Basis::range(0, 41) | ring::Basis{43}, 1, batch, 2, 5, random);
+                     ring::Basis::range(0, 41) | ring::Basis{43}, 1, batch, parts, 5, random);
     const ring::Basis used = ring::Basis::range(0, 20) | two_terminal;
-    compare_division(both, *c.plan, used | c.special, used, 1, batch, 2, 5, random);
-    if (HasFatalFailure()) return;
+    compare_division(both, *c.plan, used | c.special, used, 1, batch, parts, 5, random);
+    if (::testing::Test::HasFatalFailure()) return;
   }
+}
+TEST(GpuRns, RationalRescaling) {
+  Random random;
+  const Two two;
+  const std::size_t batches[] = {1, 2};
+  rescale_rationally(two, Cheddar(), batches, 2, random);
+  // In the ring that the chain is made for.
+  rescale_rationally(two, Cheddar(1 << 16), std::span(batches).first(1), 1, random);
 }
 
 TEST(GpuRns, ModulusRaising) {

@@ -1,6 +1,7 @@
 // A device that takes the baby steps of a linear map at once says how many, and evaluators give it
-// as many, or as many keys as there is room for. So it is with giant steps. Results have the same
-// bits as one by one.
+// as many, or as many keys as there is room for. So it is with giant steps. A device may also make
+// a few sums without keeping the images: then evaluators give it all products of the baby steps.
+// Results have the same bits as one by one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 constexpr std::size_t at_once = 4;
 /// Terms of each call.
 struct Seen {
-  std::vector<std::size_t> babies, giants;
+  std::vector<std::size_t> babies, giants, products;
   bool operator==(const Seen&) const = default;
 };
 
@@ -29,6 +30,7 @@ class CountingRns final : public backend::RelayRns<Word> {
   CountingRns(const backend::Queue& queue, const backend::Queue& behind, std::shared_ptr<Seen> seen)
       : Base(queue, behind), seen_(std::move(seen)) {}
   std::size_t inner_products_at_once() const override { return at_once; }
+  std::size_t turned_sums_at_once() const override { return at_once; }
 
  protected:
   void run_inner_products(std::span<const backend::TurnedKey<Word>> terms, const Tables& tables,
@@ -47,6 +49,14 @@ class CountingRns final : public backend::RelayRns<Word> {
     Base::run_sum_of_inner_products(terms, tables, product, batch, of, first, digits, added, onto,
                                     out);
   }
+  void run_turned_products(std::span<const backend::TurnedProduct<Word>> terms,
+                           const Tables& tables, const backend::InnerProduct& product,
+                           const backend::SumLayout& sums, std::size_t batch, const Word* digits,
+                           const backend::CheckedScaling<Word>& added, bool onto,
+                           Word* out) const override {
+    seen_->products.push_back(terms.size());
+    Base::run_turned_products(terms, tables, product, sums, batch, digits, added, onto, out);
+  }
 
  private:
   std::shared_ptr<Seen> seen_;
@@ -56,23 +66,22 @@ template <class Word>
 using CountingQueue =
     backend::RelayWith<backend::RnsOps<Word>, CountingRns<Word>, std::shared_ptr<Seen>>;
 
-template <class Word>
-class LinearMaps : public ::testing::Test {};
-using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
-TYPED_TEST_SUITE(LinearMaps, Words);
+/// What the device should see where any number of keys, three of them, or one has room.
+struct Calls {
+  Seen with_all, with_three, with_one;
+};
 
-TYPED_TEST(LinearMaps, StepsAtOnceGiveTheSameBits) {
-  using Word = TypeParam;
+/// A map with a plaintext for each pair of a baby and a giant step that is not left out.
+template <class Word>
+void compare_maps(const std::vector<std::uint32_t>& giants, const Calls& calls) {
   auto rig = test::RlweRig<Word>::even(5, 3, 2);
-  std::vector<std::uint32_t> babies = {5, 1, 25, 0, 125, 3, 1, 511, 77, 9};  // seven have keys
+  // Seven have keys.
+  const std::vector<std::uint32_t> babies = {5, 1, 25, 0, 125, 3, 1, 511, 77, 9};
   std::vector<SwitchKeyData> data;
-  for (const std::uint32_t g : babies)
-    if (g > 1) data.push_back(rig.key(g, 1));
-  // Two stay where they are, one has no plaintext: ten have keys, as it happens one of them twice.
-  const std::vector<std::uint32_t> giants = {127, 1, 31, 33, 0, 35, 37, 39, 127, 1, 41, 43, 45};
-  for (const std::uint32_t g : giants)
-    if (g > 1 && std::ranges::none_of(data, [&](const auto& has) { return has.g == g; }))
-      data.push_back(rig.key(g, 1));
+  for (const auto* const steps : {&babies, &giants})
+    for (const std::uint32_t g : *steps)
+      if (g > 1 && std::ranges::none_of(data, [&](const auto& has) { return has.g == g; }))
+        data.push_back(rig.key(g, 1));
   const ring::KeyLayout layout = rig.plan->key_layout();
   const std::size_t key_bytes =
       2 * layout.digits.size() * layout.rows().size() * rig.plan->N() * sizeof(Word);
@@ -92,11 +101,10 @@ TYPED_TEST(LinearMaps, StepsAtOnceGiveTheSameBits) {
     return e->download(e->linear_map(e->upload(x, shape), map, keys, basis, 1));
   };
   const WordArray due = mapped(test::StrainedFleet(1).fleet, run::KeyBudget::unlimited);
-  const std::pair<std::size_t, Seen> cases[] = {
-      {run::KeyBudget::unlimited, {{4, 3}, {4, 4, 2}}},
-      {3 * key_bytes, {{3, 3, 1}, {3, 1, 3, 1, 2}}},
-      {key_bytes, {std::vector<std::size_t>(7, 1), std::vector<std::size_t>(10, 1)}}};
-  for (const auto& [budget, calls] : cases) {
+  const std::pair<std::size_t, const Seen&> cases[] = {{run::KeyBudget::unlimited, calls.with_all},
+                                                       {3 * key_bytes, calls.with_three},
+                                                       {key_bytes, calls.with_one}};
+  for (const auto& [budget, expected] : cases) {
     const auto seen = std::make_shared<Seen>();
     const auto device =
         std::make_shared<backend::RelayDevice<CountingQueue<Word>, std::shared_ptr<Seen>>>(
@@ -105,8 +113,31 @@ TYPED_TEST(LinearMaps, StepsAtOnceGiveTheSameBits) {
         std::vector<std::shared_ptr<const backend::Device>>{device}, run::FleetOptions{});
     const WordArray got = mapped(fleet, budget);
     EXPECT_TRUE(std::ranges::equal(got.template as<Word>(), due.template as<Word>()));
-    EXPECT_TRUE(*seen == calls) << "keys may take " << budget << " bytes";
+    EXPECT_TRUE(*seen == expected) << "keys may take " << budget << " bytes";
   }
+}
+
+template <class Word>
+class LinearMaps : public ::testing::Test {};
+using Words = ::testing::Types<std::uint32_t, std::uint64_t>;
+TYPED_TEST_SUITE(LinearMaps, Words);
+
+TYPED_TEST(LinearMaps, StepsAtOnceGiveTheSameBits) {
+  // Two stay where they are, one has no plaintext: ten have keys, as it happens one of them twice.
+  const std::vector<std::uint32_t> giants = {127, 1, 31, 33, 0, 35, 37, 39, 127, 1, 41, 43, 45};
+  compare_maps<TypeParam>(
+      giants, {.with_all = {{4, 3}, {4, 4, 2}, {}},
+               .with_three = {{3, 3, 1}, {3, 1, 3, 1, 2}, {}},
+               .with_one = {std::vector<std::size_t>(7, 1), std::vector<std::size_t>(10, 1), {}}});
+}
+
+TYPED_TEST(LinearMaps, FewSumsWithoutImagesGiveTheSameBits) {
+  // Four sums, one of them of the two giant steps that stay where they are: each of the nine baby
+  // steps meets it twice, and has two terms.
+  const std::vector<std::uint32_t> giants = {127, 1, 31, 0, 1, 127};
+  compare_maps<TypeParam>(giants, {.with_all = {{}, {3}, {18}},
+                                   .with_three = {{}, {3}, {8, 8, 2}},
+                                   .with_one = {{}, {1, 1, 1}, {4, 2, 2, 4, 2, 2, 2}}});
 }
 
 }  // namespace

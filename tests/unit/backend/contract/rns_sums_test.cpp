@@ -1,5 +1,5 @@
-// Sums of products and sums with weights against sums of single words, on every device and by
-// relay.
+// Sums of products, products of ciphertexts and sums with weights against sums of single words, on
+// every device and by relay.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -162,6 +162,58 @@ TYPED_TEST(BackendRnsSums, Products) {
                        term.m[(m_row + (term.m_batch == 1 ? 0 : b)) * c.N() + j]);
         });
         ASSERT_TRUE(get<Word>(*queue, out.slice) == laid_out(expected));
+      }
+  });
+}
+
+/// Products of ciphertexts with every end: of 2 by 2 parts and of others, of one b for a batch,
+/// over bases that are a prefix and others.
+TYPED_TEST(BackendRnsSums, Tensors) {
+  using Word = TypeParam;
+  test::Random random;
+  const std::pair<std::size_t, std::size_t> shapes[] = {{2, 2}, {1, 1}, {2, 1}, {1, 3}, {3, 2}};
+  test::on_each_device([&](const test::Executor& on) {
+    const auto queue = on.queue(2);
+    const auto& ops = queue->template rns<Word>();
+    for (const auto& shape : shapes)
+      for (const bool prefix : {false, true}) {
+        const std::size_t m = shape.first, n = shape.second;
+        Case<Word> c(m * n + 1, random);  // the last term is the constant
+        c.onto = false;
+        if (prefix) c.basis = c.plan->level(1 + static_cast<unsigned>(random.below(5)));
+        const auto tables = ops.prepare(c.plan);
+        const std::size_t b_batch = random.below(2) ? 1 : c.batch, rows = c.basis.size();
+        const auto a = c.residues(c.basis, m, c.batch, random),
+                   b = c.residues(c.basis, n, b_batch, random);
+        const Placed<Word> x(*queue, a, random), y(*queue, b, random);
+        for (const bool doubled : {false, true})
+          for (const bool adds : {false, true}) {
+            SCOPED_TRACE(c.describe() + ", " + std::to_string(m) + " by " + std::to_string(n) +
+                         " parts, b of a batch of " + std::to_string(b_batch) +
+                         (doubled ? ", doubled" : "") + (adds ? ", with a constant" : ""));
+            std::vector<Word> constant;
+            for (std::size_t l = 0; adds && l < rows; ++l)
+              constant.push_back(random.below(2) ? c.plan->moduli_of(c.basis)[l].value() - 1
+                                                 : static_cast<Word>(random.word()));
+            const std::vector<Word> before((m + n - 1) * rows * c.batch * c.N());
+            const auto expected =
+                c.due(before, [&](std::size_t k, std::size_t part, std::size_t row, std::size_t i,
+                                  std::size_t j, const auto& q) {
+                  if (k == m * n) return adds && part == 0 ? q.reduce(constant[row]) : Word{0};
+                  if (k / n + k % n != part) return Word{0};
+                  const std::size_t b_row = (k % n * rows + row) * b_batch + (b_batch > 1 ? i : 0);
+                  const Word product = q.mul(a[((k / n * rows + row) * c.batch + i) * c.N() + j],
+                                             b[b_row * c.N() + j]);
+                  return doubled ? q.add(product, product) : product;
+                });
+            Placed<Word> out(*queue, before, random);
+            ops.tensor(*tables, c.basis, m, x.slice, n, y.slice, {doubled, constant}, out.slice);
+            ASSERT_TRUE(get<Word>(*queue, out.slice) == expected);
+            constant.resize(rows + 1);
+            EXPECT_THROW(ops.tensor(*tables, c.basis, m, x.slice, n, y.slice, {doubled, constant},
+                                    out.slice),
+                         ShapeError);
+          }
       }
   });
 }
