@@ -42,6 +42,17 @@ unsigned depth_of(unsigned degree) {
   return std::max(1u, static_cast<unsigned>(std::bit_width(degree)));
 }
 
+/// Whether all its powers are odd, or all are even.
+template <class Coefficient>
+bool has_parity(const std::vector<Coefficient>& c) {
+  const auto has = [&](std::size_t first) {
+    for (std::size_t k = first; k < c.size(); k += 2)
+      if (!is_zero(c[k])) return true;
+    return false;
+  };
+  return !has(0) || !has(1);
+}
+
 /// Powers of x, or T_k(x), made as they are asked for; and what is made of them. Of level L - d is
 /// said that it has depth d. A coefficient is a number, or Rows.
 template <class Coefficient>
@@ -50,14 +61,15 @@ class Evaluation {
   using Coefficients = std::vector<Coefficient>;
   static constexpr bool in_rows = std::is_same_v<Coefficient, Rows>;
 
-  /// For polynomials of that degree; rows have that length. A block of twice the baby steps costs
-  /// a rescaling and a product, which are cheaper than the relinearisations of more baby steps.
-  Evaluation(const Server& server, Array x, Polynomial::Basis basis, unsigned degree,
+  /// For polynomials like this one; rows have that length. A block of twice the baby steps costs
+  /// a rescaling and a product, which are cheaper than the relinearisations of more baby steps. Of
+  /// a polynomial that has a parity a block has half the powers.
+  Evaluation(const Server& server, Array x, Polynomial::Basis basis, const Coefficients& like,
              std::size_t length)
       : server_(server),
         chebyshev_(basis == Polynomial::Basis::chebyshev),
         level_(x.info().level),
-        baby_(1u << std::bit_width(degree) / 2),
+        baby_((has_parity(like) ? 2u : 1u) << std::bit_width(degree_of(like)) / 2),
         length_(length) {
     powers_.emplace(1, std::move(x));
   }
@@ -76,10 +88,16 @@ class Evaluation {
   const Array& product(unsigned k) {
     if (const auto found = products_.find(k); found != products_.end()) return found->second;
     const unsigned a = (k + 1) / 2, b = k / 2;
-    const Array first = power(a), second = power(b);
-    Array made = a == b ? server_.square(first) : server_.multiply(first, second);
+    Array made = a == b ? server_.square(power(a)) : meeting(power(a), power(b));
     if (chebyshev_) made = server_.with_bound(made, 1);
     return products_.emplace(k, std::move(made)).first->second;
+  }
+  /// a·b. The operand of the higher level need not come to the other's scale: nothing is added to
+  /// the product but with weights.
+  Array meeting(const Array& a, const Array& b) {
+    const unsigned level = std::min(a.info().level, b.info().level);
+    return server_.multiply(Access::restricted(server_, a, level),
+                            Access::restricted(server_, b, level));
   }
   const Array& power(unsigned k) {
     if (const auto found = powers_.find(k); found != powers_.end()) return found->second;
@@ -95,11 +113,15 @@ class Evaluation {
     };
     Array made = k % 2 == 0 && !products_.contains(k) ? of_square(power(k / 2))
                  : k % 2 == 0                         ? doubled_less_1(product(k))
-                 : k == 3 ? server_.multiply(doubled_less_1(power(2)), power(1))
+                 : k == 3                             ? meeting(doubled_less_1(power(2)), power(1))
                           : server_.sub(server_.multiply_integer(product(k), 2), power(1));
     return powers_.emplace(k, server_.with_bound(made, 1)).first->second;
   }
-  Array at(unsigned k, unsigned depth) { return server_.lower(power(k), level_ - depth); }
+  const Array& at(unsigned k, unsigned depth) {
+    const auto [found, is_new] = lowered_.try_emplace({k, depth});
+    if (is_new) found->second = server_.lower(power(k), level_ - depth);
+    return found->second;
+  }
 
   /// Terms at one level, at the square of its scale: a sum of products of ciphertexts, which are
   /// neither relinearised nor rescaled, and products with numbers.
@@ -192,6 +214,7 @@ class Evaluation {
   unsigned level_, baby_;
   std::size_t length_;
   std::map<unsigned, Array> powers_, products_;
+  std::map<std::pair<unsigned, unsigned>, Array> lowered_;
 };
 
 /// Whether the interval is mapped to -1 … 1 first, which takes a level.
@@ -203,8 +226,7 @@ bool is_mapped(const Polynomial& p) {
 /// absolute values.
 template <class Coefficient>
 Array evaluated(const Server& server, const Array& x, const Polynomial& like,
-                const std::vector<Coefficient>& coefficients, unsigned degree, std::size_t length,
-                double largest) {
+                const std::vector<Coefficient>& coefficients, std::size_t length, double largest) {
   const CiphertextInfo& info = x.info();
   if (info.packing != Packing::real)
     throw EncodingError("a polynomial is evaluated at real numbers in slots only");
@@ -214,6 +236,7 @@ Array evaluated(const Server& server, const Array& x, const Polynomial& like,
                         " may lie outside the polynomial's interval from " +
                         math::text_of(like.low) + " to " + math::text_of(like.high) +
                         "; with_bound states a smaller bound that is known");
+  const unsigned degree = degree_of(coefficients);
   const unsigned depth = depth_of(degree), levels = depth + (is_mapped(like) ? 1 : 0);
   if (levels > info.level)
     throw NoiseError("a polynomial of degree " + std::to_string(degree) + " takes " +
@@ -221,14 +244,15 @@ Array evaluated(const Server& server, const Array& x, const Polynomial& like,
                      std::to_string(info.level));
   Array u = server.relinearise(x);
   if (like.basis == Polynomial::Basis::monomial)
-    return Evaluation<Coefficient>(server, u, like.basis, degree, length).run(coefficients, depth);
+    return Evaluation<Coefficient>(server, u, like.basis, coefficients, length)
+        .run(coefficients, depth);
   if (is_mapped(like)) {
     const double middle = (like.low + like.high) / 2;
     if (middle != 0) u = server.add_scalar(u, -middle);
     u = server.multiply_scalar(u, 2 / (like.high - like.low));
   }
   const Array value =
-      Evaluation<Coefficient>(server, server.with_bound(u, 1), like.basis, degree, length)
+      Evaluation<Coefficient>(server, server.with_bound(u, 1), like.basis, coefficients, length)
           .run(coefficients, depth);
   return largest > 0 ? server.with_bound(value, largest) : value;
 }
@@ -357,7 +381,7 @@ Array evaluate(const Server& server, const Array& x, const Polynomial& p) {
   check_degree(p.degree());
   std::vector<double> coefficients = p.coefficients;
   if (coefficients.empty()) coefficients.push_back(0);
-  return evaluated(server, x, p, coefficients, p.degree(), 0, sum_of_sizes(p));
+  return evaluated(server, x, p, coefficients, 0, sum_of_sizes(p));
 }
 
 Array evaluate(const Server& server, const Array& x, const PolynomialVector& v) {
@@ -373,7 +397,7 @@ Array evaluate(const Server& server, const Array& x, const PolynomialVector& v) 
       coefficients[k][i] = p.coefficients[k];
   }
   for (const Polynomial& p : v.polynomials) largest = std::max(largest, sum_of_sizes(p));
-  return evaluated(server, x, v.polynomials[0], coefficients, v.degree(), v.length, largest);
+  return evaluated(server, x, v.polynomials[0], coefficients, v.length, largest);
 }
 
 }  // namespace whorl::ckks

@@ -527,7 +527,8 @@ std::vector<Array> Typed<Word>::linear_maps(const Array& a, std::span<const Line
           Sum made{*this, site, rows, 2, end - begin, end - begin - alone};
           if (in_one_go) {
             made.buffer =
-                steps.sums_over_babies(babies, x, keys, each, {made.sums, 2, made.batched});
+                steps.sums_over_babies(babies, x, keys, std::span(each).subspan(begin, end - begin),
+                                       {made.sums, 2, made.batched});
           } else {
             for (std::size_t i = begin; i < end; ++i)
               for (const auto& [baby, plain] : each[i])

@@ -31,6 +31,9 @@ Array Access::lower(const Server& s, const Array& a, unsigned level, double time
   return s.state_->fleet->together(
       [&] { return Server::State::put(to.result, s.state_->prepared(a, to.a)); });
 }
+Array Access::restricted(const Server& s, const Array& a, unsigned level) {
+  return s.state_->restricted(a, level);
+}
 Array Access::linear_combination(const Server& s, std::span<const Array> arrays,
                                  std::span<const double> coefficients, double constant,
                                  unsigned level, bool rescale) {

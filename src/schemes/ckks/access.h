@@ -30,6 +30,8 @@ struct Access {
 
   /// Down to a level, at so many times its canonical scale.
   static Array lower(const Server& server, const Array& a, unsigned level, double times);
+  /// At that level, if may be without a division: then at the scale that it has.
+  static Array restricted(const Server& server, const Array& a, unsigned level);
   /// sum_i coefficients_i·arrays_i + constant at `level` and the square of its scale, or rescaled
   /// from there. The arrays have two parts, and at least that level.
   static Array linear_combination(const Server& server, std::span<const Array> arrays,

@@ -204,6 +204,12 @@ Account::One Account::bring(const Info& a, unsigned level, double times) const {
   return out;
 }
 
+Account::Info Account::restrict(const Info& a, unsigned level) const {
+  Info out = a;
+  out.level = level;
+  return fits("restrict", out);
+}
+
 Account::Two Account::add(const Info& first, const Info& second) const {
   const unsigned level = std::min(first.level, second.level);
   double scale = 0;

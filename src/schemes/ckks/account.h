@@ -79,6 +79,9 @@ class Account {
   Info rescale(const Info& a) const;
   /// Down to a level, at so many times its canonical scale.
   One bring(const Info& a, unsigned level, double times = 1) const;
+  /// The residues modulo the primes of a lower level alone, which are among a's: values and scale
+  /// stay.
+  Info restrict(const Info& a, unsigned level) const;
   /// log2 of the error that rounding adds on the way down to a level.
   double floor_of_lowering(unsigned level) const;
   Info take(const Info& a, std::size_t count) const;

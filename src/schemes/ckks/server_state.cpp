@@ -386,6 +386,17 @@ Array Server::State::reaching(const Array& a, unsigned level) const {
   return put(to.result, prepared(a, to.a));
 }
 
+Array Server::State::restricted(const Array& a, unsigned level) const {
+  check(a);
+  if (a.info_.level == level) return a;
+  return fleet->again([&] {
+    const Array reached = reaching(a, level);
+    if (reached.info_.level == level) return reached;  // a division brought it there
+    return put(account.restrict(reached.info_, level),
+               evaluator->restrict(residues(reached), account.basis(level)));
+  });
+}
+
 Array Server::State::linear_combination(std::span<const Array> arrays,
                                         std::span<const double> coefficients, double constant,
                                         unsigned level, bool rescale) const {

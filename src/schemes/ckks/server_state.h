@@ -106,6 +106,9 @@ struct Server::State {
   Array twice_product_less_1(const Array& a, const Array& b, bool by_scale) const;
   /// `a`, with the primes of that level and perhaps more: then it needs no division.
   Array reaching(const Array& a, unsigned level) const;
+  /// `a` at that level, without a division if the level's primes are among its own: then its scale
+  /// is what it was.
+  Array restricted(const Array& a, unsigned level) const;
   /// The operands have two parts.
   Array linear_combination(std::span<const Array> arrays, std::span<const double> coefficients,
                            double constant, unsigned level, bool rescale) const;

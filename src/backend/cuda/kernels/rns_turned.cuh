@@ -78,8 +78,7 @@ class TurnedStages {
   /// term's plaintexts may be read until the next call.
   __device__ __forceinline__ void sum_term(const Gathered<Word>& gathered, Word q,
                                            ProductSum<Word> (&sum)[2][width]) {
-    const std::uint32_t key_place = lane() * 16,
-                        digit_place = key_place + (2 + number()) * bytes;
+    const std::uint32_t key_place = lane() * 16, digit_place = key_place + (2 + number()) * bytes;
 #pragma unroll 1
     for (std::uint32_t d = 0; d < a_.count;) {
       const std::uint32_t corrected = min(d + a_.uncorrected, a_.count);
@@ -253,8 +252,7 @@ __global__ void __launch_bounds__(turned_threads<group>, 512 / turned_threads<gr
 #pragma unroll
         for (unsigned c = 0; c < 2; ++c)
 #pragma unroll
-          for (unsigned k = 0; k < width; ++k)
-            sum[s][c][k].add(image[c].word[k], factor.word[k]);
+          for (unsigned k = 0; k < width; ++k) sum[s][c][k].add(image[c].word[k], factor.word[k]);
       }
     }
 #pragma unroll

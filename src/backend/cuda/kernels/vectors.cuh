@@ -47,8 +47,9 @@ __device__ __forceinline__ RnsVector<Word> load_shared_vector(std::uint32_t at) 
 
 /// A vector of the values that X -> X^g brings to places j …: an aligned block of 2^k values goes
 /// to an aligned block. Value i is at psi^e, e = 2·brv(i) + 1, and comes from psi^(g·e). j's low k
-/// bits, reversed, are the highest bits t of e: they add t·N/2^(k-1) to it, and so g·t times as much
-/// to g·e. So in the order of t a block is turned, and reversed where g = 3 modulo 4 and k = 2.
+/// bits, reversed, are the highest bits t of e: they add t·N/2^(k-1) to it, and so g·t times as
+/// much to g·e. So in the order of t a block is turned, and reversed where g = 3 modulo 4 and k
+/// = 2.
 template <class Word>
 struct Gathered {
   static constexpr unsigned width = rns_width<Word>;
@@ -66,8 +67,8 @@ struct Gathered {
     if constexpr (width == 4) {  // the values for t = 0 … 3 are words 0, 2, 1 and 3
       const bool once = (turned_ & 1) != 0, twice = (turned_ & 2) != 0;
       const Word x1 = reversed_ ? x.word[3] : x.word[2], x3 = reversed_ ? x.word[2] : x.word[3];
-      const Word y0 = once ? x1 : x.word[0], y1 = once ? x.word[1] : x1,
-                 y2 = once ? x3 : x.word[1], y3 = once ? x.word[0] : x3;
+      const Word y0 = once ? x1 : x.word[0], y1 = once ? x.word[1] : x1, y2 = once ? x3 : x.word[1],
+                 y3 = once ? x.word[0] : x3;
       out.word[0] = twice ? y2 : y0;
       out.word[2] = twice ? y3 : y1;
       out.word[1] = twice ? y0 : y2;
