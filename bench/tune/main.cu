@@ -3,9 +3,9 @@
 //
 // usage: tune_gpu [--device ORDINAL] [PART]...
 //
-// Parts are ntt32, ntt64, nttfew and fft (transforms.h), rotation and key_switch; without any, all. The
-// numbers in use are measured with the candidates and marked with *. Times are the GPU's clock, the
-// median of several calls on data that stays on the GPU. Exits with 1 if an output was wrong or
+// Parts are ntt32, ntt64, nttfew and fft (transforms.h), rotation and key_switch; without any, all.
+// The numbers in use are measured with the candidates and marked with *. Times are the GPU's clock,
+// the median of several calls on data that stays on the GPU. Exits with 1 if an output was wrong or
 // there is no GPU.
 #include <algorithm>
 #include <string>
@@ -21,12 +21,9 @@ struct Part {
   const char* name;
   Tuning* tune;
 };
-constexpr Part parts[] = {{"ntt32", tune_ntt_32},
-                          {"ntt64", tune_ntt_64},
-                          {"nttfew", tune_ntt_few},
-                          {"fft", tune_fft},
-                          {"rotation", tune_rotation},
-                          {"key_switch", tune_key_switch}};
+constexpr Part parts[] = {{"ntt32", tune_ntt_32},      {"ntt64", tune_ntt_64},
+                          {"nttfew", tune_ntt_few},    {"fft", tune_fft},
+                          {"rotation", tune_rotation}, {"key_switch", tune_key_switch}};
 
 int run(bench::CommandLine& line) {
   int device = 0;

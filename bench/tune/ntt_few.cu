@@ -38,7 +38,8 @@ struct Table {
 struct Count {
   unsigned rows, batch;
 };
-constexpr std::array<Count, 7> counts{{{6, 1}, {12, 1}, {24, 1}, {48, 1}, {60, 1}, {47, 2}, {64, 2}}};
+constexpr std::array<Count, 7> counts{
+    {{6, 1}, {12, 1}, {24, 1}, {48, 1}, {60, 1}, {47, 2}, {64, 2}}};
 constexpr unsigned launches_a_run = 16;
 
 class FewTuner {
@@ -109,10 +110,9 @@ class FewTuner {
     auto& wanted = wanted_[forward];
     if (wanted.size() == 0) {
       wanted = data_.stream().allocate<Word>(words);
-      backend::cuda::check(
-          cudaMemcpyAsync(wanted.data(), data_.output(), words * sizeof(Word),
-                          cudaMemcpyDeviceToDevice, data_.stream().handle()),
-          "cudaMemcpyAsync of results");
+      backend::cuda::check(cudaMemcpyAsync(wanted.data(), data_.output(), words * sizeof(Word),
+                                           cudaMemcpyDeviceToDevice, data_.stream().handle()),
+                           "cudaMemcpyAsync of results");
       return true;
     }
     return tuner_.equal(static_cast<const std::uint64_t*>(data_.output()),

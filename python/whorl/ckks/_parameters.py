@@ -29,6 +29,7 @@ from .._ring_parameters import (
 )
 from .._ring_parameters import as_request as ring_request
 from .._server import ckks as _lib
+from ..errors import ParameterError
 
 
 class BootstrapLiteral(TypedDict, total=False):
@@ -234,13 +235,23 @@ class Parameters(RingParameters):
         return fields
 
     def _details(self) -> list[tuple[str, str]]:
-        refreshed = f", refreshed from level {self.least_bootstrap_level}" if self.bootstrap else ""
         return [
             ("N", f"{self.N:,} ({self.slots:,} slots)"),
-            ("depth", f"{self.depth}{refreshed}"),
+            ("depth", str(self.depth)),
             ("scale", f"2^{math.log2(self.scale(0)):.1f}"),
             ("Q, P", self._primes()),
+            ("bootstraps", self._bootstraps() or "none"),
         ]
+
+    def _bootstraps(self) -> str:
+        """From which level and how ciphertexts are refreshed; empty if they cannot be."""
+        shape = self.bootstrap
+        if shape is None:
+            return ""
+        order = "last" if shape["coefficients_last"] else "first"
+        arcsine = f", arcsine of degree {shape['arcsine']}" if shape["arcsine"] else ""
+        level = self.least_bootstrap_level
+        return f"from level {level}, slots to coefficients {order}{arcsine}"
 
     def _primes(self) -> str:
         primes = f"{self.limbs} + {len(self.special)} primes"
@@ -325,11 +336,11 @@ def parameters(
             part of the modulus, and the error is larger (`bootstrap["log2_ratio"]`).
         coefficients_last: whether a bootstrap moves slots to coefficients at its end, not at its
             beginning. It then begins from level 0, and full vectors have some bits less, since
-            noise of all slots is added up. (OpenFHE's and Lattigo's default order; with False
-            OpenFHE's EvalBootstrapStCFirst.)
+            noise of all slots is added up. `ParameterError` without `bootstrap`. (OpenFHE's and
+            Lattigo's default order; with False OpenFHE's EvalBootstrapStCFirst.)
         arcsine: degree of a polynomial after a bootstrap's sine, odd, 3 … 15, or 0 for none. It
             takes the levels of its degree, three for 7, and gives bits where the scale has them: 45
-            bits and more. (Lattigo: Mod1InvDegree.)
+            bits and more. `ParameterError` without `bootstrap`. (Lattigo: Mod1InvDegree.)
         literal: a mapping with the fields of `ParameterLiteral`, for primes of your own. It stands
             alone: `ParameterError` if an argument above is given too.
         allow_insecure: accept a literal or a named set that is estimated under 128 bits.
@@ -363,12 +374,37 @@ def parameters(
         stands_alone(parameters, "a named set", {**given, "depth": 1})
         return Parameters(_lib.Parameters.named(depth, bool(allow_insecure)))
     refuse_consent(allow_insecure)
-    return Parameters(_lib.Parameters.choose(**checked_requirements(**given)))
+    needs = checked_requirements(**given)
+    if not needs["bootstrap"]:
+        refuse_shape("without bootstrap=True", needs)
+    return Parameters(_lib.Parameters.choose(**needs))
 
 
 def checked_requirements(**given: Any) -> dict[str, Any]:
     """Arguments of `parameters` as the C++ library takes them; N = 0 for the least."""
     return {name: _REQUIREMENTS[name](name, value) for name, value in given.items()}
+
+
+NO_SHAPE: Mapping[str, Any] = MappingProxyType({"coefficients_last": False, "arcsine": 0})
+"""The requirements that are of bootstraps only, as parameters without bootstraps have them."""
+
+
+def refuse_shape(how: str, needs: Mapping[str, Any]) -> None:
+    """`ParameterError` if one of them is given for parameters without bootstraps."""
+    for name, none in NO_SHAPE.items():
+        if needs[name] != none:
+            raise ParameterError(f"{name} = {needs[name]} is given {how}; only bootstraps have it")
+
+
+ARCSINES = (0, *range(3, 16, 2))
+"""Degrees of a bootstrap's arcsine; 0: none."""
+
+
+def _as_arcsine(name: str, value: Any) -> int:
+    degree = as_integer(name, value, 0, ARCSINES[-1])
+    if degree not in ARCSINES:
+        raise ParameterError(f"{name}: {degree} is neither 0 nor an odd degree of 3 … 15")
+    return degree
 
 
 _REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
@@ -382,6 +418,6 @@ _REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
         "word_bits": as_word,
         "bootstrap": as_flag,
         "coefficients_last": as_flag,
-        "arcsine": within(0, 15),
+        "arcsine": _as_arcsine,
     }
 )

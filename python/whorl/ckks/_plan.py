@@ -27,14 +27,14 @@ from .._ring_plan import (
 from .._server import ckks as _lib
 from ..errors import EncodingError, NoiseError, ParameterError, ShapeError
 from ._arrays import EncryptedArray
-from ._parameters import Parameters, as_request, checked_requirements
+from ._parameters import NO_SHAPE, Parameters, as_request, checked_requirements, refuse_shape
 from ._tracer import Refresh, TracingServer, UnableToRefreshError
 from ._values import Packing
 
 MOST_DEPTH = 64
 LEAST_SCALE, USUAL_SCALE, MOST_SCALE = 28, 40, 55
-USUAL_VALUES, MOST_VALUES = 10, 20
-"""`value_bits`: tried first, and at most."""
+LEAST_VALUES, USUAL_VALUES, MOST_VALUES = 2, 10, 20
+"""`value_bits`: at least, tried first, and at most."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,17 +137,18 @@ class Plan(RingPlan):
             ("results", f"up to {self.bound:.4g}, error 2^{math.log2(self.error):.1f}, estimated"),
             ("rotations", ", ".join(map(str, self.rotations)) or "none"),
             ("conjugation", "yes" if self.keys["conjugate"] else "no"),
-            ("bootstraps", self._refreshes() or "none"),
+            ("bootstraps", self._refreshes()),
             *self._ring_facts(keys=f"{self.key_count}, of "),
         ]
 
     def _refreshes(self) -> str:
-        """How many bootstraps there are, and how many the function lacks."""
-        text = str(len(self.bootstraps)) if self.bootstraps else ""
-        return text + (f", {len(self.missing)} missing" if self.missing else "")
+        """How many bootstraps there are, how many the function lacks, and which shape they have."""
+        missing = f"{len(self.missing)} missing" if self.missing else ""
+        shape = self._parameters._bootstraps()
+        return ", ".join(filter(None, [str(len(self.bootstraps) or "none"), missing, shape]))
 
     def __repr__(self) -> str:
-        refreshes = self._refreshes()
+        refreshes = self._refreshes() if self._parameters.bootstrap else ""
         return (
             f"<Plan: depth {self.depth}, scale 2^{self.scale_bits}, {self.slots} slots, "
             f"{self._turns()}{f', bootstraps: {refreshes}' if refreshes else ''}; "
@@ -167,6 +168,8 @@ def plan(
     dnum: int = 3,
     word_bits: int = 32,
     bootstrap: bool | None = None,
+    coefficients_last: bool = False,
+    arcsine: int = 0,
 ) -> Plan:
     """Runs a function without ciphertexts, and says which parameters and keys it needs.
 
@@ -193,6 +196,8 @@ def plan(
         N: ring dimension; default: the least that serves.
         dnum, word_bits: as for `parameters`.
         bootstrap: whether parameters have bootstrapping; default: where it is needed.
+        coefficients_last, arcsine: as for `parameters`, of bootstraps if there are any;
+            `ParameterError` beside `bootstrap=False`.
 
     Raises `ParameterError` if no parameters carry the function, and if no scale reaches the error.
     Raises `TypeError` if the function compares ciphertexts, branches on them, uses other
@@ -202,16 +207,21 @@ def plan(
     >>> chosen.depth, chosen.rotations, chosen.key_count
     (1, (1, 2, 4), 4)
     """
+    needs = checked_requirements(
+        scale_bits=USUAL_SCALE if scale_bits is None else scale_bits,
+        value_bits=MOST_VALUES if value_bits is None else value_bits,
+        N=N,
+        dnum=dnum,
+        word_bits=word_bits,
+        coefficients_last=coefficients_last,
+        arcsine=arcsine,
+    )
+    if bootstrap is not None and not bootstrap:
+        refuse_shape("with bootstrap=False", needs)
     search = _Search(
         function,
         listed_inputs(function, inputs, _as_values),
-        checked_requirements(
-            scale_bits=USUAL_SCALE if scale_bits is None else scale_bits,
-            value_bits=MOST_VALUES if value_bits is None else value_bits,
-            N=N,
-            dnum=dnum,
-            word_bits=word_bits,
-        ),
+        needs,
         value_bits is not None,
         bootstrap,
     )
@@ -361,7 +371,7 @@ class _Search:
         depth = _first(range(most), lambda depth: runs(depth, values) is not None, most)
         if not self.values_given:
             values = _first(
-                range(USUAL_VALUES, MOST_VALUES), lambda v: runs(depth, v) is not None, values
+                range(USUAL_VALUES, values), lambda v: runs(depth, v) is not None, values
             )
         return trace(depth, values).plan({**self.needs, "value_bits": values})
 
@@ -371,20 +381,34 @@ class _Search:
         """In the least ring with bootstraps. As few as can be, then the least depth for them."""
         error: Exception = ParameterError("plan: no ring was tried")
         for ring in [self.needs["N"]] if self.needs["N"] else [2**16, 2**17]:
+            search = self._with_most_values(ring)
             try:
-                most = self._deepest(ring, bootstrap=True)
-                chosen = self._parameters(most, ring, bootstrap=True)
+                most = search._deepest(ring, bootstrap=True)
+                chosen = search._parameters(most, ring, bootstrap=True)
                 inserts = False
                 try:
-                    best = self._trace(chosen, most)
+                    best = search._trace(chosen, most)
                 except NoiseError:
                     inserts = True
-                    best = self._trace(chosen, most, inserts)
+                    best = search._trace(chosen, most, inserts)
             except (NoiseError, ParameterError, ShapeError) as failed:
                 error = failed
                 continue
-            return self._least(functools.partial(self._as_few, ring, inserts, best.renewed), most)
+            few = functools.partial(search._as_few, ring, inserts, best.renewed)
+            return search._least(few, most)
         raise error
+
+    def _with_most_values(self, ring: int) -> _Search:
+        """With the most `value_bits` that bootstraps leave room for beside the scale."""
+        if self.values_given:
+            return self
+        for bits in range(MOST_VALUES, LEAST_VALUES - 1, -1):
+            try:
+                self._parameters(1, ring, bootstrap=True, value_bits=bits)
+            except ParameterError:
+                continue
+            return dataclasses.replace(self, needs={**self.needs, "value_bits": bits})
+        return self
 
     def _as_few(self, ring: int, inserts: bool, most: int, depth: int, value_bits: int) -> _Trace:
         """The function with at most so many ciphertexts refreshed; else `NoiseError`."""
@@ -413,6 +437,8 @@ class _Search:
         self, depth: int, N: int, bootstrap: bool, slots: int = 0, value_bits: int | None = None
     ) -> Parameters:
         needs = {**self.needs, "depth": depth, "N": N, "slots": slots, "bootstrap": bootstrap}
+        if not bootstrap:
+            needs |= NO_SHAPE
         if value_bits is not None:
             needs["value_bits"] = value_bits
         return Parameters(_lib.Parameters.choose(**needs))

@@ -7,8 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from .._ring_parameters import stands_alone
+from ..ckks._parameters import ARCSINES
 from . import _ring_options as shared
 from . import _sets as sets
+from ._completion import one_of
 from ._scheme import Scheme
 
 ScaleBits = Annotated[int, typer.Option(help="log2 of the scale, 28 … 55.")]
@@ -46,6 +48,20 @@ def _keygen(
             "refreshed, powers of two, as 1024,8; or full for all slots.",
         ),
     ] = "none",
+    coefficients_last: Annotated[
+        bool,
+        typer.Option(
+            "--coefficients-last",
+            help="With --bootstrap: slots are moved to coefficients after the sine.",
+        ),
+    ] = False,
+    arcsine: Annotated[
+        int,
+        typer.Option(
+            help="With --bootstrap: degree of the arcsine after the sine, odd, 3 … 15; 0: none.",
+            autocompletion=one_of(*map(str, ARCSINES)),
+        ),
+    ] = 0,
 ) -> tuple[Any, dict[str, Any]]:
     needs = {
         "depth": depth,
@@ -55,6 +71,8 @@ def _keygen(
         "ring": ring,
         "dnum": dnum,
         "word_bits": word_bits,
+        "coefficients_last": coefficients_last,
+        "arcsine": arcsine,
     }
     if params:
         stands_alone(_keygen, "--params", needs)

@@ -17,6 +17,9 @@ _WORDS = [
         # Not as a part of a file's name.
         *((rf"(?<![\w/.-]){name}(?![\w/-])", f"--{name.replace('_', '-')}") for name in _ARGUMENTS),
         (r"\ballow_failure = ", "--allow-failure "),
+        (r"(?<![\w./-])coefficients_last = True", "--coefficients-last"),
+        (r"(?<![\w./-])arcsine(?: =|:) (?=-?\d)", "--arcsine "),
+        ("without bootstrap=True", "without --bootstrap"),
         ("or allow spent budgets", "or allow spent budgets (--allow-spent)"),
         ("ask the client for relinearise = ", f"{_KEYGEN} --relinearise "),
         ("ask the client for swap_rows", f"{_KEYGEN} --swap-rows makes one"),

@@ -260,8 +260,9 @@ def test_parameters() -> None:
     with pytest.raises(whorl.ParameterError, match=f"level: {p.top + 1} is outside 0 … {p.top}"):
         p.scale(p.top + 1)
     for text in (repr(p), p._repr_html_()):
-        assert "bootstrap" in text or "refreshed from level 3" in text
+        assert "bootstrap" in text
         assert f"{p.log2_Q(p.top):.0f} + {p.log2_P:.0f} bits" in text
+    assert "from level 3, slots to coefficients first<" in p._repr_html_()
     assert "bootstrapping from level 3" in p.describe()
     assert "values are 2^-13.5 of the modulus" in p.describe()
     usual = parameters(depth=2)
@@ -358,6 +359,8 @@ def test_coefficients_last(generator: np.random.Generator, arcsine: int) -> None
     p = kit.parameters
     assert p.least_bootstrap_level == 0 and p.depth == 2 and p.bootstrap is not None
     assert (p.bootstrap["coefficients_last"], p.bootstrap["arcsine"]) == (1, arcsine)
+    assert "from level 0, slots to coefficients last" in p._repr_html_()
+    assert ("arcsine of degree 7" in p._repr_html_()) == (arcsine == 7)
     assert p.top == p.depth + p.bootstrap["to_coefficients"] + 8 + arcsine.bit_length() + 4
     assert parameters(literal=p.literal(), allow_insecure=True) == p == pickled(p)
     assert "1024 slots" in repr(kit.keys) and kit.keys.bootstrap[-1] == 1024
@@ -389,13 +392,16 @@ def test_an_arcsine_gives_bits() -> None:
 
 
 def test_shapes_are_checked(kit: CkksKit) -> None:
-    for wrong in ({"coefficients_last": True}, {"arcsine": 7}):
-        with pytest.raises(whorl.ParameterError, match="ask for bootstrap too"):
-            parameters(2, **wrong)  # type: ignore[arg-type]
+    for field, value in (("coefficients_last", True), ("arcsine", 7)):
+        said = f"{field} = {value} is given without bootstrap=True; only bootstraps have it"
+        with pytest.raises(whorl.ParameterError, match=said):
+            parameters(2, **{field: value})  # type: ignore[arg-type]
     with pytest.raises(whorl.ParameterError, match="arcsine: 16 is outside 0 … 15"):
         parameters(2, bootstrap=True, arcsine=16)
-    with pytest.raises(whorl.ParameterError, match="arcsine = 4 is neither 0 nor an odd degree"):
-        parameters(2, bootstrap=True, arcsine=4)
+    for degree in (1, 4):
+        said = f"arcsine: {degree} is neither 0 nor an odd degree of 3 … 15"
+        with pytest.raises(whorl.ParameterError, match=said):
+            parameters(2, bootstrap=True, arcsine=degree)
     with pytest.raises(whorl.ParameterError, match="coefficients_last: 1 is not a bool"):
         parameters(2, bootstrap=True, coefficients_last=1)  # type: ignore[arg-type]
     # The scale of level 0 is too close to its modulus.

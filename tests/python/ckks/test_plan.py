@@ -214,9 +214,18 @@ def test_functions_that_bootstrap_have_none_missing() -> None:
     assert once.depth == 2 and len(once.bootstraps) == 1
 
 
-def test_a_planned_function_refreshes_where_the_plan_says() -> None:
+SHAPES: dict[str, dict[str, Any]] = {
+    "usual": {"scale_bits": 40},
+    "last": {"scale_bits": 40, "coefficients_last": True},
+    "arcsine": {"scale_bits": 45, "arcsine": 7},
+    "both": {"scale_bits": 45, "coefficients_last": True, "arcsine": 7},
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_a_planned_function_refreshes_where_the_plan_says(shape: dict[str, Any]) -> None:
     """In a small ring with the same primes, where a bootstrap takes a second."""
-    chosen = plan(lambda x: adaptive(x, 8), Values(4), bootstrap=True, scale_bits=40)
+    chosen = plan(lambda x: adaptive(x, 8), Values(4), bootstrap=True, **shape)
     small = ckks.parameters(
         literal={**chosen.parameters().literal(), "N": 2048}, allow_insecure=True
     )
@@ -225,6 +234,53 @@ def test_a_planned_function_refreshes_where_the_plan_says() -> None:
     values = np.array([0.999, -0.998, 1.0, 0.25])
     y = adaptive(server.upload(client.encrypt(values)), 8)
     assert np.abs(client.decrypt(y, raw=True) - values**256).max() < 2**-8
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("arcsine", [0, 3, 7])
+def test_bootstraps_have_the_shape_that_is_asked_for(last: bool, arcsine: int) -> None:
+    shape: Any = {"scale_bits": 45, "coefficients_last": last, "arcsine": arcsine}
+    chosen = plan(lambda x: chain(x, 60), Values((2, 8)), **shape)
+    params = chosen.parameters()
+    assert params == ckks.parameters(
+        chosen.depth, value_bits=chosen.value_bits, N=chosen.N, bootstrap=True, **shape
+    )
+    assert params.bootstrap is not None
+    assert (params.bootstrap["coefficients_last"], params.bootstrap["arcsine"]) == (last, arcsine)
+    # From the lowest level that serves, which is 0 with slots to coefficients last.
+    assert {each.level for each in chosen.missing} == {0 if last else 3}
+    adapted = plan(lambda x: adaptive(x, 60), Values((2, 8)), **shape)
+    assert len(adapted.bootstraps) == len(chosen.missing) and not adapted.missing
+    said = f"{len(chosen.missing)} missing, from level {0 if last else 3}, slots to coefficients "
+    said += "last" if last else "first"
+    for text in (repr(chosen), chosen._repr_html_()):
+        assert said in text
+        assert (f"arcsine of degree {arcsine}" in text) == (arcsine != 0)
+
+
+def test_an_arcsine_leaves_a_smaller_error() -> None:
+    errors = [
+        plan(lambda x: x.bootstrap(), Values(8), scale_bits=45, arcsine=degree).error
+        for degree in (0, 7)
+    ]
+    assert errors[1] < errors[0] / 8
+
+
+def test_large_scales_leave_fewer_bits_of_values_to_bootstraps() -> None:
+    """A secure key to the sparse secret bounds the modulus of level 0."""
+    chosen = plan(lambda x: x.bootstrap() * 3, Values(8), scale_bits=52, arcsine=7)
+    assert chosen.value_bits < 10 and chosen.parameters().sparse_security_bits >= 128
+    with pytest.raises(whorl.ParameterError, match="the key to the sparse secret"):
+        plan(lambda x: x.bootstrap(), Values(8), scale_bits=52, value_bits=10)
+
+
+def test_functions_without_bootstraps_have_no_shape() -> None:
+    usual = plan(lambda x: x * x, Values(8))
+    shaped = plan(lambda x: x * x, Values(8), coefficients_last=True, arcsine=7)
+    assert shaped.parameters() == usual.parameters() and repr(shaped) == repr(usual)
+    assert "bootstrap" not in repr(usual)
+    asked = plan(lambda x: x * x, Values(8), bootstrap=True, coefficients_last=True)
+    assert "bootstraps: none, from level 0, slots to coefficients last" in repr(asked)
 
 
 def test_values_above_one_are_divided_first() -> None:
@@ -347,6 +403,19 @@ def test_refusals() -> None:
     ):
         with pytest.raises(error, match=text):
             plan(function, inputs)  # type: ignore[arg-type]
+    shapes: Any
+    for shapes, text in (
+        (
+            {"coefficients_last": True, "bootstrap": False},
+            "coefficients_last = True is given with bootstrap=False",
+        ),
+        ({"arcsine": 7, "bootstrap": False}, "arcsine = 7 is given with bootstrap=False"),
+        ({"arcsine": 8}, "arcsine: 8 is neither 0 nor an odd degree of 3 … 15"),
+        ({"arcsine": 17}, "arcsine: 17 is outside 0 … 15"),
+        ({"coefficients_last": 1}, "coefficients_last: 1 is not a bool"),
+    ):
+        with pytest.raises(whorl.ParameterError, match=text):
+            plan(lambda x: x, Values(4), **shapes)
     for arguments, refused in (
         ((0,), whorl.ShapeError),
         (((3, 0),), whorl.ShapeError),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,6 +84,44 @@ def test_keygen_chooses_parameters_that_bootstrap(shell: Here) -> None:
     assert keys.bootstrap == (1,) and keys.parameters.N == 65536
     assert keys.parameters.depth - keys.parameters.least_bootstrap_level == 1
     assert keys.parameters.security_bits >= 128
+
+
+def test_keygen_shapes_bootstraps(shell: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the page says, but without the gigabytes of keys."""
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"`whorl (keygen [^`]* --arcsine [^`]*)`", page)
+    make, asked = ckks.Client.evaluation_keys, []
+
+    def few(client: ckks.Client, **request: Any) -> ckks.EvaluationKeys:
+        asked.append(request["bootstrap"])
+        return make(client)
+
+    monkeypatch.setattr(ckks.Client, "evaluation_keys", few)
+    shell(*example.split(), *PHRASE)
+    keys = ckks.EvaluationKeys.load(str(shell.folder / "keys.whorl"))
+    assert asked == [[8]] and keys.parameters == ckks.parameters(
+        1, 45, bootstrap=True, coefficients_last=True, arcsine=7
+    )
+    shown = " ".join(shell("info", "keys.whorl").split())
+    assert "from level 0, slots to coefficients last, arcsine of degree 7" in shown
+
+
+def test_shapes_of_bootstraps_that_are_refused(shell: Here) -> None:
+    keygen = ("keygen", "--scheme", "ckks", *PHRASE)
+    without = "is given without --bootstrap; only bootstraps have it"
+    named = ("--params", "tensorfhe/lstm")
+    for options, part in (
+        (("--coefficients-last",), f"--coefficients-last {without}"),
+        (("--arcsine", "7"), f"--arcsine 7 {without}"),
+        (("--arcsine", "4", "--bootstrap", "8"), "--arcsine 4 is neither 0 nor an odd degree"),
+        (("--arcsine", "17", "--bootstrap", "8"), "--arcsine 17 is outside 0 … 15"),
+        (("--arcsine", "-3", "--bootstrap", "8"), "--arcsine -3 is outside 0 … 15"),
+        ((*named, "--arcsine", "7"), "--arcsine 7 is given beside --params"),
+        ((*named, "--coefficients-last"), "--coefficients-last is given beside --params"),
+    ):
+        assert part in shell(*keygen, *options, code=1)
+    said = shell("keygen", "--scheme", "bgv", "--arcsine", "7", *PHRASE, code=2)
+    assert "--arcsine is not an option of the scheme bgv" in said
 
 
 def test_the_guide_has_the_table(shell: Here) -> None:
