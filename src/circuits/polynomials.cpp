@@ -78,7 +78,7 @@ class Evaluation {
   Array run(const Coefficients& coefficients, unsigned depth) {
     Sum sum{{}, {}, {}, nothing(coefficients[0])};
     add(coefficients, depth, sum);
-    if (sum.products || !sum.arrays.empty()) return finished(sum, depth);
+    if (!sum.products.empty() || !sum.arrays.empty()) return finished(sum, depth);
     // A constant: nothing of x is left but its shape.
     return plus(server_.multiply_scalar(at(1, depth - 1), 0.0), sum.constant);
   }
@@ -123,10 +123,10 @@ class Evaluation {
     return found->second;
   }
 
-  /// Terms at one level, at the square of its scale: a sum of products of ciphertexts, which are
-  /// neither relinearised nor rescaled, and products with numbers.
+  /// Terms at one level, at the square of its scale: products of ciphertexts, which are neither
+  /// relinearised nor rescaled, and products with numbers.
   struct Sum {
-    std::optional<Array> products;
+    std::vector<std::pair<Array, Array>> products;
     std::vector<Array> arrays;
     Coefficients weights;
     Coefficient constant;
@@ -134,12 +134,12 @@ class Evaluation {
   /// Relinearised and rescaled once for all of them.
   Array finished(const Sum& sum, unsigned depth) {
     const unsigned level = level_ - depth + 1;
-    if (!sum.products) return combined(sum, level, true);
-    if (sum.arrays.empty())
-      return with_constant(Access::relinearised_and_rescaled(server_, *sum.products), sum.constant);
-    const Array all = server_.add(*sum.products, combined(sum, level, false));
-    const Array value = Access::relinearised_and_rescaled(server_, all);
-    return in_rows ? with_constant(value, sum.constant) : value;
+    if (sum.products.empty()) return combined(sum, level, true);
+    std::optional<Array> all;
+    if (!sum.arrays.empty()) all = combined(sum, level, false);
+    for (const auto& [a, b] : sum.products) all = Access::product_plus(server_, a, b, all);
+    const Array value = Access::relinearised_and_rescaled(server_, *all);
+    return in_rows || sum.arrays.empty() ? with_constant(value, sum.constant) : value;
   }
   /// The arrays times their weights, with the constant; of rows it is added to what was rescaled
   /// only, since plaintexts do not reach the square of a scale.
@@ -203,8 +203,8 @@ class Evaluation {
       sum.arrays.push_back(power(n));
       sum.weights.push_back(q[0]);
     } else {
-      const Array product = server_.multiply(run(q, depth - 1), at(n, depth - 1), {false, false});
-      sum.products = sum.products ? server_.add(*sum.products, product) : product;
+      const Array factor = run(q, depth - 1);
+      sum.products.emplace_back(factor, at(n, depth - 1));
     }
     add(r, depth, sum);
   }

@@ -517,12 +517,20 @@ void RnsOps<Word>::tensor(const Tables& tables, const ring::Basis& basis, std::s
   const bool one_b = b.size < b_parts * limbs * batch * N;
   check_apart("tensor: a", a, out);
   check_apart("tensor: b", b, out);
+  TensorEnd<Word> checked = end;
   std::vector<Word> constant;
   if (!end.constant.empty())
-    constant = reduced("residues of a constant", tables, basis, end.constant);
+    checked.constant = constant = reduced("residues of a constant", tables, basis, end.constant);
+  if (end.added_parts > 0) {
+    this->check(end.added);
+    if (end.added_parts > a_parts + b_parts - 1)
+      throw ShapeError("tensor: " + std::to_string(end.added_parts) +
+                       " parts are added to a product of " + std::to_string(a_parts + b_parts - 1));
+    check_rows("tensor: what is added", end.added.size, end.added_parts * limbs, batch, plan.N());
+    check_apart("tensor: what is added", end.added, out);
+  }
   if (batch)
-    run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a.data, b.data,
-               {end.doubled, constant}, out.data);
+    run_tensor(tables, basis, a_parts, b_parts, batch, one_b, a.data, b.data, checked, out.data);
 }
 
 template <class Word>

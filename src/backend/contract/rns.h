@@ -176,12 +176,15 @@ struct Division {
   }
 };
 
-/// What is done to the parts of a product at last.
+/// What is done to the parts of a product at last: it is doubled, the constant is added to part 0,
+/// and `added` to its first parts.
 template <class Word>
 struct TensorEnd {
   bool doubled = false;
   std::span<const Word> constant = {};  ///< modulo each prime, reduced or not; none: 0
-  bool empty() const { return !doubled && constant.empty(); }
+  Slice<const Word> added = {};         ///< (added_parts, rows, B, N)
+  std::size_t added_parts = 0;
+  bool empty() const { return !doubled && constant.empty() && added_parts == 0; }
 };
 
 /// All arrays are in evaluation form, except in `convert`. The rows of an array over a basis come

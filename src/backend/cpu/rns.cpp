@@ -580,9 +580,9 @@ class CpuRns final : public RnsOps<Word> {
                  Word* const to[] = {out + first, out + part + first, out + 2 * part + first};
                  rns_kernels<Word>().two_by_two(q, x, y, to, count, past_caches);
                  if (!end.empty())
-                   for (Word* const each : to)
+                   for (std::size_t k = 0; k < 3; ++k)
                      end_tensor(tables.plan().moduli()[primes[i / batch]].value(), end, i / batch,
-                                each == to[0], {each, count});
+                                k, k * part + first, {to[k], count});
                  return;
                }
                std::vector<const Word*> x, y;
@@ -599,21 +599,25 @@ class CpuRns final : public RnsOps<Word> {
                    rns_kernels<Word>().sum_of_products(q, x, y, out + k * part + offset, size);
                    if (!end.empty())
                      end_tensor(tables.plan().moduli()[primes[i / batch]].value(), end, i / batch,
-                                k == 0, {out + k * part + offset, size});
+                                k, k * part + offset, {out + k * part + offset, size});
                  }
                });
              });
   }
 
-  /// Words of part 0, or of another, of a product modulo q, whose row is `row`.
-  static void end_tensor(Word q, const TensorEnd<Word>& end, std::size_t row, bool first,
-                         std::span<Word> words) {
+  /// Words of a part of a product modulo q, from number `place` of the array on, whose row is
+  /// `row`.
+  static void end_tensor(Word q, const TensorEnd<Word>& end, std::size_t row, std::size_t part,
+                         std::size_t place, std::span<Word> words) {
     const auto once = [q](Word x) { return std::min<Word>(x, x - q); };
-    const Word constant = first && !end.constant.empty() ? end.constant[row] : 0;
+    const Word constant = part == 0 && !end.constant.empty() ? end.constant[row] : 0;
     if (end.doubled)
       for (Word& x : words) x = once(once(x + x) + constant);
-    else
+    else if (constant != 0)
       for (Word& x : words) x = once(x + constant);
+    if (part >= end.added_parts) return;
+    const Word* const added = end.added.data + place;
+    for (std::size_t j = 0; j < words.size(); ++j) words[j] = once(words[j] + added[j]);
   }
 
   void run_products(const Tables& tables, const ring::Basis& basis, const SumLayout& sums,

@@ -148,9 +148,12 @@ class CudaRns final : public RnsOps<Word> {
     const std::size_t part = words(tables, basis, batch);
     const Aligned<const Word> x(stream_, a, a_parts * part),
         y(stream_, b, b_parts * words(tables, basis, one_b ? 1 : batch));
+    const Aligned<const Word> added(stream_, end.added.data, end.added_parts * part);
+    TensorEnd<Word> aligned = end;
+    aligned.added.data = added.data();
     const Aligned<Word> to(stream_, out, (a_parts + b_parts - 1) * part);
     cuda::tensor(stream_, own(tables), basis, a_parts, b_parts, batch, one_b, x.data(), y.data(),
-                 end, to.data());
+                 aligned, to.data());
     to.write_back();
   }
 

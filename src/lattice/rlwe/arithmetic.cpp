@@ -338,21 +338,37 @@ Array Typed<Word>::multiply_plain(const Array& a, const Array& m) const {
 }
 
 template <class Word>
-Array Typed<Word>::tensor(const Array& a, const Array& b, bool doubled,
-                          std::span<const std::uint64_t> constant) const {
+Array Typed<Word>::tensor(const Array& a, const Array& b, const ProductEnd& end) const {
   this->check_evaluation("tensor", a);
   this->check_evaluation("tensor", b);
   this->check_basis("tensor", b.basis(), a.basis());
   const Shape shape{a.parts() + b.parts() - 1, a.basis(), this->common_count("tensor", a, b),
                     Form::evaluation};
   std::vector<Word> residues;
-  if (!constant.empty()) residues = residues_of("tensor", a.basis(), constant);
+  if (!end.constant.empty()) residues = residues_of("tensor", a.basis(), end.constant);
+  const auto product = [&](const Site& site, Slice out, const View& x, const View& y,
+                           const backend::TensorEnd<Word>& its_end) {
+    multiply(site, shape.basis, x, y.all, y.shape.parts, y.count, its_end, out);
+  };
+  if (!end.added)
+    return make(
+        shape,
+        [&](const Site& site, Slice out, const View& x, const View& y) {
+          product(site, out, x, y, {end.doubled, residues});
+        },
+        a, b);
+  this->check_evaluation("tensor", *end.added);
+  this->check_basis("tensor", end.added->basis(), a.basis());
+  if (end.added->parts() > shape.parts || end.added->count() != shape.count)
+    throw ShapeError("tensor: " + std::to_string(end.added->count()) + " ciphertexts of " +
+                     std::to_string(end.added->parts()) + " parts are added to " +
+                     std::to_string(shape.count) + " of " + std::to_string(shape.parts));
   return make(
       shape,
-      [&](const Site& site, Slice out, const View& x, const View& y) {
-        multiply(site, shape.basis, x, y.all, y.shape.parts, y.count, {doubled, residues}, out);
+      [&](const Site& site, Slice out, const View& x, const View& y, const View& z) {
+        product(site, out, x, y, {end.doubled, residues, z.all, z.shape.parts});
       },
-      a, b);
+      a, b, *end.added);
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                   \
@@ -383,8 +399,7 @@ Array Typed<Word>::tensor(const Array& a, const Array& b, bool doubled,
                                       unsigned, std::size_t, const backend::TensorEnd<Word>&,     \
                                       Slice) const;                                               \
   template Array Typed<Word>::multiply_plain(const Array&, const Array&) const;                   \
-  template Array Typed<Word>::tensor(const Array&, const Array&, bool,                            \
-                                     std::span<const std::uint64_t>) const;
+  template Array Typed<Word>::tensor(const Array&, const Array&, const ProductEnd&) const;
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

@@ -114,12 +114,16 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// perhaps more, whose residues are not read. The arrays have equal parts.
   virtual Array sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
                                 const ring::Basis& basis) const = 0;
+  /// What is done to a product in the same pass: it is doubled, a constant is added (a residue for
+  /// each prime, in order, or none), and an array, over its basis, of its count and no more parts.
+  struct ProductEnd {
+    bool doubled = false;
+    std::span<const std::uint64_t> constant = {};
+    const Array* added = nullptr;
+  };
   /// The product of ciphertexts as polynomials in the secret; both have one basis.
-  Array tensor(const Array& a, const Array& b) const { return tensor(a, b, false, {}); }
-  /// Twice the product if it is `doubled`, plus a constant: a residue for each prime, in order, or
-  /// none.
-  virtual Array tensor(const Array& a, const Array& b, bool doubled,
-                       std::span<const std::uint64_t> constant) const = 0;
+  Array tensor(const Array& a, const Array& b) const { return tensor(a, b, {}); }
+  virtual Array tensor(const Array& a, const Array& b, const ProductEnd& end) const = 0;
 
   // ---- key switching; divisions leave a multiple of t
 

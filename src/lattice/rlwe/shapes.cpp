@@ -82,7 +82,7 @@ Array Shapes::sum_of_products(std::span<const Array> arrays, std::span<const Arr
                               const ring::Basis& basis) const {
   return of(arrays[0], arrays[0].parts(), basis, count_of("sum_of_products", arrays, plains));
 }
-Array Shapes::tensor(const Array& a, const Array& b, bool, std::span<const std::uint64_t>) const {
+Array Shapes::tensor(const Array& a, const Array& b, const ProductEnd&) const {
   return of(a, a.parts() + b.parts() - 1, a.basis(), common_count("multiply", a, b));
 }
 

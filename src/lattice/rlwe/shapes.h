@@ -47,8 +47,7 @@ class Shapes final : public Evaluator {
   Array sum_of_products(std::span<const Array> arrays, std::span<const Array> plains,
                         const ring::Basis& basis) const override;
   using Evaluator::tensor;
-  Array tensor(const Array& a, const Array& b, bool doubled,
-               std::span<const std::uint64_t> constant) const override;
+  Array tensor(const Array& a, const Array& b, const ProductEnd& end) const override;
 
   std::shared_ptr<const Key> prepare(const SwitchKeyData& data,
                                      std::shared_ptr<run::KeyBudget> budget) const override;

@@ -44,6 +44,10 @@ Array Access::linear_combination(const Server& s, std::span<const Array> arrays,
                                  std::size_t length, unsigned level, bool rescale) {
   return s.state_->linear_combination(arrays, coefficients, length, level, rescale);
 }
+Array Access::product_plus(const Server& s, const Array& a, const Array& b,
+                           const std::optional<Array>& added) {
+  return s.state_->product_plus(a, b, added ? &*added : nullptr);
+}
 Array Access::relinearised_and_rescaled(const Server& s, const Array& a) {
   return s.state_->fleet->together([&] { return s.state_->relinearised_and_rescaled(a); });
 }

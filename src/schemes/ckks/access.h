@@ -3,6 +3,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,6 +43,9 @@ struct Access {
   static Array linear_combination(const Server& server, std::span<const Array> arrays,
                                   std::span<const std::vector<std::complex<double>>> coefficients,
                                   std::size_t length, unsigned level, bool rescale);
+  /// a·b + added, neither relinearised nor rescaled.
+  static Array product_plus(const Server& server, const Array& a, const Array& b,
+                            const std::optional<Array>& added);
   /// By one division.
   static Array relinearised_and_rescaled(const Server& server, const Array& a);
   /// by·a + value, of two parts, in one pass.

@@ -28,6 +28,9 @@ struct Multiplier {
 struct Preparation {
   Multiplier by;
   unsigned level = 0;
+
+  /// For an operand of that level.
+  bool is_nothing(unsigned of) const { return level == of && by.is_one(); }
 };
 
 class Account {

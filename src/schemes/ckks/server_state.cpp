@@ -228,6 +228,24 @@ Array Server::State::product(const Array& a, const Array& b, const Finish& finis
   });
 }
 
+Array Server::State::product_plus(const Array& a, const Array& b, const Array* added) const {
+  if (!added) return product(a, b, {.relinearised = false, .rescaled = false});
+  check(a);
+  check(b);
+  check(*added);
+  check_counts(a.info_.count, b.info_.count, "ciphertexts");
+  const Account::Two factors = account.multiply(a.info_, b.info_);
+  const Account::Two sum = account.add(factors.result, added->info_);
+  const bool as_they_are = sum.a.is_nothing(factors.result.level) &&
+                           sum.b.is_nothing(added->info_.level) &&
+                           factors.result.count == added->info_.count;
+  return fleet->together([&] {
+    const rlwe::Array x = prepared(a, factors.a), y = &a == &b ? x : prepared(b, factors.b);
+    if (!as_they_are) return add(put(factors.result, evaluator->tensor(x, y)), *added, false);
+    return put(sum.result, evaluator->tensor(x, y, {.added = &residues(*added)}));
+  });
+}
+
 Array Server::State::twice_product_less_1(const Array& a, const Array& b, bool by_scale) const {
   check(a);
   check(b);
@@ -240,7 +258,7 @@ Array Server::State::twice_product_less_1(const Array& a, const Array& b, bool b
   const std::vector<std::uint64_t> less_1 = residues_of(-info.scale, info.level);
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
-    return relinearised_and_rescaled(put(info, evaluator->tensor(x, y, !by_scale, less_1)));
+    return relinearised_and_rescaled(put(info, evaluator->tensor(x, y, {!by_scale, less_1})));
   });
 }
 

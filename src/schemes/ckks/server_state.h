@@ -103,6 +103,8 @@ struct Server::State {
   /// Its plaintext has one coefficient, or two.
   Array add_scalar(const Array& a, Complex value) const;
   Array multiply_add(const Array& a, std::int64_t by, double value) const;
+  /// a·b + added, neither relinearised nor rescaled; null: nothing is added.
+  Array product_plus(const Array& a, const Array& b, const Array* added) const;
   Array twice_product_less_1(const Array& a, const Array& b, bool by_scale) const;
   /// `a`, with the primes of that level and perhaps more: then it needs no division.
   Array reaching(const Array& a, unsigned level) const;

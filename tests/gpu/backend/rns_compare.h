@@ -55,12 +55,23 @@ void compare_products(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan
   std::vector<Word> constant;
   for (std::size_t l = 0; l < basis.size(); ++l)
     constant.push_back(static_cast<Word>(random.word()));
-  const backend::TensorEnd<Word> ends[] = {{}, {true, {}}, {false, constant}, {true, constant}};
+  const auto z = random_rows(plan, basis, 2 * parts - 1, batch, random);
   const std::pair<std::size_t, std::size_t> factors[] = {{1, batch}, {parts, batch}, {parts, 1}};
   for (const auto& [more, b_batch] : factors)
     both.same([&, more = more, b_batch = b_batch](const RnsOn<Word>& on) {
       const auto a = put(on.queue, x), b = put(on.queue, y);
       auto out = on.queue.template allocate<Word>((parts + more - 1) * batch * row);
+      const auto c = put(on.queue, z);
+      const std::size_t some = (parts + more) / 2, every = parts + more - 1;
+      const auto added = [&](std::size_t its_parts) {
+        return c.slice().part(0, its_parts * batch * row);
+      };
+      const backend::TensorEnd<Word> ends[] = {{},
+                                               {true, {}},
+                                               {false, constant},
+                                               {true, constant},
+                                               {false, {}, added(every), every},
+                                               {true, constant, added(some), some}};
       std::vector<Word> all;
       for (const backend::TensorEnd<Word>& end : ends) {
         on.ops.tensor(*on.tables, basis, parts, a.slice(), more,

@@ -277,6 +277,8 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring:
                              static_cast<std::uint32_t>(a_parts),
                              static_cast<std::uint32_t>(b_parts),
                              moduli.data(),
+                             end.added.data,
+                             static_cast<std::uint32_t>(end.added_parts),
                              end.doubled,
                              {}};
   std::ranges::copy(end.constant, t.constant);

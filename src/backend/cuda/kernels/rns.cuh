@@ -507,6 +507,8 @@ struct TensorArguments {
   std::size_t b_mask;         ///< of places in a row: N - 1 then, else all ones
   std::uint32_t a_parts, b_parts;
   const RnsModulus<Word>* moduli;
+  const Word* added;  ///< (added_parts, limbs, row)
+  std::uint32_t added_parts;
   std::uint32_t doubled;             ///< 1: all is doubled
   Word constant[ring::Basis::most];  ///< of each limb, added to part 0
 };
@@ -523,13 +525,26 @@ __device__ __forceinline__ const Word* place_in_b(const TensorArguments<Word>& t
                                                   std::size_t in_row) {
   return t.b + blockIdx.y * t.b_row + (in_row & t.b_mask);
 }
+/// Stores a part, with what is added to it.
+template <class Word>
+__device__ __forceinline__ void store_part(const TensorArguments<Word>& t, std::uint32_t part,
+                                           std::size_t at, RnsVector<Word> x, Word q) {
+  if (part < t.added_parts) {
+    const auto y = *reinterpret_cast<const RnsVector<Word>*>(t.added + part * t.part + at);
+#pragma unroll
+    for (unsigned k = 0; k < rns_width<Word>; ++k)
+      x.word[k] = add_mod<Word>(x.word[k], y.word[k], q);
+  }
+  store_vector<Word>(t.out + part * t.part + at, x);
+}
 template <class Word>
 __device__ __forceinline__ Word finish_product(ProductSum<Word> sum, const RnsModulus<Word>& m) {
   sum.correct(m.q);
   return mul_montgomery<Word>(sum.reduce(m.q, m.inverse), m.r_squared, m.q, m.inverse);
 }
 
-/// Two parts each. Grid: pieces of a row, limbs. Bound by memory: 7 words a value.
+/// Two parts each. Grid: pieces of a row, limbs. Bound by memory: 7 words a value, and one for each
+/// part that is added.
 template <class Word>
 __global__ void __launch_bounds__(rns_threads)
     multiply_pairs(const __grid_constant__ TensorArguments<Word> t) {
@@ -559,7 +574,7 @@ __global__ void __launch_bounds__(rns_threads)
     out[0].word[k] = add_mod<Word>(out[0].word[k], t.constant[blockIdx.y], m.q);
   }
 #pragma unroll
-  for (unsigned i = 0; i < 3; ++i) store_vector<Word>(t.out + i * t.part + at, out[i]);
+  for (unsigned i = 0; i < 3; ++i) store_part<Word>(t, i, at, out[i], m.q);
 }
 
 /// Any parts. The same grid.
@@ -593,7 +608,7 @@ __global__ void __launch_bounds__(rns_threads)
     for (unsigned k = 0; k < width; ++k)
       result.word[k] = add_mod<Word>(finish_product<Word>(sum[k], m),
                                      out == 0 ? t.constant[blockIdx.y] : 0, m.q);
-    store_vector<Word>(t.out + out * t.part + at, result);
+    store_part<Word>(t, out, at, result, m.q);
   }
 }
 
