@@ -31,46 +31,39 @@ void ntt_above(const NttTables<Word>& t, Word* data) {
 }
 template <class Word, bool lazy>
 void ntt_block(const NttTables<Word>& t, std::size_t block, Word* data, const Ahead& ahead) {
-  ntt_forward_block<Word, lazy, true>(t, block, ntt_blocks(t), data,
+  ntt_forward_block<Word, lazy, true>(t, block, ntt_block_number(t), data,
                                       StoreReduced<Word, lazy>{Butterfly<Word, lazy>(t.q), data},
                                       LinesAhead(ahead));
 }
-template <class Word>
-std::size_t blocks_of(const NttTables<Word>& t) {
-  return t.vectors > kBlockVectors<Word> ? ntt_blocks(t) : 1;
-}
-std::size_t blocks_32(const NttTables<std::uint32_t>& t) { return blocks_of(t); }
-std::size_t blocks_64(const NttTables<std::uint64_t>& t) { return blocks_of(t); }
+std::size_t blocks_32(const NttTables<std::uint32_t>& t) { return ntt_block_number(t); }
+std::size_t blocks_64(const NttTables<std::uint64_t>& t) { return ntt_block_number(t); }
 template <class Word, bool lazy>
 void intt_one(const NttTables<Word>& t, Word scale, Word scale_shoup, const Word* in, Word* out) {
-  const Dw<Word> d;
-  const Vw<Word> q = hn::Set(d, t.q), n = hn::Set(d, scale), n_shoup = hn::Set(d, scale_shoup);
-  ntt_inverse<Word, lazy, true>(
-      t, LoadWords<Word>{in}, out,
-      [=](std::size_t v, Vw<Word> x) HWY_ATTR {
-        const Vw<Word> scaled = reduce_once(mul_shoup_lazy_same(x, n, n_shoup, q), q);
-        hn::StoreU(scaled, Dw<Word>(), out + v * kWords<Word>);
-      },
-      BlockAhead<Word>{in, out});
+  const Vw<Word> q = hn::Set(Dw<Word>(), t.q);
+  ntt_inverse_scaled<Word, lazy, true>(
+      t, ShoupFactor<Word>{scale, scale_shoup}, LoadWords<Word>{in}, out,
+      [=](std::size_t v, Vw<Word> x)
+          HWY_ATTR { hn::StoreU(reduce_once(x, q), Dw<Word>(), out + v * kWords<Word>); },
+      BlockAhead<Word>{t, in, out});
 }
 void ntt_32(const NttTables<std::uint32_t>& t, const std::uint32_t* in, std::uint32_t* out) {
-  t.q < (1u << 30) ? ntt_one<std::uint32_t, true>(t, in, out)
-                   : ntt_one<std::uint32_t, false>(t, in, out);
+  lazy_butterflies(t.q) ? ntt_one<std::uint32_t, true>(t, in, out)
+                        : ntt_one<std::uint32_t, false>(t, in, out);
 }
 void ntt_64(const NttTables<std::uint64_t>& t, const std::uint64_t* in, std::uint64_t* out) {
   ntt_one<std::uint64_t, true>(t, in, out);
 }
 void above_32(const NttTables<std::uint32_t>& t, std::uint32_t* data) {
-  t.q < (1u << 30) ? ntt_above<std::uint32_t, true>(t, data)
-                   : ntt_above<std::uint32_t, false>(t, data);
+  lazy_butterflies(t.q) ? ntt_above<std::uint32_t, true>(t, data)
+                        : ntt_above<std::uint32_t, false>(t, data);
 }
 void above_64(const NttTables<std::uint64_t>& t, std::uint64_t* data) {
   ntt_above<std::uint64_t, true>(t, data);
 }
 void block_32(const NttTables<std::uint32_t>& t, std::size_t block, std::uint32_t* data,
               const Ahead& ahead) {
-  t.q < (1u << 30) ? ntt_block<std::uint32_t, true>(t, block, data, ahead)
-                   : ntt_block<std::uint32_t, false>(t, block, data, ahead);
+  lazy_butterflies(t.q) ? ntt_block<std::uint32_t, true>(t, block, data, ahead)
+                        : ntt_block<std::uint32_t, false>(t, block, data, ahead);
 }
 void block_64(const NttTables<std::uint64_t>& t, std::size_t block, std::uint64_t* data,
               const Ahead& ahead) {
@@ -78,8 +71,8 @@ void block_64(const NttTables<std::uint64_t>& t, std::size_t block, std::uint64_
 }
 void intt_32(const NttTables<std::uint32_t>& t, std::uint32_t scale, std::uint32_t shoup,
              const std::uint32_t* in, std::uint32_t* out) {
-  t.q < (1u << 30) ? intt_one<std::uint32_t, true>(t, scale, shoup, in, out)
-                   : intt_one<std::uint32_t, false>(t, scale, shoup, in, out);
+  lazy_butterflies(t.q) ? intt_one<std::uint32_t, true>(t, scale, shoup, in, out)
+                        : intt_one<std::uint32_t, false>(t, scale, shoup, in, out);
 }
 void intt_64(const NttTables<std::uint64_t>& t, std::uint64_t scale, std::uint64_t shoup,
              const std::uint64_t* in, std::uint64_t* out) {

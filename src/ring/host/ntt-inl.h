@@ -6,6 +6,7 @@
 #define WHORL_RING_HOST_NTT_INL_H_
 #endif
 
+#include <type_traits>
 #include <utility>
 
 #include "hwy/cache_control.h"
@@ -15,6 +16,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace whorl::ring {
 namespace HWY_NAMESPACE {
+
+/// Whether four times q is a word.
+constexpr bool lazy_butterflies(std::uint32_t q) { return q < (1u << 30); }
+constexpr bool lazy_butterflies(std::uint64_t) { return true; }
 
 /// Butterflies with values below 4q between levels where 4q fits a word ("lazy", Harvey 2014), else
 /// below q.
@@ -30,12 +35,12 @@ struct Butterfly {
   HWY_INLINE Vw<Word> product(Vw<Word> x, Vw<Word> w, Vw<Word> w_shoup) const {
     return same ? mul_shoup_lazy_same(x, w, w_shoup, q) : mul_shoup_lazy(x, w, w_shoup, q);
   }
-  /// (u, v) <- (u + w·v, u - w·v); lazy: in and out below 4q.
-  template <bool same>
+  /// (u, v) <- (u + w·v, u - w·v); lazy: in and out below 4q. `reduced`: u is below 2q.
+  template <bool same, bool reduced = false>
   HWY_INLINE void forward(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
     Vw<Word> t = whole(product<same>(v, w, w_shoup));
     if constexpr (lazy) {
-      u = reduce_once(u, two_q);
+      if constexpr (!reduced) u = reduce_once(u, two_q);
       v = hn::Add(hn::Sub(u, t), two_q);
       u = hn::Add(u, t);
     } else {
@@ -44,18 +49,23 @@ struct Butterfly {
       u = add_mod(u, t, q);
     }
   }
+  /// u + v and u - v, of u and v below 2q (lazy) or q: below 4q or q.
+  HWY_INLINE Vw<Word> sum(Vw<Word> u, Vw<Word> v) const {
+    return lazy ? hn::Add(u, v) : add_mod(u, v, q);
+  }
+  HWY_INLINE Vw<Word> difference(Vw<Word> u, Vw<Word> v) const {
+    return lazy ? hn::Add(hn::Sub(u, v), two_q) : sub_mod(u, v, q);
+  }
   /// (u, v) <- (u + v, w·(u - v)); lazy: in and out below 2q.
   template <bool same>
   HWY_INLINE void inverse(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
-    if constexpr (lazy) {
-      const Vw<Word> t = hn::Add(hn::Sub(u, v), two_q);
-      u = reduce_once(hn::Add(u, v), two_q);
-      v = product<same>(t, w, w_shoup);
-    } else {
-      const Vw<Word> t = sub_mod(u, v, q);
-      u = add_mod(u, v, q);
-      v = reduce_once(product<same>(t, w, w_shoup), q);
-    }
+    const Vw<Word> t = difference(u, v);
+    u = sum(u, v);
+    v = product<same>(t, w, w_shoup);
+    if constexpr (lazy)
+      u = reduce_once(u, two_q);
+    else
+      v = reduce_once(v, q);
   }
   template <bool is_forward, bool same>
   HWY_INLINE void step(Vw<Word>& u, Vw<Word>& v, Vw<Word> w, Vw<Word> w_shoup) const {
@@ -70,19 +80,48 @@ struct Butterfly {
   }
 };
 
+#if HWY_TARGET != HWY_SCALAR
+/// (a, b) <- their words, or pairs of words, in turns, within blocks of 128 bits: cheaper than what
+/// crosses blocks.
+template <class Part, class V>
+HWY_INLINE void interleave(V& a, V& b) {
+  const hn::ScalableTag<Part> d;
+  const hn::DFromV<V> of;
+  const auto x = hn::BitCast(d, a), y = hn::BitCast(d, b);
+  a = hn::BitCast(of, hn::InterleaveLower(d, x, y));
+  b = hn::BitCast(of, hn::InterleaveUpper(d, x, y));
+}
+#endif
+/// The transpose of as many vectors as each has words: bits of the vector's number change places
+/// with bits of the lane's.
 template <class Word>
 HWY_INLINE void transpose_words([[maybe_unused]] Vw<Word>* x) {
 #if HWY_TARGET != HWY_SCALAR
-  const Dw<Word> d;
-  constexpr std::size_t lanes = kWords<Word>, half = lanes / 2;
-  for (int round = 0; round < kLogWords<Word>; ++round) {
-    Vw<Word> y[lanes];
-    for (std::size_t i = 0; i < half; ++i) {
-      y[i] = hn::ConcatEven(d, x[2 * i + 1], x[2 * i]);
-      y[i + half] = hn::ConcatOdd(d, x[2 * i + 1], x[2 * i]);
+  [[maybe_unused]] const Dw<Word> d;
+  constexpr std::size_t lanes = kWords<Word>, in_block = 16 / sizeof(Word);
+  for (std::size_t first = 0; first < lanes; first += in_block) {
+    Vw<Word>* const y = x + first;
+    if constexpr (in_block == 4) {
+      for (std::size_t i = 0; i < 4; i += 2) interleave<std::uint32_t>(y[i], y[i + 1]);
+      for (std::size_t i = 0; i < 2; ++i) interleave<std::uint64_t>(y[i], y[i + 2]);
+      std::swap(y[1], y[2]);
+    } else {
+      interleave<std::uint64_t>(y[0], y[1]);
     }
-    for (std::size_t i = 0; i < lanes; ++i) x[i] = y[i];
   }
+  if constexpr (lanes >= 4 * in_block)  // blocks next to one another
+    for (std::size_t i = 0; i < lanes; ++i)
+      if ((i & in_block) == 0) {
+        const Vw<Word> a = x[i], b = x[i + in_block];
+        x[i] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(b), a);
+        x[i + in_block] = hn::OddEvenBlocks(b, hn::SwapAdjacentBlocks(a));
+      }
+  if constexpr (lanes >= 2 * in_block)  // halves of several blocks
+    for (std::size_t i = 0; i < lanes / 2; ++i) {
+      const Vw<Word> a = x[i], b = x[i + lanes / 2];
+      x[i] = hn::ConcatLowerLower(d, b, a);
+      x[i + lanes / 2] = hn::ConcatUpperUpper(d, b, a);
+    }
 #endif
 }
 
@@ -105,10 +144,32 @@ struct LinesAhead {
   }
 };
 
+/// The same of both.
+template <class A, class B>
+struct BothAhead {
+  A& a;
+  B& b;
+  HWY_INLINE void operator()(std::size_t lines) {
+    a(lines);
+    b(lines);
+  }
+};
+/// The twiddles of the levels within vectors of `words` words from word `at` on, of which there is
+/// a pair for each but one of every vector's words: in `pieces` pieces.
+template <class Word>
+HWY_INLINE void lanes_ahead(const Word* table, std::size_t at, std::size_t words,
+                            std::size_t pieces, Ahead& ahead) {
+  constexpr std::size_t lanes = kWords<Word>;
+  const std::size_t piece = words * 2 * (lanes - 1) / lanes / pieces;
+  for (std::size_t i = 0; i < pieces; ++i)
+    ahead.from[ahead.count++] = table + at / lanes * 2 * (lanes - 1) + i * piece;
+  ahead.bytes = HWY_MAX(ahead.bytes, piece * sizeof(Word));
+}
+
 /// `levels` (1 or 2) levels over nodes first … first + count - 1 of m, which are those of
-/// `node_vectors` vectors.
-template <class Word, bool lazy, bool is_forward, int levels, class Load, class Store,
-          class Near = NothingAhead>
+/// `node_vectors` vectors. `reduced`: what a forward pass loads is below 2q.
+template <class Word, bool lazy, bool is_forward, int levels, bool reduced = false, class Load,
+          class Store, class Near = NothingAhead>
 HWY_INLINE void ntt_pass(const NttTables<Word>& t, std::size_t m, std::size_t first,
                          std::size_t count, const Load& load, const Store& store,
                          Near&& near = {}) {
@@ -133,7 +194,7 @@ HWY_INLINE void ntt_pass(const NttTables<Word>& t, std::size_t m, std::size_t fi
       for (int i = 0; i < radix; ++i) x[i] = load(r + i * stride);
       if constexpr (is_forward)
         for (int i = 0; i < radix / 2; ++i)
-          butterfly.template forward<true>(x[i], x[i + radix / 2], w[0], s[0]);
+          butterfly.template forward<true, reduced>(x[i], x[i + radix / 2], w[0], s[0]);
       if constexpr (levels == 2)
         for (int i = 0; i < 2; ++i)
           butterfly.template step<is_forward, true>(x[2 * i], x[2 * i + 1], w[1 + i], s[1 + i]);
@@ -200,8 +261,6 @@ HWY_INLINE void ntt_lane_pass(const NttTables<Word>& t, std::size_t first_group,
   for (std::size_t group = first_group; group < first_group + count; ++group) {
     constexpr std::size_t words = (lanes - 1) * 2 * lanes;
     const Word* w = table + group * words;
-    // Used in no order that hardware would foresee, and too much for a cache to keep.
-    for (std::size_t i = 0; i < words; i += 64 / sizeof(Word)) hwy::Prefetch(w + 2 * words + i);
     Vw<Word> x[lanes];
     for (std::size_t i = 0; i < lanes; ++i) x[i] = load(group * lanes + i);
     if constexpr (is_forward || standard_order) transpose_words<Word>(x);
@@ -224,6 +283,11 @@ HWY_INLINE std::size_t ntt_blocks(const NttTables<Word>& t) {
   while (t.vectors / m > kBlockVectors<Word>) m *= 4;
   return m;
 }
+/// How many blocks there are: one where all of it is as small as one.
+template <class Word>
+HWY_INLINE std::size_t ntt_block_number(const NttTables<Word>& t) {
+  return t.vectors > kBlockVectors<Word> ? ntt_blocks(t) : 1;
+}
 /// The number of nodes below which less than two levels of whole vectors are left.
 template <class Word>
 HWY_INLINE std::size_t ntt_last(const NttTables<Word>& t) {
@@ -237,21 +301,27 @@ template <class Word, bool lazy, class Load>
 HWY_INLINE void ntt_forward_above(const NttTables<Word>& t, const Load& load, Word* out) {
   const LoadWords<Word> from{out};
   const StoreWords<Word> to{out};
-  ntt_pass<Word, lazy, true, 2>(t, 1, 0, 1, load, to);
+  ntt_pass<Word, lazy, true, 2, true>(t, 1, 0, 1, load, to);
   const std::size_t start = ntt_blocks(t);
   for (std::size_t m = 4; m < start; m *= 4) ntt_pass<Word, lazy, true, 2>(t, m, 0, m, from, to);
 }
-/// One of `blocks` blocks after those: ntt_blocks(t), or 1 for all of what is left.
+/// One of `blocks` blocks after those: ntt_block_number(t).
 template <class Word, bool lazy, bool standard_order, class Finish, class Near = NothingAhead>
 HWY_INLINE void ntt_forward_block(const NttTables<Word>& t, std::size_t block, std::size_t blocks,
                                   Word* out, const Finish& finish, Near&& near = {}) {
   const LoadWords<Word> from{out};
   const StoreWords<Word> to{out};
+  // The vertical levels hide the time that the twiddles of the others take to come.
+  Ahead twiddles;
+  if (blocks > 1)
+    lanes_ahead(t.forward_lanes, t.N / blocks * block, t.N / blocks, kMostAhead, twiddles);
+  LinesAhead lanes(twiddles);
+  BothAhead<LinesAhead, std::remove_reference_t<Near>> ahead{lanes, near};
   std::size_t m = ntt_blocks(t);
   for (; 4 * m <= t.vectors; m *= 4)
-    ntt_pass<Word, lazy, true, 2>(t, m, m / blocks * block, m / blocks, from, to, near);
+    ntt_pass<Word, lazy, true, 2>(t, m, m / blocks * block, m / blocks, from, to, ahead);
   if (2 * m <= t.vectors)
-    ntt_pass<Word, lazy, true, 1>(t, m, m / blocks * block, m / blocks, from, to, near);
+    ntt_pass<Word, lazy, true, 1>(t, m, m / blocks * block, m / blocks, from, to, ahead);
   const std::size_t groups = t.vectors / kWords<Word> / blocks;
   ntt_lane_pass<Word, lazy, true, standard_order>(t, groups * block, groups, from, finish, near);
 }
@@ -262,7 +332,7 @@ template <class Word, bool lazy, bool standard_order = false, class Load, class 
 HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* out,
                             const Finish& finish) {
   ntt_forward_above<Word, lazy>(t, load, out);
-  const std::size_t blocks = t.vectors > kBlockVectors<Word> ? ntt_blocks(t) : 1;
+  const std::size_t blocks = ntt_block_number(t);
   for (std::size_t block = 0; block < blocks; ++block)
     ntt_forward_block<Word, lazy, standard_order>(t, block, blocks, out, finish);
 }
@@ -275,26 +345,28 @@ HWY_INLINE void ntt_forward(const NttTables<Word>& t, const Load& load, Word* ou
 struct NoBlockAhead {
   HWY_INLINE NothingAhead operator()(std::size_t, std::size_t) const { return {}; }
 };
-/// The next of `words` words from `in` and of those to `out`, if there are more.
+/// The next of `words` words from `in` and of those to `out`, and their twiddles, if there are
+/// more.
 template <class Word>
 struct BlockAhead {
+  const NttTables<Word>& tables;
   const Word *in, *out;
   HWY_INLINE LinesAhead operator()(std::size_t at, std::size_t words) const {
-    return LinesAhead(Ahead{{in + at, out + at}, in == out ? 1u : 2u, words * sizeof(Word)});
+    Ahead ahead{{in + at, out + at}, in == out ? 1u : 2u, words * sizeof(Word)};
+    lanes_ahead(tables.inverse_lanes, at, words, 2, ahead);
+    return LinesAhead(ahead);
   }
 };
 
-/// Inverse transform, times N, of values below 2q (lazy) or q read by `load`; what `store` gets is
-/// below 2q (lazy) or q. `data` holds intermediate results.
-template <class Word, bool lazy, bool standard_order = false, class Load, class Store,
-          class Next = NoBlockAhead>
-HWY_INLINE void ntt_inverse(const NttTables<Word>& t, const Load& load, Word* data,
-                            const Store& store, const Next& next = {}) {
+/// All levels of an inverse transform but the last two, of values below 2q (lazy) or q read by
+/// `load`; the results in `data` are below 2q (lazy) or q.
+template <class Word, bool lazy, bool standard_order, class Load, class Next>
+HWY_INLINE void ntt_inverse_below(const NttTables<Word>& t, const Load& load, Word* data,
+                                  const Next& next) {
   const LoadWords<Word> from{data};
   const StoreWords<Word> to{data};
   const std::size_t start = ntt_blocks(t), last = ntt_last(t);
-  const std::size_t blocks = t.vectors > kBlockVectors<Word> ? start : 1;
-  const std::size_t words = t.N / blocks;
+  const std::size_t blocks = ntt_block_number(t), words = t.N / blocks;
   for (std::size_t block = 0; block < blocks; ++block) {
     auto near = next((block + 1) * words, block + 1 < blocks ? words : 0);
     const std::size_t groups = t.vectors / kWords<Word> / blocks;
@@ -306,11 +378,62 @@ HWY_INLINE void ntt_inverse(const NttTables<Word>& t, const Load& load, Word* da
   }
   for (std::size_t m = start / 4; m >= 4; m /= 4)
     ntt_pass<Word, lazy, false, 2>(t, m, 0, m, from, to);
-  ntt_pass<Word, lazy, false, 2>(t, 1, 0, 1, from, store);
+}
+/// Inverse transform, times N, of values below 2q (lazy) or q read by `load`; what `store` gets is
+/// below 2q (lazy) or q. `data` holds intermediate results.
+template <class Word, bool lazy, bool standard_order = false, class Load, class Store>
+HWY_INLINE void ntt_inverse(const NttTables<Word>& t, const Load& load, Word* data,
+                            const Store& store) {
+  ntt_inverse_below<Word, lazy, standard_order>(t, load, data, NoBlockAhead());
+  ntt_pass<Word, lazy, false, 2>(t, 1, 0, 1, LoadWords<Word>{data}, store);
 }
 template <class Word, bool lazy, bool standard_order = false, class Store>
 HWY_INLINE void ntt_inverse(const NttTables<Word>& t, Word* data, const Store& store) {
   ntt_inverse<Word, lazy, standard_order>(t, LoadWords<Word>{data}, data, store);
+}
+
+/// A factor modulo q and its Shoup companion.
+template <class Word>
+struct ShoupFactor {
+  Word w, shoup;
+};
+template <class Word>
+HWY_INLINE ShoupFactor<Word> times(const ShoupFactor<Word>& factor, Word x, Word q) {
+  using Wide = std::conditional_t<sizeof(Word) == 4, std::uint64_t, unsigned __int128>;
+  const Word w = static_cast<Word>(Wide{factor.w} * x % q);
+  return {w, static_cast<Word>((Wide{w} << (8 * sizeof(Word))) / q)};
+}
+/// The same times scale·N. The last level's products scale too, so that only its sums need products
+/// of their own. What `store` gets is below 2q.
+template <class Word, bool lazy, bool standard_order, class Load, class Store, class Next>
+HWY_INLINE void ntt_inverse_scaled(const NttTables<Word>& t, ShoupFactor<Word> scale,
+                                   const Load& load, Word* data, const Store& store,
+                                   const Next& next) {
+  ntt_inverse_below<Word, lazy, standard_order>(t, load, data, next);
+  const Butterfly<Word, lazy> butterfly(t.q);
+  const Dw<Word> d;
+  const ShoupFactor<Word> root = times(scale, t.inverse_roots[1], t.q);
+  const Vw<Word> s = hn::Set(d, scale.w), s_shoup = hn::Set(d, scale.shoup), w = hn::Set(d, root.w),
+                 w_shoup = hn::Set(d, root.shoup);
+  Vw<Word> below[2], below_shoup[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    below[i] = hn::Set(d, t.inverse_roots[2 + i]);
+    below_shoup[i] = hn::Set(d, t.inverse_roots_shoup[2 + i]);
+  }
+  const LoadWords<Word> from{data};
+  const std::size_t stride = t.vectors / 4;
+  for (std::size_t r = 0; r < stride; ++r) {
+    Vw<Word> x[4];
+    for (std::size_t i = 0; i < 4; ++i) x[i] = from(r + i * stride);
+    for (std::size_t i = 0; i < 2; ++i)
+      butterfly.template inverse<true>(x[2 * i], x[2 * i + 1], below[i], below_shoup[i]);
+    for (std::size_t i = 0; i < 2; ++i) {
+      const Vw<Word> difference = butterfly.difference(x[i], x[i + 2]);
+      store(r + i * stride,
+            butterfly.template product<true>(butterfly.sum(x[i], x[i + 2]), s, s_shoup));
+      store(r + (i + 2) * stride, butterfly.template product<true>(difference, w, w_shoup));
+    }
+  }
 }
 
 }  // namespace HWY_NAMESPACE
