@@ -240,27 +240,24 @@ void divide(const CpuRnsTables<Word>& tables, const DivisionTables<Word>& d, std
     const math::Modulus<Word>& q = tables.plan().moduli()[d.to[l]];
     Word* const quotient = delta(part) + in_part;
     const NttTables<Word>& ntt = tables.ntt[d.to[l]];
-    const Word* x = in + ((part * rows + d.kept_rows[l]) * batch + b) * N;
-    std::shared_ptr<Word[]> scaled;
-    if (!d.factors.empty()) {
-      scaled = scratch<Word>(on, N);
-      if (d.kept_rows[l] == d.none)
-        std::fill_n(scaled.get(), N, Word{0});
-      else
-        multiply_scalar(q, x, d.factors[l], scaled.get(), N);
-      x = scaled.get();
-    }
-    const Word* const more = at < added.size() ? added.data() + at : nullptr;
+    const bool scales = !d.factors.empty();
+    const Word scale = scales ? d.factors[l] : Word{0};
+    const DivisionEnd<Word> end{
+        d.kept_rows[l] == d.none ? nullptr : in + ((part * rows + d.kept_rows[l]) * batch + b) * N,
+        at < added.size() ? added.data() + at : nullptr,
+        scales,
+        scale,
+        q.shoup(scale),
+        d.inverse[l],
+        q.shoup(d.inverse[l]),
+        out + at};
+    ntt_above_blocks(ntt, quotient);
     const std::size_t blocks = ntt_block_count(ntt), size = N / blocks;
-    blocks > 1 ? ntt_above_blocks(ntt, quotient) : ntt_polynomial(ntt, quotient, quotient);
     for (std::size_t block = 0; block < blocks; ++block) {
-      const std::size_t first = block * size;
-      if (blocks > 1)
-        ntt_block_of(
-            ntt, block, quotient,
-            {{x + first, more ? more + first : x + first}, more ? 2u : 1u, size * sizeof(Word)});
-      rns_kernels<Word>().subtract_scale(q, x + first, quotient + first, d.inverse[l],
-                                         more ? more + first : nullptr, out + at + first, size);
+      ring::Ahead ahead{{}, 0, size * sizeof(Word)};
+      for (const Word* const row : {end.x, end.added})
+        if (row) ahead.from[ahead.count++] = row + block * size;
+      rns_kernels<Word>().divide_block(ntt, block, quotient, end, ahead);
     }
   };
   // A part of a ciphertext is worked on by itself.
@@ -278,7 +275,8 @@ class ProductOfRows {
  public:
   ProductOfRows(const RnsSwitchKey<Word>& key, const CpuRnsTables<Word>& tables,
                 const InnerProduct& product, std::size_t batch, std::size_t parts,
-                const CheckedScaling<Word>* added, bool onto, Word* out, const Resources& on)
+                const CheckedScaling<Word>* added, bool onto, bool unreduced, Word* out,
+                const Resources& on)
       : key_(static_cast<const CpuRnsSwitchKey<Word>&>(key)),
         tables_(tables),
         product_(product),
@@ -287,6 +285,7 @@ class ProductOfRows {
         N_(tables.plan().N()),
         added_(added),
         onto_(onto),
+        unreduced_(unreduced),
         out_(out),
         on_(on),
         primes_(product.rows.indices()),
@@ -337,7 +336,8 @@ class ProductOfRows {
           x_,
           {b_.data(), a_.data()},
           {of_.onto_ ? aside_.get() : out[0], of_.onto_ ? aside_.get() + of_.N_ : out[1]},
-          of_.past_caches_};
+          of_.past_caches_,
+          of_.unreduced_};
       const math::Montgomery<Word>& q = of_.tables_.montgomery[prime()];
       rns_kernels<Word>().key_products(q, sums, of_.permutation_.get(), at, count);
       for (std::size_t part = 0; part < 2; ++part) {
@@ -375,7 +375,7 @@ class ProductOfRows {
   const InnerProduct& product_;
   std::size_t batch_, parts_, N_;
   const CheckedScaling<Word>* added_;
-  bool onto_;
+  bool onto_, unreduced_;
   Word* out_;
   const Resources& on_;
   std::vector<unsigned> primes_;
@@ -472,8 +472,8 @@ class CpuRns final : public RnsOps<Word> {
                                                 added, onto, out);
     const auto values = scratch<Word>(on, digits * items * N);
     const Extender<Word> extender(own(tables), extension, batch, in, values.get(), on, workers);
-    const ProductOfRows<Word> products(any, own(tables), product, batch, parts, added, onto, out,
-                                       on);
+    const ProductOfRows<Word> products(any, own(tables), product, batch, parts, added, onto, true,
+                                       out, on);
     const std::size_t blocks = ntt_block_count(own(tables).ntt[0]), size = N / blocks;
     const auto finish = [&](std::size_t i) {
       const std::size_t row = i / batch, b = i % batch;
@@ -484,17 +484,15 @@ class CpuRns final : public RnsOps<Word> {
       for (std::size_t d = 0; d < digits; ++d) {
         x[d] = extender.is_own(row, d) ? extender.own(row, b) : extender.values(row, d, b);
         near[d] = !extender.is_own(row, d);
-        if (!near[d]) continue;
-        Word* const values = transformed.emplace_back(extender.values(row, d, b));
-        blocks > 1 ? ntt_above_blocks(ntt, values) : ntt_polynomial(ntt, values, values);
+        if (near[d]) ntt_above_blocks(ntt, transformed.emplace_back(extender.values(row, d, b)));
       }
       typename ProductOfRows<Word>::Row product_of_row(products, i, x);
       for (std::size_t block = 0; block < blocks; ++block) {
         const std::size_t at = block * size;
-        if (blocks > 1)
-          for (std::size_t k = 0; k < transformed.size(); ++k)
-            ntt_block_of(ntt, products.source(at) / size, transformed[k],
-                         product_of_row.ahead(k, transformed.size(), at, size, near));
+        for (std::size_t k = 0; k < transformed.size(); ++k)
+          rns_kernels<Word>().transform_block(
+              ntt, products.source(at) / size, transformed[k],
+              product_of_row.ahead(k, transformed.size(), at, size, near));
         product_of_row.make(at, size);
       }
     };
@@ -678,8 +676,8 @@ class CpuRns final : public RnsOps<Word> {
                      const CheckedScaling<Word>* added, bool onto, Word* out) const {
     const std::size_t N = tables.plan().N(), items = product.rows.size() * batch;
     const Resources on = host_.on();
-    const ProductOfRows<Word> products(key, own(tables), product, batch, parts, added, onto, out,
-                                       on);
+    const ProductOfRows<Word> products(key, own(tables), product, batch, parts, added, onto, false,
+                                       out, on);
     each_row(items, N, on.workers_for(2 * items * N),
              [&](std::size_t i, std::size_t at, std::size_t size) {
                std::vector<const Word*> x;

@@ -3,11 +3,16 @@
 #define HWY_TARGET_INCLUDE "backend/cpu/rns_kernels.cpp"
 #include "hwy/foreach_target.h"
 
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
 #include "backend/cpu/by_word.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/rns_kernels.h"
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
+#include "ring/host/ntt-inl.h"
 #include "ring/host/words-inl.h"
 #include "ring/ntt_plan.h"
 
@@ -156,15 +161,15 @@ HWY_INLINE void sum_terms(std::size_t terms, const Terms& chunk, const Add& add,
   }
 }
 
-template <int many, class Word>
-HWY_INLINE void convert_some(const ConversionTarget<Word>* targets, Word largest, std::size_t terms,
-                             const Word* const* rows, std::size_t count) {
+template <std::size_t many, class Word>
+void convert_some(const ConversionTarget<Word>* targets, Word largest, std::size_t terms,
+                  const Word* const* rows, std::size_t count) {
   const Dw<Word> d;
   Terms chunk{terms, terms};
   const Word* factors[many];
   Word* out[many];
   Word q[many], inverse[many];
-  for (int i = 0; i < many; ++i) {
+  for (std::size_t i = 0; i < many; ++i) {
     factors[i] = targets[i].factors;
     out[i] = targets[i].out;
     q[i] = targets[i].modulus->modulus().value();
@@ -178,15 +183,22 @@ HWY_INLINE void convert_some(const ConversionTarget<Word>* targets, Word largest
         terms, chunk,
         [&](std::size_t k) HWY_ATTR {
           const Vw<Word> v = hn::LoadU(d, rows[k] + j);
-          for (int i = 0; i < many; ++i)
+          hwy::Prefetch(rows[k] + j + 4 * kWords<Word>);  // rows are more than hardware foresees
+          for (std::size_t i = 0; i < many; ++i)
             sum[i].add_same(v, hn::Set(d, factors[i][k]), SumModulus<Word>(q[i], inverse[i]));
         },
         [&]() HWY_ATTR {
-          for (int i = 0; i < many; ++i) sum[i].correct(SumModulus<Word>(q[i], inverse[i]));
+          for (std::size_t i = 0; i < many; ++i) sum[i].correct(SumModulus<Word>(q[i], inverse[i]));
         });
-    for (int i = 0; i < many; ++i)
+    for (std::size_t i = 0; i < many; ++i)
       hn::StoreU(sum[i].reduce(SumModulus<Word>(q[i], inverse[i])), d, out[i] + j);
   }
+}
+template <class Word, std::size_t... i>
+void convert_so_many(std::size_t many, std::index_sequence<i...>,
+                     const ConversionTarget<Word>* targets, Word largest, std::size_t terms,
+                     const Word* const* rows, std::size_t count) {
+  ((many == i + 1 ? convert_some<i + 1>(targets, largest, terms, rows, count) : void()), ...);
 }
 template <class Word>
 void convert(const ring::BaseConversion<Word>& conversion,
@@ -194,9 +206,15 @@ void convert(const ring::BaseConversion<Word>& conversion,
              std::size_t count) {
   const Word largest = conversion.largest();
   const std::size_t terms = conversion.from().size() + 1;
-  std::size_t i = 0;
-  for (; i + 4 <= targets.size(); i += 4) convert_some<4>(&targets[i], largest, terms, rows, count);
-  for (; i < targets.size(); ++i) convert_some<1>(&targets[i], largest, terms, rows, count);
+  // As many targets at once as there are registers for their sums: sources are read less often.
+  constexpr std::size_t most = HWY_LANES(std::uint8_t) == 64 ? 8 : 4;
+  const std::size_t passes = (targets.size() + most - 1) / most;
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    const std::size_t first = pass * targets.size() / passes,
+                      last = (pass + 1) * targets.size() / passes;
+    convert_so_many<Word>(last - first, std::make_index_sequence<most>(), &targets[first], largest,
+                          terms, rows, count);
+  }
 }
 
 template <class Word>
@@ -221,20 +239,24 @@ void products_of_two(const math::Montgomery<Word>& m, const Word* const* a, cons
                      Word* const* out, std::size_t count, bool past_caches) {
   const Dw<Word> d;
   const SumModulus<Word> modulus(m.modulus().value(), m.inverse());
-  const Vw<Word> square = hn::Set(d, m.r_squared());
+  const Vw<Word> r = hn::Set(d, m.r()), r_shoup = hn::Set(d, m.modulus().shoup(m.r()));
   const auto store = [&](ProductSum<Word>& sum, Word* to) HWY_ATTR {
-    const Vw<Word> result = mul_montgomery(sum.reduce(modulus), square, modulus.q, modulus.inverse);
+    const Vw<Word> result = sum.reduce(modulus);
     past_caches ? hn::Stream(result, d, to) : hn::StoreU(result, d, to);
+  };
+  // Two factors are taken to Montgomery form, below 2q, in place of three results out of it.
+  const auto montgomery = [&](const Word* y) HWY_ATTR {
+    return mul_shoup_lazy_same(hn::LoadU(d, y), r, r_shoup, modulus.q);
   };
   const Word *const a0 = a[0], *const a1 = a[1], *const b0 = b[0], *const b1 = b[1];
   Word *const low = out[0], *const middle = out[1], *const high = out[2];
   for (std::size_t j = 0; j < count; j += kWords<Word>) {
-    const Vw<Word> x0 = hn::LoadU(d, a0 + j), x1 = hn::LoadU(d, a1 + j), y0 = hn::LoadU(d, b0 + j),
-                   y1 = hn::LoadU(d, b1 + j);
+    const Vw<Word> x0 = hn::LoadU(d, a0 + j), x1 = hn::LoadU(d, a1 + j), y0 = montgomery(b0 + j),
+                   y1 = montgomery(b1 + j);
     ProductSum<Word> sum[3];
     sum[0].add(x0, y0, modulus);
     sum[1].add(x0, y1, modulus);
-    sum[1].add(x1, y0, modulus);  // 2q^2 < 2q·R
+    sum[1].add(x1, y0, modulus);  // 4q^2 < 2q·R
     sum[2].add(x1, y1, modulus);
     store(sum[0], low + j);
     store(sum[1], middle + j);
@@ -247,11 +269,20 @@ template <class Word>
 struct Permuted {
   const typename EvaluationPermutation<Word>::Move* moves;
   const Word* orders;
-  HWY_INLINE Vw<Word> operator()(const Word* x, std::size_t j) const {
+  /// Loads values j … of rows.
+  HWY_INLINE auto at(std::size_t j) const {
     const Dw<Word> d;
     const auto move = moves[j / kWords<Word>];
-    return hn::TableLookupLanes(hn::LoadU(d, x + move.from),
-                                hn::IndicesFromVec(d, hn::LoadU(d, orders + move.order)));
+    return [d, from = move.from,
+            order = hn::IndicesFromVec(d, hn::LoadU(d, orders + move.order))](const Word* x)
+               HWY_ATTR { return hn::TableLookupLanes(hn::LoadU(d, x + from), order); };
+  }
+  HWY_INLINE Vw<Word> operator()(const Word* x, std::size_t j) const { return at(j)(x); }
+};
+template <class Word>
+struct InPlace {
+  HWY_INLINE auto at(std::size_t j) const {
+    return [j](const Word* x) HWY_ATTR { return hn::LoadU(Dw<Word>(), x + j); };
   }
 };
 template <class Word>
@@ -262,23 +293,33 @@ void permute(const EvaluationPermutation<Word>& permutation, const Word* in, Wor
     hn::StoreU(load(in, j), Dw<Word>(), out + j);
 }
 
-template <class Word, class Load>
+/// `many`: of so many digits, which need no correction in between; 0: of any number.
+template <std::size_t many, class Word, class Load>
 HWY_INLINE void products_with_key(const math::Montgomery<Word>& m, const KeyProducts<Word>& sums,
-                                  const Load& load, std::size_t at, std::size_t count) {
+                                  const Terms& chunk, const Load& load, std::size_t at,
+                                  std::size_t count) {
   const Dw<Word> d;
   const SumModulus<Word> modulus(m.modulus().value(), m.inverse());
-  const Terms chunk = SumModulus<Word>::terms(m.modulus().value(), m.modulus().value());
+  const Word* const* const rows[] = {sums.x.data(), sums.keys[0], sums.keys[1]};
+  const Word* some[3][HWY_MAX(many, 1)];
+  for (std::size_t i = 0; i < 3; ++i) std::copy_n(rows[i], many, some[i]);
   for (std::size_t j = at; j < at + count; j += kWords<Word>) {
+    const auto x = load.at(j);
     ProductSum<Word> sum[2];
-    sum_terms(
-        sums.x.size(), chunk,
-        [&](std::size_t k) HWY_ATTR {
-          const Vw<Word> x = load(sums.x[k], j);
-          for (int i = 0; i < 2; ++i) sum[i].add(x, hn::LoadU(d, sums.keys[i][k] + j), modulus);
-        },
-        [&]() HWY_ATTR {
-          for (int i = 0; i < 2; ++i) sum[i].correct(modulus);
-        });
+    const auto add = [&](const Word* digit, const Word* b, const Word* a) HWY_ATTR {
+      const Vw<Word> v = x(digit);
+      sum[0].add(v, hn::LoadU(d, b + j), modulus);
+      sum[1].add(v, hn::LoadU(d, a + j), modulus);
+    };
+    if constexpr (many > 0)
+      for (std::size_t k = 0; k < many; ++k) add(some[0][k], some[1][k], some[2][k]);
+    else
+      sum_terms(
+          sums.x.size(), chunk,
+          [&](std::size_t k) HWY_ATTR { add(rows[0][k], rows[1][k], rows[2][k]); },
+          [&]() HWY_ATTR {
+            for (ProductSum<Word>& each : sum) each.correct(modulus);
+          });
     for (int i = 0; i < 2; ++i) {
       const Vw<Word> result = sum[i].reduce(modulus);
       sums.past_caches ? hn::Stream(result, d, sums.out[i] + j)
@@ -287,17 +328,30 @@ HWY_INLINE void products_with_key(const math::Montgomery<Word>& m, const KeyProd
   }
   if (sums.past_caches) hwy::FlushStream();
 }
+template <class Word, class Load>
+void key_sums_of(const math::Montgomery<Word>& m, const KeyProducts<Word>& sums, const Load& load,
+                 std::size_t at, std::size_t count) {
+  const Word q = m.modulus().value();
+  const Terms chunk = SumModulus<Word>::terms(q, sums.unreduced && lazy_butterflies(q) ? 4 * q : q);
+  switch (sums.x.size() <= chunk.first ? sums.x.size() : 0) {
+    case 2:
+      return products_with_key<2>(m, sums, chunk, load, at, count);
+    case 3:
+      return products_with_key<3>(m, sums, chunk, load, at, count);
+    case 4:
+      return products_with_key<4>(m, sums, chunk, load, at, count);
+    default:
+      return products_with_key<0>(m, sums, chunk, load, at, count);
+  }
+}
 template <class Word>
 void key_sums(const math::Montgomery<Word>& m, const KeyProducts<Word>& sums,
               const EvaluationPermutation<Word>* permutation, std::size_t at, std::size_t count) {
   if (permutation)
-    products_with_key(m, sums,
-                      Permuted<Word>{permutation->moves().data(), permutation->orders().data()}, at,
-                      count);
+    key_sums_of(m, sums, Permuted<Word>{permutation->moves().data(), permutation->orders().data()},
+                at, count);
   else
-    products_with_key(
-        m, sums, [](const Word* x, std::size_t j) HWY_ATTR { return hn::LoadU(Dw<Word>(), x + j); },
-        at, count);
+    key_sums_of(m, sums, InPlace<Word>(), at, count);
 }
 
 /// Products by weights, which are in Montgomery form, or by values, which are not.
@@ -339,25 +393,57 @@ void sum_by_values(const math::Montgomery<Word>& m, std::span<const Summand<Word
   sum_terms_of<false, Word>(m, terms, 0, onto, out, at, count);
 }
 
+template <class Word, bool lazy, class Finish>
+HWY_INLINE void block_of(const NttTables<Word>& t, std::size_t block, Word* data,
+                         const Finish& finish, const ring::Ahead& ahead) {
+  ntt_forward_block<Word, lazy, true>(t, block, ntt_block_number(t), data, finish,
+                                      LinesAhead(ahead));
+}
 template <class Word>
-void scale_difference(const math::Modulus<Word>& modulus, const Word* x, const Word* y, Word factor,
-                      const Word* added, Word* out, std::size_t count) {
-  const Dw<Word> d;
-  const Vw<Word> q = hn::Set(d, modulus.value()), w = hn::Set(d, factor),
-                 s = hn::Set(d, modulus.shoup(factor));
-  for (std::size_t j = 0; j < count; j += kWords<Word>) {
-    const Vw<Word> difference = sub_mod(hn::LoadU(d, x + j), hn::LoadU(d, y + j), q);
-    Vw<Word> r = reduce_once(mul_shoup_lazy_same(difference, w, s, q), q);
-    if (added) r = add_mod(r, hn::LoadU(d, added + j), q);
-    hn::StoreU(r, d, out + j);
+void transform_one_block(const NttTables<Word>& t, std::size_t block, Word* data,
+                         const ring::Ahead& ahead) {
+  const StoreWords<Word> finish{data};
+  lazy_butterflies(t.q) ? block_of<Word, true>(t, block, data, finish, ahead)
+                        : block_of<Word, false>(t, block, data, finish, ahead);
+}
+
+template <class Word, bool lazy>
+struct StoreQuotient {
+  Butterfly<Word, lazy> butterfly;
+  DivisionEnd<Word> end;
+  HWY_INLINE void operator()(std::size_t v, Vw<Word> y) const {
+    const Dw<Word> d;
+    const std::size_t j = v * kWords<Word>;
+    if constexpr (lazy) y = reduce_once(y, butterfly.two_q);
+    Vw<Word> x = end.x ? hn::LoadU(d, end.x + j) : hn::Zero(d);
+    if (end.scales) {
+      x = butterfly.template product<true>(x, hn::Set(d, end.scale), hn::Set(d, end.scale_shoup));
+      if constexpr (!lazy) x = reduce_once(x, butterfly.q);
+    }
+    Vw<Word> r = reduce_once(
+        butterfly.template product<true>(butterfly.difference(x, y), hn::Set(d, end.factor),
+                                         hn::Set(d, end.factor_shoup)),
+        butterfly.q);
+    if (end.added) r = add_mod(r, hn::LoadU(d, end.added + j), butterfly.q);
+    hn::StoreU(r, d, end.out + j);
   }
+};
+template <class Word>
+void divide_one_block(const NttTables<Word>& t, std::size_t block, Word* data,
+                      const DivisionEnd<Word>& end, const ring::Ahead& ahead) {
+  const auto divide = [&](auto butterfly) HWY_ATTR {
+    constexpr bool lazy = std::is_same_v<decltype(butterfly), Butterfly<Word, true>>;
+    block_of<Word, lazy>(t, block, data, StoreQuotient<Word, lazy>{butterfly, end}, ahead);
+  };
+  lazy_butterflies(t.q) ? divide(Butterfly<Word, true>(t.q)) : divide(Butterfly<Word, false>(t.q));
 }
 
 template <class Word>
 constexpr RnsKernels<Word> rns_table_of{.conversion_digits = digits_of<Word>,
                                         .conversion_quotients = quotients_of<Word>,
                                         .conversion_sums = convert<Word>,
-                                        .subtract_scale = scale_difference<Word>,
+                                        .transform_block = transform_one_block<Word>,
+                                        .divide_block = divide_one_block<Word>,
                                         .sum_of_products = products<Word>,
                                         .two_by_two = products_of_two<Word>,
                                         .permute = permute<Word>,

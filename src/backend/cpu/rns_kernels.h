@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "ring/base_conversion.h"
+#include "ring/host/ntt_tables.h"
 
 namespace whorl::backend::cpu {
+
+using ring::NttTables;
 
 /// Coefficients of a stretch: the rows of a digit stay in the first-level cache.
 inline constexpr std::size_t rns_stretch = 1024;
@@ -51,6 +54,18 @@ struct KeyProducts {
   const Word* const* keys[2];
   Word* out[2];
   bool past_caches = false;  ///< as in two_by_two
+  bool unreduced = false;    ///< x has results of transform_block
+};
+
+/// What becomes of the results y of a forward transform, a row of N: (scale·x - y)·factor mod q,
+/// and `added` too, if it is not null; that may be `out`. Factors have Shoup companions.
+template <class Word>
+struct DivisionEnd {
+  const Word *x, *added;  ///< x: zeros, if it is null
+  bool scales;
+  Word scale, scale_shoup;  ///< if it scales
+  Word factor, factor_shoup;
+  Word* out;
 };
 
 /// Of a sum: N values, permuted if there is a permutation, times N others, or times a weight in
@@ -77,9 +92,12 @@ struct RnsKernels {
   void (*conversion_sums)(const ring::BaseConversion<Word>& conversion,
                           std::span<const ConversionTarget<Word>> targets, const Word* const* rows,
                           std::size_t count);
-  /// out = (x - y)·factor mod q, and `added` too, if it is not null; that may be `out`.
-  void (*subtract_scale)(const math::Modulus<Word>& q, const Word* x, const Word* y, Word factor,
-                         const Word* added, Word* out, std::size_t count);
+  /// Block `block` of a forward transform after ntt_above_blocks. The first leaves results that are
+  /// not reduced: they are below 4q where that is a word.
+  void (*transform_block)(const NttTables<Word>& tables, std::size_t block, Word* data,
+                          const ring::Ahead& ahead);
+  void (*divide_block)(const NttTables<Word>& tables, std::size_t block, Word* data,
+                       const DivisionEnd<Word>& end, const ring::Ahead& ahead);
   /// out = sum_k a[k]·b[k] mod q.
   void (*sum_of_products)(const math::Montgomery<Word>& q, std::span<const Word* const> a,
                           std::span<const Word* const> b, Word* out, std::size_t count);
