@@ -10,9 +10,10 @@ namespace whorl::ckks {
 inline constexpr double cosine_center = 0.25;
 
 /// cos(2π(t - 1/4)/2^doublings + π/2) for |t| < range as an odd polynomial in (t - 1/4)/range; with
-/// one doubling, without π/2, as an even one. Chebyshev's basis: by weighted least squares on values
-/// and slopes at the integers, for t = I + m/r, where |m| <= 1 and r = 2^log2_ratio; it has all
-/// powers where half of them would double the error. Monomial basis: Taylor's series at t = 1/4.
+/// one doubling, without π/2, as an even one. Chebyshev's basis: by weighted least squares on
+/// values and slopes at the integers, for t = I + m/r, where |m| <= 1 and r = 2^log2_ratio; it has
+/// all powers where half of them would double the error. Monomial basis: Taylor's series at t =
+/// 1/4.
 Polynomial cosine_polynomial(const BootstrapLiteral& shape);
 
 /// The arcsine's series of shape.arcsine's degree, which is not 0.
