@@ -154,7 +154,8 @@ void expect_stated_bounds(const Parameters& p, double least_bits,
         for (std::size_t i = 0; i < values.size(); ++i)
           most = std::max(most, std::abs(got[i] - (real ? values[i].real() : values[i])));
         EXPECT_LT(most, 8 * std::exp2(y.info().error)) << what;
-        EXPECT_GT(most, std::exp2(y.info().error - 9)) << what;
+        // The largest of a few Gaussian errors is often close to 0; of 64 it is so below 2^-200.
+        if (slots >= 32) EXPECT_GT(most, std::exp2(y.info().error - 9)) << what;
         EXPECT_LT(most, std::exp2(-least_bits)) << what;
         level = level == depth ? least : level + 1;
       }
