@@ -306,7 +306,7 @@ def tables_9_to_11(gpu: Measured) -> list[str]:
     )
     lines += [
         "The other workloads were not measured, and neither was Whorl's bootstrap at L = 57, for "
-        "which there is a chain of primes (`tensorfhe/packed`) but no bootstrap.",
+        "which there is a set (`tensorfhe/packed-bootstrap`) but no record at N = 2^16.",
         "",
         *ckks_tensorfhe.energy(known, names, default, TABLE_11),
         *ckks_tensorfhe.layouts(known, default.limbs),

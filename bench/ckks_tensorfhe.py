@@ -281,5 +281,5 @@ def stalls() -> list[str]:
         "results are 18.1 % fewer, and the whole 32.3 % faster. Figure 15 above shows which kind "
         "is the fastest on an H200.",
         "",
-        *missing("stalls of Whorl's kernels need Nsight Compute, which these programs do not use"),
+        *missing("stalls of Whorl's kernels, by `bench/kernel_stalls.py`"),
     ]
