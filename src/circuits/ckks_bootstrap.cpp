@@ -6,7 +6,6 @@
 #include <bit>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -300,7 +299,7 @@ Array BootstrapSteps::angles(const rlwe::Array& slots, const CiphertextInfo& inf
       server_.multiply_by_i(Access::put(angle, evaluator_.sub(conjugate, slots)));
   const std::array<rlwe::Array, 2> both{Access::residues(real), Access::residues(imaginary)};
   angle.count *= 2;
-  return around_center(Access::put(angle, evaluator_.join(both)));
+  return around_center(Access::put(angle, evaluator_.interleave(both)));
 }
 
 Array BootstrapSteps::cosine(const Array& angles) const {
@@ -334,10 +333,12 @@ Array BootstrapSteps::sine(const Array& angles) const {
 Array BootstrapSteps::values(const Array& cosines, const CiphertextInfo& low) const {
   const auto joined = [&](const Array& y) {
     if (low.packing == Packing::real) return y;
-    std::vector<std::uint32_t> first(low.count), second(low.count);
-    std::iota(first.begin(), first.end(), 0u);
-    std::iota(second.begin(), second.end(), static_cast<std::uint32_t>(low.count));
-    return server_.add(server_.take(y, first), server_.multiply_by_i(server_.take(y, second)));
+    std::vector<std::uint32_t> real(low.count), imaginary(low.count);
+    for (std::uint32_t i = 0; i < low.count; ++i) {
+      real[i] = 2 * i;
+      imaginary[i] = 2 * i + 1;
+    }
+    return server_.add(server_.take(y, real), server_.multiply_by_i(server_.take(y, imaginary)));
   };
   if (with_.arcsine.coefficients.empty()) {
     const std::complex<double> one = low.packing == Packing::real ? 1 : std::complex<double>(1, 1);

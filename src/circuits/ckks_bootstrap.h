@@ -50,7 +50,8 @@ class BootstrapSteps {
   /// The coefficients t, divided by twice the polynomial's range, in slots.
   lattice::rlwe::Array slots(const lattice::rlwe::Array& raised) const;
   /// Real parts of t, less cosine_center, divided by the range; of complex values the imaginary
-  /// parts too, as a second half of the batch. `info` is that of the values.
+  /// parts too, each after its real part, so that both lie on one device. `info` is that of the
+  /// values.
   Array angles(const lattice::rlwe::Array& slots, const CiphertextInfo& info) const;
   /// The polynomial: a cosine of a part of the angle.
   Array cosine(const Array& angles) const;

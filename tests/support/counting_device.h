@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "backend/contract/relay.h"
+#include "run/fleet.h"
 
 namespace whorl::test {
 
@@ -31,6 +34,22 @@ class CountingQueue final : public backend::Relay {
 
  private:
   std::shared_ptr<Traffic> traffic_;
+};
+
+/// `devices` of one thread each, and the traffic of each.
+struct CountingFleet {
+  explicit CountingFleet(std::size_t devices) {
+    using Device = backend::RelayDevice<CountingQueue, std::shared_ptr<Traffic>>;
+    std::vector<std::shared_ptr<const backend::Device>> all;
+    for (std::size_t i = 0; i < devices; ++i) {
+      traffic.push_back(std::make_shared<Traffic>());
+      all.push_back(std::make_shared<Device>("counting:" + std::to_string(i),
+                                             backend::make_device("cpu", {1, {}}), traffic.back()));
+    }
+    fleet = std::make_shared<const run::Fleet>(std::move(all), run::FleetOptions{});
+  }
+  std::vector<std::shared_ptr<Traffic>> traffic;
+  std::shared_ptr<const run::Fleet> fleet;
 };
 
 }  // namespace whorl::test

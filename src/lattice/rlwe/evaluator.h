@@ -99,6 +99,9 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   virtual Array take(const Array& a, std::span<const std::uint32_t> indices) const = 0;
   /// One batch of all in sequence, of equal parts, basis and form.
   virtual Array join(std::span<const Array> arrays) const = 0;
+  /// One batch of the first of each array, the second of each, …, of equal counts too. On several
+  /// devices those that stand together mostly lie on one.
+  virtual Array interleave(std::span<const Array> arrays) const = 0;
   /// The same residues modulo fewer primes.
   virtual Array restrict(const Array& a, const ring::Basis& basis) const = 0;
   /// backend::RnsOps::divide: exact division by the primes that go, to a multiple of t, extension

@@ -379,23 +379,46 @@ Array Typed<Word>::take(const Array& a, std::span<const std::uint32_t> indices) 
 }
 
 template <class Word>
-Array Typed<Word>::join(std::span<const Array> arrays) const {
-  if (arrays.empty()) throw ShapeError("join: at least one array is needed");
+auto Typed<Word>::alike(const char* operation, std::span<const Array> arrays) const
+    -> std::pair<Shape, std::vector<Held>> {
+  if (arrays.empty())
+    throw ShapeError(std::string(operation) + ": at least one array is needed");
   std::vector<Held> sources;
-  std::vector<Item> origins;
+  Shape shape = arrays[0].shape();
+  shape.count = 0;
   for (const Array& a : arrays) {
-    this->check("join", a);
-    this->check_basis("join", a.basis(), arrays[0].basis());
+    this->check(operation, a);
+    this->check_basis(operation, a.basis(), arrays[0].basis());
     if (a.parts() != arrays[0].parts() || a.form() != arrays[0].form())
-      throw ShapeError("join: all arrays must have the same parts and form, but they have " +
+      throw ShapeError(std::string(operation) +
+                       ": all arrays must have the same parts and form, but they have " +
                        std::to_string(arrays[0].parts()) + " and " + std::to_string(a.parts()) +
                        " parts, or both forms");
-    for (std::uint32_t i = 0; i < a.count(); ++i)
-      origins.push_back({static_cast<std::uint32_t>(sources.size()), i});
+    shape.count += a.count();
     sources.push_back(held(a));
   }
-  Shape shape = arrays[0].shape();
-  shape.count = origins.size();
+  return {shape, sources};
+}
+
+template <class Word>
+Array Typed<Word>::join(std::span<const Array> arrays) const {
+  const auto [shape, sources] = alike("join", arrays);
+  std::vector<Item> origins;
+  for (std::uint32_t source = 0; source < arrays.size(); ++source)
+    for (std::uint32_t i = 0; i < arrays[source].count(); ++i) origins.push_back({source, i});
+  return gathered(shape, sources, origins);
+}
+
+template <class Word>
+Array Typed<Word>::interleave(std::span<const Array> arrays) const {
+  const auto [shape, sources] = alike("interleave", arrays);
+  for (const Array& a : arrays)
+    if (a.count() != arrays[0].count())
+      throw ShapeError("interleave: batches of " + std::to_string(arrays[0].count()) + " and " +
+                       std::to_string(a.count()) + " have no common order");
+  std::vector<Item> origins;
+  for (std::uint32_t i = 0; i < arrays[0].count(); ++i)
+    for (std::uint32_t source = 0; source < arrays.size(); ++source) origins.push_back({source, i});
   return gathered(shape, sources, origins);
 }
 
@@ -409,7 +432,8 @@ Array Typed<Word>::join(std::span<const Array> arrays) const {
   template Array Typed<Word>::lift(std::span<const std::int64_t>, const ring::Basis&) const; \
   template WordArray Typed<Word>::download(const Array&) const;                              \
   template Array Typed<Word>::take(const Array&, std::span<const std::uint32_t>) const;      \
-  template Array Typed<Word>::join(std::span<const Array>) const;
+  template Array Typed<Word>::join(std::span<const Array>) const;                            \
+  template Array Typed<Word>::interleave(std::span<const Array>) const;
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 

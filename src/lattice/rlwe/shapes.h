@@ -39,6 +39,7 @@ class Shapes final : public Evaluator {
   Array transform(const Array& a, Form form) const override;
   Array take(const Array& a, std::span<const std::uint32_t> indices) const override;
   Array join(std::span<const Array> arrays) const override;
+  Array interleave(std::span<const Array> arrays) const override { return join(arrays); }
   Array restrict(const Array& a, const ring::Basis& basis) const override;
   Array divide(const Array& a, const ring::Basis& to, std::uint64_t t) const override;
   Array extend(const Array& a, const ring::Basis& to, ring::Lift lift) const override;

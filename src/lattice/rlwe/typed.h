@@ -44,6 +44,7 @@ class Typed final : public Evaluator {
   Array transform(const Array& a, Form form) const override;
   Array take(const Array& a, std::span<const std::uint32_t> indices) const override;
   Array join(std::span<const Array> arrays) const override;
+  Array interleave(std::span<const Array> arrays) const override;
   Array restrict(const Array& a, const ring::Basis& basis) const override;
   Array divide(const Array& a, const ring::Basis& to, std::uint64_t t) const override;
   Array extend(const Array& a, const ring::Basis& to, ring::Lift lift) const override;
@@ -164,6 +165,9 @@ class Typed final : public Evaluator {
   Held gather(const Shape& shape, std::span<const Held> sources, std::span<const Item> origins,
               Pieces pieces) const;
   /// The same as an array, done again where a device fails.
+  /// What one batch of all of `arrays` is made of, in sequence. ShapeError names `operation`.
+  std::pair<Shape, std::vector<Held>> alike(const char* operation,
+                                            std::span<const Array> arrays) const;
   Array gathered(const Shape& shape, std::span<const Held> sources,
                  std::span<const Item> origins) const;
   Share share_of(const run::Piece& piece, std::span<const Held> sources,

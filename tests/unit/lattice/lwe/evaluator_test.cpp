@@ -268,16 +268,8 @@ TEST_F(LweFailures, AllDevices) {
 
 TEST(LweEvaluator, SinglesAreBroughtToOtherDevicesOnce) {
   LweRig<std::uint32_t> rig(27);
-  std::vector<std::shared_ptr<test::Traffic>> traffic;
-  std::vector<std::shared_ptr<const backend::Device>> all;
-  for (unsigned d = 0; d < 2; ++d) {
-    traffic.push_back(std::make_shared<test::Traffic>());
-    all.push_back(
-        std::make_shared<backend::RelayDevice<test::CountingQueue, std::shared_ptr<test::Traffic>>>(
-            "counting:" + std::to_string(d), backend::make_device("cpu", {1, {}}), traffic.back()));
-  }
-  const Evaluator evaluator(std::make_shared<const run::Fleet>(std::move(all), run::FleetOptions{}),
-                            nullptr, 1 << 10);
+  const auto [traffic, fleet] = test::CountingFleet(2);
+  const Evaluator evaluator(fleet, nullptr, 1 << 10);
   const Form form{1024, 30, Under::lwe, 4};
   const auto words = rig.random.residues<std::uint32_t>(5 * form.row(), form.modulus);
   const Array many = evaluator.upload(form, 4, words.data()),

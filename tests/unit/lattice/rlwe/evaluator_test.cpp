@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/counting_device.h"
 #include "support/rlwe_rig.h"
 
 namespace whorl::lattice::rlwe {
@@ -101,6 +102,7 @@ TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
     const std::vector<Array> arrays = {x, one, e->take(y, some), x};
     keep(e->join(arrays));
     keep(e->take(e->join(arrays), some));
+    keep(e->interleave(std::vector<Array>{x, y, x}));
     keep(e->weighted_sum(x, std::vector<Evaluator::Term>{{3, p}, {1, q}, {inverse, q}}, held, 1));
     keep(e->weighted_sum(one, std::vector<Evaluator::Term>{{3, p}, {inverse, p}}, held, 2));
     e->fleet().wait();
@@ -133,6 +135,29 @@ TYPED_TEST(RlweEvaluator, ArraysAreSplitByOneRule) {
     EXPECT_EQ(a.bytes(), 6 * count * rig.N() * sizeof(TypeParam));
     for (const run::Piece& piece : a.pieces()) EXPECT_LE(piece.range.count, 3u);
   }
+}
+
+/// What stands together in an interleaved batch needs nothing from another device.
+TYPED_TEST(RlweEvaluator, InterleavedArraysStayWhereTheyAre) {
+  auto rig = RlweRig<TypeParam>::mixed(3, 1, 1);
+  const auto [traffic, fleet] = CountingFleet(2);
+  const auto e = rig.evaluator(fleet);
+  const Shape shape{2, rig.plan->level(3), 4};
+  const std::vector<Array> pair = {e->upload(rig.residues(shape), shape),
+                                   e->upload(rig.residues(shape), shape)};
+  for (const auto& each : traffic) each->in = each->out = 0;
+  const Array both = e->interleave(pair);
+  const std::vector<Array> back = {e->take(both, std::vector<std::uint32_t>{0, 2, 4, 6}),
+                                   e->take(both, std::vector<std::uint32_t>{1, 3, 5, 7})};
+  fleet->wait();
+  for (const auto& each : traffic) {
+    EXPECT_EQ(each->in, 0u);
+    EXPECT_EQ(each->out, 0u);
+  }
+  for (std::size_t i = 0; i < 2; ++i)
+    expect_same(e->download(back[i]), e->download(pair[i]), "array " + std::to_string(i));
+  const std::vector<std::uint32_t> order = {0, 4, 1, 5, 2, 6, 3, 7};
+  expect_same(e->download(both), e->download(e->take(e->join(pair), order)), "order");
 }
 
 /// Phases come out as integers say, up to what switching and rounding add.
@@ -443,6 +468,9 @@ TYPED_TEST(RlweEvaluator, Refusals) {
   EXPECT_THROW(e->take(a, {}), ShapeError);
   EXPECT_THROW(e->join({}), ShapeError);
   EXPECT_THROW(e->join(std::vector<Array>{a, few}), ShapeError);
+  EXPECT_THROW(e->interleave({}), ShapeError);
+  EXPECT_THROW(e->interleave(std::vector<Array>{a, few}), ShapeError);
+  EXPECT_THROW(e->interleave(std::vector<Array>{a, two}), ShapeError);
   EXPECT_THROW(e->add_plain(a, a), ShapeError);
   EXPECT_THROW(e->add_plain(a, e->lift(rig.integers(1, 1), low)), ShapeError);
   EXPECT_THROW(e->restrict(few, full), ParameterError);
