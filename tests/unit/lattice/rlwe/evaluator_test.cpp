@@ -140,7 +140,7 @@ TYPED_TEST(RlweEvaluator, ArraysAreSplitByOneRule) {
 /// What stands together in an interleaved batch needs nothing from another device.
 TYPED_TEST(RlweEvaluator, InterleavedArraysStayWhereTheyAre) {
   auto rig = RlweRig<TypeParam>::mixed(3, 1, 1);
-  const auto [traffic, fleet] = CountingFleet(2);
+  const auto [traffic, fleet] = test::CountingFleet(2);
   const auto e = rig.evaluator(fleet);
   const Shape shape{2, rig.plan->level(3), 4};
   const std::vector<Array> pair = {e->upload(rig.residues(shape), shape),
