@@ -7,6 +7,7 @@ set_property(CACHE WHORL_CUDA PROPERTY STRINGS AUTO ON OFF)
 # 90a-real serves the H100 and H200 alone; PTX of 90a would serve nothing else, that of 90 does.
 set(WHORL_CUDA_ARCHITECTURES 80-real 89-real 90a-real 100-real 90-virtual
     CACHE STRING "GPU architectures, as CMAKE_CUDA_ARCHITECTURES takes them")
+option(WHORL_CUDA_LINES "Name the lines of kernels for profilers and compute-sanitizer" OFF)
 
 set(whorl_cuda OFF)
 set(whorl_cuda_lack "")
@@ -73,13 +74,12 @@ function(whorl_add_cuda target)
   set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}"
                                              CUDA_RUNTIME_LIBRARY Static)
   # Host code between kernels makes tables of twiddle factors: contraction as in WhorlFlags.cmake.
-  # -lineinfo lets profilers and compute-sanitizer name lines; it changes no instruction. Compressed,
-  # code is a quarter of its size.
+  # Compressed, code is a third of its size; names of lines take as much again.
   target_compile_options(
     ${target}
     PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20
             -O3
-            -lineinfo
+            $<$<BOOL:${WHORL_CUDA_LINES}>:-lineinfo>
             --compress-mode=size
             --expt-relaxed-constexpr
             -Xcompiler=-Wall,-Wextra,-Wno-unused-parameter,-Wno-unknown-pragmas,-fno-math-errno,-ffp-contract=off

@@ -4,59 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "lattice/lwe/array.h"
 #include "lattice/lwe/device_keys.h"
+#include "lattice/lwe/tables.h"
 
 namespace whorl::lattice::lwe {
-
-/// Test vectors (tables, N) modulo Q on the host, and which a ciphertext is rotated into.
-class Tables {
- public:
-  /// The constant polynomial `value`.
-  Tables(std::uint32_t N, std::uint64_t Q, std::uint64_t value);
-  /// value(table, coefficient) below Q; index[i] is the table of ciphertext i of the whole batch,
-  /// and no index means table 0 for all.
-  template <class Value>
-  Tables(std::uint32_t N, std::uint64_t Q, std::size_t tables, std::span<const std::uint32_t> index,
-         const Value& value)
-      : Tables(N, Q, tables, index) {
-    backend::with_word_bytes(word_bytes(), [&]<class Word>(Word) {
-      std::vector<Word>& words = std::get<std::vector<Word>>(words_);
-      for (std::size_t t = 0; t < tables; ++t)
-        for (std::uint32_t j = 0; j < N; ++j) words[t * N + j] = static_cast<Word>(value(t, j));
-    });
-  }
-
-  unsigned word_bytes() const { return words_.index() == 0 ? 4 : 8; }
-  /// Of the constant polynomial, which a device makes itself.
-  std::optional<std::uint64_t> constant() const { return constant_; }
-
-  /// The test vectors that a range of the batch uses, each once, and the number of each
-  /// ciphertext's vector among them. Nothing is returned if all are one constant polynomial.
-  template <class Word>
-  struct Used {
-    std::span<const Word> vectors;
-    std::vector<std::uint32_t> index;
-    std::vector<Word> own;
-  };
-  template <class Word>
-  Used<Word> used(run::Range range) const;
-
- private:
-  Tables(std::uint32_t N, std::uint64_t Q, std::size_t tables,
-         std::span<const std::uint32_t> index);
-
-  std::uint32_t N_;
-  std::variant<std::vector<std::uint32_t>, std::vector<std::uint64_t>> words_;
-  std::vector<std::uint32_t> index_;
-  std::optional<std::uint64_t> constant_;
-};
 
 class Stages {
  public:
