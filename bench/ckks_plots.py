@@ -10,7 +10,7 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
-from ckks_records import BEST, FLOORS, PHASES, SETS, Measured
+from ckks_records import BEST, CURVES, FLOORS, PHASES, SETS, Measured
 from common.records import peers
 
 COLOURS = ["#4477aa", "#66ccee", "#ccbb44", "#ee6677", "#999999"]
@@ -28,16 +28,17 @@ def save(figure: Any, to: Path) -> None:
     plt.close(figure)
 
 
-def phases(gpu: Measured, to: Path) -> bool:
-    """A bar of steps for complex values, one for real ones, and one of the floors."""
+def phases(gpus: list[Measured], to: Path) -> bool:
+    """For each GPU a bar of steps for complex values and one for real ones, and the floors."""
     floors = {label: max(with_int8, moved) for label, (_, with_int8, moved) in FLOORS.items()}
-    bars: dict[str, dict[str, float]] = {"floor, complex": floors}
-    for name, real in (("H200, real", True), ("H200, complex", False)):
-        found = gpu.phases(SETS[BEST], real)
-        if found:
-            bars[name] = {
-                label: sum(found[op] for op in ops) for label, ops in PHASES.items() if ops
-            }
+    bars: dict[str, dict[str, float]] = {"floor of an H200, complex": floors}
+    for gpu in reversed(gpus):
+        for kind, real in (("real", True), ("complex", False)):
+            found = gpu.phases(SETS[BEST], real)
+            if found:
+                bars[f"{gpu.name}, {kind}"] = {
+                    label: sum(found[op] for op in ops) for label, ops in PHASES.items() if ops
+                }
     if len(bars) == 1:
         return False
     figure, axis = plt.subplots(figsize=(8, 0.6 * len(bars) + 1.4))
@@ -57,7 +58,7 @@ def phases(gpu: Measured, to: Path) -> bool:
 def precision(cpu: Measured, gpu: Measured, to: Path) -> bool:
     """Bits of the worst slot against the seconds of a bootstrap."""
     points: list[tuple[str, float, float, str]] = []
-    for measured, device in ((gpu, "H200"), (cpu, "one thread")):
+    for measured, device in ((gpu, gpu.name), (cpu, "one thread")):
         for name in (BEST, "tensorfhe/bootstrap"):
             for real in (False, True):
                 ms = measured.latency("bootstrap", SETS[name], real)
@@ -93,38 +94,36 @@ def precision(cpu: Measured, gpu: Measured, to: Path) -> bool:
     return True
 
 
-def batches(gpu: Measured, to: Path) -> bool:
-    """Operations a second against the batch, as a multiple of one ciphertext's."""
+def batches(gpus: list[Measured], to: Path) -> bool:
+    """Operations a second against the batch: a colour for each operation, a line for each GPU."""
     curves = []
-    for op, label, name, real in (
-        ("mult_relin", "multiply + relinearise", BEST, False),
-        ("rotate", "rotate", BEST, False),
-        ("bootstrap", "bootstrap, complex", BEST, False),
-        ("bootstrap", "bootstrap, real", BEST, True),
-    ):
-        found = gpu.batches(op, SETS[name], real)
-        if len(found) > 1:
-            curves.append((label, [(batch, 1e3 / ms) for batch, ms in found]))
+    for gpu, line in zip(gpus, ("o-", "s--"), strict=True):
+        for (op, label, name, real), colour in zip(CURVES, COLOURS, strict=False):
+            found = gpu.batches(op, SETS[name], real)
+            if len(found) > 1:
+                points = [(batch, 1e3 / ms) for batch, ms in found]
+                curves.append((f"{label}, {gpu.name}", points, line, colour))
     if not curves:
         return False
-    figure, axis = plt.subplots(figsize=(6.5, 3.8))
-    for label, points in curves:
-        axis.plot(*zip(*points, strict=True), "o-", label=label, markersize=3, linewidth=1.2)
+    figure, axis = plt.subplots(figsize=(8, 3.8))
+    for label, points, line, colour in curves:
+        x, y = zip(*points, strict=True)
+        axis.plot(x, y, line, color=colour, label=label, markersize=3, linewidth=1.2)
     axis.set_xscale("log", base=2)
     axis.set_yscale("log")
-    axis.set(xlabel="ciphertexts of a batch", ylabel="ciphertexts a second, H200")
+    axis.set(xlabel="ciphertexts of a batch", ylabel="ciphertexts a second")
     axis.grid(True, alpha=0.3)
-    axis.legend(frameon=False, fontsize=8)
+    axis.legend(frameon=False, fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     save(figure, to)
     return True
 
 
-def draw(cpu: Measured, gpu: Measured, to: Path) -> set[str]:
+def draw(cpu: Measured, gpus: list[Measured], to: Path) -> set[str]:
     """Names of the files that were written."""
     plt.rcParams.update({"svg.hashsalt": "whorl", "svg.fonttype": "none", "font.size": 9})
     drawn = {
-        "ckks-phases.svg": phases(gpu, to / "ckks-phases.svg"),
-        "ckks-precision.svg": precision(cpu, gpu, to / "ckks-precision.svg"),
-        "ckks-batches.svg": batches(gpu, to / "ckks-batches.svg"),
+        "ckks-phases.svg": phases(gpus, to / "ckks-phases.svg"),
+        "ckks-precision.svg": precision(cpu, gpus[0], to / "ckks-precision.svg"),
+        "ckks-batches.svg": batches(gpus, to / "ckks-batches.svg"),
     }
     return {name for name, written in drawn.items() if written}

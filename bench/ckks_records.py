@@ -1,13 +1,26 @@
-"""Records of bench_ckks, bench_ckks_bootstrap and bench/openfhe_ckks.py, and what they are of."""
+"""What docs/ckks-performance.md is made of: records, what they are of, how figures are written.
+
+Records are those of bench_ckks, bench_ckks_bootstrap, bench_tensorfhe, bench_cuda_transforms,
+bench/openfhe_ckks.py, bench/ckks_workload.py and bench/kernel_stalls.py.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Any, NamedTuple
 
-from common.records import RESULTS, Record, read
+from common.records import RESULTS, Record, read, table
 
-DEVICES = {"cpu": "CPU, one thread", "h200": "H200"}
+GPUS = ("h200", "h100")
+PAIRS = ("h200x2", "h100x2")
+"""Machines with two GPUs."""
+DEVICES = {
+    "cpu": "CPU, one thread",
+    "h200": "H200",
+    "h100": "H100",
+    "h200x2": "two H200s",
+    "h100x2": "two H100s",
+}
 
 
 class Shape(NamedTuple):
@@ -30,10 +43,19 @@ SETS = {
     "tensorfhe/lstm": Shape(32768, 26, 1),
     "tensorfhe/packed": Shape(65536, 58, 1),
     "tensorfhe/bootstrap": Shape(65536, 35, 7),
+    "tensorfhe/packed-bootstrap": Shape(65536, 58, 1),
     "tensorfhe/A": Shape(4096, 2, 2),
     "tensorfhe/B": Shape(8192, 4, 4),
     "tensorfhe/C": Shape(16384, 8, 8),
 }
+
+# What is measured with several batches: operation, label, set, whether values are real.
+CURVES = (
+    ("mult_relin", "multiply + relinearise", BEST, False),
+    ("rotate", "rotate", BEST, False),
+    ("bootstrap", "bootstrap, complex", BEST, False),
+    ("bootstrap", "bootstrap, real", BEST, True),
+)
 
 # Steps of a bootstrap that a floor covers. The floors are ms of a complex bootstrap of 2^15 slots
 # with BEST on an H200, from a model: the CUDA cores if they do everything, the same if tensor cores
@@ -56,6 +78,31 @@ FLOORS = {
 
 def records(device: str, name: str) -> list[Record]:
     return read(RESULTS / device / f"{name}.jsonl")
+
+
+def commits(device: str, name: str) -> list[str]:
+    """Of the last record of each thing."""
+    what = ("op", "params", "batch", "layout", "variant")
+    last = {tuple(line.get(member) for member in what): line for line in records(device, name)}
+    return sorted({line["commit"] for line in last.values()})
+
+
+def in_words(ms: float | None) -> str:
+    return "" if ms is None else f"{ms:.3g}" if ms < 1000 else f"{ms:,.0f}"
+
+
+def times(ratio: float) -> str:
+    return f"{ratio:.0f}×" if ratio >= 10 else f"{ratio:.2g}×"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def kept(head: list[str], rows: list[list[str]]) -> list[str]:
+    """A table without columns that are empty."""
+    keep = [at for at in range(len(head)) if any(row[at] for row in rows)]
+    return table([head[at] for at in keep], [[row[at] for at in keep] for row in rows])
 
 
 def shape_of(params: str) -> Shape:
@@ -92,13 +139,16 @@ class Measured:
     """The last record of each thing that was measured on one device."""
 
     def __init__(self, device: str) -> None:
-        self.device = device
+        self.device, self.name = device, DEVICES[device]
         self._latest: dict[Key, Record] = {}
-        for name in ("ckks", "ckks_bootstrap"):
+        self.files = [name for name in ("ckks", "ckks_bootstrap") if records(device, name)]
+        for name in self.files:
             for record in records(device, name):
                 if is_full(record["params"]):
                     self._latest[self._key(record)] = record
         self.commits = sorted({record["commit"] for record in self._latest.values()})
+        dates = [record["date"] for record in self._latest.values() if "date" in record]
+        self.date = max(dates, default="")
 
     @staticmethod
     def _key(record: Record) -> Key:
@@ -169,3 +219,57 @@ class Measured:
     def against_openfhe(self, op: str) -> Record | None:
         found = [r for key, r in self._latest.items() if (key.op, key.peer) == (op, "openfhe")]
         return found[-1] if found else None
+
+
+class Pair(NamedTuple):
+    """The last bootstraps of a batch on one GPU and on two, of one machine."""
+
+    params: str
+    batch: int
+    one: Record | None
+    two: Record | None
+
+
+def pairs(device: str) -> list[Pair]:
+    found: dict[tuple[str, int], dict[int, Record]] = {}
+    for record in records(device, "ckks_bootstrap"):
+        if record["op"] == "bootstrap" and is_full(record["params"]):
+            of = found.setdefault((record["params"], record["batch"]), {})
+            of[record["device_count"]] = record
+    return [Pair(*what, of.get(1), of.get(2)) for what, of in sorted(found.items())]
+
+
+class Workload:
+    """The training of apps/logistic on one device, by bench/ckks_workload.py."""
+
+    def __init__(self, device: str) -> None:
+        self.name = DEVICES[device]
+        self._latest = {
+            (int(record["params"].split()[0]), record["op"]): record
+            for record in records(device, "ckks_workload")
+        }
+
+    def iterations(self) -> list[int]:
+        """Of trainings that were measured."""
+        return sorted(count for count, op in self._latest if op == "helr_iteration")
+
+    def iteration(self, count: int) -> Record:
+        """The mean one of a training of so many."""
+        return self._latest[count, "helr_iteration"]
+
+    def joules(self, count: int) -> float | None:
+        """Of an iteration."""
+        record = self._latest.get((count, "helr_iteration_energy"))
+        return float(record["median"]) if record else None
+
+    def operations(self) -> dict[str, Record]:
+        """By kind, of the longest training, the longest first."""
+        count = max(self.iterations(), default=0)
+        found = {
+            op.removeprefix("helr_"): record
+            for (of, op), record in self._latest.items()
+            if of == count
+            and "share" in record
+            and record["commit"] == self.iteration(count)["commit"]
+        }
+        return dict(sorted(found.items(), key=lambda each: -each[1]["share"]))

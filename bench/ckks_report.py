@@ -2,12 +2,12 @@
 
     .venv/bin/python bench/ckks_report.py
 
-Reads bench/results/cpu and bench/results/h200: ckks.jsonl and ckks_bootstrap.jsonl, which
-bench_ckks, bench_ckks_bootstrap and bench/openfhe_ckks.py write, h200/transforms.jsonl and
-h200/tensorfhe.jsonl (bench_tensorfhe), and bench/results/peers/h200.jsonl. Writes
-docs/plots/ckks-*.svg (bench/ckks_plots.py) and the part of the page between its markers. Of
-several records of one thing the last counts. What has no records
-is left out, and the page says so.
+Reads bench/results/cpu and those of each GPU, h200 and h100: ckks.jsonl and ckks_bootstrap.jsonl,
+which bench_ckks, bench_ckks_bootstrap and bench/openfhe_ckks.py write, transforms.jsonl,
+tensorfhe.jsonl (bench_tensorfhe, bench/kernel_stalls.py) and ckks_workload.jsonl. Bootstraps on two
+GPUs are those of h200x2 and h100x2, other libraries' figures those of peers/h200.jsonl. Writes
+docs/plots/ckks-*.svg (bench/ckks_plots.py) and the part of the page between its markers. Of several
+records of one thing the last counts. What has no records is left out, and the page says so.
 """
 
 from __future__ import annotations
@@ -19,13 +19,24 @@ import ckks_plots
 import ckks_tensorfhe
 from ckks_records import (
     BEST,
+    CURVES,
     DEVICES,
     FLOORS,
+    GPUS,
+    PAIRS,
     PHASES,
     SETS,
     Measured,
+    commits,
+    in_words,
+    kept,
+    milliseconds,
+    pairs,
+    records,
+    times,
 )
-from common.records import RESULTS, ROOT, peers, read, table, write_measured
+from ckks_tensorfhe import TensorFhe
+from common.records import ROOT, peers, table, write_measured
 
 # TensorFHE (Fan and others, HPCA 2023). Table V: set, N, L, K, log2 PQ, batch.
 TABLE_5 = (
@@ -66,39 +77,39 @@ TABLE_8 = (
     (8192, "tensorfhe/B", (449974, 449084, 27564), (90144, 90144, 22536)),
     (16384, "tensorfhe/C", (209337, 209178, 3825), (41853, 41853, 2616)),
 )
-# Table IX: occupancy. Table X: seconds of a workload, and how many inputs it has. Table XI:
-# operations per watt and second, and J an iteration.
+# Table IX: occupancy. Table XI: operations per watt and second.
 TABLE_9 = ("90.3 %", "90.1 %", "88.9 %", "85.3 %", "88.1 %")
-TABLE_10 = (
-    ("ResNet-20, 64 images", "88320", "15.9", "316.1", "1320"),
-    ("Logistic regression, 14 iterations, 3 bootstraps", "22784", "7.6", "14.1", "58.27"),
-    ("LSTM, 32 sentences", "27488", "4.4", "123.1", "1015.3"),
-    ("Packed bootstrapping, 32 ciphertexts", "550.4", "0.1", "13.5", "111.3"),
-)
-TABLE_10_BOOTSTRAPS = (13.5, 32)
 TABLE_11 = ("0.57", "0.57", "66.67", "81.30", "66.67")
+
+# TB/s of device memory.
+BANDWIDTH = {"h200": 4.8, "h100": 3.35}
 
 NOT_MEASURED = "*Not measured yet: there are no records.*"
 
 
-def in_words(ms: float | None) -> str:
-    return "" if ms is None else f"{ms:.3g}" if ms < 1000 else f"{ms:,.0f}"
+def about_devices(gpus: list[Measured]) -> list[str]:
+    """What to know where two GPUs stand side by side."""
+    first, *others = gpus
+    lines = []
+    for gpu in others:
+        if gpu.commits:
+            line = (
+                f"An {gpu.name} is the same chip as an {first.name}, with device memory of "
+                f"{BANDWIDTH[gpu.device]} TB/s in place of {BANDWIDTH[first.device]}."
+            )
+            if gpu.date > first.date:
+                line += (
+                    f" Records of the {gpu.name} are of newer code than those of the {first.name}."
+                )
+            lines += [line, ""]
+    return lines
 
 
-def times(ratio: float) -> str:
-    return f"{ratio:.0f}×" if ratio >= 10 else f"{ratio:.2g}×"
-
-
-def kept(head: list[str], rows: list[list[str]]) -> list[str]:
-    """A table without columns that are empty."""
-    keep = [at for at in range(len(head)) if any(row[at] for row in rows)]
-    return table([head[at] for at in keep], [[row[at] for at in keep] for row in rows])
-
-
-def table_peers(gpu: Measured) -> list[str]:
-    """Measured on the same chip."""
+def table_peers(gpus: list[Measured]) -> list[str]:
+    """The first GPU is the chip on which the others were measured."""
     theirs = [record for record in peers("h200") if record["scheme"] == "ckks"]
     names = list(dict.fromkeys(record["peer"] for record in theirs))
+    first, *others = gpus
     rows = []
     for op, label in (*((op, name) for op, (_, name) in OPERATIONS.items()), ("bootstrap", "")):
         row = [label or "bootstrap, complex"]
@@ -109,13 +120,17 @@ def table_peers(gpu: Measured) -> list[str]:
                 known[name] = 1e3 * float(found[-1]["median"])
             row.append(in_words(known.get(name)))
         of = SETS[BEST]
-        alone, cheddar = gpu.latency(op, of), known.get("Cheddar")
-        row += [in_words(alone), in_words(gpu.best(op, of))]
+        alone, cheddar = first.latency(op, of), known.get("Cheddar")
+        row += [in_words(alone), in_words(first.best(op, of))]
         row.append(times(cheddar / alone) if cheddar and alone else "")
+        for gpu in others:
+            row += [in_words(gpu.latency(op, of)), in_words(gpu.best(op, of))]
         rows.append(row)
     head = ["", *names, "Whorl, one", "Whorl, a ciphertext of a batch", "Cheddar's time ÷ Whorl's"]
+    for gpu in others:
+        head += [f"Whorl, one ({gpu.name})", f"a ciphertext of a batch ({gpu.name})"]
     lines = kept(head, rows)
-    return lines if gpu.latency("bootstrap", SETS[BEST]) else [*lines, NOT_MEASURED, ""]
+    return lines if first.latency("bootstrap", SETS[BEST]) else [*lines, NOT_MEASURED, ""]
 
 
 def table_openfhe(cpu: Measured) -> list[str]:
@@ -143,13 +158,13 @@ def table_openfhe(cpu: Measured) -> list[str]:
     return kept(head, rows)
 
 
-def table_phases(cpu: Measured, gpu: Measured) -> list[str]:
+def table_phases(all_measured: list[Measured]) -> list[str]:
     columns = {}
-    for measured in (gpu, cpu):
+    for measured in all_measured:
         for real in (False, True):
             found = measured.phases(SETS[BEST], real)
             if found:
-                name = f"{DEVICES[measured.device]}, {'real' if real else 'complex'}"
+                name = f"{measured.name}, {'real' if real else 'complex'}"
                 columns[name] = found, measured.latency("bootstrap", SETS[BEST], real)
     if not columns:
         return [NOT_MEASURED, ""]
@@ -165,19 +180,36 @@ def table_phases(cpu: Measured, gpu: Measured) -> list[str]:
     return table(head, rows)
 
 
-def table_batches(gpu: Measured) -> list[str]:
+def table_batches(gpus: list[Measured]) -> list[str]:
     rows = []
-    for op, label, name, real in (
-        ("mult_relin", "multiply + relinearise", BEST, False),
-        ("rotate", "rotate", BEST, False),
-        ("bootstrap", "bootstrap, complex", BEST, False),
-        ("bootstrap", "bootstrap, real", BEST, True),
-    ):
-        for batch, ms in gpu.batches(op, SETS[name], real):
-            rows.append([label, f"`{name}`", str(batch), in_words(ms), f"{1000 / ms:,.0f}"])
+    for op, label, name, real in CURVES:
+        known = [dict(gpu.batches(op, SETS[name], real)) for gpu in gpus]
+        for batch in sorted({batch for found in known for batch in found}):
+            row = [label, f"`{name}`", str(batch)]
+            for found in known:
+                ms = found.get(batch)
+                row += [in_words(ms), f"{1000 / ms:,.0f}" if ms else ""]
+            rows.append(row)
     if not rows:
         return [NOT_MEASURED, ""]
-    return table(["", "set", "batch", "ms a ciphertext", "a second"], rows)
+    columns = [f"{gpu.name}: {what}" for gpu in gpus for what in ("ms a ciphertext", "a second")]
+    return kept(["", "set", "batch", *columns], rows)
+
+
+def table_pairs() -> list[str]:
+    """Bootstraps on one GPU and on two."""
+    rows = []
+    for device in PAIRS:
+        for params, batch, one, two in pairs(device):
+            both = one["median"] / two["median"] if one and two else None
+            made = dict.fromkeys(record["commit"] for record in (one, two) if record)
+            row = [DEVICES[device], f"`{params}`", str(batch)]
+            row += [in_words(milliseconds(one)), in_words(milliseconds(two))]
+            rows.append([*row, times(both) if both else "", ", ".join(made)])
+    if not rows:
+        return [NOT_MEASURED, ""]
+    head = ["", "parameters", "batch", "one GPU, ms", "two GPUs, ms", "one's time ÷ two's"]
+    return table([*head, "commit"], rows)
 
 
 def table_bits(all_measured: list[Measured]) -> list[str]:
@@ -186,7 +218,7 @@ def table_bits(all_measured: list[Measured]) -> list[str]:
         for record in measured.bits():
             rows.append(
                 [
-                    DEVICES[measured.device],
+                    measured.name,
                     f"`{record['params']}`",
                     record["values"],
                     str(record["runs"]),
@@ -215,118 +247,119 @@ def table_5(all_measured: list[Measured]) -> list[str]:
     return kept([*head, "bits of security"], rows)
 
 
-def table_6(gpu: Measured, cpu: Measured) -> list[str]:
+def table_6(gpus: list[Measured], cpu: Measured) -> list[str]:
     """Milliseconds a ciphertext."""
     of = SETS["tensorfhe/default"]
     rows = [
         [f"paper: {name}", str(TABLE_6_BATCH), *(in_words(ms / TABLE_6_BATCH) for ms in figures)]
         for name, figures in TABLE_6.items()
     ]
-    for measured in (gpu, cpu):
+    for measured in (*gpus, cpu):
         for batch in measured.batch_sizes(of):
             found = [dict(measured.batches(op, of)).get(batch) for op in OPERATIONS]
-            label = f"Whorl, {DEVICES[measured.device]}"
-            rows.append([label, str(batch), *(in_words(ms) for ms in found)])
+            rows.append([f"Whorl, {measured.name}", str(batch), *(in_words(ms) for ms in found)])
     lines = table(["ms a ciphertext", "batch", *(name for name, _ in OPERATIONS.values())], rows)
-    if not gpu.batch_sizes(of):
-        lines += ["*Whorl on an H200 has not been measured with this set yet.*", ""]
+    if not any(gpu.batch_sizes(of) for gpu in gpus):
+        lines += ["*No GPU has been measured with this set yet.*", ""]
     return lines
 
 
-def table_7(gpu: Measured, cpu: Measured) -> list[str]:
+def table_7(gpus: list[Measured], cpu: Measured) -> list[str]:
     rows = [
         [f"paper: {name}", "L = 34, dnum 5", str(TABLE_7_BATCH), in_words(ms / TABLE_7_BATCH), ""]
         for name, ms in TABLE_7.items()
     ]
-    for measured in (gpu, cpu):
+    for measured in (*gpus, cpu):
         for name in ("tensorfhe/bootstrap", BEST):
             for real in (False, True):
                 bits = measured.worst_bits(SETS[name], real)
                 for batch, ms in measured.batches("bootstrap", SETS[name], real):
-                    row = [f"Whorl, {DEVICES[measured.device]}"]
+                    row = [f"Whorl, {measured.name}"]
                     row += [f"`{name}`, {'real' if real else 'complex'}", str(batch), in_words(ms)]
                     rows.append([*row, f"{bits:.1f}" if bits else ""])
     lines = kept(["", "set", "batch", "ms a bootstrap", "bits of the worst slot"], rows)
-    if not gpu.batches("bootstrap", SETS["tensorfhe/bootstrap"]):
-        lines += ["*`tensorfhe/bootstrap` has not been measured on an H200 yet.*", ""]
+    if not any(gpu.batches("bootstrap", SETS["tensorfhe/bootstrap"]) for gpu in gpus):
+        lines += ["*`tensorfhe/bootstrap` has not been measured on a GPU yet.*", ""]
     return lines
 
 
-def transforms(op: str, N: int) -> float | None:
+def transforms(device: str, op: str, N: int) -> float | None:
     """A second, of 32-bit words in large batches."""
     found = [
         float(record["median"])
-        for record in read(RESULTS / "h200" / "transforms.jsonl")
+        for record in records(device, "transforms")
         if record["op"] == op and record["params"].startswith(f"N={N} word=32")
     ]
     return found[-1] if found else None
 
 
-def table_8(gpu: Measured) -> list[str]:
+def rates(gpu: Measured, N: int, name: str) -> tuple[float | None, ...]:
+    """NTTs, INTTs and HMULTs a second."""
+    best = gpu.best("mult_relin", SETS[name])
+    ntt, intt = (transforms(gpu.device, op, N) for op in ("ntt", "intt"))
+    return ntt, intt, 1e3 / best if best else None
+
+
+def table_8(gpus: list[Measured], devices: list[TensorFhe]) -> list[str]:
     rows = []
     for N, name, theirs, heax in TABLE_8:
-        best = gpu.best("mult_relin", SETS[name])
-        ours = (transforms("ntt", N), transforms("intt", N), 1e3 / best if best else None)
-        for op, paper, fpga, own in zip(("NTT", "INTT", "HMULT"), theirs, heax, ours, strict=True):
-            row = [f"{op}, `{name}`, N = {N:,}", f"{fpga:,}", f"{paper:,}"]
-            rows.append([*row, f"{own:,.0f}" if own else "", times(own / paper) if own else ""])
-    head = ["a second", "paper: HEAX, FPGA", "paper: TensorFHE, A100", "Whorl, H200"]
-    lines = kept([*head, "Whorl's speed ÷ TensorFHE's"], rows)
+        ours = [rates(gpu, N, name) for gpu in gpus]
+        for at, op in enumerate(("NTT", "INTT", "HMULT")):
+            row = [f"{op}, `{name}`, N = {N:,}", f"{heax[at]:,}", f"{theirs[at]:,}"]
+            for own in (each[at] for each in ours):
+                row += [f"{own:,.0f}" if own else "", times(own / theirs[at]) if own else ""]
+            rows.append(row)
+    head = ["a second", "paper: HEAX, FPGA", "paper: TensorFHE, A100"]
+    for gpu in gpus:
+        head += [f"Whorl, {gpu.name}", f"{gpu.name}: Whorl's speed ÷ TensorFHE's"]
+    lines = kept(head, rows)
     lines += ["All kinds of transforms that the paper has, with equal bits:", ""]
     sets = tuple((N, name) for N, name, _, _ in TABLE_8)
-    lines += ckks_tensorfhe.table_transforms(ckks_tensorfhe.TensorFhe("h200"), sets)
-    if not all(gpu.best("mult_relin", SETS[name]) for _, name, _, _ in TABLE_8):
-        lines += ["*HMULT of these sets has not been measured on an H200 yet.*", ""]
+    lines += ckks_tensorfhe.table_transforms(devices, sets)
+    if not any(all(rates(gpu, N, name)[2] for N, name, *_ in TABLE_8) for gpu in gpus):
+        lines += ["*HMULT of these sets has not been measured on a GPU yet.*", ""]
     return lines
 
 
-def tables_9_to_11(gpu: Measured) -> list[str]:
+def tables_9_to_11(devices: list[TensorFhe]) -> list[str]:
+    """And the figures."""
     names = {op: name for op, (name, _) in OPERATIONS.items()}
-    default, known = SETS["tensorfhe/default"], ckks_tensorfhe.TensorFhe("h200")
-    lines = [
-        *ckks_tensorfhe.occupancy(known, names, default, TABLE_9),
-        "### Tables X and XI: workloads and energy",
-        "",
-        *table(
-            ["", "CPU, s", "CraterLake (ASIC), s", "TensorFHE, s", "TensorFHE, J an iteration"],
-            [list(row) for row in TABLE_10],
-        ),
+    default = SETS["tensorfhe/default"]
+    return [
+        *ckks_tensorfhe.occupancy(devices, names, default, TABLE_9),
+        *ckks_tensorfhe.workloads(devices),
+        *ckks_tensorfhe.energy(devices, names, default, TABLE_11),
+        *ckks_tensorfhe.layouts(devices, default.limbs),
+        *ckks_tensorfhe.breakdown(devices, names, default),
+        *ckks_tensorfhe.figure_14(devices, default.limbs),
+        *ckks_tensorfhe.figure_15(devices, default.limbs),
+        *ckks_tensorfhe.stalls(devices),
     ]
-    seconds, count = TABLE_10_BOOTSTRAPS
-    theirs = 1e3 * seconds / count
-    ours = gpu.best("bootstrap", SETS[BEST])
-    lines.append(
-        f"TensorFHE's packed bootstrapping takes {in_words(theirs)} ms a ciphertext at L = 57. "
-        + (
-            f"Whorl's takes {in_words(ours)} ms with `{BEST}`, which has 128 bits of security and "
-            "other levels."
-            if ours
-            else "Whorl's has no record on an H200 yet."
-        )
-    )
-    lines += [
-        "The other workloads were not measured, and neither was Whorl's bootstrap at L = 57, for "
-        "which there is a set (`tensorfhe/packed-bootstrap`) but no record at N = 2^16.",
-        "",
-        *ckks_tensorfhe.energy(known, names, default, TABLE_11),
-        *ckks_tensorfhe.layouts(known, default.limbs),
-        *ckks_tensorfhe.breakdown(known, names, default, SETS["tensorfhe/bootstrap"]),
-        *ckks_tensorfhe.figure_14(known, default.limbs),
-        *ckks_tensorfhe.figure_15(known, default.limbs),
-        *ckks_tensorfhe.stalls(),
-    ]
-    return lines
+
+
+def sources(found: Measured) -> list[str]:
+    """A line of a list: files of a device, and the commits of what they have."""
+    parts = []
+    if found.commits:
+        names = " and ".join(f"`{name}.jsonl`" for name in found.files)
+        parts.append(f"{names}, commits {', '.join(found.commits)}")
+    for name in ("tensorfhe", "transforms", "ckks_workload"):
+        if known := commits(found.device, name):
+            parts.append(f"`{name}.jsonl`, {', '.join(known)}")
+    return [f"- {found.name}, `bench/results/{found.device}`: {'; '.join(parts)}."] if parts else []
 
 
 def measured(plots: Path) -> list[str]:
     """The part of the page that is made of records; its plots go to a folder."""
-    cpu, gpu = Measured("cpu"), Measured("h200")
-    drawn = ckks_plots.draw(cpu, gpu, plots)
+    cpu, gpus = Measured("cpu"), [Measured(device) for device in GPUS]
+    devices = [TensorFhe(device) for device in GPUS]
+    drawn = ckks_plots.draw(cpu, gpus, plots)
 
     def plot(name: str, what: str) -> list[str]:
         return [f"![{what}](plots/{name})", ""] if name in drawn else []
 
     lines = [
+        *about_devices(gpus),
         "## How Whorl compares with other libraries on an H200",
         "",
         "The table gives milliseconds; the data lies on the device, and N is 2^16 everywhere. "
@@ -334,9 +367,10 @@ def measured(plots: Path) -> list[str]:
         f"bootstrap is that of `{BEST}`, with 47 + 12 limbs. Cheddar's set has 47 + 12 limbs; "
         "Phantom and HEonGPU have 45 + 9 limbs of 64 bits. A bootstrap has 2^15 complex slots. "
         "Whorl's and Cheddar's leave 13 levels of 2^40; what HEonGPU's leaves was not noted. "
-        "*Whorl, one* is waited for. Records: `bench/results/peers/h200.jsonl`.",
+        "*Whorl, one* is waited for. The other libraries and the ratio are of an H200. Records: "
+        "`bench/results/peers/h200.jsonl`.",
         "",
-        *table_peers(gpu),
+        *table_peers(gpus),
         "## How Whorl compares with OpenFHE on one thread",
         "",
         "OpenFHE's wheel and Whorl run in one run of `bench/openfhe_ckks.py`, and the clock counts "
@@ -358,20 +392,25 @@ def measured(plots: Path) -> list[str]:
         "multiply-adds of base conversion, 2.5 G of keys and plaintexts, 5.0 GB of keys. *Floor: "
         "instructions* is the time of the CUDA cores if they do everything, *with INT8 "
         "conversions* the same if tensor cores convert bases, and *bytes* the time to read keys, "
-        "plaintexts and ciphertexts once.",
+        "plaintexts and ciphertexts once. An H100 has the floors of instructions too, and takes "
+        f"{BANDWIDTH['h200'] / BANDWIDTH['h100']:.2f} times as long for the bytes.",
         "",
-        *table_phases(cpu, gpu),
+        *table_phases([*gpus, cpu]),
         "[What limits a bootstrap](performance/bootstrapping-gpu.md) says which kernels take the "
         "time.",
         "",
         "## How precise a bootstrap is",
         "",
         *plot("ckks-precision.svg", "Bits of precision against time"),
-        *table_bits([gpu, cpu]),
+        *table_bits([*gpus, cpu]),
         "## How throughput grows with the batch",
         "",
         *plot("ckks-batches.svg", "Throughput against batch"),
-        *table_batches(gpu),
+        *table_batches(gpus),
+        "Whole bootstraps on one GPU and on two GPUs of one machine; ms of the batch. "
+        "[Several GPUs](performance/several-gpus.md) says what limits them.",
+        "",
+        *table_pairs(),
         "## How Whorl compares with TensorFHE",
         "",
         "TensorFHE (Fan and others, HPCA 2023) ran on one A100 of 40 GB. The tables therefore "
@@ -380,31 +419,29 @@ def measured(plots: Path) -> list[str]:
         "",
         "### Table V: parameters",
         "",
-        *table_5([gpu, cpu]),
+        *table_5([*gpus, cpu]),
         "### Table VI: operations",
         "",
-        *table_6(gpu, cpu),
+        *table_6(gpus, cpu),
         "### Table VII: bootstraps",
         "",
         "The caption says seconds. Beside Table X, which has 13.5 s for 32 ciphertexts, only "
         "milliseconds of a batch fit.",
         "",
-        *table_7(gpu, cpu),
+        *table_7(gpus, cpu),
         "### Table VIII: transforms and multiplications",
         "",
-        "Whorl's transforms are those of `bench/results/h200/transforms.jsonl`: 32-bit words, "
-        "primes of 27 bits. They are of one limb, as HEAX's are; the paper does not say what it "
+        "Whorl's transforms are those of `transforms.jsonl`: 32-bit words, primes of 27 bits. They "
+        "are of one limb, as HEAX's are; the paper does not say what it "
         "counts as a transform.",
         "",
-        *table_8(gpu),
-        *tables_9_to_11(gpu),
+        *table_8(gpus, devices),
+        *tables_9_to_11(devices),
+        "Records:",
+        "",
     ]
-    for found in (cpu, gpu):
-        if found.commits:
-            lines.append(
-                f"{DEVICES[found.device]}: `bench/results/{found.device}/ckks.jsonl` and "
-                f"`ckks_bootstrap.jsonl`, commits {', '.join(sorted(found.commits))}."
-            )
+    for found in (cpu, *gpus):
+        lines += sources(found)
     return lines
 
 

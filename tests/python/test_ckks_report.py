@@ -15,6 +15,9 @@ pytest.importorskip("matplotlib")
 
 BOOTSTRAP = "depth=13, scale=2^40, N=65536, limbs 47 + 12, dnum 4, slots 32768, complex"
 OPERATION = "depth=32, scale=2^40, N=65536, limbs 45 of 47 + 12, dnum 4"
+SMALL = "depth=8, scale=2^30, N=65536, limbs 35 + 7, dnum 5, slots 32768, complex"
+PACKED = "depth=29, scale=2^27, N=65536, limbs 58 + 1, dnum 58, slots 32768, complex"
+DEFAULT = "depth=44, scale=2^28, N=65536, limbs 45 of 45 + 1, dnum 45"
 STEPS = ("to_coefficients", "raise", "to_slots", "angles", "sine", "result")
 
 
@@ -35,6 +38,23 @@ def record(op: str, params: str, median: float, **members: Any) -> str:
     return json.dumps({**line, **more, **members}) + "\n"
 
 
+def rows_of(
+    report: ModuleType,
+    results: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    files: dict[str, list[str]],
+) -> list[str]:
+    """The lines that are made of files of records; plots go beside them."""
+    import ckks_records
+
+    for name, lines in files.items():
+        path = results / f"{name}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(lines))
+    monkeypatch.setattr(ckks_records, "RESULTS", results)
+    return "\n".join(report.measured(results)).splitlines()
+
+
 def test_the_page_agrees_with_the_records(report: ModuleType, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "ckks-performance.md").read_text(encoding="utf-8")
     between = page.split("<!-- measured: bench/ckks_report.py -->")[1]
@@ -50,10 +70,6 @@ def test_the_page_agrees_with_the_records(report: ModuleType, tmp_path: Path) ->
 def test_records_of_a_gpu_reach_tables_and_plots(
     report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import ckks_records
-
-    folder = tmp_path / "h200"
-    folder.mkdir()
     bootstraps = [
         record("bootstrap", BOOTSTRAP, 1.0),  # of two records the last counts
         record("bootstrap", BOOTSTRAP, 0.0125),
@@ -63,24 +79,14 @@ def test_records_of_a_gpu_reach_tables_and_plots(
         record("bootstrap_bits", BOOTSTRAP, 20.75, values="constant 1", runs=1),
         *(record(op, BOOTSTRAP, 1e-3 * (i + 1)) for i, op in enumerate(STEPS)),
     ]
-    (folder / "ckks_bootstrap.jsonl").write_text("".join(bootstraps))
     operations = [
         record("mult_relin", OPERATION, 300e-6, waited=True),
         record("mult_relin", OPERATION, 280e-6, waited=False),
         record("mult_relin", OPERATION, 1600e-6, waited=False, batch=8),
-        record(
-            "mult_relin",
-            "depth=44, scale=2^28, N=65536, limbs 45 of 45 + 1, dnum 45",
-            0.0896,
-            waited=False,
-            batch=128,
-        ),
+        record("mult_relin", DEFAULT, 0.0896, waited=False, batch=128),
     ]
-    (folder / "ckks.jsonl").write_text("".join(operations))
-    monkeypatch.setattr(ckks_records, "RESULTS", tmp_path)
-
-    page = "\n".join(report.measured(tmp_path))
-    rows = page.splitlines()
+    files = {"h200/ckks_bootstrap": bootstraps, "h200/ckks": operations}
+    rows = rows_of(report, tmp_path, monkeypatch, files)
     assert "| multiply + relinearise | 0.42 | 1.35 | 3.14 | 0.3 | 0.2 | 1.4× |" in rows
     assert "| bootstrap, complex | 21 |  | 76.4 | 12.5 | 9 | 1.7× |" in rows
     assert "| coefficients to slots | 3 | 1.31 | 0.94 | 1.00 |" in rows
@@ -92,25 +98,22 @@ def test_records_of_a_gpu_reach_tables_and_plots(
     drawn = {path.name for path in tmp_path.glob("*.svg")}
     assert drawn == {"ckks-phases.svg", "ckks-precision.svg", "ckks-batches.svg"}
     for name in drawn:
-        assert f"](plots/{name})" in page
+        assert f"](plots/{name})" in "\n".join(rows)
 
 
 def test_records_of_kernels_stand_beside_those_of_tensorfhe(
     report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import ckks_records
-
-    default = "depth=44, scale=2^28, N=65536, limbs 45 of 45 + 1, dnum 45"
     kernels = [("ntt_kernel", 0.75, 0.5), ("convert_rows", 0.25, 1.0)]
     operations = [
         record(
-            "mult_relin_kernel", default, 0.01, batch=128, kernel="old", share=1, occupancy=0.1
+            "mult_relin_kernel", DEFAULT, 0.01, batch=128, kernel="old", share=1, occupancy=0.1
         ).replace("abc1234", "0000000"),
         *(
-            record("mult_relin_kernel", default, 1.0, batch=128, kernel=name, share=s, occupancy=o)
+            record("mult_relin_kernel", DEFAULT, 1.0, batch=128, kernel=name, share=s, occupancy=o)
             for name, s, o in kernels
         ),
-        record("mult_relin_energy", default, 0.5, batch=128, watts=600.0, unit="J"),
+        record("mult_relin_energy", DEFAULT, 0.5, batch=128, watts=600.0, unit="J"),
     ]
     shape, one = "N=65536, limbs 45", "N=4096, limbs 1"
     lines = [
@@ -121,16 +124,11 @@ def test_records_of_kernels_stand_beside_those_of_tensorfhe(
         record("NTT", shape, 2.5e-3, batch=128, layout="(L, B, N)"),
         record("NTT", shape, 3.5e-3, batch=128, layout="(B, L, N)"),
     ]
-    folder = tmp_path / "h200"
-    folder.mkdir()
-    (folder / "ckks.jsonl").write_text("".join(operations))
-    (folder / "tensorfhe.jsonl").write_text("".join(lines))
-    monkeypatch.setattr(ckks_records, "RESULTS", tmp_path)
-
-    rows = "\n".join(report.measured(tmp_path)).splitlines()
+    files = {"h200/ckks": operations, "h200/tensorfhe": lines}
+    rows = rows_of(report, tmp_path, monkeypatch, files)
     assert "| Whorl, H200 | 128 | 62.5 % |  |  |  |  |" in rows
-    assert "| NTT | 75.0 % |  |  |  |  |  |" in rows
-    assert "| Conv | 25.0 % |  |  |  |  |  |" in rows
+    assert "| NTT | 75.0 % |" in rows
+    assert "| Conv | 25.0 % |" in rows
     assert "| Whorl, H200 | 2 |  |  |  |  |" in rows
     assert "| Whorl, H200: watts | 600 |  |  |  |  |" in rows
     assert "| NTT, `tensorfhe/A`, N = 4,096 |  | 2,000,000 |  |  |" in rows
@@ -139,15 +137,200 @@ def test_records_of_kernels_stand_beside_those_of_tensorfhe(
     assert "| NTT: butterflies (the library's) |  |  |  |  |  | 1.92 |" in rows
 
 
+def of_both(slower: float, **members: Any) -> dict[str, list[str]]:
+    """Records of an H200, and those of an H100 with other medians and members."""
+    files: dict[str, list[str]] = {}
+    for device, factor, more in (("h200", 1.0, {}), ("h100", slower, members)):
+        known = {"commit": f"of_{device}", "date": "2026-01-01", **more}
+        files[f"{device}/ckks_bootstrap"] = [
+            record("bootstrap", BOOTSTRAP, 0.0125 * factor, **known),
+            record("bootstrap", BOOTSTRAP, 0.072 * factor, batch=8, **known),
+            *(record(op, BOOTSTRAP, 1e-3 * factor, **known) for op in STEPS),
+        ]
+        energy = {"batch": 128, "watts": 600.0 * factor, **known}
+        kernel = {"batch": 128, "kernel": "ntt", "share": 1, "occupancy": 0.25 * factor, **known}
+        files[f"{device}/ckks"] = [
+            record("mult_relin", DEFAULT, 0.128 * factor, batch=128, **known),
+            record("mult_relin_energy", DEFAULT, 0.5 * factor, **energy),
+            record("mult_relin_kernel", DEFAULT, 1.0, **kernel),
+        ]
+        files[f"{device}/tensorfhe"] = [
+            record("NTT", "N=65536, limbs 45", 1e-3 * factor, batch=128, **known, **layout)
+            for layout in ({}, {"layout": "(L, B, N)"})
+        ]
+        params = "N=4096 word=32 primes"
+        files[f"{device}/transforms"] = [record("ntt", params, 1820268 * factor, **known)]
+    return files
+
+
+def test_an_h100_stands_beside_an_h200(
+    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rows_of(report, tmp_path, monkeypatch, of_both(2.0, date="2026-01-02"))
+    assert sum("Records of the H100 are of newer code than those of the H200." in r for r in rows)
+    assert "| bootstrap, complex | 21 |  | 76.4 | 12.5 | 9 | 1.7× | 25 | 18 |" in rows
+    assert "| coefficients to slots | 1 | 2 | 1.31 | 0.94 | 1.00 |" in rows
+    assert "| bootstrap, complex | `W128_L13_B20` | 8 | 9 | 111 | 18 | 56 |" in rows
+    assert "| Whorl, H200 | 128 | 1 |  |  |  |  |" in rows
+    assert "| Whorl, H100 | 128 | 2 |  |  |  |  |" in rows
+    assert "| Whorl, H100 | `W128_L13_B20`, complex | 8 | 18 |" in rows
+    row = "| NTT, `tensorfhe/A`, N = 4,096 | 195,313 | 910,134 | 1,820,268 | 2× | 3,640,536 | 4× |"
+    assert row in rows
+    assert "| Whorl, H100 | 128 | 50.0 % |  |  |  |  |" in rows
+    assert "| Whorl, H100 | 1 |  |  |  |  |" in rows
+    assert "| Whorl, H100: watts | 1200 |  |  |  |  |" in rows
+    for kernels in ("| NTT |  |  | 1 |  |", "| NTT | 1 |  |  | 1.00 |  |  |  |"):
+        assert rows[rows.index(kernels) - 4] == "On an H200:"
+        assert rows[rows.index(kernels.replace(" 1 ", " 2 ")) - 4] == "On an H100:"
+    (source,) = (row for row in rows if row.startswith("- H100"))
+    assert "`ckks.jsonl` and `ckks_bootstrap.jsonl`, commits of_h100;" in source
+    assert "`tensorfhe.jsonl`, of_h100; `transforms.jsonl`, of_h100." in source
+    assert "H100, complex" in (tmp_path / "ckks-phases.svg").read_text()
+    assert "bootstrap, complex, H100" in (tmp_path / "ckks-batches.svg").read_text()
+
+
+def test_code_that_is_not_newer_is_not_called_so(
+    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rows_of(report, tmp_path, monkeypatch, of_both(2.0))
+    assert rows[0].startswith("An H100 is the same chip")
+    assert not any("newer code" in row for row in rows)
+
+
+def test_bootstraps_on_two_gpus_stand_beside_those_on_one(
+    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [
+        record("bootstrap", BOOTSTRAP, median, batch=32, device_count=count, commit=commit)
+        for count, median, commit in (
+            (1, 9, "old"),
+            (2, 9, "old"),
+            (1, 0.3, "new"),
+            (2, 0.2, "new"),
+        )
+    ]
+    lines.append(record("bootstrap", BOOTSTRAP, 0.01, device_count=1, commit="new"))
+    lines.append(record("bootstrap_bits", BOOTSTRAP, 21, batch=32, device_count=2, values="random"))
+    rows = rows_of(report, tmp_path, monkeypatch, {"h100x2/ckks_bootstrap": lines})
+    assert f"| two H100s | `{BOOTSTRAP}` | 32 | 300 | 200 | 1.5× | new |" in rows
+    assert f"| two H100s | `{BOOTSTRAP}` | 1 | 10 |  |  | new |" in rows
+    assert sum(row.startswith("| two H") for row in rows) == 2
+
+
+def a_training(op: str, median: float, iterations: int = 32, **members: Any) -> str:
+    return record(f"helr_{op}", f"{iterations} iterations", median, batch=8, **members)
+
+
+def test_trainings_reach_table_10_and_figures_12_and_13(
+    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [
+        a_training("lower", 0.5, share=0.5, calls=9, commit="old"),  # not in the newer run
+        a_training("iteration", 0.02, bootstraps=10),
+        a_training("iteration_energy", 11.0, unit="J"),
+        a_training("mult_relin", 0.1, share=0.2, calls=700),
+        a_training("rotate", 0.3, share=0.6, calls=1200),
+        a_training("bootstrap", 0.1, share=0.2, calls=10),
+    ]
+    kernels = [
+        record("rotate_kernel", OPERATION, 1.0, batch=8, kernel=name, share=share, occupancy=1)
+        for name, share in (("ntt_kernel", 0.5), ("convert_rows", 0.5))
+    ]
+    old = {"kernel": "combine_rows", "share": 1, "occupancy": 1, "batch": 1}
+    new = {**old, "kernel": "intt_kernel", "batch": 8}
+    bootstraps = [record("bootstrap_kernel", BOOTSTRAP, 1.0, **members) for members in (old, new)]
+    files = {
+        "h100/ckks_workload": lines,
+        "h100/ckks": kernels,
+        "h100/ckks_bootstrap": bootstraps,
+    }
+    rows = rows_of(report, tmp_path, monkeypatch, files)
+    label = "Whorl, H100: logistic regression"
+    assert f"| {label}, 32 iterations, 10 bootstraps |  |  |  |  | 0.64 | 11 |" in rows
+    assert f"| {label}, 14 iterations at the mean rate of 32 |  |  |  |  | 0.28 | 11 |" in rows
+    assert any("11,264 digits" in row for row in rows)
+    at = rows.index("| a training of 32 iterations | share | calls | ms of all calls |")
+    assert rows[at + 2 : at + 6] == [
+        "| HROTATE | 60.0 % | 1,200 | 300 |",
+        "| HMULT | 20.0 % | 700 | 100 |",
+        "| bootstrap | 20.0 % | 10 | 100 |",
+        "",
+    ]
+    # 0.6 of 0.8 are rotations, half of them transforms; 0.2 of 0.8 are bootstraps.
+    head = "|  | bootstrap, `W128_L13_B20`, batch 8 | logistic regression |"
+    at = rows.index(head)
+    assert rows[at + 2 : at + 4] == ["| NTT | 100.0 % | 62.5 % |", "| Conv |  | 37.5 % |"]
+    assert any("known take 80.0 % of a training" in row for row in rows)
+    assert "- H100, `bench/results/h100`: `ckks.jsonl`" in "\n".join(rows)
+    assert not any(row.startswith("*No record yet") and "workload" in row for row in rows)
+
+
+def test_a_training_of_as_many_iterations_as_the_papers_is_preferred(
+    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [
+        a_training("iteration", 0.02, bootstraps=10),
+        a_training("iteration", 0.03, 14, bootstraps=4),
+        a_training("rotate", 0.3, share=1.0, calls=5),
+    ]
+    rows = rows_of(report, tmp_path, monkeypatch, {"h200/ckks_workload": lines})
+    label = "Whorl, H200: logistic regression"
+    assert f"| {label}, 14 iterations, 4 bootstraps |  |  |  |  | 0.42 |" in rows
+    assert f"| {label}, 32 iterations, 10 bootstraps |  |  |  |  | 0.64 |" in rows
+    # No kernels of its operations are known.
+    assert any(row.startswith("*No record yet: Figure 12 for logistic") for row in rows)
+
+
+def test_packed_bootstrapping_reaches_table_10(
+    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [
+        record("bootstrap", PACKED, 3.2, batch=32),
+        record("bootstrap_energy", PACKED, 50.0, batch=32, watts=500.0, unit="J"),
+        record("bootstrap", PACKED.replace("complex", "real"), 1.6, batch=32),
+        record("bootstrap", PACKED.replace("slots 32768", "slots 256"), 1.6, batch=32),
+        record("bootstrap", SMALL, 1.6, batch=32),
+    ]
+    rows = rows_of(report, tmp_path, monkeypatch, {"h100/ckks_bootstrap": lines})
+    row = "| Whorl, H100: packed bootstrapping, 32 ciphertexts |  |  |  |  | 3.2 | 50 |"
+    assert [each for each in rows if "H100: packed" in each] == [row]
+    assert "Whorl's takes 100 ms with `tensorfhe/packed-bootstrap` on an H100." in rows
+    assert not any(row.startswith("*No record yet") and "packed" in row for row in rows)
+
+
+def test_stalls_stand_beside_those_of_the_paper(
+    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = {
+        "selected": 0.3,
+        "not_selected": 0.3,
+        "wait": 0.1,
+        "barrier": 0.05,
+        "lg_throttle": 0.01,
+    }
+    shares = {**waits, "long_scoreboard": 0.24}
+    shape = "N=65536, limbs 45"
+    lines = [
+        record("stalls", shape, 0.9, kernel="convert", stalls={"wait": 0.9}, commit="old"),
+        record("stalls", shape, 0.9, kernel="ntt_kernel", stalls={"wait": 0.9}, commit="old"),
+        record("stalls", shape, 0.4, kernel="ntt_kernel", stalls=shares),
+    ]
+    rows = rows_of(report, tmp_path, monkeypatch, {"h100/tensorfhe": lines})
+    at = rows.index("| kernel | time stalled | most of it |")
+    most = "long scoreboard 24.0 %, wait 10.0 %, barrier 5.0 %"
+    assert rows[at + 2] == f"| butterflies (the library's) | 40.0 % | {most} |"
+    assert rows[at + 3] == ""
+    assert not any(row.startswith("*No record yet: stalls") for row in rows)
+
+
 def test_what_has_no_record_is_named(
     report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import ckks_records
-
-    monkeypatch.setattr(ckks_records, "RESULTS", tmp_path)
-    page = "\n".join(report.measured(tmp_path))
-    for what in ("--only transforms", "--only kernels", "--only layouts", "--kernels", "--energy"):
-        assert any(line.startswith("*No record yet") and what in line for line in page.splitlines())
+    rows = rows_of(report, tmp_path, monkeypatch, {})
+    programs = ("ckks_workload.py", "kernel_stalls.py", "tensorfhe/packed-bootstrap")
+    options = ("--only transforms", "--only kernels", "--only layouts", "--kernels", "--energy")
+    for what in (*programs, *options):
+        assert any(row.startswith("*No record yet") and what in row for row in rows), what
 
 
 def test_params_that_are_not_of_ckks_are_refused(report: ModuleType) -> None:
