@@ -614,15 +614,20 @@ std::string Parameters::describe() const {
                 std::log2(scale(depth())), depth(), log2_Q(0), 8 * word_bytes(), security_bits());
   std::string text = out;
   if (literal().bootstrap) {
-    std::snprintf(out, sizeof out,
-                  "bootstrapping from level %u and above: %u levels to coefficients, %u for the "
-                  "sine, %u to slots; values are 2^-%g of the modulus\nsparse secret of weight %u, "
-                  "at least %.0f bits of security; "
-                  "a refresh fails with a probability of at most 2^%.0f\n",
-                  literal().bootstrap->to_coefficients, literal().bootstrap->to_coefficients,
-                  literal().bootstrap->sine(), literal().bootstrap->to_slots,
-                  literal().bootstrap->log2_ratio, literal().bootstrap->weight,
-                  sparse_security_bits(), log2_failure());
+    const BootstrapLiteral& b = *literal().bootstrap;
+    std::snprintf(
+        out, sizeof out,
+        "bootstrapping from level %u and above, slots to coefficients %s: %u level%s to "
+        "coefficients, %u for the sine, %u to slots; values are 2^-%g of the modulus\n"
+        "sine: %s of degree %u for multiples of the modulus below %u, %u doubling%s, %s\n"
+        "sparse secret of weight %u, at least %.0f bits of security; "
+        "a refresh fails with a probability of at most 2^%.0f\n",
+        least_bootstrap_level(), b.coefficients_last == 0 ? "first" : "last", b.to_coefficients,
+        b.to_coefficients == 1 ? "" : "s", b.sine(), b.to_slots, b.log2_ratio,
+        b.series == 0 ? "fitted polynomial" : "Taylor's series", b.degree, b.range, b.doublings,
+        b.doublings == 1 ? "" : "s",
+        b.arcsine == 0 ? "no arcsine" : ("arcsine of degree " + std::to_string(b.arcsine)).c_str(),
+        b.weight, sparse_security_bits(), log2_failure());
     text += out;
   }
   return text;
