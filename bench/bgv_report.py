@@ -98,6 +98,23 @@ class Records:
         record = self._find(depth, op, None, "FLEXIBLEAUTOEXT")
         return (1e3 * record["median"], 1e3 * record["peer_median"]) if record else None
 
+    def versions(self) -> list[str]:
+        """That times alone and times beside OpenFHE are of two versions, and how they differ."""
+        alone = [self._find(depth, "mult_relin", None, None) for depth in DEPTHS]
+        beside = [self._find(depth, "mult_relin", None, "FLEXIBLEAUTOEXT") for depth in DEPTHS]
+        known = [(a, b) for a, b in zip(alone, beside, strict=True) if a and b]
+        of_alone = {str(a["commit"]) for a, _ in known}
+        of_beside = {str(b["commit"]) for _, b in known}
+        if of_alone == of_beside:
+            return []
+        most = max(abs(a["median"] / b["median"] - 1) for a, b in known)
+        return [
+            f"The times on the CPU here, and those end to end above, are of another version "
+            f"({', '.join(sorted(of_alone))}) than the comparison with OpenFHE above "
+            f"({', '.join(sorted(of_beside))}). They differ by up to {100 * most:.0f} %.",
+            "",
+        ]
+
     def example(self, depth: int) -> dict[str, float]:
         """Milliseconds of each step; nothing unless all are known."""
         steps = {op: self.milliseconds(depth, op, "example") for op in TABLE_1}
@@ -384,11 +401,7 @@ def measured() -> list[str]:
     if not any(gpu.milliseconds(depth, "end_to_end") for depth in DEPTHS):
         lines += ["*The GPU's columns are left out: there are no records of it yet.*", ""]
     lines += ["## Where the time of one multiplication goes: the paper's Figure 5", ""]
-    lines += [
-        "The times on the CPU are from another run (03407e5) than the comparison with OpenFHE "
-        "above (ade64bb). They differ by up to 14 %.",
-        "",
-    ]
+    lines += cpu.versions()
     lines += [*table_5(cpu), *table_5(gpu)]
     lines += ["## How long the whole example takes: the paper's Table I", ""]
     if plot_shares([cpu, gpu], plots / "bgv-shares.svg"):
