@@ -477,20 +477,20 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         It needs the keys of `evaluation_keys(bootstrap=[slots])`, where `slots` is the least power
         of two that is not below `a.length`. Maps for so many slots are encoded in the first call,
         and kept (`prepare_bootstrap`). Values are real or complex numbers in slots; real ones take
-        half the time. No value may be above 1 by `a.bound` (`EncodingError`; `with_bound` states a
-        bound that you know), and `a.level` must be at least `parameters.least_bootstrap_level`
-        (`NoiseError`). Coefficients are refused (`EncodingError`), as are parameters without
-        bootstrapping (`ParameterError`).
+        about three quarters of the time of complex ones. No value may be above 1 by `a.bound`
+        (`EncodingError`; `with_bound` states a bound that you know), and `a.level` must be at least
+        `parameters.least_bootstrap_level` (`NoiseError`). Coefficients are refused
+        (`EncodingError`), as are parameters without bootstrapping (`ParameterError`).
 
         With more `iterations`, 2 … 4, what the result lacks is magnified and refreshed too
         (META-BTS: Bae, Cheon, Cho, Kim, Kim, CCS 2022). Each takes the time of a bootstrap and one
         level, and adds bits, as many as the scale holds. `ParameterError` for another number.
 
         The result's `error` says how precise it is, and `parameters.log2_failure` how unlikely it
-        is to be wrong. Slots are moved to coefficients first (Chen and Han, EUROCRYPT 2018), and
-        the modulus is raised under a sparse secret (Bossuat, Troncoso-Pastoriza, Hubaux, ACNS
-        2022). (Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018. OpenFHE: EvalBootstrap; Lattigo:
-        bootstrapping.Evaluator.Bootstrap.)
+        is to be wrong. Slots are moved to coefficients first (Chen and Han, EUROCRYPT 2018), or
+        last if the parameters say `coefficients_last`. The modulus is raised under a sparse secret
+        (Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022). (Cheon, Han, Kim, Kim, Song, EUROCRYPT
+        2018. OpenFHE: EvalBootstrap; Lattigo: bootstrapping.Evaluator.Bootstrap.)
         """
         x = self.upload(a)
         slots = 1 << (x.length - 1).bit_length()

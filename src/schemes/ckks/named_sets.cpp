@@ -271,7 +271,7 @@ const std::vector<NamedSet>& named_sets() {
       {"cheddar/40", cheddar_40},
       {"cheddar/35", cheddar_35},
       {"cheddar/30", cheddar_30},
-      // Lattigo 6, circuits/ckks/bootstrapping/default_params.go.
+      // Lattigo 6, circuits/ckks/bootstrapping/default_parameters.go.
       {"lattigo/N16QP1546H192H32",
        [] { return Parameters::choose({.depth = 9, .dnum = 5, .bootstrap = true}).literal(); }},
       {"lattigo/N16QP1547H192H32", [] { return wide(65536, 5, 3, 45, 60, 58, 4); }},
