@@ -381,8 +381,7 @@ Array Typed<Word>::take(const Array& a, std::span<const std::uint32_t> indices) 
 template <class Word>
 auto Typed<Word>::alike(const char* operation, std::span<const Array> arrays) const
     -> std::pair<Shape, std::vector<Held>> {
-  if (arrays.empty())
-    throw ShapeError(std::string(operation) + ": at least one array is needed");
+  if (arrays.empty()) throw ShapeError(std::string(operation) + ": at least one array is needed");
   std::vector<Held> sources;
   Shape shape = arrays[0].shape();
   shape.count = 0;
