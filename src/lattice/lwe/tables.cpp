@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "backend/contract/rotation.h"
+#include "whorl/word_array.h"
 
 namespace whorl::lattice::lwe {
 
