@@ -86,22 +86,8 @@ struct DivisionPlace {
   std::uint32_t g;
   Word* out;
 };
-/// Brings what the divisions of a transform's units read to the second-level cache while they
-/// transform: each its share, though at X^g it may read another's.
-template <KernelShape shape, class Word>
-__device__ __forceinline__ void fetch_early(const Unit<shape, Word>& unit,
-                                            const DivisionPlace<Word>& place) {
-  constexpr std::uint32_t line = 128 / sizeof(Word), local = Unit<shape, Word>::local;
-  const std::uint32_t first = unit.part * local;
-#pragma unroll
-  for (std::uint32_t i = 0; i < local; i += line << shape.log_threads) {
-    const std::uint32_t at = first + i + unit.t * line;
-    if (i + unit.t * line >= local) break;
-    if (place.x != nullptr) asm volatile("prefetch.global.L2 [%0];" ::"l"(place.x + at));
-    if (place.added != nullptr) asm volatile("prefetch.global.L2 [%0];" ::"l"(place.added + at));
-  }
-}
-/// Unit::store_linear with the division.
+/// Unit::store_linear with the division. What it reads is fetched as far as registers go, the first
+/// before the threads wait for each other.
 template <KernelShape shape, class Word>
 __device__ __forceinline__ void store_divided(const Word (&values)[1 << shape.split.log_e],
                                               const Unit<shape, Word>& unit, bool active, Word q,
@@ -112,41 +98,44 @@ __device__ __forceinline__ void store_divided(const Word (&values)[1 << shape.sp
   constexpr int registers = 65536 / (shape.threads() * shape.resident);
   constexpr int most = (registers >= 128 ? 8 : 4) * width;
   constexpr int together = all < most ? all : most;
-  store_pass<shape, shape.split.passes - 1, shape.padding>(values, unit.shared, unit.thread);
-  unit.wait();
-  if (!active) return;
   const std::uint32_t first = unit.part * Unit<shape, Word>::local + unit.t * width;
-  const Place<shape.padding, const Word> results{unit.shared};
-#pragma unroll
-  for (int i = 0; i < all; i += together) {
-    Word y[together], from[together] = {}, sum[together] = {};
+  Word from[together] = {}, added[together] = {};
+  const auto fetch = [&](int i) {
 #pragma unroll
     for (int k = 0; k < together; k += width) {
       const std::uint32_t at = first + ((i + k) << shape.log_threads);
       if (place.x != nullptr) load_run<width>(from + k, place.x + at);
       if (place.added == nullptr) continue;
       if (place.g == 1) {
-        load_run<width>(sum + k, place.added + at);
+        load_run<width>(added + k, place.added + at);
       } else {
         const Gathered<Word> gathered(at, shape.split.log_n, place.g);
         const auto moved =
             gathered(*reinterpret_cast<const RnsVector<Word>*>(place.added + gathered.block));
 #pragma unroll
-        for (int c = 0; c < width; ++c) sum[k + c] = moved.word[c];
+        for (int c = 0; c < width; ++c) added[k + c] = moved.word[c];
       }
     }
+  };
+  store_pass<shape, shape.split.passes - 1, shape.padding>(values, unit.shared, unit.thread);
+  if (active) fetch(0);
+  unit.wait();
+  if (!active) return;
+  const Place<shape.padding, const Word> results{unit.shared};
 #pragma unroll
-    for (int k = 0; k < together; k += width)
-      load_run<width>(y + k, results(unit.t * width, (i + k) << shape.log_threads));
+  for (int i = 0; i < all; i += together) {
+    if (i > 0) fetch(i);
 #pragma unroll
-    for (int k = 0; k < together; ++k) {
-      const Word quotient =
-          mul_shoup<Word>(sub_mod<Word>(from[k], y[k], q), place.factor.w, place.factor.shoup, q);
-      sum[k] = add_mod<Word>(sum[k], quotient, q);
+    for (int k = 0; k < together; k += width) {
+      Word y[width];
+      load_run<width>(y, results(unit.t * width, (i + k) << shape.log_threads));
+#pragma unroll
+      for (int c = 0; c < width; ++c)
+        y[c] = add_mod<Word>(mul_shoup<Word>(sub_mod<Word>(from[k + c], y[c], q), place.factor.w,
+                                             place.factor.shoup, q),
+                             added[k + c], q);
+      store_run<width>(y, place.out + first + ((i + k) << shape.log_threads));
     }
-#pragma unroll
-    for (int k = 0; k < together; k += width)
-      store_run<width>(sum + k, place.out + first + ((i + k) << shape.log_threads));
   }
 }
 

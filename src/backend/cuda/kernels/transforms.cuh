@@ -125,8 +125,6 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
           at.part < by.added_parts ? by.added + place(at.part * by.added_stride + row) : nullptr,
           by.g, out};
     };
-    if constexpr (Ends::divides)
-      if (active) fetch_early<shape>(unit, division());
     Word x[1 << shape.split.log_e] = {};
     if constexpr (shape.log_cluster > 0) {
       __shared__ std::uint64_t arrivals;
