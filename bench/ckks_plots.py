@@ -66,7 +66,7 @@ def precision(cpu: Measured, gpu: Measured, to: Path) -> bool:
                 if ms and bits:
                     kind = "real" if real else "complex"
                     points.append((f"Whorl {name}, {kind}, {device}", ms / 1e3, bits, "tab:blue"))
-    versus = cpu.against_openfhe("bootstrap")
+    versus = cpu.against("openfhe", "bootstrap")
     if versus:
         label = "Whorl beside OpenFHE, one thread"
         points.append((label, versus["median"], versus["bits"], "tab:blue"))

@@ -1,7 +1,7 @@
 """What docs/ckks-performance.md is made of: records, what they are of, how figures are written.
 
 Records are those of bench_ckks, bench_ckks_bootstrap, bench_tensorfhe, bench_cuda_transforms,
-bench/openfhe_ckks.py, bench/ckks_workload.py and bench/kernel_stalls.py.
+bench/openfhe_ckks.py, bench/python_peers.py, bench/ckks_workload.py and bench/kernel_stalls.py.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ DEVICES = {
     "h200x2": "two H200s",
     "h100x2": "two H100s",
 }
+PYTHON_PEERS = {"tenseal": "TenSEAL", "desilofhe": "DESILO FHE"}
+"""Names of packages and libraries."""
 
 
 class Shape(NamedTuple):
@@ -216,8 +218,9 @@ class Measured:
         ]
         return float(found[-1]) if found else None
 
-    def against_openfhe(self, op: str) -> Record | None:
-        found = [r for key, r in self._latest.items() if (key.op, key.peer) == (op, "openfhe")]
+    def against(self, peer: str, op: str) -> Record | None:
+        """The comparison with another library."""
+        found = [r for key, r in self._latest.items() if (key.op, key.peer) == (op, peer)]
         return found[-1] if found else None
 
 

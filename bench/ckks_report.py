@@ -3,11 +3,12 @@
     .venv/bin/python bench/ckks_report.py
 
 Reads bench/results/cpu and those of each GPU, h200 and h100: ckks.jsonl and ckks_bootstrap.jsonl,
-which bench_ckks, bench_ckks_bootstrap and bench/openfhe_ckks.py write, transforms.jsonl,
-tensorfhe.jsonl (bench_tensorfhe, bench/kernel_stalls.py) and ckks_workload.jsonl. Bootstraps on two
-GPUs are those of h200x2 and h100x2, other libraries' figures those of peers/h200.jsonl. Writes
-docs/plots/ckks-*.svg (bench/ckks_plots.py) and the part of the page between its markers. Of several
-records of one thing the last counts. What has no records is left out, and the page says so.
+which bench_ckks, bench_ckks_bootstrap, bench/openfhe_ckks.py and bench/python_peers.py write,
+transforms.jsonl, tensorfhe.jsonl (bench_tensorfhe, bench/kernel_stalls.py) and ckks_workload.jsonl.
+Bootstraps on two GPUs are those of h200x2 and h100x2, other libraries' figures on GPUs those of
+peers/h200.jsonl. Writes docs/plots/ckks-*.svg (bench/ckks_plots.py) and the part of the page
+between its markers. Of several records of one thing the last counts. What has no records is left
+out, and the page says so.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ckks_records import (
     GPUS,
     PAIRS,
     PHASES,
+    PYTHON_PEERS,
     SETS,
     Measured,
     commits,
@@ -36,7 +38,7 @@ from ckks_records import (
     times,
 )
 from ckks_tensorfhe import TensorFhe
-from common.records import ROOT, peers, table, write_measured
+from common.records import ROOT, Record, peers, table, write_measured
 
 # TensorFHE (Fan and others, HPCA 2023). Table V: set, N, L, K, log2 PQ, batch.
 TABLE_5 = (
@@ -80,6 +82,21 @@ TABLE_8 = (
 # Table IX: occupancy. Table XI: operations per watt and second.
 TABLE_9 = ("90.3 %", "90.1 %", "88.9 %", "85.3 %", "88.1 %")
 TABLE_11 = ("0.57", "0.57", "66.67", "81.30", "66.67")
+
+# Those of bench/python_peers.py.
+PYTHON_OPERATIONS = {
+    "encrypt": "encode and encrypt, public key",
+    "encrypt_secret": "encode and encrypt, secret key",
+    "decrypt": "decrypt and decode",
+    "add": "add",
+    "mult_relin_rescale": "multiply, relinearise, rescale",
+    "rotate": "rotate",
+    "rotate_product": "rotate a product",
+    "sum": "sum of all slots",
+    "matmul": "vector of 64 by a matrix, not encrypted",
+}
+DESILO_ASKS = "This work uses the DESILO FHE library developed by DESILO Inc. (https://desilo.ai)"
+"""The licence wants this sentence where its library was used."""
 
 # TB/s of device memory.
 BANDWIDTH = {"h200": 4.8, "h100": 3.35}
@@ -133,10 +150,21 @@ def table_peers(gpus: list[Measured]) -> list[str]:
     return lines if first.latency("bootstrap", SETS[BEST]) else [*lines, NOT_MEASURED, ""]
 
 
+def ratio_of(record: Record) -> str:
+    """The peer's time over Whorl's, and its least and most of rounds."""
+    least, most = record["ratio_least"], record["ratio_most"]
+    return f"{record['ratio']:.1f}× ({least:.1f} … {most:.1f})"
+
+
+def bits_of(record: Record) -> str:
+    """The peer's, and Whorl's."""
+    return f"{record['peer_bits']:.1f}, {record['bits']:.1f}" if "bits" in record else ""
+
+
 def table_openfhe(cpu: Measured) -> list[str]:
     rows = []
     for op in (*OPERATIONS, "bootstrap"):
-        record = cpu.against_openfhe(op)
+        record = cpu.against("openfhe", op)
         if record:
             rows.append(
                 [
@@ -145,10 +173,9 @@ def table_openfhe(cpu: Measured) -> list[str]:
                     f"`{record['peer_params']}`",
                     in_words(1e3 * record["peer_median"]),
                     in_words(1e3 * record["median"]),
-                    f"{record['ratio']:.1f}× "
-                    f"({record['ratio_least']:.1f} … {record['ratio_most']:.1f})",
+                    ratio_of(record),
                     str(record["runs"]),
-                    f"{record['peer_bits']:.1f}, {record['bits']:.1f}" if "bits" in record else "",
+                    bits_of(record),
                 ]
             )
     if not rows:
@@ -156,6 +183,32 @@ def table_openfhe(cpu: Measured) -> list[str]:
     head = ["", "Whorl's parameters", "OpenFHE's", "OpenFHE, ms", "Whorl, ms"]
     head += ["OpenFHE's time ÷ Whorl's (least … most)", "rounds", "bits, OpenFHE and Whorl"]
     return kept(head, rows)
+
+
+def table_python(cpu: Measured) -> list[str]:
+    """And what the parameters are."""
+    rows, parameters = [], []
+    for peer, name in PYTHON_PEERS.items():
+        known = {op: cpu.against(peer, op) for op in PYTHON_OPERATIONS}
+        found = {op: record for op, record in known.items() if record}
+        for op, record in found.items():
+            row = [name, PYTHON_OPERATIONS[op], in_words(1e3 * record["peer_median"])]
+            row += [in_words(1e3 * record["median"]), ratio_of(record), str(record["runs"])]
+            rows.append([*row, bits_of(record)])
+        for record in list(found.values())[:1]:
+            parameters.append(
+                f"- {name} {record['peer_version']}: `{record['peer_params']}`. Whorl: "
+                f"`{record['params']}`, {record['security_bits']:.0f} bits of security."
+            )
+    if not rows:
+        return [NOT_MEASURED, ""]
+    head = ["library", "operation", "library, ms", "Whorl, ms", "library's time ÷ Whorl's"]
+    head[-1] += " (least … most)"
+    about = ["The parameters are these:", "", *parameters, ""]
+    lines = [*about, *table([*head, "rounds", "bits, library and Whorl"], rows)]
+    if any(row[0] == PYTHON_PEERS["desilofhe"] for row in rows):
+        lines += [DESILO_ASKS, ""]
+    return lines
 
 
 def table_phases(all_measured: list[Measured]) -> list[str]:
@@ -384,6 +437,37 @@ def measured(plots: Path) -> list[str]:
         "slot of one ciphertext of random values.",
         "",
         *table_openfhe(cpu),
+        "## How Whorl compares with Python libraries on one thread",
+        "",
+        "In one run of `bench/python_peers.py` each library and Whorl take turns, both through "
+        "their Python modules, in processes of their own. The clock counts the CPU time of a "
+        "process, which has one thread for its work. Other programs shared the machine's two "
+        "cores, which makes both slower; ratios are of rounds. All "
+        "slots are in use, and values are real, between -1 and 1. The bits are those of the worst "
+        "slot of one result beside the same in the clear.",
+        "",
+        "Memory that is freed stays with the process, on all sides. With glibc's defaults "
+        "(`--glibc-defaults`) large blocks may go back to the system. In such a run Whorl's "
+        "encryption by a public key took 13 ms, 1.1 times as fast as TenSEAL's; a rotation of "
+        "DESILO FHE took 33 ms, and an add 0.2 or 0.9 ms, which differed between processes.",
+        "",
+        "Each does things in its own way:",
+        "",
+        "- TenSEAL is made of SEAL, whose primes have up to 60 bits and a word of 64 bits each. It "
+        "has one digit of key switching for each prime of a ciphertext, and by SEAL's table "
+        "(that of the HomomorphicEncryption.org standard) at least 128 bits of security. Its "
+        "vectors have no rotation; the row is of SEAL's own, by `tenseal.sealapi`. Values go in "
+        "and out as lists.",
+        "- A product of TenSEAL with a matrix takes one rotation or more for each row; Whorl's is "
+        "in baby and giant steps. Both encode the matrix in the call.",
+        "- Public-key encryption of SEAL works with the special prime too, and divides by it. That "
+        "leaves more bits than Whorl's.",
+        "- DESILO FHE chooses N, primes and scale from the number of levels, and shows only N; its "
+        "security was not checked. Fresh ciphertexts are so precise that their scale must be much "
+        "larger than that of products; one has 2.1 MB, and Whorl's 1.6 MB.",
+        "- Pyfhel was not measured: it has no wheel.",
+        "",
+        *table_python(cpu),
         "## Where the time of a bootstrap goes",
         "",
         *plot("ckks-phases.svg", "Steps of a bootstrap and their floors"),

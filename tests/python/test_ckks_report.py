@@ -323,6 +323,39 @@ def test_stalls_stand_beside_those_of_the_paper(
     assert not any(row.startswith("*No record yet: stalls") for row in rows)
 
 
+def test_python_libraries_stand_beside_whorl(
+    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = "depth=6, scale=2^40, N=16384, limbs 12 + 2, dnum 6"
+
+    def beside(op: str, peer: str, median: float, **members: Any) -> str:
+        versus = {"peer": peer, "peer_version": "1.2", "peer_params": f"of {peer}", "runs": 7}
+        versus |= {"peer_median": 6 * median, "ratio": 6.0, "ratio_least": 5.5, "ratio_most": 6.25}
+        return record(op, params, median, **{**versus, "bits": 22, "peer_bits": 19.5, **members})
+
+    lines = [
+        beside("rotate", "tenseal", 0.002, ratio=99, peer_params="old"),
+        beside("rotate", "tenseal", 0.003),
+        beside("matmul", "tenseal", 0.1),
+        beside("rotate", "openfhe", 0.005),
+    ]
+    rows = rows_of(report, tmp_path, monkeypatch, {"cpu/ckks": lines})
+    at = rows.index("## How Whorl compares with Python libraries on one thread")
+    rows = rows[at : rows.index("## Where the time of a bootstrap goes")]
+    assert "| TenSEAL | rotate | 18 | 3 | 6.0× (5.5 … 6.2) | 7 | 19.5, 22.0 |" in rows
+    matrix = "vector of 64 by a matrix, not encrypted"
+    assert f"| TenSEAL | {matrix} | 600 | 100 | 6.0× (5.5 … 6.2) | 7 | 19.5, 22.0 |" in rows
+    assert f"- TenSEAL 1.2: `of tenseal`. Whorl: `{params}`, 128 bits of security." in rows
+    assert sum(row.startswith("| TenSEAL") for row in rows) == 2
+    assert not any(row.startswith(("| DESILO", "- DESILO FHE 1.2", "This work")) for row in rows)
+
+    lines.append(beside("add", "desilofhe", 0.0001))
+    rows = rows_of(report, tmp_path, monkeypatch, {"cpu/ckks": lines})
+    assert "| DESILO FHE | add | 0.6 | 0.1 | 6.0× (5.5 … 6.2) | 7 | 19.5, 22.0 |" in rows
+    assert f"- DESILO FHE 1.2: `of desilofhe`. Whorl: `{params}`, 128 bits of security." in rows
+    assert "This work uses the DESILO FHE library developed by DESILO Inc." in "\n".join(rows)
+
+
 def test_what_has_no_record_is_named(
     report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
