@@ -1,16 +1,30 @@
 #!/usr/bin/env bash
-# Random BGV circuits by as many processes as there are cores:
-# tests/property/schemes/bgv/circuits_test.cpp says what one is. Shows each process's line and one for all.
+# Random circuits of a scheme by as many processes as there are cores; tests/support/circuits.h says
+# how they share the circuits. Shows each process's line and one for all.
 #
-# usage: tools/circuits.sh PROGRAM [CIRCUITS [PROCESSES]]      (default: 100,000, one a core)
+# usage: tools/circuits.sh SCHEME PROGRAM [CIRCUITS [PROCESSES]]
 #
-# PROGRAM: whorl_tests_property_schemes, or whorl_tests_gpu, which runs them on every GPU too. A GPU's memory
-# is shared: a process takes up to 2 GB of it. 100,000 take 35 minutes of CPU time or so; a process
-# with a circuit of depth 24 takes 12 GB of the host's memory.
+# SCHEME     bgv    100,000 by default: tests/property/schemes/bgv/circuits_test.cpp
+#            ckks    10,000 by default: tests/property/circuits/ckks_circuits_test.cpp
+# PROGRAM    whorl_tests_property_schemes for bgv, whorl_tests_property_circuits for ckks; or
+#            whorl_tests_gpu, which runs them on every GPU too
+# PROCESSES  one a core by default. A GPU's memory is shared: a process takes up to 2 GB of it.
+#
+# 100,000 of BGV take 35 minutes of CPU time or so; a process with a circuit of depth 24 takes 12 GB
+# of the host's memory. 10,000 of CKKS take a minute.
 set -uo pipefail
-program="${1:?usage: tools/circuits.sh PROGRAM [CIRCUITS [PROCESSES]]}"
-circuits="${2:-100000}"
-count="${3:-$(nproc)}"
+usage="usage: tools/circuits.sh bgv|ckks PROGRAM [CIRCUITS [PROCESSES]]"
+case "${1:?$usage}" in
+  bgv) suite=BgvCircuits name=BGV circuits=100000 ;;
+  ckks) suite=CkksCircuits name=CKKS circuits=10000 ;;
+  *)
+    echo "$usage" >&2
+    exit 2
+    ;;
+esac
+program="${2:?$usage}"
+circuits="${3:-$circuits}"
+count="${4:-$(nproc)}"
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
@@ -18,12 +32,12 @@ trap 'rm -rf "$logs"' EXIT
 shard() {
   local status=0
   WHORL_TEST_CIRCUITS="$circuits" WHORL_TEST_SHARD="$1/$count" \
-    "$program" --gtest_filter='BgvCircuits.*' >"$logs/$1.log" 2>&1 || status=$?
+    "$program" --gtest_filter="$suite.*" >"$logs/$1.log" 2>&1 || status=$?
   if ((status != 0)); then
     echo "process $1/$count failed:"
-    grep -vE '^\[ +(OK|RUN|SKIPPED) |^BGV-CIRCUITS' "$logs/$1.log" | tail -n 60
+    grep -vE "^\[ +(OK|RUN|SKIPPED) |^$name-CIRCUITS" "$logs/$1.log" | tail -n 60
   fi
-  grep '^BGV-CIRCUITS' "$logs/$1.log"
+  grep "^$name-CIRCUITS" "$logs/$1.log"
   return "$status"
 }
 running=()
@@ -38,7 +52,7 @@ done
 
 # A process that was left with nothing to do has no line; one that died has none either, and failed.
 cat "$logs"/*.log | awk -v wanted="$circuits" -v processes="$count" -v failed="$failed" '
-  /^BGV-CIRCUITS/ {
+  /^[A-Z]+-CIRCUITS/ {
     for (i = 2; i <= NF; ++i) {
       split($i, pair, "=")
       if (pair[1] == "least_slack") {

@@ -55,7 +55,8 @@ cat >"$to/run.sh" <<'RUN'
 # usage: run.sh                         all tests, then all benches; records into ./results
 #        run.sh test [ARGUMENT …]       tests only, with arguments of GoogleTest
 #        run.sh bench [ARGUMENT …]      the benches of the records only
-#        run.sh circuits [N [PROCESSES]] random BGV circuits on CPU and GPUs (default: 100,000)
+#        run.sh circuits SCHEME [N [PROCESSES]]
+#                                       random circuits on CPU and GPUs: bgv (100,000) or ckks (10,000)
 #        run.sh PROGRAM [ARGUMENT …]    one program of bin/
 set -uo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
@@ -73,7 +74,11 @@ case "${1:-all}" in
   all) run_tests; status=$?; run_bench || status=$?; exit "$status" ;;
   test) shift; run_tests "$@" ;;
   bench) shift; run_bench "$@" ;;
-  circuits) shift; "$here/circuits.sh" "$here/bin/whorl_tests_gpu" "$@" ;;
+  circuits)
+    scheme="${2:?usage: run.sh circuits bgv|ckks [N [PROCESSES]]}"
+    shift 2
+    "$here/circuits.sh" "$scheme" "$here/bin/whorl_tests_gpu" "$@"
+    ;;
   *) program="$1"; shift; "$here/bin/$program" "$@" ;;
 esac
 RUN

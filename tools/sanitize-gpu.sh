@@ -5,10 +5,10 @@
 # usage: tools/sanitize-gpu.sh [PROGRAM] (default: the one that make test-gpu builds)
 #
 # WHORL_SANITIZE_FILTER replaces the choice of tests, WHORL_SANITIZE_TOOLS that of tools. Each tool
-# wants the GPU for itself: beside others each takes as long as all of them in turn. Of random BGV
-# circuits 33 are run, some of each set, unless WHORL_TEST_CIRCUITS says how many. On an H200
-# racecheck takes ten minutes, the others 20 s each; GTEST_TOTAL_SHARDS and GTEST_SHARD_INDEX divide
-# the tests among several runs.
+# wants the GPU for itself: beside others each takes as long as all of them in turn. Of random
+# circuits 33 of a scheme are run, some of each set, unless WHORL_TEST_CIRCUITS says how many. On an
+# H200 racecheck takes ten minutes, the others 20 s each; GTEST_TOTAL_SHARDS and GTEST_SHARD_INDEX
+# divide the tests among several runs.
 set -uo pipefail
 
 build="${WHORL_BUILD:-$(dirname "$0")/../build/make}"

@@ -37,7 +37,7 @@ part() {
     failed=1
     closing="FAILED (exit $status) $closing"
   }
-  summary+=("$(printf '%-12s %s' "$name" "$closing")")
+  summary+=("$(printf '%-13s %s' "$name" "$closing")")
 }
 
 build_cpp() {
@@ -101,7 +101,10 @@ fi
 part build 'error:|^\[[0-9]+/[0-9]+\]|no work to do' build_cpp
 part ctest 'tests passed|tests failed' run_ctest
 if [[ "$mode" == full ]]; then
-  part circuits 'PASSED|FAILED' tools/circuits.sh "$build/tests/whorl_tests_property_schemes" 100000 "$jobs"
+  part bgv-circuits 'PASSED|FAILED' tools/circuits.sh bgv \
+    "$build/tests/whorl_tests_property_schemes" 100000 "$jobs"
+  part ckks-circuits 'PASSED|FAILED' tools/circuits.sh ckks \
+    "$build/tests/whorl_tests_property_circuits" 10000 "$jobs"
   part warnings 'error:|no warnings' warnings
   part clang 'tests passed|tests failed' preset clang
   part shared 'tests passed|tests failed' preset shared

@@ -1,11 +1,10 @@
 // Random BGV circuits against the same on vectors in clear, on every device that is present: no
 // wrong value, noise below its bound after every operation, the same bits everywhere.
 //
-// WHORL_TEST_CIRCUITS=<number>: how many circuits are run in all (tools/circuits.sh, which
-// `make test-full` calls: 100,000). From some thousands on, secure parameters of depth 12 and 24
-// are among them. WHORL_TEST_SHARD=3/16: of those, this process runs the third of sixteen parts,
-// with random numbers of its own. Sixteen processes with 1/16 … 16/16 run all circuits, each once.
-// WHORL_TEST_CIRCUITS_DEPTH=6 leaves out small rings for more than 6 products in a row.
+// support/circuits.h says how the environment chooses number, part and seed (tools/circuits.sh,
+// which `make test-full` calls: 100,000). From some thousands on, secure parameters of depth 12 and
+// 24 are among them. WHORL_TEST_CIRCUITS_DEPTH=6 leaves out small rings for more than 6 products in
+// a row.
 //
 // Each process closes with one line:
 //
@@ -15,22 +14,16 @@
 // deep: circuits of parameters for depth 12 or 24. dropped: results that had no budget left by the
 // bound, which nothing is promised of. wrong: values; differing: results that were not the same
 // bits on all devices; over_bound: ciphertexts with less budget than their bound said; least_slack:
-// what bounds were at least too careful by, in bits. The seed, with shard and number of circuits,
-// repeats a run (keys and encryptions are fresh all the same).
+// what bounds were at least too careful by, in bits.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
-#include <deque>
 #include <functional>
-#include <optional>
-#include <stdexcept>
 
 #include "support/bgv_sets.h"
-#include "support/targets.h"
+#include "support/circuits.h"
 #include "whorl/bgv/server.h"
 #include "whorl/error.h"
 
@@ -39,98 +32,14 @@ namespace {
 
 using test::Clear;
 
-std::size_t circuits_wanted() {
-  const char* given = std::getenv("WHORL_TEST_CIRCUITS");
-  // Every device runs every circuit: with GPUs there are two or more to wait for.
-  return given ? std::strtoull(given, nullptr, 10) : test::usable_gpus().empty() ? 2000 : 400;
-}
+std::size_t circuits_wanted() { return test::circuits_wanted(2000, 400); }
 
 unsigned most_depth() {
   const char* given = std::getenv("WHORL_TEST_CIRCUITS_DEPTH");
   return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : 24;
 }
 
-/// Which part of all circuits this process runs.
-struct Shard {
-  std::size_t number = 1, count = 1;
-
-  static Shard chosen() {
-    Shard shard;
-    const char* const given = std::getenv("WHORL_TEST_SHARD");
-    if (!given) return shard;
-    char rest = 0;
-    if (std::sscanf(given, "%zu/%zu%c", &shard.number, &shard.count, &rest) != 2 ||
-        shard.number < 1 || shard.number > shard.count)
-      throw std::invalid_argument(std::string("WHORL_TEST_SHARD is ") + given + ", not like 3/16");
-    return shard;
-  }
-  std::string text() const { return std::to_string(number) + "/" + std::to_string(count); }
-  /// Of `total` circuits, those from begin up to end. What does not divide evenly goes to other
-  /// shards in each set.
-  struct Part {
-    std::size_t begin, end;
-  };
-  Part part(std::size_t total, std::size_t set) const {
-    const std::size_t at = (number - 1 + 5 * set) % count;
-    return {total * at / count, total * (at + 1) / count};
-  }
-};
-
-/// One server for each device that is present, the CPU's first, and one of all GPUs together. More
-/// of the CPU take part in some circuits: one of the least SIMD target, but in rings of 2^16, where
-/// a circuit takes it eight minutes, and one of two threads, which wait for one another wherever
-/// else something runs.
-class Fleet {
- public:
-  Fleet(const EvaluationKeys& keys, unsigned threads) : keys_(keys) {
-    const bool small = keys.parameters.N() < 1u << 16;
-    members_.push_back({"cpu", threads, 1, {}, {}});
-    const std::vector<std::string> gpus = test::usable_gpus();
-    for (const std::string& gpu : gpus) members_.push_back({gpu, 1, 1, {}, {}});
-    if (gpus.size() > 1) members_.push_back({"cuda:all", 1, 1, {}, {}});
-    if (const auto targets = hwy::SupportedAndGeneratedTargets(); small && targets.size() > 1)
-      members_.push_back({"cpu", 1, 16, targets.back(), {}});
-    members_.push_back({"cpu", 2, 64, {}, {}});
-  }
-
-  struct Member {
-    std::string device;
-    unsigned threads;
-    std::size_t every;  ///< how many circuits it takes part in one of
-    std::optional<std::int64_t> target;
-    std::unique_ptr<Server> server;  ///< made when it first takes part
-
-    /// body(), seeing the SIMD target of that server.
-    template <class Body>
-    auto on_target(const Body& body) const {
-      std::optional<test::TargetGuard> guard;
-      if (target) guard.emplace(*target);
-      return body();
-    }
-    template <class Body>
-    auto with(const Body& body) const {
-      return on_target([&] { return body(*server); });
-    }
-  };
-  using Crew = std::vector<const Member*>;
-
-  Crew crew(std::size_t circuit) {
-    Crew out;
-    for (Member& m : members_) {
-      if (circuit % m.every != 0) continue;
-      if (!m.server)
-        m.server = m.on_target([&] {
-          return std::make_unique<Server>(keys_, ServerOptions{m.device, m.threads, {}});
-        });
-      out.push_back(&m);
-    }
-    return out;
-  }
-
- private:
-  const EvaluationKeys& keys_;
-  std::vector<Member> members_;
-};
+using Fleet = test::CircuitServers<Server, ServerOptions, EvaluationKeys>;
 
 /// A value of a circuit: in clear, and on each server of those that take part.
 struct Wire {
@@ -140,38 +49,9 @@ struct Wire {
   double budget() const { return arrays[0].noise_budget(); }
 };
 
-struct Totals {
-  std::size_t circuits = 0, deep = 0, operations = 0, dropped = 0;
-  std::size_t wrong = 0, differing = 0, over_bound = 0;
-  double least_slack = 1e9, cpu_seconds = 0;
-
-  void add(const Totals& more) {
-    circuits += more.circuits;
-    deep += more.deep;
-    operations += more.operations;
-    dropped += more.dropped;
-    wrong += more.wrong;
-    differing += more.differing;
-    over_bound += more.over_bound;
-    least_slack = std::min(least_slack, more.least_slack);
-    cpu_seconds += more.cpu_seconds;
-  }
-  std::string text() const {
-    const auto field = [](const char* name, std::size_t value) {
-      return std::string(name) + "=" + std::to_string(value) + " ";
-    };
-    char rest[64];
-    std::snprintf(rest, sizeof(rest), "least_slack=%.1f cpu_seconds=%.1f", least_slack,
-                  cpu_seconds);
-    return field("circuits", circuits) + field("deep", deep) + field("operations", operations) +
-           field("dropped", dropped) + field("wrong", wrong) + field("differing", differing) +
-           field("over_bound", over_bound) + rest;
-  }
-};
-
 class Circuit {
  public:
-  Circuit(const Parameters& p, Fleet::Crew crew, test::Random& random, Totals& totals)
+  Circuit(const Parameters& p, Fleet::Crew crew, test::Random& random, test::CircuitTotals& totals)
       : p_(p),
         client_(test::bgv_pair(p).client),
         crew_(std::move(crew)),
@@ -405,38 +285,10 @@ class Circuit {
   Packing packing_;
   std::size_t count_;
   test::Random& random_;
-  Totals& totals_;
+  test::CircuitTotals& totals_;
 };
 
-/// What this process has run; its line comes at the end, however that is.
-class Overall : public ::testing::Environment {
- public:
-  std::uint64_t seed() const { return seed_; }
-  Totals& next_set() { return sets_.emplace_back(); }
-
-  void TearDown() override {
-    Totals totals;
-    for (const Totals& set : sets_) totals.add(set);
-    if (totals.circuits == 0) return;
-    std::string devices = "cpu";
-    const std::vector<std::string> gpus = test::usable_gpus();
-    for (const std::string& gpu : gpus) devices += "+" + gpu;
-    if (gpus.size() > 1) devices += "+cuda:all";
-    const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    std::printf("BGV-CIRCUITS shard=%s seed=%llu devices=%s %s seconds=%.1f\n",
-                Shard::chosen().text().c_str(), static_cast<unsigned long long>(seed_),
-                devices.c_str(), totals.text().c_str(), seconds);
-    std::fflush(stdout);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start_ = Clock::now();
-  const std::uint64_t seed_ = test::Random::chosen_seed();
-  std::deque<Totals> sets_;
-};
-Overall& overall =
-    *static_cast<Overall*>(::testing::AddGlobalTestEnvironment(new Overall));  // GoogleTest's
+test::CircuitReport& report = test::CircuitReport::of("BGV");
 
 /// Small rings: every operation is quick, and what chains of many primes do is all there.
 struct SmallSet {
@@ -461,27 +313,24 @@ struct SecureSet {
 constexpr SecureSet secure_sets[] = {
     {1, 65537, 500, 6}, {5, 65537, 100, 3}, {12, 65537, 30, 0}, {24, 786433, 10, 0}};
 
-/// Of all threads of this process.
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
 /// This process's part of `total` circuits; `set` is a number of its own for each set.
 void run(std::size_t total, std::size_t set, const std::function<Parameters()>& parameters,
          unsigned depth, bool free_form) {
-  const Shard shard = Shard::chosen();
+  const test::Shard shard = test::Shard::chosen();
   const auto [begin, end] = shard.part(total, set);
   if (begin == end) return;
-  const double start = cpu_seconds();
+  const double start = test::cpu_seconds();
   const Parameters p = parameters();
   SCOPED_TRACE(p.literal().name + ", WHORL_TEST_SHARD=" + shard.text() +
                ", WHORL_TEST_CIRCUITS=" + std::to_string(circuits_wanted()));
-  test::Random random(overall.seed(), set * shard.count + shard.number);
-  Totals& totals = overall.next_set();
+  test::Random random = shard.random(report.seed(), set);
+  test::CircuitTotals& totals = report.next_set();
   // Other shards have the other cores.
-  Fleet fleet(test::bgv_pair(p).keys, shard.count > 1 || p.N() < 8192 ? 1 : 2);
+  Fleet fleet(test::bgv_pair(p).keys, shard.count > 1 || p.N() < 8192 ? 1 : 2, true);
   for (std::size_t i = begin; i < end; ++i) {
     Circuit circuit(p, fleet.crew(i), random, totals);
     free_form&& i % 3 != 0 ? circuit.free_form() : circuit.rated(depth);
-    totals.cpu_seconds = cpu_seconds() - start;
+    totals.cpu_seconds = test::cpu_seconds() - start;
     ASSERT_FALSE(::testing::Test::HasFailure()) << "circuit " << i;
   }
   std::printf("%s: %s\n", p.literal().name.c_str(), totals.text().c_str());
