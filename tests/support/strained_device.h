@@ -55,18 +55,25 @@ inline std::shared_ptr<const backend::Device> strained_device(std::string name,
   return std::make_shared<StrainedDevice>(std::move(name), std::move(strain));
 }
 
-/// `devices` of one thread each, and with `most` ciphertexts at once; their strains.
-struct StrainedFleet {
-  explicit StrainedFleet(std::size_t devices, std::size_t most = 512) {
-    std::vector<std::shared_ptr<const backend::Device>> all;
-    for (std::size_t i = 0; i < devices; ++i) {
+/// So many of them, of one thread each and with `most` ciphertexts at once, and their strains.
+struct StrainedDevices {
+  explicit StrainedDevices(std::size_t count, std::size_t most = 512,
+                           const std::string& name = "strained") {
+    for (std::size_t i = 0; i < count; ++i) {
       strains.push_back(std::make_shared<Strain>());
       strains.back()->most = most;
-      all.push_back(strained_device("strained:" + std::to_string(i), strains.back()));
+      all.push_back(strained_device(name + ":" + std::to_string(i), strains.back()));
     }
-    fleet = std::make_shared<const run::Fleet>(std::move(all), run::FleetOptions{});
   }
   std::vector<std::shared_ptr<Strain>> strains;
+  std::vector<std::shared_ptr<const backend::Device>> all;
+};
+
+/// A fleet of them.
+struct StrainedFleet : StrainedDevices {
+  explicit StrainedFleet(std::size_t devices, std::size_t most = 512)
+      : StrainedDevices(devices, most),
+        fleet(std::make_shared<const run::Fleet>(all, run::FleetOptions{})) {}
   std::shared_ptr<const run::Fleet> fleet;
 };
 

@@ -10,41 +10,18 @@
 
 #include "support/bgv_scene.h"
 #include "support/limited_device.h"
-#include "support/strained_device.h"
+#include "support/named_devices.h"
 #include "whorl/bgv/server.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
 namespace {
 
-/// Devices under names of their own, for a test.
-class Devices {
- public:
-  explicit Devices(std::vector<std::shared_ptr<const backend::Device>> devices) {
-    backend::register_devices(
-        {"tested", "tested",
-         [devices](const std::string&, const backend::DeviceOptions&) { return devices; },
-         [] { return std::vector<DeviceInfo>(); }});
-  }
-  static ServerOptions options() {
-    ServerOptions out;
-    out.device = "tested";
-    return out;
-  }
-};
-
-struct Strained {
-  explicit Strained(std::size_t count, std::size_t most = 512) {
-    std::vector<std::shared_ptr<const backend::Device>> all;
-    for (std::size_t i = 0; i < count; ++i) {
-      strains.push_back(std::make_shared<test::Strain>());
-      strains.back()->most = most;
-      all.push_back(test::strained_device("tested:" + std::to_string(i), strains.back()));
-    }
-    const Devices registered(all);
-  }
-  std::vector<std::shared_ptr<test::Strain>> strains;
-};
+ServerOptions on_named_devices() {
+  ServerOptions out;
+  out.device = test::named_devices;
+  return out;
+}
 
 /// Something of everything.
 Ciphertexts circuit(const Server& server, const Ciphertexts& x, const Ciphertexts& y,
@@ -85,8 +62,8 @@ TEST(BgvServerDevices, SameBitsOnSeveral) {
     const Ciphertexts x = scene.fresh(count), y = scene.fresh(count), one = scene.fresh(1);
     const Ciphertexts due = circuit(alone, x, y, one, scene.values);
     for (const auto& [devices, most] : {std::pair<std::size_t, std::size_t>{2, 512}, {3, 2}}) {
-      const Strained strained(devices, most);
-      const Server server(scene.pair.keys, Devices::options());
+      const test::NamedStrains strained(devices, most);
+      const Server server(scene.pair.keys, on_named_devices());
       EXPECT_EQ(server.devices().size(), devices);
       EXPECT_EQ(server.device().substr(0, 18), "tested:0, tested:1");
       EXPECT_EQ(server.key_bytes(), devices * alone.key_bytes());
@@ -97,8 +74,8 @@ TEST(BgvServerDevices, SameBitsOnSeveral) {
 
 TEST(BgvServerDevices, CallsFromSeveralThreads) {
   DevicesScene scene;
-  const Strained strained(2);
-  const Server server(scene.pair.keys, Devices::options());
+  const test::NamedStrains strained(2);
+  const Server server(scene.pair.keys, on_named_devices());
   const Ciphertexts x = scene.fresh(3), y = scene.fresh(3), one = scene.fresh(1);
   const Ciphertexts due = circuit(server, x, y, one, scene.values);
   std::vector<std::optional<Ciphertexts>> got(4);
@@ -124,8 +101,8 @@ TEST(BgvServerDevices, OneThatFailsIsLeftOut) {
       by_rows(alone, alone.upload(x), alone.encode(rows, Packing::slots));
   for (const long calls : {0L, 1L, 3L, 7L, 20L}) {
     SCOPED_TRACE(calls);
-    Strained strained(2);
-    const Server server(scene.pair.keys, Devices::options());
+    test::NamedStrains strained(2);
+    const Server server(scene.pair.keys, on_named_devices());
     const Array kept = server.negate(server.upload(scene.fresh(4))), single = server.upload(one);
     const Array of_x = server.upload(x);
     const Plaintexts prepared = server.encode(rows, Packing::slots);
@@ -169,9 +146,9 @@ TEST(BgvServerDevices, BatchesBeyondTheMemoryOfADevice) {
     using Relay::Relay;
     std::size_t batch_limit(std::size_t) const override { return 2; }
   };
-  const Devices devices(
+  test::name_devices(
       {std::make_shared<backend::RelayDevice<Queue>>("limited", test::limited_device(limit))});
-  const Server server(scene.pair.keys, Devices::options());
+  const Server server(scene.pair.keys, on_named_devices());
   const std::size_t each = x.data.bytes() / 12;
   limit->bytes = limit->used + 40 * each;
   expect_same(circuit(server, x, y, one, scene.values), due);
