@@ -8,24 +8,16 @@ slots and rotate to the left.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import openfhe_peer
 import pytest
+from openfhe_process import Operation, Peer, peer_process, skip_without_openfhe
 from whorl import bgv
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
-Operation = tuple[Any, ...]
-"""Name, number of the operand, and the other's number, columns or a row of values."""
-
 LOG_SUMS = 2
 """At most 2^LOG_SUMS ciphertexts are summed before they are multiplied."""
 TURNS = 2
@@ -34,48 +26,18 @@ TURNS = 2
 
 @pytest.fixture(scope="module", autouse=True)
 def openfhe() -> None:
-    """Skips where there is none."""
-    if why := openfhe_peer.find().why_absent:
-        if "WHORL_PEER_PYTHON" in os.environ:
-            pytest.fail(f"WHORL_PEER_PYTHON does not import openfhe: {why}")
-        pytest.skip(why)
+    skip_without_openfhe()
 
 
-class Peer:
-    """openfhe_worker.py."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-        self.N = int(self._answer()["N"])
-
-    def _answer(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        assert line, "OpenFHE's process ended"
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def results(self, inputs: list[Ints], operations: list[Operation]) -> list[Ints]:
-        """Signed, as OpenFHE has them."""
-        assert self._process.stdin is not None
-        plain = [[x.tolist() if isinstance(x, np.ndarray) else x for x in o] for o in operations]
-        request = {"inputs": [row.tolist() for row in inputs], "operations": plain}
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        return [np.array(row) for row in self._answer()["results"]]
+def peer_of(depth: int, t: int) -> AbstractContextManager[Peer]:
+    return peer_process("bgv", {"depth": depth, "t": t, "sums": 2**LOG_SUMS, "turns": TURNS})
 
 
-@contextmanager
-def peer_process(depth: int, t: int) -> Iterator[Peer]:
-    worker = Path(__file__).parent / "openfhe_worker.py"
-    shape = {"depth": depth, "t": t, "sums": 2**LOG_SUMS, "turns": TURNS}
-    with subprocess.Popen(
-        [openfhe_peer.find().python, str(worker), json.dumps(shape)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        yield Peer(process)
+def results_of(peer: Peer, inputs: list[Ints], operations: list[Operation]) -> list[Ints]:
+    """Signed, as OpenFHE has them."""
+    plain = [tuple(x.tolist() if isinstance(x, np.ndarray) else x for x in o) for o in operations]
+    answer = peer.run([row.tolist() for row in inputs], plain)
+    return [np.array(each["values"]) for each in answer["results"]]
 
 
 @dataclass
@@ -143,7 +105,7 @@ def compare(ours: Ours, peer: Peer, inputs: list[Ints], operations: list[Operati
     N, t = ours.parameters.N, ours.parameters.t
     assert peer.N == N
     expected = in_clear(inputs, operations, N, t)
-    theirs = peer.results(inputs, operations)
+    theirs = results_of(peer, inputs, operations)
     mine = ours.results(inputs, operations)
     assert len(theirs) == len(mine) == len(expected)
     for number, (a, b, clear) in enumerate(zip(mine, theirs, expected, strict=True)):
@@ -171,7 +133,7 @@ def test_the_example() -> None:
         ("multiply", 5, 2),
         *(("rotate", 0, columns) for columns in (1, 2, 3, -1, -2)),
     ]
-    with peer_process(2, 65537) as peer:
+    with peer_of(2, 65537) as peer:
         compare(chosen(2, 65537, peer), peer, inputs, operations)
 
 
@@ -221,7 +183,7 @@ def random_circuit(
 @pytest.mark.parametrize("t", [65537, 786433])
 @pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
 def test_random_circuits(generator: np.random.Generator, depth: int, t: int) -> None:
-    with peer_process(depth, t) as peer:
+    with peer_of(depth, t) as peer:
         ours = chosen(depth, t, peer)
         for _ in range(3):
             compare(ours, peer, *random_circuit(generator, depth, t, peer.N, 6 + 3 * depth))
