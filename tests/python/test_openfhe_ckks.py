@@ -9,7 +9,7 @@ on their imaginary parts. For complex values `Noise` adds up what OpenFHE's step
 
 A bound is 16 deviations. The largest errors are products of two Gaussians, of a rounding and of the
 secret's value at a root, which are above 16 deviations with a probability of about
-sqrt(16·pi)·exp(-32), or 10^-13. All tests together compare below 10^5 values: a false alarm has a
+sqrt(16·pi)·exp(-32), or 10^-13. All tests together compare below 2·10^5 values: a false alarm has a
 probability below 10^-7.
 """
 

@@ -9,6 +9,7 @@ import pytest
 import whorl
 from ckks_values import check
 from support import CkksKit
+from whorl import ckks
 
 
 def test_facts(toy_ckks: CkksKit) -> None:
@@ -85,3 +86,23 @@ def test_errors_that_drown_the_values(toy_ckks: CkksKit) -> None:
     assert kit.client.decrypt(a, raw=True, allow_spent=True).shape == (1,)
     with pytest.raises(whorl.NoiseError, match="within a factor of 8"):
         kit.client.release(kit.client.encrypt([1e-4], bound=1e-4), bits=60)
+
+
+def test_scales_that_cannot_meet_are_both_named(toy_ckks: CkksKit) -> None:
+    kit, p = toy_ckks, toy_ckks.parameters
+    a = kit.server.upload(kit.client.encrypt([[0.5, 0.25]]))
+    identity = ckks.diagonals({0: [1.0, 1.0]}, 2)
+    # One is three times the other: an integer that small would be rounded too coarsely.
+    odd = kit.server.apply(a, kit.server.encode(identity, 3, 3 * p.scale(3)))
+    usual = a.lower(2)
+    assert odd.level == usual.level and odd.scale == pytest.approx(3 * usual.scale)
+    for work in (
+        lambda: odd + usual,
+        lambda: usual - odd,
+        lambda: odd.lower(2),
+        lambda: ckks.concatenate([odd, usual]),
+    ):
+        with pytest.raises(whorl.EncodingError, match="scale") as refusal:
+            work()
+        named = {float(number) for number in re.findall(r"\d+\.\d+", str(refusal.value))}
+        assert named == {odd.scale, usual.scale}
