@@ -392,11 +392,22 @@ Array refreshed(const Server& server, const Array& x, const EncodedBootstrap& wi
   if (info.slots() != of.slots)
     throw ShapeError("bootstrap: vectors of " + std::to_string(info.slots()) +
                      " slots meet maps that are encoded for " + std::to_string(of.slots));
-  return Access::fleet(server).together([&] {
+  const run::Fleet& fleet = Access::fleet(server);
+  return fleet.together([&] {
     const BootstrapSteps steps(server, of);
+    std::size_t done = 0;
+    const auto next = [&] { fleet.stop_if_asked(++done, 6, "steps of a bootstrap"); };
     const Array low = steps.low(x);
-    const rlwe::Array slots = steps.slots(steps.raised(steps.coefficients(low)));
-    return steps.result(steps.sine(steps.angles(slots, info)), low.info());
+    next();
+    const rlwe::Array coefficients = steps.coefficients(low);
+    next();
+    const rlwe::Array raised = steps.raised(coefficients);
+    next();
+    const rlwe::Array slots = steps.slots(raised);
+    next();
+    const Array sine = steps.sine(steps.angles(slots, info));
+    next();
+    return steps.result(sine, low.info());
   });
 }
 

@@ -259,7 +259,9 @@ EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level
       basis_of(parameters, level) | layout_of(parameters.literal(), out.role).special;
   std::vector<double> sums(map.period);
   out.plains.resize(out.steps.giants * out.steps.babies);
+  std::size_t done = 0;
   for (const auto& [k, values] : map.diagonals) {
+    Access::fleet(server).stop_if_asked(done++, map.diagonals.size(), "plaintexts of a linear map");
     for (std::uint64_t j = 0; j < map.period; ++j) {
       sums[j] += std::abs(values[j]);
       out.known.real = out.known.real && values[j].imag() == 0;

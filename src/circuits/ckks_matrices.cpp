@@ -149,6 +149,7 @@ EncodedMatrixProduct encode(const Server& server, const MatrixProduct& shape, un
   EncodedMatrixProductAccess::Storage out{shape, level, encode(server, sigma(shape), level), {}};
   const std::uint64_t d = shape.side, g = shape.matrices;
   for (std::uint64_t j = 0; j < d; ++j) {
+    Access::fleet(server).stop_if_asked(j, d, "plaintexts of a matrix product");
     std::vector<std::complex<double>> ones(d * g);
     std::fill_n(ones.begin() + static_cast<std::ptrdiff_t>(j * g), g, 1.0);
     out.columns.push_back(Access::encode(server, ones, parameters.scale(level),

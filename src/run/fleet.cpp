@@ -100,9 +100,9 @@ std::vector<Piece> Fleet::pieces(std::size_t count, std::size_t most) const {
   return out;
 }
 
-void Fleet::refuse_to_go_on(std::size_t done, std::size_t of) {
+void Fleet::refuse_to_go_on(std::size_t done, std::size_t of, const char* what) {
   throw InterruptedError("stopped after " + std::to_string(done) + " of " + std::to_string(of) +
-                         " pieces of a batch");
+                         " " + what);
 }
 
 bool Fleet::one_lane(std::span<const Piece> pieces) const {
@@ -135,7 +135,7 @@ void Fleet::side_by_side(std::span<const Piece> pieces,
           const auto held = lanes_[used[u]]->hold();
           for (std::size_t i = 0; i < pieces.size() && !ended; ++i)
             if (pieces[i].lane == used[u]) {
-              stop_if_asked(i, pieces.size());
+              stop_if_asked(i, pieces.size(), pieces_of_a_batch);
               body(i);
             }
         } catch (const backend::RefusedError&) {

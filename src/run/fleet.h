@@ -90,6 +90,13 @@ class Fleet {
   template <class F>
   auto again(const F& f) const;
 
+  /// Between parts of a long call: where `done` of them are done, and it is more than none,
+  /// InterruptedError if `interrupt` says stop. each() asks for pieces. A loop of the host's own
+  /// asks for its parts, since not every device asks in what it is given to do.
+  void stop_if_asked(std::size_t done, std::size_t of, const char* what) const {
+    if (done > 0 && options_.interrupt && options_.interrupt()) refuse_to_go_on(done, of, what);
+  }
+
   // ---- batches that stay
 
   /// Calls f(pieces) for a batch, in pieces of at most `most` items. If a device fails, f is called
@@ -132,6 +139,7 @@ class Fleet {
   void stream(const Job& job, std::size_t count) const;
 
  private:
+  static constexpr const char* pieces_of_a_batch = "pieces of a batch";
   struct Share {
     std::size_t lane = 0;
     Range range;
@@ -150,10 +158,7 @@ class Fleet {
 
   /// How many devices have failed.
   std::size_t failures() const;
-  void stop_if_asked(std::size_t done, std::size_t of) const {
-    if (done > 0 && options_.interrupt && options_.interrupt()) refuse_to_go_on(done, of);
-  }
-  [[noreturn]] static void refuse_to_go_on(std::size_t done, std::size_t of);
+  [[noreturn]] static void refuse_to_go_on(std::size_t done, std::size_t of, const char* what);
   bool one_lane(std::span<const Piece> pieces) const;
   bool holds_any(std::span<const Piece> pieces) const;
   void side_by_side(std::span<const Piece> pieces,
@@ -222,7 +227,7 @@ void Fleet::each(std::span<const Piece> pieces, bool waits, const Body& body) co
   std::exception_ptr first;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const std::size_t lane = pieces[i].lane;
-    stop_if_asked(i, pieces.size());
+    stop_if_asked(i, pieces.size(), pieces_of_a_batch);
     if (first && has_failed(lane)) continue;
     const auto held = lanes_[lane]->hold();
     if (size() == 1) {

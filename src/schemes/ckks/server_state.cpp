@@ -316,9 +316,11 @@ Server::State::Encoded Server::State::encoded(const Info& a, std::span<const Com
   const double most = largest_at(values, scale);
   std::vector<std::int64_t> coefficients_of_all =
       math::with_memory_for("plaintexts", [&] { return std::vector<std::int64_t>(count * N); });
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < count; ++i) {
+    fleet->stop_if_asked(i, count, "plaintexts");
     encoder.encode(values.subspan(i * length, length), packing, scale,
                    {coefficients_of_all.data() + i * N, N});
+  }
   return {evaluator->lift(coefficients_of_all, account.basis(a.level)),
           {count, scale, account.bound_of(most, length, packing), length, packing}};
 }

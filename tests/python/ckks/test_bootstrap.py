@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import whorl
 from ckks_values import check, random_complex
-from support import CkksKit, check_bad_files, pickled
+from support import ROOT, CkksKit, check_bad_files, pickled, run_python
 from whorl import ckks
 from whorl.ckks import EvaluationKeys, Parameters, Server, parameters
 
@@ -500,3 +500,34 @@ def test_more_iterations_give_more_bits(kit: CkksKit, generator: np.random.Gener
     for wrong in (0, 5, 1.5):
         with pytest.raises(whorl.ParameterError, match="iterations: "):
             x.bootstrap(wrong)  # type: ignore[arg-type]
+
+
+def test_ctrl_c_stops_within_one_bootstrap() -> None:
+    """Not only behind the call: of 300 ciphertexts it would take 75 times as long as of 4."""
+    code = (
+        "import os, signal, sys, threading, time\n"
+        "sys.path[:0] = sys.argv[1:]\n"
+        "import numpy as np\n"
+        "from test_bootstrap import make_kit\n"
+        "kit = make_kit([1024])\n"
+        "one = kit.server.upload(kit.client.encrypt(np.zeros((1, 1024))))\n"
+        "one.bootstrap()\n"
+        "start = time.monotonic()\n"
+        "one[np.zeros(4, int)].bootstrap()\n"
+        "whole = 75 * (time.monotonic() - start)\n"
+        "many = one[np.zeros(300, int)]\n"
+        "def send():\n"
+        "    time.sleep(0.2)\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "threading.Thread(target=send).start()\n"
+        "start = time.monotonic()\n"
+        "try:\n"
+        "    many.bootstrap()\n"
+        "except KeyboardInterrupt:\n"
+        "    print('stopped', time.monotonic() - start < whole / 4)\n"
+        "again = kit.client.decrypt(one.bootstrap(), raw=True)\n"
+        "print(abs(again).max() < 2**-18)\n"
+    )
+    folder = ROOT / "tests" / "python"
+    done = run_python(code, str(folder), str(folder / "ckks"))
+    assert done.stdout == "stopped True\nTrue\n", done.stderr

@@ -199,6 +199,21 @@ TEST_F(FleetPieces, InterruptStopsBetweenPieces) {
   }
 }
 
+TEST_F(FleetPieces, LoopsOfTheHostCanAsk) {
+  add("scripted:0");
+  bool stop = false;
+  const auto one = fleet(1, [&] { return stop; });
+  EXPECT_NO_THROW(one->stop_if_asked(2, 7, "plaintexts"));
+  stop = true;
+  EXPECT_NO_THROW(one->stop_if_asked(0, 7, "plaintexts"));
+  try {
+    one->stop_if_asked(2, 7, "plaintexts");
+    FAIL() << "not stopped";
+  } catch (const InterruptedError& error) {
+    EXPECT_STREQ(error.what(), "stopped after 2 of 7 plaintexts");
+  }
+}
+
 TEST_F(FleetPieces, WaitMarksADeviceWhoseWorkFailed) {
   const auto three = fleet_of(3);
   scripts_[1]->wait_fails = true;
