@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 from ._array import DeviceCiphertexts, HostArray, no_ciphertexts
 from ._literal import CheckedParameters, as_threads
+from ._progress import Report, reports
 from ._saved import expectations, file_named, not_parameters
 
 K = TypeVar("K", bound="KeyHolder")
-Report = Callable[[int, int], object]
 
 
 class KeyHolder:
@@ -98,15 +97,8 @@ class KeyHolder:
     def _generate_keys(self, threads: int, progress: bool | Report | None, *request: Any) -> Any:
         """Makes evaluation keys; `progress` True draws a bar on terminals and in notebooks."""
         threads = as_threads(threads)
-        if progress is not None and not isinstance(progress, bool) and not callable(progress):
-            raise TypeError(f"progress: a bool or a callable is needed, not {progress!r}")
-        make = self._core.evaluation_keys
-        if progress is True:
-            from ._progress import bar
-
-            with bar("evaluation keys") as report:
-                return self._keys_type(make(*request, threads, report))
-        return self._keys_type(make(*request, threads, progress or None))
+        with reports(progress, "evaluation keys") as report:
+            return self._keys_type(self._core.evaluation_keys(*request, threads, report))
 
     def _on_host(self, ciphertexts: Any) -> Any:
         """The ciphertexts in the host's memory; downloads them if they are on a device."""

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-Report = Callable[[int, int], None]
+Report = Callable[[int, int], object]
+"""Called with what is done, and the total."""
 
 _PERIOD = 0.1
 """Seconds between two pictures in a notebook, each of which is a message to the browser."""
@@ -30,6 +31,19 @@ def bar(description: str, drawn_by_itself: bool = True) -> AbstractContextManage
     if _in_notebook():
         return _notebook_bar(description)
     return _terminal_bar(description, drawn_by_itself)
+
+
+@contextmanager
+def reports(progress: bool | Report | None, description: str) -> Iterator[Report | None]:
+    """What long work calls, for the argument `progress` of a method: True draws a bar, a callable
+    is called itself, and nothing is told with None or False. `TypeError` for anything else."""
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise TypeError(f"progress: a bool or a callable is needed, not {progress!r}")
+    if progress is True:
+        with bar(description) as report:
+            yield report
+    else:
+        yield progress or None
 
 
 def _in_notebook() -> bool:

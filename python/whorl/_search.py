@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 Literal = dict[str, Any]
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int], object]
 
 #: Bits of a table's digit and of Q_ks that are worth trying.
 LOG_B_KS = range(1, 9)

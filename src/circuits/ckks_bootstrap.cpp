@@ -175,11 +175,28 @@ std::size_t EncodedBootstrap::bytes() const {
   return sum;
 }
 
-EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots) {
+EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
+                                  const Progress& progress) {
   const Parameters& p = server.parameters();
   const BootstrapLiteral& shape = checked_shape(p, slots);
   EncodedBootstrapAccess::Storage out;
   out.slots = slots;
+
+  std::size_t done = 0, total = 0;
+  const auto forward = diagonals_of(slots, shape.to_coefficients, false);
+  for (const auto& diagonals : forward) total += diagonals.size();
+  if (shape.coefficients_last != 0) total += forward[0].size();  // for real values too
+  for (const auto& diagonals : diagonals_of(slots, shape.to_slots, true)) total += diagonals.size();
+  const auto report = [&] {
+    if (progress && !progress(done, total))
+      throw InterruptedError("stopped after " + std::to_string(done) + " of " +
+                             std::to_string(total) + " diagonals of a bootstrap's maps");
+  };
+  const auto one_more = [&] {
+    ++done;
+    report();
+  };
+  report();
 
   // From `log2_scale` to `log2_target`, down from that level, in equal steps.
   const auto encoded = [&](std::vector<LinearMap> maps, unsigned level, double log2_scale,
@@ -187,7 +204,8 @@ EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots) {
     const double step = (log2_target - log2_scale) / static_cast<double>(maps.size());
     std::vector<EncodedMap> each;
     for (const LinearMap& map : maps) {
-      each.push_back(encode_for(server, map, level, p.ratio(level) * std::exp2(step), role));
+      each.push_back(
+          encode_for(server, map, level, p.ratio(level) * std::exp2(step), role, one_more));
       --level;
     }
     return each;

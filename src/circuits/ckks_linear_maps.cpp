@@ -237,7 +237,7 @@ EncodedMap encode(const Server& server, const LinearMap& map, unsigned level, do
 }
 
 EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level, double scale,
-                      SwitchRole role) {
+                      SwitchRole role, const std::function<void()>& encoded) {
   const Parameters& parameters = server.parameters();
   if (map.period > parameters.slots())
     throw ShapeError("a linear map of period " + std::to_string(map.period) +
@@ -273,6 +273,7 @@ EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level
       turned[j] =
           values[static_cast<std::size_t>(modulo(static_cast<std::int64_t>(j) - turn, map.period))];
     out.plains[place] = Access::encode(server, turned, scale, basis);
+    if (encoded) encoded();
   }
   out.known.gain = std::max(-200.0, std::log2(std::ranges::max(sums)));
   return EncodedMapAccess::wrap(std::move(out));

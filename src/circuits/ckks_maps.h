@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <vector>
 
@@ -16,9 +17,10 @@ namespace whorl::ckks {
 std::vector<std::int64_t> rotations_of_diagonals(std::uint64_t period,
                                                  const std::set<std::int64_t>& diagonals);
 
-/// As encode(), for keys of that role: SwitchRole::usual or SwitchRole::low.
+/// As encode(), for keys of that role: SwitchRole::usual or SwitchRole::low. After each diagonal
+/// `encoded` is called, which may throw to stop the work.
 EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level, double scale,
-                      SwitchRole role);
+                      SwitchRole role, const std::function<void()>& encoded = {});
 
 /// The map of ciphertexts of two parts at its level, which comes one level lower. Nothing is
 /// checked but that there are keys.

@@ -29,8 +29,11 @@ class EncodedBootstrap {
   std::shared_ptr<const Storage> storage_;
 };
 
-/// Errors as of request_bootstrap.
-EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots);
+/// Encodes the maps for vectors of so many slots, once for many bootstraps; progress counts their
+/// diagonals. Errors as of request_bootstrap. (OpenFHE: EvalBootstrapSetup; Lattigo:
+/// bootstrapping.NewEvaluator.)
+EncodedBootstrap encode_bootstrap(const Server& server, std::uint64_t slots,
+                                  const Progress& progress = {});
 
 /// Throws what bootstrap() throws of a server without the keys to the sparse secret, and of the
 /// packing, the bound and the level of x: before maps are encoded for it.

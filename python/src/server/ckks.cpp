@@ -3,6 +3,7 @@
 #include "whorl/ckks/server.h"
 
 #include <nanobind/stl/complex.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -158,7 +159,13 @@ void bind_ckks_server(nb::module_& module) {
            "product"_a)
       .def("apply", calling_with<Server>(&ckks::apply), "a"_a, "map"_a)
       .def("check_bootstrap", calling_with<Server>(&ckks::check_bootstrap), "a"_a)
-      .def("encode_bootstrap", calling_with<Server>(&ckks::encode_bootstrap), "slots"_a)
+      .def(
+          "encode_bootstrap",
+          [](const Server& server, std::uint64_t slots, const std::optional<nb::callable>& report) {
+            return without_gil(
+                [&] { return ckks::encode_bootstrap(server, slots, reporting(report)); });
+          },
+          "slots"_a, "progress"_a.none())
       .def("bootstrap", calling_with<Server>(&ckks::bootstrap), "a"_a, "maps"_a, "iterations"_a)
       .def("sign", calling_with<Server>(&ckks::sign), "a"_a, "stages"_a)
       .def("absolute", calling_with<Server>(&ckks::absolute), "a"_a, "stages"_a)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._client import bgv as _lib
-from .._keyholder import KeyHolder, Report
+from .._keyholder import KeyHolder
 from .._literal import Part
+from .._progress import Report
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey

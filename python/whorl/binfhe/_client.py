@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from .._client import binfhe as _lib
 from .._integers import as_modulus
-from .._keyholder import KeyHolder, Report
+from .._keyholder import KeyHolder
 from .._literal import Part
+from .._progress import Report
 from ..errors import ShapeError
 from ._ciphertexts import Ciphertexts, EncryptedArray
 from ._keys import EvaluationKeys

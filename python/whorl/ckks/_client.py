@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from numpy.typing import ArrayLike
 
 from .._client import ckks as _lib
-from .._keyholder import KeyHolder, Report
+from .._keyholder import KeyHolder
 from .._literal import Part, as_integer, as_real
+from .._progress import Report
 from ._arrays import EncryptedArray
 from ._ciphertexts import Ciphertexts
 from ._keys import EvaluationKeys, PublicKey

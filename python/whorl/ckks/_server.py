@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from .._array import Shape
 from .._literal import Part, as_integer, as_real, as_word
 from .._numbers import as_complex, one_number
+from .._progress import Report, reports
 from .._ring_session import (
     MAX_POWER,
     RingSession,
@@ -500,15 +501,22 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             core = self._core.bootstrap(x._core, self._encoded(slots), times)
             return self._wrap(core, x.shape)
 
-    def prepare_bootstrap(self, slots: int) -> int:
+    def prepare_bootstrap(self, slots: int, progress: bool | Report | None = None) -> int:
         """Encodes what `bootstrap` needs for vectors of so many slots; its bytes on each device.
 
         `bootstrap` does this in its first call. It is kept until `drop_bootstrap`, or as long as
-        the server; a second call gives the same number at once. `ShapeError` unless `slots` is a
-        power of two up to N/2; `ParameterError` for parameters without bootstrapping. (OpenFHE:
-        EvalBootstrapSetup; Lattigo: bootstrapping.NewEvaluator.)
+        the server; a second call gives the same number at once. Ctrl-C stops it, and then nothing
+        is kept. (OpenFHE: EvalBootstrapSetup; Lattigo: bootstrapping.NewEvaluator.)
+
+        Args:
+            slots: a power of two up to N/2 (`ShapeError`).
+            progress: True for a bar on terminals and in notebooks, or a callable that is called
+                with the number of diagonals that are done and of all. Default: none.
+
+        `ParameterError` for parameters without bootstrapping. What `progress` raises stops the
+        work, and passes through.
         """
-        return self._encoded(as_slots(slots)).nbytes
+        return self._encoded(as_slots(slots), progress).nbytes
 
     @property
     def prepared_bootstraps(self) -> dict[int, int]:
@@ -534,10 +542,10 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
             gone = [self._bootstraps.pop(each) for each in which if each in self._bootstraps]
         return sum(maps.nbytes for maps in gone)
 
-    def _encoded(self, slots: int) -> _lib.EncodedBootstrap:
-        with self._encoding:
+    def _encoded(self, slots: int, progress: bool | Report | None = None) -> _lib.EncodedBootstrap:
+        with self._encoding, reports(progress, "maps of a bootstrap") as report:
             if slots not in self._bootstraps:
-                self._bootstraps[slots] = self._core.encode_bootstrap(slots)
+                self._bootstraps[slots] = self._core.encode_bootstrap(slots, report)
             return self._bootstraps[slots]
 
     # ---- operands

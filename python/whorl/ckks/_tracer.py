@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from .._progress import Report
 from .._ring_plan import NoDevice
 from .._server import ckks as _lib
 from ..errors import NoiseError
@@ -133,10 +134,10 @@ class _Recorder(NoDevice):
 
     # ---- bootstraps
 
-    def encode_bootstrap(self, slots: int) -> _lib.EncodedBootstrap:
+    def encode_bootstrap(self, slots: int, progress: Report | None = None) -> _lib.EncodedBootstrap:
         self._check_refreshes()
         if slots not in self._maps:
-            self._maps[slots] = self.server.encode_bootstrap(slots)
+            self._maps[slots] = self.server.encode_bootstrap(slots, progress)
         return self._maps[slots]
 
     def check_bootstrap(self, a: _lib.Array) -> None:

@@ -116,9 +116,9 @@ class Counting:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def encode_bootstrap(self, slots: int) -> Any:
+    def encode_bootstrap(self, slots: int, progress: Any) -> Any:
         self.encoded.append(slots)
-        return self._inner.encode_bootstrap(slots)
+        return self._inner.encode_bootstrap(slots, progress)
 
 
 def test_maps_are_encoded_once(kit: CkksKit, generator: np.random.Generator) -> None:
@@ -143,6 +143,25 @@ def test_maps_are_encoded_once(kit: CkksKit, generator: np.random.Generator) -> 
     assert size == server.prepare_bootstrap(64) == kit.server.prepare_bootstrap(64)
     assert 0 < server.prepare_bootstrap(4) < size
     assert counting.encoded == [4, 64]
+
+
+def test_encoding_reports_and_stops(kit: CkksKit) -> None:
+    server = Server(kit.keys, device="cpu", threads=1)
+    seen: list[tuple[int, int]] = []
+    server.prepare_bootstrap(64, progress=lambda *report: seen.append(report))
+    total = seen[0][1]
+    assert seen == [(done, total) for done in range(total + 1)] and total > 10
+
+    def stop(done: int, total: int) -> None:
+        if done == 3:
+            raise KeyboardInterrupt(f"{done} of {total}")
+
+    with pytest.raises(KeyboardInterrupt, match="3 of"):
+        server.prepare_bootstrap(4, progress=stop)
+    assert list(server.prepared_bootstraps) == [64]
+    assert server.prepare_bootstrap(4, progress=True) == kit.server.prepare_bootstrap(4)
+    with pytest.raises(TypeError, match="progress: a bool or a callable is needed, not 5"):
+        server.prepare_bootstrap(1, progress=5)  # type: ignore[arg-type]
 
 
 # ---- keys

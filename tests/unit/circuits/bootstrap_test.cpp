@@ -513,6 +513,23 @@ TEST(CkksBootstrap, FailuresAreAsFrequentAsTheBound) {
   EXPECT_GT(wrong, least - 5 * std::sqrt(least));
 }
 
+TEST(CkksBootstrap, EncodingReportsItsProgressAndStops) {
+  for (const std::uint32_t last : {0u, 1u}) {
+    const Parameters p = small_ring(1024, 2, 32, {.log2_ratio = 9, .coefficients_last = last});
+    const DryRun run(p);
+    std::size_t next = 0, all = 0;
+    static_cast<void>(encode_bootstrap(run.server(), 64, [&](std::size_t done, std::size_t total) {
+      EXPECT_EQ(done, next++);
+      all = total;
+      return true;
+    }));
+    EXPECT_EQ(next, all + 1) << last;
+    EXPECT_GT(all, 20u);
+    const auto stop = [](std::size_t done, std::size_t) { return done < 5; };
+    EXPECT_THROW(encode_bootstrap(run.server(), 64, stop), InterruptedError);
+  }
+}
+
 TEST(CkksBootstrap, RefusesWhatItCannotRefresh) {
   const Party party(small_ring(1024), 16);
   const auto encrypted = [&](std::size_t length, double bound) {
