@@ -8,13 +8,26 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from ..ckks import Client, EncryptedArray, LinearMap, Polynomial, Server, linear_map, parameters
+from .._progress import bar
+from .._ring_parameters import stands_alone
+from ..ckks import (
+    Client,
+    EncryptedArray,
+    LinearMap,
+    Parameters,
+    Polynomial,
+    Server,
+    linear_map,
+    parameter_sets,
+    parameters,
+)
 from ..errors import ParameterError
 from . import _bench_ring as ring_bench
 from . import _ckks as scheme
 from . import _records as shared
 from . import _ring_options as ring_options
-from ._completion import one_of
+from . import _sets as sets
+from ._completion import from_list, one_of
 
 ROW: np.ndarray[Any, np.dtype[np.float64]] = np.linspace(-1, 1, 1024)
 """The plaintext of mult_plain."""
@@ -34,6 +47,7 @@ OPERATIONS: dict[str, On] = {
     "rotate_many": lambda a, b: a.rotate_many(ring_bench.STEPS),
     "conjugate": lambda a, b: a.conjugate(),
     "polynomial": lambda a, b: a.evaluate(POLYNOMIAL),
+    "bootstrap": lambda a, b: a.bootstrap(),
 }
 """On operands that are on the device."""
 ON_SERVER = (*OPERATIONS, "rescale", "matrix")
@@ -48,10 +62,14 @@ def _matrix() -> LinearMap:
 
 
 def _work(
-    op: str, client: Client, server: Server, count: int, level: int, matrix: LinearMap
+    op: str, client: Client, server: Server, count: int, level: int, slots: int, matrix: LinearMap
 ) -> Callable[[], object]:
-    """What to time on a batch of `count`."""
-    slots = client.parameters.slots
+    """What to time on a batch of `count`; level -1: that of fresh ones, or where a bootstrap begins
+    at the latest. `slots`: of vectors that are refreshed."""
+    chosen = client.parameters
+    if level < 0:
+        level = chosen.least_bootstrap_level if op == "bootstrap" else chosen.depth
+    slots = slots if op == "bootstrap" else chosen.slots
     length = SIDE if op == "matrix" else min(slots, ROW.size) if op == "mult_plain" else slots
     values = np.random.default_rng().uniform(-1, 1, (count, length))
     if op == "encrypt":
@@ -74,12 +92,32 @@ def _work(
     return lambda: OPERATIONS[op](x, y)
 
 
+def _chosen(name: str | None, bootstrap: bool, needs: dict[str, Any]) -> Parameters:
+    """A named set, or parameters for what is needed."""
+    if name is None:
+        ring = needs.pop("ring")
+        return parameters(**needs, N=ring or None, bootstrap=bootstrap)
+    if bootstrap:
+        needs = {**needs, "slots": 0}  # they say what is refreshed
+    stands_alone(ckks, "--set", needs)
+    return sets.find_ckks(name, allow_insecure=True)  # its security is printed beside the times
+
+
 def ckks(
     op: Annotated[
         list[str] | None,
         typer.Option(
             help=f"{', '.join([*ON_SERVER, *ring_bench.AROUND])}; default: mult_relin, rotate.",
             autocompletion=one_of(*ON_SERVER, *ring_bench.AROUND),
+        ),
+    ] = None,
+    set_name: Annotated[
+        str | None,
+        typer.Option(
+            "--set",
+            help="A named set of parameters, or a file with the literal of one, in place of the "
+            "options that choose parameters.",
+            autocompletion=from_list(parameter_sets),
         ),
     ] = None,
     depth: ring_options.Depth = 12,
@@ -89,7 +127,13 @@ def ckks(
     ring: ring_options.Ring = 0,
     dnum: ring_options.Digits = 3,
     word_bits: scheme.WordBits = 32,
-    level: Annotated[int, typer.Option(min=-1, help="Of the operands; -1: as encrypted.")] = -1,
+    level: Annotated[
+        int,
+        typer.Option(
+            min=-1,
+            help="Of the operands; -1: as encrypted, for bootstrap the lowest that it takes.",
+        ),
+    ] = -1,
     device: shared.Device = None,
     batch: ring_bench.Batch = 1,
     runs: shared.Runs = 5,
@@ -101,10 +145,21 @@ def ckks(
 
     Operands lie on the device, and stay there, but for end_to_end, which uploads two ciphertexts,
     multiplies, relinearises, rescales and downloads. Parameters are chosen as
-    `whorl.ckks.parameters` does.
+    `whorl.ckks.parameters` does, with bootstrapping for bootstrap, or are those of --set.
     """
     names = ring_bench.chosen_ops(op, ON_SERVER)
-    chosen = parameters(depth, scale_bits, slots, value_bits, ring or None, dnum, word_bits)
+    refreshes = "bootstrap" in names
+    needs = {
+        "depth": depth,
+        "scale_bits": scale_bits,
+        "slots": slots,
+        "value_bits": value_bits,
+        "ring": ring,
+        "dnum": dnum,
+        "word_bits": word_bits,
+    }
+    chosen = _chosen(set_name, refreshes, needs)
+    refreshed = 1 << (slots - 1).bit_length() if slots else chosen.slots
     if level > chosen.depth:
         raise ParameterError(f"level: {level} is above the depth, {chosen.depth}")
     client, matrix = Client(chosen), _matrix()
@@ -112,16 +167,19 @@ def ckks(
     keys = client.evaluation_keys(
         rotations=sorted(rotations),
         conjugate="conjugate" in names,
+        bootstrap=[refreshed] if refreshes else (),
         threads=threads,
         progress=True,
     )
-    server = Server(keys, device, threads)
-    place = chosen.depth if level < 0 else level
+    with bar("preparing keys"):
+        server = Server(keys, device, threads)
+    if refreshes:
+        server.prepare_bootstrap(refreshed, progress=True)
     ring_bench.bench(
         "ckks",
         names,
         server,
         keys,
-        lambda name, count: _work(name, client, server, count, place, matrix),
+        lambda name, count: _work(name, client, server, count, level, refreshed, matrix),
         ring_bench.Plan(batch, runs, threads, as_json, record),
     )

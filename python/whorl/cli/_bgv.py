@@ -40,12 +40,10 @@ def _keygen(
     vector_sums: Annotated[
         bool, typer.Option("--vector-sums", help="Keys for sum, mean and dot.")
     ] = False,
-    matrices: Annotated[
-        str, typer.Option(help="Keys for x @ matrix: rows and columns of each, as 10x4,3x3.")
-    ] = "none",
+    matrices: shared.Matrices = "none",
 ) -> tuple[Any, dict[str, Any]]:
     shared.refuse_insecure("bgv", allow_insecure)
-    shapes = _shapes(matrices)
+    shapes = shared.shapes(matrices)
     chosen = scheme.part("parameters")(
         *(depth, plain_modulus, ring or None, dnum, prime_bits, sums),
         slots=not coefficients,
@@ -58,16 +56,6 @@ def _keygen(
         "swap_rows": swap_rows or needs["swap_rows"],
         "inner_sum": inner_sum,
     }
-
-
-def _shapes(text: str) -> list[tuple[int, int]]:
-    found = []
-    for part in [] if text == "none" else text.split(","):
-        rows, times, columns = part.strip().partition("x")
-        if not times or not rows.isdecimal() or not columns.isdecimal():
-            raise ValueError(f"--matrices: rows and columns are needed, as 10x4,3x3, not {text!r}")
-        found.append((int(rows), int(columns)))
-    return found
 
 
 def _encrypt(

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .._ring_parameters import stands_alone
+from ..ckks import Polynomial, minimax_sign
 from ..ckks._parameters import ARCSINES
 from . import _ring_options as shared
 from . import _sets as sets
+from . import _values
 from ._completion import one_of
 from ._scheme import Scheme
 
 ScaleBits = Annotated[int, typer.Option(help="log2 of the scale, 28 … 55.")]
-Slots = Annotated[int, typer.Option(help="Values of a ciphertext; 0: any number.")]
+Slots = Annotated[int, typer.Option(min=0, help="Values of a ciphertext; 0: any number.")]
 ValueBits = Annotated[
     int, typer.Option(help="log2 of the largest value at the last level, 2 … 20.")
 ]
 WordBits = Annotated[int, typer.Option(help="32, or 64 for scales of 46 bits and more.")]
+
+
+MOST_VALUES = 1 << 24
+"""Of a matrix that is given by its shape."""
 
 
 def _keygen(
@@ -41,6 +49,7 @@ def _keygen(
     sum_length: Annotated[
         int, typer.Option(help="Values that sum adds up, a power of two; 0: no keys for it.")
     ] = 0,
+    matrices: shared.Matrices = "none",
     bootstrap: Annotated[
         str,
         typer.Option(
@@ -81,16 +90,38 @@ def _keygen(
         shared.refuse_insecure("ckks", allow_insecure)
         del needs["ring"]
         chosen = scheme.part("parameters")(**needs, N=ring or None, bootstrap=bootstrap != "none")
+    maps = [scheme.part("linear_map")(each) for each in _transposed(matrices)]
     full = bootstrap == "full"
     return chosen, {
         "relinearise": relinearise,
-        "rotations": shared.integers(rotations),
+        "rotations": [
+            *shared.integers(rotations),
+            *(turn for each in maps for turn in each.rotations),
+        ],
         "conjugate": conjugate,
         "sums": sum_length,
         "bootstrap": [chosen.slots]
         if full
         else shared.integers(bootstrap, "--bootstrap", "8,1024"),
     }
+
+
+def _transposed(text: str) -> list[Any]:
+    """The matrices of the option `--matrices`: x @ m is the linear map of m's transpose."""
+    import numpy as np
+
+    parts = [] if text == "none" else text.split(",")
+    files = [part for part in parts if _values.is_named_so(Path(part))]
+    given = ",".join(part for part in parts if part not in files)
+    found = [np.transpose(_values.read_array(Path(each), False)) for each in files]
+    for rows, columns in shared.shapes(given or "none"):
+        if rows * columns > MOST_VALUES:
+            raise ValueError(
+                f"--matrices: {rows}x{columns} are more than {MOST_VALUES} values: give the file "
+                "of the matrix"
+            )
+        found.append(np.ones((columns, rows)))
+    return found
 
 
 def _encrypt(
@@ -136,6 +167,27 @@ def _decrypt(
     return client.release(ciphertexts, queries, bits)
 
 
+# ---- functions of expressions that are no methods of the server
+
+
+def _by_sign(name: str, operands: int) -> Callable[..., Any]:
+    """A method that takes stages of a sign, with the numbers that `minimax_sign` makes them of."""
+
+    def one(server: Any, x: Any, epsilon: float, error: float) -> Any:
+        return getattr(server, name)(x, minimax_sign(epsilon, error))
+
+    def two(server: Any, x: Any, y: Any, epsilon: float, error: float) -> Any:
+        return getattr(server, name)(x, y, minimax_sign(epsilon, error))
+
+    return one if operands == 1 else two
+
+
+def _polynomial(server: Any, x: Any, *coefficients: Any) -> Any:
+    """Of 1, x, x², …; they are numbers, or one file of them."""
+    listed = coefficients[0] if len(coefficients) == 1 else coefficients
+    return server.evaluate(x, Polynomial(listed, "monomial"))
+
+
 CKKS = Scheme(
     name="ckks",
     module="whorl.ckks",
@@ -143,9 +195,14 @@ CKKS = Scheme(
     ciphertexts="CKKS ciphertexts",
     secret="CKKS secret key",
     functions=(
-        *("rotate", "conjugate", "sum", "square"),
+        *("rotate", "conjugate", "sum", "replicate", "square"),
         *("rescale", "lower", "with_bound", "bootstrap"),
     ),
+    circuits={
+        **{name: _by_sign(name, 1) for name in ("sign", "absolute", "relu")},
+        **{name: _by_sign(name, 2) for name in ("greater", "maximum", "minimum")},
+        "polynomial": _polynomial,
+    },
     integers=False,
     keygen=_keygen,
     encrypt=_encrypt,

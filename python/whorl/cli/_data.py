@@ -269,12 +269,12 @@ def _expression(scheme: Scheme, what: list[str]) -> _Job:
         name, equals, path = word.partition("=")
         if not equals or not path or not name.isidentifier():
             raise ValueError(f"{word!r}: NAME=FILE is needed")
-        if name in scheme.functions:
+        if name in scheme.calls:
             raise ValueError(f"{word!r}: {name} is a function; take another name")
         if name in names:
             raise ValueError(f"{name} is given twice")
         names[name] = Path(path)
-    used = _expressions.names_of(text, scheme.functions)
+    used = _expressions.names_of(text, scheme.calls)
     for name in sorted(used ^ set(names)):
         raise ValueError(
             f"{name} is in '{text}', but no {name}=FILE is given"
@@ -291,9 +291,10 @@ def _expression(scheme: Scheme, what: list[str]) -> _Job:
         raise ValueError(f"'{text}': there is nothing encrypted in it")
 
     def work(server: Any, arrays: list[Any]) -> Any:
-        functions = {name: getattr(server, name) for name in scheme.functions}
         uploaded = {name: server.upload(each) for name, each in zip(encrypted, arrays, strict=True)}
-        result = _expressions.evaluate(text, {**values, **uploaded}, functions, scheme.integers)
+        result = _expressions.evaluate(
+            text, {**values, **uploaded}, scheme.bound(server), scheme.integers
+        )
         if isinstance(result, tuple):  # a mean: total and number of values
             result, count = result
             notes.add(f"the mean is the decrypted value divided by {count}")

@@ -13,6 +13,13 @@ Relinearise = Annotated[
     int, typer.Option(help="Parts that products may have; 2: no key for products.")
 ]
 Rotations = Annotated[str, typer.Option(help="Distances to rotate values by, to the left: 1,2,-1.")]
+Matrices = Annotated[
+    str,
+    typer.Option(
+        help="Keys for x @ matrix: rows and columns of each, as 10x4,3x3; with ckks a matrix that "
+        "has diagonals of zeros by its file, as 10x4,m.npy."
+    ),
+]
 Coefficients = Annotated[
     bool, typer.Option("--coefficients", help="A row is a polynomial, not slots.")
 ]
@@ -39,3 +46,14 @@ def integers(text: str, option: str = "--rotations", example: str = "1,2,-1") ->
         return [] if text == "none" else [int(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(f"{option}: integers are needed, as {example}, not {text!r}") from None
+
+
+def shapes(text: str) -> list[tuple[int, int]]:
+    """Rows and columns of each matrix of the option `--matrices`."""
+    found = []
+    for part in [] if text == "none" else text.split(","):
+        rows, times, columns = part.strip().partition("x")
+        if not times or not rows.isdecimal() or not columns.isdecimal():
+            raise ValueError(f"--matrices: rows and columns are needed, as 10x4,3x3, not {text!r}")
+        found.append((int(rows), int(columns)))
+    return found

@@ -9,7 +9,8 @@ import copy
 import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
@@ -45,6 +46,8 @@ class Scheme:
     """Type of its files of secret keys. Without it there is no keygen, encrypt and decrypt."""
     functions: Sequence[str] = ()
     """Methods of `Server` that expressions may call."""
+    circuits: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """(server, …): what else they may call, each by its name."""
     integers: bool = True
     """Whether values are integers, and no real or complex numbers."""
     keygen: Callable[..., tuple[Any, Mapping[str, Any]]] | None = None
@@ -61,6 +64,18 @@ class Scheme:
     def part(self, name: str) -> Any:
         """A class of the scheme's module, imported when it is needed."""
         return getattr(importlib.import_module(self.module), name)
+
+    @property
+    def calls(self) -> list[str]:
+        """Names of all that expressions may call."""
+        return [*self.functions, *self.circuits]
+
+    def bound(self, server: Any) -> dict[str, Callable[..., Any]]:
+        """The same, to be called with what stands in the expression."""
+        return {
+            **{name: getattr(server, name) for name in self.functions},
+            **{name: partial(circuit, server) for name, circuit in self.circuits.items()},
+        }
 
     def options(self, *parts: str) -> dict[str, inspect.Parameter]:
         """The keyword-only arguments of the functions `parts`."""

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
 from cli_support import Here, write_phrase
+from support import ROOT
 
 PHRASE = ("--passphrase-file", "phrase")
 X, Y = [0.5, -0.25], [0.5 + 0.25j, -0.125j]
@@ -54,6 +59,93 @@ def test_expressions(shell: Here, text: str, expected: object) -> None:
     shell("eval", text, *files, "-o", "r.whorl", "--force", "--device", "cpu")
     got = decrypted(shell, "r.whorl")
     assert got.shape == np.shape(expected) and np.abs(got - np.asarray(expected)).max() < 1e-5
+
+
+def test_the_session_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decrypted numbers are those behind the command, but for errors."""
+    monkeypatch.setenv("WHORL_PASSPHRASE", "correct horse")
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    [session] = [
+        each
+        for each in re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+        if "polynomial(" in each
+    ]
+    run, compared = Here(tmp_path), 0
+    for line in session.splitlines():
+        command, _, comment = line.partition("#")
+        name, *arguments = shlex.split(command)
+        if name != "whorl":
+            subprocess.run(command, shell=True, cwd=tmp_path, check=True)
+            continue
+        printed = run(*arguments)
+        if arguments[0] == "decrypt":
+            wanted = [float(each) for each in re.split("[,:]", comment)[0].split()]
+            got = np.array(printed.split(), dtype=float)
+            assert got.shape == (len(wanted),) and np.abs(got - wanted).max() < 0.005, line
+            compared += 1
+    assert compared == 4
+
+
+@pytest.fixture(scope="module")
+def deep(tmp_path_factory: pytest.TempPathFactory) -> Here:
+    """Keys for functions of eight levels, and for a matrix that has few diagonals."""
+    folder = tmp_path_factory.mktemp("deep")
+    write_phrase(folder)
+    run = Here(folder)
+    np.save(folder / "band.npy", BAND)
+    np.save(folder / "c.npy", [1.0, 0.0, -2.0])
+    keygen = ("keygen", "--scheme", "ckks", "--depth", "9", "--matrices", "band.npy")
+    run(*keygen, "--sum-length", "4", *PHRASE)
+    for name, values in (("x", FOUR), ("y", -np.flip(FOUR))):
+        np.save(folder / f"{name}.npy", values)
+        run("encrypt", f"{name}.npy", "-o", f"{name}.whorl", *PHRASE)
+    return run
+
+
+FOUR = np.array([0.5, -0.25, 0.75, -1.0])
+BAND = np.diag([1.0, 2.0, 3.0, 4.0]) + np.diag([0.5, 0.5], 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x @ band", FOUR @ BAND),
+        ("replicate(x, 2)", [0.75]),
+        ("replicate(x, 2, 2)", [0.75, -1.0]),
+        ("polynomial(x, 1, 0.5)", 1 + 0.5 * FOUR),
+        ("polynomial(x, c) + 1", 2 - 2 * FOUR**2),
+        ("sign(x, 0.2, 0.01)", np.sign(FOUR)),
+        ("absolute(x, 0.2, 0.01)", np.abs(FOUR)),
+        ("relu(x, 0.2, 0.01)", np.maximum(FOUR, 0)),
+        ("greater(x, y, 0.1, 0.01)", [0, 1, 1, 0]),
+        ("maximum(x, y, 0.1, 0.01)", [1.0, -0.25, 0.75, -0.5]),
+        ("minimum(x, y, 0.1, 0.01)", [0.5, -0.75, 0.25, -1.0]),
+    ],
+)
+def test_functions(deep: Here, text: str, expected: object) -> None:
+    given = {"x": "x.whorl", "y": "y.whorl", "band": "band.npy", "c": "c.npy"}
+    used = [f"{name}={file}" for name, file in given.items() if re.search(rf"\b{name}\b", text)]
+    deep("eval", text, *used, "-o", "r.whorl", "--force", "--device", "cpu")
+    got = decrypted(deep, "r.whorl")
+    assert got.shape == np.shape(expected) and np.abs(got - np.asarray(expected)).max() < 0.02
+
+
+def test_functions_that_are_refused(deep: Here) -> None:
+    for text, part, code in (
+        ("relu(x)", "relu takes 3 inputs, not 1", 2),
+        ("greater(x, x, 0.1)", "greater takes 4 inputs, not 3", 2),
+        ("relu(x, 0, 0.1)", "epsilon = 0", 1),
+        ("relu(x, 0.0001, 0.0001)", "levels", 1),
+        ("relu(x, 1j, 0.1)", "epsilon: 1j is not a number", 1),
+        ("polynomial(x)", "coefficients", 1),
+        ("logarithm(x)", "logarithm is no function here", 2),
+        ("replicate(x, 7)", "below the length", 1),
+    ):
+        said = deep("eval", text, "x=x.whorl", "-o", "q.whorl", "--device", "cpu", code=code)
+        assert part in said, said
+    keygen = ("keygen", "--scheme", "ckks", "--secret", "s", "--keys", "k", *PHRASE)
+    assert "rows and columns" in deep(*keygen, "--matrices", "3", code=2)
+    assert "16777216 values" in deep(*keygen, "--matrices", "8192x4096", code=2)
 
 
 def test_values_that_are_not_encrypted(shell: Here) -> None:

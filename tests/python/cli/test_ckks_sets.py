@@ -75,6 +75,33 @@ def test_expressions_bootstrap(shell: Here) -> None:
     assert "iterations" in said
 
 
+def test_bench_bootstraps(shell: Here) -> None:
+    """In the same small ring; its records have the parameters' own security."""
+    literal = {**ckks.parameters(2, bootstrap=True).literal(), "N": 2048, "name": "ring"}
+    (shell.folder / "ring.json").write_text(json.dumps(literal))
+    bench = ("bench", "ckks", "--set", "ring.json", "--op", "bootstrap", "--device", "cpu")
+    lines = shell(*bench, "--op", "add", "--slots", "3", "--runs", "1", "--batch", "2", "--json")
+    records = [json.loads(line) for line in lines.splitlines()]
+    assert [(r["op"], r["batch"], r["unit"]) for r in records] == [
+        *(("bootstrap", 1, "s"), ("bootstrap", 2, "1/s")),
+        *(("add", 1, "s"), ("add", 2, "1/s")),
+    ]
+    assert all(r["params"] == "ring" and r["security_bits"] < 128 for r in records)
+    one, _, add, _ = records
+    assert one["median"] > 10 * add["median"]
+    shown = shell("bench", "ckks", "--set", "tensorfhe/A", "--op", "add", "--runs", "1")
+    assert "at least 125 bits of security" in shown
+    for options, part in (
+        (("--depth", "3"), "depth = 3 is given beside --set"),
+        (("--level", "2"), "level 2 is below level 3"),
+    ):
+        assert part in shell(*bench, "--slots", "4", *options, code=1)
+    bench = ("bench", "ckks", "--set", "tensorfhe/A", "--device", "cpu")
+    assert "slots = 4 is given beside --set" in shell(*bench, "--slots", "4", code=1)
+    assert "have no bootstrapping" in shell(*bench, "--op", "bootstrap", code=1)
+    assert "no parameter set" in shell("bench", "ckks", "--set", "W1", code=1)
+
+
 def test_keygen_chooses_parameters_that_bootstrap(shell: Here) -> None:
     """Its size is what the library says; the keys are of one slot, the fewest."""
     shell(
