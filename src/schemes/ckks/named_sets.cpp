@@ -181,11 +181,14 @@ ParameterLiteral tensorfhe_packed_bootstrap() {
   return p;
 }
 
-/// Of N = 2^15: one prime of 28 bits a level for users, and two of 25 bits for the sine.
-ParameterLiteral half_ring() {
+/// Of N = 2^15: a modulus of 50 bits at level 0, one prime of `scale_bits` a level for users and
+/// for the two maps to coefficients, two of `sine_bits` for the sine, and two of 25 bits for each
+/// of the two maps to slots.
+ParameterLiteral half_ring(unsigned levels, double scale_bits, double sine_bits, double log2_ratio,
+                           unsigned digit_limbs, unsigned special, double special_bits) {
   ParameterLiteral p;
   p.N = 32768;
-  p.special = math::ntt_primes_below(28.3, p.N, 5);
+  p.special = math::ntt_primes_below(special_bits, p.N, special);
   const auto add = [&](double bits, unsigned count, unsigned a_level) {
     std::vector<std::uint64_t> taken = p.special;
     taken.insert(taken.end(), p.chain.begin(), p.chain.end());
@@ -199,13 +202,13 @@ ParameterLiteral half_ring() {
   p.bootstrap.emplace();
   p.bootstrap->to_coefficients = 2;
   p.bootstrap->to_slots = 2;
-  p.bootstrap->log2_ratio = 10;
+  p.bootstrap->log2_ratio = log2_ratio;
   add(25, 2, 2);
-  add(28, 4 + p.bootstrap->to_coefficients, 1);
-  add(25, 2 * p.bootstrap->sine(), 2);
+  add(scale_bits, levels + p.bootstrap->to_coefficients, 1);
+  add(sine_bits, 2 * p.bootstrap->sine(), 2);
   add(25, 2 * p.bootstrap->to_slots, 2);
-  p.digit_limbs = 5;
-  p.log2_scale = 28;
+  p.digit_limbs = digit_limbs;
+  p.log2_scale = scale_bits;
   return p;
 }
 
@@ -251,7 +254,7 @@ const std::vector<NamedSet>& named_sets() {
              .literal();
        }},
       // Of N = 2^15, and of N = 2^17.
-      {"W128_L4_B11", half_ring},
+      {"W128_L4_B11", [] { return half_ring(4, 28, 25, 10, 5, 5, 28.3); }},
       {"W128_L36_B19",
        [] {
          return Parameters::choose({.depth = 36, .N = 131072, .dnum = 4, .bootstrap = true})
@@ -275,11 +278,31 @@ const std::vector<NamedSet>& named_sets() {
       {"lattigo/N16QP1546H192H32",
        [] { return Parameters::choose({.depth = 9, .dnum = 5, .bootstrap = true}).literal(); }},
       {"lattigo/N16QP1547H192H32", [] { return wide(65536, 5, 3, 45, 60, 58, 4); }},
+      {"lattigo/N16QP1553H192H32",
+       [] {
+         return Parameters::choose({.depth = 14, .scale_bits = 30, .dnum = 5, .bootstrap = true})
+             .literal();
+       }},
+      {"lattigo/N15QP768H192H32", [] { return half_ring(3, 25, 25.5, 9, 3, 3, 26); }},
       {"lattigo/N16QP1767H32768H32",
        [] { return Parameters::choose({.depth = 13, .dnum = 5, .bootstrap = true}).literal(); }},
       {"lattigo/N16QP1788H32768H32", [] { return wide(65536, 9, 3, 45, 60, 58, 5); }},
-      // OpenFHE, examples/simple-ckks-bootstrapping.cpp.
+      {"lattigo/N16QP1793H32768H32",
+       [] {
+         return Parameters::choose({.depth = 25, .scale_bits = 30, .dnum = 5, .bootstrap = true})
+             .literal();
+       }},
+      {"lattigo/N15QP880H16384H32", [] { return half_ring(4, 31, 26, 10, 3, 4, 27); }},
+      // OpenFHE, examples/simple-real-numbers.cpp and examples/simple-ckks-bootstrapping.cpp; and
+      // the latter in the ring that it takes with HEStd_128_classic.
+      {"openfhe/simple-real-numbers",
+       [] {
+         return Parameters::choose(
+                    {.depth = 1, .scale_bits = 50, .N = 16384, .dnum = 2, .word_bits = 64})
+             .literal();
+       }},
       {"openfhe/simple-ckks-bootstrapping", [] { return wide(4096, 10, 4, 50, 59, 59, 9); }},
+      {"openfhe/simple-ckks-bootstrapping-128", [] { return wide(131072, 10, 4, 50, 59, 59, 9); }},
       // TensorFHE (Fan and others, HPCA 2023), Tables V, VII and VIII.
       {"tensorfhe/default", [] { return prime_a_level(65536, 44, 1, 1306, 30); }},
       {"tensorfhe/resnet20", [] { return prime_a_level(65536, 29, 1, 840, 30); }},

@@ -22,8 +22,14 @@ DIGESTS = {
     "cheddar/30": "77c0bec8bff50fd0f98d65659fa3dbdc",
     "lattigo/N16QP1546H192H32": "3ab6a489fc74b2599eadb90fb7c2f9c9",
     "lattigo/N16QP1547H192H32": "53ebb20bf9ffe0139f50473308ba9f22",
+    "lattigo/N16QP1553H192H32": "07c01960d26fdb836d477eefc1b1be9e",
+    "lattigo/N15QP768H192H32": "9ba8178590dc53ca85a68bdc2f6e87f5",
     "lattigo/N16QP1767H32768H32": "6129a042007deae7725165c922c6328c",
     "lattigo/N16QP1788H32768H32": "eaea502bdce4edfe2f79cdc67083d8e0",
+    "lattigo/N16QP1793H32768H32": "99a55a7a5871faf8f0f5510162f775ca",
+    "lattigo/N15QP880H16384H32": "4b3ca11149dba4fb6c91749483398269",
+    "openfhe/simple-real-numbers": "abffb47d5a528d152b4f8a52864d65f2",
+    "openfhe/simple-ckks-bootstrapping-128": "eaad94f61f9e4e8443ca896836674e03",
     "openfhe/simple-ckks-bootstrapping": "178210cdf22cd598a16f80ddf9a1d41b",
     "tensorfhe/default": "eae8bfa24f6977aabf4492658e603e0b",
     "tensorfhe/resnet20": "8ffbb57b229e803305703c66030202d8",
@@ -84,22 +90,32 @@ def test_cheddars_levels(name: str, levels: int, scale: int) -> None:
     assert p.sparse_security_bits >= 128
     if name == "cheddar/40":
         assert p.security_bits >= 128
-    else:
+    else:  # an estimate at a modulus as large as theirs
+        assert 126 <= p.security_bits < 127
         with pytest.raises(whorl.ParameterError, match="allow_insecure"):
             ckks.parameters(name)
 
 
 def test_sets_of_other_libraries() -> None:
     expected = {
-        "lattigo/N16QP1546H192H32": (9, 32),
-        "lattigo/N16QP1547H192H32": (5, 64),
-        "lattigo/N16QP1767H32768H32": (13, 32),
-        "lattigo/N16QP1788H32768H32": (9, 64),
+        "lattigo/N16QP1546H192H32": (9, 40, 32, 65536),
+        "lattigo/N16QP1547H192H32": (5, 45, 64, 65536),
+        "lattigo/N16QP1553H192H32": (14, 30, 32, 65536),
+        "lattigo/N15QP768H192H32": (3, 25, 32, 32768),
+        "lattigo/N16QP1767H32768H32": (13, 40, 32, 65536),
+        "lattigo/N16QP1788H32768H32": (9, 45, 64, 65536),
+        "lattigo/N16QP1793H32768H32": (25, 30, 32, 65536),
+        "lattigo/N15QP880H16384H32": (4, 31, 32, 32768),
+        "openfhe/simple-ckks-bootstrapping-128": (10, 50, 64, 131072),
     }
-    for name, (levels, words) in expected.items():
+    for name, wanted in expected.items():
         p = ckks.parameters(name)
-        assert (p.depth - p.least_bootstrap_level, p.word_bits, p.N) == (levels, words, 65536)
+        levels = p.depth - p.least_bootstrap_level
+        assert (levels, np.log2(p.scale(0)), p.word_bits, p.N) == wanted
         assert p.security_bits >= 128 and p.sparse_security_bits >= 128
+    plain = ckks.parameters("openfhe/simple-real-numbers")
+    assert (plain.depth, np.log2(plain.scale(0)), plain.N) == (1, 50, 16384)
+    assert plain.bootstrap is None and plain.security_bits >= 128
     example = ckks.parameters("openfhe/simple-ckks-bootstrapping", allow_insecure=True)
     assert example.depth - example.least_bootstrap_level == 10 and example.N == 4096
     assert example.bootstrap is not None
@@ -116,9 +132,14 @@ BITS = {
     "cheddar/30": 16.9,
     "lattigo/N16QP1546H192H32": 24.2,
     "lattigo/N16QP1547H192H32": 25.2,
+    "lattigo/N16QP1553H192H32": 16.6,
+    "lattigo/N15QP768H192H32": 11.9,
     "lattigo/N16QP1767H32768H32": 24.3,
     "lattigo/N16QP1788H32768H32": 25.1,
+    "lattigo/N16QP1793H32768H32": 17.0,
+    "lattigo/N15QP880H16384H32": 17.0,
     "openfhe/simple-ckks-bootstrapping": 17.7,
+    "openfhe/simple-ckks-bootstrapping-128": 17.8,
     "tensorfhe/bootstrap": 16.9,
     "tensorfhe/packed-bootstrap": 14.0,
     "W128_L13_B17": 18.7,
