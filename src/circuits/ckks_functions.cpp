@@ -1,7 +1,9 @@
 // Functions of CKKS ciphertexts that are made of polynomials.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <string>
+#include <vector>
 
 #include "math/text.h"
 #include "whorl/circuits/functions.h"
@@ -48,7 +50,111 @@ Polynomial positive(const char* what, double (*f)(double), double low, double hi
   return approximate_within(f, low, high, error);
 }
 
+void check_without_zero(double low, double high) {
+  if (!(low > 0 || high < 0))
+    throw ParameterError("inverse: the interval " + math::text_of(low) + " … " +
+                         math::text_of(high) +
+                         " holds 0: it must be above 0, or below it as a whole");
+}
+
+/// Products of ciphertexts that a polynomial of 2^log2_size coefficients takes, about: baby steps,
+/// giant steps and what joins them.
+double products_of(unsigned log2_size) { return 3 * std::exp2(log2_size / 2.0); }
+
+/// log of the residual's maximum of degree 2^log2_degree: 1/T_d(t) with t = (high + low)/(high -
+/// low) > 1, where T_d(t) = cosh(d·acosh t).
+double log_residual(unsigned log2_degree, double wide) {
+  const double angle = std::exp2(log2_degree) * std::acosh(wide);
+  return -(angle + std::log1p(std::exp(-2 * angle)) - std::numbers::ln2);
+}
+
 }  // namespace
+
+unsigned InverseStages::depth() const { return start.depth() + (steps == 0 ? 0 : steps + 1); }
+
+double InverseStages::operator()(double x) const {
+  double y = start(x), e = 1 - x * y;
+  for (unsigned i = 0; i < steps; ++i, e *= e) y += y * e;
+  return y;
+}
+
+InverseStages inverse_stages(double low, double high, double error) {
+  check_without_zero(low, high);
+  if (!(low < high && std::isfinite(high - low)))
+    throw ParameterError("inverse: the interval " + math::text_of(low) + " … " +
+                         math::text_of(high) + " is empty");
+  if (!(error > 0))
+    throw ParameterError("inverse: error = " + math::text_of(error) + " is not positive");
+  const double least = std::min(std::abs(low), std::abs(high)),
+               most = std::max(std::abs(low), std::abs(high)),
+               wide = (most + least) / (most - least);
+  // |1/x - y| = |e|/|x|; half of the error is left for the roundings of doubles.
+  const double wanted = std::min(std::log(error * least / 2), std::log(0.5));
+  constexpr unsigned most_log2_degree = 12, most_steps = 32;
+  struct Choice {
+    unsigned log2_degree, steps;
+  };
+  const auto levels = [](const Choice& c) {
+    return c.log2_degree + (c.steps == 0 ? 0 : c.steps + 1);
+  };
+  const auto products = [](const Choice& c) {
+    return products_of(c.log2_degree) + (c.steps == 0 ? 0 : 2 * c.steps);
+  };
+  std::vector<Choice> all;
+  for (unsigned d = 1; d <= most_log2_degree; ++d)
+    for (unsigned steps = 0; steps <= most_steps; ++steps)
+      if (std::exp2(steps) * log_residual(d, wide) <= wanted) {
+        all.push_back({d, steps});
+        break;
+      }
+  if (all.empty())
+    throw ParameterError("inverse: the interval " + math::text_of(low) + " … " +
+                         math::text_of(high) + " takes more than " + std::to_string(most_steps) +
+                         " steps for an error of " + math::text_of(error));
+  const unsigned fewest = levels(*std::ranges::min_element(all, {}, levels));
+  std::erase_if(all, [&](const Choice& c) { return levels(c) > fewest + 1; });
+  const Choice best = *std::ranges::min_element(all, {}, products);
+
+  const double degree = std::exp2(best.log2_degree), top = degree * std::acosh(wide);
+  // R(x) = T_d(s)/T_d(t), with s from 1 at the small end of the interval to -1.
+  const auto start = [&](double x) {
+    const double s = std::clamp((most + least - 2 * std::abs(x)) / (most - least), -1.0, 1.0);
+    return (1 - std::cos(degree * std::acos(s)) / std::cosh(top)) / x;
+  };
+  InverseStages out;
+  out.start = approximate(start, low, high, static_cast<unsigned>(degree) - 1);
+  out.steps = best.steps;
+  constexpr unsigned points = 4096;
+  for (unsigned i = 0; i < points; ++i) {
+    const double x = low * std::pow(high / low, static_cast<double>(i) / (points - 1));
+    out.error = std::max(out.error, std::abs(out(x) - 1 / x));
+    out.residual = std::max(out.residual, std::abs(1 - x * out.start(x)));
+  }
+  if (out.error > error)
+    throw ParameterError("inverse: between " + math::text_of(low) + " and " + math::text_of(high) +
+                         " doubles leave an error of " + math::text_of(out.error) + ", above " +
+                         math::text_of(error));
+  return out;
+}
+
+Array inverse(const Server& server, const Array& x, const InverseStages& stages) {
+  if (stages.depth() > x.info().level)
+    throw NoiseError("the stages of an inverse take " + std::to_string(stages.depth()) +
+                     " levels, and the ciphertext has " + std::to_string(x.info().level));
+  const double least = std::min(std::abs(stages.start.low), std::abs(stages.start.high));
+  const double bound = (1 + stages.residual) / least;
+  Array y = server.with_bound(evaluate(server, x, stages.start), bound);
+  if (stages.steps == 0) return y;
+  // The steps take off what y lacks, its error too: e is what this y really differs by.
+  y = server.with_error(y, 0x1p-199);
+  double residual = stages.residual;
+  Array e = server.with_bound(server.add_scalar(server.negate(server.multiply(x, y)), 1), residual);
+  for (unsigned i = 0; i < stages.steps; ++i) {
+    y = server.with_bound(server.add(y, server.multiply(y, e)), bound);
+    if (i + 1 < stages.steps) e = server.with_bound(server.square(e), residual *= residual);
+  }
+  return y;
+}
 
 Array sign(const Server& server, const Array& x, const SignStages& stages) {
   check_stages(stages);
@@ -99,8 +205,8 @@ Array minimum(const Server& server, const Array& a, const Array& b, const SignSt
 }
 
 Polynomial inverse_of(double low, double high, double error) {
-  return positive(
-      "inverse", [](double x) { return 1 / x; }, low, high, error);
+  check_without_zero(low, high);
+  return approximate_within([](double x) { return 1 / x; }, low, high, error);
 }
 Polynomial sqrt_of(double low, double high, double error) {
   return positive(

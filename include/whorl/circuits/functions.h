@@ -43,10 +43,37 @@ Array greater(const Server& server, const Array& a, const Array& b, const SignSt
 Array maximum(const Server& server, const Array& a, const Array& b, const SignStages& stages);
 Array minimum(const Server& server, const Array& a, const Array& b, const SignStages& stages);
 
+/// Which polynomial and how many steps of an iteration give 1/x on an interval. The polynomial y
+/// has the least maximum of |1 - x·y| that its degree allows; each step replaces y by y·(1 + e)
+/// with e = 1 - x·y, and so squares e (Goldschmidt, 1964; Chebyshev's residual polynomial). On wide
+/// intervals this takes far fewer products than a polynomial alone, and reaches farther, at levels
+/// that grow with log(high/low). (Lattigo: inverse.Evaluator.)
+struct InverseStages {
+  Polynomial start;     ///< on the interval
+  unsigned steps = 0;   ///< 0: the polynomial alone
+  double error = 0;     ///< the largest difference from 1/x on the interval
+  double residual = 0;  ///< the largest |1 - x·start(x)| there
+
+  /// Levels that they take.
+  unsigned depth() const;
+  /// Their value in clear.
+  double operator()(double x) const;
+};
+
+/// The stages of fewest products, with at most one level more than the least that serves, for
+/// values of one sign from `low` to `high` to within `error`. ParameterError for an interval that
+/// holds 0 or is empty, for an error that is not positive, and where 32 steps are not enough.
+InverseStages inverse_stages(double low, double high, double error);
+
+/// 1/x of each value, which must be real and in the interval of the stages; values elsewhere give
+/// anything. NoiseError if x has fewer levels than the stages take; errors as of evaluate.
+Array inverse(const Server& server, const Array& x, const InverseStages& stages);
+
 // Polynomials within `error` of a function between low and high, of least degree 2^k - 1, for
 // evaluate(). ParameterError as of approximate_within, and for an interval that the function is not
 // defined on. (OpenFHE: EvalDivide, EvalLogistic, EvalSin, EvalChebyshevFunction.)
-Polynomial inverse_of(double low, double high, double error);       ///< 1/x, 0 < low
+/// 1/x, with 0 < low or high < 0.
+Polynomial inverse_of(double low, double high, double error);
 Polynomial sqrt_of(double low, double high, double error);          ///< 0 < low
 Polynomial inverse_sqrt_of(double low, double high, double error);  ///< 0 < low
 Polynomial logistic_of(double low, double high, double error);      ///< 1/(1 + exp(-x))

@@ -170,6 +170,13 @@ void bind_ckks_server(nb::module_& module) {
       .def("sign", calling_with<Server>(&ckks::sign), "a"_a, "stages"_a)
       .def("absolute", calling_with<Server>(&ckks::absolute), "a"_a, "stages"_a)
       .def("relu", calling_with<Server>(&ckks::relu), "a"_a, "stages"_a)
+      .def(
+          "inverse",
+          [](const Server& server, const Array& a, double low, double high, double error) {
+            return without_gil(
+                [&] { return ckks::inverse(server, a, ckks::inverse_stages(low, high, error)); });
+          },
+          "a"_a, "low"_a, "high"_a, "error"_a)
       .def("greater", calling_with<Server>(&ckks::greater), "a"_a, "b"_a, "stages"_a)
       .def("maximum", calling_with<Server>(&ckks::maximum), "a"_a, "b"_a, "stages"_a)
       .def("minimum", calling_with<Server>(&ckks::minimum), "a"_a, "b"_a, "stages"_a);

@@ -150,6 +150,10 @@ class EncryptedArray(Accounted, RingArray["Server", Ciphertexts]):
         """`Server.relu`."""
         return self._server.relu(self, stages)
 
+    def inverse(self, low: float, high: float, error: float) -> EncryptedArray:
+        """`Server.inverse`."""
+        return self._server.inverse(self, low, high, error)
+
     def greater(self, other: EncryptedArray | Ciphertexts, stages: SignStages) -> EncryptedArray:
         """`Server.greater`."""
         return self._server.greater(self, other, stages)

@@ -102,11 +102,13 @@ def minimax_sign(epsilon: float, error: float) -> SignStages:
 
 
 def inverse_of(low: float, high: float, error: float) -> Polynomial:
-    """A polynomial within `error` of 1/x between `low` and `high`, with 0 < low, for `evaluate`.
+    """A polynomial within `error` of 1/x between `low` and `high`, for `evaluate`; both ends are
+    above 0, or both below it.
 
-    It has the least degree 2^k - 1 that serves. `ParameterError` for an interval that does not
-    begin above 0, for one that is empty, for an error that is not positive, and for one that no
-    degree up to 4,095 reaches. (OpenFHE: EvalDivide; Lattigo: inverse.Evaluator.)
+    It has the least degree 2^k - 1 that serves. `ParameterError` for an interval that holds 0, for
+    one that is empty, for an error that is not positive, and for one that no degree up to 4,095
+    reaches: there, and on wide intervals, take `Server.inverse`. (OpenFHE: EvalDivide; Lattigo:
+    inverse.Evaluator.)
 
     >>> p = inverse_of(0.5, 2, 2**-10)
     >>> p.degree, abs(p(1.25) - 0.8) < 2**-10
@@ -116,7 +118,7 @@ def inverse_of(low: float, high: float, error: float) -> Polynomial:
 
 
 def sqrt_of(low: float, high: float, error: float) -> Polynomial:
-    """The same of the square root of x, with 0 < low."""
+    """The same of the square root of x, with 0 < low (`ParameterError`)."""
     return _within(_lib.sqrt_of, low, high, error)
 
 

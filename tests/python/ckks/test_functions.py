@@ -93,6 +93,39 @@ def test_smooth_functions(deep: CkksKit, make: Any, f: Any, low: float) -> None:
     assert off(deep, result, f(x)) <= 1e-4 * 1.01
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "error"),
+    [(0.5, 3.0, 1e-4), (-3.0, -0.5, 1e-4), (2**-7, 1.0, 1e-2), (-1.0, -(2**-7), 1e-2)],
+)
+def test_inverses(deep: CkksKit, low: float, high: float, error: float) -> None:
+    x = np.concatenate([np.geomspace(low, high, 400), [low, high]])
+    a = deep.server.upload(deep.client.encrypt(x, bound=max(-low, high)))
+    y = a.inverse(low, high, error)
+    assert 0 <= y.level < a.level and y.bound < 2.5 / min(abs(low), abs(high))
+    assert off(deep, y, np.reciprocal(x)) <= error * 1.01
+    planned = ckks.plan(lambda v: v.inverse(low, high, error), ckks.Values(402, bound=high - low))
+    assert planned.depth == a.level - y.level
+
+
+def test_inverses_that_are_refused(deep: CkksKit) -> None:
+    x = deep.server.upload(deep.client.encrypt([0.5, 0.25]))
+    for error, match, work in (
+        (whorl.ParameterError, "holds 0", lambda: x.inverse(-1, 1, 0.1)),
+        (whorl.ParameterError, "no interval", lambda: x.inverse(1, 0.5, 0.1)),
+        (whorl.ParameterError, "error: 0.0 is not positive", lambda: x.inverse(0.5, 1, 0)),
+        (
+            whorl.NoiseError,
+            "levels, and the ciphertext has 2",
+            lambda: x.lower(2).inverse(0.1, 1, 0.1),
+        ),
+    ):
+        with pytest.raises(error, match=match):
+            work()
+    p = ckks.inverse_of(-3, -0.5, 1e-4)
+    grid = np.linspace(-3, -0.5, 500)
+    assert np.abs(p(grid) - 1 / grid).max() <= 1e-4 * 1.01
+
+
 def test_what_is_refused(deep: CkksKit) -> None:
     client, server = deep.client, deep.server
     x, wide = (server.upload(client.encrypt([0.5, 0.25], bound=bound)) for bound in (1, 2))

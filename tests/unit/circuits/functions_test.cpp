@@ -136,8 +136,55 @@ TEST(CkksFunctions, SmoothFunctions) {
   expect(tanh_of(-4, 4, 1e-5), [](double v) { return std::tanh(v); });
   expect(exp_of(-4, 4, 1e-5), [](double v) { return std::exp(v); });
   expect(sine_of(-4, 4, 1e-5), [](double v) { return std::sin(v); });
+  x.clear();
+  for (int i = 0; i < 64; ++i) x.push_back(-0.5 - 3.5 * i / 63);
+  expect(inverse_of(-4, -0.5, 1e-5), [](double v) { return 1 / v; });
   EXPECT_THROW(static_cast<void>(inverse_of(0, 1, 1e-3)), ParameterError);
+  EXPECT_THROW(static_cast<void>(inverse_of(-1, 1, 1e-3)), ParameterError);
   EXPECT_THROW(static_cast<void>(sqrt_of(-1, 1, 1e-3)), ParameterError);
+}
+
+TEST(CkksFunctions, InversesOfIntervalsOfAnyWidth) {
+  struct Case {
+    double low, high, error;
+    unsigned most_depth;
+    bool steps;
+  };
+  // Depths: log2(high/low)/2 + log2(log2(1/(low·error))), and at most 2.
+  for (const auto& [low, high, error, most_depth, steps] : {Case{1, 1.5, 1e-3, 4, false},
+                                                            {0.125, 1, 1e-5, 8, true},
+                                                            {-4, -0.25, 1e-4, 8, true},
+                                                            {0x1p-8, 1, 1e-2, 10, true},
+                                                            {-1, -0x1p-8, 1e-2, 10, true}}) {
+    SCOPED_TRACE(testing::Message() << low << " … " << high);
+    const InverseStages stages = inverse_stages(low, high, error);
+    EXPECT_LE(stages.error, error);
+    EXPECT_LT(stages.residual, 1);
+    EXPECT_LE(stages.depth(), most_depth);
+    EXPECT_EQ(stages.steps > 0, steps);
+    std::vector<double> x;
+    for (int i = 0; i < 64; ++i) x.push_back(low * std::pow(high / low, i / 63.0));
+    for (const double v : x) EXPECT_NEAR(stages(v), 1 / v, error * 1.01);
+    const Party party(stages.depth() + 1);
+    const Array a = party.encrypt(x, std::max(-low, high));
+    const Array y = inverse(party.server, a, stages);
+    EXPECT_EQ(y.info().level, 1u);
+    party.expect(y, each(x, [](double v) { return 1 / v; }), error);
+    EXPECT_THROW(static_cast<void>(inverse(party.server, party.server.lower(a, 2), stages)),
+                 NoiseError);
+  }
+}
+
+TEST(CkksFunctions, InversesOfVeryWideIntervalsInClear) {
+  // Wider than a polynomial of degree 4,095 reaches.
+  EXPECT_THROW(static_cast<void>(inverse_of(0x1p-24, 1, 1)), ParameterError);
+  const InverseStages stages = inverse_stages(0x1p-24, 1, 1);
+  EXPECT_LE(stages.depth(), 20u);
+  for (const double x : {0x1p-24, 1e-6, 1e-3, 0.3, 1.0}) EXPECT_NEAR(stages(x), 1 / x, 1);
+  for (const auto& [low, high] : {std::pair(0.0, 1.0), {-1.0, 1.0}, {-1.0, 0.0}, {2.0, 1.0}})
+    EXPECT_THROW(static_cast<void>(inverse_stages(low, high, 0.1)), ParameterError) << low;
+  EXPECT_THROW(static_cast<void>(inverse_stages(1, 2, 0)), ParameterError);
+  EXPECT_THROW(static_cast<void>(inverse_stages(0x1p-60, 1, 1e-9)), ParameterError);
 }
 
 TEST(CkksFunctions, WhatCannotBeRightIsRefused) {
