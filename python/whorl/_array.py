@@ -355,6 +355,10 @@ def concatenate(arrays: Sequence[A], axis: int = 0) -> A:
     `ParameterMismatchError` or `KeyMismatchError` if parameters or keys differ. Raises
     `DeviceError` for arrays of several servers, `EncodingError` or `ShapeError` for ciphertexts
     that cannot be in one batch, and `TypeError` for anything but arrays of ciphertexts.
+
+    Ciphertexts stay as they are: values of several are not brought into one, as by OpenFHE's
+    EvalMerge and Lattigo's ring packing. (OpenFHE: a std::vector of Ciphertext; Lattigo: a slice of
+    rlwe.Ciphertext.)
     """
     return _join(arrays, lambda positions: np.concatenate(positions, axis=axis))
 

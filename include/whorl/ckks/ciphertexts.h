@@ -14,20 +14,25 @@
 
 namespace whorl::ckks {
 
-/// How numbers are placed in a plaintext polynomial.
+/// How numbers are placed in a plaintext polynomial. (OpenFHE: SetCKKSDataType, COMPLEX or REAL,
+/// and MakeCoefPackedPlaintext, of other schemes; Lattigo: MetaData.IsBatched, false for
+/// coefficients.)
 enum class Packing : std::uint8_t {
   complex = 0,      ///< in slots: operations act on each complex number
   real = 1,         ///< the same, of real numbers
   coefficients = 2  ///< real numbers as coefficients: a product is the product of polynomials
 };
 
-/// Public facts about a batch of ciphertexts besides its residues.
+/// Public facts about a batch of ciphertexts besides its residues. (OpenFHE: Ciphertext's GetLevel,
+/// GetScalingFactor, GetSlots; Lattigo: rlwe.MetaData.)
 struct CiphertextInfo {
   Packing packing = Packing::complex;
   std::size_t count = 0;  ///< number of ciphertexts in the batch
   unsigned parts = 2;     ///< number of parts c_k of c_0 + c_1·s + c_2·s^2 + …
-  unsigned level = 0;     ///< which primes are left: Parameters::primes
-  double scale = 1;       ///< plaintexts are messages times this
+  /// Which primes are left: Parameters::primes. (Lattigo: Level; OpenFHE: GetLevel, from 0
+  /// upwards.)
+  unsigned level = 0;
+  double scale = 1;  ///< plaintexts are messages times this
   /// How many values a ciphertext holds. In slots, they and the zeros behind them, up to the next
   /// power of two, are repeated until all N/2 slots are full: see slots(). A product of
   /// coefficients has those of both, less one.
@@ -44,7 +49,8 @@ struct CiphertextInfo {
 };
 
 /// A batch of ciphertexts: residues (parts, primes of the level, count, N) in evaluation form, in
-/// words of 4 or 8 bytes.
+/// words of 4 or 8 bytes. (OpenFHE: a std::vector of Ciphertext; Lattigo: a slice of
+/// rlwe.Ciphertext.)
 struct Ciphertexts {
   Parameters parameters;
   KeyId key_id;
@@ -71,7 +77,8 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
 using PublicKey = RingPublicKey<Parameters>;
 using EvaluationKeys = RingEvaluationKeys<Parameters>;
 
-/// The evaluation keys that a circuit needs.
+/// The evaluation keys that a circuit needs. (OpenFHE: EvalMultKeyGen, EvalRotateKeyGen,
+/// EvalBootstrapKeyGen; Lattigo: rlwe.MemEvaluationKeySet, GaloisElements.)
 struct KeyRequest {
   /// Relinearisation brings ciphertexts of up to this many parts back to two, 2 … 8; 2 makes no
   /// key.
@@ -84,7 +91,8 @@ struct KeyRequest {
 };
 
 /// Adds the rotations that Server::sum and Server::replicate take of vectors up to `length` values,
-/// with any period and count from `period` on. ShapeError unless both are powers of two.
+/// with any period and count from `period` on. ShapeError unless both are powers of two. (OpenFHE:
+/// EvalSumKeyGen; Lattigo: GaloisElementsForInnerSum, GaloisElementsForReplicate.)
 void request_sum(KeyRequest& request, std::uint64_t length, std::uint64_t period = 1);
 
 /// Bytes of the keys that a request asks for, without making them.
@@ -93,7 +101,8 @@ std::size_t key_bytes(const Parameters& parameters, const KeyRequest& request);
 std::size_t key_count(const Parameters& parameters, const KeyRequest& request);
 
 /// The g for which X -> X^g rotates the slots to the left by `slots`: 5^slots mod 2N, with `slots`
-/// taken modulo N/2. (Conjugation has g = 2N - 1.)
+/// taken modulo N/2. (Conjugation has g = 2N - 1. OpenFHE: FindAutomorphismIndex; Lattigo:
+/// GaloisElement.)
 std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t slots);
 
 }  // namespace whorl::ckks

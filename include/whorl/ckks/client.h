@@ -14,7 +14,8 @@
 
 namespace whorl::ckks {
 
-/// A uniform ternary secret.
+/// A uniform ternary secret. (OpenFHE: PrivateKey with UNIFORM_TERNARY; Lattigo: rlwe.SecretKey
+/// with ring.Ternary{P: 2/3}.)
 class SecretKey : public SecretKeyHandle<Parameters, struct SecretCoefficients> {
  public:
   std::span<const std::int32_t> coefficients() const;
@@ -27,7 +28,8 @@ class SecretKey : public SecretKeyHandle<Parameters, struct SecretCoefficients> 
   using SecretKeyHandle::SecretKeyHandle;
 };
 
-/// How numbers are encrypted.
+/// How numbers are encrypted. (OpenFHE: the arguments of MakeCKKSPackedPlaintext; Lattigo:
+/// Plaintext.LogDimensions.)
 struct EncryptOptions {
   /// Numbers of each vector, at most N/2 (coefficients: N). 0: all numbers are one vector.
   std::size_t length = 0;
@@ -37,7 +39,8 @@ struct EncryptOptions {
   Progress progress = {};
 };
 
-/// What a result may reveal, for Client::release.
+/// What a result may reveal, for Client::release. (OpenFHE: SetNumAdversarialQueries,
+/// SetStatisticalSecurity.)
 struct ReleaseOptions {
   /// How many results of one key will be released in all, at least 1. A result is one ciphertext.
   double queries = 1;
@@ -57,14 +60,15 @@ struct Released {
 
 class Client : public KeyHolder<Parameters, SecretKey> {
  public:
-  /// Generates a key.
+  /// Generates a key. (OpenFHE: KeyGen; Lattigo: KeyGenerator.GenSecretKeyNew.)
   explicit Client(const Parameters& parameters) : Client(SecretKey::generate(parameters)) {}
   explicit Client(SecretKey key);
 
   /// Encrypts vectors of numbers; the last one must be whole. ShapeError if there are none, if they
   /// are not a whole number of vectors, or if a vector has more than N/2. EncodingError for a
   /// number that is not finite or is above the bound, and for a bound that does not fit the
-  /// parameters.
+  /// parameters. (OpenFHE: MakeCKKSPackedPlaintext, then Encrypt; Lattigo: Encoder.Encode,
+  /// Encryptor.Encrypt.)
   Ciphertexts encrypt(std::span<const std::complex<double>> values,
                       const EncryptOptions& options = {}) const;
   /// The same of real numbers, in slots or as coefficients (EncodingError for Packing::complex).
@@ -76,7 +80,8 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// EUROCRYPT 2021). They are for the client alone: numbers that others get come from release().
   /// KeyMismatchError or ParameterMismatchError if the ciphertexts have another key or other
   /// parameters; RangeError or ShapeError if their info or data is not that of any ciphertext;
-  /// NoiseError if the error is as large as the numbers, unless `allow_spent`.
+  /// NoiseError if the error is as large as the numbers, unless `allow_spent`. (OpenFHE: Decrypt;
+  /// Lattigo: Decryptor.Decrypt, Encoder.Decode.)
   std::vector<std::complex<double>> decrypt_raw(const Ciphertexts& ciphertexts,
                                                 bool allow_spent = false,
                                                 const Progress& progress = {}) const;
@@ -86,7 +91,8 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// The error is the one that the ciphertexts state, but at least half of what rounding alone
   /// leaves: a server that states a smaller one than is true gets numbers without enough noise.
   /// ParameterError for options out of range, and for results beyond the number of them that was
-  /// promised (released()). NoiseError if the numbers drown in what is added.
+  /// promised (released()). NoiseError if the numbers drown in what is added. (OpenFHE: Decrypt
+  /// after SetDecryptionNoiseMode; Lattigo: Encoder.DecodePublic, which rounds instead.)
   std::vector<std::complex<double>> release(const Ciphertexts& ciphertexts,
                                             const ReleaseOptions& options = {}) const;
   /// What this object and its copies have released. The count is not part of the key or its file.
@@ -95,9 +101,12 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   /// one. ParameterError unless `spent` is finite and not negative.
   void add_released(const Released& elsewhere) const;
 
+  /// For those who may only encrypt. (OpenFHE: KeyPair's publicKey; Lattigo:
+  /// KeyGenerator.GenPublicKeyNew.)
   PublicKey public_key() const;
   /// Generates the keys that a server needs, on `threads` threads (0: all cores; at most 1024, else
-  /// ParameterError).
+  /// ParameterError). (OpenFHE: EvalMultKeyGen, EvalRotateKeyGen, EvalBootstrapKeyGen; Lattigo:
+  /// KeyGenerator.GenRelinearizationKeyNew, GenGaloisKeysNew.)
   EvaluationKeys evaluation_keys(const KeyRequest& request, unsigned threads = 0,
                                  const Progress& progress = {}) const;
 
@@ -106,7 +115,8 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   std::shared_ptr<const State> state_;
 };
 
-/// Encrypts under a public key, with the arguments and errors of Client::encrypt.
+/// Encrypts under a public key, with the arguments and errors of Client::encrypt. (OpenFHE:
+/// Encrypt; Lattigo: rlwe.NewEncryptor of a public key.)
 Ciphertexts encrypt(const PublicKey& key, std::span<const std::complex<double>> values,
                     const EncryptOptions& options = {});
 Ciphertexts encrypt(const PublicKey& key, std::span<const double> values,

@@ -38,7 +38,8 @@ struct ServerOptions {
 
 /// A batch of ciphertexts on a server's devices; if there are several, it is spread over them.
 /// Copies share the memory, which never changes. An array may outlive its server. Any thread may
-/// destroy it, also while another thread is inside a call of the server.
+/// destroy it, also while another thread is inside a call of the server. (OpenFHE: a std::vector of
+/// Ciphertext; Lattigo: a slice of rlwe.Ciphertext.)
 class Array {
  public:
   const CiphertextInfo& info() const { return info_; }
@@ -52,7 +53,8 @@ class Array {
   std::shared_ptr<const lattice::rlwe::Array> residues_;
 };
 
-/// How a product is finished.
+/// How a product is finished. (OpenFHE: EvalMult, EvalMultNoRelin, and Rescale after them; Lattigo:
+/// Evaluator.MulRelin, Mul, and Rescale.)
 struct Finish {
   bool relinearised = true;  ///< brought back to two parts
   bool rescaled = true;      ///< divided, to the level below
@@ -69,7 +71,8 @@ struct Finish {
 ///
 /// The same input gives the same bits on any devices and any number of them. Several threads may
 /// call a server at once. If one of several devices fails, it is left out from then on
-/// (failed_devices), and the others repeat the call.
+/// (failed_devices), and the others repeat the call. (OpenFHE: CryptoContext with the keys of
+/// EvalMultKeyGen and EvalRotateKeyGen; Lattigo: ckks.Evaluator.)
 class Server {
  public:
   explicit Server(const EvaluationKeys& keys, const ServerOptions& options = {});
@@ -93,17 +96,24 @@ class Server {
   Array upload(const Ciphertexts& ciphertexts) const;
   Ciphertexts download(const Array& a) const;
 
+  /// Sums, differences and negatives of values. (OpenFHE: EvalAdd, EvalSub, EvalNegate; Lattigo:
+  /// Evaluator.Add, Sub.)
   Array add(const Array& a, const Array& b) const;
   Array sub(const Array& a, const Array& b) const;
   Array negate(const Array& a) const;
+  /// Products and squares of values, which take a level. (OpenFHE: EvalMult, EvalSquare; Lattigo:
+  /// Evaluator.MulRelin.)
   Array multiply(const Array& a, const Array& b, const Finish& finish = {}) const;
   Array square(const Array& a, const Finish& finish = {}) const;
-  /// Brings ciphertexts back to two parts. KeyMismatchError names a key that is missing.
+  /// Brings ciphertexts back to two parts. KeyMismatchError names a key that is missing. (OpenFHE:
+  /// Relinearize; Lattigo: Evaluator.Relinearize.)
   Array relinearise(const Array& a) const;
   /// Divides by the primes of one level. NoiseError at level 0; EncodingError if the scale would
-  /// become smaller than 2^16, because the product was rescaled before.
+  /// become smaller than 2^16, because the product was rescaled before. (OpenFHE: Rescale; Lattigo:
+  /// Evaluator.Rescale.)
   Array rescale(const Array& a) const;
-  /// Brings ciphertexts to a lower level, and to its scale.
+  /// Brings ciphertexts to a lower level, and to its scale. (OpenFHE: LevelReduce; Lattigo:
+  /// Evaluator.DropLevel, which leaves the scale as it is.)
   Array lower(const Array& a, unsigned level) const;
 
   /// The same ciphertexts with a smaller bound of their values (of coefficients: of their sum, as
@@ -120,14 +130,16 @@ class Server {
   /// Operations with plaintexts: vectors of `length` numbers each (0: one vector of all), as many
   /// as in `a`, or one for all of them; if `a` is a single ciphertext, any number. With
   /// coefficients they are real, and become coefficients too. EncodingError for numbers that are
-  /// not finite.
+  /// not finite. (OpenFHE: EvalAdd, EvalSub, EvalMult of MakeCKKSPackedPlaintext; Lattigo:
+  /// Evaluator.Add, Sub, Mul of numbers or an encoded Plaintext.)
   Array add_plain(const Array& a, std::span<const std::complex<double>> values,
                   std::size_t length = 0) const;
   Array sub_plain(const Array& a, std::span<const std::complex<double>> values,
                   std::size_t length = 0) const;
   Array multiply_plain(const Array& a, std::span<const std::complex<double>> values,
                        std::size_t length = 0, bool rescaled = true) const;
-  /// One number, for every value. A product with a real number needs no plaintext.
+  /// One number, for every value. A product with a real number needs no plaintext. (OpenFHE:
+  /// EvalAdd, EvalMult of a number; Lattigo: Evaluator.Add, Mul of one.)
   Array add_scalar(const Array& a, std::complex<double> value) const;
   Array multiply_scalar(const Array& a, std::complex<double> value, bool rescaled = true) const;
   /// A product with an integer, or with the imaginary unit, takes no level.
@@ -136,21 +148,25 @@ class Server {
 
   /// Rotates the values of each vector to the left by `slots` (negative: to the right), with the
   /// vector's period. ShapeError unless the vector's length is a power of two, EncodingError for
-  /// coefficients; KeyMismatchError names a rotation that has no key.
+  /// coefficients; KeyMismatchError names a rotation that has no key. (OpenFHE: EvalRotate,
+  /// EvalAtIndex; Lattigo: Evaluator.Rotate.)
   Array rotate(const Array& a, std::int64_t slots) const;
   /// Rotations by several distances. The ciphertext is decomposed once for all of them (hoisting).
+  /// (OpenFHE: EvalFastRotation; Lattigo: Evaluator.RotateHoistedNew.)
   std::vector<Array> rotate_many(const Array& a, std::span<const std::int64_t> slots) const;
-  /// The complex conjugate of each value.
+  /// The complex conjugate of each value. (Lattigo: Evaluator.Conjugate.)
   Array conjugate(const Array& a) const;
   /// The sums of the values that stand a multiple of `period` apart, as vectors of `period` values;
   /// by default the sum of all values. It uses the rotations by period, 2·period, 4·period, … below
   /// the length. ShapeError unless both are powers of two, and the period is at most the length.
+  /// (OpenFHE: EvalSum, EvalSumRows; Lattigo: Evaluator.InnerSum.)
   Array sum(const Array& a, std::uint64_t period = 1) const;
   /// The `count` values from `first` on, in all slots: vectors of `count` values. A product with
   /// ones and zeros chooses them, which takes a level, and sum(count) spreads them by log2(length /
   /// count) rotations; if all values are chosen, `a` stays as it is. Where zeros lie in all other
   /// slots, sum(count) alone is enough. ShapeError unless the length and the count are powers of
-  /// two, and `first` is a multiple of the count below the length.
+  /// two, and `first` is a multiple of the count below the length. (HElib: replicate; Lattigo:
+  /// Evaluator.Replicate, which wants the zeros.)
   Array replicate(const Array& a, std::uint64_t first, std::uint64_t count = 1) const;
   /// The same vectors, written `length` values long: slots hold them repeated, so nothing is
   /// computed. ShapeError unless both lengths are powers of two, and the new one is at least the

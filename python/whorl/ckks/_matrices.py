@@ -28,7 +28,8 @@ class MatrixProduct:
 
     Matrices of other shapes are filled up with zeros, or cut into blocks: the rows of a larger a go
     to several ciphertexts of an array. `ShapeError` for numbers that are not powers of two as
-    stated, and for more than 2^16 values. (Jiang, Kim, Lauter, Song, CCS 2018.)
+    stated, and for more than 2^16 values. (Jiang, Kim, Lauter, Song, CCS 2018. With OpenFHE
+    and Lattigo the user makes it of linear maps and EvalMult, or lintrans and MulRelin.)
 
     >>> from whorl import ckks
     >>> ckks.MatrixProduct(4)
@@ -74,7 +75,8 @@ class MatrixProduct:
 class EncodedMatrixProduct:
     """What products of a shape are made with, encoded for a level, on the device of a `Server`.
 
-    `Server.encode` makes it; `a.matmul(b, encoded)` uses it.
+    `Server.encode` makes it; `a.matmul(b, encoded)` uses it. (Of a linear map: OpenFHE:
+    EvalLinearTransformPrecompute; Lattigo: lintrans.Encode.)
     """
 
     __slots__ = ("_core", "_product", "_server")

@@ -44,7 +44,7 @@ class Values:
     `shape` is the shape of the values, as `Client.encrypt` takes them: (..., k) for ciphertexts of
     shape (...) with k values each. A number k means one ciphertext of k values. `bound` and
     `packing` are those of `encrypt`. `ShapeError` for a shape without values, `ParameterError` for
-    a bound that is not positive.
+    a bound that is not positive. (OpenFHE: SetBatchSize; Lattigo: Plaintext.LogDimensions.)
 
     >>> Values(100, bound=5)
     Values(shape=(100,), bound=5.0, packing='real')
@@ -77,16 +77,19 @@ class Plan(RingPlan):
 
     depth: int
     """Products in sequence, as `ckks.parameters(depth=...)` takes them: with bootstraps those
-    between two of them."""
+    between two of them (OpenFHE: SetMultiplicativeDepth; Lattigo: the primes of LogQ, less one)."""
     scale_bits: int
-    """log2 of the scale."""
+    """log2 of the scale (OpenFHE: SetScalingModSize; Lattigo: LogDefaultScale)."""
     value_bits: int
-    """log2 of the largest value that a ciphertext of level 0 can hold."""
+    """log2 of the largest value that a ciphertext of level 0 can hold (OpenFHE: SetFirstModSize,
+    less SetScalingModSize; Lattigo: the first entry of LogQ, less LogDefaultScale)."""
     slots: int
-    """Values of the longest vector, and of the largest linear map, a power of two."""
+    """Values of the longest vector, and of the largest linear map, a power of two (OpenFHE:
+    SetBatchSize; Lattigo: LogMaxSlots)."""
     keys: dict[str, Any]
     """Arguments of `Client.evaluation_keys`: `relinearise`, `rotations`, `conjugate`,
-    `bootstrap`."""
+    `bootstrap` (OpenFHE: EvalMultKeyGen, EvalRotateKeyGen, EvalBootstrapKeyGen; Lattigo:
+    GaloisElements, BootstrappingParameters)."""
     bootstraps: tuple[Refresh, ...]
     """The bootstraps of the function, in their order, and those that it lacks."""
     error: float
@@ -202,6 +205,9 @@ def plan(
     Raises `ParameterError` if no parameters carry the function, and if no scale reaches the error.
     Raises `TypeError` if the function compares ciphertexts, branches on them, uses other
     ciphertexts than its inputs, or returns none. Errors of the function itself pass through.
+
+    (OpenFHE and Lattigo leave depth, scale and rotations to the user: CCParams, GenCryptoContext
+    and EvalRotateKeyGen; ckks.ParametersLiteral and GaloisElements.)
 
     >>> chosen = plan(lambda x: (x * x).sum(), Values(8))
     >>> chosen.depth, chosen.rotations, chosen.key_count
