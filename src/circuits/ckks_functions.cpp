@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "math/text.h"
+#include "schemes/ckks/access.h"
 #include "whorl/circuits/functions.h"
 #include "whorl/error.h"
 
@@ -145,7 +146,10 @@ Array inverse(const Server& server, const Array& x, const InverseStages& stages)
   const double bound = (1 + stages.residual) / least;
   Array y = server.with_bound(evaluate(server, x, stages.start), bound);
   if (stages.steps == 0) return y;
-  // The steps take off what y lacks, its error too: e is what this y really differs by.
+  // The steps take off what y lacks, its error too: the result is (1 - e^(2^steps))/x, with the e
+  // of this y. What is left is its error times the derivative by y, 2^steps·e^(2^steps - 1).
+  const double powers = std::exp2(stages.steps);
+  const double left = std::exp2(y.info().error) * powers * std::pow(stages.residual, powers - 1);
   y = server.with_error(y, 0x1p-199);
   double residual = stages.residual;
   Array e = server.with_bound(server.add_scalar(server.negate(server.multiply(x, y)), 1), residual);
@@ -153,7 +157,9 @@ Array inverse(const Server& server, const Array& x, const InverseStages& stages)
     y = server.with_bound(server.add(y, server.multiply(y, e)), bound);
     if (i + 1 < stages.steps) e = server.with_bound(server.square(e), residual *= residual);
   }
-  return y;
+  CiphertextInfo info = y.info();
+  info.error = std::log2(std::exp2(info.error) + left);
+  return Access::put(info, Access::residues(y));
 }
 
 Array sign(const Server& server, const Array& x, const SignStages& stages) {

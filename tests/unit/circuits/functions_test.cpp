@@ -88,6 +88,12 @@ std::vector<double> each(const std::vector<double>& x, const std::function<doubl
   return out;
 }
 
+double worst(const std::vector<double>& got, const std::vector<double>& want) {
+  double most = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) most = std::max(most, std::abs(got[i] - want[i]));
+  return most;
+}
+
 TEST(CkksFunctions, SignsAndWhatIsMadeOfThem) {
   const SignStages stages = minimax_sign(0x1p-5, 0x1p-8);
   const Party party(stages.depth() + 2);
@@ -155,7 +161,8 @@ TEST(CkksFunctions, InversesOfIntervalsOfAnyWidth) {
                                                             {0.125, 1, 1e-5, 8, true},
                                                             {-4, -0.25, 1e-4, 8, true},
                                                             {0x1p-8, 1, 1e-2, 10, true},
-                                                            {-1, -0x1p-8, 1e-2, 10, true}}) {
+                                                            {-1, -0x1p-8, 1e-2, 10, true},
+                                                            {0.0625, 1, 0.9, 6, true}}) {
     SCOPED_TRACE(testing::Message() << low << " … " << high);
     const InverseStages stages = inverse_stages(low, high, error);
     EXPECT_LE(stages.error, error);
@@ -170,6 +177,10 @@ TEST(CkksFunctions, InversesOfIntervalsOfAnyWidth) {
     const Array y = inverse(party.server, a, stages);
     EXPECT_EQ(y.info().level, 1u);
     party.expect(y, each(x, [](double v) { return 1 / v; }), error);
+    // The error that is stated is that of the ciphertext alone, and not far from it.
+    const double noise = worst(party.decrypt(y), each(x, stages));
+    EXPECT_LT(noise, 8 * std::exp2(y.info().error));
+    EXPECT_GT(noise, std::exp2(y.info().error - 8));
     EXPECT_THROW(static_cast<void>(inverse(party.server, party.server.lower(a, 2), stages)),
                  NoiseError);
   }
