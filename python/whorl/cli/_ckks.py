@@ -195,7 +195,7 @@ CKKS = Scheme(
     ciphertexts="CKKS ciphertexts",
     secret="CKKS secret key",
     functions=(
-        *("rotate", "conjugate", "sum", "replicate", "square"),
+        *("rotate", "conjugate", "sum", "replicate", "square", "inverse"),
         *("rescale", "lower", "with_bound", "bootstrap"),
     ),
     circuits={

@@ -114,6 +114,7 @@ BAND = np.diag([1.0, 2.0, 3.0, 4.0]) + np.diag([0.5, 0.5], 2)
         ("replicate(x, 2, 2)", [0.75, -1.0]),
         ("polynomial(x, 1, 0.5)", 1 + 0.5 * FOUR),
         ("polynomial(x, c) + 1", 2 - 2 * FOUR**2),
+        ("inverse(x + 2, 1, 3, 0.01)", 1 / (FOUR + 2)),
         ("sign(x, 0.2, 0.01)", np.sign(FOUR)),
         ("absolute(x, 0.2, 0.01)", np.abs(FOUR)),
         ("relu(x, 0.2, 0.01)", np.maximum(FOUR, 0)),
