@@ -1,5 +1,6 @@
 #include "backend/contract/rns.h"
 
+#include <bit>
 #include <optional>
 #include <string>
 
@@ -25,6 +26,20 @@ void check_rows(const char* what, std::size_t size, std::size_t rows, std::size_
     throw ShapeError(std::string(what) + " has " + std::to_string(size) +
                      " residues; it must have " + std::to_string(rows) + " rows of " +
                      std::to_string(batch) + " polynomials of " + std::to_string(N));
+}
+
+/// Whether a factor is one polynomial for all of a batch. ParameterError for a period that it
+/// cannot have; ShapeError unless it is one, or one for each.
+bool is_one_factor(const char* what, std::size_t size, std::size_t rows, std::size_t batch,
+                   std::uint32_t N, unsigned log_repeats) {
+  const auto log_N = static_cast<unsigned>(std::bit_width(N) - 1);
+  if (log_repeats == 1 || log_repeats > log_N)
+    throw ParameterError(std::string(what) + ": log_repeats = " + std::to_string(log_repeats) +
+                         " is neither 0 nor in 2 … log2(N) = " + std::to_string(log_N));
+  const std::uint32_t stored = N >> log_repeats;
+  if (size == rows * stored) return true;
+  check_rows(what, size, rows, batch, stored);
+  return false;
 }
 
 template <class Word>
@@ -324,7 +339,7 @@ void RnsOps<Word>::sums_of_turned_products(const ring::KeyLayout& layout, const 
   InnerProduct product{basis | layout.special, {}, 1};
   for (unsigned d = 0; d < layout.digits.size(); ++d)
     if (!(layout.digits[d] & basis).empty()) product.digits.push_back(d);
-  const std::size_t rows = product.rows.size(), N = plan.N();
+  const std::size_t rows = product.rows.size();
   const std::size_t batch = batch_of(what.c_str(), out.size, sums.sums * 2 * rows, plan.N());
   bool switches = false;
   for (const TurnedProduct<Word>& term : terms) {
@@ -348,9 +363,8 @@ void RnsOps<Word>::sums_of_turned_products(const ring::KeyLayout& layout, const 
       has[factor.sum] = true;
       plan.check_basis(what.c_str(), factor.over);
       check_part(what.c_str(), product.rows, "a factor's", factor.over);
-      if (factor.m.size != factor.over.size() * N)
-        check_rows("sums_of_turned_products: m", factor.m.size, factor.over.size(), batch,
-                   plan.N());
+      is_one_factor("sums_of_turned_products: m", factor.m.size, factor.over.size(), batch,
+                    plan.N(), factor.log_repeats);
       check_apart("sums_of_turned_products: m", factor.m, out);
     }
   }
@@ -390,7 +404,7 @@ void RnsOps<Word>::run_turned_products(std::span<const TurnedProduct<Word>> term
     std::vector<CheckedProduct<Word>> products;
     for (const auto& factor : term.factors)
       products.push_back({y, factor.m.data, factor.over, 1, factor.sum,
-                          batch != 1 && factor.m.size == factor.over.size() * N});
+                          batch != 1 && factor.is_one(N), factor.log_repeats});
     if (products.empty() && begun) continue;
     run_products(tables, product.rows, sums, batch, products, begun, out);
     begun = true;
@@ -447,10 +461,10 @@ void RnsOps<Word>::weighted_inner_products(std::span<const WeightedKey<Word>> te
     this->check(term.weight);
     check_key(what, checked.size(), term.key, *terms[0].key);
     product_of(what, *term.key, tables, basis, term.g);
-    const bool one = term.weight.size == rows * N;
-    if (!one) check_rows("weighted_inner_products: weight", term.weight.size, rows, batch, N);
+    const bool one = is_one_factor("weighted_inner_products: weight", term.weight.size, rows, batch,
+                                   N, term.log_repeats);
     check_apart("weighted_inner_products: weight", term.weight, out);
-    checked.push_back({term.key, term.g, one && batch != 1, term.weight.data});
+    checked.push_back({term.key, term.g, one && batch != 1, term.weight.data, term.log_repeats});
   }
   if (batch) run_weighted(checked, tables, product, batch, digits.data, onto, out.data);
 }
@@ -465,8 +479,8 @@ void RnsOps<Word>::run_weighted(std::span<const WeightedTerm> terms, const Table
   for (const WeightedTerm& term : terms) {
     each.g = term.g;
     run_inner_product(*term.key, tables, each, batch, digits, inner.slice().data);
-    const CheckedProduct<Word> weighted = {
-        inner.slice().data, term.weight, product.rows, 1, 0, term.one};
+    const CheckedProduct<Word> weighted = {inner.slice().data, term.weight,     product.rows, 1, 0,
+                                           term.one,           term.log_repeats};
     run_products(tables, product.rows, {1, 2, 0}, batch, std::span(&weighted, 1),
                  onto || &term != terms.data(), out);
   }
@@ -559,11 +573,12 @@ void RnsOps<Word>::sums_of_products(const Tables& tables, const ring::Basis& bas
     plan.check_basis(what, term.over);
     check_part(what, basis, "a factor's", term.over);
     check_rows("sums_of_products: x", term.x.size, rows, batch, plan.N());
-    const bool one = term.m.size == std::size_t{term.over.size()} * plan.N();
-    if (!one) check_rows("sums_of_products: m", term.m.size, term.over.size(), batch, plan.N());
+    const bool one = is_one_factor("sums_of_products: m", term.m.size, term.over.size(), batch,
+                                   plan.N(), term.log_repeats);
     check_apart("sums_of_products: x", term.x, out);
     check_apart("sums_of_products: m", term.m, out);
-    checked.push_back({term.x.data, term.m.data, term.over, term.g, term.sum, one});
+    checked.push_back(
+        {term.x.data, term.m.data, term.over, term.g, term.sum, one, term.log_repeats});
   }
   if (batch) run_products(tables, basis, sums, batch, checked, onto, out.data);
 }

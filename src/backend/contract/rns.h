@@ -79,14 +79,19 @@ struct InnerProduct {
   std::uint32_t g = 1;
 };
 
+// A factor of a product may be stored by its period, of N >> log_repeats words a polynomial: value
+// i is word i >> log_repeats. So lie the values of a polynomial in X^(2^log_repeats), in the order
+// of ring::NttPlan. log_repeats is 0, or 2 … log2(N).
+
 /// A term of RnsOps::weighted_inner_products: weight·(the inner product with `key` at X^g). The
 /// weight has the shape (rows, B, N), with the rows of the inner product, or (rows, 1, N): then one
-/// weight is multiplied by every polynomial of the batch.
+/// weight is multiplied by every polynomial of the batch. It may be stored by its period.
 template <class Word>
 struct WeightedKey {
   const RnsSwitchKey<Word>* key = nullptr;
   std::uint32_t g = 1;
   Slice<const Word> weight;
+  unsigned log_repeats = 0;
 };
 
 /// A term of RnsOps::inner_products and sum_of_inner_products: the inner product with `key` at X^g.
@@ -98,13 +103,17 @@ struct TurnedKey {
 
 /// A term of RnsOps::sums_of_turned_products: a ciphertext at X^g under its own secret, times
 /// plaintexts. `over` includes the rows; its other rows are not read. m has (rows of `over`, B, N)
-/// or (rows of `over`, 1, N): then one m is multiplied by every polynomial of the batch.
+/// or (rows of `over`, 1, N): then one m is multiplied by every polynomial of the batch. It may be
+/// stored by its period.
 template <class Word>
 struct TurnedProduct {
   struct Factor {
     Slice<const Word> m;
     ring::Basis over;
     std::uint32_t sum = 0;  ///< the number of the sum that it belongs to; one factor a sum
+    unsigned log_repeats = 0;
+    /// Whether it is one polynomial for all of the batch.
+    bool is_one(std::size_t N) const { return m.size == over.size() * (N >> log_repeats); }
   };
   const RnsSwitchKey<Word>* key = nullptr;  ///< of g; null for g = 1: nothing is switched
   std::uint32_t g = 1;
@@ -127,13 +136,15 @@ struct SumLayout {
 
 /// A term of RnsOps::sum_of_products: x(X^g)·m. x has the shape (parts, rows, B, N) of the sum, m
 /// has (rows of `over`, B, N) or (rows of `over`, 1, N): then one m is multiplied by every
-/// polynomial of the batch. `over` includes the sum's primes; its other rows are not read.
+/// polynomial of the batch. `over` includes the sum's primes; its other rows are not read. m may be
+/// stored by its period.
 template <class Word>
 struct ProductTerm {
   Slice<const Word> x, m;
   ring::Basis over;
   std::uint32_t g = 1;
   std::uint32_t sum = 0;  ///< the number of the sum that it belongs to
+  unsigned log_repeats = 0;
 };
 /// The same, as a device gets it: `one`, m has a batch of 1.
 template <class Word>
@@ -142,6 +153,7 @@ struct CheckedProduct {
   ring::Basis over;
   std::uint32_t g, sum;
   bool one;
+  unsigned log_repeats;
 };
 
 /// A term of RnsOps::combine: x(X^g), times a residue for each row. x has the shape (parts, rows of
@@ -381,6 +393,7 @@ class RnsOps : public Family {
     std::uint32_t g;
     bool one;  ///< `weight` has a batch of 1
     const Word* weight;
+    unsigned log_repeats;
   };
   /// `product` is what all terms have in common, without g. This body computes term by term an
   /// inner product and adds its product with the weight. A device may override it with a fused one.

@@ -633,9 +633,10 @@ class CpuRns final : public RnsOps<Word> {
                summands.reserve(terms.size());
                for (const CheckedProduct<Word>& term : terms) {
                  if (term.sum != sum) continue;
-                 const std::size_t its_row = term.over.rank(prime);
+                 const std::size_t its_row = term.over.rank(prime),
+                                   from = term.one ? its_row : its_row * batch + b;
                  summands.push_back({term.x + i % of_sum * N, permutations.of(term.g),
-                                     term.m + (term.one ? its_row : its_row * batch + b) * N, 0});
+                                     term.m + (from * N >> term.log_repeats), 0, term.log_repeats});
                }
                if (onto && summands.empty()) return;
                const std::size_t to =

@@ -354,6 +354,18 @@ void key_sums(const math::Montgomery<Word>& m, const KeyProducts<Word>& sums,
     key_sums_of(m, sums, InPlace<Word>(), at, count);
 }
 
+/// Values j … of a row in which 2^log_repeats neighbours are one word.
+template <class Word>
+HWY_INLINE Vw<Word> repeated(const Word* m, std::size_t j, unsigned log_repeats) {
+  const Dw<Word> d;
+  if (log_repeats == 0) return hn::LoadU(d, m + j);
+  const Word* const first = m + (j >> log_repeats);
+  if (std::size_t{1} << log_repeats >= kWords<Word>) return hn::Set(d, *first);
+  const hn::RebindToSigned<Dw<Word>> places;
+  return hn::GatherIndex(d, first,
+                         hn::ShiftRightSame(hn::Iota(places, 0), static_cast<int>(log_repeats)));
+}
+
 /// Products by weights, which are in Montgomery form, or by values, which are not.
 template <bool by_weights, class Word>
 void sum_terms_of(const math::Montgomery<Word>& m, std::span<const Summand<Word>> terms,
@@ -374,7 +386,7 @@ void sum_terms_of(const math::Montgomery<Word>& m, std::span<const Summand<Word>
           if constexpr (by_weights)
             sum.add_same(x, hn::Set(d, term.weight), modulus);
           else
-            sum.add(x, hn::LoadU(d, term.m + j), modulus);
+            sum.add(x, repeated(term.m, j, term.log_repeats), modulus);
         },
         [&]() HWY_ATTR { sum.correct(modulus); });
     Vw<Word> result = sum.reduce(modulus);

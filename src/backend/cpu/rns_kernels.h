@@ -69,13 +69,14 @@ struct DivisionEnd {
 };
 
 /// Of a sum: N values, permuted if there is a permutation, times N others, or times a weight in
-/// Montgomery form.
+/// Montgomery form. Of the others 2^log_repeats neighbours are one word, if it is not 0.
 template <class Word>
 struct Summand {
   const Word* x;
   const EvaluationPermutation<Word>* permutation;
   const Word* m;
   Word weight;
+  unsigned log_repeats = 0;
 };
 
 /// The kernels for one size of words. `count` is a multiple of 64 throughout.

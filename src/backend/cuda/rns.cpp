@@ -166,8 +166,8 @@ class CudaRns final : public RnsOps<Word> {
     kept.reserve(2 * all.size());
     for (CheckedProduct<Word>& term : all) {
       term.x = kept.emplace_back(stream_, term.x, sums.parts * part).data();
-      term.m =
-          kept.emplace_back(stream_, term.m, words(tables, term.over, term.one ? 1 : batch)).data();
+      const std::size_t values = words(tables, term.over, term.one ? 1 : batch);
+      term.m = kept.emplace_back(stream_, term.m, values >> term.log_repeats).data();
     }
     const Aligned<Word> to(stream_, out, sums.sums * sums.parts * part);
     cuda::sums_of_products<Word>(stream_, own(tables), basis, sums, batch, all, onto, to.data());

@@ -1,6 +1,8 @@
 // RNS entries on both devices, bit for bit.
 #pragma once
 
+#include <bit>
+
 #include "gpu/backend/compare.h"
 #include "ring/base_conversion.h"
 #include "support/rns.h"
@@ -83,6 +85,12 @@ void compare_products(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan
     });
 }
 
+/// Of a factor: 0 half of the time.
+inline unsigned random_log_repeats(std::uint32_t N, Random& random) {
+  const auto log_N = static_cast<unsigned>(std::bit_width(N) - 1);
+  return random.below(2) ? 0 : 2 + static_cast<unsigned>(random.below(log_N - 1));
+}
+
 /// Sums of products and sums with weights: of one term and of three, with automorphisms and
 /// without, of other bases, of one x for all of the batch, with a constant, onto what is there.
 template <class Word>
@@ -100,6 +108,7 @@ void compare_sums(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
   std::vector<Word> weights;
   for (const auto& q : plan.moduli_of(basis))
     weights.push_back(static_cast<Word>(random.below(q.value())));
+  const unsigned log_repeats = random_log_repeats(plan.N(), random);
   const std::size_t sums = 1 + random.below(5), batched = random.below(sums + 1);
   auto old = random_rows(plan, basis, (sums - batched) * parts, batch, random);
   const auto behind = random_rows(plan, basis, parts, batched * batch, random);
@@ -111,9 +120,10 @@ void compare_sums(const RnsPair<Word>& both, const ring::RnsPlan<Word>& plan,
           const auto first = put(on.queue, x), factors = put(on.queue, m);
           const auto all = factors.slice(), one = all.part(0, wide.size() * plan.N());
           const auto last = static_cast<std::uint32_t>(sums - 1);
-          const backend::ProductTerm<Word> terms[] = {{first.slice(), all, wide, by},
-                                                      {first.slice(), one, wide, 1, last},
-                                                      {first.slice(), all, wide, by, last}};
+          const backend::ProductTerm<Word> terms[] = {
+              {first.slice(), all.part(0, all.size >> log_repeats), wide, by, 0, log_repeats},
+              {first.slice(), one, wide, 1, last},
+              {first.slice(), all, wide, by, last}};
           auto out = put(on.queue, old);
           on.ops.sums_of_products(*on.tables, basis, {sums, parts, batched},
                                   std::span(terms).first(count), onto, out.slice());
@@ -225,6 +235,8 @@ void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& pla
   std::vector<std::uint32_t> has;  // a bit for each sum, another for a plaintext of its own each
   for (std::size_t i = 0; i <= gs.size(); ++i)
     has.push_back(static_cast<std::uint32_t>(random.below(1u << (2 * lie.sums))));
+  // Those of every other term are stored by their period.
+  const unsigned log_repeats = random_log_repeats(plan.N(), random);
   for (const bool onto : {false, true})
     both.same([&](const RnsOn<Word>& on) {
       const auto first = on.ops.prepare_key(*on.tables, layout, rows.source()),
@@ -239,9 +251,12 @@ void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& pla
           term.key = (i % 2 ? second : first).get();
           term.g = gs[i - 1];
         }
+        const unsigned its = terms.size() % 2 ? log_repeats : 0;
         for (std::uint32_t sum = 0; sum < lie.sums; ++sum)
-          if (bits >> sum & 1)
-            term.factors.push_back({bits >> (lie.sums + sum) & 1 ? all : one, wide, sum});
+          if (bits >> sum & 1) {
+            const auto values = bits >> (lie.sums + sum) & 1 ? all : one;
+            term.factors.push_back({values.part(0, values.size >> its), wide, sum, its});
+          }
         terms.push_back(std::move(term));
       }
       auto out = put(on.queue, old);

@@ -61,19 +61,21 @@ void launch_products(const Stream& stream, const CudaRnsTables<Word>& tables,
     const auto some = terms.subspan(first, std::min(most, terms.size() - first));
     a.count = static_cast<std::uint32_t>(some.size());
     a.onto = onto || first > 0;
-    bool permuted = false;
+    bool mixed = false;
     for (std::size_t i = 0; i < some.size(); ++i) {
       const CheckedProduct<Word>& any = some[i].any();
       auto& term = a.terms[i] = {any.x + part * a.part, any.g, {}};
       for (unsigned s = 0; s < sums; ++s)
-        if (const CheckedProduct<Word>* const by = some[i].factor[s])
-          term.factor[s] = {by->m, prime_set(by->over), by->one ? 1 : a.batch};
-      permuted = permuted || any.g != 1;
+        if (const CheckedProduct<Word>* const by = some[i].factor[s]) {
+          term.factor[s] = {by->m, prime_set(by->over), by->one ? 1 : a.batch, by->log_repeats};
+          mixed = mixed || by->log_repeats != 0;
+        }
+      mixed = mixed || any.g != 1;
     }
-    auto kernel = sum_products<Word, parts, sums, false>;
-    if constexpr (sums == 1)
-      if (permuted) kernel = sum_products<Word, parts, sums, true>;
-    launch_chained(stream, "sum_products", kernel, {grid, rns_threads}, a);
+    launch_chained(
+        stream, "sum_products",
+        mixed ? sum_products<Word, parts, sums, true> : sum_products<Word, parts, sums, false>,
+        {grid, rns_threads}, a);
   }
 }
 

@@ -14,13 +14,18 @@ namespace {
 
 template <class Word>
 void launch_turned(const Stream& stream, TurnedSumArguments<Word>& a) {
+  bool periodic = false;
+  for (const auto& term : std::span(a.terms).first(a.term_count))
+    for (const std::uint8_t log_repeats : term.log_repeats) periodic = periodic || log_repeats != 0;
   const auto launch = [&]<unsigned group, unsigned sums>() {
     a.batch_groups = (a.batch + group - 1) / group;
     const auto pieces_of_N = (1u << a.log_N) / turned_words<Word, group>;
     const dim3 grid(pieces_of_N * a.batch_groups, a.row_count);
     const std::size_t shared =
         tuning::turned_stages * turned_stage<Word, group, sums> * sizeof(Word);
-    launch_chained(stream, "sum_turned_products", sum_turned_products<Word, group, sums>,
+    launch_chained(stream, "sum_turned_products",
+                   periodic ? sum_turned_products<Word, group, sums, true>
+                            : sum_turned_products<Word, group, sums, false>,
                    {grid, turned_threads<group>, shared}, a);
   };
   const auto launch_group = [&]<unsigned group>() {
@@ -111,7 +116,8 @@ void sums_of_turned_products(const Stream& stream, const CudaRnsTables<Word>& ta
           if (factor.sum < sum || factor.sum >= sum + sums || factor.over != over) continue;
           used = true;
           term.m[factor.sum - sum] = factor.m.data;
-          if (factor.m.size != over.size() * N) term.each |= 1u << (factor.sum - sum);
+          term.log_repeats[factor.sum - sum] = static_cast<std::uint8_t>(factor.log_repeats);
+          if (!factor.is_one(N)) term.each |= 1u << (factor.sum - sum);
         }
         if (used && ++a.term_count == tuning::turned_terms_a_launch) flush();
       }

@@ -38,12 +38,22 @@ __device__ __forceinline__ RnsVector<Word> load_turned(const Word* row, std::siz
   return *reinterpret_cast<const Vector*>(row + in_row);
 }
 
+/// rns_width values of a factor from value `at` on. `periodic`: it may be stored by its period.
+template <class Word, bool periodic>
+__device__ __forceinline__ RnsVector<Word> load_factor(const Word* m, std::size_t at,
+                                                       std::uint32_t log_repeats) {
+  if constexpr (periodic)
+    if (log_repeats != 0) return in_all_places(m[at >> log_repeats]);  // at least four are equal
+  return *reinterpret_cast<const RnsVector<Word>*>(m + at);
+}
+
 /// What a term is multiplied by in a sum.
 template <class Word>
 struct SumFactor {
-  const Word* m;  ///< (rows of `over`, batch or 1, N); null: the sum has no such term
+  /// (rows of `over`, batch or 1, N >> log_repeats); null: the sum has no such term.
+  const Word* m;
   PrimeSet over;
-  std::uint32_t batch;
+  std::uint32_t batch, log_repeats;
 };
 /// Where a sum lies.
 template <class Word>
@@ -86,7 +96,9 @@ struct ProductSumArguments {
 /// All parts of rns_width values of all sums: x is read once for the sums, m once for the parts.
 /// Grid: (pieces of N × batch, the latter first, so that blocks with the same m run together;
 /// rows). Bound by memory: parts + sums/batch words a value and term where there is one m for all.
-template <class Word, unsigned parts, unsigned sums, bool permuted>
+/// `mixed`: some terms are permuted, which one sum allows, or have an m that is stored by its
+/// period.
+template <class Word, unsigned parts, unsigned sums, bool mixed>
 __global__ void __launch_bounds__(rns_threads)
     sum_products(const __grid_constant__ ProductSumArguments<Word, sums> a) {
   join_chain();
@@ -98,6 +110,7 @@ __global__ void __launch_bounds__(rns_threads)
   const std::uint32_t prime = a.prime[blockIdx.y];
   const RnsModulus<Word> modulus = a.moduli[prime];
   const std::size_t polynomial = (static_cast<std::size_t>(blockIdx.y) * a.batch + b) << a.log_N;
+  constexpr bool permuted = mixed && sums == 1;
   ProductSum<Word> sum[sums][parts][width];
 #pragma unroll(sums == 1 ? 2 : 1)
   for (std::uint32_t i = 0; i < a.count; ++i) {
@@ -113,7 +126,7 @@ __global__ void __launch_bounds__(rns_threads)
                              (factor.batch == 1 ? 0 : b);
       m[s] = Vector{};
       if (sums == 1 || factor.m != nullptr)
-        m[s] = *reinterpret_cast<const Vector*>(factor.m + (at << a.log_N) + j);
+        m[s] = load_factor<Word, mixed>(factor.m, (at << a.log_N) + j, factor.log_repeats);
     }
 #pragma unroll
     for (unsigned s = 0; s < sums; ++s)

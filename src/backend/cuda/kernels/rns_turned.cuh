@@ -15,10 +15,12 @@ namespace whorl::backend::cuda {
 template <class Word>
 struct TurnedSumArguments {
   struct Term {
-    const Word* key;               ///< null: nothing is switched, and g = 1
-    const Word* m[sums_together];  ///< (plaintext rows, batch or 1, N); null: not in that sum
+    const Word* key;  ///< null: nothing is switched, and g = 1
+    /// (plaintext rows, batch or 1, N >> log_repeats); null: not in that sum.
+    const Word* m[sums_together];
     std::uint32_t g;
     std::uint32_t each;  ///< bit s: m[s] has a polynomial for each ciphertext
+    std::uint8_t log_repeats[sums_together];
   };
   const Word* digits;  ///< (count, rows, batch, N)
   const Word* x;       ///< (2, rows of `over`, batch, N)
@@ -45,13 +47,15 @@ inline constexpr unsigned turned_threads = group <= 4 ? rns_threads : 32 * group
 template <class Word, unsigned group>
 inline constexpr unsigned turned_words = turned_threads<group> / group* rns_width<Word>;
 /// One digit of a term in shared memory: both of a key's components, each ciphertext's digit, and
-/// with a term's last digit the plaintexts that all ciphertexts share.
+/// with a term's last digit the plaintexts that all ciphertexts share. Of one that is stored by its
+/// period there is a word for each vector.
 template <class Word, unsigned group, unsigned sums>
 inline constexpr unsigned turned_stage = (2 + group + sums) * turned_words<Word, group>;
 
 /// The digits of all terms, one after another, on their way to shared memory. A thread reads the
-/// values that X -> X^g brings to its place, which lie in one block of 16 bytes.
-template <class Word, unsigned group, unsigned sums>
+/// values that X -> X^g brings to its place, which lie in one block of 16 bytes. `periodic`: some
+/// plaintexts are stored by their period.
+template <class Word, unsigned group, unsigned sums, bool periodic>
 class TurnedStages {
  public:
   using Vector = RnsVector<Word>;
@@ -101,8 +105,12 @@ class TurnedStages {
       }
     }
   }
-  __device__ __forceinline__ Vector plaintext(unsigned s) const {
-    return load_shared_vector<Word>(taken_ + lane() * 16 + (2 + group + s) * bytes);
+  __device__ __forceinline__ Vector plaintext(unsigned s, std::uint32_t log_repeats) const {
+    const std::uint32_t at = taken_ + (2 + group + s) * bytes;
+    if constexpr (periodic)
+      if (log_repeats != 0)
+        return in_all_places(load_shared_word<Word>(at + lane() * sizeof(Word)));
+    return load_shared_vector<Word>(at + lane() * 16);
   }
   static __device__ __forceinline__ std::uint32_t lane() { return threadIdx.x % lanes; }
   static __device__ __forceinline__ std::uint32_t number() { return threadIdx.x / lanes; }
@@ -130,6 +138,11 @@ class TurnedStages {
   static __device__ __forceinline__ void bring(std::uint32_t to, const Word* from) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to),
                  "l"(__cvta_generic_to_global(from))
+                 : "memory");
+  }
+  static __device__ __forceinline__ void bring_word(std::uint32_t to, const Word* from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to),
+                 "l"(__cvta_generic_to_global(from)), "n"(sizeof(Word))
                  : "memory");
   }
   /// Passes terms that have no key.
@@ -162,8 +175,13 @@ class TurnedStages {
     const auto& term = a_.terms[term_];
 #pragma unroll
     for (unsigned s = 0; s < sums; ++s)
-      if ((s + 2) % group == number() && term.m[s] != nullptr && (term.each >> s & 1) == 0)
-        bring(fetched_ + lane() * 16 + (2 + group + s) * bytes, term.m[s] + plain_);
+      if ((s + 2) % group == number() && term.m[s] != nullptr && (term.each >> s & 1) == 0) {
+        const std::uint32_t to = fetched_ + (2 + group + s) * bytes;
+        if (periodic && term.log_repeats[s] != 0)
+          bring_word(to + lane() * sizeof(Word), term.m[s] + (plain_ >> term.log_repeats[s]));
+        else
+          bring(to + lane() * 16, term.m[s] + plain_);
+      }
   }
 
   const TurnedSumArguments<Word>& a_;
@@ -172,7 +190,7 @@ class TurnedStages {
   const Word *from_ = nullptr, *key_ = nullptr;
   std::size_t digit_words_, in_key_;
   std::uint32_t key_words_;                 ///< of one component of a digit
-  std::uint32_t plain_;                     ///< this thread's place in plaintexts
+  std::uint32_t plain_;                     ///< this thread's value in plaintexts
   std::uint32_t memory_, fetched_, taken_;  ///< addresses of the first, the next, the last stage
   std::uint32_t term_ = 0, digit_ = 0;
   bool brings_;
@@ -183,13 +201,13 @@ class TurnedStages {
 /// come once for the group. Grid: (pieces of N × groups of the batch, the latter first; rows): all
 /// digits of a row stay in the second-level cache, which serves them for every term: count·(1 +
 /// 2/group) words a value and term. Memory serves keys, digits, plaintexts and sums once.
-template <class Word, unsigned group, unsigned sums>
+template <class Word, unsigned group, unsigned sums, bool periodic>
 __global__ void __launch_bounds__(turned_threads<group>, 512 / turned_threads<group>)
     sum_turned_products(const __grid_constant__ TurnedSumArguments<Word> a) {
   join_chain();
   constexpr unsigned width = rns_width<Word>, words = turned_words<Word, group>;
   using Vector = RnsVector<Word>;
-  using Stages = TurnedStages<Word, group, sums>;
+  using Stages = TurnedStages<Word, group, sums, periodic>;
   extern __shared__ unsigned char rns_memory[] __attribute__((aligned(16)));
   const std::uint32_t piece = blockIdx.x / a.batch_groups, row = blockIdx.y;
   const std::uint32_t number = (blockIdx.x - piece * a.batch_groups) * group + Stages::number();
@@ -243,12 +261,14 @@ __global__ void __launch_bounds__(turned_threads<group>, 512 / turned_threads<gr
         const bool each = (term.each >> s & 1) != 0;
         Vector factor;
         if (term.key != nullptr && !each)
-          factor = stages.plaintext(s);
+          factor = stages.plaintext(s, term.log_repeats[s]);
         else
-          factor = *reinterpret_cast<const Vector*>(
-              term.m[s] + j +
+          factor = load_factor<Word, periodic>(
+              term.m[s],
               (each ? row_of(a.plain_row[row])
-                    : static_cast<std::size_t>(a.plain_row[row]) << a.log_N));
+                    : static_cast<std::size_t>(a.plain_row[row]) << a.log_N) +
+                  j,
+              term.log_repeats[s]);
 #pragma unroll
         for (unsigned c = 0; c < 2; ++c)
 #pragma unroll

@@ -45,6 +45,25 @@ __device__ __forceinline__ RnsVector<Word> load_shared_vector(std::uint32_t at) 
   return x;
 }
 
+template <class Word>
+__device__ __forceinline__ Word load_shared_word(std::uint32_t at) {
+  Word x;
+  if constexpr (sizeof(Word) == 4)
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(at));
+  else
+    asm volatile("ld.shared.u64 %0, [%1];" : "=l"(x) : "r"(at));
+  return x;
+}
+
+/// One word in all places.
+template <class Word>
+__device__ __forceinline__ RnsVector<Word> in_all_places(Word word) {
+  RnsVector<Word> x;
+#pragma unroll
+  for (unsigned k = 0; k < rns_width<Word>; ++k) x.word[k] = word;
+  return x;
+}
+
 /// A vector of the values that X -> X^g brings to places j …: an aligned block of 2^k values goes
 /// to an aligned block. Value i is at psi^e, e = 2·brv(i) + 1, and comes from psi^(g·e). j's low k
 /// bits, reversed, are the highest bits t of e: they add t·N/2^(k-1) to it, and so g·t times as
