@@ -54,7 +54,7 @@ auto Typed<Word>::over(const Site& site, const View& plain, const ring::Basis& b
 template <class Word>
 void Typed<Word>::check_plain(const char* what, const Array& a, const Array& m) const {
   this->check(what, a);
-  this->check(what, m);
+  this->check_own(what, m);
   if (m.parts() != 1 || m.form() != a.form())
     throw ShapeError(std::string(what) + ": the plaintexts have " + std::to_string(m.parts()) +
                      " parts or another form; they must have one part and the array's form");
@@ -111,6 +111,7 @@ Array Typed<Word>::combine(const Array& a, const Array& b, bool subtract) const 
 template <class Word>
 Array Typed<Word>::combine_plain(const Array& a, const Array& m, bool subtract) const {
   const char* const what = subtract ? "sub_plain" : "add_plain";
+  this->check(what, m);
   check_plain(what, a, m);
   Shape shape = a.shape();
   shape.count = this->common_count(what, a, m);
@@ -325,6 +326,8 @@ template <class Word>
 Array Typed<Word>::multiply_plain(const Array& a, const Array& m) const {
   this->check_evaluation("multiply_plain", a);
   check_plain("multiply_plain", a, m);
+  if (m.shape().log_repeats != 0)
+    return sum_of_products(std::span(&a, 1), std::span(&m, 1), a.basis());
   Shape shape = a.shape();
   shape.count = this->common_count("multiply_plain", a, m);
   return make(

@@ -16,14 +16,20 @@ class Evaluator;
 /// Values at the roots, in the order of ring::NttPlan, or coefficients.
 enum class Form : std::uint8_t { evaluation, coefficient };
 
-/// The shape of an array of residues: (parts, basis, count, N).
+/// The shape of an array of residues: (parts, basis, count, N), or with log_repeats (parts, basis,
+/// count, N >> log_repeats).
 struct Shape {
   unsigned parts = 0;  ///< c_0 + c_1·s + c_2·s^2 + …; a plaintext has one
   ring::Basis basis;
   std::size_t count = 0;
   Form form = Form::evaluation;
+  /// Not 0: a plaintext that is stored by its period. 2^log_repeats neighbouring values are one
+  /// word, as in the factors of backend::RnsOps.
+  unsigned log_repeats = 0;
 
   std::size_t rows() const { return std::size_t{parts} * basis.size(); }
+  /// Of an array of polynomials of N values.
+  std::size_t words(std::size_t N) const { return rows() * count * (N >> log_repeats); }
 };
 
 /// Copies share the memory, which never changes. An array keeps its evaluator alive. Any thread may

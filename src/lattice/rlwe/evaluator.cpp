@@ -1,6 +1,7 @@
 #include "lattice/rlwe/evaluator.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "lattice/rlwe/typed.h"
 #include "whorl/error.h"
@@ -24,7 +25,27 @@ ring::Basis Evaluator::level(unsigned limbs) const {
   return ring::Basis::range(0, limbs);
 }
 
+Array Evaluator::lift_by_period(std::span<const std::int64_t> polynomial,
+                                const ring::Basis& basis) const {
+  if (polynomial.size() != N_)
+    throw ShapeError("lift_by_period: " + std::to_string(polynomial.size()) +
+                     " integers are not a polynomial of N = " + std::to_string(N_));
+  std::size_t places = N_;  // of coefficients, in one number: 2^k divides it if it divides each
+  for (std::size_t j = 1; j < polynomial.size(); ++j)
+    if (polynomial[j] != 0) places |= j;
+  const auto log_repeats = static_cast<unsigned>(std::countr_zero(places));
+  return lifted(polynomial, basis, log_repeats == 1 ? 0 : log_repeats);
+}
+
 void Evaluator::check(const char* what, const Array& a) const {
+  check_own(what, a);
+  if (a.shape().log_repeats != 0)
+    throw ShapeError(
+        std::string(what) + ": a plaintext that is stored by its period, with one of " +
+        std::to_string(std::size_t{1} << a.shape().log_repeats) + " values, can only be a factor");
+}
+
+void Evaluator::check_own(const char* what, const Array& a) const {
   if (!a) throw ShapeError(std::string(what) + ": the array is empty");
   if (!a.is_of(*this))
     throw DeviceError(std::string(what) + ": an array of another server was given to " +

@@ -26,9 +26,10 @@ class Key;
 class Keys;
 
 /// Operands must belong to this evaluator (DeviceError), and be in evaluation form unless a method
-/// says otherwise. They have equal counts; a single ciphertext is combined with each member of the
-/// other operand. Several threads may call an evaluator at once; calls that belong together are
-/// made inside run::Fleet::together.
+/// says otherwise. Plaintexts that are stored by their period are factors only (ShapeError). They
+/// have equal counts; a single ciphertext is combined with each member of the other operand.
+/// Several threads may call an evaluator at once; calls that belong together are made inside
+/// run::Fleet::together.
 ///
 /// Batches lie on the fleet's devices as run::Fleet::pieces splits them. After a device has failed,
 /// pieces that lie elsewhere are moved. If a device fails, the operation is repeated on the other
@@ -58,7 +59,12 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// names residue, row and prime of one that is not below its prime.
   virtual Array upload(const WordArray& words, const Shape& shape) const = 0;
   /// Polynomials (count, N) of small integers, as plaintexts over `basis`.
-  virtual Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const = 0;
+  Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const {
+    return lifted(polynomials, basis, 0);
+  }
+  /// One polynomial as a plaintext that is only a factor, in products, sums of them and linear
+  /// maps. If it is one in X^(2^k), k >= 2, it is stored by its period: N/2^k words for each prime.
+  Array lift_by_period(std::span<const std::int64_t> polynomial, const ring::Basis& basis) const;
   virtual WordArray download(const Array& a) const = 0;
   /// Whether a part of the array lay only on devices that have failed.
   virtual bool is_lost(const Array& a) const = 0;
@@ -190,6 +196,9 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
             unsigned special)
       : fleet_(std::move(fleet)), N_(N), limbs_(limbs), special_(special) {}
 
+  /// Polynomials in X^(2^log_repeats).
+  virtual Array lifted(std::span<const std::int64_t> polynomials, const ring::Basis& basis,
+                       unsigned log_repeats) const = 0;
   virtual Array combine(const Array& a, const Array& b, bool subtract) const = 0;
   virtual Array combine_plain(const Array& a, const Array& m, bool subtract) const = 0;
 
@@ -200,6 +209,8 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
 
   // Checks of operands, in words of the caller's.
   /// ShapeError for an empty array, DeviceError for another evaluator's.
+  void check_own(const char* what, const Array& a) const;
+  /// ShapeError too for one that is stored by its period.
   void check(const char* what, const Array& a) const;
   void check_evaluation(const char* what, const Array& a) const;
   /// ShapeError unless there are arrays, and one of the others for each, which the names say.

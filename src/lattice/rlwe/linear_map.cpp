@@ -99,7 +99,7 @@ struct Typed<Word>::Sum {
       finish();
       plains.push_back(of.view(plain, site));
     }
-    terms.push_back({x, plains.back().all, plain.shape.basis, g, sum});
+    terms.push_back({x, plains.back().all, plain.shape.basis, g, sum, plain.shape.log_repeats});
   }
   void finish() {
     if (terms.empty()) return;
@@ -204,7 +204,7 @@ struct Typed<Word>::SwitchedSum {
     auto with = key_on(site, key);
     View m = of.view(plain, site);
     Buffer keep;
-    terms.push_back({with.get(), key.g(), of.over(site, m, rows, keep)});
+    terms.push_back({with.get(), key.g(), of.over(site, m, rows, keep), plain.shape.log_repeats});
     keys.push_back(std::move(with));
     plains.push_back(std::move(m));
     weights.push_back(std::move(keep));
@@ -341,8 +341,8 @@ struct Typed<Word>::HoistedSteps {
           if (of_baby != baby) continue;
           its.push_back(of.view(*plain, site));
           if (met == own.size()) own.emplace_back();
-          own[met++].factors.push_back(
-              {its.back().all, plain->shape.basis, static_cast<std::uint32_t>(sum)});
+          own[met++].factors.push_back({its.back().all, plain->shape.basis,
+                                        static_cast<std::uint32_t>(sum), plain->shape.log_repeats});
         }
       }
       if (own.empty()) return;

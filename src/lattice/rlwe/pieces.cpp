@@ -1,5 +1,6 @@
 // Where the pieces of arrays lie: from and to the host, between devices, gathered anew.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -39,7 +40,7 @@ template <class Word>
 auto Typed<Word>::draft(const Shape& shape, Pieces pieces) const -> std::shared_ptr<Residues> {
   auto out = std::make_shared<Residues>(this->shared_from_this(), shape, std::move(pieces));
   out->buffers.resize(out->pieces.size());
-  out->bytes = shape.rows() * shape.count * plan_->N() * sizeof(Word);
+  out->bytes = shape.words(plan_->N()) * sizeof(Word);
   return out;
 }
 
@@ -52,6 +53,9 @@ Array Typed<Word>::upload(const WordArray& words, const Shape& shape) const {
   if (shape.parts == 0 || shape.count == 0)
     throw ShapeError("upload: parts = " + std::to_string(shape.parts) +
                      " and count = " + std::to_string(shape.count) + " must both be at least 1");
+  if (shape.log_repeats != 0)
+    throw ShapeError("upload: log_repeats = " + std::to_string(shape.log_repeats) +
+                     "; only lift_by_period makes arrays that are stored by their period");
   if (words.word_bytes() != sizeof(Word) || words.size() / each != shape.count ||
       words.size() % each != 0)
     throw ShapeError("upload: there are " + std::to_string(words.size()) + " words of " +
@@ -113,7 +117,8 @@ void Typed<Word>::put(const Site& site, std::span<const Word> from, std::size_t 
 }
 
 template <class Word>
-Array Typed<Word>::lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const {
+Array Typed<Word>::lifted(std::span<const std::int64_t> polynomials, const ring::Basis& basis,
+                          unsigned log_repeats) const {
   plan_->check_basis("lift", basis);
   const std::size_t N = plan_->N(), size = polynomials.size();
   if (size == 0 || size % N != 0)
@@ -124,12 +129,16 @@ Array Typed<Word>::lift(std::span<const std::int64_t> polynomials, const ring::B
   for (const auto& q : moduli(basis, 1))
     row = std::transform(polynomials.begin(), polynomials.end(), row,
                          [&](std::int64_t x) { return q.from_signed(x); });
-  const Shape shape{1, basis, size / N, Form::evaluation};
+  const Shape shape{1, basis, size / N, Form::evaluation, log_repeats};
   return placed(shape, nullptr, [&](const Site& here, std::size_t begin) {
     Buffer to = here.polynomials(basis.size());
     put(here, std::span<const Word>(residues), begin, to.slice());
     here.rns().ntt(here.tables, basis, 1, to.slice());
-    return to;
+    if (log_repeats == 0) return to;
+    // The first of each 2^log_repeats values, which are equal.
+    Buffer some = here.queue.template allocate<Word>(to.size() >> log_repeats);
+    here.ring().take(some.size(), 1, std::array{0u}, std::as_const(to).slice(), 0, some.slice());
+    return some;
   });
 }
 
@@ -224,7 +233,8 @@ auto Typed<Word>::view(const Residues& operand, const Site& site) const -> View 
     throw Error(site.lane.name() + ": an operand is not there: another device has failed");
   Buffer buffer = values.on(site.lane);
   const ConstSlice all = std::as_const(buffer).slice();
-  return {operand.shape, single ? 1 : site.count, site.N, all, std::move(buffer)};
+  return {operand.shape, single ? 1 : site.count, site.N >> operand.shape.log_repeats, all,
+          std::move(buffer)};
 }
 
 // ---- gathered anew
@@ -421,17 +431,18 @@ Array Typed<Word>::interleave(std::span<const Array> arrays) const {
   return gathered(shape, sources, origins);
 }
 
-#define WHORL_INSTANTIATE(Word)                                                              \
-  template Typed<Word>::Typed(std::shared_ptr<const run::Fleet>,                             \
-                              std::shared_ptr<const ring::RnsPlan<Word>>);                   \
-  template auto Typed<Word>::draft(const Shape&, Pieces) const->std::shared_ptr<Residues>;   \
-  template auto Typed<Word>::aligned(const Array&, const Pieces&, std::size_t) const->Held;  \
-  template auto Typed<Word>::view(const Residues&, const Site&) const->View;                 \
-  template Array Typed<Word>::upload(const WordArray&, const Shape&) const;                  \
-  template Array Typed<Word>::lift(std::span<const std::int64_t>, const ring::Basis&) const; \
-  template WordArray Typed<Word>::download(const Array&) const;                              \
-  template Array Typed<Word>::take(const Array&, std::span<const std::uint32_t>) const;      \
-  template Array Typed<Word>::join(std::span<const Array>) const;                            \
+#define WHORL_INSTANTIATE(Word)                                                                   \
+  template Typed<Word>::Typed(std::shared_ptr<const run::Fleet>,                                  \
+                              std::shared_ptr<const ring::RnsPlan<Word>>);                        \
+  template auto Typed<Word>::draft(const Shape&, Pieces) const->std::shared_ptr<Residues>;        \
+  template auto Typed<Word>::aligned(const Array&, const Pieces&, std::size_t) const->Held;       \
+  template auto Typed<Word>::view(const Residues&, const Site&) const->View;                      \
+  template Array Typed<Word>::upload(const WordArray&, const Shape&) const;                       \
+  template Array Typed<Word>::lifted(std::span<const std::int64_t>, const ring::Basis&, unsigned) \
+      const;                                                                                      \
+  template WordArray Typed<Word>::download(const Array&) const;                                   \
+  template Array Typed<Word>::take(const Array&, std::span<const std::uint32_t>) const;           \
+  template Array Typed<Word>::join(std::span<const Array>) const;                                 \
   template Array Typed<Word>::interleave(std::span<const Array>) const;
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)

@@ -14,7 +14,7 @@ Shapes::Shapes(std::shared_ptr<const run::Fleet> fleet, std::uint32_t N, unsigne
 
 Array Shapes::of(const Shape& shape) const {
   auto made = std::make_shared<Storage>(shared_from_this(), shape, std::vector<run::Piece>{});
-  made->bytes = shape.rows() * shape.count * N() * word_bytes_;
+  made->bytes = shape.words(N()) * word_bytes_;
   return wrap(std::move(made));
 }
 
@@ -28,8 +28,9 @@ std::size_t Shapes::count_of(const char* what, std::span<const Array> arrays,
 }
 
 Array Shapes::upload(const WordArray&, const Shape& shape) const { return of(shape); }
-Array Shapes::lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const {
-  return of(Shape{1, basis, polynomials.size() / N(), Form::evaluation});
+Array Shapes::lifted(std::span<const std::int64_t> polynomials, const ring::Basis& basis,
+                     unsigned log_repeats) const {
+  return of(Shape{1, basis, polynomials.size() / N(), Form::evaluation, log_repeats});
 }
 WordArray Shapes::download(const Array&) const {
   throw DeviceError("a dry run has no ciphertexts that could be copied");

@@ -22,7 +22,6 @@ class Shapes final : public Evaluator {
 
   /// The words are not looked at.
   Array upload(const WordArray& words, const Shape& shape) const override;
-  Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const override;
   /// DeviceError: there is nothing to copy.
   WordArray download(const Array& a) const override;
   bool is_lost(const Array&) const override { return false; }
@@ -66,6 +65,8 @@ class Shapes final : public Evaluator {
                                  const ring::Basis& to, std::uint64_t t) const override;
 
  protected:
+  Array lifted(std::span<const std::int64_t> polynomials, const ring::Basis& basis,
+               unsigned log_repeats) const override;
   Array combine(const Array& a, const Array& b, bool subtract) const override;
   Array combine_plain(const Array& a, const Array& m, bool subtract) const override;
 

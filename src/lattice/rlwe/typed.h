@@ -27,7 +27,6 @@ class Typed final : public Evaluator {
   Typed(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<const ring::RnsPlan<Word>> plan);
 
   Array upload(const WordArray& words, const Shape& shape) const override;
-  Array lift(std::span<const std::int64_t> polynomials, const ring::Basis& basis) const override;
   WordArray download(const Array& a) const override;
 
   bool is_lost(const Array& a) const override { return !lost(*held(a)).empty(); }
@@ -71,6 +70,8 @@ class Typed final : public Evaluator {
                                  const ring::Basis& to, std::uint64_t t) const override;
 
  protected:
+  Array lifted(std::span<const std::int64_t> polynomials, const ring::Basis& basis,
+               unsigned log_repeats) const override;
   Array combine(const Array& a, const Array& b, bool subtract) const override;
   Array combine_plain(const Array& a, const Array& m, bool subtract) const override;
 
@@ -109,7 +110,7 @@ class Typed final : public Evaluator {
   /// An operand there: of the piece's count, or a single.
   struct View {
     const Shape& shape;
-    std::size_t count, N;
+    std::size_t count, N;  ///< N: words of a polynomial
     ConstSlice all;
     Buffer keep = {};
 
@@ -231,6 +232,7 @@ class Typed final : public Evaluator {
   /// A plaintext's residues over `basis`, which it may have more primes than.
   ConstSlice over(const Site& site, const View& plain, const ring::Basis& basis,
                   Buffer& keep) const;
+  /// It may be stored by its period.
   void check_plain(const char* what, const Array& a, const Array& m) const;
   /// Of `a`, in evaluation form, modulo other primes.
   Shape shape_over(const char* what, const Array& a, const ring::Basis& to) const;

@@ -88,7 +88,8 @@ class FusedRns final : public backend::RelayRns<Word> {
             inner[0] += x * key.b[product.digits[d] * key.row + row];
             inner[1] += x * key.a[product.digits[d] * key.row + row];
           }
-          const Word weight = terms[k].weight[terms[k].one ? r * N + j : r * batch * N + at];
+          const std::size_t place = terms[k].one ? r * N + j : r * batch * N + at;
+          const Word weight = terms[k].weight[place >> terms[k].log_repeats];
           for (unsigned part = 0; part < 2; ++part) sums[part] += inner[part] % q * weight;
         }
         for (unsigned part = 0; part < 2; ++part) *to[part] = static_cast<Word>(sums[part] % q);

@@ -427,6 +427,78 @@ TYPED_TEST(RlweEvaluator, LinearMapsMeanWhatTheySay) {
       }
 }
 
+/// Products with plaintexts that are stored by their period have the bits that they have with all
+/// values, on one device and on several.
+TYPED_TEST(RlweEvaluator, PeriodicPlaintextsAreTheSameFactors) {
+  auto rig = RlweRig<TypeParam>::even(5, 2, 2);
+  const std::vector<std::uint32_t> babies = {1, 5, 0, 25}, giants = {1, 125, 3};
+  std::vector<SwitchKeyData> data;
+  for (const std::uint32_t g : {5u, 25u, 125u, 3u}) data.push_back(rig.key(g, 1));
+  const ring::Basis basis = rig.plan->level(4), wide = basis | rig.plan->special_basis();
+  const Shape shape{2, basis, 5}, one{2, basis, 1};
+  const WordArray words = rig.residues(shape), single = rig.residues(one);
+  // In X^(2^k), and in no higher power; the last is the constant 7.
+  const auto polynomial = [&](unsigned k) {
+    auto m = rig.integers(1, 99);
+    for (std::size_t j = 0; j < m.size(); ++j)
+      if (j % (std::size_t{1} << k) != 0) m[j] = 0;
+    m[(std::size_t{1} << k) % rig.N()] = 7;
+    return m;
+  };
+  const std::vector<unsigned> ks = {0, 1, 2, 3, 7, 8};
+  std::vector<std::vector<std::int64_t>> polynomials;
+  for (const unsigned k : ks) polynomials.push_back(polynomial(k));
+  for (const std::size_t devices : {1u, 3u}) {
+    const auto e = rig.evaluator(StrainedFleet(devices).fleet);
+    const Keys keys(e, data, any_keys());
+    const Array a = e->upload(words, shape), b = e->upload(single, one);
+    std::vector<Array> all, by_period;
+    for (std::size_t i = 0; i < ks.size(); ++i) {
+      all.push_back(e->lift(polynomials[i], wide));
+      by_period.push_back(e->lift_by_period(polynomials[i], wide));
+      EXPECT_EQ(by_period[i].shape().log_repeats, ks[i] == 1 ? 0 : ks[i]);
+      EXPECT_EQ(all[i].bytes(), wide.size() * rig.N() * sizeof(TypeParam));
+      EXPECT_EQ(by_period[i].bytes() << by_period[i].shape().log_repeats, all[i].bytes());
+    }
+    const auto same = [&](const std::string& what, const auto& run) {
+      expect_same(e->download(run(by_period)), e->download(run(all)),
+                  what + " on " + std::to_string(devices) + " devices");
+    };
+    for (std::size_t i = 0; i < ks.size(); ++i)
+      for (const Array& x : {a, b})
+        same("a product with one in X^" + std::to_string(1u << ks[i]),
+             [&](const auto& m) { return e->multiply_plain(x, m[i]); });
+    const std::vector<Array> arrays = {a, b, a, a, b, a};
+    same("a sum of products",
+         [&](const auto& m) { return e->sum_of_products(arrays, m, rig.plan->level(2)); });
+    same("a weighted sum", [&](const auto& m) {
+      return e->weighted_sum(
+          a, std::vector<Evaluator::Term>{{1, m[2]}, {5, m[3]}, {25, m[0]}, {3, m[4]}, {1, m[5]}},
+          keys, 1);
+    });
+    same("a linear map", [&](const auto& m) {
+      const Evaluator::LinearMap map{babies, giants, [&](std::size_t i, std::size_t step) {
+                                       return babies[step] == 0 ? Array() : m[(i + step) % 6];
+                                     }};
+      return e->linear_maps(a, std::vector{map, map}, keys, rig.plan->level(3), 1)[1];
+    });
+    // They are nothing but factors.
+    const Array& m = by_period[3];
+    EXPECT_THROW(e->add_plain(a, m), ShapeError);
+    EXPECT_THROW(e->sub_plain(a, m), ShapeError);
+    EXPECT_THROW(e->download(m), ShapeError);
+    EXPECT_THROW(e->copy(m), ShapeError);
+    EXPECT_THROW(e->add(m, m), ShapeError);
+    EXPECT_THROW(e->tensor(a, m), ShapeError);
+    EXPECT_THROW(e->multiply_plain(m, m), ShapeError);
+    EXPECT_THROW(e->transform(m, Form::coefficient), ShapeError);
+    EXPECT_THROW(e->take(m, std::vector<std::uint32_t>{0}), ShapeError);
+    EXPECT_THROW(e->join(std::vector<Array>{m, m}), ShapeError);
+    EXPECT_THROW(e->lift_by_period(rig.integers(2, 1), wide), ShapeError);
+    EXPECT_THROW(e->upload(words, {2, basis, 5, Form::evaluation, 2}), ShapeError);
+  }
+}
+
 TYPED_TEST(RlweEvaluator, Refusals) {
   auto rig = RlweRig<TypeParam>::mixed(4, 1, 2);
   const auto e = rig.evaluator(StrainedFleet(2).fleet),
