@@ -77,7 +77,7 @@ std::vector<Plaintexts> encode_map(const Server& server, const Storage& to, std:
     if (zeros && (any || k + 1 < count)) continue;
     any = true;
     const auto giant = static_cast<std::int64_t>(k / to.steps.babies * to.steps.babies);
-    out[k] = Access::encode(server, to_the_right(slots, giant * to.step));
+    out[k] = Access::encode_factor(server, to_the_right(slots, giant * to.step));
   }
   return out;
 }

@@ -272,7 +272,7 @@ EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level
     for (std::uint64_t j = 0; j < map.period; ++j)
       turned[j] =
           values[static_cast<std::size_t>(modulo(static_cast<std::int64_t>(j) - turn, map.period))];
-    out.plains[place] = Access::encode(server, turned, scale, basis);
+    out.plains[place] = Access::encode_factor(server, turned, scale, basis);
     if (encoded) encoded();
   }
   out.known.gain = std::max(-200.0, std::log2(std::ranges::max(sums)));

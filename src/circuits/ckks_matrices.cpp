@@ -152,8 +152,8 @@ EncodedMatrixProduct encode(const Server& server, const MatrixProduct& shape, un
     Access::fleet(server).stop_if_asked(j, d, "plaintexts of a matrix product");
     std::vector<std::complex<double>> ones(d * g);
     std::fill_n(ones.begin() + static_cast<std::ptrdiff_t>(j * g), g, 1.0);
-    out.columns.push_back(Access::encode(server, ones, parameters.scale(level),
-                                         Access::account(server).basis(level)));
+    out.columns.push_back(Access::encode_factor(server, ones, parameters.scale(level),
+                                                Access::account(server).basis(level)));
   }
   return EncodedMatrixProductAccess::wrap(std::move(out));
 }

@@ -38,7 +38,8 @@ LinearMap matrix_map(std::span<const std::complex<double>> values, std::size_t r
 std::vector<std::int64_t> rotations_of(const LinearMap& map);
 
 /// A linear map whose diagonals are encoded, and stay on a server's devices. Copies share the
-/// memory.
+/// memory. A diagonal whose values repeat after n' of N/2 slots, n' <= N/8, is stored as 2n' words
+/// for each prime, in place of N.
 class EncodedMap {
  public:
   unsigned level() const;            ///< operands are brought to this level

@@ -32,12 +32,12 @@ double Access::norm(const Plaintexts& m) { return m.storage_->norm; }
 Array Access::put(const Server& s, CiphertextInfo info, rlwe::Array residues) {
   return s.state_->put(std::move(info), std::move(residues));
 }
-Plaintexts Access::encode(const Server& s, std::span<const std::int64_t> slots) {
+Plaintexts Access::encode_factor(const Server& s, std::span<const std::int64_t> slots) {
   const rlwe::Evaluator& evaluator = *s.state_->evaluator;
   s.state_->encoder.check(Packing::slots);
   const Rows rows = s.state_->encoder.rows(slots.size(), s.parameters().N(), Packing::slots);
   const ring::Basis basis = evaluator.level(s.parameters().limbs()) | evaluator.special();
-  return s.state_->plaintexts(s.state_->encode(slots, rows, Packing::slots), Packing::slots, basis);
+  return s.state_->factor(s.state_->encode(slots, rows, Packing::slots), Packing::slots, basis);
 }
 
 }  // namespace whorl::bgv

@@ -31,8 +31,9 @@ struct Access {
   /// log2 of the canonical norm of the largest.
   static double norm(const Plaintexts& m);
   static Array put(const Server& server, CiphertextInfo info, lattice::rlwe::Array residues);
-  /// Rows of N slots, over the chain and the special primes.
-  static Plaintexts encode(const Server& server, std::span<const std::int64_t> slots);
+  /// N slots, over the chain and the special primes, for products only: stored by its period where
+  /// the rows of N/2 slots repeat (rlwe::Evaluator::lift_by_period).
+  static Plaintexts encode_factor(const Server& server, std::span<const std::int64_t> slots);
 };
 
 }  // namespace whorl::bgv

@@ -210,6 +210,11 @@ Plaintexts Server::State::plaintexts(Encoded m, Packing packing, const ring::Bas
   return put(std::move(residues), std::move(m), packing);
 }
 
+Plaintexts Server::State::factor(Encoded m, Packing packing, const ring::Basis& basis) const {
+  rlwe::Array residues = evaluator->lift_by_period(m.coefficients, basis);
+  return put(std::move(residues), std::move(m), packing);
+}
+
 Plaintexts Server::State::plaintexts_for(const Array& a, Encoded m, std::uint64_t factor) const {
   m.coefficients = account.with_factor(std::move(m.coefficients), factor);
   return plaintexts(std::move(m), a.info_.packing, evaluator->level(a.info_.limbs));
@@ -226,8 +231,10 @@ Plaintexts Server::State::encoded_for(const Array& a, std::span<const std::int64
 
 rlwe::Array Server::State::residues(const Plaintexts& m) const {
   const rlwe::Array& there = m.storage_->residues;
-  return evaluator->is_lost(there) ? evaluator->lift(m.storage_->coefficients, there.basis())
-                                   : there;
+  if (!evaluator->is_lost(there)) return there;
+  const auto& coefficients = m.storage_->coefficients;
+  return there.shape().log_repeats == 0 ? evaluator->lift(coefficients, there.basis())
+                                        : evaluator->lift_by_period(coefficients, there.basis());
 }
 
 Array Server::State::add_encoded(const Array& x, const Plaintexts& m, bool subtract) const {

@@ -104,6 +104,8 @@ struct Server::State : std::enable_shared_from_this<State> {
   Encoded encode(std::span<const std::int64_t> values, const Rows& rows, Packing packing) const;
   Plaintexts put(lattice::rlwe::Array residues, Encoded encoded, Packing packing) const;
   Plaintexts plaintexts(Encoded m, Packing packing, const ring::Basis& basis) const;
+  /// One of them that is only a factor: rlwe::Evaluator::lift_by_period.
+  Plaintexts factor(Encoded m, Packing packing, const ring::Basis& basis) const;
   /// For `a` alone: no more limbs than it has, and with its factor if they are to be added.
   Plaintexts plaintexts_for(const Array& a, Encoded m, std::uint64_t factor) const;
   Plaintexts encoded_for(const Array& a, std::span<const std::int64_t> values, std::size_t length,

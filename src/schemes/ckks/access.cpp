@@ -57,12 +57,12 @@ Array Access::twice_product_less_1(const Server& s, const Array& a, const Array&
 Array Access::multiply_add(const Server& s, const Array& a, std::int64_t by, double value) {
   return s.state_->multiply_add(a, by, value);
 }
-rlwe::Array Access::encode(const Server& s, std::span<const std::complex<double>> values,
-                           double scale, const ring::Basis& basis) {
+rlwe::Array Access::encode_factor(const Server& s, std::span<const std::complex<double>> values,
+                                  double scale, const ring::Basis& basis) {
   static_cast<void>(Server::State::largest_at(values, scale));
   std::vector<std::int64_t> coefficients(s.parameters().N());
   s.state_->encoder.encode(values, Packing::complex, scale, coefficients);
-  return s.state_->evaluator->lift(coefficients, basis);
+  return s.state_->evaluator->lift_by_period(coefficients, basis);
 }
 
 }  // namespace whorl::ckks

@@ -57,11 +57,13 @@ struct Access {
 
   static const lattice::rlwe::Array& residues(const Array& a);
   static Array put(CiphertextInfo info, lattice::rlwe::Array residues);
-  /// A plaintext with these values in its slots. EncodingError if a value times the scale is above
+  /// A plaintext with these values in its slots, a factor: stored by its period, if there are fewer
+  /// than half as many values as slots, or if they repeat (rlwe::Evaluator::lift_by_period).
+  /// EncodingError if a value times the scale is above
   /// 2^61, or is not finite.
-  static lattice::rlwe::Array encode(const Server& server,
-                                     std::span<const std::complex<double>> values, double scale,
-                                     const ring::Basis& basis);
+  static lattice::rlwe::Array encode_factor(const Server& server,
+                                            std::span<const std::complex<double>> values,
+                                            double scale, const ring::Basis& basis);
 };
 
 }  // namespace whorl::ckks

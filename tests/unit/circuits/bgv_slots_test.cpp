@@ -129,6 +129,35 @@ TEST(CircuitsBgvSlots, Diagonals) {
   }
 }
 
+/// The same where each row of slots repeats: fewer words are stored, and results are right. One
+/// that repeats with half of a row is stored whole.
+TEST(CircuitsBgvSlots, DiagonalsThatRepeat) {
+  constexpr std::size_t N = 1024, half = N / 2;
+  for (const std::size_t count : {3u, 8u}) {
+    KeyRequest request;
+    request_diagonals(request, count, 1);
+    Slots s(request);
+    const Values v = s.values(N);
+    std::size_t whole = 0;
+    for (const std::size_t period : {512u, 256u, 128u, 16u, 2u}) {
+      SCOPED_TRACE(std::to_string(count) + " diagonals of period " + std::to_string(period));
+      Values d = s.values(count * N);
+      for (std::size_t i = 0; i < d.size(); ++i) d[i] = d[i / half * half + i % period];
+      const SlotMap map = encode_diagonals(s.server, d, count, 1);
+      if (period == half) whole = map.bytes();
+      EXPECT_EQ(map.bytes(), period > half / 4 ? whole : whole / half * period);
+      const auto got = s.read(multiply_maps(s.server, s.upload(v), map)[0]);
+      for (std::size_t i = 0; i < N; ++i) {
+        std::int64_t due = 0;
+        for (std::size_t k = 0; k < count; ++k)
+          due = static_cast<std::int64_t>(
+              modulo(due + d[k * N + i] * v[i / half * half + (i + k) % half] % std::int64_t{t}));
+        ASSERT_EQ(got[i], modulo(due)) << i;
+      }
+    }
+  }
+}
+
 /// Maps without a baby step have the rounding of the last division only.
 TEST(CircuitsBgvSlots, DiagonalsAtGiantStepsAlone) {
   constexpr std::size_t count = 9;  // four baby steps

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "circuits/cosine_fit.h"
+#include "schemes/ckks/derived.h"
 #include "support/ckks_bootstraps.h"
 #include "support/ckks_sets.h"
 #include "support/targets.h"
@@ -96,6 +97,48 @@ TEST(CkksBootstrap, RealVectorsThatDoNotFillTheirSlots) {
   for (double& v : x) values.emplace_back(v = test::random_complexes(random, 1)[0].real() / 0.7);
   const Array a = party.server.upload(party.client.encrypt(x, {.length = 50}));
   expect_refreshed(party, a, values);
+}
+
+/// Of log2(slots) layers of butterflies a map has some; its diagonals repeat with the blocks of the
+/// largest, and each is stored as twice as many words for each prime, or as N.
+TEST(CkksBootstrap, MapsAreStoredByTheirPeriod) {
+  const Parameters p = small_ring(4096);
+  const BootstrapLiteral& shape = *p.literal().bootstrap;
+  ASSERT_EQ(shape.to_coefficients, 3u);
+  ASSERT_EQ(shape.to_slots, 4u);
+  struct Map {
+    std::size_t layers, blocks;  ///< blocks: log2 of the largest
+  };
+  struct Case {
+    std::uint64_t slots;
+    std::vector<Map> to_coefficients, to_slots;
+  };
+  // Where the first map has all slots' blocks, steps back are among those forth: half as many.
+  const std::vector<Case> cases = {
+      {2048, {{4, 4}, {3, 7}, {4, 11}}, {{3, 11}, {2, 8}, {3, 6}, {3, 3}}},
+      {64, {{2, 2}, {2, 4}, {2, 6}}, {{2, 6}, {1, 4}, {1, 3}, {2, 2}}}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.slots);
+    std::size_t whole = 0, stored = 0;
+    const auto count = [&](const std::vector<Map>& maps, unsigned level, std::size_t special) {
+      for (const Map& map : maps) {
+        const bool all = std::size_t{1} << map.blocks == c.slots;
+        const std::size_t diagonals = all ? std::size_t{1} << map.layers
+                                          : (std::size_t{2} << map.layers) - 1,
+                          period = std::size_t{1} << map.blocks,
+                          rows = p.primes(level--).size() + special;
+        whole += diagonals * rows * p.N() * 4;
+        stored += diagonals * rows * 4 * (period > p.slots() / 4 ? p.N() : 2 * period);
+      }
+    };
+    count(c.to_coefficients, shape.to_coefficients,
+          layout_of(p.literal(), SwitchRole::low).special.size());
+    count(c.to_slots, p.top(), p.literal().special.size());
+    const Party party(p, c.slots);
+    EXPECT_EQ(party.maps.bytes(), stored);
+    EXPECT_LT(3 * stored, 2 * whole);
+    EXPECT_EQ(encode_bootstrap(DryRun(p).server(), c.slots).bytes(), stored);
+  }
 }
 
 TEST(CkksBootstrap, WordsOf64BitsAndFromEveryLevel) {

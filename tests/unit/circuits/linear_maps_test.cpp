@@ -124,6 +124,35 @@ TEST(CkksLinearMaps, FewKeySwitches) {
             31u * p.N * 4 * (party.server.parameters().primes(1).size() + p.special.size()));
 }
 
+/// A word for each value that differs: twice as many as the values' period, if that is an eighth of
+/// the ring's dimension or less.
+TEST(CkksLinearMaps, DiagonalsAreStoredByTheirPeriod) {
+  constexpr std::size_t slots = 512;
+  for (const auto& [of_map, of_values] : {std::pair<std::size_t, std::size_t>{512, 512},
+                                          {256, 256},
+                                          {128, 128},
+                                          {512, 128},
+                                          {512, 8},
+                                          {64, 2},
+                                          {1, 1}}) {
+    SCOPED_TRACE(std::to_string(of_map) + ", " + std::to_string(of_values));
+    std::vector<std::int64_t> k;
+    for (std::int64_t i = 0; i < 9 && i < static_cast<std::int64_t>(of_map); ++i) k.push_back(i);
+    LinearMap map = random_map(of_map, k);
+    for (auto& [number, values] : map.diagonals)
+      for (std::size_t j = of_values; j < of_map; ++j) values[j] = values[j - of_values];
+    for (const test::CkksShape& shape : {test::CkksShape{40}, {50, 64}}) {
+      const Party party(shape, rotations_of(map));
+      const Parameters& p = party.server.parameters();
+      const std::size_t words = of_values > slots / 4 ? p.N() : 2 * of_values;
+      EXPECT_EQ(encode(party.server, map, 2).bytes(),
+                k.size() * words * (shape.word_bits / 8) *
+                    (p.primes(2).size() + p.literal().special.size()));
+      expect(shape, map, of_map);
+    }
+  }
+}
+
 TEST(CkksLinearMaps, BatchesAndRepeatedMaps) {
   const LinearMap map = random_map(32, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
   const Party party({40}, rotations_of(map));
