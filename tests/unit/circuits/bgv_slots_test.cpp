@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/bgv_scene.h"
+#include "support/strained_device.h"
 #include "whorl/error.h"
 
 namespace whorl::bgv {
@@ -155,6 +156,33 @@ TEST(CircuitsBgvSlots, DiagonalsThatRepeat) {
         ASSERT_EQ(got[i], modulo(due)) << i;
       }
     }
+  }
+}
+
+/// Diagonals are encoded again, of what the host keeps, where their device has failed.
+TEST(CircuitsBgvSlots, DiagonalsOutliveTheirDevice) {
+  KeyRequest request;
+  request_diagonals(request, 8, 1);
+  for (const std::size_t period : {512u, 16u}) {
+    SCOPED_TRACE(period);
+    const auto weak = std::make_shared<test::Strain>(), firm = std::make_shared<test::Strain>();
+    backend::register_devices({"weak and firm", "weak and firm",
+                               [&](const std::string&, const backend::DeviceOptions&) {
+                                 return std::vector{test::strained_device("weak", weak),
+                                                    test::strained_device("firm", firm)};
+                               },
+                               [] { return std::vector<DeviceInfo>(); }});
+    Slots s(request, "weak and firm");
+    Values d = s.values(8 * 1024);
+    for (std::size_t i = 0; i < d.size(); ++i) d[i] = d[i / 512 * 512 + i % period];
+    const SlotMap map = encode_diagonals(s.server, d, 8, 1);
+    const Ciphertexts x = s.client.encrypt(s.values(1024), Packing::slots);
+    const auto mapped = [&] { return s.read(multiply_maps(s.server, s.server.upload(x), map)[0]); };
+    const auto due = mapped();
+    weak->calls_left = 0;
+    EXPECT_NO_THROW(s.server.upload(x));  // it is found to have failed
+    ASSERT_EQ(s.server.failed_devices().size(), 1u);
+    EXPECT_EQ(mapped(), due);
   }
 }
 
