@@ -8,7 +8,7 @@
 #include <string>
 
 #include "schemes/binfhe/derived.h"
-#include "schemes/binfhe/plan.h"
+#include "schemes/binfhe/gates.h"
 
 namespace whorl::binfhe {
 
