@@ -25,4 +25,15 @@ std::uint32_t FftPlan::exponent(std::uint32_t s) const {
   return 4 * bit_reverse(s, static_cast<unsigned>(std::bit_width(M()) - 1)) + 1;
 }
 
+std::vector<std::uint32_t> FftPlan::results_at_powers_of_5() const {
+  const auto bits = static_cast<unsigned>(std::bit_width(M()) - 1);
+  std::vector<std::uint32_t> out(M());
+  std::uint64_t e = 1;
+  for (std::uint32_t& result : out) {
+    result = bit_reverse(static_cast<std::uint32_t>((e - 1) / 4), bits);
+    e = 5 * e % (2ULL * N_);
+  }
+  return out;
+}
+
 }  // namespace whorl::ring

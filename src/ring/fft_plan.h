@@ -25,6 +25,9 @@ class FftPlan {
   const std::vector<std::complex<double>>& roots() const { return roots_; }
   /// Exponent of the root that result s belongs to.
   std::uint32_t exponent(std::uint32_t s) const;
+  /// Which result belongs to zeta^(5^j), for j = 0 … M-1: powers of 5 are 1 modulo 4. This is the
+  /// order of CKKS's slots (Cheon, Kim, Kim, Song, ASIACRYPT 2017, §3.2).
+  std::vector<std::uint32_t> results_at_powers_of_5() const;
 
  private:
   std::uint32_t N_;

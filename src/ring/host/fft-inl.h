@@ -66,11 +66,12 @@ HWY_INLINE void inverse(Complex& u, Complex& v, Complex w) {
   u = add(u, v);
   v = mul_conjugate(t, w);
 }
-/// (u, v) <- (u + v, conj(i·w)·(u - v))
+/// (u, v) <- (u + v, conj(i·w)·(u - v)), with the roundings that `inverse` has of i·w: which nodes
+/// share a twiddle depends on the width, and results must not.
 HWY_INLINE void inverse_i(Complex& u, Complex& v, Complex w) {
-  const Complex t = {hn::Sub(u.im, v.im), hn::Sub(v.re, u.re)};
+  const Complex t = sub(u, v);
   u = add(u, v);
-  v = mul_conjugate(t, w);
+  v = {hn::MulSub(t.im, w.re, hn::Mul(t.re, w.im)), hn::NegMulSub(t.re, w.re, hn::Mul(t.im, w.im))};
 }
 
 /// Butterflies of x[i] with x[i + distance], i < distance; the twiddle is w, or i·w.
