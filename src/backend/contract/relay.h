@@ -63,6 +63,10 @@ class RelayFft : public FftOps {
                double* out) const override {
     behind_.inverse(plan, batch, in, out);
   }
+  void inverse_of_powers(const ring::FftPlan& plan, std::size_t batch,
+                         const std::complex<double>* in, double* out) const override {
+    behind_.inverse_of_powers(plan, batch, in, out);
+  }
 
  private:
   const FftOps& behind_;
@@ -133,6 +137,11 @@ class RelayRns : public RnsOps<Word> {
                        std::size_t batch, std::span<const CheckedScaling<Word>> terms,
                        std::span<const Word> constant, bool onto, Word* out) const override {
     behind_.run_combination(tables, basis, parts, batch, terms, constant, onto, out);
+  }
+  void run_rounding(const Tables& tables, const ring::Basis& basis, double scale, std::uint32_t n,
+                    std::uint32_t step, std::size_t batch, const double* in,
+                    Word* out) const override {
+    behind_.run_rounding(tables, basis, scale, n, step, batch, in, out);
   }
 
  private:

@@ -108,12 +108,26 @@ void FftOps::fft(const ring::FftPlan& plan, Slice<const double> in,
 
 void FftOps::ifft(const ring::FftPlan& plan, Slice<const std::complex<double>> in,
                   Slice<double> out) const {
+  if (const std::size_t batch = checked_inverse("ifft", plan, in, out))
+    inverse(plan, batch, in.data, out.data);
+}
+
+void FftOps::interpolate(const ring::FftPlan& plan, Slice<const std::complex<double>> in,
+                         Slice<double> out) const {
+  if (const std::size_t batch = checked_inverse("interpolate", plan, in, out))
+    inverse_of_powers(plan, batch, in.data, out.data);
+}
+
+std::size_t FftOps::checked_inverse(const char* what, const ring::FftPlan& plan,
+                                    const Slice<const std::complex<double>>& in,
+                                    const Slice<double>& out) const {
   check(in);
   check(out);
-  const std::size_t batch = rows_of("ifft", out.size, plan.N());
-  check_size("ifft: input", in.size, batch * plan.M());
-  check_apart("ifft: input", in, out);
-  if (batch) inverse(plan, batch, in.data, out.data);
+  const std::size_t batch = rows_of(what, out.size, plan.N());
+  const std::string input = std::string(what) + ": input";
+  check_size(input.c_str(), in.size, batch * plan.M());
+  check_apart(input.c_str(), in, out);
+  return batch;
 }
 
 }  // namespace whorl::backend

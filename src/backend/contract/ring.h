@@ -104,15 +104,31 @@ class FftOps : public Family {
   /// Inverse of fft.
   void ifft(const ring::FftPlan& plan, Slice<const std::complex<double>> in,
             Slice<double> out) const;
+  /// in: (B, N/2) values; out: (B, N) reals, the polynomials whose value at zeta^(5^j) is in_j:
+  /// ifft of these in another order. Exact coefficients are at most max |in_j|; computed ones
+  /// differ from them by less than 2^-50·log2(N) times that (Higham, Accuracy and Stability, 2002,
+  /// thm. 24.2).
+  /// Bits are the same on all devices that have fused multiply-adds: from the last level of nodes
+  /// to the root, (u, v) <- (u + v, conj(w)·d), d = u - v, w the twiddle by FftPlan, where
+  /// conj(w)·d is (d_im·w_im + [d_re·w_re], [d_im·w_re] - d_re·w_im), and what is in brackets is
+  /// rounded alone. On a CPU without them, one before AVX2, the last bits are others.
+  void interpolate(const ring::FftPlan& plan, Slice<const std::complex<double>> in,
+                   Slice<double> out) const;
 
  protected:
   virtual void forward(const ring::FftPlan& plan, std::size_t batch, const double* in,
                        std::complex<double>* out) const = 0;
   virtual void inverse(const ring::FftPlan& plan, std::size_t batch, const std::complex<double>* in,
                        double* out) const = 0;
+  virtual void inverse_of_powers(const ring::FftPlan& plan, std::size_t batch,
+                                 const std::complex<double>* in, double* out) const = 0;
 
  private:
   friend class RelayFft;
+  /// The batch of an inverse transform.
+  std::size_t checked_inverse(const char* what, const ring::FftPlan& plan,
+                              const Slice<const std::complex<double>>& in,
+                              const Slice<double>& out) const;
 };
 
 }  // namespace whorl::backend

@@ -1,6 +1,7 @@
 #include "backend/contract/rns.h"
 
 #include <bit>
+#include <cmath>
 #include <optional>
 #include <string>
 
@@ -601,6 +602,31 @@ void RnsOps<Word>::combine(const Tables& tables, const ring::Basis& basis, std::
   std::vector<Word> more;
   if (!constant.empty()) more = reduced("residues of a constant", tables, basis, constant);
   if (batch) run_combination(tables, basis, parts, batch, all, more, onto, out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::round(const Tables& tables, const ring::Basis& basis, double scale,
+                         std::uint32_t n, std::uint32_t step, Slice<const double> in,
+                         Output out) const {
+  this->check(in);
+  this->check(out);
+  this->check_owner("RNS tables", tables);
+  const ring::RnsPlan<Word>& plan = tables.plan();
+  plan.check_basis("round", basis);
+  if (!(scale > 0 && std::isfinite(scale)))
+    throw ParameterError("round: scale = " + std::to_string(scale) + " is not positive and finite");
+  if (!std::has_single_bit(n) || n > plan.N())
+    throw ParameterError(
+        "round: polynomials of n = " + std::to_string(n) +
+        " coefficients; n must be a power of two up to N = " + std::to_string(plan.N()));
+  if (!std::has_single_bit(step) || step < plan.N() / n || step > plan.N())
+    throw ParameterError("round: step = " + std::to_string(step) +
+                         " is not a power of two in N/n = " + std::to_string(plan.N() / n) +
+                         " … N = " + std::to_string(plan.N()));
+  const std::size_t batch = this->rows_of("round", in.size, n);
+  check_rows("round: output", out.size, basis.size(), batch, plan.N());
+  check_apart("round: input", in, out);
+  if (batch) run_rounding(tables, basis, scale, n, step, batch, in.data, out.data);
 }
 
 template <class Word>

@@ -199,9 +199,9 @@ struct TensorEnd {
   bool empty() const { return !doubled && constant.empty() && added_parts == 0; }
 };
 
-/// All arrays are in evaluation form, except in `convert`. The rows of an array over a basis come
-/// in the order of the basis's indices. Outputs must not overlap inputs (ShapeError where an input
-/// word would be overwritten). In shapes, B is the size of the batch.
+/// All arrays are in evaluation form, except in `convert` and `round`. The rows of an array over a
+/// basis come in the order of the basis's indices. Outputs must not overlap inputs (ShapeError
+/// where an input word would be overwritten). In shapes, B is the size of the batch.
 template <class Word>
 class RnsOps : public Family {
  public:
@@ -341,6 +341,15 @@ class RnsOps : public Family {
     combine(tables, basis, parts, terms, {}, onto, out);
   }
 
+  /// in (B, n) reals, the coefficients of 1, Y, …, Y^(n-1), Y = X^(N/n); out (basis, B, N),
+  /// coefficient form: for the powers of X that `step` divides, the integer next to scale·x modulo
+  /// each prime, and 0 for the others. n and step are powers of two, N/n <= step <= N. scale·x is
+  /// first rounded to a double; of two integers that are as near, the even one is taken. scale·x
+  /// must be in [-2^63, 2^63): other numbers become some residues, which devices do not have in
+  /// common. ParameterError unless the scale is positive and finite.
+  void round(const Tables& tables, const ring::Basis& basis, double scale, std::uint32_t n,
+             std::uint32_t step, Slice<const double> in, Output out) const;
+
  protected:
   virtual std::unique_ptr<Tables> make_tables(
       std::shared_ptr<const ring::RnsPlan<Word>> plan) const = 0;
@@ -414,6 +423,9 @@ class RnsOps : public Family {
   virtual void run_combination(const Tables& tables, const ring::Basis& basis, std::size_t parts,
                                std::size_t batch, std::span<const CheckedScaling<Word>> terms,
                                std::span<const Word> constant, bool onto, Word* out) const = 0;
+  virtual void run_rounding(const Tables& tables, const ring::Basis& basis, double scale,
+                            std::uint32_t n, std::uint32_t step, std::size_t batch,
+                            const double* in, Word* out) const = 0;
 
  private:
   template <class>

@@ -1,6 +1,8 @@
 // Polynomials on the CPU: batches of transforms, and what is done value by value.
 #include <algorithm>
 #include <atomic>
+#include <map>
+#include <vector>
 
 #include "backend/cpu/cpu_device.h"
 #include "backend/cpu/kernels.h"
@@ -102,21 +104,44 @@ class CpuFft final : public FftOps {
  protected:
   void forward(const ring::FftPlan& plan, std::size_t batch, const double* in,
                std::complex<double>* out) const override {
-    const FftTables tables(plan, simd_doubles());
+    const FftTables& tables = of(plan).transform;
     host_.each(batch, plan.N(), [&](std::size_t b) {
       fft_polynomial(tables, in + b * plan.N(), out + b * plan.M());
     });
   }
   void inverse(const ring::FftPlan& plan, std::size_t batch, const std::complex<double>* in,
                double* out) const override {
-    const FftTables tables(plan, simd_doubles());
+    const FftTables& tables = of(plan).transform;
     host_.each(batch, plan.N(), [&](std::size_t b) {
       ifft_polynomial(tables, in + b * plan.M(), out + b * plan.N());
     });
   }
+  void inverse_of_powers(const ring::FftPlan& plan, std::size_t batch,
+                         const std::complex<double>* in, double* out) const override {
+    const Tables& tables = of(plan);
+    host_.each(batch, plan.N(), [&](std::size_t b) {
+      const std::complex<double>* const values = in + b * plan.M();
+      const auto ordered =
+          host_.memory->take_array<std::complex<double>>(plan.M(), "cpu: an intermediate result");
+      for (std::size_t j = 0; j < plan.M(); ++j) ordered[tables.powers[j]] = values[j];
+      ifft_polynomial(tables.transform, ordered.get(), out + b * plan.N());
+    });
+  }
 
  private:
+  struct Tables {
+    explicit Tables(const ring::FftPlan& plan)
+        : transform(plan, simd_doubles()), powers(plan.results_at_powers_of_5()) {}
+    FftTables transform;
+    std::vector<std::uint32_t> powers;
+  };
+  /// Made once for each N: that takes longer than a transform.
+  const Tables& of(const ring::FftPlan& plan) const {
+    return tables_.try_emplace(plan.N(), plan).first->second;
+  }
+
   Host host_;
+  mutable std::map<std::uint32_t, Tables> tables_;
 };
 
 }  // namespace

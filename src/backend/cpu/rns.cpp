@@ -1,6 +1,7 @@
 // RNS operations on the CPU: phases of pieces that follow on one another.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -668,6 +669,29 @@ class CpuRns final : public RnsOps<Word> {
                const Word more = part == 0 && !constant.empty() ? constant[row] : Word{0};
                if (onto && summands.empty() && more == 0) return;
                rns_kernels<Word>().sum_scaled(q, summands, more, onto, out + i * N, at, count);
+             });
+  }
+
+  void run_rounding(const Tables& tables, const ring::Basis& basis, double scale, std::uint32_t n,
+                    std::uint32_t step, std::size_t batch, const double* in,
+                    Word* out) const override {
+    const std::vector<math::Modulus<Word>> moduli = tables.plan().moduli_of(basis);
+    const std::size_t N = tables.plan().N(), every = step / (N / n);  // of what comes in
+    each_row(batch, N, host_.on().workers_for(moduli.size() * batch * N),
+             [&](std::size_t b, std::size_t from, std::size_t size) {
+               std::array<std::int64_t, rns_stretch> integers;
+               each_stretch(size, [&](std::size_t offset, std::size_t count) {
+                 const std::size_t at = from + offset, first = (at + step - 1) / step,
+                                   some = (at + count + step - 1) / step - first;
+                 for (std::size_t k = 0; k < some; ++k)
+                   integers[k] = std::llrint(scale * in[b * n + (first + k) * every]);
+                 for (std::size_t l = 0; l < moduli.size(); ++l) {
+                   Word* const row = out + (l * batch + b) * N;
+                   if (step > 1) std::fill_n(row + at, count, Word{0});
+                   for (std::size_t k = 0; k < some; ++k)
+                     row[(first + k) * step] = moduli[l].from_signed(integers[k]);
+                 }
+               });
              });
   }
 

@@ -1,6 +1,7 @@
 // Polynomials on a GPU.
 #include "backend/cuda/aligned.h"
 #include "backend/cuda/dispatch/elementwise.h"
+#include "backend/cuda/dispatch/encoding.h"
 #include "backend/cuda/dispatch/transforms.h"
 #include "backend/cuda/queue.h"
 
@@ -65,6 +66,13 @@ class CudaFft final : public FftOps {
     const Aligned<double> to(stream_, out, batch * plan.N());
     cuda::ifft(stream_, tables_, plan, batch, from.data(), to.data());
     to.write_back();
+  }
+  void inverse_of_powers(const ring::FftPlan& plan, std::size_t batch,
+                         const std::complex<double>* in, double* out) const override {
+    const Aligned<const std::complex<double>> from(stream_, in, batch * plan.M());
+    const auto ordered = stream_.allocate<std::complex<double>>(batch * plan.M());
+    cuda::order_powers_of_5(stream_, plan.M(), batch, from.data(), ordered.data());
+    inverse(plan, batch, ordered.data(), out);
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/cuda/aligned.h"
+#include "backend/cuda/dispatch/encoding.h"
 #include "backend/cuda/queue.h"
 #include "backend/cuda/tuning/rns.h"
 
@@ -186,6 +187,12 @@ class CudaRns final : public RnsOps<Word> {
     const Aligned<Word> to(stream_, out, parts * words(tables, basis, batch));
     cuda::combine<Word>(stream_, own(tables), basis, parts, batch, all, constant, onto, to.data());
     to.write_back();
+  }
+  void run_rounding(const Tables& tables, const ring::Basis& basis, double scale, std::uint32_t n,
+                    std::uint32_t step, std::size_t batch, const double* in,
+                    Word* out) const override {
+    const ring::RnsPlan<Word>& plan = tables.plan();
+    cuda::round<Word>(stream_, plan.moduli_of(basis), scale, n, step, plan.N(), batch, in, out);
   }
 
  private:

@@ -1,5 +1,5 @@
 // Every integer entry of the contract on random shapes: GPU against CPU, bit for bit.
-#include "gpu/backend/compare.h"
+#include "gpu/backend/rns_compare.h"
 
 namespace whorl::test {
 namespace {
@@ -196,6 +196,86 @@ TEST(GpuFft, WithinRoundingOfTheCpu) {
     for (std::size_t i = 0; i < in.size(); ++i)
       ASSERT_NEAR(gpu_back[i], in[i], std::ldexp(1.0, 26 - 52 + 6) * 17) << "coefficient " << i;
   }
+}
+
+// Every length, to places that do not begin at 16 bytes. The CPU beside a GPU has fused
+// multiply-adds.
+TEST(GpuEncoding, InterpolationOfEveryLength) {
+  Random random;
+  const Two two;
+  for (U32 N = 1 << 8; N <= 1 << 17; N *= 2) {
+    const ring::FftPlan plan(N);
+    const std::size_t batch = 1 + random.below(std::max<std::size_t>(1, (1 << 17) / N)),
+                      offset = random.below(2);
+    SCOPED_TRACE("N = " + std::to_string(N) + ", batch " + std::to_string(batch));
+    std::vector<std::complex<double>> in(batch * plan.M());
+    const auto part = [&] { return static_cast<double>(random.between(-(1LL << 52), 1LL << 52)); };
+    for (auto& z : in) z = {part(), part()};
+    expect_same(two, [&](const backend::Queue& queue) {
+      const auto x = put(queue, in);
+      auto out = queue.allocate<double>(batch * N + offset);
+      const auto to = out.slice().part(offset, batch * N);
+      queue.fft().interpolate(plan, x.slice(), to);
+      return get<double>(queue, to);
+    });
+    if (HasFatalFailure()) return;
+  }
+}
+
+template <class Word>
+void compare_rounding(const Two& two, U32 N, Random& random) {
+  const auto plan = random_rns_plan<Word>(N, 3, 2, 2, random);
+  const ring::Basis basis = random_part(plan->all(), random);
+  const RnsPair<Word> both(two, plan);
+  for (const U32 n : {N, N >> random.below(8)}) {
+    const std::size_t batch = 1 + random.below(std::max<std::size_t>(1, (1 << 17) / N));
+    const U32 step = N / n << random.below(2);
+    SCOPED_TRACE(describe(*plan) + ", basis " + basis.describe() + ", batch " +
+                 std::to_string(batch) + ", n = " + std::to_string(n) +
+                 ", step = " + std::to_string(step));
+    // Up to 2^62, halves among them.
+    std::vector<double> in(batch * n);
+    for (double& x : in)
+      x = std::ldexp(static_cast<double>(random.between(-(1LL << 53), 1LL << 53)),
+                     -static_cast<int>(random.below(55)));
+    const double scale = random.below(2) ? 0x1p9 : 1 + static_cast<double>(random.below(500)) / 7;
+    both.same([&](const RnsOn<Word>& on) {
+      const auto x = put(on.queue, in);
+      const std::size_t size = basis.size() * batch * N;
+      auto out = put(on.queue, std::vector<Word>(size + 1, 7));
+      on.ops.round(*on.tables, basis, scale, n, step, x.slice(), out.slice().part(1, size));
+      return get(on.queue, out);
+    });
+  }
+}
+
+TEST(GpuEncoding, RoundingOfEveryLength) {
+  Random random;
+  const Two two;
+  for (U32 N = 1 << 8; N <= 1 << 17; N *= 2) {
+    compare_rounding<U32>(two, N, random);
+    if (HasFatalFailure()) return;
+    compare_rounding<U64>(two, N, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+// More limbs than a launch takes.
+TEST(GpuEncoding, RoundingToManyLimbs) {
+  Random random;
+  const Two two;
+  const auto primes = math::ntt_primes(30, 256, 70);
+  const std::vector<U32> all(primes.begin(), primes.end());
+  const auto plan = std::make_shared<ring::RnsPlan<U32>>(256, std::span<const U32>(all).first(66),
+                                                         std::span<const U32>(all).subspan(66), 33);
+  std::vector<double> in(3 * 256);
+  for (double& x : in) x = static_cast<double>(random.between(-(1LL << 50), 1LL << 50)) / 2;
+  RnsPair<U32>(two, plan).same([&](const RnsOn<U32>& on) {
+    const auto x = put(on.queue, in);
+    auto out = on.queue.allocate<U32>(70 * in.size());
+    on.ops.round(*on.tables, plan->all(), 1, 256, 1, x.slice(), out.slice());
+    return get(on.queue, out);
+  });
 }
 
 }  // namespace

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <thread>
 
 #include "backend/contract/relay.h"
 #include "backend/parallel.h"
+#include "math/primes.h"
 #include "support/rotation_shapes.h"
 #include "support/targets.h"
 #include "whorl/error.h"
@@ -90,6 +92,57 @@ TEST_P(BackendErrors, Transforms) {
   EXPECT_THROW(device->fft().ifft(fft, std::as_const(values).slice(), reals.slice()), ShapeError);
   EXPECT_THROW(other->fft().fft(fft, std::as_const(reals).slice().part(0, 256), values.slice()),
                DeviceError);
+  const Slice<const std::complex<double>> spectra = std::as_const(values).slice();
+  expect_error<ShapeError>([&] { device->fft().interpolate(fft, spectra, reals.slice()); },
+                           "interpolate: input has 128 elements; it must have 256");
+  EXPECT_THROW(device->fft().interpolate(fft, spectra, reals.slice().part(0, 255)), ShapeError);
+  EXPECT_THROW(other->fft().interpolate(fft, spectra, reals.slice().part(0, 256)), DeviceError);
+}
+
+std::shared_ptr<const ring::RnsPlan<U32>> two_primes() {
+  const auto primes = math::ntt_primes(30, 256, 2);
+  const std::vector<U32> chain(primes.begin(), primes.end());
+  return std::make_shared<const ring::RnsPlan<U32>>(256, chain, std::span<const U32>(), 1);
+}
+
+TEST_P(BackendErrors, Rounding) {
+  const auto plan = two_primes();
+  const auto& ops = device->rns<U32>();
+  const auto tables = ops.prepare(plan), others = other->rns<U32>().prepare(plan);
+  const auto zeros = put(*device, std::vector<double>(256, 0)),
+             far = put(*other, std::vector<double>(256, 0));
+  U32 step = 1;
+  const auto round = [&](const auto& with, const ring::Basis& basis, double scale, U32 n,
+                         Slice<const double> in, Slice<U32> out) {
+    return [&, basis, scale, n, in, out] { ops.round(*with, basis, scale, n, step, in, out); };
+  };
+  const ring::Basis both{0, 1};
+  EXPECT_NO_THROW(round(tables, both, 1, 256, zeros.slice(), a.slice())());
+  for (const U32 wrong : {0u, 3u, 512u}) {
+    step = wrong;
+    expect_error<ParameterError>(round(tables, both, 1, 256, zeros.slice(), a.slice()),
+                                 "is not a power of two in N/n = 1 … N = 256");
+  }
+  const Slice<const double> some = zeros.slice().part(0, 64);
+  step = 2;
+  expect_error<ParameterError>(round(tables, both, 1, 64, some, a.slice()), "N/n = 4");
+  for (const U32 right : {4u, 256u}) {
+    step = right;
+    EXPECT_NO_THROW(round(tables, both, 1, 64, some, a.slice())());
+  }
+  for (const double scale : {0.0, -1.0, std::nan(""), HUGE_VAL})
+    expect_error<ParameterError>(round(tables, both, scale, 256, zeros.slice(), a.slice()),
+                                 "is not positive and finite");
+  for (const U32 n : {0u, 3u, 512u})
+    expect_error<ParameterError>(round(tables, both, 1, n, zeros.slice(), a.slice()),
+                                 "n must be a power of two up to N = 256");
+  EXPECT_THROW(round(tables, both, 1, 128, zeros.slice(), a.slice())(), ShapeError);
+  EXPECT_THROW(round(tables, both, 1, 256, zeros.slice().part(0, 255), a.slice())(), ShapeError);
+  EXPECT_THROW(round(tables, both, 1, 256, zeros.slice(), small.slice())(), ShapeError);
+  EXPECT_THROW(round(tables, {0, 2}, 1, 256, zeros.slice(), a.slice())(), ParameterError);
+  EXPECT_THROW(round(others, both, 1, 256, zeros.slice(), a.slice())(), DeviceError);
+  EXPECT_THROW(round(tables, both, 1, 256, far.slice(), a.slice())(), DeviceError);
+  EXPECT_THROW(round(tables, both, 1, 256, zeros.slice(), foreign.slice())(), DeviceError);
 }
 
 TEST_P(BackendErrors, Automorphism) {
@@ -309,6 +362,14 @@ TEST_P(BackendErrors, TransformsThatOverlap) {
   EXPECT_NO_THROW(device->fft().fft(plan, in.part(0, 256), values(256)));
   EXPECT_THROW(device->fft().ifft(plan, values(254), reals.slice().part(0, 256)), ShapeError);
   EXPECT_NO_THROW(device->fft().ifft(plan, values(256), reals.slice().part(0, 256)));
+  EXPECT_THROW(device->fft().interpolate(plan, values(254), reals.slice().part(0, 256)),
+               ShapeError);
+  EXPECT_NO_THROW(device->fft().interpolate(plan, values(256), reals.slice().part(0, 256)));
+  const auto& ops = device->rns<U32>();
+  const auto tables = ops.prepare(two_primes());
+  const Slice<U32> words{reinterpret_cast<U32*>(reals.slice().data), 512, in.queue};
+  EXPECT_THROW(ops.round(*tables, {0, 1}, 1, 256, 1, in.part(255, 256), words), ShapeError);
+  EXPECT_NO_THROW(ops.round(*tables, {0, 1}, 1, 256, 1, in.part(256, 256), words));
 }
 
 TEST_P(BackendErrors, RotationKeys) {
