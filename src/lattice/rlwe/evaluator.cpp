@@ -37,6 +37,33 @@ Array Evaluator::lift_by_period(std::span<const std::int64_t> polynomial,
   return lifted(polynomial, basis, log_repeats == 1 ? 0 : log_repeats);
 }
 
+Array Evaluator::interpolate(std::span<const std::complex<double>> values, std::size_t period,
+                             double scale, const ring::Basis& basis) const {
+  const std::size_t most = N_ / 2;
+  if (!std::has_single_bit(period) || period > most)
+    throw ShapeError("interpolate: a period of " + std::to_string(period) +
+                     " values is not a power of two up to N/2 = " + std::to_string(most));
+  if (values.empty() || values.size() % period != 0)
+    throw ShapeError("interpolate: " + std::to_string(values.size()) +
+                     " values are not a whole number of rows of " + std::to_string(period));
+  return interpolated(values, period, scale, basis, 0);
+}
+
+Array Evaluator::interpolate_by_period(std::span<const std::complex<double>> values, double scale,
+                                       const ring::Basis& basis) const {
+  std::size_t period = values.size();
+  const std::size_t most = N_ / 2;
+  if (!std::has_single_bit(period) || period > most)
+    throw ShapeError("interpolate_by_period: " + std::to_string(period) +
+                     " values are not a power of two up to N/2 = " + std::to_string(most));
+  while (period > 1 &&
+         std::ranges::equal(values.first(period / 2), values.subspan(period / 2, period / 2)))
+    period /= 2;
+  const auto log_repeats = static_cast<unsigned>(std::countr_zero(most / period));
+  return interpolated(values.first(period), period, scale, basis,
+                      log_repeats == 1 ? 0 : log_repeats);
+}
+
 void Evaluator::check(const char* what, const Array& a) const {
   check_own(what, a);
   if (a.shape().log_repeats != 0)

@@ -2,6 +2,7 @@
 // scheme keeps plaintext modulus, scale and noise in its account.
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -65,6 +66,21 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// One polynomial as a plaintext that is only a factor, in products, sums of them and linear
   /// maps. If it is one in X^(2^k), k >= 2, it is stored by its period: N/2^k words for each prime.
   Array lift_by_period(std::span<const std::int64_t> polynomial, const ring::Basis& basis) const;
+  /// Polynomials (count, N) of real numbers, times `scale`, rounded on the devices to integers
+  /// (backend::RnsOps::round): as plaintexts over `basis`. scale·|x| must be below 2^63.
+  Array lift(std::span<const double> polynomials, double scale, const ring::Basis& basis) const {
+    return rounded(polynomials, scale, basis);
+  }
+  /// The same of the real polynomials whose values at zeta^(5^j), zeta = exp(i·pi/N), are those of
+  /// `values` (count, period), repeated with that period: a power of two up to N/2. They are made
+  /// on the devices (backend::FftOps::interpolate, which says whose bits are the same).
+  /// |scale·value| must be below 2^62.
+  Array interpolate(std::span<const std::complex<double>> values, std::size_t period, double scale,
+                    const ring::Basis& basis) const;
+  /// Of one polynomial, as lift_by_period: the number of values is a power of two up to N/2, and
+  /// their least period counts.
+  Array interpolate_by_period(std::span<const std::complex<double>> values, double scale,
+                              const ring::Basis& basis) const;
   virtual WordArray download(const Array& a) const = 0;
   /// Whether a part of the array lay only on devices that have failed.
   virtual bool is_lost(const Array& a) const = 0;
@@ -199,6 +215,12 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// Polynomials in X^(2^log_repeats).
   virtual Array lifted(std::span<const std::int64_t> polynomials, const ring::Basis& basis,
                        unsigned log_repeats) const = 0;
+  virtual Array rounded(std::span<const double> polynomials, double scale,
+                        const ring::Basis& basis) const = 0;
+  /// (count, period) values; polynomials in X^(N/(2·period)).
+  virtual Array interpolated(std::span<const std::complex<double>> values, std::size_t period,
+                             double scale, const ring::Basis& basis,
+                             unsigned log_repeats) const = 0;
   virtual Array combine(const Array& a, const Array& b, bool subtract) const = 0;
   virtual Array combine_plain(const Array& a, const Array& m, bool subtract) const = 0;
 

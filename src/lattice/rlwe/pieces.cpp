@@ -1,7 +1,9 @@
 // Where the pieces of arrays lie: from and to the host, between devices, gathered anew.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
+#include <mutex>
 #include <numeric>
 #include <optional>
 
@@ -10,6 +12,9 @@
 namespace whorl::lattice::rlwe {
 
 namespace {
+
+/// The least N of ring::FftPlan.
+constexpr std::size_t least_transform = 256;
 
 /// Bytes of device memory that a product of two ciphertexts takes at the top of the chain, with its
 /// operands, its digits and its result.
@@ -134,12 +139,76 @@ Array Typed<Word>::lifted(std::span<const std::int64_t> polynomials, const ring:
     Buffer to = here.polynomials(basis.size());
     put(here, std::span<const Word>(residues), begin, to.slice());
     here.rns().ntt(here.tables, basis, 1, to.slice());
-    if (log_repeats == 0) return to;
-    // The first of each 2^log_repeats values, which are equal.
-    Buffer some = here.queue.template allocate<Word>(to.size() >> log_repeats);
-    here.ring().take(some.size(), 1, std::array{0u}, std::as_const(to).slice(), 0, some.slice());
-    return some;
+    return by_period(here, std::move(to), log_repeats);
   });
+}
+
+template <class Word>
+auto Typed<Word>::by_period(const Site& site, Buffer values, unsigned log_repeats) const -> Buffer {
+  if (log_repeats == 0) return values;
+  Buffer some = site.queue.template allocate<Word>(values.size() >> log_repeats);
+  site.ring().take(some.size(), 1, std::array{0u}, std::as_const(values).slice(), 0, some.slice());
+  return some;
+}
+
+template <class Word>
+Array Typed<Word>::rounded(std::span<const double> polynomials, double scale,
+                           const ring::Basis& basis) const {
+  plan_->check_basis("lift", basis);
+  const std::size_t N = plan_->N(), size = polynomials.size();
+  if (size == 0 || size % N != 0)
+    throw ShapeError("lift: " + std::to_string(size) +
+                     " numbers are not a whole number of polynomials of N = " + std::to_string(N));
+  const Shape shape{1, basis, size / N, Form::evaluation};
+  return placed(shape, nullptr, [&](const Site& here, std::size_t begin) {
+    auto from = here.queue.template allocate<double>(here.count * N);
+    here.queue.upload(polynomials.subspan(begin * N, here.count * N), from.slice());
+    return rounded_on(here, basis, scale, N, 1, std::as_const(from).slice());
+  });
+}
+
+template <class Word>
+Array Typed<Word>::interpolated(std::span<const std::complex<double>> values, std::size_t period,
+                                double scale, const ring::Basis& basis,
+                                unsigned log_repeats) const {
+  using Complex = std::complex<double>;
+  plan_->check_basis("interpolate", basis);
+  // Values with period M are those of a polynomial in X^(N/2M): a smaller transform makes it.
+  const std::size_t M = std::max(period, least_transform / 2), step = plan_->N() / (2 * period);
+  const ring::FftPlan& plan = fft_plan(static_cast<std::uint32_t>(2 * M));
+  const Shape shape{1, basis, values.size() / period, Form::evaluation, log_repeats};
+  std::vector<Complex> repeated;
+  if (M != period) {
+    repeated.resize(shape.count * M);
+    for (std::size_t i = 0; i < repeated.size(); ++i)
+      repeated[i] = values[i / M * period + i % period];
+    values = repeated;
+  }
+  return placed(shape, nullptr, [&](const Site& here, std::size_t begin) {
+    auto from = here.queue.template allocate<Complex>(here.count * M);
+    here.queue.upload(values.subspan(begin * M, here.count * M), from.slice());
+    auto polynomials = here.queue.template allocate<double>(here.count * 2 * M);
+    here.queue.fft().interpolate(plan, std::as_const(from).slice(), polynomials.slice());
+    Buffer to = rounded_on(here, basis, scale, 2 * M, step, std::as_const(polynomials).slice());
+    return by_period(here, std::move(to), log_repeats);
+  });
+}
+
+template <class Word>
+auto Typed<Word>::rounded_on(const Site& site, const ring::Basis& basis, double scale,
+                             std::size_t n, std::size_t step,
+                             backend::Slice<const double> polynomials) const -> Buffer {
+  Buffer to = site.polynomials(basis.size());
+  site.rns().round(site.tables, basis, scale, static_cast<std::uint32_t>(n),
+                   static_cast<std::uint32_t>(step), polynomials, to.slice());
+  site.rns().ntt(site.tables, basis, 1, to.slice());
+  return to;
+}
+
+template <class Word>
+const ring::FftPlan& Typed<Word>::fft_plan(std::uint32_t N) const {
+  const std::scoped_lock lock(fft_mutex_);
+  return fft_plans_.try_emplace(N, N).first->second;
 }
 
 template <class Word>
@@ -440,6 +509,9 @@ Array Typed<Word>::interleave(std::span<const Array> arrays) const {
   template Array Typed<Word>::upload(const WordArray&, const Shape&) const;                       \
   template Array Typed<Word>::lifted(std::span<const std::int64_t>, const ring::Basis&, unsigned) \
       const;                                                                                      \
+  template Array Typed<Word>::rounded(std::span<const double>, double, const ring::Basis&) const; \
+  template Array Typed<Word>::interpolated(std::span<const std::complex<double>>, std::size_t,    \
+                                           double, const ring::Basis&, unsigned) const;           \
   template WordArray Typed<Word>::download(const Array&) const;                                   \
   template Array Typed<Word>::take(const Array&, std::span<const std::uint32_t>) const;           \
   template Array Typed<Word>::join(std::span<const Array>) const;                                 \

@@ -32,6 +32,13 @@ Array Shapes::lifted(std::span<const std::int64_t> polynomials, const ring::Basi
                      unsigned log_repeats) const {
   return of(Shape{1, basis, polynomials.size() / N(), Form::evaluation, log_repeats});
 }
+Array Shapes::rounded(std::span<const double> polynomials, double, const ring::Basis& basis) const {
+  return of(Shape{1, basis, polynomials.size() / N(), Form::evaluation});
+}
+Array Shapes::interpolated(std::span<const std::complex<double>> values, std::size_t period, double,
+                           const ring::Basis& basis, unsigned log_repeats) const {
+  return of(Shape{1, basis, values.size() / period, Form::evaluation, log_repeats});
+}
 WordArray Shapes::download(const Array&) const {
   throw DeviceError("a dry run has no ciphertexts that could be copied");
 }

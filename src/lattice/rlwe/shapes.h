@@ -2,6 +2,7 @@
 // are.
 #pragma once
 
+#include <complex>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -67,6 +68,10 @@ class Shapes final : public Evaluator {
  protected:
   Array lifted(std::span<const std::int64_t> polynomials, const ring::Basis& basis,
                unsigned log_repeats) const override;
+  Array rounded(std::span<const double> polynomials, double scale,
+                const ring::Basis& basis) const override;
+  Array interpolated(std::span<const std::complex<double>> values, std::size_t period, double scale,
+                     const ring::Basis& basis, unsigned log_repeats) const override;
   Array combine(const Array& a, const Array& b, bool subtract) const override;
   Array combine_plain(const Array& a, const Array& m, bool subtract) const override;
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,6 +17,8 @@
 #include "backend/contract/rns.h"
 #include "lattice/rlwe/evaluator.h"
 #include "lattice/rlwe/keys.h"
+#include "math/process.h"
+#include "ring/fft_plan.h"
 #include "ring/rns_plan.h"
 #include "run/stored.h"
 #include "whorl/error.h"
@@ -72,6 +76,10 @@ class Typed final : public Evaluator {
  protected:
   Array lifted(std::span<const std::int64_t> polynomials, const ring::Basis& basis,
                unsigned log_repeats) const override;
+  Array rounded(std::span<const double> polynomials, double scale,
+                const ring::Basis& basis) const override;
+  Array interpolated(std::span<const std::complex<double>> values, std::size_t period, double scale,
+                     const ring::Basis& basis, unsigned log_repeats) const override;
   Array combine(const Array& a, const Array& b, bool subtract) const override;
   Array combine_plain(const Array& a, const Array& m, bool subtract) const override;
 
@@ -130,6 +138,13 @@ class Typed final : public Evaluator {
   /// are, if there are any.
   template <class Body>
   Array placed(const Shape& shape, const WordArray* words, const Body& body) const;
+  /// round() of polynomials (count of the piece, n), in evaluation form.
+  Buffer rounded_on(const Site& site, const ring::Basis& basis, double scale, std::size_t n,
+                    std::size_t step, backend::Slice<const double> polynomials) const;
+  /// The first of each 2^log_repeats values, which are equal.
+  Buffer by_period(const Site& site, Buffer values, unsigned log_repeats) const;
+  /// Of degree N; made once.
+  const ring::FftPlan& fft_plan(std::uint32_t N) const;
   /// On several devices an uploaded array holds its words: they outlive a device.
   void remember(const WordArray& words, Residues& made) const;
   Site site(std::size_t piece, const run::Piece& at) const {
@@ -289,6 +304,8 @@ class Typed final : public Evaluator {
   std::vector<std::unique_ptr<const Tables>> tables_;  ///< of each lane
   /// What downloads are written to: fresh pages cost more than the copy.
   std::shared_ptr<backend::BlockCache> host_memory_ = std::make_shared<backend::BlockCache>();
+  mutable math::ProcessMutex fft_mutex_;  ///< of those below
+  mutable std::map<std::uint32_t, ring::FftPlan> fft_plans_;
 };
 
 }  // namespace whorl::lattice::rlwe

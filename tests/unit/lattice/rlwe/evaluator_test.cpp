@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <complex>
 #include <cstring>
 #include <functional>
+#include <numbers>
 #include <set>
 #include <thread>
 #include <vector>
@@ -119,6 +122,70 @@ TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
       expect_same(got[i], due[i],
                   "result " + std::to_string(i) + " on " + std::to_string(devices) +
                       " devices, pieces of " + std::to_string(most));
+  }
+}
+
+/// What devices make of real numbers is what the host makes of them, wherever pieces lie.
+TYPED_TEST(RlweEvaluator, RealNumbersAreRounded) {
+  auto rig = RlweRig<TypeParam>::mixed(3, 1, 1);
+  const std::size_t N = rig.N(), count = 5;
+  const ring::Basis basis{0, 2, 3};
+  std::vector<double> reals(count * N);
+  std::vector<std::int64_t> integers(count * N);
+  for (std::size_t i = 0; i < reals.size(); ++i) {
+    reals[i] = static_cast<double>(rig.random.between(-(1LL << 40), 1LL << 40)) / 1024;
+    integers[i] = std::llrint(reals[i] * 1.5);
+  }
+  for (const std::size_t devices : {1u, 3u}) {
+    const auto e = rig.evaluator(StrainedFleet(devices, 2).fleet);
+    const Array made = e->lift(reals, 1.5, basis);
+    EXPECT_EQ(made.pieces(), e->fleet().pieces(count, 2));
+    expect_same(e->download(made), e->download(e->lift(integers, basis)), "reals");
+  }
+}
+
+/// Polynomials with small coefficients from their values, with every period: these are in Y, a
+/// power of X.
+TYPED_TEST(RlweEvaluator, PolynomialsFromTheirValues) {
+  auto rig = RlweRig<TypeParam>::mixed(3, 1, 1);
+  const std::size_t N = rig.N(), count = 5;
+  const ring::Basis basis{0, 2, 3};
+  for (std::size_t period = 1; period <= N / 2; period *= 2) {
+    SCOPED_TRACE(period);
+    const std::size_t step = N / (2 * period);
+    std::vector<std::int64_t> integers(count * N);
+    std::vector<std::complex<double>> values(count * period);
+    for (std::size_t b = 0; b < count; ++b)
+      for (std::size_t k = 0; k < 2 * period; ++k) {
+        const std::int64_t c = integers[b * N + k * step] = rig.random.between(-100, 100);
+        std::uint64_t e = k * step;
+        for (std::size_t j = 0; j < period; ++j, e = 5 * e % (2 * N))
+          values[b * period + j] +=
+              std::polar(static_cast<double>(c) / 8,
+                         std::numbers::pi * static_cast<double>(e) / static_cast<double>(N));
+      }
+    for (const std::size_t devices : {1u, 3u}) {
+      const auto e = rig.evaluator(StrainedFleet(devices, 2).fleet);
+      const Array made = e->interpolate(values, period, 8, basis);
+      EXPECT_EQ(made.pieces(), e->fleet().pieces(count, 2));
+      expect_same(e->download(made), e->download(e->lift(integers, basis)), "values");
+    }
+    // By their period, also if they are given twice: products are what those of all values are.
+    const auto e = rig.evaluator(StrainedFleet(1).fleet);
+    const Shape shape{2, basis, 3};
+    const Array a = e->upload(rig.residues(shape), shape);
+    std::vector<std::complex<double>> once(values.begin(),
+                                           values.begin() + static_cast<std::ptrdiff_t>(period)),
+        twice = once;
+    twice.insert(twice.end(), once.begin(), once.end());
+    const Array due = e->multiply_plain(a, e->interpolate(once, period, 8, basis));
+    for (const auto& given : {once, twice}) {
+      if (given.size() > N / 2) continue;
+      const Array factor = e->interpolate_by_period(given, 8, basis);
+      EXPECT_EQ(factor.bytes(),
+                basis.size() * (8 * period > N ? N : 2 * period) * sizeof(TypeParam));
+      expect_same(e->download(e->multiply_plain(a, factor)), e->download(due), "a factor");
+    }
   }
 }
 
@@ -528,6 +595,17 @@ TYPED_TEST(RlweEvaluator, Refusals) {
   EXPECT_THROW(e->upload(words, {2, ring::Basis(), 3}), ParameterError);
   EXPECT_THROW(e->upload(WordArray(std::vector<std::uint16_t>(good.size())), shape), ShapeError);
   EXPECT_THROW(e->lift(std::vector<std::int64_t>(rig.N() + 1), full), ShapeError);
+  EXPECT_THROW(e->lift(std::vector<double>(rig.N() + 1), 1, full), ShapeError);
+  EXPECT_THROW(e->lift(std::vector<double>(rig.N()), 0, full), ParameterError);
+  const std::vector<std::complex<double>> slots(rig.N());
+  EXPECT_THROW(e->interpolate(slots, rig.N(), 1, full), ShapeError);
+  EXPECT_THROW(e->interpolate(slots, 3, 1, full), ShapeError);
+  EXPECT_THROW(e->interpolate(slots, 0, 1, full), ShapeError);
+  EXPECT_THROW(e->interpolate(std::span(slots).first(3), 2, 1, full), ShapeError);
+  EXPECT_THROW(e->interpolate({}, 2, 1, full), ShapeError);
+  EXPECT_THROW(e->interpolate_by_period(slots, 1, full), ShapeError);
+  EXPECT_THROW(e->interpolate_by_period({}, 1, full), ShapeError);
+  EXPECT_THROW(e->interpolate(slots, 2, 1, ring::Basis{9}), ParameterError);
   // Others' arrays, none, other primes, other counts.
   EXPECT_THROW(other->download(a), DeviceError);
   EXPECT_THROW(other->add(a, a), DeviceError);
