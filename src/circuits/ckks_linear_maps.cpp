@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -263,15 +264,14 @@ EncodedMap encode_for(const Server& server, const LinearMap& map, unsigned level
   for (const auto& [k, values] : map.diagonals) {
     Access::fleet(server).stop_if_asked(done++, map.diagonals.size(), "plaintexts of a linear map");
     for (std::uint64_t j = 0; j < map.period; ++j) {
-      sums[j] += std::abs(values[j]);
+      sums[j] += std::sqrt(std::norm(values[j]));
       out.known.real = out.known.real && values[j].imag() == 0;
     }
     const std::size_t place = out.steps.place(k, map.period);
-    const std::int64_t turn = out.steps.giant(place / out.steps.babies);
-    std::vector<Complex> turned(map.period);
-    for (std::uint64_t j = 0; j < map.period; ++j)
-      turned[j] =
-          values[static_cast<std::size_t>(modulo(static_cast<std::int64_t>(j) - turn, map.period))];
+    const std::int64_t turn = modulo(out.steps.giant(place / out.steps.babies), map.period);
+    std::vector<Complex> turned;
+    turned.reserve(map.period);
+    std::rotate_copy(values.begin(), values.end() - turn, values.end(), std::back_inserter(turned));
     out.plains[place] = Access::encode_factor(server, turned, scale, basis);
     if (encoded) encoded();
   }

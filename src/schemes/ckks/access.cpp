@@ -60,9 +60,7 @@ Array Access::multiply_add(const Server& s, const Array& a, std::int64_t by, dou
 rlwe::Array Access::encode_factor(const Server& s, std::span<const std::complex<double>> values,
                                   double scale, const ring::Basis& basis) {
   static_cast<void>(Server::State::largest_at(values, scale));
-  std::vector<std::int64_t> coefficients(s.parameters().N());
-  s.state_->encoder.encode(values, Packing::complex, scale, coefficients);
-  return s.state_->evaluator->lift_by_period(coefficients, basis);
+  return s.state_->factor(values, scale, basis);
 }
 
 }  // namespace whorl::ckks

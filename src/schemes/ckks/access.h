@@ -58,7 +58,7 @@ struct Access {
   static const lattice::rlwe::Array& residues(const Array& a);
   static Array put(CiphertextInfo info, lattice::rlwe::Array residues);
   /// A plaintext with these values in its slots, a factor: stored by its period, if there are fewer
-  /// than half as many values as slots, or if they repeat (rlwe::Evaluator::lift_by_period).
+  /// than half as many values as slots, or if they repeat (rlwe::Evaluator::interpolate_by_period).
   /// EncodingError if a value times the scale is above
   /// 2^61, or is not finite.
   static lattice::rlwe::Array encode_factor(const Server& server,

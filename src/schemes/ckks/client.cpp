@@ -119,7 +119,7 @@ Ciphertexts encrypted(const Parameters& p, const KeyId& key_id, const Account& a
                       const Encoder& encoder, std::span<const Complex> values,
                       const EncryptOptions& options, Packing packing, std::optional<Seed> seed,
                       const Encrypt& encrypt) {
-  const std::uint64_t length = encoder.length(values.size(), options.length, packing);
+  const std::uint64_t length = checked_length(p.N(), values.size(), options.length, packing);
   const CiphertextInfo info =
       account.fresh(packing, values.size() / length, length, options.bound, !seed);
   Encoder::check_values(values, options.bound);

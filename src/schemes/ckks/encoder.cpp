@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <string>
 
-#include "math/modulus.h"
 #include "math/secret.h"
 #include "whorl/error.h"
 
@@ -23,30 +22,23 @@ std::uint32_t rotation_exponent(std::uint32_t N, std::int64_t slots) {
   return static_cast<std::uint32_t>(g);
 }
 
-Encoder::Encoder(const Parameters& parameters)
-    : N_(parameters.N()), fft_(ring::FftPlan(parameters.N())), place_(parameters.slots()) {
-  const unsigned bits = static_cast<unsigned>(std::bit_width(N_ / 2) - 1);
-  std::uint64_t e = 1;
-  for (std::uint32_t& place : place_) {
-    // Result s is at zeta^(4·brv(s) + 1), and powers of 5 are 1 modulo 4.
-    place = ring::bit_reverse(static_cast<std::uint32_t>((e - 1) / 4), bits);
-    e = 5 * e % (2ULL * N_);
-  }
-}
-
-std::uint64_t Encoder::length(std::size_t values, std::size_t length, Packing packing) const {
+std::uint64_t checked_length(std::uint32_t N, std::size_t values, std::size_t length,
+                             Packing packing) {
   if (values == 0) throw ShapeError("values: no value is given");
   if (length == 0) length = values;
   if (values % length != 0)
     throw ShapeError("values: the number of values, " + std::to_string(values) +
                      ", is not a multiple of the vectors' length, " + std::to_string(length));
-  const std::size_t most = packing == Packing::coefficients ? N_ : N_ / 2;
+  const std::size_t most = packing == Packing::coefficients ? N : N / 2;
   if (length > most)
     throw ShapeError("values: a vector of " + std::to_string(length) +
                      " values is longer than a ciphertext, which holds " + std::to_string(most) +
-                     " of N = " + std::to_string(N_));
+                     " of N = " + std::to_string(N));
   return length;
 }
+
+Encoder::Encoder(const ring::FftPlan& plan)
+    : N_(plan.N()), fft_(plan), place_(plan.results_at_powers_of_5()) {}
 
 void Encoder::check_values(std::span<const std::complex<double>> values, double bound) {
   // Comparisons with not-a-number are false, so that the sum of the bad ones counts these too.

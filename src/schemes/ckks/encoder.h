@@ -1,5 +1,5 @@
-// Numbers to polynomials and back: the canonical embedding (Cheon, Kim, Kim, Song, ASIACRYPT 2017,
-// §3.2).
+// Numbers to polynomials and back on the host, for clients: the canonical embedding (Cheon, Kim,
+// Kim, Song, ASIACRYPT 2017, §3.2). Servers encode on their devices: rlwe::Evaluator::interpolate.
 #pragma once
 
 #include <complex>
@@ -12,15 +12,17 @@
 
 namespace whorl::ckks {
 
+/// ShapeError unless `values` numbers are rows of `length`, and a ciphertext holds as many; length
+/// 0 stands for one row of all. Returns the length.
+std::uint64_t checked_length(std::uint32_t N, std::size_t values, std::size_t length,
+                             Packing packing);
+
 /// Slot j is the value at zeta^(5^j), zeta = exp(i·pi/N). Secrets go through: there is no branch on
 /// a value, and no look-up by one. Several threads may use one object.
 class Encoder {
  public:
-  explicit Encoder(const Parameters& parameters);
-
-  /// ShapeError unless `values` numbers are rows of `length`, and a ciphertext holds as many;
-  /// length 0 stands for one row of all. Returns the length.
-  std::uint64_t length(std::size_t values, std::size_t length, Packing packing) const;
+  explicit Encoder(const Parameters& parameters) : Encoder(ring::FftPlan(parameters.N())) {}
+  explicit Encoder(const ring::FftPlan& plan);
 
   /// EncodingError names the first value that is not finite, or whose absolute value is above
   /// `bound`; the time does not depend on the values that are right.

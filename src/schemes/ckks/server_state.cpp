@@ -1,7 +1,9 @@
 #include "schemes/ckks/server_state.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "lattice/rlwe/shapes.h"
@@ -9,6 +11,7 @@
 #include "math/modulus.h"
 #include "math/text.h"
 #include "schemes/ckks/derived.h"
+#include "schemes/ckks/encoder.h"
 #include "whorl/error.h"
 
 namespace whorl::ckks {
@@ -36,7 +39,16 @@ void check_counts(std::size_t a, std::size_t b, const char* of_b) {
 }
 
 double largest(std::span<const Complex> values) {
+  // By squares, where doubles hold them: absolute values take longer than the encoding.
   double most = 0;
+  std::size_t finite = 0;
+  for (const Complex& z : values) {
+    const double square = z.real() * z.real() + z.imag() * z.imag();
+    finite += static_cast<std::size_t>(square <= std::numeric_limits<double>::max());
+    most = std::max(most, square);
+  }
+  if (finite == values.size() && most >= 0x1p-900) return std::sqrt(most);
+  most = 0;
   for (const Complex& z : values) {
     if (!std::isfinite(z.real()) || !std::isfinite(z.imag()))
       throw EncodingError("values: the number at index " + std::to_string(&z - values.data()) +
@@ -75,7 +87,6 @@ Server::State::State(const EvaluationKeys& data, const ServerOptions& options)
       to_sparse(keys_for(data, SwitchRole::to_sparse)),
       from_sparse(keys_for(data, SwitchRole::from_sparse)),
       account(parameters),
-      encoder(parameters),
       constants(make_constants()) {}
 
 Server::State::State(const Parameters& of)
@@ -92,7 +103,6 @@ Server::State::State(const Parameters& of)
       to_sparse(open_keys(SwitchRole::to_sparse)),
       from_sparse(open_keys(SwitchRole::from_sparse)),
       account(parameters),
-      encoder(parameters),
       constants(make_constants()) {}
 
 rlwe::Keys Server::State::keys_for(const EvaluationKeys& data, SwitchRole role) const {
@@ -133,11 +143,10 @@ Server::State::Constants Server::State::make_constants() const {
       evaluator->upload(parameters.word_bytes() == 4 ? WordArray(std::vector<std::uint32_t>(words))
                                                      : WordArray(std::vector<std::uint64_t>(words)),
                         {2, basis, 1, rlwe::Form::evaluation});
-  // X^(N/2) is i in every slot: 5^j = 1 modulo 4.
-  std::vector<std::int64_t> monomial(N);
-  monomial[N / 2] = 1;
+  // X^(N/2), exactly: of a transform of equal values the others are 0.
+  const Complex i(0, 1);
   Constants out;
-  out.imaginary_plain = evaluator->lift(monomial, basis);
+  out.imaginary_plain = evaluator->interpolate({&i, 1}, 1, 1, basis);
   out.imaginary = evaluator->add_plain(zero, out.imaginary_plain);
   return out;
 }
@@ -309,20 +318,44 @@ Server::State::Encoded Server::State::encoded(const Info& a, std::span<const Com
                                             : Packing::complex;
   if (coefficients && !is_real(values))
     throw EncodingError("values: coefficients are real numbers, and one has an imaginary part");
-  const std::uint64_t length = encoder.length(values.size(), of_each, packing);
-  const std::size_t count = values.size() / length, N = parameters.N();
+  const std::uint64_t length = checked_length(parameters.N(), values.size(), of_each, packing);
+  const std::size_t count = values.size() / length;
   if (!coefficients) Account::check_lengths(a.length, length);
   check_counts(a.count, count, "plaintexts");
   const double most = largest_at(values, scale);
-  std::vector<std::int64_t> coefficients_of_all =
-      math::with_memory_for("plaintexts", [&] { return std::vector<std::int64_t>(count * N); });
-  for (std::size_t i = 0; i < count; ++i) {
-    fleet->stop_if_asked(i, count, "plaintexts");
-    encoder.encode(values.subspan(i * length, length), packing, scale,
-                   {coefficients_of_all.data() + i * N, N});
-  }
-  return {evaluator->lift(coefficients_of_all, account.basis(a.level)),
+  return {plaintexts(values, length, packing, scale, account.basis(a.level)),
           {count, scale, account.bound_of(most, length, packing), length, packing}};
+}
+
+rlwe::Array Server::State::plaintexts(std::span<const Complex> values, std::size_t length,
+                                      Packing packing, double scale,
+                                      const ring::Basis& basis) const {
+  const std::size_t count = values.size() / length;
+  return math::with_memory_for("plaintexts", [&] {
+    if (packing == Packing::coefficients) {
+      const std::size_t N = parameters.N();
+      std::vector<double> polynomials(count * N);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        polynomials[i / length * N + i % length] = values[i].real();
+      return evaluator->lift(polynomials, scale, basis);
+    }
+    const std::size_t period = std::bit_ceil(length);
+    if (period == length) return evaluator->interpolate(values, period, scale, basis);
+    std::vector<Complex> padded(count * period);
+    for (std::size_t i = 0; i < count; ++i)
+      std::ranges::copy(values.subspan(i * length, length),
+                        padded.begin() + static_cast<std::ptrdiff_t>(i * period));
+    return evaluator->interpolate(padded, period, scale, basis);
+  });
+}
+
+rlwe::Array Server::State::factor(std::span<const Complex> values, double scale,
+                                  const ring::Basis& basis) const {
+  return math::with_memory_for("a plaintext", [&] {
+    std::vector<Complex> padded(values.begin(), values.end());
+    padded.resize(std::bit_ceil(values.size()));
+    return evaluator->interpolate_by_period(padded, scale, basis);
+  });
 }
 
 Array Server::State::add(const Array& a, std::span<const Complex> values, std::size_t length,

@@ -13,7 +13,6 @@
 #include "lattice/rlwe/keys.h"
 #include "run/keys.h"
 #include "schemes/ckks/account.h"
-#include "schemes/ckks/encoder.h"
 #include "whorl/ckks/server.h"
 
 namespace whorl::ckks {
@@ -36,7 +35,6 @@ struct Server::State {
   std::shared_ptr<run::KeyBudget> budget;
   lattice::rlwe::Keys keys, low_keys, to_sparse, from_sparse;
   Account account;
-  Encoder encoder;
 
   lattice::rlwe::Keys keys_for(const EvaluationKeys& data, SwitchRole role) const;
   lattice::rlwe::Keys open_keys(SwitchRole role) const;
@@ -92,6 +90,13 @@ struct Server::State {
   /// Numbers at that scale over the primes of `a`'s level.
   Encoded encoded(const Info& a, std::span<const Complex> values, std::size_t of_each,
                   double scale) const;
+  /// Rows of `length` numbers as polynomials, made on the devices: values in slots, repeated with
+  /// the least period that is a power of two, or coefficients. They have been checked.
+  lattice::rlwe::Array plaintexts(std::span<const Complex> values, std::size_t length,
+                                  Packing packing, double scale, const ring::Basis& basis) const;
+  /// One row that is only a factor: rlwe::Evaluator::interpolate_by_period.
+  lattice::rlwe::Array factor(std::span<const Complex> values, double scale,
+                              const ring::Basis& basis) const;
   Array add(const Array& a, std::span<const Complex> values, std::size_t length,
             bool subtract) const;
   Array multiply(const Array& a, std::span<const Complex> values, std::size_t length,

@@ -5,6 +5,8 @@
 #include "backend/contract/relay.h"
 #include "support/bgv_sets.h"
 #include "support/binfhe_sets.h"
+#include "support/ckks_sets.h"
+#include "whorl/ckks.h"
 
 namespace whorl {
 namespace {
@@ -89,11 +91,24 @@ TEST(MissingFamilies, ABgvServerNeedsRnsOperations) {
       "rnsless:0 has no RNS operations in words of 32 bits");
 }
 
+TEST(MissingFamilies, ACkksServerNeedsRnsOperationsAndFourierTransforms) {
+  register_without<RnsOps<Narrow>, RnsOps<Wide>>("rnsless");
+  register_without<FftOps>("fftless");
+  const ckks::Client client(test::ckks_insecure());
+  const ckks::EvaluationKeys keys = client.evaluation_keys({});
+  expect_refusal([&] { ckks::Server(keys, {.device = "rnsless", .threads = 1}); },
+                 "rnsless:0 has no RNS operations in words of 32 bits");
+  expect_refusal([&] { ckks::Server(keys, {.device = "fftless", .threads = 1}); },
+                 "fftless:0 has no Fourier transforms");
+}
+
 TEST(MissingFamilies, EachSchemeIgnoresWhatItDoesNotNeed) {
   register_without<RotationOps<Narrow>, RotationOps<Wide>>("rotationless");
   register_without<RnsOps<Narrow>, RnsOps<Wide>>("rnsless");
   const auto& pair = test::bgv_pair(test::bgv_insecure({1024, 65537, 30, 4, 2}));
   EXPECT_NO_THROW(bgv::Server(pair.keys, {"rotationless", 1, {}}));
+  register_without<FftOps>("fftless");
+  EXPECT_NO_THROW(bgv::Server(pair.keys, {"fftless", 1, {}}));
   const binfhe::Client client(test::insecure(test::small_literal()));
   EXPECT_NO_THROW(binfhe::Server(client.evaluation_keys(1), {"rnsless", 1}));
 }

@@ -43,7 +43,7 @@ TEST(CkksInterrupts, TheHostAsksBetweenPlaintextsAndSteps) {
   const Client client(Parameters::create(literal, true));
   KeyRequest request;
   request_bootstrap(request, client.parameters(), slots);
-  const test::NamedStrains device(1);
+  const test::NamedStrains device(1, 2);  // which takes two ciphertexts or plaintexts at once
   Interrupts interrupts;
   const Server server(client.evaluation_keys(request),
                       {.device = test::named_devices, .interrupt = std::ref(interrupts)});
