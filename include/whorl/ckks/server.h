@@ -69,7 +69,8 @@ struct Finish {
 /// operands of one level differ and no large integer brings one to the other, EncodingError names
 /// both. Before an operation whose values may not fit the modulus, NoiseError says so.
 ///
-/// The same input gives the same bits on any devices and any number of them. Several threads may
+/// The same input gives the same bits on any devices and any number of them; only a CPU without
+/// fused multiply-adds makes plaintexts of numbers that differ in last bits. Several threads may
 /// call a server at once. If one of several devices fails, it is left out from then on
 /// (failed_devices), and the others repeat the call. (OpenFHE: CryptoContext with the keys of
 /// EvalMultKeyGen and EvalRotateKeyGen; Lattigo: ckks.Evaluator.)
