@@ -109,7 +109,7 @@ class TurnedStages {
     const std::uint32_t at = taken_ + (2 + group + s) * bytes;
     if constexpr (periodic)
       if (log_repeats != 0)
-        return in_all_places(load_shared_word<Word>(at + lane() * sizeof(Word)));
+        return in_all_places(load_shared_word<Word>(at + lane() * word_step));
     return load_shared_vector<Word>(at + lane() * 16);
   }
   static __device__ __forceinline__ std::uint32_t lane() { return threadIdx.x % lanes; }
@@ -119,6 +119,9 @@ class TurnedStages {
   // Of a piece of a row, and of a stage.
   static constexpr std::uint32_t bytes = words * sizeof(Word),
                                  stage = turned_stage<Word, group, sums> * sizeof(Word);
+  // Of a plaintext that is stored by its period: threads that never wait for each other keep to the
+  // 16 bytes that each has of other plaintexts.
+  static constexpr std::uint32_t word_step = group == 1 ? 16 : sizeof(Word);
 
   /// Waits for the next digit. What was taken before may no longer be read.
   __device__ __forceinline__ void take() {
@@ -178,7 +181,7 @@ class TurnedStages {
       if ((s + 2) % group == number() && term.m[s] != nullptr && (term.each >> s & 1) == 0) {
         const std::uint32_t to = fetched_ + (2 + group + s) * bytes;
         if (periodic && term.log_repeats[s] != 0)
-          bring_word(to + lane() * sizeof(Word), term.m[s] + (plain_ >> term.log_repeats[s]));
+          bring_word(to + lane() * word_step, term.m[s] + (plain_ >> term.log_repeats[s]));
         else
           bring(to + lane() * 16, term.m[s] + plain_);
       }
