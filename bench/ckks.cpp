@@ -103,8 +103,9 @@ int run(CommandLine& line) {
 
   // The plaintext lies on the device too.
   const auto& rlwe = Access::evaluator(server);
-  const auto plain = Access::encode_factor(server, std::span(x).first(p.slots()), p.scale(p.depth()),
-                                    Access::account(server).basis(p.depth()));
+  const auto plain =
+      Access::encode_factor(server, std::span(x).first(p.slots()), p.scale(p.depth()),
+                            Access::account(server).basis(p.depth()));
   const std::vector<std::pair<std::string, std::function<void()>>> calls{
       {"mult_relin",
        [&] {

@@ -47,11 +47,11 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     Methods take arrays on the devices, or `Ciphertexts`, which they upload. Results stay on the
     devices. Several GPUs share each batch in equal parts. Evaluation is deterministic, and gives
     the same bits on every device and on any number of them. (A CPU without fused multiply-adds
-    makes plaintexts of numbers that may differ in last bits.) Products are rescaled at once, and the
-    server brings operands of two levels to the lower one and to one scale. Several Python threads
-    may call methods; one of them runs at a time. Methods release the GIL, and Ctrl-C stops them.
-    Any thread may delete arrays meanwhile. Give whole batches. Shapes of two operands broadcast as
-    in NumPy.
+    makes plaintexts of numbers that may differ in last bits.) Products are rescaled at once, and
+    the server brings operands of two levels to the lower one and to one scale. Several Python
+    threads may call methods; one of them runs at a time. Methods release the GIL, and Ctrl-C stops
+    them. Any thread may delete arrays meanwhile. Give whole batches. Shapes of two operands
+    broadcast as in NumPy.
 
     If one of several GPUs fails, it is left out from then on, and a `RuntimeWarning` names it. The
     others repeat the call, unless it needs results that lay on that GPU alone. Then `DeviceError`

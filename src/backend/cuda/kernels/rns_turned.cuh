@@ -108,8 +108,7 @@ class TurnedStages {
   __device__ __forceinline__ Vector plaintext(unsigned s, std::uint32_t log_repeats) const {
     const std::uint32_t at = taken_ + (2 + group + s) * bytes;
     if constexpr (periodic)
-      if (log_repeats != 0)
-        return in_all_places(load_shared_word<Word>(at + lane() * word_step));
+      if (log_repeats != 0) return in_all_places(load_shared_word<Word>(at + lane() * word_step));
     return load_shared_vector<Word>(at + lane() * 16);
   }
   static __device__ __forceinline__ std::uint32_t lane() { return threadIdx.x % lanes; }
