@@ -2,9 +2,11 @@
 
 .venv/bin/python bench/threads.py [--batch 256] [--threads 1 2] [--record FILE]
 .venv/bin/python bench/threads.py --scheme bgv [--depth 12] [--threads 1 2] [--record FILE]
+.venv/bin/python bench/threads.py --scheme ckks [--depth 30] [--threads 1 2] [--record FILE]
 
 binfhe: NAND gates a second. bgv: seconds of multiplication with relinearisation and of rotation,
-with one ciphertext (or --batch), at the four configurations of docs/bgv-performance.md. Records
+with one ciphertext (or --batch), at the four configurations of docs/bgv-performance.md. ckks: the
+same, and rescaling, at N = 2^16 and a scale of 2^40, with the default depth of bench_ckks. Records
 belong in bench/results/cpu/threads.jsonl. Ratios are to the first thread count of the same round;
 the median of the rounds is what counts. Only a machine where nothing else runs tells them.
 """
@@ -22,10 +24,12 @@ from typing import Any
 import numpy as np
 from common.records import append, record, stamped
 from openfhe_bgv import CONFIGURATIONS
-from whorl import bgv, binfhe
+from whorl import bgv, binfhe, ckks
 
 LEAST_SECONDS = 0.1
 """Of a timed run of BGV: as many calls as take this long."""
+
+Operations = dict[str, dict[int, Callable[[], object]]]
 
 
 def rounds(
@@ -85,8 +89,35 @@ def gates(options: argparse.Namespace) -> None:
         append(options.record, line)
 
 
-def operations(options: argparse.Namespace) -> None:
-    """BGV's multiplication and rotation."""
+def timed(
+    options: argparse.Namespace, scheme: str, params: str, bits: float, calls: Operations
+) -> None:
+    """Records of each operation, by number of threads."""
+    for op, of_threads in calls.items():
+        first = next(iter(of_threads.values()))
+        first()
+        start = time.perf_counter()
+        first()
+        times = max(1, round(LEAST_SECONDS / (time.perf_counter() - start)))
+        seconds = rounds(of_threads, options.rounds, times)
+        for threads, each in seconds.items():
+            line = stamped(
+                *("threads", op, scheme, params, each),
+                batch=options.batch or 1,
+                transfers="excluded",
+                security_bits=round(bits, 1),
+                **fields(threads, seconds, float),
+            )
+            print(
+                f"{op:10s} {params}, {threads} threads: "
+                f"{line['median'] * 1e3:8.3f} ms, {line['ratio']:.2f}x",
+                flush=True,
+            )
+            append(options.record, line)
+
+
+def of_bgv(options: argparse.Namespace) -> None:
+    """Multiplication and rotation."""
     batch = options.batch or 1
     for depth, t, dimension, *_ in CONFIGURATIONS:
         if options.depth not in (None, depth):
@@ -98,50 +129,52 @@ def operations(options: argparse.Namespace) -> None:
         )
         client = bgv.Client(chosen)
         keys = client.evaluation_keys(rotations=[1])
-        values = np.arange(batch * chosen.N).reshape(batch, chosen.N)
-        fresh = client.encrypt(values)
-        products: dict[int, Callable[[], object]] = {}
-        rotations: dict[int, Callable[[], object]] = {}
+        fresh = client.encrypt(np.arange(batch * chosen.N).reshape(batch, chosen.N))
+        calls: Operations = {"mult_relin": {}, "rotate": {}}
         for threads in options.threads:
             server = bgv.Server(keys, device="cpu", threads=threads)
             a, b = server.upload(fresh), server.upload(fresh)
-            products[threads] = lambda a=a, b=b: a * b  # type: ignore[misc]
-            rotations[threads] = lambda a=a: a.rotate(1)  # type: ignore[misc]
-        for op, calls in (("mult_relin", products), ("rotate", rotations)):
-            first = next(iter(calls.values()))
-            first()
-            start = time.perf_counter()
-            first()
-            times = max(1, round(LEAST_SECONDS / (time.perf_counter() - start)))
-            seconds = rounds(calls, options.rounds, times)
-            for threads, each in seconds.items():
-                line = stamped(
-                    *("threads", op, "bgv", params, each),
-                    batch=batch,
-                    transfers="excluded",
-                    security_bits=round(chosen.security_bits, 1),
-                    **fields(threads, seconds, float),
-                )
-                print(
-                    f"{op:10s} depth {depth:2d}, {threads} threads: "
-                    f"{line['median'] * 1e3:8.3f} ms, {line['ratio']:.2f}x",
-                    flush=True,
-                )
-                append(options.record, line)
+            calls["mult_relin"][threads] = lambda a=a, b=b: a * b  # type: ignore[misc]
+            calls["rotate"][threads] = lambda a=a: a.rotate(1)  # type: ignore[misc]
+        timed(options, "bgv", params, chosen.security_bits, calls)
+
+
+def of_ckks(options: argparse.Namespace) -> None:
+    """Multiplication without rescaling, rotation, rescaling."""
+    depth, scale_bits = options.depth or 30, 40
+    chosen = ckks.parameters(depth=depth, scale_bits=scale_bits, N=65536)
+    params = (
+        f"depth={depth}, scale=2^{scale_bits}, N={chosen.N}, limbs {chosen.limbs} + "
+        f"{len(chosen.special)}, dnum {chosen.digits}"
+    )
+    client = ckks.Client(chosen)
+    keys = client.evaluation_keys(rotations=[1])
+    fresh = client.encrypt(np.zeros((options.batch or 1, chosen.slots)))
+    calls: Operations = {"mult_relin": {}, "rotate": {}, "rescale": {}}
+    for threads in options.threads:
+        server = ckks.Server(keys, device="cpu", threads=threads)
+        a, b = server.upload(fresh), server.upload(fresh)
+        product = server.multiply(a, b, rescale=False)
+        calls["mult_relin"][threads] = lambda server=server, a=a, b=b: server.multiply(  # type: ignore[misc]
+            a, b, rescale=False
+        )
+        calls["rotate"][threads] = lambda a=a: a.rotate(1)  # type: ignore[misc]
+        calls["rescale"][threads] = lambda server=server, product=product: server.rescale(product)  # type: ignore[misc]
+    timed(options, "ckks", params, chosen.security_bits, calls)
 
 
 def main() -> int:
     """Runs and prints medians and ratios to the first thread count."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scheme", choices=("binfhe", "bgv"), default="binfhe")
+    parser.add_argument("--scheme", choices=("binfhe", "bgv", "ckks"), default="binfhe")
     parser.add_argument("--params", default="W128_P64", help="of binfhe")
-    parser.add_argument("--depth", type=int, help="of bgv: one configuration only")
+    parser.add_argument("--depth", type=int, help="of bgv: one configuration only; of ckks")
     parser.add_argument("--batch", type=int, help="default: 256 bits, or one ciphertext of bgv")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--record", type=Path)
     options = parser.parse_args()
-    (operations if options.scheme == "bgv" else gates)(options)
+    {"binfhe": gates, "bgv": of_bgv, "ckks": of_ckks}[options.scheme](options)
     return 0
 
 

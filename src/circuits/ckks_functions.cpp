@@ -69,6 +69,8 @@ double log_residual(unsigned log2_degree, double wide) {
   return -(angle + std::log1p(std::exp(-2 * angle)) - std::numbers::ln2);
 }
 
+constexpr unsigned most_inverse_steps = 32;
+
 }  // namespace
 
 unsigned InverseStages::depth() const { return start.depth() + (steps == 0 ? 0 : steps + 1); }
@@ -91,7 +93,7 @@ InverseStages inverse_stages(double low, double high, double error) {
                wide = (most + least) / (most - least);
   // |1/x - y| = |e|/|x|; half of the error is left for the roundings of doubles.
   const double wanted = std::min(std::log(error * least / 2), std::log(0.5));
-  constexpr unsigned most_log2_degree = 12, most_steps = 32;
+  constexpr unsigned most_log2_degree = 12;
   struct Choice {
     unsigned log2_degree, steps;
   };
@@ -103,15 +105,16 @@ InverseStages inverse_stages(double low, double high, double error) {
   };
   std::vector<Choice> all;
   for (unsigned d = 1; d <= most_log2_degree; ++d)
-    for (unsigned steps = 0; steps <= most_steps; ++steps)
+    for (unsigned steps = 0; steps <= most_inverse_steps; ++steps)
       if (std::exp2(steps) * log_residual(d, wide) <= wanted) {
         all.push_back({d, steps});
         break;
       }
   if (all.empty())
     throw ParameterError("inverse: the interval " + math::text_of(low) + " … " +
-                         math::text_of(high) + " takes more than " + std::to_string(most_steps) +
-                         " steps for an error of " + math::text_of(error));
+                         math::text_of(high) + " takes more than " +
+                         std::to_string(most_inverse_steps) + " steps for an error of " +
+                         math::text_of(error));
   const unsigned fewest = levels(*std::ranges::min_element(all, {}, levels));
   std::erase_if(all, [&](const Choice& c) { return levels(c) > fewest + 1; });
   const Choice best = *std::ranges::min_element(all, {}, products);
@@ -126,12 +129,14 @@ InverseStages inverse_stages(double low, double high, double error) {
   out.start = approximate(start, low, high, static_cast<unsigned>(degree) - 1);
   out.steps = best.steps;
   constexpr unsigned points = 4096;
+  bool finite = true;
   for (unsigned i = 0; i < points; ++i) {
     const double x = low * std::pow(high / low, static_cast<double>(i) / (points - 1));
     out.error = std::max(out.error, std::abs(out(x) - 1 / x));
     out.residual = std::max(out.residual, std::abs(1 - x * out.start(x)));
+    finite = finite && std::isfinite(out(x));
   }
-  if (out.error > error)
+  if (!finite || out.error > error)
     throw ParameterError("inverse: between " + math::text_of(low) + " and " + math::text_of(high) +
                          " doubles leave an error of " + math::text_of(out.error) + ", above " +
                          math::text_of(error));
@@ -139,19 +144,32 @@ InverseStages inverse_stages(double low, double high, double error) {
 }
 
 Array inverse(const Server& server, const Array& x, const InverseStages& stages) {
+  check_without_zero(stages.start.low, stages.start.high);
+  if (stages.steps > most_inverse_steps || !(stages.residual >= 0 && stages.residual < 1))
+    throw ParameterError("inverse: " + std::to_string(stages.steps) +
+                         " steps after a residual of " + math::text_of(stages.residual) +
+                         "; at most " + std::to_string(most_inverse_steps) +
+                         " are possible, and the residual is from 0 to below 1");
   if (stages.depth() > x.info().level)
     throw NoiseError("the stages of an inverse take " + std::to_string(stages.depth()) +
                      " levels, and the ciphertext has " + std::to_string(x.info().level));
-  const double least = std::min(std::abs(stages.start.low), std::abs(stages.start.high));
-  const double bound = (1 + stages.residual) / least;
-  Array y = server.with_bound(evaluate(server, x, stages.start), bound);
-  if (stages.steps == 0) return y;
+  const double least = std::min(std::abs(stages.start.low), std::abs(stages.start.high)),
+               most = std::max(std::abs(stages.start.low), std::abs(stages.start.high));
+  Array y = evaluate(server, x, stages.start);
+  if (stages.steps == 0) return server.with_bound(y, (1 + stages.residual) / least);
   // The steps take off what y lacks, its error too: the result is (1 - e^(2^steps))/x, with the e
-  // of this y. What is left is its error times the derivative by y, 2^steps·e^(2^steps - 1).
-  const double powers = std::exp2(stages.steps);
-  const double left = std::exp2(y.info().error) * powers * std::pow(stages.residual, powers - 1);
-  y = server.with_error(y, 0x1p-199);
-  double residual = stages.residual;
+  // of this y. So what is left of the error is what e^(2^steps) has more than without it.
+  double residual = stages.residual + most * std::exp2(y.info().error);
+  if (!(residual < 1))
+    throw NoiseError("inverse: values up to " + math::text_of(most) + " times an error of 2^" +
+                     math::text_of(y.info().error) +
+                     " of the first polynomial are too much; its "
+                     "residual is " +
+                     math::text_of(stages.residual) +
+                     ", and the steps want less than 1: take a larger scale or a smaller interval");
+  const double bound = (1 + residual) / least, powers = std::exp2(stages.steps);
+  const double left = (std::pow(residual, powers) - std::pow(stages.residual, powers)) / least;
+  y = server.with_error(server.with_bound(y, bound), 0x1p-199);
   Array e = server.with_bound(server.add_scalar(server.negate(server.multiply(x, y)), 1), residual);
   for (unsigned i = 0; i < stages.steps; ++i) {
     y = server.with_bound(server.add(y, server.multiply(y, e)), bound);

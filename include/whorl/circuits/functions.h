@@ -62,11 +62,14 @@ struct InverseStages {
 
 /// The stages of fewest products, with at most one level more than the least that serves, for
 /// values of one sign from `low` to `high` to within `error`. ParameterError for an interval that
-/// holds 0 or is empty, for an error that is not positive, and where 32 steps are not enough.
+/// holds 0 or is empty, for an error that is not positive, and where 32 steps or doubles are not
+/// enough for it.
 InverseStages inverse_stages(double low, double high, double error);
 
 /// 1/x of each value, which must be real and in the interval of the stages; values elsewhere give
-/// anything. NoiseError if x has fewer levels than the stages take; errors as of evaluate.
+/// anything. NoiseError if x has fewer levels than the stages take, or if the first polynomial's
+/// error is so large that the steps do not converge; ParameterError for stages with more than 32
+/// steps, a residual outside [0, 1) or an interval that holds 0; errors as of evaluate.
 Array inverse(const Server& server, const Array& x, const InverseStages& stages);
 
 // Polynomials within `error` of a function between low and high, of least degree 2^k - 1, for

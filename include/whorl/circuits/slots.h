@@ -26,7 +26,7 @@ class SlotMap {
   /// Results for each vector: 1 for a matrix, else the number of maps.
   std::size_t maps() const;
   /// Bytes on the devices: N words for each diagonal and prime, or 2n' where both rows of a
-  /// diagonal's slots repeat after n' columns, 2 <= n' <= N/8. The host's memory holds another 8·N
+  /// diagonal's slots repeat after n' columns, 1 <= n' <= N/8. The host's memory holds another 8·N
   /// bytes for each diagonal that is not zero.
   std::size_t bytes() const;
 

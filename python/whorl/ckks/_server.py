@@ -72,7 +72,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
     array([1.15, 0.7 ])
     """
 
-    __slots__ = ("_bootstraps", "_encoding")
+    __slots__ = ("_bootstraps", "_encoding", "_making")
 
     _core: _lib.Server
     _parameters: Parameters
@@ -89,6 +89,7 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         super()._open(*arguments)
         self._bootstraps: dict[int, _lib.EncodedBootstrap] = {}
         self._encoding = threading.Lock()
+        self._making = threading.RLock()
 
     # ---- sums and products
 
@@ -564,10 +565,14 @@ class Server(RingSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         return sum(maps.nbytes for maps in gone)
 
     def _encoded(self, slots: int, progress: bool | Report | None = None) -> _lib.EncodedBootstrap:
-        with self._encoding, reports(progress, "maps of a bootstrap") as report:
-            if slots not in self._bootstraps:
-                self._bootstraps[slots] = self._core.encode_bootstrap(slots, report)
-            return self._bootstraps[slots]
+        # Reports may come back to this server: only what is kept is locked while they run.
+        with self._making, reports(progress, "maps of a bootstrap") as report:
+            with self._encoding:
+                if slots in self._bootstraps:
+                    return self._bootstraps[slots]
+            made = self._core.encode_bootstrap(slots, report)
+            with self._encoding:
+                return self._bootstraps.setdefault(slots, made)
 
     # ---- operands
 

@@ -255,6 +255,7 @@ class TracingServer(Server):
         self._warned_of = 0
         self._bootstraps = {}
         self._encoding = threading.Lock()
+        self._making = threading.RLock()
 
     def fresh(self, packing: str, shape: tuple[int, ...], bound: float) -> EncryptedArray:
         """Encrypted values of that shape, none above the bound."""

@@ -60,7 +60,8 @@ Array Typed<Word>::upload(const WordArray& words, const Shape& shape) const {
                      " and count = " + std::to_string(shape.count) + " must both be at least 1");
   if (shape.log_repeats != 0)
     throw ShapeError("upload: log_repeats = " + std::to_string(shape.log_repeats) +
-                     "; only lift_by_period makes arrays that are stored by their period");
+                     "; only lift_by_period and interpolate_by_period make arrays that are stored "
+                     "by their period");
   if (words.word_bytes() != sizeof(Word) || words.size() / each != shape.count ||
       words.size() % each != 0)
     throw ShapeError("upload: there are " + std::to_string(words.size()) + " words of " +

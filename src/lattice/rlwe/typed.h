@@ -180,10 +180,10 @@ class Typed final : public Evaluator {
   /// Item i of the result, which is cut as `pieces` are, is origins[i].
   Held gather(const Shape& shape, std::span<const Held> sources, std::span<const Item> origins,
               Pieces pieces) const;
-  /// The same as an array, done again where a device fails.
   /// What one batch of all of `arrays` is made of, in sequence. ShapeError names `operation`.
   std::pair<Shape, std::vector<Held>> alike(const char* operation,
                                             std::span<const Array> arrays) const;
+  /// gather as an array, done again where a device fails.
   Array gathered(const Shape& shape, std::span<const Held> sources,
                  std::span<const Item> origins) const;
   Share share_of(const run::Piece& piece, std::span<const Held> sources,

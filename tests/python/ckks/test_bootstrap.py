@@ -148,7 +148,12 @@ def test_maps_are_encoded_once(kit: CkksKit, generator: np.random.Generator) -> 
 def test_encoding_reports_and_stops(kit: CkksKit) -> None:
     server = Server(kit.keys, device="cpu", threads=1)
     seen: list[tuple[int, int]] = []
-    server.prepare_bootstrap(64, progress=lambda *report: seen.append(report))
+
+    def note(done: int, total: int) -> None:
+        seen.append((done, total))
+        assert not server.prepared_bootstraps  # reports may ask the server
+
+    server.prepare_bootstrap(64, progress=note)
     total = seen[0][1]
     assert seen == [(done, total) for done in range(total + 1)] and total > 10
 

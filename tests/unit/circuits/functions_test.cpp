@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "schemes/ckks/access.h"
 #include "support/ckks_sets.h"
 #include "support/targets.h"
 #include "whorl/ckks/client.h"
@@ -196,6 +197,26 @@ TEST(CkksFunctions, InversesOfVeryWideIntervalsInClear) {
     EXPECT_THROW(static_cast<void>(inverse_stages(low, high, 0.1)), ParameterError) << low;
   EXPECT_THROW(static_cast<void>(inverse_stages(1, 2, 0)), ParameterError);
   EXPECT_THROW(static_cast<void>(inverse_stages(0x1p-60, 1, 1e-9)), ParameterError);
+}
+
+TEST(CkksFunctions, InversesThatCannotBeRightAreRefused) {
+  const InverseStages stages = inverse_stages(0.125, 1, 1e-5);
+  ASSERT_GT(stages.steps, 0u);
+  const Party party(stages.depth());
+  const Array a = party.encrypt({0.25, 0.5}, 1);
+  // The steps would not converge from a polynomial with such an error.
+  CiphertextInfo info = a.info();
+  info.error = -1;
+  const Array bad = Access::put(info, Access::residues(a));
+  EXPECT_THROW(static_cast<void>(inverse(party.server, bad, stages)), NoiseError);
+  for (const auto& wrong :
+       {+[](InverseStages& s) { s = {}; }, +[](InverseStages& s) { s.steps = 33; },
+        +[](InverseStages& s) { s.steps = ~0u; }, +[](InverseStages& s) { s.residual = 1; },
+        +[](InverseStages& s) { s.residual = NAN; }, +[](InverseStages& s) { s.start.low = -1; }}) {
+    InverseStages other = stages;
+    wrong(other);
+    EXPECT_THROW(static_cast<void>(inverse(party.server, a, other)), ParameterError);
+  }
 }
 
 TEST(CkksFunctions, WhatCannotBeRightIsRefused) {

@@ -13,7 +13,7 @@
 namespace whorl::backend::cuda {
 
 inline constexpr unsigned encoding_threads = 256;
-/// Limbs of one launch: their constants travel in the kernel's parameters .
+/// Limbs of one launch: their constants travel in the kernel's parameters.
 inline constexpr unsigned rounding_limbs_a_launch = 64;
 
 /// 5^j modulo 2^32.
