@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <deque>
 #include <memory>
@@ -151,6 +152,23 @@ struct CircuitTotals {
            field("over_bound", over_bound) + rest;
   }
 };
+
+/// What the first of `servers` has, download(0), and all others must have: the same bits, and what
+/// same_info(other, first) expects.
+template <class Download, class SameInfo>
+auto same_on_all(std::size_t servers, const Download& download, const SameInfo& same_info,
+                 const char* what, CircuitTotals& totals) {
+  auto first = download(0);
+  for (std::size_t k = 1; k < servers; ++k) {
+    const auto other = download(k);
+    const bool same = other.data.bytes() == first.data.bytes() &&
+                      std::memcmp(other.data.data(), first.data.data(), first.data.bytes()) == 0;
+    totals.differing += same ? 0u : 1u;
+    EXPECT_TRUE(same) << what << ": device " << k << " differs from the first";
+    same_info(other.info, first.info);
+  }
+  return first;
+}
 
 /// What this process has run of a scheme; its line comes at the end, however that is:
 ///

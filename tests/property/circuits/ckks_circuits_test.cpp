@@ -27,7 +27,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <string>
 #include <utility>
@@ -479,16 +478,11 @@ class Circuit {
     const auto download = [&](std::size_t k) {
       return crew_[k]->with([&](const Server& s) { return s.download(wire.arrays[k]); });
     };
-    const Ciphertexts c = download(0);
-    for (std::size_t k = 1; k < crew_.size(); ++k) {
-      const Ciphertexts other = download(k);
-      const bool same = other.data.bytes() == c.data.bytes() &&
-                        std::memcmp(other.data.data(), c.data.data(), c.data.bytes()) == 0;
-      totals_.differing += same ? 0u : 1u;
-      EXPECT_TRUE(same) << what << ": device " << k << " differs from the first";
-      EXPECT_EQ(other.info.scale, c.info.scale);
-      EXPECT_EQ(other.info.error, c.info.error);
-    }
+    const auto same_info = [](const CiphertextInfo& other, const CiphertextInfo& first) {
+      EXPECT_EQ(other.scale, first.scale);
+      EXPECT_EQ(other.error, first.error);
+    };
+    const Ciphertexts c = test::same_on_all(crew_.size(), download, same_info, what, totals_);
     const bool coefficients = c.info.packing == Packing::coefficients;
     const Values got = party_.client.decrypt_raw(c, true);
     ASSERT_EQ(got.size(), wire.clear.values.size()) << what;

@@ -19,7 +19,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
 
 #include "support/bgv_sets.h"
@@ -183,16 +182,11 @@ class Circuit {
     const auto download = [&](std::size_t k) {
       return crew_[k]->with([&](const Server& s) { return s.download(wire.arrays[k]); });
     };
-    const Ciphertexts c = download(0);
-    for (std::size_t k = 1; k < crew_.size(); ++k) {
-      const Ciphertexts other = download(k);
-      const bool same = other.data.bytes() == c.data.bytes() &&
-                        std::memcmp(other.data.data(), c.data.data(), c.data.bytes()) == 0;
-      totals_.differing += same ? 0u : 1u;
-      EXPECT_TRUE(same) << what << ": device " << k << " differs from the first";
-      EXPECT_EQ(other.info.noise, c.info.noise);
-      EXPECT_EQ(other.info.factor, c.info.factor);
-    }
+    const auto same_info = [](const CiphertextInfo& other, const CiphertextInfo& first) {
+      EXPECT_EQ(other.noise, first.noise);
+      EXPECT_EQ(other.factor, first.factor);
+    };
+    const Ciphertexts c = test::same_on_all(crew_.size(), download, same_info, what, totals_);
     for (const double budget : client_.noise_budget(c)) {
       totals_.over_bound += budget < wire.budget() ? 1u : 0u;
       EXPECT_GE(budget, wire.budget()) << what;
