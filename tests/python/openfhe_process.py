@@ -18,6 +18,32 @@ Operation = tuple[Any, ...]
 """Name, number of the operand, and what else it takes."""
 
 
+def in_whorl(operation: Operation, wires: list[Any]) -> Any:
+    """The result of an operation that both schemes have, on Whorl's arrays."""
+    name, first, *rest = operation
+    a = wires[first]
+    match name:
+        case "add":
+            return a + wires[rest[0]]
+        case "sub":
+            return a - wires[rest[0]]
+        case "multiply":
+            return a * wires[rest[0]]
+        case "square":
+            return a.square()
+        case "negate":
+            return -a
+        case "rotate":
+            return a.rotate(rest[0])
+        case "add_plain" | "add_number":
+            return a + rest[0]
+        case "sub_plain":
+            return a - rest[0]
+        case "multiply_plain" | "multiply_number":
+            return a * rest[0]
+    raise ValueError(name)
+
+
 def skip_without_openfhe() -> None:
     """Fails if WHORL_PEER_PYTHON names an interpreter that does not serve."""
     if why := openfhe_peer.find().why_absent:

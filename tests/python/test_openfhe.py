@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from openfhe_process import Operation, Peer, peer_process, skip_without_openfhe
+from openfhe_process import Operation, Peer, in_whorl, peer_process, skip_without_openfhe
 from whorl import bgv
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -56,30 +56,9 @@ class Ours:
         server = bgv.Server(self.client.evaluation_keys(rotations=sorted(turns)), device="cpu")
         public = self.client.public_key()
         wires = [server.upload(public.encrypt(row)) for row in inputs]
-        for name, first, *rest in operations:
-            a = wires[first]
-            match name:
-                case "add":
-                    out = a + wires[rest[0]]
-                case "sub":
-                    out = a - wires[rest[0]]
-                case "multiply":
-                    out = a * wires[rest[0]]
-                case "square":
-                    out = a.square()
-                case "negate":
-                    out = -a
-                case "rotate":
-                    out = a.rotate(rest[0])
-                case "add_plain":
-                    out = a + rest[0]
-                case "sub_plain":
-                    out = a - rest[0]
-                case "multiply_plain":
-                    out = a * rest[0]
-                case _:
-                    raise ValueError(name)
-            assert out.noise_budget > 0, f"{name} left no budget"
+        for operation in operations:
+            out = in_whorl(operation, wires)
+            assert out.noise_budget > 0, f"{operation[0]} left no budget"
             wires.append(out)
         return [self.client.decrypt(wire) for wire in wires[len(inputs) :]]
 

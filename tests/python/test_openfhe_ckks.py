@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from openfhe_process import Operation, Peer, peer_process, skip_without_openfhe
+from openfhe_process import Operation, Peer, in_whorl, peer_process, skip_without_openfhe
 from whorl import ckks
 
 Numbers = np.ndarray[Any, np.dtype[Any]]
@@ -235,34 +235,19 @@ class Ours:
         wires = [
             server.upload(public.encrypt(x, bound=float(np.abs(x).max()))) for x in circuit.inputs
         ]
-        for (name, first, *rest), clear in zip(circuit.operations, circuit.results, strict=True):
+        for operation, clear in zip(circuit.operations, circuit.results, strict=True):
+            name, first, *rest = operation
             a = wires[first]
             match name:
-                case "add":
-                    out = a + wires[rest[0]]
-                case "sub":
-                    out = a - wires[rest[0]]
-                case "multiply":
-                    out = a * wires[rest[0]]
-                case "square":
-                    out = a.square()
-                case "negate":
-                    out = -a
-                case "rotate":
-                    out = a.rotate(rest[0])
                 case "sum":
                     out = a.sum().repeat(SLOTS)
                 case "conjugate":
                     out = a.conjugate()
-                case "add_plain" | "add_number":
-                    out = a + rest[0]
-                case "sub_plain":
-                    out = a - rest[0]
-                case "multiply_plain" | "multiply_number":
-                    out = a * rest[0]
+                case _ if name in FUNCTIONS:
+                    low, high, degree = rest
+                    out = a.evaluate(ckks.approximate(FUNCTIONS[name], low, high, degree=degree))
                 case _:
-                    f, (low, high, degree) = FUNCTIONS[name], rest
-                    out = a.evaluate(ckks.approximate(f, low, high, degree=degree))
+                    out = in_whorl(operation, wires)
             # Bounds grow faster than values.
             wires.append(out.with_bound(float(np.abs(clear).max()) * 1.001 + 1e-9))
         results = wires[len(circuit.inputs) :]
