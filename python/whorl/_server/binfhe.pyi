@@ -24,6 +24,7 @@ class ParameterLiteral:
     max_p: int
     transform: str
     padding: bool
+    rotation: tuple[str, int, int]
     def __init__(self) -> None: ...
 
 class Parameters(Checked[Parameters, ParameterLiteral]):
@@ -34,6 +35,8 @@ class Parameters(Checked[Parameters, ParameterLiteral]):
     keys_per_coefficient: Read[int]
     rotation_key_rows: Read[int]
     rotation_transforms: Read[float]
+    key_switch_key_bytes: Read[int]
+    def rotation_key_bytes(self, transform: str) -> int: ...
     key_switch_digits: Read[int]
     key_switch_rows: Read[int]
     security: Read[tuple[float, float]]

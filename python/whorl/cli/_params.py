@@ -11,6 +11,7 @@ import typer
 from .. import ckks
 from .._progress import bar
 from ..binfhe import Parameters, parameter_sets, parameters
+from ..binfhe._parameters import describe_rotation
 from ._completion import from_list, one_of
 from ._output import out, pairs, table
 
@@ -25,6 +26,8 @@ def _summary(chosen: Parameters) -> dict[str, Any]:
         "N": chosen.N,
         "Q": chosen.Q,
         "lwe_secret": chosen.lwe_secret,
+        "rotation": describe_rotation(chosen.rotation),
+        "key_mb": round(chosen.key_bytes / 1e6),
         "transform": chosen.transform,
         "max_p": chosen.max_p,
         "padding": chosen.padding,
@@ -115,7 +118,8 @@ def list_sets(
         for row in rows:
             typer.echo(json.dumps(row))
         return
-    columns = ["set", "n", "q", "N", "log2 Q", "key", "p", "security", "failure", "source"]
+    columns = ["set", "n", "q", "N", "log2 Q", "key", "rotation", "p", "security", "failure"]
+    columns += ["keys, MB", "source"]
     cells = [
         [
             row["name"],
@@ -124,9 +128,11 @@ def list_sets(
             str(row["N"]),
             str(row["Q"].bit_length()),
             row["lwe_secret"],
+            row["rotation"],
             f"{row['max_p']}{' padded' if row['padding'] else ''}",
             f"{row['security_bits']:.1f}" + ("" if row["security_bits"] >= 128 else " (!)"),
             f"2^{row['pfail_log2']:.1f}",
+            str(row["key_mb"]),
             row["source"],
         ]
         for row in rows
