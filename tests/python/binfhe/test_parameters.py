@@ -28,7 +28,7 @@ def test_every_named_set_exists_and_says_what_it_is() -> None:
             assert chosen.rotation_transforms == transforms
         else:
             assert kind in ("ap", "automorphism")
-            assert chosen.rotation_transforms > 1.5 * transforms
+            assert chosen.rotation_transforms > 1.25 * transforms
         if chosen.security.bits < 128:
             with pytest.raises(whorl.ParameterError):
                 parameters(name)

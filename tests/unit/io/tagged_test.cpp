@@ -130,8 +130,8 @@ TEST(IoTagged, RefusalsNameTheField) {
   EXPECT_EQ(refusal({{16, Bytes(13)}}), "gadget has 13 bytes; the number must be a multiple of 12");
   EXPECT_EQ(refusal({{16, Bytes(std::size_t{12} * 17)}}),
             "gadget has 17 elements; it may have at most 16");
-  EXPECT_EQ(refusal({{19, section({record<std::uint8_t>(1, 4)})}}),
-            "rotation.kind is 4; it must be at most 3");
+  EXPECT_EQ(refusal({{19, section({record<std::uint8_t>(1, 5)})}}),
+            "rotation.kind is 5; it must be at most 4");
   EXPECT_EQ(refusal({{17, Bytes(65, 'x')}}), "name has 65 bytes; it may have at most 64");
   EXPECT_EQ(refusal({{18, Bytes(1025, 'x')}}), "source has 1025 bytes; it may have at most 1024");
 }
