@@ -167,6 +167,11 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// rescaling are one division, also of more than three parts. All keys have one layout.
   virtual Array relinearise(const Array& a, const Keys& keys, const ring::Basis& to,
                             std::uint64_t t) const = 0;
+  /// relinearise(tensor(a, b, end), keys, to, t): of two ciphertexts of two parts, and nothing to
+  /// add, without the product in between.
+  virtual Array relinearised_product(const Array& a, const Array& b, const ProductEnd& end,
+                                     const Keys& keys, const ring::Basis& to,
+                                     std::uint64_t t) const = 0;
   /// a(X^g) for each g, of two parts, decomposed once (hoisted); g = 1 is `a` itself.
   virtual std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs,
                                            const Keys& keys, std::uint64_t t) const = 0;

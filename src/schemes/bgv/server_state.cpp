@@ -154,9 +154,9 @@ Array Server::State::product(const Account::Two& product, const Array& a, const 
                              bool relinearise) const {
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
-    rlwe::Array tensor = evaluator->tensor(x, y);
-    return relinearise ? relinearised(product.result, tensor)
-                       : put(product.result, std::move(tensor));
+    if (!relinearise) return put(product.result, evaluator->tensor(x, y));
+    return put(account.relinearise(product.result),
+               evaluator->relinearised_product(x, y, {}, keys, x.basis(), account.divisor()));
   });
 }
 

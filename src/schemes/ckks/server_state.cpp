@@ -230,9 +230,8 @@ Array Server::State::product(const Array& a, const Array& b, const Finish& finis
   if (finish.rescaled) static_cast<void>(account.rescale(product.result));
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
+    if (finish.relinearised) return relinearised_product(product.result, x, y, {}, finish.rescaled);
     Array out = put(product.result, evaluator->tensor(x, y));
-    if (finish.relinearised && finish.rescaled) return relinearised_and_rescaled(out);
-    if (finish.relinearised) out = relinearised(out);
     return finish.rescaled ? rescaled(out) : out;
   });
 }
@@ -267,8 +266,18 @@ Array Server::State::twice_product_less_1(const Array& a, const Array& b, bool b
   const std::vector<std::uint64_t> less_1 = residues_of(-info.scale, info.level);
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
-    return relinearised_and_rescaled(put(info, evaluator->tensor(x, y, {!by_scale, less_1})));
+    return relinearised_product(info, x, y, {!by_scale, less_1}, true);
   });
+}
+
+Array Server::State::relinearised_product(const Info& product, const rlwe::Array& a,
+                                          const rlwe::Array& b,
+                                          const rlwe::Evaluator::ProductEnd& end,
+                                          bool rescaled) const {
+  Info info = account.relinearise(product);
+  if (rescaled) info = account.rescale(info);
+  return put(info, evaluator->relinearised_product(a, b, end, keys, account.basis(info.level),
+                                                   no_plain_modulus));
 }
 
 Array Server::State::relinearised_and_rescaled(const Array& a) const {

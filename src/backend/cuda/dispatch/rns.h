@@ -161,6 +161,15 @@ void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const CudaRnsSwitchKey<Word>& key, const InnerProduct& product,
                    std::size_t batch, const Word* digits, std::size_t added_parts,
                    const CheckedScaling<Word>* added, bool onto, Word* out);
+/// Whether switched_product takes digits like these: those of a chain, or others in sequence.
+template <class Word>
+bool may_switch_products(const CudaRnsTables<Word>& tables, const Extension& extension);
+/// In rns_products.cu.
+template <class Word>
+void switched_product(const Stream& stream, const CudaRnsTables<Word>& tables,
+                      const CudaRnsSwitchKey<Word>& key, const Extension& extension,
+                      const InnerProduct& product, std::size_t batch,
+                      const CheckedFactors<Word>& factors, Word* out);
 /// With several keys of one layout, to one place after another. In rns_sets.cu.
 template <class Word>
 void inner_products(const Stream& stream, const CudaRnsTables<Word>& tables,

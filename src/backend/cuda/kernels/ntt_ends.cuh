@@ -1,5 +1,6 @@
-// Additional work of a forward transform's kernel, so that values need not pass through memory:
-// base conversion when it loads them, division by dropped primes when it stores them.
+// Additional work of a transform's kernel, so that values need not pass through memory: of a
+// forward one base conversion when it loads them, division by dropped primes when it stores them;
+// of an inverse one a product when it loads them.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +27,19 @@ template <class Word>
 struct NttConversion {
   const RnsSource<Word>* sources;  ///< one a table
   const Word* factors;             ///< `tables` rows of factor_stride(1) for each table
-  const Word* own;                 ///< (chain, batch, N), in evaluation form; digits only
+  const Word* own;  ///< (chain, batch, N), in evaluation form; digits only, null: they are there
   std::uint32_t tables;
   RnsRows rows;  ///< whose limb is a row of the factors
+};
+
+/// Values of an inverse transform are products a·b, which are stored as rows of digits too: row r
+/// is one of digit (r + missing) / digit_limbs.
+template <class Word>
+struct NttProduct {
+  const Word *a, *b;               ///< (rows, batch, N); b may have a batch of 1
+  Word* own;                       ///< (digits, own_rows, batch, N)
+  const RnsModulus<Word>* moduli;  ///< of each row
+  std::uint32_t one_b, doubled, digit_limbs, missing, own_rows;
 };
 
 /// A result y becomes (x - y)·factor; to the first `added_parts` parts `added` is added, at X^g.
@@ -76,6 +87,36 @@ __device__ __forceinline__ void copy_own(const Unit<shape, Word>& unit, const Wo
   const std::uint32_t first = unit.part * Unit<shape, Word>::local;
   copy_unit<shape, Word>(unit.t, Place<dense, const Word>{from + first},
                          Place<dense, Word>{to + first});
+}
+
+/// Unit::load_linear of products of a and b, which go to `own` too, all at the transform's place.
+template <KernelShape shape, class Word>
+__device__ __forceinline__ void load_products(Word (&x)[1 << shape.split.log_e],
+                                              const Unit<shape, Word>& unit, bool active,
+                                              const RnsModulus<Word>& m, const Word* a,
+                                              const Word* b, Word* own) {
+  constexpr int width = 1 << widest_run<Word>;
+  const std::uint32_t first = unit.part * Unit<shape, Word>::local + unit.t * width;
+  const Place<shape.padding, Word> to{unit.shared};
+  if (active) {
+#pragma unroll
+    for (int i = 0; i < 1 << shape.split.log_e; i += width) {
+      const int offset = i << shape.log_threads;
+      Word u[width], v[width];
+      load_run<width>(u, a + first + offset);
+      load_run<width>(v, b + first + offset);
+#pragma unroll
+      for (int c = 0; c < width; ++c) {
+        ProductSum<Word> product;
+        product.add(u[c], v[c]);
+        u[c] = finish_product<Word>(product, m);
+      }
+      store_run<width>(u, own + first + offset);
+      store_run<width>(u, to(unit.t * width, offset));
+    }
+  }
+  unit.wait();
+  load_pass<shape, shape.split.passes - 1, shape.padding>(x, unit.shared, unit.thread);
 }
 
 /// The places of one transform in what a division reads and writes; `x` and `added` may be null.
