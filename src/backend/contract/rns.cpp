@@ -386,24 +386,25 @@ void RnsOps<Word>::sums_of_turned_products(const ring::KeyLayout& layout, const 
   const std::size_t rows = product.rows.size();
   const std::size_t batch = batch_of(what.c_str(), out.size, sums.sums * 2 * rows, plan.N());
   bool switches = false;
+  const auto in_term = [&](const TurnedProduct<Word>& term, const std::string& wrong) {
+    return what + ": term " + std::to_string(&term - terms.data()) + " has " + wrong;
+  };
   for (const TurnedProduct<Word>& term : terms) {
-    const auto number = std::to_string(&term - terms.data());
     if (term.key) {
       switches = true;
       product_of(what.c_str(), *term.key, tables, basis, term.g);
       if (!(term.key->layout() == layout))
-        throw ParameterError(what + ": term " + number + " has a key of another layout");
+        throw ParameterError(in_term(term, "a key of another layout"));
     } else if (term.g != 1) {
-      throw ParameterError(what + ": term " + number + " has g = " + std::to_string(term.g) +
-                           " and no key");
+      throw ParameterError(in_term(term, "g = " + std::to_string(term.g) + " and no key"));
     }
     std::vector<bool> has(sums.sums);
     for (const auto& factor : term.factors) {
       this->check(factor.m);
       if (factor.sum >= sums.sums || has[factor.sum])
-        throw ShapeError(what + ": term " + number + " has a factor for sum " +
-                         std::to_string(factor.sum) + "; there are " + std::to_string(sums.sums) +
-                         ", with a factor each");
+        throw ShapeError(in_term(term, "a factor for sum " + std::to_string(factor.sum) +
+                                           "; there are " + std::to_string(sums.sums) +
+                                           ", with a factor each"));
       has[factor.sum] = true;
       plan.check_basis(what.c_str(), factor.over);
       check_part(what.c_str(), product.rows, "a factor's", factor.over);

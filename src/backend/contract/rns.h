@@ -280,6 +280,9 @@ class RnsOps : public Family {
   /// which weights·(c_0, c_1) is added. out (2, rows, B, N). A device may do without c in memory.
   void switched_product(const Key& key, const Tables& tables, const ring::Basis& basis,
                         const FactorsOf<Word>& factors, Output out) const;
+  /// Whether it does. If not, c_0 and c_1 are better added in the division that follows, where that
+  /// drops no primes but the special ones.
+  virtual bool fuses_products() const { return false; }
   /// out (terms, 2, rows, B, N): for each term inner_product(key_i, tables, basis, digits, added at
   /// X^(g_i), false, out_i). All keys have one layout, and added.g is 1. If added.x is empty,
   /// nothing is added.

@@ -72,10 +72,12 @@ class CudaRns final : public RnsOps<Word> {
     term.x = x.data();
     inner_product(key, tables, product, batch, digits, parts, &term, onto, out);
   }
+  bool fuses_products() const override { return true; }
   void run_switched_product(const Key& key, const Tables& tables, const Extension& extension,
                             const InnerProduct& product, std::size_t batch,
                             const CheckedFactors<Word>& factors, Word* out) const override {
-    if (!cuda::may_switch_products(own(tables), extension))
+    const auto sequence = cuda::products_of(own(tables), extension);
+    if (!sequence)
       return RnsOps<Word>::run_switched_product(key, tables, extension, product, batch, factors,
                                                 out);
     const Aligned<const Word> a(stream_, factors.a, 2 * words(tables, extension.from, batch)),
@@ -85,7 +87,7 @@ class CudaRns final : public RnsOps<Word> {
     aligned.b = b.data();
     const Aligned<Word> to(stream_, out, 2 * words(tables, product.rows, batch));
     cuda::switched_product(stream_, own(tables), static_cast<const CudaRnsSwitchKey<Word>&>(key),
-                           extension, product, batch, aligned, to.data());
+                           extension, *sequence, product, batch, aligned, to.data());
     to.write_back();
   }
   std::size_t inner_products_at_once() const override { return tuning::keys_a_launch; }

@@ -121,7 +121,8 @@ Array Shapes::relinearise(const Array& a, const Keys& keys, const ring::Basis& t
 }
 Array Shapes::relinearised_product(const Array& a, const Array& b, const ProductEnd& end,
                                    const Keys& keys, const ring::Basis& to, std::uint64_t t) const {
-  return relinearise(tensor(a, b, end), keys, to, t);
+  return to == a.basis() ? relinearise(tensor(a, b, end), keys, t)
+                         : relinearise(tensor(a, b, end), keys, to, t);
 }
 std::vector<Array> Shapes::automorphisms(const Array& a, std::span<const std::uint32_t> gs,
                                          const Keys& keys, std::uint64_t) const {

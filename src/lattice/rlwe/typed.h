@@ -28,7 +28,8 @@ namespace whorl::lattice::rlwe {
 template <class Word>
 class Typed final : public Evaluator {
  public:
-  Typed(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<const ring::RnsPlan<Word>> plan);
+  Typed(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<const ring::RnsPlan<Word>> plan,
+        std::size_t key_bytes);
 
   Array upload(const WordArray& words, const Shape& shape) const override;
   WordArray download(const Array& a) const override;

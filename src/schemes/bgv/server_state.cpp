@@ -32,8 +32,10 @@ Server::State::State(const EvaluationKeys& data, const ServerOptions& options)
       fleet(run::Fleet::open(options.device, {options.threads, {}}, {options.interrupt})),
       names(fleet->names()),
       name(fleet->name()),
-      evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters))),
-      keys(evaluator, switch_keys(data), run::budget_of(options.key_cache, options.key_budget)),
+      budget(run::budget_of(options.key_cache, options.key_budget)),
+      evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters),
+                                      std::min(2 * data.bytes(), budget->bytes()))),
+      keys(evaluator, switch_keys(data), budget),
       account(parameters),
       encoder(parameters) {}
 

@@ -31,8 +31,8 @@ struct Server::State {
   std::shared_ptr<const run::Fleet> fleet;
   std::vector<std::string> names;
   std::string name;
-  std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
   std::shared_ptr<run::KeyBudget> budget;
+  std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
   lattice::rlwe::Keys keys, low_keys, to_sparse, from_sparse;
   Account account;
 

@@ -16,7 +16,7 @@ namespace {
 template <class Word>
 void set_factors(const ring::RnsPlan<Word>& plan, const ring::Basis& over,
                  const InnerProduct& product, const CheckedFactors<Word>& factors,
-                 FactorsInnerArguments<Word, true>& arguments) {
+                 FactorsInnerArguments<Word>& arguments) {
   InnerFactors<Word>& out = arguments.factors;
   out.a = factors.a;
   out.b = factors.b;
@@ -36,70 +36,64 @@ void set_factors(const ring::RnsPlan<Word>& plan, const ring::Basis& over,
   });
 }
 
-template <class Word, bool indexed>
-void launch_with_factors(const Stream& stream, const FactorsInnerArguments<Word, indexed>& a,
-                         unsigned group) {
-  const dim3 grid(pieces(std::size_t{1} << a.log_N, rns_width<Word>) * a.batch_groups, a.row_count);
-  launch_chained(stream, "sum_digit_products of factors",
-                 group == 4   ? sum_digit_products_of_factors<Word, 4, indexed>
-                 : group == 2 ? sum_digit_products_of_factors<Word, 2, indexed>
-                              : sum_digit_products_of_factors<Word, 1, indexed>,
-                 {grid, rns_threads}, a);
-}
-
 }  // namespace
 
 template <class Word>
-bool may_switch_products(const CudaRnsTables<Word>& tables, const Extension& extension) {
-  return is_usual(tables.plan(), extension) || sequence_of(extension);
+std::optional<DigitSequence> products_of(const CudaRnsTables<Word>& tables,
+                                         const Extension& extension) {
+  if (is_usual(tables.plan(), extension))
+    return DigitSequence{tables.plan().digit_limbs(), 0, true};
+  return sequence_of(extension);
 }
 
 template <class Word>
 void switched_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                       const CudaRnsSwitchKey<Word>& key, const Extension& extension,
-                      const InnerProduct& product, std::size_t batch,
+                      const DigitSequence& sequence, const InnerProduct& product, std::size_t batch,
                       const CheckedFactors<Word>& factors, Word* out) {
   const CurrentGpu current(stream.gpu().ordinal);
   const ring::RnsPlan<Word>& plan = tables.plan();
   const unsigned limbs = extension.from.size();
   const std::size_t N = plan.N(), row = batch * N, rows = product.rows.size();
-  const bool usual = is_usual(plan, extension);
-  const DigitSequence sequence =
-      usual ? DigitSequence{plan.digit_limbs(), 0} : sequence_of(extension).value();
   const auto digits = stream.allocate<Word>(extension.digits.size() * rows * row);
   const auto coefficients = stream.allocate<Word>(limbs * row);
 
   // The rows of digits that are c_2 itself come with its transform.
-  const auto& moduli =
-      extension.from.is_prefix() ? tables.moduli : tables.of(stream, extension.from).moduli;
+  const BasisTables<Word>* const of =
+      extension.from.is_prefix() ? nullptr : &tables.of(stream, extension.from);
   intt_rows_of_products<Word>(
-      stream, usual ? tables.ntt : tables.of(stream, extension.from).ntt, {.rows = limbs}, batch,
+      stream, of ? of->ntt : tables.ntt, {.rows = limbs}, batch,
       {factors.a + limbs * row, factors.b + limbs * (factors.one ? N : row), digits.data(),
-       moduli.data(), factors.one, factors.doubled, sequence.digit_limbs, sequence.missing,
-       static_cast<std::uint32_t>(rows)},
+       (of ? of->moduli : tables.moduli).data(), factors.one, factors.doubled, sequence.digit_limbs,
+       sequence.missing, static_cast<std::uint32_t>(rows), 0},
       {coefficients.data(), limbs, 0});
-  if (usual)
+  if (sequence.usual)
     extend_chain_coefficients<Word>(stream, tables, limbs, batch, coefficients.data(), nullptr,
                                     digits.data());
   else
     extend_sequence_coefficients<Word>(stream, tables, extension, sequence, batch,
                                        coefficients.data(), nullptr, digits.data());
 
-  FactorsInnerArguments<Word, true> a = {};
+  FactorsInnerArguments<Word> a = {};
   const unsigned group = set_places(tables, key.layout().rows(), product, batch, a);
   a.digits = digits.data();
   a.key = key.values.data();
   a.out = out;
   a.g = 1;
   set_factors(plan, extension.from, product, factors, a);
-  launch_with_factors<Word, true>(stream, a, group);
+  const dim3 grid(pieces(N, rns_width<Word>) * a.batch_groups, a.row_count);
+  launch_chained(stream, "sum_digit_products of factors",
+                 group == 4   ? sum_digit_products_of_factors<Word, 4>
+                 : group == 2 ? sum_digit_products_of_factors<Word, 2>
+                              : sum_digit_products_of_factors<Word, 1>,
+                 {grid, rns_threads}, a);
 }
 
-#define WHORL_INSTANTIATE(Word)                                                                   \
-  template bool may_switch_products(const CudaRnsTables<Word>&, const Extension&);                \
-  template void switched_product(                                                                 \
-      const Stream&, const CudaRnsTables<Word>&, const CudaRnsSwitchKey<Word>&, const Extension&, \
-      const InnerProduct&, std::size_t, const CheckedFactors<Word>&, Word*);
+#define WHORL_INSTANTIATE(Word)                                                                    \
+  template std::optional<DigitSequence> products_of(const CudaRnsTables<Word>&, const Extension&); \
+  template void switched_product(                                                                  \
+      const Stream&, const CudaRnsTables<Word>&, const CudaRnsSwitchKey<Word>&, const Extension&,  \
+      const DigitSequence&, const InnerProduct&, std::size_t, const CheckedFactors<Word>&, Word*);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 #undef WHORL_INSTANTIATE

@@ -55,11 +55,6 @@ unsigned set_places(const CudaRnsTables<Word>& tables, const ring::Basis& key_ro
   return group;
 }
 
-/// Digits of an extension that are its primes in sequence, all but the first and the last as large.
-struct DigitSequence {
-  unsigned digit_limbs;  ///< of the largest
-  unsigned missing;      ///< how many limbs the first has less
-};
 /// Nothing for other digits, or if there is no row to convert to.
 std::optional<DigitSequence> sequence_of(const Extension& extension);
 /// Whether it is that of the usual key's digits to its rows.

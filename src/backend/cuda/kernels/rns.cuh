@@ -294,8 +294,8 @@ struct InnerFactors {
   }
 };
 struct NoFactors {};
-template <class Word, bool indexed>
-struct FactorsInnerArguments : InnerArgumentsOf<Word, indexed> {
+template <class Word>
+struct FactorsInnerArguments : IndexedInnerArguments<Word> {
   InnerFactors<Word> factors;
 };
 
@@ -411,15 +411,15 @@ __global__ void __launch_bounds__(rns_threads)
 }
 
 /// The same, with what the product of two ciphertexts adds.
-template <class Word, unsigned group, bool indexed>
+template <class Word, unsigned group>
 __global__ void __launch_bounds__(rns_threads)
-    sum_digit_products_of_factors(const __grid_constant__ FactorsInnerArguments<Word, indexed> a) {
+    sum_digit_products_of_factors(const __grid_constant__ FactorsInnerArguments<Word> a) {
   join_chain();
   const std::uint32_t piece = blockIdx.x / a.batch_groups;
   const std::uint32_t first = (blockIdx.x - piece * a.batch_groups) * group;
   const std::uint32_t j = (piece * rns_threads + threadIdx.x) * rns_width<Word>;
   if (j >> a.log_N != 0) return;
-  sum_digits<Word, group, false, indexed>(a, a.key, 1, j, first, a.out, a.factors);
+  sum_digits<Word, group, false, true>(a, a.key, 1, j, first, a.out, a.factors);
 }
 
 /// Inner products of the same digits with several keys; the members for one key are not used.
