@@ -77,7 +77,7 @@ class CudaRns final : public RnsOps<Word> {
                             const InnerProduct& product, std::size_t batch,
                             const CheckedFactors<Word>& factors, Word* out) const override {
     const auto sequence = cuda::products_of(own(tables), extension);
-    if (!sequence)
+    if (!sequence || words(tables, extension.from, batch) < tuning::least_switched_product)
       return RnsOps<Word>::run_switched_product(key, tables, extension, product, batch, factors,
                                                 out);
     const Aligned<const Word> a(stream_, factors.a, 2 * words(tables, extension.from, batch)),
