@@ -43,7 +43,9 @@ struct LiteralCodec<binfhe::Parameters> {
                                      Field{16, "gadget", &Literal::gadget, 16},
                                      Field{17, "name", &Literal::name, max_name_bytes},
                                      Field{18, "source", &Literal::source, max_source_bytes},
-                                     Field{19, "rotation", &Literal::rotation}};
+                                     Field{19, "rotation", &Literal::rotation},
+                                     Field{20, "small_modulus_gadgets",
+                                           &Literal::small_modulus_gadgets, 4}};
   static Literal format1(ByteReader& in);
 };
 
