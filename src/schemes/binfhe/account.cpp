@@ -247,7 +247,7 @@ FlooredErrors Account::check_floorings(const std::string& operation, Encoding in
                                        const MakeFloorings& floorings,
                                        const FlooringsFailure& fails) const {
   const auto errors = [&](const Parameters& under, const NoiseEstimate& estimate, Encoding with) {
-    return follow(under, estimate, floorings(under, with), noise * estimate.refreshed);
+    return follow(under, estimate, floorings(under, with), noise * unit_of_noise(under));
   };
   const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
                                 Encoding with) {
