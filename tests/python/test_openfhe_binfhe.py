@@ -50,9 +50,7 @@ def ours(params: Parameters, p: int, row: Row, operations: list[Operation]) -> l
     return [{"p": each.p, "values": client.decrypt(each).tolist()} for each in results]
 
 
-def in_clear(
-    most: int, row: Row, operations: list[Operation]
-) -> list[dict[str, Any]]:
+def in_clear(most: int, row: Row, operations: list[Operation]) -> list[dict[str, Any]]:
     results = []
     for name, _, *rest in operations:
         p = most

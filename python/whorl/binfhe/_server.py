@@ -373,7 +373,9 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         [[0, 1, 0], [1, 1, 0], [2, 2, 0], [1, 0, 1]]
         """
         x = self.upload(a)
-        return self._wrap(self._core.eval_floor(x._core, as_modulus(round_bits, "round_bits")), x.shape)
+        return self._wrap(
+            self._core.eval_floor(x._core, as_modulus(round_bits, "round_bits")), x.shape
+        )
 
     def eval_sign(self, a: Encrypted, p_out: int = 4, padding_out: bool = False) -> EncryptedArray:
         """Bits: 1 for messages m ≥ p/2, which stand for m - p < 0, else 0 (OpenFHE: EvalSign).
