@@ -246,8 +246,10 @@ void Account::check_approximate(std::span<const Lut> luts, double noise,
 FlooredErrors Account::check_floorings(const std::string& operation, Encoding input, double noise,
                                        const MakeFloorings& floorings,
                                        const FlooringsFailure& fails) const {
+  // Of another set, too: inputs are mostly encryptions, whose errors do not depend on the set.
+  const double variance = noise * estimate_.refreshed;
   const auto errors = [&](const Parameters& under, const NoiseEstimate& estimate, Encoding with) {
-    return follow(under, estimate, floorings(under, with), noise * unit_of_noise(under));
+    return follow(under, estimate, floorings(under, with), variance);
   };
   const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
                                 Encoding with) {

@@ -24,6 +24,7 @@ constexpr std::uint64_t kPrime35Of2048 = 34359709697;
 constexpr std::uint64_t kPrime37Of2048 = 137438822401;
 constexpr std::uint64_t kPrime48Of2048 = 281474976694273;
 constexpr std::uint64_t kPrime50Of2048 = 1125899906826241;
+constexpr std::uint64_t kPrime53Of2048 = 9007199254614017;
 constexpr std::uint64_t kPrime54Of2048 = 18014398509404161;
 
 constexpr std::uint64_t pow2(unsigned exponent) { return std::uint64_t{1} << exponent; }
@@ -273,6 +274,27 @@ void add_own(std::vector<ParameterLiteral>& sets) {
   tables.max_p = 16;
   tables.padding = true;
   sets.push_back(tables);
+
+  // Signs of fresh messages of q/256 values. Digits are as large as rotations in doubles allow at
+  // each modulus: 15 bits up to 2^25, one of 23 up to 2^17. Keys are ternary, since nothing is
+  // rounded before a rotation, and n = 1376 is the least multiple of 32 that is measured above 130
+  // bits at Q_ks = 2^35.
+  ParameterLiteral large = own("W128_P40_LOGQ_25",
+                               "Whorl: signs and digits of 17 bits, failure at most 2^-40",
+                               pow2(25), 2048, kPrime53Of2048, {1376, 15, 2});
+  large.Q_ks = pow2(35);
+  large.key_switch = KeySwitch::product;
+  large.log_B_ks = 5;
+  large.lwe_secret = SecretDistribution::ternary;
+  large.small_modulus_gadgets = {{17, 23, 1}};
+  sets.push_back(large);
+  large.name = "W128_P40_LOGQ_29";
+  large.source = "Whorl: signs and digits of 21 bits, failure at most 2^-40";
+  large.q = pow2(29);
+  large.log_B_ks = 2;
+  large.gadget = {{1376, 10, 4}};
+  large.small_modulus_gadgets = {{25, 15, 2}, {17, 23, 1}};
+  sets.push_back(large);
 }
 
 std::vector<ParameterLiteral> all_sets() {

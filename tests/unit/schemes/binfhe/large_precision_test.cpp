@@ -64,7 +64,8 @@ TEST(LargePrecisionFailures, OfTheNamedSetsAreBelowTheDefaultLimit) {
   const struct {
     const char* name;
     unsigned log_p;
-  } sets[] = {{"openfhe_1_6/STD128_LOGQ_11", 3},      {"openfhe_1_6/STD128_LOGQ_16", 8},
+  } sets[] = {{"W128_P40_LOGQ_25", 17},               {"W128_P40_LOGQ_29", 21},
+              {"openfhe_1_6/STD128_LOGQ_11", 3},      {"openfhe_1_6/STD128_LOGQ_16", 8},
               {"openfhe_1_6/STD128_LOGQ_25", 17},     {"openfhe_1_6/STD128_LOGQ_25_TIME", 17},
               {"openfhe_1_6/STD128_LOGQ_29", 21},     {"openfhe_1_6/STD128_LOGQ_29_TIME", 21},
               {"xiao/HOMSIGN_16", 8},                 {"xiao/HOMSIGN_25", 17},
