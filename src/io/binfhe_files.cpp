@@ -182,10 +182,9 @@ struct Codec<EvaluationKeys> {
     out.fields().bytes(value.rotation_seed);
     out.fields().bytes(value.switch_seed);
     if (value.small_modulus_rotations.size() + 1 != value.parameters.rotation_keys())
-      throw ShapeError("small_modulus_rotations has " +
-                       std::to_string(value.small_modulus_rotations.size()) +
-                       " keys; it must have " +
-                       std::to_string(value.parameters.rotation_keys() - 1));
+      throw ShapeError(
+          "small_modulus_rotations has " + std::to_string(value.small_modulus_rotations.size()) +
+          " keys; it must have " + std::to_string(value.parameters.rotation_keys() - 1));
     for (const EvaluationKeys::RotationKey& key : value.small_modulus_rotations)
       out.fields().bytes(key.seed);
     out.align();

@@ -1,10 +1,10 @@
 """OpenFHE's side of test_openfhe.py, test_openfhe_ckks.py and test_openfhe_binfhe.py: evaluates one
 circuit a line. Needs CPython 3.10.
 
-Arguments: "bgv", "ckks" or "binfhe", and the members of the class below. Says {"version", "N"}; reads
-{"inputs", "operations"}, answers {"results"}: all slots of what each operation gave. An operation
-is its name, its operands' numbers, then what else it takes. Of complex numbers two are written,
-[real, imaginary].
+Arguments: "bgv", "ckks" or "binfhe", and the members of the class below. Says {"version", "N"};
+reads {"inputs", "operations"}, answers {"results"}: all slots of what each operation gave. An
+operation is its name, its operands' numbers, then what else it takes. Of complex numbers two are
+written, [real, imaginary].
 """
 
 import json
@@ -175,7 +175,7 @@ class Binfhe:
                 for place in zip(*(context.EvalDecomp(each) for each in row), strict=True):
                     read(list(place), int(place[0].GetModulus()) // 256)
             else:
-                table = context.GenerateLUTviaFunction(lambda m, p: rest[0][m], self.p)
+                table = context.GenerateLUTviaFunction(lambda m, p, f=rest[0]: f[m], self.p)
                 read([context.EvalFunc(each, table) for each in row], self.p)
         return results
 

@@ -40,8 +40,8 @@ inline Phase modulus_switch(Phase in, std::uint64_t to) {
   return {(in.value * to + in.modulus / 2) / in.modulus % to, to};
 }
 
-/// The residue, and what the loop of EvalSign and EvalDecomp leaves of it: digits modulo q in front,
-/// and then the rest.
+/// The residue, and what the loop of EvalSign and EvalDecomp leaves of it: digits modulo q in
+/// front, and then the rest.
 inline std::vector<Phase> decompose(Phase in, std::uint64_t q) {
   std::vector<Phase> digits;
   while (in.modulus > q) {

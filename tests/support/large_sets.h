@@ -1,5 +1,5 @@
-// Small, insecure sets for EvalFloor, EvalSign and EvalDecomp: 16 steps a rotation, the errors of whole
-// sets or less.
+// Small, insecure sets for EvalFloor, EvalSign and EvalDecomp: 16 steps a rotation, the errors of
+// whole sets or less.
 #pragma once
 
 #include <vector>

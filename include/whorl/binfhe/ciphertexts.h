@@ -74,8 +74,8 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
 /// r encrypts v·g_j·s_ring,i under the LWE key (v = 1 for `product`); its `a` half is the n words
 /// of expand_uniform(switch_seed, r) mod Q_ks.
 ///
-/// Each of small_modulus_gadgets has a blind-rotation key and a seed of its own, in the same order of
-/// rows.
+/// Each of small_modulus_gadgets has a blind-rotation key and a seed of its own, in the same order
+/// of rows.
 struct EvaluationKeys {
   struct RotationKey {
     Seed seed;

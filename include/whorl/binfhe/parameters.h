@@ -150,7 +150,8 @@ class Parameters {
   /// ones.
   std::uint32_t keys_per_coefficient() const;
   /// Number of RLWE rows of the blind-rotation key. For GINX it is the sum over gadget ranges of
-  /// count·keys·2·digits. `key` 0 is that of `gadget`, `key` k that of small_modulus_gadgets[k - 1].
+  /// count·keys·2·digits. `key` 0 is that of `gadget`, `key` k that of small_modulus_gadgets[k -
+  /// 1].
   std::size_t rotation_key_rows(std::size_t key = 0) const;
   /// Number of blind-rotation keys: 1, and those of small_modulus_gadgets.
   std::size_t rotation_keys() const { return 1 + literal().small_modulus_gadgets.size(); }

@@ -228,7 +228,7 @@ class Parameters(CheckedParameters):
         return self._core.lut_failure_log2(p, padding, arbitrary, transform or self.transform)
 
     def sign_failure_log2(self, p: int, transform: str | None = None) -> float:
-        """log2 of the failure probability of `Server.eval_sign` on a fresh ciphertext of `p` values.
+        """log2 of the failure probability of `Server.eval_sign` on a fresh message modulo `p`.
 
         0 if p is not a power of two, or is above q/256.
         """

@@ -57,12 +57,12 @@ Keys::Keys(const std::shared_ptr<run::KeyBudget>& budget, KeyMaterial material)
                     return prepare_switch(queue, *keys);
                   }) {
   for (std::size_t k = 0; k < material_->further_rotations.size(); ++k)
-    further_rotations_.emplace_back(
-        budget, RotationMethod::bytes(material_->further_rotations[k].shape),
-        [keys = material_, k](const backend::Queue& queue) {
-          const RotationMaterial& one = keys->further_rotations[k];
-          return prepare_rotation(queue, one.shape, one.seed, one.b);
-        });
+    further_rotations_.emplace_back(budget,
+                                    RotationMethod::bytes(material_->further_rotations[k].shape),
+                                    [keys = material_, k](const backend::Queue& queue) {
+                                      const RotationMaterial& one = keys->further_rotations[k];
+                                      return prepare_rotation(queue, one.shape, one.seed, one.b);
+                                    });
 }
 
 DeviceKeys Keys::on(const run::Lane& lane) const {

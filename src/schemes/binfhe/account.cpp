@@ -256,8 +256,7 @@ FlooredErrors Account::check_floorings(const std::string& operation, Encoding in
     if (!takes_large(under, with) || rotation_method(under.literal()).odd()) return never_log2;
     return std::min(never_log2, fails(errors(under, estimate, with)));
   };
-  if (!allows(failure_log2(parameters_, estimate_, input)))
-    refuse(operation, input, failure_log2);
+  if (!allows(failure_log2(parameters_, estimate_, input))) refuse(operation, input, failure_log2);
   return errors(parameters_, estimate_, input);
 }
 

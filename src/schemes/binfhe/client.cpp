@@ -199,9 +199,9 @@ EvaluationKeys Client::evaluation_keys(unsigned threads, const Progress& progres
     const auto rotation = [&](std::size_t k, const Seed& seed) {
       const backend::RotationShape shape = rotation_shape(p, literal.transform, k);
       return backend::with_word_bytes(ring_word_bytes(p.Q()), [&]<class Word>(Word) {
-        return lattice::lwe::RotationMethod::generate<Word>(
-            shape, secret_key().lwe(), secret_key().ring(), ring_error, seed, threads,
-            part(k * p.n()));
+        return lattice::lwe::RotationMethod::generate<Word>(shape, secret_key().lwe(),
+                                                            secret_key().ring(), ring_error, seed,
+                                                            threads, part(k * p.n()));
       });
     };
     keys.rotation_b = rotation(0, keys.rotation_seed);

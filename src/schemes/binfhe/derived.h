@@ -91,8 +91,7 @@ inline void check_encoding(const Parameters& parameters, Encoding encoding) {
 }
 /// EncodingError unless 2 <= p, and one rotation can tell the sectors apart.
 inline void check_rotated(const Parameters& parameters, Encoding encoding) {
-  check_sectors(parameters, encoding, most_rotated_sectors(parameters),
-                " of gates and tables of ");
+  check_sectors(parameters, encoding, most_rotated_sectors(parameters), " of gates and tables of ");
 }
 
 /// EncodingError that names the first value that is not below `bound`, which users know as `what`.

@@ -53,8 +53,7 @@ class Floor {
     rest_ = std::make_shared<const Tables>(
         N, Q, 1, std::span<const std::uint32_t>(), [&](std::size_t, std::uint64_t j) {
           const std::uint64_t part = 2ULL * N * modulus;
-          return j < N / 2 ? Q - scaled(Q, small * (N + j), part)
-                           : scaled(Q, small * j, part);
+          return j < N / 2 ? Q - scaled(Q, small * (N + j), part) : scaled(Q, small * j, part);
         });
   }
   /// Phases are rounded down to multiples of `small`, half a sector below which they count as it.
@@ -244,8 +243,8 @@ double Parameters::sign_failure_log2(std::uint32_t p, Transform transform) const
   const Encoding encoding{p, false};
   if (!takes_large(*this, encoding)) return 0;
   const NoiseEstimate estimate = noise(transform);
-  return std::min(0.0, binfhe::sign_failure_log2(follow(
-                           *this, estimate, sign_steps(*this, encoding), estimate.fresh)));
+  return std::min(0.0, binfhe::sign_failure_log2(
+                           follow(*this, estimate, sign_steps(*this, encoding), estimate.fresh)));
 }
 
 Plan plan_floor(const Parameters& parameters, Encoding input, unsigned bits) {

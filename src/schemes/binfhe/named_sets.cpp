@@ -95,8 +95,7 @@ struct LargePrecision {
 /// A flooring bears errors of 128 units of q. In doubles those of these gadgets would reach that,
 /// hence the NTT; from 2^26 on those of a key switch by digits of 5 bits would, hence 2 bits there.
 ParameterLiteral large_precision(const LargePrecision& set, const std::string& origin) {
-  ParameterLiteral literal =
-      functional(set.name, set.note, origin, pow2(set.log_q), set.log_base);
+  ParameterLiteral literal = functional(set.name, set.note, origin, pow2(set.log_q), set.log_base);
   literal.transform = Transform::ntt;
   if (set.log_q > 25) literal.log_B_ks = 2;
   literal.small_modulus_gadgets = set.small_moduli;
@@ -279,9 +278,9 @@ void add_own(std::vector<ParameterLiteral>& sets) {
   // each modulus: 15 bits up to 2^25, one of 23 up to 2^17. Keys are ternary, since nothing is
   // rounded before a rotation, and n = 1376 is the least multiple of 32 that is measured above 130
   // bits at Q_ks = 2^35.
-  ParameterLiteral large = own("W128_P40_LOGQ_25",
-                               "Whorl: signs and digits of 17 bits, failure at most 2^-40",
-                               pow2(25), 2048, kPrime53Of2048, {1376, 15, 2});
+  ParameterLiteral large =
+      own("W128_P40_LOGQ_25", "Whorl: signs and digits of 17 bits, failure at most 2^-40", pow2(25),
+          2048, kPrime53Of2048, {1376, 15, 2});
   large.Q_ks = pow2(35);
   large.key_switch = KeySwitch::product;
   large.log_B_ks = 5;

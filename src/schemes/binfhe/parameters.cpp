@@ -81,9 +81,10 @@ void check_small_moduli(const ParameterLiteral& p) {
        "must be 1 where there are small_modulus_gadgets");
   std::uint32_t above = static_cast<std::uint32_t>(std::bit_width(p.q));
   for (const SmallModulusGadget& gadget : p.small_modulus_gadgets) {
-    need(gadget.log_modulus >= 4 && gadget.log_modulus < above, "small_modulus_gadgets log_modulus",
-         gadget.log_modulus,
-         "must be in 4 … " + std::to_string(above - 1) + ", below those before it and up to log2 q");
+    need(
+        gadget.log_modulus >= 4 && gadget.log_modulus < above, "small_modulus_gadgets log_modulus",
+        gadget.log_modulus,
+        "must be in 4 … " + std::to_string(above - 1) + ", below those before it and up to log2 q");
     above = gadget.log_modulus;
     check_digits(p, "small_modulus_gadgets", gadget.log_base, gadget.digits);
   }

@@ -62,9 +62,12 @@ std::shared_ptr<const run::Fleet> open_fleet(const ServerOptions& options) {
 std::shared_ptr<const lattice::lwe::Keys> make_keys(const EvaluationKeys& keys, Transform transform,
                                                     const ServerOptions& options) {
   const auto budget = run::budget_of(options.key_cache, options.key_budget);
-  lattice::lwe::KeyMaterial material{
-      rotation_shape(keys.parameters, transform), keys.rotation_seed, keys.rotation_b,
-      switch_shape(keys.parameters),              keys.switch_seed,   keys.switch_b};
+  lattice::lwe::KeyMaterial material{rotation_shape(keys.parameters, transform),
+                                     keys.rotation_seed,
+                                     keys.rotation_b,
+                                     switch_shape(keys.parameters),
+                                     keys.switch_seed,
+                                     keys.switch_b};
   for (std::size_t k = 1; k < keys.parameters.rotation_keys(); ++k) {
     const EvaluationKeys::RotationKey& key = keys.small_modulus_rotations[k - 1];
     material.further_rotations.push_back(

@@ -334,9 +334,7 @@ struct Server::State : std::enable_shared_from_this<State> {
     const Plan plan = plan_sign(parameters, input, output);
     const double noise = account.check_sign(input, output, origin(a)->noise);
     const Batch* inputs[] = {&a};
-    const auto origin = [&] {
-      return large_origin(mix(0, input.sectors()), a, {2, false}, noise);
-    };
+    const auto origin = [&] { return large_origin(mix(0, input.sectors()), a, {2, false}, noise); };
     return run(plan, origin, std::span<const Batch* const>(inputs));
   }
   std::vector<Array> eval_decomp(const Array& a) const {

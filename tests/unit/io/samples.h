@@ -127,14 +127,14 @@ inline binfhe::EvaluationKeys evaluation_keys(const binfhe::Parameters& paramete
     return random_word_array(random, parameters.rotation_key_rows(key) * parameters.N(),
                              rotation_width, parameters.Q());
   };
-  binfhe::EvaluationKeys keys{parameters,
-                              random_array<16>(random),
-                              random_array<32>(random),
-                              rotation(0),
-                              random_array<32>(random),
-                              random_word_array(random, parameters.key_switch_rows(),
-                                                word_bytes_for(parameters.Q_ks()),
-                                                parameters.Q_ks())};
+  binfhe::EvaluationKeys keys{
+      parameters,
+      random_array<16>(random),
+      random_array<32>(random),
+      rotation(0),
+      random_array<32>(random),
+      random_word_array(random, parameters.key_switch_rows(), word_bytes_for(parameters.Q_ks()),
+                        parameters.Q_ks())};
   for (std::size_t key = 1; key < parameters.rotation_keys(); ++key)
     keys.small_modulus_rotations.push_back({random_array<32>(random), rotation(key)});
   return keys;

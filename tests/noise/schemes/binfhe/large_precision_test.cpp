@@ -79,8 +79,7 @@ TEST(Floorings, FailAsOftenAsTheySay) {
   ASSERT_GT(expected * kRuns, 20);
   // 5.2 standard deviations of the count, and a tenth for a variance that is 1 % off.
   const double scatter = std::sqrt(expected * kRuns);
-  EXPECT_NEAR(static_cast<double>(wrong), expected * kRuns,
-              5.2 * scatter + 0.1 * expected * kRuns);
+  EXPECT_NEAR(static_cast<double>(wrong), expected * kRuns, 5.2 * scatter + 0.1 * expected * kRuns);
 }
 
 }  // namespace

@@ -64,11 +64,16 @@ TEST(LargePrecisionFailures, OfTheNamedSetsAreBelowTheDefaultLimit) {
   const struct {
     const char* name;
     unsigned log_p;
-  } sets[] = {{"W128_P40_LOGQ_25", 17},               {"W128_P40_LOGQ_29", 21},
-              {"openfhe_1_6/STD128_LOGQ_11", 3},      {"openfhe_1_6/STD128_LOGQ_16", 8},
-              {"openfhe_1_6/STD128_LOGQ_25", 17},     {"openfhe_1_6/STD128_LOGQ_25_TIME", 17},
-              {"openfhe_1_6/STD128_LOGQ_29", 21},     {"openfhe_1_6/STD128_LOGQ_29_TIME", 21},
-              {"xiao/HOMSIGN_16", 8},                 {"xiao/HOMSIGN_25", 17},
+  } sets[] = {{"W128_P40_LOGQ_25", 17},
+              {"W128_P40_LOGQ_29", 21},
+              {"openfhe_1_6/STD128_LOGQ_11", 3},
+              {"openfhe_1_6/STD128_LOGQ_16", 8},
+              {"openfhe_1_6/STD128_LOGQ_25", 17},
+              {"openfhe_1_6/STD128_LOGQ_25_TIME", 17},
+              {"openfhe_1_6/STD128_LOGQ_29", 21},
+              {"openfhe_1_6/STD128_LOGQ_29_TIME", 21},
+              {"xiao/HOMSIGN_16", 8},
+              {"xiao/HOMSIGN_25", 17},
               {"xiao/HOMSIGN_29", 21}};
   for (const auto& [name, log_p] : sets) {
     const Parameters parameters = set(name);
@@ -116,7 +121,9 @@ TEST(LargePrecisionRefusals, NameWhatWouldServe) {
             "eval_floor: round_bits = 0 is not in 1 … 8, of messages modulo 512");
   EXPECT_EQ(said([&] { server.eval_floor(large, 9); }),
             "eval_floor: round_bits = 9 is not in 1 … 8, of messages modulo 512");
-  EXPECT_EQ(said([&] { pair.client.encrypt({0}, {1025, false}); }),
+  EXPECT_EQ(said([&] {
+              pair.client.encrypt({0}, {1025, false});
+            }),
             "plaintext modulus p = 1025 is not in 2 … 1024 of 2^17, binary, table");
   EXPECT_THROW(server.eval_decomp(odd), EncodingError);
   // What one rotation does not tell apart is not for gates and tables.
@@ -131,8 +138,8 @@ TEST(LargePrecisionRefusals, NameWhatWouldServe) {
   EXPECT_THROW(Lut::create(wide, [](std::uint32_t m) { return m; }, {2048, false}, {2048, false}),
                EncodingError);
   // A table's values may have so many.
-  EXPECT_NO_THROW(Lut::create(wide, [](std::uint32_t m) { return 1000 * m; }, {16, true},
-                              {1U << 14, true}));
+  EXPECT_NO_THROW(
+      Lut::create(wide, [](std::uint32_t m) { return 1000 * m; }, {16, true}, {1U << 14, true}));
   EXPECT_THROW(gates.eval_sign(pair.client.encrypt({0}, {512, false})), ParameterMismatchError);
 }
 
