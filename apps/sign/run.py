@@ -95,8 +95,9 @@ def tell(readings: Readings, samples: Ints, limits: Ints, r: dict[str, Any]) -> 
     each = 1e3 * r["seconds_per_sample"] / sensors
     print(f"""
 What happened
-  A client encrypted {r["samples"]} samples of 13 sensors, signed 16-bit readings, and a threshold for each
-  sensor. A server that holds no secret key compared and rounded them; the client decrypted:
+  A client encrypted {r["samples"]} samples of 13 sensors, signed 16-bit readings, and a threshold
+  for each sensor. A server that holds no secret key compared and rounded them.
+  The client decrypted:
 """)
     above, rounded = np.array(r["above_encrypted"]), np.array(r["rounded_encrypted"])
     values, tops = readings.quantity(samples), readings.quantity(limits)
