@@ -20,6 +20,23 @@ LITERAL = {
 }
 
 
+def test_bench_of_large_precision(tmp_path: Path) -> None:
+    (tmp_path / "set.json").write_text(json.dumps(LITERAL))
+    shell = Here(tmp_path)
+    run = ("bench", "run", "--params", "set.json", "--batch", "2", "--runs", "1", "--json")
+    ops = ("--op", "evalsign:13", "--op", "evalfloor", "--op", "evaldecomp")
+    printed = shell(*run, *ops, "--device", "cpu")
+    records = [json.loads(line) for line in printed.splitlines()]
+    assert [(r["op"], r["log_modulus"], r["batch"]) for r in records] == [
+        (op, log_modulus, batch)
+        for op, log_modulus in (("evalsign", 13), ("evalfloor", 15), ("evaldecomp", 15))
+        for batch in (1, 2)
+    ]
+    assert all(record["median"] > 0 and record["pfail_log2"] < -40 for record in records)
+    assert "10 … 15 bits" in shell(*run, "--op", "evalsign:16", code=2)
+    assert "number of bits" in shell(*run, "--op", "evalsign:x", code=2)
+
+
 def test_eval_of_numbers_of_many_bits(tmp_path: Path) -> None:
     write_phrase(tmp_path)
     (tmp_path / "set.json").write_text(json.dumps(LITERAL))
