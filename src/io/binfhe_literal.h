@@ -13,7 +13,7 @@ struct StructFields<binfhe::Rotation> {
   using Rotation = binfhe::Rotation;
   static constexpr std::tuple fields{
       Field{1, "rotation.kind", &Rotation::kind,
-            static_cast<std::uint64_t>(binfhe::RotationKind::automorphism)},
+            static_cast<std::uint64_t>(binfhe::RotationKind::unrolled_all)},
       Field{2, "rotation.group", &Rotation::group},
       Field{3, "rotation.raised_by", &Rotation::raised_by}};
 };

@@ -5,12 +5,14 @@ import sys
 from pathlib import Path
 
 from whorl import binfhe
+from whorl.binfhe._parameters import describe_rotation
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "parameters.md"
 BEGIN, END = "<!-- sets: tools/params/document.py -->", "<!-- end of sets -->"
 HEADER = (
-    "| set | n | key | N | log2 Q | q | Q_ks | gadget | key switch | LWE / ring bits | failure |",
-    "|---|---|---|---|---|---|---|---|---|---|---|",
+    "| set | n | key | N | log2 Q | q | Q_ks | rotation | gadget | key switch | LWE / ring bits "
+    "| failure | keys, MB |",
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
 )
 
 
@@ -39,10 +41,12 @@ def row(name):
         literal["Q"].bit_length(),
         power(literal["q"]),
         "Q" if literal["Q_ks"] == literal["Q"] else power(literal["Q_ks"]),
+        describe_rotation(literal["rotation"]),
         gadget,
         f"{literal['key_switch']} 2^{literal['log_B_ks']} × {digits}",
         f"{parameters.security.lwe_bits:.1f} / {parameters.security.ring_bits:.1f}",
         f"2^{parameters.failure_log2:.1f}",
+        f"{parameters.key_bytes / 1e6:.0f}",
     )
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 

@@ -29,17 +29,26 @@ enum class Transform : std::uint8_t { ntt = 0, fft = 1 };
 enum class KeySwitch : std::uint8_t { table = 0, product = 1 };
 
 /// The methods of blind rotation. `ginx` has a key for each nonzero value that a coefficient of the
-/// secret can have (Chillotti et al. 2020). `unrolled` has keys for groups of coefficients (Zhou et
-/// al. 2018). `ap` has a key for each digit of an exponent (Ducas and Micciancio 2015).
-/// `automorphism` uses automorphisms of the ring (Lee et al. 2023).
-enum class RotationKind : std::uint8_t { ginx = 0, unrolled = 1, ap = 2, automorphism = 3 };
+/// secret can have (Chillotti et al. 2020). `unrolled` has 2^group - 1 keys for each group of
+/// coefficients (Zhou et al. 2018), `unrolled_all` 2^group, for less noise. `ap` has a key for each
+/// digit of an exponent (Ducas and Micciancio 2015). `automorphism` uses automorphisms of the ring
+/// (Lee et al. 2023).
+enum class RotationKind : std::uint8_t {
+  ginx = 0,
+  unrolled = 1,
+  ap = 2,
+  automorphism = 3,
+  unrolled_all = 4
+};
 
-/// A method of blind rotation and its settings. Whorl's CPU and GPU devices implement GINX only;
-/// the other methods need a device that a program adds itself. src/lattice/lwe/rotation_method.h
-/// describes the keys of each method.
+/// A method of blind rotation and its settings. CPU devices implement all methods. A device that
+/// lacks a method refuses its keys with a DeviceError. src/lattice/lwe/rotation_method.h describes
+/// the keys of each method.
 struct Rotation {
   RotationKind kind = RotationKind::ginx;
-  std::uint32_t group = 1;      ///< coefficients in a group, base of AP's digits, or window
+  /// Coefficients in a group (1 … 8), the base of AP's digits (2 … 2^12), or the window of
+  /// automorphisms (1 … 256); 1 for GINX.
+  std::uint32_t group = 1;
   std::uint64_t raised_by = 1;  ///< P if products are modulo P·Q (Shi et al., VeloFHE), else 1
   bool operator==(const Rotation&) const = default;
 };
@@ -90,7 +99,8 @@ struct ParameterLiteral {
   std::uint32_t log_B_ks = 0;       ///< bits of a key-switching digit, 1 … 16
   std::uint32_t ks_digits = 0;      ///< digits kept from the top of Q_ks; 0 means all
   std::vector<GadgetRange> gadget;  ///< counts add up to n
-  /// Binary or ternary for GINX, binary for `unrolled`; any distribution for the other methods.
+  /// Binary or ternary for GINX, binary for `unrolled` and `unrolled_all`; any distribution for the
+  /// other methods.
   SecretDistribution lwe_secret = SecretDistribution::ternary;
   SecretDistribution ring_secret = SecretDistribution::ternary;  ///< any distribution
   double sigma_lwe = 3.19;   ///< standard deviation of errors at Q_ks and of fresh encryptions at q
@@ -155,6 +165,10 @@ class Parameters {
   std::size_t rotation_key_rows(std::size_t key = 0) const;
   /// Number of blind-rotation keys: 1, and those of small_modulus_gadgets.
   std::size_t rotation_keys() const { return 1 + literal().small_modulus_gadgets.size(); }
+  /// Bytes that all blind-rotation keys take in the memory of a device, and those of the
+  /// key-switching key: about, since devices pad rows.
+  std::size_t rotation_key_bytes(Transform transform) const;
+  std::size_t key_switch_key_bytes() const;
   /// Expected number of transforms of N coefficients in one blind rotation.
   double rotation_transforms() const;
   /// Words in the a half, and in the b half, of a row: N, or 2N if the modulus is raised.

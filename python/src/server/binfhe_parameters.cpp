@@ -57,11 +57,24 @@ void set_small_moduli(ParameterLiteral& literal, const std::vector<GadgetTuple>&
     literal.small_modulus_gadgets.push_back({log_modulus, log_base, digits});
 }
 
+using RotationTuple = std::tuple<std::string, std::uint32_t, std::uint64_t>;
+
+RotationTuple rotation_tuple(const ParameterLiteral& literal) {
+  const auto& rotation = literal.rotation;
+  return {to_name(rotation.kind), rotation.group, rotation.raised_by};
+}
+
+void set_rotation(ParameterLiteral& literal, const RotationTuple& rotation) {
+  const auto& [kind, group, raised_by] = rotation;
+  literal.rotation = {from_name<RotationKind>(kind, "rotation"), group, raised_by};
+}
+
 void bind_literal(nb::module_& module) {
   nb::class_<ParameterLiteral> type(module, "ParameterLiteral");
   type.def(nb::init<>())
       .def_prop_rw("gadget", &gadget_tuples, &set_gadget)
-      .def_prop_rw("small_modulus_gadgets", &small_modulus_tuples, &set_small_moduli);
+      .def_prop_rw("small_modulus_gadgets", &small_modulus_tuples, &set_small_moduli)
+      .def_prop_rw("rotation", &rotation_tuple, &set_rotation);
   using L = ParameterLiteral;
   bind_fields(type, "name", &L::name, "source", &L::source, "n", &L::n, "q", &L::q, "N", &L::N, "Q",
               &L::Q, "Q_ks", &L::Q_ks, "log_B_ks", &L::log_B_ks, "ks_digits", &L::ks_digits,
@@ -110,6 +123,13 @@ void bind_binfhe_parameters(nb::module_& module) {
                        rows += p.rotation_key_rows(k);
                      return rows;
                    })
+      .def(
+          "rotation_key_bytes",
+          [](const Parameters& p, const std::string& transform) {
+            return p.rotation_key_bytes(from_name<Transform>(transform));
+          },
+          "transform"_a)
+      .def_prop_ro("key_switch_key_bytes", &Parameters::key_switch_key_bytes)
       .def_prop_ro("rotation_transforms", &Parameters::rotation_transforms)
       .def_prop_ro("key_switch_digits", &Parameters::key_switch_digits)
       .def_prop_ro("key_switch_rows", &Parameters::key_switch_rows)

@@ -26,6 +26,7 @@ class ParameterLiteral:
     transform: str
     padding: bool
     small_modulus_gadgets: list[tuple[int, int, int]]
+    rotation: tuple[str, int, int]
     def __init__(self) -> None: ...
 
 class Parameters(Checked[Parameters, ParameterLiteral]):
@@ -36,6 +37,8 @@ class Parameters(Checked[Parameters, ParameterLiteral]):
     keys_per_coefficient: Read[int]
     rotation_key_rows: Read[int]
     rotation_transforms: Read[float]
+    key_switch_key_bytes: Read[int]
+    def rotation_key_bytes(self, transform: str) -> int: ...
     key_switch_digits: Read[int]
     key_switch_rows: Read[int]
     security: Read[tuple[float, float]]

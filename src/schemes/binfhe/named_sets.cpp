@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace whorl::binfhe {
@@ -13,6 +14,9 @@ namespace {
 // The largest primes = 1 mod 2N below a power of two, which is how OpenFHE and the papers built on
 // it choose Q; 134215681, 33550337, 268369921, 67104769 and 18014398509404161 are what OpenFHE
 // 1.6.1 reports. Where no N is named the prime is the same for 512, 1024 and 2048.
+constexpr std::uint64_t kPrime16Of1024 = 61441;
+constexpr std::uint64_t kPrime20Of1024 = 1038337;
+constexpr std::uint64_t kPrime22Of2048 = 4169729;
 constexpr std::uint64_t kPrime25 = 33550337;
 constexpr std::uint64_t kPrime26 = 67104769;
 constexpr std::uint64_t kPrime27 = 134215681;        // N = 512, 1024
@@ -191,6 +195,32 @@ void add_velofhe(std::vector<ParameterLiteral>& sets) {
       {"velofhe/GD_II", "", 600, 2048, 2048, kPrime50Of2048, pow2(15), 5, {{600, 25}}},
   };
   add(sets, table2, origin);
+  // FHEW of the same sets. No base of exponents is given; these are OpenFHE's.
+  for (const auto& [name, of, base] :
+       {std::tuple{"velofhe/GD_I_AP", 0, 32u}, {"velofhe/GD_II_AP", 1, 64u}}) {
+    Foreign set = table2[of];
+    set.name = name;
+    set.note = "FHEW; base of exponents as OpenFHE's";
+    sets.push_back(literal_of(set, origin));
+    sets.back().rotation = {RotationKind::ap, base};
+  }
+  // Modulus raising: P has 20 and 28 bits, and one digit is a whole coefficient.
+  const Foreign raised[] = {
+      {"velofhe/MR_I", "", 512, 512, 1024, kPrime16Of1024, pow2(14), 9, {{512, 16}}},
+      {"velofhe/MR_II", "", 1024, 1024, 2048, kPrime22Of2048, pow2(21), 5, {{1024, 22}}},
+  };
+  for (const auto& [of, P] : {std::pair{0, kPrime20Of1024}, {1, kPrime28}})
+    for (const bool ap : {false, true}) {
+      Foreign set = raised[of];
+      const std::string name = set.name + std::string(ap ? "_AP" : "");
+      set.name = name.c_str();
+      set.note = ap ? "FHEW; base of exponents as OpenFHE's" : "";
+      ParameterLiteral literal = literal_of(set, origin);
+      literal.gadget[0].digits = 1;
+      literal.source = origin + (ap ? "; FHEW, base of exponents 32" : "") + "; modulus raised";
+      literal.rotation = {ap ? RotationKind::ap : RotationKind::ginx, ap ? 32u : 1u, P};
+      sets.push_back(literal);
+    }
 }
 
 void add_openfhe_1_5(std::vector<ParameterLiteral>& sets) {
@@ -234,6 +264,80 @@ void add_openfhe_1_6(std::vector<ParameterLiteral>& sets) {
       {"openfhe_1_6/STD256Q", "", 1169, 4096, 2048, kPrime26, pow2(15), 8, {{173, 5}, {996, 6}}},
   };
   add(sets, gates, origin);
+  // `bR`, and the number of keys of automorphisms (`numAutoKeys`), are the context's, too.
+  struct Other {
+    Foreign set;
+    Rotation rotation;
+  };
+  const Rotation walk{RotationKind::automorphism, 40};
+  const Other others[] = {
+      {{"openfhe_1_6/STD128_AP", "", 554, 2048, 1024, kPrime27, pow2(15), 8, {{10, 7}, {544, 9}}},
+       {RotationKind::ap, 128}},
+      {{"openfhe_1_6/STD128_LMKCDEY",
+        "",
+        554,
+        2048,
+        1024,
+        kPrime27,
+        pow2(15),
+        8,
+        {{552, 9}, {2, 14}}},
+       walk},
+      {{"openfhe_1_6/STD128_3_LMKCDEY",
+        "",
+        592,
+        2048,
+        1024,
+        kPrime27,
+        pow2(16),
+        8,
+        {{440, 7}, {152, 9}}},
+       walk},
+      {{"openfhe_1_6/STD128_4_LMKCDEY",
+        "",
+        668,
+        2048,
+        1024,
+        kPrime27,
+        pow2(18),
+        9,
+        {{586, 6}, {82, 7}}},
+       walk},
+      {{"openfhe_1_6/STD128Q_LMKCDEY",
+        "",
+        598,
+        2048,
+        1024,
+        kPrime25,
+        pow2(15),
+        8,
+        {{565, 7}, {33, 9}}},
+       walk},
+      {{"openfhe_1_6/STD128Q_3_LMKCDEY",
+        "",
+        639,
+        2048,
+        1024,
+        kPrime25,
+        pow2(16),
+        8,
+        {{532, 5}, {107, 7}}},
+       walk},
+      {{"openfhe_1_6/STD128Q_4_LMKCDEY",
+        "",
+        680,
+        4096,
+        2048,
+        kPrime28,
+        pow2(17),
+        6,
+        {{642, 7}, {38, 10}}},
+       walk},
+  };
+  for (const auto& [set, rotation] : others) {
+    sets.push_back(literal_of(set, origin));
+    sets.back().rotation = rotation;
+  }
   sets.push_back(
       functional("openfhe_1_6/LARGE_PRECISION", "ciphertexts of 12 to 16 bits", origin, 2048, 27));
   add_openfhe_large_precision(sets, "OpenFHE 1.6.1, binfhecontext.cpp");

@@ -152,12 +152,14 @@ double rounding_constant(const ParameterLiteral& p, std::uint64_t from, std::uin
   return lattice::modulus_switch_constant(p.n, mean_square, step);
 }
 
-/// Of what becomes exponents: odd ones are rounded to half as many values. Where there is nothing
-/// to round, all of the secret is added.
+/// Of what becomes exponents, which are multiples of a unit or, where they are odd, next to them:
+/// rounded to fewer values. Where there is nothing to round, odd ones add all of the secret.
 double exponent_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
-  if (!rotation_method(p).odd()) return rounding_variance(p, from, to);
-  if (from < to) return p.n * lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe);
-  return 4 * rounding_variance(p, from, to / 2);
+  const lattice::lwe::RotationMethod method = rotation_method(p);
+  if (method.odd() && from < to)
+    return p.n * lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe);
+  const double unit = method.unit();
+  return unit * unit * rounding_variance(p, from, to / method.unit());
 }
 
 Digest digest_of(const ParameterLiteral& p) {
@@ -264,6 +266,15 @@ std::uint32_t Parameters::keys_per_coefficient() const {
 std::size_t Parameters::rotation_key_rows(std::size_t key) const {
   return rotation_shape(*this, literal().transform, key).row_count;
 }
+std::size_t Parameters::rotation_key_bytes(Transform transform) const {
+  std::size_t sum = 0;
+  for (std::size_t key = 0; key < rotation_keys(); ++key)
+    sum += lattice::lwe::RotationMethod::bytes(rotation_shape(*this, transform, key));
+  return sum;
+}
+std::size_t Parameters::key_switch_key_bytes() const {
+  return key_switch_rows() * (n() + 1) * array_word_bytes(Q_ks());
+}
 double Parameters::rotation_transforms() const {
   const lattice::lwe::RotationMethod method = rotation_method(literal());
   double sum = 0;
@@ -304,8 +315,12 @@ std::vector<ring::Gadget> rotation_gadgets(const Parameters& parameters, std::si
 
 lattice::lwe::RotationMethod rotation_method(const ParameterLiteral& literal) {
   const Rotation& rotation = literal.rotation;
+  // AP takes residues modulo q apart, as FHEW does, where these are fewer than 2N.
+  const std::uint64_t two_n = 2ULL * literal.N;
+  const bool by_q = rotation.kind == RotationKind::ap && literal.q < two_n;
   return lattice::lwe::RotationMethod(static_cast<backend::RotationKind>(rotation.kind),
-                                      rotation.group, rotation.raised_by);
+                                      rotation.group, rotation.raised_by,
+                                      by_q ? static_cast<std::uint32_t>(two_n / literal.q) : 1);
 }
 
 backend::RotationShape rotation_shape(const Parameters& parameters, Transform transform,
@@ -326,7 +341,8 @@ NoiseEstimate Parameters::noise(Transform transform) const {
   const double lwe = lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe);
   const double ring = lattice::secret_mean_square(kind(p.ring_secret), p.sigma_ring);
   double row = p.sigma_ring * p.sigma_ring;
-  if (transform == Transform::fft && narrow(*this))  // the key's spectra are 32-bit integers
+  // The key's spectra are 32-bit integers, but modulo P·Q they are doubles.
+  if (transform == Transform::fft && narrow(*this) && p.rotation.raised_by == 1)
     row += lattice::key_spectrum_variance(p.Q, p.N, 32) * (1 + p.N * ring);
 
   NoiseEstimate out;
@@ -353,8 +369,8 @@ NoiseEstimate Parameters::noise(Transform transform) const {
   out.refreshed = q / Q_ks * (q / Q_ks) * at_ks + out.switch_to_q;
   double constant_at_Q = 0;
   for (const GadgetRange& range : p.gadget)
-    constant_at_Q += lattice::external_product_constant(
-        ring::Gadget(p.Q, range.log_base, range.digits), range.count, p.N, row, lwe, ring);
+    constant_at_Q +=
+        method.constant(at, ring::Gadget(p.Q, range.log_base, range.digits), range.count);
   out.constant = q / Q * (q / Q) * constant_at_Q +
                  q / Q_ks * (q / Q_ks) *
                      lattice::key_switch_constant(switch_gadget(*this), p.N, p.sigma_lwe,
@@ -383,6 +399,8 @@ double lut_failure_log2(const Parameters& parameters, const NoiseEstimate& estim
   // 2022, §5: sigma·sqrt(2)).
   const ParameterLiteral& p = parameters.literal();
   const double scale = p.N / static_cast<double>(p.q);
+  const lattice::lwe::RotationMethod method = rotation_method(p);
+  const double unit = method.unit();
   const double rounding = exponent_variance(p, p.q, p.N);
   const double input = noise * estimate.refreshed * scale * scale + rounding;
   const double to_two_n = 2.0 * p.N / static_cast<double>(p.Q_ks);
@@ -390,7 +408,7 @@ double lut_failure_log2(const Parameters& parameters, const NoiseEstimate& estim
   const double sign = to_two_n * to_two_n *
                           (Q_ratio * Q_ratio * estimate.blind_rotation + estimate.switch_to_ks +
                            estimate.key_switch) +
-                      rounding_variance(p, p.Q_ks, 2ULL * p.N);
+                      unit * unit * rounding_variance(p, p.Q_ks, 2ULL * p.N / method.unit());
   const double margin = p.N / (2 * sectors);
   const double first = lattice::failure_log2(margin, input);
   const double second = lattice::failure_log2(margin, input + sign);

@@ -24,12 +24,12 @@ class TopBit {
       : parameters_(parameters),
         tables_(std::make_shared<const Tables>(parameters.N(), parameters.Q(),
                                                parameters.Q() - parameters.Q() / 4)),
-        step_(rotation_method(parameters.literal()).odd() ? 2 : 1) {}
+        step_(rotation_method(parameters.literal()).unit()) {}
   Rows remove(const Stages& stages, Rows lwe, Range range) const {
     const std::uint64_t two_n = 2ULL * parameters_.N();
     lwe.read_modulo(two_n);
     const Rows sign = stages.rotate(lwe, *tables_, range, parameters_.Q() / 4);
-    // Odd exponents stay odd less an even bit.
+    // The bit is a multiple of the unit of exponents: odd ones stay odd.
     Rows bit = switch_key(parameters_, stages, sign, two_n / static_cast<std::uint64_t>(step_));
     bit.read_modulo(two_n);
     const std::int64_t weights[] = {1, -step_};

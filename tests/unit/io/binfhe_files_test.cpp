@@ -200,6 +200,7 @@ TEST_F(IoRoundtrip, OtherWaysOfRotation) {
   for (const binfhe::Rotation& rotation :
        {binfhe::Rotation{RotationKind::unrolled, 2, 1}, binfhe::Rotation{RotationKind::ap, 32, 1},
         binfhe::Rotation{RotationKind::automorphism, 10, 1},
+        binfhe::Rotation{RotationKind::unrolled_all, 2, 1},
         binfhe::Rotation{RotationKind::ginx, 1, 134215681}}) {
     auto literal = samples::literals()[0];
     literal.rotation = rotation;
