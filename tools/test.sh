@@ -115,6 +115,8 @@ if [[ "$mode" == full ]]; then
     "$build/tests/whorl_tests_noise_schemes" --gtest_filter='RefreshedByProducts.*'
   part large 'PASSED|FAILED' env WHORL_TEST_LARGE=12000 \
     "$build/tests/whorl_tests_property_schemes" --gtest_filter='*LargePrecision.*AgreeWithTheClear*'
+  part rotations 'PASSED|FAILED' env WHORL_TEST_BOOTSTRAPS=65536 \
+    "$build/tests/whorl_tests_noise_schemes" --gtest_filter='Noise/Rotation*'
   part timing 'constant time:' tests/constant_time/run.sh "$build"
   part timing-clang 'constant time:' tests/constant_time/run.sh build/clang
   part lint 'lint:' tools/lint.sh
