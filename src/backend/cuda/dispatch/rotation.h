@@ -13,6 +13,9 @@
 
 namespace whorl::backend::cuda {
 
+/// Groups of unrolled rotations that there are kernels for.
+inline constexpr unsigned least_group = 2, most_group = 3;
+
 /// The key is complete on the device when this returns: other streams may use it. Rows are made by
 /// `workers`.
 template <class Word>

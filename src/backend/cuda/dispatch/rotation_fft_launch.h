@@ -42,6 +42,7 @@ struct FftKeyArrays {
   std::uint32_t N = 0;
   std::uint64_t Q = 0;
   unsigned keys = 1;
+  unsigned group = 0;  ///< coefficients a step of an unrolled key; 0: GINX
   DeviceArray<std::uint8_t> values;
   DeviceArray<double> inverse_scale;
   DeviceArray<double2> tables, cluster_tables, roots;
@@ -55,5 +56,10 @@ struct FftKeyArrays {
 template <int keys, bool wide, bool coarse, class Word>
 void launch_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                        const RotationBatch<Word>& batch);
+
+/// For unrolled keys with groups of m. Each kind has a file.
+template <int m, bool wide, bool coarse, class Word>
+void launch_rotate_fft_unrolled(const Stream& stream, const FftKeyArrays& key,
+                                const RotationBatch<Word>& batch);
 
 }  // namespace whorl::backend::cuda
