@@ -1,8 +1,8 @@
 // Blind rotations of the sizes of sets, method by method.
 //
 // Keys encrypt bits of a fixed secret under the ring key 1 (rows (r, r) with r uniform, and the
-// message on top), without noise: after all steps b - a is the look-up table times a power of X, but
-// for what the gadget drops and the FFT rounds. That is checked for some of the ciphertexts.
+// message on top), without noise: after all steps b - a is the look-up table times a power of X,
+// but for what the gadget drops and the FFT rounds. That is checked for some of the ciphertexts.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,9 @@ backend::RowSource<Word> rotation_rows(const backend::RotationShape& shape);
 template <class Word>
 class RotationBench {
  public:
-  RotationBench(const Stream& stream, const backend::RotationShape& shape, std::uint32_t count);
+  /// For batches of up to `most` ciphertexts.
+  RotationBench(const Stream& stream, const backend::RotationShape& shape, std::uint32_t most);
+  void take(std::uint32_t count) { count_ = count; }
 
   const backend::RotationKey& key() const { return *key_; }
   std::uint32_t count() const { return count_; }
@@ -73,5 +75,8 @@ std::vector<Candidate> coarse_candidates(const Stream& stream,
 template <class Word>
 std::vector<Candidate> ntt_candidates(const Stream& stream, const RotationBench<Word>& bench,
                                       unsigned group);
+
+/// Prints times of exchanges between the blocks of a cluster.
+void time_meetings(const Stream& stream);
 
 }  // namespace whorl::bench

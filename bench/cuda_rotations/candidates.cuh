@@ -11,7 +11,7 @@ namespace whorl::bench {
 
 template <class Word>
 backend::cuda::RotationBatch<Word> batch_of(const RotationBench<Word>& bench) {
-  return {bench.lwe(),   bench.luts(),           bench.index(), bench.out(),
+  return {bench.lwe(),   bench.luts(),          bench.index(), bench.out(),
           bench.count(), bench.key().shape().n, false,         0};
 }
 
@@ -36,8 +36,8 @@ void add_fft(std::vector<Candidate>& all, const Stream& stream, const RotationBe
   const std::size_t bytes = Memory::slot_bytes(key.slots) + Memory::other_bytes(key.slots);
   const auto kernel =
       backend::cuda::rotate_fft_unrolled<Shape, m, R, L, wide, coarse, blocks, false>;
-  all.push_back({"R = " + std::to_string(R) + ", L = " + std::to_string(L) + ", blocks = " +
-                     std::to_string(blocks) + ": " +
+  all.push_back({"R = " + std::to_string(R) + ", L = " + std::to_string(L) +
+                     ", blocks = " + std::to_string(blocks) + ": " +
                      facts(kernel, 2 * R * L * Shape::threads, bytes),
                  [&stream, &bench, &key] {
                    backend::cuda::launch_unrolled<Shape, m, R, L, wide, coarse, blocks>(
@@ -53,9 +53,9 @@ void add_ntt(std::vector<Candidate>& all, const Stream& stream, const RotationBe
   const auto kernel = backend::cuda::rotate_ntt_unrolled<Shape, m, L, 1, false>;
   all.push_back({"L = " + std::to_string(L) + ": " + facts(kernel, 2 * L * Shape::threads, bytes),
                  [&stream, &bench, &key, kernel, bytes] {
-                   backend::cuda::launch_rotation(stream, kernel,
-                                                  backend::cuda::unrolled_view_of(key),
-                                                  batch_of(bench), L, 2 * L * Shape::threads, bytes);
+                   backend::cuda::launch_rotation(
+                       stream, kernel, backend::cuda::unrolled_view_of(key), batch_of(bench), L,
+                       2 * L * Shape::threads, bytes);
                  }});
 }
 

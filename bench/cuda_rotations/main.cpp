@@ -1,7 +1,8 @@
-// Blind rotations alone, at the sizes of W128_P64 and W128_P128: GINX and unrolled keys with groups
-// of 2 and 3, by FFT and NTT, data on the device; batches of 16,384 and one ciphertext.
+// Blind rotations alone, at the sizes of W128_P64 and W128_P128: GINX and unrolled keys, by FFT and
+// NTT, data on the device; batches of 16,384 and of few ciphertexts.
 //
-// usage: bench_cuda_rotations [--device ORDINAL] [--batch B] [--candidates] [--only fft,ntt]
+// usage: bench_cuda_rotations [--device ORDINAL] [--batch B] [--candidates] [--only
+// fft,ntt,meetings]
 //                             [--record FILE --commit ID]
 //
 // --candidates: kernels with other numbers than those in use, too. The exit status is 1 if a result
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <exception>
 #include <utility>
+#include <vector>
 
 #include "backend/cuda/runtime/gpu.h"
 #include "common/command_line.h"
@@ -35,8 +37,12 @@ class Rotations {
   void measure(const RotationSet& set, unsigned group, backend::Arithmetic arithmetic) {
     const bool fft = arithmetic == backend::Arithmetic::fft;
     const auto shape = rotation_shape(set, group, arithmetic);
-    for (const std::uint32_t count : {static_cast<std::uint32_t>(options_.batch), 1u}) {
-      const RotationBench<Word> bench(stream_, shape, count);
+    std::vector<std::uint32_t> counts = {1};
+    if (group != 0 && fft) counts.insert(counts.end(), {8, 32, 132});
+    if (group <= 3) counts.push_back(static_cast<std::uint32_t>(options_.batch));
+    RotationBench<Word> bench(stream_, shape, counts.back());
+    for (const std::uint32_t count : counts) {
+      bench.take(count);
       const std::string name = std::string(set.name) + (fft ? ", FFT, " : ", NTT, ") +
                                (group == 0 ? "GINX" : "groups of " + std::to_string(group)) +
                                ", batch " + std::to_string(count);
@@ -45,8 +51,9 @@ class Rotations {
       record.more = {{"transform", std::string(fft ? "fft" : "ntt")},
                      {"group", std::uint64_t{group}},
                      {"key_bytes", std::uint64_t{bench.key().bytes()}}};
-      time(name, bench, [&] { bench.rotate(); }, &record);
-      if (!options_.candidates || group == 0 || count == 1) continue;
+      time(
+          name, bench, [&] { bench.rotate(); }, &record);
+      if (!options_.candidates || group == 0 || group > 3 || count != options_.batch) continue;
       for (const Candidate& candidate : candidates_of(bench, group, fft))
         time("    " + candidate.name, bench, candidate.launch, nullptr);
     }
@@ -108,11 +115,13 @@ int run(CommandLine& line) {
   for (const auto& [arithmetic, name] :
        {std::pair{backend::Arithmetic::fft, "fft"}, {backend::Arithmetic::ntt, "ntt"}}) {
     if (!options.wants(name)) continue;
-    for (const unsigned group : {0u, 2u, 3u}) {
+    for (const unsigned group : {0u, 2u, 3u, 4u, 5u, 6u}) {
+      if (group > backend::cuda::most_group(arithmetic)) continue;
       rotations.measure<std::uint32_t>(rotation_sets[0], group, arithmetic);
       rotations.measure<std::uint64_t>(rotation_sets[1], group, arithmetic);
     }
   }
+  if (options.wants("meetings")) time_meetings(stream);
   return rotations.failed() == 0 ? 0 : 1;
 }
 

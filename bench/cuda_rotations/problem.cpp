@@ -53,24 +53,24 @@ backend::RowSource<Word> rotation_rows(const backend::RotationShape& shape) {
 
 template <class Word>
 RotationBench<Word>::RotationBench(const Stream& stream, const backend::RotationShape& shape,
-                                   std::uint32_t count)
+                                   std::uint32_t most)
     : stream_(stream),
       shape_(shape),
-      count_(count),
+      count_(most),
       key_(backend::cuda::prepare_rotation_key<Word>(stream, shape, rotation_rows<Word>(shape),
                                                      {backend::available_cores(), {}})),
-      host_lwe_(std::size_t{count} * (shape.n + 1)),
-      host_index_(count),
+      host_lwe_(std::size_t{most} * (shape.n + 1)),
+      host_index_(most),
       host_luts_(std::size_t{tables} * shape.N) {
   for (std::size_t i = 0; i < host_lwe_.size(); ++i)
     host_lwe_[i] = static_cast<std::uint32_t>(mix(~i) % (2 * shape.N));
-  for (std::size_t i = 0; i < count; ++i) host_index_[i] = static_cast<std::uint32_t>(i % tables);
+  for (std::size_t i = 0; i < most; ++i) host_index_[i] = static_cast<std::uint32_t>(i % tables);
   for (std::size_t i = 0; i < host_luts_.size(); ++i)
     host_luts_[i] = static_cast<Word>(mix(i << 20) % shape.Q);
   lwe_ = stream.upload(host_lwe_.data(), host_lwe_.size());
   index_ = stream.upload(host_index_.data(), host_index_.size());
   luts_ = stream.upload(host_luts_.data(), host_luts_.size());
-  out_ = stream.allocate<Word>(std::size_t{count} * 2 * shape.N);
+  out_ = stream.allocate<Word>(std::size_t{most} * 2 * shape.N);
   stream.fill(out_.data(), 0xff, out_.size() * sizeof(Word));
 }
 

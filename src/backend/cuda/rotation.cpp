@@ -11,10 +11,11 @@ namespace {
 /// Whether it is one of the unrolled keys that there are kernels for.
 bool is_unrolled(const RotationShape& shape) {
   if (shape.kind != RotationKind::unrolled || shape.raised_by != 1) return false;
-  if (shape.group < least_group || shape.group > most_group)
-    throw RefusedError("cuda: unrolled rotations have kernels for groups of " +
-                       std::to_string(least_group) + " … " + std::to_string(most_group) +
-                       " coefficients, not of " + std::to_string(shape.group));
+  const unsigned most = most_group(shape.arithmetic);
+  if (shape.group < 2 || shape.group > most)
+    throw RefusedError("cuda: unrolled rotations have kernels for groups of 2 … " +
+                       std::to_string(most) + " coefficients by this transform, not of " +
+                       std::to_string(shape.group));
   return true;
 }
 

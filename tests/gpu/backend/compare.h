@@ -344,11 +344,11 @@ struct Rotation {
   unsigned group = 0;                                 ///< coefficients an unrolled step; 0: GINX
 };
 inline std::string describe(const Rotation& r) {
-  std::string out = "n = " + std::to_string(r.n) + ", N = " + std::to_string(r.N) + ", Q of " +
-                    std::to_string(r.bits) + " bits, " +
-                    (r.group == 0 ? "keys = " + std::to_string(r.keys)
-                                  : "groups of " + std::to_string(r.group)) +
-                    ", gadgets";
+  std::string out =
+      "n = " + std::to_string(r.n) + ", N = " + std::to_string(r.N) + ", Q of " +
+      std::to_string(r.bits) + " bits, " +
+      (r.group == 0 ? "keys = " + std::to_string(r.keys) : "groups of " + std::to_string(r.group)) +
+      ", gadgets";
   for (const auto& [log_base, digits] : r.ranges)
     out += " (" + std::to_string(log_base) + ", " + std::to_string(digits) + ")";
   return out;
@@ -362,8 +362,7 @@ inline void unroll(backend::RotationShape& shape, unsigned group) {
   for (std::uint32_t i = 0; i < shape.n; ++i) {
     const unsigned keys = i % group != 0 ? 0 : (1u << std::min(group, shape.n - i)) - 1;
     shape.step_keys[i] = keys;
-    shape.first_row[i + 1] =
-        shape.first_row[i] + std::size_t{2} * keys * shape.gadgets[i].digits();
+    shape.first_row[i + 1] = shape.first_row[i] + std::size_t{2} * keys * shape.gadgets[i].digits();
   }
   shape.row_count = shape.first_row.back();
 }

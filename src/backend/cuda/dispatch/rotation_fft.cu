@@ -118,6 +118,11 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   key.values = stream.allocate<std::uint8_t>(device_rows(shape) * 2 * M * (wide ? 16 : 8));
   if (device_rows(shape) != first.back()) stream.fill(key.values.data(), 0, key.values.size());
   key.inverse_scale = stream.allocate<double>(shape.n);
+  if (unrolled) {
+    const std::vector<BundleStep> steps = bundle_steps(shape, M);
+    key.steps = stream.upload(steps.data(), steps.size());
+    key.bundle_size = steps.back().bundle + std::size_t{4} * steps.back().digits * M;
+  }
   // The product over Q of one step: rows of digits up to B/2 with residues up to Q/2. 12 deviations
   // of the sum, taken as random signs, must stay below 2^22 where it is not reduced first.
   double digit_squares = 0;
@@ -172,14 +177,14 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
             stream.upload(polynomial_scales.data(), polynomial_scales.size());
         with_fft_shape(shape.N, [&]<class Shape, class ClusterShape>() {
           const std::vector<std::size_t> places =
-              unrolled ? places_of_unrolled_rows(
-                             shape, begin, end, M,
-                             [&](unsigned, unsigned digit, unsigned part, unsigned component,
-                                 unsigned of) {
-                               return unrolled_fft_place<Shape, wide>(digit, part, component, of,
-                                                                      shape.keys, 0, 0);
-                             })
-                       : places_of_rows(shape, first, begin, end, M);
+              unrolled
+                  ? places_of_unrolled_rows(shape, begin, end, M,
+                                            [&](unsigned, unsigned digit, unsigned part,
+                                                unsigned component, unsigned of) {
+                                              return unrolled_fft_place<Shape, wide>(
+                                                  digit, part, component, of, shape.keys, 0, 0);
+                                            })
+                  : places_of_rows(shape, first, begin, end, M);
           const auto device_places = stream.upload(places.data(), places.size());
           const auto* const in = reinterpret_cast<const double2*>(spectra.data());
           auto* const out =
@@ -205,9 +210,15 @@ void blind_rotate_fft(const Stream& stream, const RotationKey& any_key, BlindRot
                       const RotationBatch<Word>& batch) {
   const auto& key = static_cast<const FftRotationKey&>(any_key).arrays;
   const auto launch = [&]<bool wide, bool coarse>() {
-    if (key.group != 0)
+    if (key.group != 0) {
+      // Bundles ahead of the loop while each ciphertext has a multiprocessor of its own.
+      const bool few = batch.count <= stream.gpu().multiprocessors;
+      if (key.group > 3 || way == BlindRotation::cluster || way == BlindRotation::grid ||
+          (way == BlindRotation::automatic && few))
+        return launch_rotate_fft_bundled<wide, coarse>(stream, key, batch);
       return key.group == 2 ? launch_rotate_fft_unrolled<2, wide, coarse>(stream, key, batch)
                             : launch_rotate_fft_unrolled<3, wide, coarse>(stream, key, batch);
+    }
     key.keys == 1 ? launch_rotate_fft<1, wide, coarse>(stream, key, way, batch)
                   : launch_rotate_fft<2, wide, coarse>(stream, key, way, batch);
   };

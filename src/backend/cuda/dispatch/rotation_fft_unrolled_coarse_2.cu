@@ -3,6 +3,6 @@
 namespace whorl::backend::cuda {
 
 template void launch_rotate_fft_unrolled<2, true, true>(const Stream&, const FftKeyArrays&,
-                                                     const RotationBatch<std::uint64_t>&);
+                                                        const RotationBatch<std::uint64_t>&);
 
 }  // namespace whorl::backend::cuda

@@ -3,6 +3,6 @@
 namespace whorl::backend::cuda {
 
 template void launch_rotate_fft_unrolled<2, false, false>(const Stream&, const FftKeyArrays&,
-                                                     const RotationBatch<std::uint32_t>&);
+                                                          const RotationBatch<std::uint32_t>&);
 
 }  // namespace whorl::backend::cuda

@@ -85,6 +85,18 @@ inline std::size_t device_rows(const RotationShape& shape) {
   return rows;
 }
 
+/// The steps, for keys of 2·size values a row and bundles of as many.
+inline std::vector<BundleStep> bundle_steps(const RotationShape& shape, std::size_t size) {
+  std::vector<BundleStep> steps;
+  std::size_t bundle = 0;
+  for (std::uint32_t i = 0; i < shape.n; i += shape.group) {
+    const unsigned digits = shape.gadgets[i].digits();
+    steps.push_back({i, digits, shape.first_row[i] * 2 * size, bundle});
+    bundle += 4 * digits * size;
+  }
+  return steps;
+}
+
 /// places_of_rows for unrolled keys: place(digits, digit, part, component, key) is that of a
 /// polynomial among those of its step; part 0 is a's digits.
 template <class Place>

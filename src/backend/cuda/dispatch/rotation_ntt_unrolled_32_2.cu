@@ -3,6 +3,6 @@
 namespace whorl::backend::cuda {
 
 template void launch_rotate_ntt_unrolled<2>(const Stream&, const NttKeyArrays<std::uint32_t>&,
-                                             const RotationBatch<std::uint32_t>&);
+                                            const RotationBatch<std::uint32_t>&);
 
 }  // namespace whorl::backend::cuda

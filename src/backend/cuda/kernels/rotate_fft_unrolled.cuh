@@ -2,9 +2,9 @@
 // coefficients are brought in at once.
 //
 // A step is ACC <- ACC + ACC ⊡ sum_S (X^a_S - 1)·K_S over the sets S of coefficients of its group
-// that are not empty. With u_i = X^a_i - 1 and K'_T = sum of K_S over the sets S that contain T, the
-// bundle is the sum over T of K'_T times the product of the u_i of T (as X^a_S = prod (1 + u_i)):
-// as many keys, and m monomials instead of 2^m - 1. Keys are prepared as K'.
+// that are not empty. With u_i = X^a_i - 1 and K'_T = sum of K_S over the sets S that contain T,
+// the bundle is the sum over T of K'_T times the product of the u_i of T (as X^a_S = prod (1 +
+// u_i)): as many keys, and m monomials instead of 2^m - 1. Keys are prepared as K'.
 //
 // Work is divided as in rotate_fft.cuh: groups of threads own polynomials, and between transforms
 // all threads own frequencies. A value of the bundle is made in the registers of the thread that
@@ -97,7 +97,8 @@ __device__ __forceinline__ Complex bundle(const Complex (&k)[(1 << m) - 1], cons
   };
   [&]<int... i>(std::integer_sequence<int, i...>) {
     (add(std::integral_constant<int, m - 1 - i>{}), ...);
-  }(std::make_integer_sequence<int, m>());
+  }
+  (std::make_integer_sequence<int, m>());
   return out;
 }
 
@@ -198,7 +199,8 @@ struct UnrolledFftStep {
             // the next unit, or the first of the next node
             const std::uint32_t number = digit * units + f * (units / F) + unit + 1;
             const bool wraps = number == digits * units;
-            const int next = wraps ? (item + threads < nodes * L ? item + threads : item) / L : node;
+            const int next =
+                wraps ? (item + threads < nodes * L ? item + threads : item) / L : node;
             ahead.load(key + (wraps ? 0 : number * keys * nodes) + next, nodes);
 #pragma unroll
             for (int part = wide ? unit % 2 : 0; part < (wide ? unit % 2 + 1 : 2); ++part) {
@@ -235,8 +237,7 @@ struct UnrolledFftStep {
   __device__ __forceinline__ void monomials(int node, Complex (&root)[R][m]) const {
     constexpr int N = 2 * Shape::M, bits = Shape::log_m - Shape::rest;
     constexpr int far_bits = bits - Memory::log_near;
-    const std::uint32_t near_part =
-        __brev(node & (Memory::near - 1)) >> (32 - Memory::log_near);
+    const std::uint32_t near_part = __brev(node & (Memory::near - 1)) >> (32 - Memory::log_near);
     std::uint32_t far_part = 1;
     if constexpr (far_bits > 0)
       far_part += 4 * (__brev(node >> Memory::log_near) >> (32 - far_bits));
@@ -303,7 +304,7 @@ __global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft
 #pragma unroll
         for (int k = 0; k < m; ++k) step.a[r][k] = i + k < batch.n ? __ldg(lwe[r] + i + k) : 0;
 
-      // Coefficients that a thread decomposes here are those that it adds to below.
+          // Coefficients that a thread decomposes here are those that it adds to below.
 #pragma unroll 1
       for (std::uint32_t digit = 0; digit < digits; ++digit) {
         Complex z[E];

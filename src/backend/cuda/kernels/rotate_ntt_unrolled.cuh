@@ -16,8 +16,8 @@ struct UnrolledNttKeyView {
   /// have 2^m - 1 keys: values at the roots times N^-1, in Montgomery form.
   const Word* values;
   NttView<Word> plan;
-  const Word* monomials;        ///< psi^e, e < 2N, in Montgomery form
-  const GadgetRange* ranges;    ///< of LWE coefficients
+  const Word* monomials;      ///< psi^e, e < 2N, in Montgomery form
+  const GadgetRange* ranges;  ///< of LWE coefficients
   std::uint32_t range_count, slots;
   Word montgomery;  ///< Q^-1 modulo the word
   Word* spill;      ///< slots of all blocks, for shapes whose slots do not fit shared memory
@@ -131,8 +131,7 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
                     std::size_t{group % 2 * key.slots} * N;
   const std::uint32_t multiplied = threadIdx.x % L;
   Word* const multiplied_slots = slots + multiplied * Memory::ciphertext_words(key.slots);
-  const std::uint32_t* const lwe =
-      batch.lwe + std::uint64_t{clamped(multiplied)} * (batch.n + 1);
+  const std::uint32_t* const lwe = batch.lwe + std::uint64_t{clamped(multiplied)} * (batch.n + 1);
 
   for (int j = threadIdx.x; j < Memory::near_roots; j += threads)
     near[j] = key.monomials[j * (2 * N / Memory::near_roots)];
@@ -149,7 +148,7 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
 #pragma unroll
       for (int k = 0; k < m; ++k) a[k] = i + k < batch.n ? __ldg(lwe + i + k) : 0;
 
-      // Coefficients that a thread decomposes here are those that it adds to below.
+        // Coefficients that a thread decomposes here are those that it adds to below.
 #pragma unroll 1
       for (std::uint32_t digit = 0; digit < gadget.digits; ++digit) {
         const DigitRule rule(gadget, digit);
@@ -189,8 +188,7 @@ __global__ void __launch_bounds__(2 * L * Shape::threads, blocks)
                                        near[a[k] * near_part & (Memory::near_roots - 1)], q,
                                        key.montgomery);
             else if (f % 2 == 0)
-              x = mul_montgomery<Word>(factor[(1 << k) - 1][0], root(2 * N / F), q,
-                                       key.montgomery);
+              x = mul_montgomery<Word>(factor[(1 << k) - 1][0], root(2 * N / F), q, key.montgomery);
             else
               x = a[k] % 2 == 0 ? factor[(1 << k) - 1][f - 1]
                                 : neg_mod<Word>(factor[(1 << k) - 1][f - 1], q);

@@ -82,9 +82,8 @@ struct TorusAccumulator {
   __device__ static __forceinline__ std::int32_t single_digit(Fraction fraction,
                                                               const GadgetRange& gadget) {
     static_assert(coarse);
-    const std::int64_t product =
-        std::int64_t{static_cast<std::int32_t>(fraction)} * gadget.factor +
-        (0x80000000ll << gadget.factor_shift);
+    const std::int64_t product = std::int64_t{static_cast<std::int32_t>(fraction)} * gadget.factor +
+                                 (0x80000000ll << gadget.factor_shift);
     return static_cast<std::int32_t>(product >> 32) >> gadget.factor_shift;
   }
   __device__ __forceinline__ std::int32_t rotated_digit(int j, std::uint32_t a,

@@ -16,14 +16,13 @@ using U64 = std::uint64_t;
 /// A queue whose rotations are those of tests/support/slow_rotation.h.
 std::unique_ptr<backend::Queue> exact_queue() {
   static const bool once = [] {
-    backend::register_devices(
-        {"exact", "\"exact\"",
-         [](const std::string&, const backend::DeviceOptions& options) {
-           return std::vector<std::shared_ptr<const backend::Device>>{
-               std::make_shared<backend::RelayDevice<SlowRotationQueue>>(
-                   "exact:0", backend::make_device("cpu", options))};
-         },
-         [] { return std::vector<DeviceInfo>(); }});
+    backend::register_devices({"exact", "\"exact\"",
+                               [](const std::string&, const backend::DeviceOptions& options) {
+                                 return std::vector<std::shared_ptr<const backend::Device>>{
+                                     std::make_shared<backend::RelayDevice<SlowRotationQueue>>(
+                                         "exact:0", backend::make_device("cpu", options))};
+                               },
+                               [] { return std::vector<DeviceInfo>(); }});
     return true;
   }();
   static_cast<void>(once);
@@ -65,9 +64,11 @@ TEST(GpuUnrolledNtt, EveryLengthAndGroup) {
     for (const unsigned group : {2u, 3u}) {
       // A last group that is full, and shorter ones.
       const auto n = static_cast<U32>(group + random.below(N <= 1024 ? 5 : 2));
-      compare_unrolled<U32>({n, N, 27, 1, {P{7, 3}}, group}, {1, 2, 3}, random);
+      const std::vector<std::size_t> batches =
+          N <= 2048 ? std::vector<std::size_t>{1, 2, 3} : std::vector<std::size_t>{1};
+      compare_unrolled<U32>({n, N, 27, 1, {P{7, 3}}, group}, batches, random);
       if (HasFatalFailure()) return;
-      compare_unrolled<U64>({n, N, 54, 1, {P{27, 1}}, group}, {1, 2, 3}, random);
+      compare_unrolled<U64>({n, N, 54, 1, {P{27, 1}}, group}, batches, random);
       if (HasFatalFailure()) return;
     }
 }
@@ -86,12 +87,9 @@ TEST(GpuUnrolledNtt, Gadgets) {
 
 TEST(GpuUnrolledNtt, AsManyStepsAsSetsHave) {
   Random random;
-  for (const unsigned group : {2u, 3u}) {
-    compare_unrolled<U32>({644, 1024, 26, 1, {P{8, 2}}, group}, {1}, random);
-    if (HasFatalFailure()) return;
-    compare_unrolled<U64>({211, 2048, 48, 1, {P{23, 1}}, group}, {1}, random);
-    if (HasFatalFailure()) return;
-  }
+  compare_unrolled<U32>({644, 1024, 26, 1, {P{8, 2}}, 3}, {1}, random);
+  if (HasFatalFailure()) return;
+  compare_unrolled<U64>({211, 2048, 48, 1, {P{23, 1}}, 2}, {1}, random);
 }
 
 TEST(GpuUnrolledNtt, EdgeExponents) {
@@ -139,7 +137,6 @@ void one_step(const Rotation& r, Random& random) {
                          std::abs(static_cast<double>(centred((got[j] + Q - expected[j]) % Q, Q))));
     }
     EXPECT_LE(largest, bound) << way_name(way);
-    EXPECT_GE(largest, bound / 50) << way_name(way) << ": the bound says nothing";
     const auto samples = c.extract(*queue, *prepared, 0, 7), wanted = c.samples_of(got);
     for (std::size_t j = 0; j < wanted.size(); ++j) {
       const auto error = centred((samples[j] + Q - wanted[j]) % Q, Q);
@@ -151,8 +148,9 @@ void one_step(const Rotation& r, Random& random) {
 
 TEST(GpuUnrolledFft, OneStepOfEveryLengthIsClose) {
   Random random;
-  for (const unsigned group : {2u, 3u})
+  for (const unsigned group : {2u, 3u, 4u, 5u, 6u})
     for (U32 N = 1 << 8; N <= 1 << 12; N *= 2) {
+      if (group > 3 && N != 1024 && N != 2048) continue;
       one_step<U32>({group, N, 26, 1, {P{8, 2}}, group}, random);
       one_step<U32>({group, N, 27, 1, {P{7, 4}}, group}, random);
       one_step<U64>({group, N, 48, 1, {P{23, 1}}, group}, random);
