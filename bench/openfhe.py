@@ -33,9 +33,14 @@ def cpu_seconds(body: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def gate(name: str, batch: int, threads: int = 1) -> Callable[[], float]:
-    """Time of one NAND in a batch under a set."""
-    parameters = binfhe.parameters(name, allow_insecure=True)
+def gate(
+    name: str, batch: int, threads: int = 1, rotation: tuple[str, int] | None = None
+) -> Callable[[], float]:
+    """Time of one NAND in a batch under a set, by another method of rotation if one is given."""
+    literal = binfhe.parameters(name, allow_insecure=True).literal()
+    if rotation:
+        literal["rotation"] = rotation
+    parameters = binfhe.parameters(literal, allow_insecure=True)
     client = binfhe.Client(parameters)
     server = binfhe.Server(client.evaluation_keys(), device="cpu", threads=threads, allow_failure=1)
     bits = np.arange(batch) % 2
@@ -67,6 +72,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--only", help="cases whose set or operation has this in its name")
     parser.add_argument("--peer-python", default="python3.10")
     parser.add_argument("--record", type=Path)
     options = parser.parse_args()
@@ -84,11 +90,35 @@ def main() -> int:
         ("nand", "openfhe_1_6/STD128", 1, 10, lambda: gate("openfhe_1_6/STD128", 1)),
         ("nand", "W128_P64", options.batch, 10, lambda: gate("W128_P64", options.batch)),
         ("nand", "W128_P64", 1, 10, lambda: gate("W128_P64", 1)),
+        *(
+            (
+                "nand",
+                f"W128_P64 {kind} {group}",
+                batch,
+                10,
+                lambda batch=batch, kind=kind, group=group: gate(
+                    "W128_P64", batch, rotation=(kind, group)
+                ),
+            )
+            for kind in ("unrolled", "unrolled_all")
+            for group in (2, 3, 4)
+            for batch in (options.batch, 1)
+        ),
+        *(
+            (op, name, batch, 5, lambda batch=batch, name=name: gate(name, batch))
+            for op, name in (
+                ("nand_lmkcdey", "openfhe_1_6/STD128_LMKCDEY"),
+                ("nand_ap", "openfhe_1_6/STD128_AP"),
+            )
+            for batch in (options.batch, 1)
+        ),
         ("evalfunc", large, 16, 2, lambda: function(large, 16)),
         ("evalfunc", large, 1, 2, lambda: function(large, 1)),
         ("keygen", "openfhe_1_6/STD128", 1, 1, lambda: keygen("openfhe_1_6/STD128")),
     ]
     for op, name, batch, peer_runs, make in cases:
+        if options.only and options.only not in f"{op} {name}":
+            continue
         measure = make()
         measure()  # caches warm on both sides: the rounds that follow measure a working server
         ours, theirs = [], []

@@ -13,10 +13,12 @@ os.environ["OMP_NUM_THREADS"] = "1"
 import openfhe
 
 
-def gates() -> dict[str, Callable[[int], float]]:
-    """STD128, GINX: key generation and NAND on fresh bits."""
+def gates(
+    name: str = "STD128", method: str = "GINX", suffix: str = ""
+) -> dict[str, Callable[[int], float]]:
+    """A set by a method: key generation and NAND on fresh bits."""
     context = openfhe.BinFHEContext()
-    context.GenerateBinFHEContext(openfhe.STD128, openfhe.GINX)
+    context.GenerateBinFHEContext(getattr(openfhe, name), getattr(openfhe, method))
     secret = context.KeyGen()
     context.BTKeyGen(secret)
     a, b = context.Encrypt(secret, 1), context.Encrypt(secret, 1)
@@ -34,7 +36,7 @@ def gates() -> dict[str, Callable[[int], float]]:
             context.BTKeyGen(secret)
         return (time.process_time() - start) / runs
 
-    return {"nand": nand, "keygen": keygen}
+    return {f"nand{suffix}": nand, f"keygen{suffix}": keygen}
 
 
 def functions() -> dict[str, Callable[[int], float]]:
@@ -58,6 +60,13 @@ def functions() -> dict[str, Callable[[int], float]]:
     return {"evalfunc": evalfunc}
 
 
+MAKERS: dict[str, Callable[[], dict[str, Callable[[int], float]]]] = {
+    "evalfunc": functions,
+    "nand_ap": lambda: gates("STD128_AP", "AP", "_ap"),
+    "nand_lmkcdey": lambda: gates("STD128_LMKCDEY", "LMKCDEY", "_lmkcdey"),
+}
+
+
 def main() -> None:
     """Reads {"op", "runs"} lines, prints {"seconds"} of CPU time an operation."""
     made: dict[str, Callable[[int], float]] = {}
@@ -65,7 +74,7 @@ def main() -> None:
     for line in sys.stdin:
         request: dict[str, Any] = json.loads(line)
         if request["op"] not in made:
-            made.update(functions() if request["op"] == "evalfunc" else gates())
+            made.update(MAKERS.get(request["op"], gates)())
         seconds = made[request["op"]](int(request["runs"]))
         print(json.dumps({"seconds": seconds}), flush=True)
 

@@ -21,6 +21,22 @@ LOG_Q_KS = range(11, 25)
 GADGET_DIGITS = range(1, 5)
 SIGMA = 3.19
 
+Rotation = tuple[str, int, int]
+#: Methods of blind rotation that are worth trying, by the name that a request has for them. P of a
+#: raised modulus follows from Q.
+ROTATIONS: dict[str, tuple[tuple[str, int], ...]] = {
+    "ginx": (("ginx", 1),),
+    "unrolled": tuple(("unrolled", m) for m in range(2, 7)),
+    "unrolled_all": tuple(("unrolled_all", m) for m in range(2, 7)),
+    "ap": (("ap", 32), ("ap", 64)),
+    "automorphism": (("automorphism", 1), ("automorphism", 10)),
+    "raised": (("ginx", 1), ("unrolled", 2), ("ap", 32)),
+}
+#: Of a latency, on an H200: what a step of blind rotation takes for itself, in µs; flops in a µs of
+#: eight multiprocessors, which work on one ciphertext; bytes in a µs that all of them bring from
+#: memory. docs/parameters.md has the sources.
+STEP_US, FLOPS_A_US, BYTES_A_US = 1.0, 2.0e6, 4.0e6
+
 
 @dataclass(frozen=True)
 class Request:
@@ -31,8 +47,9 @@ class Request:
     security, ring_security: least bits of the LWE and of the ring key (the ring has few
     dimensions to choose from: N = 1024 at 26 bits is measured at 131.3).
     secret: "binary", "ternary" or "any". N: ring dimensions to try. log_Q: sizes of Q to try.
-    max_key_switch_mb: largest key-switching key. objective: "time" (of one bootstrap in a large
-    batch) or "keys" (bytes of evaluation keys).
+    rotation: a name of `ROTATIONS`, or "any". max_key_switch_mb: largest key-switching key;
+    max_key_mb: largest sum of both keys. objective: "throughput" (work of one bootstrap in a large
+    batch), "latency" (of one alone) or "keys" (bytes of evaluation keys).
     """
 
     p: int = 4
@@ -43,8 +60,10 @@ class Request:
     secret: str = "any"
     N: tuple[int, ...] = (1024, 2048, 4096)
     log_Q: tuple[int, ...] = tuple(range(24, 54))
+    rotation: str = "any"
     max_key_switch_mb: float = 64.0
-    objective: str = "time"
+    max_key_mb: float = math.inf
+    objective: str = "throughput"
 
     def __post_init__(self) -> None:
         if self.p < 2 or self.p & (self.p - 1):
@@ -53,8 +72,12 @@ class Request:
             raise ValueError(f"failure_log2 = {self.failure_log2} must be below 0")
         if self.secret not in ("binary", "ternary", "any"):
             raise ValueError(f'secret = "{self.secret}" must be binary, ternary or any')
-        if self.objective not in ("time", "keys"):
-            raise ValueError(f'objective = "{self.objective}" must be time or keys')
+        if self.rotation not in ("any", *ROTATIONS):
+            raise ValueError(
+                f'rotation = "{self.rotation}" must be any or one of {", ".join(ROTATIONS)}'
+            )
+        if self.objective not in ("throughput", "latency", "keys"):
+            raise ValueError(f'objective = "{self.objective}" must be throughput, latency or keys')
 
 
 @dataclass(frozen=True)
@@ -69,9 +92,11 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Cost:
-    """flops: of one bootstrap, with bytes of keys counted as flops at the rate they stream."""
+    """flops: of one bootstrap, with bytes of keys counted as flops at the rate they stream.
+    latency_us: of one bootstrap alone, by a model of an H200."""
 
     flops: float
+    latency_us: float
     rotation_bytes: int
     key_switch_bytes: int
 
@@ -137,31 +162,58 @@ def ring_prime(log_Q: int, N: int) -> int:
 
 
 @cache
-def _rotation(n: int, N: int, Q: int, secret: str, gadget: tuple[Any, ...]) -> tuple[float, int]:
-    """The library's transforms of a blind rotation, and rows of its key."""
+def _rotation(
+    n: int, N: int, Q: int, secret: str, gadget: tuple[Any, ...], rotation: Rotation
+) -> tuple[float, int, int]:
+    """The library's transforms of a blind rotation, rows of its key, and their bytes."""
     from whorl import binfhe
 
     literal = {"n": n, "q": 2 * N, "N": N, "Q": Q, "Q_ks": 2 * N, "log_B_ks": 8, "gadget": gadget}
-    parameters = binfhe.parameters({**literal, "lwe_secret": secret}, allow_insecure=True)
-    return parameters.rotation_transforms, parameters.rotation_key_rows
+    literal |= {"lwe_secret": secret, "rotation": rotation}
+    parameters = binfhe.parameters(literal, allow_insecure=True)
+    rows, key_bytes = parameters.rotation_key_rows, parameters.rotation_key_bytes("fft")
+    return parameters.rotation_transforms, rows, key_bytes
+
+
+def _steps_and_rows(
+    literal: Mapping[str, Any], transforms: float, rows: int
+) -> tuple[float, float]:
+    """Dependent steps of one blind rotation, and rows of spectra that it multiplies."""
+    (_, _, digits), *_ = literal["gadget"]
+    kind = literal["rotation"][0]
+    products = transforms / (2 * digits + 2)
+    if kind == "ginx":
+        return products, rows
+    if kind.startswith("unrolled"):  # every key to make the bundle, then the bundle
+        return products, rows + products * 2 * digits
+    if kind == "ap":
+        return products, products * 2 * digits
+    n = literal["n"]
+    automorphisms = (transforms - n * (2 * digits + 2)) / (digits + 2)
+    return n + automorphisms, n * 2 * digits + automorphisms * digits
 
 
 def cost(literal: Mapping[str, Any]) -> Cost:
     """Work and keys of one bootstrap.
 
     The work is that of the transforms of M = N/2 complex points (5 M log2 M flops each), and of M
-    complex multiply-adds (8 flops) for each half of a row of the rotation key. Key switching adds
-    N·digits rows. A byte of rotation key, which a batch shares, counts as half a flop. A byte of a
-    table row, which each ciphertext reads for itself, also counts as half. A 32-bit multiply-add
-    counts as one flop.
+    complex multiply-adds (8 flops) for each half of a row that is multiplied: of the rotation key,
+    and of an unrolled step's bundle. Key switching adds N·digits rows. A byte of rotation key that
+    is read, which a batch shares unless the method is AP, counts as half a flop. A byte of a table
+    row, which each ciphertext reads for itself, also counts as half. A 32-bit multiply-add counts
+    as one flop. The latency is STEP_US a step, the work by eight multiprocessors, and the bytes of
+    both keys that all of them read.
     """
     n, N = literal["n"], literal["N"]
     points = N // 2
-    spectrum_bytes = 4 * N if literal["Q"] < 1 << 31 else 8 * N
     gadget = tuple(tuple(part) for part in literal["gadget"])
-    transforms, rows = _rotation(n, N, literal["Q"], literal["lwe_secret"], gadget)
-    flops = transforms * 5 * points * math.log2(points) + rows * 2 * points * 8
-    rotation_bytes = rows * 2 * spectrum_bytes
+    rotation = tuple(literal["rotation"])
+    transforms, rows, rotation_bytes = _rotation(
+        n, N, literal["Q"], literal["lwe_secret"], gadget, rotation
+    )
+    steps, multiplied = _steps_and_rows(literal, transforms, rows)
+    flops = transforms * 5 * points * math.log2(points) + multiplied * 2 * points * 8
+    read = rotation_bytes * min(1.0, multiplied / rows)
     log_q_ks = (literal["Q_ks"] - 1).bit_length()
     log_b = literal["log_B_ks"]
     digits = literal["ks_digits"] or -(-log_q_ks // log_b)
@@ -174,10 +226,25 @@ def cost(literal: Mapping[str, Any]) -> Cost:
     else:
         key_switch_bytes = touched * word
         key_switch = touched * word / 4
-    return Cost(flops + rotation_bytes / 2 + key_switch, rotation_bytes, key_switch_bytes)
+    latency = steps * STEP_US + flops / FLOPS_A_US + (read + touched * word) / BYTES_A_US
+    return Cost(flops + read / 2 + key_switch, latency, rotation_bytes, key_switch_bytes)
 
 
-def _skeleton(request: Request, N: int, log_Q: int, secret: str) -> Literal:
+def _methods(request: Request, N: int, log_Q: int, secret: str) -> Iterator[Rotation]:
+    """The methods that a request asks for and that serve for such secrets. P has so many bits more
+    than Q as make the errors of keys less than roundings of the division."""
+    names = ROTATIONS if request.rotation == "any" else (request.rotation,)
+    for name in names:
+        for kind, group in ROTATIONS[name]:
+            if kind.startswith("unrolled") and secret != "binary":
+                continue
+            if name != "raised":
+                yield kind, group, 1
+            elif log_Q + 6 <= 30 or (31 < log_Q and log_Q + 6 < 60):
+                yield kind, group, ring_prime(log_Q + 6, N)
+
+
+def _skeleton(request: Request, N: int, log_Q: int, secret: str, rotation: Rotation) -> Literal:
     return {
         "name": "search",
         "source": "whorl params search",
@@ -189,7 +256,8 @@ def _skeleton(request: Request, N: int, log_Q: int, secret: str) -> Literal:
         "key_switch": "table",
         "log_B_ks": 8,
         "ks_digits": 0,
-        "gadget": [(16, log_Q // 2, 2)],
+        "gadget": [(16, log_Q // 2, 1 if rotation[2] > 1 else 2)],
+        "rotation": rotation,
         "lwe_secret": secret,
         "ring_secret": "ternary",
         "sigma_lwe": SIGMA,
@@ -226,6 +294,8 @@ def _moduli(base: Literal, log_q_ks: int) -> Literal:
 
 def _best_base(base: Literal, log_Q: int, digits: int, ask: Evaluate) -> int:
     """The base that adds the least noise; it costs nothing."""
+    if base["rotation"][2] > 1:  # digits are whole coefficients
+        return min(log_Q, 30)
     bases = [b for b in range(2, 31) if b * digits <= log_Q]
 
     def noise(log_base: int) -> float:
@@ -247,16 +317,22 @@ def _rotations(request: Request, ask: Evaluate, progress: Progress | None) -> It
     """Every choice except that of key switching, each with the base of least noise."""
     secrets = ("binary", "ternary") if request.secret == "any" else (request.secret,)
     dimensions: dict[tuple[str, int], int | None] = {}
-    choices = [(s, N, log_Q) for s in secrets for N in request.N for log_Q in request.log_Q]
-    for done, (secret, N, log_Q) in enumerate(choices):
+    choices = [
+        (secret, N, log_Q, rotation)
+        for secret in secrets
+        for N in request.N
+        for log_Q in request.log_Q
+        for rotation in _methods(request, N, log_Q, secret)
+    ]
+    for done, (secret, N, log_Q, rotation) in enumerate(choices):
         if progress:
             progress(done, len(choices))
         if 4 * request.p > N:  # the library's bound on max_p
             continue
-        base = _skeleton(request, N, log_Q, secret)
+        base = _skeleton(request, N, log_Q, secret, rotation)
         if ask(base).ring_bits < request.ring_security:
             continue
-        for digits in GADGET_DIGITS:
+        for digits in GADGET_DIGITS if rotation[2] == 1 else (1,):
             log_base = _best_base(base, log_Q, digits, ask)
             for log_q_ks in LOG_Q_KS:
                 if 1 << log_q_ks > base["Q"] or 1 << log_q_ks < 2 * N:
@@ -296,10 +372,11 @@ def search(
     `progress(done, total)` is called as ring sizes are gone through. `ask` evaluates a literal.
     """
 
-    def order(literal: Literal) -> tuple[float, float]:
-        price = cost(literal)
+    def order(price: Cost) -> tuple[float, float]:
         size = price.rotation_bytes + price.key_switch_bytes
-        return (price.flops, size) if request.objective == "time" else (size, price.flops)
+        if request.objective == "keys":
+            return size, price.flops
+        return (price.flops if request.objective == "throughput" else price.latency_us), size
 
     candidates = []
     for rotation in _rotations(request, ask, progress):
@@ -308,8 +385,12 @@ def search(
         log_q_ks = rotation["Q_ks"].bit_length() - 1
         for key_switch in _key_switches(log_q_ks, rotation["N"]):
             literal = {**rotation, **key_switch}
-            if cost(literal).key_switch_bytes <= request.max_key_switch_mb * 1e6:
-                candidates.append((order(literal), literal))
+            price = cost(literal)
+            if (
+                price.key_switch_bytes <= request.max_key_switch_mb * 1e6
+                and price.key_switch_bytes + price.rotation_bytes <= request.max_key_mb * 1e6
+            ):
+                candidates.append((order(price), literal))
     candidates.sort(key=lambda entry: entry[0])
 
     found: list[tuple[tuple[Any, ...], Candidate]] = []

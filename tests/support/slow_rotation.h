@@ -53,9 +53,10 @@ class SlowRotation final : public backend::RelayRotation<Word> {
       if (shape.kind == Kind::automorphism) automorphisms(key, row, acc);
       for (std::uint32_t i = 0; i < shape.n; ++i) {
         if (shape.kind == Kind::ginx) bundled(key, i, {row[i], 2 * N - row[i]}, acc);
-        if (shape.kind == Kind::unrolled && i % shape.group == 0)
+        if ((shape.kind == Kind::unrolled || shape.kind == Kind::unrolled_all) &&
+            i % shape.group == 0)
           bundled(key, i, powers(key, i, row), acc);
-        if (shape.kind == Kind::ap) ap(key, i, row[i], acc);
+        if (shape.kind == Kind::ap) ap(key, i, row[i] / shape.unit, acc);
       }
       if (!batch.constant) {
         for (unsigned part = 0; part < 2; ++part)
@@ -126,30 +127,36 @@ class SlowRotation final : public backend::RelayRotation<Word> {
   static std::vector<std::uint32_t> powers(const Key& key, std::uint32_t i,
                                            const std::uint32_t* row) {
     std::vector<std::uint32_t> out(key.shape().step_keys[i], 0);
+    const std::size_t first = key.shape().kind == backend::RotationKind::unrolled ? 1 : 0;
     for (std::size_t k = 0; k < out.size(); ++k)
       for (unsigned t = 0; t < key.shape().group; ++t)
-        if ((k + 1) >> t & 1) out[k] += row[i + t];
+        if ((k + first) >> t & 1) out[k] += row[i + t];
     return out;
   }
-  /// ACC <- ACC + ACC ⊡ sum_k (X^powers[k] - 1)·K_k: the bundle is formed here.
+  /// ACC <- ACC + ACC ⊡ sum_k (X^powers[k] - 1)·K_k, or ACC <- ACC ⊡ sum_k X^powers[k]·K_k where
+  /// there is a key for no coefficient too: the bundle is formed here.
   static void bundled(const Key& key, std::uint32_t i, const std::vector<std::uint32_t>& powers,
                       Poly (&acc)[2]) {
     const backend::RotationShape& shape = key.shape();
     const unsigned keys = shape.step_keys[i];
     const std::size_t first = shape.first_row[i], of_key = shape.rows_of(i) / keys;
+    const bool all = shape.kind == backend::RotationKind::unrolled_all;
     const auto bundle = [&](std::size_t r, unsigned component, unsigned limb) {
       Poly sum(shape.N, 0);
       for (std::size_t k = 0; k < keys; ++k) {
         const Poly from = half(key, first + k * of_key + r, component, limb);
         add(sum, from, powers[k] % (2 * shape.N), modulus(shape, limb));
-        add(sum, from, shape.N, modulus(shape, limb));  // -1
+        if (!all) add(sum, from, shape.N, modulus(shape, limb));  // -1
       }
       return sum;
     };
     Poly out[2];
     product(shape, shape.gadgets[i], {acc[0], acc[1]}, bundle, out);
-    add(acc[0], out[0], 0, shape.Q);
-    add(acc[1], out[1], 0, shape.Q);
+    for (unsigned component = 0; component < 2; ++component)
+      if (all)
+        acc[component] = std::move(out[component]);
+      else
+        add(acc[component], out[component], 0, shape.Q);
   }
   /// ACC <- ACC ⊡ K, key number k of the step that coefficient i begins.
   static void times(const Key& key, std::uint32_t i, std::size_t k, Poly (&acc)[2]) {

@@ -5,12 +5,14 @@ import sys
 from pathlib import Path
 
 from whorl import binfhe
+from whorl.binfhe._parameters import describe_rotation
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "parameters.md"
 BEGIN, END = "<!-- sets: tools/params/document.py -->", "<!-- end of sets -->"
 HEADER = (
-    "| set | n | key | N | log2 Q | q | Q_ks | gadget | key switch | LWE / ring bits | failure |",
-    "|---|---|---|---|---|---|---|---|---|---|---|",
+    "| set | n | key | N | log2 Q | q | Q_ks | rotation | gadget | key switch | LWE / ring bits "
+    "| failure | keys, MB |",
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
 )
 
 
@@ -27,6 +29,8 @@ def row(name):
         f"2^{log_base} × {digits}" + (f" ({count})" if len(literal["gadget"]) > 1 else "")
         for count, log_base, digits in literal["gadget"]
     )
+    for log_modulus, log_base, digits in literal["small_modulus_gadgets"]:
+        gadget += f"; 2^{log_base} × {digits} to 2^{log_modulus}"
     log_q_ks = (literal["Q_ks"] - 1).bit_length()
     digits = literal["ks_digits"] or -(-log_q_ks // literal["log_B_ks"])
     cells = (
@@ -37,10 +41,12 @@ def row(name):
         literal["Q"].bit_length(),
         power(literal["q"]),
         "Q" if literal["Q_ks"] == literal["Q"] else power(literal["Q_ks"]),
+        describe_rotation(literal["rotation"]),
         gadget,
         f"{literal['key_switch']} 2^{literal['log_B_ks']} × {digits}",
         f"{parameters.security.lwe_bits:.1f} / {parameters.security.ring_bits:.1f}",
         f"2^{parameters.failure_log2:.1f}",
+        f"{parameters.key_bytes / 1e6:.0f}",
     )
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 

@@ -6,7 +6,7 @@ import json
 
 from rich.console import Console
 from rich.progress import Progress
-from whorl._search import Request, search
+from whorl._search import ROTATIONS, Request, search
 
 
 def parse(argv=None):
@@ -22,7 +22,11 @@ def parse(argv=None):
     parser.add_argument("--N", type=int, nargs="+", default=list(defaults.N))
     parser.add_argument("--log-Q", type=int, nargs="+", default=list(defaults.log_Q))
     parser.add_argument("--max-key-switch-mb", type=float, default=defaults.max_key_switch_mb)
-    parser.add_argument("--objective", default=defaults.objective, choices=("time", "keys"))
+    parser.add_argument(
+        "--objective", default=defaults.objective, choices=("throughput", "latency", "keys")
+    )
+    parser.add_argument("--rotation", default=defaults.rotation, choices=("any", *ROTATIONS))
+    parser.add_argument("--max-key-mb", type=float, default=defaults.max_key_mb)
     parser.add_argument("--top", type=int, default=10)
     return parser.parse_args(argv)
 
@@ -39,6 +43,8 @@ def main(argv=None):
         N=tuple(options.N),
         log_Q=tuple(options.log_Q),
         max_key_switch_mb=options.max_key_switch_mb,
+        max_key_mb=options.max_key_mb,
+        rotation=options.rotation,
         objective=options.objective,
     )
     console = Console(stderr=True)
@@ -56,6 +62,7 @@ def main(argv=None):
             "ring_bits": round(candidate.evaluation.ring_bits, 1),
             "failure_log2": round(candidate.evaluation.failure_log2, 1),
             "mflops": round(candidate.cost.flops / 1e6, 1),
+            "latency_us": round(candidate.cost.latency_us),
             "rotation_key_mb": round(candidate.cost.rotation_bytes / 1e6, 1),
             "key_switch_key_mb": round(candidate.cost.key_switch_bytes / 1e6, 1),
         }

@@ -9,7 +9,7 @@
 namespace whorl::python {
 
 using binfhe::Gate, binfhe::KeySwitch, binfhe::LutKind, binfhe::RotationSchedule;
-using binfhe::SecretDistribution, binfhe::Transform;
+using binfhe::RotationKind, binfhe::SecretDistribution, binfhe::Transform;
 
 template <>
 inline constexpr Choice<Transform, 2> choice<Transform>{
@@ -25,6 +25,15 @@ inline constexpr Choice<SecretDistribution, 3> choice<SecretDistribution>{
 template <>
 inline constexpr Choice<KeySwitch, 2> choice<KeySwitch>{
     "key_switch", {{{"table", KeySwitch::table}, {"product", KeySwitch::product}}}};
+
+template <>
+inline constexpr Choice<RotationKind, 5> choice<RotationKind>{
+    "rotation",
+    {{{"ginx", RotationKind::ginx},
+      {"unrolled", RotationKind::unrolled},
+      {"ap", RotationKind::ap},
+      {"automorphism", RotationKind::automorphism},
+      {"unrolled_all", RotationKind::unrolled_all}}}};
 
 template <>
 inline constexpr Choice<LutKind, 3> choice<LutKind>{"kind",

@@ -19,9 +19,11 @@ from .._literal import (
     tuple_of,
 )
 from .._server import binfhe as _lib
+from ..errors import ParameterError
 
 Distribution = Literal["binary", "ternary", "gaussian"]
 Transform = Literal["ntt", "fft"]
+RotationKind = Literal["ginx", "unrolled", "ap", "automorphism", "unrolled_all"]
 
 
 class ParameterLiteral(TypedDict, total=False):
@@ -43,7 +45,7 @@ class ParameterLiteral(TypedDict, total=False):
     Q: int
     """Ring modulus, a prime that is 1 modulo 2N, below 2^31 or up to 2^60."""
     Q_ks: int
-    """Key-switching modulus: a power of two, q ≤ Q_ks ≤ 2^40, or Q itself."""
+    """Key-switching modulus: a power of two, q ≤ Q_ks ≤ 2^40, or Q itself. It may exceed Q."""
     key_switch: Literal["table", "product"]
     """How the key-switching key is used; `table` has least noise, `product` least memory."""
     log_B_ks: int
@@ -53,7 +55,7 @@ class ParameterLiteral(TypedDict, total=False):
     gadget: Sequence[tuple[int, int, int]]
     """Ranges (count, log_base, digits) of successive LWE coefficients; counts add up to n."""
     lwe_secret: Distribution
-    """`binary` or `ternary`."""
+    """`binary` or `ternary` for `ginx`, `binary` for `unrolled` and `unrolled_all`."""
     ring_secret: Distribution
     sigma_lwe: float
     """Standard deviation of errors at Q_ks, and of fresh encryptions at q. Default 3.19."""
@@ -65,6 +67,19 @@ class ParameterLiteral(TypedDict, total=False):
     """Largest p of an arbitrary look-up table that the set is meant for. Default 4."""
     padding: bool
     """Whether max_p counts messages under a padding bit."""
+    small_modulus_gadgets: Sequence[tuple[int, int, int]]
+    """Up to 4 gadgets (log_modulus, log_base, digits), log_modulus decreasing.
+
+    `Server.eval_floor`, `eval_sign` and `eval_decomp` rotate with such a gadget while their modulus
+    is at most 2^log_modulus (OpenFHE: timeOptimization). Each has a key of its own. Default: none.
+    """
+    rotation: tuple[RotationKind, int] | tuple[RotationKind, int, int]
+    """The method of blind rotation: kind, group and, if products are modulo P·Q, P.
+
+    `group` is 1 for `ginx`; coefficients of a group for `unrolled` (2^group - 1 keys) and
+    `unrolled_all` (2^group), 1 … 8; the base of digits for `ap`, 2 … 4096; the window for
+    `automorphism`, 1 … 256. Default ("ginx", 1, 1).
+    """
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,6 +120,20 @@ class NoiseEstimate:
     """Of a fresh encryption, at q."""
     rotation_rounding: float
     """Of the rounding from q to 2N before a blind rotation, at 2N."""
+    small_modulus_rotations: tuple[float, ...] = ()
+    """As `blind_rotation`, by the key of each of `small_modulus_gadgets`."""
+
+
+def _as_rotation(field: str, value: Any) -> tuple[str, int, int]:
+    """(kind, group) or (kind, group, P)."""
+    form = f"{field}: {value!r} must have the form (kind, group) or (kind, group, P)"
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+        raise ParameterError(form)
+    if len(value) not in (2, 3):
+        raise ParameterError(form)
+    kind, group, *raised = value
+    raised_by = as_long(field, raised[0]) if raised else 1
+    return as_text(field, kind), as_word(field, group), raised_by
 
 
 class Parameters(CheckedParameters):
@@ -132,7 +161,12 @@ class Parameters(CheckedParameters):
         | {"gadget": list_of(tuple_of(as_word, "count, log_base, digits"), "tuples")}
         | {"lwe_secret": as_text, "ring_secret": as_text}
         | {"sigma_lwe": as_real, "sigma_ring": as_real}
-        | {"transform": as_text, "max_p": as_word, "padding": as_flag}
+        | {"transform": as_text, "max_p": as_word, "padding": as_flag, "rotation": _as_rotation}
+        | {
+            "small_modulus_gadgets": list_of(
+                tuple_of(as_word, "log_modulus, log_base, digits"), "tuples"
+            )
+        }
     )
     _required = ("n", "q", "N", "Q", "Q_ks", "log_B_ks", "gadget")
 
@@ -150,13 +184,24 @@ class Parameters(CheckedParameters):
     gadget = Part[tuple[tuple[int, int, int], ...]](
         "_literal.gadget", "Ranges (count, log_base, digits) of successive LWE coefficients.", tuple
     )
+    small_modulus_gadgets = Part[tuple[tuple[int, int, int], ...]](
+        "_literal.small_modulus_gadgets",
+        "Gadgets (log_modulus, log_base, digits) of the rotation keys for small moduli.",
+        tuple,
+    )
     keys_per_coefficient = Part[int](
         "_core.keys_per_coefficient",
         "Secret polynomials encrypted per LWE coefficient: 1 for binary keys, 2 for ternary.",
     )
-    rotation_key_rows = Part[int]("_core.rotation_key_rows", "RLWE rows of the rotation key.")
+    rotation_key_rows = Part[int]("_core.rotation_key_rows", "RLWE rows of all rotation keys.")
     rotation_transforms = Part[float](
         "_core.rotation_transforms", "Expected transforms of N coefficients of one blind rotation."
+    )
+    rotation = Part[tuple[str, int, int]](
+        "_literal.rotation", "The method of blind rotation: kind, group, and P or 1.", tuple
+    )
+    key_switch_key_bytes = Part[int](
+        "_core.key_switch_key_bytes", "Bytes of the key-switching key on a device, about."
     )
     lwe_secret = Part[str]("_literal.lwe_secret", "Distribution of the LWE key's coefficients.")
     ring_secret = Part[str]("_literal.ring_secret", "Distribution of the ring key's coefficients.")
@@ -169,6 +214,15 @@ class Parameters(CheckedParameters):
         "_literal.max_p", "Largest p of an arbitrary look-up table that the set is meant for."
     )
     padding = Part[bool]("_literal.padding", "Whether `max_p` counts messages under a padding bit.")
+
+    def rotation_key_bytes(self, transform: str | None = None) -> int:
+        """Bytes of the blind-rotation key on a device, about, with `transform`."""
+        return self._core.rotation_key_bytes(transform or self.transform)
+
+    @property
+    def key_bytes(self) -> int:
+        """Bytes of both evaluation keys on a device, about, with the set's transform."""
+        return self.rotation_key_bytes() + self.key_switch_key_bytes
 
     @property
     def security(self) -> Security:
@@ -209,6 +263,13 @@ class Parameters(CheckedParameters):
         """
         return self._core.lut_failure_log2(p, padding, arbitrary, transform or self.transform)
 
+    def sign_failure_log2(self, p: int, transform: str | None = None) -> float:
+        """log2 of the failure probability of `Server.eval_sign` on a fresh message modulo `p`.
+
+        0 if p is not a power of two, or is above q/256.
+        """
+        return self._core.sign_failure_log2(p, transform or self.transform)
+
     def fresh_failure_log2(self, p: int = 4, padding: bool = False) -> float:
         """log2 of the probability that a fresh ciphertext decrypts to another message."""
         return self._core.fresh_failure_log2(p, padding)
@@ -228,6 +289,8 @@ class Parameters(CheckedParameters):
             ("ring", f"N = {self.N}, Q = {_power(self.Q)}, {self.ring_secret} key"),
             ("largest p", f"{self.max_p}{', padded' if self.padding else ''}"),
             ("transform", self.transform),
+            ("rotation", describe_rotation(self.rotation)),
+            ("keys on a device", f"{self.key_bytes / 1e6:.0f} MB"),
             ("failure", f"2^{self.failure_log2:.1f}"),
         ]
 
@@ -237,6 +300,16 @@ class Parameters(CheckedParameters):
             f"Q={_power(self.Q)}, {self.lwe_secret} key, {self.transform}; "
             f"{self.security.bits:.1f} bits, failure 2^{self.failure_log2:.1f}>"
         )
+
+
+def describe_rotation(rotation: tuple[str, int, int]) -> str:
+    """
+    >>> describe_rotation(("ap", 32, 1)), describe_rotation(("ginx", 1, 1038337))
+    ('ap 32', 'ginx, P = 1038337')
+    """
+    kind, group, raised_by = rotation
+    text = kind if kind == "ginx" else f"{kind} {group}"
+    return text if raised_by == 1 else f"{text}, P = {raised_by}"
 
 
 def _power(value: int) -> str:

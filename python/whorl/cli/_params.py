@@ -11,6 +11,7 @@ import typer
 from .. import ckks
 from .._progress import bar
 from ..binfhe import Parameters, parameter_sets, parameters
+from ..binfhe._parameters import describe_rotation
 from ._completion import from_list, one_of
 from ._output import out, pairs, table
 
@@ -25,6 +26,8 @@ def _summary(chosen: Parameters) -> dict[str, Any]:
         "N": chosen.N,
         "Q": chosen.Q,
         "lwe_secret": chosen.lwe_secret,
+        "rotation": describe_rotation(chosen.rotation),
+        "key_mb": round(chosen.key_bytes / 1e6),
         "transform": chosen.transform,
         "max_p": chosen.max_p,
         "padding": chosen.padding,
@@ -115,7 +118,8 @@ def list_sets(
         for row in rows:
             typer.echo(json.dumps(row))
         return
-    columns = ["set", "n", "q", "N", "log2 Q", "key", "p", "security", "failure", "source"]
+    columns = ["set", "n", "q", "N", "log2 Q", "key", "rotation", "p", "security", "failure"]
+    columns += ["keys, MB", "source"]
     cells = [
         [
             row["name"],
@@ -124,9 +128,11 @@ def list_sets(
             str(row["N"]),
             str(row["Q"].bit_length()),
             row["lwe_secret"],
+            row["rotation"],
             f"{row['max_p']}{' padded' if row['padding'] else ''}",
             f"{row['security_bits']:.1f}" + ("" if row["security_bits"] >= 128 else " (!)"),
             f"2^{row['pfail_log2']:.1f}",
+            str(row["key_mb"]),
             row["source"],
         ]
         for row in rows
@@ -197,8 +203,24 @@ def search(
         ),
     ] = "any",
     objective: Annotated[
-        str, typer.Option(help="time or keys.", autocompletion=one_of("time", "keys"))
-    ] = "time",
+        str,
+        typer.Option(
+            help="throughput, latency or keys (bytes).",
+            autocompletion=one_of("throughput", "latency", "keys"),
+        ),
+    ] = "throughput",
+    rotation: Annotated[
+        str,
+        typer.Option(
+            help="ginx, unrolled, unrolled_all, ap, automorphism, raised or any.",
+            autocompletion=one_of(
+                "ginx", "unrolled", "unrolled_all", "ap", "automorphism", "raised", "any"
+            ),
+        ),
+    ] = "any",
+    max_key_mb: Annotated[
+        float, typer.Option(min=0, help="Largest evaluation keys on a device, in MB.")
+    ] = math.inf,
     top: Annotated[int, typer.Option(min=1, help="Sets to show.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="One literal a line.")] = False,
 ) -> None:
@@ -212,6 +234,8 @@ def search(
         security=security,
         secret=secret,
         objective=objective,
+        rotation=rotation,
+        max_key_mb=max_key_mb,
     )
     with bar("searching") as report:
         found = _search.search(request, top, report)
@@ -221,10 +245,11 @@ def search(
         for candidate in found:
             typer.echo(json.dumps(candidate.literal))
         return
-    columns = ["n", "N", "log2 Q", "Q_ks", "gadget", "key switch", "key", "security", "failure"]
+    columns = ["n", "N", "log2 Q", "Q_ks", "rotation", "gadget", "key switch", "key"]
+    columns += ["security", "failure", "Mflop", "µs alone", "keys, MB"]
     rows = []
     for candidate in found:
-        literal, evaluation = candidate.literal, candidate.evaluation
+        literal, evaluation, cost = candidate.literal, candidate.evaluation, candidate.cost
         switch = f"{literal['key_switch']} {literal['log_B_ks']} x {literal['ks_digits'] or 'all'}"
         rows.append(
             [
@@ -232,11 +257,15 @@ def search(
                 str(literal["N"]),
                 str(literal["Q"].bit_length()),
                 f"2^{literal['Q_ks'].bit_length() - 1}",
+                describe_rotation(literal["rotation"]),
                 " ".join(f"{base} x {digits}" for _, base, digits in literal["gadget"]),
                 switch,
                 literal["lwe_secret"],
                 f"{min(evaluation.lwe_bits, evaluation.ring_bits):.1f}",
                 f"2^{evaluation.failure_log2:.1f}",
+                f"{cost.flops / 1e6:.0f}",
+                f"{cost.latency_us:.0f}",
+                f"{(cost.rotation_bytes + cost.key_switch_bytes) / 1e6:.0f}",
             ]
         )
     table(columns, rows)

@@ -1,6 +1,7 @@
 #include "backend/contract/rotation.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "ring/ntt_plan.h"
 #include "whorl/word_array.h"
@@ -57,6 +58,49 @@ void check_rows(const RotationShape& shape) {
            " automorphisms");
 }
 
+/// Whether the keys of steps, and of automorphisms, are those that kernels of the kind read.
+void check_keys(const RotationShape& shape) {
+  const auto refuse = [](const std::string& what) {
+    throw ShapeError("blind-rotation key: " + what);
+  };
+  const auto need_group = [&](unsigned least, unsigned most) {
+    if (shape.group < least || shape.group > most)
+      refuse("group = " + std::to_string(shape.group) + " is not in " + std::to_string(least) +
+             " … " + std::to_string(most));
+  };
+  const RotationKind kind = shape.kind;
+  if (kind == RotationKind::ginx) return;
+  unsigned of_step = 1;
+  if (kind == RotationKind::ap) {
+    need_group(2, 1u << 12);
+    std::uint64_t left = 2ULL * shape.N / shape.unit;
+    for (of_step = 0; left > shape.group; left = (left + shape.group - 1) / shape.group)
+      of_step += shape.group - 1;
+    of_step += static_cast<unsigned>(left) - 1;
+  } else {
+    need_group(1, kind == RotationKind::automorphism ? 256 : RotationShape::most_unrolled);
+  }
+  for (std::uint32_t i = 0; i < shape.n; ++i) {
+    unsigned due = of_step;
+    if (kind == RotationKind::unrolled || kind == RotationKind::unrolled_all)
+      due = i % shape.group != 0 ? 0
+                                 : (1u << std::min(shape.group, shape.n - i)) -
+                                       (kind == RotationKind::unrolled ? 1 : 0);
+    if (shape.step_keys[i] != due)
+      refuse("coefficient " + std::to_string(i) + " has " + std::to_string(shape.step_keys[i]) +
+             " keys; it must have " + std::to_string(due));
+  }
+  const bool walks = kind == RotationKind::automorphism;
+  if (shape.automorphisms != (walks ? shape.group + 1 : 0))
+    refuse("there are keys of " + std::to_string(shape.automorphisms) +
+           " automorphisms; there must be " + std::to_string(walks ? shape.group + 1 : 0));
+  const std::size_t rows =
+      shape.first_row.back() + std::size_t{shape.automorphisms} * shape.gadgets[0].digits();
+  if (shape.row_count != rows)
+    refuse("there are " + std::to_string(shape.row_count) + " rows; there must be " +
+           std::to_string(rows));
+}
+
 void check_offsets(const char* what, std::span<const std::uint32_t> offsets, std::size_t N) {
   if (offsets.empty()) throw ShapeError(std::string(what) + ": no coefficient is asked for");
   for (const std::uint32_t k : offsets)
@@ -90,18 +134,28 @@ std::unique_ptr<const RotationKey> RotationOps<Word>::prepare(const RotationShap
     refuse("a gadget has " + std::to_string(shape.most_digits()) + " digits; it may have at most " +
            std::to_string(most_digits));
   check_ring_word<Word>(shape.Q);
+  if (shape.raised() && ring_word_bytes(shape.raised_by) != sizeof(Word))
+    refuse("P = " + std::to_string(shape.raised_by) + " and Q = " + std::to_string(shape.Q) +
+           " are not words of one size");
+  if (shape.raised() && shape.most_digits() != 1)
+    refuse("a gadget has " + std::to_string(shape.most_digits()) +
+           " digits; it must have 1 where the modulus is raised");
+  if (!std::has_single_bit(shape.unit) || shape.unit > shape.N)
+    refuse("the unit of exponents is " + std::to_string(shape.unit) +
+           "; it must be a power of two up to N = " + std::to_string(shape.N));
   check_rows(shape);
+  check_keys(shape);
   return this->own(make_key(shape, rows));
 }
 
 template <class Word>
 void RotationOps<Word>::require_ginx(const RotationShape& shape) const {
-  constexpr const char* names[] = {"GINX", "unrolled", "AP", "automorphism"};
-  if (shape.kind == RotationKind::ginx && shape.raised_by == 1) return;
+  constexpr const char* names[] = {"GINX", "unrolled", "AP", "automorphism", "unrolled (all keys)"};
+  if (shape.kind == RotationKind::ginx && !shape.raised()) return;
   throw RefusedError(
       this->queue().name() + " has no kernel for " + names[static_cast<unsigned>(shape.kind)] +
       " rotations" +
-      (shape.raised_by == 1 ? std::string() : " modulo Q·" + std::to_string(shape.raised_by)));
+      (!shape.raised() ? std::string() : " modulo Q·" + std::to_string(shape.raised_by)));
 }
 
 template <class Word>

@@ -18,17 +18,19 @@ enum class Arithmetic : std::uint8_t { ntt, fft };
 
 /// How exponents are brought into the accumulator. This decides the rows of the key.
 enum class RotationKind : std::uint8_t {
-  ginx,         ///< a key for each value of an LWE coefficient but 0 (Chillotti et al. 2020)
-  unrolled,     ///< the same for groups of `group` coefficients (Zhou et al., Bourse et al. 2018)
-  ap,           ///< a key for each digit of each exponent, base `group` (Ducas, Micciancio 2015)
-  automorphism  ///< keys of automorphisms beside one for each coefficient (Lee et al. 2023)
+  ginx,          ///< a key for each value of an LWE coefficient but 0 (Chillotti et al. 2020)
+  unrolled,      ///< the same for groups of `group` coefficients (Zhou et al., Bourse et al. 2018)
+  ap,            ///< a key for each digit of each exponent, base `group` (Ducas, Micciancio 2015)
+  automorphism,  ///< keys of automorphisms beside one for each coefficient (Lee et al. 2023)
+  unrolled_all   ///< unrolled with 2^group keys, of which one is for the case that all are 0
 };
 
 /// Shape of a blind-rotation key: what a backend needs to know about its rows. `gadgets[i]` belongs
 /// to LWE coefficient i. Only lattice::lwe::RotationMethod knows what the rows encrypt, and how
 /// many rows a step has; its method `shape` makes these numbers. `prepare` only checks that the
-/// numbers agree: each key of a step has a row for each digit of a and of b. A backend that has no
-/// kernel for a kind of rotation refuses the key when it is prepared.
+/// numbers agree: each key of a step has a row for each digit of a and of b, and a step has the
+/// keys of its kind. A backend that has no kernel for a kind of rotation refuses the key when it is
+/// prepared.
 struct RotationShape {
   std::uint32_t n = 0;
   std::uint32_t N = 0;
@@ -37,7 +39,10 @@ struct RotationShape {
   std::vector<ring::Gadget> gadgets;
   Arithmetic arithmetic = Arithmetic::fft;
   RotationKind kind = RotationKind::ginx;
-  unsigned group = 1;           ///< coefficients of a step, the base of AP's digits, or the window
+  unsigned group = 1;  ///< coefficients of a step, the base of AP's digits, or the window
+  /// Exponents a_i are multiples of this power of two: digits of AP are those of a_i/unit. 1 for
+  /// the other kinds.
+  std::uint32_t unit = 1;
   std::uint64_t raised_by = 1;  ///< P where products are made modulo P·Q and divided by P
   /// Keys of the step that each LWE coefficient begins, n numbers: 0 where it begins none; a last
   /// group of fewer coefficients has fewer.
@@ -51,7 +56,10 @@ struct RotationShape {
   std::size_t rows_of(std::uint32_t i) const { return first_row[i + 1] - first_row[i]; }
   /// Words of a row's a or b: N residues modulo Q, and after them as many modulo P where the
   /// modulus is raised.
-  std::size_t row_words() const { return std::size_t{N} * (raised_by == 1 ? 1 : 2); }
+  std::size_t row_words() const { return std::size_t{N} * (raised() ? 2 : 1); }
+  bool raised() const { return raised_by != 1; }
+  /// Most coefficients of a step of an unrolled rotation.
+  static constexpr unsigned most_unrolled = 8;
   unsigned most_digits() const;
 };
 
@@ -90,7 +98,17 @@ class RotationOps : public Family {
   /// and writes ACC (B, 2, N) modulo Q, a first. ACC encrypts t·X^(-b + <a, s>). The ternary form
   /// follows from X^-a - 1 = -X^-a·(X^a - 1); it decomposes once and has half the noise of
   /// multiplying by X^a - 1 afterwards (Xiao et al., TCHES 2025, Algorithm 1). Other kinds of keys
-  /// encrypt the same.
+  /// encrypt the same, where D = decompose(ACC) and K_k are the keys of the step that i begins:
+  ///   unrolled, groups of m:  ACC <- ACC + D ⊡ sum_k (X^e_k - 1)·K_k, k = 1 … 2^m - 1, where e_k
+  ///     is the sum of those a_(i+t) of which bit t is set in k (Zhou et al. 2018);
+  ///   unrolled_all:  ACC <- D ⊡ sum_k X^e_k·K_k, k = 0 … 2^m - 1;
+  ///   ap:  for each digit v, not 0, of place j of a_i/unit:  ACC <- D ⊡ K_(j·(base-1) + v - 1);
+  ///   automorphism (all a_i odd):  ACC <- D ⊡ K_i where the walk through the exponents 5^k comes
+  ///     to a_i, and ACC <- (0, b(X^g)) + decompose(a(X^g)) ⊡ K'_g between (Lee et al. 2023,
+  ///     Algorithm 3). ShapeError for an even a_i, where a backend reads them.
+  /// With raised_by = P digits are whole coefficients, centred modulo Q; a product is made modulo
+  /// P·Q and divided by P, x -> (x - [x]_P)/P with [x]_P centred. GINX is then as unrolled, with
+  /// e_1 = a_i and e_2 = -a_i (Shi et al., VeloFHE, Algorithms 2 and 3).
   void rotate(const RotationKey& key, const Rotations<Word>& batch, Slice<Word> out) const;
   /// rotate, followed by `extract`: (B, offsets, N+1). If only coefficient 0 is asked for, a
   /// backend may compute only that coefficient of b in the last step (Shi et al., VeloFHE, §4.3).

@@ -78,15 +78,31 @@ void write_accumulator(const RotationShape& shape, Int* const acc[2],
     for (std::size_t j = 0; j < N; ++j) out[component * N + j] = residue(acc[component][N + j]);
 }
 
+/// out = x(X^g), N values, of a polynomial in the doubled form; `inverse` = g^-1 modulo 2N.
+template <class Int>
+void permute(const Int* x, std::size_t N, std::size_t inverse, Int* out) {
+  for (std::size_t j = 0, from = N; j < N; ++j, from += inverse) out[j] = x[from & (2 * N - 1)];
+}
+/// The doubled form of N values.
+template <class Int>
+void set_doubled(const Int* values, std::size_t N, Int* acc) {
+  for (std::size_t j = 0; j < N; ++j) {
+    acc[j] = -values[j];
+    acc[N + j] = values[j];
+  }
+}
+
 /// The memory of one ciphertext during its blind rotation.
 template <class Word, class Value>
 struct Carried {
   using Int = std::make_signed_t<Word>;
-  Int* acc[2];    ///< a, b: 2N values each
-  Int* rotated;   ///< N values
-  Value* digits;  ///< transformed digit polynomials, N values each; results overwrite the first two
+  Int* acc[2];   ///< a, b: 2N values each
+  Int* rotated;  ///< N values
+  /// Transformed digit polynomials, N values each; results overwrite the first two. With two
+  /// moduli those modulo Q come first.
+  Value* digits;
   const std::uint32_t* lwe;  ///< n + 1 residues modulo 2N
-  std::uint32_t a;           ///< exponent of the step
+  std::uint32_t a;           ///< exponent of the step; where a step has several, 0 if all are 0
 };
 
 /// The ciphertexts begin … begin + count - 1 of a batch, with their accumulators and digits. One
@@ -95,10 +111,12 @@ template <class Word, class Value>
 class Tile {
  public:
   using Int = std::make_signed_t<Word>;
+  /// `moduli`: how many the digits are transformed by.
   Tile(const RotationShape& shape, const RotationBatch<Word>& batch, std::size_t begin,
-       std::size_t count)
+       std::size_t count, unsigned moduli = 1)
       : shape_(shape), batch_(batch), begin_(begin), carried_(count) {
-    const std::size_t N = shape.N, own_digits = 2 * shape.most_digits() * N, own_ints = 5 * N;
+    const std::size_t N = shape.N, own_digits = 2 * shape.most_digits() * N * moduli,
+                      own_ints = 5 * N;
     digits_ = hwy::AllocateAligned<Value>(count * own_digits);
     ints_ = hwy::AllocateAligned<Int>(count * own_ints);
     if (!digits_ || !ints_)

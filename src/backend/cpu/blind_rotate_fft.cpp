@@ -1,4 +1,4 @@
-// GINX blind rotation with the folded FFT.
+// Blind rotation with the folded FFT.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/blind_rotate_fft.cpp"
 #include "hwy/foreach_target.h"
@@ -38,22 +38,23 @@ HWY_INLINE hn::Vec<Di<std::int32_t>> round_to_int(Vf x) {
   const auto bits = hn::BitCast(du, hn::Add(x, hn::Set(d, 0x1.8p52)));
   return hn::BitCast(Di<std::int32_t>(), hn::TruncateTo(du32, bits));
 }
-/// Digit j of folded values: the loader of the first FFT pass.
-template <class Int>
+/// Digits of folded values: the loader of the first FFT pass. `Take` takes them out of values.
+template <class Int, class Take = DigitOf<Di<Int>>>
 struct LoadDigit {
   const Int* values;
   std::size_t M;
-  DigitOf<Di<Int>> digit;
+  Take digit;
   HWY_INLINE Complex operator()(std::size_t v) const {
     return {to_double<Int>(digit(values + v * kLanes)),
             to_double<Int>(digit(values + M + v * kLanes))};
   }
 };
 
-/// Adds the rounded transform to an accumulator polynomial: the store of the last inverse pass.
-/// Q = Q_high + Q_low, both doubles, so that subtracting multiples of a 54-bit Q is exact.
-template <class Int>
-struct AddTransform {
+/// Adds the rounded transform to an accumulator polynomial, or puts it there: the store of the last
+/// inverse pass. Q = Q_high + Q_low, both doubles, so that subtracting multiples of a 54-bit Q is
+/// exact.
+template <class Int, bool replace = false>
+struct PutTransform {
   Int* acc;
   std::size_t N;
   double scale, inverse_Q, Q_high, Q_low;
@@ -63,18 +64,21 @@ struct AddTransform {
     const Di<Int> di;
     if constexpr (sizeof(Int) == 4) {
       // The accumulator is added before reducing: sums stay below 2^52 and are exact.
-      const auto before = hn::Load(di, acc + N + j);
-      const Vf sum = hn::MulAdd(x, hn::Set(d, scale), to_double<Int>(before));
+      const Vf sum =
+          replace ? hn::Mul(x, hn::Set(d, scale))
+                  : hn::MulAdd(x, hn::Set(d, scale), to_double<Int>(hn::Load(di, acc + N + j)));
       const Vf k = hn::Round(hn::Mul(sum, hn::Set(d, inverse_Q)));
       const auto after = round_to_int(hn::NegMulAdd(k, hn::Set(d, Q_high), sum));
-      hn::Store(after, di, acc + N + j);
-      hn::Store(hn::Neg(after), di, acc + j);
+      set_accumulator(di, acc, N, j, after);
     } else {
       x = hn::Mul(x, hn::Set(d, scale));
       const Vf k = hn::Round(hn::Mul(x, hn::Set(d, inverse_Q)));
       const Vf r = hn::NegMulAdd(k, hn::Set(d, Q_high), x);
       const auto rounded = hn::ConvertTo(di, hn::Round(hn::NegMulAdd(k, hn::Set(d, Q_low), r)));
-      add_to_accumulator(di, acc, N, j, rounded, half, Q);
+      if constexpr (replace)
+        set_accumulator(di, acc, N, j, centre_once(di, rounded, half, Q));
+      else
+        add_to_accumulator(di, acc, N, j, rounded, half, Q);
     }
   }
   HWY_INLINE void operator()(std::size_t v, Complex x) const {
@@ -101,20 +105,20 @@ HWY_INLINE void multiply_add(Complex& sum, Complex a, Complex b) {
   sum.im = hn::MulAdd(a.im, b.re, sum.im);
 }
 
-/// X^-a at the roots, as a product of one factor a vector and one a lane.
+/// X^e at the roots, as a product of one factor a vector and one a lane.
 struct Monomial {
   const std::complex<double>* roots;
   const std::uint32_t* vector_exponent;
-  std::uint32_t minus_a, mask;
+  std::uint32_t e, mask;
   Complex lane;
-  HWY_INLINE void prepare(const FftRotationKey& key, std::uint32_t a) {
+  HWY_INLINE void prepare(const FftRotationKey& key, std::uint32_t exponent) {
     roots = key.plan.roots().data();
     vector_exponent = key.tables.vector_exponent.data();
-    minus_a = 0u - a;
+    e = exponent;
     mask = 2 * key.shape().N - 1;
     HWY_ALIGN double re[kLanes], im[kLanes];
     for (std::size_t k = 0; k < kLanes; ++k) {
-      const auto w = roots[minus_a * key.tables.lane_exponent[k] & mask];
+      const auto w = roots[e * key.tables.lane_exponent[k] & mask];
       re[k] = w.real();
       im[k] = w.imag();
     }
@@ -123,7 +127,7 @@ struct Monomial {
   }
   HWY_INLINE Complex operator()(std::size_t v) const {
     const Df d;
-    const auto w = roots[minus_a * vector_exponent[v] & mask];
+    const auto w = roots[e * vector_exponent[v] & mask];
     return mul({hn::Set(d, w.real()), hn::Set(d, w.imag())}, lane);
   }
 };
@@ -157,7 +161,7 @@ HWY_NOINLINE void multiply_step(const FftRotationKey& key, const Key* HWY_RESTRI
   HWY_ALIGN double digits[2 * most_digits * group_doubles];
   [[maybe_unused]] Monomial monomials[most_tile];
   if constexpr (keys == 2)
-    for (std::size_t c = 0; c < count; ++c) monomials[c].prepare(key, tile[c].a);
+    for (std::size_t c = 0; c < count; ++c) monomials[c].prepare(key, 0u - tile[c].a);
   for (std::size_t group = 0; group < tables.vectors / kLanes; ++group) {
     const std::size_t group_values = kLanes * rows * keys * 4 * kLanes;
     const Key* group_key = step + group * group_values;
@@ -202,66 +206,219 @@ HWY_NOINLINE void multiply_step(const FftRotationKey& key, const Key* HWY_RESTRI
   }
 }
 
+/// Most keys of a bundle, exponents, and doubles of a vector's key that are converted once a tile.
+constexpr unsigned most_keys = 256, most_exponents = 8, most_shared = 4096;
+
+/// What the keys of a bundle are multiplied by at vector v: X^e, or X^e - 1.
+HWY_INLINE void bundle_factors(const BundleStep& step, unsigned keys, const Monomial* monomials,
+                               std::size_t v, double* factors) {
+  const Df d;
+  constexpr std::size_t size = 2 * kLanes;
+  const unsigned first = step.all ? 0 : 1;  // the set of key 0
+  double* const of_set = factors - static_cast<std::ptrdiff_t>(first * size);
+  if (step.all) store_complex({hn::Set(d, 1.0), hn::Zero(d)}, factors);
+  for (unsigned t = 0; t < step.exponents; ++t) {
+    const unsigned top = 1u << t;
+    const Complex monomial = monomials[t](v);
+    store_complex(monomial, of_set + top * size);
+    for (unsigned set = top + 1; set < 2 * top && set < keys + first; ++set)
+      store_complex(mul(load_complex(of_set + (set - top) * size), monomial), of_set + set * size);
+  }
+  for (unsigned k = 0; k < keys && !step.all; ++k)
+    hn::Store(hn::Sub(hn::Load(d, factors + k * size), hn::Set(d, 1.0)), d, factors + k * size);
+}
+
+/// Spectra of digits, kLanes values of each row at `digits`, times the bundle of `factors` and the
+/// keys at `k`; in place of those of the first two rows.
+template <class Key>
+HWY_INLINE void multiply_bundle_at(const Key* k, std::size_t rows, unsigned keys,
+                                   const double* factors, double* digits, std::size_t row_doubles) {
+  const Df d;
+  const Complex zero{hn::Zero(d), hn::Zero(d)};
+  Complex sum[2] = {zero, zero};
+  for (std::size_t row = 0; row < rows; ++row) {
+    Complex bundle[2] = {zero, zero};
+    for (unsigned i = 0; i < keys; ++i, k += 4 * kLanes) {
+      const Complex factor = load_complex(factors + 2 * kLanes * i);
+      multiply_add(bundle[0], factor, load_key(k));
+      multiply_add(bundle[1], factor, load_key(k + 2 * kLanes));
+    }
+    const Complex digit = load_complex(digits + row * row_doubles);
+    multiply_add(sum[0], digit, bundle[0]);
+    multiply_add(sum[1], digit, bundle[1]);
+  }
+  store_complex(sum[0], digits);
+  store_complex(sum[1], digits + row_doubles);
+}
+
+/// As multiply_step, with the bundle of each ciphertext's own exponents, which is made where it is
+/// used and never stored.
+template <class Key, class Word>
+HWY_NOINLINE void multiply_bundles(const FftRotationKey& key, const Key* HWY_RESTRICT words,
+                                   const BundleStep& step,
+                                   std::span<const Carried<Word, double>> tile) {
+  const ring::FftTables& tables = key.tables;
+  const KeyBlock& block = key.blocks[step.block];
+  const unsigned keys = block.keys;
+  const std::size_t rows = block.rows, row_doubles = 2 * tables.M;
+  constexpr std::size_t group_doubles = kLanes * 2 * kLanes;
+  const std::size_t vector_values = rows * keys * 4 * kLanes;
+  Monomial monomials[most_tile][most_exponents];
+  for (std::size_t c = 0; c < tile.size(); ++c)
+    for (unsigned t = 0; t < step.exponents; ++t)
+      monomials[c][t].prepare(key, step.exponent(tile[c].lwe, t));
+  HWY_ALIGN double factors[most_keys * 2 * kLanes];
+  // Integers of the key become doubles once for all of a tile.
+  HWY_ALIGN double doubles[std::is_same_v<Key, double> ? kLanes : most_shared];
+  const bool shared =
+      !std::is_same_v<Key, double> && tile.size() > 1 && vector_values <= most_shared;
+  for (std::size_t group = 0; group < tables.vectors / kLanes; ++group) {
+    const Key* k = words + group * kLanes * vector_values;
+    FetchAhead<Key> fetch(k + kLanes * vector_values, kLanes * vector_values,
+                          tile.size() * rows * 2 + kLanes);
+    for (const auto& ct : tile) {
+      if (ct.a == 0) continue;
+      for (std::size_t row = 0; row < rows; ++row) {
+        double* const spectrum = ct.digits + row * row_doubles + group * group_doubles;
+        Complex x[kLanes];
+        load_group(spectrum, x);
+        fetch.some();
+        forward_group(tables, group, x);
+        fetch.some();
+        store_group(x, spectrum);
+      }
+    }
+    for (std::size_t i = 0; i < kLanes; ++i, k += vector_values) {
+      fetch.some();
+      if (shared)
+        for (std::size_t at = 0; at < vector_values; at += 2 * kLanes)
+          store_complex(load_key(k + at), doubles + at);
+      for (std::size_t c = 0; c < tile.size(); ++c) {
+        if (tile[c].a == 0) continue;
+        bundle_factors(step, keys, monomials[c], group * kLanes + i, factors);
+        double* const digits = tile[c].digits + group * group_doubles + 2 * kLanes * i;
+        if (shared)
+          multiply_bundle_at<double>(doubles, rows, keys, factors, digits, row_doubles);
+        else
+          multiply_bundle_at<Key>(k, rows, keys, factors, digits, row_doubles);
+      }
+    }
+    for (const auto& ct : tile)
+      for (unsigned component = 0; component < 2 && ct.a != 0; ++component) {
+        double* const spectrum = ct.digits + component * row_doubles + group * group_doubles;
+        Complex x[kLanes];
+        load_group(spectrum, x);
+        inverse_group(tables, group, x);
+        store_group(x, spectrum);
+      }
+  }
+}
+
+/// What rotate_by asks of an arithmetic.
+template <class Word>
+class FftEngine {
+ public:
+  using Int = std::make_signed_t<Word>;
+  using Ct = Carried<Word, double>;
+  explicit FftEngine(const FftRotationKey& key)
+      : key_(key), shape_(key.shape()), N_(shape_.N), M_(N_ / 2) {}
+
+  void decompose(Ct& ct, unsigned component, const Int* values, const ring::Gadget& gadget) const {
+    const unsigned digits = gadget.digits();
+    if (shape_.raised())
+      return transform(values, WholeValue<Di<Int>>(), ct.digits + component * N_);
+    for (unsigned j = 0; j < digits; ++j)
+      transform(values, OwnDigitOf<Di<Int>>(gadget, j), ct.digits + (component * digits + j) * N_);
+  }
+  /// (X^a - 1)·ACC instead, with the gadget's offset.
+  void decompose_difference(Ct& ct, unsigned component, const ring::Gadget& gadget) const {
+    const Int Q = static_cast<Int>(shape_.Q), half = static_cast<Int>(shape_.Q / 2);
+    rotate_minus_one(hn::ScalableTag<Int>(), ct.acc[component], N_, ct.a, Q, half,
+                     static_cast<Int>(gadget.offset()), ct.rotated);
+    for (unsigned j = 0; j < gadget.digits(); ++j)
+      transform(ct.rotated, DigitOf<Di<Int>>(gadget, j),
+                ct.digits + (component * gadget.digits() + j) * N_);
+  }
+  /// `keys`: of GINX, all of a tile with one block.
+  template <unsigned keys>
+  void multiply(std::span<const Ct> tile, std::size_t block) const {
+    const std::size_t rows = key_.blocks[block].rows, offset = key_.offset(block);
+    if (key_.compact)
+      multiply_step<std::int32_t, keys, Word>(key_, key_.words.get() + offset, rows, tile);
+    else
+      multiply_step<double, keys, Word>(key_, key_.doubles.get() + offset, rows, tile);
+  }
+  void multiply(Ct& ct, std::size_t block) const {
+    ct.a = 1;  // something is to be done
+    multiply<1>(std::span<const Ct>(&ct, 1), block);
+  }
+  void multiply_bundle(std::span<const Ct> tile, const BundleStep& step) const {
+    const std::size_t offset = key_.offset(step.block);
+    if (key_.compact)
+      multiply_bundles<std::int32_t, Word>(key_, key_.words.get() + offset, step, tile);
+    else
+      multiply_bundles<double, Word>(key_, key_.doubles.get() + offset, step, tile);
+  }
+  void finish(Ct& ct, unsigned component, std::size_t block, bool replace) const {
+    if (replace)
+      finish<true>(ct, component, block);
+    else
+      finish<false>(ct, component, block);
+  }
+
+ private:
+  template <class Take>
+  void transform(const Int* values, const Take& take, double* out) const {
+    fft_forward_passes(key_.tables, LoadDigit<Int, Take>{values, M_, take}, out);
+  }
+  template <bool replace>
+  void finish(Ct& ct, unsigned component, std::size_t block) const {
+    const double Q = static_cast<double>(shape_.Q), P = static_cast<double>(shape_.raised_by);
+    const bool wide = sizeof(Word) == 8;
+    const double Q_high = wide ? static_cast<double>(shape_.Q & ~std::uint64_t{1023}) : Q;
+    fft_inverse_passes(
+        key_.tables, ct.digits + component * N_,
+        PutTransform<Int, replace>{ct.acc[component], N_,
+                                   1.0 / (key_.scale[block] * static_cast<double>(M_) * P), 1.0 / Q,
+                                   Q_high, static_cast<double>(shape_.Q & 1023),
+                                   static_cast<Int>(shape_.Q), static_cast<Int>(shape_.Q / 2)});
+  }
+
+  const FftRotationKey& key_;
+  const RotationShape& shape_;
+  std::size_t N_, M_;
+};
+
+template <class Word>
+void rotate_ginx(const FftEngine<Word>& engine, const RotationShape& shape,
+                 std::span<Carried<Word, double>> tile) {
+  for (std::uint32_t i = 0; i < shape.n; ++i) {
+    for (auto& ct : tile) {
+      ct.a = ct.lwe[i];
+      if (ct.a == 0) continue;  // multiplies by zero: nothing changes
+      for (unsigned component = 0; component < 2; ++component)
+        engine.decompose_difference(ct, component, shape.gadgets[i]);
+    }
+    if (shape.keys == 1)
+      engine.template multiply<1>(tile, i);
+    else
+      engine.template multiply<2>(tile, i);
+    for (auto& ct : tile)
+      for (unsigned component = 0; component < 2 && ct.a != 0; ++component)
+        engine.finish(ct, component, i, false);
+  }
+}
+
 template <class Word>
 void rotate_tile(const FftRotationKey& key, const RotationBatch<Word>& batch, std::size_t begin,
                  std::size_t count) {
-  using Int = std::make_signed_t<Word>;
   const RotationShape& shape = key.shape();
-  const std::size_t N = shape.N, M = N / 2;
-  const Int Q = static_cast<Int>(shape.Q), half = static_cast<Int>(shape.Q / 2);
-  const ring::FftTables& tables = key.tables;
-
   Tile<Word, double> tile(shape, batch, begin, count);
-  const std::span<Carried<Word, double>> carried = tile.carried();
-
-  const double Q_high = static_cast<double>(shape.Q & ~std::uint64_t{1023});
-  const bool wide = sizeof(Word) == 8;
-  AddTransform<Int> add{nullptr,
-                        N,
-                        0,
-                        1.0 / static_cast<double>(shape.Q),
-                        wide ? Q_high : static_cast<double>(shape.Q),
-                        static_cast<double>(shape.Q & 1023),
-                        Q,
-                        half};
-
-  for (std::uint32_t i = 0; i < shape.n; ++i) {
-    const ring::Gadget& gadget = shape.gadgets[i];
-    const unsigned digits = gadget.digits();
-    for (auto& ct : carried) {
-      ct.a = ct.lwe[i];
-      if (ct.a == 0) continue;  // multiplies by zero: nothing changes
-      for (unsigned component = 0; component < 2; ++component) {
-        rotate_minus_one(hn::ScalableTag<Int>(), ct.acc[component], N, ct.a, Q, half,
-                         static_cast<Int>(gadget.offset()), ct.rotated);
-        for (unsigned j = 0; j < digits; ++j)
-          fft_forward_passes(tables, LoadDigit<Int>{ct.rotated, M, {gadget, j}},
-                             ct.digits + (component * digits + j) * 2 * M);
-      }
-    }
-    const std::size_t rows = 2 * digits;
-    const std::size_t offset = key.first[i] * 2 * N;
-    if (key.compact) {
-      if (shape.keys == 1)
-        multiply_step<std::int32_t, 1, Word>(key, key.words.get() + offset, rows, carried);
-      else
-        multiply_step<std::int32_t, 2, Word>(key, key.words.get() + offset, rows, carried);
-    } else {
-      if (shape.keys == 1)
-        multiply_step<double, 1, Word>(key, key.doubles.get() + offset, rows, carried);
-      else
-        multiply_step<double, 2, Word>(key, key.doubles.get() + offset, rows, carried);
-    }
-    add.scale = 1.0 / (key.scale[i] * static_cast<double>(M));
-    for (auto& ct : carried) {
-      if (ct.a == 0) continue;
-      for (unsigned component = 0; component < 2; ++component) {
-        add.acc = ct.acc[component];
-        fft_inverse_passes(tables, ct.digits + component * 2 * M, add);
-      }
-    }
-  }
-
+  const FftEngine<Word> engine(key);
+  if (shape.kind == RotationKind::ginx && !shape.raised())
+    rotate_ginx<Word>(engine, shape, tile.carried());
+  else
+    rotate_by(engine, shape, tile.carried());
   tile.write();
 }
 
@@ -311,53 +468,91 @@ namespace whorl::backend::cpu {
 
 HWY_EXPORT(fft_rotation_kernels);
 
+namespace {
+
+/// A row's coefficients, centred modulo Q; with a raised modulus, of which they are two residues,
+/// modulo P·Q.
+template <class Word>
+class Centred {
+  using Int = std::make_signed_t<Word>;
+  using Wide = std::conditional_t<sizeof(Word) == 4, std::int64_t, __int128>;
+
+ public:
+  explicit Centred(const RotationShape& shape)
+      : N_(shape.N),
+        raised_(shape.raised()),
+        Q_(static_cast<Int>(shape.Q)),
+        half_(static_cast<Int>(shape.Q / 2)),
+        q_(static_cast<Word>(shape.Q)),
+        p_(static_cast<Word>(std::max<std::uint64_t>(shape.raised_by, 2))),
+        inverse_P_(raised_ ? q_.inverse(q_.reduce(p_.value())) : 0) {}
+  void operator()(const Word* row, double* out) const {
+    for (std::size_t j = 0; j < N_; ++j) {
+      if (!raised_) {
+        const Int value = static_cast<Int>(row[j]);
+        // The shift is -1 above half: a branch here would be mispredicted every other time.
+        out[j] = static_cast<double>(value - (Q_ & ((half_ - value) >> (8 * sizeof(Int) - 1))));
+        continue;
+      }
+      // x = x_P + P·((x_Q - x_P)/P modulo Q), of centred residues.
+      const auto low = static_cast<Wide>(p_.centred(row[N_ + j]));
+      const Word low_modulo_Q = q_.reduce(row[N_ + j]);
+      const bool above = row[N_ + j] > p_.value() / 2;
+      Word quotient = q_.mul(q_.sub(row[j], low_modulo_Q), inverse_P_);
+      if (above) quotient = q_.add(quotient, 1);
+      out[j] = static_cast<double>(low + static_cast<Wide>(p_.value()) *
+                                             static_cast<Wide>(q_.centred(quotient)));
+    }
+  }
+
+ private:
+  std::size_t N_;
+  bool raised_;
+  Int Q_, half_;
+  math::Modulus<Word> q_, p_;
+  Word inverse_P_;
+};
+
+}  // namespace
+
 template <class Word>
 std::unique_ptr<RotationKey> prepare_fft_key(const RotationShape& shape,
                                              const RowSource<Word>& rows, const Workers& workers) {
   const FftRotationKernels& kernels = HWY_DYNAMIC_DISPATCH(fft_rotation_kernels)();
-  const bool compact = sizeof(Word) == 4;
-  auto key = std::make_unique<FftRotationKey>(shape, kernels.lanes, compact);
-  const std::size_t N = shape.N, lanes = key->tables.lanes;
-  using Int = std::make_signed_t<Word>;
-  const Int Q = static_cast<Int>(shape.Q), half = static_cast<Int>(shape.Q / 2);
+  auto key = std::make_unique<FftRotationKey>(shape, kernels.lanes);
+  const std::size_t N = shape.N, lanes = key->tables.lanes, length = shape.row_words();
+  const Centred<Word> centred(shape);
 
-  parallel_for(shape.n, workers, [&](std::size_t i) {
-    std::vector<Word> row(2 * N);
+  parallel_for(key->blocks.size(), workers, [&](std::size_t b) {
+    const KeyBlock& block = key->blocks[b];
+    std::vector<Word> row(2 * length);
     auto coefficients = hwy::AllocateAligned<double>(N);
-    const std::size_t polynomials = 2 * shape.gadgets[i].digits();
-    const std::size_t values = (key->first[i + 1] - key->first[i]) * 2 * N;
+    const std::size_t places = std::size_t{block.rows} * block.keys * 2, values = places * N;
     auto spectra = hwy::AllocateAligned<double>(values);
     if (!coefficients || !spectra)
       throw OutOfMemoryError("blind-rotation key: the system gave no memory for a step");
     // Polynomials (row, key, component), 2·M = N doubles each, as the step is laid out.
-    auto place_of = [&](std::size_t polynomial, unsigned k, unsigned component) {
-      return (polynomial * shape.keys + k) * 2 + component;
-    };
-    for (unsigned k = 0; k < shape.keys; ++k)
-      for (std::size_t polynomial = 0; polynomial < polynomials; ++polynomial) {
-        rows(key->first[i] + k * polynomials + polynomial, {row.data(), N}, {row.data() + N, N});
+    for (unsigned k = 0; k < block.keys; ++k)
+      for (std::size_t polynomial = 0; polynomial < block.rows; ++polynomial) {
+        rows(block.first + k * block.rows + polynomial, {row.data(), length},
+             {row.data() + length, length});
         for (unsigned component = 0; component < 2; ++component) {
-          for (std::size_t j = 0; j < N; ++j) {
-            const Int value = static_cast<Int>(row[component * N + j]);
-            // The shift is -1 above half: a branch here would be mispredicted every other time.
-            coefficients[j] =
-                static_cast<double>(value - (Q & ((half - value) >> (8 * sizeof(Int) - 1))));
-          }
+          centred(row.data() + component * length, coefficients.get());
           kernels.key_spectrum(key->tables, coefficients.get(),
-                               spectra.get() + place_of(polynomial, k, component) * N);
+                               spectra.get() + ((polynomial * block.keys + k) * 2 + component) * N);
         }
       }
-    if (compact) {
+    if (key->compact) {
       double largest = 0;
       for (std::size_t j = 0; j < values; ++j) largest = std::max(largest, std::abs(spectra[j]));
-      key->scale[i] = 2147483647.0 / std::max(largest, 1.0);
+      key->scale[b] = 2147483647.0 / std::max(largest, 1.0);
     }
-    const std::size_t base = key->first[i] * 2 * N, stride = values / N * 2 * lanes;
-    for (std::size_t place = 0; place < values / N; ++place) {
+    const std::size_t base = key->offset(b), stride = places * 2 * lanes;
+    for (std::size_t place = 0; place < places; ++place) {
       const double* spectrum = spectra.get() + place * N;
       const std::size_t at = base + place * 2 * lanes;
-      if (compact)
-        kernels.place_words(spectrum, key->tables.vectors, key->scale[i], stride,
+      if (key->compact)
+        kernels.place_words(spectrum, key->tables.vectors, key->scale[b], stride,
                             key->words.get() + at);
       else
         kernels.place_doubles(spectrum, key->tables.vectors, stride, key->doubles.get() + at);

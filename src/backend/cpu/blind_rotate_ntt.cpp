@@ -1,4 +1,4 @@
-// GINX blind rotation with the NTT: exact.
+// Blind rotation with the NTT: exact.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/blind_rotate_ntt.cpp"
 #include "hwy/foreach_target.h"
@@ -19,22 +19,23 @@ using namespace ring::HWY_NAMESPACE;
 template <class Word>
 using SignedTag = hn::ScalableTag<std::make_signed_t<Word>>;
 
-/// Digit j as a residue: the loader of the first NTT pass.
-template <class Word>
+/// Digits as residues: the loader of the first NTT pass. `Take` takes them out of values.
+template <class Word, class Take = DigitOf<SignedTag<Word>>>
 struct LoadResidue {
   const std::make_signed_t<Word>* values;
-  DigitOf<SignedTag<Word>> digit;
+  Take take;
   Word q;
   HWY_INLINE Vw<Word> operator()(std::size_t v) const {
     const Dw<Word> d;
-    const auto x = hn::BitCast(d, digit(values + v * kWords<Word>));
+    const auto x = hn::BitCast(d, take(values + v * kWords<Word>));
     return hn::Min(x, hn::Add(x, hn::Set(d, q)));  // negative digits look huge
   }
 };
 
-/// Adds a transform to an accumulator polynomial: the store of the last inverse pass.
-template <class Word, bool lazy>
-struct AddResidues {
+/// Adds a transform to an accumulator polynomial, or puts it there: the store of the last inverse
+/// pass.
+template <class Word, bool lazy, bool replace>
+struct PutResidues {
   using Int = std::make_signed_t<Word>;
   Int* acc;
   std::size_t N;
@@ -45,28 +46,76 @@ struct AddResidues {
     if constexpr (lazy) x = reduce_once(x, hn::Set(d, q));
     const Int half = static_cast<Int>(q / 2), Q = static_cast<Int>(q);
     const auto r = centre_once(di, hn::BitCast(di, x), half, Q);
-    add_to_accumulator(di, acc, N, v * kWords<Word>, r, half, Q);
+    if constexpr (replace)
+      set_accumulator(di, acc, N, v * kWords<Word>, r);
+    else
+      add_to_accumulator(di, acc, N, v * kWords<Word>, r, half, Q);
+  }
+};
+/// The same of (x - [x]_P)/P, x being modulo P·Q: it gets x/P modulo Q and reads x modulo P.
+template <class Word, bool lazy, bool replace>
+struct PutQuotients {
+  PutResidues<Word, false, replace> put;
+  const Word* modulo_P;
+  Word P, inverse_P, inverse_P_shoup;
+  HWY_INLINE void operator()(std::size_t v, Vw<Word> x) const {
+    const Dw<Word> d;
+    const Vw<Word> q = hn::Set(d, put.q);
+    if constexpr (lazy) x = reduce_once(x, q);
+    const Vw<Word> r = hn::LoadU(d, modulo_P + v * kWords<Word>);
+    // [x]_P is r - P above P/2, and -P/P is -1.
+    const Vw<Word> above =
+        hn::IfThenElseZero(hn::Gt(r, hn::Set(d, static_cast<Word>(P / 2))), hn::Set(d, Word{1}));
+    const Vw<Word> part =
+        reduce_once(mul_shoup_lazy(r, hn::Set(d, inverse_P), hn::Set(d, inverse_P_shoup), q), q);
+    put(v, add_mod(sub_mod(x, part, q), above, q));
+  }
+};
+template <class Word, bool lazy>
+struct StoreReduced {
+  Word* out;
+  Word q;
+  HWY_INLINE void operator()(std::size_t v, Vw<Word> x) const {
+    const Dw<Word> d;
+    if constexpr (lazy) x = reduce_once(x, hn::Set(d, q));
+    hn::Store(x, d, out + v * kWords<Word>);
   }
 };
 
+/// X^e at the roots, as a product of one factor a vector and one a lane, in Montgomery form.
+template <class Word>
+struct MonomialAt {
+  HWY_ALIGN Word lane[kWords<Word>];
+  const NttRotationLimb<Word>* limb;
+  std::uint32_t e, mask;
+  void prepare(const NttRotationLimb<Word>& of, std::uint32_t exponent) {
+    limb = &of;
+    e = exponent;
+    mask = static_cast<std::uint32_t>(of.monomials.size() - 1);
+    for (std::size_t k = 0; k < kWords<Word>; ++k)
+      lane[k] = of.monomials[e * of.lane_exponent[k] & mask];
+  }
+  HWY_INLINE Vw<Word> operator()(std::uint32_t v, Vw<Word> q, Vw<Word> inverse) const {
+    const Dw<Word> d;
+    const Vw<Word> root = hn::Set(d, limb->monomials[e * limb->vector_exponent[v] & mask]);
+    return mul_montgomery(root, hn::Load(d, lane), q, inverse);
+  }
+};
+
+/// Transformed digits, `rows` polynomials, times a key of as many rows, and in place of the first
+/// two.
 template <class Word, unsigned keys>
-HWY_NOINLINE void multiply_residues(const NttRotationKey<Word>& key, const Word* step,
-                                    std::size_t rows, const Carried<Word, Word>& ct) {
+HWY_NOINLINE void multiply_residues(const NttRotationLimb<Word>& limb, const Word* step,
+                                    std::size_t rows, std::uint32_t a, Word* digits) {
   const Dw<Word> d;
   constexpr std::size_t lanes = kWords<Word>;
-  const std::size_t N = key.shape().N;
-  const std::uint32_t mask = 2 * key.shape().N - 1;
-  const Vw<Word> q = hn::Set(d, key.tables.q);
-  const Vw<Word> inverse = hn::Set(d, key.montgomery.inverse());
-  Vw<Word> lane_root = hn::Zero(d);
-  if constexpr (keys == 2) {
-    HWY_ALIGN Word root[lanes];
-    for (std::size_t k = 0; k < lanes; ++k)
-      root[k] = key.monomials[(0u - ct.a) * key.lane_exponent[k] & mask];
-    lane_root = hn::Load(d, root);
-  }
-  for (std::uint32_t v = 0; v < key.tables.vectors; ++v) {
-    Word* values = ct.digits + v * lanes;
+  const std::size_t N = limb.tables.N;
+  const Vw<Word> q = hn::Set(d, limb.tables.q);
+  const Vw<Word> inverse = hn::Set(d, limb.montgomery.inverse());
+  [[maybe_unused]] MonomialAt<Word> monomial;
+  if constexpr (keys == 2) monomial.prepare(limb, 0u - a);
+  for (std::uint32_t v = 0; v < limb.tables.vectors; ++v) {
+    Word* values = digits + v * lanes;
     const Word* k = step + v * rows * keys * 2 * lanes;
     Vw<Word> sum[2 * keys];
     for (unsigned s = 0; s < 2 * keys; ++s) sum[s] = hn::Zero(d);
@@ -76,48 +125,202 @@ HWY_NOINLINE void multiply_residues(const NttRotationKey<Word>& key, const Word*
         sum[s] = add_mod(sum[s], mul_montgomery(digit, hn::Load(d, k), q, inverse), q);
     }
     if constexpr (keys == 2) {
-      const Vw<Word> root = hn::Set(d, key.monomials[(0u - ct.a) * key.vector_exponent[v] & mask]);
-      const Vw<Word> monomial = mul_montgomery(root, lane_root, q, inverse);
-      sum[0] = sub_mod(sum[0], mul_montgomery(sum[2], monomial, q, inverse), q);
-      sum[1] = sub_mod(sum[1], mul_montgomery(sum[3], monomial, q, inverse), q);
+      const Vw<Word> turn = monomial(v, q, inverse);
+      sum[0] = sub_mod(sum[0], mul_montgomery(sum[2], turn, q, inverse), q);
+      sum[1] = sub_mod(sum[1], mul_montgomery(sum[3], turn, q, inverse), q);
     }
     hn::Store(sum[0], d, values);
     hn::Store(sum[1], d, values + N);
   }
 }
 
+/// Most keys of a bundle, and exponents.
+constexpr unsigned most_keys = 256, most_exponents = 8;
+
+/// What the keys of a bundle are multiplied by at vector v: X^e, or X^e - 1, in Montgomery form.
+template <class Word>
+HWY_INLINE void bundle_factors(const BundleStep& step, unsigned keys,
+                               const MonomialAt<Word>* monomials, std::uint32_t v, Vw<Word> q,
+                               Vw<Word> inverse, Vw<Word> one, Word* factors) {
+  const Dw<Word> d;
+  constexpr std::size_t lanes = kWords<Word>;
+  const unsigned first = step.all ? 0 : 1;  // the set of key 0
+  Word* const of_set = factors - static_cast<std::ptrdiff_t>(first * lanes);
+  if (step.all) hn::Store(one, d, factors);
+  for (unsigned t = 0; t < step.exponents; ++t) {
+    const unsigned top = 1u << t;
+    const Vw<Word> monomial = monomials[t](v, q, inverse);
+    hn::Store(monomial, d, of_set + top * lanes);
+    for (unsigned set = top + 1; set < 2 * top && set < keys + first; ++set)
+      hn::Store(mul_montgomery(hn::Load(d, of_set + (set - top) * lanes), monomial, q, inverse), d,
+                of_set + set * lanes);
+  }
+  for (unsigned k = 0; k < keys && !step.all; ++k)
+    hn::Store(sub_mod(hn::Load(d, factors + k * lanes), one, q), d, factors + k * lanes);
+}
+
+/// Digits of each of a tile times the bundle of its own exponents. The bundle is made where it is
+/// used and never stored.
+template <class Word>
+HWY_NOINLINE void multiply_bundles(const NttRotationLimb<Word>& limb, const Word* words,
+                                   const KeyBlock& block, const BundleStep& step,
+                                   std::span<const Carried<Word, Word>> tile, std::size_t at) {
+  const Dw<Word> d;
+  constexpr std::size_t lanes = kWords<Word>;
+  using Sum = ProductSum<Word>;
+  const std::size_t N = limb.tables.N;
+  const unsigned keys = block.keys;
+  const Vw<Word> q = hn::Set(d, limb.tables.q);
+  const Vw<Word> inverse = hn::Set(d, limb.montgomery.inverse());
+  const Vw<Word> one = hn::Set(d, limb.montgomery.to_montgomery(1));
+  const auto most = static_cast<unsigned>(std::min<std::size_t>(keys, Sum::most(limb.tables.q)));
+  MonomialAt<Word> monomials[most_tile][most_exponents];
+  for (std::size_t c = 0; c < tile.size(); ++c)
+    for (unsigned t = 0; t < step.exponents; ++t)
+      monomials[c][t].prepare(limb, step.exponent(tile[c].lwe, t));
+  HWY_ALIGN Word factors[most_keys * lanes];
+  for (std::uint32_t v = 0; v < limb.tables.vectors; ++v) {
+    const Word* const here = words + v * block.rows * keys * 2 * lanes;
+    for (std::size_t c = 0; c < tile.size(); ++c) {
+      if (tile[c].a == 0) continue;
+      bundle_factors(step, keys, monomials[c], v, q, inverse, one, factors);
+      Word* const values = tile[c].digits + at + v * lanes;
+      Vw<Word> sum[2] = {hn::Zero(d), hn::Zero(d)};
+      const Word* k = here;
+      for (std::size_t row = 0; row < block.rows; ++row) {
+        Vw<Word> bundle[2] = {hn::Zero(d), hn::Zero(d)};
+        for (unsigned from = 0; from < keys; from += most) {
+          Sum part[2];
+          for (unsigned i = from; i < std::min(keys, from + most); ++i, k += 2 * lanes) {
+            const auto factor = Sum::factor(hn::Load(d, factors + i * lanes));
+            part[0].add(factor, hn::Load(d, k), q, inverse);
+            part[1].add(factor, hn::Load(d, k + lanes), q, inverse);
+          }
+          for (unsigned s = 0; s < 2; ++s)
+            bundle[s] = add_mod(bundle[s], part[s].reduce(q, inverse), q);
+        }
+        const Vw<Word> digit = hn::Load(d, values + row * N);
+        for (unsigned s = 0; s < 2; ++s)
+          sum[s] = add_mod(sum[s], mul_montgomery(digit, bundle[s], q, inverse), q);
+      }
+      hn::Store(sum[0], d, values);
+      hn::Store(sum[1], d, values + N);
+    }
+  }
+}
+
+/// What rotate_by asks of an arithmetic.
 template <class Word, bool lazy>
-void rotate_residue_tile(const NttRotationKey<Word>& key, const RotationBatch<Word>& batch,
-                         std::size_t begin, std::size_t count) {
+class NttEngine {
+ public:
+  using Int = std::make_signed_t<Word>;
+  using Ct = Carried<Word, Word>;
+  explicit NttEngine(const NttRotationKey<Word>& key)
+      : key_(key), shape_(key.shape()), N_(shape_.N) {}
+
+  void decompose(Ct& ct, unsigned component, const Int* values, const ring::Gadget& gadget) const {
+    const unsigned digits = gadget.digits();
+    for (unsigned j = 0; j < digits && !shape_.raised(); ++j)
+      transform(0, values, OwnDigitOf<SignedTag<Word>>(gadget, j),
+                ct.digits + (component * digits + j) * N_);
+    if (!shape_.raised()) return;
+    transform(0, values, WholeValue<SignedTag<Word>>(), ct.digits + component * N_);
+    const Int P = static_cast<Int>(shape_.raised_by);
+    if (shape_.Q / 2 >= shape_.raised_by) {
+      for (std::size_t j = 0; j < N_; ++j) ct.rotated[j] = values[j] % P;
+      values = ct.rotated;
+    }
+    transform(1, values, WholeValue<SignedTag<Word>>(), ct.digits + at(1) + component * N_);
+  }
+  void multiply(Ct& ct, std::size_t block) const {
+    for (unsigned l = 0; l < key_.limbs.size(); ++l)
+      multiply_residues<Word, 1>(key_.limbs[l], key_.limbs[l].words.get() + key_.offset(block),
+                                 key_.blocks[block].rows, 0, ct.digits + at(l));
+  }
+  void multiply_bundle(std::span<const Ct> tile, const BundleStep& step) const {
+    for (unsigned l = 0; l < key_.limbs.size(); ++l)
+      multiply_bundles<Word>(key_.limbs[l], key_.limbs[l].words.get() + key_.offset(step.block),
+                             key_.blocks[step.block], step, tile, at(l));
+  }
+  void finish(Ct& ct, unsigned component, std::size_t /*block*/, bool replace) const {
+    if (replace)
+      finish<true>(ct, component);
+    else
+      finish<false>(ct, component);
+  }
+
+ private:
+  /// Where limb l's digits begin.
+  std::size_t at(unsigned l) const { return l * 2 * shape_.most_digits() * N_; }
+  template <class Take>
+  void transform(unsigned l, const Int* values, const Take& take, Word* out) const {
+    const ring::NttTables<Word>& tables = key_.limbs[l].tables;
+    ntt_forward<Word, lazy>(tables, LoadResidue<Word, Take>{values, take, tables.q}, out);
+  }
+  template <bool replace>
+  void finish(Ct& ct, unsigned component) const {
+    Word* const digits = ct.digits + component * N_;
+    const ring::NttTables<Word>& tables = key_.limbs[0].tables;
+    Int* const acc = ct.acc[component];
+    if (!shape_.raised())
+      return ntt_inverse<Word, lazy>(tables, digits,
+                                     PutResidues<Word, lazy, replace>{acc, N_, tables.q});
+    const ring::NttTables<Word>& raised = key_.limbs[1].tables;
+    Word* const modulo_P = digits + at(1);
+    ntt_inverse<Word, lazy>(raised, modulo_P, StoreReduced<Word, lazy>{modulo_P, raised.q});
+    ntt_inverse<Word, lazy>(
+        tables, digits,
+        PutQuotients<Word, lazy, replace>{
+            {acc, N_, tables.q}, modulo_P, raised.q, key_.inverse_P, key_.inverse_P_shoup});
+  }
+
+  const NttRotationKey<Word>& key_;
+  const RotationShape& shape_;
+  std::size_t N_;
+};
+
+template <class Word, bool lazy>
+void rotate_ginx(const NttRotationKey<Word>& key, std::span<Carried<Word, Word>> tile) {
   using Int = std::make_signed_t<Word>;
   const RotationShape& shape = key.shape();
+  const NttRotationLimb<Word>& limb = key.limbs[0];
   const std::size_t N = shape.N;
   const Int Q = static_cast<Int>(shape.Q), half = static_cast<Int>(shape.Q / 2);
-  const Word q = key.tables.q;
-  Tile<Word, Word> tile(shape, batch, begin, count);
+  const Word q = limb.tables.q;
   for (std::uint32_t i = 0; i < shape.n; ++i) {
     const ring::Gadget& gadget = shape.gadgets[i];
     const unsigned digits = gadget.digits();
-    const Word* step = key.words.get() + key.first[i] * 2 * N;
-    for (auto& ct : tile.carried()) {
+    const Word* step = limb.words.get() + key.offset(i);
+    for (auto& ct : tile) {
       ct.a = ct.lwe[i];
       if (ct.a == 0) continue;  // multiplies by zero: nothing changes
       for (unsigned component = 0; component < 2; ++component) {
         rotate_minus_one(SignedTag<Word>(), ct.acc[component], N, ct.a, Q, half,
                          static_cast<Int>(gadget.offset()), ct.rotated);
         for (unsigned j = 0; j < digits; ++j)
-          ntt_forward<Word, lazy>(key.tables, LoadResidue<Word>{ct.rotated, {gadget, j}, q},
+          ntt_forward<Word, lazy>(limb.tables, LoadResidue<Word>{ct.rotated, {gadget, j}, q},
                                   ct.digits + (component * digits + j) * N);
       }
       if (shape.keys == 1)
-        multiply_residues<Word, 1>(key, step, 2 * digits, ct);
+        multiply_residues<Word, 1>(limb, step, 2 * digits, ct.a, ct.digits);
       else
-        multiply_residues<Word, 2>(key, step, 2 * digits, ct);
+        multiply_residues<Word, 2>(limb, step, 2 * digits, ct.a, ct.digits);
       for (unsigned component = 0; component < 2; ++component)
-        ntt_inverse<Word, lazy>(key.tables, ct.digits + component * N,
-                                AddResidues<Word, lazy>{ct.acc[component], N, q});
+        ntt_inverse<Word, lazy>(limb.tables, ct.digits + component * N,
+                                PutResidues<Word, lazy, false>{ct.acc[component], N, q});
     }
   }
+}
+
+template <class Word, bool lazy>
+void rotate_residue_tile(const NttRotationKey<Word>& key, const RotationBatch<Word>& batch,
+                         std::size_t begin, std::size_t count) {
+  const RotationShape& shape = key.shape();
+  Tile<Word, Word> tile(shape, batch, begin, count, static_cast<unsigned>(key.limbs.size()));
+  if (shape.kind == RotationKind::ginx && !shape.raised())
+    rotate_ginx<Word, lazy>(key, tile.carried());
+  else
+    rotate_by(NttEngine<Word, lazy>(key), shape, tile.carried());
   tile.write();
 }
 
@@ -125,8 +328,9 @@ template <class Word>
 void rotate_residues(const NttRotationKey<Word>& key, const RotationBatch<Word>& batch,
                      std::size_t begin, std::size_t count) {
   if constexpr (sizeof(Word) == 4)
-    if (key.tables.q >= (1u << 30))
-      return rotate_residue_tile<Word, false>(key, batch, begin, count);
+    for (const auto& limb : key.limbs)
+      if (!lazy_butterflies(limb.tables.q))
+        return rotate_residue_tile<Word, false>(key, batch, begin, count);
   rotate_residue_tile<Word, true>(key, batch, begin, count);
 }
 template <class Word>
@@ -165,27 +369,36 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const RotationShape& shape,
                                              const RowSource<Word>& rows, const Workers& workers) {
   const NttRotationKernels<Word>& kernels = kernels_of<Word>();
   auto key = std::make_unique<NttRotationKey<Word>>(shape, kernels.lanes);
-  const std::size_t N = shape.N, lanes = key->tables.lanes;
-  const math::Modulus<Word>& modulus = key->plan.modulus();
-  const Word factor = key->montgomery.to_montgomery(key->plan.inverse_N());
-  const Word factor_shoup = modulus.shoup(factor);
-  parallel_for(shape.n, workers, [&](std::size_t i) {
-    auto row = hwy::AllocateAligned<Word>(2 * N);
-    const std::size_t polynomials = 2 * shape.gadgets[i].digits();
-    Word* base = key->words.get() + key->first[i] * 2 * N;
-    for (unsigned k = 0; k < shape.keys; ++k)
-      for (std::size_t polynomial = 0; polynomial < polynomials; ++polynomial) {
-        rows(key->first[i] + k * polynomials + polynomial, {row.get(), N}, {row.get() + N, N});
-        for (unsigned component = 0; component < 2; ++component) {
-          Word* values = row.get() + component * N;
-          kernels.key_values(key->tables, values);
-          for (std::size_t v = 0; v < key->tables.vectors; ++v) {
-            Word* to =
-                base + (((v * polynomials + polynomial) * shape.keys + k) * 2 + component) * lanes;
-            for (std::size_t lane = 0; lane < lanes; ++lane)
-              to[lane] = modulus.mul_shoup(values[v * lanes + lane], factor, factor_shoup);
+  const std::size_t N = shape.N, lanes = kernels.lanes, length = shape.row_words();
+  std::vector<Word> factors;
+  for (const auto& limb : key->limbs) {
+    const math::Modulus<Word>& q = limb.plan.modulus();
+    const Word inverse_P = factors.empty() ? key->inverse_P : Word{1};
+    factors.push_back(limb.montgomery.to_montgomery(q.mul(limb.plan.inverse_N(), inverse_P)));
+  }
+  parallel_for(key->blocks.size(), workers, [&](std::size_t b) {
+    const KeyBlock& block = key->blocks[b];
+    auto row = hwy::AllocateAligned<Word>(2 * length);
+    if (!row) throw OutOfMemoryError("blind-rotation key: the system gave no memory for a row");
+    for (unsigned k = 0; k < block.keys; ++k)
+      for (std::size_t polynomial = 0; polynomial < block.rows; ++polynomial) {
+        rows(block.first + k * block.rows + polynomial, {row.get(), length},
+             {row.get() + length, length});
+        for (unsigned component = 0; component < 2; ++component)
+          for (unsigned l = 0; l < key->limbs.size(); ++l) {
+            const NttRotationLimb<Word>& limb = key->limbs[l];
+            const math::Modulus<Word>& q = limb.plan.modulus();
+            const Word factor_shoup = q.shoup(factors[l]);
+            Word* const values = row.get() + component * length + l * N;
+            kernels.key_values(limb.tables, values);
+            Word* const base = limb.words.get() + key->offset(b);
+            for (std::size_t v = 0; v < limb.tables.vectors; ++v) {
+              Word* to =
+                  base + (((v * block.rows + polynomial) * block.keys + k) * 2 + component) * lanes;
+              for (std::size_t lane = 0; lane < lanes; ++lane)
+                to[lane] = q.mul_shoup(values[v * lanes + lane], factors[l], factor_shoup);
+            }
           }
-        }
       }
   });
   return key;
@@ -196,8 +409,9 @@ void blind_rotate_ntt(const RotationKey& any_key, const RotationBatch<Word>& bat
                       const Workers& workers) {
   const auto& key = static_cast<const NttRotationKey<Word>&>(any_key);
   const NttRotationKernels<Word>& kernels = kernels_of<Word>();
-  check_lanes(key.tables.lanes, kernels.lanes, "words");
-  const std::size_t bytes = key.shape().N * (2 * key.shape().most_digits() + 5) * sizeof(Word);
+  check_lanes(key.lanes(), kernels.lanes, "words");
+  const std::size_t bytes =
+      key.shape().N * (2 * key.shape().most_digits() * key.limbs.size() + 5) * sizeof(Word);
   each_tile(batch.count, bytes, workers, [&](std::size_t begin, std::size_t count) {
     kernels.rotate(key, batch, begin, count);
   });

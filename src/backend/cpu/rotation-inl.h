@@ -52,6 +52,13 @@ HWY_INLINE void add_to_accumulator(D d, Int* acc, std::size_t N, std::size_t j, 
   hn::Store(hn::Neg(sum), d, acc + j);
 }
 
+/// A polynomial of an accumulator <- `r`, in about [-Q/2, Q/2], at values j … of it.
+template <class D, class V = hn::Vec<D>, class Int = hn::TFromD<D>>
+HWY_INLINE void set_accumulator(D d, Int* acc, std::size_t N, std::size_t j, V r) {
+  hn::Store(r, d, acc + N + j);
+  hn::Store(hn::Neg(r), d, acc + j);
+}
+
 /// Takes digit j out of values to which the gadget's offset has been added (ring::Gadget::digit).
 template <class D>
 struct DigitOf {
@@ -66,11 +73,29 @@ struct DigitOf {
         half(j + 1 == gadget.digits()
                  ? Int{0}
                  : static_cast<Int>(std::int64_t{1} << (gadget.log_base() - 1))) {}
+  HWY_INLINE hn::Vec<D> of(hn::Vec<D> x) const {
+    const D d;
+    return hn::Sub(hn::And(hn::ShiftRightSame(x, shift), hn::Set(d, mask)), hn::Set(d, half));
+  }
+  HWY_INLINE hn::Vec<D> operator()(const Int* p) const { return of(hn::Load(D(), p)); }
+};
+/// Takes digit j out of values as they are.
+template <class D>
+struct OwnDigitOf {
+  using Int = hn::TFromD<D>;
+  DigitOf<D> digit;
+  Int offset;
+  OwnDigitOf(const ring::Gadget& gadget, unsigned j)
+      : digit(gadget, j), offset(static_cast<Int>(gadget.offset())) {}
   HWY_INLINE hn::Vec<D> operator()(const Int* p) const {
     const D d;
-    const auto shifted = hn::ShiftRightSame(hn::Load(d, p), shift);
-    return hn::Sub(hn::And(shifted, hn::Set(d, mask)), hn::Set(d, half));
+    return digit.of(hn::Add(hn::Load(d, p), hn::Set(d, offset)));
   }
+};
+/// A value is a digit.
+template <class D>
+struct WholeValue {
+  HWY_INLINE hn::Vec<D> operator()(const hn::TFromD<D>* p) const { return hn::Load(D(), p); }
 };
 
 }  // namespace HWY_NAMESPACE

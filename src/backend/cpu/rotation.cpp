@@ -16,7 +16,6 @@ class CpuRotation final : public RotationOps<Word> {
 
   std::unique_ptr<RotationKey> make_key(const RotationShape& shape,
                                         const RowSource<Word>& rows) const override {
-    this->require_ginx(shape);
     return by(shape.arithmetic).prepare(shape, rows, host_.workers);
   }
 

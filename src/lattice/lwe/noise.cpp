@@ -40,7 +40,7 @@ double key_spectrum_variance(std::uint64_t Q, std::uint32_t N, unsigned bits) {
   return 1.0 / (12.0 * scale * scale * (N / 2.0));
 }
 
-double external_product_variance(const ring::Gadget& gadget, std::uint32_t N, unsigned keys,
+double external_product_variance(const ring::Gadget& gadget, std::uint32_t N, double keys,
                                  double row_variance, double lwe_mean_square,
                                  double ring_mean_square) {
   double digit_squares = 0;
@@ -51,12 +51,17 @@ double external_product_variance(const ring::Gadget& gadget, std::uint32_t N, un
 }
 
 double fft_rounding_variance(const ring::Gadget& gadget, std::uint64_t Q, std::uint32_t N,
-                             unsigned keys, double ring_mean_square) {
+                             double keys, double ring_mean_square) {
+  double digit_squares = 0;
+  for (unsigned j = 0; j < gadget.digits(); ++j) digit_squares += gadget.digit_mean_square(j);
+  return fft_rounding_variance(digit_squares, Q, N, keys, ring_mean_square);
+}
+
+double fft_rounding_variance(double digit_squares, std::uint64_t Q, std::uint32_t N, double keys,
+                             double ring_mean_square) {
   // Measured against the NTT for N = 2^9 … 2^11 (tests/noise/fft_error_test.cpp,
   // docs/fft-error.md): rounding grows as sqrt(log2 N), with this constant within 5 %.
   const double relative = 1.16 * std::sqrt(std::log2(N)) * std::ldexp(1.0, -53);
-  double digit_squares = 0;
-  for (unsigned j = 0; j < gadget.digits(); ++j) digit_squares += gadget.digit_mean_square(j);
   const double q = static_cast<double>(Q);
   const double size = keys * 2.0 * N * digit_squares * q * q / 12;
   return relative * relative * size * (1 + N * ring_mean_square);
@@ -104,11 +109,11 @@ double key_switch_variance(const ring::Gadget& gadget, std::uint32_t N, double s
   return N * sigma * sigma * weights + N * ring_mean_square * dropped_mean_square(gadget.dropped());
 }
 
-double external_product_constant(const ring::Gadget& gadget, std::uint32_t n, std::uint32_t N,
+double external_product_constant(const ring::Gadget& gadget, double steps, std::uint32_t N,
                                  double row_variance, double lwe_mean_square,
                                  double ring_mean_square) {
-  const double dropped = gadget.exact() ? 0 : n * lwe_mean_square / 2;
-  return 2.0 * n * N * (gadget.digits() - 1) * row_variance / 4 +
+  const double dropped = gadget.exact() ? 0 : steps * lwe_mean_square / 2;
+  return 2.0 * steps * N * (gadget.digits() - 1) * row_variance / 4 +
          dropped * dropped * (1 + N * ring_mean_square);
 }
 

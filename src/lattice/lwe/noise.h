@@ -24,7 +24,7 @@ double key_spectrum_variance(std::uint64_t Q, std::uint32_t N, unsigned bits);
 /// value (error uniform over 2^dropped integers, in both components) leave where the secret is not
 /// 0: E[s_lwe^2]·(4^dropped + 2)/12·(1 + N·E[s_ring^2]). Half of Micciancio and Polyakov 2021, eq.
 /// (3), since X^a - 1 is applied before decomposing.
-double external_product_variance(const ring::Gadget& gadget, std::uint32_t N, unsigned keys,
+double external_product_variance(const ring::Gadget& gadget, std::uint32_t N, double keys,
                                  double row_variance, double lwe_mean_square,
                                  double ring_mean_square);
 
@@ -32,7 +32,11 @@ double external_product_variance(const ring::Gadget& gadget, std::uint32_t N, un
 /// size, for the phase b - a·s. The size is that of sum_rows D·K: digits of mean square E[d^2],
 /// keys uniform modulo Q.
 double fft_rounding_variance(const ring::Gadget& gadget, std::uint64_t Q, std::uint32_t N,
-                             unsigned keys, double ring_mean_square);
+                             double keys, double ring_mean_square);
+/// The same for digits whose mean squares add up to `digit_squares`. With a modulus raised to P·Q
+/// this is what is left after the division by P.
+double fft_rounding_variance(double digit_squares, std::uint64_t Q, std::uint32_t N, double keys,
+                             double ring_mean_square);
 
 /// One step on a GPU, for Q < 2^31: digits' spectra are integers too, 1,024 real components at
 /// a time multiplied by the power of two that brings their largest to between 2^30 and 2^31
@@ -56,8 +60,8 @@ double key_switch_variance(const ring::Gadget& gadget, std::uint32_t N, double s
 // Of these, what is the same in all results under one key: mean squares over keys of the constants
 // in the table of docs/noise.md, where low digits and dropped bits have a mean of -1/2.
 
-/// Of n steps with `keys` keys each, after external_product_variance.
-double external_product_constant(const ring::Gadget& gadget, std::uint32_t n, std::uint32_t N,
+/// Of a number of steps, after external_product_variance.
+double external_product_constant(const ring::Gadget& gadget, double steps, std::uint32_t N,
                                  double row_variance, double lwe_mean_square,
                                  double ring_mean_square);
 double key_switch_constant(const ring::Gadget& gadget, std::uint32_t N, double sigma, bool table,

@@ -38,14 +38,16 @@ Message message_of(const RotationShape& shape, std::span<const std::int32_t> lwe
   switch (shape.kind) {
     case RotationKind::ginx:
       return {equal(static_cast<std::uint32_t>(lwe[i]), k == 0 ? 1u : ~0u), 0};
-    case RotationKind::unrolled: {
+    case RotationKind::unrolled:
+    case RotationKind::unrolled_all: {
+      const unsigned set = k + (shape.kind == RotationKind::unrolled ? 1 : 0);
       std::uint32_t all = 1;
       for (std::size_t t = 0; t < shape.group && i + t < lwe.size(); ++t)
-        all &= equal(static_cast<std::uint32_t>(lwe[i + t]), (k + 1) >> t & 1);
+        all &= equal(static_cast<std::uint32_t>(lwe[i + t]), set >> t & 1);
       return {all, 0};
     }
     case RotationKind::ap: {
-      std::uint32_t weight = 1;
+      std::uint32_t weight = shape.unit;
       for (; k >= shape.group - 1; k -= shape.group - 1) weight *= shape.group;
       return monomial((k + 1) * weight);
     }
@@ -136,7 +138,7 @@ class Generator {
     const math::Modulus<Word>& q = limbs_[0].modulus();
     Word value = static_cast<Word>(message.indicator * factor_of(gadget, j));
     if (negative) value = q.neg(value);
-    if (shape_.kind == RotationKind::ginx || shape_.kind == RotationKind::unrolled) {
+    if (shape_.kind != RotationKind::ap && shape_.kind != RotationKind::automorphism) {
       row[0] = q.add(row[0], value);
       return;
     }

@@ -1,6 +1,7 @@
 #include "lattice/lwe/rotation_method.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -9,8 +10,9 @@
 
 namespace whorl::lattice::lwe {
 
-RotationMethod::RotationMethod(Kind kind, unsigned group, std::uint64_t raised_by)
-    : kind_(kind), group_(group), raised_by_(raised_by) {
+RotationMethod::RotationMethod(Kind kind, unsigned group, std::uint64_t raised_by,
+                               std::uint32_t unit)
+    : kind_(kind), group_(group), raised_by_(raised_by), unit_(unit) {
   const auto need = [&](unsigned least, unsigned most, const char* what) {
     if (group_ < least || group_ > most)
       throw ParameterError(std::string(what) + " = " + std::to_string(group_) + " is not in " +
@@ -21,6 +23,7 @@ RotationMethod::RotationMethod(Kind kind, unsigned group, std::uint64_t raised_b
       need(1, 1, "rotation: group of GINX");
       break;
     case Kind::unrolled:
+    case Kind::unrolled_all:
       need(1, 8, "rotation: group of an unrolled one");
       break;
     case Kind::ap:
@@ -31,11 +34,14 @@ RotationMethod::RotationMethod(Kind kind, unsigned group, std::uint64_t raised_b
       break;
     default:
       throw ParameterError("rotation: kind " + std::to_string(static_cast<int>(kind_)) +
-                           " is not in 0 … 3");
+                           " is not in 0 … 4");
   }
   if (raised_by_ == 0 || raised_by_ >= (1ULL << 60))
     throw ParameterError("rotation: the factor P = " + std::to_string(raised_by_) +
                          " of the modulus is not in 1 … 2^60 - 1");
+  if (!std::has_single_bit(unit_) || (kind_ != Kind::ap && unit_ != 1))
+    throw ParameterError("rotation: the unit " + std::to_string(unit_) +
+                         " of exponents must be a power of two, and 1 unless for AP");
 }
 
 std::string RotationMethod::describe() const {
@@ -54,14 +60,17 @@ std::string RotationMethod::describe() const {
     case Kind::automorphism:
       out = "automorphisms (window " + number + ")";
       break;
+    case Kind::unrolled_all:
+      out = "unrolled (groups of " + number + ", all keys)";
+      break;
   }
   return raised() ? out + ", modulus raised by " + std::to_string(raised_by_) : out;
 }
 
 void RotationMethod::check_secret(SecretKind lwe) const {
-  const bool fits = kind_ == Kind::ginx       ? lwe != SecretKind::gaussian
-                    : kind_ == Kind::unrolled ? lwe == SecretKind::binary
-                                              : true;
+  const bool fits = kind_ == Kind::ginx ? lwe != SecretKind::gaussian
+                    : unrolled()        ? lwe == SecretKind::binary
+                                        : true;
   if (!fits)
     throw ParameterError("lwe_secret is " + std::to_string(static_cast<int>(lwe)) +
                          "; it must be " +
@@ -71,8 +80,12 @@ void RotationMethod::check_secret(SecretKind lwe) const {
 
 unsigned RotationMethod::places(std::uint32_t N) const {
   unsigned places = 0;
-  for (std::uint64_t reach = 1; reach < 2ULL * N; reach *= group_) ++places;
+  for (std::uint64_t reach = unit_; reach < 2ULL * N; reach *= group_) ++places;
   return places;
+}
+
+unsigned RotationMethod::keys_of_group(unsigned size) const {
+  return (1u << size) - (kind_ == Kind::unrolled ? 1 : 0);
 }
 
 unsigned RotationMethod::keys(std::uint32_t N, SecretKind lwe) const {
@@ -80,11 +93,12 @@ unsigned RotationMethod::keys(std::uint32_t N, SecretKind lwe) const {
     case Kind::ginx:
       return lwe == SecretKind::binary ? 1 : 2;
     case Kind::unrolled:
-      return (1u << group_) - 1;
+    case Kind::unrolled_all:
+      return keys_of_group(group_);
     case Kind::ap: {
       std::uint64_t top = 1;  // the weight of the top place
       for (unsigned j = 0; j + 1 < places(N); ++j) top *= group_;
-      return (places(N) - 1) * (group_ - 1) + static_cast<unsigned>((2ULL * N - 1) / top);
+      return (places(N) - 1) * (group_ - 1) + static_cast<unsigned>((2ULL * N / unit_ - 1) / top);
     }
     case Kind::automorphism:
       break;
@@ -105,6 +119,7 @@ backend::RotationShape RotationMethod::shape(std::uint32_t N, std::uint64_t Q, S
   out.arithmetic = arithmetic;
   out.kind = kind_;
   out.group = group_;
+  out.unit = unit_;
   out.raised_by = raised_by_;
   out.first_row.push_back(0);
   for (std::uint32_t i = 0; i < out.n; ++i) {
@@ -113,8 +128,8 @@ backend::RotationShape RotationMethod::shape(std::uint32_t N, std::uint64_t Q, S
       throw ParameterError("gadget digits = " + std::to_string(digits) +
                            " must be 1 where the modulus is raised");
     unsigned in_step = out.keys;
-    if (kind_ == Kind::unrolled)
-      in_step = i % group_ != 0 ? 0 : (1u << std::min<std::uint32_t>(group_, out.n - i)) - 1;
+    if (unrolled())
+      in_step = i % group_ != 0 ? 0 : keys_of_group(std::min<std::uint32_t>(group_, out.n - i));
     out.step_keys.push_back(in_step);
     out.first_row.push_back(out.first_row.back() + std::size_t{2} * in_step * digits);
   }
@@ -127,18 +142,20 @@ backend::RotationShape RotationMethod::shape(std::uint32_t N, std::uint64_t Q, S
 }
 
 std::size_t RotationMethod::bytes(const backend::RotationShape& shape) {
-  const bool narrow = ring_word_bytes(shape.Q) == 4 && shape.arithmetic == backend::Arithmetic::ntt;
-  return shape.row_count * 2 * shape.row_words() * (narrow ? 4 : 8);
+  // Spectra modulo Q below 2^31 are 32-bit integers; modulo P·Q they are doubles.
+  const bool ntt = shape.arithmetic == backend::Arithmetic::ntt;
+  const bool narrow = ring_word_bytes(shape.Q) == 4 && (ntt || !shape.raised());
+  return shape.row_count * 2 * (ntt ? shape.row_words() : shape.N) * (narrow ? 4 : 8);
 }
 
-double RotationMethod::products(std::uint32_t N) const {
-  if (kind_ == Kind::unrolled) return 1.0 / group_;
-  if (kind_ != Kind::ap) return 1;
+double RotationMethod::products(std::uint32_t N, std::uint32_t count) const {
+  if (unrolled()) return std::ceil(count / static_cast<double>(group_));
+  if (kind_ != Kind::ap) return count;
   // A digit v of d values is 0 once in d.
   double sum = 0;
-  std::uint64_t left = 2ULL * N;
+  std::uint64_t left = 2ULL * N / unit_;
   for (; left > group_; left = (left + group_ - 1) / group_) sum += 1 - 1.0 / group_;
-  return sum + 1 - 1.0 / static_cast<double>(left);
+  return count * (sum + 1 - 1.0 / static_cast<double>(left));
 }
 
 double RotationMethod::automorphisms(std::uint32_t n, std::uint32_t N) const {
@@ -151,54 +168,85 @@ double RotationMethod::automorphisms(std::uint32_t n, std::uint32_t N) const {
 
 double RotationMethod::variance(const Noise& noise, const ring::Gadget& gadget,
                                 std::uint32_t count) const {
-  if (raised()) {
-    // Shi et al., §4.2: a digit is a whole coefficient, of mean square Q^2/12; what it multiplies
-    // is divided by P, whose rounding the secret multiplies. X^±a - 1 doubles what a key of GINX
-    // adds.
+  const double ring = noise.ring_mean_square;
+  // A product in which the errors of keys count `weight` times, and which multiplies what is
+  // rounded away by a message of mean square `message`. An automorphism decomposes a alone.
+  enum class Of : std::uint8_t { both, a_alone };
+  const auto product = [&](double weight, double message, Of of = Of::both) {
+    if (of == Of::a_alone) {
+      weight /= 2;
+      message *= noise.N * ring / (1 + noise.N * ring);
+    }
+    if (!raised())
+      return external_product_variance(gadget, noise.N, weight, noise.row_variance, message, ring) +
+             (noise.fft ? fft_rounding_variance(gadget, noise.Q, noise.N, weight, ring) : 0);
+    // Shi et al., §4.2: a digit is a whole coefficient, of mean square Q^2/12; the product is
+    // divided by P, whose rounding the secret multiplies.
     const double Q = static_cast<double>(noise.Q), P = static_cast<double>(raised_by_);
-    const double doubled = kind_ == Kind::ginx || kind_ == Kind::unrolled ? 2 : 1;
-    const double keys = kind_ == Kind::ginx || kind_ == Kind::unrolled ? noise.keys : 1;
-    const double step = doubled * keys * 2 * noise.N * (Q * Q / 12) * noise.row_variance / (P * P) +
-                        (1 + noise.N * noise.ring_mean_square) / 12;
-    return count * products(noise.N) * step;
-  }
-  const auto product = [&](unsigned keys, double message_mean_square) {
-    double out = external_product_variance(gadget, noise.N, keys, noise.row_variance,
-                                           message_mean_square, noise.ring_mean_square);
-    if (noise.fft)
-      out += fft_rounding_variance(gadget, noise.Q, noise.N, keys, noise.ring_mean_square);
-    return out;
+    return weight * 2 * noise.N * (Q * Q / 12) * noise.row_variance / (P * P) +
+           (1 + noise.N * ring) / 12 +
+           (noise.fft ? fft_rounding_variance(Q * Q / 12, noise.Q, noise.N, weight, ring) : 0);
   };
   // A step whose exponent is 0 (1 in 2N) changes nothing.
   const double moved = count * (1 - 1 / (2.0 * noise.N));
   switch (kind_) {
     case Kind::ginx:
-      return moved * product(noise.keys, noise.lwe_mean_square);
-    case Kind::unrolled: {
-      // The bundle sum_S (X^a_S - 1)·K_S has twice the variance of each key's rows, and multiplies
-      // what the gadget drops of ACC itself by X^a_S - 1, of mean square 2 unless no s_i is 1.
-      const double any = 1 - std::ldexp(1.0, -static_cast<int>(group_));
-      return count * products(noise.N) * product(2 * ((1u << group_) - 1), 2 * any);
+      // With a raised modulus ACC itself is decomposed: X^±a - 1 doubles the errors of keys.
+      return raised() ? moved * product(2 * noise.keys, 0)
+                      : moved * product(noise.keys, noise.lwe_mean_square);
+    case Kind::unrolled:
+    case Kind::unrolled_all: {
+      double out = 0;
+      for (std::uint32_t left = count; left > 0;) {
+        const std::uint32_t size = std::min<std::uint32_t>(group_, left);
+        const double keys = keys_of_group(size), steps = size < group_ ? 1 : left / group_;
+        // The bundle sum_S (X^a_S - 1)·K_S has twice the variance of each key's rows, and
+        // multiplies what the gadget drops of ACC itself by X^a_S - 1, of mean square 2 unless no
+        // s_i is 1; sum_S X^a_S·K_S has it once, and multiplies by X^a_S.
+        const double any = 1 - std::ldexp(1.0, -static_cast<int>(size));
+        out += steps * (by_differences() ? product(2 * keys, 2 * any) : product(keys, 1));
+        left -= static_cast<std::uint32_t>(steps) * size;
+      }
+      return out;
     }
     case Kind::ap:
       // Ducas and Micciancio 2015, §5: a product with an encryption of a monomial for each digit.
-      return count * products(noise.N) * product(1, 1);
+      return products(noise.N, count) * product(1, 1);
     case Kind::automorphism:
       break;
   }
   // Lee et al. 2023, §4.3: products with encryptions of monomials; an automorphism's key switching
   // decomposes a alone: half the rows, and the dropped bits of a only.
-  const double b_alone = external_product_variance(gadget, noise.N, 0, 0, 1, 0);
-  const double half =
-      (product(1, 1) - b_alone) / 2 +
-      (external_product_variance(gadget, noise.N, 0, 0, 1, noise.ring_mean_square) - b_alone) / 2;
-  return count * product(1, 1) + count * automorphisms(noise.n, noise.N) / noise.n * half;
+  return count * product(1, 1) +
+         count * automorphisms(noise.n, noise.N) / noise.n * product(1, 1, Of::a_alone);
+}
+
+double RotationMethod::constant(const Noise& noise, const ring::Gadget& gadget,
+                                std::uint32_t count) const {
+  // P and Q are odd: neither digits nor roundings have a mean. With automorphisms each ciphertext
+  // has an order of its own.
+  if (raised() || kind_ == Kind::automorphism) return 0;
+  const auto of = [&](double row_variance, double message) {
+    return external_product_constant(gadget, products(noise.N, count), noise.N, row_variance,
+                                     message, noise.ring_mean_square);
+  };
+  const double none = std::ldexp(1.0, -static_cast<int>(group_));
+  switch (kind_) {
+    case Kind::unrolled:  // the -1 of X^a_S - 1, for all keys, and for all sets but the empty one
+      return of(keys_of_group(group_) * noise.row_variance, 1 - none);
+    case Kind::unrolled_all:  // what the empty set multiplies by 1
+      return of(noise.row_variance, none);
+    case Kind::ap:  // the mean of a place's keys, of which each is taken once in `group` times
+      return of(noise.row_variance / group_, 1);
+    default:
+      return of(noise.row_variance, noise.lwe_mean_square);
+  }
 }
 
 double RotationMethod::transforms(const ring::Gadget& gadget, std::uint32_t n, std::uint32_t N,
                                   std::uint32_t count) const {
   const double digits = raised() ? 1 : gadget.digits();
-  double out = count * products(N) * (2 * digits + 2);
+  double out = products(N, count) * (2 * digits + 2);
   // An automorphism decomposes a only; ACC's b is permuted.
   if (kind_ == Kind::automorphism) out += count * automorphisms(n, N) / n * (digits + 2);
   return out;

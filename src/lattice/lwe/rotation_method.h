@@ -26,9 +26,13 @@ namespace whorl::lattice::lwe {
 ///   coefficients; key k encrypts whether those of their secrets that are 1 are the ones set in
 ///   k + 1: 2^group - 1 keys K_S, and ACC <- ACC + ACC ⊡ sum_S (X^a_S - 1)·K_S, where a_S is the
 ///   sum of the a_i of S. A last group may be shorter.
-/// - AP (Ducas and Micciancio 2015), any secrets. Exponents are taken apart to the base `group`:
-///   ACC <- ACC ⊡ K_(j,v) for each digit v of place j that is not 0; key (j, v), number
-///   j·(group - 1) + v - 1, encrypts X^(v·group^j·s_i). The top place has as many as 2N leaves it.
+/// - Unrolled, all keys: key k is for the set k, the empty one too. 2^group keys, and
+///   ACC <- ACC ⊡ sum_S X^a_S·K_S, in which errors of keys count once, not twice.
+/// - AP (Ducas and Micciancio 2015), any secrets. Exponents, which are multiples of `unit`, are
+///   taken apart to the base `group`: ACC <- ACC ⊡ K_(j,v) for each digit v of place j of a/unit
+///   that is not 0; key (j, v), number j·(group - 1) + v - 1, encrypts X^(unit·v·group^j·s_i). The
+///   top place has as many as 2N/unit leaves it. With unit = 2N/q for q < 2N these are the digits
+///   of residues modulo q, as FHEW takes them.
 /// - Automorphisms (Lee et al. 2023), any secrets. Key 0 of each coefficient encrypts X^s_i; keys
 ///   that switch from s(X^g) to s follow those of all coefficients, for g = 5, 5^2 … 5^group and
 ///   then -5 modulo 2N, `group` being the window. Exponents have to be odd.
@@ -44,8 +48,9 @@ class RotationMethod {
  public:
   using Kind = backend::RotationKind;
   /// ParameterError unless it is one of the above: group 1 … 8 (unrolled), base 2 … 2^12 (AP),
-  /// window 1 … 256, P below 2^60.
-  explicit RotationMethod(Kind kind = Kind::ginx, unsigned group = 1, std::uint64_t raised_by = 1);
+  /// window 1 … 256, P below 2^60, unit a power of two, and 1 for other methods than AP.
+  explicit RotationMethod(Kind kind = Kind::ginx, unsigned group = 1, std::uint64_t raised_by = 1,
+                          std::uint32_t unit = 1);
 
   Kind kind() const { return kind_; }
   unsigned group() const { return group_; }
@@ -61,8 +66,10 @@ class RotationMethod {
   void check_secret(SecretKind lwe) const;
   /// Whether exponents a_i have to be odd.
   bool odd() const { return kind_ == Kind::automorphism; }
+  /// Exponents are this times an integer, plus 1 if they have to be odd.
+  std::uint32_t unit() const { return odd() ? 2 : unit_; }
   /// Coefficients that a step takes together: a gadget serves whole steps.
-  unsigned coefficients_a_step() const { return kind_ == Kind::unrolled ? group_ : 1; }
+  unsigned coefficients_a_step() const { return unrolled() ? group_ : 1; }
 
   // ---- rows
 
@@ -85,7 +92,7 @@ class RotationMethod {
   template <class Word>
   static void expand(const backend::RotationShape& shape, const math::Seed& seed, std::size_t row,
                      std::span<Word> a);
-  /// Of a device's memory, about: each row's a and b, in words or doubles.
+  /// Of a device's memory, about: each row's a and b, in words, integers or doubles.
   static std::size_t bytes(const backend::RotationShape& shape);
 
   // ---- cost
@@ -101,21 +108,30 @@ class RotationMethod {
   /// What steps over `count` coefficients with this gadget add to the variance of each coefficient
   /// of an accumulator, at Q.
   double variance(const Noise& noise, const ring::Gadget& gadget, std::uint32_t count) const;
+  /// Of this, the part that is the same in all results under one key: an upper bound, since a later
+  /// step whose message is not 1 turns it.
+  double constant(const Noise& noise, const ring::Gadget& gadget, std::uint32_t count) const;
   /// Expected transforms of N coefficients for `count` LWE coefficients of n; those modulo P·Q
   /// count once.
   double transforms(const ring::Gadget& gadget, std::uint32_t n, std::uint32_t N,
                     std::uint32_t count) const;
 
  private:
-  /// Places of an exponent below 2N to the base `group`.
+  bool unrolled() const { return kind_ == Kind::unrolled || kind_ == Kind::unrolled_all; }
+  /// Whether products are with sums of keys times X^e - 1, and are added to ACC.
+  bool by_differences() const { return kind_ == Kind::ginx || kind_ == Kind::unrolled; }
+  /// Places of an exponent below 2N, divided by the unit, to the base `group`.
   unsigned places(std::uint32_t N) const;
-  /// Expected external products and automorphisms for one LWE coefficient of n.
-  double products(std::uint32_t N) const;
+  /// Keys of a step for `size` coefficients of an unrolled rotation.
+  unsigned keys_of_group(unsigned size) const;
+  /// Expected external products for `count` LWE coefficients, and automorphisms for all n.
+  double products(std::uint32_t N, std::uint32_t count) const;
   double automorphisms(std::uint32_t n, std::uint32_t N) const;
 
   Kind kind_;
   unsigned group_;
   std::uint64_t raised_by_;
+  std::uint32_t unit_;
 };
 
 }  // namespace whorl::lattice::lwe

@@ -33,6 +33,14 @@ void check_alike(const char* what, std::span<const Rows* const> in) {
 
 }  // namespace
 
+Stages Stages::with_rotation_key(std::size_t k) const {
+  if (k == 0) return *this;
+  if (k > keys_.further_rotations.size())
+    throw backend::RefusedError("there is no blind-rotation key " + std::to_string(k) + " on " +
+                                queue_.name());
+  return Stages(queue_, {keys_.further_rotations[k - 1], keys_.key_switch});
+}
+
 // ---- bytes
 
 Rows Stages::upload(const Form& form, std::size_t count, const void* words) const {
@@ -195,24 +203,26 @@ Rows Stages::ones(const Rows& like) const {
 
 Rows Stages::to_exponents(Rows rows, std::uint64_t to, std::uint64_t offset, bool centre) const {
   const backend::RotationShape& shape = rotation_key().shape();
-  if (!RotationMethod(shape.kind, shape.group, shape.raised_by).odd()) {
-    Rows out = modulus_switch(std::move(rows), to, centre);
+  const RotationMethod method(shape.kind, shape.group, shape.raised_by, shape.unit);
+  const std::uint64_t unit = method.unit();
+  if (method.odd()) {
+    // a -> 2·round((a·to/q - 1)/2) + 1, so that rounding errors have mean 0.
+    if (const auto one = static_cast<std::int64_t>(rows.form().modulus / to); one != 0) {
+      const Rows shift = ones(rows);
+      const Rows* both[] = {&rows, &shift};
+      const std::int64_t weights[] = {1, -one};
+      rows = linear(weights, both, 0);
+    }
+  }
+  Rows out = modulus_switch(std::move(rows), to / unit, centre);
+  if (unit == 1) {
     add_constant(out, offset);
     return out;
   }
-  // a -> 2·round((a·to/q - 1)/2) + 1, so that rounding errors have mean 0.
-  const std::int64_t unit = static_cast<std::int64_t>(rows.form().modulus / to);
-  if (unit != 0) {
-    const Rows shift = ones(rows);
-    const Rows* both[] = {&rows, &shift};
-    const std::int64_t weights[] = {1, -unit};
-    rows = linear(weights, both, 0);
-  }
-  Rows half = modulus_switch(std::move(rows), to / 2, centre);
-  half.read_modulo(to);
-  const Rows odd = ones(half);
-  const Rows* both[] = {&half, &odd};
-  const std::int64_t weights[] = {2, 1};
+  out.read_modulo(to);
+  const Rows odd = ones(out);
+  const Rows* both[] = {&out, &odd};
+  const std::int64_t weights[] = {static_cast<std::int64_t>(unit), method.odd() ? 1 : 0};
   return linear(weights, both, offset);
 }
 

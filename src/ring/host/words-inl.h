@@ -103,7 +103,7 @@ inline HWY_ATTR Vw<std::uint64_t> mul_high_same(Vw<std::uint64_t> a, Vw<std::uin
 /// addition where a difference is used twice, but make it twice.
 template <class V>
 HWY_INLINE V whole(V x) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && defined(__GNUC__)
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && defined(__GNUC__)
   asm("" : "+v"(x.raw));
 #endif
   return x;
@@ -146,6 +146,48 @@ HWY_INLINE V sub_mod(V a, V b, V q) {
   const V difference = hn::Sub(a, b);
   return hn::Min(difference, hn::Add(difference, q));
 }
+
+/// A sum of products a·b of residues modulo q, divided by 2^bits. Words of 32 bits are summed up
+/// before they are reduced: `most(q)` products, of a and b below q.
+template <class Word>
+struct ProductSum {
+  static constexpr std::size_t most(Word) { return ~std::size_t{0}; }
+  struct Factor {
+    Vw<Word> even;
+  };
+  static HWY_INLINE Factor factor(Vw<Word> a) { return {a}; }
+  Vw<Word> sum;
+  HWY_INLINE ProductSum() : sum(hn::Zero(Dw<Word>())) {}
+  HWY_INLINE void add(Factor a, Vw<Word> b, Vw<Word> q, Vw<Word> inverse) {
+    sum = add_mod(sum, mul_montgomery(a.even, b, q, inverse), q);
+  }
+  HWY_INLINE Vw<Word> reduce(Vw<Word>, Vw<Word>) const { return sum; }
+};
+#if HWY_TARGET != HWY_SCALAR
+template <>
+struct ProductSum<std::uint32_t> {
+  using V = Vw<std::uint32_t>;
+  static constexpr std::size_t most(std::uint32_t q) { return (std::uint64_t{1} << 32) / q; }
+  struct Factor {
+    V even, odd;  ///< odd: the odd words, at even places
+  };
+  static HWY_INLINE Factor factor(V a) { return {a, odd_words(a)}; }
+  Vw<std::uint64_t> even, odd;
+  HWY_INLINE ProductSum()
+      : even(hn::Zero(Dw<std::uint64_t>())), odd(hn::Zero(Dw<std::uint64_t>())) {}
+  HWY_INLINE void add(Factor a, V b, V, V) {
+    even = hn::Add(even, hn::MulEven(a.even, b));
+    odd = hn::Add(odd, hn::MulEven(a.odd, odd_words(b)));
+  }
+  HWY_INLINE V reduce(V q, V inverse) const {
+    const Dw<std::uint32_t> d;
+    const auto even_carry = hn::MulEven(mul_low(hn::BitCast(d, even), inverse), q);
+    const auto odd_carry = hn::MulEven(mul_low(hn::BitCast(d, odd), inverse), q);
+    const V high = high_words(even, odd), down = high_words(even_carry, odd_carry);
+    return reduce_once(hn::Add(hn::Sub(high, down), q), q);
+  }
+};
+#endif
 
 }  // namespace HWY_NAMESPACE
 }  // namespace whorl::ring

@@ -20,9 +20,15 @@ def test_every_named_set_exists_and_says_what_it_is() -> None:
         assert "failure 2^-" in repr(chosen)
         assert parameters(chosen.literal(), allow_insecure=True) == chosen
         assert chosen.noise().refreshed > 0
+        assert chosen.key_bytes > 1e5
         # Of GINX: those of each digit of both components, and back.
         transforms = sum(count * (2 * digits + 2) for count, _, digits in chosen.gadget)
-        assert chosen.rotation_transforms == transforms
+        kind = chosen.rotation[0]
+        if kind == "ginx":
+            assert chosen.rotation_transforms == transforms
+        else:
+            assert kind in ("ap", "automorphism")
+            assert chosen.rotation_transforms > 1.5 * transforms
         if chosen.security.bits < 128:
             with pytest.raises(whorl.ParameterError):
                 parameters(name)
@@ -80,3 +86,31 @@ def test_a_literal_needs_its_fields() -> None:
         parameters("W128_P46")
     with pytest.raises(whorl.ParameterError):
         parameters(TOY)
+
+
+def test_a_literal_names_the_method_of_rotation() -> None:
+    binary = {**TOY, "lwe_secret": "binary"}
+    ginx = parameters(binary, allow_insecure=True)
+    assert ginx.rotation == ("ginx", 1, 1)
+    for rotation in (("unrolled", 2), ("unrolled_all", 2), ("ap", 32), ("automorphism", 10)):
+        chosen = parameters({**binary, "rotation": rotation}, allow_insecure=True)
+        assert chosen.rotation == (*rotation, 1)
+        assert chosen.literal()["rotation"] == (*rotation, 1)
+        assert chosen != ginx
+        assert parameters(chosen.literal(), allow_insecure=True) == chosen
+        assert f"{rotation[0]} {rotation[1]}" in chosen._repr_html_()
+    for wrong in ("ginx", ("ginx",), ("spiral", 1), ("unrolled", "two"), ("unrolled", 9), 3):
+        with pytest.raises(whorl.ParameterError, match=r"rotation|spiral"):
+            parameters({**binary, "rotation": wrong}, allow_insecure=True)
+
+
+@pytest.mark.parametrize(
+    "rotation", [("unrolled", 3), ("unrolled_all", 2), ("ap", 32), ("automorphism", 10)]
+)
+def test_gates_by_every_method(rotation: tuple[str, int]) -> None:
+    chosen = parameters({**TOY, "lwe_secret": "binary", "rotation": rotation}, allow_insecure=True)
+    client = whorl.binfhe.Client(chosen)
+    server = whorl.binfhe.Server(client.evaluation_keys(), device="cpu", allow_failure=1)
+    a, b = client.encrypt([0, 0, 1, 1]), client.encrypt([0, 1, 0, 1])
+    assert client.decrypt(server.nand(a, b)).tolist() == [1, 1, 1, 0]
+    assert client.decrypt(server.xor(a, b)).tolist() == [0, 1, 1, 0]

@@ -1,5 +1,5 @@
-// Rotations that no backend has a kernel for fit through the same entries: a device takes
-// blind_rotate alone, and clients, keys and servers know nothing of it.
+// Every rotation fits through the same entries: clients, keys and servers know nothing of it. The
+// CPU has kernels for all; another device takes blind_rotate alone.
 #include <gtest/gtest.h>
 
 #include "math/primes.h"
@@ -29,20 +29,30 @@ ParameterLiteral with(Rotation rotation, SecretDistribution secret) {
 }
 
 void check_gates_and_tables(const Parameters& parameters) {
+  SCOPED_TRACE(static_cast<int>(parameters.literal().rotation.kind));
+  SCOPED_TRACE(static_cast<int>(parameters.literal().lwe_secret));
   const Client client(parameters);
   const EvaluationKeys keys = client.evaluation_keys(2);
   EXPECT_EQ(keys.rotation_b.size(),
             parameters.rotation_key_rows() * parameters.rotation_row_words());
-  const Server server(keys, test::failing({"slow", 2}));
   const std::vector<std::uint32_t> x = {0, 0, 1, 1}, y = {0, 1, 0, 1}, m = {0, 1, 2, 3};
-  const Array a = server.upload(client.encrypt(x)), b = server.upload(client.encrypt(y));
-  const Array* both[] = {&a, &b};
-  const auto bits = [&](const Array& array) { return client.decrypt(server.download(array)); };
-  EXPECT_EQ(bits(server.gate(Gate::nand, both)), (std::vector<std::uint32_t>{1, 1, 1, 0}));
-  EXPECT_EQ(bits(server.gate(Gate::xor_, both)), (std::vector<std::uint32_t>{0, 1, 1, 0}));
-  const Lut lut = Lut::create(parameters, {3, 1, 0, 2}, {4, false}, {4, false});
-  EXPECT_EQ(client.decrypt(server.apply({&lut, 1}, {}, client.encrypt(m))),
-            (std::vector<std::uint32_t>{3, 1, 0, 2}));
+  for (const char* device : {"slow", "cpu", "cpu by the other transform"}) {
+    SCOPED_TRACE(device);
+    ServerOptions options =
+        test::failing({std::string(device).substr(0, device[0] == 's' ? 4 : 3), 2});
+    if (std::string(device).size() > 4)
+      options.transform =
+          parameters.literal().transform == Transform::fft ? Transform::ntt : Transform::fft;
+    const Server server(keys, options);
+    const Array a = server.upload(client.encrypt(x)), b = server.upload(client.encrypt(y));
+    const Array* both[] = {&a, &b};
+    const auto bits = [&](const Array& array) { return client.decrypt(server.download(array)); };
+    EXPECT_EQ(bits(server.gate(Gate::nand, both)), (std::vector<std::uint32_t>{1, 1, 1, 0}));
+    EXPECT_EQ(bits(server.gate(Gate::xor_, both)), (std::vector<std::uint32_t>{0, 1, 1, 0}));
+    const Lut lut = Lut::create(parameters, {3, 1, 0, 2}, {4, false}, {4, false});
+    EXPECT_EQ(client.decrypt(server.apply({&lut, 1}, {}, client.encrypt(m))),
+              (std::vector<std::uint32_t>{3, 1, 0, 2}));
+  }
 }
 
 TEST(RotationMethods, ADeviceTakesUnrolledRotationsAlone) {
@@ -55,6 +65,9 @@ TEST(RotationMethods, ADeviceTakesUnrolledRotationsAlone) {
   const Parameters parameters = test::insecure(odd);
   EXPECT_EQ(parameters.rotation_key_rows(), (8 * 3 + 1) * 2 * odd.gadget[0].digits);
   check_gates_and_tables(parameters);
+  odd.rotation.kind = RotationKind::unrolled_all;
+  EXPECT_EQ(test::insecure(odd).rotation_key_rows(), (8 * 4 + 2) * 2 * odd.gadget[0].digits);
+  check_gates_and_tables(test::insecure(odd));
 }
 
 TEST(RotationMethods, ADeviceTakesApAlone) {
@@ -82,22 +95,74 @@ TEST(RotationMethods, ADeviceTakesARaisedModulusAlone) {
   const std::uint64_t P = math::ntt_primes(30, 256, 1)[0];
   for (const auto& [kind, group] : {std::pair{RotationKind::ginx, 1u},
                                     {RotationKind::unrolled, 2u},
+                                    {RotationKind::unrolled_all, 2u},
                                     {RotationKind::ap, 32u},
-                                    {RotationKind::automorphism, 10u}}) {
-    ParameterLiteral literal = with({kind, group, P}, SecretDistribution::binary);
-    literal.gadget[0].digits = 1;
-    check_gates_and_tables(test::insecure(literal));
-  }
+                                    {RotationKind::automorphism, 10u}})
+    for (const auto secret :
+         {SecretDistribution::binary, SecretDistribution::ternary, SecretDistribution::gaussian}) {
+      ParameterLiteral literal = with({kind, group, P}, secret);
+      literal.gadget[0].digits = 1;
+      const bool any = kind == RotationKind::ap || kind == RotationKind::automorphism;
+      if (any || secret == SecretDistribution::binary ||
+          (kind == RotationKind::ginx && secret == SecretDistribution::ternary))
+        check_gates_and_tables(test::insecure(literal));
+      else
+        EXPECT_THROW(test::insecure(literal), ParameterError);
+    }
 }
 
+TEST(RotationMethods, ExponentsOfFewerValuesThan2NTakeFewerDigits) {
+  register_slow();
+  ParameterLiteral literal = with({RotationKind::ap, 16}, SecretDistribution::ternary);
+  literal.q = 256;
+  literal.sigma_lwe = 0.5;
+  const Parameters parameters = test::insecure(literal);
+  EXPECT_EQ(parameters.keys_per_coefficient(), 15u + 15u);  // q = 16·16, and not 2N = 16·16·2
+  check_gates_and_tables(parameters);
+}
+
+/// A device that has kernels for GINX alone.
+template <class Word>
+class GinxAlone final : public backend::RelayRotation<Word> {
+ public:
+  using backend::RelayRotation<Word>::RelayRotation;
+
+ protected:
+  std::unique_ptr<backend::RotationKey> make_key(
+      const backend::RotationShape& shape, const backend::RowSource<Word>& rows) const override {
+    this->require_ginx(shape);
+    return backend::RelayRotation<Word>::make_key(shape, rows);
+  }
+};
+class GinxAloneQueue final : public backend::Relay {
+ public:
+  GinxAloneQueue(std::shared_ptr<const backend::Device> device, std::unique_ptr<Queue> of)
+      : Relay(std::move(device), std::move(of)) {
+    offer<backend::RotationOps<std::uint32_t>>(
+        std::make_shared<GinxAlone<std::uint32_t>>(*this, behind()));
+  }
+};
+
 TEST(RotationMethods, WhoHasNoKernelRefusesTheKeys) {
-  for (const auto& [rotation, name] : {std::pair{Rotation{RotationKind::unrolled, 2}, "unrolled"},
-                                       {Rotation{RotationKind::ap, 32}, "AP"},
-                                       {Rotation{RotationKind::automorphism, 4}, "automorphism"}}) {
-    const Parameters parameters = test::insecure(with(rotation, SecretDistribution::binary));
-    const Client client(parameters);
+  backend::register_devices({"ginx", "\"ginx\"",
+                             [](const std::string&, const backend::DeviceOptions& options) {
+                               return std::vector<std::shared_ptr<const backend::Device>>{
+                                   std::make_shared<backend::RelayDevice<GinxAloneQueue>>(
+                                       "ginx:0", backend::make_device("cpu", options))};
+                             },
+                             [] { return std::vector<DeviceInfo>(); }});
+  const std::uint64_t P = math::ntt_primes(30, 256, 1)[0];
+  for (const auto& [rotation, name] :
+       {std::pair{Rotation{RotationKind::unrolled, 2}, "unrolled"},
+        {Rotation{RotationKind::unrolled_all, 2}, "unrolled (all keys)"},
+        {Rotation{RotationKind::ap, 32}, "AP"},
+        {Rotation{RotationKind::automorphism, 4}, "automorphism"},
+        {Rotation{RotationKind::ginx, 1, P}, "modulo Q"}}) {
+    ParameterLiteral literal = with(rotation, SecretDistribution::binary);
+    if (rotation.raised_by != 1) literal.gadget[0].digits = 1;
+    const Client client(test::insecure(literal));
     try {
-      const Server server(client.evaluation_keys(2), {"cpu", 1});
+      const Server server(client.evaluation_keys(2), test::failing({"ginx", 1}));
       FAIL() << name;
     } catch (const DeviceError& error) {
       EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();

@@ -12,6 +12,7 @@
 #include "backend/contract/rotation.h"
 #include "lattice/lwe/keys.h"
 #include "lattice/lwe/noise.h"
+#include "lattice/lwe/rotation_method.h"
 #include "math/random.h"
 #include "ring/host/transforms.h"
 #include "schemes/binfhe/derived.h"
@@ -87,8 +88,9 @@ class Rotator {
       : N_(shape.N), n_(shape.n), Q_(shape.Q), queue_(backend::open_queue(device, {threads, {}})) {
     key_ = queue_->rotation<Word>().prepare(
         shape, backend::RowSource<Word>([&](std::size_t r, std::span<Word> a, std::span<Word> b) {
-          math::expand_uniform<Word>(seed, r, Q_, a);
-          std::copy_n(bodies.begin() + static_cast<std::ptrdiff_t>(r * N_), N_, b.begin());
+          lattice::lwe::RotationMethod::expand<Word>(shape, seed, r, a);
+          const std::size_t words = shape.row_words();
+          std::copy_n(bodies.begin() + static_cast<std::ptrdiff_t>(r * words), words, b.begin());
         }));
   }
   Rotator(const binfhe::Parameters& parameters, const binfhe::EvaluationKeys& keys,

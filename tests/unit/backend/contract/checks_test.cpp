@@ -431,8 +431,8 @@ TEST_P(BackendErrors, RotationKeys) {
       expect_error<ShapeError>([&] { device->rotation<U32>().prepare(changed, zeros<U32>()); },
                                due);
     };
-    for (const auto kind :
-         {RotationKind::ginx, RotationKind::unrolled, RotationKind::ap, RotationKind::automorphism})
+    for (const auto kind : {RotationKind::ginx, RotationKind::unrolled, RotationKind::ap,
+                            RotationKind::automorphism, RotationKind::unrolled_all})
       of_kind(kind, "coefficient 1 has rows 8 … 14; it must have the rows of 2 keys of 4 rows each",
               [](RotationShape& s) {
                 s.first_row = {0, 8, 14};
@@ -444,6 +444,15 @@ TEST_P(BackendErrors, RotationKeys) {
               s.first_row = {0, 12, 12};
               s.row_count = 12;
             });
+    of_kind(RotationKind::unrolled, "coefficient 0 has 2 keys; it must have 1",
+            [](RotationShape&) {});
+    of_kind(RotationKind::unrolled_all, "group = 9 is not in 1 … 8",
+            [](RotationShape& s) { s.group = 9; });
+    of_kind(RotationKind::ap, "group = 1 is not in 2 … 4096", [](RotationShape&) {});
+    of_kind(RotationKind::ap, "coefficient 0 has 2 keys; it must have 46",  // of 2N = 16·32
+            [](RotationShape& s) { s.group = 32; });
+    of_kind(RotationKind::automorphism, "coefficient 0 has 2 keys; it must have 1",
+            [](RotationShape&) {});
     inconsistent([](RotationShape& s) { ++s.row_count; });
     inconsistent([](RotationShape& s) { --s.row_count; });
   }

@@ -32,25 +32,27 @@ std::vector<std::pair<int, std::uint64_t>> messages(const RotationMethod& method
   std::vector<std::pair<int, std::uint64_t>> out;
   const unsigned group = method.group();
   const auto monomial = [&](std::uint64_t times) {
-    const std::int64_t e = static_cast<std::int64_t>(times) * s[i] % (2 * N);
+    const std::int64_t e =
+        static_cast<std::int64_t>(times * method.unit()) % (2 * N) * s[i] % (2 * N);
     out.emplace_back(1, static_cast<std::uint64_t>(e < 0 ? e + 2 * N : e));
   };
   if (method.kind() == Kind::ginx) {
     out.emplace_back(s[i] == 1, 0);
     if (kind == SecretKind::ternary) out.emplace_back(s[i] == -1, 0);
-  } else if (method.kind() == Kind::unrolled) {
+  } else if (method.kind() == Kind::unrolled || method.kind() == Kind::unrolled_all) {
     if (i % group != 0) return out;
     const unsigned size = std::min(group, n - i);
-    for (unsigned set = 1; set < 1u << size; ++set) {
+    for (unsigned set = method.kind() == Kind::unrolled ? 1 : 0; set < 1u << size; ++set) {
       bool all = true;
       for (unsigned t = 0; t < size; ++t) all = all && (s[i + t] == 1) == ((set >> t & 1) == 1);
       out.emplace_back(all, 0);
     }
   } else if (method.kind() == Kind::ap) {
-    for (std::uint64_t weight = 1; weight < 2 * N; weight *= group)
-      for (unsigned v = 1; v < group && v * weight < 2 * N; ++v) monomial(v * weight);
+    const std::uint64_t values = 2 * N / method.unit();
+    for (std::uint64_t weight = 1; weight < values; weight *= group)
+      for (unsigned v = 1; v < group && v * weight < values; ++v) monomial(v * weight);
   } else {
-    monomial(1);
+    out.emplace_back(1, static_cast<std::uint64_t>((s[i] + 2 * std::int64_t{N}) % (2 * N)));
   }
   return out;
 }
@@ -142,14 +144,17 @@ TEST(RotationMethod, EveryRowOfEveryKindEncryptsItsMessage) {
   const std::uint64_t P = math::ntt_primes(20, N, 1)[0], wide = math::ntt_primes(40, N, 1)[0];
   for (const Case& c : {Case{RotationMethod(), SecretKind::ternary},
                         {RotationMethod(Kind::unrolled, 3), SecretKind::binary},
+                        {RotationMethod(Kind::unrolled_all, 3), SecretKind::binary},
                         {RotationMethod(Kind::ap, 8), SecretKind::gaussian},
+                        {RotationMethod(Kind::ap, 32, 1, 4), SecretKind::gaussian},
                         {RotationMethod(Kind::ap, 23), SecretKind::ternary},
                         {RotationMethod(Kind::automorphism, 4), SecretKind::gaussian}}) {
     check_rows<std::uint32_t>(c, 27, random);
     check_rows<std::uint64_t>(c, 50, random);
     const RotationMethod& m = c.method;
-    check_rows<std::uint32_t>({RotationMethod(m.kind(), m.group(), P), c.lwe}, 27, random);
-    check_rows<std::uint64_t>({RotationMethod(m.kind(), m.group(), wide), c.lwe}, 50, random);
+    const std::uint32_t unit = m.odd() ? 1 : m.unit();
+    check_rows<std::uint32_t>({RotationMethod(m.kind(), m.group(), P, unit), c.lwe}, 27, random);
+    check_rows<std::uint64_t>({RotationMethod(m.kind(), m.group(), wide, unit), c.lwe}, 50, random);
   }
 }
 
@@ -160,8 +165,12 @@ TEST(RotationMethod, CostsAreThoseOfThePapers) {
       window(Kind::automorphism, 10);
   EXPECT_EQ(ginx.transforms(gadget, 843, 2048, 843), 843 * 4);
   EXPECT_EQ(two.transforms(gadget, 843, 2048, 842), 421 * 4);
-  // 2N = 2^11 has digits of 32, 32 and 2 values: 2 - 1/16 + 1/2 products.
+  // 2N = 2^11 has digits of 32, 32 and 2 values: 2 - 1/16 + 1/2 products. Modulo q = 2^10, as FHEW
+  // and OpenFHE take them, two digits of 32 are enough: 2 - 1/16, and 62 keys.
   EXPECT_NEAR(ap.transforms(gadget, 500, 1024, 500), 500 * 4 * 2.4375, 1e-6);
+  const RotationMethod by_q(Kind::ap, 32, 1, 2);
+  EXPECT_NEAR(by_q.transforms(gadget, 500, 1024, 500), 500 * 4 * 1.9375, 1e-6);
+  EXPECT_EQ(by_q.keys(1024, SecretKind::ternary), 62u);
   // Lee et al.: N automorphisms without a window; n = 554, N = 1024: some 430 with a wide one.
   EXPECT_NEAR((walk.transforms(gadget, 554, 1024, 554) - 554 * 4) / 3, 1025, 1);
   EXPECT_NEAR((window.transforms(gadget, 554, 1024, 554) - 554 * 4) / 3, 431, 4);
@@ -169,11 +178,16 @@ TEST(RotationMethod, CostsAreThoseOfThePapers) {
   // Unrolled by 2: half the steps, 3 keys whose rows count twice; what is dropped, 2·3/4 to 1/2.
   const ring::Gadget exact(gadget.modulus(), 24, 2);
   EXPECT_NEAR(two.variance(at, exact, 842) / ginx.variance(at, exact, 842), 3, 1e-3);
+  // With a key for none of a group: 4 keys that count once, after 3 that count twice.
+  const RotationMethod all(Kind::unrolled_all, 2);
+  EXPECT_NEAR(two.variance(at, exact, 842) / all.variance(at, exact, 842), 6.0 / 4, 1e-3);
+  // A last group of one: a step of GINX, but that ACC itself is decomposed.
+  EXPECT_NEAR(two.variance(at, exact, 3) / two.variance(at, exact, 2), (3 + 1) / 3.0, 1e-3);
   // A raised modulus: the formula of its own, 2·2N·Q²/12·σ²/P² a step and the rounding.
   const double P = 1e6;
   const RotationMethod raised(Kind::ginx, 1, 1'000'000);
   const double Q = static_cast<double>(gadget.modulus());
-  EXPECT_NEAR(raised.variance(at, gadget, 1),
+  EXPECT_NEAR(raised.variance(at, gadget, 1) / (1 - 1 / 4096.0),
               2.0 * 2 * 2048 * Q * Q / 12 * 10 / (P * P) + (1 + 1024.0) / 12, 1e-9 * Q * Q / P);
 }
 
@@ -198,7 +212,10 @@ TEST(RotationMethod, RefusesWhatItCannot) {
   EXPECT_THROW(RotationMethod(Kind::unrolled, 9), ParameterError);
   EXPECT_THROW(RotationMethod(Kind::ap, 1), ParameterError);
   EXPECT_THROW(RotationMethod(Kind::automorphism, 257), ParameterError);
-  EXPECT_THROW(RotationMethod(static_cast<Kind>(4)), ParameterError);
+  EXPECT_THROW(RotationMethod(Kind::unrolled_all, 9), ParameterError);
+  EXPECT_THROW(RotationMethod(static_cast<Kind>(5)), ParameterError);
+  EXPECT_THROW(RotationMethod(Kind::ap, 32, 1, 3), ParameterError);
+  EXPECT_THROW(RotationMethod(Kind::ginx, 1, 1, 2), ParameterError);
   EXPECT_THROW(RotationMethod(Kind::ginx, 1, 0), ParameterError);
   EXPECT_THROW(RotationMethod().check_secret(SecretKind::gaussian), ParameterError);
   EXPECT_THROW(RotationMethod(Kind::unrolled, 2).check_secret(SecretKind::ternary), ParameterError);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "math/primes.h"
+#include "whorl/binfhe/parameters.h"
 
 namespace whorl::binfhe {
 namespace {
@@ -25,6 +26,8 @@ TEST(NamedSets, NamesAreUniqueAndOwnSetsComeFirst) {
   }
   for (const char* name :
        {"W128_P64", "W128_P128", "xiao/STD128", "xiao/EVALFUNC", "velofhe/GD_I", "velofhe/GD_II",
+        "velofhe/GD_I_AP", "velofhe/GD_II_AP", "velofhe/MR_I", "velofhe/MR_I_AP", "velofhe/MR_II",
+        "velofhe/MR_II_AP", "openfhe_1_6/STD128_AP", "openfhe_1_6/STD128_LMKCDEY",
         "openfhe_1_5/STD128", "openfhe_1_6/STD128", "openfhe_1_6/LARGE_PRECISION"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
@@ -33,6 +36,8 @@ TEST(NamedSets, NamesAreUniqueAndOwnSetsComeFirst) {
 TEST(NamedSets, RingModuliAreTheLargestPrimesOfTheirSize) {
   for (const ParameterLiteral& set : named_sets()) {
     EXPECT_EQ(set.Q, math::ntt_prime_below(std::bit_ceil(set.Q), set.N)) << set.name;
+    const std::uint64_t P = set.rotation.raised_by;
+    if (P != 1) EXPECT_EQ(P, math::ntt_prime_below(std::bit_ceil(P), set.N)) << set.name;
   }
 }
 
@@ -43,7 +48,10 @@ TEST(NamedSets, GadgetsCoverTheKeyAndDropLessThanADigit) {
     for (const GadgetRange& range : set.gadget) {
       count += range.count;
       EXPECT_GE(range.digits, 1U) << set.name;
-      if (set.name.find('/') != std::string::npos) {
+      if (set.rotation.raised_by != 1) {  // a digit is a whole coefficient
+        EXPECT_EQ(range.log_base, log_Q) << set.name;
+        EXPECT_EQ(range.digits, 1U) << set.name;
+      } else if (set.name.find('/') != std::string::npos) {
         // OpenFHE's rule: one digit fewer than covers Q.
         EXPECT_LT(range.log_base * range.digits, log_Q) << set.name;
         EXPECT_GE(range.log_base * (range.digits + 1), log_Q) << set.name;
@@ -51,6 +59,23 @@ TEST(NamedSets, GadgetsCoverTheKeyAndDropLessThanADigit) {
     }
     EXPECT_EQ(count, set.n) << set.name;
   }
+}
+
+TEST(NamedSets, OfVeloFheAndOpenFheHaveTheirMethods) {
+  const auto of = [](const char* name) { return Parameters::named(name, true); };
+  // Shi et al., Table 2: n·(2 - 1/16) products of FHEW at q = 2^10 and base 32, of 8 transforms.
+  const Parameters ap = of("velofhe/GD_I_AP");
+  EXPECT_EQ(ap.keys_per_coefficient(), 62U);
+  EXPECT_NEAR(ap.rotation_transforms(), 503 * 1.9375 * 8, 1e-6);
+  EXPECT_NEAR(static_cast<double>(ap.rotation_key_bytes(Transform::fft)), 1.53e9, 0.01e9);
+  // Modulus raising: 2 keys of 2 rows, as doubles 134 MB, as two residues the same.
+  for (const auto transform : {Transform::ntt, Transform::fft})
+    EXPECT_EQ(of("velofhe/MR_II").rotation_key_bytes(transform), 1024ULL * 2 * 2 * 2 * 2048 * 8);
+  EXPECT_LT(of("velofhe/MR_I").security().ring_bits, 100);
+  EXPECT_GE(of("velofhe/MR_II").security().bits(), 128);
+  // A key for each coefficient, and 41 of two digits of a alone.
+  EXPECT_EQ(of("openfhe_1_6/STD128_LMKCDEY").rotation_key_rows(), 552U * 4 + 2 * 2 + 41 * 2);
+  EXPECT_EQ(of("openfhe_1_6/STD128_AP").keys_per_coefficient(), 127U + 15U);
 }
 
 }  // namespace

@@ -1,0 +1,272 @@
+// Blind rotation by every kind of key but GINX' own, with digits of a gadget and with a raised
+// modulus, against exact integers: on every SIMD target, number of threads and split of a batch.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lattice/lwe/noise.h"
+#include "lattice/lwe/rotation_method.h"
+#include "math/primes.h"
+#include "support/random.h"
+#include "support/reference_rotation.h"
+#include "support/slow_rotation.h"
+#include "support/targets.h"
+
+namespace whorl::lattice::lwe {
+namespace {
+
+using backend::Arithmetic;
+using backend::Queue;
+using Kind = RotationMethod::Kind;
+using test::Executor;
+using test::get;
+using test::put;
+
+/// The device that computes the formula.
+std::unique_ptr<Queue> formula() {
+  using namespace backend;
+  static const bool once = [] {
+    register_devices({"formula", "\"formula\"",
+                      [](const std::string&, const DeviceOptions& options) {
+                        return std::vector<std::shared_ptr<const Device>>{
+                            std::make_shared<RelayDevice<test::SlowRotationQueue>>(
+                                "formula:0", make_device("cpu", options))};
+                      },
+                      [] { return std::vector<DeviceInfo>(); }});
+    return true;
+  }();
+  static_cast<void>(once);
+  return open_queue("formula", {1, {}});
+}
+
+struct Case {
+  Kind kind;
+  unsigned group;
+  std::uint32_t n, N;
+  unsigned bits;              ///< of Q
+  unsigned log_base, digits;  ///< ignored with a raised modulus
+  unsigned raised_bits = 0;   ///< of P
+  std::uint32_t unit = 1;
+  SecretKind secret = SecretKind::binary;
+};
+
+std::string describe(const Case& c) {
+  return RotationMethod(c.kind, c.group, 1, c.unit).describe() + ", n = " + std::to_string(c.n) +
+         ", N = " + std::to_string(c.N) + ", Q of " + std::to_string(c.bits) + " bits, gadget (" +
+         std::to_string(c.log_base) + ", " + std::to_string(c.digits) + "), P of " +
+         std::to_string(c.raised_bits) + " bits, secret " +
+         std::to_string(static_cast<int>(c.secret));
+}
+
+/// Of random rows: the formula holds for any.
+template <class Word>
+test::RotationRows<Word> random_key(const Case& c, Arithmetic arithmetic, test::Random& random) {
+  const std::uint64_t Q = math::ntt_primes(c.bits, c.N, 1)[0];
+  std::uint64_t P = 1;
+  if (c.raised_bits != 0) {
+    const auto primes = math::ntt_primes(c.raised_bits, c.N, 2);
+    P = primes[0] == Q ? primes[1] : primes[0];
+  }
+  const ring::Gadget gadget(Q, c.log_base, P == 1 ? c.digits : 1);
+  test::RotationRows<Word> key;
+  key.shape = RotationMethod(c.kind, c.group, P, c.unit)
+                  .shape(c.N, Q, c.secret, std::vector(c.n, gadget), arithmetic);
+  for (std::size_t r = 0; r < key.shape.row_count; ++r)
+    for (auto* half : {&key.a, &key.b}) {
+      half->push_back(random.residues<Word>(c.N, Q));
+      if (P == 1) continue;
+      const auto modulo_P = random.residues<Word>(c.N, P);
+      half->back().insert(half->back().end(), modulo_P.begin(), modulo_P.end());
+    }
+  return key;
+}
+
+/// Exponents that the kind takes, at random, with edges among them.
+std::vector<std::uint32_t> exponents(const Case& c, std::size_t count, test::Random& random) {
+  std::vector<std::uint32_t> lwe(count * (c.n + 1));
+  const std::uint32_t edges[] = {0, c.N, 1, 2 * c.N - 1, c.N - 1, c.N + 1, 5, 2 * c.N - 5};
+  for (std::size_t j = 0; j < lwe.size(); ++j) {
+    auto& a = lwe[j];
+    a = random.below(3) == 0 ? edges[random.below(8)]
+                             : static_cast<std::uint32_t>(random.below(2ULL * c.N));
+    if (j % (c.n + 1) == c.n) continue;
+    if (c.kind == Kind::automorphism) a |= 1;
+    a = a / c.unit * c.unit;
+  }
+  // A ciphertext whose exponents are all 0, where they may be.
+  if (c.kind != Kind::automorphism) std::fill_n(lwe.begin(), c.n, 0u);
+  return lwe;
+}
+
+template <class Word>
+std::vector<Word> rotate(const Queue& queue, const backend::RotationKey& key,
+                         const std::vector<std::uint32_t>& lwe, const std::vector<Word>& luts,
+                         const std::vector<std::uint32_t>& index) {
+  const auto x = put(queue, lwe);
+  const auto tables = put(queue, luts);
+  auto out = queue.allocate<Word>(index.size() * 2 * key.shape().N);
+  queue.rotation<Word>().rotate(key, {x.slice(), tables.slice(), index}, out.slice());
+  return get(queue, out);
+}
+
+template <class Word>
+void check_exact(const Case& c, std::size_t count, test::Random& random) {
+  SCOPED_TRACE(describe(c));
+  const auto key = random_key<Word>(c, Arithmetic::ntt, random);
+  const auto lwe = exponents(c, count, random);
+  const auto luts = random.residues<Word>(std::size_t{2} * c.N, key.shape.Q);
+  std::vector<std::uint32_t> index(count);
+  for (auto& i : index) i = static_cast<std::uint32_t>(random.below(2));
+  const auto slow = formula();
+  const auto by_formula = slow->rotation<Word>().prepare(key.shape, key.source());
+  const auto expected = rotate<Word>(*slow, *by_formula, lwe, luts, index);
+  test::on_each_device([&](const Executor& on) {
+    if (on.gpu()) return;  // tests/gpu has those that GPUs have kernels for
+    for (const auto& [name, way, device] : on.variants()) {
+      const auto prepared = device->template rotation<Word>().prepare(key.shape, key.source());
+      ASSERT_TRUE(rotate(*device, *prepared, lwe, luts, index) == expected) << name;
+      // One by one, as samples of coefficient 0.
+      const auto x = put(*device, std::vector<std::uint32_t>(lwe.begin(), lwe.begin() + c.n + 1));
+      const auto tables = put(*device, luts);
+      auto sample = device->template allocate<Word>(c.N + 1);
+      device->template rotation<Word>().rotate_extract(
+          *prepared, {x.slice(), tables.slice(), std::span(index).first(1)}, 0, sample.slice());
+      const auto got = get(*device, sample);
+      ASSERT_EQ(got[0], expected[0]) << name;
+      ASSERT_EQ(got[c.N], expected[c.N]) << name;
+    }
+  });
+}
+
+template <class Word>
+void check_every_kind(std::uint32_t N, unsigned bits, unsigned log_base, unsigned digits,
+                      unsigned raised_bits, test::Random& random) {
+  for (const unsigned raised : {0u, raised_bits}) {
+    for (const unsigned group : {1u, 2u, 3u, 4u})
+      for (const Kind kind : {Kind::unrolled, Kind::unrolled_all})
+        check_exact<Word>({kind, group, 7, N, bits, log_base, digits, raised}, 10, random);
+    for (const auto& [base, unit] : {std::pair{2u, 1u}, {8u, 1u}, {32u, 2u}, {23u, 4u}})
+      check_exact<Word>(
+          {Kind::ap, base, 3, N, bits, log_base, digits, raised, unit, SecretKind::ternary}, 9,
+          random);
+    for (const unsigned window : {1u, 10u, 256u})
+      check_exact<Word>({Kind::automorphism, window, 9, N, bits, log_base, digits, raised, 1,
+                         SecretKind::gaussian},
+                        2, random);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+  for (const auto secret : {SecretKind::binary, SecretKind::ternary})
+    check_exact<Word>({Kind::ginx, 1, 5, N, bits, log_base, digits, raised_bits, 1, secret}, 9,
+                      random);
+}
+
+TEST(RotationKindsNtt, ExactlyTheFormula) {
+  test::Random random;
+  check_every_kind<std::uint32_t>(256, 27, 7, 3, 30, random);
+  check_every_kind<std::uint64_t>(256, 50, 25, 1, 40, random);
+}
+
+TEST(RotationKindsNtt, ShapesOfTheEdges) {
+  test::Random random;
+  // The largest moduli of a word, for which sums and butterflies reduce early; P below Q/2.
+  check_exact<std::uint32_t>({Kind::unrolled, 5, 10, 256, 31, 8, 4}, 3, random);
+  check_exact<std::uint32_t>({Kind::unrolled_all, 8, 8, 256, 31, 16, 1}, 2, random);
+  check_exact<std::uint32_t>({Kind::unrolled, 8, 8, 256, 27, 9, 3}, 2, random);
+  check_exact<std::uint32_t>({Kind::unrolled, 6, 6, 512, 26, 8, 2}, 3, random);
+  check_exact<std::uint32_t>({Kind::unrolled, 2, 4, 256, 28, 28, 1, 20}, 3, random);
+  check_exact<std::uint32_t>({Kind::ginx, 1, 4, 256, 30, 30, 1, 31}, 3, random);
+  check_exact<std::uint64_t>({Kind::unrolled, 3, 6, 256, 60, 30, 2}, 3, random);
+  check_exact<std::uint64_t>({Kind::ap, 32, 2, 256, 60, 30, 1, 32}, 3, random);
+  check_exact<std::uint64_t>({Kind::unrolled, 3, 3, 2048, 48, 23, 1}, 2, random);
+}
+
+/// Errors of one product by FFT: their variance at coefficients of ACC, and a bound of all.
+template <class Word>
+void check_fft(const Case& c, test::Random& random) {
+  SCOPED_TRACE(describe(c));
+  const auto key = random_key<Word>(c, Arithmetic::fft, random);
+  const backend::RotationShape& shape = key.shape;
+  const std::uint64_t Q = shape.Q;
+  const std::size_t count = 9;
+  std::vector<std::uint32_t> lwe;
+  for (std::size_t i = 0; i < count; ++i) {
+    // One product: all coefficients of a step, or one digit of one place.
+    for (std::uint32_t t = 0; t < c.n; ++t)
+      lwe.push_back(c.kind == Kind::ap
+                        ? c.unit
+                        : 1 + static_cast<std::uint32_t>(random.below(2ULL * c.N - 1)));
+    lwe.push_back(static_cast<std::uint32_t>(random.below(2ULL * c.N)));
+  }
+  const auto luts = random.residues<Word>(c.N, Q);
+  const std::vector<std::uint32_t> index(count, 0);
+  const ring::Gadget& gadget = shape.gadgets[0];
+  double digit_squares = 0;
+  for (unsigned j = 0; j < gadget.digits(); ++j) digit_squares += gadget.digit_mean_square(j);
+  if (shape.raised()) digit_squares = static_cast<double>(Q) * static_cast<double>(Q) / 12;
+  const double keys = c.kind == Kind::ap             ? 1
+                      : c.kind == Kind::unrolled_all ? shape.keys
+                                                     : 2.0 * shape.keys;
+  double variance = fft_rounding_variance(digit_squares, Q, c.N, keys, 0) + 1.0 / 12;
+  if (Q < (1ULL << 31) && !shape.raised())
+    variance += keys * 2.0 * c.N * digit_squares * key_spectrum_variance(Q, c.N, 32);
+  if (shape.raised()) variance += 1.0 / 12;  // the formula rounds, too
+  // The first half of ACC is 0 here: errors are smaller than average ones, never larger. The
+  // constant of the rounding is known within a factor of 1.5; 9·2N nearly normal errors beyond
+  // eight deviations: < 1e-10.
+  const double bound = 1.5 * 8 * std::sqrt(variance);
+  const auto slow = formula();
+  const auto by_formula = slow->rotation<Word>().prepare(shape, key.source());
+  const auto expected = rotate<Word>(*slow, *by_formula, lwe, luts, index);
+  test::on_each_device([&](const Executor& on) {
+    if (on.gpu()) return;
+    for (const auto& [name, way, device] : on.variants()) {
+      const auto prepared = device->template rotation<Word>().prepare(shape, key.source());
+      const auto got = rotate(*device, *prepared, lwe, luts, index);
+      double largest = 0;
+      for (std::size_t j = 0; j < got.size(); ++j) {
+        ASSERT_LT(got[j], Q);
+        const auto difference = test::centred((got[j] + Q - expected[j]) % Q, Q);
+        largest = std::max(largest, std::abs(static_cast<double>(difference)));
+      }
+      EXPECT_LE(largest, bound) << name;
+      // Bits do not depend on how a batch is split.
+      const auto alone =
+          rotate<Word>(*device, *prepared,
+                       std::vector<std::uint32_t>(lwe.begin(), lwe.begin() + c.n + 1), luts, {0});
+      EXPECT_TRUE(std::equal(alone.begin(), alone.end(), got.begin())) << name;
+    }
+  });
+}
+
+TEST(RotationKindsFft, OneProductIsCloseToTheFormula) {
+  test::Random random;
+  for (const Kind kind : {Kind::unrolled, Kind::unrolled_all})
+    for (const unsigned group : {1u, 2u, 3u, 6u}) {
+      check_fft<std::uint32_t>({kind, group, group, 256, 26, 8, 2}, random);
+      check_fft<std::uint32_t>({kind, group, group, 1024, 16, 16, 1, 20}, random);
+      check_fft<std::uint64_t>({kind, group, group, 512, 48, 23, 1}, random);
+      check_fft<std::uint64_t>({kind, group, group, 256, 31 + 1, 31, 1, 34}, random);
+    }
+  for (const std::uint32_t unit : {1u, 2u}) {
+    check_fft<std::uint32_t>({Kind::ap, 32, 1, 1024, 27, 7, 3, 0, unit}, random);
+    check_fft<std::uint32_t>({Kind::ap, 32, 1, 512, 22, 22, 1, 28, unit}, random);
+    check_fft<std::uint64_t>({Kind::ap, 32, 1, 512, 50, 25, 1, 0, unit}, random);
+  }
+  for (const auto secret : {SecretKind::binary, SecretKind::ternary})
+    check_fft<std::uint32_t>({Kind::ginx, 1, 1, 512, 22, 22, 1, 28, 1, secret}, random);
+}
+
+TEST(RotationKinds, EvenExponentsAreRefusedByAutomorphisms) {
+  test::Random random;
+  const Case c{Kind::automorphism, 4, 2, 256, 27, 9, 3, 0, 1, SecretKind::ternary};
+  const auto key = random_key<std::uint32_t>(c, Arithmetic::ntt, random);
+  const auto queue = test::cpu();
+  const auto prepared = queue->rotation<std::uint32_t>().prepare(key.shape, key.source());
+  EXPECT_THROW(rotate<std::uint32_t>(*queue, *prepared, {1, 6, 0},
+                                     random.residues<std::uint32_t>(c.N, key.shape.Q), {0}),
+               ShapeError);
+}
+
+}  // namespace
+}  // namespace whorl::lattice::lwe
