@@ -20,8 +20,7 @@ struct GadgetRange {
   std::uint32_t factor_shift;
 };
 
-/// A step of an unrolled key, and where its keys and its bundles lie (fft_bundles.cuh,
-/// ntt_bundles.cuh).
+/// A step of an unrolled key, and where its keys and its bundles lie (fft_bundles.cuh).
 struct BundleStep {
   std::uint32_t first;  ///< LWE coefficient
   std::uint32_t digits;

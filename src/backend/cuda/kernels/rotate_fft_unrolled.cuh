@@ -22,7 +22,7 @@ template <bool wide>
 struct UnrolledFftKeyView {
   /// 16 bytes for each of unrolled_fft_place; step by step, all of which have 2^m - 1 keys.
   const std::conditional_t<wide, double2, int4>* values;
-  const double* inverse_scale;  ///< of each step: 1/(scale·M·Q)
+  const double* inverse_scale;  ///< of the LWE coefficient that begins a step: 1/(scale·M·Q)
   const double2* tables;        ///< GroupFft's
   const double2* roots;         ///< zeta^e, e < 2N
   const GadgetRange* ranges;    ///< of LWE coefficients
@@ -297,7 +297,7 @@ __global__ void __launch_bounds__(2 * R * L * Shape::threads, blocks) rotate_fft
     const std::size_t step_values = std::size_t{digits} * (wide ? 4 : 2) * M * Step::keys;
     const auto* step_key = key.values + gadget.first_row * (wide ? 2 : 1) * M;
     for (std::uint32_t i = gadget.first; i < gadget.end; i += m, step_key += step_values) {
-      const double scale = __ldg(key.inverse_scale + i / m);
+      const double scale = __ldg(key.inverse_scale + i);
       Step step{step_key, key.tables, key.roots, near, slots, exponents, key.slots};
 #pragma unroll
       for (int r = 0; r < R; ++r)

@@ -18,7 +18,7 @@ struct UnrolledFftTuning {
 // N = 1024, narrow
 template <>
 struct UnrolledFftTuning<GroupFft<9, 4>, 2, false, false> {
-  static constexpr int a_thread = 2, lanes = 1, blocks = 3;
+  static constexpr int a_thread = 2, lanes = 1, blocks = 4;
 };
 template <>
 struct UnrolledFftTuning<GroupFft<9, 4>, 3, false, false> {
