@@ -38,8 +38,8 @@ void measure_large_precision(const GpuOptions& options, const Report& report) {
        [](const Server& server, const Ciphertexts& a) { server.eval_decomp(a); },
        [](const Server& server, const Array& a) { server.eval_decomp(a); }},
   };
-  for (const char* set : {"openfhe_1_6/STD128_LOGQ_11", "openfhe_1_6/STD128_LOGQ_25",
-                          "openfhe_1_6/STD128_LOGQ_25_TIME", "W128_P40_LOGQ_25"}) {
+  for (const char* set : {"W128_P40_LOGQ_25", "openfhe_1_6/STD128_LOGQ_11",
+                          "openfhe_1_6/STD128_LOGQ_25_TIME", "openfhe_1_6/STD128_LOGQ_25"}) {
     const auto parameters = Parameters::named(set, true);
     const Keys keys(parameters);
     const Transform transform = parameters.literal().transform;

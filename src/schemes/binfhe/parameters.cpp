@@ -273,7 +273,7 @@ std::size_t Parameters::rotation_key_bytes(Transform transform) const {
   return sum;
 }
 std::size_t Parameters::key_switch_key_bytes() const {
-  return key_switch_rows() * (n() + 1) * array_word_bytes(Q_ks());
+  return key_switch_rows() * (n() + 1) * word_bytes_for(Q_ks());
 }
 double Parameters::rotation_transforms() const {
   const lattice::lwe::RotationMethod method = rotation_method(literal());
