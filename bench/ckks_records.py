@@ -7,7 +7,8 @@ bench/openfhe_ckks.py, bench/python_peers.py, bench/ckks_workload.py and bench/k
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from common.records import RESULTS, Record, read, table
 
@@ -210,18 +211,33 @@ class Measured:
         ]
         return min(found, default=None)
 
-    def security(self, of: Shape) -> float | None:
-        found: list[Any] = [
-            record["security_bits"]
+    def commits_of(self, ops: Iterable[str], sets: Iterable[str]) -> list[str]:
+        """Of all records of operations with named sets, by date."""
+        shapes = {SETS[name] for name in sets}
+        wanted = set(ops)
+        found = [
+            record
             for key, record in self._latest.items()
-            if key.shape == of and record["security_bits"]
+            if key.op in wanted and key.shape in shapes and not key.peer
         ]
-        return float(found[-1]) if found else None
+        found.sort(key=lambda record: str(record.get("date", "")))
+        return list(dict.fromkeys(record["commit"] for record in found))
 
     def against(self, peer: str, op: str) -> Record | None:
         """The comparison with another library."""
         found = [r for key, r in self._latest.items() if (key.op, key.peer) == (op, peer)]
         return found[-1] if found else None
+
+
+def of_commits(
+    all_measured: Iterable[Measured], ops: Iterable[str], sets: Iterable[str]
+) -> list[str]:
+    """Lines below a table that sets devices side by side: which code each was measured with."""
+    ops, sets, parts = list(ops), list(sets), []
+    for measured in all_measured:
+        if found := measured.commits_of(ops, sets):
+            parts.append(f"{measured.name} {', '.join(found)}")
+    return [f"The records are of these commits: {'; '.join(parts)}.", ""] if parts else []
 
 
 class Pair(NamedTuple):

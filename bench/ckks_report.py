@@ -8,7 +8,7 @@ transforms.jsonl, tensorfhe.jsonl (bench_tensorfhe, bench/kernel_stalls.py) and 
 Bootstraps on two GPUs are those of h200x2 and h100x2, other libraries' figures on GPUs those of
 peers/h200.jsonl. Writes docs/plots/ckks-*.svg (bench/ckks_plots.py) and the part of the page
 between its markers. Of several records of one thing the last counts. What has no records is left
-out, and the page says so.
+out, and the page says so. The security of sets is what the module `whorl` estimates.
 """
 
 from __future__ import annotations
@@ -33,12 +33,14 @@ from ckks_records import (
     in_words,
     kept,
     milliseconds,
+    of_commits,
     pairs,
     records,
     times,
 )
 from ckks_tensorfhe import TensorFhe
 from common.records import ROOT, Record, peers, table, write_measured
+from whorl import ckks
 
 # TensorFHE (Fan and others, HPCA 2023). Table V: set, N, L, K, log2 PQ, batch.
 TABLE_5 = (
@@ -146,7 +148,7 @@ def table_peers(gpus: list[Measured]) -> list[str]:
     head = ["", *names, "Whorl, one", "Whorl, a ciphertext of a batch", "Cheddar's time ÷ Whorl's"]
     for gpu in others:
         head += [f"Whorl, one ({gpu.name})", f"a ciphertext of a batch ({gpu.name})"]
-    lines = kept(head, rows)
+    lines = [*kept(head, rows), *of_commits(gpus, (*OPERATIONS, "bootstrap"), [BEST])]
     return lines if first.latency("bootstrap", SETS[BEST]) else [*lines, NOT_MEASURED, ""]
 
 
@@ -230,7 +232,8 @@ def table_phases(all_measured: list[Measured]) -> list[str]:
     rows.append(["sum of the steps", *sums, *floors])
     rows.append(["a whole bootstrap", *(in_words(ms) for _, ms in columns.values()), "", "", ""])
     head = ["step, ms", *columns, "floor: instructions", "with INT8 conversions", "bytes"]
-    return table(head, rows)
+    steps = [op for ops in PHASES.values() for op in ops]
+    return [*table(head, rows), *of_commits(all_measured, (*steps, "bootstrap"), [BEST])]
 
 
 def table_batches(gpus: list[Measured]) -> list[str]:
@@ -246,7 +249,8 @@ def table_batches(gpus: list[Measured]) -> list[str]:
     if not rows:
         return [NOT_MEASURED, ""]
     columns = [f"{gpu.name}: {what}" for gpu in gpus for what in ("ms a ciphertext", "a second")]
-    return kept(["", "set", "batch", *columns], rows)
+    made = of_commits(gpus, {op for op, *_ in CURVES}, {name for _, _, name, _ in CURVES})
+    return [*kept(["", "set", "batch", *columns], rows), *made]
 
 
 def table_pairs() -> list[str]:
@@ -283,21 +287,20 @@ def table_bits(all_measured: list[Measured]) -> list[str]:
     return table(["", "parameters", "values", "ciphertexts", "bits of the worst slot"], rows)
 
 
-def table_5(all_measured: list[Measured]) -> list[str]:
+def table_5() -> list[str]:
     rows = []
     for label, name, ring, levels, special, log_pq, batch in TABLE_5:
-        known = [found for each in all_measured if (found := each.security(SETS[name]))]
         rows.append(
             [
                 label,
                 *(str(x) for x in (ring, levels, special, log_pq, batch)),
                 f"`{name}`",
                 f"{levels + 1} + {special}",
-                f"{min(known):.0f}" if known else "",
+                f"{ckks.parameters(name).security_bits:.0f}",
             ]
         )
     head = ["", "N", "L", "K", "log2 PQ", "batch", "Whorl's set", "limbs"]
-    return kept([*head, "bits of security"], rows)
+    return table([*head, "bits of security"], rows)
 
 
 def table_6(gpus: list[Measured], cpu: Measured) -> list[str]:
@@ -312,6 +315,7 @@ def table_6(gpus: list[Measured], cpu: Measured) -> list[str]:
             found = [dict(measured.batches(op, of)).get(batch) for op in OPERATIONS]
             rows.append([f"Whorl, {measured.name}", str(batch), *(in_words(ms) for ms in found)])
     lines = table(["ms a ciphertext", "batch", *(name for name, _ in OPERATIONS.values())], rows)
+    lines += of_commits((*gpus, cpu), OPERATIONS, ["tensorfhe/default"])
     if not any(gpu.batch_sizes(of) for gpu in gpus):
         lines += ["*No GPU has been measured with this set yet.*", ""]
     return lines
@@ -331,6 +335,7 @@ def table_7(gpus: list[Measured], cpu: Measured) -> list[str]:
                     row += [f"`{name}`, {'real' if real else 'complex'}", str(batch), in_words(ms)]
                     rows.append([*row, f"{bits:.1f}" if bits else ""])
     lines = kept(["", "set", "batch", "ms a bootstrap", "bits of the worst slot"], rows)
+    lines += of_commits((*gpus, cpu), ["bootstrap"], ["tensorfhe/bootstrap", BEST])
     if not any(gpu.batches("bootstrap", SETS["tensorfhe/bootstrap"]) for gpu in gpus):
         lines += ["*`tensorfhe/bootstrap` has not been measured on a GPU yet.*", ""]
     return lines
@@ -503,7 +508,7 @@ def measured(plots: Path) -> list[str]:
         "",
         "### Table V: parameters",
         "",
-        *table_5([*gpus, cpu]),
+        *table_5(),
         "### Table VI: operations",
         "",
         *table_6(gpus, cpu),

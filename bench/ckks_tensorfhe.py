@@ -411,8 +411,12 @@ def workloads(devices: list[TensorFhe]) -> list[str]:
         f"The paper's J an iteration are its {WATTS} W times the seconds over the batch of Table "
         f"V, within 1.3 %: for logistic regression {WATTS} · {seconds} / {batch} = "
         f"{WATTS * seconds / batch:.1f}. Over its {ITERATIONS} iterations it would be "
-        f"{WATTS * seconds / ITERATIONS:.0f} J. Whorl's is the energy of a training over its "
-        "iterations.",
+        f"{WATTS * seconds / ITERATIONS:.0f} J."
+        + (
+            " Whorl's is the energy of a training over its iterations."
+            if any(row[-1] for row in trained)
+            else ""
+        ),
         "",
         *about_packed(devices),
     ]

@@ -113,6 +113,8 @@ if [[ "$mode" == full ]]; then
   part fuzz 'nothing found|FAILED' tests/fuzz/run.sh "$fuzz_seconds"
   part noise 'PASSED|FAILED' env WHORL_TEST_KEYS=4096 \
     "$build/tests/whorl_tests_noise_schemes" --gtest_filter='RefreshedByProducts.*'
+  part large 'PASSED|FAILED' env WHORL_TEST_LARGE=12000 \
+    "$build/tests/whorl_tests_property_schemes" --gtest_filter='*LargePrecision.*AgreeWithTheClear*'
   part rotations 'PASSED|FAILED' env WHORL_TEST_BOOTSTRAPS=65536 \
     "$build/tests/whorl_tests_noise_schemes" --gtest_filter='Noise/Rotation*'
   part timing 'constant time:' tests/constant_time/run.sh "$build"

@@ -10,9 +10,6 @@ namespace whorl::bench {
 
 using namespace binfhe;
 
-namespace {
-
-/// Batches of encrypted messages: a few thousand, repeated, since encryption is not measured.
 Ciphertexts batch_of(const Client& client, std::size_t count, Encoding encoding) {
   const std::size_t fresh = std::min<std::size_t>(count, 2048);
   Ciphertexts out = client.encrypt(
@@ -25,6 +22,8 @@ Ciphertexts batch_of(const Client& client, std::size_t count, Encoding encoding)
   return out;
 }
 
+namespace {
+
 /// Peers of NAND; a latency has none in the papers.
 const std::map<std::string, Peer> kGatePeers = {
     {"xiao/STD128",
@@ -32,15 +31,6 @@ const std::map<std::string, Peer> kGatePeers = {
     {"velofhe/GD_I", {"VeloFHE, RTX 4090, batch 16384", "Table 4, TFHE GD-I", 11378}},
     {"velofhe/GD_II", {"VeloFHE, RTX 4090, batch 16384", "Table 4, TFHE GD-II", 3249}},
 };
-
-/// Of a batch that is on the device and stays there.
-template <class Work>
-Times resident(const GpuOptions& options, const Server& server, const Work& work) {
-  return timed(options, [&] {
-    work();
-    server.synchronise();
-  });
-}
 
 struct Table {
   const char *op, *set;

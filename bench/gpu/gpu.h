@@ -36,6 +36,18 @@ inline Times timed(const Common& options, const std::function<void()>& run) {
   return measure(effort_of(options), {.run = run});
 }
 
+/// Of a batch that is on the device and stays there.
+template <class Work>
+Times resident(const GpuOptions& options, const binfhe::Server& server, const Work& work) {
+  return timed(options, [&] {
+    work();
+    server.synchronise();
+  });
+}
+/// Batches of encrypted messages: a few thousand, repeated, since encryption is not measured.
+binfhe::Ciphertexts batch_of(const binfhe::Client& client, std::size_t count,
+                             binfhe::Encoding encoding);
+
 /// Prints a record, too.
 class Report {
  public:
@@ -78,6 +90,7 @@ struct Keys {
 
 void measure_gates(const GpuOptions& options, const Report& report);
 void measure_tables(const GpuOptions& options, const Report& report);
+void measure_large_precision(const GpuOptions& options, const Report& report);
 /// Ways to spread blind rotations.
 void measure_ways(const GpuOptions& options, const Report& report);
 void measure_ntts(const GpuOptions& options, const Report& report);

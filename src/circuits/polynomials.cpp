@@ -334,12 +334,12 @@ double Polynomial::operator()(double x) const {
 
 Polynomial approximate(const std::function<double(double)>& f, double low, double high,
                        unsigned degree) {
-  if (degree < 1 || degree > most_degree)
-    throw ParameterError("degree = " + std::to_string(degree) + " is outside 1 … " +
+  if (degree > most_degree)
+    throw ParameterError("degree = " + std::to_string(degree) + " is outside 0 … " +
                          std::to_string(most_degree));
   if (!(low < high) || !std::isfinite(high - low))
-    throw ParameterError("the interval from " + std::to_string(low) + " to " +
-                         std::to_string(high) + " is empty or not finite");
+    throw ParameterError("the interval from " + math::text_of(low) + " to " + math::text_of(high) +
+                         " is empty or not finite");
   const unsigned nodes = degree + 1;
   std::vector<double> values;
   for (unsigned j = 0; j < nodes; ++j) {
@@ -347,7 +347,7 @@ Polynomial approximate(const std::function<double(double)>& f, double low, doubl
     const double x = (low + high) / 2 + u * (high - low) / 2;
     values.push_back(f(x));
     if (!std::isfinite(values.back()))
-      throw ParameterError("the function is not finite at " + std::to_string(x));
+      throw ParameterError("the function is not finite at " + math::text_of(x));
   }
   Polynomial p{{}, Polynomial::Basis::chebyshev, low, high};
   for (unsigned k = 0; k < nodes; ++k) {
@@ -373,8 +373,8 @@ Polynomial approximate_within(const std::function<double(double)>& f, double low
     if (worst <= error) return p;
   }
   throw ParameterError("a polynomial of degree " + std::to_string(most_degree) +
-                       " differs from the function by " + std::to_string(worst) + ", above " +
-                       std::to_string(error));
+                       " differs from the function by " + math::text_of(worst) + ", above " +
+                       math::text_of(error));
 }
 
 Array evaluate(const Server& server, const Array& x, const Polynomial& p) {

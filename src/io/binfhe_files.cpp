@@ -88,11 +88,11 @@ void check_seed(const Ciphertexts& value) {
 }
 
 /// Each row modulo Q, then modulo P where the modulus is raised by it.
-WordRule rotation_rule(const Parameters& p) {
+WordRule rotation_rule(const Parameters& p, std::size_t key) {
   std::vector<std::uint64_t> moduli = {p.Q()};
   if (const std::uint64_t P = p.literal().rotation.raised_by; P != 1) moduli.push_back(P);
-  return {p.rotation_key_rows() * moduli.size(), p.N(), ring_word_bytes(p.Q()), moduli,
-          "rotation_b"};
+  return {p.rotation_key_rows(key) * moduli.size(), p.N(), ring_word_bytes(p.Q()), moduli,
+          key == 0 ? "rotation_b" : "small_modulus_rotations"};
 }
 WordRule switch_rule(const Parameters& p) {
   return {1, p.key_switch_rows(), word_bytes_for(p.Q_ks()), {p.Q_ks()}, "switch_b"};
@@ -181,22 +181,43 @@ struct Codec<EvaluationKeys> {
   static void write(const EvaluationKeys& value, PayloadWriter& out) {
     out.fields().bytes(value.rotation_seed);
     out.fields().bytes(value.switch_seed);
+    if (value.small_modulus_rotations.size() + 1 != value.parameters.rotation_keys())
+      throw ShapeError(
+          "small_modulus_rotations has " + std::to_string(value.small_modulus_rotations.size()) +
+          " keys; it must have " + std::to_string(value.parameters.rotation_keys() - 1));
+    for (const EvaluationKeys::RotationKey& key : value.small_modulus_rotations)
+      out.fields().bytes(key.seed);
     out.align();
-    out.words(value.rotation_b, rotation_rule(value.parameters));
+    out.words(value.rotation_b, rotation_rule(value.parameters, 0));
     out.align();
     out.words(value.switch_b, switch_rule(value.parameters));
+    for (std::size_t k = 1; k < value.parameters.rotation_keys(); ++k) {
+      out.align();
+      out.words(value.small_modulus_rotations[k - 1].b, rotation_rule(value.parameters, k));
+    }
   }
 
   static EvaluationKeys read(PayloadReader& in, const Parameters& parameters) {
     const auto rotation_seed = in.fields().array<32>("rotation_seed");
     const auto switch_seed = in.fields().array<32>("switch_seed");
+    std::vector<Seed> seeds;
+    for (std::size_t k = 1; k < parameters.rotation_keys(); ++k)
+      seeds.push_back(in.fields().array<32>("seed of small_modulus_rotations"));
     in.align();
-    const auto rotation = in.take(rotation_rule(parameters));
+    const auto rotation = in.take(rotation_rule(parameters, 0));
     in.align();
     const auto switching = in.take(switch_rule(parameters));
+    std::vector<TakenWords> further;
+    for (std::size_t k = 1; k < parameters.rotation_keys(); ++k) {
+      in.align();
+      further.push_back(in.take(rotation_rule(parameters, k)));
+    }
     in.finish();
-    return {parameters,         in.header().key_id, rotation_seed,
-            in.words(rotation), switch_seed,        in.words(switching)};
+    EvaluationKeys keys{parameters,         in.header().key_id, rotation_seed,
+                        in.words(rotation), switch_seed,        in.words(switching)};
+    for (std::size_t k = 0; k < further.size(); ++k)
+      keys.small_modulus_rotations.push_back({seeds[k], in.words(further[k])});
+    return keys;
   }
 };
 

@@ -15,6 +15,13 @@ inline std::string text_of(double x) {
   return text;
 }
 
+/// A number in digits that tell it from every other one.
+inline std::string exact_text_of(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", x);
+  return text;
+}
+
 inline std::string hexadecimal(std::span<const std::uint8_t> bytes) {
   std::string digits;
   for (const std::uint8_t byte : bytes) {

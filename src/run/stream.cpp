@@ -70,7 +70,7 @@ void Fleet::run_on(std::size_t lane, const Job& job, Range range) const {
   const Lane& on = *lanes_[lane];
   const unsigned usual = std::max(1u, on.device().queues());
   Lease queues(on);
-  std::size_t limit = std::max<std::size_t>(1, queues[0].batch_limit(job.memory));
+  std::size_t limit = std::max<std::size_t>(1, queues[0].batch_limit(job.memory, 0));
   const std::vector<Range> pieces = pieces_of(range, limit, usual);
   std::deque<Range> todo(pieces.begin(), pieces.end());
   queues.extend(std::min<std::size_t>(usual, todo.size()));

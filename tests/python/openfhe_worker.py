@@ -1,10 +1,10 @@
-"""OpenFHE's side of test_openfhe.py and test_openfhe_ckks.py: evaluates one circuit a line. Needs
-CPython 3.10.
+"""OpenFHE's side of test_openfhe.py, test_openfhe_ckks.py and test_openfhe_binfhe.py: evaluates one
+circuit a line. Needs CPython 3.10.
 
-Arguments: "bgv" or "ckks", and the members of Bgv or Ckks below. Says {"version", "N"}; reads
-{"inputs", "operations"}, answers {"results"}: all slots of what each operation gave. An operation
-is its name, its operands' numbers, then what else it takes. Of complex numbers two are written,
-[real, imaginary].
+Arguments: "bgv", "ckks" or "binfhe", and the members of the class below. Says {"version", "N"};
+reads {"inputs", "operations"}, answers {"results"}: all slots of what each operation gave. An
+operation is its name, its operands' numbers, then what else it takes. Of complex numbers two are
+written, [real, imaginary].
 """
 
 import json
@@ -42,6 +42,10 @@ class Machine:
             "sub_plain": lambda a, row: context.EvalSub(a, self.packed(row)),
             "multiply_plain": lambda a, row: context.EvalMult(a, self.packed(row)),
         }
+
+    @property
+    def N(self) -> int:
+        return int(self.context.GetRingDimension())
 
     def packed(self, row: list[Any]) -> Any:
         raise NotImplementedError
@@ -131,10 +135,55 @@ class Ckks(Machine):
         return {"values": values, "log2_error": plain.GetLogError() - self.scale_bits}
 
 
+class Binfhe:
+    """FHEW/TFHE with the keys of 32 coefficients of OpenFHE's set TOY, for ciphertexts modulo
+    2^log_q. A row has messages modulo 2^log_q/256. Operations are of inputs: a sign, a floor with
+    its number of bits, and a decomposition, all digits of which are results; and the table of a
+    function, whose inputs and outputs are modulo 8."""
+
+    def __init__(self, log_q: int, time_optimization: bool, arbitrary: bool) -> None:
+        self.context = context = openfhe.BinFHEContext()
+        context.GenerateBinFHEContext(
+            openfhe.TOY, arbitrary, log_q, 0, openfhe.GINX, time_optimization
+        )
+        self.key = context.KeyGen()
+        context.BTKeyGen(self.key)
+        self.q = 0 if arbitrary else 2**log_q
+        self.p = 8 if arbitrary else 2**log_q // 256
+
+    @property
+    def N(self) -> int:
+        return int(self.context.GetN())
+
+    def run(self, inputs: list[Any], operations: list[list[Any]]) -> list[dict[str, Any]]:
+        context, results = self.context, []
+
+        def read(ciphertexts: list[Any], p: int) -> None:
+            values = [context.Decrypt(self.key, each, p) for each in ciphertexts]
+            results.append({"p": p, "values": values})
+
+        for name, first, *rest in operations:
+            row = [
+                context.Encrypt(self.key, m, openfhe.SMALL_DIM, self.p, self.q)
+                for m in inputs[first]
+            ]
+            if name == "sign":
+                read([context.EvalSign(each) for each in row], 2)
+            elif name == "floor":
+                read([context.EvalFloor(each, rest[0]) for each in row], self.p >> rest[0])
+            elif name == "decomp":
+                for place in zip(*(context.EvalDecomp(each) for each in row), strict=True):
+                    read(list(place), int(place[0].GetModulus()) // 256)
+            else:
+                table = context.GenerateLUTviaFunction(lambda m, p, f=rest[0]: f[m], self.p)
+                read([context.EvalFunc(each, table) for each in row], self.p)
+        return results
+
+
 def main() -> None:
-    scheme = {"bgv": Bgv, "ckks": Ckks}[sys.argv[1]]
-    machine: Machine = scheme(**json.loads(sys.argv[2]))
-    about = {"version": version("openfhe"), "N": machine.context.GetRingDimension()}
+    schemes: dict[str, Callable[..., Any]] = {"bgv": Bgv, "ckks": Ckks, "binfhe": Binfhe}
+    machine = schemes[sys.argv[1]](**json.loads(sys.argv[2]))
+    about = {"version": version("openfhe"), "N": machine.N}
     print(json.dumps(about), flush=True)
     for line in sys.stdin:
         print(json.dumps({"results": machine.run(**json.loads(line))}), flush=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support import ROOT
+from whorl import ckks
 
 pytest.importorskip("matplotlib")
 
@@ -65,6 +66,16 @@ def test_the_page_agrees_with_the_records(report: ModuleType, tmp_path: Path) ->
     )
     for drawn in tmp_path.glob("*.svg"):
         assert (ROOT / "docs" / "plots" / drawn.name).exists(), drawn.name
+
+
+def test_security_is_what_the_library_estimates(
+    report: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"h200/ckks": [record("mult_relin", DEFAULT, 1.0, security_bits=99.0)]}
+    rows = rows_of(report, tmp_path, monkeypatch, files)
+    (row,) = (row for row in rows if row.startswith("| Default |"))
+    bits = ckks.parameters("tensorfhe/default").security_bits
+    assert row.endswith(f"| `tensorfhe/default` | 45 + 1 | {bits:.0f} |")
 
 
 def test_records_of_a_gpu_reach_tables_and_plots(
@@ -170,6 +181,10 @@ def test_an_h100_stands_beside_an_h200(
     assert sum("Records of the H100 are of newer code than those of the H200." in r for r in rows)
     assert "| bootstrap, complex | 21 |  | 76.4 | 12.5 | 9 | 1.7× | 25 | 18 |" in rows
     assert "| coefficients to slots | 1 | 2 | 1.31 | 0.94 | 1.00 |" in rows
+    made = "The records are of these commits: H200 of_h200; H100 of_h100."
+    for table_of in ("multiply + relinearise", "a whole bootstrap", "Whorl, H100 | 128 | 2"):
+        at = next(i for i, row in enumerate(rows) if row.startswith(f"| {table_of}"))
+        assert rows[rows.index("", at) + 1] == made
     assert "| bootstrap, complex | `W128_L13_B20` | 8 | 9 | 111 | 18 | 56 |" in rows
     assert "| Whorl, H200 | 128 | 1 |  |  |  |  |" in rows
     assert "| Whorl, H100 | 128 | 2 |  |  |  |  |" in rows
@@ -247,6 +262,7 @@ def test_trainings_reach_table_10_and_figures_12_and_13(
     rows = rows_of(report, tmp_path, monkeypatch, files)
     label = "Whorl, H100: logistic regression"
     assert f"| {label}, 32 iterations, 10 bootstraps |  |  |  |  | 0.64 | 11 |" in rows
+    assert any("Whorl's is the energy of a training" in row for row in rows)
     assert f"| {label}, 14 iterations at the mean rate of 32 |  |  |  |  | 0.28 | 11 |" in rows
     assert any("11,264 digits" in row for row in rows)
     at = rows.index("| a training of 32 iterations | share | calls | ms of all calls |")
@@ -277,6 +293,7 @@ def test_a_training_of_as_many_iterations_as_the_papers_is_preferred(
     label = "Whorl, H200: logistic regression"
     assert f"| {label}, 14 iterations, 4 bootstraps |  |  |  |  | 0.42 |" in rows
     assert f"| {label}, 32 iterations, 10 bootstraps |  |  |  |  | 0.64 |" in rows
+    assert not any("Whorl's is the energy of a training" in row for row in rows)
     # No kernels of its operations are known.
     assert any(row.startswith("*No record yet: Figure 12 for logistic") for row in rows)
 

@@ -28,17 +28,20 @@ class Refresher {
     for (const std::uint64_t each : slots) maps.emplace(each, ckks::encode_bootstrap(server, each));
   }
 
-  /// The largest error after a bootstrap from that level of vectors of `slots` values, whose
-  /// imaginary parts are left out if they are `real`.
-  double error(const Complexes& values, std::uint64_t slots, bool real, unsigned level,
-               unsigned iterations = 1) const {
+  /// Vectors of `slots` values, whose imaginary parts are left out if they are `real`.
+  ckks::Array encrypted(const Complexes& values, std::uint64_t slots, bool real) const {
     const ckks::EncryptOptions how{.length = static_cast<std::size_t>(slots)};
     std::vector<double> reals;
     for (const auto& z : values) reals.push_back(z.real());
-    const ckks::Array x =
-        server.upload(real ? client.encrypt(reals, how) : client.encrypt(values, how));
+    return server.upload(real ? client.encrypt(reals, how) : client.encrypt(values, how));
+  }
+
+  /// The largest error after a bootstrap of encrypted() values from that level.
+  double error_of(const ckks::Array& x, const Complexes& values, unsigned level,
+                  unsigned iterations = 1) const {
+    const bool real = x.info().packing == ckks::Packing::real;
     const ckks::Array y =
-        ckks::bootstrap(server, server.lower(x, level), maps.at(slots), iterations);
+        ckks::bootstrap(server, server.lower(x, level), maps.at(x.info().slots()), iterations);
     EXPECT_EQ(y.info().level, server.parameters().depth() + 1 - iterations);
     EXPECT_EQ(y.info().packing, x.info().packing);
     const Complexes got = client.decrypt_raw(server.download(y));
@@ -46,6 +49,10 @@ class Refresher {
     for (std::size_t i = 0; i < values.size(); ++i)
       worst = std::max(worst, std::abs(got[i] - (real ? values[i].real() : values[i])));
     return worst;
+  }
+  double error(const Complexes& values, std::uint64_t slots, bool real, unsigned level,
+               unsigned iterations = 1) const {
+    return error_of(encrypted(values, slots, real), values, level, iterations);
   }
 
   ckks::Client client;

@@ -85,7 +85,7 @@ class ScriptedQueue final : public backend::Relay {
       : Relay(std::move(device), std::move(behind)), script_(std::move(script)) {
     ++script_->opened;
   }
-  std::size_t batch_limit(std::size_t) const override { return script_->batch_limit; }
+  std::size_t batch_limit(std::size_t, std::size_t) const override { return script_->batch_limit; }
   void wait() const override {
     if (script_->wait_fails) throw DeviceError(name() + ": code 997");
     ++script_->waits;

@@ -24,7 +24,7 @@ class StrainedQueue final : public backend::Relay {
   StrainedQueue(std::shared_ptr<const backend::Device> device, std::unique_ptr<Queue> behind,
                 std::shared_ptr<Strain> strain)
       : Relay(std::move(device), std::move(behind)), strain_(std::move(strain)) {}
-  std::size_t batch_limit(std::size_t) const override { return strain_->most; }
+  std::size_t batch_limit(std::size_t, std::size_t) const override { return strain_->most; }
 
  protected:
   std::shared_ptr<void> allocate_bytes(std::size_t bytes) const override {

@@ -29,6 +29,8 @@ def row(name):
         f"2^{log_base} × {digits}" + (f" ({count})" if len(literal["gadget"]) > 1 else "")
         for count, log_base, digits in literal["gadget"]
     )
+    for log_modulus, log_base, digits in literal["small_modulus_gadgets"]:
+        gadget += f"; 2^{log_base} × {digits} to 2^{log_modulus}"
     log_q_ks = (literal["Q_ks"] - 1).bit_length()
     digits = literal["ks_digits"] or -(-log_q_ks // literal["log_B_ks"])
     cells = (

@@ -89,6 +89,8 @@ struct KeyRequest {
 
 /// Bytes of the keys that a request asks for, without making them.
 std::size_t key_bytes(const Parameters& parameters, const KeyRequest& request);
+/// How many switching keys these are.
+std::size_t key_count(const Parameters& parameters, const KeyRequest& request);
 
 /// The g for which X -> X^g rotates the rows to the left by `columns`: 3^columns mod 2N, with
 /// `columns` taken modulo N/2. (The exchange of rows has g = 2N - 1.)

@@ -73,15 +73,28 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches);
 /// i, then digit j from the lowest kept, and for kind `table` value v = 1 … the digit's bound. Row
 /// r encrypts v·g_j·s_ring,i under the LWE key (v = 1 for `product`); its `a` half is the n words
 /// of expand_uniform(switch_seed, r) mod Q_ks.
+///
+/// Each of small_modulus_gadgets has a blind-rotation key and a seed of its own, in the same order
+/// of rows.
 struct EvaluationKeys {
+  struct RotationKey {
+    Seed seed;
+    WordArray b;
+  };
+
   Parameters parameters;
   KeyId key_id;
   Seed rotation_seed;
   WordArray rotation_b;  ///< words of ring_word_bytes(Q)
   Seed switch_seed;
   WordArray switch_b;  ///< words of word_bytes_for(Q_ks)
-  /// Bytes of the two b halves and the two seeds, as they are sent, without the frame.
-  std::size_t bytes() const { return rotation_b.bytes() + switch_b.bytes() + 64; }
+  std::vector<RotationKey> small_modulus_rotations{};
+  /// Bytes of all b halves and seeds, as they are sent, without the frame.
+  std::size_t bytes() const {
+    std::size_t sum = rotation_b.bytes() + switch_b.bytes() + 64;
+    for (const RotationKey& key : small_modulus_rotations) sum += key.b.bytes() + key.seed.size();
+    return sum;
+  }
 };
 
 }  // namespace whorl::binfhe

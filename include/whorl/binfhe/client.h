@@ -34,10 +34,10 @@ class Client : public KeyHolder<Parameters, SecretKey> {
   using KeyHolder::KeyHolder;
 
   /// Encrypts messages in 0 … p-1, one ciphertext each. EncodingError if a message is not below p,
-  /// or if the sectors of the encoding are more than q/4 or 2N/4. NoiseError if a fresh ciphertext
-  /// of this p decrypts to another message with a probability above `allow_failure`. `progress`,
-  /// here and in the next two methods, is called during the work and can stop it
-  /// (InterruptedError).
+  /// or if the sectors of the encoding are more than q/256, and more than q/4 or 2N/4. NoiseError
+  /// if a fresh ciphertext of this p decrypts to another message with a probability above
+  /// `allow_failure`. `progress`, here and in the next two methods, is called during the work and
+  /// can stop it (InterruptedError).
   Ciphertexts encrypt(std::span<const std::uint32_t> messages, Encoding encoding = {},
                       double allow_failure = allowed_failure, const Progress& progress = {}) const;
   Ciphertexts encrypt(std::initializer_list<std::uint32_t> messages, Encoding encoding = {},

@@ -63,6 +63,17 @@ struct GadgetRange {
   bool operator==(const GadgetRange&) const = default;
 };
 
+/// A further blind-rotation key, with the same gadget for all LWE coefficients. Server::eval_floor,
+/// eval_sign and eval_decomp rotate with it while the modulus that they work with is at most
+/// 2^log_modulus (OpenFHE's timeOptimization). A small modulus bears more noise, so that fewer and
+/// larger digits serve.
+struct SmallModulusGadget {
+  std::uint32_t log_modulus = 0;
+  std::uint32_t log_base = 0;
+  std::uint32_t digits = 0;
+  bool operator==(const SmallModulusGadget&) const = default;
+};
+
 /// How messages are placed in Z_q: m is encoded as m·q/p, or with a padding bit above it as
 /// m·q/(2p). With a padding bit one blind rotation looks up any function of m. Bits for gates have
 /// p = 4.
@@ -83,7 +94,7 @@ struct ParameterLiteral {
   std::uint32_t N = 0;  ///< ring dimension, power of two 2^8 … 2^13
   std::uint64_t Q = 0;  ///< ring modulus, prime = 1 mod 2N, below 2^31 or up to 2^60
   std::uint64_t Q_ks =
-      0;  ///< key-switching modulus, a power of two, q <= Q_ks <= 2^40, or Q itself
+      0;  ///< key-switching modulus, a power of two, q <= Q_ks <= 2^40, or Q itself; may exceed Q
   KeySwitch key_switch = KeySwitch::table;
   std::uint32_t log_B_ks = 0;       ///< bits of a key-switching digit, 1 … 16
   std::uint32_t ks_digits = 0;      ///< digits kept from the top of Q_ks; 0 means all
@@ -98,6 +109,8 @@ struct ParameterLiteral {
   std::uint32_t max_p = 4;  ///< largest p of an arbitrary look-up table that the set is meant for
   bool padding = false;     ///< whether max_p counts messages under a padding bit
   Rotation rotation{};
+  /// Gadgets for smaller and smaller moduli, at most 4; `gadget` serves all others.
+  std::vector<SmallModulusGadget> small_modulus_gadgets{};
   bool operator==(const ParameterLiteral&) const = default;
 };
 
@@ -112,6 +125,8 @@ struct NoiseEstimate {
   double constant = 0;           ///< the part of `refreshed` that is constant under one key
   double fresh = 0;              ///< of a fresh encryption, at q
   double rotation_rounding = 0;  ///< of the rounding from q to 2N before a blind rotation, at 2N
+  /// As blind_rotation, by the key of each of small_modulus_gadgets.
+  std::vector<double> small_modulus_rotations{};
 };
 
 /// Estimated security of both keys in bits, from the table of lattice estimates
@@ -145,9 +160,12 @@ class Parameters {
   /// ones.
   std::uint32_t keys_per_coefficient() const;
   /// Number of RLWE rows of the blind-rotation key. For GINX it is the sum over gadget ranges of
-  /// count·keys·2·digits.
-  std::size_t rotation_key_rows() const;
-  /// Bytes that the blind-rotation key takes in the memory of a device, and those of the
+  /// count·keys·2·digits. `key` 0 is that of `gadget`, `key` k that of small_modulus_gadgets[k -
+  /// 1].
+  std::size_t rotation_key_rows(std::size_t key = 0) const;
+  /// Number of blind-rotation keys: 1, and those of small_modulus_gadgets.
+  std::size_t rotation_keys() const { return 1 + literal().small_modulus_gadgets.size(); }
+  /// Bytes that all blind-rotation keys take in the memory of a device, and those of the
   /// key-switching key: about, since devices pad rows.
   std::size_t rotation_key_bytes(Transform transform) const;
   std::size_t key_switch_key_bytes() const;
@@ -179,6 +197,9 @@ class Parameters {
   /// log2 of the failure probability of a look-up table over `encoding` on a bootstrapped input.
   /// With `arbitrary` the table is one of any function without padding, which takes two rotations.
   double lut_failure_log2(Encoding encoding, bool arbitrary, Transform transform) const;
+  /// log2 of the failure probability of Server::eval_sign on a fresh ciphertext of messages modulo
+  /// p, a power of two. 0 if p is not one, or is above q/256.
+  double sign_failure_log2(std::uint32_t p, Transform transform) const;
   /// log2 of the probability that a fresh encryption decrypts to another message.
   double fresh_failure_log2(Encoding encoding) const;
 

@@ -27,7 +27,7 @@ struct Polynomial {
   double operator()(double x) const;
 };
 
-/// The polynomial of that degree, 1 … 4095, that interpolates f at Chebyshev's nodes of the
+/// The polynomial of that degree, 0 … 4095, that interpolates f at Chebyshev's nodes of the
 /// interval. ParameterError for a degree out of range, an empty interval, or an f that is not
 /// finite at a node. (OpenFHE: EvalChebyshevFunction. Trefethen, Approximation Theory and Practice,
 /// ch. 2.)

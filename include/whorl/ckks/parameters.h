@@ -100,7 +100,7 @@ struct Requirements {
   unsigned value_bits = 10;
   std::uint32_t slots = 0;  ///< how many values a ciphertext must hold, at most N/2; 0: any number
   std::uint32_t N = 0;      ///< 0: the least that is secure and has the slots
-  unsigned dnum = 3;        ///< digits of key switching, 1 … 16
+  unsigned dnum = 3;        ///< digits of key switching, 1 … 80; at most one a prime
   /// 32: primes of 25 to 31 bits, two and more a level. 64: one prime a level, for scales of 46
   /// bits and more.
   unsigned word_bits = 32;

@@ -56,6 +56,10 @@ nb::class_<Parameters> bind_ring_parameters(nb::module_& module, const char* als
       .def(
           "key_bytes",
           [](const Parameters& p, const KeyRequest& request) { return key_bytes(p, request); },
+          "request"_a)
+      .def(
+          "key_count",
+          [](const Parameters& p, const KeyRequest& request) { return key_count(p, request); },
           "request"_a);
   return type;
 }

@@ -69,6 +69,11 @@ void bind_binfhe_server(nb::module_& module) {
       .def("error_bound",
            calling<Server, std::uint32_t, const Lut&, const Array&>(&Server::error_bound), "lut"_a,
            "a"_a)
+      .def("eval_floor", calling<Server, Array, const Array&>(&Server::eval_floor), "a"_a,
+           "round_bits"_a)
+      .def("eval_sign", calling<Server, Array, const Array&>(&Server::eval_sign), "a"_a, "output"_a)
+      .def("eval_decomp", calling<Server, std::vector<Array>, const Array&>(&Server::eval_decomp),
+           "a"_a)
       .def("linear", calling<Server, Array>(&Server::linear), "weights"_a, "inputs"_a, "constant"_a,
            "modular"_a = false)
       .def("trivial", calling<Server, Array, Bits>(&Server::trivial_array), "messages"_a,

@@ -44,6 +44,19 @@ void set_gadget(ParameterLiteral& literal, const std::vector<GadgetTuple>& range
     literal.gadget.push_back({count, log_base, digits});
 }
 
+std::vector<GadgetTuple> small_modulus_tuples(const ParameterLiteral& literal) {
+  std::vector<GadgetTuple> result;
+  for (const auto& gadget : literal.small_modulus_gadgets)
+    result.emplace_back(gadget.log_modulus, gadget.log_base, gadget.digits);
+  return result;
+}
+
+void set_small_moduli(ParameterLiteral& literal, const std::vector<GadgetTuple>& gadgets) {
+  literal.small_modulus_gadgets.clear();
+  for (const auto& [log_modulus, log_base, digits] : gadgets)
+    literal.small_modulus_gadgets.push_back({log_modulus, log_base, digits});
+}
+
 using RotationTuple = std::tuple<std::string, std::uint32_t, std::uint64_t>;
 
 RotationTuple rotation_tuple(const ParameterLiteral& literal) {
@@ -58,8 +71,10 @@ void set_rotation(ParameterLiteral& literal, const RotationTuple& rotation) {
 
 void bind_literal(nb::module_& module) {
   nb::class_<ParameterLiteral> type(module, "ParameterLiteral");
-  type.def(nb::init<>()).def_prop_rw("gadget", &gadget_tuples, &set_gadget);
-  type.def_prop_rw("rotation", &rotation_tuple, &set_rotation);
+  type.def(nb::init<>())
+      .def_prop_rw("gadget", &gadget_tuples, &set_gadget)
+      .def_prop_rw("small_modulus_gadgets", &small_modulus_tuples, &set_small_moduli)
+      .def_prop_rw("rotation", &rotation_tuple, &set_rotation);
   using L = ParameterLiteral;
   bind_fields(type, "name", &L::name, "source", &L::source, "n", &L::n, "q", &L::q, "N", &L::N, "Q",
               &L::Q, "Q_ks", &L::Q_ks, "log_B_ks", &L::log_B_ks, "ks_digits", &L::ks_digits,
@@ -84,6 +99,7 @@ constexpr std::pair<const char*, double NoiseEstimate::*> noise_fields[] = {
 nb::dict noise_dict(const NoiseEstimate& noise) {
   nb::dict result;
   for (const auto& [name, member] : noise_fields) result[name] = noise.*member;
+  result["small_modulus_rotations"] = nb::tuple(nb::cast(noise.small_modulus_rotations));
   return result;
 }
 
@@ -100,7 +116,13 @@ void bind_binfhe_parameters(nb::module_& module) {
           "name"_a, "allow_insecure"_a)
       .def_static("names", &Parameters::names)
       .def_prop_ro("keys_per_coefficient", &Parameters::keys_per_coefficient)
-      .def_prop_ro("rotation_key_rows", &Parameters::rotation_key_rows)
+      .def_prop_ro("rotation_key_rows",
+                   [](const Parameters& p) {
+                     std::size_t rows = 0;
+                     for (std::size_t k = 0; k < p.rotation_keys(); ++k)
+                       rows += p.rotation_key_rows(k);
+                     return rows;
+                   })
       .def(
           "rotation_key_bytes",
           [](const Parameters& p, const std::string& transform) {
@@ -136,6 +158,12 @@ void bind_binfhe_parameters(nb::module_& module) {
                                        from_name<Transform>(transform));
           },
           "sum_of_squares"_a, "margin_sectors"_a, "transform"_a)
+      .def(
+          "sign_failure_log2",
+          [](const Parameters& params, std::uint32_t p, const std::string& transform) {
+            return params.sign_failure_log2(p, from_name<Transform>(transform));
+          },
+          "p"_a, "transform"_a)
       .def(
           "fresh_failure_log2",
           [](const Parameters& params, std::uint32_t p, bool padding) {

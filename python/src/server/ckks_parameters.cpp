@@ -92,13 +92,7 @@ void bind_ckks_parameters(nb::module_& module) {
             ckks::request_bootstrap(request, p, slots);
             return request;
           },
-          "request"_a, "slots"_a)
-      .def(
-          "key_count",
-          [](const Parameters& p, const ckks::KeyRequest& request) {
-            return ckks::key_count(p, request);
-          },
-          "request"_a);
+          "request"_a, "slots"_a);
 }
 
 }  // namespace whorl::python

@@ -118,6 +118,20 @@ class Parameters(RingParameters):
         """
         return self._core.key_bytes(as_request(relinearise, rotations, swap_rows, inner_sum))
 
+    def key_count(
+        self,
+        relinearise: int = 3,
+        rotations: Iterable[int] = (),
+        swap_rows: bool = False,
+        inner_sum: int = 0,
+    ) -> int:
+        """How many switching keys `Client.evaluation_keys` with these arguments would make.
+
+        >>> parameters(depth=1).key_count(rotations=[1, 2], swap_rows=True)
+        4
+        """
+        return self._core.key_count(as_request(relinearise, rotations, swap_rows, inner_sum))
+
     def literal(self) -> ParameterLiteral:
         """The fields as a dictionary; `parameters(literal=p.literal())` gives `p` again."""
         fields: ParameterLiteral = self._values()

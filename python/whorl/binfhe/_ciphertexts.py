@@ -112,6 +112,18 @@ class EncryptedArray(Encoded, DeviceCiphertexts["Server", Ciphertexts]):
         """`Server.apply`."""
         return self._server.apply(luts, self, within)
 
+    def eval_floor(self, round_bits: int) -> EncryptedArray:
+        """`Server.eval_floor`."""
+        return self._server.eval_floor(self, round_bits)
+
+    def eval_sign(self, p_out: int = 4, padding_out: bool = False) -> EncryptedArray:
+        """`Server.eval_sign`."""
+        return self._server.eval_sign(self, p_out, padding_out)
+
+    def eval_decomp(self) -> list[EncryptedArray]:
+        """`Server.eval_decomp`."""
+        return self._server.eval_decomp(self)
+
     def __and__(self, other: Bits) -> EncryptedArray:
         return self._server.and_(self, other)
 

@@ -45,7 +45,7 @@ class ParameterLiteral(TypedDict, total=False):
     Q: int
     """Ring modulus, a prime that is 1 modulo 2N, below 2^31 or up to 2^60."""
     Q_ks: int
-    """Key-switching modulus: a power of two, q ≤ Q_ks ≤ 2^40, or Q itself."""
+    """Key-switching modulus: a power of two, q ≤ Q_ks ≤ 2^40, or Q itself. It may exceed Q."""
     key_switch: Literal["table", "product"]
     """How the key-switching key is used; `table` has least noise, `product` least memory."""
     log_B_ks: int
@@ -67,6 +67,12 @@ class ParameterLiteral(TypedDict, total=False):
     """Largest p of an arbitrary look-up table that the set is meant for. Default 4."""
     padding: bool
     """Whether max_p counts messages under a padding bit."""
+    small_modulus_gadgets: Sequence[tuple[int, int, int]]
+    """Up to 4 gadgets (log_modulus, log_base, digits), log_modulus decreasing.
+
+    `Server.eval_floor`, `eval_sign` and `eval_decomp` rotate with such a gadget while their modulus
+    is at most 2^log_modulus (OpenFHE: timeOptimization). Each has a key of its own. Default: none.
+    """
     rotation: tuple[RotationKind, int] | tuple[RotationKind, int, int]
     """The method of blind rotation: kind, group and, if products are modulo P·Q, P.
 
@@ -114,6 +120,8 @@ class NoiseEstimate:
     """Of a fresh encryption, at q."""
     rotation_rounding: float
     """Of the rounding from q to 2N before a blind rotation, at 2N."""
+    small_modulus_rotations: tuple[float, ...] = ()
+    """As `blind_rotation`, by the key of each of `small_modulus_gadgets`."""
 
 
 def _as_rotation(field: str, value: Any) -> tuple[str, int, int]:
@@ -154,6 +162,11 @@ class Parameters(CheckedParameters):
         | {"lwe_secret": as_text, "ring_secret": as_text}
         | {"sigma_lwe": as_real, "sigma_ring": as_real}
         | {"transform": as_text, "max_p": as_word, "padding": as_flag, "rotation": _as_rotation}
+        | {
+            "small_modulus_gadgets": list_of(
+                tuple_of(as_word, "log_modulus, log_base, digits"), "tuples"
+            )
+        }
     )
     _required = ("n", "q", "N", "Q", "Q_ks", "log_B_ks", "gadget")
 
@@ -171,11 +184,16 @@ class Parameters(CheckedParameters):
     gadget = Part[tuple[tuple[int, int, int], ...]](
         "_literal.gadget", "Ranges (count, log_base, digits) of successive LWE coefficients.", tuple
     )
+    small_modulus_gadgets = Part[tuple[tuple[int, int, int], ...]](
+        "_literal.small_modulus_gadgets",
+        "Gadgets (log_modulus, log_base, digits) of the rotation keys for small moduli.",
+        tuple,
+    )
     keys_per_coefficient = Part[int](
         "_core.keys_per_coefficient",
         "Secret polynomials encrypted per LWE coefficient: 1 for binary keys, 2 for ternary.",
     )
-    rotation_key_rows = Part[int]("_core.rotation_key_rows", "RLWE rows of the rotation key.")
+    rotation_key_rows = Part[int]("_core.rotation_key_rows", "RLWE rows of all rotation keys.")
     rotation_transforms = Part[float](
         "_core.rotation_transforms", "Expected transforms of N coefficients of one blind rotation."
     )
@@ -244,6 +262,13 @@ class Parameters(CheckedParameters):
         With `arbitrary` it is a table of any function without padding, in two blind rotations.
         """
         return self._core.lut_failure_log2(p, padding, arbitrary, transform or self.transform)
+
+    def sign_failure_log2(self, p: int, transform: str | None = None) -> float:
+        """log2 of the failure probability of `Server.eval_sign` on a fresh message modulo `p`.
+
+        0 if p is not a power of two, or is above q/256.
+        """
+        return self._core.sign_failure_log2(p, transform or self.transform)
 
     def fresh_failure_log2(self, p: int = 4, padding: bool = False) -> float:
         """log2 of the probability that a fresh ciphertext decrypts to another message."""

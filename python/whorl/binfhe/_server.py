@@ -347,6 +347,58 @@ class Server(BudgetedSession[EvaluationKeys, Ciphertexts, EncryptedArray]):
         bound: int = self._core.error_bound(lut._core, x._core)
         return bound
 
+    # ---- large precision
+
+    def eval_floor(self, a: Encrypted, round_bits: int) -> EncryptedArray:
+        """m >> `round_bits`, modulo p >> `round_bits`, for messages m (OpenFHE: EvalFloor).
+
+        p is a power of two up to q/256, which may be more than one rotation tells apart; with a
+        padding bit up to q/512. Each 4 bits (for N = 2048; log2(2N/256) in general) take two blind
+        rotations. Messages are rounded down; add half of 2^`round_bits` before to round to the
+        nearest. Raises `EncodingError` for another p, and unless 1 ≤ `round_bits` < log2 p. Inputs
+        count with their own noise here, so that fresh ones may pass where computed ones do not.
+        (Liu, Micciancio, Polyakov, ASIACRYPT 2022, §5.)
+
+        >>> from whorl.binfhe import Client, parameters
+        >>> small = {"n": 16, "q": 2**15, "N": 512, "Q": 18014398509404161, "Q_ks": 2**35}
+        >>> small |= {"log_B_ks": 5, "gadget": [(16, 18, 2)], "transform": "ntt"}
+        >>> client = Client(parameters(small, allow_insecure=True))
+        >>> server = Server(client.evaluation_keys(), device="cpu")
+        >>> numbers = client.encrypt([100, 37, 64], p=128)
+        >>> client.decrypt(server.eval_floor(numbers, 3))
+        array([12,  4,  8])
+        >>> client.decrypt(server.eval_sign(numbers))
+        array([1, 0, 1])
+        >>> [client.decrypt(digit).tolist() for digit in server.eval_decomp(numbers)]
+        [[0, 1, 0], [1, 1, 0], [2, 2, 0], [1, 0, 1]]
+        """
+        x = self.upload(a)
+        return self._wrap(
+            self._core.eval_floor(x._core, as_modulus(round_bits, "round_bits")), x.shape
+        )
+
+    def eval_sign(self, a: Encrypted, p_out: int = 4, padding_out: bool = False) -> EncryptedArray:
+        """Bits: 1 for messages m ≥ p/2, which stand for m - p < 0, else 0 (OpenFHE: EvalSign).
+
+        p as for `eval_floor`. Takes two blind rotations for each 4 bits of p above 4, and one more:
+        11 for p = 2^21. The bits have p = `p_out`. To compare numbers x and y that are less than
+        p/2 apart, take the sign of x - y. `Parameters.sign_failure_log2` has the probability of a
+        wrong sign.
+        """
+        x = self.upload(a)
+        output = (as_modulus(p_out, "p_out"), bool(padding_out))
+        return self._wrap(self._core.eval_sign(x._core, output), x.shape)
+
+    def eval_decomp(self, a: Encrypted) -> list[EncryptedArray]:
+        """The digits of messages, the lowest first (OpenFHE: EvalDecomp).
+
+        p as for `eval_floor`. Digits have p = 2N/256, which is 16 for N = 2048; the last may have a
+        smaller p. They keep the noise of the steps, and the lowest has the input's errors; tables
+        and gates take them.
+        """
+        x = self.upload(a)
+        return [self._wrap(digit, x.shape) for digit in self._core.eval_decomp(x._core)]
+
     # ---- sums
 
     def linear(

@@ -229,6 +229,23 @@ class Parameters(RingParameters):
         request = as_request(self, relinearise, rotations, conjugate, sums, bootstrap)
         return self._core.key_bytes(request)
 
+    def key_count(
+        self,
+        relinearise: int = 3,
+        rotations: Iterable[int] = (),
+        conjugate: bool = False,
+        sums: int = 0,
+        *,
+        bootstrap: Iterable[int] = (),
+    ) -> int:
+        """How many switching keys `Client.evaluation_keys` with these arguments would make.
+
+        >>> parameters(depth=1).key_count(rotations=[1, 2], conjugate=True)
+        4
+        """
+        request = as_request(self, relinearise, rotations, conjugate, sums, bootstrap)
+        return self._core.key_count(request)
+
     def literal(self) -> ParameterLiteral:
         """The fields as a dictionary; `parameters(literal=p.literal())` gives `p` again."""
         fields: ParameterLiteral = self._values()
@@ -326,8 +343,9 @@ def parameters(
         slots: how many values a ciphertext must hold, at most 2^16; 0: any number.
         value_bits: log2 of the largest value that a ciphertext of level 0 can hold, 2 … 20.
         N: ring dimension; default: the least that is secure and has the slots.
-        dnum: digits of key switching, 1 … 16. More of them make larger keys and leave more bits
-            for the chain.
+        dnum: digits of key switching, 1 … 80. More of them make larger keys and leave more bits
+            for the chain. All digits have as many primes, the last one perhaps fewer, so that there
+            may be fewer digits than asked for (`digits`), and never more than primes.
         word_bits: 32: primes of 25 to 31 bits, two and more a level. 64: one prime a level, for
             `scale_bits` of 46 and more.
         bootstrap: whether ciphertexts can be refreshed (`Server.bootstrap`). `depth` then counts
@@ -415,7 +433,7 @@ _REQUIREMENTS: Mapping[str, Callable[[str, Any], Any]] = MappingProxyType(
         "slots": within(0, 2**16),
         "value_bits": within(2, 20),
         "N": lambda _, value: 0 if value is None or value == 0 else as_ring(value),
-        "dnum": within(1, 16),
+        "dnum": within(1, 80),
         "word_bits": as_word,
         "bootstrap": as_flag,
         "coefficients_last": as_flag,

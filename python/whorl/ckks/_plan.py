@@ -27,7 +27,7 @@ from .._ring_plan import (
 from .._server import ckks as _lib
 from ..errors import EncodingError, NoiseError, ParameterError, ShapeError
 from ._arrays import EncryptedArray
-from ._parameters import NO_SHAPE, Parameters, as_request, checked_requirements, refuse_shape
+from ._parameters import NO_SHAPE, Parameters, checked_requirements, refuse_shape
 from ._tracer import Refresh, TracingServer, UnableToRefreshError
 from ._values import Packing
 
@@ -126,7 +126,7 @@ class Plan(RingPlan):
     @property
     def key_count(self) -> int:
         """How many switching keys `keys` asks for."""
-        return self._parameters._core.key_count(as_request(self._parameters, **self._request))
+        return self._parameters.key_count(**self._request)
 
     @property
     def _request(self) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def approximate(
     Args:
         f: a function of one float. It is called at the nodes, and with `error` at more points.
         low, high: the ends of the interval.
-        degree: 1 … 4095. The result interpolates f at Chebyshev's nodes. Degrees 2^k - 1 use all
+        degree: 0 … 4095. The result interpolates f at Chebyshev's nodes. Degrees 2^k - 1 use all
             that k levels can give.
         error: the largest error that is wanted. The result has the least degree 2^k - 1 that
             differs from f by at most so much at 4,096 points of the interval.
@@ -128,7 +128,7 @@ def approximate(
         return float(f(x))
 
     if degree is not None:
-        known = as_integer("degree", degree, 1, MAX_DEGREE)
+        known = as_integer("degree", degree, 0, MAX_DEGREE)
         return Polynomial._wrap(_lib.approximate(value, *ends, known))
     return Polynomial._wrap(_lib.approximate_within(value, *ends, as_error(error)))
 

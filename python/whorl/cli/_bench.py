@@ -25,6 +25,9 @@ GPU_BATCH = 16384
 TABLES = ("lut4", "evalfunc")
 """Operations beside gates: a padded table of 4 bits; an arbitrary one of the set's max_p."""
 
+LARGE = ("evalfloor", "evalsign", "evaldecomp")
+"""Operations of large precision. "evalsign:17" takes messages modulo 2^17/256."""
+
 BatchSize = Annotated[
     int,
     typer.Option("--batch", min=0, help=f"Ciphertexts; 0: 16 a thread, {GPU_BATCH} on GPUs."),
@@ -179,6 +182,45 @@ def _measure_table(
     )
 
 
+def _large(name: str, chosen: Parameters) -> tuple[str, int]:
+    """An operation of LARGE, and log2 of the modulus of its ciphertexts, by default that of q."""
+    op, _, given = name.partition(":")
+    most = chosen.q.bit_length() - 1
+    if given and not given.isdecimal():
+        raise ValueError(f"op: {name!r}: {given!r} is not a number of bits")
+    log_modulus = int(given or most)
+    if not 10 <= log_modulus <= most:
+        raise ValueError(f"op: {name!r}: {chosen.name} has moduli of 10 … {most} bits")
+    return op, log_modulus
+
+
+def _measure_large(
+    name: str, client: Client, server: Server, batch: int, runs: int
+) -> list[dict[str, Any]]:
+    """A floor takes away as many bits as two rotations can, or all but one."""
+    op, log_modulus = _large(name, server.parameters)
+    p = 2 ** (log_modulus - 8)
+    messages = np.random.default_rng().integers(0, p, size=batch)
+    many = client.encrypt(messages, p, allow_failure=1)
+    bits = min((2 * server.parameters.N // 256).bit_length() - 1, log_modulus - 9)
+
+    def call(x: Ciphertexts) -> None:
+        if op == "evalfloor":
+            server.eval_floor(x, bits).to_host()
+        elif op == "evalsign":
+            server.eval_sign(x).to_host()
+        else:
+            for digit in server.eval_decomp(x):
+                digit.to_host()
+
+    failure = server.parameters.sign_failure_log2(p, server.transform)
+    one = many[:1]
+    records = _measure(
+        *("large", op, server, batch, runs, failure), lambda: call(one), lambda: call(many)
+    )
+    return [{**record, "log_modulus": log_modulus} for record in records]
+
+
 def _row(name: str, records: list[dict[str, Any]]) -> list[str]:
     single, many = records
     return [name, shared.spread(single), shared.rate_spread(many), f"2^{single['pfail_log2']}"]
@@ -189,8 +231,10 @@ def _ops(given: list[str] | None, params: str) -> list[str]:
     names = [name.lower() for name in given or ["nand"]]
     chosen = sets.find(params, allow_insecure=True)
     for name in names:
-        if name not in TABLES and name != "mux" and name not in GATES:
-            known = ", ".join([*GATES, "mux", *TABLES])
+        if name.partition(":")[0] in LARGE:
+            _large(name, chosen)
+        elif name not in TABLES and name != "mux" and name not in GATES:
+            known = ", ".join([*GATES, "mux", *TABLES, *LARGE])
             raise ValueError(f"op: {name!r} is not one of {known}")
         if name == "lut4" and not (chosen.padding and chosen.max_p >= 16):
             raise ValueError(f"op: {chosen.name} does not carry 4 bits under a padding bit")
@@ -218,6 +262,9 @@ def _measure_ops(
             p = 16 if name == "lut4" else server.parameters.max_p
             table_, pair = _measure_table(p, name == "lut4", client, server, batch, runs)
             rows.append(_row(f"{name}: p = {p}, {table_.kind}", pair))
+        elif name.partition(":")[0] in LARGE:
+            pair = _measure_large(name, client, server, batch, runs)
+            rows.append(_row(f"{pair[0]['op']}: modulus 2^{pair[0]['log_modulus']}", pair))
         else:
             pair = _measure_gate(name, client, server, batch, runs)
             rows.append(_row(name, pair))
@@ -283,8 +330,8 @@ _register(
         list[str] | None,
         typer.Option(
             "--op",
-            help="A gate, mux, lut4 or evalfunc; default: nand.",
-            autocompletion=completion.one_of(*GATES, "mux", *TABLES),
+            help="A gate, mux, lut4, evalfunc, evalfloor, evalsign or evaldecomp; default: nand.",
+            autocompletion=completion.one_of(*GATES, "mux", *TABLES, *LARGE),
         ),
     ],
     _ops,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -71,6 +72,7 @@ def _encrypt(
 def _decrypt(
     _: Scheme,
     client: Any,
+    secret: Path,
     ciphertexts: Any,
     *,
     first: Annotated[

@@ -128,6 +128,14 @@ def _lut(scheme: Scheme, text: str, p_out: int | None, approximate: bool) -> Wor
     return work
 
 
+def _digit(server: Any, array: Any, place: int) -> Any:
+    """Digit number `place`, from the lowest, 0."""
+    digits = server.eval_decomp(array)
+    if not 0 <= place < len(digits):
+        raise ValueError(f"eval_decomp: there is no digit {place}; there are {len(digits)}")
+    return digits[place]
+
+
 BINFHE = Scheme(
     name="binfhe",
     module="whorl.binfhe",
@@ -136,8 +144,9 @@ BINFHE = Scheme(
     secret="secret key",
     functions=(
         *("nand", "nor", "xor", "xnor", "majority", "and3", "or3", "and4", "or4"),
-        *("mux", "bootstrap", "add", "sub"),
+        *("mux", "bootstrap", "add", "sub", "eval_floor", "eval_sign"),
     ),
+    circuits={"eval_decomp": _digit},
     keygen=_keygen,
     encrypt=_encrypt,
     work=_work,

@@ -11,9 +11,9 @@ import typer
 from .._ring_parameters import stands_alone
 from ..ckks import Polynomial, minimax_sign
 from ..ckks._parameters import ARCSINES
+from . import _released, _values
 from . import _ring_options as shared
 from . import _sets as sets
-from . import _values
 from ._completion import one_of
 from ._scheme import Scheme
 
@@ -140,6 +140,7 @@ def _encrypt(
 def _decrypt(
     _: Scheme,
     client: Any,
+    secret: Path,
     ciphertexts: Any,
     *,
     raw: Annotated[
@@ -164,7 +165,7 @@ def _decrypt(
         )
     if raw:
         return client.decrypt(ciphertexts, raw=True, allow_spent=allow_spent)
-    return client.release(ciphertexts, queries, bits)
+    return _released.counting(secret, client, lambda: client.release(ciphertexts, queries, bits))
 
 
 # ---- functions of expressions that are no methods of the server

@@ -221,7 +221,7 @@ def decrypt(
             expect_parameters=client.parameters,
             expect_key=client.key_id,
         )
-        values = chosen.decrypt(chosen, client, array, **options)
+        values = chosen.decrypt(chosen, client, secret, array, **options)
     _values.write(values, output, as_json, force)
 
 

@@ -113,7 +113,7 @@ class Staged:
         self._target = Path(os.path.realpath(path))
         around = self._target.parent
         prefix = f".whorl-{hashlib.sha256(os.fsencode(self._target.name)).hexdigest()[:16]}-"
-        with _about(path), _alone_in(around):
+        with _about(path), alone_in(around):
             for leftover in around.glob(f"{prefix}*/"):
                 _remove_unless_locked(leftover)
             self._folder = Path(tempfile.mkdtemp(prefix=prefix, dir=around))  # mode 0700
@@ -131,7 +131,7 @@ class Staged:
     def commit(self) -> Callable[[], None]:
         """Gives the file its name. What it returns takes it away again, if nothing was replaced."""
         target = self._target
-        with _about(self._path), _alone_in(target.parent) as folder:
+        with _about(self._path), alone_in(target.parent) as folder:
             self._check()
             new = not os.path.lexists(target)
             if not new or not self._link():
@@ -166,7 +166,7 @@ def _locked(folder: Path, wait: bool = True) -> int:
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[int]:
+def alone_in(folder: Path) -> Iterator[int]:
     """Waits for other commands that are about to change the folder."""
     descriptor = _locked(folder)
     try:

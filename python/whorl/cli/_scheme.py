@@ -58,8 +58,8 @@ class Scheme:
     """(scheme, *, …): what `eval` does, if options say it and not an expression."""
     server: Callable[..., Any] = _open_server
     """(scheme, keys, device, threads, *, …): a server."""
-    decrypt: Callable[..., Any] = lambda scheme, client, ciphertexts: client.decrypt(ciphertexts)
-    """(scheme, client, ciphertexts, *, …): an array of numbers."""
+    decrypt: Callable[..., Any] = lambda scheme, client, _, ciphertexts: client.decrypt(ciphertexts)
+    """(scheme, client, its file, ciphertexts, *, …): an array of numbers."""
 
     def part(self, name: str) -> Any:
         """A class of the scheme's module, imported when it is needed."""

@@ -79,8 +79,9 @@ class Queue {
   const std::shared_ptr<const Device>& shared_device() const { return device_; }
   std::string name() const { return device_->name(); }
   /// How many ciphertexts should go through the stages of an operation together, if each needs
-  /// `bytes` of the device's memory meanwhile.
-  virtual std::size_t batch_limit(std::size_t bytes) const = 0;
+  /// `bytes` of the device's memory meanwhile, and `reserved` bytes of it will be taken by what is
+  /// not there yet.
+  virtual std::size_t batch_limit(std::size_t bytes, std::size_t reserved) const = 0;
 
   /// A family of operations; DeviceError if the device has none of it.
   template <class Word>

@@ -210,7 +210,9 @@ class Relay : public Queue {
   Relay(std::shared_ptr<const Device> device, std::unique_ptr<Queue> behind);
 
   const Queue& behind() const { return *behind_; }
-  std::size_t batch_limit(std::size_t bytes) const override { return behind_->batch_limit(bytes); }
+  std::size_t batch_limit(std::size_t bytes, std::size_t reserved) const override {
+    return behind_->batch_limit(bytes, reserved);
+  }
   void wait() const override { behind_->wait(); }
   void begin_together() const override { behind_->begin_together(); }
   void end_together() const override { behind_->end_together(); }

@@ -243,17 +243,23 @@ void RnsOps<Word>::extended_product(const Key& key, const Tables& tables, const 
   const std::size_t batch = batch_of(what, in.size, basis.size(), N);
   check_rows("extended_product: output", out.size, 2 * product.rows.size(), batch, N);
   check_apart("extended_product: input", in, out);
-  Extension extension{basis, product.rows, {}, ring::Lift::exact};
-  for (const unsigned d : product.digits)
-    extension.digits.push_back(key.layout().digits[d] & basis);
   std::size_t parts = 0;
   std::optional<CheckedScaling<Word>> addend;
   if (added.x.size > 0) addend = checked_addend(tables, product, batch, added, out, parts);
   if (onto && !addend)
     throw ParameterError(std::string(what) + ": a sum is continued without anything that is added");
   if (batch)
-    run_extended_product(key, tables, extension, product, batch, in.data, parts,
-                         addend ? &*addend : nullptr, onto, out.data);
+    run_extended_product(key, tables, extension_of(key, basis, product), product, batch, in.data,
+                         parts, addend ? &*addend : nullptr, onto, out.data);
+}
+
+template <class Word>
+Extension RnsOps<Word>::extension_of(const Key& key, const ring::Basis& basis,
+                                     const InnerProduct& product) {
+  Extension extension{basis, product.rows, {}, ring::Lift::exact};
+  for (const unsigned d : product.digits)
+    extension.digits.push_back(key.layout().digits[d] & basis);
+  return extension;
 }
 
 template <class Word>
@@ -270,6 +276,43 @@ void RnsOps<Word>::run_extended_product(const Key& key, const Tables& tables,
                            out);
   else
     run_inner_product(key, tables, product, batch, digits.slice().data, out);
+}
+
+template <class Word>
+void RnsOps<Word>::switched_product(const Key& key, const Tables& tables, const ring::Basis& basis,
+                                    const FactorsOf<Word>& factors, Output out) const {
+  this->check(factors.a, factors.b, out);
+  const InnerProduct product = product_of("switched_product", key, tables, basis, 1);
+  const std::size_t limbs = basis.size(), N = tables.plan().N();
+  const std::size_t batch =
+      batch_of("switched_product: a", factors.a.size, 2 * limbs, tables.plan().N());
+  const bool one = factors.b.size == 2 * limbs * N && batch != 1;
+  if (!one) check_rows("switched_product: b", factors.b.size, 2 * limbs, batch, tables.plan().N());
+  check_rows("switched_product: output", out.size, 2 * product.rows.size(), batch,
+             tables.plan().N());
+  check_apart("switched_product: a", factors.a, out);
+  check_apart("switched_product: b", factors.b, out);
+  CheckedFactors<Word> checked = {factors.a.data, factors.b.data, one, factors.doubled, {}, {}};
+  if (!factors.constant.empty())
+    checked.constant = reduced("residues of a constant", tables, basis, factors.constant);
+  checked.weights = reduced("weights of a product", tables, product.rows, factors.weights);
+  if (batch)
+    run_switched_product(key, tables, extension_of(key, basis, product), product, batch, checked,
+                         out.data);
+}
+
+template <class Word>
+void RnsOps<Word>::run_switched_product(const Key& key, const Tables& tables,
+                                        const Extension& extension, const InnerProduct& product,
+                                        std::size_t batch, const CheckedFactors<Word>& factors,
+                                        Word* out) const {
+  const std::size_t part = extension.from.size() * batch * tables.plan().N();
+  auto c = this->queue().template allocate<Word>(3 * part);
+  run_tensor(tables, extension.from, 2, 2, batch, factors.one, factors.a, factors.b,
+             {factors.doubled, factors.constant}, c.slice().data);
+  const CheckedScaling<Word> added = {c.slice().data, extension.from, factors.weights, 1};
+  run_extended_product(key, tables, extension, product, batch, c.slice().data + 2 * part, 2, &added,
+                       false, out);
 }
 
 template <class Word>
@@ -343,24 +386,25 @@ void RnsOps<Word>::sums_of_turned_products(const ring::KeyLayout& layout, const 
   const std::size_t rows = product.rows.size();
   const std::size_t batch = batch_of(what.c_str(), out.size, sums.sums * 2 * rows, plan.N());
   bool switches = false;
+  const auto in_term = [&](const TurnedProduct<Word>& term, const std::string& wrong) {
+    return what + ": term " + std::to_string(&term - terms.data()) + " has " + wrong;
+  };
   for (const TurnedProduct<Word>& term : terms) {
-    const auto number = std::to_string(&term - terms.data());
     if (term.key) {
       switches = true;
       product_of(what.c_str(), *term.key, tables, basis, term.g);
       if (!(term.key->layout() == layout))
-        throw ParameterError(what + ": term " + number + " has a key of another layout");
+        throw ParameterError(in_term(term, "a key of another layout"));
     } else if (term.g != 1) {
-      throw ParameterError(what + ": term " + number + " has g = " + std::to_string(term.g) +
-                           " and no key");
+      throw ParameterError(in_term(term, "g = " + std::to_string(term.g) + " and no key"));
     }
     std::vector<bool> has(sums.sums);
     for (const auto& factor : term.factors) {
       this->check(factor.m);
       if (factor.sum >= sums.sums || has[factor.sum])
-        throw ShapeError(what + ": term " + number + " has a factor for sum " +
-                         std::to_string(factor.sum) + "; there are " + std::to_string(sums.sums) +
-                         ", with a factor each");
+        throw ShapeError(in_term(term, "a factor for sum " + std::to_string(factor.sum) +
+                                           "; there are " + std::to_string(sums.sums) +
+                                           ", with a factor each"));
       has[factor.sum] = true;
       plan.check_basis(what.c_str(), factor.over);
       check_part(what.c_str(), product.rows, "a factor's", factor.over);

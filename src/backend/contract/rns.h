@@ -199,6 +199,24 @@ struct TensorEnd {
   bool empty() const { return !doubled && constant.empty() && added_parts == 0; }
 };
 
+/// A product of two ciphertexts of two parts, whose third part is switched:
+/// RnsOps::switched_product.
+template <class Word>
+struct FactorsOf {
+  Slice<const Word> a, b;  ///< (2, rows, B, N); b may be (2, rows, 1, N)
+  bool doubled = false;
+  std::span<const Word> constant = {};  ///< modulo each prime of the factors, reduced or not
+  std::span<const Word> weights = {};   ///< modulo each prime of the result, reduced or not
+};
+/// The same, as a device gets it: with reduced residues; `one`, b has a batch of 1.
+template <class Word>
+struct CheckedFactors {
+  const Word *a, *b;
+  bool one, doubled;
+  std::vector<Word> constant;  ///< empty, or one for each row of the factors
+  std::vector<Word> weights;   ///< one for each row of the result
+};
+
 /// All arrays are in evaluation form, except in `convert` and `round`. The rows of an array over a
 /// basis come in the order of the basis's indices. Outputs must not overlap inputs (ShapeError
 /// where an input word would be overwritten). In shapes, B is the size of the batch.
@@ -258,6 +276,13 @@ class RnsOps : public Family {
   /// The same with what inner_product adds. If added.x is empty, nothing is.
   void extended_product(const Key& key, const Tables& tables, const ring::Basis& basis, Input in,
                         const ScaledTerm<Word>& added, bool onto, Output out) const;
+  /// Of c = tensor(a, b), doubled or not, and with the constant in c_0: extended_product of c_2, to
+  /// which weights·(c_0, c_1) is added. out (2, rows, B, N). A device may do without c in memory.
+  void switched_product(const Key& key, const Tables& tables, const ring::Basis& basis,
+                        const FactorsOf<Word>& factors, Output out) const;
+  /// Whether it does. If not, c_0 and c_1 are better added in the division that follows, where that
+  /// drops no primes but the special ones.
+  virtual bool fuses_products() const { return false; }
   /// out (terms, 2, rows, B, N): for each term inner_product(key_i, tables, basis, digits, added at
   /// X^(g_i), false, out_i). All keys have one layout, and added.g is 1. If added.x is empty,
   /// nothing is added.
@@ -378,6 +403,12 @@ class RnsOps : public Family {
                                     const Extension& extension, const InnerProduct& product,
                                     std::size_t batch, const Word* in, std::size_t parts,
                                     const CheckedScaling<Word>* added, bool onto, Word* out) const;
+  /// This body makes the product of the ciphertexts first. A device may override it with a fused
+  /// one.
+  virtual void run_switched_product(const Key& key, const Tables& tables,
+                                    const Extension& extension, const InnerProduct& product,
+                                    std::size_t batch, const CheckedFactors<Word>& factors,
+                                    Word* out) const;
   /// `product` is what all terms have in common, without g; `added`: the same at g = 1, or null.
   /// This body makes them one by one. A device may override it with a fused one.
   virtual void run_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
@@ -435,6 +466,9 @@ class RnsOps : public Family {
   /// The part of the key that is used with `basis`; `what` names the entry in error texts.
   InnerProduct product_of(const char* what, const Key& key, const Tables& tables,
                           const ring::Basis& basis, std::uint32_t g) const;
+  /// How an array over `basis` is decomposed for it.
+  static Extension extension_of(const Key& key, const ring::Basis& basis,
+                                const InnerProduct& product);
   /// The batch of `terms` inner products. ShapeError unless digits and output have it, apart.
   std::size_t inner_batch(const InnerProduct& product, const Tables& tables, std::size_t terms,
                           Input digits, Output out) const;

@@ -30,7 +30,7 @@ class CpuQueue final : public Queue {
   }
 
   /// Bounds the memory of a batch; larger pieces are no faster.
-  std::size_t batch_limit(std::size_t) const override { return 512; }
+  std::size_t batch_limit(std::size_t, std::size_t) const override { return 512; }
   void wait() const override {}
 
  protected:

@@ -30,9 +30,9 @@ CudaQueue::CudaQueue(std::shared_ptr<const CudaDevice> device)
   offer_lwe();
 }
 
-std::size_t CudaQueue::batch_limit(std::size_t bytes) const {
+std::size_t CudaQueue::batch_limit(std::size_t bytes, std::size_t reserved) const {
   // A quarter for each queue; what is left is for scratch and others' allocations.
-  const std::size_t share = stream_.free_memory() / 4;
+  const std::size_t free = stream_.free_memory(), share = (free - std::min(free, reserved)) / 4;
   return std::clamp<std::size_t>(share / std::max<std::size_t>(bytes, 1), 1, std::size_t{1} << 16);
 }
 

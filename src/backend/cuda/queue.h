@@ -46,7 +46,7 @@ class CudaQueue final : public Queue {
   const CudaDevice& gpu() const { return static_cast<const CudaDevice&>(device()); }
   const Stream& stream() const { return stream_; }
 
-  std::size_t batch_limit(std::size_t bytes) const override;
+  std::size_t batch_limit(std::size_t bytes, std::size_t reserved) const override;
   void wait() const override { stream_.wait(); }
   void begin_together() const override {
     ++together_;

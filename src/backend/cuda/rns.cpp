@@ -72,6 +72,24 @@ class CudaRns final : public RnsOps<Word> {
     term.x = x.data();
     inner_product(key, tables, product, batch, digits, parts, &term, onto, out);
   }
+  bool fuses_products() const override { return true; }
+  void run_switched_product(const Key& key, const Tables& tables, const Extension& extension,
+                            const InnerProduct& product, std::size_t batch,
+                            const CheckedFactors<Word>& factors, Word* out) const override {
+    const auto sequence = cuda::products_of(own(tables), extension);
+    if (!sequence || words(tables, extension.from, batch) < tuning::least_switched_product)
+      return RnsOps<Word>::run_switched_product(key, tables, extension, product, batch, factors,
+                                                out);
+    const Aligned<const Word> a(stream_, factors.a, 2 * words(tables, extension.from, batch)),
+        b(stream_, factors.b, 2 * words(tables, extension.from, factors.one ? 1 : batch));
+    CheckedFactors<Word> aligned = factors;
+    aligned.a = a.data();
+    aligned.b = b.data();
+    const Aligned<Word> to(stream_, out, 2 * words(tables, product.rows, batch));
+    cuda::switched_product(stream_, own(tables), static_cast<const CudaRnsSwitchKey<Word>&>(key),
+                           extension, *sequence, product, batch, aligned, to.data());
+    to.write_back();
+  }
   std::size_t inner_products_at_once() const override { return tuning::keys_a_launch; }
   void run_inner_products(std::span<const TurnedKey<Word>> terms, const Tables& tables,
                           const InnerProduct& product, std::size_t batch, const Word* digits,

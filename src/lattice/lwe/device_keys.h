@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <memory>
+#include <vector>
 
 #include "backend/contract/lwe.h"
 #include "backend/contract/rotation.h"
@@ -12,6 +14,13 @@
 
 namespace whorl::lattice::lwe {
 
+/// A blind-rotation key as it is sent.
+struct RotationMaterial {
+  backend::RotationShape shape;
+  math::Seed seed{};
+  WordArray b;  ///< as RotationMethod::generate makes it
+};
+
 /// Keys in the form in which they are sent: the seeds of the uniform halves, and the b halves.
 struct KeyMaterial {
   backend::RotationShape rotation;
@@ -20,12 +29,15 @@ struct KeyMaterial {
   backend::SwitchShape key_switch;
   math::Seed switch_seed{};
   WordArray switch_b;  ///< as switch_key_bodies makes them
+  /// Other blind-rotation keys of the same secrets, n, N and Q.
+  std::vector<RotationMaterial> further_rotations{};
 };
 
 /// Keys that a device has prepared. They stay on the device as long as this object exists.
 struct DeviceKeys {
   std::shared_ptr<const backend::RotationKey> rotation;
   std::shared_ptr<const backend::SwitchKey> key_switch;
+  std::vector<std::shared_ptr<const backend::RotationKey>> further_rotations{};
 };
 
 /// Put on a device when they are used there, and taken off again where the budget asks for it.
@@ -45,6 +57,7 @@ class Keys {
  private:
   std::shared_ptr<const KeyMaterial> material_;
   run::KeyOnDevices rotation_, key_switch_;
+  std::deque<run::KeyOnDevices> further_rotations_;
 };
 
 }  // namespace whorl::lattice::lwe

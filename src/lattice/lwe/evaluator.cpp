@@ -43,7 +43,7 @@ Evaluator::Evaluator(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<co
     queue.lwe();
     queue.ring<std::uint32_t>();
     if (keys_ && ring_word_bytes(keys_->rotation().Q) == 8) queue.ring<std::uint64_t>();
-    most_ = std::min(most_, std::max<std::size_t>(1, queue.batch_limit(row_bytes)));
+    most_ = std::min(most_, std::max<std::size_t>(1, queue.batch_limit(row_bytes, 0)));
   }
 }
 

@@ -33,6 +33,14 @@ void check_alike(const char* what, std::span<const Rows* const> in) {
 
 }  // namespace
 
+Stages Stages::with_rotation_key(std::size_t k) const {
+  if (k == 0) return *this;
+  if (k > keys_.further_rotations.size())
+    throw backend::RefusedError("there is no blind-rotation key " + std::to_string(k) + " on " +
+                                queue_.name());
+  return Stages(queue_, {keys_.further_rotations[k - 1], keys_.key_switch});
+}
+
 // ---- bytes
 
 Rows Stages::upload(const Form& form, std::size_t count, const void* words) const {

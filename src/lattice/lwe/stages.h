@@ -22,6 +22,8 @@ class Stages {
 
   const backend::Queue& queue() const { return queue_; }
   const DeviceKeys& keys() const { return keys_; }
+  /// The same with another blind-rotation key: 0 is the first, k is further_rotations[k - 1].
+  Stages with_rotation_key(std::size_t k) const;
 
   /// `words` has those of `count` rows of the form.
   Rows upload(const Form& form, std::size_t count, const void* words) const;

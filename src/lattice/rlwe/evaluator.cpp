@@ -9,11 +9,11 @@
 namespace whorl::lattice::rlwe {
 
 std::shared_ptr<const Evaluator> Evaluator::make(std::shared_ptr<const run::Fleet> fleet,
-                                                 const AnyPlan& plan) {
+                                                 const AnyPlan& plan, std::size_t key_bytes) {
   return std::visit(
       [&]<class Word>(const std::shared_ptr<const ring::RnsPlan<Word>>& typed)
           -> std::shared_ptr<const Evaluator> {
-        return std::make_shared<const Typed<Word>>(std::move(fleet), typed);
+        return std::make_shared<const Typed<Word>>(std::move(fleet), typed, key_bytes);
       },
       plan);
 }

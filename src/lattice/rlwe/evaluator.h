@@ -39,9 +39,10 @@ class Keys;
 /// not use the failed device.
 class Evaluator : public std::enable_shared_from_this<Evaluator> {
  public:
-  /// DeviceError for devices without RNS operations.
+  /// `key_bytes` will be taken on each device by keys: pieces of batches are so small that these
+  /// stay there. DeviceError for devices without RNS operations.
   static std::shared_ptr<const Evaluator> make(std::shared_ptr<const run::Fleet> fleet,
-                                               const AnyPlan& plan);
+                                               const AnyPlan& plan, std::size_t key_bytes = 0);
   virtual ~Evaluator() = default;
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
@@ -167,6 +168,11 @@ class Evaluator : public std::enable_shared_from_this<Evaluator> {
   /// rescaling are one division, also of more than three parts. All keys have one layout.
   virtual Array relinearise(const Array& a, const Keys& keys, const ring::Basis& to,
                             std::uint64_t t) const = 0;
+  /// relinearise(tensor(a, b, end), keys, to, t): of two ciphertexts of two parts, and nothing to
+  /// add, without the product in between.
+  virtual Array relinearised_product(const Array& a, const Array& b, const ProductEnd& end,
+                                     const Keys& keys, const ring::Basis& to,
+                                     std::uint64_t t) const = 0;
   /// a(X^g) for each g, of two parts, decomposed once (hoisted); g = 1 is `a` itself.
   virtual std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs,
                                            const Keys& keys, std::uint64_t t) const = 0;

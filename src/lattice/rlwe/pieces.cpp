@@ -28,7 +28,7 @@ std::size_t bytes_of_product(const ring::RnsPlan<Word>& plan) {
 
 template <class Word>
 Typed<Word>::Typed(std::shared_ptr<const run::Fleet> fleet,
-                   std::shared_ptr<const ring::RnsPlan<Word>> plan)
+                   std::shared_ptr<const ring::RnsPlan<Word>> plan, std::size_t key_bytes)
     : Evaluator(std::move(fleet), *plan), plan_(std::move(plan)) {
   const run::Fleet& all = this->fleet();
   for (std::size_t l = 0; l < all.size(); ++l) {
@@ -36,7 +36,7 @@ Typed<Word>::Typed(std::shared_ptr<const run::Fleet> fleet,
     const auto held = lane.hold();
     lane.queue().ring<Word>();  // DeviceError now, if there are none
     tables_.push_back(lane.queue().rns<Word>().prepare(plan_));
-    const std::size_t limit = lane.queue().batch_limit(bytes_of_product(*plan_));
+    const std::size_t limit = lane.queue().batch_limit(bytes_of_product(*plan_), key_bytes);
     most_ = l == 0 ? limit : std::min(most_, limit);
   }
 }
@@ -503,7 +503,7 @@ Array Typed<Word>::interleave(std::span<const Array> arrays) const {
 
 #define WHORL_INSTANTIATE(Word)                                                                   \
   template Typed<Word>::Typed(std::shared_ptr<const run::Fleet>,                                  \
-                              std::shared_ptr<const ring::RnsPlan<Word>>);                        \
+                              std::shared_ptr<const ring::RnsPlan<Word>>, std::size_t);           \
   template auto Typed<Word>::draft(const Shape&, Pieces) const->std::shared_ptr<Residues>;        \
   template auto Typed<Word>::aligned(const Array&, const Pieces&, std::size_t) const->Held;       \
   template auto Typed<Word>::view(const Residues&, const Site&) const->View;                      \

@@ -119,6 +119,11 @@ Array Shapes::relinearise(const Array& a, const Keys& keys, const ring::Basis& t
   for (unsigned power = 2; power < a.parts(); ++power) static_cast<void>(keys.get(1, power));
   return of(a, 2, to, a.count());
 }
+Array Shapes::relinearised_product(const Array& a, const Array& b, const ProductEnd& end,
+                                   const Keys& keys, const ring::Basis& to, std::uint64_t t) const {
+  return to == a.basis() ? relinearise(tensor(a, b, end), keys, t)
+                         : relinearise(tensor(a, b, end), keys, to, t);
+}
 std::vector<Array> Shapes::automorphisms(const Array& a, std::span<const std::uint32_t> gs,
                                          const Keys& keys, std::uint64_t) const {
   for (const std::uint32_t g : gs)

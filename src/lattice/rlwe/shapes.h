@@ -58,6 +58,9 @@ class Shapes final : public Evaluator {
   Array relinearise(const Array& a, const Keys& keys, std::uint64_t t) const override;
   Array relinearise(const Array& a, const Keys& keys, const ring::Basis& to,
                     std::uint64_t t) const override;
+  Array relinearised_product(const Array& a, const Array& b, const ProductEnd& end,
+                             const Keys& keys, const ring::Basis& to,
+                             std::uint64_t t) const override;
   std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs,
                                    const Keys& keys, std::uint64_t t) const override;
   Array weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,

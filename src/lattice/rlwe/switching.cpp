@@ -167,10 +167,11 @@ Array Typed<Word>::relinearise(const Array& a, const Keys& keys, std::uint64_t t
 template <class Word>
 std::vector<Word> Typed<Word>::product_modulo(const ring::Basis& special,
                                               const ring::Basis& rows) const {
+  const auto factors = moduli(special, 1);
   std::vector<Word> out;
   for (const auto& q : moduli(rows, 1)) {
     Word product = 1;
-    for (const auto& p : moduli(special, 1)) product = q.mul(product, q.reduce(p.value()));
+    for (const auto& p : factors) product = q.mul(product, q.reduce(p.value()));
     out.push_back(product);
   }
   return out;
@@ -213,6 +214,47 @@ Array Typed<Word>::relinearise(const Array& a, const Keys& keys, const ring::Bas
                           drops ? ConstSlice() : x.parts(0, 2), 1, out);
       },
       a);
+}
+
+template <class Word>
+Array Typed<Word>::relinearised_product(const Array& a, const Array& b, const ProductEnd& end,
+                                        const Keys& keys, const ring::Basis& to,
+                                        std::uint64_t t) const {
+  const char* const what = "multiply";
+  if (a.parts() != 2 || b.parts() != 2 || end.added)
+    return to == a.basis() ? relinearise(tensor(a, b, end), keys, t)
+                           : relinearise(tensor(a, b, end), keys, to, t);
+  Shape shape = shape_over(what, a, to);
+  shape.count = this->common_count(what, a, b);
+  this->check_evaluation(what, b);
+  this->check_basis(what, b.basis(), a.basis());
+  const Key& key = keys.get(1, 2);
+  check_switch(what, a, key);
+  const ring::Basis rows = a.basis() | key.layout().special;
+  const std::vector<Word> P = product_modulo(key.layout().special, rows);
+  const bool drops = to != a.basis();
+  std::vector<Word> constant;
+  if (!end.constant.empty()) constant = residues_of(what, a.basis(), end.constant);
+  return make(
+      shape,
+      [&](const Site& site, Slice out, const View& x, const View& y) {
+        if (!drops && !site.rns().fuses_products()) {
+          Buffer c = site.polynomials(3 * std::size_t{a.basis().size()});
+          multiply(site, a.basis(), x, y.all, 2, y.count, {end.doubled, constant}, c.slice());
+          const std::size_t part = c.size() / 3;
+          const ConstSlice made = std::as_const(c).slice();
+          switched(site, key, to, 1, made.part(2 * part, part), made.part(0, 2 * part), t, out);
+          return;
+        }
+        const bool in_order = x.count >= y.count;
+        Buffer product = site.polynomials(2 * rows.size());
+        site.rns().switched_product(
+            *key_on(site, key), site.tables, a.basis(),
+            {in_order ? x.all : y.all, in_order ? y.all : x.all, end.doubled, constant, P},
+            product.slice());
+        site.rns().divide(site.tables, rows, to, t, 2, std::as_const(product).slice(), out);
+      },
+      a, b);
 }
 
 template <class Word>
@@ -283,6 +325,9 @@ std::vector<Array> Typed<Word>::turned(const Pieces& pieces, const Array& a,
       const;                                                                                       \
   template Array Typed<Word>::relinearise(const Array&, const Keys&, const ring::Basis&,           \
                                           std::uint64_t) const;                                    \
+  template Array Typed<Word>::relinearised_product(const Array&, const Array&, const ProductEnd&,  \
+                                                   const Keys&, const ring::Basis&, std::uint64_t) \
+      const;                                                                                       \
   template std::vector<Array> Typed<Word>::automorphisms(                                          \
       const Array&, std::span<const std::uint32_t>, const Keys&, std::uint64_t) const;
 WHORL_INSTANTIATE(std::uint32_t)

@@ -28,7 +28,8 @@ namespace whorl::lattice::rlwe {
 template <class Word>
 class Typed final : public Evaluator {
  public:
-  Typed(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<const ring::RnsPlan<Word>> plan);
+  Typed(std::shared_ptr<const run::Fleet> fleet, std::shared_ptr<const ring::RnsPlan<Word>> plan,
+        std::size_t key_bytes);
 
   Array upload(const WordArray& words, const Shape& shape) const override;
   WordArray download(const Array& a) const override;
@@ -66,6 +67,9 @@ class Typed final : public Evaluator {
   Array relinearise(const Array& a, const Keys& keys, std::uint64_t t) const override;
   Array relinearise(const Array& a, const Keys& keys, const ring::Basis& to,
                     std::uint64_t t) const override;
+  Array relinearised_product(const Array& a, const Array& b, const ProductEnd& end,
+                             const Keys& keys, const ring::Basis& to,
+                             std::uint64_t t) const override;
   std::vector<Array> automorphisms(const Array& a, std::span<const std::uint32_t> gs,
                                    const Keys& keys, std::uint64_t t) const override;
   Array weighted_sum(const Array& a, std::span<const Term> terms, const Keys& keys,

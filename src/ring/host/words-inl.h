@@ -103,7 +103,7 @@ inline HWY_ATTR Vw<std::uint64_t> mul_high_same(Vw<std::uint64_t> a, Vw<std::uin
 /// addition where a difference is used twice, but make it twice.
 template <class V>
 HWY_INLINE V whole(V x) {
-#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && defined(__GNUC__)
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128 && defined(__GNUC__)
   asm("" : "+v"(x.raw));
 #endif
   return x;

@@ -14,8 +14,12 @@ std::vector<rlwe::SwitchSource> keys_of(const Parameters& p, const KeyRequest& r
   return rlwe::switch_sources(request.relinearise, std::move(exponents));
 }
 
+std::size_t key_count(const Parameters& p, const KeyRequest& request) {
+  return keys_of(p, request).size();
+}
+
 std::size_t key_bytes(const Parameters& p, const KeyRequest& request) {
-  return keys_of(p, request).size() *
+  return key_count(p, request) *
          rlwe::switch_key_bytes(p.N(), p.digits(), p.limbs() + p.special(), p.word_bytes());
 }
 

@@ -32,8 +32,10 @@ Server::State::State(const EvaluationKeys& data, const ServerOptions& options)
       fleet(run::Fleet::open(options.device, {options.threads, {}}, {options.interrupt})),
       names(fleet->names()),
       name(fleet->name()),
-      evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters))),
-      keys(evaluator, switch_keys(data), run::budget_of(options.key_cache, options.key_budget)),
+      budget(run::budget_of(options.key_cache, options.key_budget)),
+      evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters),
+                                      std::min(2 * data.bytes(), budget->bytes()))),
+      keys(evaluator, switch_keys(data), budget),
       account(parameters),
       encoder(parameters) {}
 
@@ -154,9 +156,9 @@ Array Server::State::product(const Account::Two& product, const Array& a, const 
                              bool relinearise) const {
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
-    rlwe::Array tensor = evaluator->tensor(x, y);
-    return relinearise ? relinearised(product.result, tensor)
-                       : put(product.result, std::move(tensor));
+    if (!relinearise) return put(product.result, evaluator->tensor(x, y));
+    return put(account.relinearise(product.result),
+               evaluator->relinearised_product(x, y, {}, keys, x.basis(), account.divisor()));
   });
 }
 

@@ -39,6 +39,7 @@ struct Server::State : std::enable_shared_from_this<State> {
   std::shared_ptr<const run::Fleet> fleet;
   std::vector<std::string> names;
   std::string name;
+  std::shared_ptr<run::KeyBudget> budget;
   std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
   lattice::rlwe::Keys keys;
   Account account;

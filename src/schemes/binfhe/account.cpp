@@ -1,10 +1,12 @@
 #include "schemes/binfhe/account.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
 
 #include "math/text.h"
+#include "schemes/binfhe/large_precision.h"
 #include "schemes/binfhe/named_sets.h"
 #include "whorl/error.h"
 
@@ -60,7 +62,11 @@ std::optional<Parameters> set_that_serves(Encoding encoding, const Failure& fail
                         power_of_two(found) + ", which is above the " + power_of_two(allowed_log2) +
                         " that is allowed.";
   std::optional<std::uint32_t> p;
-  for (std::uint32_t smaller = encoding.p - 1; smaller >= 2 && !p; --smaller)
+  // Of the large ones, powers of two alone are looked at.
+  const auto below = [](std::uint32_t above) {
+    return above > 4096 ? std::bit_floor(above - 1) : above - 1;
+  };
+  for (std::uint32_t smaller = below(encoding.p); smaller >= 2 && !p; smaller = below(smaller))
     if (failure_log2(parameters, estimate, {smaller, encoding.padding}) <= allowed_log2)
       p = smaller;
   const auto set = set_that_serves(encoding, failure_log2, allowed_log2);
@@ -73,10 +79,13 @@ std::optional<Parameters> set_that_serves(Encoding encoding, const Failure& fail
   throw NoiseError(message + " allow_failure = " + power_of_two(std::ceil(found)) + " accepts it.");
 }
 
-/// Whether the sets carry the encoding at all.
+/// Whether ciphertexts of the set carry the encoding at all.
 bool carries(const Parameters& parameters, Encoding encoding) {
-  return encoding.p >= 2 &&
-         encoding.sectors() <= std::min<std::uint64_t>(2ULL * parameters.N(), parameters.q()) / 4;
+  return encoding.p >= 2 && encoding.sectors() <= most_sectors(parameters);
+}
+/// Whether one rotation takes it.
+bool rotates(const Parameters& parameters, Encoding encoding) {
+  return encoding.p >= 2 && encoding.sectors() <= most_rotated_sectors(parameters);
 }
 
 }  // namespace
@@ -154,7 +163,7 @@ void Account::check_decision(std::string_view name, double weight, Encoding inpu
   const double of_margin = margin_sectors / static_cast<double>(input.sectors());
   refuse(std::string(name), input,
          [&](const Parameters& under, const NoiseEstimate& estimate, Encoding with) {
-           if (!carries(under, with) || with.sectors() < least || with.sectors() % 2 != 0)
+           if (!rotates(under, with) || with.sectors() < least || with.sectors() % 2 != 0)
              return never_log2;
            return gate_failure_log2(under, estimate, weight * noise,
                                     of_margin * static_cast<double>(with.sectors()));
@@ -188,7 +197,7 @@ void Account::check_mux(Encoding encoding, double noise) const {
   // Either of two ANDs; the result has the noise of two rotations.
   const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
                                 Encoding with) {
-    if (!carries(under, with) || with.sectors() < 4 || with.sectors() % 2 != 0) return never_log2;
+    if (!rotates(under, with) || with.sectors() < 4 || with.sectors() % 2 != 0) return never_log2;
     return std::max(
         1 + gate_failure_log2(under, estimate, noise, static_cast<double>(with.sectors())),
         decryption_failure_log2(under, mux_ * estimate.refreshed, with));
@@ -201,7 +210,7 @@ void Account::check_look_up(const Lut& lut, double noise) const {
   const bool arbitrary = lut.kind() == LutKind::arbitrary;
   const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
                                 Encoding with) {
-    if (!carries(under, with) || (arbitrary && with.p > under.N() / 4)) return never_log2;
+    if (!rotates(under, with) || (arbitrary && with.p > under.N() / 4)) return never_log2;
     return lut_failure_log2(under, estimate, with, arbitrary, noise);
   };
   if (!allows(failure_log2(parameters_, estimate_, lut.input())))
@@ -232,6 +241,59 @@ void Account::check_approximate(std::span<const Lut> luts, double noise,
                      " allowed. within = " + std::to_string(bound) +
                      " accepts it; bootstrapped inputs have less noise.");
   }
+}
+
+FlooredErrors Account::check_floorings(const std::string& operation, Encoding input, double noise,
+                                       const MakeFloorings& floorings,
+                                       const FlooringsFailure& fails) const {
+  // Of another set, too: inputs are mostly encryptions, whose errors do not depend on the set.
+  const double variance = noise * estimate_.refreshed;
+  const auto errors = [&](const Parameters& under, const NoiseEstimate& estimate, Encoding with) {
+    return follow(under, estimate, floorings(under, with), variance);
+  };
+  const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
+                                Encoding with) {
+    if (!takes_large(under, with) || rotation_method(under.literal()).odd()) return never_log2;
+    return std::min(never_log2, fails(errors(under, estimate, with)));
+  };
+  if (!allows(failure_log2(parameters_, estimate_, input))) refuse(operation, input, failure_log2);
+  return errors(parameters_, estimate_, input);
+}
+
+double Account::check_floor(Encoding input, unsigned bits, double noise) const {
+  const auto floorings = [bits](const Parameters& under, Encoding with) {
+    return floor_steps(under, with, bits);
+  };
+  const FlooredErrors errors =
+      check_floorings("eval_floor", input, noise, floorings,
+                      [](const FlooredErrors& found) { return found.failure_log2; });
+  return errors.result / estimate_.refreshed;
+}
+
+double Account::check_sign(Encoding input, Encoding output, double noise) const {
+  check_floorings("eval_sign", input, noise, sign_steps, sign_failure_log2);
+  const Floorings floorings = sign_steps(parameters_, input);
+  const double variance =
+      bootstrap_variance(parameters_, estimate_, parameters_.q(), floorings.end_key);
+  const double of_unit = std::max(bootstrapped(), variance / estimate_.refreshed);
+  const auto failure_log2 = [&](const Parameters& under, const NoiseEstimate& estimate,
+                                Encoding with) {
+    return carries(under, with) ? decryption_failure_log2(under, of_unit * estimate.refreshed, with)
+                                : never_log2;
+  };
+  if (!allows(failure_log2(parameters_, estimate_, output)))
+    refuse("decryption of a sign", output, failure_log2);
+  return of_unit;
+}
+
+std::vector<double> Account::check_decomposition(Encoding input, double noise) const {
+  // Each digit is decided upon by the next flooring, or by decryption, which bears as much.
+  const FlooredErrors errors =
+      check_floorings("eval_decomp", input, noise, sign_steps, sign_failure_log2);
+  std::vector<double> digits = errors.dropped;
+  digits.push_back(errors.result);
+  for (double& digit : digits) digit /= estimate_.refreshed;
+  return digits;
 }
 
 void Account::check_sum(Encoding encoding, double noise) const {

@@ -6,9 +6,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "schemes/binfhe/derived.h"
 #include "schemes/binfhe/gates.h"
+#include "schemes/binfhe/large_precision.h"
 
 namespace whorl::binfhe {
 
@@ -71,6 +73,13 @@ class Account {
   void check_approximate(std::span<const Lut> luts, double noise,
                          std::optional<std::uint32_t> within) const;
 
+  // Of large precision: here `noise` is the input's own. They return that of the results.
+
+  double check_floor(Encoding input, unsigned bits, double noise) const;
+  double check_sign(Encoding input, Encoding output, double noise) const;
+  /// Of each digit.
+  std::vector<double> check_decomposition(Encoding input, double noise) const;
+
  private:
   /// log2 of the failure probability of an operation that takes `encoding`.
   using Failure = std::function<double(const Parameters&, const NoiseEstimate&, Encoding encoding)>;
@@ -80,6 +89,11 @@ class Account {
   void check_decision(std::string_view name, double weight, Encoding input, std::uint64_t least,
                       double margin_sectors, double noise) const;
   void check_output(Encoding output) const;
+  using MakeFloorings = std::function<Floorings(const Parameters&, Encoding)>;
+  using FlooringsFailure = std::function<double(const FlooredErrors&)>;
+  FlooredErrors check_floorings(const std::string& operation, Encoding input, double noise,
+                                const MakeFloorings& floorings,
+                                const FlooringsFailure& fails) const;
 
   Parameters parameters_;
   NoiseEstimate estimate_;

@@ -184,7 +184,7 @@ std::vector<std::int64_t> Client::noise(const Ciphertexts& ciphertexts,
 EvaluationKeys Client::evaluation_keys(unsigned threads, const Progress& progress) const {
   const Parameters& p = parameters();
   const ParameterLiteral& literal = p.literal();
-  const std::size_t total = std::size_t{p.n()} + p.N();
+  const std::size_t total = std::size_t{p.n()} * p.rotation_keys() + p.N();
   auto part = [&](std::size_t before) -> std::function<bool(std::size_t, std::size_t)> {
     if (!progress) return {};
     return [&progress, before, total](std::size_t done, std::size_t) {
@@ -192,18 +192,27 @@ EvaluationKeys Client::evaluation_keys(unsigned threads, const Progress& progres
     };
   };
   EvaluationKeys keys{p, key_id(), math::random_seed(), {}, math::random_seed(), {}};
+  for (std::size_t k = 1; k < p.rotation_keys(); ++k)
+    keys.small_modulus_rotations.push_back({math::random_seed(), {}});
   math::with_memory_for("evaluation keys", [&] {
     const math::GaussianSampler ring_error(literal.sigma_ring), lwe_error(literal.sigma_lwe);
-    const backend::RotationShape shape = rotation_shape(p, literal.transform);
-    const auto rotation = [&]<class Word>(Word) {
-      return lattice::lwe::RotationMethod::generate<Word>(shape, secret_key().lwe(),
-                                                          secret_key().ring(), ring_error,
-                                                          keys.rotation_seed, threads, part(0));
+    const auto rotation = [&](std::size_t k, const Seed& seed) {
+      const backend::RotationShape shape = rotation_shape(p, literal.transform, k);
+      return backend::with_word_bytes(ring_word_bytes(p.Q()), [&]<class Word>(Word) {
+        return lattice::lwe::RotationMethod::generate<Word>(shape, secret_key().lwe(),
+                                                            secret_key().ring(), ring_error, seed,
+                                                            threads, part(k * p.n()));
+      });
     };
-    keys.rotation_b = narrow(p) ? rotation(std::uint32_t{}) : rotation(std::uint64_t{});
+    keys.rotation_b = rotation(0, keys.rotation_seed);
+    for (std::size_t k = 1; k < p.rotation_keys(); ++k) {
+      EvaluationKeys::RotationKey& key = keys.small_modulus_rotations[k - 1];
+      key.b = rotation(k, key.seed);
+    }
     keys.switch_b = lattice::switch_key_bodies(
         secret_key().ring(), secret_key().lwe(), p.Q_ks(), switch_gadget(p),
-        literal.key_switch == KeySwitch::table, lwe_error, keys.switch_seed, threads, part(p.n()));
+        literal.key_switch == KeySwitch::table, lwe_error, keys.switch_seed, threads,
+        part(p.n() * p.rotation_keys()));
   });
   if (progress) progress(total, total);
   return keys;

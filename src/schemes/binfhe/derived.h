@@ -20,12 +20,18 @@ namespace whorl::binfhe {
 inline bool narrow(const Parameters& parameters) { return ring_word_bytes(parameters.Q()) == 4; }
 
 ring::Gadget switch_gadget(const Parameters& parameters);
+/// Of the blind-rotation key `key`: see Parameters::rotation_key_rows.
+std::vector<GadgetRange> gadget_ranges(const ParameterLiteral& literal, std::size_t key);
 /// One gadget per LWE coefficient.
-std::vector<ring::Gadget> rotation_gadgets(const Parameters& parameters);
+std::vector<ring::Gadget> rotation_gadgets(const Parameters& parameters, std::size_t key = 0);
 lattice::lwe::RotationMethod rotation_method(const ParameterLiteral& literal);
-/// Of the blind-rotation key.
-backend::RotationShape rotation_shape(const Parameters& parameters, Transform transform);
+backend::RotationShape rotation_shape(const Parameters& parameters, Transform transform,
+                                      std::size_t key = 0);
 backend::SwitchShape switch_shape(const Parameters& parameters);
+
+/// Variance of rounding an LWE ciphertext, in units of `to`; nothing is rounded if `from` divides
+/// `to`. Centred for binary secrets.
+double rounding_variance(const ParameterLiteral& literal, std::uint64_t from, std::uint64_t to);
 
 /// round(message·modulus/sectors) mod modulus: where a message sits in Z_modulus.
 inline std::uint64_t encode(std::uint64_t message, Encoding encoding, std::uint64_t modulus) {
@@ -59,14 +65,33 @@ class SecretEncoder {
   std::uint64_t modulus_, sectors_, reciprocal_;
 };
 
-/// EncodingError unless 2 <= p and every sector has at least 4 units of Z_2N and of Z_q.
-inline void check_encoding(const Parameters& parameters, Encoding encoding) {
-  const std::uint64_t most = std::min<std::uint64_t>(2ULL * parameters.N(), parameters.q()) / 4 /
-                             (encoding.padding ? 2 : 1);
+/// Units of Z_q in a sector of the operations of large precision: twice OpenFHE's beta.
+inline constexpr std::uint64_t large_sector = 256;
+
+/// The most sectors that one rotation tells apart: 4 units of Z_2N and of Z_q each.
+inline std::uint64_t most_rotated_sectors(const Parameters& parameters) {
+  return std::min<std::uint64_t>(2ULL * parameters.N(), parameters.q()) / 4;
+}
+/// The most sectors of ciphertexts, which operations of large precision may take.
+inline std::uint64_t most_sectors(const Parameters& parameters) {
+  return std::max(most_rotated_sectors(parameters), parameters.q() / large_sector);
+}
+
+inline void check_sectors(const Parameters& parameters, Encoding encoding, std::uint64_t sectors,
+                          const char* what) {
+  const std::uint64_t most = sectors / (encoding.padding ? 2 : 1);
   if (encoding.p < 2 || encoding.p > most)
     throw EncodingError("plaintext modulus p = " + std::to_string(encoding.p) +
                         (encoding.padding ? " with padding" : "") + " is not in 2 … " +
-                        std::to_string(most) + " of " + parameters.name());
+                        std::to_string(most) + what + parameters.name());
+}
+/// EncodingError unless 2 <= p, and there are at most most_sectors().
+inline void check_encoding(const Parameters& parameters, Encoding encoding) {
+  check_sectors(parameters, encoding, most_sectors(parameters), " of ");
+}
+/// EncodingError unless 2 <= p, and one rotation can tell the sectors apart.
+inline void check_rotated(const Parameters& parameters, Encoding encoding) {
+  check_sectors(parameters, encoding, most_rotated_sectors(parameters), " of gates and tables of ");
 }
 
 /// EncodingError that names the first value that is not below `bound`, which users know as `what`.

@@ -23,7 +23,7 @@ bool is_negacyclic(std::span<const std::uint32_t> values, Encoding input, Encodi
 
 Lut Lut::create(const Parameters& parameters, std::vector<std::uint32_t> values, Encoding input,
                 Encoding output, bool exact) {
-  check_encoding(parameters, input);
+  check_rotated(parameters, input);
   check_encoding(parameters, output);
   if (values.size() != input.p)
     throw EncodingError("a table for p = " + std::to_string(input.p) + " has " +
@@ -41,7 +41,7 @@ Lut Lut::create(const Parameters& parameters, std::vector<std::uint32_t> values,
 Lut Lut::create(const Parameters& parameters,
                 const std::function<std::uint32_t(std::uint32_t)>& function, Encoding input,
                 Encoding output, bool exact) {
-  check_encoding(parameters, input);
+  check_rotated(parameters, input);
   std::vector<std::uint32_t> values(input.p);
   for (std::uint32_t m = 0; m < input.p; ++m) values[m] = function(m);
   return create(parameters, std::move(values), input, output, exact);

@@ -28,6 +28,7 @@ constexpr std::uint64_t kPrime35Of2048 = 34359709697;
 constexpr std::uint64_t kPrime37Of2048 = 137438822401;
 constexpr std::uint64_t kPrime48Of2048 = 281474976694273;
 constexpr std::uint64_t kPrime50Of2048 = 1125899906826241;
+constexpr std::uint64_t kPrime53Of2048 = 9007199254614017;
 constexpr std::uint64_t kPrime54Of2048 = 18014398509404161;
 
 constexpr std::uint64_t pow2(unsigned exponent) { return std::uint64_t{1} << exponent; }
@@ -86,6 +87,60 @@ ParameterLiteral functional(const char* name, const char* note, const std::strin
   return literal;
 }
 
+/// A set for signs and digits of ciphertexts modulo 2^log_q.
+struct LargePrecision {
+  const char* name;
+  const char* note;
+  unsigned log_q;
+  std::uint32_t log_base;
+  std::vector<SmallModulusGadget> small_moduli;
+};
+
+/// A flooring bears errors of 128 units of q. In doubles those of these gadgets would reach that,
+/// hence the NTT; from 2^26 on those of a key switch by digits of 5 bits would, hence 2 bits there.
+ParameterLiteral large_precision(const LargePrecision& set, const std::string& origin) {
+  ParameterLiteral literal = functional(set.name, set.note, origin, pow2(set.log_q), set.log_base);
+  literal.transform = Transform::ntt;
+  if (set.log_q > 25) literal.log_B_ks = 2;
+  literal.small_modulus_gadgets = set.small_moduli;
+  return literal;
+}
+
+/// OpenFHE's sets for log2 Q' of 11, up to 16, 25 and 29, where Q' is q here; in the last two with
+/// its timeOptimization, too, whose bases are 2^27 up to 2^17 and 2^18 up to 2^26.
+void add_openfhe_large_precision(std::vector<ParameterLiteral>& sets, const std::string& origin) {
+  ParameterLiteral smallest = literal_of({"openfhe_1_6/STD128_LOGQ_11",
+                                          "logQ = 11",
+                                          1305,
+                                          pow2(11),
+                                          1024,
+                                          kPrime27,
+                                          pow2(35),
+                                          5,
+                                          {{1305, 5}}},
+                                         origin);
+  smallest.key_switch = KeySwitch::product;
+  smallest.source += "; key switching by product instead of a table of gigabytes";
+  sets.push_back(smallest);
+  const SmallModulusGadget up_to_17{17, 27, 1}, up_to_26{26, 18, 2};
+  const LargePrecision table[] = {
+      {"openfhe_1_6/STD128_LOGQ_16", "logQ = 12 to 16", 16, 27, {}},
+      {"openfhe_1_6/STD128_LOGQ_25", "logQ = 17 to 25", 25, 18, {}},
+      {"openfhe_1_6/STD128_LOGQ_25_TIME",
+       "logQ = 17 to 25 with timeOptimization",
+       25,
+       18,
+       {up_to_17}},
+      {"openfhe_1_6/STD128_LOGQ_29", "logQ = 26 to 29", 29, 14, {}},
+      {"openfhe_1_6/STD128_LOGQ_29_TIME",
+       "logQ = 26 to 29 with timeOptimization",
+       29,
+       14,
+       {up_to_26, up_to_17}},
+  };
+  for (const LargePrecision& set : table) sets.push_back(large_precision(set, origin));
+}
+
 void add(std::vector<ParameterLiteral>& sets, std::span<const Foreign> table,
          const std::string& origin) {
   for (const Foreign& set : table) sets.push_back(literal_of(set, origin));
@@ -122,12 +177,15 @@ void add_xiao(std::vector<ParameterLiteral>& sets) {
       {"xiao/EVALFUNC", "EvalFunc", 2048, 27},
       {"xiao/DECISION_TREE", "EvalFunc of §5.3, inputs of 11 bits", 2048, 9},
       {"xiao/RELU", "EvalFunc of §5.2, inputs of 16 bits", 2048, 18},
-      {"xiao/HOMSIGN_16", "HomSign, DigitDecomp for Q' up to 2^16", 4096, 27},
-      {"xiao/HOMSIGN_25", "HomSign, DigitDecomp for Q' up to 2^25", 4096, 18},
-      {"xiao/HOMSIGN_29", "HomSign, DigitDecomp for Q' up to 2^29", 4096, 14},
   };
   for (const auto& [name, note, q, log_base] : table4)
     sets.push_back(functional(name, note, functions, q, log_base));
+  const LargePrecision large[] = {
+      {"xiao/HOMSIGN_16", "HomSign, DigitDecomp for Q' up to 2^16", 16, 27, {}},
+      {"xiao/HOMSIGN_25", "HomSign, DigitDecomp for Q' up to 2^25", 25, 18, {}},
+      {"xiao/HOMSIGN_29", "HomSign, DigitDecomp for Q' up to 2^29", 29, 14, {}},
+  };
+  for (const LargePrecision& set : large) sets.push_back(large_precision(set, functions));
 }
 
 void add_velofhe(std::vector<ParameterLiteral>& sets) {
@@ -282,6 +340,7 @@ void add_openfhe_1_6(std::vector<ParameterLiteral>& sets) {
   }
   sets.push_back(
       functional("openfhe_1_6/LARGE_PRECISION", "ciphertexts of 12 to 16 bits", origin, 2048, 27));
+  add_openfhe_large_precision(sets, "OpenFHE 1.6.1, binfhecontext.cpp");
 }
 
 /// LWE keys are binary, and ciphertexts are switched to another key modulo q.
@@ -318,6 +377,27 @@ void add_own(std::vector<ParameterLiteral>& sets) {
   tables.max_p = 16;
   tables.padding = true;
   sets.push_back(tables);
+
+  // Signs of fresh messages of q/256 values. Digits are as large as rotations in doubles allow at
+  // each modulus: 15 bits up to 2^25, one of 23 up to 2^17. Keys are ternary, since nothing is
+  // rounded before a rotation, and n = 1376 is the least multiple of 32 that is measured above 130
+  // bits at Q_ks = 2^35.
+  ParameterLiteral large =
+      own("W128_P40_LOGQ_25", "Whorl: signs and digits of 17 bits, failure at most 2^-40", pow2(25),
+          2048, kPrime53Of2048, {1376, 15, 2});
+  large.Q_ks = pow2(35);
+  large.key_switch = KeySwitch::product;
+  large.log_B_ks = 5;
+  large.lwe_secret = SecretDistribution::ternary;
+  large.small_modulus_gadgets = {{17, 23, 1}};
+  sets.push_back(large);
+  large.name = "W128_P40_LOGQ_29";
+  large.source = "Whorl: signs and digits of 21 bits, failure at most 2^-40";
+  large.q = pow2(29);
+  large.log_B_ks = 2;
+  large.gadget = {{1376, 10, 4}};
+  large.small_modulus_gadgets = {{25, 15, 2}, {17, 23, 1}};
+  sets.push_back(large);
 }
 
 std::vector<ParameterLiteral> all_sets() {

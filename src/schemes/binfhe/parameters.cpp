@@ -63,6 +63,33 @@ void check_rotation(const ParameterLiteral& p) {
        "must be below 2^31 if Q is, and otherwise at least 2^31");
 }
 
+void check_digits(const ParameterLiteral& p, const std::string& of, std::uint32_t log_base,
+                  std::uint32_t digits) {
+  const auto bits = static_cast<unsigned>(std::bit_width(p.Q - 1));
+  need(log_base >= 1 && log_base <= 30, of + " log_base", log_base, "must be in 1 … 30");
+  need(digits >= 1 && digits <= 16, of + " digits", digits, "must be in 1 … 16");
+  need(log_base * (digits - 1) < bits, of + " digits", digits,
+       "digits of " + std::to_string(log_base) + " bits go beyond Q of " + std::to_string(bits) +
+           " bits");
+}
+
+void check_small_moduli(const ParameterLiteral& p) {
+  need(p.small_modulus_gadgets.size() <= 4, "number of small_modulus_gadgets",
+       p.small_modulus_gadgets.size(), "must be at most 4");
+  if (p.small_modulus_gadgets.empty()) return;
+  need(p.rotation.raised_by == 1, "rotation.raised_by", p.rotation.raised_by,
+       "must be 1 where there are small_modulus_gadgets");
+  std::uint32_t above = static_cast<std::uint32_t>(std::bit_width(p.q));
+  for (const SmallModulusGadget& gadget : p.small_modulus_gadgets) {
+    need(
+        gadget.log_modulus >= 4 && gadget.log_modulus < above, "small_modulus_gadgets log_modulus",
+        gadget.log_modulus,
+        "must be in 4 … " + std::to_string(above - 1) + ", below those before it and up to log2 q");
+    above = gadget.log_modulus;
+    check_digits(p, "small_modulus_gadgets", gadget.log_base, gadget.digits);
+  }
+}
+
 void check(const ParameterLiteral& p) {
   need(p.name.size() <= 64, "length of name", p.name.size(), "at most 64 characters");
   need(p.source.size() <= 1024, "length of source", p.source.size(), "at most 1024 characters");
@@ -79,7 +106,7 @@ void check(const ParameterLiteral& p) {
   need(std::has_single_bit(p.Q_ks) || word_bytes_for(p.Q_ks) > 2, "Q_ks", p.Q_ks,
        "must be above 2^16 where it is Q itself, since LWE words of 16 bits wrap around");
   need(p.Q_ks >= p.q, "Q_ks", p.Q_ks, "must not be below q = " + std::to_string(p.q));
-  need(p.Q_ks <= p.Q, "Q_ks", p.Q_ks, "must not be above Q = " + std::to_string(p.Q));
+  need(p.q <= p.Q, "q", p.q, "must not be above Q = " + std::to_string(p.Q));
   need(p.log_B_ks >= 1 && p.log_B_ks <= 16, "log_B_ks", p.log_B_ks, "must be in 1 … 16");
   const auto ks_bits = static_cast<unsigned>(std::bit_width(p.Q_ks - 1));
   const unsigned all_digits = (ks_bits + p.log_B_ks - 1) / p.log_B_ks;
@@ -94,22 +121,16 @@ void check(const ParameterLiteral& p) {
   need(!p.gadget.empty() && p.gadget.size() <= 16, "number of gadget ranges", p.gadget.size(),
        "must be in 1 … 16");
   std::uint64_t covered = 0;
-  const auto bits = static_cast<unsigned>(std::bit_width(p.Q - 1));
   for (const GadgetRange& range : p.gadget) {
     need(range.count >= 1, "gadget count", range.count, "must be at least 1");
-    need(range.log_base >= 1 && range.log_base <= 30, "gadget log_base", range.log_base,
-         "must be in 1 … 30");
-    need(range.digits >= 1 && range.digits <= 16, "gadget digits", range.digits,
-         "must be in 1 … 16");
-    need(range.log_base * (range.digits - 1) < bits, "gadget digits", range.digits,
-         "digits of " + std::to_string(range.log_base) + " bits go beyond Q of " +
-             std::to_string(bits) + " bits");
+    check_digits(p, "gadget", range.log_base, range.digits);
     covered += range.count;
   }
   need(covered == p.n, "sum of gadget counts", covered, "must be n = " + std::to_string(p.n));
   need(p.lwe_secret <= SecretDistribution::gaussian, "lwe_secret", static_cast<int>(p.lwe_secret),
        "must be binary (0), ternary (1) or gaussian (2)");
   check_rotation(p);
+  check_small_moduli(p);
   need(p.ring_secret <= SecretDistribution::gaussian, "ring_secret",
        static_cast<int>(p.ring_secret), "must be binary (0), ternary (1) or gaussian (2)");
   for (const auto& [field, sigma] :
@@ -119,17 +140,6 @@ void check(const ParameterLiteral& p) {
        static_cast<int>(p.transform), "must be ntt (0) or fft (1)");
   need(p.max_p >= 2 && p.max_p <= p.N / 4, "max_p", p.max_p,
        "must be in 2 … N/4 = " + std::to_string(p.N / 4));
-}
-
-/// Of rounding an LWE ciphertext, in units of `to`; nothing is rounded if `from` divides `to`.
-/// Centred for binary secrets.
-double rounding_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
-  if (to % from == 0) return 0;
-  const double step = from % to == 0 ? static_cast<double>(to) / static_cast<double>(from) : 0;
-  if (p.lwe_secret == SecretDistribution::binary)
-    return lattice::centred_modulus_switch_variance(p.n, step);
-  return lattice::modulus_switch_variance(
-      p.n, lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe), step);
 }
 
 /// Of the same rounding, what is one constant under a key: ties.
@@ -170,6 +180,10 @@ Digest digest_of(const ParameterLiteral& p) {
   if (p.rotation != Rotation{})
     fields.insert(fields.end(), {static_cast<std::uint64_t>(p.rotation.kind), p.rotation.group,
                                  p.rotation.raised_by});
+  if (!p.small_modulus_gadgets.empty())  // a number that no field before it has
+    fields.push_back(~std::uint64_t{0} - p.small_modulus_gadgets.size());
+  for (const SmallModulusGadget& gadget : p.small_modulus_gadgets)
+    fields.insert(fields.end(), {gadget.log_modulus, gadget.log_base, gadget.digits});
   return math::digest_of(fields);
 }
 
@@ -188,6 +202,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+double rounding_variance(const ParameterLiteral& p, std::uint64_t from, std::uint64_t to) {
+  if (to % from == 0) return 0;
+  const double step = from % to == 0 ? static_cast<double>(to) / static_cast<double>(from) : 0;
+  if (p.lwe_secret == SecretDistribution::binary)
+    return lattice::centred_modulus_switch_variance(p.n, step);
+  return lattice::modulus_switch_variance(
+      p.n, lattice::secret_mean_square(kind(p.lwe_secret), p.sigma_lwe), step);
+}
 
 Parameters Parameters::create(ParameterLiteral literal, bool allow_insecure) {
   check(literal);
@@ -240,11 +263,14 @@ SecurityEstimate Parameters::security() const { return state_->security; }
 std::uint32_t Parameters::keys_per_coefficient() const {
   return rotation_method(literal()).keys(N(), kind(literal().lwe_secret));
 }
-std::size_t Parameters::rotation_key_rows() const {
-  return rotation_shape(*this, literal().transform).row_count;
+std::size_t Parameters::rotation_key_rows(std::size_t key) const {
+  return rotation_shape(*this, literal().transform, key).row_count;
 }
 std::size_t Parameters::rotation_key_bytes(Transform transform) const {
-  return lattice::lwe::RotationMethod::bytes(rotation_shape(*this, transform));
+  std::size_t sum = 0;
+  for (std::size_t key = 0; key < rotation_keys(); ++key)
+    sum += lattice::lwe::RotationMethod::bytes(rotation_shape(*this, transform, key));
+  return sum;
 }
 std::size_t Parameters::key_switch_key_bytes() const {
   return key_switch_rows() * (n() + 1) * word_bytes_for(Q_ks());
@@ -273,9 +299,15 @@ ring::Gadget switch_gadget(const Parameters& parameters) {
   return {p.Q_ks, p.log_B_ks, digits};
 }
 
-std::vector<ring::Gadget> rotation_gadgets(const Parameters& parameters) {
+std::vector<GadgetRange> gadget_ranges(const ParameterLiteral& literal, std::size_t key) {
+  if (key == 0) return literal.gadget;
+  const SmallModulusGadget& gadget = literal.small_modulus_gadgets.at(key - 1);
+  return {{literal.n, gadget.log_base, gadget.digits}};
+}
+
+std::vector<ring::Gadget> rotation_gadgets(const Parameters& parameters, std::size_t key) {
   std::vector<ring::Gadget> gadgets;
-  for (const GadgetRange& range : parameters.literal().gadget)
+  for (const GadgetRange& range : gadget_ranges(parameters.literal(), key))
     gadgets.insert(gadgets.end(), range.count,
                    ring::Gadget(parameters.Q(), range.log_base, range.digits));
   return gadgets;
@@ -291,10 +323,11 @@ lattice::lwe::RotationMethod rotation_method(const ParameterLiteral& literal) {
                                       by_q ? static_cast<std::uint32_t>(two_n / literal.q) : 1);
 }
 
-backend::RotationShape rotation_shape(const Parameters& parameters, Transform transform) {
+backend::RotationShape rotation_shape(const Parameters& parameters, Transform transform,
+                                      std::size_t key) {
   return rotation_method(parameters.literal())
       .shape(parameters.N(), parameters.Q(), kind(parameters.literal().lwe_secret),
-             rotation_gadgets(parameters),
+             rotation_gadgets(parameters, key),
              transform == Transform::fft ? backend::Arithmetic::fft : backend::Arithmetic::ntt);
 }
 
@@ -316,9 +349,15 @@ NoiseEstimate Parameters::noise(Transform transform) const {
   const lattice::lwe::RotationMethod method = rotation_method(p);
   const lattice::lwe::RotationMethod::Noise at{p.n, p.N, p.Q,  keys_per_coefficient(),
                                                row, lwe, ring, transform == Transform::fft};
-  for (const GadgetRange& range : p.gadget)
-    out.blind_rotation +=
-        method.variance(at, ring::Gadget(p.Q, range.log_base, range.digits), range.count);
+  const auto of_key = [&](std::size_t key) {
+    double sum = 0;
+    for (const GadgetRange& range : gadget_ranges(p, key))
+      sum += method.variance(at, ring::Gadget(p.Q, range.log_base, range.digits), range.count);
+    return sum;
+  };
+  out.blind_rotation = of_key(0);
+  for (std::size_t key = 1; key < rotation_keys(); ++key)
+    out.small_modulus_rotations.push_back(of_key(key));
   const double Q = static_cast<double>(p.Q), Q_ks = static_cast<double>(p.Q_ks),
                q = static_cast<double>(p.q);
   out.switch_to_ks = p.Q_ks == p.Q ? 0 : lattice::modulus_switch_variance(p.N, ring);

@@ -1,82 +1,19 @@
 #include "schemes/binfhe/plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/steps.h"
 
 namespace whorl::binfhe {
 
-using lattice::lwe::Rows;
-using lattice::lwe::Stages;
-using lattice::lwe::Tables;
 using run::Range;
 
 namespace {
-
-using Operands = std::span<const Rows* const>;
-
-std::vector<Rows> one(Rows rows) {
-  std::vector<Rows> out;
-  out.push_back(std::move(rows));
-  return out;
-}
-
-/// Phase offset in Z_2N that puts sums from `threshold` on into [0, N): -(threshold - 1/2)
-/// sectors.
-std::uint64_t threshold_offset(const Parameters& parameters, unsigned threshold,
-                               Encoding encoding) {
-  const std::uint64_t sectors = encoding.sectors(), two_n = 2ULL * parameters.N();
-  return two_n - ((2 * threshold - 1) * two_n + sectors) / (2 * sectors);
-}
-
-/// Rounding is centred where the secret has a mean and something is rounded at all.
-bool centred(const Parameters& parameters, std::uint64_t from, std::uint64_t to) {
-  return parameters.literal().lwe_secret == SecretDistribution::binary && to % from != 0;
-}
-
-/// Ciphertexts modulo q as exponents modulo `to`: 2N, or N.
-Rows to_exponents(const Parameters& parameters, const Stages& stages, Rows rows, std::uint64_t to,
-                  std::uint64_t offset) {
-  return stages.to_exponents(std::move(rows), to, offset, centred(parameters, parameters.q(), to));
-}
-
-/// LWE modulo Q under the ring key -> LWE modulo `modulus` under the LWE key. Key switching is done
-/// in the words of Q_ks.
-Rows switch_key(const Parameters& parameters, const Stages& stages, const Rows& extracted,
-                std::uint64_t modulus) {
-  const std::uint64_t Q_ks = parameters.Q_ks();
-  Rows switched = stages.key_switch(stages.modulus_switch(extracted, Q_ks, false));
-  return stages.modulus_switch(std::move(switched), modulus, centred(parameters, Q_ks, modulus));
-}
-
-/// Rounds to 2N and decides. Bits: 1 where the phase plus `offset` lies in [0, N) (0 there if
-/// negated). The test vector is the constant polynomial of value half, half an output sector: its
-/// extract is ±half, plus half.
-class Decision {
- public:
-  Decision(const Parameters& parameters, std::uint64_t offset, bool negated, Encoding output)
-      : parameters_(parameters), offset_(offset), half_(half_sector(parameters, output)) {
-    tables_ = std::make_shared<const Tables>(parameters.N(), parameters.Q(),
-                                             negated ? parameters.Q() - half_ : half_);
-  }
-  Rows operator()(const Stages& stages, Rows lwe, Range range) const {
-    return stages.rotate(
-        to_exponents(parameters_, stages, std::move(lwe), 2ULL * parameters_.N(), offset_),
-        *tables_, range, half_);
-  }
-
- private:
-  static std::uint64_t half_sector(const Parameters& parameters, Encoding output) {
-    check_encoding(parameters, output);
-    return (encode(1, output, parameters.Q()) + 1) / 2;
-  }
-  Parameters parameters_;
-  std::uint64_t offset_, half_;
-  std::shared_ptr<const Tables> tables_;
-};
 
 /// Ciphertexts modulo N, read modulo 2N, have phase x or x + N for x in [0, N). A rotation by the
 /// constant -Q/4 gives -Q/4 or Q/4 for these; with Q/4 added, that is 0 or N at modulus 2N, and
@@ -106,29 +43,6 @@ class TopBit {
   std::int64_t step_;
 };
 
-/// What an operation does with a ciphertext, as far as its memory is concerned.
-struct Footprint {
-  std::size_t inputs = 1;
-  bool rotates = true;
-  bool keeps_extract = false;  ///< of one rotation during the next
-  bool own_table = false;      ///< a test vector for every ciphertext, at worst
-};
-/// Bytes of device memory that one ciphertext takes where the stages need the most.
-std::size_t memory_of(const Parameters& parameters, const Footprint& footprint) {
-  const std::size_t word = narrow(parameters) ? sizeof(std::uint32_t) : sizeof(std::uint64_t);
-  const std::size_t N = parameters.N(), row = std::size_t{parameters.n()} + 1;
-  const std::size_t lwe = row * sizeof(std::uint32_t), extract = (N + 1) * word;
-  const std::size_t inputs = footprint.inputs * lwe;
-  if (!footprint.rotates) return inputs + lwe;
-  const std::size_t rotating = lwe + sizeof(std::uint32_t) + extract +
-                               (footprint.own_table ? N * word : 0) +
-                               (footprint.keeps_extract ? extract : 0);
-  // `lwe` twice: an arbitrary table keeps its input while the top bit is switched.
-  const std::size_t ks_word = array_word_bytes(parameters.Q_ks());
-  const std::size_t switching = 2 * lwe + extract + (N + 1 + row) * ks_word;
-  return inputs + std::max(rotating, switching);
-}
-
 /// Whether weighted sums of bits reach `offset`.
 Plan plan_decision(const Parameters& parameters, std::vector<std::int64_t> weights,
                    std::uint64_t offset, bool negated, Encoding output) {
@@ -150,12 +64,16 @@ lattice::lwe::Form form_of(const Parameters& parameters) {
 }
 
 std::size_t most_memory(const Parameters& parameters) {
-  return memory_of(parameters, {.inputs = 4, .keeps_extract = true});
+  // Of a decomposition: at most 24 bits, in digits of one bit at least.
+  const std::uint64_t two_n = 2ULL * parameters.N(), q = parameters.q();
+  const std::size_t digits = q > two_n ? static_cast<std::size_t>(std::bit_width(q / two_n)) : 0;
+  return memory_of(parameters, {.inputs = 4, .keeps_extract = true, .kept = digits});
 }
 
 Plan plan_gate(const Parameters& parameters, Gate gate, Encoding input,
                std::optional<Encoding> output) {
   const GateRule& rule = rule_of(gate);
+  check_rotated(parameters, input);
   const std::uint64_t sectors = input.sectors();
   std::uint64_t offset = 0;
   if (rule.doubled) {
@@ -179,6 +97,7 @@ Plan plan_gate(const Parameters& parameters, Gate gate, Encoding input,
 }
 
 Plan plan_bootstrap(const Parameters& parameters, Encoding input, std::optional<Encoding> output) {
+  check_rotated(parameters, input);
   if (input.sectors() % 2 != 0)
     throw EncodingError("bootstrap refreshes bits with an even p, not " + describe(input) +
                         ": look other messages up in a table");
@@ -187,6 +106,7 @@ Plan plan_bootstrap(const Parameters& parameters, Encoding input, std::optional<
 }
 
 Plan plan_mux(const Parameters& parameters, Encoding input) {
+  check_rotated(parameters, input);
   if (input.sectors() % 2 != 0 || input.sectors() < 4)
     throw EncodingError("mux needs bits with an even p of at least 4, not " + describe(input));
   // AND(select, a) + AND(not select, b): at most one of them is 1 (Chillotti et al. 2020, §6).

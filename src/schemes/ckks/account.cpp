@@ -6,6 +6,7 @@
 #include <numbers>
 #include <string>
 
+#include "math/text.h"
 #include "schemes/ckks/derived.h"
 #include "whorl/error.h"
 
@@ -13,11 +14,8 @@ namespace whorl::ckks {
 
 namespace {
 
-std::string text(double x) {
-  char out[32];
-  std::snprintf(out, sizeof out, "%.17g", x);
-  return out;
-}
+using math::exact_text_of;
+
 std::string power(double log2) {
   char out[32];
   std::snprintf(out, sizeof out, "2^%.1f", log2);
@@ -43,7 +41,7 @@ constexpr double most_bound = 800;
 /// log2 of the smaller of what is known and what a caller states.
 double smaller(const char* what, double known_log2, double stated) {
   if (!(stated > 0))
-    throw ParameterError(std::string(what) + " = " + text(stated) + " is not positive");
+    throw ParameterError(std::string(what) + " = " + exact_text_of(stated) + " is not positive");
   return std::min(known_log2, std::max(least_log2, std::log2(stated)));
 }
 
@@ -72,7 +70,7 @@ void Account::check(const Parameters& parameters, const Info& a) {
     refuse("level = " + std::to_string(a.level) + " is above the highest, " +
            std::to_string(parameters.depth()));
   if (!(a.scale >= 1 && std::log2(a.scale) < parameters.log2_Q(a.level)))
-    refuse("scale = " + text(a.scale) + " is outside 1 … the modulus " +
+    refuse("scale = " + exact_text_of(a.scale) + " is outside 1 … the modulus " +
            power(parameters.log2_Q(a.level)));
   const std::uint64_t most =
       a.packing == Packing::coefficients ? parameters.N() : parameters.slots();
@@ -80,11 +78,11 @@ void Account::check(const Parameters& parameters, const Info& a) {
     refuse("length = " + std::to_string(a.length) + " is outside 1 … " + std::to_string(most));
   const double largest = std::min(most_bound, parameters.log2_Q(a.level));
   if (!(a.bound >= least_log2 && a.bound <= largest))
-    refuse("bound = " + text(a.bound) + " is outside -200 … " + text(largest) +
+    refuse("bound = " + exact_text_of(a.bound) + " is outside -200 … " + exact_text_of(largest) +
            ", the bits of the modulus or of the largest value");
   if (!(a.error >= least_log2 && a.error <= parameters.log2_Q(a.level)))
-    refuse("error = " + text(a.error) + " is outside -200 … the modulus' bits, " +
-           text(parameters.log2_Q(a.level)));
+    refuse("error = " + exact_text_of(a.error) + " is outside -200 … the modulus' bits, " +
+           exact_text_of(parameters.log2_Q(a.level)));
 }
 
 // 8 deviations of an error's coefficient, 1/sqrt(N) of a slot's.
@@ -132,7 +130,8 @@ Account::Info Account::fresh(Packing packing, std::size_t count, std::uint64_t l
   a.bound = bound_of(bound, length, packing);
   a.error = (with_public_key ? noise_.fresh_public() : noise_.fresh_secret()) - std::log2(a.scale);
   if (!(bound > 0) || room(a) < 0 || bound * a.scale >= 0x1p61)
-    throw EncodingError("bound = " + text(bound) + " at scale " + power(std::log2(a.scale)) +
+    throw EncodingError("bound = " + exact_text_of(bound) + " at scale " +
+                        power(std::log2(a.scale)) +
                         " does not fit: it must be positive, and scale times bound below 2^61 and "
                         "below half of the modulus " +
                         power(parameters_.log2_Q(a.level)));
@@ -183,9 +182,9 @@ Account::One Account::brought(const Info& a, unsigned level, double scale) const
   }
   // Rounding the integer changes values by one part in twice its size.
   if (exponent <= 24)
-    throw EncodingError("a ciphertext of scale " + text(a.scale) + " at level " +
-                        std::to_string(a.level) + " cannot be brought to scale " + text(scale) +
-                        " at level " + std::to_string(level) +
+    throw EncodingError("a ciphertext of scale " + exact_text_of(a.scale) + " at level " +
+                        std::to_string(a.level) + " cannot be brought to scale " +
+                        exact_text_of(scale) + " at level " + std::to_string(level) +
                         ": it would be multiplied by an integer below 2^24, whose rounding is too "
                         "coarse; rescale products first");
   const int kept = std::min(exponent, 53);
@@ -254,9 +253,9 @@ Account::Many Account::concatenate(std::span<const Info> arrays) const {
     const One one = a.level == level ? One{a, {{}, level}} : bring(a, level);
     if (out.each.empty()) out.result = one.result;
     if (one.result.scale != out.result.scale)
-      throw EncodingError("concatenate: scales " + text(out.result.scale) + " and " +
-                          text(one.result.scale) + " differ at level " + std::to_string(level) +
-                          ": rescale first");
+      throw EncodingError("concatenate: scales " + exact_text_of(out.result.scale) + " and " +
+                          exact_text_of(one.result.scale) + " differ at level " +
+                          std::to_string(level) + ": rescale first");
     if (a.length != out.result.length)
       throw ShapeError("concatenate: vectors of " + std::to_string(out.result.length) + " and of " +
                        std::to_string(a.length) + " values do not make one batch");
@@ -305,8 +304,8 @@ Account::Info Account::rescale(const Info& a) const {
   out.scale = rescaled(a);
   out.level = a.level - 1;
   if (out.scale < 65536)
-    throw EncodingError("rescale: scale " + text(a.scale) + " would become " + text(out.scale) +
-                        ", below 2^16: the product was rescaled before");
+    throw EncodingError("rescale: scale " + exact_text_of(a.scale) + " would become " +
+                        exact_text_of(out.scale) + ", below 2^16: the product was rescaled before");
   out.error = log2_sum(log2_sum(a.error, a.bound + log2_of_rounding),
                        noise_.rounding(a.parts) - std::log2(out.scale));
   return fits("rescale", out);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "math/text.h"
 #include "schemes/ckks/account.h"
 #include "schemes/ckks/derived.h"
 
@@ -42,9 +43,9 @@ Ciphertexts concatenate(std::span<const Ciphertexts* const> batches) {
       throw ShapeError(
           "concatenate: packing, parts, level, scale and length of the batches must "
           "be equal; level " +
-          std::to_string(i.level) + ", scale " + std::to_string(i.scale) + " and length " +
+          std::to_string(i.level) + ", scale " + math::exact_text_of(i.scale) + " and length " +
           std::to_string(i.length) + " meet " + std::to_string(info.level) + ", " +
-          std::to_string(info.scale) + " and " + std::to_string(info.length));
+          math::exact_text_of(info.scale) + " and " + std::to_string(info.length));
     info.bound = std::max(info.bound, i.bound);
     info.error = std::max(info.error, i.error);
     info.count += i.count;

@@ -47,6 +47,9 @@ double BootstrapLiteral::sine_factor() const {
 
 namespace {
 
+/// Of a chain, and so of its digits.
+constexpr unsigned most_primes = 80;
+
 [[noreturn]] void reject(const std::string& what) { throw ParameterError("CKKS: " + what); }
 
 void check_range(const char* field, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
@@ -112,7 +115,7 @@ void check(const ParameterLiteral& p) {
   if (p.name.size() > 64)
     reject("name has " + std::to_string(p.name.size()) + " characters, above 64");
   check_ring(p.N);
-  check_range("the number of primes in the chain", p.chain.size(), 1, 80);
+  check_range("the number of primes in the chain", p.chain.size(), 1, most_primes);
   check_range("the number of special primes", p.special.size(), 1, 48);
   check_range("digit_limbs", p.digit_limbs, 1, p.chain.size());
   const bool narrow = ring_word_bytes(p.chain[0]) == 4;
@@ -365,7 +368,7 @@ void check(const Requirements& r) {
   check_range("depth", r.depth, 0, 64);
   check_range("scale_bits", r.scale_bits, 28, 55);
   check_range("value_bits", r.value_bits, 2, 20);
-  check_range("dnum", r.dnum, 1, 16);
+  check_range("dnum", r.dnum, 1, most_primes);
   if (!r.bootstrap && (r.coefficients_last || r.arcsine != 0))
     reject("coefficients_last and arcsine are of bootstrapping: ask for bootstrap too");
   if (r.word_bits != 32 && r.word_bits != 64)
@@ -488,7 +491,7 @@ Parameters Parameters::choose(const Requirements& r) {
   for (std::uint32_t N = from; N <= (r.N ? r.N : 1u << 17); N *= 2) {
     std::optional<ParameterLiteral> literal;
     if (!r.bootstrap) literal = secure([&] { return literal_of(r, pattern, N); });
-    for (unsigned dnum = r.dnum; r.bootstrap && !literal && dnum <= 16; ++dnum)
+    for (unsigned dnum = r.dnum; r.bootstrap && !literal && dnum <= std::max(16u, r.dnum); ++dnum)
       for (const double fewer_bits : {0.0, 0.05, 0.1, 0.15})
         if (!literal)
           literal = secure([&] { return bootstrapped_literal(r, pattern, N, dnum, fewer_bits); });

@@ -80,8 +80,9 @@ Server::State::State(const EvaluationKeys& data, const ServerOptions& options)
       fleet(run::Fleet::open(options.device, {options.threads, {}}, {options.interrupt})),
       names(fleet->names()),
       name(fleet->name()),
-      evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters))),
       budget(run::budget_of(options.key_cache, options.key_budget)),
+      evaluator(rlwe::Evaluator::make(fleet, any_plan_of(parameters),
+                                      std::min(2 * data.bytes(), budget->bytes()))),
       keys(keys_for(data, SwitchRole::usual)),
       low_keys(keys_for(data, SwitchRole::low)),
       to_sparse(keys_for(data, SwitchRole::to_sparse)),
@@ -95,9 +96,9 @@ Server::State::State(const Parameters& of)
       fleet(run::Fleet::open("cpu", {1, {}}, {})),
       names{"no device: a dry run"},
       name(names[0]),
+      budget(run::budget_of({}, 0)),
       evaluator(std::make_shared<const rlwe::Shapes>(fleet, of.N(), of.limbs(), of.special(),
                                                      of.word_bytes())),
-      budget(run::budget_of({}, 0)),
       keys(open_keys(SwitchRole::usual)),
       low_keys(open_keys(SwitchRole::low)),
       to_sparse(open_keys(SwitchRole::to_sparse)),
@@ -230,9 +231,8 @@ Array Server::State::product(const Array& a, const Array& b, const Finish& finis
   if (finish.rescaled) static_cast<void>(account.rescale(product.result));
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
+    if (finish.relinearised) return relinearised_product(product.result, x, y, {}, finish.rescaled);
     Array out = put(product.result, evaluator->tensor(x, y));
-    if (finish.relinearised && finish.rescaled) return relinearised_and_rescaled(out);
-    if (finish.relinearised) out = relinearised(out);
     return finish.rescaled ? rescaled(out) : out;
   });
 }
@@ -267,8 +267,18 @@ Array Server::State::twice_product_less_1(const Array& a, const Array& b, bool b
   const std::vector<std::uint64_t> less_1 = residues_of(-info.scale, info.level);
   return fleet->together([&] {
     const rlwe::Array x = prepared(a, product.a), y = &a == &b ? x : prepared(b, product.b);
-    return relinearised_and_rescaled(put(info, evaluator->tensor(x, y, {!by_scale, less_1})));
+    return relinearised_product(info, x, y, {!by_scale, less_1}, true);
   });
+}
+
+Array Server::State::relinearised_product(const Info& product, const rlwe::Array& a,
+                                          const rlwe::Array& b,
+                                          const rlwe::Evaluator::ProductEnd& end,
+                                          bool rescaled) const {
+  Info info = account.relinearise(product);
+  if (rescaled) info = account.rescale(info);
+  return put(info, evaluator->relinearised_product(a, b, end, keys, account.basis(info.level),
+                                                   no_plain_modulus));
 }
 
 Array Server::State::relinearised_and_rescaled(const Array& a) const {

@@ -31,8 +31,8 @@ struct Server::State {
   std::shared_ptr<const run::Fleet> fleet;
   std::vector<std::string> names;
   std::string name;
-  std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
   std::shared_ptr<run::KeyBudget> budget;
+  std::shared_ptr<const lattice::rlwe::Evaluator> evaluator;
   lattice::rlwe::Keys keys, low_keys, to_sparse, from_sparse;
   Account account;
 
@@ -74,6 +74,10 @@ struct Server::State {
   Array relinearised(const Array& a) const;
   Array rescaled(const Array& a) const;
   Array product(const Array& a, const Array& b, const Finish& finish) const;
+  /// What `product` says, but with two parts: tensor(a, b, end) by one division.
+  Array relinearised_product(const Info& product, const lattice::rlwe::Array& a,
+                             const lattice::rlwe::Array& b,
+                             const lattice::rlwe::Evaluator::ProductEnd& end, bool rescaled) const;
   /// By one division.
   Array relinearised_and_rescaled(const Array& a) const;
 

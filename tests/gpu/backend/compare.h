@@ -341,14 +341,30 @@ struct Rotation {
   std::uint32_t n, N;
   unsigned bits, keys;                                ///< bits of Q; 1: binary, 2: ternary
   std::vector<std::pair<unsigned, unsigned>> ranges;  ///< log_base, digits, in turn
+  unsigned group = 0;                                 ///< coefficients an unrolled step; 0: GINX
 };
 inline std::string describe(const Rotation& r) {
-  std::string out = "n = " + std::to_string(r.n) + ", N = " + std::to_string(r.N) + ", Q of " +
-                    std::to_string(r.bits) + " bits, keys = " + std::to_string(r.keys) +
-                    ", gadgets";
+  std::string out =
+      "n = " + std::to_string(r.n) + ", N = " + std::to_string(r.N) + ", Q of " +
+      std::to_string(r.bits) + " bits, " +
+      (r.group == 0 ? "keys = " + std::to_string(r.keys) : "groups of " + std::to_string(r.group)) +
+      ", gadgets";
   for (const auto& [log_base, digits] : r.ranges)
     out += " (" + std::to_string(log_base) + ", " + std::to_string(digits) + ")";
   return out;
+}
+
+/// From a shape of GINX to one of groups of so many coefficients.
+inline void unroll(backend::RotationShape& shape, unsigned group) {
+  shape.kind = backend::RotationKind::unrolled;
+  shape.group = group;
+  shape.keys = (1u << group) - 1;
+  for (std::uint32_t i = 0; i < shape.n; ++i) {
+    const unsigned keys = i % group != 0 ? 0 : (1u << std::min(group, shape.n - i)) - 1;
+    shape.step_keys[i] = keys;
+    shape.first_row[i + 1] = shape.first_row[i] + std::size_t{2} * keys * shape.gadgets[i].digits();
+  }
+  shape.row_count = shape.first_row.back();
 }
 
 /// A batch for one key, and the key's rows.
@@ -364,10 +380,12 @@ struct RotationCase {
     const std::uint64_t Q = math::ntt_primes(r.bits, r.N, 1)[0];
     std::vector<ring::Gadget> gadgets;
     for (std::uint32_t i = 0; i < r.n; ++i) {
-      const auto& [log_base, digits] = r.ranges[i * r.ranges.size() / r.n];
+      const std::uint32_t step = r.group == 0 ? i : i - i % r.group;  // one gadget
+      const auto& [log_base, digits] = r.ranges[step * r.ranges.size() / r.n];
       gadgets.emplace_back(Q, log_base, digits);
     }
     key.shape = ginx_shape(r.N, Q, r.keys, std::move(gadgets), backend::Arithmetic::ntt);
+    if (r.group != 0) unroll(key.shape, r.group);
     const std::size_t rows = key.shape.row_count;
     for (std::size_t i = 0; i < rows; ++i) {
       key.a.push_back(random.residues<Word>(r.N, Q));

@@ -203,6 +203,22 @@ void compare_switching(const RnsPair<Word>& both, const ring::RnsPlan<Word>& pla
       keep();
       return all;
     });
+  // Of a product of ciphertexts, which may have one factor for all.
+  const auto factors = random_rows(plan, basis, 2, batch, random),
+             others_or_one = random_rows(plan, basis, 2, random.below(2) ? batch : 1, random);
+  std::vector<Word> constant;
+  if (random.below(2))
+    for (const auto& q : plan.moduli_of(basis))
+      constant.push_back(static_cast<Word>(random.below(q.value())));
+  const bool doubled = random.below(2) == 1;
+  both.same([&](const RnsOn<Word>& on) {
+    const auto key = on.ops.prepare_key(*on.tables, layout, rows.source());
+    const auto a = put(on.queue, factors), b = put(on.queue, others_or_one);
+    auto out = on.queue.template allocate<Word>(2 * to.size() * batch * plan.N());
+    on.ops.switched_product(*key, *on.tables, basis,
+                            {a.slice(), b.slice(), doubled, constant, weights}, out.slice());
+    return get(on.queue, out);
+  });
   // With several keys at once, and now and then with more than a launch takes.
   const RnsKeyRows<Word> others(plan, layout, random);
   std::vector<std::uint32_t> gs;

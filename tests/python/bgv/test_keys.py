@@ -27,9 +27,13 @@ def test_keys_hold_what_was_asked_for(toy_bgv: BgvKit) -> None:
         size = toy_bgv.parameters.key_size(**request)  # type: ignore[arg-type]
         made = client.evaluation_keys(**request)  # type: ignore[arg-type]
         assert size == made.nbytes
+        count = toy_bgv.parameters.key_count(**request)  # type: ignore[arg-type]
+        assert size == count * toy_bgv.parameters.key_size()
         assert size <= len(made.to_bytes()) <= size + 1024
         # On a device the uniform halves are there, too.
         assert Server(made, device="cpu").key_bytes >= 2 * (size - 1024)
+    assert toy_bgv.parameters.key_count(2) == 0
+    assert toy_bgv.parameters.key_count(5, [1, -1, 1], True, 4) == 3 + 3 + 1
 
 
 def test_progress(toy_bgv: BgvKit) -> None:

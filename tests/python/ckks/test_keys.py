@@ -22,6 +22,11 @@ def test_keys_hold_what_was_asked_for(toy_ckks: CkksKit) -> None:
     for request in ({}, {"rotations": [1, -1, 4]}, {"relinearise": 5, "conjugate": True}):
         size = toy_ckks.parameters.key_size(**request)  # type: ignore[arg-type]
         assert size == client.evaluation_keys(**request).nbytes  # type: ignore[arg-type]
+        # All keys without bootstraps have one size.
+        count = toy_ckks.parameters.key_count(**request)  # type: ignore[arg-type]
+        assert size == count * toy_ckks.parameters.key_size()
+    assert toy_ckks.parameters.key_count(2) == 0
+    assert toy_ckks.parameters.key_count(5, [1, -1, 1], True, 4) == 3 + 3 + 1
 
 
 def test_missing_keys_are_named(toy_ckks: CkksKit) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import whorl
 from whorl import ckks
+from whorl.ckks._tracer import TracingServer
 
 DIGESTS = {
     "W128_L13_B20": "a61da8e8b5617cdf7be535db77ec30bf",
@@ -50,6 +51,15 @@ def test_digests_are_pinned() -> None:
         name: ckks.parameters(name, allow_insecure=True).digest for name in ckks.parameter_sets()
     }
     assert found == DIGESTS
+
+
+def test_a_server_of_the_fastest_set_takes_less_than_8_gb() -> None:
+    """On a device, with the keys and maps of full vectors. A dry run knows the maps' bytes."""
+    p = ckks.parameters("W128_L13_B20")
+    keys = 2 * p.key_size(bootstrap=[p.slots])  # the halves that travel as seeds are there too
+    maps = TracingServer(p, inserts=False).prepare_bootstrap(p.slots)
+    assert 5.1e9 < keys < 5.3e9 and 0.3e9 < maps < 0.4e9
+    assert keys + maps < 8e9
 
 
 def test_own_sets_keep_their_names_word() -> None:

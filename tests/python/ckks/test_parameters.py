@@ -74,6 +74,7 @@ def test_requests_out_of_range() -> None:
         {"N": 2**18},
         {"N": 2048, "slots": 2000},
         {"dnum": 0},
+        {"dnum": 81},
         {"word_bits": 16},
         {"word_bits": 64, "scale_bits": 40},
         {"depth": 20, "N": 4096},
@@ -81,6 +82,35 @@ def test_requests_out_of_range() -> None:
     ):
         with pytest.raises(whorl.ParameterError):
             parameters(**wrong)  # type: ignore[arg-type]
+
+
+def test_digits_are_as_many_as_are_asked_for() -> None:
+    """Up to one for each prime; without bootstraps and with them, in words of both lengths."""
+    for needs, most in (
+        ({"depth": 44}, 80),
+        ({"depth": 5, "bootstrap": True}, 80),
+        ({"depth": 30, "scale_bits": 50, "word_bits": 64}, 80),
+    ):
+        p = parameters(**needs, dnum=most)  # type: ignore[arg-type]
+        assert p.digits == p.limbs and p.security_bits >= 128
+        few = parameters(**needs)  # type: ignore[arg-type]
+        assert few.digits == 3 and len(few.special) > len(p.special) == 1
+    assert parameters(depth=44, dnum=45).digits > 16
+    assert parameters(depth=1, dnum=80).digits == parameters(depth=1).limbs
+
+
+def test_every_prime_can_be_a_digit() -> None:
+    """The ring has the primes of a larger one, and is not secure."""
+    chosen = parameters(depth=20, dnum=80)
+    p = parameters(literal={**chosen.literal(), "N": 2048}, allow_insecure=True)
+    assert p.digits == p.limbs > 16
+    client = ckks.Client(p)
+    server = ckks.Server(client.evaluation_keys(rotations=[1]), device="cpu")
+    x = np.linspace(-1, 1, p.slots)
+    a = server.upload(client.encrypt(x))
+    result = (a * a).rotate(1)
+    error = np.abs(client.decrypt(result, raw=True) - np.roll(x * x, -1)).max()
+    assert error < 10 * result.error
 
 
 def test_secure_parameters_work() -> None:

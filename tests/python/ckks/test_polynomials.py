@@ -43,6 +43,9 @@ def test_approximation() -> None:
     assert np.abs(sigmoid(points) - 1 / (1 + np.exp(-points))).max() < 1e-3
     sine = approximate(np.sin, -4, 4, error=1e-4)
     assert sine.degree == 15 and np.abs(sine(points) - np.sin(points)).max() < 1e-4
+    constant = approximate(math.exp, -4, 4, degree=0)
+    assert constant.degree == 0 and constant(3.0) == constant.coefficients[0]
+    assert abs(constant(3.0) - 1) < 1e-12  # e^0, of the only node
 
 
 def test_evaluation(deep: CkksKit) -> None:
@@ -54,6 +57,7 @@ def test_evaluation(deep: CkksKit) -> None:
         Polynomial([0.25, 0.5]),
         Polynomial([0.25]),
         approximate(math.cos, -2, 2, degree=7),
+        approximate(math.exp, -1, 1, degree=0),
     ):
         for result in (evaluate(a, polynomial), a.evaluate(polynomial)):
             assert result.level == 6 - polynomial.depth
@@ -94,10 +98,15 @@ def test_what_is_refused(deep: CkksKit) -> None:
         (whorl.ParameterError, "basis: 'power'", lambda: Polynomial([1], wrong)),
         (whorl.ParameterError, "no interval", lambda: Polynomial([1], low=1, high=1)),
         (whorl.ParameterError, "no interval", lambda: approximate(math.exp, 1, 0, degree=3)),
-        (whorl.ParameterError, "degree", lambda: approximate(math.exp, 0, 1, degree=0)),
+        (whorl.ParameterError, "degree", lambda: approximate(math.exp, 0, 1, degree=-1)),
         (whorl.ParameterError, "degree", lambda: approximate(math.exp, 0, 1, degree=5000)),
         (whorl.ParameterError, "error", lambda: approximate(math.exp, 0, 1, error=0)),
         (whorl.ParameterError, "not finite at", lambda: approximate(infinite, 0, 1, degree=3)),
+        (
+            whorl.ParameterError,
+            r"differs from the function by 0\.\d+, above 1e-09$",
+            lambda: approximate(np.sign, -1, 1, error=1e-9),
+        ),
         (TypeError, "one of degree and error", lambda: approximate(math.exp, 0, 1)),
         (TypeError, "a function is needed", lambda: approximate(number, 0, 1, degree=3)),
         (LookupError, "no value", lambda: approximate(raising, 0, 1, degree=3)),

@@ -6,11 +6,12 @@ import json
 import re
 import shlex
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
-from cli_support import Here, write_phrase
+from cli_support import Here, Shell, write_phrase
 from support import ROOT
 
 PHRASE = ("--passphrase-file", "phrase")
@@ -167,25 +168,94 @@ def test_what_is_written_can_be_read(shell: Here) -> None:
     assert np.abs(np.array(shown.split(), dtype=float) - np.array(X)).max() < 1e-5
 
 
-def test_raw_numbers_need_a_word(shell: Here) -> None:
+@pytest.fixture
+def fresh(tmp_path: Path) -> Here:
+    """A key of which nothing was released, and three ciphertexts."""
+    write_phrase(tmp_path)
+    run = Here(tmp_path)
+    run("keygen", "--scheme", "ckks", "--depth", "1", *PHRASE)
+    (tmp_path / "rows.csv").write_text("0.5,0.25\n1,-1\n0,0\n")
+    run("encrypt", "rows.csv", "-o", "rows.whorl", *PHRASE)
+    run("encrypt", "0.5", "-.25", "-o", "x.whorl", *PHRASE)
+    return run
+
+
+def released(shell: Shell, *options: str, code: int = 0, name: str = "x.whorl") -> str:
+    return shell("decrypt", name, *options, *PHRASE, code=code)
+
+
+def test_raw_numbers_need_a_word(fresh: Here) -> None:
     for options in ((), ("--raw", "--queries", "3")):
-        said = shell("decrypt", "x.whorl", *options, *PHRASE, code=2)
+        said = released(fresh, *options, code=2)
         assert "one of --raw and --queries is needed" in said
-    shown = shell("decrypt", "x.whorl", "--queries", "10", "--bits", "32", *PHRASE)
+    shown = released(fresh, "--queries", "10", "--bits", "32")
     values = np.array(shown.split(), dtype=float)
     assert 1e-9 < np.abs(values - np.array(X)).max() < 0.05
-    assert "outside 30" in shell(
-        "decrypt", "x.whorl", "--queries", "1", "--bits", "8", *PHRASE, code=1
-    )
+    assert "outside 30" in released(fresh, "--queries", "2", "--bits", "8", code=1)
 
 
-def test_each_ciphertext_is_a_result(shell: Here) -> None:
-    (shell.folder / "rows.csv").write_text("0.5,0.25\n1,-1\n0,0\n")
-    shell("encrypt", "rows.csv", "-o", "rows.whorl", *PHRASE)
-    said = shell("decrypt", "rows.whorl", "--queries", "2", *PHRASE, code=1)
+def test_each_ciphertext_is_a_result(fresh: Here) -> None:
+    said = released(fresh, "--queries", "2", name="rows.whorl", code=1)
     assert "3 results would spend 1.5" in said
-    shown = shell("decrypt", "rows.whorl", "--queries", "3", "--json", *PHRASE)
+    shown = released(fresh, "--queries", "3", "--json", name="rows.whorl")
     assert np.abs(np.array(json.loads(shown)) - [[0.5, 0.25], [1, -1], [0, 0]]).max() < 0.05
+
+
+def test_commands_count_what_they_release_together(fresh: Here) -> None:
+    count = fresh.folder / "secret.whorl.released"
+    released(fresh, "--raw")
+    assert not count.exists()
+    released(fresh, "--queries", "4")
+    released(fresh, "--queries", "4", name="rows.whorl")
+    [kept] = json.loads(count.read_text()).values()
+    assert kept == {"results": 4, "spent": 1.0}
+    assert count.stat().st_mode & 0o777 == 0o600
+    # A link to the key has the same count.
+    (fresh.folder / "link.whorl").symlink_to("secret.whorl")
+    for options in ((), ("--secret", "link.whorl"), ("-o", "out.npy")):
+        said = released(fresh, "--queries", "4", *options, code=1)
+        assert "of which 0 is left after 4 results" in said
+    assert not (fresh.folder / "out.npy").exists()
+    released(fresh, "--raw")
+    [again] = json.loads(count.read_text()).values()
+    assert again == kept and not list(fresh.folder.glob(".secret*"))
+    # A new key in its place begins anew, and the old one's count stays.
+    fresh("keygen", "--scheme", "ckks", "--depth", "1", "--overwrite-secret", "--force", *PHRASE)
+    fresh("encrypt", "0.5", "-o", "new.whorl", *PHRASE)
+    released(fresh, "--queries", "1", name="new.whorl")
+    first, second = json.loads(count.read_text()).values()
+    assert first == kept and second == {"results": 1, "spent": 1.0}
+
+
+def test_nothing_is_released_that_cannot_be_counted(fresh: Here) -> None:
+    count = fresh.folder / "secret.whorl.released"
+    key = "00" * 16
+    for text in (
+        "",
+        "5",
+        "[]",
+        '{"a": 5}',
+        f'{{"{key}": {{"results": -1, "spent": 0.5}}}}',
+        f'{{"{key}": {{"results": 1, "spent": NaN}}}}',
+        f'{{"{key}": {{"results": 1}}}}',
+        "9" * (1 << 21),
+    ):
+        count.write_text(text)
+        assert "does not hold what was released" in released(fresh, "--queries", "4", code=2)
+        assert count.read_text() == text
+    count.unlink()
+    count.mkdir()
+    assert "secret.whorl.released" in released(fresh, "--queries", "4", code=1)
+
+
+def test_releases_at_once_are_all_counted(fresh: Here) -> None:
+    shell = Shell(fresh.folder)
+    with ThreadPoolExecutor(3) as pool:
+        done = [pool.submit(released, shell, "--queries", "3") for _ in range(3)]
+    assert all(each.result() for each in done)
+    [kept] = json.loads((fresh.folder / "secret.whorl.released").read_text()).values()
+    assert kept["results"] == 3 and abs(kept["spent"] - 1) < 1e-9
+    released(fresh, "--queries", "3", code=1)
 
 
 def test_info(shell: Here) -> None:

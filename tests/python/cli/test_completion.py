@@ -70,7 +70,7 @@ def shells(tmp_path_factory: pytest.TempPathFactory) -> Shells:
         ("whorl bench k", ["keygen"]),
         ("whorl keygen --ov", ["--overwrite-secret"]),
         ("whorl keygen --scheme ", ["binfhe", "bgv", "ckks"]),
-        ("whorl keygen --params W128_P", ["W128_P64", "W128_P128"]),
+        ("whorl keygen --params W128_P1", ["W128_P128"]),
         ("whorl keygen --params W128_L13", ["W128_L13_B17", "W128_L13_B20"]),
         ("whorl keygen --coefficients-", ["--coefficients-last"]),
         ("whorl keygen --arcsine ", ["0", "3", "5", "7", "9", "11", "13", "15"]),

@@ -128,8 +128,9 @@ TEST_F(IoBadInput, ResiduesOfEvaluationKeys) {
     const auto value = samples::evaluation_keys(samples::parameters(literal), random);
     const Bytes frame = dump(value);
     const auto align = [](std::size_t at) { return (at + 63) / 64 * 64; };
-    const std::size_t rotation_at =
-        align(samples::payload_at + samples::literal_bytes(literal) + 64);
+    const std::size_t seeds_end = samples::payload_at + samples::literal_bytes(literal) + 64 +
+                                  32 * value.small_modulus_rotations.size();
+    const std::size_t rotation_at = align(seeds_end);
     const std::size_t switch_at = align(rotation_at + value.rotation_b.bytes());
     const auto expect_range = [&](std::size_t start, const WordArray& words,
                                   std::uint64_t modulus) {
@@ -147,7 +148,12 @@ TEST_F(IoBadInput, ResiduesOfEvaluationKeys) {
     };
     expect_range(rotation_at, value.rotation_b, literal.Q);
     expect_range(switch_at, value.switch_b, literal.Q_ks);
-    if (rotation_at > samples::payload_at + samples::literal_bytes(literal) + 64) {
+    std::size_t further_at = align(switch_at + value.switch_b.bytes());
+    for (const auto& key : value.small_modulus_rotations) {
+      expect_range(further_at, key.b, literal.Q);
+      further_at = align(further_at + key.b.bytes());
+    }
+    if (rotation_at > seeds_end) {
       EXPECT_EQ(thrown([&] {
                   load<binfhe::EvaluationKeys>(
                       samples::patched(frame, rotation_at - 1, std::uint8_t{1}), insecure());

@@ -180,6 +180,16 @@ TEST_F(IoRoundtrip, EvaluationKeys) {
       EXPECT_EQ(loaded.switch_seed, value.switch_seed);
       expect_same_words(loaded.rotation_b, value.rotation_b);
       expect_same_words(loaded.switch_b, value.switch_b);
+      ASSERT_EQ(loaded.small_modulus_rotations.size(), value.small_modulus_rotations.size());
+      for (std::size_t k = 0; k < value.small_modulus_rotations.size(); ++k) {
+        EXPECT_EQ(loaded.small_modulus_rotations[k].seed, value.small_modulus_rotations[k].seed);
+        expect_same_words(loaded.small_modulus_rotations[k].b, value.small_modulus_rotations[k].b);
+      }
+    }
+    if (!value.small_modulus_rotations.empty()) {
+      auto few = value;
+      few.small_modulus_rotations.pop_back();
+      EXPECT_THROW(dump(few), ShapeError);
     }
     expect_info(info(bytes), FrameType::evaluation_keys, parameters, value.key_id, bytes.size());
   }

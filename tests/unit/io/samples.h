@@ -63,7 +63,13 @@ inline std::vector<binfhe::ParameterLiteral> literals() {
   auto large_q = literal("large_q", 40, 1 << 20, 1024, large_Q, std::uint64_t{1} << 35);
   large_q.gadget = {{40, 25, 2}};
   large_q.key_switch = KeySwitch::product, large_q.log_B_ks = 7;
-  return {tiny, table, wide, large_q};
+
+  // Keys of several bases.
+  auto bases = literal("bases", 20, 1 << 20, 256, large_Q, std::uint64_t{1} << 35);
+  bases.gadget = {{20, 25, 2}};
+  bases.key_switch = KeySwitch::product, bases.log_B_ks = 7;
+  bases.small_modulus_gadgets = {{16, 18, 2}, {12, 27, 1}};
+  return {tiny, table, wide, large_q, bases};
 }
 
 inline binfhe::Parameters parameters(const binfhe::ParameterLiteral& literal) {
@@ -117,14 +123,21 @@ inline binfhe::Ciphertexts ciphertexts(const binfhe::Parameters& parameters, std
 inline binfhe::EvaluationKeys evaluation_keys(const binfhe::Parameters& parameters,
                                               Random& random) {
   const std::size_t rotation_width = ring_word_bytes(parameters.Q());
-  return {parameters,
-          random_array<16>(random),
-          random_array<32>(random),
-          random_word_array(random, parameters.rotation_key_rows() * parameters.N(), rotation_width,
-                            parameters.Q()),
-          random_array<32>(random),
-          random_word_array(random, parameters.key_switch_rows(), word_bytes_for(parameters.Q_ks()),
-                            parameters.Q_ks())};
+  const auto rotation = [&](std::size_t key) {
+    return random_word_array(random, parameters.rotation_key_rows(key) * parameters.N(),
+                             rotation_width, parameters.Q());
+  };
+  binfhe::EvaluationKeys keys{
+      parameters,
+      random_array<16>(random),
+      random_array<32>(random),
+      rotation(0),
+      random_array<32>(random),
+      random_word_array(random, parameters.key_switch_rows(), word_bytes_for(parameters.Q_ks()),
+                        parameters.Q_ks())};
+  for (std::size_t key = 1; key < parameters.rotation_keys(); ++key)
+    keys.small_modulus_rotations.push_back({random_array<32>(random), rotation(key)});
+  return keys;
 }
 
 inline binfhe::SecretKey secret_key(const binfhe::Parameters& parameters, Random& random) {
@@ -237,6 +250,7 @@ inline std::size_t literal_bytes(const binfhe::ParameterLiteral& l) {
       .field(l.gadget)
       .field(l.name)
       .field(l.source)
+      .field(l.small_modulus_gadgets)
       .total();
 }
 

@@ -29,16 +29,8 @@ Launches<NttArguments<Word>> ntt_launches() {
 
 template <class Word, bool forward>
 Launches<NttArguments<Word>> choose_ntt(Many many, std::uint32_t N, Word q) {
-  return for_headroom(q, [&]<int headroom>() {
-    return for_size(N, [&]<int log_n>() {
-      if constexpr (few_ntt_cluster<sizeof(Word)>(log_n) > 0)
-        if (many.clusters && many.few)
-          return ntt_launches<Word, headroom, FewNttTuning<sizeof(Word), log_n>, forward>();
-      using With = typename NttTuning<sizeof(Word), log_n, true>::Canonical;
-      using Without = typename NttTuning<sizeof(Word), log_n, false>::Canonical;
-      return many.clusters ? ntt_launches<Word, headroom, With, forward>()
-                           : ntt_launches<Word, headroom, Without, forward>();
-    });
+  return for_tuning(many, N, q, [&]<int headroom, class Tuning>() {
+    return ntt_launches<Word, headroom, Tuning, forward>();
   });
 }
 

@@ -1,4 +1,4 @@
-// Forward transforms that convert or divide besides.
+// Transforms that convert, divide or multiply besides.
 #include <cstdint>
 
 #include "backend/cuda/dispatch/ntt_launches.cuh"
@@ -50,11 +50,30 @@ void ntt_rows_with(const Stream& stream, const NttLimbs<Word>& limbs, const NttS
                          });
 }
 
+template <class Word>
+void intt_rows_of_products(const Stream& stream, const NttLimbs<Word>& limbs,
+                           const NttSelection& selection, std::size_t batch,
+                           const NttProduct<Word>& product, RowsOf<Word> out) {
+  if (batch == 0) return;
+  const CurrentGpu current(stream.gpu().ordinal);
+  const Many many(stream, selection.parts * selection.rows * batch);
+  const Word largest = largest_modulus(limbs.inverse, selection);
+  Launches<NttArguments<Word>> launches = choose_ntt<Word>(many, limbs.N, false, largest);
+  launches.launch[0] = multiplying_launch<Word>(many, limbs.N, largest);
+  for_row_launches<Word>(limbs.inverse, selection, batch, {out.data, out.stride, out.first}, out,
+                         [&](NttArguments<Word>& arguments, std::size_t rows) {
+                           arguments.product = product;
+                           launch_all(stream, launches, batch, rows, selection.parts, arguments);
+                         });
+}
+
 #define WHORL_INSTANTIATE(Word)                                                                    \
   template bool may_convert<Word>(const Stream&, std::uint32_t, std::size_t);                      \
   template void ntt_rows_with(const Stream&, const NttLimbs<Word>&, const NttSelection&,           \
                               std::size_t, RowsOf<Word>, RowsOf<Word>, const NttConversion<Word>*, \
-                              const NttDivision<Word>*);
+                              const NttDivision<Word>*);                                           \
+  template void intt_rows_of_products(const Stream&, const NttLimbs<Word>&, const NttSelection&,   \
+                                      std::size_t, const NttProduct<Word>&, RowsOf<Word>);
 WHORL_INSTANTIATE(std::uint32_t)
 WHORL_INSTANTIATE(std::uint64_t)
 #undef WHORL_INSTANTIATE

@@ -1,4 +1,4 @@
-// Kernels of forward transforms that also convert or divide. The file of each kind includes this.
+// Kernels of transforms that also convert, divide or multiply. The file of each kind includes this.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +30,16 @@ Launch<NttArguments<Word>> converting_launch(std::uint32_t N, Word q) {
 }
 template <class Word>
 Launch<NttArguments<Word>> dividing_launch(Many many, std::uint32_t N, Word q) {
-  using Ends = NttEnds<false, true>;
-  return for_headroom(q, [&]<int headroom>() {
-    return for_size(N, [&]<int log_n>() {
-      if constexpr (few_ntt_cluster<sizeof(Word)>(log_n) > 0)
-        if (many.clusters && many.few)
-          return last_launch<Word, headroom, FewNttTuning<sizeof(Word), log_n>, Ends>();
-      using With = typename NttTuning<sizeof(Word), log_n, true>::Canonical;
-      using Without = typename NttTuning<sizeof(Word), log_n, false>::Canonical;
-      return many.clusters ? last_launch<Word, headroom, With, Ends>()
-                           : last_launch<Word, headroom, Without, Ends>();
-    });
+  return for_tuning(many, N, q, [&]<int headroom, class Tuning>() {
+    return last_launch<Word, headroom, Tuning, NttEnds<false, true>>();
+  });
+}
+template <class Word>
+Launch<NttArguments<Word>> multiplying_launch(Many many, std::uint32_t N, Word q) {
+  return for_tuning(many, N, q, [&]<int headroom, class Tuning>() {
+    constexpr int last = Tuning::shape.kernels - 1;
+    return Launch<NttArguments<Word>>::template of<Tuning::shape.kernel[last], Word>(
+        intt_kernel<Word, headroom, TunedKernel<Tuning, last>, true>, "intt_kernel of products");
   });
 }
 

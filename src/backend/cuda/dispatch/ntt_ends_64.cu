@@ -7,5 +7,6 @@ template Launch<NttArguments<std::uint64_t>> converting_launch<std::uint64_t, tr
 template Launch<NttArguments<std::uint64_t>> converting_launch<std::uint64_t, false>(std::uint32_t,
                                                                                      std::uint64_t);
 template Launch<NttArguments<std::uint64_t>> dividing_launch(Many, std::uint32_t, std::uint64_t);
+template Launch<NttArguments<std::uint64_t>> multiplying_launch(Many, std::uint32_t, std::uint64_t);
 
 }  // namespace whorl::backend::cuda

@@ -80,6 +80,23 @@ auto for_headroom(Word q, const F& f) {
   }
 }
 
+/// Calls f.template operator()<headroom, Tuning>() for what transforms of N points modulo up to q
+/// are tuned to.
+template <class Word, class F>
+auto for_tuning(Many many, std::uint32_t N, Word q, const F& f) {
+  return for_headroom(q, [&]<int headroom>() {
+    return for_size(N, [&]<int log_n>() {
+      if constexpr (few_ntt_cluster<sizeof(Word)>(log_n) > 0)
+        if (many.clusters && many.few)
+          return f.template operator()<headroom, FewNttTuning<sizeof(Word), log_n>>();
+      using With = typename NttTuning<sizeof(Word), log_n, true>::Canonical;
+      using Without = typename NttTuning<sizeof(Word), log_n, false>::Canonical;
+      return many.clusters ? f.template operator()<headroom, With>()
+                           : f.template operator()<headroom, Without>();
+    });
+  });
+}
+
 /// The launches of plain transforms, for moduli up to q. The functions that choose kernels are in
 /// files of their own, because kernels take long to compile.
 template <class Word, bool forward>
@@ -95,6 +112,9 @@ Launch<NttArguments<Word>> converting_launch(std::uint32_t N, Word q);
 /// The last kernel of forward transforms that divide.
 template <class Word>
 Launch<NttArguments<Word>> dividing_launch(Many many, std::uint32_t N, Word q);
+/// The first kernel of inverse transforms of products.
+template <class Word>
+Launch<NttArguments<Word>> multiplying_launch(Many many, std::uint32_t N, Word q);
 
 /// All launches for `rows` rows of each part as `arguments` places them: the first from `in` to
 /// `out`, a second in place.

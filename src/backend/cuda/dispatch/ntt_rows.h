@@ -51,6 +51,8 @@ template <class Word>
 struct NttConversion;
 template <class Word>
 struct NttDivision;
+template <class Word>
+struct NttProduct;
 
 /// Whether ntt_rows_with takes a conversion for so many transforms (parts × rows × batch): few of
 /// them, of rings for which there are kernels for few.
@@ -59,10 +61,17 @@ bool may_convert(const Stream& stream, std::uint32_t N, std::size_t transforms);
 
 /// A forward transform that does more than transform (kernels/ntt_ends.cuh). With a conversion,
 /// row in.first of each part of `in` is what the part's rows are converted from, and a digit's own
-/// rows are copied; without, `in` may be overwritten. `out` must not be `in`.
+/// rows are copied, if it says from where; without, `in` may be overwritten. `out` must not be
+/// `in`.
 template <class Word>
 void ntt_rows_with(const Stream& stream, const NttLimbs<Word>& limbs, const NttSelection& selection,
                    std::size_t batch, RowsOf<Word> in, RowsOf<Word> out,
                    const NttConversion<Word>* conversion, const NttDivision<Word>* division);
+
+/// An inverse transform of products.
+template <class Word>
+void intt_rows_of_products(const Stream& stream, const NttLimbs<Word>& limbs,
+                           const NttSelection& selection, std::size_t batch,
+                           const NttProduct<Word>& product, RowsOf<Word> out);
 
 }  // namespace whorl::backend::cuda

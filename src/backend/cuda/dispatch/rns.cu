@@ -28,19 +28,6 @@ std::optional<Chain> chain_of(const ring::RnsPlan<Word>& plan, const ring::Basis
   return std::nullopt;
 }
 
-/// Whether it is that of the usual key's digits to its rows.
-template <class Word>
-bool is_usual(const ring::RnsPlan<Word>& plan, const Extension& extension) {
-  const auto chain = chain_of(plan, extension.from);
-  if (!chain || chain->with_special || plan.special() == 0 || extension.lift != ring::Lift::exact ||
-      extension.to != (extension.from | plan.special_basis()) ||
-      extension.digits.size() != plan.digits(chain->limbs))
-    return false;
-  for (std::size_t d = 0; d < extension.digits.size(); ++d)
-    if (extension.digits[d] != (plan.key_layout().digits[d] & extension.from)) return false;
-  return true;
-}
-
 /// Whether the transforms that follow a conversion make it themselves. From more limbs than one it
 /// is slower there (docs/performance/base-conversion.md): few threads do it.
 template <class Word>
@@ -79,6 +66,18 @@ void divide_head(const Stream& stream, const NttLimbs<Word>& limbs,
 }
 
 }  // namespace
+
+template <class Word>
+bool is_usual(const ring::RnsPlan<Word>& plan, const Extension& extension) {
+  const auto chain = chain_of(plan, extension.from);
+  if (!chain || chain->with_special || plan.special() == 0 || extension.lift != ring::Lift::exact ||
+      extension.to != (extension.from | plan.special_basis()) ||
+      extension.digits.size() != plan.digits(chain->limbs))
+    return false;
+  for (std::size_t d = 0; d < extension.digits.size(); ++d)
+    if (extension.digits[d] != (plan.key_layout().digits[d] & extension.from)) return false;
+  return true;
+}
 
 template <class Word>
 void finish_division(const Stream& stream, const NttLimbs<Word>& limbs,
@@ -148,17 +147,13 @@ void convert_down(const Stream& stream, const CudaRnsTables<Word>& tables, std::
                 batch * tables.plan().N(), in, out, products);
 }
 
-namespace {
-
 template <class Word>
-void extend_chain(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
-                  std::size_t batch, const Word* in, Word* out) {
+void extend_chain_coefficients(const Stream& stream, const CudaRnsTables<Word>& tables,
+                               unsigned limbs, std::size_t batch, Word* coefficients,
+                               const Word* own, Word* out) {
   const ring::RnsPlan<Word>& plan = tables.plan();
-  const std::size_t row = batch * plan.N(), rows = limbs + plan.special();
+  const std::size_t rows = limbs + plan.special();
   const unsigned digits = plan.digits(limbs), alpha = plan.digit_limbs();
-  const auto coefficients = stream.allocate<Word>(limbs * row);
-  ntt_rows<Word>(stream, tables.ntt, false, {.rows = limbs}, batch, {in, limbs, 0},
-                 {coefficients.data(), limbs, 0});
   const NttSelection selection = {.parts = digits,
                                   .rows = rows,
                                   .chain = limbs,
@@ -167,13 +162,23 @@ void extend_chain(const Stream& stream, const CudaRnsTables<Word>& tables, unsig
                                   .own_below = limbs};
   if (in_transforms(stream, tables.up, plan.N(), digits * rows * batch)) {
     const NttConversion<Word> conversion =
-        conversion_of<Word>(tables.up, 0, {limbs, plan.limbs()}, in);
-    return ntt_rows_with<Word>(stream, tables.ntt, selection, batch,
-                               {coefficients.data(), alpha, 0}, {out, rows, 0}, &conversion,
-                               nullptr);
+        conversion_of<Word>(tables.up, 0, {limbs, plan.limbs()}, own);
+    return ntt_rows_with<Word>(stream, tables.ntt, selection, batch, {coefficients, alpha, 0},
+                               {out, rows, 0}, &conversion, nullptr);
   }
-  convert_up(stream, tables, limbs, batch, coefficients.data(), in, out);
+  convert_up<Word>(stream, tables, limbs, batch, coefficients, own, out);
   ntt_rows<Word>(stream, tables.ntt, true, selection, batch, {out, rows, 0}, {out, rows, 0});
+}
+
+namespace {
+
+template <class Word>
+void extend_chain(const Stream& stream, const CudaRnsTables<Word>& tables, unsigned limbs,
+                  std::size_t batch, const Word* in, Word* out) {
+  const auto coefficients = stream.allocate<Word>(limbs * batch * tables.plan().N());
+  ntt_rows<Word>(stream, tables.ntt, false, {.rows = limbs}, batch, {in, limbs, 0},
+                 {coefficients.data(), limbs, 0});
+  extend_chain_coefficients<Word>(stream, tables, limbs, batch, coefficients.data(), in, out);
 }
 
 template <class Word, bool permuted>
@@ -296,6 +301,9 @@ void tensor(const Stream& stream, const CudaRnsTables<Word>& tables, const ring:
                            const Word*, const Word*, Word*, Products);                             \
   template void convert_down(const Stream&, const CudaRnsTables<Word>&, std::uint64_t, unsigned,   \
                              std::size_t, std::size_t, const Word*, Word*, Products);              \
+  template bool is_usual(const ring::RnsPlan<Word>&, const Extension&);                            \
+  template void extend_chain_coefficients(const Stream&, const CudaRnsTables<Word>&, unsigned,     \
+                                          std::size_t, Word*, const Word*, Word*);                 \
   template void extend(const Stream&, const CudaRnsTables<Word>&, const Extension&, std::size_t,   \
                        const Word*, Word*);                                                        \
   template void inner_product(const Stream&, const CudaRnsTables<Word>&,                           \

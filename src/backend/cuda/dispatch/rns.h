@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -161,6 +162,22 @@ void inner_product(const Stream& stream, const CudaRnsTables<Word>& tables,
                    const CudaRnsSwitchKey<Word>& key, const InnerProduct& product,
                    std::size_t batch, const Word* digits, std::size_t added_parts,
                    const CheckedScaling<Word>* added, bool onto, Word* out);
+/// Digits of an extension that are its primes in sequence, all but the first and the last as large.
+struct DigitSequence {
+  unsigned digit_limbs;  ///< of the largest
+  unsigned missing;      ///< how many limbs the first has less
+  bool usual = false;    ///< those of the plan's usual key
+};
+/// The digits with which switched_product works; nothing for others.
+template <class Word>
+std::optional<DigitSequence> products_of(const CudaRnsTables<Word>& tables,
+                                         const Extension& extension);
+/// In rns_products.cu.
+template <class Word>
+void switched_product(const Stream& stream, const CudaRnsTables<Word>& tables,
+                      const CudaRnsSwitchKey<Word>& key, const Extension& extension,
+                      const DigitSequence& sequence, const InnerProduct& product, std::size_t batch,
+                      const CheckedFactors<Word>& factors, Word* out);
 /// With several keys of one layout, to one place after another. In rns_sets.cu.
 template <class Word>
 void inner_products(const Stream& stream, const CudaRnsTables<Word>& tables,

@@ -29,10 +29,9 @@ void coefficients_of(const Stream& stream, const CudaRnsTables<Word>& tables,
   }
 }
 
-/// How many limbs the first digit has less than the largest, if the digits are `from` in sequence
-/// and all others but the last are as large, and the rows of `to` begin with those of `from`.
-/// Nothing if there is no row to convert to.
-std::optional<unsigned> missing_of(const Extension& extension) {
+}  // namespace
+
+std::optional<DigitSequence> sequence_of(const Extension& extension) {
   const std::vector<ring::Basis>& digits = extension.digits;
   const std::vector<unsigned> all = extension.from.indices();
   if (digits.size() == 1 && digits[0] == extension.to) return std::nullopt;
@@ -45,50 +44,50 @@ std::optional<unsigned> missing_of(const Extension& extension) {
       if (next == all.size() || all[next++] != i) return std::nullopt;
   }
   if (next != all.size() || extension.to.rank(all.back()) + 1 != all.size()) return std::nullopt;
-  return digits.size() == 1 ? 0 : largest - digits[0].size();
+  return DigitSequence{largest, digits.size() == 1 ? 0 : largest - digits[0].size()};
 }
 
-/// Of digits in sequence: a launch for each step, and no digit's own rows are transformed.
+// A launch for each step, and no digit's own rows are transformed.
 template <class Word>
-void extend_in_sequence(const Stream& stream, const CudaRnsTables<Word>& tables,
-                        const Extension& extension, unsigned missing, std::size_t batch,
-                        const Word* in, Word* out) {
-  const std::size_t row = batch * tables.plan().N(), to = extension.to.size();
+void extend_sequence_coefficients(const Stream& stream, const CudaRnsTables<Word>& tables,
+                                  const Extension& extension, const DigitSequence& sequence,
+                                  std::size_t batch, const Word* coefficients, const Word* own,
+                                  Word* out) {
+  const std::size_t to = extension.to.size();
   const unsigned from = extension.from.size();
-  const auto coefficients = stream.allocate<Word>(from * row);
-  ntt_rows<Word>(stream, tables.of(stream, extension.from).ntt, false, {.rows = from}, batch,
-                 {in, from, 0}, {coefficients.data(), from, 0});
   const Conversions<Word>& conversions = tables.conversions(stream, extension);
   ConvertArguments<Word> a = {};
-  a.in = coefficients.data();
+  a.in = coefficients;
   a.out = out;
-  a.own = in;
-  a.row = row;
+  a.own = own;
+  a.row = batch * tables.plan().N();
   a.targets = static_cast<std::uint32_t>(to);
-  a.digit_limbs = conversions.size;
-  a.missing = missing;
+  a.digit_limbs = sequence.digit_limbs;
+  a.missing = sequence.missing;
   a.numbered = 1;
   a.rows = {from, from};
   convert(stream, conversions, 0, extension.digits.size(), a);
   ntt_rows<Word>(stream, tables.of(stream, extension.to).ntt, true,
                  {.parts = extension.digits.size(),
                   .rows = to,
-                  .digit_limbs = conversions.size,
+                  .digit_limbs = sequence.digit_limbs,
                   .own_below = from,
-                  .missing = missing},
+                  .missing = sequence.missing},
                  batch, {out, to, 0}, {out, to, 0});
 }
-
-}  // namespace
 
 template <class Word>
 void extend_sets(const Stream& stream, const CudaRnsTables<Word>& tables,
                  const Extension& extension, std::size_t batch, const Word* in, Word* out) {
-  if (const auto missing = missing_of(extension))
-    return extend_in_sequence(stream, tables, extension, *missing, batch, in, out);
   const std::size_t row = batch * tables.plan().N(), from = extension.from.size(),
                     to = extension.to.size();
   const auto coefficients = stream.allocate<Word>(from * row);
+  if (const auto sequence = sequence_of(extension)) {
+    ntt_rows<Word>(stream, tables.of(stream, extension.from).ntt, false, {.rows = from}, batch,
+                   {in, from, 0}, {coefficients.data(), from, 0});
+    return extend_sequence_coefficients(stream, tables, extension, *sequence, batch,
+                                        coefficients.data(), in, out);
+  }
   std::size_t first = 0;
   for (std::size_t d = 0; d < extension.digits.size(); ++d) {
     const ring::Basis& digit = extension.digits[d];
@@ -230,6 +229,9 @@ void divide_sets(const Stream& stream, const CudaRnsTables<Word>& tables, const 
 }
 
 #define WHORL_INSTANTIATE(Word)                                                                    \
+  template void extend_sequence_coefficients(const Stream&, const CudaRnsTables<Word>&,            \
+                                             const Extension&, const DigitSequence&, std::size_t,  \
+                                             const Word*, const Word*, Word*);                     \
   template void extend_sets(const Stream&, const CudaRnsTables<Word>&, const Extension&,           \
                             std::size_t, const Word*, Word*);                                      \
   template void inner_product_sets(const Stream&, const CudaRnsTables<Word>&,                      \

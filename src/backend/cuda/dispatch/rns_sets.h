@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "backend/cuda/dispatch/rns.h"
@@ -53,6 +54,26 @@ unsigned set_places(const CudaRnsTables<Word>& tables, const ring::Basis& key_ro
       a.digit[d] = static_cast<std::uint8_t>(product.digits[d]);
   return group;
 }
+
+/// Nothing for other digits, or if there is no row to convert to.
+std::optional<DigitSequence> sequence_of(const Extension& extension);
+/// Whether it is that of the usual key's digits to its rows.
+template <class Word>
+bool is_usual(const ring::RnsPlan<Word>& plan, const Extension& extension);
+
+/// The rest of an extension whose input (from, B, N) is in coefficient form in `coefficients`. A
+/// digit's own rows are copied from `own`, or they are there already where it is null. Of the usual
+/// digits:
+template <class Word>
+void extend_chain_coefficients(const Stream& stream, const CudaRnsTables<Word>& tables,
+                               unsigned limbs, std::size_t batch, Word* coefficients,
+                               const Word* own, Word* out);
+/// Of a sequence of others.
+template <class Word>
+void extend_sequence_coefficients(const Stream& stream, const CudaRnsTables<Word>& tables,
+                                  const Extension& extension, const DigitSequence& sequence,
+                                  std::size_t batch, const Word* coefficients, const Word* own,
+                                  Word* out);
 
 template <class Word>
 void extend_sets(const Stream& stream, const CudaRnsTables<Word>& tables,

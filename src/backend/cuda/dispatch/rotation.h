@@ -13,6 +13,11 @@
 
 namespace whorl::backend::cuda {
 
+/// Groups of unrolled rotations that there are kernels for: from 2 to this.
+constexpr unsigned most_group(Arithmetic arithmetic) {
+  return arithmetic == Arithmetic::fft ? 6 : 3;
+}
+
 /// The key is complete on the device when this returns: other streams may use it. Rows are made by
 /// `workers`.
 template <class Word>

@@ -11,6 +11,7 @@
 #include "backend/cuda/dispatch/rotation_key.h"
 #include "backend/cuda/dispatch/transforms.h"
 #include "backend/cuda/kernels/key_spectra.cuh"
+#include "backend/cuda/kernels/unrolled_rows.cuh"
 #include "backend/cuda/runtime/error.h"
 
 namespace whorl::backend::cuda {
@@ -59,6 +60,28 @@ std::vector<double2> group_fft_tables(const ring::FftPlan& plan) {
   return out;
 }
 
+/// The sums of keys that the unrolled kernels use: rows of LWE coefficients begin … end - 1, in
+/// place.
+template <class Word>
+void sum_keys_over_supersets(const Stream& stream, const RotationShape& shape, std::uint32_t begin,
+                             std::uint32_t end, Word* rows) {
+  std::vector<UnrolledStepRows> steps;
+  std::size_t most = 0;
+  for (std::uint32_t i = begin; i < end; ++i) {
+    if (shape.step_keys[i] == 0) continue;
+    const std::size_t words = std::size_t{4} * shape.gadgets[i].digits() * shape.N;
+    steps.push_back(
+        {(shape.first_row[i] - shape.first_row[begin]) * 2 * shape.N, words, shape.step_keys[i]});
+    most = std::max(most, words);
+  }
+  if (steps.empty()) return;
+  const auto on_device = stream.upload(steps.data(), steps.size());
+  const dim3 grid(static_cast<unsigned>((most + 255) / 256), static_cast<unsigned>(steps.size()));
+  sum_over_supersets<Word>
+      <<<grid, 256, 0, stream.handle()>>>(rows, on_device.data(), static_cast<Word>(shape.Q));
+  check_launch("sum_over_supersets", grid, dim3(256), 0);
+}
+
 }  // namespace
 
 template <class Word>
@@ -71,6 +94,8 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   key.N = shape.N;
   key.Q = shape.Q;
   key.keys = shape.keys;
+  const bool unrolled = shape.kind == RotationKind::unrolled;
+  if (unrolled) key.group = shape.group;
   const std::size_t N = shape.N, M = N / 2;
   const std::vector<std::size_t>& first = shape.first_row;
   const ring::FftPlan plan(shape.N);
@@ -90,8 +115,14 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
   std::vector<double2> roots;
   for (const auto& w : plan.roots()) roots.push_back({w.real(), w.imag()});
   key.roots = stream.upload(roots.data(), roots.size());
-  key.values = stream.allocate<std::uint8_t>(first.back() * 2 * M * (wide ? 16 : 8));
+  key.values = stream.allocate<std::uint8_t>(device_rows(shape) * 2 * M * (wide ? 16 : 8));
+  if (device_rows(shape) != first.back()) stream.fill(key.values.data(), 0, key.values.size());
   key.inverse_scale = stream.allocate<double>(shape.n);
+  if (unrolled) {
+    const std::vector<BundleStep> steps = bundle_steps(shape, M);
+    key.steps = stream.upload(steps.data(), steps.size());
+    key.bundle_size = steps.back().bundle + std::size_t{4} * steps.back().digits * M;
+  }
   // The product over Q of one step: rows of digits up to B/2 with residues up to Q/2. 12 deviations
   // of the sum, taken as random signs, must stay below 2^22 where it is not reduced first.
   double digit_squares = 0;
@@ -101,15 +132,18 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
       sum += std::pow(static_cast<double>(gadget.bound(j)), 2);
     digit_squares = std::max(digit_squares, sum);
   }
-  key.large =
-      12 * std::sqrt(2.0 * shape.keys * static_cast<double>(N) * digit_squares / 12) > 4194304.0;
+  // X^a - 1 has the mean square 2: of the products of those in a bundle, the sum is 3^group - 1.
+  const double keys = unrolled ? std::pow(3.0, shape.group) - 1 : shape.keys;
+  key.large = 12 * std::sqrt(2.0 * keys * static_cast<double>(N) * digit_squares / 12) > 4194304.0;
 
   std::vector<double> inverse_scales(shape.n);
   for_runs_of_rows<Word>(
       shape, first, rows, workers,
       [&](std::uint32_t begin, std::uint32_t end, const std::vector<Word>& host) {
         const std::size_t polynomials = host.size() / N;
-        const auto words = stream.upload(host.data(), host.size());
+        if (polynomials == 0) return;
+        auto words = stream.upload(host.data(), host.size());
+        if (unrolled) sum_keys_over_supersets(stream, shape, begin, end, words.data());
         auto reals = stream.allocate<double>(host.size());
         centred_doubles<<<static_cast<unsigned>((host.size() + 255) / 256), 256, 0,
                           stream.handle()>>>(words.data(), shape.Q, host.size(), reals.data());
@@ -135,21 +169,34 @@ std::unique_ptr<RotationKey> prepare_fft_key(const Stream& stream, const Rotatio
           inverse_scales[i] =
               1.0 / scales[i - begin] / static_cast<double>(M) / static_cast<double>(shape.Q);
 
-        const std::vector<std::size_t> places = places_of_rows(shape, first, begin, end, M);
         std::vector<double> polynomial_scales;
         for (std::uint32_t i = begin; i < end; ++i)
           polynomial_scales.insert(polynomial_scales.end(), 2 * (first[i + 1] - first[i]),
                                    scales[i - begin]);
-        const auto device_places = stream.upload(places.data(), places.size());
         const auto device_scales =
             stream.upload(polynomial_scales.data(), polynomial_scales.size());
         with_fft_shape(shape.N, [&]<class Shape, class ClusterShape>() {
-          place_spectra<Shape, wide>
-              <<<static_cast<unsigned>(polynomials), 256, 0, stream.handle()>>>(
-                  reinterpret_cast<const double2*>(spectra.data()), device_places.data(),
-                  device_scales.data(),
-                  reinterpret_cast<std::conditional_t<wide, double2, int2>*>(key.values.data()));
-          check_launch("place_spectra", dim3(static_cast<unsigned>(polynomials)), dim3(256), 0);
+          const std::vector<std::size_t> places =
+              unrolled
+                  ? places_of_unrolled_rows(shape, begin, end, M,
+                                            [&](unsigned, unsigned digit, unsigned part,
+                                                unsigned component, unsigned of) {
+                                              return unrolled_fft_place<Shape, wide>(
+                                                  digit, part, component, of, shape.keys, 0, 0);
+                                            })
+                  : places_of_rows(shape, first, begin, end, M);
+          const auto device_places = stream.upload(places.data(), places.size());
+          const auto* const in = reinterpret_cast<const double2*>(spectra.data());
+          auto* const out =
+              reinterpret_cast<std::conditional_t<wide, double2, int2>*>(key.values.data());
+          const dim3 grid(static_cast<unsigned>(polynomials));
+          if (unrolled)
+            place_unrolled_spectra<Shape, wide><<<grid, 256, 0, stream.handle()>>>(
+                in, device_places.data(), device_scales.data(), shape.keys, out);
+          else
+            place_spectra<Shape, wide><<<grid, 256, 0, stream.handle()>>>(
+                in, device_places.data(), device_scales.data(), out);
+          check_launch("place_spectra", grid, dim3(256), 0);
         });
       });
   stream.copy_in(inverse_scales.data(), key.inverse_scale.data(), shape.n * sizeof(double));
@@ -163,6 +210,15 @@ void blind_rotate_fft(const Stream& stream, const RotationKey& any_key, BlindRot
                       const RotationBatch<Word>& batch) {
   const auto& key = static_cast<const FftRotationKey&>(any_key).arrays;
   const auto launch = [&]<bool wide, bool coarse>() {
+    if (key.group != 0) {
+      // Bundles ahead of the loop while each ciphertext has a multiprocessor of its own.
+      const bool few = batch.count <= stream.gpu().multiprocessors;
+      if (key.group > 3 || way == BlindRotation::cluster || way == BlindRotation::grid ||
+          (way == BlindRotation::automatic && few))
+        return launch_rotate_fft_bundled<wide, coarse>(stream, key, batch);
+      return key.group == 2 ? launch_rotate_fft_unrolled<2, wide, coarse>(stream, key, batch)
+                            : launch_rotate_fft_unrolled<3, wide, coarse>(stream, key, batch);
+    }
     key.keys == 1 ? launch_rotate_fft<1, wide, coarse>(stream, key, way, batch)
                   : launch_rotate_fft<2, wide, coarse>(stream, key, way, batch);
   };

@@ -42,12 +42,15 @@ struct FftKeyArrays {
   std::uint32_t N = 0;
   std::uint64_t Q = 0;
   unsigned keys = 1;
+  unsigned group = 0;  ///< coefficients a step of an unrolled key; 0: GINX
   DeviceArray<std::uint8_t> values;
   DeviceArray<double> inverse_scale;
   DeviceArray<double2> tables, cluster_tables, roots;
   DeviceArray<GadgetRange> ranges;
   std::uint32_t range_count = 0, slots = 0, most_digits = 1;
   bool large = false;
+  DeviceArray<BundleStep> steps;  ///< of an unrolled key
+  std::size_t bundle_size = 0;    ///< complex values of a ciphertext's bundles
 };
 
 /// For `keys` keys a coefficient, 1 or 2. Wide: of 64-bit words; coarse: of these, keys with one
@@ -55,5 +58,19 @@ struct FftKeyArrays {
 template <int keys, bool wide, bool coarse, class Word>
 void launch_rotate_fft(const Stream& stream, const FftKeyArrays& key, BlindRotation way,
                        const RotationBatch<Word>& batch);
+
+/// Bundles of `count` ciphertexts, first of all steps, (count, bundle_size). Each word has a file.
+template <bool wide>
+void launch_make_fft_bundles(const Stream& stream, const FftKeyArrays& key,
+                             const std::uint32_t* lwe, std::uint32_t n, std::uint32_t count,
+                             double2* bundles);
+/// With bundles ahead of the loop, for any group that there are keys of. Each kind has a file.
+template <bool wide, bool coarse, class Word>
+void launch_rotate_fft_bundled(const Stream& stream, const FftKeyArrays& key,
+                               const RotationBatch<Word>& batch);
+/// For unrolled keys with groups of m = 2 or 3. Each kind has a file.
+template <int m, bool wide, bool coarse, class Word>
+void launch_rotate_fft_unrolled(const Stream& stream, const FftKeyArrays& key,
+                                const RotationBatch<Word>& batch);
 
 }  // namespace whorl::backend::cuda

@@ -73,4 +73,47 @@ inline std::vector<std::size_t> places_of_rows(const RotationShape& shape,
   return places;
 }
 
+// ---- unrolled keys: kernels read every step as if it had the same number of keys.
+
+/// Rows that the kernels read: a last step of fewer keys is filled up.
+inline std::size_t device_rows(const RotationShape& shape) {
+  std::size_t rows = shape.first_row.back();
+  if (shape.kind == RotationKind::unrolled) {
+    const std::uint32_t last = (shape.n - 1) / shape.group * shape.group;
+    rows += std::size_t{2} * shape.gadgets[last].digits() * (shape.keys - shape.step_keys[last]);
+  }
+  return rows;
+}
+
+/// The steps, for keys of 2·size values a row and bundles of as many.
+inline std::vector<BundleStep> bundle_steps(const RotationShape& shape, std::size_t size) {
+  std::vector<BundleStep> steps;
+  std::size_t bundle = 0;
+  for (std::uint32_t i = 0; i < shape.n; i += shape.group) {
+    const unsigned digits = shape.gadgets[i].digits();
+    steps.push_back({i, digits, shape.first_row[i] * 2 * size, bundle});
+    bundle += 4 * digits * size;
+  }
+  return steps;
+}
+
+/// places_of_rows for unrolled keys: place(digits, digit, part, component, key) is that of a
+/// polynomial among those of its step; part 0 is a's digits.
+template <class Place>
+std::vector<std::size_t> places_of_unrolled_rows(const RotationShape& shape, std::uint32_t begin,
+                                                 std::uint32_t end, std::size_t size,
+                                                 const Place& place) {
+  std::vector<std::size_t> places;
+  for (std::uint32_t i = begin; i < end; ++i) {
+    const unsigned digits = shape.gadgets[i].digits();
+    for (unsigned key = 0; key < shape.step_keys[i]; ++key)
+      for (unsigned part = 0; part < 2; ++part)
+        for (unsigned digit = 0; digit < digits; ++digit)
+          for (unsigned component = 0; component < 2; ++component)
+            places.push_back(shape.first_row[i] * 2 * size +
+                             place(digits, digit, part, component, key));
+  }
+  return places;
+}
+
 }  // namespace whorl::backend::cuda

@@ -5,20 +5,22 @@
 #include "backend/cuda/dispatch/rotation_key.h"
 #include "backend/cuda/dispatch/transforms.h"
 #include "backend/cuda/kernels/rotate_ntt.cuh"
+#include "backend/cuda/kernels/rotate_ntt_unrolled.cuh"
 #include "backend/cuda/runtime/error.h"
 
 namespace whorl::backend::cuda {
 
 namespace {
 
-/// One block a polynomial of the key: values in the plan's order, times `factor`, to their places.
-template <class Shape, class Word = typename Shape::Word>
+/// One block a polynomial of the key: values in the plan's order, times `factor`, to their places;
+/// those of unrolled keys keep their order.
+template <class Shape, bool unrolled, class Word = typename Shape::Word>
 __global__ void place_values(const Word* in, const std::size_t* to, Twiddle<Word> factor, Word q,
                              Word* out) {
   const Word* from = in + std::size_t{blockIdx.x} * Shape::N;
   Word* target = out + to[blockIdx.x];
   for (int v = threadIdx.x; v < Shape::N; v += blockDim.x)
-    target[ntt_key_place<Shape>(v / Shape::F, v % Shape::F)] =
+    target[unrolled ? v : ntt_key_place<Shape>(v / Shape::F, v % Shape::F)] =
         mul_shoup<Word>(from[v], factor.w, factor.shoup, q);
 }
 
@@ -40,6 +42,8 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
   key.N = shape.N;
   key.Q = static_cast<Word>(shape.Q);
   key.keys = shape.keys;
+  const bool unrolled = shape.kind == RotationKind::unrolled;
+  if (unrolled) key.group = shape.group;
   const std::size_t N = shape.N;
   const std::vector<std::size_t>& first = shape.first_row;
   const ring::NttPlan<Word> plan(shape.N, static_cast<Word>(shape.Q));
@@ -64,7 +68,9 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
     power = montgomery.mul(power, psi);
   }
   key.monomials = stream.upload(monomials.data(), monomials.size());
-  key.values = stream.allocate<Word>(first.back() * 2 * N);
+  key.values = stream.allocate<Word>(device_rows(shape) * 2 * N);
+  if (device_rows(shape) != first.back())
+    stream.fill(key.values.data(), 0, key.values.size() * sizeof(Word));
   const Word factor = montgomery.to_montgomery(plan.inverse_N());
   const Twiddle<Word> scale{factor, modulus.shoup(factor)};
 
@@ -73,14 +79,25 @@ std::unique_ptr<RotationKey> prepare_ntt_key(const Stream& stream, const Rotatio
       shape, first, rows, workers,
       [&](std::uint32_t begin, std::uint32_t end, const std::vector<Word>& host) {
         const std::size_t polynomials = host.size() / N;
+        if (polynomials == 0) return;
         const auto values = stream.upload(host.data(), host.size());
         ntt<Word>(stream, transform_tables, plans, polynomials, values.data(), true);
-        const std::vector<std::size_t> places = places_of_rows(shape, first, begin, end, N);
-        const auto device_places = stream.upload(places.data(), places.size());
         with_ntt_shape<Word>(shape.N, [&]<class Shape, class>() {
-          place_values<Shape><<<static_cast<unsigned>(polynomials), 256, 0, stream.handle()>>>(
-              values.data(), device_places.data(), scale, modulus.value(), key.values.data());
-          check_launch("place_values", dim3(static_cast<unsigned>(polynomials)), dim3(256), 0);
+          const std::vector<std::size_t> places =
+              unrolled ? places_of_unrolled_rows(shape, begin, end, N,
+                                                 [&](unsigned digits, unsigned digit, unsigned part,
+                                                     unsigned component, unsigned of) {
+                                                   return unrolled_ntt_place<Shape>(
+                                                       part * digits + digit, component, of,
+                                                       shape.keys, 0);
+                                                 })
+                       : places_of_rows(shape, first, begin, end, N);
+          const auto device_places = stream.upload(places.data(), places.size());
+          const auto place = unrolled ? place_values<Shape, true> : place_values<Shape, false>;
+          const dim3 grid(static_cast<unsigned>(polynomials));
+          place<<<grid, 256, 0, stream.handle()>>>(values.data(), device_places.data(), scale,
+                                                   modulus.value(), key.values.data());
+          check_launch("place_values", grid, dim3(256), 0);
         });
       });
   stream.wait();
@@ -92,6 +109,9 @@ template <class Word>
 void blind_rotate_ntt(const Stream& stream, const RotationKey& any_key, BlindRotation way,
                       const RotationBatch<Word>& batch) {
   const auto& key = static_cast<const NttRotationKey<Word>&>(any_key).arrays;
+  if (key.group != 0)
+    return key.group == 2 ? launch_rotate_ntt_unrolled<2>(stream, key, batch)
+                          : launch_rotate_ntt_unrolled<3>(stream, key, batch);
   key.keys == 1 ? launch_rotate_ntt<1>(stream, key, way, batch)
                 : launch_rotate_ntt<2>(stream, key, way, batch);
 }

@@ -43,6 +43,7 @@ struct NttKeyArrays {
   std::uint32_t N = 0;
   Word Q = 0;
   unsigned keys = 1;
+  unsigned group = 0;  ///< coefficients a step of an unrolled key; 0: GINX
   DeviceArray<Word> values, monomials;
   DeviceArray<Twiddle<Word>> roots, inverse_roots;
   DeviceArray<GadgetRange> ranges;
@@ -54,5 +55,10 @@ struct NttKeyArrays {
 template <int keys, class Word>
 void launch_rotate_ntt(const Stream& stream, const NttKeyArrays<Word>& key, BlindRotation way,
                        const RotationBatch<Word>& batch);
+
+/// For unrolled keys with groups of m. Each, of each word, has a file.
+template <int m, class Word>
+void launch_rotate_ntt_unrolled(const Stream& stream, const NttKeyArrays<Word>& key,
+                                const RotationBatch<Word>& batch);
 
 }  // namespace whorl::backend::cuda

@@ -20,6 +20,14 @@ struct GadgetRange {
   std::uint32_t factor_shift;
 };
 
+/// A step of an unrolled key, and where its keys and its bundles lie (fft_bundles.cuh).
+struct BundleStep {
+  std::uint32_t first;  ///< LWE coefficient
+  std::uint32_t digits;
+  std::size_t key;     ///< value of the key
+  std::size_t bundle;  ///< value of a ciphertext's bundles
+};
+
 /// The input and output of a blind rotation, without the key.
 template <class Word>
 struct RotationBatch {

@@ -56,6 +56,22 @@ struct ProductSum {
   }
 };
 
+template <class Word>
+struct alignas(4 * sizeof(Word)) RnsModulus {
+  Word q, inverse, r_squared, unused;  ///< q^-1 mod R; R^2 mod q; R = 2^wordbits
+};
+/// For finish_product; of doubled products with 2·R^2, which ends their reduction.
+template <class Word>
+__device__ __forceinline__ RnsModulus<Word> for_products(RnsModulus<Word> m, bool doubled) {
+  if (doubled) m.r_squared = add_mod<Word>(m.r_squared, m.r_squared, m.q);
+  return m;
+}
+template <class Word>
+__device__ __forceinline__ Word finish_product(ProductSum<Word> sum, const RnsModulus<Word>& m) {
+  sum.correct(m.q);
+  return mul_montgomery<Word>(sum.reduce(m.q, m.inverse), m.r_squared, m.q, m.inverse);
+}
+
 /// Words of a row of a conversion's factors: those of ring::BaseConversion::factors, zeros in the
 /// place of absent limbs, then p and p^-1 mod R; a multiple of 16 bytes.
 template <class Word>

@@ -125,21 +125,21 @@ __global__ void __launch_bounds__(int8_threads, int8_resident(groups))
     const std::size_t at = start + threadIdx.x / 32 * columns;
     if (at >= a.row) continue;
     // Rows of a digit's own limbs, several at once, some in each block of targets.
+    const std::uint32_t owns = a.own != nullptr ? place.owns : 0;
     constexpr std::uint32_t at_once = 32 / (columns / 4), flights = 4;
     const std::uint32_t step = a.target_blocks * at_once;
-    for (std::uint32_t i = blockIdx.y % a.target_blocks * at_once + lane / (columns / 4);
-         i < place.owns; i += flights * step) {
+    for (std::uint32_t i = blockIdx.y % a.target_blocks * at_once + lane / (columns / 4); i < owns;
+         i += flights * step) {
       const std::size_t from = (place.own + i) * a.row + at + lane % (columns / 4) * 4;
       RnsVector<std::uint32_t> x[flights];
 #pragma unroll
       for (std::uint32_t k = 0; k < flights; ++k)
-        if (i + k * step < place.owns)
+        if (i + k * step < owns)
           x[k] =
               *reinterpret_cast<const RnsVector<std::uint32_t>*>(a.own + from + k * step * a.row);
 #pragma unroll
       for (std::uint32_t k = 0; k < flights; ++k)
-        if (i + k * step < place.owns)
-          store_vector<std::uint32_t>(out + from + k * step * a.row, x[k]);
+        if (i + k * step < owns) store_vector<std::uint32_t>(out + from + k * step * a.row, x[k]);
     }
 
     std::uint32_t y[groups][2][2 * steps];

@@ -32,6 +32,16 @@ __global__ void largest_magnitude(const double* in, const std::size_t* first, do
   }
 }
 
+/// A value of a spectrum as kernels read it: wide as it is, narrow times `by`.
+__device__ __forceinline__ void place_spectrum_value(double2 x, double by, double2& place) {
+  place = x;
+}
+__device__ __forceinline__ void place_spectrum_value(double2 x, double by, int2& place) {
+  // Biased by 2^31: a double's low word when 2^52 + 2^31 is added.
+  place = {__double2loint(fma(x.x, by, rotate_fft_detail::biased)),
+           __double2loint(fma(x.y, by, rotate_fft_detail::biased))};
+}
+
 /// One block a polynomial of the key: spectra (row, component) of M values in the plan's order to
 /// their places. `to` gives a polynomial's first value, `scale` is its LWE coefficient's.
 template <class Shape, bool wide>
@@ -39,18 +49,9 @@ __global__ void place_spectra(const double2* in, const std::size_t* to, const do
                               std::conditional_t<wide, double2, int2>* out) {
   const double2* from = in + std::size_t{blockIdx.x} * Shape::M;
   auto* target = out + to[blockIdx.x];
-  for (int s = threadIdx.x; s < Shape::M; s += blockDim.x) {
-    const double2 x = from[s];
-    auto& place = target[fft_key_place<Shape, wide>(s / Shape::F, s % Shape::F)];
-    if constexpr (wide) {
-      place = x;
-    } else {
-      // Biased by 2^31: a double's low word when 2^52 + 2^31 is added.
-      const double by = scale[blockIdx.x];
-      place = {__double2loint(fma(x.x, by, rotate_fft_detail::biased)),
-               __double2loint(fma(x.y, by, rotate_fft_detail::biased))};
-    }
-  }
+  for (int s = threadIdx.x; s < Shape::M; s += blockDim.x)
+    place_spectrum_value(from[s], scale[blockIdx.x],
+                         target[fft_key_place<Shape, wide>(s / Shape::F, s % Shape::F)]);
 }
 
 }  // namespace whorl::backend::cuda

@@ -1,5 +1,6 @@
-// Additional work of a forward transform's kernel, so that values need not pass through memory:
-// base conversion when it loads them, division by dropped primes when it stores them.
+// Additional work of a transform's kernel, so that values need not pass through memory: of a
+// forward one base conversion when it loads them, division by dropped primes when it stores them;
+// of an inverse one a product when it loads them.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +27,19 @@ template <class Word>
 struct NttConversion {
   const RnsSource<Word>* sources;  ///< one a table
   const Word* factors;             ///< `tables` rows of factor_stride(1) for each table
-  const Word* own;                 ///< (chain, batch, N), in evaluation form; digits only
+  const Word* own;  ///< (chain, batch, N), in evaluation form; digits only, null: they are there
   std::uint32_t tables;
   RnsRows rows;  ///< whose limb is a row of the factors
+};
+
+/// Values of an inverse transform are products a·b, which are stored as rows of digits too: row r
+/// is one of digit (r + missing) / digit_limbs.
+template <class Word>
+struct NttProduct {
+  const Word *a, *b;               ///< (rows, batch, N); b may have a batch of 1
+  Word* own;                       ///< (digits, own_rows, batch, N)
+  const RnsModulus<Word>* moduli;  ///< of each row
+  std::uint32_t one_b, doubled, digit_limbs, missing, own_rows, unused;
 };
 
 /// A result y becomes (x - y)·factor; to the first `added_parts` parts `added` is added, at X^g.
@@ -78,6 +89,51 @@ __device__ __forceinline__ void copy_own(const Unit<shape, Word>& unit, const Wo
                          Place<dense, Word>{to + first});
 }
 
+/// How many values a thread reads of each of two arrays at once: enough to be under way together,
+/// few enough for the registers.
+template <KernelShape shape>
+constexpr int values_together(int width) {
+  constexpr int registers = 65536 / (shape.threads() * shape.resident);
+  const int all = 1 << shape.split.log_e, most = (registers >= 128 ? 8 : 4) * width;
+  return all < most ? all : most;
+}
+
+/// Unit::load_linear of products of a and b, which go to `own` too, all at the transform's place.
+template <KernelShape shape, class Word>
+__device__ __forceinline__ void load_products(Word (&x)[1 << shape.split.log_e],
+                                              const Unit<shape, Word>& unit, bool active,
+                                              const RnsModulus<Word>& m, const Word* a,
+                                              const Word* b, Word* own) {
+  constexpr int width = 1 << widest_run<Word>, all = 1 << shape.split.log_e;
+  constexpr int together = values_together<shape>(width);
+  const std::uint32_t first = unit.part * Unit<shape, Word>::local + unit.t * width;
+  const Place<shape.padding, Word> to{unit.shared};
+  if (active) {
+#pragma unroll
+    for (int i = 0; i < all; i += together) {
+      Word u[together], v[together];
+#pragma unroll
+      for (int k = 0; k < together; k += width) {
+        load_run<width>(u + k, a + first + ((i + k) << shape.log_threads));
+        load_run<width>(v + k, b + first + ((i + k) << shape.log_threads));
+      }
+#pragma unroll
+      for (int k = 0; k < together; k += width) {
+#pragma unroll
+        for (int c = 0; c < width; ++c) {
+          ProductSum<Word> product;
+          product.add(u[k + c], v[k + c]);
+          u[k + c] = finish_product<Word>(product, m);
+        }
+        store_run<width>(u + k, own + first + ((i + k) << shape.log_threads));
+        store_run<width>(u + k, to(unit.t * width, (i + k) << shape.log_threads));
+      }
+    }
+  }
+  unit.wait();
+  load_pass<shape, shape.split.passes - 1, shape.padding>(x, unit.shared, unit.thread);
+}
+
 /// The places of one transform in what a division reads and writes; `x` and `added` may be null.
 template <class Word>
 struct DivisionPlace {
@@ -94,10 +150,7 @@ __device__ __forceinline__ void store_divided(const Word (&values)[1 << shape.sp
                                               const DivisionPlace<Word>& place) {
   constexpr int width = 1 << widest_run<Word>, all = 1 << shape.split.log_e;
   static_assert(width == rns_width<Word>);
-  // Enough of them under way at once, few enough for the registers: two a value.
-  constexpr int registers = 65536 / (shape.threads() * shape.resident);
-  constexpr int most = (registers >= 128 ? 8 : 4) * width;
-  constexpr int together = all < most ? all : most;
+  constexpr int together = values_together<shape>(width);
   const std::uint32_t first = unit.part * Unit<shape, Word>::local + unit.t * width;
   Word from[together] = {}, added[together] = {};
   const auto fetch = [&](int i) {

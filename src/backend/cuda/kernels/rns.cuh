@@ -21,10 +21,6 @@
 namespace whorl::backend::cuda {
 
 inline constexpr unsigned rns_threads = 128;
-template <class Word>
-struct alignas(4 * sizeof(Word)) RnsModulus {
-  Word q, inverse, r_squared, unused;  ///< q^-1 mod R; R^2 mod q; R = 2^wordbits
-};
 /// Base conversion of groups of rows. A group is a part, or, where digit_limbs is not 0, a digit:
 /// then its own limbs are copied from `own`. Digit d has the rows below `chain` from
 /// d·digit_limbs - missing on: the first digit has so many fewer. Its tables are those of its
@@ -33,7 +29,7 @@ template <class Word>
 struct ConvertArguments {
   const Word* in;   ///< part g's rows from row g·in_stride on; of digits, (chain, row)
   Word* out;        ///< (groups, targets, row)
-  const Word* own;  ///< (chain, row); digits only
+  const Word* own;  ///< (chain, row); digits only, null: they are there already
   std::size_t row;  ///< words
   std::uint32_t size, in_stride, targets, targets_a_block, target_blocks;
   std::uint32_t digit_limbs, tables;  ///< of factors for one number of limbs: rows
@@ -131,6 +127,7 @@ __global__ void __launch_bounds__(rns_threads)
   for (std::uint32_t row = place.first; row < place.end; ++row) {
     Vector result;
     if (place.is_own(row)) {
+      if (a.own == nullptr) continue;
       result = *reinterpret_cast<const Vector*>(a.own + row * a.row + at);
     } else {
       const Vector* const from = factors + (row - place.first) * vectors;
@@ -192,7 +189,7 @@ __global__ void __launch_bounds__(rns_threads)
   Word* const out = a.out + static_cast<std::size_t>(place.group) * a.targets * a.row + at;
   for (std::uint32_t row = place.first; row < place.end; ++row) {
     if (place.is_own(row)) {
-      out[row * a.row] = a.own[row * a.row + at];
+      if (a.own != nullptr) out[row * a.row] = a.own[row * a.row + at];
       continue;
     }
     const Word* const f = place.factors + static_cast<std::size_t>(a.rows.limb(row)) * stride;
@@ -258,12 +255,57 @@ template <class Word, bool indexed>
 using InnerArgumentsOf =
     std::conditional_t<indexed, IndexedInnerArguments<Word>, InnerArguments<Word>>;
 
+/// Ciphertexts (a_0, a_1) and (b_0, b_1): an inner product adds w·(a_0·b_0, a_0·b_1 + a_1·b_0). The
+/// weights w·R, of each row of the inner product, are those of its InnerAddend.
+template <class Word>
+struct InnerFactors {
+  const Word *a, *b;  ///< (2, rows of `over`, batch, N); b may have a batch of 1
+  PrimeSet over;
+  std::uint32_t rows, one_b;
+  Word constant[ring::Basis::most];  ///< times R; added to part 0
+
+  __device__ __forceinline__ void add_to(ProductSum<Word> (&sum)[2][rns_width<Word>],
+                                         const Twiddle<Word>* weights, std::uint32_t row,
+                                         std::uint32_t limb, std::size_t batch, std::size_t item,
+                                         std::uint32_t log_N, std::uint32_t j, Word q) const {
+    using Vector = RnsVector<Word>;
+    const auto at = [&](const Word* x, std::size_t of, std::size_t number) {
+      return x + ((over.rank(limb) * of + number) << log_N) + j;
+    };
+    const std::size_t of_b = one_b != 0 ? 1 : batch;
+    const Word* const x = at(a, batch, item);
+    const Word* const y = at(b, of_b, one_b != 0 ? 0 : item);
+    const Vector a0 = *reinterpret_cast<const Vector*>(x),
+                 a1 = *reinterpret_cast<const Vector*>(x + ((rows * batch) << log_N)),
+                 b0 = *reinterpret_cast<const Vector*>(y),
+                 b1 = *reinterpret_cast<const Vector*>(y + ((rows * of_b) << log_N));
+    const Twiddle<Word> weight = weights[row];
+#pragma unroll
+    for (unsigned k = 0; k < rns_width<Word>; ++k) {
+      const Word x0 = mul_shoup<Word>(a0.word[k], weight.w, weight.shoup, q),
+                 x1 = mul_shoup<Word>(a1.word[k], weight.w, weight.shoup, q);
+      sum[0][k].add(x0, b0.word[k]);
+      sum[0][k].sum += constant[row];
+      sum[0][k].correct(q);
+      sum[1][k].add(x0, b1.word[k]);
+      sum[1][k].add(x1, b0.word[k]);
+      sum[1][k].correct(q);
+    }
+  }
+};
+struct NoFactors {};
+template <class Word>
+struct FactorsInnerArguments : IndexedInnerArguments<Word> {
+  InnerFactors<Word> factors;
+};
+
 /// Both components of rns_width values, from place j on, of `group` ciphertexts from number `first`
 /// on, for which a key's values are read once.
-template <class Word, unsigned group, bool permuted, bool indexed>
+template <class Word, unsigned group, bool permuted, bool indexed, class Factors = NoFactors>
 __device__ __forceinline__ void sum_digits(const InnerArgumentsOf<Word, indexed>& a,
                                            const Word* of_key, std::uint32_t g, std::uint32_t j,
-                                           std::uint32_t first, Word* sums) {
+                                           std::uint32_t first, Word* sums,
+                                           const Factors& factors = {}) {
   constexpr unsigned width = rns_width<Word>;
   using Vector = RnsVector<Word>;
   const std::uint32_t row = blockIdx.y;
@@ -320,6 +362,9 @@ __device__ __forceinline__ void sum_digits(const InnerArgumentsOf<Word, indexed>
 #pragma unroll
   for (unsigned i = 0; i < group; ++i) {
     if (first + i >= a.batch) break;
+    if constexpr (!std::is_same_v<Factors, NoFactors>)
+      if (factors.over.contains(limb))
+        factors.add_to(sum[i], a.added.weights, row, limb, a.batch, first + i, a.log_N, j, m.q);
 #pragma unroll
     for (unsigned c = 0; c < 2; ++c) {
       Vector out;
@@ -363,6 +408,18 @@ __global__ void __launch_bounds__(rns_threads)
   const std::uint32_t j = (piece * rns_threads + threadIdx.x) * rns_width<Word>;
   if (j >> a.log_N != 0) return;
   sum_digits<Word, group, permuted, indexed>(a, a.key, a.g, j, first, a.out);
+}
+
+/// The same, with what the product of two ciphertexts adds.
+template <class Word, unsigned group>
+__global__ void __launch_bounds__(rns_threads)
+    sum_digit_products_of_factors(const __grid_constant__ FactorsInnerArguments<Word> a) {
+  join_chain();
+  const std::uint32_t piece = blockIdx.x / a.batch_groups;
+  const std::uint32_t first = (blockIdx.x - piece * a.batch_groups) * group;
+  const std::uint32_t j = (piece * rns_threads + threadIdx.x) * rns_width<Word>;
+  if (j >> a.log_N != 0) return;
+  sum_digits<Word, group, false, true>(a, a.key, 1, j, first, a.out, a.factors);
 }
 
 /// Inner products of the same digits with several keys; the members for one key are not used.
@@ -512,12 +569,10 @@ struct TensorArguments {
   std::uint32_t doubled;             ///< 1: all is doubled
   Word constant[ring::Basis::most];  ///< of each limb, added to part 0
 };
-/// The constants of a block's row; of a doubled product with 2·R^2, which ends its reduction.
+/// The constants of a block's row.
 template <class Word>
 __device__ __forceinline__ RnsModulus<Word> modulus_of(const TensorArguments<Word>& t) {
-  RnsModulus<Word> m = t.moduli[blockIdx.y];
-  if (t.doubled != 0) m.r_squared = add_mod<Word>(m.r_squared, m.r_squared, m.q);
-  return m;
+  return for_products<Word>(t.moduli[blockIdx.y], t.doubled != 0);
 }
 /// The place in b that belongs to a place in a row of a.
 template <class Word>
@@ -537,12 +592,6 @@ __device__ __forceinline__ void store_part(const TensorArguments<Word>& t, std::
   }
   store_vector<Word>(t.out + part * t.part + at, x);
 }
-template <class Word>
-__device__ __forceinline__ Word finish_product(ProductSum<Word> sum, const RnsModulus<Word>& m) {
-  sum.correct(m.q);
-  return mul_montgomery<Word>(sum.reduce(m.q, m.inverse), m.r_squared, m.q, m.inverse);
-}
-
 /// Two parts each. Grid: pieces of a row, limbs. Bound by memory: 7 words a value, and one for each
 /// part that is added.
 template <class Word>

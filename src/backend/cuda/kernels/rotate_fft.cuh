@@ -118,48 +118,14 @@ struct FftPolynomialMemory {
   }
 };
 
-/// Thread t's part of transforming digit `digit` of (X^a - 1)·acc into `slot`. With several digits
-/// the first call leaves the decomposed values in `saved`, where the others find them; the last
-/// digit's slot may be that place. Values are exchanged in `exchange`: two planes if `roomy`, else
-/// one, which may be the slot.
-template <class Shape, bool wide, bool coarse, bool roomy, class Sync>
-__device__ __forceinline__ void transform_digit(
-    const TorusAccumulator<2 * Shape::M, wide, coarse>& acc, const GadgetRange& gadget,
-    std::uint32_t digit, bool first, std::uint32_t a, std::uint64_t Q,
-    const double2* __restrict__ tables, int t, void* saved_values, double* exchange, double* slot,
-    std::uint32_t* exponents, const Sync& sync) {
-  using Accumulator = TorusAccumulator<2 * Shape::M, wide, coarse>;
-  using Word = typename Accumulator::Word;
-  using Int = std::make_signed_t<Word>;
-  constexpr int M = Shape::M, E = Shape::E, G = Shape::threads, F = Shape::F;
-  constexpr int last = Shape::passes - 1;
-  Complex z[E];
-  if constexpr (coarse) {
-    const auto digit_of = [&](int j) {
-      return static_cast<double>(acc.rotated_digit(j, a, gadget));
-    };
-#pragma unroll
-    for (int k = 0; k < E; ++k) z[k] = {digit_of(t + G * k), digit_of(t + G * k + M)};
-  } else {
-    const DigitRule rule(gadget, digit);
-    Int* const saved = static_cast<Int*>(saved_values);
-#pragma unroll
-    for (int k = 0; k < E; ++k) {
-      const int j = t + G * k;
-      Int x, y;
-      if (first) {
-        x = acc.with_offset(acc.rotated_difference(j, a), static_cast<Word>(Q), gadget.offset);
-        y = acc.with_offset(acc.rotated_difference(j + M, a), static_cast<Word>(Q), gadget.offset);
-        saved[j] = x;
-        saved[j + M] = y;
-      } else {
-        x = saved[j];
-        y = saved[j + M];
-      }
-      z[k] = {static_cast<double>(rule(x)), static_cast<double>(rule(y))};
-    }
-    sync();  // the slot may be the one that values were read from
-  }
+/// Thread t's part of a digit's spectrum from its values: `z` holds those of pass 0. Values are
+/// exchanged in `exchange`: two planes if `roomy`, else one, which may be the slot.
+template <class Shape, bool wide, bool roomy, class Sync>
+__device__ __forceinline__ void transform_values(Complex (&z)[Shape::E],
+                                                 const double2* __restrict__ tables, int t,
+                                                 double* exchange, double* slot,
+                                                 std::uint32_t* exponents, const Sync& sync) {
+  constexpr int E = Shape::E, F = Shape::F, last = Shape::passes - 1;
   forward_passes<Shape, roomy>(z, t, tables, exchange, sync);
   const int base = t / F * F * E + t % F;
   if constexpr (wide) {
@@ -189,6 +155,49 @@ __device__ __forceinline__ void transform_digit(
           __double2loint(fma(z[k].re, up, rotate_fft_detail::biased)),
           __double2loint(fma(z[k].im, up, rotate_fft_detail::biased))};
   }
+}
+
+/// Thread t's part of transforming digit `digit` of (X^a - 1)·acc into `slot`. With several digits
+/// the first call leaves the decomposed values in `saved`, where the others find them; the last
+/// digit's slot may be that place. The rest as in transform_values.
+template <class Shape, bool wide, bool coarse, bool roomy, class Sync>
+__device__ __forceinline__ void transform_digit(
+    const TorusAccumulator<2 * Shape::M, wide, coarse>& acc, const GadgetRange& gadget,
+    std::uint32_t digit, bool first, std::uint32_t a, std::uint64_t Q,
+    const double2* __restrict__ tables, int t, void* saved_values, double* exchange, double* slot,
+    std::uint32_t* exponents, const Sync& sync) {
+  using Accumulator = TorusAccumulator<2 * Shape::M, wide, coarse>;
+  using Word = typename Accumulator::Word;
+  using Int = std::make_signed_t<Word>;
+  constexpr int M = Shape::M, E = Shape::E, G = Shape::threads;
+  Complex z[E];
+  if constexpr (coarse) {
+    const auto digit_of = [&](int j) {
+      return static_cast<double>(acc.rotated_digit(j, a, gadget));
+    };
+#pragma unroll
+    for (int k = 0; k < E; ++k) z[k] = {digit_of(t + G * k), digit_of(t + G * k + M)};
+  } else {
+    const DigitRule rule(gadget, digit);
+    Int* const saved = static_cast<Int*>(saved_values);
+#pragma unroll
+    for (int k = 0; k < E; ++k) {
+      const int j = t + G * k;
+      Int x, y;
+      if (first) {
+        x = acc.with_offset(acc.rotated_difference(j, a), static_cast<Word>(Q), gadget.offset);
+        y = acc.with_offset(acc.rotated_difference(j + M, a), static_cast<Word>(Q), gadget.offset);
+        saved[j] = x;
+        saved[j + M] = y;
+      } else {
+        x = saved[j];
+        y = saved[j + M];
+      }
+      z[k] = {static_cast<double>(rule(x)), static_cast<double>(rule(y))};
+    }
+    sync();  // the slot may be the one that values were read from
+  }
+  transform_values<Shape, wide, roomy>(z, tables, t, exchange, slot, exponents, sync);
 }
 
 /// The F values of a node of a digit's spectrum, all levels done.

@@ -53,6 +53,18 @@ struct ProductSum {
   }
 };
 
+/// Thread t's part of transforming a digit into `slot`: `x` holds the values of pass 0. `buffer`
+/// holds N words and may be the slot.
+template <class Shape, class Word = typename Shape::Word, class View, class Sync>
+__device__ __forceinline__ void transform_values(Word (&x)[Shape::E], const View& plan, int t,
+                                                 Word* buffer, Word* slot, const Sync& sync) {
+  constexpr int E = Shape::E, F = Shape::F, last = Shape::passes - 1;
+  forward_passes<Shape>(x, t, plan, buffer, sync);
+  const int base = t / F * F * E + t % F;
+#pragma unroll
+  for (int k = 0; k < E; ++k) slot[Shape::template place<last>(base + F * k)] = x[k];
+}
+
 /// Thread t's part of transforming digit `digit` of (X^a - 1)·acc into `slot`. The first call
 /// leaves the differences in `saved`, where the others find them; the last digit's slot may be that
 /// place. `buffer` holds N words and may be the slot.
@@ -61,7 +73,7 @@ __device__ __forceinline__ void transform_digit(const Int* acc, const GadgetRang
                                                 std::uint32_t digit, bool first, std::uint32_t a,
                                                 const View& plan, int t, Word* saved, Word* buffer,
                                                 Word* slot, const Sync& sync) {
-  constexpr int E = Shape::E, G = Shape::threads, F = Shape::F, last = Shape::passes - 1;
+  constexpr int E = Shape::E, G = Shape::threads;
   const Int Q = static_cast<Int>(plan.q);
   const DigitRule rule(gadget, digit);
   Word x[E];
@@ -79,10 +91,7 @@ __device__ __forceinline__ void transform_digit(const Int* acc, const GadgetRang
     x[k] = static_cast<Word>(value < 0 ? value + Q : value);
   }
   sync();  // the slot may be the one that differences were read from
-  forward_passes<Shape>(x, t, plan, buffer, sync);
-  const int base = t / F * F * E + t % F;
-#pragma unroll
-  for (int k = 0; k < E; ++k) slot[Shape::template place<last>(base + F * k)] = x[k];
+  transform_values<Shape>(x, plan, t, buffer, slot, sync);
 }
 
 /// Thread t's part of transforming a result back and adding it to the accumulator. `buffer` holds N

@@ -79,13 +79,16 @@ struct TorusAccumulator {
   }
   /// The single digit of a fraction, round(x/2^dropped). Near a tie it may differ by one from the
   /// exact digit (docs/algorithm.md, section 9).
+  __device__ static __forceinline__ std::int32_t single_digit(Fraction fraction,
+                                                              const GadgetRange& gadget) {
+    static_assert(coarse);
+    const std::int64_t product = std::int64_t{static_cast<std::int32_t>(fraction)} * gadget.factor +
+                                 (0x80000000ll << gadget.factor_shift);
+    return static_cast<std::int32_t>(product >> 32) >> gadget.factor_shift;
+  }
   __device__ __forceinline__ std::int32_t rotated_digit(int j, std::uint32_t a,
                                                         const GadgetRange& gadget) const {
-    static_assert(coarse);
-    const std::int64_t product =
-        std::int64_t{static_cast<std::int32_t>(rotated_difference(j, a))} * gadget.factor +
-        (0x80000000ll << gadget.factor_shift);
-    return static_cast<std::int32_t>(product >> 32) >> gadget.factor_shift;
+    return single_digit(rotated_difference(j, a), gadget);
   }
 
   /// x + offset, where x is the centred residue that the fraction represents.

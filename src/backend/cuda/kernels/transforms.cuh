@@ -46,6 +46,7 @@ struct NttArguments {
   NttPlaces places;
   NttConversion<Word> conversion;  ///< of kernels that convert; in_first is then every row's
   NttDivision<Word> division;      ///< of kernels that divide
+  NttProduct<Word> product;        ///< of kernels that multiply; `in` is not used then
   NttLimb<Word> limbs[ntt_limbs_a_launch];
 };
 
@@ -108,7 +109,11 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     };
     Word* const out = arguments.out + place(at.out);
     if constexpr (Ends::converts)
-      if (at.own) return copy_own<shape>(unit, arguments.conversion.own + place(row), out);
+      if (at.own) {
+        const Word* const own = arguments.conversion.own;
+        if (own != nullptr) copy_own<shape>(unit, own + place(row), out);
+        return;
+      }
     const auto load = [&](auto& x) {
       if constexpr (Ends::converts)
         load_converted<shape.split>(x, arguments.conversion, places.digit_limbs ? at.part : 0, row,
@@ -154,10 +159,11 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
 }
 
 /// Tuned::shape is the kernel's KernelShape.
-template <class Word, int headroom, class Tuned>
+template <class Word, int headroom, class Tuned, bool multiplies = false>
 __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     intt_kernel(const __grid_constant__ NttArguments<Word> arguments) {
   constexpr KernelShape shape = Tuned::shape;
+  static_assert(!multiplies || shape.last == shape.split.passes);
   if constexpr (architecture_has<shape>()) {
     join_chain();
     const NttPlace at(arguments.places);
@@ -174,10 +180,20 @@ __global__ void __launch_bounds__(Tuned::shape.threads(), Tuned::shape.resident)
     Word x[1 << shape.split.log_e] = {};
     EarlyTwiddles<Word, shape.split, shape.last - 1, false> early;
     early.load(limb, unit.thread);
-    if constexpr (shape.last == shape.split.passes)
+    if constexpr (multiplies) {
+      const NttProduct<Word>& by = arguments.product;
+      const std::uint32_t row = arguments.places.first + at.limb;
+      const std::uint32_t digit = (row + by.missing) / by.digit_limbs;
+      const std::size_t in_b =
+          by.one_b != 0 ? static_cast<std::size_t>(row) << shape.split.log_n : place(row);
+      load_products<shape, Word>(
+          x, unit, active, for_products<Word>(by.moduli[row], by.doubled != 0), by.a + place(row),
+          by.b + in_b, by.own + place(digit * by.own_rows + row));
+    } else if constexpr (shape.last == shape.split.passes) {
       unit.load_linear(x, in, active);
-    else
+    } else {
       load_whole<shape.split, shape.last - 1>(x, in, unit.thread);
+    }
     if constexpr (shape.log_cluster > 0) {
       __shared__ std::uint64_t arrivals;
       const ClusterExchange<shape, Word> between(unit.shared, &arrivals);

@@ -15,6 +15,10 @@ inline constexpr std::size_t small_row = std::size_t{1} << 17;
 inline constexpr std::size_t least_wide_digit_row = std::size_t{1} << 18,
                              least_wide_part_row = std::size_t{1} << 16;
 
+/// Words of a part from which on a product is made within its key switch. Smaller ones have too few
+/// threads to multiply where they transform.
+inline constexpr std::size_t least_switched_product = std::size_t{1} << 16;
+
 /// Keys of one launch of inner products, whose blocks share what they read of the digits.
 inline constexpr unsigned keys_a_launch = 16;
 /// Terms of one launch that sums products of images with plaintexts.

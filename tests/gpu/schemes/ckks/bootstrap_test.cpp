@@ -35,13 +35,21 @@ TEST(CkksBootstrapOfTheDefaultSet, AHundredFullVectorsOfEachKind) {
   for (const bool real : {false, true}) expect_bits(p.slots(), real, p.depth(), 100, 1);
 }
 
+// All combinations, each with ten vectors or more: two or three of each kind of message in one
+// batch, which is encrypted once for all levels.
 TEST(CkksBootstrapOfTheDefaultSet, EveryNumberOfSlotsFromEveryLevel) {
   const Parameters& p = refresher().server.parameters();
-  unsigned level = p.least_bootstrap_level();
   for (const auto& [slots, maps] : refresher().maps)
     for (const bool real : {false, true}) {
-      expect_bits(slots, real, level, 10, slots);
-      level = level == p.depth() ? p.least_bootstrap_level() : level + 1;
+      std::mt19937_64 random(slots);
+      test::Complexes all;
+      for (const auto& [name, values] : test::messages(random, slots, real ? 3 : 2, real))
+        all.insert(all.end(), values.begin(), values.end());
+      ASSERT_GE(all.size(), batch * slots);
+      const Array x = refresher().encrypted(all, slots, real);
+      for (unsigned level = p.least_bootstrap_level(); level <= p.depth(); ++level)
+        EXPECT_GT(-std::log2(refresher().error_of(x, all, level)), least_bits)
+            << slots << " slots, level " << level << (real ? ", real" : "");
     }
 }
 

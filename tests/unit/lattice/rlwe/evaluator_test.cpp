@@ -78,6 +78,8 @@ TYPED_TEST(RlweEvaluator, BitsDoNotDependOnTheFleet) {
     keep(e->relinearise(four, held, 65537));
     keep(e->relinearise(four, held, low, 65537));
     keep(e->relinearise(x, held, low, 1));
+    keep(e->relinearised_product(x, y, {}, held, x.basis(), 65537));
+    keep(e->relinearised_product(one, y, {.doubled = true}, held, low, 1));
     const std::vector<Array> summed = {x, z, one, y};
     std::vector<std::vector<std::uint64_t>> weights(4);
     for (std::uint64_t i = 0; i < 12; ++i) weights[i / 3].push_back(i * i * 5003);
@@ -418,6 +420,31 @@ TYPED_TEST(RlweEvaluator, RelinearisesAndRescalesAtOnce) {
       EXPECT_LE(rig.largest_difference(rig.phases(*e, got), rig.phases(*e, due)),
                 product.parts() == 4 ? 40000 : 1000)
           << product.parts() << " parts to " << to.describe();
+    }
+  // Of a product that is not made.
+  std::vector<std::uint64_t> constant;
+  for (const auto& q : rig.plan->moduli_of(basis)) constant.push_back(q.value() / 3);
+  const Shape single{2, basis, 1};
+  const Array one = e->upload(rig.residues(single), single);
+  for (const unsigned limbs : {2u, 3u, 4u})
+    for (const Evaluator::ProductEnd& end : {Evaluator::ProductEnd{},
+                                             {.doubled = true},
+                                             {.constant = constant},
+                                             {.doubled = true, .constant = constant},
+                                             {.added = &x}}) {
+      const ring::Basis to = rig.plan->level(limbs);
+      const auto same = [&](const Array& a, const Array& b) {
+        const Array product = e->tensor(a, b, end);
+        expect_same(e->download(e->relinearised_product(a, b, end, keys, to, 1)),
+                    e->download(limbs == 4 ? e->relinearise(product, keys, 1)
+                                           : e->relinearise(product, keys, to, 1)),
+                    "a product to " + to.describe());
+      };
+      same(x, y);
+      same(x, x);
+      same(one, y);
+      same(x, one);
+      same(three, x);
     }
   expect_same(e->download(e->relinearise(x, keys, rig.plan->level(3), 1)),
               e->download(e->divide(x, rig.plan->level(3), 1)), "two parts");

@@ -144,7 +144,7 @@ TEST(BgvServerDevices, BatchesBeyondTheMemoryOfADevice) {
   class Queue final : public backend::Relay {
    public:
     using Relay::Relay;
-    std::size_t batch_limit(std::size_t) const override { return 2; }
+    std::size_t batch_limit(std::size_t, std::size_t) const override { return 2; }
   };
   test::name_devices(
       {std::make_shared<backend::RelayDevice<Queue>>("limited", test::limited_device(limit))});

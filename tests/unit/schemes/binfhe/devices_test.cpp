@@ -43,7 +43,7 @@ class FaultyQueue final : public backend::Relay {
     offer<backend::RotationOps<std::uint32_t>>(
         std::make_shared<FaultyRotation>(*this, behind(), *script_));
   }
-  std::size_t batch_limit(std::size_t) const override { return script_->batch_limit; }
+  std::size_t batch_limit(std::size_t, std::size_t) const override { return script_->batch_limit; }
 
  private:
   std::shared_ptr<Script> script_;

@@ -30,6 +30,27 @@ Change steps(std::uint32_t n) {
   };
 }
 
+Change small_moduli(std::vector<SmallModulusGadget> gadgets) {
+  return [gadgets](ParameterLiteral& p) { p.small_modulus_gadgets = gadgets; };
+}
+
+// The LWE key is estimated at Q_ks, whatever Q is.
+TEST(BinfheParameters, TheKeySwitchingModulusMayExceedTheRings) {
+  ParameterLiteral literal = small_literal();
+  literal.Q_ks = 1 << 28;
+  const Parameters above = insecure(literal);
+  EXPECT_GT(above.Q_ks(), above.Q());
+  const Parameters named = Parameters::named("openfhe_1_6/STD128_LOGQ_11", true);
+  const Parameters wide = Parameters::named("openfhe_1_6/STD128_LOGQ_16", true);
+  EXPECT_GT(named.Q_ks(), named.Q());
+  EXPECT_EQ(named.security().lwe_bits, wide.security().lwe_bits);
+  const test::Pair& pair = test::pair_of(above);
+  const Server server(pair.keys, {.device = "cpu", .threads = 1});
+  EXPECT_EQ(pair.client.decrypt(
+                server.nand(pair.client.encrypt({0, 0, 1, 1}), pair.client.encrypt({0, 1, 0, 1}))),
+            (std::vector<std::uint32_t>{1, 1, 1, 0}));
+}
+
 TEST(BinfheParameters, EveryRefusalNamesFieldAndValue) {
   const std::uint64_t prime60 = math::ntt_primes(60, 256, 1)[0];
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -61,12 +82,26 @@ TEST(BinfheParameters, EveryRefusalNamesFieldAndValue) {
       {"sigma_lwe", "nan", [=](auto& p) { p.sigma_lwe = nan; }},
       {"sigma_ring", "-3", [](auto& p) { p.sigma_ring = -3; }},
       {"sigma_ring", "inf", [=](auto& p) { p.sigma_ring = infinity; }},
-      {"transform", "2", [](auto& p) { p.transform = static_cast<Transform>(2); }}}
+      {"transform", "2", [](auto& p) { p.transform = static_cast<Transform>(2); }},
+      {"q", "268435456", [](auto& p) { p.q = p.Q_ks = 1 << 28; }},
+      {"small_modulus_gadgets", "5",
+       small_moduli({{9, 7, 3}, {8, 7, 3}, {7, 7, 3}, {6, 7, 3}, {5, 7, 3}})},
+      {"small_modulus_gadgets log_modulus", "10", small_moduli({{10, 7, 3}})},
+      {"small_modulus_gadgets log_modulus", "3", small_moduli({{3, 7, 3}})},
+      {"small_modulus_gadgets log_modulus", "8", small_moduli({{8, 7, 3}, {8, 9, 2}})},
+      {"small_modulus_gadgets log_base", "31", small_moduli({{8, 31, 1}})},
+      {"small_modulus_gadgets digits", "5", small_moduli({{8, 7, 5}})},
+      {"rotation.raised_by", "133857281",
+       [](auto& p) {
+         p.rotation.raised_by = 133857281;
+         p.gadget = {{16, 7, 1}};
+         p.small_modulus_gadgets = {{8, 7, 1}};
+       }}}
       .of("N", &ParameterLiteral::N, {128, 300, 16384, 0})
       .of("q", &ParameterLiteral::q, {8, 500, 0, 1ULL << 33})
       // 134215681 + 512: 1 mod 512, composite
       .of("Q", &ParameterLiteral::Q, {257, 0, 134215680, 134215681 + 512, (1ULL << 60) + 1})
-      .of("Q_ks", &ParameterLiteral::Q_ks, {0, 10000, 256, 1 << 28})
+      .of("Q_ks", &ParameterLiteral::Q_ks, {0, 10000, 256})
       .of("log_B_ks", &ParameterLiteral::log_B_ks, {0, 17, 11})
       .of("ks_digits", &ParameterLiteral::ks_digits, {4})
       .of("max_p", &ParameterLiteral::max_p, {1, 65})
@@ -111,6 +146,8 @@ TEST(BinfheParameters, DigestIsOfWhatChangesCiphertextsOrKeys) {
                           gadget({{16, 7, 2}}),
                           gadget({{16, 6, 3}}),
                           gadget({{15, 7, 3}, {1, 7, 2}}),
+                          small_moduli({{8, 7, 3}}),
+                          small_moduli({{8, 7, 2}}),
                           [](auto& p) { p.lwe_secret = SecretDistribution::binary; },
                           [](auto& p) { p.ring_secret = SecretDistribution::gaussian; },
                           [](auto& p) { p.sigma_lwe = 0.9; },

@@ -39,9 +39,13 @@ struct Party {
     return server.upload(client.encrypt(values, {.length = length}));
   }
   Values decrypt(const Array& a) const { return client.decrypt_raw(server.download(a)); }
-  /// Each value is within 8 deviations of the error that the account knows, and the account is not
-  /// more than 16 bits off.
-  void expect(const Array& a, const Values& want, const char* what) const {
+  /// Each value is within 8 deviations of the error that the account states, and that error is not
+  /// stated more than `loose` times as large as it is. The largest of n errors that are independent
+  /// is below 2^(-20/n) of their deviation with a chance below 10^-7: an error of a rounding is a
+  /// complex Gaussian times |s(ζ)|, so that its size is below t deviations with the chance
+  /// 1 - 2t·K_1(2t). `independent` is n, by default the number of values.
+  void expect(const Array& a, const Values& want, const char* what, double loose = 1.5,
+              std::size_t independent = 0) const {
     const Values got = decrypt(a);
     ASSERT_EQ(got.size(), want.size()) << what;
     double worst = 0;
@@ -50,7 +54,9 @@ struct Party {
     const double error = std::exp2(a.info().error);
     EXPECT_LT(worst, 8 * error) << what << " error 2^" << std::log2(worst) << " account 2^"
                                 << a.info().error;
-    EXPECT_GT(worst, error / 65536) << what;
+    const double n = static_cast<double>(independent == 0 ? want.size() : independent);
+    EXPECT_GT(worst, error / loose * std::exp2(-20 / n))
+        << what << " error 2^" << std::log2(worst) << " account 2^" << a.info().error;
     for (const Complex& z : want)
       EXPECT_LE(std::abs(z), std::exp2(a.info().bound) * 1.0001) << what;
   }
@@ -78,7 +84,7 @@ TEST(Ckks, OperationsAreWithinTheirErrors) {
     EXPECT_EQ(product.info().level, 2u);
     EXPECT_EQ(product.info().scale, s.parameters().scale(2));
     party.expect(product, products, "multiply");
-    party.expect(s.multiply(a, b, {false, false}), products, "multiply only");
+    party.expect(s.multiply(a, b, {false, false}), products, "multiply only", 2);
     party.expect(s.rescale(s.relinearise(s.multiply(a, b, {false, false}))), products, "by hand");
     party.expect(s.multiply_plain(a, y), products, "multiply_plain");
     party.expect(s.add_plain(a, y), map(x, y, [](Complex u, Complex v) { return u + v; }),
@@ -108,8 +114,9 @@ TEST(Ckks, OperationsAreWithinTheirErrors) {
     const Array last = s.multiply(cube, s.add(product, b));
     EXPECT_EQ(last.info().level, 0u);
     EXPECT_EQ(last.info().scale, s.parameters().scale(0));
+    // Products are stated with the bounds of values, which are larger than values.
     party.expect(last, map(x, y, [](Complex u, Complex v) { return u * v * u * (u * v + v); }),
-                 "levels");
+                 "levels", 8);
     party.expect(s.lower(a, 0), x, "lower");
     EXPECT_THROW(s.multiply(last, last), NoiseError);
     EXPECT_THROW(s.rescale(a), EncodingError);
@@ -151,7 +158,7 @@ TEST(Ckks, SumOfAVector) {
   const Values x = random_values(16, 5);
   const Array sum = party.server.sum(party.encrypt(x));
   EXPECT_EQ(sum.info().length, 1u);
-  party.expect(sum, {std::accumulate(x.begin(), x.end(), Complex())}, "sum");
+  party.expect(sum, {std::accumulate(x.begin(), x.end(), Complex())}, "sum", 4);
   EXPECT_THROW(party.server.sum(party.encrypt(random_values(3, 6))), ShapeError);
 }
 
@@ -161,14 +168,15 @@ TEST(Ckks, SumsWithAPeriodAreRepeated) {
   Values sums(4);
   for (std::size_t i = 0; i < x.size(); ++i) sums[i % 4] += x[i];
   const Array sum = party.server.sum(party.encrypt(x), 4);
-  party.expect(sum, sums, "sums");
+  party.expect(sum, sums, "sums", 4);
 
   Values repeated;
   for (std::size_t i = 0; i < x.size(); ++i) repeated.push_back(sums[i % 4]);
   const Array wide = party.server.repeat(sum, 16);
-  party.expect(wide, repeated, "repeated");
+  party.expect(wide, repeated, "repeated", 4, sums.size());
   for (std::size_t i = 0; i < x.size(); ++i) repeated[i] += x[i];
-  party.expect(party.server.add(wide, party.encrypt(x)), repeated, "met by a longer vector");
+  party.expect(party.server.add(wide, party.encrypt(x)), repeated, "met by a longer vector", 4,
+               sums.size());
 
   for (const std::uint64_t bad : {0, 3, 32})
     EXPECT_THROW(party.server.sum(party.encrypt(x), bad), ShapeError) << bad;
@@ -230,7 +238,7 @@ TEST(Ckks, ErrorsThatAreKnown) {
 
 TEST(Ckks, PublicKeysEncryptAndKeysAreTold) {
   const Party party(test::ckks_insecure()), other(test::ckks_insecure());
-  const Values x = random_values(8, 7);
+  const Values x = random_values(64, 7);
   const Ciphertexts c = encrypt(party.client.public_key(), x);
   EXPECT_FALSE(c.seed);
   party.expect(party.server.upload(c), x, "public");

@@ -1,0 +1,1 @@
+"""Private sensors: readings compared with thresholds and rounded, neither being seen."""

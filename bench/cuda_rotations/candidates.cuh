@@ -1,0 +1,62 @@
+// Launches of the kernels for unrolled keys with other numbers than those in use.
+#pragma once
+
+#include "backend/cuda/dispatch/rotation_fft.h"
+#include "backend/cuda/dispatch/rotation_fft_unrolled.cuh"
+#include "backend/cuda/dispatch/rotation_ntt.h"
+#include "backend/cuda/dispatch/rotation_ntt_unrolled.cuh"
+#include "cuda_rotations/bench.h"
+
+namespace whorl::bench {
+
+template <class Word>
+backend::cuda::RotationBatch<Word> batch_of(const RotationBench<Word>& bench) {
+  return {bench.lwe(),   bench.luts(),          bench.index(), bench.out(),
+          bench.count(), bench.key().shape().n, false,         0};
+}
+
+template <class Kernel>
+std::string facts(Kernel kernel, unsigned threads, std::size_t bytes) {
+  cudaFuncAttributes attributes;
+  backend::cuda::check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+  backend::cuda::allow_shared(kernel, bytes);
+  int blocks = 0;
+  backend::cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                           &blocks, kernel, static_cast<int>(threads), bytes),
+                       "cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+  return std::to_string(attributes.numRegs) + " registers, " +
+         std::to_string(attributes.localSizeBytes) + " bytes spilled, " +
+         std::to_string(blocks * threads / 32) + " warps";
+}
+
+template <class Shape, int m, int R, int L, bool wide, bool coarse, int blocks, class Word>
+void add_fft(std::vector<Candidate>& all, const Stream& stream, const RotationBench<Word>& bench) {
+  using Memory = backend::cuda::UnrolledFftMemory<Shape, R, L, wide, coarse>;
+  const auto& key = static_cast<const backend::cuda::FftRotationKey&>(bench.key()).arrays;
+  const std::size_t bytes = Memory::slot_bytes(key.slots) + Memory::other_bytes(key.slots);
+  const auto kernel =
+      backend::cuda::rotate_fft_unrolled<Shape, m, R, L, wide, coarse, blocks, false>;
+  all.push_back({"R = " + std::to_string(R) + ", L = " + std::to_string(L) +
+                     ", blocks = " + std::to_string(blocks) + ": " +
+                     facts(kernel, 2 * R * L * Shape::threads, bytes),
+                 [&stream, &bench, &key] {
+                   backend::cuda::launch_unrolled<Shape, m, R, L, wide, coarse, blocks>(
+                       stream, key, batch_of(bench));
+                 }});
+}
+
+template <class Shape, int m, int L, class Word>
+void add_ntt(std::vector<Candidate>& all, const Stream& stream, const RotationBench<Word>& bench) {
+  using Memory = backend::cuda::UnrolledNttMemory<Shape, L>;
+  const auto& key = static_cast<const backend::cuda::NttRotationKey<Word>&>(bench.key()).arrays;
+  const std::size_t bytes = Memory::slot_bytes(key.slots) + Memory::other_bytes;
+  const auto kernel = backend::cuda::rotate_ntt_unrolled<Shape, m, L, 1, false>;
+  all.push_back({"L = " + std::to_string(L) + ": " + facts(kernel, 2 * L * Shape::threads, bytes),
+                 [&stream, &bench, &key, kernel, bytes] {
+                   backend::cuda::launch_rotation(
+                       stream, kernel, backend::cuda::unrolled_view_of(key), batch_of(bench), L,
+                       2 * L * Shape::threads, bytes);
+                 }});
+}
+
+}  // namespace whorl::bench

@@ -1,0 +1,67 @@
+// EvalFloor, EvalSign and EvalDecomp beside the paper.
+#include "gpu/gpu.h"
+
+namespace whorl::bench {
+
+using namespace binfhe;
+
+namespace {
+
+/// The paper's three, at the same modulus: a message takes 2^8 units of it.
+struct Operation {
+  const char* op;
+  unsigned log_modulus;
+  Peer peer;
+  void (*run)(const Server& server, const Ciphertexts& a);
+  void (*run_resident)(const Server& server, const Array& a);
+};
+
+constexpr const char* kPaper = "TCHES 2025, Table 5";
+
+}  // namespace
+
+void measure_large_precision(const GpuOptions& options, const Report& report) {
+  const Operation all[] = {
+      {"evalfloor",
+       11,
+       {"Xiao et al., RTX 4090, batch 16384", kPaper, 1000 / 1.68},
+       [](const Server& server, const Ciphertexts& a) { server.eval_floor(a, 2); },
+       [](const Server& server, const Array& a) { server.eval_floor(a, 2); }},
+      {"evalsign",
+       17,
+       {"Xiao et al., RTX 4090, batch 16384", kPaper, 1000 / 4.99},
+       [](const Server& server, const Ciphertexts& a) { server.eval_sign(a); },
+       [](const Server& server, const Array& a) { server.eval_sign(a); }},
+      {"evaldecomp",
+       23,
+       {"Xiao et al., RTX 4090, batch 16384", kPaper, 1000 / 6.03},
+       [](const Server& server, const Ciphertexts& a) { server.eval_decomp(a); },
+       [](const Server& server, const Array& a) { server.eval_decomp(a); }},
+  };
+  for (const char* set : {"W128_P40_LOGQ_25", "openfhe_1_6/STD128_LOGQ_11",
+                          "openfhe_1_6/STD128_LOGQ_25_TIME", "openfhe_1_6/STD128_LOGQ_25"}) {
+    const auto parameters = Parameters::named(set, true);
+    const Keys keys(parameters);
+    const Transform transform = parameters.literal().transform;
+    const Server server(keys.evaluation, options.server(transform));
+    for (const Operation& operation : all) {
+      const Encoding encoding{1U << (operation.log_modulus - 8), false};
+      if (encoding.p > parameters.q() / 256) continue;
+      for (const std::size_t batch : {std::size_t{1}, std::size_t{16384}}) {
+        if (batch > options.most) continue;
+        const Ciphertexts a = batch_of(keys.client, batch, encoding);
+        Record record{.op = operation.op, .params = set, .batch = batch};
+        record.unit = batch == 1 ? "s" : "1/s";
+        if (batch > 1) record.peer = operation.peer;
+        describe(record, parameters, transform);
+        record.more.emplace_back("log2_modulus", std::uint64_t{operation.log_modulus});
+        const Array x = server.upload(a);
+        const auto included = timed(options, [&] { operation.run(server, a); });
+        report.add_both(record, included,
+                        resident(options, server, [&] { operation.run_resident(server, x); }));
+      }
+    }
+  }
+}
+
+}  // namespace whorl::bench

@@ -1,0 +1,119 @@
+// The bundles of an unrolled key for some ciphertexts, ahead of their rotations: for few
+// ciphertexts all multiprocessors make them, and the loop over the steps, which runs on few, is the
+// same for any size of groups. Formulas as in rotate_fft_unrolled.cuh.
+#pragma once
+
+#include "backend/cuda/kernels/rotate_fft_unrolled.cuh"
+
+namespace whorl::backend::cuda {
+
+template <bool wide>
+struct FftBundleView {
+  const std::conditional_t<wide, double2, int4>* values;
+  const double* inverse_scale;  ///< of each LWE coefficient that begins a step
+  const double2* roots;         ///< zeta^e, e < 2N
+  const BundleStep* steps;
+  std::size_t size;  ///< complex values of a ciphertext's bundles
+};
+
+/// Where a value of a bundle lies among those of its step, for a loop with this shape.
+template <class Shape>
+__host__ __device__ constexpr std::size_t bundle_place(unsigned digit, unsigned part,
+                                                       unsigned component, unsigned frequency) {
+  return ((std::size_t{2} * digit + part) * 2 + component) * Shape::M +
+         frequency % Shape::F * (Shape::M / Shape::F) + frequency / Shape::F;
+}
+
+namespace fft_bundles_detail {
+
+/// with_sets of rotate_fft_unrolled.cuh for C ciphertexts, with keys that are read when they are
+/// needed.
+template <int m, int level, int C, class Key>
+__device__ __forceinline__ void with_sets(const Key& key, const Complex (&u)[C][m], int base,
+                                          Complex (&out)[C]) {
+  if constexpr (level == m) {
+    const Complex k = key(base - 1);
+#pragma unroll
+    for (int c = 0; c < C; ++c) out[c] = k;
+  } else {
+    with_sets<m, level + 1>(key, u, base, out);
+    Complex rest[C];
+    with_sets<m, level + 1>(key, u, base | 1 << level, rest);
+#pragma unroll
+    for (int c = 0; c < C; ++c) rotate_fft_detail::multiply_add(out[c], u[c][level], rest[c]);
+  }
+}
+template <int m, int level = 0, int C, class Key>
+__device__ __forceinline__ void bundle(const Key& key, const Complex (&u)[C][m],
+                                       Complex (&out)[C]) {
+  if constexpr (level < m) {
+    Complex rest[C];
+    with_sets<m, level + 1>(key, u, 1 << level, rest);
+#pragma unroll
+    for (int c = 0; c < C; ++c) rotate_fft_detail::multiply_add(out[c], u[c][level], rest[c]);
+    bundle<m, level + 1>(key, u, out);
+  }
+}
+
+}  // namespace fft_bundles_detail
+
+/// Threads of a block: each takes a node of KeyShape.
+template <class KeyShape>
+inline constexpr int bundle_threads =
+    KeyShape::M / KeyShape::F < 256 ? KeyShape::M / KeyShape::F : 256;
+
+/// Blocks (step, unit and nodes, C ciphertexts). A unit is a frequency of the nodes, a component
+/// and a digit; wide, also one of the digit's two rows.
+template <class KeyShape, class Shape, int m, int C, bool wide>
+__global__ void __launch_bounds__(bundle_threads<KeyShape>)
+    make_fft_bundles(const FftBundleView<wide> key, const std::uint32_t* lwe, std::uint32_t n,
+                     std::uint32_t count, double2* out) {
+  constexpr int M = KeyShape::M, N = 2 * M, F = KeyShape::F, nodes = M / F;
+  constexpr int keys = (1 << m) - 1, parts = wide ? 1 : 2;
+  constexpr int bits = KeyShape::log_m - KeyShape::rest;
+  const BundleStep step = key.steps[blockIdx.x];
+  constexpr unsigned threads = bundle_threads<KeyShape>, blocks = nodes / threads;  // a unit
+  const unsigned unit = blockIdx.y / blocks;
+  if (unit >= step.digits * F * (wide ? 4 : 2)) return;
+  const unsigned part = wide ? unit % 2 : 0, component = unit / (wide ? 2 : 1) % 2;
+  const unsigned f = unit / (wide ? 4 : 2) % F, digit = unit / (wide ? 4 : 2) / F;
+  const int node = static_cast<int>(blockIdx.y % blocks * threads + threadIdx.x);
+  const std::uint32_t exponent = 4 * (__brev(node) >> (32 - bits)) + 1;
+  const std::uint32_t turns = f == 0 ? 0 : F == 2 ? 2 : f == 1 ? 2 : f == 2 ? 1 : 3;
+  const std::uint32_t ciphertext = blockIdx.z * C;
+  Complex u[C][m];
+#pragma unroll
+  for (int c = 0; c < C; ++c)
+#pragma unroll
+    for (int i = 0; i < m; ++i) {
+      const std::uint32_t row = min(ciphertext + c, count - 1), at = step.first + i;
+      const std::uint32_t a = at < n ? __ldg(lwe + std::size_t{row} * (n + 1) + at) : 0;
+      u[c][i] = rotate_fft_detail::turned(load_root(key.roots + (a * exponent & (2 * N - 1))),
+                                          0u - turns * a);
+      u[c][i].re -= 1;
+    }
+  const auto* const from = key.values + step.key / parts + std::size_t{unit} * keys * nodes + node;
+  const double scale = __ldg(key.inverse_scale + step.first);
+#pragma unroll
+  for (int p = 0; p < parts; ++p) {
+    Complex value[C] = {};
+    fft_bundles_detail::bundle<m>(
+        [&](int set) -> Complex {
+          const auto v = rotate_fft_detail::load_key(from + set * nodes);
+          if constexpr (wide)
+            return {v.x, v.y};
+          else
+            return {rotate_fft_detail::from_biased(p == 0 ? v.x : v.z),
+                    rotate_fft_detail::from_biased(p == 0 ? v.y : v.w)};
+        },
+        u, value);
+    const std::size_t at =
+        step.bundle + bundle_place<Shape>(digit, part + p, component, node * F + f);
+#pragma unroll
+    for (int c = 0; c < C; ++c)
+      if (ciphertext + c < count)
+        out[(ciphertext + c) * key.size + at] = {value[c].re * scale, value[c].im * scale};
+  }
+}
+
+}  // namespace whorl::backend::cuda

@@ -1,0 +1,609 @@
+// What a server's operations have in common, whether their operands are arrays or lie on the host.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "math/text.h"
+#include "run/fleet.h"
+#include "schemes/binfhe/account.h"
+#include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/origin.h"
+#include "schemes/binfhe/plan.h"
+#include "whorl/binfhe/server.h"
+
+namespace whorl::binfhe {
+
+std::shared_ptr<const run::Fleet> open_fleet(const ServerOptions& options);
+std::shared_ptr<const lattice::lwe::Keys> make_keys(const EvaluationKeys& keys, Transform transform,
+                                                    const ServerOptions& options);
+
+struct Array::State {
+  Parameters parameters;
+  KeyId key_id;
+  Encoding encoding;
+  std::shared_ptr<const Origin> origin;
+  std::weak_ptr<const Server::State> server;
+  lattice::lwe::Array rows;
+  std::shared_ptr<const Ciphertexts> host = {};  ///< that it was uploaded from
+
+  std::shared_ptr<const Server::State> open_server() const {
+    auto open = server.lock();
+    if (!open) throw DeviceError("the server that this array was made on is closed");
+    return open;
+  }
+};
+
+struct Server::State : std::enable_shared_from_this<State> {
+  State(const EvaluationKeys& keys, const ServerOptions& options)
+      : parameters(keys.parameters),
+        key_id(keys.key_id),
+        transform(options.transform.value_or(keys.parameters.literal().transform)),
+        rotation(options.rotation),
+        account(parameters, transform, options.allow_failure),
+        fleet(open_fleet(options)),
+        server_keys(make_keys(keys, transform, options)),
+        evaluator(fleet, server_keys, most_memory(parameters)),
+        device_names(fleet->names()),
+        all_devices(fleet->name()) {
+    // Now rather than in the first call, so that a device that cannot is refused here.
+    for (std::size_t l = 0; l < fleet->size(); ++l) server_keys->on(*fleet->lane(l));
+  }
+
+  // ---- checks
+
+  void check_owner(const Parameters& of, const KeyId& key) const {
+    if (of != parameters)
+      throw ParameterMismatchError("ciphertexts under parameters \"" + of.name() +
+                                   "\" were given to a server of \"" + parameters.name() + "\"");
+    if (key != key_id)
+      throw KeyMismatchError("ciphertexts of key " + math::short_id(key) +
+                             " were given to a server of key " + math::short_id(key_id));
+  }
+  void check(const Ciphertexts& c) const {
+    check_owner(c.parameters, c.key_id);
+    check_encoding(parameters, c.encoding);
+    if (c.data.size() / c.row() != c.count || c.data.size() % c.row() != 0)
+      throw ShapeError(std::to_string(c.count) + " ciphertexts need " +
+                       std::to_string(c.count * c.row()) + " words, not " +
+                       std::to_string(c.data.size()));
+  }
+  void check(const Array& a) const { check_owner(a.state_->parameters, a.state_->key_id); }
+
+  static Encoding encoding_of(const Ciphertexts& c) { return c.encoding; }
+  static Encoding encoding_of(const Array& a) { return a.encoding(); }
+  std::shared_ptr<const Origin> origin(const Ciphertexts& c) const {
+    return origin_of(c, account.fresh());
+  }
+  static std::shared_ptr<const Origin> origin(const Array& a) { return a.state_->origin; }
+
+  /// Operands and their weights.
+  struct Operands {
+    std::vector<std::shared_ptr<const Origin>> held;
+    std::vector<Term> terms;
+    double most = 0;  ///< noise of an operand
+  };
+  /// All weights are 1 where there are none.
+  template <class Batch>
+  Operands operands(std::span<const Batch* const> inputs,
+                    std::span<const std::int32_t> weights = {}) const {
+    Operands all;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      all.held.push_back(origin(*inputs[k]));
+      all.terms.push_back({weights.empty() ? 1.0 : weights[k], all.held.back().get()});
+      all.most = std::max(all.most, all.held.back()->noise);
+    }
+    return all;
+  }
+  /// Of what is rotated: each encrypted operand counts as bootstrapped at least, see Account.
+  double rotated_noise(std::vector<Term> terms) const {
+    if (terms.size() == 1) {
+      const double noise = terms[0].origin->noise;
+      return noise > 0 ? std::max(noise, account.bootstrapped()) : 0;
+    }
+    for (Term& term : terms)
+      if (term.origin->noise > 0)
+        term.weight *= std::sqrt(std::max(1.0, account.bootstrapped() / term.origin->noise));
+    return variance_of(terms, account.constant());
+  }
+  /// Of what one operation makes of each of these.
+  std::shared_ptr<const Origin> bootstrapped(Marks inputs, std::uint64_t tag, double noise,
+                                             std::uint32_t largest) const {
+    const std::uint64_t tags[] = {tag};
+    return std::make_shared<const Origin>(
+        origin_of_bootstrapped(std::move(inputs), tags, {}, noise, largest));
+  }
+
+  /// Their encoding, which is one; `due` of them, or any number from one on.
+  template <class Batch>
+  Encoding check_together(std::string_view what, std::span<const Batch* const> inputs,
+                          std::size_t due = 0) const {
+    if (inputs.empty() || (due != 0 && inputs.size() != due))
+      throw ShapeError(std::string(what) + " takes " + (due ? std::to_string(due) : "some") +
+                       " inputs, not " + std::to_string(inputs.size()));
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      check(*inputs[k]);
+      if constexpr (std::is_same_v<Batch, Ciphertexts>)
+        if (inputs[k]->count != inputs[0]->count)
+          throw ShapeError("input " + std::to_string(k) + " has " +
+                           std::to_string(inputs[k]->count) + " ciphertexts, but input 0 has " +
+                           std::to_string(inputs[0]->count));
+      if (encoding_of(*inputs[k]) != encoding_of(*inputs[0]))
+        throw EncodingError("input " + std::to_string(k) + " has " +
+                            describe(encoding_of(*inputs[k])) + ", but input 0 has " +
+                            describe(encoding_of(*inputs[0])));
+    }
+    return encoding_of(*inputs[0]);
+  }
+  void check_tables(std::span<const Lut> luts, std::span<const std::uint32_t> index,
+                    Encoding encoding, std::size_t count) const {
+    if (luts.empty()) throw ShapeError("apply: at least one look-up table is needed");
+    for (std::size_t l = 0; l < luts.size(); ++l) {
+      if (luts[l].parameters() != parameters)
+        throw ParameterMismatchError("table " + std::to_string(l) + " was made for \"" +
+                                     luts[l].parameters().name() + "\"");
+      if (luts[l].input() != luts[0].input() || luts[l].output() != luts[0].output() ||
+          luts[l].kind() != luts[0].kind())
+        throw EncodingError("table " + std::to_string(l) +
+                            " differs from table 0 in encodings or kind");
+    }
+    if (luts[0].input() != encoding)
+      throw EncodingError("the table is for " + describe(luts[0].input()) +
+                          ", the ciphertexts have " + describe(encoding));
+    if (!index.empty() && index.size() != count)
+      throw ShapeError("apply: " + std::to_string(index.size()) + " table numbers for " +
+                       std::to_string(count) + " ciphertexts");
+    for (std::size_t i = 0; i < index.size(); ++i)
+      if (index[i] >= luts.size())
+        throw ShapeError("apply: ciphertext " + std::to_string(i) + " asks for table " +
+                         std::to_string(index[i]) + " of " + std::to_string(luts.size()));
+  }
+
+  // ---- one plan, two kinds of batches
+
+  Ciphertexts empty(Encoding encoding, std::size_t count) const {
+    return {parameters, key_id, encoding, count, {}, {}, {}};
+  }
+  static void attach(Ciphertexts& out, std::shared_ptr<const Origin> origin) {
+    out.noise = origin->noise;
+    out.sum = origin->is_sum();
+    out.origin = std::move(origin);
+  }
+  Array wrap(Encoding encoding, std::shared_ptr<const Origin> origin, lattice::lwe::Array rows,
+             std::shared_ptr<const Ciphertexts> host = {}) const {
+    return Array(std::make_shared<const Array::State>(
+        Array::State{parameters, key_id, encoding, std::move(origin), weak_from_this(),
+                     std::move(rows), std::move(host)}));
+  }
+  /// `host` is empty, or `ciphertexts`, and kept where it is of use.
+  Array upload(const Ciphertexts& ciphertexts, std::shared_ptr<const Ciphertexts> host) const {
+    check(ciphertexts);
+    if (fleet->size() == 1) host = {};  // the caller has it, too
+    auto rows =
+        evaluator.upload(form_of(parameters), ciphertexts.count, ciphertexts.data.data(), host);
+    return wrap(ciphertexts.encoding, origin(ciphertexts), std::move(rows), std::move(host));
+  }
+
+  /// `origin` makes what is known of the result, while devices work.
+  template <class MakeOrigin>
+  Ciphertexts run(const Plan& plan, const MakeOrigin& origin,
+                  std::span<const Ciphertexts* const> inputs) const {
+    Ciphertexts out = empty(plan.output, inputs[0]->count);
+    std::vector<lattice::lwe::HostRows> rows;
+    for (const Ciphertexts* input : inputs)
+      rows.push_back({form_of(parameters), input->data.data()});
+    // Room is made when the first results are there, so that a GPU works meanwhile.
+    std::once_flag made;
+    const auto room = [&]() -> void* {
+      std::call_once(made, [&] { out.data.resize(out.count * out.row()); });
+      return out.data.data();
+    };
+    evaluator.stream(out.count, plan.memory, rows, plan.rotates, plan.work, room);
+    attach(out, origin());
+    return out;
+  }
+  template <class MakeOrigin>
+  Array run(const Plan& plan, const MakeOrigin& origin,
+            std::span<const Array* const> inputs) const {
+    std::vector<const lattice::lwe::Array*> rows;
+    for (const Array* input : inputs) rows.push_back(&input->state_->rows);
+    const lattice::lwe::Form out[] = {form_of(parameters)};
+    auto made = evaluator.map(rows, out, plan.rotates, plan.work)[0];
+    return wrap(plan.output, origin(), std::move(made));
+  }
+
+  /// The errors do not depend on the output's sign, and are taken not to on its encoding.
+  static std::uint64_t tag_of(const GateRule& rule, Encoding input) {
+    return mix(rule.doubled ? 0 : rule.threshold, input.sectors());
+  }
+  template <class Batch>
+  Batch gate(Gate gate, std::span<const Batch* const> inputs,
+             std::optional<Encoding> output) const {
+    const GateRule& rule = rule_of(gate);
+    const Encoding input = check_together(rule.name, inputs, rule.inputs);
+    const Plan plan = plan_gate(parameters, gate, input, output);
+    const Operands all = operands(inputs);
+    check_bits_of(rule.name, all.terms);
+    account.check_gate(gate, input, plan.output, rotated_noise(all.terms));
+    const auto origin = [&] {
+      return bootstrapped(mark_sum(all.terms), tag_of(rule, input), account.bootstrapped(), 1);
+    };
+    return run(plan, origin, inputs);
+  }
+  template <class Batch>
+  Batch mux(const Batch& select, const Batch& a, const Batch& b) const {
+    const Batch* inputs[] = {&select, &a, &b};
+    const std::span<const Batch* const> all = inputs;
+    const Plan plan = plan_mux(parameters, check_together("mux", all));
+    const Operands of = operands(all);
+    check_bits_of("mux", of.terms);
+    const Term s = of.terms[0], of_a = of.terms[1], of_b = of.terms[2];
+    // Of select with a, or of its negation with b.
+    account.check_mux(plan.output,
+                      std::max(rotated_noise({s, of_a}), rotated_noise({{-1, s.origin}, of_b})));
+    const auto origin = [&] {
+      const Term marked[] = {{3, s.origin}, {5, of_a.origin}, {7, of_b.origin}};
+      const Term selected[] = {s, of_a}, other[] = {{-1, s.origin}, of_b};
+      const std::uint64_t tags[] = {tag_of(rule_of(Gate::and_), plan.output)};
+      // The second has the key switch too.
+      return std::make_shared<const Origin>(origin_of_mux(
+          mark_sum(marked),
+          origin_of_bootstrapped(mark_sum(selected), tags, {}, account.of_mux() - 1, 1),
+          origin_of_bootstrapped(mark_sum(other, 1), tags, {}, account.bootstrapped(), 1)));
+    };
+    return run(plan, origin, all);
+  }
+  template <class Batch>
+  Batch bootstrap(const Batch& a, std::optional<Encoding> output) const {
+    const Batch* inputs[] = {&a};
+    const std::span<const Batch* const> all = inputs;
+    const Encoding input = check_together("bootstrap", all);
+    const Plan plan = plan_bootstrap(parameters, input, output);
+    const Operands of = operands(all);
+    check_bits_of("bootstrap", of.terms);
+    account.check_bootstrap(input, plan.output, rotated_noise(of.terms));
+    const auto origin = [&] {
+      return bootstrapped(mark_sum(of.terms), mix(1, input.sectors()), account.bootstrapped(), 1);
+    };
+    return run(plan, origin, all);
+  }
+  template <class Batch>
+  Batch apply(std::span<const Lut> luts, std::span<const std::uint32_t> index, const Batch& a,
+              std::size_t count, std::optional<std::uint32_t> within) const {
+    check(a);
+    check_tables(luts, index, encoding_of(a), count);
+    const Batch* inputs[] = {&a};
+    const std::span<const Batch* const> all = inputs;
+    // All have one kind and encodings.
+    const auto exact =
+        std::find_if(luts.begin(), luts.end(), [](const Lut& l) { return l.exact(); });
+    const Operands of = operands(all);
+    const double noise = rotated_noise(of.terms);
+    if (exact != luts.end()) account.check_look_up(*exact, noise);
+    account.check_approximate(luts, noise, within);
+    const auto origin = [&] {
+      std::vector<std::uint64_t> tags;
+      std::uint32_t largest = 0;
+      for (const Lut& lut : luts) {
+        tags.push_back(mix(static_cast<std::uint64_t>(lut.kind()), lut.output().sectors()));
+        for (const std::uint32_t value : lut.values()) {
+          tags.back() = mix(tags.back(), value);
+          largest = std::max(largest, value);
+        }
+        if (!lut.exact()) largest = lut.output().p - 1;
+      }
+      return std::make_shared<const Origin>(
+          origin_of_bootstrapped(mark_sum(of.terms), tags, index, account.bootstrapped(), largest));
+    };
+    return run(plan_look_up(parameters, luts, index), origin, all);
+  }
+  /// Of one operation of large precision, with the noise that Account says.
+  template <class Batch>
+  std::shared_ptr<const Origin> large_origin(std::uint64_t tag, const Batch& a, Encoding output,
+                                             double noise) const {
+    const auto input = origin(a);
+    const Term terms[] = {{1, input.get()}};
+    return bootstrapped(mark_sum(terms), tag, noise, output.p - 1);
+  }
+  template <class Batch>
+  Batch eval_floor(const Batch& a, unsigned round_bits) const {
+    check(a);
+    const Encoding input = encoding_of(a);
+    check_floor("eval_floor", parameters, input, round_bits);
+    const double noise = account.check_floor(input, round_bits, origin(a)->noise);
+    const Batch* inputs[] = {&a};
+    const auto origin = [&] {
+      return large_origin(mix(2 + round_bits, input.sectors()), a, floored(input, round_bits),
+                          noise);
+    };
+    return run(plan_floor(parameters, input, round_bits), origin,
+               std::span<const Batch* const>(inputs));
+  }
+  template <class Batch>
+  Batch eval_sign(const Batch& a, Encoding output) const {
+    check(a);
+    const Encoding input = encoding_of(a);
+    check_large("eval_sign", parameters, input);
+    const Plan plan = plan_sign(parameters, input, output);
+    const double noise = account.check_sign(input, output, origin(a)->noise);
+    const Batch* inputs[] = {&a};
+    const auto origin = [&] { return large_origin(mix(0, input.sectors()), a, {2, false}, noise); };
+    return run(plan, origin, std::span<const Batch* const>(inputs));
+  }
+  std::vector<Array> eval_decomp(const Array& a) const {
+    check(a);
+    const Encoding input = a.encoding();
+    check_large("eval_decomp", parameters, input);
+    const std::vector<double> noise = account.check_decomposition(input, origin(a)->noise);
+    const std::vector<Encoding> digits = digit_encodings(parameters, input);
+    const Plan plan = plan_decomposition(parameters, input);
+    const lattice::lwe::Array* rows[] = {&a.state_->rows};
+    const std::vector<lattice::lwe::Form> forms(digits.size(), form_of(parameters));
+    const std::vector<lattice::lwe::Array> made =
+        evaluator.map(rows, forms, plan.rotates, plan.work);
+    std::vector<Array> out;
+    for (std::size_t k = 0; k < digits.size(); ++k) {
+      Origin of = *large_origin(mix(1, input.sectors() + (k << 32)), a, digits[k], noise[k]);
+      // The lowest has the input's own errors, so that nothing is known to be independent of it.
+      of.parts[0].marks = {};
+      out.push_back(wrap(digits[k], std::make_shared<const Origin>(std::move(of)), made[k]));
+    }
+    return out;
+  }
+  template <class Batch>
+  std::uint32_t error_bound(const Lut& lut, const Batch& a) const {
+    const Batch* inputs[] = {&a};
+    check(a);
+    check_tables({&lut, 1}, {}, encoding_of(a), 0);
+    return account.error_bound(
+        lut, rotated_noise(operands(std::span<const Batch* const>(inputs)).terms));
+  }
+  template <class Batch>
+  Batch linear(std::span<const std::int32_t> weights, std::span<const Batch* const> inputs,
+               std::int32_t constant, bool modular) const {
+    if (inputs.empty() || weights.size() != inputs.size())
+      throw ShapeError("linear: " + std::to_string(weights.size()) + " weights for " +
+                       std::to_string(inputs.size()) +
+                       " inputs; there must be one for each input, and at least one input");
+    const Encoding input = check_together("linear", inputs);
+    const Operands all = operands(inputs, weights);
+    const std::uint32_t largest = range_of_sum(all.terms, constant, input, modular);
+    // Who says that a sum is modular may also know that it is a bit.
+    const std::uint32_t as_bits =
+        modular ? 1 : range(all.terms, constant, &Origin::as_bits).most_of(input.p - 1);
+    const double noise = variance_of(all.terms, account.constant());
+    if (noise > all.most) account.check_sum(input, noise);
+    const auto origin = [&] {
+      return std::make_shared<const Origin>(
+          origin_of_sum(all.terms, constant, noise, largest, as_bits));
+    };
+    return run(plan_linear(parameters, weights, constant, input), origin, inputs);
+  }
+  /// Of bits.
+  template <class Batch>
+  Batch negated(const Batch& a) const {
+    const std::int32_t weights[] = {-1};
+    const Batch* inputs[] = {&a};
+    check_bits_of("not", 0, largest_of(a));
+    return linear<Batch>(weights, inputs, 1, true);
+  }
+  /// Values of a weighted sum.
+  struct Range {
+    double least, most;
+    bool within(std::uint32_t top) const { return least >= 0 && most <= top; }
+    /// The largest value modulo top + 1.
+    std::uint32_t most_of(std::uint32_t top) const {
+      return within(top) ? static_cast<std::uint32_t>(most) : top;
+    }
+  };
+  static Range range(std::span<const Term> terms, std::int32_t constant,
+                     std::uint32_t Origin::*largest) {
+    Range sum{static_cast<double>(constant), static_cast<double>(constant)};
+    for (const Term& term : terms)
+      (term.weight < 0 ? sum.least : sum.most) += term.weight * term.origin->*largest;
+    return sum;
+  }
+  /// EncodingError for what is known to be no bits: a gate would give wrong results.
+  static void check_bits_of(std::string_view what, std::size_t k, std::uint32_t largest) {
+    if (largest > 1)
+      throw EncodingError(std::string(what) + " takes bits, but input " + std::to_string(k) +
+                          " may be as large as " + std::to_string(largest) +
+                          ": look it up in a table; or say modular = true in the sum that made "
+                          "it, if its values are known to be 0 or 1");
+  }
+  static void check_bits_of(std::string_view what, std::span<const Term> terms) {
+    for (std::size_t k = 0; k < terms.size(); ++k) check_bits_of(what, k, terms[k].origin->as_bits);
+  }
+  static std::uint32_t largest_of(const Array& a) { return a.state_->origin->as_bits; }
+  static std::uint32_t largest_of(const Ciphertexts& c) { return c.origin ? c.origin->as_bits : 1; }
+  /// The largest value of the sum; EncodingError if a padding bit has no room for all values.
+  static std::uint32_t range_of_sum(std::span<const Term> terms, std::int32_t constant,
+                                    Encoding encoding, bool modular) {
+    const std::uint32_t top = encoding.p - 1;
+    const Range sum = range(terms, constant, &Origin::largest);
+    if (sum.within(top)) return sum.most_of(top);
+    if (encoding.padding && !modular) {
+      const auto number = [](double value) {
+        return std::to_string(static_cast<long long>(std::clamp(value, -0x1p62, 0x1p62)));
+      };
+      throw EncodingError("linear: the sum may be " + number(sum.least) + " … " + number(sum.most) +
+                          ", and " + describe(encoding) + " holds 0 … " + std::to_string(top) +
+                          ": take a larger p; or say modular = true, if the sum is meant modulo p "
+                          "or its terms are known to be smaller");
+    }
+    return top;
+  }
+
+  // ---- what is known of a gate's inputs but one
+
+  /// What a gate makes of that one.
+  enum class Made : std::uint8_t { zero, one, same, opposite };
+
+  static void check_bits(std::span<const std::uint32_t> bits) {
+    check_values(bits, 2, "the number of values of a bit");
+  }
+  /// How many they are together; ShapeError unless counts are equal, or 1.
+  static std::size_t meet(std::initializer_list<std::size_t> counts) {
+    std::size_t most = 1;
+    for (const std::size_t count : counts)
+      if (count != 1) most = count;
+    for (const std::size_t count : counts)
+      if (count != most && count != 1)
+        throw ShapeError(std::to_string(count) + " and " + std::to_string(most) +
+                         ": there must be as many bits as ciphertexts, or one of either");
+    return most;
+  }
+
+  /// Of ciphertext i, or the only one, `made(i)`; no bootstrap.
+  template <class Function>
+  Array make(const Array& x, std::size_t count, const Function& made) const {
+    std::array<bool, 4> used{};
+    std::vector<Made> all(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      all[i] = made(i);
+      used[static_cast<std::size_t>(all[i])] = true;
+    }
+    const auto only = [&](Made what) {
+      return x.count() == count &&
+             std::all_of(all.begin(), all.end(), [&](Made m) { return m == what; });
+    };
+    if (only(Made::same)) return x;
+    if (only(Made::opposite)) return negated(x);
+    const Array known = constants(std::array{0U, 1U}, x.encoding());
+    std::vector<lattice::lwe::Array> rows{known.state_->rows};
+    std::vector<std::shared_ptr<const Origin>> origins{origin(known)};
+    std::array<std::size_t, 4> starts{0, 1, 0, 0};
+    std::size_t total = 2;
+    for (const Made what : {Made::same, Made::opposite}) {
+      if (!used[static_cast<std::size_t>(what)]) continue;
+      const Array from = what == Made::same ? x : negated(x);
+      rows.push_back(from.state_->rows);
+      origins.push_back(origin(from));
+      starts[static_cast<std::size_t>(what)] = total;
+      total += x.count();
+    }
+    check_count(total);
+    std::vector<std::uint32_t> index(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool constant = all[i] == Made::zero || all[i] == Made::one;
+      index[i] = static_cast<std::uint32_t>(starts[static_cast<std::size_t>(all[i])] +
+                                            (constant || x.count() == 1 ? 0 : i));
+    }
+    return wrap(x.encoding(), taken_of(origins, index),
+                evaluator.take(evaluator.join(rows), index));
+  }
+  static std::shared_ptr<const Origin> taken_of(
+      const std::vector<std::shared_ptr<const Origin>>& origins,
+      std::span<const std::uint32_t> index) {
+    return std::make_shared<const Origin>(binfhe::take(*joined(origins), index));
+  }
+  static std::shared_ptr<const Origin> joined(
+      const std::vector<std::shared_ptr<const Origin>>& origins) {
+    std::vector<const Origin*> all;
+    for (const auto& origin : origins) all.push_back(origin.get());
+    return std::make_shared<const Origin>(binfhe::join(all));
+  }
+  static void check_count(std::size_t count) {
+    if (count > std::numeric_limits<std::uint32_t>::max())
+      throw ShapeError(std::to_string(count) + " ciphertexts are more than 2^32 - 1");
+  }
+
+  Array gate(Gate gate, const Array& a, std::span<const std::uint32_t> ones,
+             std::optional<Encoding> output) const {
+    const GateRule& rule = rule_of(gate);
+    check(a);
+    check_bits_of(rule.name, 0, largest_of(a));
+    const Encoding encoding = a.encoding();
+    plan_gate(parameters, gate, encoding, output);  // for its refusals
+    check_values(ones, rule.inputs, "the number of inputs");
+    const std::size_t count = meet({a.count(), ones.size()});
+    const auto known = [&](std::size_t i) { return ones[ones.size() == 1 ? 0 : i]; };
+    if (output.value_or(encoding) != encoding) {
+      std::vector<Array> others;
+      std::vector<std::uint32_t> bits(count);
+      for (unsigned k = 0; k + 1 < rule.inputs; ++k) {
+        for (std::size_t i = 0; i < count; ++i) bits[i] = k < known(i);
+        others.push_back(constants(bits, encoding));
+      }
+      std::vector<const Array*> inputs{&a};
+      for (const Array& other : others) inputs.push_back(&other);
+      return this->gate<Array>(gate, inputs, output);
+    }
+    const auto value = [&rule](std::uint32_t sum) {
+      return (rule.doubled ? sum % 2 == 1 : sum >= rule.threshold) != rule.negated;
+    };
+    return make(a, count, [&](std::size_t i) {
+      const bool of_0 = value(known(i)), of_1 = value(known(i) + 1);
+      if (of_0 == of_1) return of_0 ? Made::one : Made::zero;
+      return of_1 ? Made::same : Made::opposite;
+    });
+  }
+  Array mux(const Array& select, std::span<const std::uint32_t> a,
+            std::span<const std::uint32_t> b) const {
+    check(select);
+    plan_mux(parameters, select.encoding());  // for its refusals
+    check_bits(a);
+    check_bits(b);
+    return make(select, meet({select.count(), a.size(), b.size()}), [&](std::size_t i) {
+      const bool of_1 = a[a.size() == 1 ? 0 : i] != 0, of_0 = b[b.size() == 1 ? 0 : i] != 0;
+      if (of_0 == of_1) return of_0 ? Made::one : Made::zero;
+      return of_1 ? Made::same : Made::opposite;
+    });
+  }
+  Array mux(std::span<const std::uint32_t> select, const Array& a, const Array& b) const {
+    const Array* inputs[] = {&a, &b};
+    const Encoding encoding = check_together("mux", std::span<const Array* const>(inputs));
+    plan_mux(parameters, encoding);  // for its refusals
+    check_bits(select);
+    const std::size_t count = meet({select.size(), a.count(), b.count()});
+    check_count(a.count() + b.count());
+    std::vector<std::uint32_t> index(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool first = select[select.size() == 1 ? 0 : i] != 0;
+      const std::size_t at = (first ? a : b).count() == 1 ? 0 : i;
+      index[i] = static_cast<std::uint32_t>(first ? at : a.count() + at);
+    }
+    const std::vector<lattice::lwe::Array> rows{a.state_->rows, b.state_->rows};
+    return wrap(encoding, taken_of({origin(a), origin(b)}, index),
+                evaluator.take(evaluator.join(rows), index));
+  }
+  Ciphertexts trivial(std::span<const std::uint32_t> messages, Encoding encoding) const {
+    check_encoding(parameters, encoding);
+    check_values(messages, encoding.p);
+    Ciphertexts out = empty(encoding, messages.size());
+    out.noise = 0;
+    math::with_memory_for("ciphertexts", [&] { out.data.resize(out.count * out.row()); });
+    for (std::size_t i = 0; i < messages.size(); ++i)
+      out.data[i * out.row() + parameters.n()] =
+          static_cast<std::uint32_t>(encode(messages[i], encoding, parameters.q()));
+    Origin of = *origin(out);
+    of.largest = messages.empty() ? 0 : *std::max_element(messages.begin(), messages.end());
+    of.as_bits = of.largest;
+    attach(out, std::make_shared<const Origin>(std::move(of)));
+    return out;
+  }
+  Array constants(std::span<const std::uint32_t> messages, Encoding encoding) const {
+    const auto host = std::make_shared<const Ciphertexts>(trivial(messages, encoding));
+    return upload(*host, host);
+  }
+
+  Parameters parameters;
+  KeyId key_id;
+  Transform transform;
+  RotationSchedule rotation;
+  Account account;
+  std::shared_ptr<const run::Fleet> fleet;
+  std::shared_ptr<const lattice::lwe::Keys> server_keys;
+  lattice::lwe::Evaluator evaluator;
+  std::vector<std::string> device_names;
+  std::string all_devices;
+};
+
+}  // namespace whorl::binfhe

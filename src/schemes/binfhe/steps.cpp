@@ -1,0 +1,70 @@
+#include "schemes/binfhe/steps.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schemes/binfhe/derived.h"
+
+namespace whorl::binfhe {
+
+std::vector<Rows> one(Rows rows) {
+  std::vector<Rows> out;
+  out.push_back(std::move(rows));
+  return out;
+}
+
+std::uint64_t threshold_offset(const Parameters& parameters, unsigned threshold,
+                               Encoding encoding) {
+  const std::uint64_t sectors = encoding.sectors(), two_n = 2ULL * parameters.N();
+  return two_n - ((2 * threshold - 1) * two_n + sectors) / (2 * sectors);
+}
+
+bool centred(const Parameters& parameters, std::uint64_t from, std::uint64_t to) {
+  return parameters.literal().lwe_secret == SecretDistribution::binary && to % from != 0;
+}
+
+Rows to_exponents(const Parameters& parameters, const Stages& stages, Rows rows, std::uint64_t to,
+                  std::uint64_t offset) {
+  const bool centre = centred(parameters, rows.form().modulus, to);
+  return stages.to_exponents(std::move(rows), to, offset, centre);
+}
+
+Rows switch_key(const Parameters& parameters, const Stages& stages, const Rows& extracted,
+                std::uint64_t modulus) {
+  const std::uint64_t Q_ks = parameters.Q_ks();
+  Rows switched = stages.key_switch(stages.modulus_switch(extracted, Q_ks, false));
+  return stages.modulus_switch(std::move(switched), modulus, centred(parameters, Q_ks, modulus));
+}
+
+Decision::Decision(const Parameters& parameters, std::uint64_t offset, bool negated,
+                   Encoding output)
+    : parameters_(parameters), offset_(offset) {
+  check_encoding(parameters, output);
+  half_ = (encode(1, output, parameters.Q()) + 1) / 2;
+  tables_ = std::make_shared<const Tables>(parameters.N(), parameters.Q(),
+                                           negated ? parameters.Q() - half_ : half_);
+}
+
+Rows Decision::operator()(const Stages& stages, Rows lwe, run::Range range) const {
+  return stages.rotate(
+      to_exponents(parameters_, stages, std::move(lwe), 2ULL * parameters_.N(), offset_), *tables_,
+      range, half_);
+}
+
+std::size_t memory_of(const Parameters& parameters, const Footprint& footprint) {
+  const std::size_t word = ring_word_bytes(parameters.Q());
+  const std::size_t N = parameters.N(), row = std::size_t{parameters.n()} + 1;
+  const std::size_t lwe = row * sizeof(std::uint32_t), extract = (N + 1) * word;
+  const std::size_t inputs = (footprint.inputs + footprint.kept) * lwe;
+  if (!footprint.rotates) return inputs + lwe;
+  const std::size_t rotating = lwe + sizeof(std::uint32_t) + extract +
+                               (footprint.own_table ? N * word : 0) +
+                               (footprint.keeps_extract ? extract : 0);
+  // `lwe` twice: an arbitrary table keeps its input while the top bit is switched. The extract may
+  // be widened to the words of Q_ks.
+  const std::size_t ks_word = array_word_bytes(parameters.Q_ks());
+  const std::size_t switching = 2 * lwe + extract + (N + 1 + row) * ks_word;
+  return inputs + std::max(rotating, switching);
+}
+
+}  // namespace whorl::binfhe

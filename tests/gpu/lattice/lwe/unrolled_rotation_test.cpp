@@ -1,0 +1,203 @@
+// Blind rotation with unrolled keys on a GPU: by NTT against exact integers bit for bit; by FFT one
+// step within the error of the FFT, and the same bits for any batch.
+#include <cmath>
+
+#include "gpu/backend/compare.h"
+#include "lattice/lwe/noise.h"
+#include "support/slow_rotation.h"
+
+namespace whorl::test {
+namespace {
+
+using P = std::pair<unsigned, unsigned>;
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
+/// A queue whose rotations are those of tests/support/slow_rotation.h.
+std::unique_ptr<backend::Queue> exact_queue() {
+  static const bool once = [] {
+    backend::register_devices({"exact", "\"exact\"",
+                               [](const std::string&, const backend::DeviceOptions& options) {
+                                 return std::vector<std::shared_ptr<const backend::Device>>{
+                                     std::make_shared<backend::RelayDevice<SlowRotationQueue>>(
+                                         "exact:0", backend::make_device("cpu", options))};
+                               },
+                               [] { return std::vector<DeviceInfo>(); }});
+    return true;
+  }();
+  static_cast<void>(once);
+  return backend::open_queue("exact", {1, {}});
+}
+
+template <class Word>
+std::vector<Word> exact_rotation(const RotationCase<Word>& c, std::size_t count) {
+  const auto queue = exact_queue();
+  return c.rotate(*queue, *c.prepare(*queue, backend::Arithmetic::ntt), 0, count);
+}
+
+/// By NTT: the first 1, 2, … of the batch, and their samples.
+template <class Word>
+void compare_unrolled(const Rotation& r, const std::vector<std::size_t>& batches, Random& random) {
+  SCOPED_TRACE(describe(r));
+  const std::size_t most = *std::max_element(batches.begin(), batches.end());
+  const RotationCase<Word> c(r, most, most, random);
+  const auto expected = exact_rotation(c, most);
+  for (const auto way : ways_of_few) {
+    const auto queue = cuda(0, way);
+    const auto prepared = c.prepare(*queue, backend::Arithmetic::ntt);
+    for (const std::size_t count : batches) {
+      const auto got = c.rotate(*queue, *prepared, 0, count);
+      const auto [ours, theirs] = std::mismatch(got.begin(), got.end(), expected.begin());
+      const std::size_t at = static_cast<std::size_t>(ours - got.begin());
+      ASSERT_TRUE(ours == got.end())
+          << way_name(way) << ", batch " << count << ": ciphertext " << at / (2 * r.N)
+          << ", coefficient " << at % (2 * r.N) << ": GPU " << *ours << ", exact " << *theirs;
+      ASSERT_TRUE(c.extract(*queue, *prepared, 0, count) == c.samples_of(got))
+          << way_name(way) << ", batch " << count << ": samples";
+    }
+  }
+}
+
+TEST(GpuUnrolledNtt, EveryLengthAndGroup) {
+  Random random;
+  for (U32 N = 1 << 8; N <= 1 << 12; N *= 2)
+    for (const unsigned group : {2u, 3u}) {
+      // A last group that is full, and shorter ones.
+      const auto n = static_cast<U32>(group + random.below(N <= 1024 ? 5 : 2));
+      const std::vector<std::size_t> batches =
+          N <= 2048 ? std::vector<std::size_t>{1, 2, 3} : std::vector<std::size_t>{1};
+      compare_unrolled<U32>({n, N, 27, 1, {P{7, 3}}, group}, batches, random);
+      if (HasFatalFailure()) return;
+      compare_unrolled<U64>({n, N, 54, 1, {P{27, 1}}, group}, batches, random);
+      if (HasFatalFailure()) return;
+    }
+}
+
+// Several gadgets; counts of digits that sets use, and too many for shared memory.
+TEST(GpuUnrolledNtt, Gadgets) {
+  Random random;
+  for (const unsigned group : {2u, 3u}) {
+    compare_unrolled<U32>({7, 512, 27, 1, {P{13, 1}, P{7, 3}, P{5, 5}}, group}, {3}, random);
+    if (HasFatalFailure()) return;
+    compare_unrolled<U64>({7, 512, 54, 1, {P{27, 1}, P{18, 2}, P{9, 6}}, group}, {3}, random);
+    if (HasFatalFailure()) return;
+  }
+  compare_unrolled<U32>({2, 8192, 28, 1, {P{4, 7}}, 2}, {1}, random);
+}
+
+TEST(GpuUnrolledNtt, AsManyStepsAsSetsHave) {
+  Random random;
+  compare_unrolled<U32>({644, 1024, 26, 1, {P{8, 2}}, 3}, {1}, random);
+  if (HasFatalFailure()) return;
+  compare_unrolled<U64>({211, 2048, 48, 1, {P{23, 1}}, 2}, {1}, random);
+}
+
+TEST(GpuUnrolledNtt, EdgeExponents) {
+  Random random;
+  for (const unsigned group : {2u, 3u})
+    for (const U32 N : {512u, 1024u})
+      for (const U32 a : {0u, 1u, N - 1, N, N + 1, 2 * N - 1}) {
+        SCOPED_TRACE("all exponents " + std::to_string(a));
+        RotationCase<U32> c({5, N, 27, 1, {P{7, 3}}, group}, 3, 3, random);
+        std::fill(c.lwe.begin(), c.lwe.end(), a);
+        const auto queue = cuda(0);
+        ASSERT_TRUE(c.rotate(*queue, *c.prepare(*queue, backend::Arithmetic::ntt), 0, 3) ==
+                    exact_rotation(c, 3))
+            << "N = " << N << ", groups of " << group;
+      }
+}
+
+/// One step by FFT: errors as in rotation_test.cpp. u_i = X^a_i - 1 has the mean square 2, and the
+/// products of the u_i of sets that are not empty have 3^group - 1 together: as many keys of GINX
+/// would have that error.
+template <class Word>
+void one_step(const Rotation& r, Random& random) {
+  SCOPED_TRACE(describe(r));
+  RotationCase<Word> c(r, 7, 3, random);
+  avoid_ties(c.key.shape.gadgets[0], c.luts);
+  const auto expected = exact_rotation(c, 7);
+  const std::uint64_t Q = c.key.shape.Q;
+  const ring::Gadget& gadget = c.key.shape.gadgets[0];
+  const auto keys = static_cast<unsigned>(std::lround(std::pow(3.0, r.group))) - 1;
+  double digit_squares = 0;
+  for (unsigned j = 0; j < gadget.digits(); ++j) digit_squares += gadget.digit_mean_square(j);
+  double variance = lattice::fft_rounding_variance(gadget, Q, r.N, keys, 0) + 1.0 / 12;
+  if (sizeof(Word) == 4)
+    variance += keys * 2.0 * r.N * digit_squares * lattice::key_spectrum_variance(Q, r.N, 32) +
+                lattice::digit_spectrum_variance(gadget, Q, r.N, keys, 0);
+  const double bound = 1.5 * 8 * std::sqrt(variance);
+  for (const auto way : ways_of_few) {
+    const auto queue = cuda(0, way);
+    const auto prepared = c.prepare(*queue, backend::Arithmetic::fft);
+    const auto got = c.rotate(*queue, *prepared, 0, 7);
+    double largest = 0;
+    for (std::size_t j = 0; j < got.size(); ++j) {
+      ASSERT_LT(got[j], Q);
+      largest = std::max(largest,
+                         std::abs(static_cast<double>(centred((got[j] + Q - expected[j]) % Q, Q))));
+    }
+    EXPECT_LE(largest, bound) << way_name(way);
+    const auto samples = c.extract(*queue, *prepared, 0, 7), wanted = c.samples_of(got);
+    for (std::size_t j = 0; j < wanted.size(); ++j) {
+      const auto error = centred((samples[j] + Q - wanted[j]) % Q, Q);
+      ASSERT_LE(std::abs(static_cast<double>(error)), j % (r.N + 1) == r.N ? 2 * bound : 0)
+          << way_name(way) << ", word " << j;
+    }
+  }
+}
+
+TEST(GpuUnrolledFft, OneStepOfEveryLengthIsClose) {
+  Random random;
+  for (const unsigned group : {2u, 3u, 4u, 5u, 6u})
+    for (U32 N = 1 << 8; N <= 1 << 12; N *= 2) {
+      if (group > 3 && N != 1024 && N != 2048) continue;
+      one_step<U32>({group, N, 26, 1, {P{8, 2}}, group}, random);
+      one_step<U32>({group, N, 27, 1, {P{7, 4}}, group}, random);
+      one_step<U64>({group, N, 48, 1, {P{23, 1}}, group}, random);
+      one_step<U64>({group, N, 54, 1, {P{18, 2}}, group}, random);
+      // A group that is not full.
+      one_step<U32>({group - 1, N, 27, 1, {P{9, 1}}, group}, random);
+      if (HasFatalFailure()) return;
+    }
+}
+
+template <class Word>
+void same_for_any_batch(const Rotation& r, std::size_t count, Random& random) {
+  SCOPED_TRACE(describe(r));
+  const RotationCase<Word> c(r, count, 2, random);
+  for (const auto way : forced_ways) {
+    const auto queue = cuda(0, way);
+    const auto prepared = c.prepare(*queue, backend::Arithmetic::fft);
+    const auto whole = c.rotate(*queue, *prepared, 0, count);
+    for (std::size_t begin = 0; begin < count;) {
+      const std::size_t size = std::min<std::size_t>(1 + random.below(90), count - begin);
+      const auto part = c.rotate(*queue, *prepared, begin, size);
+      ASSERT_TRUE(std::equal(part.begin(), part.end(),
+                             whole.begin() + static_cast<std::ptrdiff_t>(begin * 2 * r.N)))
+          << way_name(way) << ", ciphertexts " << begin << " + " << size << " of " << count;
+      begin += size;
+    }
+  }
+}
+
+TEST(GpuUnrolledFft, SameBitsForAnyBatchSpreadTheSameWay) {
+  Random random;
+  for (const unsigned group : {2u, 3u}) {
+    same_for_any_batch<U32>({20, 1024, 26, 1, {P{8, 2}}, group}, 400, random);
+    same_for_any_batch<U32>({20, 512, 27, 1, {P{9, 2}, P{7, 3}}, group}, 400, random);
+    same_for_any_batch<U64>({10, 2048, 48, 1, {P{23, 1}}, group}, 200, random);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(GpuUnrolled, GroupsWithoutKernelsAreRefused) {
+  Random random;
+  for (const unsigned group : {1u, 8u}) {
+    const RotationCase<U32> c({8, 256, 27, 1, {P{7, 3}}, group}, 1, 1, random);
+    const auto queue = cuda(0);
+    EXPECT_THROW(c.prepare(*queue, backend::Arithmetic::fft), DeviceError) << group;
+  }
+}
+
+}  // namespace
+}  // namespace whorl::test

@@ -1,0 +1,40 @@
+// EvalFloor, EvalSign and EvalDecomp on a GPU give the ciphertexts that the CPU gives, bit for bit.
+#include "support/large_sets.h"
+#include "support/random.h"
+#include "whorl/binfhe.h"
+
+namespace whorl::binfhe {
+namespace {
+
+TEST(GpuLargePrecision, SameBitsAsTheCpu) {
+  test::Random random;
+  for (const Parameters& parameters : test::large_sets()) {
+    SCOPED_TRACE(parameters.name());
+    const test::Pair& pair = test::pair_of(parameters);
+    ServerOptions options{.device = "cpu"};
+    options.transform = Transform::ntt;
+    const Server cpu(pair.keys, options);
+    options.device = "cuda:0";
+    const Server gpu(pair.keys, options);
+    const auto p = static_cast<std::uint32_t>(parameters.q() / 256);
+    for (const std::size_t count : {std::size_t{1}, std::size_t{3}, 200 + random.below(200)}) {
+      std::vector<std::uint32_t> messages(count), negative(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        messages[i] = static_cast<std::uint32_t>(random.below(p));
+        negative[i] = messages[i] >= p / 2;
+      }
+      const Ciphertexts in = pair.client.encrypt(messages, {p, false});
+      EXPECT_EQ(gpu.eval_floor(in, 1).data, cpu.eval_floor(in, 1).data) << count;
+      const Ciphertexts sign = gpu.eval_sign(in);
+      EXPECT_EQ(sign.data, cpu.eval_sign(in).data) << count;
+      EXPECT_EQ(pair.client.decrypt(sign), negative) << count;
+      const auto there = gpu.eval_decomp(in), here = cpu.eval_decomp(in);
+      ASSERT_EQ(there.size(), here.size());
+      for (std::size_t k = 0; k < here.size(); ++k)
+        EXPECT_EQ(there[k].data, here[k].data) << count << ", digit " << k;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace whorl::binfhe
