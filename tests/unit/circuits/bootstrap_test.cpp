@@ -74,7 +74,7 @@ void expect_refreshed(const Party& party, const Array& x, const Complexes& value
     EXPECT_EQ(y.info().length, x.info().length);
     const double error = worst(party.client.decrypt_raw(party.server.download(y)), values);
     EXPECT_LT(error, 8 * std::exp2(y.info().error));
-    EXPECT_GT(error, std::exp2(y.info().error - 8));
+    EXPECT_GT(error, std::exp2(y.info().error - 4));
     EXPECT_LT(error, std::exp2(-18));
   }
 }
@@ -200,7 +200,7 @@ void expect_stated_bounds(const Parameters& p, double least_bits,
         EXPECT_LT(most, 8 * std::exp2(y.info().error)) << what;
         // The largest of a few Gaussian errors is often close to 0; of 64 it is so below 2^-200.
         if (slots >= 32) {
-          EXPECT_GT(most, std::exp2(y.info().error - 9)) << what;
+          EXPECT_GT(most, std::exp2(y.info().error - 5)) << what;
         }
         EXPECT_LT(most, std::exp2(-least_bits)) << what;
         level = level == depth ? least : level + 1;
