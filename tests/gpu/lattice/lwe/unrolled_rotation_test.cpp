@@ -152,7 +152,8 @@ TEST(GpuUnrolledFft, OneStepOfEveryLengthIsClose) {
     for (U32 N = 1 << 8; N <= 1 << 12; N *= 2) {
       if (group > 3 && N != 1024 && N != 2048) continue;
       one_step<U32>({group, N, 26, 1, {P{8, 2}}, group}, random);
-      one_step<U32>({group, N, 27, 1, {P{7, 4}}, group}, random);
+      // Four digits of N = 4096 are more than a multiprocessor's memory holds.
+      if (N < 4096) one_step<U32>({group, N, 27, 1, {P{7, 4}}, group}, random);
       one_step<U64>({group, N, 48, 1, {P{23, 1}}, group}, random);
       one_step<U64>({group, N, 54, 1, {P{18, 2}}, group}, random);
       // A group that is not full.

@@ -68,7 +68,10 @@ TYPED_TEST(BackendRnsSwitchedProduct, IsAProductAndASwitch) {
     const auto queue = on.queue(2);
     const auto& ops = queue->template rns<Word>();
     for (std::size_t i = 0; i < 40; ++i) {
-      const auto held = test::random_rns_plan<Word>(256u << random.below(2), 5, 2, 2, random,
+      // Now and then as large as is needed for a product to be made within its key switch.
+      const bool large = i % 8 == 7;
+      const auto held = test::random_rns_plan<Word>(large ? 8192u : 256u << random.below(2), 5, 2, 2,
+                                                    random,
                                                     sizeof(Word) == 4 && random.below(2) ? 30 : 64);
       const auto& plan = *held;
       const auto tables = ops.prepare(held);
@@ -79,7 +82,7 @@ TYPED_TEST(BackendRnsSwitchedProduct, IsAProductAndASwitch) {
       const ring::Basis rows = basis | layout.special;
       const auto key =
           ops.prepare_key(*tables, layout, test::RnsKeyRows<Word>(plan, layout, random).source());
-      const std::size_t batch = 1 + random.below(6), of_b = random.below(2) ? batch : 1,
+      const std::size_t batch = (large ? 3 : 1) + random.below(6), of_b = random.below(2) ? batch : 1,
                         part = basis.size() * batch * plan.N(),
                         out_words = 2 * rows.size() * batch * plan.N();
       SCOPED_TRACE(test::describe(plan) + ", level " + basis.describe() + " of " +
@@ -103,7 +106,7 @@ TYPED_TEST(BackendRnsSwitchedProduct, IsAProductAndASwitch) {
       const auto constant =
           random.below(2) ? random_residues(plan, basis, random) : std::vector<Word>();
       const auto weights = random_residues(plan, rows, random);
-      auto room = queue->template allocate<Word>(out_words + offset);
+      auto room = placed(test::random_rows(plan, rows, 2, batch, random));
       const Slice<Word> got = room.slice().part(offset, out_words);
       auto due = queue->template allocate<Word>(out_words),
            c = queue->template allocate<Word>(3 * part);
