@@ -70,9 +70,9 @@ TYPED_TEST(BackendRnsSwitchedProduct, IsAProductAndASwitch) {
     for (std::size_t i = 0; i < 40; ++i) {
       // Now and then as large as is needed for a product to be made within its key switch.
       const bool large = i % 8 == 7;
-      const auto held = test::random_rns_plan<Word>(large ? 8192u : 256u << random.below(2), 5, 2, 2,
-                                                    random,
-                                                    sizeof(Word) == 4 && random.below(2) ? 30 : 64);
+      const auto held =
+          test::random_rns_plan<Word>(large ? 8192u : 256u << random.below(2), 5, 2, 2, random,
+                                      sizeof(Word) == 4 && random.below(2) ? 30 : 64);
       const auto& plan = *held;
       const auto tables = ops.prepare(held);
       const ring::KeyLayout layout = layout_of(plan.key_layout(), i % 5);
@@ -82,8 +82,8 @@ TYPED_TEST(BackendRnsSwitchedProduct, IsAProductAndASwitch) {
       const ring::Basis rows = basis | layout.special;
       const auto key =
           ops.prepare_key(*tables, layout, test::RnsKeyRows<Word>(plan, layout, random).source());
-      const std::size_t batch = (large ? 3 : 1) + random.below(6), of_b = random.below(2) ? batch : 1,
-                        part = basis.size() * batch * plan.N(),
+      const std::size_t batch = (large ? 3 : 1) + random.below(6),
+                        of_b = random.below(2) ? batch : 1, part = basis.size() * batch * plan.N(),
                         out_words = 2 * rows.size() * batch * plan.N();
       SCOPED_TRACE(test::describe(plan) + ", level " + basis.describe() + " of " +
                    layout.chain.describe() + ", batch " + std::to_string(batch) + " times " +
