@@ -168,10 +168,12 @@ def show(
         ("failure probability", f"2^{chosen.failure_log2:.1f}"),
     ]
     noise = chosen.noise()
-    rows += [
-        (f"standard deviation, {field.replace('_', ' ')}", f"{getattr(noise, field) ** 0.5:.6g}")
-        for field in type(noise).__dataclass_fields__
-    ]
+    for field in type(noise).__dataclass_fields__:
+        value = getattr(noise, field)
+        deviations = [each**0.5 for each in (value if isinstance(value, tuple) else (value,))]
+        if deviations:
+            name = f"standard deviation, {field.replace('_', ' ')}"
+            rows.append((name, ", ".join(f"{each:.6g}" for each in deviations)))
     pairs(rows)
 
 

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "math/text.h"
-#include "schemes/binfhe/large_precision.h"
 #include "schemes/binfhe/named_sets.h"
 #include "whorl/error.h"
 

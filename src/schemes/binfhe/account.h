@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/flooring.h"
 #include "schemes/binfhe/gates.h"
-#include "schemes/binfhe/large_precision.h"
 
 namespace whorl::binfhe {
 

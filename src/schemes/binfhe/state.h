@@ -15,6 +15,7 @@
 #include "run/fleet.h"
 #include "schemes/binfhe/account.h"
 #include "schemes/binfhe/derived.h"
+#include "schemes/binfhe/large_precision.h"
 #include "schemes/binfhe/origin.h"
 #include "schemes/binfhe/plan.h"
 #include "whorl/binfhe/server.h"

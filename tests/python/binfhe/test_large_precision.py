@@ -88,8 +88,8 @@ def test_keys_of_several_bases_travel(large_kit: Kit, tmp_path: Path) -> None:
     back = Ciphertexts.load(tmp_path / "floor.whorl", allow_insecure=True)
     assert (back.p, back.noise) == (P >> 3, floor.noise)
     assert large_kit.client.decrypt(server.eval_sign(back)).tolist() == [0, 1, 0]
-    whorl.allow_insecure_pickles()
-    assert pickle.loads(pickle.dumps(floor)).noise == floor.noise
+    with whorl.allow_insecure_pickles():
+        assert pickle.loads(pickle.dumps(floor)).noise == floor.noise
 
 
 def test_one_base_and_several_differ_in_keys_and_digest() -> None:
